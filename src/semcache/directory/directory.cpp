@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/directory/directory.hpp>
+
+#include <algorithm>
+
+namespace semcache::directory {
+namespace {
+
+std::int64_t displacement(const ExtentMap::Extent& e) {
+  return static_cast<std::int64_t>(e.begin) - static_cast<std::int64_t>(e.ref.offset);
+}
+
+/// Where bytes [offset, offset + bytes) of a value lie for a use at `delta`, clipped to `size`.
+ByteRange positions(std::int64_t delta, std::uint64_t offset, std::uint64_t bytes, std::uint64_t size) {
+  const std::int64_t begin = static_cast<std::int64_t>(offset) + delta;
+  const std::int64_t end = begin + static_cast<std::int64_t>(bytes);
+  if (end <= 0) return {};
+  return intersect({begin < 0 ? 0 : static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)}, {0, size});
+}
+
+/// Visits the parts of `where` at which `map` has value `id` with displacement `delta`.
+template <class Visit>
+void for_each_match(const ExtentMap& map, ByteRange where, ValueId id, std::int64_t delta, Visit&& visit) {
+  map.for_each(where, [&](ByteRange piece, ValueRef ref) {
+    if (ref.id == id && static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset) == delta) {
+      visit(piece);
+    }
+  });
+}
+
+/// Removes [cut.begin, cut.end) from every piece; pieces are in value offsets.
+template <class Piece>
+void subtract(std::vector<Piece>& pieces, ByteRange cut) {
+  for (std::size_t i = 0; i < pieces.size();) {
+    Piece& p = pieces[i];
+    if (!p.range.overlaps(cut)) {
+      ++i;
+    } else if (cut.begin <= p.range.begin && p.range.end <= cut.end) {
+      pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(i));
+    } else if (p.range.begin < cut.begin && cut.end < p.range.end) {
+      Piece tail = p;
+      tail.range.begin = cut.end;
+      p.range.end = cut.begin;
+      pieces.insert(pieces.begin() + static_cast<std::ptrdiff_t>(i) + 1, tail);
+      i += 2;
+    } else {
+      (p.range.begin < cut.begin ? p.range.end : p.range.begin) = p.range.begin < cut.begin ? cut.begin : cut.end;
+      ++i;
+    }
+  }
+}
+
+}  // namespace
+
+// --- arrays and memory ---------------------------------------------------------------------------------------------
+
+DatumId Directory::add_datum(std::uint64_t bytes) {
+  std::uint32_t index;
+  if (free_data_.empty()) {
+    index = static_cast<std::uint32_t>(data_.size());
+    data_.emplace_back();
+  } else {
+    index = free_data_.back();
+    free_data_.pop_back();
+  }
+  data_[index].wanted = ExtentMap(bytes, {undefined_value, 0});
+  data_[index].slots.clear();
+  data_[index].live = true;
+  return DatumId{index};
+}
+
+SlotId Directory::add_snapshot(SpaceId space, std::uint64_t bytes) {
+  std::uint32_t index;
+  if (free_slots_.empty()) {
+    index = static_cast<std::uint32_t>(slots_.size());
+    slots_.emplace_back();
+  } else {
+    index = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  Slot& s = slots_[index];
+  s.held = ExtentMap(bytes, {no_value, 0});
+  s.datum = DatumId{};
+  s.space = space;
+  s.live = true;
+  return SlotId{index};
+}
+
+SlotId Directory::add_slot(DatumId datum, SpaceId space) {
+  const SlotId slot = add_snapshot(space, size(datum));
+  slots_[slot.value].datum = datum;
+  data_[datum.value].slots.push_back(slot);
+  return slot;
+}
+
+void Directory::detach(SlotId slot) {
+  Slot& s = slots_[slot.value];
+  if (!s.datum.valid()) return;
+  auto& siblings = data_[s.datum.value].slots;
+  siblings.erase(std::find(siblings.begin(), siblings.end(), slot));
+  s.datum = DatumId{};
+}
+
+void Directory::remove_slot(SlotId slot) {
+  if (size(slot) > 0) set_held(slot, {0, size(slot)}, {no_value, 0});
+  detach(slot);
+  slots_[slot.value].live = false;
+  free_slots_.push_back(slot.value);
+}
+
+void Directory::remove_datum(DatumId datum) {
+  if (size(datum) > 0) set_wanted(datum, {0, size(datum)}, {undefined_value, 0});
+  data_[datum.value].live = false;
+  free_data_.push_back(datum.value);
+}
+
+SlotId Directory::slot_in(DatumId datum, SpaceId space) const {
+  for (const SlotId s : data_[datum.value].slots) {
+    if (slots_[s.value].space == space) return s;
+  }
+  return {};
+}
+
+// --- questions -----------------------------------------------------------------------------------------------------
+
+void Directory::stale(SlotId slot, ByteRange range, std::vector<ByteRange>& out) const {
+  const Slot& s = slots_[slot.value];
+  if (!s.datum.valid()) return;
+  data_[s.datum.value].wanted.for_each(range, [&](ByteRange piece, ValueRef wanted) {
+    if (wanted.id == undefined_value) return;
+    s.held.for_each(piece, [&](ByteRange part, ValueRef held) {
+      if (held == wanted.advanced(part.begin - piece.begin)) return;
+      if (!out.empty() && out.back().end == part.begin) {
+        out.back().end = part.end;
+      } else {
+        out.push_back(part);
+      }
+    });
+  });
+}
+
+bool Directory::fresh(SlotId slot, ByteRange range) const {
+  const Slot& s = slots_[slot.value];
+  if (!s.datum.valid()) return true;
+  bool all = true;
+  data_[s.datum.value].wanted.for_each(range, [&](ByteRange piece, ValueRef wanted) {
+    if (!all || wanted.id == undefined_value) return;
+    s.held.for_each(piece, [&](ByteRange part, ValueRef held) {
+      all = all && held == wanted.advanced(part.begin - piece.begin);
+    });
+  });
+  return all;
+}
+
+bool Directory::sole(SlotId slot, ByteRange piece, ValueRef ref) const {
+  const Value& v = values_.at(ref.id);
+  if (v.fill.pattern_bytes != 0) return false;
+  if (v.holders.size() == 1 && v.wanters.size() == 1) return true;
+  const DatumId datum = slots_[slot.value].datum;
+  const std::int64_t here = static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset);
+  bool alone = true;
+  for (const Use& u : v.holders) {
+    if (u.owner == slot.value && u.delta == here) continue;
+    const ExtentMap& held = slots_[u.owner].held;
+    for_each_match(held, positions(u.delta, ref.offset, piece.size(), held.size()), ref.id, u.delta,
+                   [&](ByteRange) { alone = false; });
+  }
+  for (const Use& u : v.wanters) {
+    if (u.owner == datum.value && u.delta == here) continue;
+    const ExtentMap& wanted = data_[u.owner].wanted;
+    for_each_match(wanted, positions(u.delta, ref.offset, piece.size(), wanted.size()), ref.id, u.delta,
+                   [&](ByteRange) { alone = false; });
+  }
+  return alone;
+}
+
+bool Directory::exclusive(SlotId slot, ByteRange range) const {
+  const Slot& s = slots_[slot.value];
+  if (!s.datum.valid()) return false;
+  bool all = true;
+  data_[s.datum.value].wanted.for_each(range, [&](ByteRange piece, ValueRef wanted) {
+    if (!all) return;
+    if (!wanted.is_number()) {
+      all = false;
+      return;
+    }
+    s.held.for_each(piece, [&](ByteRange part, ValueRef held) {
+      const ValueRef ref = wanted.advanced(part.begin - piece.begin);
+      all = all && held == ref && sole(slot, part, ref);
+    });
+  });
+  return all;
+}
+
+bool Directory::defined(DatumId datum, ByteRange range) const {
+  bool any = false;
+  data_[datum.value].wanted.for_each(range, [&](ByteRange, ValueRef ref) { any = any || ref.is_number(); });
+  return any;
+}
+
+Step Directory::next_fetch(SlotId slot, ByteRange range, CostFunction cost) const {
+  Step step;
+  const Slot& s = slots_[slot.value];
+  if (!s.datum.valid()) return step;
+  // The first stale piece that is one extent both in the wanted and in the held map.
+  ByteRange piece;
+  ValueRef ref;
+  data_[s.datum.value].wanted.for_each(range, [&](ByteRange wanted_piece, ValueRef wanted) {
+    if (!piece.empty() || wanted.id == undefined_value) return;
+    s.held.for_each(wanted_piece, [&](ByteRange part, ValueRef held) {
+      const ValueRef here = wanted.advanced(part.begin - wanted_piece.begin);
+      if (held == here) return;
+      if (piece.empty()) {
+        piece = part;
+        ref = here;
+      } else if (piece.end == part.begin) {
+        piece.end = part.end;
+      }
+    });
+  });
+  if (piece.empty()) return step;
+
+  const Value& v = values_.at(ref.id);
+  step.to = slot;
+  step.to_position = piece.begin;
+  step.bytes = piece.size();
+  step.value = ref;
+  step.fill = v.fill;
+  if (v.fill.pattern_bytes != 0) return step;
+
+  unsigned best_cost = 0;
+  std::uint64_t nearest = piece.size();  // bytes until some holder begins, where none holds the first byte
+  bool found = false;
+  for (const Use& u : v.holders) {
+    const Slot& h = slots_[u.owner];
+    for_each_match(h.held, positions(u.delta, ref.offset, piece.size(), h.held.size()), ref.id, u.delta,
+                   [&](ByteRange at) {
+                     const std::uint64_t skipped =
+                         static_cast<std::uint64_t>(static_cast<std::int64_t>(at.begin) - u.delta) - ref.offset;
+                     if (skipped > 0) {
+                       nearest = std::min(nearest, skipped);
+                       return;
+                     }
+                     std::uint64_t bytes = at.size();
+                     if (u.owner == slot.value) {  // a copy within the slot must not overlap itself
+                       const std::uint64_t distance =
+                           at.begin > piece.begin ? at.begin - piece.begin : piece.begin - at.begin;
+                       bytes = std::min(bytes, distance);
+                       if (bytes == 0) return;
+                     }
+                     const unsigned c = cost(h.space, s.space);
+                     if (!found || c < best_cost || (c == best_cost && bytes > step.bytes)) {
+                       found = true;
+                       best_cost = c;
+                       step.from = SlotId{u.owner};
+                       step.from_position = at.begin;
+                       step.bytes = bytes;
+                     }
+                   });
+  }
+  if (!found) step.bytes = nearest;  // lost: `from` is invalid and there is no fill; the engine ends the process (I8)
+  return step;
+}
+
+void Directory::last_held(SlotId slot, ByteRange range, bool overwritten, std::vector<LastHeld>& out) const {
+  struct Wanted {
+    ByteRange range;  // offsets in the value
+    DatumId wanter;
+    std::int64_t delta;
+  };
+  const Slot& s = slots_[slot.value];
+  s.held.for_each(range, [&](ByteRange piece, ValueRef ref) {
+    if (!ref.is_number()) return;
+    const Value& v = values_.at(ref.id);
+    if (v.fill.pattern_bytes != 0 || v.wanters.empty()) return;
+    const std::int64_t here = static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset);
+    // The common case: only this slot's own datum wants it, here, and is about to want something else.
+    if (overwritten && v.wanters.size() == 1 && v.wanters[0].owner == s.datum.value && v.wanters[0].delta == here) return;
+
+    std::vector<Wanted> wanted;
+    for (const Use& u : v.wanters) {
+      const ExtentMap& map = data_[u.owner].wanted;
+      for_each_match(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta, [&](ByteRange at) {
+        std::vector<Wanted> parts{{at, DatumId{u.owner}, u.delta}};
+        if (overwritten && u.owner == s.datum.value) subtract(parts, range);
+        for (Wanted& part : parts) {
+          part.range.begin = static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.begin) - u.delta);
+          part.range.end = static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.end) - u.delta);
+          std::vector<Wanted> rest{part};
+          for (const Wanted& known : wanted) subtract(rest, known.range);
+          wanted.insert(wanted.end(), rest.begin(), rest.end());
+        }
+      });
+    }
+    for (const Use& u : v.holders) {
+      if (wanted.empty()) break;
+      const ExtentMap& map = slots_[u.owner].held;
+      for_each_match(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta, [&](ByteRange at) {
+        std::vector<Wanted> parts{{at, {}, 0}};
+        if (u.owner == slot.value) subtract(parts, range);
+        for (const Wanted& part : parts) {
+          subtract(wanted, {static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.begin) - u.delta),
+                            static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.end) - u.delta)});
+        }
+      });
+    }
+    std::sort(wanted.begin(), wanted.end(),
+              [](const Wanted& a, const Wanted& b) { return a.range.begin < b.range.begin; });
+    for (const Wanted& w : wanted) {
+      const std::uint64_t inside = w.range.begin - ref.offset;
+      out.push_back({piece.begin + inside, w.range.size(), ref.advanced(inside), w.wanter,
+                     static_cast<std::uint64_t>(static_cast<std::int64_t>(w.range.begin) + w.delta)});
+    }
+  });
+}
+
+bool Directory::needed(SlotId snapshot) const {
+  const Slot& s = slots_[snapshot.value];
+  bool any = false;
+  s.held.for_each({0, s.held.size()}, [&](ByteRange piece, ValueRef ref) {
+    if (any || !ref.is_number()) return;
+    for (const Use& u : values_.at(ref.id).wanters) {
+      const ExtentMap& map = data_[u.owner].wanted;
+      for_each_match(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta,
+                     [&](ByteRange) { any = true; });
+    }
+  });
+  return any;
+}
+
+Fill Directory::fill_of(ValueId value) const {
+  const auto it = values_.find(value);
+  return it == values_.end() ? Fill{} : it->second.fill;
+}
+
+std::uint64_t Directory::memory_bytes() const {
+  std::uint64_t sum = data_.capacity() * sizeof(Datum) + slots_.capacity() * sizeof(Slot);
+  for (const Datum& d : data_) sum += d.wanted.memory_bytes();
+  for (const Slot& s : slots_) sum += s.held.memory_bytes();
+  for (const auto& [id, v] : values_) {
+    sum += sizeof(id) + sizeof(v) + (v.holders.capacity() + v.wanters.capacity()) * sizeof(Use) + 2 * sizeof(void*);
+  }
+  return sum;
+}
+
+std::vector<ExtentMap::Extent> Directory::wanted_extents(DatumId datum, ByteRange range) const {
+  std::vector<ExtentMap::Extent> out;
+  data_[datum.value].wanted.for_each(
+      range, [&](ByteRange piece, ValueRef ref) { out.push_back({piece.begin, piece.end, ref}); });
+  return out;
+}
+
+// --- events --------------------------------------------------------------------------------------------------------
+
+void Directory::commit(const Step& step) {
+  set_held(step.to, {step.to_position, step.to_position + step.bytes}, step.value);
+}
+
+void Directory::write(SlotId slot, ByteRange range) {
+  if (range.empty() || exclusive(slot, range)) return;
+  const DatumId datum = slots_[slot.value].datum;
+  // A neighbour that only this slot knows may grow: nobody can tell one number from two (keeps the maps short).
+  const auto grown = [&](std::uint64_t neighbour, std::int64_t distance) -> ValueRef {
+    const ValueRef ref = held_at(slot, neighbour);
+    if (!ref.is_number() || wanted_at(datum, neighbour) != ref) return {};
+    const Value& v = values_.at(ref.id);
+    if (v.fill.pattern_bytes != 0 || v.holders.size() != 1 || v.wanters.size() != 1) return {};
+    const std::int64_t offset = static_cast<std::int64_t>(ref.offset) + distance;
+    return offset < 0 ? ValueRef{} : ValueRef{ref.id, static_cast<std::uint64_t>(offset)};
+  };
+  ValueRef ref;
+  if (range.begin > 0) ref = grown(range.begin - 1, 1);
+  if (!ref.is_number() && range.end < size(slot)) ref = grown(range.end, -static_cast<std::int64_t>(range.size()));
+  if (!ref.is_number()) {
+    ref = new_value();
+    ref.offset = range.begin;
+  }
+  set_wanted(datum, range, ref);
+  set_held(slot, range, ref);
+}
+
+void Directory::fill(DatumId datum, ByteRange range, const Fill& fill) {
+  if (!range.empty()) set_wanted(datum, range, new_value(fill));
+}
+
+LinkResult Directory::link(DatumId to, std::uint64_t to_position, DatumId from, std::uint64_t from_position,
+                           std::uint64_t bytes) {
+  const std::vector<ExtentMap::Extent> pieces = wanted_extents(from, {from_position, from_position + bytes});
+  bool same = true;
+  for (const auto& e : pieces) {
+    const std::uint64_t at = to_position + (e.begin - from_position);
+    data_[to.value].wanted.for_each({at, at + (e.end - e.begin)}, [&](ByteRange piece, ValueRef ref) {
+      same = same && ref == e.ref.advanced(piece.begin - at);
+    });
+  }
+  if (same) return LinkResult::unchanged;
+  for (const auto& e : pieces) {
+    const std::uint64_t at = to_position + (e.begin - from_position);
+    set_wanted(to, {at, at + (e.end - e.begin)}, e.ref);
+  }
+  return LinkResult::linked;
+}
+
+void Directory::drop(SlotId slot, ByteRange range) {
+  if (!range.empty()) set_held(slot, range, {no_value, 0});
+}
+
+void Directory::restore(SlotId slot, ByteRange range, const std::vector<ExtentMap::Extent>& earlier) {
+  const DatumId datum = slots_[slot.value].datum;
+  for (const auto& e : earlier) {
+    const ByteRange piece = intersect(range, {e.begin, e.end});
+    if (piece.empty() || !e.ref.is_number() || values_.find(e.ref.id) == values_.end()) continue;
+    const ValueRef ref = e.ref.advanced(piece.begin - e.begin);
+    set_wanted(datum, piece, ref);
+    set_held(slot, piece, ref);
+  }
+}
+
+std::vector<Directory::Touched> Directory::take_touched() {
+  std::vector<Touched> out;
+  out.swap(touched_);
+  return out;
+}
+
+// --- bookkeeping ---------------------------------------------------------------------------------------------------
+
+ValueRef Directory::new_value(Fill fill) {
+  const ValueId id = next_value_++;
+  values_[id].fill = fill;
+  return {id, 0};
+}
+
+void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent, int change) {
+  if (!extent.ref.is_number()) return;
+  const auto value = values_.find(extent.ref.id);
+  std::vector<Use>& list = value->second.*uses;
+  const std::int64_t delta = displacement(extent);
+  const auto use =
+      std::find_if(list.begin(), list.end(), [&](const Use& u) { return u.owner == owner && u.delta == delta; });
+  if (use == list.end()) {
+    list.push_back({owner, delta, 1});
+  } else {
+    use->extents += static_cast<std::uint32_t>(change);
+    if (use->extents == 0) {
+      *use = list.back();
+      list.pop_back();
+      if (value->second.holders.empty() && value->second.wanters.empty()) values_.erase(value);
+    }
+  }
+}
+
+void Directory::touch(SlotId slot, ByteRange range) {
+  if (range.empty()) return;
+  for (auto t = touched_.rbegin(); t != touched_.rend() && t - touched_.rbegin() < 8; ++t) {
+    if (t->slot == slot) {
+      t->range = {std::min(t->range.begin, range.begin), std::max(t->range.end, range.end)};
+      return;
+    }
+  }
+  touched_.push_back({slot, range});
+}
+
+void Directory::touch_holders(ValueRef ref, std::uint64_t bytes) {
+  const auto value = values_.find(ref.id);
+  if (value == values_.end()) return;
+  for (const Use& u : value->second.holders) {
+    touch(SlotId{u.owner}, positions(u.delta, ref.offset, bytes, slots_[u.owner].held.size()));
+  }
+}
+
+void Directory::set_wanted(DatumId datum, ByteRange range, ValueRef ref) {
+  Datum& d = data_[datum.value];
+  // Former and future holders may become, or cease to be, the only ones concerned.
+  d.wanted.for_each(range, [&](ByteRange piece, ValueRef old) { touch_holders(old, piece.size()); });
+  d.wanted.assign(range, ref, [&](const ExtentMap::Extent& e, int change) {
+    count(&Value::wanters, datum.value, e, change);
+  });
+  touch_holders(ref, range.size());
+  for (const SlotId s : d.slots) touch(s, range);
+}
+
+void Directory::set_held(SlotId slot, ByteRange range, ValueRef ref) {
+  Slot& s = slots_[slot.value];
+  s.held.for_each(range, [&](ByteRange piece, ValueRef old) { touch_holders(old, piece.size()); });
+  s.held.assign(range, ref, [&](const ExtentMap::Extent& e, int change) {
+    count(&Value::holders, slot.value, e, change);
+  });
+  touch_holders(ref, range.size());
+  touch(slot, range);
+}
+
+}  // namespace semcache::directory

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/directory/extent_map.hpp>
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+/// Which content every byte of every array must have, and which memory physically holds it. Touches nothing: it
+/// answers with plans, and is told what was carried out. See README.md for the words and the invariants I1..I9.
+namespace semcache::directory {
+
+/// A value with known content: any slot makes it itself.
+struct Fill {
+  std::array<std::uint8_t, 16> pattern{};
+  std::uint32_t pattern_bytes = 0;  ///< 1, 2, 4, 8 or 16; 0: not a fill
+};
+
+/// One movement that makes bytes of a slot hold a value.
+struct Step {
+  SlotId to;
+  std::uint64_t to_position = 0;
+  SlotId from;  ///< invalid: made in place from `fill`
+  std::uint64_t from_position = 0;
+  std::uint64_t bytes = 0;
+  ValueRef value;
+  Fill fill;
+};
+
+/// Bytes of a slot that are the last holder of a value somebody wants.
+struct LastHeld {
+  std::uint64_t position = 0;
+  std::uint64_t bytes = 0;
+  ValueRef value;
+  DatumId wanter;  ///< one of those who want it
+  std::uint64_t wanter_position = 0;
+};
+
+/// Relative cost of copying from one space to another; smaller is better. Pure.
+using CostFunction = unsigned (*)(SpaceId from, SpaceId to) noexcept;
+
+enum class LinkResult : std::uint8_t {
+  unchanged,  ///< the destination wanted this content already: the redundant copy
+  linked,
+};
+
+/// Contract: the caller serialises all calls (the engine's lock). Ranges must lie inside their datum or slot.
+/// A call that throws (bad_alloc only) may leave no half-made change visible to others: the engine treats it as fatal.
+class Directory {
+ public:
+  // --- arrays and memory -------------------------------------------------------------------------------------------
+  [[nodiscard]] DatumId add_datum(std::uint64_t bytes);
+  /// A slot of `datum` in `space`, of the datum's size, holding nothing.
+  [[nodiscard]] SlotId add_slot(DatumId datum, SpaceId space);
+  /// Memory that belongs to no array: a saved value.
+  [[nodiscard]] SlotId add_snapshot(SpaceId space, std::uint64_t bytes);
+  /// The slot leaves its datum and lives on as a snapshot: its memory becomes the saved value, nothing moves.
+  void detach(SlotId slot);
+  /// Forgets a slot; the engine has saved what it held last (I4).
+  void remove_slot(SlotId slot);
+  /// Forgets a datum (its slots are removed or detached before) and what it wanted.
+  void remove_datum(DatumId datum);
+
+  [[nodiscard]] std::uint64_t size(DatumId datum) const { return data_[datum.value].wanted.size(); }
+  [[nodiscard]] std::uint64_t size(SlotId slot) const { return slots_[slot.value].held.size(); }
+  [[nodiscard]] SpaceId space(SlotId slot) const { return slots_[slot.value].space; }
+  [[nodiscard]] DatumId datum(SlotId slot) const { return slots_[slot.value].datum; }
+  [[nodiscard]] const std::vector<SlotId>& slots(DatumId datum) const { return data_[datum.value].slots; }
+  /// The slot of `datum` in `space`; invalid if there is none.
+  [[nodiscard]] SlotId slot_in(DatumId datum, SpaceId space) const;
+
+  // --- questions ---------------------------------------------------------------------------------------------------
+  /// held = wanted on all of `range` (bytes never written are fresh everywhere).
+  [[nodiscard]] bool fresh(SlotId slot, ByteRange range) const;
+  /// Fresh, defined, held nowhere else and wanted by nobody else: it may change without anybody noticing.
+  [[nodiscard]] bool exclusive(SlotId slot, ByteRange range) const;
+  /// Is any byte of `range` wanted with a content (not never-written)?
+  [[nodiscard]] bool defined(DatumId datum, ByteRange range) const;
+  /// The stale pieces of `range`, ascending, appended to `out`.
+  void stale(SlotId slot, ByteRange range, std::vector<ByteRange>& out) const;
+  /// How to make the first stale piece of `range` hold what is wanted; bytes = 0 if all is fresh.
+  /// Plan, carry out, `commit`, ask again: a step may be the source of the next. One step never overlaps itself.
+  [[nodiscard]] Step next_fetch(SlotId slot, ByteRange range, CostFunction cost) const;
+  /// Pieces of `range` of which this slot is the last holder and that somebody wants; appended to `out`.
+  /// @param overwritten  true: the wants of the slot's own datum inside `range` are about to be replaced
+  void last_held(SlotId slot, ByteRange range, bool overwritten, std::vector<LastHeld>& out) const;
+  /// Does anybody want (part of) what the snapshot holds?
+  [[nodiscard]] bool needed(SlotId snapshot) const;
+  [[nodiscard]] ValueRef wanted_at(DatumId datum, std::uint64_t position) const {
+    return data_[datum.value].wanted.at(position);
+  }
+  [[nodiscard]] ValueRef held_at(SlotId slot, std::uint64_t position) const { return slots_[slot.value].held.at(position); }
+  template <class Visit>
+  void for_each_wanted(DatumId datum, ByteRange range, Visit&& visit) const {
+    data_[datum.value].wanted.for_each(range, visit);
+  }
+  template <class Visit>
+  void for_each_held(SlotId slot, ByteRange range, Visit&& visit) const {
+    slots_[slot.value].held.for_each(range, visit);
+  }
+  /// Known content of a value; pattern_bytes = 0 if it is not a fill.
+  [[nodiscard]] Fill fill_of(ValueId value) const;
+  [[nodiscard]] std::size_t extent_count(DatumId datum) const { return data_[datum.value].wanted.extent_count(); }
+  [[nodiscard]] std::uint64_t memory_bytes() const;
+
+  // --- events ------------------------------------------------------------------------------------------------------
+  /// A step is carried out (or is certain to be, before anybody looks): the slot holds the value.
+  void commit(const Step& step);
+  /// `range` of the slot is written there: the datum gets a new value, held by this slot alone (I2).
+  void write(SlotId slot, ByteRange range);
+  /// `range` of the datum is a known pattern from now on; no slot need hold it. Pattern phase 0 at range.begin.
+  void fill(DatumId datum, ByteRange range, const Fill& fill);
+  /// deep_copy: from now on `to` wants at [to_position, +bytes) what `from` wants at from_position (I7).
+  LinkResult link(DatumId to, std::uint64_t to_position, DatumId from, std::uint64_t from_position, std::uint64_t bytes);
+  /// The memory of `range` lost its content (evicted, or about to be).
+  void drop(SlotId slot, ByteRange range);
+  /// `range` of the slot was found to have the content that `earlier` numbers it with: gives it back that number.
+  void restore(SlotId slot, ByteRange range, const std::vector<ExtentMap::Extent>& earlier);
+  [[nodiscard]] std::vector<ExtentMap::Extent> wanted_extents(DatumId datum, ByteRange range) const;
+
+  /// Slots whose freshness or exclusiveness may have changed since the last call, with the hull of the bytes.
+  struct Touched {
+    SlotId slot;
+    ByteRange range;
+  };
+  [[nodiscard]] std::vector<Touched> take_touched();
+
+ private:
+  /// All extents of one owner that see a value at the same displacement (position = offset + delta).
+  struct Use {
+    std::uint32_t owner;
+    std::int64_t delta;
+    std::uint32_t extents;
+  };
+  struct Value {
+    std::vector<Use> holders;
+    std::vector<Use> wanters;
+    Fill fill;
+  };
+  struct Datum {
+    ExtentMap wanted{0, {}};
+    std::vector<SlotId> slots;
+    bool live = false;
+  };
+  struct Slot {
+    ExtentMap held{0, {}};
+    DatumId datum;
+    SpaceId space;
+    bool live = false;
+  };
+
+  ValueRef new_value(Fill fill = {});
+  void set_wanted(DatumId datum, ByteRange range, ValueRef ref);
+  void set_held(SlotId slot, ByteRange range, ValueRef ref);
+  void count(std::vector<Use> Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent, int change);
+  void touch(SlotId slot, ByteRange range);
+  void touch_holders(ValueRef ref, std::uint64_t bytes);
+  [[nodiscard]] bool sole(SlotId slot, ByteRange piece, ValueRef ref) const;
+
+  std::vector<Datum> data_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_data_;
+  std::vector<std::uint32_t> free_slots_;
+  std::unordered_map<ValueId, Value> values_;
+  ValueId next_value_ = 1;
+  std::vector<Touched> touched_;
+};
+
+}  // namespace semcache::directory

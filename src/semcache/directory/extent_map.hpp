@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/base/types.hpp>
+
+#include <cassert>
+#include <cstdint>
+#include <vector>
+
+namespace semcache::directory {
+
+/// Number of a value: the content of some bytes at some time. Numbers are never used twice.
+using ValueId = std::uint64_t;
+/// Bytes that nobody ever wrote: every slot holds them.
+inline constexpr ValueId undefined_value = 0;
+/// In a held map: the slot holds nothing there.
+inline constexpr ValueId no_value = UINT64_MAX;
+
+/// A byte position inside a value.
+struct ValueRef {
+  ValueId id = undefined_value;
+  std::uint64_t offset = 0;
+
+  [[nodiscard]] constexpr bool is_number() const noexcept { return id != undefined_value && id != no_value; }
+  /// The reference `bytes` further on.
+  [[nodiscard]] constexpr ValueRef advanced(std::uint64_t bytes) const noexcept {
+    return is_number() ? ValueRef{id, offset + bytes} : *this;
+  }
+  friend constexpr bool operator==(ValueRef a, ValueRef b) noexcept { return a.id == b.id && a.offset == b.offset; }
+  friend constexpr bool operator!=(ValueRef a, ValueRef b) noexcept { return !(a == b); }
+};
+
+/// Total map from the bytes [0, size) to references, as maximal extents. Byte `p` of an extent that begins at `b` with
+/// reference `r` has reference r.advanced(p - b).
+///
+/// @tparam Ref  equality comparable, with `Ref advanced(bytes) const`; a constant property returns itself.
+/// Cost: O(log extents) to find, plus the extents touched; a change in the number of extents moves the tail of one
+/// array of 32-byte records (a memmove). The common case, one extent, is a handful of loads.
+template <class Ref>
+class BasicExtentMap {
+ public:
+  struct Extent {
+    std::uint64_t begin;
+    std::uint64_t end;
+    Ref ref;
+  };
+
+  BasicExtentMap(std::uint64_t size, Ref initial) {
+    if (size > 0) extents_.push_back({0, size, initial});
+  }
+
+  [[nodiscard]] std::uint64_t size() const noexcept { return extents_.empty() ? 0 : extents_.back().end; }
+  [[nodiscard]] std::size_t extent_count() const noexcept { return extents_.size(); }
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return extents_.capacity() * sizeof(Extent); }
+
+  /// Calls `visit(ByteRange piece, Ref first)` for the pieces of `range` in ascending order.
+  /// `visit` must not change this map.
+  template <class Visit>
+  void for_each(ByteRange range, Visit&& visit) const {
+    range = intersect(range, {0, size()});
+    if (range.empty()) return;
+    for (std::size_t i = find(range.begin); i < extents_.size() && extents_[i].begin < range.end; ++i) {
+      const Extent& e = extents_[i];
+      const ByteRange piece = intersect(range, {e.begin, e.end});
+      visit(piece, e.ref.advanced(piece.begin - e.begin));
+    }
+  }
+
+  [[nodiscard]] Ref at(std::uint64_t position) const noexcept {
+    const Extent& e = extents_[find(position)];
+    return e.ref.advanced(position - e.begin);
+  }
+
+  /// Gives `range` (inside the map, not empty) the reference `ref`, merging with neighbours.
+  /// `count(Extent, +1 or -1)` is told of every extent that appears or vanishes, appearances first.
+  template <class Count>
+  void assign(ByteRange range, Ref ref, Count&& count) {
+    assert(!range.empty() && range.end <= size());
+    std::size_t first = find(range.begin);
+    std::size_t last = first;
+    while (last < extents_.size() && extents_[last].begin < range.end) ++last;
+
+    Extent merged[5];
+    std::size_t n = 0;
+    const auto append = [&](Extent e) {
+      if (n > 0 && merged[n - 1].ref.advanced(e.begin - merged[n - 1].begin) == e.ref) {
+        merged[n - 1].end = e.end;
+      } else {
+        merged[n++] = e;
+      }
+    };
+    const Extent head = extents_[first];
+    const Extent tail = extents_[last - 1];
+    if (first > 0) append(extents_[--first]);
+    if (head.begin < range.begin) append({head.begin, range.begin, head.ref});
+    append({range.begin, range.end, ref});
+    if (tail.end > range.end) append({range.end, tail.end, tail.ref.advanced(range.end - tail.begin)});
+    if (last < extents_.size()) append(extents_[last++]);
+
+    for (std::size_t i = 0; i < n; ++i) count(merged[i], +1);
+    for (std::size_t i = first; i < last; ++i) count(extents_[i], -1);
+
+    const std::size_t old = last - first;
+    const auto at_first = extents_.begin() + static_cast<std::ptrdiff_t>(first);
+    if (n > old) {
+      extents_.insert(at_first, n - old, Extent{});
+    } else {
+      extents_.erase(at_first, at_first + static_cast<std::ptrdiff_t>(old - n));
+    }
+    for (std::size_t i = 0; i < n; ++i) extents_[first + i] = merged[i];
+  }
+
+ private:
+  /// Index of the extent that holds byte `position`.
+  [[nodiscard]] std::size_t find(std::uint64_t position) const noexcept {
+    std::size_t low = 0;
+    std::size_t high = extents_.size();
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      if (extents_[middle].end <= position) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  std::vector<Extent> extents_;
+};
+
+/// Which value every byte of a datum must have, or of a slot has.
+using ExtentMap = BasicExtentMap<ValueRef>;
+
+}  // namespace semcache::directory

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/engine.hpp>
+
+#include <cstring>
+#include <string>
+
+/// deep_copy: lazy between noticed slots, at the call where a side is open (I7 in either case).
+namespace semcache::engine {
+
+using directory::Fill;
+using directory::Step;
+using trace::Kind;
+
+void Engine::copy(void* to, const void* from, std::uint64_t n, const void* call_site) {
+  if (n == 0 || to == from) return;
+  Memory* t = find(to);
+  Memory* f = find(from);
+  const auto position = [](const Memory& m, const void* p) {
+    return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - m.address);
+  };
+  for (const auto& [m, p] : {std::pair<Memory*, const void*>{t, to}, {f, from}}) {
+    SEMCACHE_EXPECTS(m == nullptr || position(*m, p) + n <= m->bytes,
+                     "a copy of " + std::to_string(n) + " bytes at offset " + std::to_string(position(*m, p)) + " leaves '" +
+                         recorder_.name(m->label) + "' of " + std::to_string(m->bytes) + " bytes");
+  }
+  if (t == nullptr && f == nullptr) {
+    for (auto& d : devices_) {
+      if (!d->device->is_foreign_device_pointer(to) && !d->device->is_foreign_device_pointer(from)) continue;
+      Lock lock(mutex_);
+      d->device->copy_within_device(d->queues->id(d->within_queue), static_cast<std::byte*>(to),
+                                    static_cast<const std::byte*>(from), n);
+      d->queues->begin_position(d->within_queue);
+      const auto event = d->queues->record(d->within_queue);
+      unlocked(lock, [&] { event->synchronize(); });
+      return;
+    }
+    std::memcpy(to, from, n);
+    return;
+  }
+  Lock lock(mutex_);
+  if (t == nullptr) {
+    copy_to_open(lock, to, *f, position(*f, from), n);
+  } else if (f == nullptr) {
+    copy_from_open(lock, *t, position(*t, to), from, n);
+  } else if (options_.protocol == Protocol::off || t->open || f->open) {
+    copy_now(lock, *t, position(*t, to), *f, position(*f, from), n);
+  } else {
+    const std::uint64_t at = position(*t, to);
+    while (f->write_check && !f->on_host()) check_writes_before_fetch(lock, *f);
+    std::vector<ByteRange> unread;
+    directory_.stale(t->slot, {at, at + n}, unread);
+    const auto result = directory_.link(t->datum, at, f->datum, position(*f, from), n);
+    if (result == directory::LinkResult::unchanged) {
+      recorder_.moved(Kind::avoided, t->label, n, 1, call_site, f->space, t->space);
+    } else {
+      t->write_check.reset();
+      recorder_.moved(Kind::deferred, t->label, n, 1, call_site, f->space, t->space);
+      for (const ByteRange r : unread) recorder_.moved(Kind::dropped, t->label, r.size());
+    }
+    project();
+    if (n < page_bytes_ && t->on_host()) {
+      host_access(lock, *t, {at, at + n}, Access::read);  // below a page: settled at the call
+    } else if (options_.protocol == Protocol::write_through) {
+      std::vector<ByteRange> stale;
+      directory_.stale(t->slot, {at, at + n}, stale);
+      for (const ByteRange r : stale) recorder_.moved(Kind::write_through, t->label, r.size());
+      if (!t->on_host()) make_resident(lock, device_of(*t), {t});
+      make_fresh(lock, *t, {at, at + n});
+      project();
+    }
+  }
+  if (!snapshots_.empty()) collect_orphans();
+}
+
+void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, const void* from, std::uint64_t n) {
+  const ByteRange range{position, position + n};
+  if (!to.on_host()) make_resident(lock, device_of(to), {&to});
+  for (;;) {
+    const std::uint64_t seen = unlocks_;
+    if (to.on_host() ? wait_conflict(lock, to, range, true) : quiesce(lock, to)) continue;
+    while (save_one(lock, to, range, true)) {
+    }
+    if (seen == unlocks_) break;
+  }
+  to.write_check.reset();
+  if (to.on_host()) {
+    platform_->write_behind(to.address + position, static_cast<const std::byte*>(from), n);
+    directory_.write(to.slot, range);
+    recorder_.moved(Kind::h2h, to.label, n, 1, nullptr, host_space, host_space);
+    project();
+    return;
+  }
+  DeviceState& d = device_of(to);
+  const bool within = d.device->is_foreign_device_pointer(from);
+  const QueueIndex queue = within ? d.within_queue : d.to_device_queue;
+  order_queue(d, queue, to, true, false);
+  if (within) {
+    d.device->copy_within_device(d.queues->id(queue), to.address + position, static_cast<const std::byte*>(from), n);
+  } else {
+    d.device->copy_to_device(d.queues->id(queue), to.address + position, static_cast<const std::byte*>(from), n);
+  }
+  note_use(d, queue, to, true);
+  directory_.write(to.slot, range);
+  recorder_.moved(within ? Kind::d2d : Kind::h2d, to.label, n, 1, nullptr, within ? to.space : host_space, to.space);
+  project();
+  const auto event = d.queues->record(queue);
+  unlocked(lock, [&] { event->synchronize(); });  // the source may be changed after the call
+}
+
+void Engine::copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t position, std::uint64_t n) {
+  const ByteRange range{position, position + n};
+  for (;;) {
+    const std::uint64_t seen = unlocks_;
+    if (!from.on_host()) make_resident(lock, device_of(from), {&from});
+    make_fresh(lock, from, range);
+    if (from.on_host() ? wait_conflict(lock, from, range, false) : quiesce(lock, from)) continue;
+    if (seen == unlocks_) break;
+  }
+  project();
+  if (from.on_host()) {
+    bool foreign = false;
+    for (auto& d : devices_) foreign = foreign || d->device->is_foreign_device_pointer(to);
+    if (!foreign) {
+      platform_->read_behind(static_cast<std::byte*>(to), from.address + position, n);
+      recorder_.moved(Kind::h2h, from.label, n, 1, nullptr, host_space, host_space);
+      return;
+    }
+    DeviceState& d = *devices_[0];
+    std::vector<std::byte> buffer(n);
+    platform_->read_behind(buffer.data(), from.address + position, n);
+    d.device->copy_to_device(d.queues->id(d.to_device_queue), static_cast<std::byte*>(to), buffer.data(), n);
+    d.queues->begin_position(d.to_device_queue);
+    recorder_.moved(Kind::h2d, from.label, n, 1, nullptr, host_space, device_space(0));
+    const auto event = d.queues->record(d.to_device_queue);
+    unlocked(lock, [&] { event->synchronize(); });
+    return;
+  }
+  DeviceState& d = device_of(from);
+  const bool within = d.device->is_foreign_device_pointer(to);
+  const QueueIndex queue = within ? d.within_queue : d.to_host_queue;
+  order_queue(d, queue, from, false, false);
+  if (within) {
+    d.device->copy_within_device(d.queues->id(queue), static_cast<std::byte*>(to), from.address + position, n);
+  } else {
+    d.device->copy_from_device(d.queues->id(queue), static_cast<std::byte*>(to), from.address + position, n);
+  }
+  note_use(d, queue, from, false);
+  recorder_.moved(within ? Kind::d2d : Kind::d2h, from.label, n, 1, nullptr, from.space, within ? from.space : host_space);
+  const auto event = d.queues->record(queue);
+  unlocked(lock, [&] { event->synchronize(); });
+}
+
+/// The bytes move at the call, whatever the destination held (protocol `off`, open mirrors).
+void Engine::copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
+                      std::uint64_t n) {
+  const ByteRange to_range{to_position, to_position + n};
+  const ByteRange from_range{from_position, from_position + n};
+  for (;;) {
+    const std::uint64_t seen = unlocks_;
+    for (Memory* m : {&to, &from}) {
+      if (!m->on_host()) make_resident(lock, device_of(*m), to.on_host() || from.on_host() || &to == &from
+                                                                 ? std::vector<Memory*>{m}
+                                                                 : std::vector<Memory*>{&to, &from});
+    }
+    if (from.on_host() && from.open) directory_.write(from.slot, from_range);  // counts as changed at every use
+    make_fresh(lock, from, from_range);
+    if (from.on_host() ? wait_conflict(lock, from, from_range, false) : quiesce(lock, from)) continue;
+    if (to.on_host() ? wait_conflict(lock, to, to_range, true) : quiesce(lock, to)) continue;
+    while (save_one(lock, to, to_range, true)) {
+    }
+    if (seen == unlocks_) break;
+  }
+  Step step;
+  step.from = from.slot;
+  step.to = to.slot;
+  for (std::uint64_t done = 0; done < n; done += step.bytes) {
+    step.from_position = from_position + done;
+    step.to_position = to_position + done;
+    // Pieces as the registration of host pages allows.
+    const std::uint64_t host_position = to.on_host() ? step.to_position : step.from_position;
+    step.bytes = to.on_host() == from.on_host()
+                     ? n - done
+                     : std::min(n - done, registration_bytes - host_position % registration_bytes);
+    submit(step, false);
+  }
+  directory_.write(to.slot, to_range);
+  project();
+  while (!flights_.empty()) finish(lock, FlightPtr(flights_.front()));
+  if (!to.on_host()) wait_transfers(lock, to);
+}
+
+void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill& fill) {
+  if (n == 0) return;
+  Lock lock(mutex_);
+  const ByteRange range{position, position + n};
+  if (options_.protocol != Protocol::off && !m.open) {
+    m.write_check.reset();
+    directory_.fill(m.datum, range, fill);
+    project();
+    if (!snapshots_.empty()) collect_orphans();
+    return;
+  }
+  if (!m.on_host()) make_resident(lock, device_of(m), {&m});
+  for (;;) {
+    const std::uint64_t seen = unlocks_;
+    if (m.on_host() ? wait_conflict(lock, m, range, true) : quiesce(lock, m)) continue;
+    while (save_one(lock, m, range, true)) {
+    }
+    if (seen == unlocks_) break;
+  }
+  fill_in_place(m, position, n, fill, 0);
+  directory_.write(m.slot, range);
+  recorder_.moved(Kind::filled, m.label, n, 1, nullptr, {}, m.space);
+  project();
+  if (!m.on_host()) wait_transfers(lock, m);
+}
+
+void Engine::filled(Memory& m, std::uint64_t position, std::uint64_t n, const Fill& fill) {
+  if (n == 0 || options_.protocol == Protocol::off) return;
+  Lock lock(mutex_);
+  m.write_check.reset();
+  directory_.fill(m.datum, {position, position + n}, fill);
+  Step step;
+  step.to = m.slot;
+  step.to_position = position;
+  step.bytes = n;
+  step.value = directory_.wanted_at(m.datum, position);
+  directory_.commit(step);
+  project();
+}
+
+}  // namespace semcache::engine

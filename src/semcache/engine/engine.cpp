@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/engine.hpp>
+
+#include <cstring>
+#include <string>
+
+namespace semcache::engine {
+namespace {
+
+constexpr std::uint64_t header_gap_bytes = 128;       // no other data lies in the 128 bytes in front of an array
+constexpr std::uint64_t device_alignment = 512;
+constexpr std::uint64_t small_limit_bytes = 1024 * 1024;
+constexpr std::uint64_t slab_bytes = 4 * 1024 * 1024;
+constexpr std::uint64_t large_alignment = LookupTable::granule_bytes;
+
+}  // namespace
+
+Engine::Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique_ptr<platform::Platform> platform,
+               trace::Recorder& recorder, const Options& options)
+    : platform_(std::move(platform)), recorder_(recorder), options_(options), page_bytes_(platform_->page_bytes()) {
+  std::uint64_t host_bytes = options_.host_address_bytes;
+  std::byte* base = platform_->reserve(host_bytes);
+  host_ = std::make_unique<HostState>(base, host_bytes, page_bytes_);
+  host_->large.donate({0, host_bytes});
+  // Untouched mirrors can be read (zeros) but not written unnoticed: one mapping for the whole arena.
+  if (options_.notices) (void)platform_->protect(base, host_bytes, platform::Protection::read);
+  for (auto& device : devices) {
+    auto state = std::make_unique<DeviceState>();
+    state->device = std::move(device);
+    state->budget_bytes = options_.device_memory_bytes != 0 ? options_.device_memory_bytes
+                                                            : state->device->free_memory_bytes() / 10 * 9;
+    state->bytes = std::max(state->device->total_memory_bytes() * 4, std::uint64_t{1} << 36);
+    state->bytes = round_up(state->bytes, large_alignment);
+    state->base = state->device->reserve(state->bytes);
+    state->table = std::make_unique<LookupTable>(state->base, state->bytes, device_alignment);
+    // The first granule stays free: a header in front of the first array has an address of its own.
+    state->large.donate({large_alignment, state->bytes});
+    state->queues = std::make_unique<Queues>(*state->device);
+    state->to_device_queue = state->queues->open();
+    state->to_host_queue = state->queues->open();
+    state->within_queue = state->queues->open();
+    devices_.push_back(std::move(state));
+  }
+}
+
+Engine::~Engine() {
+  {
+    Lock lock(mutex_);
+    while (!flights_.empty()) finish(lock, FlightPtr(flights_.front()));
+  }
+  for (auto& d : devices_) {
+    try {
+      d->device->synchronize_device();
+    } catch (const Error& e) {
+      base::raw_log("while ending: %s", e.what());
+    }
+    d->queues.reset();
+    for (auto& [begin, segment] : d->segments) d->device->unmap(d->base + begin, segment.end - segment.begin);
+    for (auto& [size, buffer] : d->staging) d->device->deallocate_staging(buffer);
+  }
+  for (Memory& m : pool_) {
+    if (m.live && m.on_host()) release_place(m);
+  }
+  for (auto& d : devices_) d->device->release(d->base, d->bytes);
+}
+
+// --- memory objects ------------------------------------------------------------------------------------------------
+
+Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes) {
+  Memory* m;
+  if (free_memories_.empty()) {
+    m = &pool_.emplace_back();
+  } else {
+    m = free_memories_.back();
+    free_memories_.pop_back();
+  }
+  m->slot = {};
+  m->datum = {};
+  m->space = space;
+  m->address = nullptr;
+  m->bytes = bytes;
+  m->label = recorder_.intern(label == nullptr ? "" : label);
+  m->zombie = false;
+  std::memset(m->header, 0, sizeof m->header);
+  m->flags.store(0);
+  for (auto& p : m->last_use) p.store(0, std::memory_order_relaxed);
+  for (auto& p : m->last_write) p.store(0, std::memory_order_relaxed);
+  m->write_check.reset();
+  m->pages = directory::BasicExtentMap<PageState>(space == host_space ? round_up(bytes, page_bytes_) : 0, {});
+  m->read_ahead = {};
+  m->registered.clear();
+  m->slab_registered = false;
+  m->open = false;
+  m->owns_allocation = false;
+  m->live = true;
+  return m;
+}
+
+void Engine::recycle(Memory& m) noexcept {
+  m.live = false;
+  if (m.slot.valid()) by_slot_[m.slot.value] = nullptr;
+  free_memories_.push_back(&m);
+}
+
+void Engine::bind(Memory& m, SlotId slot) {
+  m.slot = slot;
+  if (by_slot_.size() <= slot.value) by_slot_.resize(slot.value + 1, nullptr);
+  by_slot_[slot.value] = &m;
+}
+
+void Engine::place_on_device(Memory& m) {
+  DeviceState& d = device_of(m);
+  const std::uint64_t need = round_up(std::max<std::uint64_t>(m.bytes, 1) + header_gap_bytes, device_alignment);
+  std::optional<std::uint64_t> at;
+  if (m.bytes < small_limit_bytes) {
+    at = d.small.allocate(need, device_alignment);
+    if (!at) {
+      if (const auto slab = d.large.allocate(slab_bytes, large_alignment)) {
+        // Room in front of the first array of a slab, for its header.
+        d.small.donate({*slab + device_alignment, *slab + slab_bytes});
+        at = d.small.allocate(need, device_alignment);
+      }
+    }
+    m.reserved_bytes = need;
+  } else {
+    m.reserved_bytes = round_up(need, large_alignment);
+    at = d.large.allocate(m.reserved_bytes, large_alignment);
+  }
+  if (!at) {
+    throw OutOfMemory("the device's reserved addresses are exhausted: " + std::to_string(m.bytes) +
+                          " bytes asked for '" + recorder_.name(m.label) + "'. Free arrays that are no longer used.",
+                      m.bytes, d.bytes);
+  }
+  m.address = d.base + *at;
+  d.table->set(m.address, std::max<std::uint64_t>(m.bytes, 1), &m);
+}
+
+void Engine::place_on_host(Memory& m) {
+  const std::uint64_t need = round_up(std::max<std::uint64_t>(m.bytes, 1) + header_gap_bytes, page_bytes_);
+  std::optional<std::uint64_t> at;
+  if (m.bytes < small_limit_bytes) {
+    at = host_->small.allocate(need, page_bytes_);
+    if (!at) {
+      if (const auto slab = host_->large.allocate(slab_bytes, large_alignment)) {
+        host_->small.donate({*slab + page_bytes_, *slab + slab_bytes});
+        at = host_->small.allocate(need, page_bytes_);
+      }
+    }
+    m.reserved_bytes = need;
+  } else {
+    // The page in front belongs to this block too: its header's address.
+    m.reserved_bytes = round_up(need + page_bytes_, large_alignment);
+    at = host_->large.allocate(m.reserved_bytes, large_alignment);
+  }
+  if (!at) {
+    throw OutOfMemory("the host's reserved addresses are exhausted: " + std::to_string(m.bytes) + " bytes asked for '" +
+                          recorder_.name(m.label) + "'. Free mirrors that are no longer used.",
+                      m.bytes, host_->bytes);
+  }
+  m.address = host_->base + *at;
+  host_->table.set(m.address, std::max<std::uint64_t>(m.bytes, 1), &m);
+  if (m.bytes >= large_alignment) platform_->advise_huge(m.address, round_down(m.bytes, large_alignment));
+}
+
+void Engine::release_place(Memory& m) noexcept {
+  if (m.address == nullptr) return;
+  if (m.on_host()) {
+    if (m.owns_allocation) {
+      std::free(m.address);
+      host_snapshot_bytes_ -= m.bytes;
+      m.address = nullptr;
+      return;
+    }
+    const std::uint64_t span = page_span(m).end;
+    for (std::size_t c = 0; c < m.registered.size(); ++c) {
+      if (m.registered[c]) devices_[0]->device->unregister_host(m.address + c * registration_bytes);
+    }
+    platform_->discard(m.address, span);
+    set_protection(m, {0, span}, platform::Protection::read);
+    host_->table.set(m.address, std::max<std::uint64_t>(m.bytes, 1), nullptr);
+    const auto at = static_cast<std::uint64_t>(m.address - host_->base);
+    (m.bytes < small_limit_bytes ? host_->small : host_->large).release({at, at + m.reserved_bytes});
+  } else {
+    DeviceState& d = device_of(m);
+    d.table->set(m.address, std::max<std::uint64_t>(m.bytes, 1), nullptr);
+    const auto at = static_cast<std::uint64_t>(m.address - d.base);
+    (m.bytes < small_limit_bytes ? d.small : d.large).release({at, at + m.reserved_bytes});
+  }
+  m.address = nullptr;
+}
+
+Memory* Engine::allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes) {
+  Lock lock(mutex_);
+  DeviceState& d = *devices_.at(device);
+  if (bytes > d.budget_bytes) {
+    throw OutOfMemory("array '" + std::string(label == nullptr ? "" : label) + "' of " + std::to_string(bytes) +
+                          " bytes is larger than the device's budget of " + std::to_string(d.budget_bytes) +
+                          " bytes (SEMCACHE_DEVICE_MEMORY). Live arrays:\n" + describe_live_buffers(device),
+                      bytes, d.budget_bytes);
+  }
+  Memory* m = new_memory(device_space(device), label, bytes);
+  try {
+    place_on_device(*m);
+    m->datum = directory_.add_datum(bytes);
+    bind(*m, directory_.add_slot(m->datum, m->space));
+  } catch (...) {
+    release_place(*m);
+    recycle(*m);
+    throw;
+  }
+  live_device_bytes_ += bytes;
+  project_device(*m);
+  return m;
+}
+
+Memory* Engine::allocate_host(const char* label, std::uint64_t bytes, Memory* partner) {
+  Lock lock(mutex_);
+  if (partner != nullptr) {
+    SEMCACHE_EXPECTS(partner->live && !partner->snapshot() && !partner->on_host(),
+                     "the partner of a host side must be a live device array");
+    SEMCACHE_EXPECTS(partner->bytes == bytes, "host side of " + std::to_string(bytes) + " bytes for device array '" +
+                                                  recorder_.name(partner->label) + "' of " +
+                                                  std::to_string(partner->bytes) + " bytes: sizes must agree");
+    SEMCACHE_EXPECTS(!directory_.slot_in(partner->datum, host_space).valid(),
+                     std::string("device array '") + recorder_.name(partner->label) + "' has a host side already");
+  }
+  Memory* m = new_memory(host_space, label, bytes);
+  try {
+    place_on_host(*m);
+    m->datum = partner != nullptr ? partner->datum : directory_.add_datum(bytes);
+    bind(*m, directory_.add_slot(m->datum, host_space));
+  } catch (...) {
+    release_place(*m);
+    recycle(*m);
+    throw;
+  }
+  live_host_bytes_ += bytes;
+  if (partner != nullptr) project_host(*m, m->all());
+  return m;
+}
+
+/// The memory is needed no more: addresses, pages and object are given back once nothing in flight uses it.
+void Engine::destroy(Memory& m) noexcept {
+  if (!m.on_host() && (m.flags.load() & Memory::resident) != 0) {
+    DeviceState& d = device_of(m);
+    if (m.snapshot()) d.snapshot_bytes -= m.bytes;
+    unmap_memory(d, m);
+  }
+  directory_.remove_slot(m.slot);
+  release_place(m);
+  recycle(m);
+}
+
+void Engine::deallocate(Memory* memory) noexcept {
+  if (memory == nullptr) return;
+  try {
+    Lock lock(mutex_);
+    Memory& m = *memory;
+    if (m.on_host()) {
+      live_host_bytes_ -= m.bytes;
+    } else {
+      live_device_bytes_ -= m.bytes;
+    }
+    const DatumId datum = m.datum;
+    const bool last_side = directory_.slots(datum).size() == 1;
+    if (last_side) {
+      // Nobody wants the array itself any more; copies of it may still be wanted elsewhere (I4).
+      const SlotId slot = m.slot;
+      directory_.detach(slot);
+      directory_.remove_datum(datum);
+      m.datum = DatumId{};
+      std::uint64_t seen;
+      do {
+        seen = unlocks_;
+        if (!m.on_host()) {
+          while (quiesce(lock, m)) {
+          }
+        } else {
+          while (wait_conflict(lock, m, m.all(), true)) {
+          }
+        }
+      } while (seen != unlocks_);
+      std::vector<directory::LastHeld> last;
+      directory_.last_held(slot, m.all(), false, last);
+      if (!last.empty()) {
+        // Its memory becomes the saved value: nothing moves. The addresses are not reused until it is read or dropped.
+        m.zombie = true;
+        snapshots_.push_back(&m);
+        if (!m.on_host()) device_of(m).snapshot_bytes += m.bytes;
+        project();
+        return;
+      }
+    } else {
+      // The other side lives on: it must have everything that only this side holds.
+      for (;;) {
+        const std::uint64_t seen = unlocks_;
+        bool busy = false;
+        if (!m.on_host()) {
+          busy = quiesce(lock, m);
+        } else {
+          busy = wait_conflict(lock, m, m.all(), true);
+        }
+        if (busy || save_one(lock, m, m.all(), false) || seen != unlocks_) continue;
+        break;
+      }
+    }
+    settle_uses(lock, m);
+    destroy(m);
+    collect_orphans();
+    project();
+  } catch (const std::exception& e) {
+    base::fatal("freeing '%s' failed: %s", recorder_.name(memory->label), e.what());
+  }
+}
+
+Memory* Engine::find_device(const void* p) const noexcept {
+  for (const auto& d : devices_) {
+    if (d->table->covers(p)) return d->table->find(p);
+  }
+  return nullptr;
+}
+
+Memory* Engine::find(const void* p) const noexcept {
+  if (host_->table.covers(p)) return host_->table.find(p);
+  return find_device(p);
+}
+
+bool Engine::in_any_arena(const void* p) const noexcept {
+  if (host_->table.covers(p)) return true;
+  for (const auto& d : devices_) {
+    if (d->table->covers(p)) return true;
+  }
+  return false;
+}
+
+// --- projection: from the directory to flags and protections ---------------------------------------------------------
+
+void Engine::project() {
+  for (Memory* m : revoked_) {
+    if (m->live && !m->snapshot()) project_device(*m);
+  }
+  revoked_.clear();
+  for (const auto& touched : directory_.take_touched()) {
+    if (touched.slot.value >= by_slot_.size()) continue;
+    Memory* m = by_slot_[touched.slot.value];
+    if (m == nullptr || !m->live || m->snapshot()) continue;
+    if (m->on_host()) {
+      project_host(*m, touched.range);
+    } else {
+      project_device(*m);
+    }
+  }
+}
+
+void Engine::project_device(Memory& m) {
+  std::uint32_t set = 0;
+  if (directory_.fresh(m.slot, m.all())) set |= Memory::is_fresh;
+  if (m.bytes == 0 || directory_.exclusive(m.slot, m.all())) set |= Memory::is_exclusive;
+  DeviceState& d = device_of(m);
+  // Transfers that launches need not wait for any more.
+  bool idle = m.last_use[unknown_queue].load() == 0 || d.queues->done(unknown_queue, m.last_use[unknown_queue].load());
+  for (QueueIndex q = 1; q < d.queues->count() && idle; ++q) {
+    if (d.queues->own(q)) idle = d.queues->done(q, m.last_use[q].load());
+  }
+  if (idle) set |= Memory::idle;
+  const std::uint32_t clear = (Memory::is_fresh | Memory::is_exclusive | Memory::idle) & ~set;
+  m.flags.fetch_and(~clear);
+  m.flags.fetch_or(set);
+}
+
+/// I5: pages at least as strict as the state demands; they are relaxed only where an access asked for it.
+void Engine::project_host(Memory& m, ByteRange range) {
+  using platform::Protection;
+  if (m.open || !options_.notices || m.bytes == 0) return;
+  range = to_pages(m, range);
+  struct Run {
+    ByteRange range;
+    Protection level;
+  };
+  std::vector<Run> runs;
+  const auto demand = [&](ByteRange piece, Protection level) {
+    piece = {round_down(piece.begin, page_bytes_), round_up(piece.end, page_bytes_)};
+    if (!runs.empty() && runs.back().range.end > piece.begin) {  // shares its first page with the run before
+      Run& last = runs.back();
+      if (level < last.level) {
+        if (last.range.begin >= piece.begin) {
+          last.level = level;
+        } else {
+          last.range.end = piece.begin;
+          runs.push_back({piece, level});
+          return;
+        }
+      }
+      piece.begin = last.range.end;
+      if (piece.empty()) return;
+    }
+    if (!runs.empty() && runs.back().level == level && runs.back().range.end == piece.begin) {
+      runs.back().range.end = piece.end;
+    } else {
+      runs.push_back({piece, level});
+    }
+  };
+  const ByteRange content = intersect(range, m.all());
+  directory_.for_each_wanted(m.datum, content, [&](ByteRange piece, directory::ValueRef wanted) {
+    directory_.for_each_held(m.slot, piece, [&](ByteRange part, directory::ValueRef held) {
+      if (wanted.id == directory::undefined_value) {
+        demand(part, Protection::read);
+      } else if (held != wanted.advanced(part.begin - piece.begin)) {
+        demand(part, Protection::none);
+      } else {
+        demand(part, directory_.exclusive(m.slot, part) ? Protection::read_write : Protection::read);
+      }
+    });
+  });
+  for (const FlightPtr& f : flights_) {
+    if (f->host != &m || !f->range.overlaps(content)) continue;
+    const ByteRange pages = to_pages(m, intersect(f->range, content));
+    std::vector<Run> split;
+    for (const Run& r : runs) {
+      const Protection level = std::min(r.level, f->to_host ? Protection::none : Protection::read);
+      const ByteRange inside = intersect(r.range, pages);
+      if (inside.empty()) {
+        split.push_back(r);
+        continue;
+      }
+      if (r.range.begin < inside.begin) split.push_back({{r.range.begin, inside.begin}, r.level});
+      split.push_back({inside, level});
+      if (inside.end < r.range.end) split.push_back({{inside.end, r.range.end}, r.level});
+    }
+    runs.swap(split);
+  }
+  for (const Run& run : runs) {
+    std::vector<ByteRange> tighten;
+    m.pages.for_each(run.range, [&](ByteRange piece, PageState state) {
+      if (state.protection <= run.level) return;
+      if (!tighten.empty() && tighten.back().end == piece.begin) {
+        tighten.back().end = piece.end;
+      } else {
+        tighten.push_back(piece);
+      }
+    });
+    for (const ByteRange piece : tighten) {
+      register_for_transfers(m, piece);
+      set_protection(m, piece, run.level);
+    }
+  }
+}
+
+bool Engine::set_protection(Memory& m, ByteRange pages, platform::Protection protection) {
+  if (pages.empty()) return true;
+  bool changes = false;
+  bool relaxes = false;
+  m.pages.for_each(pages, [&](ByteRange, PageState s) {
+    changes = changes || s.protection != protection;
+    relaxes = relaxes || s.protection < protection;
+  });
+  if (!changes) return true;
+  const std::size_t before = m.pages.extent_count();
+  if (!platform_->protect(m.address + pages.begin, pages.size(), protection)) {
+    if (relaxes) return false;
+    // The kernel's limit on mappings. One protection for the whole array splits nothing, and stricter is safe (I5).
+    pages = page_span(m);
+    if (!platform_->protect(m.address, pages.end, protection)) {
+      base::fatal("cannot protect the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) is used up. "
+                  "Raise it, or free mirrors.", recorder_.name(m.label), static_cast<void*>(m.address));
+    }
+  }
+  m.pages.assign(pages, PageState{protection}, [](const auto&, int) {});
+  mapping_estimate_ += m.pages.extent_count();
+  mapping_estimate_ -= std::min<std::uint64_t>(mapping_estimate_, before);
+  return true;
+}
+
+ByteRange Engine::to_pages(const Memory& m, ByteRange r) const noexcept {
+  return intersect({round_down(r.begin, page_bytes_), round_up(r.end, page_bytes_)}, page_span(m));
+}
+
+void Engine::collect_orphans() {
+  for (std::size_t i = 0; i < snapshots_.size();) {
+    Memory& m = *snapshots_[i];
+    bool busy = directory_.needed(m.slot);
+    if (!busy && !m.on_host()) {
+      DeviceState& d = device_of(m);
+      for (QueueIndex q = 1; q < d.queues->count() && !busy; ++q) busy = !d.queues->done(q, m.last_use[q].load());
+    }
+    for (const FlightPtr& f : flights_) busy = busy || f->host == &m;
+    if (busy) {
+      ++i;
+      continue;
+    }
+    snapshots_[i] = snapshots_.back();
+    snapshots_.pop_back();
+    destroy(m);
+  }
+}
+
+std::string Engine::describe_live_buffers(std::uint32_t device) const {
+  std::vector<const Memory*> live;
+  for (const Memory& m : pool_) {
+    if (m.live && m.space == device_space(device)) live.push_back(&m);
+  }
+  std::sort(live.begin(), live.end(), [](const Memory* a, const Memory* b) { return a->bytes > b->bytes; });
+  std::string text;
+  for (std::size_t i = 0; i < live.size() && i < 32; ++i) {
+    const Memory& m = *live[i];
+    const std::uint32_t flags = m.flags.load();
+    text += "  " + std::to_string(m.bytes) + " bytes  '" + recorder_.name(m.label) + "'" +
+            (m.snapshot() ? " (saved copy)" : "") + ((flags & Memory::resident) != 0 ? ", on the device" : ", evicted") + "\n";
+  }
+  if (live.size() > 32) text += "  and " + std::to_string(live.size() - 32) + " smaller ones\n";
+  return text;
+}
+
+QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner) {
+  Lock lock(mutex_);
+  return devices_.at(device)->queues->adopt(native, std::move(owner));
+}
+
+void Engine::retire_queue(std::uint32_t device, QueueIndex queue) noexcept {
+  try {
+    Lock lock(mutex_);
+    devices_.at(device)->queues->retire(queue);
+  } catch (const std::exception& e) {
+    base::raw_log("retiring a queue: %s", e.what());
+  }
+}
+
+void Engine::add_to(Statistics& s) const {
+  Lock lock(mutex_);
+  s.live_device_bytes = live_device_bytes_;
+  s.live_host_bytes = live_host_bytes_;
+  s.snapshot_bytes = host_snapshot_bytes_;
+  for (const auto& d : devices_) {
+    s.mapped_device_bytes += d->mapped_bytes;
+    s.snapshot_bytes += d->snapshot_bytes;
+  }
+  s.directory_bytes = directory_.memory_bytes();
+  s.device_count = static_cast<int>(devices_.size());
+  if (!devices_.empty()) {
+    s.device_kind = to_string(devices_[0]->device->kind());
+    s.device_name = devices_[0]->device->name();
+  }
+}
+
+bool Engine::any_live() const {
+  Lock lock(mutex_);
+  for (const Memory& m : pool_) {
+    if (m.live && !m.snapshot()) return true;
+  }
+  return false;
+}
+
+}  // namespace semcache::engine

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/device/device.hpp>
+#include <semcache/directory/directory.hpp>
+#include <semcache/engine/address_space.hpp>
+#include <semcache/engine/memory.hpp>
+#include <semcache/engine/queues.hpp>
+#include <semcache/platform/platform.hpp>
+#include <semcache/trace/recorder.hpp>
+
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+/// Carries out what the directory asks for: in order, asynchronously, traced. Owns memory, queues and page states.
+namespace semcache::engine {
+
+enum class Protocol : std::uint8_t { write_back, write_through, off };
+
+struct Options {
+  Protocol protocol = Protocol::write_back;
+  std::uint64_t device_memory_bytes = 0;  ///< budget per device; 0: nine tenths of what is free at the start
+  unsigned snapshot_share_percent = 25;   ///< of the budget, for copy-on-write snapshots
+  bool check = false;
+  bool check_writes = false;
+  bool notices = true;  ///< the tracker notices host accesses; false: pages are never protected
+  std::uint64_t host_address_bytes = std::uint64_t{1} << 38;
+};
+
+/// A captured view, resolved.
+struct Operand {
+  Memory* memory;
+  bool writable;
+};
+
+/// Threads: every public member, any thread. Members take the lock themselves; none waits for a transfer while it
+/// holds it. Errors: strong guarantee (I9) as far as content is concerned: evictions made on the way stay made.
+class Engine {
+ public:
+  Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique_ptr<platform::Platform> platform,
+         trace::Recorder& recorder, const Options& options);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // --- memory ------------------------------------------------------------------------------------------------------
+  Memory* allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes);
+  Memory* allocate_host(const char* label, std::uint64_t bytes, Memory* partner);
+  void deallocate(Memory* memory) noexcept;
+  /// The live memory whose data contains `p`; nullptr for foreign addresses. No lock.
+  [[nodiscard]] Memory* find(const void* p) const noexcept;
+  [[nodiscard]] Memory* find_device(const void* p) const noexcept;
+  [[nodiscard]] bool in_host_arena(const void* p) const noexcept { return host_->table.covers(p); }
+  [[nodiscard]] bool in_any_arena(const void* p) const noexcept;
+  [[nodiscard]] std::byte* host_arena() const noexcept { return host_->base; }
+  [[nodiscard]] std::uint64_t host_arena_bytes() const noexcept { return host_->bytes; }
+
+  // --- queues ------------------------------------------------------------------------------------------------------
+  QueueIndex adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner);
+  void retire_queue(std::uint32_t device, QueueIndex queue) noexcept;
+
+  // --- copies ------------------------------------------------------------------------------------------------------
+  void copy(void* to, const void* from, std::uint64_t bytes, const void* call_site);
+  void fill(Memory& memory, std::uint64_t position, std::uint64_t bytes, const directory::Fill& fill);
+  /// A kernel has written the pattern to the whole range: the value is known, the slot holds it.
+  void filled(Memory& memory, std::uint64_t position, std::uint64_t bytes, const directory::Fill& fill);
+
+  // --- accesses ----------------------------------------------------------------------------------------------------
+  void access(Memory& memory, ByteRange range, Access mode);
+  platform::FaultResult serve(std::byte* address, platform::FaultKind kind) noexcept;
+  void settle_all();
+  void native_capture(Memory& memory, bool writable);
+
+  // --- launches ----------------------------------------------------------------------------------------------------
+  /// Everything captured becomes valid, resident and pinned. `operands` has no memory twice.
+  void begin_launch(QueueIndex queue, const Operand* operands, std::size_t count);
+  /// As if every noticed array had been captured as writable. Pins nothing; the queue remembers.
+  void begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands);
+  /// The kernel is submitted.
+  void end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept;
+
+  [[nodiscard]] platform::Platform& platform() noexcept { return *platform_; }
+  [[nodiscard]] device::Device& device(std::uint32_t d) noexcept { return *devices_[d]->device; }
+  [[nodiscard]] std::uint32_t device_count() const noexcept { return static_cast<std::uint32_t>(devices_.size()); }
+  void add_to(Statistics& statistics) const;
+  /// The directory and every page state agree with each other (tests, audit). Ends the process if not.
+  void audit();
+  /// Everything on the host valid and accessible, for pointers that outlive the runtime.
+  void open_everything() noexcept;
+  [[nodiscard]] bool any_live() const;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  /// A transfer between a device and host pages that has not happened yet (I6).
+  struct Flight {
+    Memory* host;
+    ByteRange range;
+    bool to_host;
+    std::byte* staging;      ///< pinned bytes still to be written behind the protection; nullptr: direct
+    std::uint64_t staged_bytes;
+    std::uint32_t device;
+    std::shared_ptr<Event> event;
+    bool finished = false;
+  };
+  using FlightPtr = std::shared_ptr<Flight>;
+
+  /// Host pages are page-locked in pieces of this size.
+  static constexpr std::uint64_t registration_bytes = 64 * 1024 * 1024;
+  static constexpr std::uint64_t staging_piece_bytes = 16 * 1024 * 1024;
+  static constexpr std::uint64_t staging_limit_bytes = 64 * 1024 * 1024;
+
+  struct Segment {  ///< one mapping of device memory
+    std::uint64_t begin, end;  // offsets in the arena
+    std::uint32_t residents;
+  };
+  struct DeviceState {
+    std::unique_ptr<device::Device> device;
+    std::byte* base = nullptr;
+    std::uint64_t bytes = 0;
+    std::unique_ptr<LookupTable> table;
+    AddressSpace large, small;
+    std::map<std::uint64_t, Segment> segments;  // by begin
+    std::uint64_t mapped_bytes = 0;
+    std::uint64_t budget_bytes = 0;
+    std::uint64_t snapshot_bytes = 0;
+    std::unique_ptr<Queues> queues;
+    QueueIndex to_device_queue = 0, to_host_queue = 0, within_queue = 0;
+    std::multimap<std::uint64_t, std::byte*> staging;  // free staging buffers by size
+    std::uint64_t staging_bytes = 0;
+  };
+  struct HostState {
+    HostState(std::byte* b, std::uint64_t n, std::uint64_t page) : base(b), bytes(n), table(b, n, page) {}
+    std::byte* base;
+    std::uint64_t bytes;
+    LookupTable table;
+    AddressSpace large, small;
+  };
+
+  // engine.cpp: memory objects, projection
+  Memory* new_memory(SpaceId space, const char* label, std::uint64_t bytes);
+  void recycle(Memory& memory) noexcept;
+  [[nodiscard]] Memory& memory_of(SlotId slot) { return *by_slot_[slot.value]; }
+  void bind(Memory& memory, SlotId slot);
+  void place_on_device(Memory& memory);
+  void place_on_host(Memory& memory);
+  void release_place(Memory& memory) noexcept;
+  void project();
+  void project_device(Memory& memory);
+  void project_host(Memory& memory, ByteRange range);
+  /// False if the pages could not be relaxed (the kernel's limit on mappings); tightening always succeeds.
+  bool set_protection(Memory& memory, ByteRange pages, platform::Protection protection);
+  void collect_orphans();
+  void destroy(Memory& memory) noexcept;
+  [[nodiscard]] std::uint64_t page() const noexcept { return page_bytes_; }
+  [[nodiscard]] ByteRange to_pages(const Memory& m, ByteRange r) const noexcept;
+  [[nodiscard]] ByteRange page_span(const Memory& m) const noexcept { return {0, round_up(m.bytes, page_bytes_)}; }
+  [[nodiscard]] std::string describe_live_buffers(std::uint32_t device) const;
+  DeviceState& device_of(const Memory& m) { return *devices_[m.space.value - 1]; }
+  template <class Body>
+  void unlocked(Lock& lock, Body&& body);
+
+  // transfers.cpp: steps
+  void make_fresh(Lock& lock, Memory& memory, ByteRange range);
+  /// Saves one last holder in `range`; false if there is none. May unlock.
+  bool save_one(Lock& lock, Memory& memory, ByteRange range, bool overwritten);
+  void submit(const directory::Step& step, bool saving);
+  void copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
+  void copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
+  void copy_on_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
+  void fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const directory::Fill& fill,
+                     std::uint64_t phase);
+  void order_queue(DeviceState& d, QueueIndex queue, Memory& memory, bool writing, bool transfers_only);
+  void note_use(DeviceState& d, QueueIndex queue, Memory& memory, bool writing) noexcept;
+  /// Device memory may be used by a transfer: flags revoked and no launch between check and submission. May unlock.
+  bool quiesce(Lock& lock, Memory& memory);
+  bool wait_conflict(Lock& lock, Memory& host, ByteRange range, bool writing);
+  void finish(Lock& lock, const FlightPtr& flight);
+  void poll_flights();
+  void wait_device(Lock& lock, DeviceState& d);
+  [[nodiscard]] bool unknown_use_pending(DeviceState& d, const Memory& m, bool writing) const;
+  std::byte* take_staging(DeviceState& d, std::uint64_t bytes);
+  void give_staging(DeviceState& d, std::byte* buffer, std::uint64_t bytes) noexcept;
+  [[nodiscard]] bool direct(const Memory& host, ByteRange range) const noexcept;
+  void register_for_transfers(Memory& host, ByteRange range) noexcept;
+  /// Host pages that are about to be a transfer's source can no longer change unnoticed.
+  void freeze(Memory& host, ByteRange range);
+  void check_writes_before_fetch(Lock& lock, Memory& memory);
+
+  // residency.cpp
+  void make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*>& set);
+  bool evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& keep);
+  void map_memory(DeviceState& d, Memory& memory);
+  void unmap_memory(DeviceState& d, Memory& memory) noexcept;
+  [[nodiscard]] std::uint64_t missing_bytes(const DeviceState& d, const Memory& memory) const;
+  [[nodiscard]] ByteRange granules(const DeviceState& d, const Memory& memory) const noexcept;
+  [[noreturn]] void throw_out_of_memory(const DeviceState& d, const std::vector<Memory*>& set, std::uint64_t need) const;
+  Memory* new_snapshot(Lock& lock, SpaceId space, std::uint64_t bytes, trace::LabelId label);
+  [[nodiscard]] bool room_for_snapshot(DeviceState& d, std::uint64_t bytes) const;
+  void settle_uses(Lock& lock, Memory& memory);
+
+  // launches.cpp
+  void prepare(Lock& lock, const Operand* operands, std::size_t count);
+
+  // host_access.cpp, copies.cpp
+  void host_access(Lock& lock, Memory& memory, ByteRange range, Access mode);
+  void device_access(Lock& lock, Memory& memory, ByteRange range, Access mode);
+  void wait_transfers(Lock& lock, Memory& memory);
+  void copy_from_open(Lock& lock, Memory& to, std::uint64_t position, const void* from, std::uint64_t n);
+  void copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t position, std::uint64_t n);
+  void copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
+                std::uint64_t n);
+
+  mutable std::mutex mutex_;
+  std::uint64_t unlocks_ = 0;  ///< grows whenever a member gave up the lock: plans made before are void
+  std::vector<std::unique_ptr<DeviceState>> devices_;
+  std::unique_ptr<platform::Platform> platform_;
+  trace::Recorder& recorder_;
+  Options options_;
+  std::uint64_t page_bytes_;
+  std::unique_ptr<HostState> host_;
+  directory::Directory directory_;
+  std::deque<Memory> pool_;
+  std::vector<Memory*> free_memories_;
+  std::vector<Memory*> by_slot_;
+  std::vector<Memory*> snapshots_;
+  std::vector<Memory*> revoked_;  ///< flags to be computed anew at the next projection
+  std::list<FlightPtr> flights_;
+  std::atomic<std::uint64_t> clock_{1};
+  std::uint64_t live_device_bytes_ = 0;
+  std::uint64_t live_host_bytes_ = 0;
+  std::uint64_t host_snapshot_bytes_ = 0;
+  std::uint64_t mapping_estimate_ = 0;
+  bool evicting_ = false;  ///< saves go to the host
+};
+
+template <class Body>
+void Engine::unlocked(Lock& lock, Body&& body) {
+  ++unlocks_;
+  lock.unlock();
+  struct Relock {
+    Lock& lock;
+    ~Relock() { lock.lock(); }
+  } relock{lock};
+  body();
+}
+
+}  // namespace semcache::engine

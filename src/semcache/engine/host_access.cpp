@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/engine.hpp>
+
+#include <string>
+
+namespace semcache::engine {
+
+using platform::FaultKind;
+using platform::FaultResult;
+using platform::Protection;
+
+void Engine::host_access(Lock& lock, Memory& m, ByteRange range, Access mode) {
+  const bool pages_matter = options_.notices && !m.open;
+  // Near the kernel's limit on mappings arrays are opened as a whole: no further mapping.
+  if (pages_matter && mapping_estimate_ > platform_->mapping_limit()) {
+    if (mode == Access::overwrite && range != m.all()) mode = Access::read_write;
+    range = m.all();
+  }
+  for (;;) {
+    const std::uint64_t seen = unlocks_;
+    const ByteRange pages = to_pages(m, range);
+    const ByteRange content = pages_matter ? intersect(pages, m.all()) : range;
+    if (needs_content(mode)) {
+      make_fresh(lock, m, content);
+    } else {  // I5: a page that is opened for writing holds all its wanted bytes, but those announced
+      if (content.begin < range.begin) make_fresh(lock, m, {content.begin, range.begin});
+      if (range.end < content.end) make_fresh(lock, m, {range.end, content.end});
+    }
+    if (writes(mode)) {
+      while (save_one(lock, m, content, true)) {
+      }
+    }
+    while (wait_conflict(lock, m, content, writes(mode))) {
+    }
+    if (seen != unlocks_) continue;
+    if (writes(mode)) directory_.write(m.slot, content);  // I2
+    project();
+    if (pages_matter) {
+      const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
+      std::vector<ByteRange> relax;
+      m.pages.for_each(pages, [&](ByteRange piece, PageState s) {
+        if (s.protection >= wanted) return;
+        if (!relax.empty() && relax.back().end == piece.begin) {
+          relax.back().end = piece.end;
+        } else {
+          relax.push_back(piece);
+        }
+      });
+      bool opened = true;
+      for (const ByteRange piece : relax) opened = opened && set_protection(m, piece, wanted);
+      if (!opened) {
+        if (range == m.all()) {
+          base::fatal("cannot open the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) is used "
+                      "up. Raise it, or free mirrors.", recorder_.name(m.label), static_cast<void*>(m.address));
+        }
+        if (mode == Access::overwrite) mode = Access::read_write;
+        range = m.all();
+        continue;
+      }
+    }
+    if (!snapshots_.empty()) collect_orphans();
+    return;
+  }
+}
+
+void Engine::wait_transfers(Lock& lock, Memory& m) {
+  DeviceState& d = device_of(m);
+  for (QueueIndex q = 1; q < d.queues->count(); ++q) {
+    if (!d.queues->own(q) || m.last_use[q].load() == 0) continue;
+    if (const auto event = d.queues->event_after(q, m.last_use[q].load())) {
+      unlocked(lock, [&] { event->synchronize(); });
+    }
+  }
+}
+
+void Engine::access(Memory& m, ByteRange range, Access mode) {
+  if (range.empty()) return;
+  if (!m.on_host()) {
+    // Whole arrays: raw kernels may use any stream, before and after.
+    if (mode == Access::overwrite && range == m.all()) {
+      Lock lock(mutex_);
+      make_resident(lock, device_of(m), {&m});
+      for (;;) {
+        const std::uint64_t seen = unlocks_;
+        if (quiesce(lock, m)) continue;
+        while (save_one(lock, m, m.all(), true)) {
+        }
+        wait_transfers(lock, m);
+        if (seen == unlocks_) break;
+      }
+      directory_.write(m.slot, m.all());
+      note_use(device_of(m), unknown_queue, m, true);
+      project();
+      return;
+    }
+    native_capture(m, writes(mode));
+    return;
+  }
+  Lock lock(mutex_);
+  host_access(lock, m, range, mode);
+}
+
+FaultResult Engine::serve(std::byte* address, FaultKind kind) noexcept {
+  const char* label = "?";
+  try {
+    Lock lock(mutex_);
+    Memory* found = host_->table.find(address);
+    if (found == nullptr || !found->live || found->snapshot() || found->open) return FaultResult::not_ours;
+    Memory& m = *found;
+    label = recorder_.name(m.label);
+    const auto position = static_cast<std::uint64_t>(address - m.address);
+    const Protection now = m.pages.at(position).protection;
+    if (kind == FaultKind::unknown) {
+      kind = now == Protection::none ? FaultKind::read : FaultKind::write;
+    }
+    // Another thread's fault has opened the page meanwhile.
+    if (now == Protection::read_write || (kind == FaultKind::read && now == Protection::read)) return FaultResult::served;
+    recorder_.host_fault(m.label);
+    const ByteRange range = m.read_ahead.next(position, m.bytes, page_bytes_);
+    std::vector<ByteRange> stale;
+    directory_.stale(m.slot, range, stale);
+    std::uint64_t ahead = 0;
+    const std::uint64_t faulting = round_down(position, page_bytes_);
+    for (const ByteRange r : stale) ahead += r.size() - intersect(r, {faulting, faulting + page_bytes_}).size();
+    if (ahead > 0) recorder_.moved(trace::Kind::read_ahead, m.label, ahead);
+    host_access(lock, m, range, kind == FaultKind::write ? Access::write : Access::read);
+    return FaultResult::served;
+  } catch (const std::exception& e) {
+    base::fatal("an access to '%s' at %p cannot be served: %s", label, static_cast<void*>(address), e.what());
+  }
+}
+
+void Engine::settle_all() {
+  std::vector<Memory*> all;
+  {
+    Lock lock(mutex_);
+    for (Memory& m : pool_) {
+      if (m.live && !m.snapshot()) all.push_back(&m);
+    }
+  }
+  for (Memory* m : all) {
+    Lock lock(mutex_);
+    if (!m->live || m->snapshot() || directory_.fresh(m->slot, m->all())) continue;
+    if (m->on_host()) {
+      host_access(lock, *m, m->all(), Access::read);
+    } else if ((m->flags.load() & Memory::resident) != 0) {
+      make_fresh(lock, *m, m->all());
+      project();
+    }
+  }
+  Lock lock(mutex_);
+  while (!flights_.empty()) finish(lock, FlightPtr(flights_.front()));
+  collect_orphans();
+}
+
+void Engine::open_everything() noexcept {
+  std::vector<Memory*> mirrors;
+  {
+    Lock lock(mutex_);
+    for (Memory& m : pool_) {
+      if (m.live && m.on_host() && !m.snapshot()) mirrors.push_back(&m);
+    }
+  }
+  for (Memory* m : mirrors) {
+    try {
+      Lock lock(mutex_);
+      if (directory_.defined(m->datum, m->all())) host_access(lock, *m, m->all(), Access::read);
+      m->open = true;
+      set_protection(*m, page_span(*m), Protection::read_write);
+    } catch (const std::exception& e) {
+      base::raw_log("'%s' cannot be brought to the host at the end: %s", recorder_.name(m->label), e.what());
+    }
+  }
+}
+
+}  // namespace semcache::engine

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/engine.hpp>
+
+namespace semcache::engine {
+
+/// Makes all operands resident and fresh, and saves what the writable ones hold last. Afterwards nothing has been
+/// unlocked since the last look: the directory may be told of the writes.
+void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count) {
+  std::vector<std::vector<Memory*>> sets(devices_.size());
+  for (std::size_t i = 0; i < count; ++i) sets[operands[i].memory->space.value - 1].push_back(operands[i].memory);
+  for (;;) {
+    const std::uint64_t seen = unlocks_;
+    for (std::size_t d = 0; d < sets.size(); ++d) {
+      if (!sets[d].empty()) make_resident(lock, *devices_[d], sets[d]);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      Memory& m = *operands[i].memory;
+      make_fresh(lock, m, m.all());
+      if (!operands[i].writable) continue;
+      while (save_one(lock, m, m.all(), true)) {
+      }
+    }
+    if (seen == unlocks_) return;
+  }
+}
+
+void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t count) {
+  bool ready = queue != unknown_queue;
+  for (std::size_t i = 0; i < count; ++i) {
+    Memory& m = *operands[i].memory;
+    m.pins.fetch_add(1);
+    const std::uint32_t need =
+        Memory::resident | Memory::is_fresh | Memory::idle | (operands[i].writable ? Memory::is_exclusive : 0u);
+    ready = ready && (m.flags.load() & need) == need;
+  }
+  if (ready) return;
+  for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_sub(1);
+
+  Lock lock(mutex_);
+  std::vector<std::shared_ptr<Event>> wait_for;
+  try {
+    prepare(lock, operands, count);
+    for (std::size_t i = 0; i < count; ++i) {
+      Memory& m = *operands[i].memory;
+      if (!operands[i].writable) continue;
+      if (options_.check_writes && !m.write_check && m.bytes > 0 && directory_.defined(m.datum, m.all()) &&
+          !directory_.exclusive(m.slot, m.all())) {
+        DeviceState& d = device_of(m);
+        order_queue(d, d.within_queue, m, false, false);
+        auto check = std::make_unique<Memory::WriteCheck>();
+        check->digest = d.device->digest(d.queues->id(d.within_queue), m.address, m.bytes);
+        check->wanted = directory_.wanted_extents(m.datum, m.all());
+        m.write_check = std::move(check);
+      }
+      directory_.write(m.slot, m.all());  // I2
+    }
+    project();
+    for (std::size_t i = 0; i < count; ++i) {
+      Memory& m = *operands[i].memory;
+      DeviceState& d = device_of(m);
+      if (queue == unknown_queue) {
+        for (QueueIndex q = 1; q < d.queues->count(); ++q) {
+          if (!d.queues->own(q) || m.last_use[q].load() == 0) continue;
+          if (auto event = d.queues->event_after(q, m.last_use[q].load())) wait_for.push_back(std::move(event));
+        }
+      } else {
+        order_queue(d, queue, m, operands[i].writable, true);
+        // One queue is all that launches use: they are ordered after the transfers from now on.
+        if (d.queues->program_queues() <= 1 && !unknown_use_pending(d, m, true)) m.flags.fetch_or(Memory::idle);
+      }
+      m.pins.fetch_add(1);
+      m.recently.store(clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
+    }
+    if (!snapshots_.empty()) collect_orphans();
+  } catch (...) {
+    project();
+    throw;
+  }
+  if (!wait_for.empty()) {
+    unlocked(lock, [&] {
+      for (const auto& event : wait_for) event->synchronize();
+    });
+  }
+}
+
+void Engine::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands) {
+  {
+    Lock lock(mutex_);
+    operands.clear();
+    for (Memory& m : pool_) {
+      if (m.live && !m.on_host() && !m.snapshot()) operands.push_back({&m, true});
+    }
+  }
+  begin_launch(queue, operands.data(), operands.size());
+}
+
+void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept {
+  bool record = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    Memory& m = *operands[i].memory;
+    DeviceState& d = device_of(m);
+    note_use(d, queue, m, operands[i].writable);
+    record = record || (operands[i].writable && (m.flags.load(std::memory_order_relaxed) & Memory::read_on_host) != 0 &&
+                        d.device->kind() != device::DeviceKind::emulated);
+    m.pins.fetch_sub(1);
+  }
+  try {
+    if (record && queue != unknown_queue) {
+      // The host will ask for this result: an event right behind its producer lets the transfer overlap later kernels.
+      Lock lock(mutex_);
+      device_of(*operands[0].memory).queues->record(queue);
+    }
+    if (options_.protocol == Protocol::write_through) {
+      Lock lock(mutex_);
+      for (std::size_t i = 0; i < count; ++i) {
+        Memory& m = *operands[i].memory;
+        if (!operands[i].writable || !m.live || m.snapshot()) continue;
+        const SlotId host = directory_.slot_in(m.datum, host_space);
+        if (!host.valid()) continue;
+        std::vector<ByteRange> stale;
+        directory_.stale(host, m.all(), stale);
+        for (const ByteRange r : stale) recorder_.moved(trace::Kind::write_through, m.label, r.size());
+        make_fresh(lock, memory_of(host), m.all());
+      }
+      project();
+    }
+  } catch (const std::exception& e) {
+    base::raw_log("after a launch: %s", e.what());
+  }
+}
+
+void Engine::native_capture(Memory& memory, bool writable) {
+  const Operand operand{&memory, writable};
+  begin_launch(unknown_queue, &operand, 1);
+  end_launch(unknown_queue, &operand, 1);
+}
+
+}  // namespace semcache::engine

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/directory/directory.hpp>
+#include <semcache/platform/platform.hpp>
+#include <semcache/policy/policy.hpp>
+#include <semcache/trace/recorder.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace semcache::engine {
+
+/// Index of a queue in the engine; 0 stands for "some queue of the device that we do not know".
+using QueueIndex = std::uint32_t;
+inline constexpr QueueIndex unknown_queue = 0;
+inline constexpr QueueIndex max_queues = 16;
+
+/// Protection of host pages, as the property of an extent map.
+struct PageState {
+  platform::Protection protection = platform::Protection::read;
+  [[nodiscard]] PageState advanced(std::uint64_t) const noexcept { return *this; }
+  friend bool operator==(PageState a, PageState b) noexcept { return a.protection == b.protection; }
+  friend bool operator!=(PageState a, PageState b) noexcept { return a.protection != b.protection; }
+};
+
+/// One slot's memory. Objects are recycled, never freed: whoever found one through a lookup table may look at it.
+/// Fields are guarded by the engine's lock, except the atomics.
+struct Memory {
+  SlotId slot;
+  DatumId datum;  ///< invalid: a snapshot
+  SpaceId space;
+  std::byte* address = nullptr;
+  std::uint64_t bytes = 0;
+  std::uint64_t reserved_bytes = 0;  ///< of address space; at least header_bytes of it behind the data
+  trace::LabelId label;
+  bool live = false;
+  bool zombie = false;               ///< freed by the program, kept because somebody still wants its content
+
+  [[nodiscard]] bool on_host() const noexcept { return space == host_space; }
+  [[nodiscard]] bool snapshot() const noexcept { return !datum.valid(); }
+  [[nodiscard]] ByteRange all() const noexcept { return {0, bytes}; }
+
+  alignas(16) std::byte header[128];
+
+  // --- device memory ---
+  /// Lock-free summary for launches: every bit set = a captured view needs nothing done.
+  static constexpr std::uint32_t resident = 1;       ///< memory is mapped
+  static constexpr std::uint32_t is_fresh = 2;       ///< held = wanted everywhere
+  static constexpr std::uint32_t is_exclusive = 4;   ///< and nobody else holds or wants it
+  static constexpr std::uint32_t idle = 8;           ///< no transfer in flight that launches are not ordered after
+  static constexpr std::uint32_t read_on_host = 16;  ///< the host fetched from it: record an event after it is written
+  std::atomic<std::uint32_t> flags{0};
+  /// Launches between their check of `flags` and their submission. Revoke flags first, then look at this (both
+  /// sequentially consistent): either the launch sees the flags gone, or the other side sees the pin.
+  std::atomic<std::uint32_t> pins{0};
+  std::atomic<std::uint64_t> last_use[max_queues] = {};    ///< position of the last use on each queue
+  std::atomic<std::uint64_t> last_write[max_queues] = {};  ///< of the last writing use
+  std::atomic<std::uint64_t> recently{0};                  ///< clock of the last use, for eviction
+
+  /// SEMCACHE_CHECK_WRITES: what the array held before launches that may have written it.
+  struct WriteCheck {
+    std::uint64_t digest = 0;
+    std::vector<directory::ExtentMap::Extent> wanted;
+  };
+  std::unique_ptr<WriteCheck> write_check;
+
+  // --- host memory ---
+  directory::BasicExtentMap<PageState> pages{0, {}};
+  policy::ReadAhead read_ahead;
+  std::vector<bool> registered;   ///< per registration chunk: page-locked for direct transfers
+  bool slab_registered = false;   ///< lies in a slab that is page-locked as a whole
+  bool open = false;              ///< never protected: copies happen at the call
+  bool owns_allocation = false;   ///< host snapshot in ordinary memory
+};
+
+/// Address to Memory without a lock: two levels, 2 MiB granules of units (512 bytes on devices, a page on the host).
+/// Threads: `find` any; changes serialised by the engine's lock.
+class LookupTable {
+ public:
+  static constexpr std::uint64_t granule_bytes = 2 * 1024 * 1024;
+
+  LookupTable(std::byte* base, std::uint64_t bytes, std::uint64_t unit_bytes)
+      : base_(base), bytes_(bytes), unit_bytes_(unit_bytes), granules_(bytes / granule_bytes) {
+    // calloc: zero pages appear when used; a table for 1 TiB of addresses costs nothing until then.
+    table_ = static_cast<std::atomic<std::uintptr_t>*>(std::calloc(granules_ + 1, sizeof(std::uintptr_t)));
+    if (table_ == nullptr) throw std::bad_alloc();
+  }
+  ~LookupTable() {
+    for (std::uint64_t g = 0; g < granules_; ++g) {
+      const std::uintptr_t entry = table_[g].load(std::memory_order_relaxed);
+      if (entry & 1) std::free(reinterpret_cast<void*>(entry & ~std::uintptr_t{1}));
+    }
+    std::free(static_cast<void*>(table_));
+  }
+  LookupTable(const LookupTable&) = delete;
+  LookupTable& operator=(const LookupTable&) = delete;
+
+  [[nodiscard]] bool covers(const void* p) const noexcept {
+    const auto* b = static_cast<const std::byte*>(p);
+    return b >= base_ && b < base_ + bytes_;
+  }
+  /// The memory whose data contains `p`, or nullptr.
+  [[nodiscard]] Memory* find(const void* p) const noexcept {
+    if (!covers(p)) return nullptr;
+    const std::uint64_t offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - base_);
+    const std::uintptr_t entry = table_[offset / granule_bytes].load(std::memory_order_acquire);
+    if ((entry & 1) == 0) return reinterpret_cast<Memory*>(entry);
+    const auto* units = reinterpret_cast<const std::atomic<Memory*>*>(entry & ~std::uintptr_t{1});
+    return units[offset % granule_bytes / unit_bytes_].load(std::memory_order_acquire);
+  }
+  /// Enters (memory != nullptr) or removes [address, address + bytes); whole granules where it fills them.
+  void set(const std::byte* address, std::uint64_t bytes, Memory* memory);
+
+ private:
+  std::byte* base_;
+  std::uint64_t bytes_;
+  std::uint64_t unit_bytes_;
+  std::uint64_t granules_;
+  std::atomic<std::uintptr_t>* table_ = nullptr;
+};
+
+}  // namespace semcache::engine

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/queues.hpp>
+
+namespace semcache::engine {
+
+Queues::~Queues() {
+  for (QueueIndex q = 1; q < count_; ++q) retire(q);
+}
+
+QueueIndex Queues::open() {
+  const QueueIndex q = count_++;
+  queues_[q].id = device_.open_queue();
+  queues_[q].own = true;
+  queues_[q].live = true;
+  return q;
+}
+
+QueueIndex Queues::adopt(void* native, std::shared_ptr<void> owner) {
+  QueueIndex free = 0;
+  for (QueueIndex q = 1; q < count_; ++q) {
+    if (queues_[q].own) continue;
+    if (queues_[q].live && queues_[q].native == native) return q;
+    if (!queues_[q].live) free = q;
+  }
+  if (free == 0) {
+    if (count_ == max_queues) return unknown_queue;
+    free = count_++;
+  }
+  Queue& queue = queues_[free];
+  queue.id = device_.adopt_queue(native, std::move(owner));
+  queue.native = native;
+  queue.live = true;
+  ++program_queues_;
+  return free;
+}
+
+void Queues::retire(QueueIndex index) {
+  if (index == unknown_queue || !queues_[index].live) return;
+  Queue& queue = queues_[index];
+  // Positions go on counting in the next life of the index: what slots remember stays meaningful.
+  device_.synchronize_queue(queue.id);
+  queue.done = queue.position.load();
+  queue.recorded.clear();
+  device_.close_queue(queue.id);
+  queue.live = false;
+  queue.native = nullptr;
+  if (!queue.own) --program_queues_;
+}
+
+void Queues::prune(Queue& queue) {
+  while (!queue.recorded.empty() && queue.recorded.front().second->complete()) {
+    queue.done = std::max(queue.done, queue.recorded.front().first);
+    queue.recorded.pop_front();
+  }
+}
+
+std::shared_ptr<Event> Queues::record(QueueIndex q) {
+  Queue& queue = queues_[q];
+  // The position is read first: work submitted in between is covered too, never the reverse.
+  const std::uint64_t at = queue.position.load(std::memory_order_acquire);
+  if (!queue.recorded.empty() && queue.recorded.back().first == at) return queue.recorded.back().second;
+  if (queue.recorded.size() >= 16) prune(queue);
+  auto event = std::make_shared<Event>(device_, device_.record(queue.id));
+  queue.recorded.emplace_back(at, event);
+  return event;
+}
+
+bool Queues::done(QueueIndex q, std::uint64_t position) {
+  Queue& queue = queues_[q];
+  if (position <= queue.done) return true;
+  if (q != unknown_queue) prune(queue);
+  return position <= queue.done;
+}
+
+void Queues::note_done(QueueIndex q, std::uint64_t position) noexcept {
+  queues_[q].done = std::max(queues_[q].done, position);
+}
+
+std::shared_ptr<Event> Queues::event_after(QueueIndex q, std::uint64_t position) {
+  if (done(q, position)) return nullptr;
+  for (const auto& [at, event] : queues_[q].recorded) {
+    if (at >= position) return event;
+  }
+  return record(q);
+}
+
+void Queues::order(QueueIndex q, QueueIndex producer, std::uint64_t position) {
+  if (q == producer || position == 0) return;
+  Queue& consumer = queues_[q];
+  if (consumer.ordered_after[producer] >= position || done(producer, position)) return;
+  std::uint64_t reached = position;
+  std::shared_ptr<Event> event;
+  for (const auto& [at, recorded] : queues_[producer].recorded) {
+    if (at >= position) {
+      event = recorded;
+      reached = at;
+      break;
+    }
+  }
+  if (!event) {
+    event = record(producer);
+    reached = queues_[producer].recorded.back().first;
+  }
+  device_.wait(consumer.id, event->id());
+  consumer.ordered_after[producer] = reached;
+}
+
+}  // namespace semcache::engine

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/device/device.hpp>
+#include <semcache/engine/memory.hpp>
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <utility>
+
+namespace semcache::engine {
+
+/// An event that is given back when nobody looks at it any more.
+class Event {
+ public:
+  Event(device::Device& device, device::EventId id) : device_(device), id_(id) {}
+  ~Event() { device_.release(id_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  [[nodiscard]] device::EventId id() const noexcept { return id_; }
+  [[nodiscard]] bool complete() const { return device_.complete(id_); }
+  void synchronize() const { device_.synchronize(id_); }
+
+ private:
+  device::Device& device_;
+  device::EventId id_;
+};
+
+/// The queues of one device and how far each is known to be. Work on a queue is numbered 1, 2, …; a slot remembers
+/// the numbers, and an event is recorded only when somebody must wait (I6). Guarded by the engine's lock, except
+/// `begin_position`.
+class Queues {
+ public:
+  explicit Queues(device::Device& device) : device_(device) {}
+  ~Queues();
+  Queues(const Queues&) = delete;
+  Queues& operator=(const Queues&) = delete;
+
+  /// A queue of our own; the transfer queues come first.
+  QueueIndex open();
+  /// The index of a native stream; `unknown_queue` when there are too many to follow.
+  QueueIndex adopt(void* native, std::shared_ptr<void> owner);
+  void retire(QueueIndex index);
+  [[nodiscard]] QueueId id(QueueIndex q) const noexcept { return queues_[q].id; }
+  [[nodiscard]] bool own(QueueIndex q) const noexcept { return queues_[q].own; }
+  [[nodiscard]] QueueIndex count() const noexcept { return count_; }
+  [[nodiscard]] QueueIndex program_queues() const noexcept { return program_queues_; }
+
+  /// The number of a piece of work that is being submitted now. Threads: any.
+  std::uint64_t begin_position(QueueIndex q) noexcept {
+    return queues_[q].position.fetch_add(1, std::memory_order_acq_rel) + 1;
+  }
+  [[nodiscard]] std::uint64_t position(QueueIndex q) const noexcept {
+    return queues_[q].position.load(std::memory_order_acquire);
+  }
+
+  /// An event that happens after work number `position` of `q` (already submitted); nullptr if that work is known to
+  /// be done. Reuses the earliest recorded event that suffices. @pre q != unknown_queue
+  std::shared_ptr<Event> event_after(QueueIndex q, std::uint64_t position);
+  /// Records an event after all work submitted to `q` so far, for later `event_after`.
+  std::shared_ptr<Event> record(QueueIndex q);
+  /// Later work on `q` starts after work `position` of `producer`. Nothing is submitted if that is known already.
+  void order(QueueIndex q, QueueIndex producer, std::uint64_t position);
+  [[nodiscard]] bool done(QueueIndex q, std::uint64_t position);
+  /// Everything up to `position` is done (a wait for the whole device has shown it).
+  void note_done(QueueIndex q, std::uint64_t position) noexcept;
+
+ private:
+  struct Queue {
+    QueueId id;
+    void* native = nullptr;
+    bool own = false;
+    bool live = false;
+    std::atomic<std::uint64_t> position{0};
+    std::uint64_t done = 0;
+    std::deque<std::pair<std::uint64_t, std::shared_ptr<Event>>> recorded;  // ascending positions
+    std::array<std::uint64_t, max_queues> ordered_after{};                 // what later work already waits for
+  };
+  void prune(Queue& queue);
+
+  device::Device& device_;
+  std::array<Queue, max_queues> queues_;
+  QueueIndex count_ = 1;  // 0 is the unknown queue
+  QueueIndex program_queues_ = 0;
+};
+
+}  // namespace semcache::engine

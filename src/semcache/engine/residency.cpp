@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/engine.hpp>
+
+#include <cstdlib>
+#include <string>
+
+/// Device memory comes and goes behind stable addresses: what is mapped stays within the budget, the least recently
+/// used array gives way, and the last holder is written back first (I4).
+namespace semcache::engine {
+
+ByteRange Engine::granules(const DeviceState& d, const Memory& m) const noexcept {
+  if (m.bytes == 0) return {};
+  const std::uint64_t unit = d.device->granularity_bytes();
+  const auto at = static_cast<std::uint64_t>(m.address - d.base);
+  return {round_down(at, unit), round_up(at + m.bytes, unit)};
+}
+
+std::uint64_t Engine::missing_bytes(const DeviceState& d, const Memory& m) const {
+  const ByteRange range = granules(d, m);
+  std::uint64_t missing = range.size();
+  auto it = d.segments.upper_bound(range.begin);
+  if (it != d.segments.begin()) --it;
+  for (; it != d.segments.end() && it->first < range.end; ++it) {
+    missing -= intersect({it->second.begin, it->second.end}, range).size();
+  }
+  return missing;
+}
+
+void Engine::map_memory(DeviceState& d, Memory& m) {
+  const ByteRange range = granules(d, m);
+  std::vector<std::uint64_t> made;
+  const auto map = [&](std::uint64_t begin, std::uint64_t end) {
+    d.device->map(d.base + begin, end - begin);
+    d.segments.emplace(begin, Segment{begin, end, 0});
+    d.mapped_bytes += end - begin;
+    made.push_back(begin);
+  };
+  try {
+    for (std::uint64_t at = range.begin; at < range.end;) {
+      auto next = d.segments.upper_bound(at);
+      if (next != d.segments.begin() && std::prev(next)->second.end > at) {
+        at = std::prev(next)->second.end;
+        continue;
+      }
+      const std::uint64_t stop = next == d.segments.end() ? range.end : std::min(range.end, next->first);
+      map(at, stop);
+      at = stop;
+    }
+  } catch (...) {
+    for (const std::uint64_t begin : made) {
+      const Segment& s = d.segments.at(begin);
+      d.device->unmap(d.base + s.begin, s.end - s.begin);
+      d.mapped_bytes -= s.end - s.begin;
+      d.segments.erase(begin);
+    }
+    throw;
+  }
+  auto it = d.segments.upper_bound(range.begin);
+  if (it != d.segments.begin()) --it;
+  for (; it != d.segments.end() && it->first < range.end; ++it) {
+    if (it->second.end > range.begin) ++it->second.residents;
+  }
+  m.flags.fetch_or(Memory::resident);
+}
+
+void Engine::unmap_memory(DeviceState& d, Memory& m) noexcept {
+  m.flags.fetch_and(~(Memory::resident | Memory::is_fresh | Memory::is_exclusive | Memory::idle));
+  const ByteRange range = granules(d, m);
+  auto it = d.segments.upper_bound(range.begin);
+  if (it != d.segments.begin()) --it;
+  while (it != d.segments.end() && it->first < range.end) {
+    Segment& s = it->second;
+    if (s.end <= range.begin || --s.residents > 0) {
+      ++it;
+      continue;
+    }
+    d.device->unmap(d.base + s.begin, s.end - s.begin);
+    d.mapped_bytes -= s.end - s.begin;
+    it = d.segments.erase(it);
+  }
+}
+
+void Engine::throw_out_of_memory(const DeviceState& d, const std::vector<Memory*>& set, std::uint64_t need) const {
+  std::string text = "the working set does not fit the device's memory budget of " + std::to_string(d.budget_bytes) +
+                     " bytes (SEMCACHE_DEVICE_MEMORY). Needed at once:\n";
+  for (const Memory* m : set) text += "  " + std::to_string(m->bytes) + " bytes  '" + recorder_.name(m->label) + "'\n";
+  text += "Live arrays:\n" + describe_live_buffers(set.front()->space.value - 1);
+  text += "Raise the budget, or let one kernel use less.";
+  throw OutOfMemory(text, need, d.budget_bytes);
+}
+
+void Engine::make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*>& set) {
+  for (;;) {
+    // Shared granules are counted once: the set's own, and what is missing of them.
+    std::map<std::uint64_t, std::uint64_t> own;
+    std::uint64_t missing = 0;
+    bool all = true;
+    for (const Memory* m : set) {
+      all = all && (m->flags.load() & Memory::resident) != 0;
+      const ByteRange range = granules(d, *m);
+      if (!range.empty()) own[range.begin] = std::max(own[range.begin], range.end);
+    }
+    if (all) return;
+    std::uint64_t total = 0;
+    std::uint64_t reached = 0;
+    for (const auto& [begin, end] : own) {
+      const ByteRange part{std::max(begin, reached), end};
+      total += part.size();
+      reached = std::max(reached, end);
+    }
+    for (const Memory* m : set) missing += missing_bytes(d, *m);
+    missing = std::min(missing, total);
+    if (total > d.budget_bytes) throw_out_of_memory(d, set, total);
+    if (d.mapped_bytes + missing > d.budget_bytes) {
+      collect_orphans();
+      if (d.mapped_bytes + missing > d.budget_bytes) {
+        if (!evict_one(lock, d, set)) throw_out_of_memory(d, set, total);
+        continue;
+      }
+    }
+    try {
+      for (Memory* m : set) {
+        if ((m->flags.load() & Memory::resident) == 0) map_memory(d, *m);
+      }
+      return;
+    } catch (const OutOfMemory&) {
+      // Less is free than the budget assumed: somebody else uses the device too.
+      if (!evict_one(lock, d, set)) throw;
+    }
+  }
+}
+
+bool Engine::evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& keep) {
+  Memory* victim = nullptr;
+  for (Memory& m : pool_) {
+    if (!m.live || m.on_host() || &device_of(m) != &d || (m.flags.load() & Memory::resident) == 0) continue;
+    if (m.bytes == 0 || m.pins.load() != 0 || std::find(keep.begin(), keep.end(), &m) != keep.end()) continue;
+    if (victim == nullptr || m.recently.load() < victim->recently.load()) victim = &m;
+  }
+  if (victim == nullptr) return false;
+  Memory& m = *victim;
+  for (;;) {
+    const std::uint64_t seen = unlocks_;
+    if (quiesce(lock, m)) return true;  // somebody started using it: choose again
+    evicting_ = true;
+    struct Reset {
+      bool& flag;
+      ~Reset() { flag = false; }
+    } reset{evicting_};
+    const bool saved = save_one(lock, m, m.all(), false);
+    if (!m.live || (m.flags.load() & Memory::resident) == 0) return true;
+    if (saved || seen != unlocks_) continue;
+    break;
+  }
+  directory_.drop(m.slot, m.all());
+  m.write_check.reset();
+  const std::uint64_t last_used = m.recently.load();
+  settle_uses(lock, m);
+  if (!m.live || (m.flags.load() & Memory::resident) == 0) return true;
+  if (m.recently.load() != last_used || m.pins.load() != 0) return true;  // wanted back meanwhile
+  directory_.drop(m.slot, m.all());
+  unmap_memory(d, m);
+  recorder_.eviction(m.label);
+  if (m.snapshot()) d.snapshot_bytes -= m.bytes;
+  if (m.snapshot()) {
+    snapshots_.erase(std::find(snapshots_.begin(), snapshots_.end(), &m));
+    destroy(m);
+  }
+  project();
+  return true;
+}
+
+bool Engine::room_for_snapshot(DeviceState& d, std::uint64_t bytes) const {
+  if (evicting_) return false;
+  const std::uint64_t share = d.budget_bytes / 100 * options_.snapshot_share_percent;
+  const std::uint64_t rounded = round_up(bytes + 512, d.device->granularity_bytes());
+  return d.snapshot_bytes + bytes <= share && d.mapped_bytes + rounded <= d.budget_bytes;
+}
+
+Memory* Engine::new_snapshot(Lock&, SpaceId space, std::uint64_t bytes, trace::LabelId label) {
+  Memory* m = new_memory(space, recorder_.name(label), bytes);
+  try {
+    if (m->on_host()) {
+      m->address = static_cast<std::byte*>(std::aligned_alloc(page_bytes_, round_up(bytes, page_bytes_)));
+      if (m->address == nullptr) throw OutOfMemory("no host memory to save a copy of '" +
+          std::string(recorder_.name(label)) + "' (" + std::to_string(bytes) + " bytes)", bytes, 0);
+      m->owns_allocation = true;
+      host_snapshot_bytes_ += bytes;
+    } else {
+      place_on_device(*m);
+      map_memory(device_of(*m), *m);
+      device_of(*m).snapshot_bytes += bytes;
+    }
+    bind(*m, directory_.add_snapshot(space, bytes));
+  } catch (...) {
+    if (m->address != nullptr) release_place(*m);
+    recycle(*m);
+    throw;
+  }
+  snapshots_.push_back(m);
+  return m;
+}
+
+void Engine::settle_uses(Lock& lock, Memory& m) {
+  if (m.on_host()) {
+    while (wait_conflict(lock, m, m.all(), true)) {
+    }
+    return;
+  }
+  DeviceState& d = device_of(m);
+  if (unknown_use_pending(d, m, true)) wait_device(lock, d);
+  for (QueueIndex q = 1; q < d.queues->count(); ++q) {
+    const std::uint64_t at = m.last_use[q].load();
+    if (at == 0) continue;
+    if (const auto event = d.queues->event_after(q, at)) {
+      unlocked(lock, [&] { event->synchronize(); });
+    }
+  }
+}
+
+}  // namespace semcache::engine

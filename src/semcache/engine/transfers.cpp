@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/engine.hpp>
+
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <thread>
+
+namespace semcache::engine {
+
+using directory::Fill;
+using directory::Step;
+using trace::Kind;
+
+// --- who must wait for whom ------------------------------------------------------------------------------------------
+
+void Engine::order_queue(DeviceState& d, QueueIndex queue, Memory& m, bool writing, bool transfers_only) {
+  const auto& uses = writing ? m.last_use : m.last_write;
+  for (QueueIndex q = 1; q < d.queues->count(); ++q) {
+    if (q == queue || (transfers_only && !d.queues->own(q))) continue;
+    if (const std::uint64_t at = uses[q].load(); at != 0) d.queues->order(queue, q, at);
+  }
+}
+
+void Engine::note_use(DeviceState& d, QueueIndex queue, Memory& m, bool writing) noexcept {
+  const std::uint64_t at = d.queues->begin_position(queue);
+  m.last_use[queue].store(at);
+  if (writing) m.last_write[queue].store(at);
+  m.recently.store(clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+bool Engine::unknown_use_pending(DeviceState& d, const Memory& m, bool writing) const {
+  const std::uint64_t at = (writing ? m.last_use : m.last_write)[unknown_queue].load();
+  return at != 0 && !d.queues->done(unknown_queue, at);
+}
+
+void Engine::wait_device(Lock& lock, DeviceState& d) {
+  const std::uint64_t at = d.queues->position(unknown_queue);
+  recorder_.device_wait();
+  unlocked(lock, [&] { d.device->synchronize_device(); });
+  d.queues->note_done(unknown_queue, at);
+}
+
+bool Engine::quiesce(Lock& lock, Memory& m) {
+  m.flags.fetch_and(~(Memory::is_fresh | Memory::is_exclusive | Memory::idle));
+  revoked_.push_back(&m);
+  if (m.pins.load() != 0) {
+    // A launch is being submitted (on a host-backed execution space: is running). It ends by itself.
+    unlocked(lock, [] { std::this_thread::sleep_for(std::chrono::microseconds(5)); });
+    return true;
+  }
+  DeviceState& d = device_of(m);
+  if (unknown_use_pending(d, m, true)) {
+    wait_device(lock, d);
+    return true;
+  }
+  return false;
+}
+
+bool Engine::wait_conflict(Lock& lock, Memory& host, ByteRange range, bool writing) {
+  for (const FlightPtr& f : flights_) {
+    if (f->host == &host && f->range.overlaps(range) && (f->to_host || writing)) {
+      finish(lock, FlightPtr(f));
+      return true;
+    }
+  }
+  return false;
+}
+
+void Engine::finish(Lock& lock, const FlightPtr& flight) {
+  if (!flight->finished) unlocked(lock, [&] { flight->event->synchronize(); });
+  if (flight->finished) return;  // somebody else was faster
+  if (flight->staging != nullptr) {
+    if (flight->to_host) {
+      platform_->write_behind(flight->host->address + flight->range.begin, flight->staging, flight->range.size());
+    }
+    give_staging(*devices_[flight->device], flight->staging, flight->staged_bytes);
+  }
+  flight->finished = true;
+  flights_.remove(flight);
+}
+
+void Engine::poll_flights() {
+  for (auto it = flights_.begin(); it != flights_.end();) {
+    const FlightPtr flight = *it;
+    // Staged arrivals need the processor: whoever waits for them does that.
+    if ((flight->to_host && flight->staging != nullptr) || !flight->event->complete()) {
+      ++it;
+      continue;
+    }
+    if (flight->staging != nullptr) give_staging(*devices_[flight->device], flight->staging, flight->staged_bytes);
+    flight->finished = true;
+    it = flights_.erase(it);
+  }
+}
+
+std::byte* Engine::take_staging(DeviceState& d, std::uint64_t bytes) {
+  const auto it = d.staging.lower_bound(bytes);
+  if (it != d.staging.end() && it->first <= 4 * round_up(bytes, page_bytes_)) {
+    std::byte* buffer = it->second;
+    d.staging.erase(it);
+    return buffer;
+  }
+  return d.device->allocate_staging(bytes);
+}
+
+void Engine::give_staging(DeviceState& d, std::byte* buffer, std::uint64_t bytes) noexcept {
+  d.staging_bytes -= bytes;
+  d.staging.emplace(bytes, buffer);
+  while (d.staging.size() > 32) {
+    const auto largest = std::prev(d.staging.end());
+    d.device->deallocate_staging(largest->second);
+    d.staging.erase(largest);
+  }
+}
+
+// --- host pages that transfers reach directly --------------------------------------------------------------------------
+
+bool Engine::direct(const Memory& host, ByteRange range) const noexcept {
+  if (host.slab_registered) return true;
+  if (host.registered.empty() || range.empty()) return false;
+  for (std::uint64_t c = range.begin / registration_bytes; c <= (range.end - 1) / registration_bytes; ++c) {
+    if (!host.registered[c]) return false;
+  }
+  return true;
+}
+
+/// Called while the pages are still accessible and about to become stricter: registering needs accessible pages, and
+/// afterwards nobody can write them unnoticed. Only pages with content are worth page-locking (a side is allocated
+/// only when it is used).
+void Engine::register_for_transfers(Memory& m, ByteRange range) noexcept {
+  if (m.snapshot() || devices_.empty() || devices_[0]->device->kind() == device::DeviceKind::emulated) return;
+  if (m.bytes < page_bytes_ || range.empty()) return;
+  const std::uint64_t span = page_span(m).end;
+  const std::uint64_t chunks = (span + registration_bytes - 1) / registration_bytes;
+  if (m.registered.size() != chunks) m.registered.assign(chunks, false);
+  for (std::uint64_t c = range.begin / registration_bytes; c <= (range.end - 1) / registration_bytes; ++c) {
+    if (m.registered[c]) continue;
+    const ByteRange chunk{c * registration_bytes, std::min((c + 1) * registration_bytes, span)};
+    // The whole chunk must hold what the host has used, and nothing may write it while it is open for a moment.
+    bool used = true;
+    directory_.for_each_held(m.slot, intersect(chunk, m.all()),
+                             [&](ByteRange, directory::ValueRef ref) { used = used && ref.is_number(); });
+    if (!used || !range.contains(chunk)) continue;
+    if (!platform_->protect(m.address + chunk.begin, chunk.size(), platform::Protection::read_write)) continue;
+    m.registered[c] = devices_[0]->device->register_host(m.address + chunk.begin, chunk.size());
+    m.pages.assign(chunk, PageState{platform::Protection::read_write}, [](const auto&, int) {});
+  }
+}
+
+void Engine::freeze(Memory& m, ByteRange range) {
+  if (m.snapshot() || m.open || !options_.notices) return;
+  const ByteRange pages = to_pages(m, range);
+  std::vector<ByteRange> writable;
+  m.pages.for_each(pages, [&](ByteRange piece, PageState s) {
+    if (s.protection == platform::Protection::read_write) writable.push_back(piece);
+  });
+  for (const ByteRange piece : writable) {
+    register_for_transfers(m, piece);
+    set_protection(m, piece, platform::Protection::read);
+  }
+}
+
+// --- steps -------------------------------------------------------------------------------------------------------------
+
+void Engine::make_fresh(Lock& lock, Memory& m, ByteRange range) {
+  for (;;) {
+    Step step = directory_.next_fetch(m.slot, range, &policy::copy_cost);
+    if (step.bytes == 0) return;
+    if (!step.from.valid() && step.fill.pattern_bytes == 0) {
+      base::fatal("I4: nobody holds %llu bytes of '%s' at offset %llu any more",
+                  static_cast<unsigned long long>(step.bytes), recorder_.name(m.label),
+                  static_cast<unsigned long long>(step.to_position));
+    }
+    Memory* from = step.from.valid() ? &memory_of(step.from) : nullptr;
+    const Memory& crossing = from != nullptr && from->on_host() && !m.on_host() ? *from : m;
+    const std::uint64_t crossing_position = &crossing == &m ? step.to_position : step.from_position;
+    if (from != nullptr && from->on_host() != m.on_host() && devices_[0]->device->kind() != device::DeviceKind::emulated) {
+      // One registration chunk at a time; what must be staged goes in pieces.
+      step.bytes = std::min(step.bytes, registration_bytes - crossing_position % registration_bytes);
+      if (!direct(crossing, {crossing_position, crossing_position + step.bytes})) {
+        step.bytes = std::min(step.bytes, staging_piece_bytes);
+        DeviceState& d = m.on_host() ? device_of(*from) : device_of(m);
+        if (d.staging_bytes + step.bytes > staging_limit_bytes && d.staging_bytes > 0) {
+          for (const FlightPtr& f : flights_) {
+            if (f->staging != nullptr) {
+              finish(lock, FlightPtr(f));
+              break;
+            }
+          }
+          continue;
+        }
+      }
+    }
+    const ByteRange to_range{step.to_position, step.to_position + step.bytes};
+    if (m.on_host() ? wait_conflict(lock, m, to_range, true) : quiesce(lock, m)) continue;
+    if (from != nullptr && from != &m) {
+      const ByteRange from_range{step.from_position, step.from_position + step.bytes};
+      if (from->on_host() ? wait_conflict(lock, *from, from_range, false) : quiesce(lock, *from)) continue;
+      if (m.on_host() && from->write_check) {
+        check_writes_before_fetch(lock, *from);
+        continue;
+      }
+    }
+    if (save_one(lock, m, to_range, false)) continue;
+    submit(step, false);
+    directory_.commit(step);
+  }
+}
+
+bool Engine::save_one(Lock& lock, Memory& m, ByteRange range, bool overwritten) {
+  std::vector<directory::LastHeld> last;
+  directory_.last_held(m.slot, range, overwritten, last);
+  if (last.empty()) return false;
+  directory::LastHeld piece = last.front();
+  const std::uint64_t seen = unlocks_;
+
+  Step step;
+  step.from = m.slot;
+  step.from_position = piece.position;
+  step.value = piece.value;
+
+  // The wanter's own memory, where it is in the same space and holds nothing that somebody needs: what an eager copy
+  // would have done, at no further memory.
+  const auto clean = [&](SlotId slot) {
+    if (!slot.valid() || slot == m.slot) return false;
+    Memory& w = memory_of(slot);
+    const ByteRange at{piece.wanter_position, piece.wanter_position + piece.bytes};
+    if (w.on_host()) {
+      for (const FlightPtr& f : flights_) {
+        if (f->host == &w && f->range.overlaps(at)) return false;
+      }
+    } else if ((w.flags.load() & Memory::resident) == 0 || w.pins.load() != 0) {
+      return false;
+    }
+    std::vector<directory::LastHeld> needed;
+    directory_.last_held(slot, at, false, needed);
+    return needed.empty();
+  };
+  const SlotId same_space = directory_.slot_in(piece.wanter, m.space);
+  const SlotId host_side = directory_.slot_in(piece.wanter, host_space);
+  if (clean(same_space)) {
+    step.to = same_space;
+    step.to_position = piece.wanter_position;
+  } else {
+    Memory* snapshot = nullptr;
+    if (m.on_host() || room_for_snapshot(device_of(m), piece.bytes)) {
+      try {
+        snapshot = new_snapshot(lock, m.space, piece.bytes, m.label);
+      } catch (const OutOfMemory&) {
+        if (m.on_host()) throw;
+      }
+    }
+    if (snapshot != nullptr) {
+      step.to = snapshot->slot;
+    } else if (clean(host_side)) {
+      step.to = host_side;
+      step.to_position = piece.wanter_position;
+    } else {
+      step.to = new_snapshot(lock, host_space, piece.bytes, m.label)->slot;
+    }
+  }
+  step.bytes = piece.bytes;
+  if (seen != unlocks_) return true;  // the plan is void; an unused snapshot is collected
+  Memory& to = memory_of(step.to);
+  if (to.on_host() != m.on_host()) {
+    const ByteRange to_range{step.to_position, step.to_position + step.bytes};
+    if (!direct(to, to_range)) step.bytes = std::min(step.bytes, staging_piece_bytes);
+  }
+  if (!m.on_host() && quiesce(lock, m)) return true;
+  if (m.on_host() && wait_conflict(lock, m, {piece.position, piece.position + step.bytes}, false)) return true;
+  submit(step, true);
+  directory_.commit(step);
+  return true;
+}
+
+void Engine::submit(const Step& step, bool saving) {
+  Memory& to = memory_of(step.to);
+  to.write_check.reset();
+  if (!step.from.valid()) {
+    fill_in_place(to, step.to_position, step.bytes, step.fill, step.value.offset);
+    recorder_.moved(Kind::filled, to.label, step.bytes, 1, nullptr, {}, to.space);
+    return;
+  }
+  Memory& from = memory_of(step.from);
+  Kind kind = Kind::h2h;
+  Kind saved = Kind::saved_host;
+  if (to.on_host() && from.on_host()) {
+    copy_on_host(to, step.to_position, from, step.from_position, step.bytes);
+  } else if (to.on_host()) {
+    kind = Kind::d2h;
+    saved = Kind::saved_link;
+    copy_to_host(to, step.to_position, from, step.from_position, step.bytes);
+    if (!to.snapshot()) from.flags.fetch_or(Memory::read_on_host);
+  } else if (from.on_host()) {
+    kind = Kind::h2d;
+    saved = Kind::saved_link;
+    copy_to_device(to, step.to_position, from, step.from_position, step.bytes);
+  } else {
+    kind = Kind::d2d;
+    saved = Kind::saved_device;
+    DeviceState& d = device_of(to);
+    order_queue(d, d.within_queue, from, false, false);
+    order_queue(d, d.within_queue, to, true, false);
+    d.device->copy_within_device(d.queues->id(d.within_queue), to.address + step.to_position,
+                                 from.address + step.from_position, step.bytes);
+    note_use(d, d.within_queue, from, false);
+    note_use(d, d.within_queue, to, true);
+  }
+  // A save is named after the array whose content it is.
+  const trace::LabelId label = saving ? from.label : to.label;
+  if (!saving || saved == Kind::saved_link) recorder_.moved(kind, label, step.bytes, 1, nullptr, from.space, to.space);
+  if (saving) recorder_.moved(saved, label, step.bytes, 1, nullptr, from.space, to.space);
+}
+
+void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
+                            std::uint64_t n) {
+  DeviceState& d = device_of(to);
+  const ByteRange range{from_position, from_position + n};
+  freeze(from, range);
+  order_queue(d, d.to_device_queue, to, true, false);
+  const QueueId queue = d.queues->id(d.to_device_queue);
+  if (d.device->kind() == device::DeviceKind::emulated) {
+    platform_->read_behind(to.address + to_position, from.address + from_position, n);
+  } else {
+    bool readable = direct(from, range);
+    from.pages.for_each(to_pages(from, range), [&](ByteRange, PageState s) {
+      readable = readable && s.protection != platform::Protection::none;
+    });
+    auto flight = std::make_shared<Flight>();
+    flight->host = nullptr;
+    flight->range = range;
+    flight->to_host = false;
+    flight->staging = nullptr;
+    flight->staged_bytes = 0;
+    flight->device = to.space.value - 1;
+    if (readable) {
+      d.device->copy_to_device(queue, to.address + to_position, from.address + from_position, n);
+      flight->host = &from;  // pinned: whoever would write these pages waits
+    } else {
+      flight->staging = take_staging(d, n);
+      flight->staged_bytes = n;
+      d.staging_bytes += n;
+      platform_->read_behind(flight->staging, from.address + from_position, n);
+      d.device->copy_to_device(queue, to.address + to_position, flight->staging, n);
+    }
+    note_use(d, d.to_device_queue, to, true);
+    flight->event = d.queues->record(d.to_device_queue);
+    if (flights_.size() > 64) poll_flights();
+    flights_.push_back(std::move(flight));
+    return;
+  }
+  note_use(d, d.to_device_queue, to, true);
+}
+
+void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
+                          std::uint64_t n) {
+  DeviceState& d = device_of(from);
+  order_queue(d, d.to_host_queue, from, false, false);
+  if (d.device->kind() == device::DeviceKind::emulated) {
+    platform_->write_behind(to.address + to_position, from.address + from_position, n);
+    note_use(d, d.to_host_queue, from, false);
+    return;
+  }
+  auto flight = std::make_shared<Flight>();
+  flight->host = &to;
+  flight->range = {to_position, to_position + n};
+  flight->to_host = true;
+  flight->staging = nullptr;
+  flight->staged_bytes = 0;
+  flight->device = from.space.value - 1;
+  std::byte* target = to.address + to_position;
+  if (!direct(to, flight->range) && !to.owns_allocation) {
+    flight->staging = take_staging(d, n);
+    flight->staged_bytes = n;
+    d.staging_bytes += n;
+    target = flight->staging;
+  }
+  d.device->copy_from_device(d.queues->id(d.to_host_queue), target, from.address + from_position, n);
+  note_use(d, d.to_host_queue, from, false);
+  flight->event = d.queues->record(d.to_host_queue);
+  flights_.push_back(std::move(flight));
+}
+
+void Engine::copy_on_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
+                          std::uint64_t n) {
+  freeze(from, {from_position, from_position + n});
+  // Through a buffer: neither side's protection is given up for a moment.
+  std::vector<std::byte> buffer(std::min<std::uint64_t>(n, 1024 * 1024));
+  for (std::uint64_t done = 0; done < n; done += buffer.size()) {
+    const std::uint64_t part = std::min<std::uint64_t>(buffer.size(), n - done);
+    platform_->read_behind(buffer.data(), from.address + from_position + done, part);
+    platform_->write_behind(to.address + to_position + done, buffer.data(), part);
+  }
+}
+
+void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const Fill& fill, std::uint64_t phase) {
+  Fill turned = fill;
+  for (std::uint32_t i = 0; i < fill.pattern_bytes; ++i) {
+    turned.pattern[i] = fill.pattern[(i + phase) % fill.pattern_bytes];
+  }
+  const auto* pattern = reinterpret_cast<const std::byte*>(turned.pattern.data());
+  if (!to.on_host()) {
+    DeviceState& d = device_of(to);
+    order_queue(d, d.within_queue, to, true, false);
+    const QueueId queue = d.queues->id(d.within_queue);
+    const std::uint64_t whole = round_down(n, fill.pattern_bytes);
+    if (whole > 0) d.device->fill(queue, to.address + position, whole, pattern, fill.pattern_bytes);
+    for (std::uint64_t i = whole; i < n; ++i) d.device->fill(queue, to.address + position + i, 1, pattern + (i - whole), 1);
+    note_use(d, d.within_queue, to, true);
+    return;
+  }
+  bool zero = true;
+  for (std::uint32_t i = 0; i < fill.pattern_bytes; ++i) zero = zero && turned.pattern[i] == 0;
+  ByteRange untouched;  // pages that become zero by forgetting them: no memory is allocated
+  if (zero && !to.owns_allocation && !to.slab_registered) {
+    untouched = {round_up(position, page_bytes_), round_down(position + n, page_bytes_)};
+    if (position + n == to.bytes) untouched.end = page_span(to).end;
+    if (untouched.empty() || (!to.registered.empty() && [&] {
+          for (std::uint64_t c = untouched.begin / registration_bytes; c <= (untouched.end - 1) / registration_bytes; ++c) {
+            if (to.registered[c]) return true;
+          }
+          return false;
+        }())) {
+      untouched = {};
+    } else {
+      platform_->discard(to.address + untouched.begin, untouched.size());
+    }
+  }
+  std::vector<std::byte> buffer(std::min<std::uint64_t>(round_up(n, 16), 64 * 1024));
+  for (std::size_t i = 0; i < buffer.size(); ++i) buffer[i] = pattern[i % fill.pattern_bytes];
+  const auto write = [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t at = begin; at < end;) {
+      const std::uint64_t skip = (at - position) % fill.pattern_bytes;
+      const std::uint64_t part = std::min<std::uint64_t>(buffer.size() - skip, end - at);
+      platform_->write_behind(to.address + at, buffer.data() + skip, part);
+      at += part;
+    }
+  };
+  if (untouched.empty()) {
+    write(position, position + n);
+  } else {
+    write(position, untouched.begin);
+    if (untouched.end < position + n) write(untouched.end, position + n);
+  }
+}
+
+/// SEMCACHE_CHECK_WRITES: a view captured as writable whose content did not change keeps its number.
+void Engine::check_writes_before_fetch(Lock& lock, Memory& m) {
+  if (!m.write_check) return;
+  DeviceState& d = device_of(m);
+  if (quiesce(lock, m)) return;
+  order_queue(d, d.within_queue, m, false, false);
+  const std::unique_ptr<Memory::WriteCheck> check = std::move(m.write_check);
+  const std::uint64_t now = d.device->digest(d.queues->id(d.within_queue), m.address, m.bytes);
+  if (now != check->digest) return;
+  directory_.restore(m.slot, m.all(), check->wanted);
+  recorder_.moved(Kind::unchanged, m.label, m.bytes);
+}
+
+}  // namespace semcache::engine

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/runtime/runtime.hpp>
+#include <semcache/semcache.h>
+#include <semcache/semcache.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+
+namespace {
+
+using namespace semcache;
+
+// A fixed buffer: it needs no destructor, so that it can be read while a thread or the process ends, and a failure to
+// allocate can still be reported.
+constexpr std::size_t message_size = 4096;
+thread_local char last_error[message_size] = "";
+
+semcache_status fail(semcache_status status, const char* text) noexcept {
+  static constexpr char cut[] = " ...";
+  const std::size_t length = std::strlen(text);
+  if (length < message_size) {
+    std::memmove(last_error, text, length + 1);
+  } else {
+    std::memmove(last_error, text, message_size - sizeof cut);
+    std::memcpy(last_error + message_size - sizeof cut, cut, sizeof cut);
+  }
+  return status;
+}
+
+/// Runs `body` and turns whatever it throws into a status: callers in C cannot catch.
+template <class Body>
+semcache_status guarded(Body&& body) noexcept {
+  try {
+    body();
+    return SEMCACHE_SUCCESS;
+  } catch (const UsageError& e) {
+    return fail(SEMCACHE_ERROR_USAGE, e.what());
+  } catch (const ConfigurationError& e) {
+    return fail(SEMCACHE_ERROR_CONFIGURATION, e.what());
+  } catch (const OutOfMemory& e) {
+    return fail(SEMCACHE_ERROR_OUT_OF_MEMORY, e.what());
+  } catch (const DeviceError& e) {
+    return fail(SEMCACHE_ERROR_DEVICE, e.what());
+  } catch (const SystemError& e) {
+    return fail(SEMCACHE_ERROR_SYSTEM, e.what());
+  } catch (const std::bad_alloc&) {
+    return fail(SEMCACHE_ERROR_OUT_OF_MEMORY, "host memory is exhausted");
+  } catch (const std::exception& e) {
+    return fail(SEMCACHE_ERROR_INTERNAL, e.what());
+  } catch (...) {
+    return fail(SEMCACHE_ERROR_INTERNAL, "an exception of an unknown type");
+  }
+}
+
+Access access_of(semcache_access_mode mode) {
+  // A C caller can pass any number: compare numbers, not enumerators.
+  switch (static_cast<int>(mode)) {
+    case SEMCACHE_READ: return Access::read;
+    case SEMCACHE_WRITE: return Access::write;
+    case SEMCACHE_READ_WRITE: return Access::read_write;
+    case SEMCACHE_OVERWRITE: return Access::overwrite;
+    default: throw UsageError("semcache_access: " + std::to_string(static_cast<int>(mode)) + " is no access mode");
+  }
+}
+
+semcache_traffic in_c(Traffic traffic) noexcept { return {traffic.bytes, traffic.count}; }
+
+semcache_statistics_t in_c(const Statistics& s) noexcept {
+  const Counters& t = s.total;
+  semcache_statistics_t c{};
+  c.size = sizeof c;
+  c.h2d = in_c(t.h2d);
+  c.d2h = in_c(t.d2h);
+  c.d2d = in_c(t.d2d);
+  c.h2h = in_c(t.h2h);
+  c.filled = in_c(t.filled);
+  c.saved_link = in_c(t.saved_link);
+  c.saved_device = in_c(t.saved_device);
+  c.saved_host = in_c(t.saved_host);
+  c.avoided = in_c(t.avoided);
+  c.deferred = in_c(t.deferred);
+  c.dropped = in_c(t.dropped);
+  c.write_through = in_c(t.write_through);
+  c.read_ahead = in_c(t.read_ahead);
+  c.unchanged = in_c(t.unchanged);
+  c.host_faults = t.host_faults;
+  c.evictions = t.evictions;
+  c.launches = t.launches;
+  c.unknown_launches = t.unknown_launches;
+  c.native_launches = t.native_launches;
+  c.device_waits = t.device_waits;
+  c.opened = t.opened;
+  c.live_device_bytes = s.live_device_bytes;
+  c.live_host_bytes = s.live_host_bytes;
+  c.mapped_device_bytes = s.mapped_device_bytes;
+  c.snapshot_bytes = s.snapshot_bytes;
+  c.directory_bytes = s.directory_bytes;
+  return c;
+}
+
+template <class Allocate>
+semcache_status allocate(void** result, const char* function, Allocate&& body) noexcept {
+  if (result != nullptr) *result = nullptr;
+  return guarded([&] {
+    SEMCACHE_EXPECTS(result != nullptr, std::string(function) + ": result is null");
+    *result = body();
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+int semcache_version(void) noexcept {
+  return 10000 * SEMCACHE_VERSION_MAJOR + 100 * SEMCACHE_VERSION_MINOR + SEMCACHE_VERSION_PATCH;
+}
+
+const char* semcache_status_name(semcache_status status) noexcept {
+  switch (static_cast<int>(status)) {
+    case SEMCACHE_SUCCESS: return "success";
+    case SEMCACHE_ERROR_USAGE: return "usage error";
+    case SEMCACHE_ERROR_CONFIGURATION: return "configuration error";
+    case SEMCACHE_ERROR_OUT_OF_MEMORY: return "out of memory";
+    case SEMCACHE_ERROR_DEVICE: return "device error";
+    case SEMCACHE_ERROR_SYSTEM: return "system error";
+    case SEMCACHE_ERROR_INTERNAL: return "internal error";
+    default: return "unknown status";
+  }
+}
+
+const char* semcache_last_error(void) noexcept { return last_error; }
+
+semcache_status semcache_access(const void* address, size_t bytes, semcache_access_mode mode) noexcept {
+  return guarded([&] { semcache::access(address, bytes, access_of(mode)); });
+}
+
+semcache_status semcache_settle(const void* address, size_t bytes) noexcept {
+  return guarded([&] { semcache::settle(address, bytes); });
+}
+
+semcache_status semcache_settle_all(void) noexcept {
+  return guarded([] { semcache::settle(); });
+}
+
+semcache_status semcache_statistics(struct semcache_statistics_t* out) noexcept {
+  return guarded([&] {
+    SEMCACHE_EXPECTS(out != nullptr, "semcache_statistics: the argument is null");
+    constexpr std::size_t least = offsetof(semcache_statistics_t, d2h);
+    SEMCACHE_EXPECTS(out->size >= least, "semcache_statistics: set size to sizeof(struct semcache_statistics_t) before the "
+                                         "call; it is " + std::to_string(out->size));
+    semcache_statistics_t filled = in_c(semcache::statistics());
+    filled.size = out->size < sizeof filled ? out->size : sizeof filled;
+    std::memcpy(out, &filled, filled.size);
+  });
+}
+
+int semcache_is_tracked(const void* address) noexcept { return semcache::is_tracked(address) ? 1 : 0; }
+
+semcache_status semcache_allocate_device(const char* label, size_t bytes, void** result) noexcept {
+  return allocate(result, "semcache_allocate_device",
+                  [&] { return runtime::allocate_device(label != nullptr ? label : "", bytes); });
+}
+
+semcache_status semcache_allocate_host(const char* label, size_t bytes, const void* partner, void** result) noexcept {
+  return allocate(result, "semcache_allocate_host",
+                  [&] { return runtime::allocate_host(label != nullptr ? label : "", bytes, partner); });
+}
+
+void semcache_deallocate(void* address) noexcept {
+  if (address != nullptr) runtime::deallocate(address);
+}
+
+semcache_status semcache_copy(void* to, const void* from, size_t bytes) noexcept {
+  const void* call_site = __builtin_return_address(0);
+  return guarded([&] {
+    if (bytes == 0) return;
+    SEMCACHE_EXPECTS(to != nullptr && from != nullptr, "semcache_copy: a null pointer with " + std::to_string(bytes) + " bytes");
+    runtime::copy(to, from, bytes, QueueId{}, call_site);  // no queue: after all work so far
+  });
+}
+
+semcache_status semcache_finalize(void) noexcept {
+  return guarded([] { semcache::finalize(); });
+}
+
+}  // extern "C"

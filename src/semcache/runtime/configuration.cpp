@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/runtime/configuration.hpp>
+
+#include <semcache/trace/report.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+namespace semcache::runtime {
+namespace {
+
+struct Variable {
+  const char* name;
+  const char* accepts;
+};
+
+constexpr Variable device_variable{"SEMCACHE_DEVICE", "auto, emulated or cuda"};
+constexpr Variable devices_variable{
+    "SEMCACHE_DEVICES", "a count from 1 to 64 (2), or a comma-separated list of distinct devices (0,2; 1, for one alone)"};
+constexpr Variable memory_variable{
+    "SEMCACHE_DEVICE_MEMORY", "a whole number of bytes for each device, with K, M or G for powers of 1024 (512M); 0 for the default"};
+constexpr Variable protocol_variable{"SEMCACHE_PROTOCOL", "write-back, write-through or off"};
+constexpr Variable tracker_variable{"SEMCACHE_TRACKER", "auto, mprotect or explicit"};
+constexpr Variable check_variable{"SEMCACHE_CHECK", "0 or 1"};
+constexpr Variable check_writes_variable{"SEMCACHE_CHECK_WRITES", "0 or 1"};
+constexpr Variable report_variable{
+    "SEMCACHE_REPORT", "stderr, or a file name (JSON if it ends in .json) with %p process, %h host, %r MPI rank, %% percent sign"};
+constexpr Variable snapshot_variable{"SEMCACHE_SNAPSHOT_SHARE", "a whole percentage from 0 to 100"};
+constexpr Variable timeout_variable{"SEMCACHE_FAULT_TIMEOUT", "a whole number of seconds from 1 to 86400"};
+
+constexpr Variable known_variables[] = {device_variable,   devices_variable, memory_variable,       protocol_variable,
+                                        tracker_variable,  check_variable,   check_writes_variable, report_variable,
+                                        snapshot_variable, timeout_variable};
+constexpr const char* rank_variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+
+/// Text for a message: control characters made visible, length bounded. The value is foreign input.
+std::string quoted(std::string_view text) {
+  constexpr std::size_t longest = 80;
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out = "\"";
+  for (const char c : text.substr(0, longest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      out += "\\x";
+      out += digits[byte >> 4];
+      out += digits[byte & 15];
+    } else {
+      out += c;
+    }
+  }
+  out += text.size() > longest ? "...\"" : "\"";
+  return out;
+}
+
+[[noreturn]] void refuse(const Variable& variable, std::string_view value, const std::string& why = {}) {
+  std::string text = std::string(variable.name) + "=" + quoted(value) + " cannot be used";
+  if (!why.empty()) text += ": " + why;
+  throw ConfigurationError(text + ". Accepted: " + variable.accepts + ".");
+}
+
+/// Blanks at either end come from shell scripts and job files, and never carry meaning.
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
+/// The variable's value; nothing where it is absent or blank.
+std::optional<std::string> value_of(const Environment& environment, const char* name) {
+  const char* text = environment(name);
+  if (text == nullptr) return std::nullopt;
+  const std::string_view value = trimmed(text);
+  if (value.empty()) return std::nullopt;
+  return std::string(value);
+}
+
+enum class Number : std::uint8_t { good, none, too_large };
+
+/// Decimal digits only: no sign, no blanks, no exponent.
+Number parse_number(std::string_view text, std::uint64_t& number) {
+  if (text.empty()) return Number::none;
+  std::uint64_t n = 0;
+  bool overflow = false;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return Number::none;
+    const auto digit = static_cast<std::uint64_t>(c - '0');
+    overflow = overflow || n > (UINT64_MAX - digit) / 10;
+    if (!overflow) n = n * 10 + digit;
+  }
+  if (overflow) return Number::too_large;
+  number = n;
+  return Number::good;
+}
+
+std::uint64_t bounded_number(const Variable& variable, std::string_view text, std::uint64_t least, std::uint64_t most) {
+  std::uint64_t n = 0;
+  switch (parse_number(text, n)) {
+    case Number::none: refuse(variable, text, "not a whole number");
+    case Number::too_large: refuse(variable, text, "too large");
+    case Number::good: break;
+  }
+  if (n < least) refuse(variable, text, "too small");
+  if (n > most) refuse(variable, text, "too large");
+  return n;
+}
+
+std::uint64_t parse_bytes(const Variable& variable, std::string_view text) {
+  std::string_view digits = text;
+  unsigned shift = 0;
+  switch (digits.back()) {
+    case 'K': case 'k': shift = 10; break;
+    case 'M': case 'm': shift = 20; break;
+    case 'G': case 'g': shift = 30; break;
+    default: break;
+  }
+  if (shift != 0) digits.remove_suffix(1);
+  std::uint64_t n = 0;
+  switch (parse_number(digits, n)) {
+    case Number::none: refuse(variable, text, "not a whole number of bytes");
+    case Number::too_large: refuse(variable, text, "too large");
+    case Number::good: break;
+  }
+  if (n > (UINT64_MAX >> shift)) refuse(variable, text, "too large");
+  return n << shift;
+}
+
+bool parse_switch(const Variable& variable, std::string_view text) {
+  if (text == "0") return false;
+  if (text == "1") return true;
+  refuse(variable, text);
+}
+
+void parse_devices(std::string_view text, Configuration& configuration) {
+  const Variable& variable = devices_variable;
+  if (text.find(',') == std::string_view::npos) {
+    configuration.device_count = static_cast<int>(bounded_number(variable, text, 1, max_devices));
+    return;
+  }
+  std::vector<int> ordinals;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view item = trimmed(rest.substr(0, comma));
+    std::uint64_t n = 0;
+    if (parse_number(item, n) != Number::good || n >= 1024) {
+      refuse(variable, text, quoted(item) + " is not a device number");
+    }
+    const int ordinal = static_cast<int>(n);
+    if (std::find(ordinals.begin(), ordinals.end(), ordinal) != ordinals.end()) {
+      refuse(variable, text, "device " + std::to_string(ordinal) + " appears twice");
+    }
+    ordinals.push_back(ordinal);
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+    rest = trimmed(rest);
+    // "1," is the list of device 1 alone, since "1" is a count; a longer list has no need of a comma at its end.
+    if (rest.empty() && ordinals.size() > 1) refuse(variable, text, "it ends in a comma");
+  }
+  if (ordinals.size() > max_devices) refuse(variable, text, "more than " + std::to_string(max_devices) + " devices");
+  configuration.device_count = static_cast<int>(ordinals.size());
+  configuration.device_ordinals = std::move(ordinals);
+}
+
+template <class Enum, std::size_t size>
+Enum parse_choice(const Variable& variable, std::string_view text, const Enum (&choices)[size]) {
+  for (const Enum choice : choices) {
+    if (text == to_string(choice)) return choice;
+  }
+  refuse(variable, text);
+}
+
+std::string parse_report(const Variable& variable, std::string_view text) {
+  constexpr std::size_t longest_path = 3500;  // PATH_MAX less what %h and the temporary name add
+  if (text.size() > longest_path) refuse(variable, text, "too long");
+  if (text.back() == '/') refuse(variable, text, "it names a folder");
+  (void)trace::expand_report_path(text, trace::ReportPlace{});  // its error names the variable and the forms
+  return std::string(text);
+}
+
+int launcher_rank(const Environment& environment) {
+  // Not our variables: one that makes no sense is passed over, it must not stop a program that never asked for it.
+  for (const char* name : rank_variables) {
+    const auto value = value_of(environment, name);
+    std::uint64_t rank = 0;
+    if (value && parse_number(*value, rank) == Number::good && rank <= INT32_MAX) return static_cast<int>(rank);
+  }
+  return -1;
+}
+
+/// Edits (insert, remove, replace, swap neighbours) that turn `a` into `b`.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    next[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      next[j] = std::min({row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] == b[j - 1] ? 0u : 1u)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) next[j] = std::min(next[j], before[j - 2] + 1);
+    }
+    before.swap(row);
+    row.swap(next);
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+const char* to_string(DeviceChoice choice) noexcept {
+  switch (choice) {
+    case DeviceChoice::emulated: return "emulated";
+    case DeviceChoice::cuda: return "cuda";
+    case DeviceChoice::automatic: break;
+  }
+  return "auto";
+}
+
+const char* to_string(Protocol protocol) noexcept {
+  switch (protocol) {
+    case Protocol::write_through: return "write-through";
+    case Protocol::off: return "off";
+    case Protocol::write_back: break;
+  }
+  return "write-back";
+}
+
+const char* to_string(TrackerChoice choice) noexcept {
+  switch (choice) {
+    case TrackerChoice::mprotect: return "mprotect";
+    case TrackerChoice::explicit_only: return "explicit";
+    case TrackerChoice::automatic: break;
+  }
+  return "auto";
+}
+
+Configuration read_configuration(const Environment& environment) {
+  static constexpr DeviceChoice devices[] = {DeviceChoice::automatic, DeviceChoice::emulated, DeviceChoice::cuda};
+  static constexpr Protocol protocols[] = {Protocol::write_back, Protocol::write_through, Protocol::off};
+  static constexpr TrackerChoice trackers[] = {TrackerChoice::automatic, TrackerChoice::mprotect,
+                                               TrackerChoice::explicit_only};
+  Configuration c;
+  const auto get = [&](const Variable& variable) { return value_of(environment, variable.name); };
+
+  if (const auto v = get(device_variable)) c.device = parse_choice(device_variable, *v, devices);
+  if (const auto v = get(devices_variable)) parse_devices(*v, c);
+  if (const auto v = get(memory_variable)) c.device_memory_bytes = parse_bytes(memory_variable, *v);
+  if (const auto v = get(protocol_variable)) c.protocol = parse_choice(protocol_variable, *v, protocols);
+  if (const auto v = get(tracker_variable)) c.tracker = parse_choice(tracker_variable, *v, trackers);
+  if (const auto v = get(check_variable)) c.check = parse_switch(check_variable, *v);
+  if (const auto v = get(check_writes_variable)) c.check_writes = parse_switch(check_writes_variable, *v);
+  if (const auto v = get(report_variable)) c.report = parse_report(report_variable, *v);
+  if (const auto v = get(snapshot_variable)) {
+    c.snapshot_share_percent = static_cast<unsigned>(bounded_number(snapshot_variable, *v, 0, 100));
+  }
+  if (const auto v = get(timeout_variable)) {
+    c.fault_timeout_s = static_cast<unsigned>(bounded_number(timeout_variable, *v, 1, 86400));
+  }
+  c.mpi_rank = launcher_rank(environment);
+  return c;
+}
+
+std::vector<std::string> unknown_variable_warnings(const std::vector<std::string>& environ_entries) {
+  constexpr std::string_view prefix = "SEMCACHE_";
+  std::vector<std::string> warnings;
+  for (const std::string& entry : environ_entries) {
+    const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
+    if (name.substr(0, prefix.size()) != prefix) continue;
+    const Variable* closest = nullptr;
+    std::size_t distance = SIZE_MAX;
+    for (const Variable& known : known_variables) {
+      const std::size_t d = edit_distance(name.substr(prefix.size()), std::string_view(known.name).substr(prefix.size()));
+      if (d < distance) {
+        distance = d;
+        closest = &known;
+      }
+    }
+    if (distance == 0) continue;
+    std::string text = "the environment variable " + quoted(name) + " is not known and has no effect";
+    // Beyond a third of the name, a "closest" name is a guess that misleads.
+    const bool near = distance <= 1 + (name.size() - prefix.size()) / 3;
+    if (near) text += std::string(". Did you mean ") + closest->name + " (" + closest->accepts + ")?";
+    warnings.push_back(std::move(text));
+  }
+  std::sort(warnings.begin(), warnings.end());
+  return warnings;
+}
+
+Configuration read_process_configuration() {
+  std::vector<std::string> entries;
+  for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) entries.emplace_back(*entry);
+  for (const std::string& warning : unknown_variable_warnings(entries)) base::raw_log("warning: %s", warning.c_str());
+  return read_configuration([](const char* name) { return std::getenv(name); });
+}
+
+}  // namespace semcache::runtime

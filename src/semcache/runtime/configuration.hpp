@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/base/error.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+/// What the SEMCACHE_* environment variables say. This is the only place that reads them.
+namespace semcache::runtime {
+
+enum class DeviceChoice : std::uint8_t { automatic, emulated, cuda };
+enum class Protocol : std::uint8_t { write_back, write_through, off };
+enum class TrackerChoice : std::uint8_t { automatic, mprotect, explicit_only };
+
+/// As the variables spell them: "auto", "write-back", "explicit" …
+[[nodiscard]] SEMCACHE_API const char* to_string(DeviceChoice choice) noexcept;
+[[nodiscard]] SEMCACHE_API const char* to_string(Protocol protocol) noexcept;
+[[nodiscard]] SEMCACHE_API const char* to_string(TrackerChoice choice) noexcept;
+
+inline constexpr int max_devices = 64;
+
+/// Every variable, checked. An absent or empty variable leaves the default.
+struct Configuration {
+  DeviceChoice device = DeviceChoice::automatic;  ///< SEMCACHE_DEVICE=auto|emulated|cuda
+  /// SEMCACHE_DEVICES=N: how many devices; 0: not said. With a list, its length.
+  int device_count = 0;
+  /// SEMCACHE_DEVICES=0,2 ("1," for device 1 alone): which devices, in this order, no repetition; empty: not said.
+  std::vector<int> device_ordinals;
+  /// SEMCACHE_DEVICE_MEMORY: bytes of each device, K M G = powers of 1024; 0: the device's default.
+  std::uint64_t device_memory_bytes = 0;
+  Protocol protocol = Protocol::write_back;             ///< SEMCACHE_PROTOCOL=write-back|write-through|off
+  TrackerChoice tracker = TrackerChoice::automatic;     ///< SEMCACHE_TRACKER=auto|mprotect|explicit
+  bool check = false;                                   ///< SEMCACHE_CHECK=0|1
+  bool check_writes = false;                            ///< SEMCACHE_CHECK_WRITES=0|1
+  /// SEMCACHE_REPORT: empty: none; "stderr"; else a file name in which %p %h %r are already validated, but not yet
+  /// expanded (a forked child expands its own): see trace::write_report.
+  std::string report;
+  unsigned snapshot_share_percent = 25;  ///< SEMCACHE_SNAPSHOT_SHARE=0..100: part of the budget for saved copies
+  unsigned fault_timeout_s = 60;         ///< SEMCACHE_FAULT_TIMEOUT=1..86400
+  /// From the MPI launcher (OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID: the first that holds a number); -1: none.
+  int mpi_rank = -1;
+};
+
+/// A getenv: the variable's value or nullptr. The text is copied before the next call.
+using Environment = std::function<const char*(const char* name)>;
+
+/// @throws ConfigurationError  a value cannot be used; the text names variable, value and the accepted forms
+/// Threads: any, as far as `environment` allows.
+[[nodiscard]] SEMCACHE_API Configuration read_configuration(const Environment& environment);
+
+/// One warning per variable of `environ_entries` ("NAME=value") whose name begins with SEMCACHE_ and is not known,
+/// with the closest known name where one is near. A misspelt variable is otherwise silent.
+[[nodiscard]] SEMCACHE_API std::vector<std::string> unknown_variable_warnings(
+    const std::vector<std::string>& environ_entries);
+
+/// read_configuration of this process; writes the warnings to stderr, one line each.
+/// @throws ConfigurationError as read_configuration.
+[[nodiscard]] SEMCACHE_API Configuration read_process_configuration();
+
+}  // namespace semcache::runtime

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/runtime/runtime.hpp>
+
+#include <semcache/engine/engine.hpp>
+#include <semcache/runtime/configuration.hpp>
+#include <semcache/trace/report.hpp>
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace semcache::runtime {
+namespace {
+
+using engine::Engine;
+using engine::Memory;
+using engine::Operand;
+
+/// One lifetime of the runtime: from the first use to `finalize`.
+struct Runtime {
+  Configuration configuration;
+  trace::Recorder recorder;
+  std::unique_ptr<platform::Tracker> tracker;
+  std::unique_ptr<Engine> engine;
+
+  Runtime(const Configuration& c, const trace::RecorderOptions& options) : configuration(c), recorder(options) {}
+};
+
+std::mutex lifetime_mutex;                   // starting and ending
+std::atomic<Runtime*> current{nullptr};
+FrameworkDevice framework;
+bool framework_known = false;
+thread_local struct {
+  const Runtime* runtime = nullptr;
+  void* native = nullptr;
+  QueueId queue;
+} last_queue;
+
+constexpr const char* copy_marker = "_SEMCACHE_RUNTIME";
+
+/// Two copies of the runtime in one process (static in two plugins) would each believe to own every page fault.
+void refuse_second_copy() {
+  Dl_info here{};
+  (void)dladdr(reinterpret_cast<const void*>(&refuse_second_copy), &here);
+  const std::string mine = std::to_string(getpid()) + ":" +
+                           std::to_string(reinterpret_cast<std::uintptr_t>(&lifetime_mutex)) + ":" +
+                           (here.dli_fname != nullptr ? here.dli_fname : "?");
+  const std::string pid = std::to_string(getpid()) + ":";
+  const char* other = std::getenv(copy_marker);
+  if (other != nullptr && std::strncmp(other, pid.c_str(), pid.size()) == 0 && mine != other) {
+    throw ConfigurationError(std::string("this process holds two copies of SemCache's runtime: one in ") +
+                             (std::strrchr(other, ':') + 1) + " and one in " +
+                             (here.dli_fname != nullptr ? here.dli_fname : "?") +
+                             ". Link all of them to the shared library libsemcache.so.");
+  }
+  ::setenv(copy_marker, mine.c_str(), 1);
+}
+
+std::vector<std::unique_ptr<device::Device>> make_devices(const Configuration& c) {
+  device::DeviceKind kind = device::DeviceKind::emulated;
+  if (c.device == DeviceChoice::cuda || (c.device == DeviceChoice::automatic && device::cuda_device_count() > 0)) {
+    kind = device::DeviceKind::cuda;
+  }
+  if (framework_known && framework.kind_forced) {
+    if (c.device != DeviceChoice::automatic && kind != framework.kind) {
+      throw ConfigurationError(std::string("SEMCACHE_DEVICE=") + to_string(c.device) + ", but " + framework.framework +
+                               " computes on the " + device::to_string(framework.kind) +
+                               " device only. Unset SEMCACHE_DEVICE, or use a " +
+                               (kind == device::DeviceKind::cuda ? "framework built with CUDA." : "host-only framework."));
+    }
+    kind = framework.kind;
+  }
+  int ordinal = framework_known ? framework.ordinal : 0;
+  if (!c.device_ordinals.empty()) {
+    if (framework_known && framework.kind_forced && c.device_ordinals.front() != framework.ordinal) {
+      throw ConfigurationError("SEMCACHE_DEVICES names device " + std::to_string(c.device_ordinals.front()) + ", but " +
+                               framework.framework + " chose device " + std::to_string(framework.ordinal) +
+                               ". Make them agree, or unset SEMCACHE_DEVICES.");
+    }
+    ordinal = c.device_ordinals.front();
+  }
+  if (c.device_count > 1) {
+    throw ConfigurationError("SEMCACHE_DEVICES asks for " + std::to_string(c.device_count) +
+                             " devices; this version follows one device per process. Name one, or start one process "
+                             "per device.");
+  }
+  std::vector<std::unique_ptr<device::Device>> devices;
+  if (kind == device::DeviceKind::cuda) {
+    const int count = device::cuda_device_count();
+    if (ordinal >= count) {
+      throw ConfigurationError("device " + std::to_string(ordinal) + " does not exist: " + std::to_string(count) +
+                               " CUDA device(s) are visible (SEMCACHE_DEVICES, CUDA_VISIBLE_DEVICES).");
+    }
+    devices.push_back(device::make_cuda_device(ordinal));
+  } else {
+    devices.push_back(device::make_emulated_device(ordinal, c.device_memory_bytes));
+  }
+  return devices;
+}
+
+const char* label_of(const void* address) {
+  Runtime* r = current.load(std::memory_order_acquire);
+  if (r == nullptr) return nullptr;
+  const Memory* m = r->engine->find(address);
+  return m != nullptr && m->live ? r->recorder.name(m->label) : nullptr;
+}
+
+void write_report(Runtime& r) noexcept;
+
+void at_exit() {
+  // exit() without finalize: views may still be destroyed after this, so everything stays in place.
+  if (Runtime* r = current.load()) write_report(*r);
+}
+
+Runtime* start() {
+  const std::lock_guard<std::mutex> guard(lifetime_mutex);
+  if (Runtime* r = current.load(std::memory_order_acquire)) return r;
+  refuse_second_copy();
+  const Configuration c = read_process_configuration();
+  trace::RecorderOptions recorder_options;
+  recorder_options.call_sites = !c.report.empty();
+  auto r = std::make_unique<Runtime>(c, recorder_options);
+  r->tracker = c.tracker == TrackerChoice::explicit_only || c.protocol == Protocol::off
+                   ? platform::make_explicit_tracker()
+                   : platform::make_mprotect_tracker(c.fault_timeout_s);
+  engine::Options options;
+  options.protocol = c.protocol == Protocol::write_back      ? engine::Protocol::write_back
+                     : c.protocol == Protocol::write_through ? engine::Protocol::write_through
+                                                             : engine::Protocol::off;
+  options.device_memory_bytes = c.device_memory_bytes;
+  options.snapshot_share_percent = c.snapshot_share_percent;
+  options.check = c.check;
+  options.check_writes = c.check_writes;
+  options.notices = r->tracker->notices();
+  r->engine = std::make_unique<Engine>(make_devices(c), platform::make_linux_platform(), r->recorder, options);
+  Engine* engine = r->engine.get();
+  platform::set_label_lookup(&label_of);
+  r->tracker->start(engine->host_arena(), engine->host_arena_bytes(),
+                    [engine](std::byte* address, platform::FaultKind kind) { return engine->serve(address, kind); });
+  static const bool registered = std::atexit(&at_exit) == 0;
+  (void)registered;
+  Runtime* started = r.release();
+  current.store(started, std::memory_order_release);
+  return started;
+}
+
+Runtime& runtime() {
+  Runtime* r = current.load(std::memory_order_acquire);
+  return r != nullptr ? *r : *start();
+}
+
+Statistics statistics_of(Runtime& r) {
+  Statistics s = r.recorder.snapshot();
+  r.engine->add_to(s);
+  s.tracker = r.tracker->name();
+  s.protocol = to_string(r.configuration.protocol);
+  return s;
+}
+
+void write_report(Runtime& r) noexcept {
+  if (r.configuration.report.empty()) return;
+  try {
+    trace::write_report(statistics_of(r), r.configuration.report, r.configuration.mpi_rank);
+  } catch (const std::exception& e) {
+    base::raw_log("no report: %s", e.what());
+  }
+}
+
+directory::Fill make_fill(const void* pattern, std::uint32_t pattern_bytes) {
+  SEMCACHE_EXPECTS(pattern_bytes == 1 || pattern_bytes == 2 || pattern_bytes == 4 || pattern_bytes == 8 ||
+                       pattern_bytes == 16,
+                   "a fill pattern has 1, 2, 4, 8 or 16 bytes, not " + std::to_string(pattern_bytes));
+  directory::Fill fill;
+  std::memcpy(fill.pattern.data(), pattern, pattern_bytes);
+  fill.pattern_bytes = pattern_bytes;
+  return fill;
+}
+
+struct Located {
+  Memory* memory;
+  std::uint64_t position;
+};
+
+Located locate(Runtime& r, const void* address, std::size_t bytes) {
+  Memory* m = r.engine->find(address);
+  SEMCACHE_EXPECTS(m != nullptr && m->live && !m->snapshot(),
+                   "the address is not in a tracked array; only memory of semcache::Space and its host mirrors is tracked");
+  const auto position = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - m->address);
+  SEMCACHE_EXPECTS(position + bytes <= m->bytes, "the range of " + std::to_string(bytes) + " bytes at offset " +
+                                                     std::to_string(position) + " leaves '" + r.recorder.name(m->label) +
+                                                     "' of " + std::to_string(m->bytes) + " bytes");
+  return {m, position};
+}
+
+}  // namespace
+
+void use_framework_device(const FrameworkDevice& device) {
+  const std::lock_guard<std::mutex> guard(lifetime_mutex);
+  if (current.load() != nullptr && framework_known &&
+      (framework.kind != device.kind || framework.ordinal != device.ordinal)) {
+    throw ConfigurationError(std::string(device.framework) + " computes on " + device::to_string(device.kind) + " device " +
+                             std::to_string(device.ordinal) + ", but SemCache runs on " +
+                             device::to_string(framework.kind) + " device " + std::to_string(framework.ordinal) +
+                             " already. Initialise the framework before the first tracked allocation.");
+  }
+  framework = device;
+  framework_known = true;
+}
+
+void* allocate_device(const char* label, std::size_t bytes) {
+  const platform::RuntimeScope scope;
+  return runtime().engine->allocate_device(0, label, bytes)->address;
+}
+
+void* allocate_host(const char* label, std::size_t bytes, const void* partner) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  Memory* device_side = nullptr;
+  if (partner != nullptr) {
+    device_side = r.engine->find_device(partner);
+    SEMCACHE_EXPECTS(device_side != nullptr, "the partner of a host side must be the first byte of a device array");
+  }
+  return r.engine->allocate_host(label, bytes, device_side)->address;
+}
+
+void deallocate(void* address) noexcept {
+  Runtime* r = current.load(std::memory_order_acquire);
+  if (r == nullptr || address == nullptr) return;  // the runtime has ended: its memory is gone or stays as it is
+  const platform::RuntimeScope scope;
+  Memory* m = r->engine->find(address);
+  if (m == nullptr || !m->live || m->snapshot() || m->address != address) return;
+  r->engine->deallocate(m);
+}
+
+void* header_of(const void* address) noexcept {
+  Runtime* r = current.load(std::memory_order_acquire);
+  if (r == nullptr) return nullptr;
+  Memory* m = r->engine->find(address);
+  return m != nullptr && m->live && m->address == address ? m->header : nullptr;
+}
+
+QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
+  Runtime& r = runtime();
+  if (last_queue.runtime == &r && last_queue.native == native_stream && last_queue.queue.valid()) return last_queue.queue;
+  const platform::RuntimeScope scope;
+  last_queue.queue = QueueId{r.engine->adopt_queue(0, native_stream, owner)};
+  last_queue.native = native_stream;
+  last_queue.runtime = &r;
+  return last_queue.queue;
+}
+
+void retire_queue(QueueId queue) noexcept {
+  Runtime* r = current.load(std::memory_order_acquire);
+  if (r == nullptr || !queue.valid()) return;
+  const platform::RuntimeScope scope;
+  r->engine->retire_queue(0, queue.value);
+}
+
+void copy(void* to, const void* from, std::size_t bytes, QueueId, const void* call_site) {
+  const platform::RuntimeScope scope;
+  runtime().engine->copy(to, from, bytes, call_site);
+}
+
+void fill(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes, QueueId) {
+  if (bytes == 0) return;
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  const Located at = locate(r, to, bytes);
+  r.engine->fill(*at.memory, at.position, bytes, make_fill(pattern, pattern_bytes));
+}
+
+void filled_by_kernel(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes) {
+  if (bytes == 0) return;
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  const Located at = locate(r, to, bytes);
+  r.engine->filled(*at.memory, at.position, bytes, make_fill(pattern, pattern_bytes));
+}
+
+void count_external_transfer(bool to_host, std::uint64_t bytes) noexcept {
+  if (Runtime* r = current.load(std::memory_order_acquire)) {
+    r->recorder.moved(to_host ? trace::Kind::d2h : trace::Kind::h2d, {}, bytes);
+  }
+}
+
+// --- launches ------------------------------------------------------------------------------------------------------
+
+void Launch::grow() {
+  Pin* larger = new Pin[capacity_ * 2];
+  std::memcpy(larger, pins_, count_ * sizeof(Pin));
+  if (pins_ != inline_) delete[] pins_;
+  pins_ = larger;
+  capacity_ *= 2;
+}
+
+namespace {
+
+/// Does the closure hold words that could lead a kernel to arrays we were not told of? Raw pointers into device arrays
+/// are reported through `raw`; anything that may hide handles makes the launch unknown.
+template <class Raw>
+bool hides_something(Runtime& r, const Capture* captures, std::size_t count, const void* closure, std::size_t bytes,
+                     Raw&& raw) {
+  const auto* begin = static_cast<const std::byte*>(closure);
+  const auto misalignment = reinterpret_cast<std::uintptr_t>(begin) % sizeof(std::uintptr_t);
+  if (misalignment != 0) return bytes >= sizeof(std::uintptr_t);
+  // Handles whose place in the closure is known are skipped by place; where closures were copied on, by value.
+  bool placed = true;
+  for (std::size_t c = 0; c < count && placed; ++c) {
+    const auto* handle = static_cast<const std::byte*>(captures[c].handle);
+    placed = handle != nullptr && handle >= begin && handle + captures[c].handle_bytes <= begin + bytes;
+  }
+  for (std::size_t i = 0; i + sizeof(std::uintptr_t) <= bytes; i += sizeof(std::uintptr_t)) {
+    std::uintptr_t word;
+    std::memcpy(&word, begin + i, sizeof word);
+    if (word < 0x10000 || word >= (std::uintptr_t{1} << 47)) continue;
+    const void* pointer = reinterpret_cast<const void*>(word);
+    if (r.engine->in_any_arena(pointer)) {
+      bool recognised = false;
+      for (std::size_t c = 0; c < count && !recognised; ++c) {
+        const auto* handle = static_cast<const std::byte*>(captures[c].handle);
+        recognised = placed ? begin + i >= handle && begin + i < handle + captures[c].handle_bytes
+                            : captures[c].pointer == pointer;
+      }
+      if (!recognised) raw(pointer);
+      continue;
+    }
+    // Handles keep their record in a word with the lowest bit set; objects that hold handles are aligned.
+    if (word % sizeof(std::uintptr_t) != 0) continue;
+    const auto mapped = r.engine->platform().classify(pointer);
+    if (mapped == platform::Platform::Mapped::yes) return true;
+    if (mapped == platform::Platform::Mapped::no && r.engine->device(0).is_foreign_device_pointer(pointer)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const void* closure,
+               std::size_t closure_bytes)
+    : queue_(queue) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  r.recorder.launch();
+  bool unknown = false;
+  const auto add = [&](Memory* m, bool writable) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (pins_[i].memory == m) {
+        pins_[i].writable = pins_[i].writable || writable;
+        return;
+      }
+    }
+    if (count_ == capacity_) grow();
+    pins_[count_++] = {m, writable};
+  };
+  struct Cleanup {
+    Launch& launch;
+    bool armed = true;
+    ~Cleanup() {
+      if (armed && launch.pins_ != launch.inline_) delete[] launch.pins_;
+    }
+  } cleanup{*this};
+  for (std::size_t c = 0; c < count; ++c) {
+    Memory* m = r.engine->find_device(captures[c].pointer);
+    if (m == nullptr || !m->live) continue;
+    add(m, captures[c].writable);
+    unknown = unknown || captures[c].holds_handles;
+  }
+  if (closure != nullptr && !unknown) {
+    unknown = hides_something(r, captures, count, closure, closure_bytes, [&](const void* pointer) {
+      if (Memory* m = r.engine->find_device(pointer); m != nullptr && m->live) {
+        add(m, true);
+      } else if (Memory* mirror = r.engine->find(pointer);
+                 mirror != nullptr && mirror->live && mirror->on_host() && !mirror->snapshot() &&
+                 r.engine->device(0).kind() == device::DeviceKind::cuda) {
+        // The GPU reaches page-locked mirrors past their protection.
+        r.engine->access(*mirror, mirror->all(), Access::read_write);
+      }
+    });
+  }
+  static_assert(sizeof(Pin) == sizeof(Operand) && offsetof(Operand, writable) == offsetof(Pin, writable));
+  if (unknown) {
+    r.recorder.unknown_launch(name);
+    std::vector<Operand> all;
+    r.engine->begin_unknown_launch(queue_.valid() ? queue_.value : engine::unknown_queue, all);
+    count_ = 0;
+    while (capacity_ < all.size()) grow();
+    for (const Operand& o : all) pins_[count_++] = {o.memory, o.writable};
+  } else {
+    r.engine->begin_launch(queue_.valid() ? queue_.value : engine::unknown_queue,
+                           reinterpret_cast<const Operand*>(pins_), count_);
+  }
+  cleanup.armed = false;
+}
+
+Launch::~Launch() {
+  if (Runtime* r = current.load(std::memory_order_acquire)) {
+    const platform::RuntimeScope scope;
+    r->engine->end_launch(queue_.valid() ? queue_.value : engine::unknown_queue,
+                          reinterpret_cast<const Operand*>(pins_), count_);
+  }
+  if (pins_ != inline_) delete[] pins_;
+}
+
+void native_capture(const Capture& capture) noexcept {
+  Runtime* r = current.load(std::memory_order_acquire);
+  if (r == nullptr) return;
+  Memory* m = r->engine->find_device(capture.pointer);
+  if (m == nullptr || !m->live || m->snapshot()) return;
+  const platform::RuntimeScope scope;
+  try {
+    r->recorder.native_launch();
+    r->engine->native_capture(*m, capture.writable);
+  } catch (const std::exception& e) {
+    base::fatal("'%s' is captured by a kernel outside semcache::Exec and cannot be made valid: %s. Launch the kernel on "
+                "semcache::Exec.", r->recorder.name(m->label), e.what());
+  }
+}
+
+}  // namespace semcache::runtime
+
+namespace semcache {
+
+using namespace runtime;  // NOLINT: the public functions are a thin face of this room
+
+void access(const void* address, std::size_t bytes, Access mode) {
+  if (bytes == 0) return;
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime::runtime();
+  const Located at = locate(r, address, bytes);
+  r.engine->access(*at.memory, {at.position, at.position + bytes}, mode);
+}
+
+void settle(const void* address, std::size_t bytes) { access(address, bytes, Access::read); }
+
+void settle() {
+  const platform::RuntimeScope scope;
+  if (Runtime* r = current.load(std::memory_order_acquire)) r->engine->settle_all();
+}
+
+Statistics statistics() {
+  const platform::RuntimeScope scope;
+  Runtime* r = current.load(std::memory_order_acquire);
+  return r == nullptr ? Statistics{} : statistics_of(*r);
+}
+
+bool is_tracked(const void* address) noexcept {
+  Runtime* r = current.load(std::memory_order_acquire);
+  if (r == nullptr) return false;
+  const Memory* m = r->engine->find(address);
+  return m != nullptr && m->live && !m->snapshot();
+}
+
+void finalize() {
+  const platform::RuntimeScope scope;
+  const std::lock_guard<std::mutex> guard(lifetime_mutex);
+  Runtime* r = current.load(std::memory_order_acquire);
+  if (r == nullptr) return;
+  r->engine->open_everything();
+  write_report(*r);
+  r->tracker->stop();
+  current.store(nullptr, std::memory_order_release);
+  // Leaked views: their pages stay where they are, open, for pointers that outlive the runtime.
+  if (!r->engine->any_live()) delete r;
+}
+
+}  // namespace semcache

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/device/device.hpp>
+#include <semcache/semcache.hpp>
+
+#include <memory>
+#include <string>
+
+/// What adapters (packages/*) call. The runtime starts at first use and ends with semcache::finalize.
+/// Threads: any, unless stated. Addresses stay valid and stable from allocate to deallocate.
+namespace semcache::runtime {
+
+/// Which device the program's own framework computes on; asked when the runtime starts.
+/// kind_forced: the framework can only use this kind (Kokkos without CUDA: emulated; with CUDA: cuda).
+struct FrameworkDevice {
+  bool kind_forced = false;
+  device::DeviceKind kind = device::DeviceKind::emulated;
+  int ordinal = 0;
+  const char* framework = "this program";  ///< for messages: "Kokkos 4.7 (Cuda)"
+};
+/// Tells the runtime before its first use. Later calls must agree (ConfigurationError naming both otherwise).
+SEMCACHE_API void use_framework_device(const FrameworkDevice& device);
+
+// --- memory ------------------------------------------------------------------------------------------------------
+/// A device array of `bytes` bytes, aligned to 512; its content is undefined and costs no memory until used.
+/// @param label copied. @throws OutOfMemory when addresses are exhausted or `bytes` alone exceeds the budget.
+[[nodiscard]] SEMCACHE_API void* allocate_device(const char* label, std::size_t bytes);
+/// A host mirror, page aligned; its content is undefined and costs no memory until used.
+/// @param partner  nullptr: a datum of its own. Else the first byte of a device array: the mirror becomes the host
+///                 side of that same datum (semcache::DualView), sizes must agree (UsageError).
+[[nodiscard]] SEMCACHE_API void* allocate_host(const char* label, std::size_t bytes, const void* partner = nullptr);
+/// Frees what either of the above returned. Transfers and copies that still need the content are ordered before.
+/// Safe after finalize and at process exit (addresses of an ended runtime are ignored). Never throws.
+SEMCACHE_API void deallocate(void* address) noexcept;
+
+/// 128 bytes of host memory that belong to the allocation starting at `address` (frameworks' headers), zeroed at
+/// allocation; nullptr if `address` is not the first byte of a live allocation. Frameworks that think of a header in
+/// front of the data use address - 128 .. address: no other allocation ever lies there.
+inline constexpr std::size_t header_bytes = 128;
+[[nodiscard]] SEMCACHE_API void* header_of(const void* address) noexcept;
+
+// --- queues ------------------------------------------------------------------------------------------------------
+/// The queue of a native stream (CUDA: cudaStream_t; host-backed execution spaces: nullptr). Registers it on first use;
+/// `owner` (may be null) keeps the stream alive until the runtime ends or `retire_queue`.
+/// ~10 ns when the calling thread asked for the same stream last.
+[[nodiscard]] SEMCACHE_API QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner = {});
+SEMCACHE_API void retire_queue(QueueId queue) noexcept;
+
+// --- copies ------------------------------------------------------------------------------------------------------
+/// deep_copy of `bytes` bytes: lazy between noticed slots, at the call where a side is open (I7 in either case).
+/// Untracked addresses are open host memory (or foreign device memory where `foreign_device` says so).
+/// @param queue  the instance in whose order the content is taken; invalid: all work so far.
+/// After return the source may be changed and the destination read, on the host and (later work of) the queue.
+SEMCACHE_API void copy(void* to, const void* from, std::size_t bytes, QueueId queue, const void* call_site = nullptr);
+
+/// Makes the range a known pattern without touching memory in any space. `pattern_bytes` in {1,2,4,8,16}.
+SEMCACHE_API void fill(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes, QueueId queue);
+
+/// Counts a transfer that the framework itself made over the link (a reduction's result read back).
+SEMCACHE_API void count_external_transfer(bool to_host, std::uint64_t bytes) noexcept;
+
+// --- launches ----------------------------------------------------------------------------------------------------
+/// One view handle that was copied into a closure.
+struct Capture {
+  const void* pointer;         ///< anywhere inside a tracked array; other pointers are ignored
+  const void* handle;          ///< address of the handle copy, or nullptr
+  std::uint32_t handle_bytes;  ///< size of the handle copy
+  bool writable;
+  bool holds_handles;          ///< the element type may itself contain handles (View of Views)
+};
+
+/// A kernel on a noticed queue. The constructor makes everything captured valid, physically present and pinned; the
+/// kernel is then submitted by the caller; the destructor unpins and remembers (queue, position).
+///
+/// @param closure, closure_bytes  the functor as it will run: words that are neither part of a recorded handle nor
+///        harmless make the launch unknown (it may read and write every noticed array). nullptr: not scanned.
+/// @throws OutOfMemory  the captured set does not fit the budget; the text names set, sizes and budget; nothing changed.
+class SEMCACHE_API Launch {
+ public:
+  Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const void* closure,
+         std::size_t closure_bytes);
+  ~Launch();
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
+
+ private:
+  struct Pin {
+    void* memory;
+    bool writable;
+  };
+  static constexpr std::size_t inline_pins = 24;
+  void grow();
+
+  QueueId queue_;
+  std::size_t count_ = 0;
+  std::size_t capacity_ = inline_pins;
+  Pin* pins_ = inline_;
+  Pin inline_[inline_pins];
+};
+
+/// After a launch that filled the whole contiguous range with a pattern (a framework's fill kernel): its value is
+/// known from now on, in any space. Call between construction and destruction of the Launch, after submitting.
+SEMCACHE_API void filled_by_kernel(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes);
+
+/// A handle was copied for a launch outside semcache::Exec (a native space): makes the array valid for any stream now.
+/// Ends the process with a message if it cannot (I8): a native launch has no way to report. Counted.
+SEMCACHE_API void native_capture(const Capture& capture) noexcept;
+
+}  // namespace semcache::runtime
