@@ -373,10 +373,18 @@ void Directory::write(SlotId slot, ByteRange range) {
   if (range.begin > 0) ref = grown(range.begin - 1, 1);
   if (!ref.is_number() && range.end < size(slot)) ref = grown(range.end, -static_cast<std::int64_t>(range.size()));
   if (!ref.is_number()) {
-    ref = new_value();
-    ref.offset = range.begin;
+    renumber(slot, range);
+    return;
   }
   set_wanted(datum, range, ref);
+  set_held(slot, range, ref);
+}
+
+void Directory::renumber(SlotId slot, ByteRange range) {
+  if (range.empty()) return;
+  ValueRef ref = new_value();
+  ref.offset = range.begin;
+  set_wanted(slots_[slot.value].datum, range, ref);
   set_held(slot, range, ref);
 }
 

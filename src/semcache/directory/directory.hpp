@@ -111,6 +111,8 @@ class Directory {
   void commit(const Step& step);
   /// `range` of the slot is written there: the datum gets a new value, held by this slot alone (I2).
   void write(SlotId slot, ByteRange range);
+  /// Gives `range` one new number whatever numbers it had (the slot holds it physically): keeps the maps short.
+  void renumber(SlotId slot, ByteRange range);
   /// `range` of the datum is a known pattern from now on; no slot need hold it. Pattern phase 0 at range.begin.
   void fill(DatumId datum, ByteRange range, const Fill& fill);
   /// deep_copy: from now on `to` wants at [to_position, +bytes) what `from` wants at from_position (I7).

@@ -47,11 +47,23 @@ void Engine::copy(void* to, const void* from, std::uint64_t n, const void* call_
     copy_now(lock, *t, position(*t, to), *f, position(*f, from), n);
   } else {
     const std::uint64_t at = position(*t, to);
+    // Near the kernel's limit on mappings single mirrors become open before they are protected.
+    bool opened = false;
+    for (Memory* m : {t, f}) {
+      if (!m->on_host() || !options_.notices || !mappings_scarce() || directory_.slots(m->datum).size() > 1) continue;
+      open_mirror(lock, *m);
+      opened = true;
+    }
+    if (opened) {
+      copy_now(lock, *t, at, *f, position(*f, from), n);
+      return;
+    }
     while (f->write_check && !f->on_host()) check_writes_before_fetch(lock, *f);
     std::vector<ByteRange> unread;
     directory_.stale(t->slot, {at, at + n}, unread);
     const auto result = directory_.link(t->datum, at, f->datum, position(*f, from), n);
     if (result == directory::LinkResult::unchanged) {
+      if (options_.check) check_elided(lock, *t, at, *f, position(*f, from), n);
       recorder_.moved(Kind::avoided, t->label, n, 1, call_site, f->space, t->space);
     } else {
       t->write_check.reset();
@@ -59,6 +71,7 @@ void Engine::copy(void* to, const void* from, std::uint64_t n, const void* call_
       for (const ByteRange r : unread) recorder_.moved(Kind::dropped, t->label, r.size());
     }
     project();
+    keep_maps_short(lock, *t);
     if (n < page_bytes_ && t->on_host()) {
       host_access(lock, *t, {at, at + n}, Access::read);  // below a page: settled at the call
     } else if (options_.protocol == Protocol::write_through) {
@@ -71,6 +84,37 @@ void Engine::copy(void* to, const void* from, std::uint64_t n, const void* call_
     }
   }
   if (!snapshots_.empty()) collect_orphans();
+}
+
+void Engine::check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
+                          std::uint64_t n) {
+  const ByteRange to_range{to_position, to_position + n};
+  const ByteRange from_range{from_position, from_position + n};
+  if (!directory_.fresh(to.slot, to_range) || !directory_.fresh(from.slot, from_range) ||
+      !directory_.defined(to.datum, to_range)) {
+    return;
+  }
+  const auto bytes_of = [&](Memory& m, ByteRange range) {
+    std::vector<std::byte> bytes(n);
+    settle_uses(lock, m);
+    if (m.on_host()) {
+      platform_->read_behind(bytes.data(), m.address + range.begin, n);
+    } else {
+      DeviceState& d = device_of(m);
+      set_reachable(m, true);
+      d.device->copy_from_device(d.queues->id(d.to_host_queue), bytes.data(), m.address + range.begin, n);
+      d.device->synchronize_queue(d.queues->id(d.to_host_queue));
+      set_reachable(m, false);
+    }
+    return bytes;
+  };
+  if (!to.on_host() && (to.flags.load() & Memory::resident) == 0) return;
+  if (!from.on_host() && (from.flags.load() & Memory::resident) == 0) return;
+  if (bytes_of(to, to_range) != bytes_of(from, from_range)) {
+    base::fatal("SEMCACHE_CHECK: '%s' or '%s' was changed without anybody noticing (a raw pointer in a kernel or a "
+                "library). Announce such uses with semcache::access(view, mode).",
+                recorder_.name(to.label), recorder_.name(from.label));
+  }
 }
 
 void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, const void* from, std::uint64_t n) {

@@ -456,7 +456,6 @@ bool Engine::set_protection(Memory& m, ByteRange pages, platform::Protection pro
     relaxes = relaxes || s.protection < protection;
   });
   if (!changes) return true;
-  const std::size_t before = m.pages.extent_count();
   if (!platform_->protect(m.address + pages.begin, pages.size(), protection)) {
     if (relaxes) return false;
     // The kernel's limit on mappings. One protection for the whole array splits nothing, and stricter is safe (I5).
@@ -467,8 +466,7 @@ bool Engine::set_protection(Memory& m, ByteRange pages, platform::Protection pro
     }
   }
   m.pages.assign(pages, PageState{protection}, [](const auto&, int) {});
-  mapping_estimate_ += m.pages.extent_count();
-  mapping_estimate_ -= std::min<std::uint64_t>(mapping_estimate_, before);
+  mapping_estimate_ += 2;  // at most; replaced by a count when it matters
   return true;
 }
 

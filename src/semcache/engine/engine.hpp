@@ -173,6 +173,12 @@ class Engine {
   void submit(const directory::Step& step, bool saving);
   void copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
   void copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
+  /// SEMCACHE_CHECK=1 on emulated devices: device pages are accessible during launches and our own copies only.
+  void set_reachable(Memory& memory, bool reachable) noexcept;
+  void set_all_reachable(bool reachable) noexcept;
+  /// SEMCACHE_CHECK=1: a copy is about to be elided; do both sides really have the same bytes?
+  void check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
+                    std::uint64_t n);
   void copy_on_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
   void fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const directory::Fill& fill,
                      std::uint64_t phase);
@@ -214,6 +220,12 @@ class Engine {
   void wait_transfers(Lock& lock, Memory& memory);
   void copy_from_open(Lock& lock, Memory& to, std::uint64_t position, const void* from, std::uint64_t n);
   void copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t position, std::uint64_t n);
+  /// The maps of an array must stay small against the array: beyond a bound it is settled and numbered anew.
+  void keep_maps_short(Lock& lock, Memory& memory);
+  /// Near the kernel's limit on mappings: is it time to stop protecting further mirrors?
+  [[nodiscard]] bool mappings_scarce();
+  /// The mirror is valid, accessible and never protected again; copies with it happen at the call.
+  void open_mirror(Lock& lock, Memory& memory);
   void copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                 std::uint64_t n);
 
@@ -233,10 +245,13 @@ class Engine {
   std::vector<Memory*> revoked_;  ///< flags to be computed anew at the next projection
   std::list<FlightPtr> flights_;
   std::atomic<std::uint64_t> clock_{1};
+  std::uint32_t running_launches_ = 0;  ///< counted under SEMCACHE_CHECK only
   std::uint64_t live_device_bytes_ = 0;
   std::uint64_t live_host_bytes_ = 0;
   std::uint64_t host_snapshot_bytes_ = 0;
   std::uint64_t mapping_estimate_ = 0;
+  std::uint64_t mappings_counted_at_ = 0;  ///< the estimate when it was last replaced by a count
+  bool warned_open_ = false;
   bool evicting_ = false;  ///< saves go to the host
 };
 

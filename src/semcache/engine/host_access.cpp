@@ -13,7 +13,7 @@ using platform::Protection;
 void Engine::host_access(Lock& lock, Memory& m, ByteRange range, Access mode) {
   const bool pages_matter = options_.notices && !m.open;
   // Near the kernel's limit on mappings arrays are opened as a whole: no further mapping.
-  if (pages_matter && mapping_estimate_ > platform_->mapping_limit()) {
+  if (pages_matter && mappings_scarce()) {
     if (mode == Access::overwrite && range != m.all()) mode = Access::read_write;
     range = m.all();
   }
@@ -59,9 +59,65 @@ void Engine::host_access(Lock& lock, Memory& m, ByteRange range, Access mode) {
         continue;
       }
     }
+    keep_maps_short(lock, m);
     if (!snapshots_.empty()) collect_orphans();
     return;
   }
+}
+
+bool Engine::mappings_scarce() {
+  const std::uint64_t limit = platform_->mapping_limit();
+  if (mapping_estimate_ <= limit) return false;
+  // The estimate is pessimistic (neighbours of equal protection share a mapping, splits heal): count now and then.
+  if (mapping_estimate_ >= mappings_counted_at_ + 1024) {
+    if (const std::uint64_t counted = platform_->mapping_count(); counted != 0) mapping_estimate_ = counted;
+    mappings_counted_at_ = mapping_estimate_;
+  }
+  return mapping_estimate_ > limit;
+}
+
+void Engine::open_mirror(Lock& lock, Memory& m) {
+  if (m.open) return;
+  for (;;) {
+    const std::uint64_t seen = unlocks_;
+    make_fresh(lock, m, m.all());
+    while (save_one(lock, m, m.all(), true)) {
+    }
+    while (wait_conflict(lock, m, m.all(), true)) {
+    }
+    if (seen == unlocks_) break;
+  }
+  if (!set_protection(m, page_span(m), Protection::read_write)) {
+    base::fatal("cannot open the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) is used up. "
+                "Raise it, or free mirrors.", recorder_.name(m.label), static_cast<void*>(m.address));
+  }
+  m.open = true;
+  directory_.renumber(m.slot, m.all());
+  recorder_.opened(m.label);
+  if (!warned_open_) {
+    warned_open_ = true;
+    base::raw_log("many host mirrors with different protections: '%s' and further ones are copied at every deep_copy, "
+                  "because the kernel's limit on mappings (vm.max_map_count) is near", recorder_.name(m.label));
+  }
+  project();
+}
+
+void Engine::keep_maps_short(Lock& lock, Memory& m) {
+  // 64 bytes of maps per extent, at most 1 % of the array.
+  const std::size_t bound = static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 6400));
+  if (directory_.extent_count(m.datum) <= bound) return;
+  for (;;) {
+    const std::uint64_t seen = unlocks_;
+    if (!m.on_host()) make_resident(lock, device_of(m), {&m});
+    make_fresh(lock, m, m.all());
+    if (m.on_host() ? wait_conflict(lock, m, m.all(), true) : quiesce(lock, m)) continue;
+    while (save_one(lock, m, m.all(), true)) {
+    }
+    if (seen == unlocks_) break;
+  }
+  m.write_check.reset();
+  directory_.renumber(m.slot, m.all());
+  project();
 }
 
 void Engine::wait_transfers(Lock& lock, Memory& m) {

@@ -26,7 +26,7 @@ void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count) {
 }
 
 void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t count) {
-  bool ready = queue != unknown_queue;
+  bool ready = queue != unknown_queue && !options_.check;
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
     m.pins.fetch_add(1);
@@ -73,6 +73,7 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
       m.recently.store(clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
     }
     if (!snapshots_.empty()) collect_orphans();
+    if (options_.check && ++running_launches_ == 1) set_all_reachable(true);
   } catch (...) {
     project();
     throw;
@@ -106,6 +107,10 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
     m.pins.fetch_sub(1);
   }
   try {
+    if (options_.check) {
+      Lock lock(mutex_);
+      if (--running_launches_ == 0) set_all_reachable(false);
+    }
     if (record && queue != unknown_queue) {
       // The host will ask for this result: an event right behind its producer lets the transfer overlap later kernels.
       Lock lock(mutex_);

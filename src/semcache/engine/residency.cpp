@@ -32,6 +32,7 @@ void Engine::map_memory(DeviceState& d, Memory& m) {
   std::vector<std::uint64_t> made;
   const auto map = [&](std::uint64_t begin, std::uint64_t end) {
     d.device->map(d.base + begin, end - begin);
+    if (options_.check && running_launches_ == 0) d.device->set_accessible(d.base + begin, end - begin, false);
     d.segments.emplace(begin, Segment{begin, end, 0});
     d.mapped_bytes += end - begin;
     made.push_back(begin);

@@ -162,6 +162,20 @@ void Engine::freeze(Memory& m, ByteRange range) {
   }
 }
 
+void Engine::set_reachable(Memory& m, bool reachable) noexcept {
+  if (!options_.check || running_launches_ > 0 || m.on_host() || m.bytes == 0) return;
+  const ByteRange range = granules(device_of(m), m);
+  device_of(m).device->set_accessible(device_of(m).base + range.begin, range.size(), reachable);
+}
+
+void Engine::set_all_reachable(bool reachable) noexcept {
+  for (auto& d : devices_) {
+    for (const auto& [begin, segment] : d->segments) {
+      d->device->set_accessible(d->base + begin, segment.end - begin, reachable);
+    }
+  }
+}
+
 // --- steps -------------------------------------------------------------------------------------------------------------
 
 void Engine::make_fresh(Lock& lock, Memory& m, ByteRange range) {
@@ -322,7 +336,9 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
   order_queue(d, d.to_device_queue, to, true, false);
   const QueueId queue = d.queues->id(d.to_device_queue);
   if (d.device->kind() == device::DeviceKind::emulated) {
+    set_reachable(to, true);
     platform_->read_behind(to.address + to_position, from.address + from_position, n);
+    set_reachable(to, false);
   } else {
     bool readable = direct(from, range);
     from.pages.for_each(to_pages(from, range), [&](ByteRange, PageState s) {
@@ -359,7 +375,9 @@ void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, s
   DeviceState& d = device_of(from);
   order_queue(d, d.to_host_queue, from, false, false);
   if (d.device->kind() == device::DeviceKind::emulated) {
+    set_reachable(from, true);
     platform_->write_behind(to.address + to_position, from.address + from_position, n);
+    set_reachable(from, false);
     note_use(d, d.to_host_queue, from, false);
     return;
   }

@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/device/cuda/cuda_device.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+/// kernels.cu, compiled for all architectures that the toolkit knows; the build makes this array.
+extern "C" const unsigned long long semcache_cuda_kernels[];
+
+namespace semcache::device {
+namespace {
+
+constexpr std::uint64_t address_alignment = std::uint64_t{2} << 20;
+/// What the pool may keep of freed snapshots for the next ones.
+constexpr cuuint64_t pool_keeps_bytes = cuuint64_t{16} << 20;
+constexpr unsigned threads_per_block = 256;
+
+CUdeviceptr number(const std::byte* p) { return reinterpret_cast<CUdeviceptr>(p); }
+std::byte* pointer(CUdeviceptr n) { return reinterpret_cast<std::byte*>(n); }
+EventId to_id(CUevent event) { return reinterpret_cast<EventId>(event); }
+CUevent to_event(EventId id) { return reinterpret_cast<CUevent>(id); }
+
+CUmemLocation on_device(CUdevice device) {
+  CUmemLocation location = {};
+  location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  location.id = device;
+  return location;
+}
+
+bool inside(const std::unordered_map<std::byte*, std::uint64_t>& ranges, const void* pointer) {
+  const auto p = reinterpret_cast<std::uintptr_t>(pointer);
+  return std::any_of(ranges.begin(), ranges.end(), [p](const auto& range) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(range.first);
+    return begin <= p && p < begin + range.second;
+  });
+}
+
+/// The process is ending and the driver went first: nothing is left to give back.
+bool driver_is_gone(CUresult result) {
+  return result == CUDA_ERROR_DEINITIALIZED || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+}  // namespace
+
+/// Makes the primary context current for the lifetime of the object; costs one query where it is already.
+class CudaDevice::Current {
+ public:
+  explicit Current(const CudaDevice& device) noexcept : api_(device.api_) {
+    CUcontext now = nullptr;
+    result_ = api_.cuCtxGetCurrent(&now);
+    if (result_ != CUDA_SUCCESS || now == device.context_) return;
+    result_ = api_.cuCtxPushCurrent(device.context_);
+    pushed_ = result_ == CUDA_SUCCESS;
+  }
+  ~Current() {
+    CUcontext ignored = nullptr;
+    if (pushed_) (void)api_.cuCtxPopCurrent(&ignored);
+  }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+
+  [[nodiscard]] CUresult result() const noexcept { return result_; }
+
+ private:
+  const cuda::DriverApi& api_;
+  CUresult result_ = CUDA_SUCCESS;
+  bool pushed_ = false;
+};
+
+// In functions that may throw: makes the context current, or throws.
+#define SEMCACHE_CUDA_CURRENT() \
+  const Current current(*this); \
+  check(current.result(), "cuCtxPushCurrent")
+
+CudaDevice::CudaDevice(int ordinal) : api_(cuda::driver_api()), ordinal_(ordinal) {
+  if (!api_.failure.empty()) throw DeviceError("CUDA device " + std::to_string(ordinal) + ": " + api_.failure);
+  check(api_.cuDeviceGet(&device_, ordinal), "cuDeviceGet");
+  check(api_.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
+  try {
+    set_up();
+  } catch (...) {
+    tear_down();
+    throw;
+  }
+}
+
+CudaDevice::~CudaDevice() { tear_down(); }
+
+void CudaDevice::set_up() {
+  SEMCACHE_CUDA_CURRENT();
+  char name[256] = {};
+  check(api_.cuDeviceGetName(name, sizeof name - 1, device_), "cuDeviceGetName");
+  name_ = name;
+  std::size_t total = 0;
+  check(api_.cuDeviceTotalMem(&total, device_), "cuDeviceTotalMem");
+  total_bytes_ = total;
+  int supported = 0;
+  check(api_.cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device_),
+        "cuDeviceGetAttribute");
+  if (supported == 0) throw DeviceError(name_ + " has no virtual memory management, which SemCache needs");
+  int processors = 0;
+  check(api_.cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device_),
+        "cuDeviceGetAttribute");
+  most_blocks_ = 8 * static_cast<unsigned>(std::max(processors, 1));
+
+  CUmemAllocationProp memory = {};
+  memory.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  memory.location = on_device(device_);
+  std::size_t granularity = 0;
+  check(api_.cuMemGetAllocationGranularity(&granularity, &memory, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+        "cuMemGetAllocationGranularity");
+  granularity_bytes_ = granularity;
+
+  check(api_.cuModuleLoadData(&module_, semcache_cuda_kernels), "cuModuleLoadData");
+  check(api_.cuModuleGetFunction(&fill_aligned_, module_, "semcache_fill_aligned"), "cuModuleGetFunction");
+  check(api_.cuModuleGetFunction(&fill_bytes_, module_, "semcache_fill_bytes"), "cuModuleGetFunction");
+  check(api_.cuModuleGetFunction(&digest_, module_, "semcache_digest"), "cuModuleGetFunction");
+  check(api_.cuModuleGetFunction(&digest_finish_, module_, "semcache_digest_finish"), "cuModuleGetFunction");
+
+  CUmemPoolProps pool = {};
+  pool.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  pool.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
+  pool.location = on_device(device_);
+  check(api_.cuMemPoolCreate(&pool_, &pool), "cuMemPoolCreate");
+  cuuint64_t keeps = pool_keeps_bytes;
+  check(api_.cuMemPoolSetAttribute(pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keeps), "cuMemPoolSetAttribute");
+  check(api_.cuStreamCreate(&pool_stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+}
+
+void CudaDevice::tear_down() noexcept {
+  if (context_ == nullptr) return;
+  {
+    const Current current(*this);
+    if (current.result() == CUDA_SUCCESS && api_.cuCtxSynchronize() == CUDA_SUCCESS) {
+      for (const Queue& queue : queues_)
+        if (queue.open && queue.ours) (void)api_.cuStreamDestroy(queue.stream);
+      for (const CUevent event : idle_events_) (void)api_.cuEventDestroy(event);
+      for (const Scratch& scratch : idle_scratch_) {
+        (void)api_.cuMemFreeAsync(scratch.sum, pool_stream_);
+        (void)api_.cuMemFreeHost(scratch.host);
+      }
+      for (const auto& [address, bytes] : allocations_) (void)api_.cuMemFreeAsync(number(address), pool_stream_);
+      if (pool_stream_ != nullptr) {
+        (void)api_.cuStreamSynchronize(pool_stream_);
+        (void)api_.cuStreamDestroy(pool_stream_);
+      }
+      if (pool_ != nullptr) (void)api_.cuMemPoolDestroy(pool_);
+      if (module_ != nullptr) (void)api_.cuModuleUnload(module_);
+    }
+  }
+  (void)api_.cuDevicePrimaryCtxRelease(device_);
+  context_ = nullptr;
+}
+
+void CudaDevice::check(CUresult result, const char* call) const {
+  if (result != CUDA_SUCCESS)
+    throw DeviceError("CUDA device " + std::to_string(ordinal_) + ": " + cuda::error_text(api_, result, call));
+}
+
+void CudaDevice::log(CUresult result, const char* call) const noexcept {
+  if (result == CUDA_SUCCESS || driver_is_gone(result)) return;
+  const char* name = nullptr;
+  if (api_.cuGetErrorName(result, &name) != CUDA_SUCCESS || name == nullptr) name = "unknown CUDA error";
+  base::raw_log("CUDA device %d: %s in %s", ordinal_, name, call);
+}
+
+void CudaDevice::throw_out_of_memory(const char* call, std::uint64_t bytes) const {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  (void)api_.cuMemGetInfo(&free, &total);
+  throw OutOfMemory("CUDA device " + std::to_string(ordinal_) + " (" + name_ + "): " + call + " of " +
+                        std::to_string(bytes) + " bytes: out of memory, " + std::to_string(free) + " of " +
+                        std::to_string(total) + " bytes are free",
+                    bytes, total_bytes_);
+}
+
+std::uint64_t CudaDevice::free_memory_bytes() const {
+  SEMCACHE_CUDA_CURRENT();
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check(api_.cuMemGetInfo(&free, &total), "cuMemGetInfo");
+  return free;
+}
+
+// --- addresses and memory --------------------------------------------------------------------------------------------
+
+std::byte* CudaDevice::reserve(std::uint64_t& bytes) {
+  SEMCACHE_EXPECTS(bytes > 0, "CUDA device: 0 bytes of addresses asked for");
+  SEMCACHE_CUDA_CURRENT();
+  const std::uint64_t unit = std::max(address_alignment, granularity_bytes_);
+  const std::uint64_t largest = std::uint64_t{1} << 46;
+  CUresult result = CUDA_ERROR_INVALID_VALUE;
+  for (std::uint64_t size = round_up(std::min(bytes, largest), unit); size >= unit; size = round_down(size / 2, unit)) {
+    CUdeviceptr address = 0;
+    result = api_.cuMemAddressReserve(&address, size, unit, 0, 0);
+    if (result != CUDA_SUCCESS) continue;
+    bytes = size;
+    try {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      reservations_.emplace(pointer(address), size);
+    } catch (...) {
+      (void)api_.cuMemAddressFree(address, size);
+      throw;
+    }
+    return pointer(address);
+  }
+  check(result, "cuMemAddressReserve");
+  throw DeviceError("CUDA device: no addresses");
+}
+
+void CudaDevice::release(std::byte* base, std::uint64_t bytes) noexcept {
+  if (base == nullptr || bytes == 0) return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    reservations_.erase(base);
+  }
+  const Current current(*this);
+  log(api_.cuMemAddressFree(number(base), bytes), "cuMemAddressFree");
+}
+
+void CudaDevice::map(std::byte* address, std::uint64_t bytes) {
+  SEMCACHE_EXPECTS(bytes % granularity_bytes_ == 0 && number(address) % granularity_bytes_ == 0,
+                   "CUDA device: map of a range that is not a multiple of the granularity");
+  SEMCACHE_CUDA_CURRENT();
+  CUmemAllocationProp memory = {};
+  memory.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  memory.location = on_device(device_);
+  CUmemGenericAllocationHandle handle = 0;
+  CUresult result = api_.cuMemCreate(&handle, bytes, &memory, 0);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY && api_.cuMemPoolTrimTo(pool_, 0) == CUDA_SUCCESS)
+    result = api_.cuMemCreate(&handle, bytes, &memory, 0);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory("cuMemCreate", bytes);
+  check(result, "cuMemCreate");
+
+  result = api_.cuMemMap(number(address), bytes, 0, handle, 0);
+  // The mapping keeps the memory alive from here on: unmapping gives it back.
+  log(api_.cuMemRelease(handle), "cuMemRelease");
+  check(result, "cuMemMap");
+
+  CUmemAccessDesc access = {};
+  access.location = memory.location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  result = api_.cuMemSetAccess(number(address), bytes, &access, 1);
+  if (result == CUDA_SUCCESS) return;
+  log(api_.cuMemUnmap(number(address), bytes), "cuMemUnmap");
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory("cuMemSetAccess", bytes);
+  check(result, "cuMemSetAccess");
+}
+
+void CudaDevice::unmap(std::byte* address, std::uint64_t bytes) noexcept {
+  const Current current(*this);
+  log(api_.cuMemUnmap(number(address), bytes), "cuMemUnmap");
+}
+
+// --- queues and events -----------------------------------------------------------------------------------------------
+
+QueueId CudaDevice::add_queue(Queue queue) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (std::size_t i = 0; i < queues_.size(); ++i) {
+    if (queues_[i].open) continue;
+    queues_[i] = std::move(queue);
+    return QueueId{static_cast<std::uint32_t>(i)};
+  }
+  queues_.push_back(std::move(queue));
+  return QueueId{static_cast<std::uint32_t>(queues_.size() - 1)};
+}
+
+QueueId CudaDevice::open_queue() {
+  SEMCACHE_CUDA_CURRENT();
+  CUstream stream = nullptr;
+  check(api_.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+  return add_queue({true, true, stream, {}});
+}
+
+QueueId CudaDevice::adopt_queue(void* native, std::shared_ptr<void> owner) {
+  // A cudaStream_t is a CUstream; null is the legacy default stream.
+  return add_queue({true, false, static_cast<CUstream>(native), std::move(owner)});
+}
+
+void CudaDevice::close_queue(QueueId queue) noexcept {
+  Queue closed;  // its owner's deleter is foreign code: it runs after the lock is given back
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    SEMCACHE_CHECK(queue.value < queues_.size() && queues_[queue.value].open);
+    std::swap(closed, queues_[queue.value]);
+  }
+  if (!closed.ours) return;
+  const Current current(*this);
+  log(api_.cuStreamDestroy(closed.stream), "cuStreamDestroy");
+}
+
+CUstream CudaDevice::stream_of(QueueId queue) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  SEMCACHE_EXPECTS(queue.value < queues_.size() && queues_[queue.value].open,
+                   "CUDA device: queue " + std::to_string(queue.value) + " is not open");
+  return queues_[queue.value].stream;
+}
+
+EventId CudaDevice::record(QueueId queue) {
+  const CUstream stream = stream_of(queue);
+  SEMCACHE_CUDA_CURRENT();
+  CUevent event = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!idle_events_.empty()) {
+      event = idle_events_.back();
+      idle_events_.pop_back();
+    }
+  }
+  if (event == nullptr) check(api_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+  if (const CUresult result = api_.cuEventRecord(event, stream); result != CUDA_SUCCESS) {
+    release(to_id(event));
+    check(result, "cuEventRecord");
+  }
+  return to_id(event);
+}
+
+void CudaDevice::wait(QueueId queue, EventId event) {
+  if (event == 0) return;
+  const CUstream stream = stream_of(queue);
+  SEMCACHE_CUDA_CURRENT();
+  check(api_.cuStreamWaitEvent(stream, to_event(event), 0), "cuStreamWaitEvent");
+}
+
+bool CudaDevice::complete(EventId event) {
+  if (event == 0) return true;
+  SEMCACHE_CUDA_CURRENT();
+  const CUresult result = api_.cuEventQuery(to_event(event));
+  if (result == CUDA_ERROR_NOT_READY) return false;
+  check(result, "cuEventQuery");
+  return true;
+}
+
+void CudaDevice::synchronize(EventId event) {
+  if (event == 0) return;
+  SEMCACHE_CUDA_CURRENT();
+  check(api_.cuEventSynchronize(to_event(event)), "cuEventSynchronize");
+}
+
+void CudaDevice::release(EventId event) noexcept {
+  if (event == 0) return;
+  try {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    idle_events_.push_back(to_event(event));
+  } catch (const std::exception&) {
+    const Current current(*this);
+    log(api_.cuEventDestroy(to_event(event)), "cuEventDestroy");
+  }
+}
+
+void CudaDevice::synchronize_queue(QueueId queue) {
+  const CUstream stream = stream_of(queue);
+  SEMCACHE_CUDA_CURRENT();
+  check(api_.cuStreamSynchronize(stream), "cuStreamSynchronize");
+}
+
+void CudaDevice::synchronize_device() {
+  SEMCACHE_CUDA_CURRENT();
+  check(api_.cuCtxSynchronize(), "cuCtxSynchronize");
+}
+
+// --- transfers -------------------------------------------------------------------------------------------------------
+
+void CudaDevice::copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) {
+  const CUstream stream = stream_of(queue);
+  if (bytes == 0) return;
+  SEMCACHE_CUDA_CURRENT();
+  check(api_.cuMemcpyHtoDAsync(number(device), host, bytes, stream), "cuMemcpyHtoDAsync");
+}
+
+void CudaDevice::copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) {
+  const CUstream stream = stream_of(queue);
+  if (bytes == 0) return;
+  SEMCACHE_CUDA_CURRENT();
+  check(api_.cuMemcpyDtoHAsync(host, number(device), bytes, stream), "cuMemcpyDtoHAsync");
+}
+
+void CudaDevice::copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  const CUstream stream = stream_of(queue);
+  if (bytes == 0) return;
+  SEMCACHE_CUDA_CURRENT();
+  check(api_.cuMemcpyDtoDAsync(number(to), number(from), bytes, stream), "cuMemcpyDtoDAsync");
+}
+
+void CudaDevice::launch(CUfunction kernel, std::uint64_t items, CUstream stream, void** arguments) {
+  const std::uint64_t blocks = std::max<std::uint64_t>(round_up(items, threads_per_block) / threads_per_block, 1);
+  check(api_.cuLaunchKernel(kernel, static_cast<unsigned>(std::min<std::uint64_t>(blocks, most_blocks_)), 1, 1,
+                            threads_per_block, 1, 1, 0, stream, arguments, nullptr),
+        "cuLaunchKernel");
+}
+
+void CudaDevice::fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern,
+                      std::uint32_t pattern_bytes) {
+  SEMCACHE_EXPECTS(
+      pattern_bytes > 0 && 16 % pattern_bytes == 0 && bytes % pattern_bytes == 0,
+      "CUDA device: fill of " + std::to_string(bytes) + " bytes with a pattern of " + std::to_string(pattern_bytes));
+  const CUstream stream = stream_of(queue);
+  if (bytes == 0) return;
+  alignas(16) unsigned char unit[16];
+  for (std::uint32_t i = 0; i < sizeof unit; i += pattern_bytes) std::memcpy(unit + i, pattern, pattern_bytes);
+  // The shortest period decides, not what the caller called the pattern: zeros of any type are bytes.
+  const auto repeats = [&unit](std::size_t period) {
+    return std::memcmp(unit, unit + period, sizeof unit - period) == 0;
+  };
+  const auto fits = [&](std::size_t period) {
+    return number(to) % period == 0 && bytes % period == 0 && repeats(period);
+  };
+
+  SEMCACHE_CUDA_CURRENT();
+  if (repeats(1)) {
+    check(api_.cuMemsetD8Async(number(to), unit[0], bytes, stream), "cuMemsetD8Async");
+  } else if (fits(2)) {
+    unsigned short value;
+    std::memcpy(&value, unit, sizeof value);
+    check(api_.cuMemsetD16Async(number(to), value, bytes / sizeof value, stream), "cuMemsetD16Async");
+  } else if (fits(4)) {
+    unsigned value;
+    std::memcpy(&value, unit, sizeof value);
+    check(api_.cuMemsetD32Async(number(to), value, bytes / sizeof value, stream), "cuMemsetD32Async");
+  } else {
+    CUdeviceptr address = number(to);
+    void* arguments[] = {&address, &bytes, unit};
+    const bool aligned = address % 16 == 0;
+    launch(aligned ? fill_aligned_ : fill_bytes_, aligned ? bytes / 16 : bytes, stream, arguments);
+  }
+}
+
+CudaDevice::Scratch CudaDevice::take_scratch() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!idle_scratch_.empty()) {
+      const Scratch scratch = idle_scratch_.back();
+      idle_scratch_.pop_back();
+      return scratch;
+    }
+  }
+  Scratch scratch;
+  check(api_.cuMemHostAlloc(reinterpret_cast<void**>(&scratch.host), sizeof *scratch.host,
+                            CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
+        "cuMemHostAlloc");
+  CUresult result = allocate_from_pool(scratch.sum, sizeof *scratch.host);
+  if (result == CUDA_SUCCESS) result = api_.cuMemsetD8Async(scratch.sum, 0, sizeof *scratch.host, pool_stream_);
+  if (result == CUDA_SUCCESS) result = api_.cuStreamSynchronize(pool_stream_);
+  if (result != CUDA_SUCCESS) (void)api_.cuMemFreeHost(scratch.host);
+  check(result, "cuMemAllocFromPoolAsync");
+  return scratch;
+}
+
+std::uint64_t CudaDevice::digest(QueueId queue, const std::byte* device, std::uint64_t bytes) {
+  const CUstream stream = stream_of(queue);
+  SEMCACHE_CUDA_CURRENT();
+  Scratch scratch = take_scratch();
+  // A scratch that failed on its way is not used again: its sum may not be zero.
+  CUdeviceptr address = number(device);
+  void* sum_arguments[] = {&address, &bytes, &scratch.sum};
+  launch(digest_, bytes / 8, stream, sum_arguments);
+  void* finish_arguments[] = {&scratch.sum, &bytes, &scratch.host};
+  check(api_.cuLaunchKernel(digest_finish_, 1, 1, 1, 1, 1, 1, 0, stream, finish_arguments, nullptr), "cuLaunchKernel");
+  check(api_.cuStreamSynchronize(stream), "cuStreamSynchronize");
+  const std::uint64_t digest = *scratch.host;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  idle_scratch_.push_back(scratch);
+  return digest;
+}
+
+// --- memory beside the arena -----------------------------------------------------------------------------------------
+
+CUresult CudaDevice::allocate_from_pool(CUdeviceptr& address, std::uint64_t bytes) {
+  const CUresult result =
+      api_.cuMemAllocFromPoolAsync(&address, std::max<std::uint64_t>(bytes, 1), pool_, pool_stream_);
+  if (result != CUDA_SUCCESS) return result;
+  // The pool's stream carries nothing else: afterwards every queue may use the memory.
+  return api_.cuStreamSynchronize(pool_stream_);
+}
+
+std::byte* CudaDevice::allocate(std::uint64_t bytes) {
+  SEMCACHE_CUDA_CURRENT();
+  CUdeviceptr address = 0;
+  const CUresult result = allocate_from_pool(address, bytes);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory("cuMemAllocFromPoolAsync", bytes);
+  check(result, "cuMemAllocFromPoolAsync");
+  try {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    allocations_.emplace(pointer(address), std::max<std::uint64_t>(bytes, 1));
+  } catch (...) {
+    (void)api_.cuMemFreeAsync(address, pool_stream_);
+    throw;
+  }
+  return pointer(address);
+}
+
+void CudaDevice::deallocate(std::byte* address) noexcept {
+  if (address == nullptr) return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    SEMCACHE_CHECK(allocations_.erase(address) == 1);
+  }
+  const Current current(*this);
+  log(api_.cuMemFreeAsync(number(address), pool_stream_), "cuMemFreeAsync");
+  // What is above the pool's threshold goes back to the device when its stream is synchronised.
+  log(api_.cuStreamSynchronize(pool_stream_), "cuStreamSynchronize");
+}
+
+// --- host memory -----------------------------------------------------------------------------------------------------
+
+std::byte* CudaDevice::allocate_staging(std::uint64_t bytes) {
+  SEMCACHE_CUDA_CURRENT();
+  void* address = nullptr;
+  const CUresult result = api_.cuMemHostAlloc(&address, std::max<std::uint64_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+    throw OutOfMemory("the host has no page-locked memory for a staging buffer of " + std::to_string(bytes) + " bytes",
+                      bytes, 0);
+  check(result, "cuMemHostAlloc");
+  return static_cast<std::byte*>(address);
+}
+
+void CudaDevice::deallocate_staging(std::byte* address) noexcept {
+  if (address == nullptr) return;
+  const Current current(*this);
+  log(api_.cuMemFreeHost(address), "cuMemFreeHost");
+}
+
+bool CudaDevice::register_host(std::byte* address, std::uint64_t bytes) noexcept {
+  const Current current(*this);
+  return current.result() == CUDA_SUCCESS &&
+         api_.cuMemHostRegister(address, bytes, CU_MEMHOSTREGISTER_PORTABLE) == CUDA_SUCCESS;
+}
+
+void CudaDevice::unregister_host(std::byte* address) noexcept {
+  const Current current(*this);
+  log(api_.cuMemHostUnregister(address), "cuMemHostUnregister");
+}
+
+bool CudaDevice::is_foreign_device_pointer(const void* pointer) const noexcept {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (inside(reservations_, pointer) || inside(allocations_, pointer)) return false;
+  }
+  const Current current(*this);
+  unsigned type = 0;
+  return current.result() == CUDA_SUCCESS &&
+         api_.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(pointer)) ==
+             CUDA_SUCCESS &&
+         type == CU_MEMORYTYPE_DEVICE;
+}
+
+// --- factories -------------------------------------------------------------------------------------------------------
+
+std::unique_ptr<Device> make_cuda_device(int ordinal) { return std::make_unique<CudaDevice>(ordinal); }
+
+int cuda_device_count() noexcept {
+  try {
+    const cuda::DriverApi& api = cuda::driver_api();
+    int count = 0;
+    if (!api.failure.empty() || api.cuDeviceGetCount(&count) != CUDA_SUCCESS) return 0;
+    return count;
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+
+}  // namespace semcache::device

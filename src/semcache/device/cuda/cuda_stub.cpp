@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/device/device.hpp>
+
+/// Stands in for the CUDA device where it is not built.
+namespace semcache::device {
+
+std::unique_ptr<Device> make_cuda_device(int ordinal) {
+  throw ConfigurationError("CUDA device " + std::to_string(ordinal) +
+                           " was asked for, but SemCache was built without CUDA: configure with "
+                           "SemCache_ENABLE_CUDA=ON, or set SEMCACHE_DEVICE=emulated");
+}
+
+int cuda_device_count() noexcept { return 0; }
+
+}  // namespace semcache::device

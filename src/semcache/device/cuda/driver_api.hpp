@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <cuda.h>
+
+#include <string>
+
+/// The CUDA driver, bound when it is first asked for: a program built with CUDA starts on machines without a driver.
+///
+/// Only the driver interface is used, never the runtime's: it has no per-thread error state that a call of ours could
+/// disturb. cuda.h renames functions to their current versions by macros; the table follows them.
+#define SEMCACHE_CUDA_FUNCTIONS(X)                                                                                     \
+  X(cuInit)                                                                                                            \
+  X(cuGetErrorName) X(cuGetErrorString) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetAttribute)  \
+      X(cuDeviceTotalMem) X(cuMemGetInfo) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxGetCurrent)  \
+          X(cuCtxPushCurrent) X(cuCtxPopCurrent) X(cuCtxSynchronize) X(cuMemGetAllocationGranularity)                  \
+              X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemCreate) X(cuMemRelease) X(cuMemMap) X(cuMemUnmap)      \
+                  X(cuMemSetAccess) X(cuMemPoolCreate) X(cuMemPoolDestroy) X(cuMemPoolSetAttribute) X(cuMemPoolTrimTo) \
+                      X(cuMemAllocFromPoolAsync) X(cuMemFreeAsync) X(cuMemHostAlloc) X(cuMemFreeHost)                  \
+                          X(cuMemHostRegister) X(cuMemHostUnregister) X(cuPointerGetAttribute) X(cuStreamCreate)       \
+                              X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamWaitEvent) X(cuEventCreate)          \
+                                  X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize)             \
+                                      X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync)                   \
+                                          X(cuMemsetD8Async) X(cuMemsetD16Async) X(cuMemsetD32Async)                   \
+                                              X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction)             \
+                                                  X(cuLaunchKernel)
+
+namespace semcache::device::cuda {
+
+struct DriverApi {
+#define SEMCACHE_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
+  SEMCACHE_CUDA_FUNCTIONS(SEMCACHE_CUDA_MEMBER)
+#undef SEMCACHE_CUDA_MEMBER
+
+  /// Empty when the driver was found, is recent enough and could be initialised; else why not.
+  std::string failure;
+};
+
+/// Loads and initialises the driver on the first call. Never throws but for memory; see `failure`. Threads: any.
+[[nodiscard]] const DriverApi& driver_api();
+
+/// "CUDA_ERROR_X (text) in <call>".
+[[nodiscard]] std::string error_text(const DriverApi& api, CUresult result, const char* call);
+
+}  // namespace semcache::device::cuda

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/base/error.hpp>
+#include <semcache/base/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+/// One device behind one interface: addresses, memory, queues, events, copies. Knows no directory and no platform.
+namespace semcache::device {
+
+/// A point in a queue's work. Obtained from `record`, given back with `release`. Value 0 is "no event".
+using EventId = std::uint64_t;
+
+enum class DeviceKind : std::uint8_t { emulated, cuda };
+[[nodiscard]] constexpr const char* to_string(DeviceKind k) noexcept {
+  return k == DeviceKind::cuda ? "cuda" : "emulated";
+}
+
+/// Contract of every device.
+///
+/// Threads:   every member may be called from any thread, whatever its current device; none changes the caller's
+///            current device or leaves an error behind in the vendor's per-thread error state.
+/// Ordering:  operations on one queue happen in the order in which they were submitted. Two queues are ordered only
+///            by record/wait. Submitting never waits for earlier work to finish.
+/// Errors:    DeviceError with the vendor's name of the error, except where OutOfMemory is stated.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  [[nodiscard]] virtual DeviceKind kind() const noexcept = 0;
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// The vendor's number of this device (CUDA ordinal; 0.. for emulated ones).
+  [[nodiscard]] virtual int ordinal() const noexcept = 0;
+  [[nodiscard]] virtual std::uint64_t total_memory_bytes() const = 0;
+  [[nodiscard]] virtual std::uint64_t free_memory_bytes() const = 0;
+
+  // --- addresses and memory --------------------------------------------------------------------------------------
+  /// Unit of map and unmap; a power of two.
+  [[nodiscard]] virtual std::uint64_t granularity_bytes() const noexcept = 0;
+  /// Reserves addresses without memory behind them. May return less than asked for (halved until it succeeds);
+  /// `bytes` is updated. Aligned to 2 MiB at least. @throws DeviceError when nothing can be reserved.
+  [[nodiscard]] virtual std::byte* reserve(std::uint64_t& bytes) = 0;
+  virtual void release(std::byte* base, std::uint64_t bytes) noexcept = 0;
+  /// Puts memory behind reserved addresses (multiples of the granularity). Its content is unspecified.
+  /// @throws OutOfMemory; nothing is mapped then.
+  virtual void map(std::byte* address, std::uint64_t bytes) = 0;
+  /// Gives back exactly one earlier `map`. The caller has ordered all uses before. The addresses stay reserved.
+  virtual void unmap(std::byte* address, std::uint64_t bytes) noexcept = 0;
+  /// Emulated devices can make mapped pages inaccessible outside launches (SEMCACHE_CHECK=1); others ignore it.
+  virtual void set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept = 0;
+
+  // --- queues and events -----------------------------------------------------------------------------------------
+  /// A queue of the runtime's own, for transfers.
+  [[nodiscard]] virtual QueueId open_queue() = 0;
+  /// Wraps a native stream (CUDA: cudaStream_t; emulated: any key). `owner` is kept until `close_queue`.
+  [[nodiscard]] virtual QueueId adopt_queue(void* native, std::shared_ptr<void> owner) = 0;
+  virtual void close_queue(QueueId queue) noexcept = 0;
+  [[nodiscard]] virtual EventId record(QueueId queue) = 0;
+  /// Later work on `queue` starts after `event`.
+  virtual void wait(QueueId queue, EventId event) = 0;
+  [[nodiscard]] virtual bool complete(EventId event) = 0;
+  /// Blocks the caller until `event` has happened.
+  virtual void synchronize(EventId event) = 0;
+  virtual void release(EventId event) noexcept = 0;
+  virtual void synchronize_queue(QueueId queue) = 0;
+  /// Blocks the caller until everything submitted to the device, by anybody, is done.
+  virtual void synchronize_device() = 0;
+
+  // --- transfers: submitted to `queue`, source and destination untouched by others until they are done -----------
+  virtual void copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) = 0;
+  virtual void copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) = 0;
+  virtual void copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
+  /// Repeats `pattern` (`pattern_bytes` of 1, 2, 4, 8 or 16; `bytes` a multiple of it).
+  virtual void fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern,
+                    std::uint32_t pattern_bytes) = 0;
+  /// A 64-bit digest of the content after earlier work on `queue`; blocks. Equal content, equal digest.
+  [[nodiscard]] virtual std::uint64_t digest(QueueId queue, const std::byte* device, std::uint64_t bytes) = 0;
+
+  /// Memory beside the arena for copy-on-write snapshots and drivers' needs, stream-ordered where the vendor can.
+  /// @throws OutOfMemory.
+  [[nodiscard]] virtual std::byte* allocate(std::uint64_t bytes) = 0;
+  /// The caller has ordered all uses before.
+  virtual void deallocate(std::byte* address) noexcept = 0;
+
+  // --- host memory for transfers ---------------------------------------------------------------------------------
+  /// Page-locked host memory (plain memory on emulated devices). @throws OutOfMemory.
+  [[nodiscard]] virtual std::byte* allocate_staging(std::uint64_t bytes) = 0;
+  virtual void deallocate_staging(std::byte* address) noexcept = 0;
+  /// Page-locks existing, accessible host pages so that transfers reach them directly, whatever their protection
+  /// later. False if the device cannot (emulated ones never can): transfers are then staged.
+  [[nodiscard]] virtual bool register_host(std::byte* address, std::uint64_t bytes) noexcept = 0;
+  virtual void unregister_host(std::byte* address) noexcept = 0;
+
+  /// Device memory that is not ours (asked for words of a closure). Never throws; false when unknown.
+  [[nodiscard]] virtual bool is_foreign_device_pointer(const void* pointer) const noexcept = 0;
+};
+
+/// Devices of the machine. @throws ConfigurationError where the backend was not built, DeviceError where it fails.
+/// @param memory_bytes  emulated: memory of each device (0: a quarter of the host's)
+[[nodiscard]] SEMCACHE_API std::unique_ptr<Device> make_emulated_device(int ordinal, std::uint64_t memory_bytes);
+[[nodiscard]] SEMCACHE_API std::unique_ptr<Device> make_cuda_device(int ordinal);
+/// 0 where CUDA was not built in, no driver is present or no GPU is visible.
+[[nodiscard]] SEMCACHE_API int cuda_device_count() noexcept;
+
+}  // namespace semcache::device

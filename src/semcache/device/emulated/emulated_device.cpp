@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/device/detail/digest.hpp>
+#include <semcache/device/emulated/emulated_device.hpp>
+
+// The one user of <sys/mman.h> outside platform/linux: this device's memory is host memory, and devices do not know
+// the platform.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace semcache::device {
+namespace {
+
+constexpr std::uint64_t address_alignment = std::uint64_t{2} << 20;
+constexpr std::size_t array_alignment = 512;
+
+std::uint64_t quarter_of_host_memory() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return std::uint64_t{1} << 30;
+  return static_cast<std::uint64_t>(pages) / 4 * static_cast<std::uint64_t>(page);
+}
+
+std::uintptr_t number(const std::byte* p) { return reinterpret_cast<std::uintptr_t>(p); }
+void* pointer(std::uintptr_t n) { return reinterpret_cast<void*>(n); }
+
+void protect_or_die(std::uintptr_t begin, std::uintptr_t end, int protection) noexcept {
+  if (::mprotect(pointer(begin), end - begin, protection) != 0)
+    base::fatal("emulated device: mprotect of %zu bytes at %p failed with error %d; raise vm.max_map_count",
+                static_cast<std::size_t>(end - begin), pointer(begin), errno);
+}
+
+std::byte* allocate_aligned(std::uint64_t bytes) {
+  const std::uint64_t rounded = round_up(std::max<std::uint64_t>(bytes, 1), array_alignment);
+  if (rounded < bytes) return nullptr;
+  return static_cast<std::byte*>(std::aligned_alloc(array_alignment, rounded));
+}
+
+}  // namespace
+
+/// Opens the closed pages that overlap one range for the lifetime of the object, so that the device's own copies work
+/// while programs may not touch the pages. Nothing is locked where nothing is closed.
+class EmulatedDevice::Opened {
+ public:
+  Opened(EmulatedDevice& device, const std::byte* address, std::uint64_t bytes)
+      : Opened(device, address, bytes, nullptr, 0) {}
+  Opened(EmulatedDevice& device, const std::byte* a, std::uint64_t a_bytes, const std::byte* b, std::uint64_t b_bytes) {
+    if (!device.any_closed_.load(std::memory_order_acquire)) return;
+    lock_ = std::unique_lock<std::mutex>(device.access_mutex_);
+    open(device, number(a), number(a) + a_bytes);
+    open(device, number(b), number(b) + b_bytes);
+  }
+  ~Opened() {
+    for (const auto& [begin, end] : ranges_) protect_or_die(begin, end, PROT_NONE);
+  }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+
+ private:
+  void open(EmulatedDevice& device, std::uintptr_t begin, std::uintptr_t end) {
+    if (begin == end) return;
+    auto it = device.closed_.upper_bound(begin);
+    if (it != device.closed_.begin()) --it;
+    for (; it != device.closed_.end() && it->first < end; ++it) {
+      if (it->second <= begin) continue;
+      ranges_.emplace_back(it->first, it->second);
+      protect_or_die(it->first, it->second, PROT_READ | PROT_WRITE);
+    }
+  }
+
+  std::unique_lock<std::mutex> lock_;
+  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> ranges_;
+};
+
+EmulatedDevice::EmulatedDevice(int ordinal, std::uint64_t memory_bytes)
+    : ordinal_(ordinal), memory_bytes_(memory_bytes != 0 ? memory_bytes : quarter_of_host_memory()) {}
+
+EmulatedDevice::~EmulatedDevice() {
+  for (const auto& [address, bytes] : allocations_) std::free(address);
+}
+
+std::string EmulatedDevice::name() const { return "emulated device " + std::to_string(ordinal_); }
+
+std::uint64_t EmulatedDevice::free_memory_bytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return memory_bytes_ - used_bytes_;
+}
+
+// --- addresses and memory --------------------------------------------------------------------------------------------
+
+std::byte* EmulatedDevice::reserve(std::uint64_t& bytes) {
+  SEMCACHE_EXPECTS(bytes > 0, "emulated device: 0 bytes of addresses asked for");
+  const std::uint64_t largest = (std::uint64_t{1} << 47) - address_alignment;
+  for (std::uint64_t size = round_up(std::min(bytes, largest), address_alignment); size >= address_alignment;
+       size = round_down(size / 2, address_alignment)) {
+    // One alignment unit more than needed; what lies in front and behind goes back.
+    void* const got =
+        ::mmap(nullptr, size + address_alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (got == MAP_FAILED) continue;
+    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(got);
+    const std::uintptr_t base = round_up(begin, address_alignment);
+    if (base > begin) ::munmap(got, base - begin);
+    if (const std::uintptr_t rest = begin + address_alignment - base; rest > 0) ::munmap(pointer(base + size), rest);
+    bytes = size;
+    return static_cast<std::byte*>(pointer(base));
+  }
+  throw DeviceError("emulated device: the system gave no addresses (mmap: " + std::string(std::strerror(errno)) +
+                    "); raise the limit on virtual memory (ulimit -v)");
+}
+
+void EmulatedDevice::release(std::byte* base, std::uint64_t bytes) noexcept {
+  if (base != nullptr && bytes > 0) ::munmap(base, bytes);
+}
+
+void EmulatedDevice::take_memory(std::uint64_t bytes, const char* what) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (bytes > memory_bytes_ - used_bytes_)
+    throw OutOfMemory(name() + ": " + what + " of " + std::to_string(bytes) + " bytes, but only " +
+                          std::to_string(memory_bytes_ - used_bytes_) + " of " + std::to_string(memory_bytes_) +
+                          " bytes are free",
+                      bytes, memory_bytes_);
+  used_bytes_ += bytes;
+}
+
+void EmulatedDevice::map(std::byte* address, std::uint64_t bytes) {
+  SEMCACHE_EXPECTS(bytes % granularity == 0 && number(address) % granularity == 0,
+                   "emulated device: map of a range that is not a multiple of the granularity");
+  take_memory(bytes, "mapping");
+  if (::mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0) return;
+  const int error = errno;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    used_bytes_ -= bytes;
+  }
+  // A range over several mappings may have been opened in part: close it again, so that nothing is mapped (I9).
+  ::mprotect(address, bytes, PROT_NONE);
+  throw OutOfMemory(name() + ": the system refused memory for " + std::to_string(bytes) +
+                        " bytes (mprotect: " + std::strerror(error) + ")",
+                    bytes, memory_bytes_);
+}
+
+void EmulatedDevice::unmap(std::byte* address, std::uint64_t bytes) noexcept {
+  set_accessible(address, bytes, true);
+  ::madvise(address, bytes, MADV_DONTNEED);
+  protect_or_die(number(address), number(address) + bytes, PROT_NONE);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  SEMCACHE_CHECK(used_bytes_ >= bytes);
+  used_bytes_ -= bytes;
+}
+
+void EmulatedDevice::set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept {
+  if (bytes == 0 || (accessible && !any_closed_.load(std::memory_order_acquire))) return;
+  const std::lock_guard<std::mutex> lock(access_mutex_);
+  const std::uintptr_t begin = number(address);
+  const std::uintptr_t end = begin + bytes;
+  // Cut [begin, end) out of the closed ranges first, whichever way the pages go.
+  auto it = closed_.upper_bound(begin);
+  if (it != closed_.begin()) --it;
+  bool was_closed = false;
+  while (it != closed_.end() && it->first < end) {
+    const auto [first, last] = *it;
+    if (last <= begin) {
+      ++it;
+      continue;
+    }
+    was_closed = true;
+    it = closed_.erase(it);
+    if (first < begin) closed_.emplace(first, begin);
+    if (last > end) it = closed_.emplace(end, last).first;
+  }
+  if (!accessible) closed_.emplace(begin, end);
+  if (!accessible || was_closed) protect_or_die(begin, end, accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
+  any_closed_.store(!closed_.empty(), std::memory_order_release);
+}
+
+// --- queues and events -----------------------------------------------------------------------------------------------
+
+QueueId EmulatedDevice::add_queue(std::shared_ptr<void> owner) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (std::size_t i = 0; i < queues_.size(); ++i) {
+    if (queues_[i].open) continue;
+    queues_[i] = {true, std::move(owner)};
+    return QueueId{static_cast<std::uint32_t>(i)};
+  }
+  queues_.push_back({true, std::move(owner)});
+  return QueueId{static_cast<std::uint32_t>(queues_.size() - 1)};
+}
+
+QueueId EmulatedDevice::open_queue() { return add_queue({}); }
+QueueId EmulatedDevice::adopt_queue(void*, std::shared_ptr<void> owner) { return add_queue(std::move(owner)); }
+
+void EmulatedDevice::close_queue(QueueId queue) noexcept {
+  std::shared_ptr<void> owner;  // destroyed after the lock is given back: its deleter is foreign code
+  const std::lock_guard<std::mutex> lock(mutex_);
+  SEMCACHE_CHECK(queue.value < queues_.size() && queues_[queue.value].open);
+  owner.swap(queues_[queue.value].owner);
+  queues_[queue.value].open = false;
+}
+
+void EmulatedDevice::expect_open(QueueId queue) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  SEMCACHE_EXPECTS(queue.value < queues_.size() && queues_[queue.value].open,
+                   "emulated device: queue " + std::to_string(queue.value) + " is not open");
+}
+
+EventId EmulatedDevice::record(QueueId queue) {
+  expect_open(queue);
+  return next_event_.fetch_add(1, std::memory_order_relaxed);
+}
+void EmulatedDevice::wait(QueueId queue, EventId) { expect_open(queue); }
+bool EmulatedDevice::complete(EventId) { return true; }
+void EmulatedDevice::synchronize(EventId) {}
+void EmulatedDevice::release(EventId) noexcept {}
+void EmulatedDevice::synchronize_queue(QueueId queue) { expect_open(queue); }
+void EmulatedDevice::synchronize_device() {}
+
+// --- transfers -------------------------------------------------------------------------------------------------------
+
+void EmulatedDevice::copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) {
+  expect_open(queue);
+  if (bytes == 0) return;
+  const Opened opened(*this, device, bytes);
+  std::memcpy(device, host, bytes);
+}
+
+void EmulatedDevice::copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) {
+  expect_open(queue);
+  if (bytes == 0) return;
+  const Opened opened(*this, device, bytes);
+  std::memcpy(host, device, bytes);
+}
+
+void EmulatedDevice::copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  expect_open(queue);
+  if (bytes == 0) return;
+  const Opened opened(*this, to, bytes, from, bytes);
+  std::memmove(to, from, bytes);
+}
+
+void EmulatedDevice::fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern,
+                          std::uint32_t pattern_bytes) {
+  expect_open(queue);
+  SEMCACHE_EXPECTS(pattern_bytes > 0 && bytes % pattern_bytes == 0,
+                   "emulated device: fill of " + std::to_string(bytes) + " bytes with a pattern of " +
+                       std::to_string(pattern_bytes));
+  if (bytes == 0) return;
+  const Opened opened(*this, to, bytes);
+  if (pattern_bytes == 1) {
+    std::memset(to, static_cast<int>(pattern[0]), bytes);
+    return;
+  }
+  // Doubling: what is there already is copied behind itself, in blocks that stay in a near cache.
+  constexpr std::uint64_t block = std::uint64_t{64} << 10;
+  std::memcpy(to, pattern, pattern_bytes);
+  std::uint64_t done = pattern_bytes;
+  while (done < bytes) {
+    const std::uint64_t step = std::min({done, bytes - done, round_down(block, pattern_bytes)});
+    std::memcpy(to + done, to, step);
+    done += step;
+  }
+}
+
+std::uint64_t EmulatedDevice::digest(QueueId queue, const std::byte* device, std::uint64_t bytes) {
+  expect_open(queue);
+  const Opened opened(*this, device, bytes);
+  std::uint64_t sum = 0;
+  const std::uint64_t words = bytes / 8;
+  for (std::uint64_t i = 0; i < words; ++i) {
+    std::uint64_t word;
+    std::memcpy(&word, device + 8 * i, 8);
+    sum += detail::digest_term(word, i);
+  }
+  if (bytes % 8 != 0) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, device + 8 * words, bytes % 8);
+    sum += detail::digest_term(word, words);
+  }
+  return detail::digest_finish(sum, bytes);
+}
+
+// --- memory beside the arena, host memory ----------------------------------------------------------------------------
+
+std::byte* EmulatedDevice::allocate(std::uint64_t bytes) {
+  take_memory(bytes, "allocation");
+  std::byte* const address = allocate_aligned(bytes);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (address == nullptr) {
+    used_bytes_ -= bytes;
+    throw OutOfMemory(name() + ": the host has no memory for " + std::to_string(bytes) + " bytes", bytes,
+                      memory_bytes_);
+  }
+  try {
+    allocations_.emplace(address, bytes);
+  } catch (...) {
+    used_bytes_ -= bytes;
+    std::free(address);
+    throw;
+  }
+  return address;
+}
+
+void EmulatedDevice::deallocate(std::byte* address) noexcept {
+  if (address == nullptr) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto it = allocations_.find(address);
+  SEMCACHE_CHECK(it != allocations_.end());
+  used_bytes_ -= it->second;
+  allocations_.erase(it);
+  std::free(address);
+}
+
+std::byte* EmulatedDevice::allocate_staging(std::uint64_t bytes) {
+  std::byte* const address = allocate_aligned(bytes);
+  if (address == nullptr)
+    throw OutOfMemory("the host has no memory for a staging buffer of " + std::to_string(bytes) + " bytes", bytes, 0);
+  return address;
+}
+
+void EmulatedDevice::deallocate_staging(std::byte* address) noexcept { std::free(address); }
+bool EmulatedDevice::register_host(std::byte*, std::uint64_t) noexcept { return false; }
+void EmulatedDevice::unregister_host(std::byte*) noexcept {}
+bool EmulatedDevice::is_foreign_device_pointer(const void*) const noexcept { return false; }
+
+std::unique_ptr<Device> make_emulated_device(int ordinal, std::uint64_t memory_bytes) {
+  return std::make_unique<EmulatedDevice>(ordinal, memory_bytes);
+}
+
+}  // namespace semcache::device

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/platform/linux/fault_context.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace semcache::platform::detail {
+
+/// Where the code of the GPU driver and of the C library lies. A fault raised there while the driver holds its locks
+/// can never be served by calling the driver.
+class DriverText {
+ public:
+  /// Asks the dynamic linker again if objects were loaded or unloaded since.
+  /// Threads: one at a time; not from a signal handler. Cost: a lock of the linker where nothing changed.
+  void refresh() noexcept;
+
+  /// True if the access was made by the driver, or by a leaf function of the C library (memcpy) that it called.
+  /// As of the last refresh. Threads: any. Async-signal-safe.
+  [[nodiscard]] bool made(const FaultContext& fault) const noexcept;
+
+ private:
+  /// A few address ranges that may be read while they are replaced: a reader then sees fewer of them.
+  class Ranges {
+   public:
+    void clear() noexcept { count_.store(0, std::memory_order_release); }
+    void add(std::uintptr_t begin, std::uintptr_t end) noexcept;
+    [[nodiscard]] bool contain(std::uintptr_t address) const noexcept;
+
+   private:
+    static constexpr std::size_t most = 16;
+    std::atomic<std::uintptr_t> begin_[most] = {};
+    std::atomic<std::uintptr_t> end_[most] = {};
+    std::atomic<std::size_t> count_{0};
+  };
+  struct Loaded;
+
+  Ranges driver_;
+  Ranges c_library_;
+  unsigned long long objects_seen_ = ~0ULL;
+};
+
+}  // namespace semcache::platform::detail

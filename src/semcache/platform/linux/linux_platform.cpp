@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/platform/linux/linux_platform.hpp>
+#include <semcache/platform/linux/maps.hpp>
+
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+namespace semcache::platform {
+namespace {
+
+constexpr std::uint64_t address_alignment = std::uint64_t{2} << 20;
+constexpr std::uint64_t usual_mapping_limit = 65530;
+
+std::uintptr_t number(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
+void* pointer(std::uintptr_t n) { return reinterpret_cast<void*>(n); }
+
+std::uint64_t read_page_bytes() {
+  const long page = ::sysconf(_SC_PAGESIZE);
+  return page > 0 ? static_cast<std::uint64_t>(page) : 4096;
+}
+
+std::uint64_t read_mapping_limit() {
+  unsigned long long limit = 0;
+  if (std::FILE* const file = std::fopen("/proc/sys/vm/max_map_count", "re")) {
+    if (std::fscanf(file, "%llu", &limit) != 1) limit = 0;
+    std::fclose(file);
+  }
+  return (limit != 0 ? limit : usual_mapping_limit) / 2;
+}
+
+int to_system(Protection protection) {
+  switch (protection) {
+    case Protection::none:
+      return PROT_NONE;
+    case Protection::read:
+      return PROT_READ;
+    case Protection::read_write:
+      return PROT_READ | PROT_WRITE;
+  }
+  return PROT_NONE;
+}
+
+Protection from_mapping(const detail::Mapping& m) {
+  if (!m.readable) return Protection::none;
+  return m.writable ? Protection::read_write : Protection::read;
+}
+
+std::string system_text(int error) { return std::string(std::strerror(error)); }
+
+[[noreturn]] void throw_behind(const char* call, const void* address, std::uint64_t bytes, int error) {
+  char text[256];
+  std::snprintf(text, sizeof text, "%s of %llu bytes at %p through /proc/self/mem failed: ", call,
+                static_cast<unsigned long long>(bytes), address);
+  throw SystemError(text + system_text(error) +
+                    "; SemCache needs it to fill protected pages (kernel parameter proc_mem.force_override, or a "
+                    "sandbox, may forbid it). Use SEMCACHE_TRACKER=explicit");
+}
+
+}  // namespace
+
+LinuxPlatform::LinuxPlatform() : page_bytes_(read_page_bytes()), mapping_limit_(read_mapping_limit()) {}
+
+LinuxPlatform::~LinuxPlatform() {
+  const std::uint64_t word = memory_file_.load();
+  if (word != 0) ::close(static_cast<int>(word & 0xffffffffU) - 1);
+}
+
+std::uint64_t LinuxPlatform::mapping_count() const {
+  std::uint64_t lines = 0;
+  if (std::FILE* const file = std::fopen("/proc/self/maps", "re")) {
+    char buffer[16384];
+    while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, file)) {
+      lines += static_cast<std::uint64_t>(std::count(buffer, buffer + n, '\n'));
+    }
+    std::fclose(file);
+  }
+  return lines;
+}
+
+// --- addresses and protection ----------------------------------------------------------------------------------------
+
+std::byte* LinuxPlatform::reserve(std::uint64_t& bytes) {
+  SEMCACHE_EXPECTS(bytes > 0, "0 bytes of host addresses asked for");
+  const std::uint64_t largest = (std::uint64_t{1} << 47) - address_alignment;
+  int error = ENOMEM;
+  for (std::uint64_t size = round_up(std::min(bytes, largest), address_alignment); size >= address_alignment;
+       size = round_down(size / 2, address_alignment)) {
+    // One alignment unit more than needed; what lies in front and behind goes back.
+    void* const got = ::mmap(nullptr, size + address_alignment, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (got == MAP_FAILED) {
+      error = errno;
+      continue;
+    }
+    const std::uintptr_t begin = number(got);
+    const std::uintptr_t base = round_up(begin, address_alignment);
+    if (base > begin) ::munmap(got, base - begin);
+    if (const std::uintptr_t rest = begin + address_alignment - base; rest > 0) ::munmap(pointer(base + size), rest);
+    bytes = size;
+    return static_cast<std::byte*>(pointer(base));
+  }
+  throw SystemError("the system gave no host addresses (mmap: " + system_text(error) +
+                    "); raise the limit on virtual memory (ulimit -v)");
+}
+
+void LinuxPlatform::release(std::byte* base, std::uint64_t bytes) noexcept {
+  if (base != nullptr && bytes > 0) ::munmap(base, bytes);
+}
+
+bool LinuxPlatform::protect(std::byte* address, std::uint64_t bytes, Protection protection) noexcept {
+  if (bytes == 0 || ::mprotect(address, bytes, to_system(protection)) == 0) return true;
+  const int error = errno;
+  if (error == ENOMEM) {
+    // The kernel goes mapping by mapping and may have changed the first ones before a later split met the limit.
+    // If the first one still has another protection, nothing was changed; a single page is changed or not at all.
+    detail::Mapping first;
+    if (bytes <= page_bytes_) return false;
+    if (detail::find_mapping(number(address), first) && from_mapping(first) != protection) return false;
+  }
+  // I8: the protection of these pages is unknown now.
+  base::fatal("mprotect of %zu bytes at %p failed with error %d%s", static_cast<std::size_t>(bytes),
+              static_cast<void*>(address), error,
+              error == ENOMEM ? ": the kernel's limit on mappings was met half-way; raise vm.max_map_count" : "");
+}
+
+void LinuxPlatform::discard(std::byte* address, std::uint64_t bytes) noexcept {
+  if (bytes == 0 || ::madvise(address, bytes, MADV_DONTNEED) == 0) return;
+  // Locked pages (mlockall) cannot be dropped, but they can be cleared.
+  try {
+    static constexpr std::byte zeros[4096] = {};
+    for (std::uint64_t done = 0; done < bytes; done += sizeof zeros)
+      write_behind(address + done, zeros, std::min<std::uint64_t>(sizeof zeros, bytes - done));
+  } catch (const std::exception& e) {
+    base::fatal("pages at %p can be neither dropped nor cleared: %s", static_cast<void*>(address), e.what());
+  }
+}
+
+void LinuxPlatform::advise_huge(std::byte* address, std::uint64_t bytes) noexcept {
+  // Advice only: kernels without transparent huge pages refuse it, and nothing is lost.
+  if (bytes > 0) (void)::madvise(address, bytes, MADV_HUGEPAGE);
+}
+
+// --- behind the protection -------------------------------------------------------------------------------------------
+
+int LinuxPlatform::memory_file() {
+  const auto process = static_cast<std::uint64_t>(static_cast<std::uint32_t>(::getpid()));
+  std::uint64_t word = memory_file_.load(std::memory_order_acquire);
+  if (word >> 32 == process && word != 0) return static_cast<int>(word & 0xffffffffU) - 1;
+  const int file = ::open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+  if (file < 0)
+    throw SystemError("/proc/self/mem cannot be opened (" + system_text(errno) +
+                      "); SemCache needs it to fill protected pages: mount /proc, or use SEMCACHE_TRACKER=explicit");
+  const std::uint64_t mine = process << 32 | (static_cast<std::uint64_t>(file) + 1);
+  if (memory_file_.compare_exchange_strong(word, mine, std::memory_order_acq_rel)) {
+    if (word != 0) ::close(static_cast<int>(word & 0xffffffffU) - 1);  // the parent's
+    return file;
+  }
+  ::close(file);  // another thread was faster
+  return static_cast<int>(word & 0xffffffffU) - 1;
+}
+
+void LinuxPlatform::write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  const int file = memory_file();
+  while (bytes > 0) {
+    const ssize_t n = ::pwrite(file, from, bytes, static_cast<off_t>(number(to)));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) throw_behind("a write", to, bytes, n < 0 ? errno : EIO);
+    to += n;
+    from += n;
+    bytes -= static_cast<std::uint64_t>(n);
+  }
+}
+
+void LinuxPlatform::read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  const int file = memory_file();
+  while (bytes > 0) {
+    const ssize_t n = ::pread(file, to, bytes, static_cast<off_t>(number(from)));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) throw_behind("a read", from, bytes, n < 0 ? errno : EIO);
+    to += n;
+    from += n;
+    bytes -= static_cast<std::uint64_t>(n);
+  }
+}
+
+// --- what a pointer points to ----------------------------------------------------------------------------------------
+
+struct LinuxPlatform::LoadedObjects {
+  /// Stops after the first object: the linker's counts are the same in each.
+  static int count(dl_phdr_info* info, std::size_t, void* out) {
+    *static_cast<unsigned long long*>(out) = info->dlpi_adds + info->dlpi_subs;
+    return 1;
+  }
+
+  /// Read-only segments (text, constants) and what is made read-only after relocation.
+  static int collect(dl_phdr_info* info, std::size_t, void* out) {
+    auto& ranges = *static_cast<std::vector<Range>*>(out);
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+      const auto& header = info->dlpi_phdr[i];
+      const bool constant = (header.p_type == PT_LOAD && (header.p_flags & PF_W) == 0) || header.p_type == PT_GNU_RELRO;
+      if (!constant || header.p_memsz == 0) continue;
+      const std::uintptr_t begin = info->dlpi_addr + header.p_vaddr;
+      ranges.push_back({begin, begin + header.p_memsz});
+    }
+    return 0;
+  }
+};
+
+void LinuxPlatform::refresh_constants() const {
+  unsigned long long objects = 0;
+  ::dl_iterate_phdr(&LoadedObjects::count, &objects);
+  if (objects == objects_seen_) return;
+  std::vector<Range> ranges;
+  ::dl_iterate_phdr(&LoadedObjects::collect, &ranges);
+  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  constants_.swap(ranges);
+  objects_seen_ = objects;
+}
+
+Platform::Mapped LinuxPlatform::classify(const void* pointer) const noexcept {
+  const std::uintptr_t address = number(pointer);
+  if (address < page_bytes_) return Mapped::no;
+  unsigned char resident = 0;
+  // ENOMEM is the answer "not mapped"; any other failure leaves "yes", the careful answer.
+  const int saved = errno;
+  const int answer = ::mincore(platform::pointer(round_down(address, page_bytes_)), 1, &resident);
+  const bool mapped = answer == 0 || errno != ENOMEM;
+  errno = saved;
+  if (!mapped) return Mapped::no;
+  try {
+    const std::lock_guard<std::mutex> lock(constants_mutex_);
+    refresh_constants();
+    const auto after = std::upper_bound(constants_.begin(), constants_.end(), address,
+                                        [](std::uintptr_t a, const Range& r) { return a < r.begin; });
+    if (after != constants_.begin() && address < std::prev(after)->end) return Mapped::no_handles;
+  } catch (const std::exception&) {
+    // No memory for the list: "yes" only makes the launch unknown, which is slower and still right.
+  }
+  return Mapped::yes;
+}
+
+std::unique_ptr<Platform> make_linux_platform() { return std::make_unique<LinuxPlatform>(); }
+
+}  // namespace semcache::platform

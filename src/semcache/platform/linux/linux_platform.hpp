@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/platform/platform.hpp>
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+namespace semcache::platform {
+
+/// Pages of the host through mmap, mprotect, madvise and /proc/self/mem.
+class LinuxPlatform final : public Platform {
+ public:
+  LinuxPlatform();
+  ~LinuxPlatform() override;
+
+  std::uint64_t page_bytes() const noexcept override { return page_bytes_; }
+  std::uint64_t mapping_limit() const noexcept override { return mapping_limit_; }
+  std::uint64_t mapping_count() const override;
+  std::byte* reserve(std::uint64_t& bytes) override;
+  void release(std::byte* base, std::uint64_t bytes) noexcept override;
+  bool protect(std::byte* address, std::uint64_t bytes, Protection protection) noexcept override;
+  void discard(std::byte* address, std::uint64_t bytes) noexcept override;
+  void advise_huge(std::byte* address, std::uint64_t bytes) noexcept override;
+  void write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
+  void read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
+  Mapped classify(const void* pointer) const noexcept override;
+
+ private:
+  struct Range {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+  };
+  struct LoadedObjects;
+
+  int memory_file();
+  void refresh_constants() const;
+
+  const std::uint64_t page_bytes_;
+  const std::uint64_t mapping_limit_;
+
+  /// (process << 32) | (descriptor + 1); 0: not open. One word, so that a forked child, in which another thread's
+  /// lock may be held for ever, can replace its parent's descriptor: that one still reaches the parent's memory.
+  std::atomic<std::uint64_t> memory_file_{0};
+
+  mutable std::mutex constants_mutex_;               ///< guards what follows
+  mutable std::vector<Range> constants_;             ///< read-only parts of loaded objects, sorted, disjoint
+  mutable unsigned long long objects_seen_ = ~0ULL;  ///< loads and unloads counted by the dynamic linker
+};
+
+}  // namespace semcache::platform

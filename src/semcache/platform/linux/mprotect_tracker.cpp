@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/platform/linux/driver_text.hpp>
+#include <semcache/platform/linux/fault_desk.hpp>
+#include <semcache/platform/linux/maps.hpp>
+#include <semcache/platform/linux/signal_chain.hpp>
+#include <semcache/platform/linux/thread_state.hpp>
+#include <semcache/platform/platform.hpp>
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace semcache::platform {
+namespace {
+
+using detail::FaultContext;
+using detail::FaultDesk;
+using detail::thread_state;
+
+enum class Outcome { repeat, refuse };
+
+/// A refused access is repeated this often before it counts as a real crash: when several threads fault on one page,
+/// all but the first find it already open.
+constexpr int most_refusals = 16;
+
+/// Everything the handler reads. A signal handler has no other way to it than a global; there is one arena and one
+/// service thread per process. Constant-initialised, never destroyed: a handler that stays chained stays harmless.
+struct Shared {
+  std::atomic<std::uintptr_t> begin{0};
+  std::atomic<std::uintptr_t> end{0};
+  std::atomic<bool> taken{false};   ///< a tracker is started
+  std::atomic<bool> forked{false};  ///< this process is a child of the one that has the service thread
+  std::atomic<unsigned> patience_s{0};
+  FaultDesk desk;
+  detail::DriverText driver;
+};
+Shared shared;
+
+[[noreturn]] void die_in_driver(const void* address) noexcept {
+  base::fatal(
+      "the GPU driver itself touched array '%s' at %p, whose content is not in host memory: this cannot be served. "
+      "Call semcache::access(view, ...) before handing the pointer to the driver",
+      detail::label_of(address), address);
+}
+
+[[noreturn]] void die_impatient(const void* address, unsigned patience_s) noexcept {
+  base::fatal(
+      "an access to array '%s' at %p was not served for %u s. Either work that it waits for does not finish, or the "
+      "access was made by a library that holds the GPU driver's locks, or by a child made without fork(): call "
+      "semcache::access(view, ...) before handing the pointer to it",
+      detail::label_of(address), address, patience_s);
+}
+
+/// A fault that the service declined. It may have found the page open because another thread's fault opened it.
+Outcome refused(std::uintptr_t address, std::uintptr_t instruction) noexcept {
+  detail::ThreadState& thread = thread_state();
+  const bool again = thread.refused_address == address && thread.refused_instruction == instruction;
+  thread.refused_address = address;
+  thread.refused_instruction = instruction;
+  thread.refusals = again ? thread.refusals + 1 : 1;
+  if (thread.refusals <= most_refusals) return Outcome::repeat;
+  thread.refusals = 0;
+  return Outcome::refuse;
+}
+
+/// In a forked child nobody serves. Pages that can be read hold valid data (I5), so that a write needs only the
+/// permission; the child's memory is its own. What was stale at the fork stays out of reach.
+Outcome resolve_in_child(void* pointer, const FaultContext& fault) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  detail::Mapping mapping;
+  if (!detail::find_mapping(address, mapping)) return Outcome::refuse;
+  if (!mapping.readable)
+    base::fatal(
+        "a forked child touched array '%s' at %p, whose content was not in host memory at the fork: it is out of the "
+        "child's reach. Call semcache::settle(view) before fork(), or exec() in the child",
+        detail::label_of(pointer), pointer);
+  if (mapping.writable || fault.kind == FaultKind::read) return refused(address, fault.instruction);
+  const std::uintptr_t begin = std::max(mapping.begin, shared.begin.load());
+  const std::uintptr_t end = std::min(mapping.end, shared.end.load());
+  if (::mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) != 0)
+    base::fatal("a forked child could not open array '%s' at %p for writing: mprotect failed with error %d",
+                detail::label_of(pointer), pointer, errno);
+  return Outcome::repeat;
+}
+
+Outcome resolve(void* pointer, const FaultContext& fault) noexcept {
+  if (shared.forked.load(std::memory_order_acquire)) return resolve_in_child(pointer, fault);
+
+  const detail::ThreadState& thread = thread_state();
+  if (thread.is_service || thread.runtime_depth > 0)
+    base::fatal(
+        "SemCache's own code touched array '%s' at %p while its page was protected: this cannot be served. If a "
+        "callback or an allocator of the program ran inside a SemCache call, let it call semcache::access(view, ...) "
+        "beforehand; otherwise please report it",
+        detail::label_of(pointer), pointer);
+  if (shared.driver.made(fault)) die_in_driver(pointer);
+
+  const unsigned patience_s = shared.patience_s.load(std::memory_order_relaxed);
+  switch (shared.desk.post_and_wait(pointer, fault, patience_s)) {
+    case FaultDesk::Answer::served:
+      thread_state().refusals = 0;
+      return Outcome::repeat;
+    case FaultDesk::Answer::in_driver:
+      die_in_driver(pointer);
+    case FaultDesk::Answer::too_late:
+      die_impatient(pointer, patience_s);
+    case FaultDesk::Answer::not_ours:
+    case FaultDesk::Answer::closed:
+      break;
+  }
+  return refused(reinterpret_cast<std::uintptr_t>(pointer), fault.instruction);
+}
+
+/// Runs on the stack of the faulting thread (64 KiB must do): no allocation, no lock, errno preserved.
+void handle_fault(int signal, siginfo_t* info, void* context) {
+  const int saved = errno;
+  bool done = false;
+  // Only the kernel's report of an access against a page's protection can be ours.
+  if (signal == SIGSEGV && info != nullptr && info->si_code == SEGV_ACCERR) {
+    const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    if (shared.begin.load(std::memory_order_acquire) <= address && address < shared.end.load()) {
+      const FaultContext fault = context != nullptr ? detail::read_fault_context(context) : FaultContext();
+      done = resolve(info->si_addr, fault) == Outcome::repeat;
+    }
+  }
+  if (!done) detail::pass_on(signal, info, context);
+  errno = saved;
+}
+
+void after_fork_in_child() {
+  if (shared.taken.load()) shared.forked.store(true, std::memory_order_release);
+}
+
+/// All signals blocked but those that report this thread's own errors.
+sigset_t signals_of_service() noexcept {
+  sigset_t set;
+  sigfillset(&set);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&set, own);
+  return set;
+}
+
+class MprotectTracker final : public Tracker {
+ public:
+  explicit MprotectTracker(unsigned patience_s) : patience_s_(std::max(patience_s, 1U)) {}
+  ~MprotectTracker() override { stop(); }
+
+  const char* name() const noexcept override { return "mprotect"; }
+  bool notices() const noexcept override { return true; }
+  void start(std::byte* arena, std::uint64_t arena_bytes, Serve serve) override;
+  void stop() noexcept override;
+
+ private:
+  static void* run(void* self) noexcept;
+  void serve_faults() noexcept;
+
+  const unsigned patience_s_;
+  Serve serve_;
+  pthread_t service_{};
+  pid_t owner_ = 0;  ///< the process that has the service thread
+  bool started_ = false;
+};
+
+void MprotectTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve serve) {
+  SEMCACHE_EXPECTS(serve != nullptr && arena != nullptr && arena_bytes > 0, "a tracker needs an arena and a server");
+  SEMCACHE_EXPECTS(!started_ || shared.forked.load(), "this tracker is started already");
+  bool free = false;
+  if (!shared.taken.compare_exchange_strong(free, true) && !shared.forked.load())
+    throw UsageError("another mprotect tracker runs in this process; there can be one at a time");
+  static const int registered = ::pthread_atfork(nullptr, nullptr, &after_fork_in_child);
+  if (registered != 0) {
+    shared.taken.store(false);
+    throw SystemError(std::string("pthread_atfork failed: ") + std::strerror(registered));
+  }
+
+  serve_ = std::move(serve);
+  if (shared.forked.load()) shared.desk.forget();
+  shared.desk.open();
+  owner_ = ::getpid();
+  shared.patience_s.store(patience_s_);
+  shared.driver.refresh();
+  const auto begin = reinterpret_cast<std::uintptr_t>(arena);
+  shared.begin.store(begin);
+  shared.end.store(begin + arena_bytes, std::memory_order_release);
+
+  const sigset_t blocked = signals_of_service();
+  sigset_t before;
+  ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
+  const int error = ::pthread_create(&service_, nullptr, &MprotectTracker::run, this);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0) {
+    shared.desk.close();
+    shared.taken.store(false);
+    throw SystemError(std::string("the fault service thread could not be started: ") + std::strerror(error));
+  }
+  started_ = true;
+  shared.forked.store(false, std::memory_order_release);
+  try {
+    detail::install_handler(&handle_fault);
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+void MprotectTracker::stop() noexcept {
+  if (!started_) return;
+  started_ = false;
+  // In a forked child the thread is the parent's: there is nothing to join.
+  if (!shared.forked.load() && ::getpid() == owner_) {
+    shared.desk.request_close();
+    ::pthread_join(service_, nullptr);
+    shared.desk.close();
+    serve_ = nullptr;
+  }
+  // Last, so that a fault that is on its way to the handler still meets it.
+  detail::remove_handler(&handle_fault);
+  shared.taken.store(false);
+}
+
+void* MprotectTracker::run(void* self) noexcept {
+  ::pthread_setname_np(::pthread_self(), "semcache-fault");
+  thread_state().is_service = true;
+  static_cast<MprotectTracker*>(self)->serve_faults();
+  return nullptr;
+}
+
+void MprotectTracker::serve_faults() noexcept {
+  FaultDesk::Posted fault;
+  while (shared.desk.next(fault)) {
+    shared.driver.refresh();
+    FaultDesk::Answer answer = FaultDesk::Answer::in_driver;
+    if (!shared.driver.made(fault.context)) {
+      const FaultResult result = serve_(static_cast<std::byte*>(fault.address), fault.context.kind);
+      answer = result == FaultResult::served ? FaultDesk::Answer::served : FaultDesk::Answer::not_ours;
+    }
+    shared.desk.answer(fault, answer);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Tracker> make_mprotect_tracker(unsigned patience_s) {
+  return std::make_unique<MprotectTracker>(patience_s);
+}
+
+}  // namespace semcache::platform

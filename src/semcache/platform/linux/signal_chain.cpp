@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/platform/linux/signal_chain.hpp>
+#include <semcache/platform/linux/thread_state.hpp>
+#include <semcache/platform/platform.hpp>
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace semcache::platform::detail {
+namespace {
+
+/// What was installed below each of our installations, oldest first. Entries below `installations` are never changed
+/// while a handler may read them.
+constexpr int most_installations = 16;
+struct sigaction below[most_installations];
+std::atomic<int> installations{0};
+
+bool is_on_top(SignalHandler handler) noexcept {
+  struct sigaction now;
+  return ::sigaction(SIGSEGV, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == handler;
+}
+
+/// The default action, with the address of the original access.
+void crash(int signal, const siginfo_t* info) noexcept {
+  struct sigaction action;
+  std::memset(&action, 0, sizeof action);
+  action.sa_handler = SIG_DFL;
+  ::sigaction(signal, &action, nullptr);
+  // A real access is repeated on return and ends the process; a signal that somebody sent has to be sent again.
+  if (info == nullptr || info->si_code <= 0) ::raise(signal);
+}
+
+void call(const struct sigaction& action, int signal, siginfo_t* info, void* context) noexcept {
+  // As the kernel would: the action's mask, and the signal itself unless SA_NODEFER.
+  sigset_t mask = action.sa_mask;
+  sigset_t before;
+  if ((action.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
+  ::pthread_sigmask(SIG_BLOCK, &mask, &before);
+  if ((action.sa_flags & SA_SIGINFO) != 0) {
+    action.sa_sigaction(signal, info, context);
+  } else {
+    action.sa_handler(signal);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
+
+void install_handler(SignalHandler handler) {
+  if (is_on_top(handler)) return;
+  const int level = installations.load();
+  if (level == most_installations)
+    throw SystemError("the SIGSEGV handler was installed " + std::to_string(level) +
+                      " times over foreign handlers that stayed; nothing more can be chained");
+  // Known before ours can run: another thread may fault as soon as it is installed.
+  if (::sigaction(SIGSEGV, nullptr, &below[level]) != 0)
+    throw SystemError(std::string("sigaction(SIGSEGV) failed: ") + std::strerror(errno));
+  installations.store(level + 1);
+
+  struct sigaction ours;
+  std::memset(&ours, 0, sizeof ours);
+  ours.sa_sigaction = handler;
+  // SA_ONSTACK: threads with an alternate stack use it. SA_NODEFER: a chained handler (a crash reporter) that touches
+  // a tracked page while it runs is served, and one that jumps out leaves the signal open.
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigemptyset(&ours.sa_mask);
+  if (::sigaction(SIGSEGV, &ours, nullptr) != 0) {
+    const int error = errno;
+    installations.store(level);
+    throw SystemError(std::string("sigaction(SIGSEGV) failed: ") + std::strerror(error));
+  }
+}
+
+void remove_handler(SignalHandler handler) noexcept {
+  const int level = installations.load();
+  if (level == 0 || !is_on_top(handler)) return;
+  ::sigaction(SIGSEGV, &below[level - 1], nullptr);
+  installations.store(level - 1);
+}
+
+void pass_on(int signal, siginfo_t* info, void* context) noexcept {
+  ThreadState& thread = thread_state();
+  const void* const outer_context = thread.chained_context;
+  const int outer_level = thread.chained_level;
+  const void* const outer_frame = thread.chained_frame;
+  // The same context again, further down the stack than where it was handed on: a foreign handler returned it to us.
+  // (At the same depth it is a new fault after a handler that jumped out.)
+  const void* const frame = __builtin_frame_address(0);
+  const bool came_back = context != nullptr && context == outer_context &&
+                         reinterpret_cast<std::uintptr_t>(frame) < reinterpret_cast<std::uintptr_t>(outer_frame);
+  // A handler that was entered before our removal still needs what was below the first installation.
+  const int level = came_back ? outer_level - 1 : std::max(installations.load() - 1, 0);
+
+  if (level < 0) {
+    crash(signal, info);
+    return;
+  }
+  const struct sigaction& action = below[level];
+  const bool informed = (action.sa_flags & SA_SIGINFO) != 0;
+  const bool sent = info == nullptr || info->si_code <= 0;
+  if (!informed && action.sa_handler == SIG_IGN && sent) return;
+  // The kernel does not let a real fault be ignored either.
+  if (!informed && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) {
+    crash(signal, info);
+    return;
+  }
+  thread.chained_context = context;
+  thread.chained_level = level;
+  thread.chained_frame = frame;
+  call(action, signal, info, context);
+  thread.chained_context = outer_context;
+  thread.chained_level = outer_level;
+  thread.chained_frame = outer_frame;
+}
+
+}  // namespace semcache::platform::detail

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/base/error.hpp>
+#include <semcache/base/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+/// Pages of the host: reserving, protecting, reaching behind a protection, and noticing accesses.
+namespace semcache::platform {
+
+enum class Protection : std::uint8_t { none, read, read_write };
+
+/// Contract of the host's memory. Threads: any. None of these touches the program's pages through their addresses.
+class Platform {
+ public:
+  virtual ~Platform() = default;
+
+  [[nodiscard]] virtual std::uint64_t page_bytes() const noexcept = 0;
+  /// Most separate mappings that page protection may cause before mirrors become open (half of the kernel's limit).
+  [[nodiscard]] virtual std::uint64_t mapping_limit() const noexcept = 0;
+  /// Mappings of the process now; 0 where that is not known. Costs milliseconds.
+  [[nodiscard]] virtual std::uint64_t mapping_count() const { return 0; }
+  /// Reserves readable and writable addresses; memory appears at first touch and reads as zero. May return less than
+  /// asked for (halved until it succeeds); `bytes` is updated. Aligned to 2 MiB. @throws SystemError.
+  [[nodiscard]] virtual std::byte* reserve(std::uint64_t& bytes) = 0;
+  virtual void release(std::byte* base, std::uint64_t bytes) noexcept = 0;
+  /// Sets the protection of whole pages. False when the kernel's limit on mappings was met (nothing changed then).
+  [[nodiscard]] virtual bool protect(std::byte* address, std::uint64_t bytes, Protection protection) noexcept = 0;
+  /// Drops the memory behind pages; they read as zero afterwards.
+  virtual void discard(std::byte* address, std::uint64_t bytes) noexcept = 0;
+  /// Asks for huge pages behind a large array.
+  virtual void advise_huge(std::byte* address, std::uint64_t bytes) noexcept = 0;
+  /// Reads or writes the program's pages whatever their protection, without opening them to other threads.
+  virtual void write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
+  virtual void read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
+  /// Is the page of `pointer` mapped in this process, and could it be written (heap, stack, globals)?
+  /// Read-only program text and constants answer no_handles.
+  enum class Mapped : std::uint8_t { no, no_handles, yes };
+  [[nodiscard]] virtual Mapped classify(const void* pointer) const noexcept = 0;
+};
+
+enum class FaultKind : std::uint8_t { read, write, unknown };
+enum class FaultResult : std::uint8_t {
+  served,      ///< the access can be repeated
+  not_ours,    ///< not a tracked page, or a page whose protection already permits the access: a real crash
+};
+
+/// Notices accesses to protected pages. Replaceable: mprotect + SIGSEGV, userfaultfd, explicit only.
+///
+/// `serve` runs on the tracker's service thread (signals blocked); it may allocate, lock and wait for transfers.
+/// It throws nothing. A fault outside [arena, arena + arena_bytes) goes to the handler that was installed before.
+class Tracker {
+ public:
+  using Serve = std::function<FaultResult(std::byte* address, FaultKind kind)>;
+  virtual ~Tracker() = default;
+  [[nodiscard]] virtual const char* name() const noexcept = 0;
+  /// False: pages are never protected; every host access must be announced.
+  [[nodiscard]] virtual bool notices() const noexcept = 0;
+  virtual void start(std::byte* arena, std::uint64_t arena_bytes, Serve serve) = 0;
+  /// Restores handlers (where ours is still the installed one) and joins the service thread. Idempotent.
+  virtual void stop() noexcept = 0;
+};
+
+/// Marks that this thread is inside the runtime: a fault now cannot be served and ends the process with a message
+/// that says so, instead of a hang. Nests.
+class SEMCACHE_API RuntimeScope {
+ public:
+  RuntimeScope() noexcept;
+  ~RuntimeScope();
+  RuntimeScope(const RuntimeScope&) = delete;
+  RuntimeScope& operator=(const RuntimeScope&) = delete;
+};
+
+/// Names the array at a faulting address for messages (label, or nullptr); allocation-free, async-signal-safe.
+using LabelLookup = const char* (*)(const void* address);
+SEMCACHE_API void set_label_lookup(LabelLookup lookup) noexcept;
+
+[[nodiscard]] SEMCACHE_API std::unique_ptr<Platform> make_linux_platform();
+/// SIGSEGV and mprotect. @param patience_s  a fault not served for so long ends the process with a message
+///                                          (a fault inside the driver can never be served), never in a hang.
+[[nodiscard]] SEMCACHE_API std::unique_ptr<Tracker> make_mprotect_tracker(unsigned patience_s);
+/// Nothing is noticed: programs announce host accesses with semcache::access.
+[[nodiscard]] SEMCACHE_API std::unique_ptr<Tracker> make_explicit_tracker();
+
+}  // namespace semcache::platform

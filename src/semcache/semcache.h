@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* SPDX-FileCopyrightText: The SemCache contributors */
+#ifndef SEMCACHE_SEMCACHE_H
+#define SEMCACHE_SEMCACHE_H
+
+/*
+ * The C interface of SemCache's core. C89 with <stdint.h>; the same functions as <semcache/semcache.hpp>, with status
+ * codes instead of exceptions. No function throws or ends the process because of an error that it can report.
+ *
+ * Threads: any, unless stated; not from a signal handler, except semcache_status_name, semcache_last_error and
+ * semcache_version. A failed call leaves the runtime as it was.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SEMCACHE_VERSION_MAJOR 0
+#define SEMCACHE_VERSION_MINOR 1
+#define SEMCACHE_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define SEMCACHE_C_API __attribute__((visibility("default")))
+#else
+#define SEMCACHE_C_API
+#endif
+
+#ifdef __cplusplus
+#define SEMCACHE_C_NOEXCEPT noexcept
+extern "C" {
+#else
+#define SEMCACHE_C_NOEXCEPT
+#endif
+
+/* How a call ended. New codes may be added at the end: treat an unknown one as a failure. */
+typedef enum semcache_status {
+  SEMCACHE_SUCCESS = 0,
+  SEMCACHE_ERROR_USAGE = 1,         /* the caller broke a precondition: an untracked address, a null pointer */
+  SEMCACHE_ERROR_CONFIGURATION = 2, /* an environment variable has a value that cannot be used */
+  SEMCACHE_ERROR_OUT_OF_MEMORY = 3, /* memory of a device or of the host is exhausted */
+  SEMCACHE_ERROR_DEVICE = 4,        /* the device's driver reported a failure */
+  SEMCACHE_ERROR_SYSTEM = 5,        /* the operating system refused a call */
+  SEMCACHE_ERROR_INTERNAL = 6       /* anything else */
+} semcache_status;
+
+/* How bytes are about to be used: see semcache_access. */
+typedef enum semcache_access_mode {
+  SEMCACHE_READ = 0,       /* only read */
+  SEMCACHE_WRITE = 1,      /* some of the bytes may be written, the others keep their content */
+  SEMCACHE_READ_WRITE = 2, /* both */
+  SEMCACHE_OVERWRITE = 3   /* every byte will be written before it is read: nothing is fetched */
+} semcache_access_mode;
+
+typedef struct semcache_traffic {
+  uint64_t bytes;
+  uint64_t count;
+} semcache_traffic;
+
+/*
+ * Exact counts since the runtime started. Set `size` to sizeof(struct semcache_statistics_t) before the call. Later
+ * versions add fields at the end only: the library fills as much as both sides know, and sets `size` to that.
+ */
+struct semcache_statistics_t {
+  size_t size;
+  semcache_traffic h2d;           /* host to device, over the link */
+  semcache_traffic d2h;           /* device to host, over the link */
+  semcache_traffic d2d;           /* within and between devices */
+  semcache_traffic h2h;           /* between host arrays */
+  semcache_traffic filled;        /* made in place from a known pattern */
+  semcache_traffic saved_link;    /* saved before a write, over the link (in h2d or d2h too) */
+  semcache_traffic saved_device;  /* saved before a write, within a device */
+  semcache_traffic saved_host;    /* saved before a write, within the host */
+  semcache_traffic avoided;       /* copies that moved nothing: the destination had the content */
+  semcache_traffic deferred;      /* copies that moved nothing at the call */
+  semcache_traffic dropped;       /* deferred bytes that nobody ever needed */
+  semcache_traffic write_through; /* extra copies of that protocol (in h2d or d2h too) */
+  semcache_traffic read_ahead;    /* fetched with a faulting page (in d2h too) */
+  semcache_traffic unchanged;     /* captured as writable, found unchanged */
+  uint64_t host_faults;
+  uint64_t evictions;
+  uint64_t launches;
+  uint64_t unknown_launches;
+  uint64_t native_launches;
+  uint64_t device_waits;
+  uint64_t opened;
+  uint64_t live_device_bytes;
+  uint64_t live_host_bytes;
+  uint64_t mapped_device_bytes;
+  uint64_t snapshot_bytes;
+  uint64_t directory_bytes;
+};
+
+/* The library's version: 10000 * major + 100 * minor + patch. May differ from the header's in a later library. */
+SEMCACHE_C_API int semcache_version(void) SEMCACHE_C_NOEXCEPT;
+
+/* "usage error", ... ; never null. */
+SEMCACHE_C_API const char* semcache_status_name(semcache_status status) SEMCACHE_C_NOEXCEPT;
+
+/*
+ * What the calling thread's last failed call had to say: names addresses, labels, variables and remedies. Empty if none
+ * failed; a successful call leaves it. Valid until the thread's next failing call.
+ */
+SEMCACHE_C_API const char* semcache_last_error(void) SEMCACHE_C_NOEXCEPT;
+
+/*
+ * Announces a use of tracked bytes by code that nobody notices: a library call, MPI, a system call, a raw kernel.
+ * Host address: afterwards the bytes can be used at once, by system calls too, until the next launch or copy that writes
+ * the array elsewhere. Device address: every stream of the device may use them; with a writing mode the array counts as
+ * written now. The range must lie inside one tracked array (else SEMCACHE_ERROR_USAGE); 0 bytes do nothing.
+ * Waits for kernels in flight that write the bytes.
+ */
+SEMCACHE_C_API semcache_status semcache_access(const void* address, size_t bytes,
+                                               semcache_access_mode mode) SEMCACHE_C_NOEXCEPT;
+
+/* Carries out what a lazy copy owes to these bytes. The same as semcache_access with SEMCACHE_READ. */
+SEMCACHE_C_API semcache_status semcache_settle(const void* address, size_t bytes) SEMCACHE_C_NOEXCEPT;
+/* Settles every tracked array. */
+SEMCACHE_C_API semcache_status semcache_settle_all(void) SEMCACHE_C_NOEXCEPT;
+
+/* A consistent snapshot. SEMCACHE_ERROR_USAGE if `size` is too small for the size field and one figure. */
+SEMCACHE_C_API semcache_status semcache_statistics(struct semcache_statistics_t* statistics) SEMCACHE_C_NOEXCEPT;
+
+/* 1 if the address lies in a tracked array (device array or host mirror), else 0. */
+SEMCACHE_C_API int semcache_is_tracked(const void* address) SEMCACHE_C_NOEXCEPT;
+
+/*
+ * A device array, aligned to 512 bytes, or a host array, page aligned. The content is undefined and costs no memory until
+ * it is used. `label` (may be null) is copied; it names the array in messages and reports.
+ * partner: null, or the first byte of a device array of the same size, whose host side the new array becomes: both then
+ * are one array, and what is written on one side is seen on the other.
+ * On failure *result is null.
+ */
+SEMCACHE_C_API semcache_status semcache_allocate_device(const char* label, size_t bytes,
+                                                        void** result) SEMCACHE_C_NOEXCEPT;
+SEMCACHE_C_API semcache_status semcache_allocate_host(const char* label, size_t bytes, const void* partner,
+                                                      void** result) SEMCACHE_C_NOEXCEPT;
+/* Frees what either returned. Null and addresses of a runtime that has ended are ignored. */
+SEMCACHE_C_API void semcache_deallocate(void* address) SEMCACHE_C_NOEXCEPT;
+
+/*
+ * Gives the destination the content that the source has now; moves bytes only when somebody reads them. Addresses that
+ * are not tracked are ordinary host memory, and are copied at the call. Afterwards the source may be changed and the
+ * destination read.
+ */
+SEMCACHE_C_API semcache_status semcache_copy(void* to, const void* from, size_t bytes) SEMCACHE_C_NOEXCEPT;
+
+/* Ends the runtime: everything settled, report written. The next use starts it again. Idempotent. */
+SEMCACHE_C_API semcache_status semcache_finalize(void) SEMCACHE_C_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <string>
+
+namespace semcache::trace::detail {
+
+/// Writes everything to an open file. @return empty, or why not
+[[nodiscard]] std::string write_all(int file, const std::string& content);
+
+/// Makes `content` the content of the file: a reader sees the old file or the whole new one. Symbolic links are
+/// followed. What is not a regular file (a pipe, /dev/stdout) is appended to instead: it must not be replaced.
+/// @return empty, or why not (nothing is left behind then)
+[[nodiscard]] std::string replace_file(const std::string& path, const std::string& content);
+
+}  // namespace semcache::trace::detail

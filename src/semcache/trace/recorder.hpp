@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/trace/statistics.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+/// What happened: counters, labels, a ring of the last events; reports of them (report.hpp).
+namespace semcache::trace {
+
+/// One field of Counters that has bytes. A byte that belongs to two fields ("in h2d/d2h too") is counted by two calls.
+enum class Kind : std::uint8_t {
+  h2d, d2h, d2d, h2h, filled, saved_link, saved_device, saved_host, avoided, deferred, dropped, write_through,
+  read_ahead, unchanged,
+  // Only in events, not in Counters' traffic:
+  host_fault, eviction, unknown_launch, native_launch, device_wait, opened,
+};
+inline constexpr std::size_t traffic_kinds = 14;
+
+/// "h2d", "saved_link", … : the names of Counters' fields.
+[[nodiscard]] SEMCACHE_API const char* to_string(Kind kind) noexcept;
+/// The field of `counters` that `kind` counts in. @pre kind is one of the first `traffic_kinds`.
+[[nodiscard]] SEMCACHE_API Traffic& traffic(Counters& counters, Kind kind) noexcept;
+[[nodiscard]] SEMCACHE_API const Traffic& traffic(const Counters& counters, Kind kind) noexcept;
+
+/// An interned label. Stable for the life of its Recorder.
+using LabelId = StrongId<struct LabelTag>;
+
+/// One entry of the trace ring.
+struct Event {
+  std::uint64_t time_ns = 0;  ///< steady clock, since the Recorder was made
+  std::uint64_t bytes = 0;
+  LabelId label;
+  SpaceId from;               ///< invalid where the event has no source or destination
+  SpaceId to;
+  Kind kind = Kind::h2d;
+};
+
+struct RecorderOptions {
+  bool call_sites = false;               ///< count per deep_copy call site (SEMCACHE_REPORT is set)
+  std::size_t ring_events = 4096;        ///< last events kept; 0: none
+  std::size_t max_labels = 262144;       ///< further distinct labels share the name "(further labels)"
+  std::size_t max_counted_labels = 16384; ///< labels with counters of their own; the others share "(other labels)"
+  std::size_t max_names = 4096;          ///< call sites, and unknown launches' names
+};
+
+/// Counts. Never fails and never throws where stated noexcept: where memory for a label's counters is missing, only
+/// the totals grow.
+///
+/// Threads:   any. Every figure is exact; several figures agree with each other in a snapshot if whoever counts them
+///            together holds a lock that the caller of `snapshot` holds too.
+/// Cost:      launch(): one uncontended atomic increment. moved(): a few increments, a clock read and a ring entry;
+///            with a call site a short lock and one hash look-up.
+class SEMCACHE_API Recorder {
+ public:
+  explicit Recorder(RecorderOptions options = {});
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// The id of a label; equal texts give equal ids. An empty label reads "(unlabelled)". @throws std::bad_alloc.
+  [[nodiscard]] LabelId intern(std::string_view label);
+  /// Its text, valid as long as the Recorder; "(no label)" for an invalid id. Async-signal-safe.
+  [[nodiscard]] const char* name(LabelId label) const noexcept;
+
+  /// Adds to one field of the totals, of the label (unless invalid) and of the call site (unless nullptr or off).
+  /// @param kind  one of the first `traffic_kinds`
+  void moved(Kind kind, LabelId label, std::uint64_t bytes, std::uint64_t count = 1, const void* call_site = nullptr,
+             SpaceId from = {}, SpaceId to = {}) noexcept;
+  void host_fault(LabelId label) noexcept;
+  void eviction(LabelId label) noexcept;
+  void opened(LabelId label) noexcept;
+  /// Every launch, unknown ones too.
+  void launch() noexcept { launches_.fetch_add(1, std::memory_order_relaxed); }
+  /// In addition to launch(). @param type_name  std::type_info::name() of the functor, or any text; copied; may be null
+  void unknown_launch(const char* type_name) noexcept;
+  void native_launch() noexcept;
+  void device_wait() noexcept;
+
+  /// Totals; labels that counted anything (most bytes over the link first, then most bytes at all, then by name); call
+  /// sites and unknown launches likewise, readable: symbolised and demangled. Leaves the fields that the engine knows
+  /// (live bytes, device, protocol) untouched. @throws std::bad_alloc.
+  [[nodiscard]] Statistics snapshot() const;
+  /// The totals alone, without allocation.
+  [[nodiscard]] Counters totals() const noexcept;
+  /// The counters of one label so far; zero for a label that shares "(other labels)".
+  [[nodiscard]] Counters of(LabelId label) const noexcept;
+
+  /// Writes the last events, oldest first, to out[0 .. result). Async-signal-safe. Events being written by other
+  /// threads at this moment are left out.
+  [[nodiscard]] std::size_t last_events(Event* out, std::size_t most) const noexcept;
+
+ private:
+  struct Cells;
+  struct LabelEntry;
+  struct RingSlot;
+  struct Names;
+
+  LabelEntry* entry(LabelId label) const noexcept;
+  Cells* cells(LabelId label) noexcept;
+  void event(Kind kind, LabelId label, std::uint64_t bytes, SpaceId from, SpaceId to) noexcept;
+  void count_call_site(const void* call_site, Kind kind, std::uint64_t bytes, std::uint64_t count) noexcept;
+
+  static constexpr std::size_t chunk_labels = 1024;
+  static constexpr std::size_t max_chunks = 1024;
+
+  const RecorderOptions options_;
+  const std::uint64_t start_ns_;
+
+  // Launches are counted by every thread at every kernel: on a cache line of their own.
+  alignas(64) std::atomic<std::uint64_t> launches_{0};
+  alignas(64) std::unique_ptr<Cells> total_;
+  std::unique_ptr<Cells> other_labels_;
+  std::atomic<std::uint64_t> unknown_launches_{0};
+  std::atomic<std::uint64_t> native_launches_{0};
+  std::atomic<std::uint64_t> device_waits_{0};
+
+  // Labels: chunks never move, so that `name` needs no lock.
+  mutable std::mutex labels_mutex_;
+  std::unordered_map<std::string_view, std::uint32_t> label_ids_;
+  std::atomic<LabelEntry*> chunks_[max_chunks] = {};
+  std::uint32_t label_count_ = 0;
+  std::atomic<std::size_t> counted_labels_{0};
+
+  std::unique_ptr<RingSlot[]> ring_;
+  std::atomic<std::uint64_t> next_event_{0};
+
+  std::unique_ptr<Names> names_;  // call sites and unknown launches, under a lock of their own
+};
+
+}  // namespace semcache::trace

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/trace/recorder.hpp>
+#include <semcache/trace/report.hpp>
+
+#include <nlohmann/json.hpp>
+
+namespace semcache::trace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void put(Json& to, const Counters& counters) {
+  for (std::size_t k = 0; k < traffic_kinds; ++k) {
+    const auto kind = static_cast<Kind>(k);
+    to[to_string(kind)] = {{"bytes", traffic(counters, kind).bytes}, {"count", traffic(counters, kind).count}};
+  }
+  to["host_faults"] = counters.host_faults;
+  to["evictions"] = counters.evictions;
+  to["opened"] = counters.opened;
+}
+
+Json list(const std::vector<NamedCounters>& named) {
+  Json out = Json::array();
+  for (const NamedCounters& n : named) {
+    Json one;
+    one["name"] = n.name;
+    put(one, n.counters);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string json_report(const Statistics& s, const ReportPlace& place) {
+  Json j;
+  j["schema_version"] = report_schema_version;
+  j["process"] = place.process;
+  j["host"] = place.host;
+  j["rank"] = place.rank < 0 ? 0 : place.rank;
+  j["device"] = {{"kind", s.device_kind}, {"name", s.device_name}, {"count", s.device_count}};
+  j["tracker"] = s.tracker;
+  j["protocol"] = s.protocol;
+  j["memory"] = {{"live_device_bytes", s.live_device_bytes},
+                 {"live_host_bytes", s.live_host_bytes},
+                 {"mapped_device_bytes", s.mapped_device_bytes},
+                 {"snapshot_bytes", s.snapshot_bytes},
+                 {"directory_bytes", s.directory_bytes}};
+  Json total;
+  put(total, s.total);
+  total["launches"] = s.total.launches;
+  total["unknown_launches"] = s.total.unknown_launches;
+  total["native_launches"] = s.total.native_launches;
+  total["device_waits"] = s.total.device_waits;
+  j["total"] = std::move(total);
+  j["labels"] = list(s.labels);
+  j["call_sites"] = list(s.call_sites);
+  Json unknown = Json::array();
+  for (const NamedCounters& n : s.unknown_launch_names) {
+    unknown.push_back({{"name", n.name}, {"count", n.counters.unknown_launches}});
+  }
+  j["unknown_launches"] = std::move(unknown);
+  // Labels are the program's bytes: what is not UTF-8 is replaced, it must not cost the report.
+  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace semcache::trace

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/base/error.hpp>
+#include <semcache/base/types.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace semcache {
+
+/// Bytes and number of operations of one kind.
+struct Traffic {
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+  Traffic& operator+=(Traffic o) noexcept {
+    bytes += o.bytes;
+    count += o.count;
+    return *this;
+  }
+  friend bool operator==(Traffic a, Traffic b) noexcept { return a.bytes == b.bytes && a.count == b.count; }
+};
+
+/// What the runtime moved, saved and avoided since it started. All figures are exact counts.
+struct Counters {
+  Traffic h2d;             ///< host to device, over the link
+  Traffic d2h;             ///< device to host, over the link
+  Traffic d2d;             ///< within and between devices (saves apart)
+  Traffic h2h;             ///< between host mirrors
+  Traffic filled;          ///< made in place from a known pattern, in any space
+  Traffic saved_link;      ///< last holders saved over the link before they were overwritten or dropped (in h2d/d2h too)
+  Traffic saved_device;    ///< last holders saved within the device's memory
+  Traffic saved_host;      ///< last holders saved within the host's memory
+  Traffic avoided;         ///< deep_copy calls that moved nothing because the destination had the content already
+  Traffic deferred;        ///< deep_copy calls that moved nothing at the call (each byte moves later, or never)
+  Traffic dropped;         ///< deferred bytes that never moved: overwritten or freed before anybody read them
+  Traffic write_through;   ///< extra copies of the write-through protocol (in h2d/d2h too)
+  Traffic read_ahead;      ///< bytes beyond the faulting page fetched with it (in d2h too)
+  Traffic unchanged;       ///< captured as writable, found unchanged by SEMCACHE_CHECK_WRITES=1
+  std::uint64_t host_faults = 0;
+  std::uint64_t evictions = 0;
+  std::uint64_t launches = 0;
+  std::uint64_t unknown_launches = 0;
+  std::uint64_t native_launches = 0;  ///< captures settled for a launch outside semcache::Exec
+  std::uint64_t device_waits = 0;     ///< waits for a whole device because the queue was unknown
+  std::uint64_t opened = 0;           ///< mirrors that became open near the kernel's limit on mappings
+};
+
+/// Counters of one label ("A", "A_mirror") or call site.
+struct NamedCounters {
+  std::string name;
+  Counters counters;
+};
+
+struct Statistics {
+  Counters total;
+  std::vector<NamedCounters> labels;         ///< by label, largest traffic first
+  std::vector<NamedCounters> call_sites;     ///< deep_copy call sites; filled when SEMCACHE_REPORT is set
+  std::vector<NamedCounters> unknown_launch_names;
+  std::uint64_t live_device_bytes = 0;       ///< payload: sum of live device arrays
+  std::uint64_t live_host_bytes = 0;         ///< payload: sum of live host mirrors
+  std::uint64_t mapped_device_bytes = 0;     ///< device memory really in use, snapshots included
+  std::uint64_t snapshot_bytes = 0;
+  std::uint64_t directory_bytes = 0;
+  std::string device_kind;                   ///< "emulated" or "cuda"
+  std::string device_name;
+  int device_count = 0;
+  std::string tracker;
+  std::string protocol;
+};
+
+}  // namespace semcache
