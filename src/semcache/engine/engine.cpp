@@ -512,7 +512,19 @@ std::string Engine::describe_live_buffers(std::uint32_t device) const {
 
 QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner) {
   Lock lock(mutex_);
-  return devices_.at(device)->queues->adopt(native, std::move(owner));
+  Queues& queues = *devices_.at(device)->queues;
+  const QueueIndex before = queues.program_queues();
+  const QueueIndex queue = queues.adopt(native, std::move(owner));
+  if (queues.program_queues() > before && before > 0) {
+    // "Idle" may have meant: the one queue in use is ordered after the transfers in flight. Now there are more.
+    for (Memory& m : pool_) {
+      if (!m.live || m.on_host()) continue;
+      m.flags.fetch_and(~Memory::idle);
+      revoked_.push_back(&m);
+    }
+    project();
+  }
+  return queue;
 }
 
 void Engine::retire_queue(std::uint32_t device, QueueIndex queue) noexcept {

@@ -7,6 +7,7 @@
 #include <semcache/trace/report.hpp>
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -39,6 +40,10 @@ thread_local struct {
   void* native = nullptr;
   QueueId queue;
 } last_queue;
+
+/// Set in a forked child: the service thread and the device's context stayed with the parent, and a lock may have been
+/// held. Fresh pages can be read there, and exec called; everything else is refused or ignored.
+std::atomic<bool> forked{false};
 
 constexpr const char* copy_marker = "_SEMCACHE_RUNTIME";
 
@@ -113,6 +118,7 @@ void write_report(Runtime& r) noexcept;
 
 void at_exit() {
   // exit() without finalize: views may still be destroyed after this, so everything stays in place.
+  if (forked.load()) return;
   if (Runtime* r = current.load()) write_report(*r);
 }
 
@@ -141,14 +147,24 @@ Runtime* start() {
   platform::set_label_lookup(&label_of);
   r->tracker->start(engine->host_arena(), engine->host_arena_bytes(),
                     [engine](std::byte* address, platform::FaultKind kind) { return engine->serve(address, kind); });
-  static const bool registered = std::atexit(&at_exit) == 0;
+  static const bool registered =
+      std::atexit(&at_exit) == 0 && pthread_atfork(nullptr, nullptr, [] { forked.store(true); }) == 0;
   (void)registered;
   Runtime* started = r.release();
   current.store(started, std::memory_order_release);
   return started;
 }
 
+/// The running runtime, or nullptr; never in a forked child.
+Runtime* running() noexcept {
+  return forked.load(std::memory_order_relaxed) ? nullptr : current.load(std::memory_order_acquire);
+}
+
 Runtime& runtime() {
+  if (forked.load(std::memory_order_relaxed)) {
+    throw UsageError("this process was forked from one that uses SemCache: its arrays can be read where they are valid, "
+                     "but nothing can be copied, launched or allocated. Call exec, or use SemCache in the parent only.");
+  }
   Runtime* r = current.load(std::memory_order_acquire);
   return r != nullptr ? *r : *start();
 }
@@ -228,7 +244,7 @@ void* allocate_host(const char* label, std::size_t bytes, const void* partner) {
 }
 
 void deallocate(void* address) noexcept {
-  Runtime* r = current.load(std::memory_order_acquire);
+  Runtime* r = running();
   if (r == nullptr || address == nullptr) return;  // the runtime has ended: its memory is gone or stays as it is
   const platform::RuntimeScope scope;
   Memory* m = r->engine->find(address);
@@ -237,7 +253,7 @@ void deallocate(void* address) noexcept {
 }
 
 void* header_of(const void* address) noexcept {
-  Runtime* r = current.load(std::memory_order_acquire);
+  Runtime* r = running();
   if (r == nullptr) return nullptr;
   Memory* m = r->engine->find(address);
   return m != nullptr && m->live && m->address == address ? m->header : nullptr;
@@ -254,7 +270,7 @@ QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
 }
 
 void retire_queue(QueueId queue) noexcept {
-  Runtime* r = current.load(std::memory_order_acquire);
+  Runtime* r = running();
   if (r == nullptr || !queue.valid()) return;
   const platform::RuntimeScope scope;
   r->engine->retire_queue(0, queue.value);
@@ -282,7 +298,7 @@ void filled_by_kernel(void* to, std::size_t bytes, const void* pattern, std::uin
 }
 
 void count_external_transfer(bool to_host, std::uint64_t bytes) noexcept {
-  if (Runtime* r = current.load(std::memory_order_acquire)) {
+  if (Runtime* r = running()) {
     r->recorder.moved(to_host ? trace::Kind::d2h : trace::Kind::h2d, {}, bytes);
   }
 }
@@ -397,7 +413,7 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
 }
 
 Launch::~Launch() {
-  if (Runtime* r = current.load(std::memory_order_acquire)) {
+  if (Runtime* r = running()) {
     const platform::RuntimeScope scope;
     r->engine->end_launch(queue_.valid() ? queue_.value : engine::unknown_queue,
                           reinterpret_cast<const Operand*>(pins_), count_);
@@ -406,7 +422,7 @@ Launch::~Launch() {
 }
 
 void native_capture(const Capture& capture) noexcept {
-  Runtime* r = current.load(std::memory_order_acquire);
+  Runtime* r = running();
   if (r == nullptr) return;
   Memory* m = r->engine->find_device(capture.pointer);
   if (m == nullptr || !m->live || m->snapshot()) return;
@@ -438,17 +454,17 @@ void settle(const void* address, std::size_t bytes) { access(address, bytes, Acc
 
 void settle() {
   const platform::RuntimeScope scope;
-  if (Runtime* r = current.load(std::memory_order_acquire)) r->engine->settle_all();
+  if (Runtime* r = running()) r->engine->settle_all();
 }
 
 Statistics statistics() {
   const platform::RuntimeScope scope;
-  Runtime* r = current.load(std::memory_order_acquire);
+  Runtime* r = running();
   return r == nullptr ? Statistics{} : statistics_of(*r);
 }
 
 bool is_tracked(const void* address) noexcept {
-  Runtime* r = current.load(std::memory_order_acquire);
+  Runtime* r = running();
   if (r == nullptr) return false;
   const Memory* m = r->engine->find(address);
   return m != nullptr && m->live && !m->snapshot();
@@ -457,7 +473,7 @@ bool is_tracked(const void* address) noexcept {
 void finalize() {
   const platform::RuntimeScope scope;
   const std::lock_guard<std::mutex> guard(lifetime_mutex);
-  Runtime* r = current.load(std::memory_order_acquire);
+  Runtime* r = running();
   if (r == nullptr) return;
   r->engine->open_everything();
   write_report(*r);
