@@ -81,7 +81,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->address = nullptr;
   m->bytes = bytes;
   m->label = recorder_.intern(label == nullptr ? "" : label);
-  m->zombie = false;
+  m->counted_snapshot = false;
   std::memset(m->header, 0, sizeof m->header);
   m->flags.store(0);
   for (auto& p : m->last_use) p.store(0, std::memory_order_relaxed);
@@ -242,11 +242,8 @@ Memory* Engine::allocate_host(const char* label, std::uint64_t bytes, Memory* pa
 
 /// The memory is needed no more: addresses, pages and object are given back once nothing in flight uses it.
 void Engine::destroy(Memory& m) noexcept {
-  if (!m.on_host() && (m.flags.load() & Memory::resident) != 0) {
-    DeviceState& d = device_of(m);
-    if (m.snapshot()) d.snapshot_bytes -= m.bytes;
-    unmap_memory(d, m);
-  }
+  if (m.counted_snapshot) device_of(m).snapshot_bytes -= m.bytes;
+  if (!m.on_host() && (m.flags.load() & Memory::resident) != 0) unmap_memory(device_of(m), m);
   directory_.remove_slot(m.slot);
   release_place(m);
   recycle(m);
@@ -285,9 +282,11 @@ void Engine::deallocate(Memory* memory) noexcept {
       directory_.last_held(slot, m.all(), false, last);
       if (!last.empty()) {
         // Its memory becomes the saved value: nothing moves. The addresses are not reused until it is read or dropped.
-        m.zombie = true;
         snapshots_.push_back(&m);
-        if (!m.on_host()) device_of(m).snapshot_bytes += m.bytes;
+        if (!m.on_host()) {
+          m.counted_snapshot = true;
+          device_of(m).snapshot_bytes += m.bytes;
+        }
         project();
         return;
       }

@@ -39,7 +39,7 @@ struct Memory {
   std::uint64_t reserved_bytes = 0;  ///< of address space; at least header_bytes of it behind the data
   trace::LabelId label;
   bool live = false;
-  bool zombie = false;               ///< freed by the program, kept because somebody still wants its content
+  bool counted_snapshot = false;     ///< its bytes count as saved copies
 
   [[nodiscard]] bool on_host() const noexcept { return space == host_space; }
   [[nodiscard]] bool snapshot() const noexcept { return !datum.valid(); }

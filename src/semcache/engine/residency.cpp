@@ -163,7 +163,6 @@ bool Engine::evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& k
   directory_.drop(m.slot, m.all());
   unmap_memory(d, m);
   recorder_.eviction(m.label);
-  if (m.snapshot()) d.snapshot_bytes -= m.bytes;
   if (m.snapshot()) {
     snapshots_.erase(std::find(snapshots_.begin(), snapshots_.end(), &m));
     destroy(m);
@@ -191,6 +190,7 @@ Memory* Engine::new_snapshot(Lock&, SpaceId space, std::uint64_t bytes, trace::L
     } else {
       place_on_device(*m);
       map_memory(device_of(*m), *m);
+      m->counted_snapshot = true;
       device_of(*m).snapshot_bytes += bytes;
     }
     bind(*m, directory_.add_snapshot(space, bytes));

@@ -334,14 +334,15 @@ bool hides_something(Runtime& r, const Capture* captures, std::size_t count, con
     std::memcpy(&word, begin + i, sizeof word);
     if (word < 0x10000 || word >= (std::uintptr_t{1} << 47)) continue;
     const void* pointer = reinterpret_cast<const void*>(word);
+    bool recognised = false;
+    for (std::size_t c = 0; c < count && !recognised; ++c) {
+      const auto* handle = static_cast<const std::byte*>(captures[c].handle);
+      recognised = (handle != nullptr && begin + i >= handle && begin + i < handle + captures[c].handle_bytes) ||
+                   (!placed && captures[c].pointer == pointer);
+    }
+    if (recognised) continue;
     if (r.engine->in_any_arena(pointer)) {
-      bool recognised = false;
-      for (std::size_t c = 0; c < count && !recognised; ++c) {
-        const auto* handle = static_cast<const std::byte*>(captures[c].handle);
-        recognised = placed ? begin + i >= handle && begin + i < handle + captures[c].handle_bytes
-                            : captures[c].pointer == pointer;
-      }
-      if (!recognised) raw(pointer);
+      raw(pointer);
       continue;
     }
     // Handles keep their record in a word with the lowest bit set; objects that hold handles are aligned.
