@@ -83,7 +83,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->label = recorder_.intern(label == nullptr ? "" : label);
   m->counted_snapshot = false;
   std::memset(m->header, 0, sizeof m->header);
-  m->flags.store(0);
+  m->flags.store(space == host_space ? Memory::host_readable : 0);
   for (auto& p : m->last_use) p.store(0, std::memory_order_relaxed);
   for (auto& p : m->last_write) p.store(0, std::memory_order_relaxed);
   m->write_check.reset();
@@ -455,16 +455,26 @@ bool Engine::set_protection(Memory& m, ByteRange pages, platform::Protection pro
     relaxes = relaxes || s.protection < protection;
   });
   if (!changes) return true;
+  const auto clear_flags = [&] {
+    if (protection != platform::Protection::read_write) m.flags.fetch_and(~Memory::host_writable);
+    if (protection == platform::Protection::none) m.flags.fetch_and(~Memory::host_readable);
+  };
+  clear_flags();
   if (!platform_->protect(m.address + pages.begin, pages.size(), protection)) {
     if (relaxes) return false;
     // The kernel's limit on mappings. One protection for the whole array splits nothing, and stricter is safe (I5).
     pages = page_span(m);
+    clear_flags();
     if (!platform_->protect(m.address, pages.end, protection)) {
       base::fatal("cannot protect the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) is used up. "
                   "Raise it, or free mirrors.", recorder_.name(m.label), static_cast<void*>(m.address));
     }
   }
   m.pages.assign(pages, PageState{protection}, [](const auto&, int) {});
+  platform::Protection strictest = platform::Protection::read_write;
+  m.pages.for_each(page_span(m), [&](ByteRange, PageState s) { strictest = std::min(strictest, s.protection); });
+  if (strictest == platform::Protection::read_write) m.flags.fetch_or(Memory::host_writable);
+  if (strictest != platform::Protection::none) m.flags.fetch_or(Memory::host_readable);
   mapping_estimate_ += 2;  // at most; replaced by a count when it matters
   return true;
 }

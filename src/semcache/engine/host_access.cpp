@@ -153,6 +153,8 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
     native_capture(m, writes(mode));
     return;
   }
+  // Nothing to do for an array whose pages permit it already: one load, no lock.
+  if (options_.notices && (m.flags.load() & (writes(mode) ? Memory::host_writable : Memory::host_readable)) != 0) return;
   Lock lock(mutex_);
   host_access(lock, m, range, mode);
 }

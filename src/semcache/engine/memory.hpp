@@ -54,6 +54,9 @@ struct Memory {
   static constexpr std::uint32_t is_exclusive = 4;   ///< and nobody else holds or wants it
   static constexpr std::uint32_t idle = 8;           ///< no transfer in flight that launches are not ordered after
   static constexpr std::uint32_t read_on_host = 16;  ///< the host fetched from it: record an event after it is written
+  // --- host memory: all pages can be read, or written; set after relaxing, cleared before tightening
+  static constexpr std::uint32_t host_readable = 32;
+  static constexpr std::uint32_t host_writable = 64;
   std::atomic<std::uint32_t> flags{0};
   /// Launches between their check of `flags` and their submission. Revoke flags first, then look at this (both
   /// sequentially consistent): either the launch sees the flags gone, or the other side sees the pin.

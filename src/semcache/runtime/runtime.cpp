@@ -259,6 +259,8 @@ void* header_of(const void* address) noexcept {
   return m != nullptr && m->live && m->address == address ? m->header : nullptr;
 }
 
+bool notices_host_accesses() { return runtime().tracker->notices(); }
+
 QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
   Runtime& r = runtime();
   if (last_queue.runtime == &r && last_queue.native == native_stream && last_queue.queue.valid()) return last_queue.queue;

@@ -41,6 +41,10 @@ SEMCACHE_API void deallocate(void* address) noexcept;
 inline constexpr std::size_t header_bytes = 128;
 [[nodiscard]] SEMCACHE_API void* header_of(const void* address) noexcept;
 
+/// False where nobody notices host accesses (SEMCACHE_TRACKER=explicit, SEMCACHE_PROTOCOL=off): DualView's modify and
+/// sync are announcements then.
+[[nodiscard]] SEMCACHE_API bool notices_host_accesses();
+
 // --- queues ------------------------------------------------------------------------------------------------------
 /// The queue of a native stream (CUDA: cudaStream_t; host-backed execution spaces: nullptr). Registers it on first use;
 /// `owner` (may be null) keeps the stream alive until the runtime ends or `retire_queue`.

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+
+/// What coherence itself costs: host sweeps of stale arrays against hand-made pinned copies (and managed memory), announced
+/// reads against the link, checks that find nothing to do, and the launch hook. Pairs are interleaved in one run.
+#include <semcache/kokkos.hpp>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using DeviceView = Kokkos::View<double*, semcache::Device>;
+using Dual = semcache::DualView<double*, semcache::Device>;
+#if defined(KOKKOS_ENABLE_CUDA)
+constexpr bool on_gpu = true;
+using NativeSpace = Kokkos::CudaSpace;
+using PinnedSpace = Kokkos::CudaHostPinnedSpace;
+#else
+constexpr bool on_gpu = false;
+using NativeSpace = Kokkos::HostSpace;
+using PinnedSpace = Kokkos::HostSpace;
+#endif
+using Native = Kokkos::DefaultExecutionSpace;
+using NativeView = Kokkos::View<double*, Kokkos::Device<Native, NativeSpace>>;
+using PinnedView = Kokkos::View<double*, PinnedSpace>;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+struct Quartiles {
+  double low, median, high;
+};
+Quartiles quartiles(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return {v[v.size() / 4], v[v.size() / 2], v[v.size() * 3 / 4]};
+}
+
+nlohmann::json row(const char* name, const char* unit, const std::vector<double>& values) {
+  const Quartiles q = quartiles(values);
+  std::printf("  %-44s %12.6g  [%.6g, %.6g] %s\n", name, q.median, q.low, q.high, unit);
+  return {{"median", q.median}, {"low", q.low}, {"high", q.high}, {"unit", unit}, {"runs", values.size()}};
+}
+
+template <class View>
+struct AddOne {
+  View v;
+  KOKKOS_FUNCTION void operator()(long i) const { v(i) += 1.0; }
+};
+
+template <class Space, class View>
+void add_one(const View& v) {
+  Kokkos::parallel_for("add_one", Kokkos::RangePolicy<Space, Kokkos::IndexType<long>>(0, static_cast<long>(v.extent(0))),
+                       AddOne<View>{v});
+}
+
+template <class View>
+double sum(const View& v) {
+  double s = 0;
+  const double* p = v.data();
+  for (std::size_t i = 0; i < v.extent(0); ++i) s += p[i];
+  return s;
+}
+
+nlohmann::json sweeps(std::size_t elements, int pairs) {
+  std::printf("host sweep of a stale array, %zu bytes\n", elements * sizeof(double));
+  Dual ours("ours", elements);
+  NativeView device("device", elements);
+  PinnedView pinned("pinned", elements);
+#if defined(KOKKOS_ENABLE_CUDA)
+  Kokkos::View<double*, Kokkos::CudaUVMSpace> managed("managed", elements);
+  std::vector<double> managed_ratio;
+#endif
+  std::vector<double> sweep_ratio, sweep_s, hand_s, announced_fraction, copy_s;
+  double expected = 0;
+  for (int k = -2; k < pairs; ++k) {  // two rounds of warming up: pages, page-locking, clocks
+    add_one<semcache::Exec>(ours.view_device());
+    add_one<Native>(device);
+    Kokkos::fence();
+    expected += static_cast<double>(elements);
+
+    auto start = Clock::now();
+    const double got = sum(ours.view_host());
+    const double ours_seconds = seconds_since(start);
+
+    start = Clock::now();
+    Kokkos::deep_copy(pinned, device);
+    const double copy_seconds = seconds_since(start);
+    const double hand = sum(pinned);
+    const double hand_seconds = seconds_since(start);
+
+    add_one<semcache::Exec>(ours.view_device());
+    add_one<Native>(device);
+    Kokkos::fence();
+    expected += static_cast<double>(elements);
+    start = Clock::now();
+    semcache::access(ours.view_host(), semcache::Access::read);
+    const double announced_seconds = seconds_since(start);
+
+#if defined(KOKKOS_ENABLE_CUDA)
+    add_one<Native>(managed);
+    Kokkos::fence();
+    start = Clock::now();
+    (void)sum(managed);
+    const double managed_seconds = seconds_since(start);
+    if (k >= 0) managed_ratio.push_back(managed_seconds / hand_seconds);
+#endif
+    if (got != expected - static_cast<double>(elements) || hand != got) {
+      std::fprintf(stderr, "wrong sum: %.17g, by hand %.17g\n", got, hand);
+      std::exit(1);
+    }
+    if (k < 0) continue;
+    sweep_s.push_back(ours_seconds);
+    hand_s.push_back(hand_seconds);
+    sweep_ratio.push_back(ours_seconds / hand_seconds);
+    copy_s.push_back(copy_seconds);
+    announced_fraction.push_back(copy_seconds / announced_seconds);
+  }
+  nlohmann::json j;
+  j["sweep_seconds"] = row("semcache sweep", "s", sweep_s);
+  j["hand_seconds"] = row("pinned copy + sweep", "s", hand_s);
+  j["sweep_ratio"] = row("semcache / hand-made", "", sweep_ratio);
+#if defined(KOKKOS_ENABLE_CUDA)
+  j["managed_ratio"] = row("managed / hand-made", "", managed_ratio);
+#endif
+  j["copy_seconds"] = row("pinned copy alone", "s", copy_s);
+  j["announced_fraction"] = row("announced read, fraction of the pinned rate", "", announced_fraction);
+  return j;
+}
+
+nlohmann::json checks(int pairs) {
+  std::printf("checks that find nothing to do, 1,000 live arrays\n");
+  std::vector<Dual> arrays;
+  for (int i = 0; i < 1000; ++i) {
+    arrays.emplace_back("array", 512);
+    arrays.back().view_host()(0) = i;
+    add_one<semcache::Exec>(arrays.back().view_device());
+  }
+  for (auto& a : arrays) semcache::access(a.view_host(), semcache::Access::read);
+  nlohmann::json j;
+  std::vector<double> access_ns;
+  constexpr int repeats = 100000;
+  for (int k = 0; k < pairs; ++k) {
+    const auto start = Clock::now();
+    for (int r = 0; r < repeats; ++r) {
+      const Dual& a = arrays[static_cast<std::size_t>(r) % arrays.size()];
+      semcache::access(a.view_host().data(), 8, semcache::Access::read);
+    }
+    access_ns.push_back(seconds_since(start) / repeats * 1e9);
+  }
+  j["access_ns"] = row("semcache::access, fresh host range", "ns", access_ns);
+
+  const auto queue = semcache::runtime::queue_of(nullptr);
+  for (const std::size_t count : {0, 1, 4, 8, 16}) {
+    std::vector<semcache::runtime::Capture> captures;
+    for (std::size_t c = 0; c < count; ++c) {
+      captures.push_back({arrays[c * 50].view_device().data(), nullptr, 0, c % 2 == 1, false});
+    }
+    std::vector<double> ns;
+    for (int k = 0; k < pairs; ++k) {
+      const auto start = Clock::now();
+      for (int r = 0; r < repeats; ++r) {
+        const semcache::runtime::Launch launch(queue, "nothing", captures.data(), captures.size(), nullptr, 0);
+      }
+      ns.push_back(seconds_since(start) / repeats * 1e9);
+    }
+    const std::string name = "launch hook, " + std::to_string(count) + " captured views";
+    j["hook_" + std::to_string(count) + "_ns"] = row(name.c_str(), "ns", ns);
+  }
+  return j;
+}
+
+struct Touch3 {
+  DeviceView a;
+  Kokkos::View<const double*, semcache::Device> b, c;
+  KOKKOS_FUNCTION void operator()(int i) const { a(i) = b(i) + c(i); }
+};
+struct TouchRaw {
+  double* a;
+  const double* b;
+  const double* c;
+  KOKKOS_FUNCTION void operator()(int i) const { a[i] = b[i] + c[i]; }
+};
+
+nlohmann::json launches(int pairs) {
+  std::printf("launch of a small kernel, three captured views\n");
+  DeviceView a("a", 256), b("b", 256), c("c", 256);
+  NativeView na("na", 256), nb("nb", 256), nc("nc", 256);
+  std::vector<double> ours_ns, native_ns, difference;
+  constexpr int repeats = 2000;
+  for (int k = -2; k < pairs; ++k) {
+    Kokkos::fence();
+    auto start = Clock::now();
+    for (int r = 0; r < repeats; ++r)
+      Kokkos::parallel_for("ours", Kokkos::RangePolicy<semcache::Exec>(0, 256), Touch3{a, b, c});
+    const double ours = seconds_since(start) / repeats * 1e9;
+    Kokkos::fence();
+    start = Clock::now();
+    for (int r = 0; r < repeats; ++r)
+      Kokkos::parallel_for("native", Kokkos::RangePolicy<Native>(0, 256), TouchRaw{na.data(), nb.data(), nc.data()});
+    const double native = seconds_since(start) / repeats * 1e9;
+    if (k < 0) continue;
+    ours_ns.push_back(ours);
+    native_ns.push_back(native);
+    difference.push_back(ours - native);
+  }
+  nlohmann::json j;
+  j["ours_ns"] = row("parallel_for on semcache::Exec", "ns", ours_ns);
+  j["native_ns"] = row("parallel_for on the native space", "ns", native_ns);
+  j["difference_ns"] = row("difference", "ns", difference);
+  return j;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"What coherence costs: host sweeps, announced reads, checks, launches. Ratios are medians of interleaved pairs."};
+  std::size_t bytes = on_gpu ? std::size_t{1} << 30 : std::size_t{1} << 26;
+  int pairs = 11;
+  std::string json_file;
+  app.add_option("--bytes", bytes, "size of the swept array")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--pairs", pairs, "interleaved pairs per figure")->check(CLI::Range(1, 1000))->capture_default_str();
+  app.add_option("--json", json_file, "write the figures to this file");
+  CLI11_PARSE(app, argc, argv);
+  Kokkos::initialize(argc, argv);
+  nlohmann::json report{{"schema_version", 1}};
+  {
+    std::printf("device: %s\n", on_gpu ? "GPU" : "emulated (counts are exact; times say nothing about a GPU)");
+    report["sweep"] = sweeps(bytes / sizeof(double), pairs);
+    const semcache::Statistics s = semcache::statistics();
+    report["checks"] = checks(pairs);
+    report["launches"] = launches(pairs);
+    report["host_faults"] = s.total.host_faults;
+  }
+  {
+    const std::size_t payload = std::max<std::size_t>(bytes, 1 << 20);
+    DeviceView v("payload", payload / sizeof(double));
+    add_one<semcache::Exec>(v);
+    Kokkos::fence();
+    const semcache::Statistics s = semcache::statistics();
+    const double overhead =
+        static_cast<double>(s.mapped_device_bytes) / static_cast<double>(s.live_device_bytes) - 1.0;
+    std::printf("device memory beyond the payload of %llu bytes: %.3f %%\n",
+                static_cast<unsigned long long>(s.live_device_bytes), overhead * 100);
+    report["device_memory_overhead"] = overhead;
+  }
+  Kokkos::finalize();
+  if (!json_file.empty()) {
+    std::ofstream file(json_file);
+    file << report.dump(2) << "\n";
+    if (!file) {
+      std::fprintf(stderr, "cannot write %s\n", json_file.c_str());
+      return 1;
+    }
+  }
+  return 0;
+}
