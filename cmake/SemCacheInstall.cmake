@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# SPDX-FileCopyrightText: The SemCache contributors
+#
+# The installed package: find_package(SemCache COMPONENTS core kokkos), and pkg-config for the C interface.
+# Libraries and headers install themselves (semcache_add_library).
+
+include(CMakePackageConfigHelpers)
+
+function(semcache_install_pkgconfig)
+  # Where the linker must be told of what a shared library would bring along.
+  set(private "-lstdc++ -lpthread -ldl")
+  if(BUILD_SHARED_LIBS)
+    set(SEMCACHE_PC_LIBS "")
+    set(SEMCACHE_PC_LIBS_PRIVATE "Libs.private: ${private}")
+  else()
+    set(SEMCACHE_PC_LIBS " ${private}")
+    set(SEMCACHE_PC_LIBS_PRIVATE "")
+  endif()
+  # Relative to the file, so that an installed tree can be moved.
+  set(directory "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig")
+  file(RELATIVE_PATH SEMCACHE_PC_PREFIX "${directory}" "${CMAKE_INSTALL_PREFIX}")
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/semcache.pc.in ${PROJECT_BINARY_DIR}/semcache.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/semcache.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+function(semcache_install_package)
+  set(directory ${CMAKE_INSTALL_LIBDIR}/cmake/SemCache)
+  get_property(SemCache_COMPONENTS GLOBAL PROPERTY SEMCACHE_COMPONENTS)
+  foreach(component ${SemCache_COMPONENTS})
+    install(EXPORT SemCache_${component} NAMESPACE SemCache:: DESTINATION ${directory}
+      FILE SemCacheTargets_${component}.cmake)
+  endforeach()
+  configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/SemCacheConfig.cmake.in
+    ${PROJECT_BINARY_DIR}/SemCacheConfig.cmake INSTALL_DESTINATION ${directory})
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/SemCacheConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+  install(FILES
+    ${PROJECT_BINARY_DIR}/SemCacheConfig.cmake
+    ${PROJECT_BINARY_DIR}/SemCacheConfigVersion.cmake
+    ${PROJECT_SOURCE_DIR}/cmake/SemCacheUpstream.cmake
+    DESTINATION ${directory})
+  semcache_install_pkgconfig()
+endfunction()

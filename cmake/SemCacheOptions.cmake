@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# SPDX-FileCopyrightText: The SemCache contributors
+#
+# What the user may choose (SemCache_ENABLE_*) and what came of it (SemCache_WITH_*: ON or OFF, never AUTO).
+
+include(GNUInstallDirs)
+include(SemCacheUpstream)
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
+endif()
+
+function(semcache_auto_option name text)
+  set(SemCache_ENABLE_${name} AUTO CACHE STRING "${text} (AUTO, ON or OFF)")
+  set_property(CACHE SemCache_ENABLE_${name} PROPERTY STRINGS AUTO ON OFF)
+endfunction()
+
+semcache_auto_option(KOKKOS "Build packages/kokkos; AUTO: if Kokkos is found")
+semcache_auto_option(MPI "Build what runs under MPI; AUTO: if MPI is found")
+semcache_auto_option(CUDA "Build the CUDA device; AUTO: if the Kokkos in use has CUDA")
+option(SemCache_ENABLE_TESTS "Build and register unit_tests/" ${PROJECT_IS_TOP_LEVEL})
+option(SemCache_ENABLE_MINIAPPS "Build miniapps/" ${PROJECT_IS_TOP_LEVEL})
+
+# Imported targets must be seen by whoever links ours, also from the directory above (add_subdirectory).
+# Honoured since CMake 3.24; with 3.23 the directory above asks find_package itself.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+# What Kokkos forces anyway, with a warning, when it is found; said first, so that every target agrees.
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+set(SemCache_WITH_KOKKOS OFF)
+if(SemCache_ENABLE_KOKKOS STREQUAL "AUTO")
+  semcache_find_kokkos()
+elseif(SemCache_ENABLE_KOKKOS)
+  semcache_find_kokkos(REQUIRED)
+endif()
+if(TARGET SemCacheUpstream::kokkos)
+  set(SemCache_WITH_KOKKOS ON)
+  get_target_property(SemCache_KOKKOS_HAS_CUDA SemCacheUpstream::kokkos SEMCACHE_HAS_CUDA)
+  get_target_property(SemCache_KOKKOS_DIR SemCacheUpstream::kokkos SEMCACHE_PACKAGE_DIR)
+endif()
+
+set(SemCache_WITH_CUDA OFF)
+if(SemCache_ENABLE_CUDA STREQUAL "AUTO")
+  if(SemCache_KOKKOS_HAS_CUDA)
+    set(SemCache_WITH_CUDA ON)
+  endif()
+elseif(SemCache_ENABLE_CUDA)
+  set(SemCache_WITH_CUDA ON)
+elseif(SemCache_KOKKOS_HAS_CUDA)
+  message(FATAL_ERROR "SemCache_ENABLE_CUDA=OFF, but the Kokkos in use computes on CUDA: "
+    "its views could not be kept on the GPU. Use a Kokkos without CUDA, or SemCache_ENABLE_KOKKOS=OFF.")
+endif()
+if(SemCache_WITH_CUDA)
+  find_package(CUDAToolkit REQUIRED)
+endif()
+
+set(SemCache_WITH_MPI OFF)
+if(SemCache_ENABLE_MPI)
+  set(MPI_CXX_SKIP_MPICXX ON)
+  if(SemCache_ENABLE_MPI STREQUAL "AUTO")
+    find_package(MPI COMPONENTS CXX QUIET)
+  else()
+    find_package(MPI REQUIRED COMPONENTS CXX)
+  endif()
+  if(MPI_CXX_FOUND)
+    set(SemCache_WITH_MPI ON)
+  endif()
+endif()
+
+message(STATUS "SemCache ${PROJECT_VERSION}: Kokkos ${SemCache_WITH_KOKKOS}"
+  ", CUDA ${SemCache_WITH_CUDA}, MPI ${SemCache_WITH_MPI}")

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# SPDX-FileCopyrightText: The SemCache contributors
+#
+# Tests are named SemCache_<name>, labelled SemCache and by the labels given, and say how many processors they use:
+# the rules of TriBITS, so that a host project's ctest sums them up as its own.
+#
+# Labels with a meaning: fault (page faults or signals are the subject: not under sanitizers), mpi, gpu (needs one),
+# stress, consume, misuse. Others name the room or package.
+
+find_package(GTest REQUIRED)
+
+# Containers forbid the kernel call that Open MPI copies with, and several tests share the processors.
+set(SemCache_TEST_ENVIRONMENT
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+  OMPI_MCA_btl_vader_single_copy_mechanism=none
+  OMP_NUM_THREADS=2 OMP_PROC_BIND=false
+  ${SemCache_TEST_SANITIZER_ENVIRONMENT})
+
+# semcache_add_program_test(<name> COMMAND <program or target> <arguments>... [LABELS ...] [MPI_RANKS <n>]
+#                           [ENVIRONMENT NAME=value ...] [TIMEOUT <seconds>] [PROPERTIES <name> <value> ...])
+#   Runs a program; it passes if it exits with 0 (or as PROPERTIES say: WILL_FAIL, PASS_REGULAR_EXPRESSION ...).
+#   MPI_RANKS: under mpiexec with n ranks; the label mpi is added; not registered where MPI is off.
+#   The label gpu is added to programs of a Kokkos with CUDA.
+function(semcache_add_program_test name)
+  # PARSE_ARGV keeps semicolons within an argument (a regular expression's).
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MPI_RANKS;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT;PROPERTIES")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "semcache test ${name}: what is '${arg_UNPARSED_ARGUMENTS}'?")
+  endif()
+  set(launch "")
+  set(processors 1)
+  if(arg_MPI_RANKS)
+    if(NOT SemCache_WITH_MPI)
+      return()
+    endif()
+    set(launch ${MPIEXEC_EXECUTABLE} ${MPIEXEC_PREFLAGS} ${MPIEXEC_NUMPROC_FLAG} ${arg_MPI_RANKS})
+    set(processors ${arg_MPI_RANKS})
+    list(APPEND arg_LABELS mpi)
+    # Open MPI leaks, from plugins that it has unloaded when the leaks are listed: they cannot be told from ours.
+    list(APPEND arg_ENVIRONMENT LSAN_OPTIONS=detect_leaks=0)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  list(POP_FRONT arg_COMMAND program)
+  if(TARGET ${program})
+    get_target_property(libraries ${program} LINK_LIBRARIES)
+    if(SemCache_KOKKOS_HAS_CUDA AND "SemCache::kokkos" IN_LIST libraries)
+      list(APPEND arg_LABELS gpu)
+    endif()
+    set(program $<TARGET_FILE:${program}>)
+  endif()
+  add_test(NAME SemCache_${name} COMMAND ${launch} ${program} ${arg_COMMAND})
+  list(REMOVE_DUPLICATES arg_LABELS)
+  set_tests_properties(SemCache_${name} PROPERTIES
+    LABELS "SemCache;${arg_LABELS}"
+    PROCESSORS ${processors}
+    TIMEOUT ${arg_TIMEOUT}
+    ENVIRONMENT "${SemCache_TEST_ENVIRONMENT};${arg_ENVIRONMENT}"
+    ${arg_PROPERTIES})
+endfunction()
+
+# semcache_add_test(<name> SOURCES <files>... [LIBS <targets>...] [LABELS ...] [MPI_RANKS <n>] [ARGS ...]
+#                   [ENVIRONMENT NAME=value ...] [TIMEOUT <seconds>] [PROPERTIES ...])
+#   A GoogleTest program, target test_<name>, and its test. A source with its own main() replaces GoogleTest's.
+#   Tests of a room's internals link SemCache::internals, tests of the public interface SemCache::core.
+function(semcache_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MPI_RANKS;TIMEOUT" "SOURCES;LIBS;ARGS;LABELS;ENVIRONMENT;PROPERTIES")
+  if(arg_MPI_RANKS AND NOT SemCache_WITH_MPI)
+    return()
+  endif()
+  set(target test_${name})
+  add_executable(${target} ${arg_SOURCES})
+  semcache_set_defaults(${target})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/unit_tests)
+  target_link_libraries(${target} PRIVATE ${arg_LIBS} GTest::gtest GTest::gtest_main)
+  if(arg_MPI_RANKS)
+    target_link_libraries(${target} PRIVATE MPI::MPI_CXX)
+  endif()
+  semcache_add_program_test(${name}
+    COMMAND ${target} ${arg_ARGS}
+    LABELS ${arg_LABELS}
+    MPI_RANKS ${arg_MPI_RANKS}
+    TIMEOUT ${arg_TIMEOUT}
+    ENVIRONMENT ${arg_ENVIRONMENT}
+    PROPERTIES ${arg_PROPERTIES}
+    ${arg_UNPARSED_ARGUMENTS})
+endfunction()

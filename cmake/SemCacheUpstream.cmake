@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# SPDX-FileCopyrightText: The SemCache contributors
+#
+# semcache_find_kokkos([QUIET] [REQUIRED])
+#   Defines the imported target SemCacheUpstream::kokkos from whatever kind of Kokkos is at hand. Properties:
+#   SEMCACHE_HAS_CUDA, and
+#   SEMCACHE_PACKAGE_DIR: the directory of its KokkosConfig.cmake. Installed too: SemCacheConfig.cmake calls it in the consumer.
+#
+#   Three kinds, in this order:
+#   1  Kokkos::all_libs                         Kokkos 4 and later, Trilinos 14 and later
+#   2  Kokkos_LIBRARIES, Kokkos_INCLUDE_DIRS    Trilinos 13 and Debian's packages of it; these define Kokkos::kokkos
+#                                               with an include directory that does not exist, so 2 precedes 3
+#   3  Kokkos::kokkos                           Kokkos 3 on its own, or in the same build
+function(semcache_find_kokkos)
+  if(TARGET SemCacheUpstream::kokkos)
+    return()
+  endif()
+  cmake_parse_arguments(arg "QUIET;REQUIRED" "" "" ${ARGN})
+  if(NOT TARGET Kokkos::all_libs AND NOT Kokkos_LIBRARIES AND NOT TARGET Kokkos::kokkos)
+    find_package(Kokkos CONFIG QUIET)
+    if(NOT Kokkos_FOUND)
+      if(arg_REQUIRED)
+        message(FATAL_ERROR "Kokkos is not found. Name its installation by Kokkos_ROOT (environment or "
+          "-DKokkos_ROOT=...), or install your distribution's (Debian: libtrilinos-kokkos-dev).")
+      elseif(NOT arg_QUIET)
+        message(STATUS "Kokkos is not found")
+      endif()
+      return()
+    endif()
+  endif()
+
+  set(directories "")
+  if(TARGET Kokkos::all_libs)
+    set(libraries Kokkos::all_libs)
+  elseif(Kokkos_LIBRARIES)
+    # libdl.a, which Trilinos 13 names by its path, is part of the C library.
+    set(libraries ${Kokkos_LIBRARIES} ${CMAKE_DL_LIBS})
+    set(directories ${Kokkos_INCLUDE_DIRS})
+    list(REMOVE_ITEM directories /usr/include)
+  else()
+    set(libraries Kokkos::kokkos)
+  endif()
+
+  set(has_cuda OFF)
+  if("CUDA" IN_LIST Kokkos_DEVICES OR Kokkos_ENABLE_CUDA)
+    set(has_cuda ON)
+  endif()
+  if(Kokkos_VERSION AND Kokkos_VERSION VERSION_LESS 3.4)
+    message(FATAL_ERROR "Kokkos ${Kokkos_VERSION} is too old: SemCache needs 3.4 or later (${Kokkos_DIR})")
+  endif()
+
+  add_library(SemCacheUpstream::kokkos INTERFACE IMPORTED GLOBAL)
+  target_link_libraries(SemCacheUpstream::kokkos INTERFACE ${libraries})
+  target_include_directories(SemCacheUpstream::kokkos SYSTEM INTERFACE ${directories})
+  set_target_properties(SemCacheUpstream::kokkos PROPERTIES
+    SEMCACHE_HAS_CUDA ${has_cuda} SEMCACHE_PACKAGE_DIR "${Kokkos_DIR}")
+  if(NOT arg_QUIET)
+    message(STATUS "SemCache uses Kokkos ${Kokkos_VERSION} (${Kokkos_DEVICES}) of ${Kokkos_DIR}")
+  endif()
+endfunction()

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace minife {
+
+/// One fact that must hold; `text` says which, with the numbers.
+struct Check {
+  bool passed = false;
+  std::string text;
+};
+
+[[nodiscard]] bool all_passed(const std::vector<Check>& checks);
+
+/// The same problem solved by the variants naive, manual and semcache, side by side.
+class Comparison {
+ public:
+  /// @param reports  one JSON report of each of the three variants, in any order
+  /// @throws std::invalid_argument  a variant is missing or twice, or a report lacks a field; the text names it
+  explicit Comparison(const std::vector<nlohmann::json>& reports);
+  ~Comparison();
+  Comparison(const Comparison&) = delete;
+  Comparison& operator=(const Comparison&) = delete;
+
+  /// One column per variant.
+  [[nodiscard]] std::string table() const;
+
+  /// Same problem and bit-identical residual histories; bytes of manual and semcache within what the problem needs:
+  ///   h2d  at least the matrix values once (8 bytes a non-zero), at most the local matrices, the right-hand side and
+  ///        the starting vector once and 8 bytes for each external value and product;
+  ///   d2h  at most the solution once, 8 bytes for each value sent and product, and 64 bytes an iteration (with more
+  ///        than four ranks 16 bytes a rank and iteration: two sums of a double each);
+  /// semcache within 1.001 of manual and naive at least ten times manual, in each direction; no unknown launches.
+  [[nodiscard]] std::vector<Check> checks() const;
+
+ private:
+  struct Data;
+  std::unique_ptr<Data> data_;
+};
+
+/// Checks one report against an expectation "KEY=VALUE", "KEY=VALUE~RELATIVE" or "KEY<VALUE". KEY is a path such as
+/// rows or residual_history/19; residual_history/-1 is the last entry. Without ~ the values must be equal.
+/// @throws std::invalid_argument  not of this form, or no such number in the report
+[[nodiscard]] Check check_expectation(const nlohmann::json& report, const std::string& expectation);
+
+}  // namespace minife

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+
+#include <minife/kokkos_session.hpp>
+
+#include <semcache/semcache.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#ifdef KOKKOS_ENABLE_CUDA
+#include <minife/cuda_stream.hpp>
+#endif
+
+namespace minife {
+namespace {
+
+#ifdef KOKKOS_ENABLE_CUDA
+int device_for(const MpiSession& mpi) {
+  int devices = 0;
+  check_cuda(cudaGetDeviceCount(&devices), "cudaGetDeviceCount (Kokkos was built with CUDA)");
+  if (devices == 0) {
+    throw std::runtime_error("Kokkos was built with CUDA, but no GPU is visible. Use a Kokkos without CUDA.");
+  }
+  return mpi.rank_on_node() % devices;
+}
+#else
+int device_for(const MpiSession&) { return -1; }
+#endif
+
+void initialize_kokkos(int device) {
+#if KOKKOS_VERSION >= 30700
+  Kokkos::InitializationSettings settings;
+  if (device >= 0) settings.set_device_id(device);
+  settings.set_disable_warnings(true);
+#else
+  Kokkos::InitArguments settings;
+  settings.device_id = device;
+  settings.disable_warnings = true;
+#endif
+  Kokkos::initialize(settings);
+}
+
+}  // namespace
+
+KokkosSession::KokkosSession(const MpiSession& mpi) { initialize_kokkos(device_for(mpi)); }
+KokkosSession::~KokkosSession() { Kokkos::finalize(); }
+
+DeviceInfo KokkosSession::device(const MpiSession& mpi) const {
+  DeviceInfo info;
+#ifdef KOKKOS_ENABLE_CUDA
+  int current = 0;
+  check_cuda(cudaGetDevice(&current), "cudaGetDevice");
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, current), "cudaGetDeviceProperties");
+  int devices = 1;
+  check_cuda(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
+  info.kind = "cuda";
+  info.name = properties.name;
+  // The first ranks of a node take a GPU each; the others share.
+  info.count = static_cast<int>(sum(mpi.rank_on_node() < devices ? 1 : 0, mpi.communicator()));
+#else
+  const semcache::Statistics s = semcache::statistics();
+  info.kind = "emulated";
+  info.name = s.device_name;
+  info.count = mpi.ranks();  // one in each process
+#endif
+  return info;
+}
+
+bool device_is_emulated() noexcept {
+#ifdef KOKKOS_ENABLE_CUDA
+  return false;
+#else
+  return true;
+#endif
+}
+
+}  // namespace minife

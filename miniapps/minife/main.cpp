@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+
+#include <minife/kokkos_session.hpp>
+#include <minife/mpi_support.hpp>
+#include <minife/parameters.hpp>
+#include <minife/report.hpp>
+#include <minife/solver.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace minife {
+namespace {
+
+constexpr int exit_usage = 2;
+
+/// The hand-placed variants compute on semcache's emulated device where there is no GPU; they place the copies
+/// themselves, so its protocol is switched off. It reads its configuration when it starts, at Kokkos' start at the
+/// earliest.
+void configure(Variant variant) {
+  const bool by_hand = variant == Variant::naive || variant == Variant::manual;
+  if (by_hand && device_is_emulated()) setenv("SEMCACHE_PROTOCOL", "off", 1);
+}
+
+/// Opened before the work starts, so that a mistyped path costs no computing time.
+std::unique_ptr<std::ofstream> open_report(const std::string& path) {
+  auto file = std::make_unique<std::ofstream>(path);
+  if (!*file) {
+    throw std::invalid_argument("--report " + path +
+                                ": the file cannot be written. Does its folder exist, and may you write there?");
+  }
+  return file;
+}
+
+int run(const MpiSession& mpi, const Parameters& parameters, const LocalGrid& grid, std::ofstream* report_file) {
+  configure(parameters.variant);
+  const KokkosSession kokkos(mpi);
+  Progress progress(mpi.rank() == 0);
+
+  SolutionSummary summary;
+  std::optional<Verification> verification;
+  const auto inspect = [&](const double* solution) {
+    summary = summarise(grid, solution, mpi.communicator());
+    if (parameters.verify) verification = verify(grid, solution, mpi.communicator());
+  };
+  const SolveRequest request{grid, mpi.communicator(), parameters.max_iterations, progress, inspect};
+  const SolveResult result = solve(parameters.variant, request);
+
+  Report report = make_report(parameters, grid, result, mpi.ranks(), mpi.communicator());
+  report.solution = summary;
+  report.verification = verification;
+  const DeviceInfo device = kokkos.device(mpi);
+  report.device_kind = device.kind;
+  report.device_name = device.name;
+  report.device_count = device.count;
+  if (mpi.rank() == 0) {
+    std::fputs(to_text(report).c_str(), stdout);
+    if (report_file != nullptr) {
+      *report_file << to_json(report).dump(1) << '\n';
+      report_file->close();
+      if (!*report_file) throw std::runtime_error("--report " + parameters.report_file + ": writing failed. Disk full?");
+    }
+  }
+  return verification && !verification->passed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/// Says what every rank found wrong, once.
+int refuse(const MpiSession& mpi, const char* what, int code) {
+  if (mpi.rank() == 0) std::fprintf(stderr, "minife: %s\n", what);
+  return code;
+}
+
+int main_with_mpi(const MpiSession& mpi, int argc, char** argv) {
+  const CommandLine command_line = parse_command_line(argc, argv);
+  if (command_line.finished) {
+    if (mpi.rank() == 0) std::fputs(command_line.text.c_str(), command_line.exit_code == 0 ? stdout : stderr);
+    return command_line.exit_code;
+  }
+  const Parameters& parameters = command_line.parameters;
+  const std::string obstacle = why_unavailable(parameters.variant);
+  if (!obstacle.empty()) return refuse(mpi, obstacle.c_str(), exit_usage);
+
+  std::unique_ptr<LocalGrid> grid;
+  try {
+    grid = std::make_unique<LocalGrid>(parameters.elements, mpi.ranks(), mpi.rank());
+  } catch (const std::invalid_argument& e) {  // the same on every rank
+    return refuse(mpi, e.what(), exit_usage);
+  }
+
+  std::unique_ptr<std::ofstream> report_file;
+  int usable = 1;
+  if (mpi.rank() == 0 && !parameters.report_file.empty()) {
+    try {
+      report_file = open_report(parameters.report_file);
+    } catch (const std::invalid_argument& e) {
+      std::fprintf(stderr, "minife: %s\n", e.what());
+      usable = 0;
+    }
+  }
+  check_mpi(MPI_Bcast(&usable, 1, MPI_INT, 0, mpi.communicator()), "MPI_Bcast");
+  if (usable == 0) return exit_usage;
+
+  return run(mpi, parameters, *grid, report_file.get());
+}
+
+}  // namespace
+}  // namespace minife
+
+int main(int argc, char** argv) {
+  int rank = 0;
+  try {
+    const minife::MpiSession mpi(argc, argv);
+    rank = mpi.rank();
+    try {
+      return minife::main_with_mpi(mpi, argc, argv);
+    } catch (const std::exception& e) {
+      // Only this rank knows: the others may wait for it in MPI, so they are ended too.
+      std::fprintf(stderr, "minife: rank %d: %s\n", rank, e.what());
+      std::fflush(nullptr);
+      MPI_Abort(mpi.communicator(), EXIT_FAILURE);
+    }
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "minife: %s\n", e.what());
+  }
+  return EXIT_FAILURE;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace minife {
+
+/// A failed MPI call; the text names the call and MPI's own explanation.
+class MpiError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// @param call  name for the message
+/// @throws MpiError unless `code` is MPI_SUCCESS. Needs a communicator whose errors return (MpiSession's do).
+void check_mpi(int code, const char* call);
+
+/// MPI from construction to destruction, with errors returned instead of fatal.
+class MpiSession {
+ public:
+  /// @throws MpiError
+  MpiSession(int& argc, char**& argv);
+  ~MpiSession();
+  MpiSession(const MpiSession&) = delete;
+  MpiSession& operator=(const MpiSession&) = delete;
+
+  [[nodiscard]] MPI_Comm communicator() const noexcept { return MPI_COMM_WORLD; }
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int ranks() const noexcept { return ranks_; }
+  [[nodiscard]] int rank_on_node() const noexcept { return rank_on_node_; }
+  [[nodiscard]] int ranks_on_node() const noexcept { return ranks_on_node_; }
+
+ private:
+  int rank_ = 0;
+  int ranks_ = 1;
+  int rank_on_node_ = 0;
+  int ranks_on_node_ = 1;
+};
+
+/// Sums, minima and maxima over ranks; the result is the same on every rank. Collective. @throws MpiError
+[[nodiscard]] double sum(double value, MPI_Comm comm);
+[[nodiscard]] double minimum(double value, MPI_Comm comm);
+[[nodiscard]] double maximum(double value, MPI_Comm comm);
+void sum_in_place(std::vector<std::uint64_t>& values, MPI_Comm comm);
+
+}  // namespace minife

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+
+#include <minife/parameters.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <sstream>
+#include <vector>
+
+namespace minife {
+namespace {
+
+/// Beyond this the number of nodes along an axis leaves no room for products in 32-bit positions along a line.
+constexpr int max_elements_per_axis = 1 << 20;
+constexpr int max_iteration_limit = 1000000;
+
+/// `nx=10` is `--nx=10`; the reference also says `verify_solution=1`.
+std::vector<std::string> normalise(int argc, const char* const* argv) {
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i) {
+    std::string a = argv[i];
+    const std::size_t equals = a.find('=');
+    if (equals != std::string::npos && a[0] != '-') {
+      if (a.substr(0, equals) == "verify_solution") {
+        if (a.substr(equals + 1) != "0") arguments.emplace_back("--verify");
+        continue;
+      }
+      a = "--" + a;
+    }
+    arguments.push_back(a);
+  }
+  return arguments;
+}
+
+}  // namespace
+
+const char* name_of(Variant variant) noexcept {
+  switch (variant) {
+    case Variant::naive: return "naive";
+    case Variant::manual: return "manual";
+    case Variant::semcache: return "semcache";
+    case Variant::unified: return "unified";
+  }
+  return "?";
+}
+
+CommandLine parse_command_line(int argc, const char* const* argv) {
+  CommandLine result;
+  Parameters& p = result.parameters;
+  CLI::App app{
+      "miniFE: heat conduction on a mesh of nx x ny x nz elements, solved by conjugate gradients.\n"
+      "Options may also be written as nx=10.",
+      "minife"};
+  CLI::Option* nx =
+      app.add_option("--nx", p.elements[0], "Elements along x (10 if missing)")->check(CLI::Range(1, max_elements_per_axis));
+  CLI::Option* ny =
+      app.add_option("--ny", p.elements[1], "Elements along y (nx if missing)")->check(CLI::Range(1, max_elements_per_axis));
+  CLI::Option* nz =
+      app.add_option("--nz", p.elements[2], "Elements along z (ny if missing)")->check(CLI::Range(1, max_elements_per_axis));
+  std::string variant = name_of(p.variant);
+  app.add_option("--variant", variant, "Who moves the data")
+      ->check(CLI::IsMember({"naive", "manual", "semcache", "unified"}))
+      ->capture_default_str();
+  app.add_option("--max-iterations", p.max_iterations, "Iterations at most")
+      ->check(CLI::Range(1, max_iteration_limit))
+      ->capture_default_str();
+  app.add_flag("--verify", p.verify, "Compare with the analytic solution around the centre of the mesh");
+  app.add_option("--report", p.report_file, "Write the figures as JSON to this file");
+
+  std::vector<std::string> arguments = normalise(argc, argv);
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& e) {
+    std::ostringstream out;
+    std::ostringstream err;
+    const int code = app.exit(e, out, err);
+    result.finished = true;
+    result.exit_code = code == 0 ? 0 : 2;
+    result.text = code == 0 ? out.str() : "minife: " + err.str();
+    return result;
+  }
+  for (const Variant v : {Variant::naive, Variant::manual, Variant::semcache, Variant::unified}) {
+    if (variant == name_of(v)) p.variant = v;
+  }
+  if (nx->count() > 0 && ny->count() == 0) p.elements[1] = p.elements[0];
+  if ((nx->count() > 0 || ny->count() > 0) && nz->count() == 0) p.elements[2] = p.elements[1];
+  return result;
+}
+
+}  // namespace minife

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+
+#include <minife/solver.hpp>
+
+#include <stdexcept>
+
+namespace minife {
+
+SolveResult solve(Variant variant, const SolveRequest& request) {
+  switch (variant) {
+    case Variant::naive: return solve_naive(request);
+    case Variant::manual: return solve_manual(request);
+    case Variant::semcache: return solve_semcache(request);
+    case Variant::unified: return solve_unified(request);
+  }
+  throw std::logic_error("unknown variant");
+}
+
+std::string why_unavailable(Variant variant) {
+  return variant == Variant::unified ? why_unified_is_unavailable() : std::string();
+}
+
+}  // namespace minife

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <minife/local_grid.hpp>
+#include <minife/parameters.hpp>
+#include <minife/progress.hpp>
+#include <minife/tally.hpp>
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace minife {
+
+struct SolveRequest {
+  const LocalGrid& grid;
+  MPI_Comm comm;
+  int max_iterations;
+  Progress& progress;
+  /// Called with the solution by rows, on the host, after the solve. What it reads counts as transfers.
+  std::function<void(const double* solution)> inspect;
+};
+
+/// Bytes that a rank's part of the system occupies; what the transfers are measured against.
+struct SystemBytes {
+  std::uint64_t matrix = 0;  ///< values, columns, offsets and send lists
+  std::uint64_t rhs = 0;
+  std::uint64_t start = 0;     ///< the starting vector
+  std::uint64_t solution = 0;
+};
+
+struct SolveResult {
+  std::vector<double> residual_history;  ///< [j]: 2-norm of the residual after j updates
+  int iterations = 0;                    ///< iterations entered
+  int products = 0;                      ///< matrix-vector products
+  double setup_seconds = 0;  ///< assembly, upload and the residual of the starting vector; the slowest rank
+  double cg_seconds = 0;     ///< the iterations, until the device is idle; the slowest rank
+  SystemBytes bytes;         ///< of this rank
+  Tally total;               ///< of this rank, from the start to the end of `inspect`
+  Tally cg;                  ///< of this rank, during cg_seconds
+};
+
+/// Assemble, solve, inspect: the same problem and arithmetic, different movers of data. Collective.
+/// Kokkos is initialised by the caller. @throws std::exception whose text names the reason and the remedy; a rank that
+/// throws leaves the others waiting, so the caller ends them all.
+[[nodiscard]] SolveResult solve_naive(const SolveRequest& request);
+[[nodiscard]] SolveResult solve_manual(const SolveRequest& request);
+[[nodiscard]] SolveResult solve_semcache(const SolveRequest& request);
+[[nodiscard]] SolveResult solve_unified(const SolveRequest& request);
+
+[[nodiscard]] SolveResult solve(Variant variant, const SolveRequest& request);
+
+/// Why this build of the program cannot run a variant, and what to do about it; empty if it can.
+[[nodiscard]] std::string why_unavailable(Variant variant);
+[[nodiscard]] std::string why_unified_is_unavailable();
+
+}  // namespace minife

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+
+/// The best hand-placed copies we know: the system goes up once, only the halo crosses in each iteration, hidden
+/// behind the interior rows, and the solution comes back once.
+#include <minife/cg_loop.hpp>
+#include <minife/halo.hpp>
+#include <minife/hand_arrays.hpp>
+
+namespace minife {
+namespace {
+
+template <class Offset>
+class ManualSteps {
+  using Types = KernelTypes<HandSpaces::Exec, HandSpaces::DeviceMemory, Offset>;
+  using K = Kernels<Types>;
+
+ public:
+  explicit ManualSteps(const SolveRequest& request)
+      : n_(extents_of(request.grid)),
+        halo_(request.grid, request.comm),
+        pairs_(request.grid, Mirrors::exchanged),
+        a_(pairs_.device()) {
+    assemble(request.grid, pairs_.host_system(), report_assembly, &request.progress);
+    link_.to_device(pairs_.values.device, pairs_.values.host);
+    link_.to_device(pairs_.columns.device, pairs_.columns.host);
+    link_.to_device(pairs_.offsets.device, pairs_.offsets.host);
+    link_.to_device(pairs_.send_entries.device, pairs_.send_entries.host);
+    link_.to_device(pairs_.rhs.device, pairs_.rhs.host);
+    link_.kernels_after_copies();
+  }
+
+  void start_direction() { K::start_direction(link_.kernels(), a_, n_); }
+
+  void begin_exchange() {
+    if (!halo_.needed()) return;
+    halo_.post_receives(pairs_.external.host.data());
+    link_.copies_after_kernels();  // the direction must be complete before it is packed
+    K::pack(link_.copies(), a_, n_);
+    link_.to_host(pairs_.send_buffer.host, pairs_.send_buffer.device);
+  }
+  void multiply_interior() { K::multiply_interior(link_.kernels(), a_, n_); }
+  void finish_exchange() {
+    if (!halo_.needed()) return;
+    link_.wait_for_copies();
+    halo_.post_sends(pairs_.send_buffer.host.data());
+    halo_.wait();
+    link_.to_device(pairs_.external.device, pairs_.external.host);
+    link_.kernels_after_copies();
+  }
+  void multiply_boundary() { K::multiply_boundary(link_.kernels(), a_, n_); }
+
+  double initial_residual() { return delivered(K::initial_residual(link_.kernels(), a_, n_)); }
+  void next_direction(double beta) { K::next_direction(link_.kernels(), a_, n_, beta); }
+  double curvature() { return delivered(K::curvature(link_.kernels(), a_, n_)); }
+  double advance(double alpha) { return delivered(K::advance(link_.kernels(), a_, n_, alpha)); }
+  void advance_solution(double alpha) { K::advance_solution(link_.kernels(), a_, n_, alpha); }
+
+  void wait() { link_.wait_for_kernels(); }
+  [[nodiscard]] Tally tally() const { return link_.tally(); }
+
+  const double* solution_on_host() {
+    link_.copies_after_kernels();
+    link_.to_host(pairs_.solution.host, pairs_.solution.device);
+    link_.wait_for_copies();
+    return pairs_.solution.host.data();
+  }
+
+ private:
+  double delivered(double result) {
+    link_.count_result();
+    return result;
+  }
+
+  Extents n_;
+  Halo halo_;
+  HandLink link_;
+  HandArrays<Types> pairs_;
+  DeviceArrays<Types> a_;
+};
+
+template <class Offset>
+SolveResult run(const SolveRequest& request) {
+  const double start = seconds_now();
+  ManualSteps<Offset> steps(request);
+  SolveResult result = iterate(steps, request, start);
+  request.inspect(steps.solution_on_host());
+  result.bytes = bytes_of<Offset>(request.grid);
+  result.total = steps.tally();
+  return result;
+}
+
+}  // namespace
+
+SolveResult solve_manual(const SolveRequest& request) {
+  return needs_wide_offsets(request.grid.nonzeros()) ? run<std::int64_t>(request) : run<std::int32_t>(request);
+}
+
+}  // namespace minife

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+
+/// No copy, sync, modify or fence moves data here: the arrays are semcache::DualViews, the host writes and reads one
+/// side, kernels use the other. Only the buffers given to MPI are announced, because nobody notices what MPI does.
+#include <minife/cg_loop.hpp>
+#include <minife/halo.hpp>
+#include <minife/pack_instance.hpp>
+#include <minife/statistics_tally.hpp>
+
+#include <semcache/kokkos.hpp>
+
+namespace minife {
+namespace {
+
+template <class Offset>
+class SemcacheSteps {
+  using Exec = semcache::Device::execution_space;
+  using Types = KernelTypes<Exec, semcache::Device::memory_space, Offset>;
+  using K = Kernels<Types>;
+  template <class T>
+  using Array = semcache::DualView<T*, semcache::Device>;
+
+ public:
+  explicit SemcacheSteps(const SolveRequest& request)
+      : n_(extents_of(request.grid)),
+        halo_(request.grid, request.comm),
+        values_("values", static_cast<std::size_t>(request.grid.nonzeros())),
+        columns_("columns", static_cast<std::size_t>(request.grid.nonzeros())),
+        offsets_("offsets", static_cast<std::size_t>(n_.rows) + 1),
+        send_entries_("send_entries", static_cast<std::size_t>(n_.sent_entries)),
+        rhs_("rhs", static_cast<std::size_t>(n_.rows)),
+        solution_("solution", static_cast<std::size_t>(n_.rows)),
+        direction_("direction", static_cast<std::size_t>(n_.rows)),
+        product_("product", static_cast<std::size_t>(n_.rows)),
+        residual_("residual", static_cast<std::size_t>(n_.rows)),
+        send_buffer_("send_buffer", static_cast<std::size_t>(n_.sent_entries)),
+        external_("external", static_cast<std::size_t>(n_.externals)),
+        a_{values_.view_device(),   columns_.view_device(),  offsets_.view_device(),     send_entries_.view_device(),
+           rhs_.view_device(),      solution_.view_device(), direction_.view_device(),   product_.view_device(),
+           residual_.view_device(), send_buffer_.view_device(), external_.view_device()} {
+    const SystemArrays<Offset> host{values_.view_host().data(), columns_.view_host().data(),
+                                    offsets_.view_host().data(), rhs_.view_host().data(),
+                                    send_entries_.view_host().data()};
+    assemble(request.grid, host, report_assembly, &request.progress);
+  }
+
+  void start_direction() { K::start_direction(exec_, a_, n_); }
+
+  void begin_exchange() {
+    if (!halo_.needed()) return;
+    semcache::access(external_.view_host(), semcache::Access::overwrite);
+    halo_.post_receives(external_.view_host().data());
+    K::pack(pack_.get(), a_, n_);
+  }
+  void multiply_interior() { K::multiply_interior(exec_, a_, n_); }
+  void finish_exchange() {
+    if (!halo_.needed()) return;
+    semcache::access(send_buffer_.view_host(), semcache::Access::read);
+    halo_.post_sends(send_buffer_.view_host().data());
+    halo_.wait();
+  }
+  void multiply_boundary() { K::multiply_boundary(exec_, a_, n_); }
+
+  double initial_residual() { return K::initial_residual(exec_, a_, n_); }
+  void next_direction(double beta) { K::next_direction(exec_, a_, n_, beta); }
+  double curvature() { return K::curvature(exec_, a_, n_); }
+  double advance(double alpha) { return K::advance(exec_, a_, n_, alpha); }
+  void advance_solution(double alpha) { K::advance_solution(exec_, a_, n_, alpha); }
+
+  /// For the clock: no data movement hangs on it.
+  void wait() { exec_.fence(); }
+  [[nodiscard]] static Tally tally() { return tally_of_statistics(); }
+  [[nodiscard]] const double* solution_on_host() const { return solution_.view_host().data(); }
+
+ private:
+  Extents n_;
+  Halo halo_;
+  Exec exec_;
+  PackInstance<Exec> pack_;
+  Array<double> values_;
+  Array<std::int32_t> columns_;
+  Array<Offset> offsets_;
+  Array<std::int32_t> send_entries_;
+  Array<double> rhs_;
+  Array<double> solution_;
+  Array<double> direction_;
+  Array<double> product_;
+  Array<double> residual_;
+  Array<double> send_buffer_;
+  Array<double> external_;
+  DeviceArrays<Types> a_;
+};
+
+template <class Offset>
+SolveResult run(const SolveRequest& request) {
+  const double start = seconds_now();
+  SemcacheSteps<Offset> steps(request);
+  SolveResult result = iterate(steps, request, start);
+  request.inspect(steps.solution_on_host());
+  result.bytes = bytes_of<Offset>(request.grid);
+  result.total = steps.tally();
+  return result;
+}
+
+}  // namespace
+
+SolveResult solve_semcache(const SolveRequest& request) {
+  return needs_wide_offsets(request.grid.nonzeros()) ? run<std::int64_t>(request) : run<std::int32_t>(request);
+}
+
+}  // namespace minife

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/kokkos/patterns.hpp>
+
+namespace semcache {
+namespace kokkos::detail {
+template <class View>
+using enable_for_views = decltype(std::declval<const View&>().data(), std::declval<const View&>().span(),
+                                  std::declval<typename View::value_type>(), std::declval<typename View::memory_space>());
+}
+
+/// Announces a use of a view's elements by code that nobody notices: a library call, MPI, a system call, a raw kernel on
+/// `view.data()`. See semcache::access(address, bytes, mode) for what holds afterwards.
+///
+/// A strided view announces its whole span, so `overwrite` is right only for contiguous views (a strided one is
+/// announced as `write`). Views in memory that is not the cache's need no announcement: nothing happens.
+/// @throws OutOfMemory device memory: the working set exceeds the budget; nothing changed
+/// Ordering: waits for kernels in flight that write the elements. Threads: any.
+template <class View, class = kokkos::detail::enable_for_views<View>>
+void access(const View& view, Access mode) {
+  const void* address = view.data();
+  const std::size_t bytes = view.span() * sizeof(typename View::value_type);
+  if (bytes == 0 || !is_tracked(address)) return;
+  if (mode == Access::overwrite && !view.span_is_contiguous()) mode = Access::write;
+  access(address, bytes, mode);
+}
+
+/// Carries out what lazy copies owe to a view's elements.
+template <class View, class = kokkos::detail::enable_for_views<View>>
+void settle(const View& view) {
+  access(view, Access::read);
+}
+
+}  // namespace semcache

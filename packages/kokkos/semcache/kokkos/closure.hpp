@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/kokkos/capture.hpp>
+#include <semcache/kokkos/lifetime.hpp>
+
+#include <typeinfo>
+
+/// What all patterns on semcache::Exec share.
+namespace semcache::kokkos::detail {
+
+/// The native pattern gets the native space where it matters: on a GPU everywhere (two closures would be instantiated,
+/// and the occupancy asked for the wrong one), on hosts in team policies (they keep an instance of that very type).
+template <class Property>
+using rebind_team = std::conditional_t<std::is_same<Property, Exec>::value, NativeExec, Property>;
+template <class Property>
+using rebind_flat = std::conditional_t<std::is_same<Property, Exec>::value && native_is_device, NativeExec, Property>;
+
+// --- functors that declare execution_space = Exec ----------------------------------------------------------------
+/// Native reductions insist that functor and policy name the same space: where the policy is rebound, so is the functor.
+template <class Functor, class Value, class = void>
+struct NativeFunctor : Functor {
+  using execution_space = NativeExec;
+  using value_type = Value;
+  NativeFunctor(const Functor& functor) : Functor(functor) {}  // NOLINT: stands for the functor
+};
+template <class Functor, class Value>
+struct NativeFunctor<Functor, Value, std::void_t<typename Functor::value_type>> : Functor {
+  using execution_space = NativeExec;
+  NativeFunctor(const Functor& functor) : Functor(functor) {}  // NOLINT: stands for the functor
+};
+
+template <class Functor, class = void>
+struct NamesExec : std::false_type {};
+template <class Functor>
+struct NamesExec<Functor, std::void_t<typename Functor::execution_space>>
+    : std::is_same<typename Functor::execution_space, Exec> {};
+
+template <class Policy>
+struct IsRebound : std::integral_constant<bool, native_is_device> {};
+template <class... Properties>
+struct IsRebound<Kokkos::TeamPolicy<Properties...>> : std::true_type {};
+template <class E, class... Properties>
+struct IsRebound<Kokkos::Impl::TeamPolicyInternal<E, Properties...>> : std::true_type {};
+
+/// `Analysis` is evaluated only for functors that are renamed.
+template <class Functor, class Policy, class Analysis, bool = NamesExec<Functor>::value && IsRebound<Policy>::value>
+struct RenamedFunctor {
+  using type = Functor;
+};
+template <class Functor, class Policy, class Analysis>
+struct RenamedFunctor<Functor, Policy, Analysis, true> {
+  using type = NativeFunctor<Functor, typename Analysis::value_type>;
+};
+
+template <class Functor, class Policy>
+struct ScanAnalysis {
+  using value_type =
+#if SEMCACHE_KOKKOS_COMBINED_REDUCER
+      typename Kokkos::Impl::FunctorAnalysis<Kokkos::Impl::FunctorPatternInterface::SCAN, Policy, Functor,
+                                             void>::value_type;
+#else
+      typename Kokkos::Impl::FunctorAnalysis<Kokkos::Impl::FunctorPatternInterface::SCAN, Policy, Functor>::value_type;
+#endif
+};
+template <class Functor, class Policy>
+struct ReduceAnalysis {
+  using value_type =
+#if SEMCACHE_KOKKOS_COMBINED_REDUCER
+      typename Kokkos::Impl::FunctorAnalysis<Kokkos::Impl::FunctorPatternInterface::REDUCE, Policy, Functor,
+                                             void>::value_type;
+#else
+      typename Kokkos::Impl::FunctorAnalysis<Kokkos::Impl::FunctorPatternInterface::REDUCE, Policy, Functor>::value_type;
+#endif
+};
+template <class Functor, class Policy>
+using rebound_scan = typename RenamedFunctor<Functor, Policy, ScanAnalysis<Functor, Policy>>::type;
+template <class Functor, class Policy>
+using rebound_reduction = typename RenamedFunctor<Functor, Policy, ReduceAnalysis<Functor, Policy>>::type;
+
+template <class Renamed, class Functor>
+decltype(auto) rebind_functor(const Functor& functor) {
+  if constexpr (std::is_same<Renamed, Functor>::value)
+    return (functor);
+  else
+    return Renamed(functor);
+}
+
+#if SEMCACHE_KOKKOS_COMBINED_REDUCER
+/// The same for a functor that travels with its reducer.
+template <class Combined, class Policy>
+struct Rebound {
+  using functor_type = typename Combined::functor_type;
+  using reducer_type = typename Combined::reducer_type;
+  struct Analysis {
+    using value_type = typename reducer_type::value_type;
+  };
+  using renamed = typename RenamedFunctor<functor_type, Policy, Analysis>::type;
+  using type = std::conditional_t<std::is_same<renamed, functor_type>::value, Combined,
+                                  Kokkos::Impl::CombinedFunctorReducer<renamed, reducer_type>>;
+  static decltype(auto) make(const Combined& combined) {
+    if constexpr (std::is_same<type, Combined>::value)
+      return (combined);
+    else
+      return type(renamed(combined.get_functor()), combined.get_reducer());
+  }
+};
+#endif
+
+// --- results -------------------------------------------------------------------------------------------------------
+template <class T, bool = Kokkos::is_view<T>::value>
+struct MemoryOf {
+  using type = void;
+};
+template <class T>
+struct MemoryOf<T, true> {
+  using type = typename T::memory_space;
+};
+
+/// A host backend wants a result that its host memory can reach: a view of ours is shown to it as what it is there.
+template <class Result>
+decltype(auto) native_result(const Result& result) {
+  if constexpr (!native_is_device && std::is_same<typename MemoryOf<Result>::type, Space>::value)
+    return Kokkos::View<typename Result::data_type, typename Result::array_layout, Kokkos::HostSpace,
+                        Kokkos::MemoryUnmanaged>(result.data(), result.layout());
+  else
+    return (result);
+}
+template <class Total>
+decltype(auto) native_total(Total& total) {
+  if constexpr (Kokkos::is_view<std::remove_const_t<Total>>::value)
+    return native_result(total);
+  else
+    return (total);
+}
+
+/// Runs the native pattern's execute(), which some versions and backends declare non-const.
+template <class Native, class Derived>
+void execute_native(const Derived& closure) {
+  const_cast<Native&>(static_cast<const Native&>(closure)).execute();
+}
+
+// --- functors of Kokkos that we know -------------------------------------------------------------------------------
+/// deep_copy(view, scalar) and element-wise copies drop the memory space of their views (AnonymousSpace): their
+/// members are read instead.
+template <class Functor>
+struct KnownFunctor {
+  static constexpr bool value = false;
+};
+template <class View, class Layout, class E, int Rank, class Index>
+struct KnownFunctor<Kokkos::Impl::ViewFill<View, Layout, E, Rank, Index>> {
+  static constexpr bool value = true;
+  using functor = Kokkos::Impl::ViewFill<View, Layout, E, Rank, Index>;
+  using element = typename View::non_const_value_type;
+  static constexpr bool is_pattern = std::is_trivially_copyable<element>::value && is_pattern_width<element>;
+
+  static void captures(CaptureList& list, const functor& f) {
+    list.add(f.a.data(), nullptr, 0, true, HoldsHandles<element>::value);
+  }
+};
+template <class Destination, class Source, class Layout, class E, int Rank, class Index>
+struct KnownFunctor<Kokkos::Impl::ViewCopy<Destination, Source, Layout, E, Rank, Index>> {
+  static constexpr bool value = true;
+  using functor = Kokkos::Impl::ViewCopy<Destination, Source, Layout, E, Rank, Index>;
+  using element = typename Destination::non_const_value_type;
+  static constexpr bool is_pattern = false;
+
+  static void captures(CaptureList& list, const functor& f) {
+    list.add(f.a.data(), nullptr, 0, true, HoldsHandles<element>::value);
+    list.add(f.b.data(), nullptr, 0, false, HoldsHandles<element>::value);
+  }
+};
+
+// --- the closure -----------------------------------------------------------------------------------------------------
+/// First base of every pattern on Exec: it is open while the second base, the native pattern, copies the functor.
+class Closure : public CaptureList {
+ protected:
+  template <class Functor>
+  Closure(const Exec& exec, const Functor& functor) : CaptureList(std::addressof(functor), sizeof(Functor)), exec_(exec) {}
+
+  /// The functor has been copied.
+  template <class Functor>
+  void finish(const Functor& functor) {
+    close();
+    if constexpr (KnownFunctor<Functor>::value) {
+      trust();
+      KnownFunctor<Functor>::captures(*this, functor);
+      if constexpr (KnownFunctor<Functor>::is_pattern) {
+        // A fill of a contiguous range needs no kernel: its value is known, and whoever reads it makes it (and a kernel
+        // would first have to fetch what it overwrites).
+        if (functor.a.span_is_contiguous() && is_tracked(functor.a.data())) {
+          fill_address_ = const_cast<void*>(static_cast<const void*>(functor.a.data()));
+          fill_bytes_ = functor.a.span() * sizeof(functor.val);
+          pattern_bytes_ = sizeof(functor.val);
+          std::memcpy(pattern_, std::addressof(functor.val), sizeof(functor.val));
+        }
+      }
+    }
+  }
+
+  /// The same for patterns with a result.
+  template <class Result>
+  void finish_reduction(const Result& result) {
+    close();
+    if constexpr (Kokkos::is_view<Result>::value) {
+      remember_result(result);
+    } else if constexpr (Kokkos::is_reducer<Result>::value) {
+      remember_result(result.view());
+    } else {
+      result_bytes_ = sizeof(Result);
+      result_on_host_ = true;
+    }
+  }
+
+  [[nodiscard]] bool filled_without_kernel() const {
+    if (!fill_address_) return false;
+    runtime::fill(fill_address_, fill_bytes_, pattern_, pattern_bytes_, queue_of(exec_));
+    return true;
+  }
+
+  template <class Body>
+  void run(const std::type_info& functor, const Body& body) const {
+    // Kokkos writes results itself, from the driver's side too: the pages of a mirror are opened before.
+    if (mirror_result_) semcache::access(mirror_result_, result_bytes_, Access::overwrite);
+    const runtime::Launch launching = launch(queue_of(exec_), functor.name());
+    enter_kernel();
+    body();
+    leave_kernel();
+  }
+
+  /// After a reduction: what Kokkos itself moved over the link is counted, and a result in a mirror has arrived.
+  template <class Native, class Derived>
+  void deliver([[maybe_unused]] const Derived& closure) const {
+    if constexpr (native_is_device) {
+      if (result_on_host_ && result_bytes_ != 0 && !has_unified_result(static_cast<const Native&>(closure), 0))
+        runtime::count_external_transfer(true, result_bytes_);
+      if (mirror_result_) exec_.fence();
+    }
+  }
+  void deliver_total([[maybe_unused]] std::size_t bytes) const {
+    if constexpr (native_is_device) {
+      if (result_on_host_ && bytes != 0) runtime::count_external_transfer(true, bytes);
+      if (mirror_result_) exec_.fence();
+    }
+  }
+
+ private:
+  template <class View>
+  void remember_result(const View& view) {
+    using memory = typename View::memory_space;
+    result_bytes_ = view.span() * sizeof(typename View::value_type);
+    if constexpr (std::is_same<memory, Space>::value) {
+      add(view.data(), nullptr, 0, true, false);
+    } else if constexpr (std::is_same<memory, HostMirrorSpace>::value) {
+      mirror_result_ = view.data();
+      result_on_host_ = true;
+    } else {
+      result_on_host_ = !Kokkos::SpaceAccessibility<NativeExec, memory>::accessible && view.data() != nullptr;
+      // A HostSpace view may have been assigned from a mirror.
+      if (view.data() && is_tracked(view.data())) mirror_result_ = view.data();
+    }
+  }
+
+  /// Kokkos' reductions on CUDA write through pinned memory where they have it (no copy), else they copy.
+  template <class Native>
+  static auto has_unified_result(const Native& native, int) -> decltype(native.m_unified_space != nullptr) {
+    return native.m_unified_space != nullptr;
+  }
+  template <class Native>
+  static bool has_unified_result(const Native&, long) {
+    return true;
+  }
+
+  Exec exec_;
+  const void* mirror_result_ = nullptr;
+  std::size_t result_bytes_ = 0;
+  bool result_on_host_ = false;
+  std::uint32_t pattern_bytes_ = 0;
+  void* fill_address_ = nullptr;
+  std::size_t fill_bytes_ = 0;
+  alignas(16) unsigned char pattern_[16];
+};
+
+}  // namespace semcache::kokkos::detail

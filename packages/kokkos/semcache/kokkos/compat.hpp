@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+/// Everything that depends on the version of Kokkos: the other headers test the features named here, never
+/// KOKKOS_VERSION. Thresholds were read in Kokkos' tags and compiled on both sides of each.
+#include <Kokkos_Core.hpp>
+
+// The bodies of the allocation record's members; Kokkos >= 3.7 guards the header against direct inclusion.
+#ifndef KOKKOS_IMPL_PUBLIC_INCLUDE
+#define KOKKOS_IMPL_PUBLIC_INCLUDE
+#define SEMCACHE_KOKKOS_UNDEFINE_PUBLIC_INCLUDE
+#endif
+#include <impl/Kokkos_SharedAlloc_timpl.hpp>
+#ifdef SEMCACHE_KOKKOS_UNDEFINE_PUBLIC_INCLUDE
+#undef KOKKOS_IMPL_PUBLIC_INCLUDE
+#undef SEMCACHE_KOKKOS_UNDEFINE_PUBLIC_INCLUDE
+#endif
+
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+/// Native execution space under semcache::Exec. All translation units of a program must agree.
+#ifndef SEMCACHE_KOKKOS_BASE
+#define SEMCACHE_KOKKOS_BASE Kokkos::DefaultExecutionSpace
+#endif
+
+/// The allocation record is a macro away, and its constructor takes an execution space.
+#define SEMCACHE_KOKKOS_RECORD_MACRO (KOKKOS_VERSION >= 40300)
+/// The root record's constructor takes the label.
+#define SEMCACHE_KOKKOS_RECORD_LABEL (KOKKOS_VERSION >= 30700)
+/// View initialisation functors see the device (execution and memory space), not only the execution space.
+#define SEMCACHE_KOKKOS_INITIALISER_SEES_MEMORY (KOKKOS_VERSION >= 30500)
+/// View initialisation functors have a third parameter, "is scalar".
+#define SEMCACHE_KOKKOS_INITIALISER_IS_SCALAR (KOKKOS_VERSION < 40500)
+/// Functor and reducer travel together into a reduction's closure.
+#define SEMCACHE_KOKKOS_COMBINED_REDUCER (KOKKOS_VERSION >= 40100)
+/// View is built on mdspan.
+#ifdef KOKKOS_ENABLE_IMPL_VIEW_LEGACY
+#define SEMCACHE_KOKKOS_MDSPAN_VIEW 0
+#else
+#define SEMCACHE_KOKKOS_MDSPAN_VIEW (KOKKOS_VERSION >= 40699)
+#endif
+/// ZeroMemset<Exec>(exec, pointer, bytes).
+#define SEMCACHE_KOKKOS_ZERO_MEMSET_POINTER (KOKKOS_VERSION >= 40500)
+/// ZeroMemset<Exec, View>(exec, view).
+#define SEMCACHE_KOKKOS_ZERO_MEMSET_VIEW (KOKKOS_VERSION >= 40100 && KOKKOS_VERSION < 40500)
+/// ZeroMemset<Exec, DataType, Properties...>(exec, view, value).
+#define SEMCACHE_KOKKOS_ZERO_MEMSET_VALUE (KOKKOS_VERSION >= 30500 && KOKKOS_VERSION < 40100)
+/// Host access checks are classes named RuntimeCheck...; before, verify_space.
+#define SEMCACHE_KOKKOS_RUNTIME_CHECK (KOKKOS_VERSION >= 30600)
+#define SEMCACHE_KOKKOS_RUNTIME_CHECK_VIEW (KOKKOS_VERSION >= 30700 && !SEMCACHE_KOKKOS_MDSPAN_VIEW)
+/// HostMirror is also asked for devices, not only for memory spaces.
+#define SEMCACHE_KOKKOS_HOST_MIRROR_OF_DEVICE (KOKKOS_VERSION < 50000)
+/// Tools want the device's number from DeviceTypeTraits.
+#define SEMCACHE_KOKKOS_TOOLS_DEVICE_ID (KOKKOS_VERSION >= 30600)
+/// get_tile_size_properties exists (MDRange on a GPU asks for limits of the block).
+#define SEMCACHE_KOKKOS_TILE_PROPERTIES (KOKKOS_VERSION >= 30500)
+/// partition_space exists in Kokkos::Experimental.
+#define SEMCACHE_KOKKOS_PARTITION_SPACE (KOKKOS_VERSION >= 30500)
+/// partition_space is implemented by a template that qualified calls find only as an explicit specialisation.
+#define SEMCACHE_KOKKOS_IMPL_PARTITION_SPACE (KOKKOS_VERSION >= 40699)
+/// Random_UniqueIndex is parametrised by the device, not by the execution space.
+#define SEMCACHE_KOKKOS_RANDOM_BY_DEVICE (KOKKOS_VERSION >= 30500)
+
+/// Statements for the host compilation pass only; functions that use it must return void.
+#ifdef KOKKOS_IF_ON_HOST
+#define SEMCACHE_KOKKOS_ON_HOST(...) KOKKOS_IF_ON_HOST((__VA_ARGS__))
+#elif defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define SEMCACHE_KOKKOS_ON_HOST(...)
+#else
+#define SEMCACHE_KOKKOS_ON_HOST(...) __VA_ARGS__
+#endif
+
+namespace semcache::kokkos {
+
+using NativeExec = SEMCACHE_KOKKOS_BASE;
+
+/// True where kernels of the native space run on a real device, in another memory than the host's.
+#ifdef KOKKOS_ENABLE_CUDA
+inline constexpr bool native_is_device = std::is_same<NativeExec, Kokkos::Cuda>::value;
+#else
+inline constexpr bool native_is_device = false;
+#endif
+
+namespace detail {
+#if KOKKOS_VERSION >= 50000
+template <class View>
+struct HostMirrorOf {
+  using type = typename View::host_mirror_type;
+};
+#else
+template <class View>
+struct HostMirrorOf {
+  using type = typename View::HostMirror;
+};
+#endif
+
+/// View's (and DualView's) constructors stop counting extents at this value.
+inline constexpr std::size_t no_extent = KOKKOS_IMPL_CTOR_DEFAULT_ARG;
+}  // namespace detail
+
+/// The host mirror type of a view type, whatever this version of Kokkos calls it.
+template <class View>
+using host_mirror_t = typename detail::HostMirrorOf<View>::type;
+
+}  // namespace semcache::kokkos

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/kokkos/backend.hpp>
+
+// Containers whose behaviour Kokkos looks up by execution space; they must be specialised before their first use.
+#if __has_include(<Kokkos_ScatterView.hpp>)
+#include <Kokkos_ScatterView.hpp>
+namespace Kokkos {
+namespace Impl {
+namespace Experimental {
+template <>
+struct DefaultDuplication<semcache::Exec> : DefaultDuplication<semcache::kokkos::NativeExec> {};
+template <class Duplication>
+struct DefaultContribution<semcache::Exec, Duplication>
+    : DefaultContribution<semcache::kokkos::NativeExec, Duplication> {};
+}  // namespace Experimental
+}  // namespace Impl
+}  // namespace Kokkos
+#endif
+
+#if __has_include(<Kokkos_Random.hpp>)
+#include <Kokkos_Random.hpp>
+namespace Kokkos {
+namespace Impl {
+template <>
+struct Random_XorShift1024_UseCArrayState<semcache::Exec>
+    : Random_XorShift1024_UseCArrayState<semcache::kokkos::NativeExec> {};
+#if defined(KOKKOS_ENABLE_CUDA) && SEMCACHE_KOKKOS_RANDOM_BY_DEVICE
+/// Kokkos' default gives every thread of an unknown device space state 0, silently.
+template <class MemorySpace>
+struct Random_UniqueIndex<Kokkos::Device<semcache::Exec, MemorySpace>> {
+  using locks_view_type = View<int**, Kokkos::Device<semcache::Exec, MemorySpace>>;
+  KOKKOS_FUNCTION static int get_state_idx(const locks_view_type& locks) {
+    using native_locks = View<int**, Kokkos::Device<semcache::kokkos::NativeExec, MemorySpace>>;
+    return Random_UniqueIndex<Kokkos::Device<semcache::kokkos::NativeExec, MemorySpace>>::get_state_idx(
+        native_locks(locks));
+  }
+};
+#endif
+}  // namespace Impl
+}  // namespace Kokkos
+#endif

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/kokkos/announce.hpp>
+#include <semcache/kokkos/handles.hpp>
+#include <semcache/kokkos/records.hpp>
+#include <semcache/kokkos/sync_state.hpp>
+
+namespace semcache {
+
+/// Kokkos::DualView with one datum: the device view and the host view are two sides of the same array, which the cache
+/// keeps coherent. `modify` and `sync` are optional: they never move a byte and never abort; they only keep the flags
+/// that `need_sync` reports. Both views may be alive and used at any time.
+///
+/// The device is semcache::Device unless the properties name another one with semcache::Space.
+/// @throws OutOfMemory from constructors, resize, realloc
+/// Ordering: host accesses wait for the kernels in flight that write the data they touch; kernels see what the host
+/// wrote before their launch. Threads: as Kokkos::DualView; a data race of the program stays the program's.
+template <class DataType, class... Properties>
+class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
+  template <class, class...>
+  friend class DualView;
+
+ public:
+  using traits = Kokkos::ViewTraits<DataType, Properties...>;
+  using host_mirror_space = typename traits::host_mirror_space;
+  using t_dev = Kokkos::View<DataType, Properties...>;
+  using t_host = kokkos::host_mirror_t<t_dev>;
+  using t_dev_const = Kokkos::View<typename traits::const_data_type, Properties...>;
+  using t_host_const = kokkos::host_mirror_t<t_dev_const>;
+  using t_dev_const_randomread = Kokkos::View<typename traits::const_data_type, typename traits::array_layout,
+                                              typename traits::device_type, Kokkos::MemoryTraits<Kokkos::RandomAccess>>;
+  using t_host_const_randomread = kokkos::host_mirror_t<t_dev_const_randomread>;
+  using t_dev_um = Kokkos::View<DataType, typename traits::array_layout, typename traits::device_type,
+                                Kokkos::MemoryUnmanaged>;
+  using t_host_um = Kokkos::View<typename t_host::data_type, typename t_host::array_layout, typename t_host::device_type,
+                                 Kokkos::MemoryUnmanaged>;
+  using t_dev_const_um = Kokkos::View<typename traits::const_data_type, typename traits::array_layout,
+                                      typename traits::device_type, Kokkos::MemoryUnmanaged>;
+  using t_host_const_um = Kokkos::View<typename t_host::const_data_type, typename t_host::array_layout,
+                                       typename t_host::device_type, Kokkos::MemoryUnmanaged>;
+  using t_dev_const_randomread_um =
+      Kokkos::View<typename traits::const_data_type, typename traits::array_layout, typename traits::device_type,
+                   Kokkos::MemoryTraits<Kokkos::Unmanaged | Kokkos::RandomAccess>>;
+  using t_host_const_randomread_um = kokkos::host_mirror_t<t_dev_const_randomread_um>;
+
+  static_assert(std::is_same<typename t_dev::memory_space, Space>::value,
+                "semcache::DualView is for views in semcache::Space: name semcache::Device, or use Kokkos::DualView");
+  static_assert(std::is_same<typename t_host::memory_space, HostMirrorSpace>::value, "the mirror space is ours");
+
+  static constexpr bool impl_dualview_is_single_device = false;
+
+  /// The device side. Public as in Kokkos::DualView before version 5. @see view_device
+  t_dev d_view;
+  /// The host side. @see view_host
+  t_host h_view;
+
+  /// No allocation; both views are empty.
+  DualView() = default;
+
+  /// Allocates and value-initialises `label`; neither side uses memory before it is touched.
+  DualView(const std::string& label, std::size_t n0 = none, std::size_t n1 = none, std::size_t n2 = none,
+           std::size_t n3 = none, std::size_t n4 = none, std::size_t n5 = none, std::size_t n6 = none,
+           std::size_t n7 = none)
+      : d_view(label, n0, n1, n2, n3, n4, n5, n6, n7), h_view(host_side_of(d_view)), state_(kokkos::SyncState::make()) {}
+
+  /// With view_alloc(...): label, WithoutInitializing, an execution space instance.
+  template <class... P>
+  explicit DualView(const Kokkos::Impl::ViewCtorProp<P...>& properties,
+                    std::enable_if_t<!Kokkos::Impl::ViewCtorProp<P...>::has_pointer, std::size_t> n0 = none,
+                    std::size_t n1 = none, std::size_t n2 = none, std::size_t n3 = none, std::size_t n4 = none,
+                    std::size_t n5 = none, std::size_t n6 = none, std::size_t n7 = none)
+      : d_view(properties, n0, n1, n2, n3, n4, n5, n6, n7),
+        h_view(host_side_of(d_view)),
+        state_(kokkos::SyncState::make()) {}
+
+  /// Shallow; also to const data. Shares flags.
+  template <class OtherType, class... OtherProperties>
+  DualView(const DualView<OtherType, OtherProperties...>& other)  // NOLINT: as Kokkos::DualView
+      : d_view(other.d_view), h_view(other.h_view), state_(other.state_) {}
+
+  /// Subview; shares flags with `other`.
+  template <class OtherType, class... OtherProperties, class Arg0, class... Args>
+  DualView(const DualView<OtherType, OtherProperties...>& other, const Arg0& arg0, Args... args)
+      : d_view(Kokkos::subview(other.d_view, arg0, args...)),
+        h_view(Kokkos::subview(other.h_view, arg0, args...)),
+        state_(other.state_) {}
+
+  /// From the two sides of one datum (`view_device()` and `view_host()` of a DualView, or the same subviews of both).
+  /// @pre `host` is a side of the datum of `device`: two views allocated apart stay two arrays that nobody keeps equal
+  /// @throws UsageError different extents
+  DualView(const t_dev& device, const t_host& host) : d_view(device), h_view(host), state_(kokkos::SyncState::make()) {
+    bool same = device.span() == host.span();
+    for (unsigned r = 0; r < unsigned(t_dev::rank); ++r) same = same && device.extent(r) == host.extent(r);
+    SEMCACHE_EXPECTS(same, "semcache::DualView: the device and host views of '" + device.label() + "' differ in size");
+  }
+
+  // --- views -----------------------------------------------------------------------------------------------------
+  KOKKOS_FUNCTION const t_host& view_host() const { return h_view; }
+  KOKKOS_FUNCTION const t_dev& view_device() const { return d_view; }
+
+  /// By memory space, execution space or device. Everything that is not the device side names the host side.
+  template <class Where>
+  KOKKOS_FUNCTION auto view() const {
+    if constexpr (is_device_side<Where>)
+      return d_view;
+    else
+      return h_view;
+  }
+
+  KOKKOS_FUNCTION bool is_allocated() const { return d_view.is_allocated() && h_view.is_allocated(); }
+
+  // --- bookkeeping only ---------------------------------------------------------------------------------------------
+  template <class Where>
+  void modify() {
+    is_device_side<Where> ? modify_device() : modify_host();
+  }
+  void modify_host() { state_.modify(kokkos::SyncState::host); }
+  void modify_device() { state_.modify(kokkos::SyncState::device); }
+
+  template <class Where>
+  void sync() {
+    is_device_side<Where> ? sync_device() : sync_host();
+  }
+  template <class Where, class E>
+  void sync(const E&) {
+    sync<Where>();
+  }
+  void sync_host() { state_.sync(kokkos::SyncState::host); }
+  void sync_device() { state_.sync(kokkos::SyncState::device); }
+  template <class E>
+  void sync_host(const E&) {
+    sync_host();
+  }
+  template <class E>
+  void sync_device(const E&) {
+    sync_device();
+  }
+
+  template <class Where>
+  [[nodiscard]] bool need_sync() const {
+    return is_device_side<Where> ? need_sync_device() : need_sync_host();
+  }
+  [[nodiscard]] bool need_sync_host() const { return state_.needs_sync(kokkos::SyncState::host); }
+  [[nodiscard]] bool need_sync_device() const { return state_.needs_sync(kokkos::SyncState::device); }
+  void clear_sync_state() { state_.clear(); }
+
+  // --- size ---------------------------------------------------------------------------------------------------------
+  /// New extents, content discarded; an optional first argument as for Kokkos::realloc (WithoutInitializing, view_alloc).
+  /// Other DualViews of the old array keep it.
+  template <class... Arguments>
+  void realloc(const Arguments&... arguments) {
+    if constexpr (starts_with_property<Arguments...>())
+      realloc_with(arguments...);
+    else
+      Kokkos::realloc(d_view, arguments...);
+    renew();
+  }
+
+  /// New extents; the common part keeps its content.
+  template <class... Arguments>
+  void resize(const Arguments&... arguments) {
+    const void* before = d_view.data();
+    if constexpr (starts_with_property<Arguments...>())
+      resize_with(arguments...);
+    else
+      Kokkos::resize(d_view, arguments...);
+    if (d_view.data() != before || h_view.span() != d_view.span()) renew();
+  }
+
+  KOKKOS_FUNCTION constexpr std::size_t span() const { return d_view.span(); }
+  KOKKOS_FUNCTION bool span_is_contiguous() const { return d_view.span_is_contiguous(); }
+  template <class Integer>
+  void stride(Integer* strides) const {
+    d_view.stride(strides);
+  }
+  template <class Integer>
+  KOKKOS_FUNCTION constexpr std::enable_if_t<std::is_integral<Integer>::value, std::size_t> extent(
+      const Integer& dimension) const {
+    return d_view.extent(dimension);
+  }
+  template <class Integer>
+  KOKKOS_FUNCTION constexpr std::enable_if_t<std::is_integral<Integer>::value, int> extent_int(
+      const Integer& dimension) const {
+    return static_cast<int>(d_view.extent(dimension));
+  }
+  [[nodiscard]] std::string label() const { return d_view.label(); }
+
+ private:
+  static constexpr std::size_t none = kokkos::detail::no_extent;
+
+  template <class Where>
+  static constexpr bool names_device_side() {
+    if constexpr (std::is_same<Where, typename Where::memory_space>::value)
+      return std::is_same<Where, typename t_dev::memory_space>::value;
+    else if constexpr (std::is_same<Where, typename Where::execution_space>::value)
+      return std::is_same<Where, typename t_dev::execution_space>::value;
+    else
+      return std::is_same<typename Where::memory_space, typename t_dev::memory_space>::value;
+  }
+  template <class Where>
+  static constexpr bool is_device_side = names_device_side<Where>();
+
+  template <class First = int, class... Rest>
+  static constexpr bool starts_with_property() {
+    return !std::is_convertible<First, std::size_t>::value;
+  }
+  template <class Property, class... Extents>
+  void realloc_with(const Property& property, const Extents&... extents) {
+    Kokkos::realloc(property, d_view, extents...);
+  }
+  template <class Property, class... Extents>
+  void resize_with(const Property& property, const Extents&... extents) {
+    Kokkos::resize(property, d_view, extents...);
+  }
+
+  void renew() {
+    h_view = host_side_of(d_view);
+    if (state_)
+      state_.clear();
+    else
+      state_ = kokkos::SyncState::make();
+  }
+
+  /// The host side of the same datum: no bytes, no initialisation of its own.
+  static t_host host_side_of(const t_dev& device) {
+    if (!device.is_allocated()) return t_host();
+    kokkos::detail::PartnerScope partner(device.data());
+    return t_host(Kokkos::view_alloc(Kokkos::WithoutInitializing, device.label() + "_mirror"), device.layout());
+  }
+
+  kokkos::SyncState state_;
+};
+
+namespace kokkos::detail {
+template <class View>
+struct DualViewOf;
+template <class DataType, class... Properties>
+struct DualViewOf<Kokkos::View<DataType, Properties...>> {
+  using type = DualView<DataType, Properties...>;
+};
+}  // namespace kokkos::detail
+
+}  // namespace semcache
+
+// Where code that says Kokkos::subview(dv, ...) looks.
+namespace Kokkos {
+
+template <class DataType, class... Properties, class... Args>
+auto subview(const semcache::DualView<DataType, Properties...>& source, Args&&... args) {
+  using device_subview = decltype(subview(std::declval<const View<DataType, Properties...>&>(), args...));
+  return typename semcache::kokkos::detail::DualViewOf<device_subview>::type(source, args...);
+}
+
+/// Content of `src` as it is now, wherever it was written last.
+template <class DT, class... DP, class ST, class... SP>
+void deep_copy(const semcache::DualView<DT, DP...>& dst, const semcache::DualView<ST, SP...>& src) {
+  deep_copy(dst.view_device(), src.view_device());
+  semcache::DualView<DT, DP...>(dst).modify_device();
+}
+template <class E, class DT, class... DP, class ST, class... SP>
+void deep_copy(const E& exec, const semcache::DualView<DT, DP...>& dst, const semcache::DualView<ST, SP...>& src) {
+  deep_copy(exec, dst.view_device(), src.view_device());
+  semcache::DualView<DT, DP...>(dst).modify_device();
+}
+
+template <class DT, class... DP, class... Args>
+void resize(semcache::DualView<DT, DP...>& view, const Args&... args) {
+  view.resize(args...);
+}
+template <class Property, class DT, class... DP, class... Args>
+std::enable_if_t<!std::is_convertible<Property, std::size_t>::value> resize(const Property& property,
+                                                                           semcache::DualView<DT, DP...>& view,
+                                                                           const Args&... args) {
+  view.resize(property, args...);
+}
+template <class DT, class... DP, class... Args>
+void realloc(semcache::DualView<DT, DP...>& view, const Args&... args) {
+  view.realloc(args...);
+}
+template <class Property, class DT, class... DP, class... Args>
+std::enable_if_t<!std::is_convertible<Property, std::size_t>::value> realloc(const Property& property,
+                                                                            semcache::DualView<DT, DP...>& view,
+                                                                            const Args&... args) {
+  view.realloc(property, args...);
+}
+
+}  // namespace Kokkos
+
+namespace semcache {
+using Kokkos::deep_copy;
+using Kokkos::realloc;
+using Kokkos::resize;
+using Kokkos::subview;
+}  // namespace semcache

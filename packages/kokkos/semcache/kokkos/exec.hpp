@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/kokkos/spaces.hpp>
+
+namespace semcache {
+namespace kokkos::detail {
+
+#ifdef KOKKOS_ENABLE_CUDA
+/// Tells the runtime when the last copy of an instance is gone: its stream may be destroyed then.
+class QueueLease {
+ public:
+  explicit QueueLease(QueueId queue) : queue_(queue) {}
+  ~QueueLease() { runtime::retire_queue(queue_); }
+  QueueLease(const QueueLease&) = delete;
+  QueueLease& operator=(const QueueLease&) = delete;
+
+  /// nullptr for the default instance, which ends with Kokkos, and for host spaces.
+  template <class Native>
+  static QueueLease* of(const Native& native) {
+    if constexpr (native_is_device) {
+      if (native.impl_internal_space_instance() == Native().impl_internal_space_instance()) return nullptr;
+      start_once();
+      return new QueueLease(runtime::queue_of(native.cuda_stream()));
+    } else {
+      return nullptr;
+    }
+  }
+
+ private:
+  QueueId queue_;
+};
+#endif
+
+}  // namespace kokkos::detail
+
+/// The native execution space with semcache::Space as its memory space: everything is borrowed, and every kernel
+/// launched on it is noticed with the views that it captured.
+///
+/// Copies share the instance, as for the native space; a stream given to an instance must live until the last copy is
+/// gone. A slice is the native instance: library calls that want a
+/// Kokkos::Cuda take it. Kernels on a slice are launches on the native space.
+/// Ordering: as the native instance. Threads: as the native instance.
+class Exec : public kokkos::NativeExec {
+ public:
+  using native_type = kokkos::NativeExec;
+  using execution_space = Exec;
+  using memory_space = Space;
+  using device_type = Kokkos::Device<Exec, Space>;
+  using array_layout = native_type::array_layout;
+  using size_type = native_type::size_type;
+  using scratch_memory_space = native_type::scratch_memory_space;
+
+  Exec() = default;
+  Exec(const native_type& native) : native_type(native) { lease(); }  // NOLINT: Kokkos code passes native instances
+  /// From whatever the native space's instances are made of: a cudaStream_t, Kokkos::NewInstance.
+  template <class First, class... Rest,
+            class = std::enable_if_t<!std::is_base_of<native_type, std::decay_t<First>>::value &&
+                                     std::is_constructible<native_type, First, Rest...>::value>>
+  explicit Exec(First&& first, Rest&&... rest)
+      : native_type(std::forward<First>(first), std::forward<Rest>(rest)...) {
+    lease();
+  }
+
+  static const char* name() { return "SemCache"; }
+
+  [[nodiscard]] const native_type& native() const { return *this; }
+
+ private:
+#ifdef KOKKOS_ENABLE_CUDA
+  void lease() { lease_ = Kokkos::Impl::HostSharedPtr<kokkos::detail::QueueLease>(kokkos::detail::QueueLease::of(native())); }
+  Kokkos::Impl::HostSharedPtr<kokkos::detail::QueueLease> lease_;
+#else
+  void lease() {}
+#endif
+};
+
+/// What a program names once: kernels on semcache::Exec, views in semcache::Space.
+using Device = Kokkos::Device<Exec, Space>;
+
+namespace kokkos::detail {
+
+/// The runtime's queue for an execution space instance; the invalid queue for instances whose order the runtime cannot
+/// know (a host space beside a real device): work so far.
+template <class E>
+[[nodiscard]] QueueId queue_of(const E& exec) {
+  start_once();
+#ifdef KOKKOS_ENABLE_CUDA
+  if constexpr (std::is_base_of<Kokkos::Cuda, E>::value && native_is_device)
+    return runtime::queue_of(exec.cuda_stream());
+  else if constexpr (native_is_device) {
+    exec.fence();
+    return QueueId{};
+  }
+#endif
+  (void)exec;
+  return runtime::queue_of(nullptr);
+}
+
+}  // namespace kokkos::detail
+}  // namespace semcache
+
+namespace Kokkos {
+namespace Tools {
+namespace Experimental {
+template <>
+struct DeviceTypeTraits<semcache::Exec> {
+  static constexpr DeviceType id = DeviceTypeTraits<semcache::kokkos::NativeExec>::id;
+#if SEMCACHE_KOKKOS_TOOLS_DEVICE_ID
+  static int device_id(const semcache::Exec& exec) {
+    return DeviceTypeTraits<semcache::kokkos::NativeExec>::device_id(exec);
+  }
+#endif
+};
+}  // namespace Experimental
+}  // namespace Tools
+
+namespace Experimental {
+/// Without these a "partition" would be the same instance again, silently (overloads for Exec: the generic function only
+/// copies).
+template <class... Weights>
+std::vector<semcache::Exec> partition_space(const semcache::Exec& exec, Weights... weights) {
+#if SEMCACHE_KOKKOS_PARTITION_SPACE
+  const auto parts = Kokkos::Experimental::partition_space(exec.native(), weights...);
+  return std::vector<semcache::Exec>(parts.begin(), parts.end());
+#else
+  return std::vector<semcache::Exec>(sizeof...(weights), exec);
+#endif
+}
+template <class Weight>
+std::vector<semcache::Exec> partition_space(const semcache::Exec& exec, const std::vector<Weight>& weights) {
+#if SEMCACHE_KOKKOS_PARTITION_SPACE
+  const auto parts = Kokkos::Experimental::partition_space(exec.native(), weights);
+  return std::vector<semcache::Exec>(parts.begin(), parts.end());
+#else
+  return std::vector<semcache::Exec>(weights.size(), exec);
+#endif
+}
+#if SEMCACHE_KOKKOS_IMPL_PARTITION_SPACE
+// For generic code that calls the implementation.
+namespace Impl {
+template <>
+inline std::vector<semcache::Exec> impl_partition_space<semcache::Exec, int>(const semcache::Exec& exec,
+                                                                             const std::vector<int>& weights) {
+  return Kokkos::Experimental::partition_space(exec, weights);
+}
+template <>
+inline std::vector<semcache::Exec> impl_partition_space<semcache::Exec, double>(const semcache::Exec& exec,
+                                                                                const std::vector<double>& weights) {
+  return Kokkos::Experimental::partition_space(exec, weights);
+}
+}  // namespace Impl
+#endif
+}  // namespace Experimental
+}  // namespace Kokkos

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/kokkos/capture.hpp>
+#include <semcache/kokkos/deep_copy.hpp>
+
+namespace semcache::kokkos::detail {
+
+/// Behaves like the T* that it replaces as handle of a View built on ViewMapping.
+///
+/// A View is [tracker][handle][extents]: the words around the handle belong to it (extents that are all static leave
+/// theirs uninitialised: it must not count as a pointer).
+/// Views with MemoryTraits Restrict or Aligned keep Kokkos' plain pointer (its specialisations for them admit no other):
+/// kernels that capture one are unknown launches, which is safe.
+template <class T, class MemorySpace>
+class NoticedPointer {
+ public:
+  KOKKOS_FUNCTION NoticedPointer() : pointer_(nullptr) {}
+  KOKKOS_FUNCTION NoticedPointer(T* pointer) : pointer_(pointer) {}  // NOLINT: stands for a T*
+  KOKKOS_FUNCTION NoticedPointer(const NoticedPointer& other) : pointer_(other.pointer_) { notice(other); }
+  KOKKOS_FUNCTION NoticedPointer(NoticedPointer&& other) noexcept : pointer_(other.pointer_) { notice(other); }
+  KOKKOS_DEFAULTED_FUNCTION NoticedPointer& operator=(const NoticedPointer&) = default;
+  KOKKOS_DEFAULTED_FUNCTION NoticedPointer& operator=(NoticedPointer&&) = default;
+
+  KOKKOS_FUNCTION operator T*() const { return pointer_; }  // NOLINT: stands for a T*
+  template <class Index>
+  KOKKOS_FUNCTION T& operator[](Index i) const {
+    return pointer_[i];
+  }
+
+ private:
+  static constexpr std::uint32_t bytes = sizeof(Kokkos::Impl::SharedAllocationTracker) + 2 * sizeof(std::size_t);
+
+  KOKKOS_FUNCTION void notice([[maybe_unused]] const NoticedPointer& source) const noexcept {
+    SEMCACHE_KOKKOS_ON_HOST(
+        const void* const whole = reinterpret_cast<const char*>(&source) - sizeof(Kokkos::Impl::SharedAllocationTracker);
+        if constexpr (std::is_same<MemorySpace, Space>::value)
+            record_copy(pointer_, whole, bytes, !std::is_const<T>::value, HoldsHandles<std::remove_const_t<T>>::value);
+        else record_mirror_copy(whole, bytes);)
+  }
+
+  T* pointer_;
+};
+
+/// The same for atomic views: Kokkos' handle with the noticed pointer's copies.
+template <class Traits, class MemorySpace>
+class NoticedAtomicPointer {
+ public:
+  using value_type = typename Traits::value_type;
+
+  KOKKOS_FUNCTION NoticedAtomicPointer() {}
+  KOKKOS_FUNCTION NoticedAtomicPointer(value_type* pointer) : pointer_(pointer) {}  // NOLINT: stands for a pointer
+  KOKKOS_FUNCTION operator value_type*() const { return pointer_; }                 // NOLINT: stands for a pointer
+  template <class Index>
+  KOKKOS_FUNCTION Kokkos::Impl::AtomicDataElement<Traits> operator[](const Index& i) const {
+    return Kokkos::Impl::AtomicDataElement<Traits>(static_cast<value_type*>(pointer_) + i,
+                                                   Kokkos::Impl::AtomicViewConstTag());
+  }
+
+ private:
+  NoticedPointer<value_type, MemorySpace> pointer_;
+};
+
+/// What AtomicViewDataHandle is for memory that is not ours; Kokkos' class, word by word the same interface.
+template <class Traits>
+class PlainAtomicPointer {
+ public:
+  typename Traits::value_type* ptr;
+
+  KOKKOS_FUNCTION PlainAtomicPointer() : ptr(nullptr) {}
+  KOKKOS_FUNCTION PlainAtomicPointer(typename Traits::value_type* pointer) : ptr(pointer) {}  // NOLINT
+  KOKKOS_FUNCTION operator typename Traits::value_type*() const { return ptr; }              // NOLINT
+  template <class Index>
+  KOKKOS_FUNCTION Kokkos::Impl::AtomicDataElement<Traits> operator[](const Index& i) const {
+    return Kokkos::Impl::AtomicDataElement<Traits>(ptr + i, Kokkos::Impl::AtomicViewConstTag());
+  }
+};
+
+template <class Traits>
+using atomic_pointer =
+    std::conditional_t<is_tracked_space<typename Traits::memory_space>,
+                       NoticedAtomicPointer<Traits, typename Traits::memory_space>, PlainAtomicPointer<Traits>>;
+
+}  // namespace semcache::kokkos::detail
+
+namespace Kokkos {
+namespace Impl {
+
+template <class Traits>
+struct ViewDataHandle<
+    Traits, std::enable_if_t<semcache::kokkos::detail::is_tracked_space<typename Traits::memory_space> &&
+                             std::is_same<typename Traits::specialize, void>::value && !Traits::memory_traits::is_aligned &&
+                             !Traits::memory_traits::is_restrict && !Traits::memory_traits::is_atomic>> {
+  using value_type = typename Traits::value_type;
+  using handle_type = semcache::kokkos::detail::NoticedPointer<value_type, typename Traits::memory_space>;
+  using return_type = value_type&;
+  using track_type = SharedAllocationTracker;
+
+  KOKKOS_FUNCTION static handle_type assign(value_type* pointer, const track_type&) { return handle_type(pointer); }
+  KOKKOS_FUNCTION static handle_type assign(value_type* pointer, std::size_t offset) {
+    return handle_type(pointer + offset);
+  }
+};
+
+/// Kokkos' handles for atomic views leave only this class to specialise (its ViewDataHandle cannot be outranked).
+template <class DataType, class... Properties>
+class AtomicViewDataHandle<Kokkos::ViewTraits<DataType, Properties...>>
+    : public semcache::kokkos::detail::atomic_pointer<Kokkos::ViewTraits<DataType, Properties...>> {
+ public:
+  using semcache::kokkos::detail::atomic_pointer<Kokkos::ViewTraits<DataType, Properties...>>::atomic_pointer;
+  using base = semcache::kokkos::detail::atomic_pointer<Kokkos::ViewTraits<DataType, Properties...>>;
+  KOKKOS_DEFAULTED_FUNCTION AtomicViewDataHandle() = default;
+  KOKKOS_FUNCTION AtomicViewDataHandle(typename Kokkos::ViewTraits<DataType, Properties...>::value_type* pointer)  // NOLINT
+      : base(pointer) {}
+};
+
+}  // namespace Impl
+}  // namespace Kokkos
+
+namespace semcache::kokkos::detail {
+static_assert(sizeof(Kokkos::View<int, Kokkos::HostSpace>) >=
+                  sizeof(Kokkos::Impl::SharedAllocationTracker) + 2 * sizeof(std::size_t),
+              "the words around a handle belong to its View");
+}  // namespace semcache::kokkos::detail

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/kokkos/deep_copy.hpp>
+
+#include <cstring>
+#include <memory>
+#include <new>
+#include <typeinfo>
+
+namespace semcache::kokkos::detail {
+
+template <class E>
+using native_of = std::conditional_t<std::is_same<E, Exec>::value, NativeExec, E>;
+
+/// Widths that runtime::fill understands.
+template <class T>
+inline constexpr bool is_pattern_width =
+    sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16;
+
+/// Elements that value-initialisation fills with zero bytes.
+template <class T>
+inline constexpr bool is_born_zero =
+    std::is_trivially_default_constructible<T>::value && std::is_trivially_copyable<T>::value;
+
+/// Elements whose default value can be made on the host and copied as bytes (Kokkos::complex).
+template <class T>
+inline constexpr bool is_born_known = !is_born_zero<T> && std::is_trivially_copyable<T>::value &&
+                                      std::is_nothrow_default_constructible<T>::value && is_pattern_width<T>;
+
+/// Fills with the bytes of one element; one-byte patterns where all bytes are equal, so that any width of zeros works.
+template <class T>
+void fill_with(T* pointer, std::size_t count, const T& value, QueueId queue) {
+  static_assert(std::is_trivially_copyable<T>::value && is_pattern_width<T>, "not a pattern");
+  runtime::fill(const_cast<std::remove_const_t<T>*>(pointer), count * sizeof(T), std::addressof(value), sizeof(T), queue);
+}
+inline void fill_with_zero(void* pointer, std::size_t bytes, QueueId queue) {
+  const unsigned char zero = 0;
+  runtime::fill(pointer, bytes, &zero, 1, queue);
+}
+
+/// ZeroMemset's body; memory that is not tracked (a scratch array in the device's memory) is not ours to know.
+inline void zero(const Exec& exec, void* pointer, std::size_t bytes) {
+  if (bytes != 0) fill_with_zero(pointer, bytes, queue_of(exec));
+}
+
+/// Construction and destruction of the elements of one allocation. Known contents are announced as a fill: no byte is
+/// touched, on either side. Other elements are made and ended by Kokkos' own functor on the native space (which runs
+/// destructors on the device where it runs constructors there; with an execution space that it does not know it would
+/// silently not), inside a launch that names the array.
+///
+/// @tparam E       execution space of the view @tparam MemorySpace  ours @tparam Stock  Kokkos' functor for native memory
+template <class E, class MemorySpace, class T, class Stock>
+class ElementLifetime {
+ public:
+  ElementLifetime() = default;
+  ElementLifetime(const E& exec, T* pointer, std::size_t count, std::string label)
+      : pointer_(pointer), count_(count), exec_(exec), ordered_(true), label_(std::move(label)) {}
+  ElementLifetime(T* pointer, std::size_t count, std::string label)
+      : pointer_(pointer), count_(count), label_(std::move(label)) {}
+
+  /// From the stock functor of Kokkos 3.4, which has an instance but was not told whether the caller gave it.
+  template <class Functor, class = decltype(std::declval<Functor&>().construct_shared_allocation(),
+                                            std::declval<Functor&>().ptr),
+            class = std::enable_if_t<!std::is_base_of<ElementLifetime, Functor>::value>>
+  ElementLifetime& operator=(Functor functor) {
+    pointer_ = functor.ptr;
+    count_ = functor.n;
+    label_ = functor.name;
+    return *this;
+  }
+
+  void construct_shared_allocation() {
+    if (count_ == 0) return;
+    if constexpr (is_born_zero<T>) {
+      fill_with_zero(pointer_, count_ * sizeof(T), queue());
+    } else if constexpr (is_born_known<T>) {
+      fill_with(pointer_, count_, T(), queue());
+    } else {
+      run([](Stock& stock) { stock.construct_shared_allocation(); });
+    }
+  }
+
+  void destroy_shared_allocation() {
+    if constexpr (!std::is_trivially_destructible<T>::value) {
+      if (count_ != 0) run([](Stock& stock) { stock.destroy_shared_allocation(); });
+    }
+  }
+
+ private:
+  [[nodiscard]] QueueId queue() const { return ordered_ ? queue_of(exec_) : QueueId{}; }
+
+  template <class Body>
+  void run(const Body& body) {
+    Stock stock = [&] {
+      if constexpr (std::is_constructible<Stock, T*, std::size_t, std::string>::value) {
+        if (!ordered_) return Stock(pointer_, count_, label_);
+      }
+      return Stock(static_cast<const native_of<E>&>(exec_), pointer_, count_, label_);
+    }();
+    if constexpr (std::is_same<MemorySpace, Space>::value) {
+      const runtime::Capture elements{pointer_, nullptr, 0, true, false};
+      runtime::Launch launch(queue_of(exec_), typeid(Stock).name(), &elements, 1, nullptr, 0);
+      enter_kernel();
+      body(stock);
+      leave_kernel();
+    } else {
+      body(stock);
+    }
+  }
+
+  T* pointer_ = nullptr;
+  std::size_t count_ = 0;
+  E exec_{};
+  bool ordered_ = false;
+  std::string label_;
+};
+
+}  // namespace semcache::kokkos::detail

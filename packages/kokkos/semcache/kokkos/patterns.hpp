@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/kokkos/closure.hpp>
+#include <semcache/kokkos/team_policy.hpp>
+
+/// parallel_for, parallel_reduce and parallel_scan on semcache::Exec: the native patterns between a list of captures and
+/// a launch.
+namespace Kokkos {
+namespace Impl {
+
+#define SEMCACHE_KOKKOS_PARALLEL_FOR(POLICY, REBIND)                                                                  \
+  template <class Functor, class... Properties>                                                                      \
+  class ParallelFor<Functor, Kokkos::POLICY<Properties...>, semcache::Exec>                                          \
+      : private semcache::kokkos::detail::Closure,                                                                   \
+        public ParallelFor<Functor, Kokkos::POLICY<semcache::kokkos::detail::REBIND<Properties>...>,                 \
+                           semcache::kokkos::NativeExec> {                                                           \
+    using native = ParallelFor<Functor, Kokkos::POLICY<semcache::kokkos::detail::REBIND<Properties>...>,             \
+                               semcache::kokkos::NativeExec>;                                                        \
+    using closure = semcache::kokkos::detail::Closure;                                                               \
+                                                                                                                     \
+   public:                                                                                                           \
+    using functor_type = Functor;                                                                                    \
+    ParallelFor(const Functor& functor, const Kokkos::POLICY<Properties...>& policy)                                 \
+        : closure(policy.space(), functor), native(functor, policy) {                                                \
+      this->finish(functor);                                                                                         \
+    }                                                                                                                \
+    void execute() const {                                                                                           \
+      if (this->filled_without_kernel()) return;                                                                     \
+      this->run(typeid(Functor), [this] { native::execute(); });                                                     \
+    }                                                                                                                \
+  };
+SEMCACHE_KOKKOS_PARALLEL_FOR(RangePolicy, rebind_flat)
+SEMCACHE_KOKKOS_PARALLEL_FOR(MDRangePolicy, rebind_flat)
+SEMCACHE_KOKKOS_PARALLEL_FOR(TeamPolicy, rebind_team)
+#undef SEMCACHE_KOKKOS_PARALLEL_FOR
+
+#if SEMCACHE_KOKKOS_COMBINED_REDUCER
+#define SEMCACHE_KOKKOS_PARALLEL_REDUCE(POLICY, REBIND)                                                              \
+  template <class Combined, class... Properties>                                                                     \
+  class ParallelReduce<Combined, Kokkos::POLICY<Properties...>, semcache::Exec>                                      \
+      : private semcache::kokkos::detail::Closure,                                                                   \
+        public ParallelReduce<typename semcache::kokkos::detail::Rebound<Combined, Kokkos::POLICY<Properties...>>::type,  \
+                              Kokkos::POLICY<semcache::kokkos::detail::REBIND<Properties>...>,                       \
+                              semcache::kokkos::NativeExec> {                                                        \
+    using rebound = semcache::kokkos::detail::Rebound<Combined, Kokkos::POLICY<Properties...>>;                      \
+    using native = ParallelReduce<typename rebound::type,                                                            \
+                                  Kokkos::POLICY<semcache::kokkos::detail::REBIND<Properties>...>,                   \
+                                  semcache::kokkos::NativeExec>;                                                     \
+    using closure = semcache::kokkos::detail::Closure;                                                               \
+                                                                                                                     \
+   public:                                                                                                           \
+    template <class Result>                                                                                          \
+    ParallelReduce(const Combined& combined, const Kokkos::POLICY<Properties...>& policy, const Result& result)      \
+        : closure(policy.space(), combined.get_functor()),                                                           \
+          native(rebound::make(combined), policy, semcache::kokkos::detail::native_result(result)) {                 \
+      this->finish_reduction(result);                                                                                \
+    }                                                                                                                \
+    void execute() const {                                                                                           \
+      this->run(typeid(typename Combined::functor_type),                                                             \
+                [this] { semcache::kokkos::detail::execute_native<native>(*this); });                                \
+      this->template deliver<native>(*this);                                                                         \
+    }                                                                                                                \
+  };
+#else
+#define SEMCACHE_KOKKOS_PARALLEL_REDUCE(POLICY, REBIND)                                                              \
+  template <class Functor, class Reducer, class... Properties>                                                       \
+  class ParallelReduce<Functor, Kokkos::POLICY<Properties...>, Reducer, semcache::Exec>                              \
+      : private semcache::kokkos::detail::Closure,                                                                   \
+        public ParallelReduce<semcache::kokkos::detail::rebound_reduction<Functor, Kokkos::POLICY<Properties...>>,   \
+                              Kokkos::POLICY<semcache::kokkos::detail::REBIND<Properties>...>, Reducer,              \
+                              semcache::kokkos::NativeExec> {                                                        \
+    using rebound = semcache::kokkos::detail::rebound_reduction<Functor, Kokkos::POLICY<Properties...>>;             \
+    using native = ParallelReduce<rebound, Kokkos::POLICY<semcache::kokkos::detail::REBIND<Properties>...>, Reducer, \
+                                  semcache::kokkos::NativeExec>;                                                     \
+    using closure = semcache::kokkos::detail::Closure;                                                               \
+                                                                                                                     \
+   public:                                                                                                           \
+    template <class Result>                                                                                          \
+    ParallelReduce(const Functor& functor, const Kokkos::POLICY<Properties...>& policy, const Result& result)        \
+        : closure(policy.space(), functor),                                                                          \
+          native(semcache::kokkos::detail::rebind_functor<rebound>(functor), policy,                                 \
+                 semcache::kokkos::detail::native_result(result)) {                                                  \
+      this->finish_reduction(result);                                                                                \
+    }                                                                                                                \
+    void execute() const {                                                                                           \
+      this->run(typeid(Functor), [this] { semcache::kokkos::detail::execute_native<native>(*this); });               \
+      this->template deliver<native>(*this);                                                                         \
+    }                                                                                                                \
+  };
+#endif
+SEMCACHE_KOKKOS_PARALLEL_REDUCE(RangePolicy, rebind_flat)
+SEMCACHE_KOKKOS_PARALLEL_REDUCE(MDRangePolicy, rebind_flat)
+SEMCACHE_KOKKOS_PARALLEL_REDUCE(TeamPolicy, rebind_team)
+#undef SEMCACHE_KOKKOS_PARALLEL_REDUCE
+
+template <class Functor, class... Properties>
+class ParallelScan<Functor, Kokkos::RangePolicy<Properties...>, semcache::Exec>
+    : private semcache::kokkos::detail::Closure,
+      public ParallelScan<semcache::kokkos::detail::rebound_scan<Functor, Kokkos::RangePolicy<Properties...>>,
+                          Kokkos::RangePolicy<semcache::kokkos::detail::rebind_flat<Properties>...>,
+                          semcache::kokkos::NativeExec> {
+  using rebound = semcache::kokkos::detail::rebound_scan<Functor, Kokkos::RangePolicy<Properties...>>;
+  using native = ParallelScan<rebound, Kokkos::RangePolicy<semcache::kokkos::detail::rebind_flat<Properties>...>,
+                              semcache::kokkos::NativeExec>;
+  using closure = semcache::kokkos::detail::Closure;
+
+ public:
+  ParallelScan(const Functor& functor, const Kokkos::RangePolicy<Properties...>& policy)
+      : closure(policy.space(), functor),
+        native(semcache::kokkos::detail::rebind_functor<rebound>(functor), policy) {
+    this->finish(functor);
+  }
+  void execute() const {
+    this->run(typeid(Functor), [this] { semcache::kokkos::detail::execute_native<native>(*this); });
+  }
+};
+
+template <class Functor, class Return, class... Properties>
+class ParallelScanWithTotal<Functor, Kokkos::RangePolicy<Properties...>, Return, semcache::Exec>
+    : private semcache::kokkos::detail::Closure,
+      public ParallelScanWithTotal<semcache::kokkos::detail::rebound_scan<Functor, Kokkos::RangePolicy<Properties...>>,
+                                   Kokkos::RangePolicy<semcache::kokkos::detail::rebind_flat<Properties>...>, Return,
+                                   semcache::kokkos::NativeExec> {
+  using rebound = semcache::kokkos::detail::rebound_scan<Functor, Kokkos::RangePolicy<Properties...>>;
+  using native =
+      ParallelScanWithTotal<rebound, Kokkos::RangePolicy<semcache::kokkos::detail::rebind_flat<Properties>...>, Return,
+                            semcache::kokkos::NativeExec>;
+  using closure = semcache::kokkos::detail::Closure;
+
+ public:
+  /// @param total a view, or before Kokkos 4 a reference to the scalar
+  template <class Total>
+  ParallelScanWithTotal(const Functor& functor, const Kokkos::RangePolicy<Properties...>& policy, Total& total)
+      : closure(policy.space(), functor),
+        native(semcache::kokkos::detail::rebind_functor<rebound>(functor), policy,
+               semcache::kokkos::detail::native_total(total)) {
+    this->finish_reduction(total);
+  }
+  void execute() const {
+    this->run(typeid(Functor), [this] { semcache::kokkos::detail::execute_native<native>(*this); });
+    this->deliver_total(sizeof(Return));
+  }
+};
+
+}  // namespace Impl
+}  // namespace Kokkos

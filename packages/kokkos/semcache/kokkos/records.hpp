@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/kokkos/deep_copy.hpp>
+#include <semcache/kokkos/lifetime.hpp>
+
+/// Allocation records of both spaces. The variant for host-inaccessible memory moves its header with DeepCopy, which
+/// serves it from host memory: no header exists on the device or on a protected page.
+#if SEMCACHE_KOKKOS_RECORD_MACRO
+KOKKOS_IMPL_HOST_INACCESSIBLE_SHARED_ALLOCATION_SPECIALIZATION(semcache::Space);
+KOKKOS_IMPL_HOST_INACCESSIBLE_SHARED_ALLOCATION_SPECIALIZATION(semcache::HostMirrorSpace);
+#else
+namespace semcache::kokkos::detail {
+
+/// Before 4.3 every space writes its record by hand.
+template <class MemorySpace>
+class RecordBase : public Kokkos::Impl::HostInaccessibleSharedAllocationRecordCommon<MemorySpace> {
+  using common = Kokkos::Impl::HostInaccessibleSharedAllocationRecordCommon<MemorySpace>;
+  using root = Kokkos::Impl::SharedAllocationRecord<void, void>;
+  using header_type = Kokkos::Impl::SharedAllocationHeader;
+
+ protected:
+  MemorySpace m_space;
+
+  RecordBase(const MemorySpace& space, const std::string& label, std::size_t bytes, typename root::function_type dealloc,
+             [[maybe_unused]] root* tracking_root)
+      : common(
+#ifdef KOKKOS_ENABLE_DEBUG
+            tracking_root,
+#endif
+            Kokkos::Impl::checked_allocation_with_header(space, label, bytes), sizeof(header_type) + bytes, dealloc
+#if SEMCACHE_KOKKOS_RECORD_LABEL
+            ,
+            label
+#endif
+            ),
+        m_space(space) {
+    header_type header;
+    std::memset(static_cast<void*>(&header), 0, sizeof header);
+    this->_fill_host_accessible_header_info(header, label);
+    Kokkos::Impl::DeepCopy<MemorySpace, Kokkos::HostSpace>(root::m_alloc_ptr, &header, sizeof header);
+  }
+
+  ~RecordBase() {
+    header_type header;
+    Kokkos::Impl::DeepCopy<Kokkos::HostSpace, MemorySpace>(&header, root::m_alloc_ptr, sizeof header);
+    m_space.deallocate(header.label(), root::m_alloc_ptr, root::m_alloc_size, root::m_alloc_size - sizeof header);
+  }
+};
+
+}  // namespace semcache::kokkos::detail
+
+namespace Kokkos {
+namespace Impl {
+#ifdef KOKKOS_ENABLE_DEBUG
+#define SEMCACHE_KOKKOS_ROOT(RECORD) static inline SharedAllocationRecord<void, void> s_root_record;
+#define SEMCACHE_KOKKOS_ROOT_ADDRESS &s_root_record
+#else
+#define SEMCACHE_KOKKOS_ROOT(RECORD)
+#define SEMCACHE_KOKKOS_ROOT_ADDRESS nullptr
+#endif
+#define SEMCACHE_KOKKOS_RECORD(SPACE)                                                                             \
+  template <>                                                                                                     \
+  class SharedAllocationRecord<SPACE, void> : public semcache::kokkos::detail::RecordBase<SPACE> {                \
+    friend class SharedAllocationRecordCommon<SPACE>;                                                             \
+    friend class HostInaccessibleSharedAllocationRecordCommon<SPACE>;                                             \
+    using base = semcache::kokkos::detail::RecordBase<SPACE>;                                                     \
+    using root = SharedAllocationRecord<void, void>;                                                              \
+    SEMCACHE_KOKKOS_ROOT(SPACE)                                                                                   \
+                                                                                                                  \
+   protected:                                                                                                     \
+    SharedAllocationRecord(const SPACE& space, const std::string& label, const std::size_t bytes,                 \
+                           const root::function_type dealloc = &base::deallocate)                                 \
+        : base(space, label, bytes, dealloc, SEMCACHE_KOKKOS_ROOT_ADDRESS) {}                                     \
+    template <class E>                                                                                            \
+    SharedAllocationRecord(const E&, const SPACE& space, const std::string& label, const std::size_t bytes,       \
+                           const root::function_type dealloc = &base::deallocate)                                 \
+        : base(space, label, bytes, dealloc, SEMCACHE_KOKKOS_ROOT_ADDRESS) {}                                     \
+  };
+SEMCACHE_KOKKOS_RECORD(semcache::Space)
+SEMCACHE_KOKKOS_RECORD(semcache::HostMirrorSpace)
+#undef SEMCACHE_KOKKOS_RECORD
+#undef SEMCACHE_KOKKOS_ROOT
+#undef SEMCACHE_KOKKOS_ROOT_ADDRESS
+}  // namespace Impl
+}  // namespace Kokkos
+#endif
+
+// How the elements of a view in our memory come to life and end.
+namespace Kokkos {
+namespace Impl {
+#if SEMCACHE_KOKKOS_INITIALISER_SEES_MEMORY
+#if SEMCACHE_KOKKOS_INITIALISER_IS_SCALAR
+#define SEMCACHE_KOKKOS_INITIALISER_PARAMETERS , bool IsScalar
+#define SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS , IsScalar
+#else
+#define SEMCACHE_KOKKOS_INITIALISER_PARAMETERS
+#define SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS
+#endif
+template <class E, class T SEMCACHE_KOKKOS_INITIALISER_PARAMETERS>
+struct ViewValueFunctor<Kokkos::Device<E, semcache::Space>, T SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS>
+    : semcache::kokkos::detail::ElementLifetime<
+          E, semcache::Space, T,
+          ViewValueFunctor<Kokkos::Device<semcache::kokkos::detail::native_of<E>,
+                                          typename semcache::kokkos::detail::native_of<E>::memory_space>,
+                           T SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS>> {
+  using semcache::kokkos::detail::ElementLifetime<
+      E, semcache::Space, T,
+      ViewValueFunctor<Kokkos::Device<semcache::kokkos::detail::native_of<E>,
+                                      typename semcache::kokkos::detail::native_of<E>::memory_space>,
+                       T SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS>>::ElementLifetime;
+};
+template <class E, class T SEMCACHE_KOKKOS_INITIALISER_PARAMETERS>
+struct ViewValueFunctor<Kokkos::Device<E, semcache::HostMirrorSpace>, T SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS>
+    : semcache::kokkos::detail::ElementLifetime<
+          E, semcache::HostMirrorSpace, T,
+          ViewValueFunctor<Kokkos::Device<E, Kokkos::HostSpace>, T SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS>> {
+  using semcache::kokkos::detail::ElementLifetime<
+      E, semcache::HostMirrorSpace, T,
+      ViewValueFunctor<Kokkos::Device<E, Kokkos::HostSpace>, T SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS>>::ElementLifetime;
+};
+#undef SEMCACHE_KOKKOS_INITIALISER_PARAMETERS
+#undef SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS
+#else
+// Kokkos 3.4 does not tell the functor which memory it initialises, but the record knows: its `m_destroy` takes the
+// stock functor and carries out our version of it.
+#define SEMCACHE_KOKKOS_TYPED_RECORD(SPACE)                                                                          \
+  template <class E, class T, bool IsScalar>                                                                         \
+  class SharedAllocationRecord<SPACE, ViewValueFunctor<E, T, IsScalar>> : public SharedAllocationRecord<SPACE, void> { \
+    using root = SharedAllocationRecord<void, void>;                                                                 \
+    using stock = ViewValueFunctor<E, T, IsScalar>;                                                                  \
+    static void release(root* record) {                                                                              \
+      auto* self = static_cast<SharedAllocationRecord*>(static_cast<SharedAllocationRecord<SPACE, void>*>(record));  \
+      self->m_destroy.destroy_shared_allocation();                                                                   \
+      delete self;                                                                                                   \
+    }                                                                                                                \
+    SharedAllocationRecord(const SPACE& space, const std::string& label, const std::size_t bytes)                    \
+        : SharedAllocationRecord<SPACE, void>(space, label, bytes, &release) {}                                      \
+                                                                                                                     \
+   public:                                                                                                           \
+    semcache::kokkos::detail::ElementLifetime<                                                                       \
+        E, SPACE, T, ViewValueFunctor<semcache::kokkos::detail::native_of<E>, T, IsScalar>>                          \
+        m_destroy;                                                                                                   \
+    static SharedAllocationRecord* allocate(const SPACE& space, const std::string& label, const std::size_t bytes) { \
+      return new SharedAllocationRecord(space, label, bytes);                                                        \
+    }                                                                                                                \
+  };
+SEMCACHE_KOKKOS_TYPED_RECORD(semcache::Space)
+SEMCACHE_KOKKOS_TYPED_RECORD(semcache::HostMirrorSpace)
+#undef SEMCACHE_KOKKOS_TYPED_RECORD
+#endif
+}  // namespace Impl
+}  // namespace Kokkos

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/kokkos/exec.hpp>
+
+/// Who can access, assign and copy what; and what a host access to device memory does.
+namespace semcache::kokkos::detail {
+
+/// The mirror of a view in semcache::Space, for all versions' ways to ask.
+struct MirrorInCache {
+  using execution_space = Kokkos::DefaultHostExecutionSpace;
+  using memory_space = HostMirrorSpace;
+  using device_type = Kokkos::Device<execution_space, HostMirrorSpace>;
+  using Space = HostMirrorSpace;
+};
+
+/// Optional check (SEMCACHE_KOKKOS_CHECK_HOST_ACCESS, all translation units alike): on the emulated device host code
+/// could read device memory. Costs a load per element access, therefore off by default.
+#ifdef SEMCACHE_KOKKOS_CHECK_HOST_ACCESS
+SEMCACHE_API void enter_kernel() noexcept;
+SEMCACHE_API void leave_kernel() noexcept;
+/// Aborts with Kokkos' message unless a kernel of semcache::Exec is running.
+SEMCACHE_API void check_host_access(const char* label) noexcept;
+#else
+inline void enter_kernel() noexcept {}
+inline void leave_kernel() noexcept {}
+inline void check_host_access(const char*) noexcept {}
+#endif
+
+}  // namespace semcache::kokkos::detail
+
+namespace Kokkos {
+namespace Impl {
+
+#define SEMCACHE_KOKKOS_RELATION(DESTINATION, SOURCE, ASSIGNABLE, ACCESSIBLE) \
+  template <>                                                                 \
+  struct MemorySpaceAccess<DESTINATION, SOURCE> {                             \
+    enum : bool { assignable = ASSIGNABLE };                                  \
+    enum : bool { accessible = ACCESSIBLE };                                  \
+    enum : bool { deepcopy = true };                                          \
+  };
+SEMCACHE_KOKKOS_RELATION(Kokkos::HostSpace, semcache::Space, false, false)
+SEMCACHE_KOKKOS_RELATION(semcache::Space, Kokkos::HostSpace, false, false)
+SEMCACHE_KOKKOS_RELATION(Kokkos::HostSpace, semcache::HostMirrorSpace, true, true)
+SEMCACHE_KOKKOS_RELATION(semcache::HostMirrorSpace, Kokkos::HostSpace, false, true)
+SEMCACHE_KOKKOS_RELATION(semcache::Space, semcache::HostMirrorSpace, false, false)
+SEMCACHE_KOKKOS_RELATION(semcache::HostMirrorSpace, semcache::Space, false, false)
+#ifdef KOKKOS_ENABLE_CUDA
+// Device code asks what CudaSpace can access: it cannot tell Exec from Cuda.
+inline constexpr bool semcache_cuda_sees_device = semcache::kokkos::native_is_device;
+SEMCACHE_KOKKOS_RELATION(Kokkos::CudaSpace, semcache::Space, false, semcache_cuda_sees_device)
+SEMCACHE_KOKKOS_RELATION(semcache::Space, Kokkos::CudaSpace, false, semcache_cuda_sees_device)
+SEMCACHE_KOKKOS_RELATION(semcache::Space, Kokkos::CudaUVMSpace, false, semcache_cuda_sees_device)
+SEMCACHE_KOKKOS_RELATION(semcache::Space, Kokkos::CudaHostPinnedSpace, false, true)
+SEMCACHE_KOKKOS_RELATION(Kokkos::CudaUVMSpace, semcache::Space, false, semcache_cuda_sees_device)
+SEMCACHE_KOKKOS_RELATION(Kokkos::CudaHostPinnedSpace, semcache::Space, false, false)
+SEMCACHE_KOKKOS_RELATION(Kokkos::CudaSpace, semcache::HostMirrorSpace, false, false)
+SEMCACHE_KOKKOS_RELATION(semcache::HostMirrorSpace, Kokkos::CudaSpace, false, false)
+SEMCACHE_KOKKOS_RELATION(semcache::HostMirrorSpace, Kokkos::CudaUVMSpace, false, true)
+SEMCACHE_KOKKOS_RELATION(semcache::HostMirrorSpace, Kokkos::CudaHostPinnedSpace, false, true)
+SEMCACHE_KOKKOS_RELATION(Kokkos::CudaUVMSpace, semcache::HostMirrorSpace, false, false)
+SEMCACHE_KOKKOS_RELATION(Kokkos::CudaHostPinnedSpace, semcache::HostMirrorSpace, false, true)
+#endif
+#undef SEMCACHE_KOKKOS_RELATION
+
+/// Kernels on Exec use the native space's scratch memory.
+template <>
+struct MemorySpaceAccess<semcache::Space, semcache::kokkos::NativeExec::scratch_memory_space> {
+  enum : bool { assignable = false };
+  enum : bool { accessible = true };
+  enum : bool { deepcopy = false };
+};
+
+template <>
+struct HostMirror<semcache::Space> : semcache::kokkos::detail::MirrorInCache {};
+#if SEMCACHE_KOKKOS_HOST_MIRROR_OF_DEVICE
+template <class E>
+struct HostMirror<Kokkos::Device<E, semcache::Space>> : semcache::kokkos::detail::MirrorInCache {};
+#endif
+
+// On a real device Kokkos' own check is right: it asks about the host's default space on the host and about the
+// device's on the device. On the emulated device kernels are host code.
+#if !SEMCACHE_KOKKOS_RUNTIME_CHECK
+template <>
+struct verify_space<Kokkos::HostSpace, semcache::Space, false> {
+  static void check() { semcache::kokkos::detail::check_host_access(""); }
+};
+#elif !defined(KOKKOS_ENABLE_CUDA)
+template <class E>
+struct RuntimeCheckMemoryAccessViolation<semcache::Space, E, false> {
+  RuntimeCheckMemoryAccessViolation(const char* const) { semcache::kokkos::detail::check_host_access(""); }
+};
+#if SEMCACHE_KOKKOS_RUNTIME_CHECK_VIEW
+template <class E>
+struct RuntimeCheckViewMemoryAccessViolation<semcache::Space, E, false> {
+  template <class Tracker, class Map, class... Indices>
+  RuntimeCheckViewMemoryAccessViolation(const char* const, const Tracker& tracker, const Map&, Indices...) {
+#ifdef SEMCACHE_KOKKOS_CHECK_HOST_ACCESS
+    semcache::kokkos::detail::check_host_access(tracker.template get_label<semcache::Space>().c_str());
+#else
+    (void)tracker;
+#endif
+  }
+};
+#endif
+#if SEMCACHE_KOKKOS_MDSPAN_VIEW
+template <class E>
+struct RuntimeCheckBasicViewMemoryAccessViolation<semcache::Space, E, false> {
+  RuntimeCheckBasicViewMemoryAccessViolation(const SharedAllocationTracker& tracker) {
+#ifdef SEMCACHE_KOKKOS_CHECK_HOST_ACCESS
+    semcache::kokkos::detail::check_host_access(tracker.template get_label<semcache::Space>().c_str());
+#else
+    (void)tracker;
+#endif
+  }
+};
+#endif
+#endif
+
+}  // namespace Impl
+}  // namespace Kokkos

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/kokkos/closure.hpp>
+
+/// TeamPolicy<Exec>: the native policy, asked about the functors that will really run.
+namespace Kokkos {
+namespace Impl {
+
+template <class... Properties>
+class TeamPolicyInternal<semcache::Exec, Properties...>
+    : public TeamPolicyInternal<semcache::kokkos::NativeExec, semcache::kokkos::detail::rebind_team<Properties>...> {
+  using native = TeamPolicyInternal<semcache::kokkos::NativeExec, semcache::kokkos::detail::rebind_team<Properties>...>;
+
+  template <class Functor>
+  using renamed = semcache::kokkos::detail::rebound_reduction<Functor, TeamPolicyInternal>;
+  template <class Functor, class Reducer>
+  using renamed_with = typename semcache::kokkos::detail::RenamedFunctor<Functor, TeamPolicyInternal, Reducer>::type;
+
+ public:
+  using execution_policy = TeamPolicyInternal;
+  using execution_space = semcache::Exec;
+  using traits = typename native::traits;  // must be a base class: TeamPolicy assigns through it
+
+  using native::native;
+  template <class... Arguments>
+  TeamPolicyInternal(const semcache::Exec& exec, Arguments&&... arguments)
+      : native(exec.native(), std::forward<Arguments>(arguments)...), exec_(exec) {}
+  template <class... Others>
+  TeamPolicyInternal(const TeamPolicyInternal<semcache::Exec, Others...>& other)
+      : native(static_cast<
+               const TeamPolicyInternal<semcache::kokkos::NativeExec, semcache::kokkos::detail::rebind_team<Others>...>&>(
+            other)),
+        exec_(other.space()) {}
+
+  const semcache::Exec& space() const { return exec_; }
+
+  TeamPolicyInternal& set_chunk_size(int chunk) {
+    native::set_chunk_size(chunk);
+    return *this;
+  }
+  template <class... Sizes>
+  TeamPolicyInternal& set_scratch_size(const int& level, const Sizes&... sizes) {
+    native::set_scratch_size(level, sizes...);
+    return *this;
+  }
+
+  template <class Functor>
+  int team_size_max(const Functor& functor, const ParallelForTag& tag) const {
+    return native::team_size_max(functor, tag);
+  }
+  template <class Functor>
+  int team_size_recommended(const Functor& functor, const ParallelForTag& tag) const {
+    return native::team_size_recommended(functor, tag);
+  }
+  template <class Functor>
+  int team_size_max(const Functor& functor, const ParallelReduceTag& tag) const {
+    return native::team_size_max(semcache::kokkos::detail::rebind_functor<renamed<Functor>>(functor), tag);
+  }
+  template <class Functor>
+  int team_size_recommended(const Functor& functor, const ParallelReduceTag& tag) const {
+    return native::team_size_recommended(semcache::kokkos::detail::rebind_functor<renamed<Functor>>(functor), tag);
+  }
+  template <class Functor, class Reducer>
+  int team_size_max(const Functor& functor, const Reducer& reducer, const ParallelReduceTag& tag) const {
+    return native::team_size_max(semcache::kokkos::detail::rebind_functor<renamed_with<Functor, Reducer>>(functor),
+                                 reducer, tag);
+  }
+  template <class Functor, class Reducer>
+  int team_size_recommended(const Functor& functor, const Reducer& reducer, const ParallelReduceTag& tag) const {
+    return native::team_size_recommended(
+        semcache::kokkos::detail::rebind_functor<renamed_with<Functor, Reducer>>(functor), reducer, tag);
+  }
+
+ private:
+  semcache::Exec exec_;
+};
+
+}  // namespace Impl
+}  // namespace Kokkos

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/kokkos/bridge.hpp>
+
+#include <cstring>
+#include <string>
+
+namespace semcache::kokkos::detail {
+namespace {
+
+static_assert(sizeof(Kokkos::Impl::SharedAllocationHeader) == runtime::header_bytes,
+              "this Kokkos has another allocation header than the runtime serves");
+
+thread_local const void* partner_of_next_mirror = nullptr;
+
+}  // namespace
+
+void start(bool native_is_cuda, int ordinal, const char* native_name) {
+  // The runtime keeps the pointer: the text must outlive it.
+  static const std::string framework = "Kokkos " + std::to_string(KOKKOS_VERSION / 10000) + "." +
+                                       std::to_string(KOKKOS_VERSION / 100 % 100) + " (" + native_name + ")";
+  runtime::FrameworkDevice device;
+  device.kind_forced = true;
+  device.kind = native_is_cuda ? device::DeviceKind::cuda : device::DeviceKind::emulated;
+  device.ordinal = ordinal;
+  device.framework = framework.c_str();
+  runtime::use_framework_device(device);
+  Kokkos::push_finalize_hook([] { semcache::finalize(); });
+}
+
+void* allocate(Side side, const char* space_name, const char* label, std::size_t total, std::size_t logical) {
+  // Zero-size views have an allocation too: it carries their label.
+  const std::size_t bytes = logical != 0 ? logical : 1;
+  void* data = nullptr;
+  if (side == Side::device) {
+    data = runtime::allocate_device(label, bytes);
+  } else {
+    const void* partner = partner_of_next_mirror;
+    partner_of_next_mirror = nullptr;
+    data = runtime::allocate_host(label, bytes, partner);
+  }
+  void* address = static_cast<char*>(data) - (total - logical);
+  if (Kokkos::Profiling::profileLibraryLoaded())
+    Kokkos::Profiling::allocateData(Kokkos::Tools::make_space_handle(space_name), label, address, logical);
+  return address;
+}
+
+void deallocate(const char* space_name, const char* label, void* address, std::size_t total,
+                std::size_t logical) noexcept {
+  if (!address) return;
+  if (Kokkos::Profiling::profileLibraryLoaded())
+    Kokkos::Profiling::deallocateData(Kokkos::Tools::make_space_handle(space_name), label, address, logical);
+  runtime::deallocate(static_cast<char*>(address) + (total - logical));
+}
+
+PartnerScope::PartnerScope(const void* device_address) noexcept : outer_(partner_of_next_mirror) {
+  partner_of_next_mirror = device_address;
+}
+PartnerScope::~PartnerScope() { partner_of_next_mirror = outer_; }
+
+void copy(void* to, const void* from, std::size_t bytes, QueueId queue, bool to_tracked, bool from_tracked) {
+  if (bytes == 0) return;
+  if (bytes == runtime::header_bytes && to_tracked != from_tracked) {
+    if (to_tracked) {
+      if (void* header = runtime::header_of(static_cast<char*>(to) + runtime::header_bytes)) {
+        std::memcpy(header, from, bytes);
+        return;
+      }
+    } else if (const void* header = runtime::header_of(static_cast<const char*>(from) + runtime::header_bytes)) {
+      std::memcpy(to, header, bytes);
+      return;
+    }
+  }
+  runtime::copy(to, from, bytes, queue, __builtin_return_address(0));
+}
+
+}  // namespace semcache::kokkos::detail

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/kokkos/capture.hpp>
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace semcache::kokkos {
+namespace {
+
+constexpr std::size_t word_bytes = sizeof(std::uintptr_t);
+
+bool looks_like_pointer(std::uintptr_t word) noexcept { return word >= 0x10000 && word < (std::uintptr_t{1} << 47); }
+
+std::uintptr_t word_at(const unsigned char* bytes) noexcept {
+  std::uintptr_t word;
+  std::memcpy(&word, bytes, word_bytes);
+  return word;
+}
+
+/// Reads a word that may not be mapped; false also where the kernel refuses the call.
+bool read_if_mapped(std::uintptr_t address, std::uintptr_t& word) noexcept {
+  iovec to{&word, word_bytes};
+  iovec from{reinterpret_cast<void*>(address), word_bytes};  // NOLINT: an address found in a functor
+  return ::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(word_bytes);
+}
+
+/// True if (tracker, data) are those of a view on a whole small allocation in plain host memory without pointers in it.
+bool is_small_host_view(std::uintptr_t tracker, std::uintptr_t data) noexcept {
+  constexpr std::size_t small = 64;
+  const std::uintptr_t record_address = tracker & ~std::uintptr_t{1};
+  std::uintptr_t header_record = 0;
+  // Kokkos' header in front of the data names the record, which names the data: no accident does both.
+  if (!read_if_mapped(data - runtime::header_bytes, header_record) || header_record != record_address) return false;
+  const auto* record = reinterpret_cast<const Kokkos::Impl::SharedAllocationRecord<void, void>*>(record_address);
+  if (reinterpret_cast<std::uintptr_t>(record->data()) != data || record->size() > small) return false;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(data);
+  for (std::size_t i = 0; i + word_bytes <= record->size(); i += word_bytes)
+    if (looks_like_pointer(word_at(bytes + i))) return false;
+  return true;
+}
+
+}  // namespace
+
+__thread CaptureList* open_capture_list = nullptr;
+
+CaptureList::CaptureList(const void* functor, std::size_t bytes) noexcept
+    : outer_(open_capture_list),
+      functor_(static_cast<const unsigned char*>(functor)),
+      snapshot_bytes_(functor ? bytes : 0),
+      snapshot_(inline_snapshot_),
+      captures_(inline_captures_) {
+  if (snapshot_bytes_ > inline_snapshot) {
+    snapshot_ = static_cast<unsigned char*>(std::malloc(snapshot_bytes_));
+    if (!snapshot_) base::fatal("out of host memory while a kernel of %zu bytes was prepared", snapshot_bytes_);
+  }
+  if (snapshot_bytes_) std::memcpy(snapshot_, functor, snapshot_bytes_);
+  open_capture_list = this;
+}
+
+CaptureList::~CaptureList() {
+  close();
+  if (captures_ != inline_captures_) std::free(captures_);
+  if (snapshot_ != inline_snapshot_) std::free(snapshot_);
+}
+
+void CaptureList::add(const void* pointer, const void* source, std::uint32_t source_bytes, bool writable,
+                      bool holds_handles) noexcept {
+  const unsigned char* word = static_cast<const unsigned char*>(source);
+  const void* handle = nullptr;
+  if (functor_ && word >= functor_ && word + source_bytes <= functor_ + snapshot_bytes_)
+    handle = snapshot_ + (word - functor_);
+  if (!pointer && !handle) return;
+  if (count_ == capacity_) grow();
+  captures_[count_++] = runtime::Capture{pointer, handle, handle ? source_bytes : 0, writable, holds_handles};
+}
+
+void CaptureList::explain_small_host_views() noexcept {
+  const auto explained = [this](const unsigned char* word) {
+    for (std::size_t c = 0; c < count_; ++c) {
+      const auto* handle = static_cast<const unsigned char*>(captures_[c].handle);
+      if (handle && word >= handle && word < handle + captures_[c].handle_bytes) return true;
+    }
+    return false;
+  };
+  for (std::size_t i = 0; i + 2 * word_bytes <= snapshot_bytes_; i += word_bytes) {
+    const std::uintptr_t tracker = word_at(snapshot_ + i);
+    const std::uintptr_t data = word_at(snapshot_ + i + word_bytes);
+    if (!looks_like_pointer(tracker) || !looks_like_pointer(data) || data % word_bytes != 0) continue;
+    if (explained(snapshot_ + i) || explained(snapshot_ + i + word_bytes)) continue;
+    if (is_small_host_view(tracker, data)) add(nullptr, functor_ + i, 2 * word_bytes, false, false);
+  }
+}
+
+void CaptureList::grow() noexcept {
+  // Lists never drop entries: a missed view would be silently stale (I8).
+  const std::size_t capacity = capacity_ * 4;
+  auto* larger = static_cast<runtime::Capture*>(std::malloc(capacity * sizeof(runtime::Capture)));
+  if (!larger) base::fatal("out of host memory while a kernel with more than %zu views was prepared", count_);
+  std::memcpy(larger, captures_, count_ * sizeof(runtime::Capture));
+  if (captures_ != inline_captures_) std::free(captures_);
+  captures_ = larger;
+  capacity_ = capacity;
+}
+
+}  // namespace semcache::kokkos

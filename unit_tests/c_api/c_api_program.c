@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* SPDX-FileCopyrightText: The SemCache contributors */
+#include <semcache/semcache.h>
+#include <semcache/semcache.h> /* twice: it must guard itself */
+
+#include <stdio.h>
+#include <string.h>
+
+/* A program in C89 that uses every function as a user would. Returns the line of the first surprise, or 0. */
+int c_api_program(void);
+
+#define EXPECT(condition)                                                    \
+  do {                                                                       \
+    if (!(condition)) {                                                      \
+      fprintf(stderr, "line %d: %s: %s\n", __LINE__, #condition, semcache_last_error()); \
+      return __LINE__;                                                       \
+    }                                                                        \
+  } while (0)
+
+int c_api_program(void) {
+  enum { count = 4096 };
+  const size_t bytes = count * sizeof(double);
+  struct semcache_statistics_t before, after;
+  void* device = NULL;
+  void* mirror = NULL;
+  void* copy = NULL;
+  double* values;
+  double plain[count];
+  int i;
+
+  before.size = sizeof before;
+  after.size = sizeof after;
+  EXPECT(semcache_statistics(&before) == SEMCACHE_SUCCESS);
+  EXPECT(semcache_allocate_device("field", bytes, &device) == SEMCACHE_SUCCESS);
+  EXPECT(semcache_allocate_host("field mirror", bytes, NULL, &mirror) == SEMCACHE_SUCCESS);
+  EXPECT(semcache_allocate_host(NULL, bytes, NULL, &copy) == SEMCACHE_SUCCESS);
+  EXPECT(device != NULL && mirror != NULL && copy != NULL);
+  EXPECT(semcache_is_tracked(device) == 1);
+  EXPECT(semcache_is_tracked((char*)mirror + bytes - 1) == 1);
+  EXPECT(semcache_is_tracked(plain) == 0);
+
+  EXPECT(semcache_access(mirror, bytes, SEMCACHE_OVERWRITE) == SEMCACHE_SUCCESS);
+  values = (double*)mirror;
+  for (i = 0; i < count; ++i) values[i] = i;
+
+  /* Three copies of one content: to the device, back into another array, and into ordinary memory. */
+  EXPECT(semcache_copy(device, mirror, bytes) == SEMCACHE_SUCCESS);
+  EXPECT(semcache_copy(copy, device, bytes) == SEMCACHE_SUCCESS);
+  EXPECT(semcache_access(mirror, bytes, SEMCACHE_WRITE) == SEMCACHE_SUCCESS);
+  values[7] = -1.0;
+  EXPECT(semcache_settle(copy, bytes) == SEMCACHE_SUCCESS);
+  EXPECT(((double*)copy)[7] == 7.0);
+  EXPECT(((double*)copy)[count - 1] == count - 1);
+  EXPECT(semcache_settle_all() == SEMCACHE_SUCCESS);
+  memset(plain, 0, sizeof plain);
+  EXPECT(semcache_copy(plain, device, bytes) == SEMCACHE_SUCCESS);
+  EXPECT(plain[7] == 7.0 && plain[8] == 8.0);
+
+  EXPECT(semcache_statistics(&after) == SEMCACHE_SUCCESS);
+  EXPECT(after.size == sizeof after);
+  EXPECT(after.live_device_bytes == before.live_device_bytes + bytes);
+  EXPECT(after.live_host_bytes == before.live_host_bytes + 2 * bytes);
+  EXPECT(after.h2d.bytes - before.h2d.bytes <= bytes);
+  EXPECT(after.d2h.bytes - before.d2h.bytes <= bytes);
+
+  /* What goes wrong is a status and a text, and changes nothing. */
+  EXPECT(semcache_access(plain, sizeof plain, SEMCACHE_READ) == SEMCACHE_ERROR_USAGE);
+  EXPECT(strlen(semcache_last_error()) > 0);
+  EXPECT(semcache_access((char*)mirror + 8, bytes, SEMCACHE_READ) == SEMCACHE_ERROR_USAGE);
+  EXPECT(semcache_access(mirror, bytes, (semcache_access_mode)99) == SEMCACHE_ERROR_USAGE);
+  EXPECT(semcache_access(plain, 0, SEMCACHE_READ) == SEMCACHE_SUCCESS);
+  EXPECT(semcache_copy(NULL, device, 8) == SEMCACHE_ERROR_USAGE);
+  EXPECT(semcache_copy(NULL, NULL, 0) == SEMCACHE_SUCCESS);
+  EXPECT(semcache_allocate_device("x", 8, NULL) == SEMCACHE_ERROR_USAGE);
+  EXPECT(((double*)copy)[7] == 7.0);
+
+  semcache_deallocate(NULL);
+  semcache_deallocate(copy);
+  semcache_deallocate(mirror);
+  semcache_deallocate(device);
+  EXPECT(semcache_is_tracked(device) == 0);
+  EXPECT(semcache_finalize() == SEMCACHE_SUCCESS);
+  EXPECT(semcache_finalize() == SEMCACHE_SUCCESS);
+  return 0;
+}

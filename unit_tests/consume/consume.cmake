@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# SPDX-FileCopyrightText: The SemCache contributors
+#
+# One route to SemCache: installs it (ROUTE static or shared) or adds its source (ROUTE subdirectory), then builds and
+# runs consumers. Variables: see CMakeLists.txt.
+cmake_minimum_required(VERSION 3.23)
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    list(JOIN ARGN " " text)
+    message(FATAL_ERROR "${output}\nfailed (${result}): ${text}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+set(common -G ${CMAKE_GENERATOR})
+foreach(name BUILD_TYPE CXX_COMPILER CXX_COMPILER_LAUNCHER CXX_FLAGS)
+  list(APPEND common "-DCMAKE_${name}=${CMAKE_${name}}")
+endforeach()
+
+# build_consumer(<folder> <arguments of cmake>...): configures, builds and runs the project beside this file.
+function(build_consumer folder)
+  run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/project -B ${SCRATCH}/${folder} ${common} ${ARGN})
+  run(${CMAKE_COMMAND} --build ${SCRATCH}/${folder})
+  run(${CMAKE_CTEST_COMMAND} --test-dir ${SCRATCH}/${folder} --output-on-failure --no-tests=error)
+  message(STATUS "${folder}: built and run")
+endfunction()
+
+# What a shared library must be: known by its SONAME, and silent about everything that is not SemCache's.
+function(check_shared_library library soname)
+  file(REAL_PATH ${library} file)
+  run(${CMAKE_OBJDUMP} -p ${file})
+  if(NOT output MATCHES "SONAME +${soname}\n")
+    message(FATAL_ERROR "${library}: SONAME is not ${soname}\n${output}")
+  endif()
+  run(${CMAKE_NM} -D -C --defined-only ${file})
+  string(REGEX REPLACE "\n$" "" output "${output}")
+  string(REPLACE ";" "," output "${output}")
+  string(REPLACE "\n" ";" symbols "${output}")
+  set(ours 0)
+  foreach(symbol IN LISTS symbols)
+    if(symbol MATCHES "semcache(::|_)" OR symbol MATCHES " SEMCACHE_")
+      math(EXPR ours "${ours} + 1")
+    # Weak symbols of templates of the standard library and of Kokkos: every library that uses them has them.
+    # A static Kokkos is part of the shared library and must stay visible: the loader then takes one of all its copies.
+    elseif(NOT symbol MATCHES " [uVvW] " AND NOT symbol MATCHES "[Kk]okkos|desul")
+      message(FATAL_ERROR "${library} exports what is not its own: ${symbol}")
+    endif()
+  endforeach()
+  if(ours EQUAL 0)
+    message(FATAL_ERROR "${library} exports nothing")
+  endif()
+  message(STATUS "${library}: ${ours} symbols, all its own")
+endfunction()
+
+file(REMOVE_RECURSE ${SCRATCH})
+set(components core)
+if(KOKKOS)
+  string(APPEND components ",kokkos")
+  # Also where the user has set Kokkos_ROOT to something else: the same as in the build under test.
+  set(kokkos -DKokkos_DIR=${KOKKOS_DIR})
+endif()
+
+if(ROUTE STREQUAL "subdirectory")
+  build_consumer(subdirectory -DSEMCACHE_SOURCE=${SOURCE} -DCOMPONENTS=${components} ${kokkos}
+    -DSemCache_ENABLE_KOKKOS=${KOKKOS} -DSemCache_ENABLE_CUDA=${CUDA} -DSemCache_ENABLE_MPI=OFF)
+  return()
+endif()
+
+set(shared OFF)
+if(ROUTE STREQUAL "shared")
+  set(shared ON)
+endif()
+if(NOT ROUTE STREQUAL THIS_LINKAGE)
+  set(BUILD_OTHER ${SCRATCH}/semcache)
+  run(${CMAKE_COMMAND} -S ${SOURCE} -B ${BUILD_OTHER} ${common} ${kokkos} -DBUILD_SHARED_LIBS=${shared}
+    -DSemCache_ENABLE_TESTS=OFF -DSemCache_ENABLE_MINIAPPS=OFF -DSemCache_ENABLE_MPI=OFF
+    -DSemCache_ENABLE_KOKKOS=${KOKKOS} -DSemCache_ENABLE_CUDA=${CUDA})
+  run(${CMAKE_COMMAND} --build ${BUILD_OTHER})
+  set(BUILD ${BUILD_OTHER})
+endif()
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/first)
+# An installed tree can be moved.
+file(RENAME ${SCRATCH}/first ${SCRATCH}/prefix)
+
+build_consumer(core -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DCOMPONENTS=core -DCMAKE_DISABLE_FIND_PACKAGE_Kokkos=ON)
+if(KOKKOS)
+  build_consumer(kokkos -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DCOMPONENTS=${components})
+endif()
+
+# The C interface by pkg-config, with a C compiler and no CMake.
+file(GLOB_RECURSE pkgconfig ${SCRATCH}/prefix/*/semcache.pc)
+cmake_path(GET pkgconfig PARENT_PATH directory)
+cmake_path(GET directory PARENT_PATH library_directory)
+set(ENV{PKG_CONFIG_PATH} ${directory})
+run(pkg-config --cflags --libs semcache)
+separate_arguments(flags UNIX_COMMAND "${output}")
+separate_arguments(compiler_flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
+run(${CMAKE_C_COMPILER} -std=c11 -Wall -Wextra -Werror ${compiler_flags}
+  ${CMAKE_CURRENT_LIST_DIR}/c_user.c -o ${SCRATCH}/c_user ${flags} -Wl,-rpath,${library_directory})
+run(${SCRATCH}/c_user)
+message(STATUS "pkg-config: built and run")
+
+if(shared)
+  check_shared_library(${library_directory}/libsemcache.so "libsemcache\\.so\\.0\\.1")
+  if(KOKKOS)
+    check_shared_library(${library_directory}/libsemcache_kokkos.so "libsemcache_kokkos\\.so\\.0\\.1")
+  endif()
+endif()

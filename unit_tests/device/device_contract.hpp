@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <device/device_arena.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+/// What every device promises: written once, run on each kind. A fixture gives `device` or skips.
+namespace semcache::device::testing {
+
+template <class Fixture>
+class DeviceContract : public Fixture {};
+TYPED_TEST_SUITE_P(DeviceContract);
+
+TYPED_TEST_P(DeviceContract, ReservesAlignedAddressesAtLeastTwoMebibytes) {
+  auto& device = *this->device;
+  std::uint64_t bytes = 1;
+
+  std::byte* const base = device.reserve(bytes);
+
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(base) % (2U << 20), 0U);
+  EXPECT_GE(bytes, 2U << 20);
+  device.release(base, bytes);
+}
+
+TYPED_TEST_P(DeviceContract, ReserveHalvesWhatCannotBeHad) {
+  auto& device = *this->device;
+  std::uint64_t bytes = std::uint64_t{1} << 62;
+
+  std::byte* const base = device.reserve(bytes);
+
+  EXPECT_NE(base, nullptr);
+  EXPECT_LT(bytes, std::uint64_t{1} << 62);
+  device.release(base, bytes);
+}
+
+TYPED_TEST_P(DeviceContract, GranularityIsAPowerOfTwo) {
+  const std::uint64_t g = this->device->granularity_bytes();
+  EXPECT_GT(g, 0U);
+  EXPECT_EQ(g & (g - 1), 0U);
+}
+
+TYPED_TEST_P(DeviceContract, MapAndUnmapAreBalancedAndAddressesStayUsable) {
+  auto& device = *this->device;
+  std::uint64_t reserved = 64U << 20;
+  std::byte* const base = device.reserve(reserved);
+  const std::uint64_t bytes = 4 * device.granularity_bytes();
+  device.map(base, bytes);  // the first mapping may cost the driver something of its own
+  device.unmap(base, bytes);
+  const std::uint64_t before = device.free_memory_bytes();
+
+  for (int i = 0; i < 3; ++i) {
+    device.map(base, bytes);
+    EXPECT_LT(device.free_memory_bytes(), before);
+    device.unmap(base, bytes);
+  }
+
+  EXPECT_EQ(device.free_memory_bytes(), before);
+  device.release(base, reserved);
+}
+
+TYPED_TEST_P(DeviceContract, MapBeyondTheMemoryIsOutOfMemoryAndMapsNothing) {
+  auto& device = *this->device;
+  const std::uint64_t wanted = round_up(device.total_memory_bytes() + 1, device.granularity_bytes());
+  std::uint64_t reserved = wanted;
+  std::byte* const base = device.reserve(reserved);
+  ASSERT_GE(reserved, wanted);
+  const std::uint64_t before = device.free_memory_bytes();
+
+  try {
+    device.map(base, wanted);
+    FAIL() << "mapped more than there is";
+  } catch (const OutOfMemory& e) {
+    EXPECT_EQ(e.requested_bytes(), wanted);
+    EXPECT_EQ(e.budget_bytes(), device.total_memory_bytes());
+  }
+
+  EXPECT_EQ(device.free_memory_bytes(), before);
+  device.map(base, device.granularity_bytes());  // the same addresses still work
+  device.unmap(base, device.granularity_bytes());
+  device.release(base, reserved);
+}
+
+TYPED_TEST_P(DeviceContract, CopiesRoundTripAndWithinTheDevice) {
+  auto& device = *this->device;
+  const Arena arena(device, 4);
+  const Bytes content = counting(100'003);
+
+  arena.write(5, content);
+  device.copy_within_device(arena.queue, arena.base + 120'001, arena.base + 5, content.size());
+
+  EXPECT_EQ(arena.read(5, content.size()), content);
+  EXPECT_EQ(arena.read(120'001, content.size()), content);
+}
+
+TYPED_TEST_P(DeviceContract, FillRepeatsEveryPatternAndTouchesNothingElse) {
+  auto& device = *this->device;
+  const Arena arena(device, 2);
+  const Bytes pattern = counting(16, 7);
+  for (const std::uint32_t size : {1U, 2U, 4U, 8U, 16U}) {
+    for (const std::uint64_t offset : {std::uint64_t{64}, std::uint64_t{64 + 4}, std::uint64_t{64 + 1}}) {
+      for (const std::uint64_t count : {1U, 3U, 1000U, 4097U}) {
+        const std::uint64_t bytes = count * size;
+        Bytes expected = counting(bytes + 256, 3);
+        arena.write(0, expected);
+
+        device.fill(arena.queue, arena.base + offset, bytes, pattern.data(), size);
+
+        for (std::uint64_t i = 0; i < bytes; ++i) expected[offset + i] = pattern[i % size];
+        ASSERT_EQ(arena.read(0, expected.size()), expected)
+            << size << " bytes at " << offset << ", " << count << " times";
+      }
+    }
+  }
+}
+
+TYPED_TEST_P(DeviceContract, FillOfEqualWordsIsRight) {
+  auto& device = *this->device;
+  const Arena arena(device, 2);
+  const Bytes word = counting(4, 11);
+  Bytes pattern;
+  for (int i = 0; i < 4; ++i) pattern.insert(pattern.end(), word.begin(), word.end());
+
+  device.fill(arena.queue, arena.base + 8, 48, pattern.data(), 16);
+
+  const Bytes got = arena.read(8, 48);
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], word[i % 4]) << i;
+}
+
+TYPED_TEST_P(DeviceContract, DigestSeesEveryByteTheOrderAndTheLength) {
+  auto& device = *this->device;
+  const Arena arena(device, 2);
+  const std::uint64_t bytes = 1003;
+  const Bytes content = counting(bytes);
+  arena.write(0, content);
+  const std::uint64_t reference = device.digest(arena.queue, arena.base, bytes);
+
+  EXPECT_EQ(device.digest(arena.queue, arena.base, bytes), reference);
+  EXPECT_NE(device.digest(arena.queue, arena.base, bytes - 1), reference);
+  for (std::uint64_t at = 0; at < bytes; at += 37) {
+    Bytes changed = content;
+    changed[at] ^= std::byte{1};
+    arena.write(0, changed);
+    EXPECT_NE(device.digest(arena.queue, arena.base, bytes), reference) << "byte " << at;
+  }
+  Bytes exchanged = content;
+  std::swap_ranges(exchanged.begin(), exchanged.begin() + 8, exchanged.begin() + 64);
+  arena.write(0, exchanged);
+  EXPECT_NE(device.digest(arena.queue, arena.base, bytes), reference);
+  arena.write(3, content);  // elsewhere, unaligned, same content
+  EXPECT_EQ(device.digest(arena.queue, arena.base + 3, bytes), reference);
+}
+
+TYPED_TEST_P(DeviceContract, DigestOfZerosDependsOnTheLength) {
+  auto& device = *this->device;
+  const Arena arena(device, 2);
+  const std::byte zero{0};
+  device.fill(arena.queue, arena.base, 4096, &zero, 1);
+
+  EXPECT_NE(device.digest(arena.queue, arena.base, 8), device.digest(arena.queue, arena.base, 16));
+  EXPECT_NE(device.digest(arena.queue, arena.base, 0), device.digest(arena.queue, arena.base, 8));
+}
+
+TYPED_TEST_P(DeviceContract, EventsOrderQueuesAndComplete) {
+  auto& device = *this->device;
+  const Arena arena(device, 8);
+  const QueueId second = device.open_queue();
+  const Bytes content = counting(arena.bytes() / 2);
+  Bytes got(content.size());
+
+  device.copy_to_device(arena.queue, arena.base, content.data(), content.size());
+  const EventId written = device.record(arena.queue);
+  device.wait(second, written);
+  device.copy_within_device(second, arena.base + content.size(), arena.base, content.size());
+  const EventId moved = device.record(second);
+  device.wait(arena.queue, moved);
+  device.copy_from_device(arena.queue, got.data(), arena.base + content.size(), content.size());
+  const EventId done = device.record(arena.queue);
+  device.synchronize(done);
+
+  EXPECT_NE(written, EventId{0});
+  EXPECT_TRUE(device.complete(done));
+  EXPECT_TRUE(device.complete(written));
+  EXPECT_EQ(got, content);
+  for (const EventId event : {written, moved, done}) device.release(event);
+  device.close_queue(second);
+}
+
+TYPED_TEST_P(DeviceContract, EventZeroIsNoEvent) {
+  auto& device = *this->device;
+  const QueueId queue = device.open_queue();
+
+  device.wait(queue, 0);
+  device.synchronize(0);
+  device.release(EventId{0});
+
+  EXPECT_TRUE(device.complete(0));
+  device.close_queue(queue);
+}
+
+TYPED_TEST_P(DeviceContract, AdoptedQueueKeepsItsOwnerUntilClosed) {
+  auto& device = *this->device;
+  auto owner = std::make_shared<int>(1);
+  const std::weak_ptr<int> watch = owner;
+  const QueueId queue = device.adopt_queue(nullptr, std::move(owner));
+  EXPECT_FALSE(watch.expired());
+
+  const EventId event = device.record(queue);
+  device.synchronize(event);
+  device.release(event);
+  device.close_queue(queue);
+
+  EXPECT_TRUE(watch.expired());
+}
+
+TYPED_TEST_P(DeviceContract, UnknownQueueIsAUsageError) {
+  EXPECT_THROW(this->device->synchronize_queue(QueueId{}), UsageError);
+  const QueueId queue = this->device->open_queue();
+  this->device->close_queue(queue);
+  EXPECT_THROW((void)this->device->record(queue), UsageError);
+}
+
+TYPED_TEST_P(DeviceContract, AllocationsHoldContentAndAreBalanced) {
+  auto& device = *this->device;
+  const Arena arena(device, 2);
+  const Bytes content = counting(70'000);
+  arena.write(0, content);
+
+  std::byte* const snapshot = device.allocate(content.size());
+  device.copy_within_device(arena.queue, snapshot, arena.base, content.size());
+  const std::byte zero{0};
+  device.fill(arena.queue, arena.base, content.size(), &zero, 1);
+  device.copy_within_device(arena.queue, arena.base, snapshot, content.size());
+
+  EXPECT_EQ(arena.read(0, content.size()), content);
+  EXPECT_FALSE(device.is_foreign_device_pointer(snapshot));
+  device.deallocate(snapshot);
+  EXPECT_THROW((void)device.allocate(device.total_memory_bytes() * 2), OutOfMemory);
+}
+
+TYPED_TEST_P(DeviceContract, StagingIsUsableHostMemory) {
+  auto& device = *this->device;
+  const Arena arena(device, 4);
+  const Bytes content = counting(130'000);
+  std::byte* const staging = device.allocate_staging(content.size());
+  std::memcpy(staging, content.data(), content.size());
+
+  device.copy_to_device(arena.queue, arena.base, staging, content.size());
+  device.synchronize_queue(arena.queue);
+  std::memset(staging, 0, content.size());
+  device.copy_from_device(arena.queue, staging, arena.base, content.size());
+  device.synchronize_queue(arena.queue);
+
+  EXPECT_EQ(std::memcmp(staging, content.data(), content.size()), 0);
+  device.deallocate_staging(staging);
+}
+
+TYPED_TEST_P(DeviceContract, WorksFromManyThreads) {
+  auto& device = *this->device;
+  const Arena arena(device, 16);
+  std::vector<std::thread> threads;
+  std::vector<int> right(4, 0);
+  for (unsigned t = 0; t < right.size(); ++t) {
+    threads.emplace_back([&, t] {
+      const QueueId queue = device.open_queue();
+      const Bytes content = counting(50'000, t + 20);
+      Bytes got(content.size());
+      for (int i = 0; i < 20; ++i) {
+        std::byte* const place = arena.base + t * 65'536;
+        device.copy_to_device(queue, place, content.data(), content.size());
+        const EventId event = device.record(queue);
+        device.wait(queue, event);
+        device.copy_from_device(queue, got.data(), place, got.size());
+        device.release(event);
+      }
+      device.synchronize_queue(queue);
+      right[t] = got == content ? 1 : 0;
+      device.close_queue(queue);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+
+  for (const int r : right) EXPECT_EQ(r, 1);
+}
+
+TYPED_TEST_P(DeviceContract, HostMemoryIsNoForeignDevicePointer) {
+  int on_stack = 0;
+  EXPECT_FALSE(this->device->is_foreign_device_pointer(&on_stack));
+  EXPECT_FALSE(this->device->is_foreign_device_pointer(nullptr));
+}
+
+REGISTER_TYPED_TEST_SUITE_P(DeviceContract, ReservesAlignedAddressesAtLeastTwoMebibytes, ReserveHalvesWhatCannotBeHad,
+                            GranularityIsAPowerOfTwo, MapAndUnmapAreBalancedAndAddressesStayUsable,
+                            MapBeyondTheMemoryIsOutOfMemoryAndMapsNothing, CopiesRoundTripAndWithinTheDevice,
+                            FillRepeatsEveryPatternAndTouchesNothingElse, FillOfEqualWordsIsRight,
+                            DigestSeesEveryByteTheOrderAndTheLength, DigestOfZerosDependsOnTheLength,
+                            EventsOrderQueuesAndComplete, EventZeroIsNoEvent, AdoptedQueueKeepsItsOwnerUntilClosed,
+                            UnknownQueueIsAUsageError, AllocationsHoldContentAndAreBalanced, StagingIsUsableHostMemory,
+                            WorksFromManyThreads, HostMemoryIsNoForeignDevicePointer);
+
+}  // namespace semcache::device::testing

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/kokkos.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// One source set for every Kokkos: a device is two macros away (the Kokkos that is found, SEMCACHE_KOKKOS_BASE).
+///
+/// Bodies are free functions: extended lambdas may not stand in GoogleTest's private member functions.
+#define KOKKOS_TEST(SUITE, NAME)               \
+  void SUITE##_##NAME##_body();                \
+  TEST(SUITE, NAME) { SUITE##_##NAME##_body(); } \
+  void SUITE##_##NAME##_body()
+
+namespace test {
+
+using semcache::Device;
+using semcache::Exec;
+using semcache::HostMirrorSpace;
+using semcache::Space;
+
+using Left = Kokkos::LayoutLeft;
+using Vector = Kokkos::View<double*, Left, Device>;
+using ConstVector = Kokkos::View<const double*, Left, Device>;
+using Matrix = Kokkos::View<double**, Left, Device>;
+using Range = Kokkos::RangePolicy<Exec>;
+using Team = Kokkos::TeamPolicy<Exec>;
+using Member = Team::member_type;
+
+/// Counters that passed between construction and `counters()`.
+class Since {
+ public:
+  Since() : begin_(semcache::statistics()) {}
+  [[nodiscard]] std::uint64_t launches() const { return now().launches - begin_.total.launches; }
+  [[nodiscard]] std::uint64_t unknown() const { return now().unknown_launches - begin_.total.unknown_launches; }
+  [[nodiscard]] std::uint64_t native() const { return now().native_launches - begin_.total.native_launches; }
+  [[nodiscard]] std::uint64_t h2d() const { return now().h2d.bytes - begin_.total.h2d.bytes; }
+  [[nodiscard]] std::uint64_t d2h() const { return now().d2h.bytes - begin_.total.d2h.bytes; }
+  [[nodiscard]] std::uint64_t d2d() const { return now().d2d.bytes - begin_.total.d2d.bytes; }
+  [[nodiscard]] std::uint64_t link() const { return h2d() + d2h(); }
+  [[nodiscard]] std::uint64_t faults() const { return now().host_faults - begin_.total.host_faults; }
+  [[nodiscard]] std::uint64_t filled() const { return now().filled.bytes - begin_.total.filled.bytes; }
+
+ private:
+  static semcache::Counters now() { return semcache::statistics().total; }
+  semcache::Statistics begin_;
+};
+
+/// Names of the unknown launches so far, for messages.
+inline std::string unknown_names() {
+  std::string names;
+  for (const auto& entry : semcache::statistics().unknown_launch_names) names += entry.name + "\n";
+  return names;
+}
+
+/// The content of a contiguous view in plain host memory.
+template <class View>
+auto on_host(const View& view) {
+  return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
+}
+
+/// v(i) = first + i * step, on the device.
+inline void iota(const Vector& v, double first = 0, double step = 1) {
+  Kokkos::parallel_for(
+      "iota", Range(0, v.extent(0)), KOKKOS_LAMBDA(int i) { v(i) = first + i * step; });
+}
+
+inline double sum(const ConstVector& v) {
+  double result = 0;
+  Kokkos::parallel_reduce(
+      "sum", Range(0, v.extent(0)), KOKKOS_LAMBDA(int i, double& update) { update += v(i); }, result);
+  return result;
+}
+
+}  // namespace test

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <kokkos/support.hpp>
+
+// What a kernel is known to use. `expect_const` and `expect_written` look at the consequence: after a launch that only
+// read, the host mirror of the same content is still good, and copying it over moves nothing.
+namespace {
+using namespace test;
+
+/// An array that is equal on both sides, and what a kernel does to that.
+struct Observed {
+  Observed() : device("observed", 4096), host(Kokkos::create_mirror_view(device)) {
+    for (int i = 0; i < 4096; ++i) host(i) = i;
+    Kokkos::deep_copy(device, host);
+    semcache::access(device, semcache::Access::read);
+  }
+  Vector device;
+  semcache::kokkos::host_mirror_t<Vector> host;
+
+  [[nodiscard]] std::uint64_t bytes_back() const {
+    const Since since;
+    Kokkos::deep_copy(host, device);
+    semcache::access(host, semcache::Access::read);
+    return since.d2h();
+  }
+};
+
+void expect_const(const Observed& x, const Since& launched) {
+  EXPECT_EQ(launched.unknown(), 0u) << unknown_names();
+  EXPECT_EQ(x.bytes_back(), 0u);
+}
+void expect_written(const Observed& x, const Since& launched) {
+  EXPECT_EQ(launched.unknown(), 0u) << unknown_names();
+  EXPECT_EQ(x.bytes_back(), 4096u * 8);
+}
+
+struct Axpy {
+  Vector y;
+  ConstVector x;
+  KOKKOS_FUNCTION void operator()(int i) const { y(i) += x(i); }
+};
+struct BigAxpy {
+  Axpy axpy;
+  double padding[600] = {};
+  KOKKOS_FUNCTION void operator()(int i) const { axpy(i); }
+};
+struct Dot {
+  using execution_space = Exec;
+  ConstVector x;
+  KOKKOS_FUNCTION void operator()(int i, double& update) const { update += x(i) * x(i); }
+};
+struct RunningSum {
+  using execution_space = Exec;
+  Vector x;
+  KOKKOS_FUNCTION void operator()(int i, double& update, bool last) const {
+    update += 1;
+    if (last) x(i) = update;
+  }
+};
+struct TeamDot {
+  using execution_space = Exec;
+  ConstVector x;
+  KOKKOS_FUNCTION void operator()(const Member& team, double& update) const { update += x(team.league_rank()); }
+};
+#ifdef KOKKOS_CLASS_LAMBDA
+struct Members {
+  Vector written;
+  Vector unused;
+  void run() {
+    Kokkos::parallel_for("class lambda", Range(0, 10), KOKKOS_CLASS_LAMBDA(int i) { written(i) = 1; });
+  }
+};
+#endif
+
+}  // namespace
+
+KOKKOS_TEST(KokkosCapture, ConstViewInALambda) {
+  Observed x;
+  Vector y("y", 4096);
+  ConstVector cx = x.device;
+  const Since since;
+  Kokkos::parallel_for("axpy", Range(0, 4096), KOKKOS_LAMBDA(int i) { y(i) += cx(i); });
+  expect_const(x, since);
+  EXPECT_EQ(sum(y), 4096 * 4095 / 2.0);
+}
+
+KOKKOS_TEST(KokkosCapture, WritableViewInALambda) {
+  Observed x;
+  Vector d = x.device;
+  const Since since;
+  Kokkos::parallel_for("write", Range(0, 4096), KOKKOS_LAMBDA(int i) { d(i) = 2; });
+  expect_written(x, since);
+  EXPECT_EQ(x.host(17), 2.0);
+}
+
+KOKKOS_TEST(KokkosCapture, FunctorSmallAndBig) {
+  Observed x;
+  Vector y("y", 4096);
+  {
+    const Since since;
+    Kokkos::parallel_for("axpy", Range(0, 4096), Axpy{y, x.device});
+    expect_const(x, since);
+  }
+  BigAxpy big;
+  big.axpy = Axpy{y, x.device};
+  const Since since;
+  Kokkos::parallel_for("big axpy", Range(0, 4096), big);
+  expect_const(x, since);
+  EXPECT_EQ(sum(y), 4096 * 4095.0);
+}
+
+KOKKOS_TEST(KokkosCapture, Reductions) {
+  Observed x;
+  double result = 0;
+  Kokkos::View<double, Device> device("device");
+  const Since since;
+  Kokkos::parallel_reduce("dot", Range(0, 10), Dot{x.device}, result);
+  EXPECT_EQ(result, 285.0);
+  Kokkos::parallel_reduce("dot", 10, Dot{x.device}, result);
+  EXPECT_EQ(result, 285.0);
+  Kokkos::parallel_reduce("dot", Range(0, 10), Dot{x.device}, device);
+  Kokkos::deep_copy(result, device);
+  EXPECT_EQ(result, 285.0);
+  Kokkos::parallel_reduce("team", Team(100, Kokkos::AUTO), TeamDot{x.device}, result);
+  EXPECT_GE(Team(1, 1).team_size_max(TeamDot{x.device}, Kokkos::ParallelReduceTag()), 1);
+  expect_const(x, since);
+}
+
+KOKKOS_TEST(KokkosCapture, Scans) {
+  Observed x;
+  Vector d = x.device;
+  double total = 0;
+  const Since since;
+  Kokkos::parallel_scan("scan", Range(0, 4096), RunningSum{d});
+  Kokkos::parallel_scan("scan", 4096, RunningSum{d}, total);
+  EXPECT_EQ(total, 4096.0);
+  expect_written(x, since);
+  EXPECT_EQ(x.host(4095), 4096.0);
+}
+
+KOKKOS_TEST(KokkosCapture, MDRangeAndTeam) {
+  Observed x;
+  ConstVector cx = x.device;
+  Matrix m("m", 10, 10);
+  const Since since;
+  Kokkos::parallel_for(
+      "md", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({0, 0}, {10, 10}), KOKKOS_LAMBDA(int i, int j) { m(i, j) = cx(i); });
+  Kokkos::parallel_for(
+      "team", Team(10, 1), KOKKOS_LAMBDA(const Member& team) {
+        auto column = Kokkos::subview(m, Kokkos::ALL(), team.league_rank());
+        column(0) = cx(1);
+      });
+  expect_const(x, since);
+  EXPECT_EQ(on_host(m)(0, 9), 1.0);
+}
+
+KOKKOS_TEST(KokkosCapture, UnmanagedConstFromPointerAndFromView) {
+  Observed x;
+  Vector y("y", 10);
+  using Unmanaged = Kokkos::View<const double*, Left, Device, Kokkos::MemoryTraits<Kokkos::RandomAccess | Kokkos::Unmanaged>>;
+  Unmanaged from_pointer(x.device.data(), 4096), from_view = x.device;
+  Kokkos::View<double*, Left, Device, Kokkos::MemoryUnmanaged> out = y;
+  const Since since;
+  Kokkos::parallel_for("unmanaged", Range(0, 10), KOKKOS_LAMBDA(int i) { out(i) = from_pointer(i) + from_view(i); });
+  expect_const(x, since);
+  EXPECT_EQ(on_host(y)(9), 18.0);
+}
+
+KOKKOS_TEST(KokkosCapture, AtomicManagedAndUnmanaged) {
+  Observed x;
+  Kokkos::View<double*, Left, Device, Kokkos::MemoryTraits<Kokkos::Atomic>> atomic = x.device;
+  Kokkos::View<double*, Left, Device, Kokkos::MemoryTraits<Kokkos::Atomic | Kokkos::Unmanaged>> unmanaged(x.device.data(), 4096);
+  const Since since;
+  Kokkos::parallel_for(
+      "atomic", Range(0, 10), KOKKOS_LAMBDA(int) {
+        atomic(0) += 1;
+        unmanaged(1) += 1;
+      });
+  expect_written(x, since);
+  EXPECT_EQ(x.host(0), 10.0);
+  EXPECT_EQ(x.host(1), 11.0);
+}
+
+KOKKOS_TEST(KokkosCapture, RandomAccessManaged) {
+  Observed x;
+  Vector y("y", 10);
+  Kokkos::View<const double*, Left, Device, Kokkos::MemoryTraits<Kokkos::RandomAccess>> random = x.device;
+  const Since since;
+  Kokkos::parallel_for("random", Range(0, 10), KOKKOS_LAMBDA(int i) { y(i) = random(9 - i); });
+  expect_const(x, since);
+  EXPECT_EQ(on_host(y)(0), 9.0);
+}
+
+KOKKOS_TEST(KokkosCapture, SameMemoryConstAndWritable) {
+  Observed x;
+  Vector d = x.device;
+  ConstVector cd = x.device;
+  const Since since;
+  Kokkos::parallel_for("both", Range(0, 10), KOKKOS_LAMBDA(int i) { d(i) = cd(i) + 1; });
+  expect_written(x, since);
+}
+
+#ifdef KOKKOS_CLASS_LAMBDA
+KOKKOS_TEST(KokkosCapture, ClassLambdaTakesAllMembers) {
+  Observed x, unused;
+  Members members{x.device, unused.device};
+  const Since since;
+  members.run();
+  EXPECT_EQ(since.unknown(), 0u) << unknown_names();
+  EXPECT_EQ(x.bytes_back(), 4096u * 8);
+}
+#endif
+
+KOKKOS_TEST(KokkosCapture, KernelWithoutViewsTouchesNothing) {
+  Observed x;
+  double result = 0;
+  const Since since;
+  Kokkos::parallel_reduce("none", Range(0, 10), KOKKOS_LAMBDA(int i, double& update) { update += i; }, result);
+  EXPECT_EQ(result, 45.0);
+  EXPECT_EQ(since.launches(), 1u);
+  expect_const(x, since);
+}
+
+KOKKOS_TEST(KokkosCapture, ClosureThatIsNeverExecutedLeavesNothing) {
+  Observed x;
+  Vector d = x.device, y("y", 10);
+  const auto write = KOKKOS_LAMBDA(int i) { d(i) = 1; };
+  using Closure = Kokkos::Impl::ParallelFor<std::decay_t<decltype(write)>, Range>;
+  Kokkos::Impl::SharedAllocationRecord<void, void>::tracking_disable();
+  { Closure never(write, Range(0, 10)); }
+  Kokkos::Impl::SharedAllocationRecord<void, void>::tracking_enable();
+  const Since since;
+  Kokkos::parallel_for("other", Range(0, 10), KOKKOS_LAMBDA(int i) { y(i) = 1; });
+  expect_const(x, since);
+}
+
+KOKKOS_TEST(KokkosCapture, ClosureThatIsExecutedTwice) {
+  Observed x;
+  Vector d = x.device;
+  const auto add = KOKKOS_LAMBDA(int i) { d(i) += 1; };
+  using Closure = Kokkos::Impl::ParallelFor<std::decay_t<decltype(add)>, Range>;
+  Kokkos::Impl::SharedAllocationRecord<void, void>::tracking_disable();
+  Closure twice(add, Range(0, 4096));
+  Kokkos::Impl::SharedAllocationRecord<void, void>::tracking_enable();
+  twice.execute();
+  EXPECT_EQ(x.bytes_back(), 4096u * 8);
+  for (int i = 0; i < 4096; ++i) x.host(i) = 10;
+  Kokkos::deep_copy(x.device, x.host);
+  twice.execute();
+  Kokkos::fence();
+  EXPECT_EQ(x.bytes_back(), 4096u * 8);
+  EXPECT_EQ(x.host(4095), 11.0);
+}
+
+KOKKOS_TEST(KokkosCapture, LaunchOnTheNativeSpaceIsSettledAndCounted) {
+  Observed x;
+  Vector d = x.device;
+  for (int i = 0; i < 4096; ++i) x.host(i) = 5;
+  Kokkos::deep_copy(d, x.host);
+  const Since since;
+  Kokkos::parallel_for(
+      "native", Kokkos::RangePolicy<semcache::kokkos::NativeExec>(0, 4096), KOKKOS_LAMBDA(int i) { d(i) += 1; });
+  Kokkos::fence();
+  EXPECT_GE(since.native(), 1u);
+  EXPECT_EQ(x.bytes_back(), 4096u * 8);
+  EXPECT_EQ(x.host(4095), 6.0);
+}
+
+KOKKOS_TEST(KokkosCapture, DefaultPolicyFollowsTheFunctorsSpace) {
+  Observed x;
+  const Since since;
+  double result = 0;
+  Kokkos::parallel_reduce("default", 10, Dot{x.device}, result);
+  EXPECT_EQ(since.launches(), 1u);
+  EXPECT_EQ(since.native(), 0u);
+}
+
+KOKKOS_TEST(KokkosCapture, ThreeHundredViews) {
+  constexpr int count = 300;
+  struct Many {
+    Vector views[count];
+    KOKKOS_FUNCTION void operator()(int i) const {
+      for (int k = 0; k < count; ++k) views[k](i) = k;
+    }
+  };
+  Many many;
+  for (int k = 0; k < count; ++k) {
+    many.views[k] = Vector("many", 4);
+    auto h = Kokkos::create_mirror_view(many.views[k]);
+    h(0) = -1;
+    Kokkos::deep_copy(many.views[k], h);
+  }
+  const Since since;
+  Kokkos::parallel_for("many", Range(0, 4), many);
+  EXPECT_EQ(since.unknown(), 0u) << unknown_names();
+  for (int k = 0; k < count; ++k) ASSERT_EQ(on_host(many.views[k])(3), k);
+}

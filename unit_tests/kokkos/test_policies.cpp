@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <kokkos/support.hpp>
+
+namespace {
+using namespace test;
+
+struct TagA {};
+struct TagB {};
+struct TagC {};
+
+struct Tagged {
+  using execution_space = Exec;
+  Vector x;
+  KOKKOS_FUNCTION void operator()(TagA, int i) const { x(i) = i; }
+  KOKKOS_FUNCTION void operator()(TagB, int i, double& update) const { update += x(i); }
+  KOKKOS_FUNCTION void operator()(TagC, int i, int j, double& update) const { update += x(i) * (j == 0); }
+};
+
+struct ArrayReduction {
+  using execution_space = Exec;
+  using value_type = double[];
+  unsigned value_count;
+  Vector x;
+  KOKKOS_FUNCTION void operator()(int i, double* update) const {
+    update[0] += x(i);
+    update[1] += 1;
+  }
+  KOKKOS_FUNCTION void init(double* update) const { update[0] = update[1] = 0; }
+  KOKKOS_FUNCTION void join(double* into, const double* from) const {
+    into[0] += from[0];
+    into[1] += from[1];
+  }
+  KOKKOS_FUNCTION void join(volatile double* into, const volatile double* from) const {
+    into[0] += from[0];
+    into[1] += from[1];
+  }
+};
+
+struct MaximumPlusHalf {
+  using execution_space = Exec;
+  using value_type = double;
+  Vector x;
+  KOKKOS_FUNCTION void operator()(int i, double& update) const {
+    if (x(i) > update) update = x(i);
+  }
+  KOKKOS_FUNCTION void init(double& update) const { update = -1e300; }
+  KOKKOS_FUNCTION void join(double& into, const double& from) const {
+    if (from > into) into = from;
+  }
+  KOKKOS_FUNCTION void join(volatile double& into, const volatile double& from) const {
+    if (from > into) into = from;
+  }
+  KOKKOS_FUNCTION void final(double& result) const { result += 0.5; }
+};
+
+struct TaggedScan {
+  using execution_space = Exec;
+  Vector x;
+  KOKKOS_FUNCTION void operator()(TagA, int i, long& update, bool last) const {
+    if (last) x(i) = update;
+    update += 1;
+  }
+};
+
+}  // namespace
+
+KOKKOS_TEST(KokkosRange, TagsScheduleBoundsAndIndexType) {
+  Vector x("x", 1000);
+  double result = 0;
+  Kokkos::parallel_for("tag",
+                       Kokkos::RangePolicy<Exec, TagA, Kokkos::LaunchBounds<128, 2>, Kokkos::IndexType<long>,
+                                           Kokkos::Schedule<Kokkos::Dynamic>>(0, 1000),
+                       Tagged{x});
+  Kokkos::parallel_reduce("tag", Kokkos::RangePolicy<TagB, Exec>(0, 1000), Tagged{x}, result);
+  EXPECT_EQ(result, 499500.0);
+  Kokkos::parallel_reduce("tag", Kokkos::MDRangePolicy<Exec, TagC, Kokkos::Rank<2>>({0, 0}, {1000, 3}), Tagged{x},
+                          result);
+  EXPECT_EQ(result, 499500.0);
+}
+
+KOKKOS_TEST(KokkosRange, ReducersArraysAndUserDefinedJoins) {
+  Vector x("x", 1000);
+  iota(x);
+  double largest = 0;
+  Kokkos::parallel_reduce(
+      "max", Range(0, 1000),
+      KOKKOS_LAMBDA(int i, double& update) {
+        if (x(i) > update) update = x(i);
+      },
+      Kokkos::Max<double>(largest));
+  EXPECT_EQ(largest, 999.0);
+  Kokkos::parallel_reduce("final", Range(0, 1000), MaximumPlusHalf{x}, largest);
+  EXPECT_EQ(largest, 999.5);
+  Kokkos::parallel_reduce("empty", Range(0, 0), MaximumPlusHalf{x}, largest);
+  double two[2] = {0, 0};
+  ArrayReduction array{2, x};
+  Kokkos::parallel_reduce("array", Range(0, 1000), array, two);
+  EXPECT_EQ(two[0], 499500.0);
+  EXPECT_EQ(two[1], 1000.0);
+  Kokkos::MinMaxScalar<double> both;
+  Kokkos::parallel_reduce(
+      "minmax", Range(0, 1000),
+      KOKKOS_LAMBDA(int i, Kokkos::MinMaxScalar<double>& update) {
+        if (x(i) > update.max_val) update.max_val = x(i);
+        if (x(i) < update.min_val) update.min_val = x(i);
+      },
+      Kokkos::MinMax<double>(both));
+  EXPECT_EQ(both.max_val, 999.0);
+  EXPECT_EQ(both.min_val, 0.0);
+}
+
+#if KOKKOS_VERSION >= 30200
+KOKKOS_TEST(KokkosRange, SeveralReducersAtOnce) {
+  Vector x("x", 1000);
+  iota(x);
+  double total = 0, largest = 0;
+  Kokkos::parallel_reduce(
+      "multi", Range(0, 1000),
+      KOKKOS_LAMBDA(int i, double& u, double& w) {
+        u += x(i);
+        if (x(i) > w) w = x(i);
+      },
+      total, Kokkos::Max<double>(largest));
+  EXPECT_EQ(total, 499500.0);
+  EXPECT_EQ(largest, 999.0);
+}
+#endif
+
+KOKKOS_TEST(KokkosRange, ResultsInEveryMemory) {
+  Vector x("x", 10);
+  Kokkos::deep_copy(x, 1.0);
+  const auto add = KOKKOS_LAMBDA(int i, double& update) { update += x(i); };
+  Kokkos::View<double, Device> device("device");
+  Kokkos::View<double, Kokkos::HostSpace> host("host");
+  Kokkos::View<double, HostMirrorSpace> mirror("mirror");
+  const Since since;
+
+  Kokkos::parallel_reduce("device", Range(0, 10), add, device);
+  Kokkos::parallel_reduce("host", Range(0, 10), add, host);
+  Kokkos::parallel_reduce("mirror", Range(0, 10), add, mirror);
+  Kokkos::fence();
+
+  double value = 0;
+  Kokkos::deep_copy(value, device);
+  EXPECT_EQ(value, 10.0);
+  EXPECT_EQ(host(), 10.0);
+  EXPECT_EQ(mirror(), 10.0);
+  Kokkos::parallel_reduce("reducer", Range(0, 10), add, Kokkos::Sum<double, Device>(device));
+  Kokkos::deep_copy(value, device);
+  EXPECT_EQ(value, 10.0);
+  EXPECT_EQ(since.unknown(), 0u) << unknown_names();
+}
+
+KOKKOS_TEST(KokkosRange, DeviceResultIsReadByTheNextKernel) {
+  Vector x("x", 100);
+  iota(x);
+  Kokkos::View<double, Device> total("total");
+  Kokkos::parallel_reduce(
+      "sum", Range(0, 100), KOKKOS_LAMBDA(int i, double& u) { u += x(i); }, total);
+  Kokkos::parallel_for("divide", Range(0, 100), KOKKOS_LAMBDA(int i) { x(i) /= total(); });
+  EXPECT_DOUBLE_EQ(sum(x), 1.0);
+}
+
+KOKKOS_TEST(KokkosScan, WithAndWithoutTotal) {
+  Vector a("a", 100);
+  Kokkos::parallel_scan(
+      "scan", Range(0, 100), KOKKOS_LAMBDA(int i, double& update, bool last) {
+        update += 1;
+        if (last) a(i) = update;
+      });
+  EXPECT_EQ(on_host(a)(99), 100.0);
+  long total = 0;
+  Kokkos::parallel_scan("tag", Kokkos::RangePolicy<Exec, TagA>(0, 100), TaggedScan{a}, total);
+  EXPECT_EQ(total, 100);
+  EXPECT_EQ(on_host(a)(17), 17.0);
+}
+
+KOKKOS_TEST(KokkosMDRange, RanksTwoAndThree) {
+  Matrix b("b", 20, 8);
+  Kokkos::parallel_for(
+      "md2", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({0, 0}, {20, 8}),
+      KOKKOS_LAMBDA(int i, int j) { b(i, j) = 100 * j + i; });
+  EXPECT_EQ(on_host(b)(19, 7), 719.0);
+  Kokkos::View<double***, Kokkos::LayoutRight, Device> y("y", 7, 8, 9);
+  Kokkos::parallel_for(
+      "md3", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<3>>({0, 0, 0}, {7, 8, 9}, {4, 4, 4}),
+      KOKKOS_LAMBDA(int i, int j, int k) { y(i, j, k) = i + j + k; });
+  double result = 0;
+  Kokkos::parallel_reduce(
+      "md3", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<3, Kokkos::Iterate::Right, Kokkos::Iterate::Right>>({0, 0, 0}, {7, 8, 9}),
+      KOKKOS_LAMBDA(int i, int j, int k, double& update) { update += y(i, j, k); }, result);
+  EXPECT_EQ(result, 504 * (3 + 3.5 + 4));
+  Kokkos::View<double, Device> device("device");
+  Kokkos::parallel_reduce(
+      "md device", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({0, 0}, {20, 8}),
+      KOKKOS_LAMBDA(int i, int j, double& update) { update += 1 + 0 * b(i, j); }, device);
+  Kokkos::deep_copy(result, device);
+  EXPECT_EQ(result, 160.0);
+}
+
+KOKKOS_TEST(KokkosTeam, ForReduceScratchAndAuto) {
+  Matrix b("b", 20, 8);
+  Kokkos::parallel_for(
+      "team", Team(8, 1), KOKKOS_LAMBDA(const Member& team) {
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 20), [&](int i) { b(i, team.league_rank()) += 1; });
+      });
+  EXPECT_EQ(on_host(b)(19, 7), 1.0);
+
+  double total = 0;
+  Kokkos::parallel_reduce(
+      "auto", Team(Exec(), 64, Kokkos::AUTO), KOKKOS_LAMBDA(const Member& team, double& update) {
+        double inner = 0;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamThreadRange(team, 100), [&](int i, double& w) { w += i; }, inner);
+        Kokkos::single(Kokkos::PerTeam(team), [&]() { update += inner + 0 * b(0, 0); });
+      },
+      total);
+  EXPECT_EQ(total, 64 * 4950.0);
+
+  using Scratch = Kokkos::View<double*, Exec::scratch_memory_space, Kokkos::MemoryUnmanaged>;
+  for (int level = 0; level < 2; ++level) {
+    Vector out("out", 16);
+    Kokkos::parallel_for(
+        "scratch",
+        Team(Exec(), 16, Kokkos::AUTO).set_scratch_size(level, Kokkos::PerTeam(Scratch::shmem_size(1000))).set_chunk_size(2),
+        KOKKOS_LAMBDA(const Member& team) {
+          Scratch s(team.team_scratch(level), 1000);
+          Kokkos::parallel_for(Kokkos::TeamVectorRange(team, 1000), [&](int i) { s(i) = i; });
+          team.team_barrier();
+          double r = 0;
+          Kokkos::parallel_reduce(
+              Kokkos::TeamThreadRange(team, 1000), [&](int i, double& w) { w += s(i); }, r);
+          Kokkos::single(Kokkos::PerTeam(team), [&]() { out(team.league_rank()) = r; });
+        });
+    EXPECT_EQ(on_host(out)(15), 499500.0) << level;
+  }
+
+  Kokkos::View<double, Device> device("device");
+  Kokkos::parallel_reduce(
+      "team device", Team(8, Kokkos::AUTO), KOKKOS_LAMBDA(const Member& team, double& update) {
+        Kokkos::single(Kokkos::PerTeam(team), [&]() { update += 1 + 0 * b(0, 0); });
+      },
+      device);
+  Kokkos::deep_copy(total, device);
+  EXPECT_EQ(total, 8.0);
+}
+
+KOKKOS_TEST(KokkosTeam, SizesAreTheNativeOnes) {
+  Matrix b("b", 20, 8);
+  const auto body = KOKKOS_LAMBDA(const Member& team) { b(0, 0) = team.league_rank(); };
+  const Team policy(1, 1);
+  EXPECT_GE(policy.team_size_max(body, Kokkos::ParallelForTag()), 1);
+  EXPECT_GE(policy.team_size_recommended(body, Kokkos::ParallelForTag()), 1);
+#ifdef KOKKOS_ENABLE_CUDA
+  EXPECT_GE(policy.team_size_max(body, Kokkos::ParallelForTag()), 256);
+#endif
+}
+
+KOKKOS_TEST(KokkosInstances, OrderTheirWork) {
+  Vector q("q", 1000);
+  auto hq = Kokkos::create_mirror_view(q);
+  for (int i = 0; i < 1000; ++i) hq(i) = i;
+#ifdef KOKKOS_ENABLE_CUDA
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  {
+    Exec exec(stream);
+    EXPECT_EQ(exec.cuda_stream(), stream);
+#else
+  {
+    Exec exec;
+#endif
+    Kokkos::deep_copy(exec, q, hq);
+    Kokkos::parallel_for("add", Kokkos::RangePolicy<Exec>(exec, 0, 1000), KOKKOS_LAMBDA(int i) { q(i) += 1; });
+    Kokkos::deep_copy(exec, hq, q);
+    exec.fence();
+    EXPECT_EQ(hq(999), 1000.0);
+  }
+#ifdef KOKKOS_ENABLE_CUDA
+  cudaStreamDestroy(stream);
+#endif
+}
+
+KOKKOS_TEST(KokkosInstances, TwoReadOneArray) {
+  const auto parts = Kokkos::Experimental::partition_space(Exec(), 1, 1);
+  static_assert(std::is_same<std::decay_t<decltype(parts[0])>, Exec>::value, "");
+  ASSERT_EQ(parts.size(), 2u);
+  Vector a("a", 1000), left("left", 1000), right("right", 1000);
+  auto h = Kokkos::create_mirror_view(a);
+  for (int round = 0; round < 5; ++round) {
+    for (int i = 0; i < 1000; ++i) h(i) = round + i;
+    Kokkos::deep_copy(a, h);
+    Kokkos::parallel_for("l", Kokkos::RangePolicy<Exec>(parts[0], 0, 1000), KOKKOS_LAMBDA(int i) { left(i) = a(i); });
+    Kokkos::parallel_for("r", Kokkos::RangePolicy<Exec>(parts[1], 0, 1000), KOKKOS_LAMBDA(int i) { right(i) = a(i); });
+    for (int i = 0; i < 1000; ++i) h(i) = -1;  // while both may still read a
+    Kokkos::fence();
+    EXPECT_EQ(on_host(left)(999), round + 999.0);
+    EXPECT_EQ(on_host(right)(0), round);
+  }
+}
+
+KOKKOS_TEST(KokkosInstances, DestroyedWithResultsPending) {
+  Vector a("a", 1000);
+  {
+    const auto parts = Kokkos::Experimental::partition_space(Exec(), 1, 1);
+    Kokkos::parallel_for("w", Kokkos::RangePolicy<Exec>(parts[1], 0, 1000), KOKKOS_LAMBDA(int i) { a(i) = i; });
+  }
+  EXPECT_EQ(sum(a), 499500.0);
+}

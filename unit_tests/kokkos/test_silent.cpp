@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <kokkos/support.hpp>
+
+#include <Kokkos_DualView.hpp>
+
+// What goes wrong without a word when a space outside Kokkos forgets a specialisation. (Random numbers: test_algorithms.)
+namespace {
+using namespace test;
+
+/// Counts the destructors that ran, where they ran.
+struct Witness {
+  int* count;
+  KOKKOS_FUNCTION Witness() : count(nullptr) {}
+  KOKKOS_FUNCTION Witness(const Witness& other) : count(other.count) {}
+  KOKKOS_FUNCTION ~Witness() {
+    if (count) Kokkos::atomic_add(count, 1);
+  }
+};
+
+}  // namespace
+
+KOKKOS_TEST(KokkosSilent, DestructorsRunWhereTheElementsAre) {
+  Kokkos::View<int, Device> count("count");
+  {
+    Kokkos::View<Witness*, Device> witnesses("witnesses", 4);
+    Kokkos::parallel_for("arm", Range(0, 4), KOKKOS_LAMBDA(int i) { witnesses(i).count = count.data(); });
+    Kokkos::fence();
+    // The destructors write through a pointer that nobody notices.
+    semcache::access(count, semcache::Access::read_write);
+  }
+  int destroyed = -1;
+  Kokkos::deep_copy(destroyed, count);
+  EXPECT_EQ(destroyed, 4);
+}
+
+KOKKOS_TEST(KokkosSilent, PartitionsAreDifferentInstances) {
+  const auto parts = Kokkos::Experimental::partition_space(Exec(), 1, 1);
+  ASSERT_EQ(parts.size(), 2u);
+  const auto weighted = Kokkos::Experimental::partition_space(Exec(), std::vector<double>{1, 2, 3});
+  EXPECT_EQ(weighted.size(), 3u);
+#ifdef KOKKOS_ENABLE_CUDA
+  EXPECT_NE(parts[0], parts[1]);
+  EXPECT_NE(parts[0].cuda_stream(), parts[1].cuda_stream());
+#elif KOKKOS_VERSION >= 40000 && defined(KOKKOS_ENABLE_SERIAL)
+  if (std::is_same<semcache::kokkos::NativeExec, Kokkos::Serial>::value) {
+    EXPECT_NE(parts[0].impl_internal_space_instance(), parts[1].impl_internal_space_instance());
+  }
+#endif
+}
+
+KOKKOS_TEST(KokkosSilent, DualViewNamesItsSidesByEverySpace) {
+  // With the native space as device, modify<Device>() and sync<Device>() are no-ops: both sides have one type.
+  Kokkos::DualView<double*, Left, Device> dv("dv", 10);
+  dv.modify<Exec>();
+  EXPECT_TRUE(dv.need_sync_host());
+  dv.clear_sync_state();
+  dv.modify<Space>();
+  EXPECT_TRUE(dv.need_sync_host());
+  dv.clear_sync_state();
+  dv.modify<Device>();
+  EXPECT_TRUE(dv.need_sync<HostMirrorSpace>());
+  dv.clear_sync_state();
+  dv.modify<HostMirrorSpace>();
+  EXPECT_TRUE(dv.need_sync<Device>());
+}
+
+KOKKOS_TEST(KokkosSilent, StridedCopiesAreNotMadeBehindOurBack) {
+  Matrix b("b", 20, 8);
+  auto hb = Kokkos::create_mirror_view(b);
+  EXPECT_THROW(Kokkos::deep_copy(Kokkos::subview(hb, 4, Kokkos::ALL()), Kokkos::subview(b, 3, Kokkos::ALL())),
+               std::runtime_error);
+}
+
+KOKKOS_TEST(KokkosSilent, MDRangeTilesFitTheDevice) {
+  // On a GPU the generic limits abort at run time.
+  Kokkos::View<double****, Device> v("v", 5, 6, 7, 8);
+  Kokkos::parallel_for(
+      "md4", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<4>>({0, 0, 0, 0}, {5, 6, 7, 8}),
+      KOKKOS_LAMBDA(int i, int j, int k, int l) { v(i, j, k, l) = 1; });
+  double total = 0;
+  Kokkos::parallel_reduce(
+      "sum", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<4>>({0, 0, 0, 0}, {5, 6, 7, 8}),
+      KOKKOS_LAMBDA(int i, int j, int k, int l, double& update) { update += v(i, j, k, l); }, total);
+  EXPECT_EQ(total, 5 * 6 * 7 * 8.0);
+}
+
+KOKKOS_TEST(KokkosSilent, CommunicationBuffersLandInTheCache) {
+  // Tpetra allocates them in ExecutionSpace::memory_space.
+  static_assert(std::is_same<Exec::memory_space, Space>::value, "");
+  Kokkos::View<char*, Exec> buffer("buffer", 10);
+  EXPECT_TRUE(semcache::is_tracked(buffer.data()));
+}
+
+KOKKOS_TEST(KokkosSilent, NoLeftoverCapturesFromNativeLaunches) {
+  Vector x("x", 4096), y("y", 10);
+  auto h = Kokkos::create_mirror_view(x);
+  Kokkos::parallel_for("native", Kokkos::RangePolicy<semcache::kokkos::NativeExec>(0, 10),
+                       KOKKOS_LAMBDA(int i) { x(i) = 1; });
+  Kokkos::fence();
+  Kokkos::deep_copy(h, x);
+  semcache::access(h, semcache::Access::read);
+  const Since since;
+  Kokkos::parallel_for("ours", Range(0, 10), KOKKOS_LAMBDA(int i) { y(i) = 1; });
+  Kokkos::deep_copy(h, x);
+  semcache::access(h, semcache::Access::read);
+  EXPECT_EQ(since.d2h(), 0u);
+}

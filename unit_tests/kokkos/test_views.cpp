@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <kokkos/support.hpp>
+
+namespace {
+using namespace test;
+
+// --- types ------------------------------------------------------------------------------------------------------------
+template <class View>
+using Mirror = semcache::kokkos::host_mirror_t<View>;
+static_assert(std::is_same<Mirror<Vector>::memory_space, HostMirrorSpace>::value, "mirror of a device's view");
+static_assert(std::is_same<Mirror<Kokkos::View<double*, Space>>::memory_space, HostMirrorSpace>::value,
+              "mirror of a memory space's view");
+static_assert(std::is_same<Mirror<Mirror<Vector>>::memory_space, HostMirrorSpace>::value, "mirror of a mirror");
+static_assert(std::is_same<Exec::memory_space, Space>::value, "the native space's memory space goes silently wrong");
+static_assert(!Kokkos::SpaceAccessibility<Kokkos::HostSpace, Space>::accessible, "host code may not touch device memory");
+static_assert(!Kokkos::SpaceAccessibility<Kokkos::DefaultHostExecutionSpace, Space>::accessible, "nor host kernels");
+static_assert(Kokkos::SpaceAccessibility<Exec, Space>::accessible, "kernels may");
+static_assert(!Kokkos::SpaceAccessibility<Exec, HostMirrorSpace>::accessible, "kernels may not touch mirrors");
+static_assert(Kokkos::SpaceAccessibility<Kokkos::HostSpace, HostMirrorSpace>::accessible, "host code may");
+static_assert(Kokkos::SpaceAccessibility<Kokkos::HostSpace, HostMirrorSpace>::assignable, "as CudaHostPinnedSpace");
+static_assert(Kokkos::is_execution_space<Exec>::value && Kokkos::is_memory_space<Space>::value &&
+                  Kokkos::is_memory_space<HostMirrorSpace>::value,
+              "Kokkos' concepts");
+
+struct NonTrivial {
+  double value;
+  KOKKOS_FUNCTION NonTrivial() : value(3) {}
+  KOKKOS_FUNCTION NonTrivial(const NonTrivial& other) : value(other.value) {}
+  KOKKOS_FUNCTION ~NonTrivial() {}
+};
+
+}  // namespace
+
+KOKKOS_TEST(KokkosView, HasLabelAlignmentAndSeparateMirror) {
+  Vector a("a", 1000);
+  auto h = Kokkos::create_mirror_view(a);
+
+  EXPECT_EQ(a.label(), "a");
+  EXPECT_EQ(h.label(), "a_mirror");
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.data()) % 512, 0u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(h.data()) % 4096, 0u);
+  EXPECT_NE(static_cast<void*>(h.data()), static_cast<void*>(a.data()));
+  static_assert(std::is_same<decltype(h)::memory_space, HostMirrorSpace>::value, "");
+  EXPECT_TRUE(semcache::is_tracked(a.data()));
+  EXPECT_TRUE(semcache::is_tracked(h.data()));
+}
+
+KOKKOS_TEST(KokkosView, IsZeroAfterDefaultInitialisation) {
+  Vector a("a", 100);
+  auto h = Kokkos::create_mirror_view(a);
+
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(h(i), 0.0);
+  auto copy = on_host(a);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(copy(i), 0.0);
+}
+
+KOKKOS_TEST(KokkosView, DefaultInitialisationMovesNothing) {
+  const Since since;
+  {
+    Vector a("a", 10000);
+    auto h = Kokkos::create_mirror_view(a);
+  }
+  EXPECT_EQ(since.link(), 0u);
+  EXPECT_EQ(since.faults(), 0u);
+  EXPECT_EQ(since.launches(), 0u);
+}
+
+KOKKOS_TEST(KokkosView, ComplexIsZeroToo) {
+  Kokkos::View<Kokkos::complex<double>*, Left, Device> a("a", 10);
+  auto h = on_host(a);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(h(i), Kokkos::complex<double>());
+}
+
+KOKKOS_TEST(KokkosView, MemoryIsReturned) {
+  const auto before = semcache::statistics();
+  {
+    Vector a("a", 1000);
+    auto h = Kokkos::create_mirror_view(a);
+    EXPECT_EQ(semcache::statistics().live_device_bytes, before.live_device_bytes + 8000);
+    EXPECT_EQ(semcache::statistics().live_host_bytes, before.live_host_bytes + 8000);
+  }
+  EXPECT_EQ(semcache::statistics().live_device_bytes, before.live_device_bytes);
+  EXPECT_EQ(semcache::statistics().live_host_bytes, before.live_host_bytes);
+}
+
+KOKKOS_TEST(KokkosView, OfSizeZero) {
+  Vector a("empty", 0);
+  auto h = Kokkos::create_mirror_view(a);
+  Kokkos::deep_copy(a, h);
+  Kokkos::deep_copy(h, a);
+  Kokkos::deep_copy(a, 1.0);
+  Kokkos::parallel_for("none", Range(0, 0), KOKKOS_LAMBDA(int i) { a(i) = 1; });
+  EXPECT_EQ(a.label(), "empty");
+  Kokkos::resize(a, 3);
+  EXPECT_EQ(sum(a), 0.0);
+}
+
+KOKKOS_TEST(KokkosView, OfRankZero) {
+  Kokkos::View<double, Device> z("z");
+  Kokkos::deep_copy(z, 4.0);
+  double value = 0;
+  Kokkos::deep_copy(value, z);
+  EXPECT_EQ(value, 4.0);
+}
+
+KOKKOS_TEST(KokkosView, OfNonTrivialElements) {
+  Kokkos::View<NonTrivial*, Device> n("n", 4);
+  double result = 0;
+  Kokkos::parallel_reduce(
+      "sum", Range(0, 4), KOKKOS_LAMBDA(int i, double& update) { update += n(i).value; }, result);
+  EXPECT_EQ(result, 12.0);
+}
+
+KOKKOS_TEST(KokkosView, MirrorOfNonTrivialElementsIsConstructedOnTheHost) {
+  Kokkos::View<NonTrivial*, HostMirrorSpace> n("n", 4);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(n(i).value, 3.0);
+}
+
+KOKKOS_TEST(KokkosView, MirrorMayBeAssignedToHostSpace) {
+  Vector a("a", 10);
+  auto h = Kokkos::create_mirror_view(a);
+  h(3) = 3;
+  Kokkos::View<double*, Left, Kokkos::HostSpace> plain = h;
+  EXPECT_EQ(plain.data(), h.data());
+  EXPECT_EQ(plain(3), 3.0);
+}
+
+KOKKOS_TEST(KokkosView, ResizeKeepsAndReallocForgets) {
+  Vector a("a", 100);
+  iota(a);
+
+  Kokkos::resize(a, 200);
+
+  EXPECT_EQ(a.extent(0), 200u);
+  EXPECT_EQ(a.label(), "a");
+  auto h = on_host(a);
+  EXPECT_EQ(h(99), 99.0);
+  EXPECT_EQ(h(100), 0.0);
+  EXPECT_EQ(h(199), 0.0);
+  Kokkos::realloc(a, 10);
+  EXPECT_EQ(a.extent(0), 10u);
+  EXPECT_EQ(sum(a), 0.0);
+}
+
+KOKKOS_TEST(KokkosView, ResizeOfMirror) {
+  Vector a("a", 10);
+  auto h = Kokkos::create_mirror_view(a);
+  for (int i = 0; i < 10; ++i) h(i) = i;
+  Kokkos::resize(h, 20);
+  EXPECT_EQ(h(9), 9.0);
+  EXPECT_EQ(h(19), 0.0);
+}
+
+KOKKOS_TEST(KokkosView, MallocReallocFree) {
+  void* p = Kokkos::kokkos_malloc<Space>("raw", 1000);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % 512, 0u);
+  EXPECT_TRUE(semcache::is_tracked(p));
+  {
+    Kokkos::View<double*, Left, Device, Kokkos::MemoryUnmanaged> v(static_cast<double*>(p), 125);
+    Kokkos::deep_copy(v, 2.5);
+  }
+  p = Kokkos::kokkos_realloc<Space>(p, 5000);
+  Kokkos::View<double*, Left, Device, Kokkos::MemoryUnmanaged> v(static_cast<double*>(p), 125);
+  EXPECT_EQ(on_host(v)(124), 2.5);
+  Kokkos::kokkos_free<Space>(p);
+  EXPECT_FALSE(semcache::is_tracked(p));
+}
+
+KOKKOS_TEST(KokkosView, AllocateWithoutRecord) {
+  void* p = Space().allocate("raw", 128);
+  EXPECT_TRUE(semcache::is_tracked(static_cast<char*>(p) + 127));
+  Space().deallocate("raw", p, 128);
+  void* q = HostMirrorSpace().allocate(128);
+  static_cast<char*>(q)[127] = 1;
+  HostMirrorSpace().deallocate(q, 128);
+}
+
+KOKKOS_TEST(KokkosView, WithoutInitializingThenFilled) {
+  Vector w(Kokkos::view_alloc(Kokkos::WithoutInitializing, "w"), 5);
+  Kokkos::deep_copy(w, 1.5);
+  EXPECT_EQ(sum(w), 7.5);
+  auto plain = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), w);
+  static_assert(std::is_same<decltype(plain)::memory_space, Kokkos::HostSpace>::value, "");
+  EXPECT_EQ(plain(4), 1.5);
+  auto mirror = Kokkos::create_mirror_view_and_copy(HostMirrorSpace(), w);
+  EXPECT_EQ(mirror(4), 1.5);
+  auto device = Kokkos::create_mirror_view_and_copy(Space(), plain);
+  static_assert(std::is_same<decltype(device)::memory_space, Space>::value, "");
+  EXPECT_EQ(on_host(device)(4), 1.5);
+}
+
+KOKKOS_TEST(KokkosView, OfElementsAsWideAsAnAllocationHeader) {
+  struct Wide {
+    double values[16];
+  };
+  static_assert(sizeof(Wide) == 128, "the width that Kokkos copies headers with");
+  Kokkos::View<Wide, Left, Device> a("a"), b("b");
+  Kokkos::View<Wide, Left, Kokkos::HostSpace> h("h");
+  for (int i = 0; i < 16; ++i) h().values[i] = i;
+  Kokkos::deep_copy(a, h);
+  Kokkos::deep_copy(b, a);
+  Kokkos::View<Wide, Left, Kokkos::HostSpace> back("back");
+  Kokkos::deep_copy(back, b);
+  EXPECT_EQ(back().values[15], 15.0);
+  EXPECT_EQ(a.label(), "a");
+  EXPECT_EQ(b.label(), "b");
+}
+
+KOKKOS_TEST(KokkosView, AnnouncedUse) {
+  Vector a("a", 100);
+  iota(a);
+  auto h = Kokkos::create_mirror_view(a);
+  Kokkos::deep_copy(h, a);
+
+  semcache::access(h, semcache::Access::read);
+  semcache::settle(h);
+  semcache::access(a, semcache::Access::read_write);
+
+  EXPECT_EQ(h(99), 99.0);
+  Kokkos::View<double*, Kokkos::HostSpace> plain("plain", 3);
+  EXPECT_NO_THROW(semcache::access(plain, semcache::Access::write));
+  EXPECT_THROW(semcache::access(plain.data(), 24, semcache::Access::write), semcache::UsageError);
+}

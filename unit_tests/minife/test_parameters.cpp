@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+
+#include <minife/parameters.hpp>
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace {
+
+using namespace minife;
+
+CommandLine parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "minife");
+  return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
+}
+
+TEST(CommandLine, DefaultsToTheKnownCase) {
+  const CommandLine c = parse({});
+  EXPECT_FALSE(c.finished);
+  EXPECT_EQ(c.parameters.elements, (Index3{10, 10, 10}));
+  EXPECT_EQ(c.parameters.max_iterations, 200);
+  EXPECT_EQ(c.parameters.variant, Variant::semcache);
+}
+
+TEST(CommandLine, UnderstandsBothSpellings) {
+  const CommandLine c = parse({"nx=3", "--ny", "4", "nz=5", "verify_solution=1", "--variant", "naive"});
+  EXPECT_EQ(c.parameters.elements, (Index3{3, 4, 5}));
+  EXPECT_TRUE(c.parameters.verify);
+  EXPECT_EQ(c.parameters.variant, Variant::naive);
+}
+
+TEST(CommandLine, MissingEdgesFollowTheOneBefore) {
+  EXPECT_EQ(parse({"nx=3"}).parameters.elements, (Index3{3, 3, 3}));
+  EXPECT_EQ(parse({"nx=3", "ny=4"}).parameters.elements, (Index3{3, 4, 4}));
+  EXPECT_EQ(parse({"ny=4"}).parameters.elements, (Index3{10, 4, 4}));
+  EXPECT_EQ(parse({"nz=4"}).parameters.elements, (Index3{10, 10, 4}));
+}
+
+TEST(CommandLine, ExplainsMistakes) {
+  for (const char* wrong : {"nx=0", "nx=-1", "nx=ten", "--variant=fast", "--nosuch", "--max-iterations=0", "nx=99999999"}) {
+    const CommandLine c = parse({wrong});
+    EXPECT_TRUE(c.finished) << wrong;
+    EXPECT_EQ(c.exit_code, 2) << wrong;
+    EXPECT_NE(c.text.find("--help"), std::string::npos) << c.text;
+  }
+}
+
+TEST(CommandLine, HelpIsNoMistake) {
+  const CommandLine c = parse({"--help"});
+  EXPECT_TRUE(c.finished);
+  EXPECT_EQ(c.exit_code, 0);
+  EXPECT_NE(c.text.find("--variant"), std::string::npos);
+}
+
+}  // namespace

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/runtime/configuration.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+using semcache::ConfigurationError;
+using namespace semcache::runtime;
+
+using Variables = std::map<std::string, std::string>;
+
+Configuration read(const Variables& variables) {
+  return read_configuration([&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+/// The text of the error that a value causes; empty if it is accepted.
+std::string error_of(const std::string& name, const std::string& value) {
+  try {
+    (void)read({{name, value}});
+  } catch (const ConfigurationError& e) {
+    return e.what();
+  }
+  return {};
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(Configuration, AnEmptyEnvironmentGivesTheDefaults) {
+  const Configuration c = read({});
+
+  EXPECT_EQ(c.device, DeviceChoice::automatic);
+  EXPECT_EQ(c.device_count, 0);
+  EXPECT_TRUE(c.device_ordinals.empty());
+  EXPECT_EQ(c.device_memory_bytes, 0u);
+  EXPECT_EQ(c.protocol, Protocol::write_back);
+  EXPECT_EQ(c.tracker, TrackerChoice::automatic);
+  EXPECT_FALSE(c.check);
+  EXPECT_FALSE(c.check_writes);
+  EXPECT_EQ(c.report, "");
+  EXPECT_EQ(c.snapshot_share_percent, 25u);
+  EXPECT_EQ(c.fault_timeout_s, 60u);
+  EXPECT_EQ(c.mpi_rank, -1);
+}
+
+constexpr const char* all_names[] = {
+    "SEMCACHE_DEVICE", "SEMCACHE_DEVICES",      "SEMCACHE_DEVICE_MEMORY", "SEMCACHE_PROTOCOL",       "SEMCACHE_TRACKER",
+    "SEMCACHE_CHECK",  "SEMCACHE_CHECK_WRITES", "SEMCACHE_REPORT",        "SEMCACHE_SNAPSHOT_SHARE", "SEMCACHE_FAULT_TIMEOUT"};
+
+TEST(Configuration, AnEmptyOrBlankVariableIsAnAbsentOne) {
+  for (const char* name : all_names) {
+    EXPECT_EQ(error_of(name, ""), "") << name;
+    EXPECT_EQ(error_of(name, " \t"), "") << name;
+  }
+}
+
+TEST(Configuration, EveryWordOfEveryChoiceIsRead) {
+  EXPECT_EQ(read({{"SEMCACHE_DEVICE", "auto"}}).device, DeviceChoice::automatic);
+  EXPECT_EQ(read({{"SEMCACHE_DEVICE", "emulated"}}).device, DeviceChoice::emulated);
+  EXPECT_EQ(read({{"SEMCACHE_DEVICE", "cuda"}}).device, DeviceChoice::cuda);
+  EXPECT_EQ(read({{"SEMCACHE_PROTOCOL", "write-back"}}).protocol, Protocol::write_back);
+  EXPECT_EQ(read({{"SEMCACHE_PROTOCOL", "write-through"}}).protocol, Protocol::write_through);
+  EXPECT_EQ(read({{"SEMCACHE_PROTOCOL", "off"}}).protocol, Protocol::off);
+  EXPECT_EQ(read({{"SEMCACHE_TRACKER", "auto"}}).tracker, TrackerChoice::automatic);
+  EXPECT_EQ(read({{"SEMCACHE_TRACKER", "mprotect"}}).tracker, TrackerChoice::mprotect);
+  EXPECT_EQ(read({{"SEMCACHE_TRACKER", "explicit"}}).tracker, TrackerChoice::explicit_only);
+  EXPECT_TRUE(read({{"SEMCACHE_CHECK", "1"}}).check);
+  EXPECT_FALSE(read({{"SEMCACHE_CHECK", "0"}}).check);
+  EXPECT_TRUE(read({{"SEMCACHE_CHECK_WRITES", "1"}}).check_writes);
+  EXPECT_FALSE(read({{"SEMCACHE_CHECK_WRITES", "1"}}).check);
+}
+
+TEST(Configuration, BlanksAroundAValueAreIgnored) {
+  EXPECT_EQ(read({{"SEMCACHE_DEVICE", " cuda\n"}}).device, DeviceChoice::cuda);
+  EXPECT_EQ(read({{"SEMCACHE_DEVICES", " 0 , 2 "}}).device_ordinals, (std::vector<int>{0, 2}));
+}
+
+TEST(Configuration, DevicesAreACountOrAList) {
+  const Configuration count = read({{"SEMCACHE_DEVICES", "2"}});
+  EXPECT_EQ(count.device_count, 2);
+  EXPECT_TRUE(count.device_ordinals.empty());
+
+  const Configuration list = read({{"SEMCACHE_DEVICES", "3,0,1"}});
+  EXPECT_EQ(list.device_count, 3);
+  EXPECT_EQ(list.device_ordinals, (std::vector<int>{3, 0, 1}));
+
+  const Configuration alone = read({{"SEMCACHE_DEVICES", "1,"}});
+  EXPECT_EQ(alone.device_count, 1);
+  EXPECT_EQ(alone.device_ordinals, (std::vector<int>{1}));
+
+  EXPECT_EQ(read({{"SEMCACHE_DEVICES", "64"}}).device_count, 64);
+}
+
+TEST(Configuration, DeviceMemoryTakesPowersOf1024) {
+  const auto bytes = [](const char* text) { return read({{"SEMCACHE_DEVICE_MEMORY", text}}).device_memory_bytes; };
+
+  EXPECT_EQ(bytes("0"), 0u);
+  EXPECT_EQ(bytes("1"), 1u);
+  EXPECT_EQ(bytes("4096"), 4096u);
+  EXPECT_EQ(bytes("3K"), 3072u);
+  EXPECT_EQ(bytes("3k"), 3072u);
+  EXPECT_EQ(bytes("512M"), 512ull << 20);
+  EXPECT_EQ(bytes("512m"), 512ull << 20);
+  EXPECT_EQ(bytes("141G"), 141ull << 30);
+  EXPECT_EQ(bytes("8g"), 8ull << 30);
+  EXPECT_EQ(bytes("00000000000000000000000000000007"), 7u);
+  EXPECT_EQ(bytes("18446744073709551615"), UINT64_MAX);
+  EXPECT_EQ(bytes("17179869183G"), 17179869183ull << 30);
+}
+
+TEST(Configuration, ASumOfBytesThatOverflowsIsRefused) {
+  for (const char* text : {"18446744073709551616", "17179869184G", "18446744073709551615K", "18014398509481984K",
+                           "99999999999999999999999999999999999999G"}) {
+    EXPECT_TRUE(contains(error_of("SEMCACHE_DEVICE_MEMORY", text), "too large")) << text;
+  }
+}
+
+TEST(Configuration, NumbersAtTheirBoundsAreAccepted) {
+  EXPECT_EQ(read({{"SEMCACHE_SNAPSHOT_SHARE", "0"}}).snapshot_share_percent, 0u);
+  EXPECT_EQ(read({{"SEMCACHE_SNAPSHOT_SHARE", "100"}}).snapshot_share_percent, 100u);
+  EXPECT_EQ(read({{"SEMCACHE_FAULT_TIMEOUT", "1"}}).fault_timeout_s, 1u);
+  EXPECT_EQ(read({{"SEMCACHE_FAULT_TIMEOUT", "86400"}}).fault_timeout_s, 86400u);
+}
+
+TEST(Configuration, NonsenseInAnyVariableIsRefusedByNameValueAndAcceptedForms) {
+  const std::map<std::string, std::vector<std::string>> nonsense = {
+      {"SEMCACHE_DEVICE", {"gpu", "CUDA", "cuda,emulated", "0", "auto x", "\x01"}},
+      {"SEMCACHE_DEVICES", {"0", "-1", "65", "two", "1.0", ",", ",1", "1,,2", "1,2,", "0,0", "0,-1", "0,1024", "0,x", "0x1", "1 2", "+1",
+                            "4294967297", "0,4294967296", "99999999999999999999999"}},
+      {"SEMCACHE_DEVICE_MEMORY", {"-1", "1.5G", "G", "1GB", "1GiB", "1 G", "1T", "lots", "1e9", "0x10", "1KK", "+1", "K1"}},
+      {"SEMCACHE_PROTOCOL", {"writeback", "write_back", "on", "0", "1", "WRITE-BACK"}},
+      {"SEMCACHE_TRACKER", {"userfault", "mprotect ,", "off", "none", "1"}},
+      {"SEMCACHE_CHECK", {"yes", "true", "2", "-1", "01", "on"}},
+      {"SEMCACHE_CHECK_WRITES", {"yes", "2", "10"}},
+      {"SEMCACHE_REPORT", {"%", "report.%", "%d.json", "%P", "%%%", "folder/", "/"}},
+      {"SEMCACHE_SNAPSHOT_SHARE", {"101", "-1", "25%", "0.25", "x", "18446744073709551641", "184467440737095516160"}},
+      {"SEMCACHE_FAULT_TIMEOUT", {"0", "86401", "-60", "1m", "inf", "4294967356", "60s"}},
+  };
+  ASSERT_EQ(nonsense.size(), std::size(all_names));
+
+  for (const auto& [name, values] : nonsense) {
+    for (const std::string& value : values) {
+      const std::string text = error_of(name, value);
+      EXPECT_TRUE(contains(text, name + "=\"")) << name << "=" << value << ": " << text;
+      EXPECT_TRUE(contains(text, "Accepted: ")) << name << "=" << value << ": " << text;
+      if (value != "\x01") {
+        EXPECT_TRUE(contains(text, value)) << name << "=" << value << ": " << text;
+      }
+      EXPECT_LT(text.size(), 500u);
+    }
+  }
+}
+
+TEST(Configuration, AHugeOrBinaryValueStaysReadableInItsMessage) {
+  const std::string huge = error_of("SEMCACHE_PROTOCOL", std::string(1 << 20, 'x'));
+  EXPECT_FALSE(huge.empty());
+  EXPECT_LT(huge.size(), 400u);
+
+  EXPECT_LT(error_of("SEMCACHE_REPORT", std::string(1 << 20, '%')).size(), 400u);
+
+  const std::string binary = error_of("SEMCACHE_DEVICE", "a\x1b[31m\nb");
+  EXPECT_TRUE(contains(binary, "a\\x1b[31m\\x0ab")) << binary;
+}
+
+TEST(Configuration, AReportNameIsKeptAsWritten) {
+  EXPECT_EQ(read({{"SEMCACHE_REPORT", "stderr"}}).report, "stderr");
+  EXPECT_EQ(read({{"SEMCACHE_REPORT", "out/%h-%r-%p-100%%.json"}}).report, "out/%h-%r-%p-100%%.json");
+  EXPECT_EQ(read({{"SEMCACHE_REPORT", "with blanks.txt"}}).report, "with blanks.txt");
+}
+
+TEST(Configuration, TheRankComesFromTheFirstLauncherThatNamesOne) {
+  EXPECT_EQ(read({{"SLURM_PROCID", "3"}}).mpi_rank, 3);
+  EXPECT_EQ(read({{"PMI_RANK", "2"}, {"SLURM_PROCID", "3"}}).mpi_rank, 2);
+  EXPECT_EQ(read({{"OMPI_COMM_WORLD_RANK", "0"}, {"PMI_RANK", "2"}}).mpi_rank, 0);
+  EXPECT_EQ(read({{"OMPI_COMM_WORLD_RANK", "none"}, {"PMI_RANK", "99999999999"}, {"SLURM_PROCID", "7"}}).mpi_rank, 7);
+  EXPECT_EQ(read({{"PMI_RANK", "-4"}}).mpi_rank, -1);
+}
+
+TEST(Configuration, WordsReadBackAsWhatTheySay) {
+  for (const auto choice : {DeviceChoice::automatic, DeviceChoice::emulated, DeviceChoice::cuda}) {
+    EXPECT_EQ(read({{"SEMCACHE_DEVICE", to_string(choice)}}).device, choice);
+  }
+  for (const auto protocol : {Protocol::write_back, Protocol::write_through, Protocol::off}) {
+    EXPECT_EQ(read({{"SEMCACHE_PROTOCOL", to_string(protocol)}}).protocol, protocol);
+  }
+  for (const auto tracker : {TrackerChoice::automatic, TrackerChoice::mprotect, TrackerChoice::explicit_only}) {
+    EXPECT_EQ(read({{"SEMCACHE_TRACKER", to_string(tracker)}}).tracker, tracker);
+  }
+}
+
+TEST(Configuration, KnownVariablesAndThoseOfOthersRaiseNoWarning) {
+  std::vector<std::string> entries = {"PATH=/bin", "SEMCACHE=1", "MY_SEMCACHE_DEVICE=x", "", "=", "SemCache_ROOT=/x"};
+  for (const char* name : all_names) entries.push_back(std::string(name) + "=");
+
+  EXPECT_TRUE(unknown_variable_warnings(entries).empty());
+}
+
+TEST(Configuration, AMisspeltVariableIsNamedWithTheClosestKnownOne) {
+  const std::vector<std::pair<std::string, std::string>> misspelt = {
+      {"SEMCACHE_PROTOCL", "SEMCACHE_PROTOCOL"},          {"SEMCACHE_DEVICE_MEM", "SEMCACHE_DEVICE_MEMORY"},
+      {"SEMCACHE_REPROT", "SEMCACHE_REPORT"},             {"SEMCACHE_CHECK_WRITE", "SEMCACHE_CHECK_WRITES"},
+      {"SEMCACHE_DEVICE_MEMROY", "SEMCACHE_DEVICE_MEMORY"}, {"SEMCACHE_FAULTTIMEOUT", "SEMCACHE_FAULT_TIMEOUT"}};
+
+  for (const auto& [wrong, right] : misspelt) {
+    const auto warnings = unknown_variable_warnings({"HOME=/", wrong + "=1"});
+    ASSERT_EQ(warnings.size(), 1u) << wrong;
+    EXPECT_TRUE(contains(warnings[0], "\"" + wrong + "\"")) << warnings[0];
+    EXPECT_TRUE(contains(warnings[0], "Did you mean " + right + " (")) << warnings[0];
+  }
+}
+
+TEST(Configuration, AFarNameGetsAWarningWithoutAGuess) {
+  const auto warnings = unknown_variable_warnings({"SEMCACHE_ZZZZZZZZZZ=1", "SEMCACHE_=2", "SEMCACHE_WITHOUT_EQUALS"});
+
+  ASSERT_EQ(warnings.size(), 3u);
+  for (const auto& warning : warnings) EXPECT_FALSE(contains(warning, "Did you mean")) << warning;
+}
+
+TEST(Configuration, TheProcessEnvironmentIsReadAndAMisspellingReachesStderrAsOneLine) {
+  ::setenv("SEMCACHE_SNAPSHOT_SHARE", "7", 1);
+  ::setenv("SEMCACHE_SNAPSHOT_SHARES", "8", 1);
+  testing::internal::CaptureStderr();
+
+  const Configuration c = read_process_configuration();
+
+  const std::string text = testing::internal::GetCapturedStderr();
+  ::unsetenv("SEMCACHE_SNAPSHOT_SHARE");
+  ::unsetenv("SEMCACHE_SNAPSHOT_SHARES");
+  EXPECT_EQ(c.snapshot_share_percent, 7u);
+  EXPECT_TRUE(contains(text, "SEMCACHE_SNAPSHOT_SHARES")) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+}
+
+}  // namespace

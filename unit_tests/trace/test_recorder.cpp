@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/trace/recorder.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+#include <string>
+#include <thread>
+#include <typeinfo>
+#include <vector>
+
+namespace {
+
+using semcache::Counters;
+using semcache::NamedCounters;
+using semcache::Statistics;
+using semcache::Traffic;
+using namespace semcache::trace;
+
+constexpr Kind all_traffic[] = {Kind::h2d,          Kind::d2h,       Kind::d2d,     Kind::h2h,      Kind::filled,
+                                Kind::saved_link,   Kind::saved_device, Kind::saved_host, Kind::avoided, Kind::deferred,
+                                Kind::dropped,      Kind::write_through, Kind::read_ahead, Kind::unchanged};
+static_assert(std::size(all_traffic) == traffic_kinds);
+
+const Counters* find(const std::vector<NamedCounters>& named, const std::string& name) {
+  for (const NamedCounters& n : named) {
+    if (n.name == name) return &n.counters;
+  }
+  return nullptr;
+}
+
+TEST(Recorder, StartsAtZero) {
+  const Recorder recorder;
+
+  const Statistics s = recorder.snapshot();
+
+  for (const Kind kind : all_traffic) EXPECT_EQ(traffic(s.total, kind), Traffic{}) << to_string(kind);
+  EXPECT_EQ(s.total.launches + s.total.unknown_launches + s.total.native_launches + s.total.device_waits, 0u);
+  EXPECT_EQ(s.total.host_faults + s.total.evictions + s.total.opened, 0u);
+  EXPECT_TRUE(s.labels.empty());
+  EXPECT_TRUE(s.call_sites.empty());
+  EXPECT_TRUE(s.unknown_launch_names.empty());
+}
+
+TEST(Recorder, EachKindCountsInItsOwnFieldOfTotalAndLabel) {
+  Recorder recorder;
+  const LabelId a = recorder.intern("A");
+
+  for (std::size_t k = 0; k < traffic_kinds; ++k) recorder.moved(all_traffic[k], a, 1000 + k, k + 1);
+
+  const Statistics s = recorder.snapshot();
+  ASSERT_EQ(s.labels.size(), 1u);
+  EXPECT_EQ(s.labels[0].name, "A");
+  for (std::size_t k = 0; k < traffic_kinds; ++k) {
+    const Traffic expected{1000 + k, k + 1};
+    EXPECT_EQ(traffic(s.total, all_traffic[k]), expected) << to_string(all_traffic[k]);
+    EXPECT_EQ(traffic(s.labels[0].counters, all_traffic[k]), expected) << to_string(all_traffic[k]);
+  }
+  EXPECT_EQ(s.total.h2d, (Traffic{1000, 1}));
+  EXPECT_EQ(s.total.d2h, (Traffic{1001, 2}));
+  EXPECT_EQ(s.total.unchanged, (Traffic{1013, 14}));
+}
+
+TEST(Recorder, KindsHaveTheNamesOfTheFields) {
+  std::set<std::string> names;
+  for (int k = 0; k <= static_cast<int>(Kind::opened); ++k) names.insert(to_string(static_cast<Kind>(k)));
+
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(Kind::opened) + 1);
+  EXPECT_STREQ(to_string(Kind::saved_link), "saved_link");
+  EXPECT_STREQ(to_string(Kind::write_through), "write_through");
+  EXPECT_STREQ(to_string(Kind::opened), "opened");
+}
+
+TEST(Recorder, EventsCountForTotalAndLabel) {
+  Recorder recorder;
+  const LabelId a = recorder.intern("A"), b = recorder.intern("B");
+
+  recorder.host_fault(a);
+  recorder.host_fault(a);
+  recorder.host_fault(b);
+  recorder.eviction(b);
+  recorder.opened(a);
+  recorder.host_fault({});  // an address without a label still counts
+  recorder.launch();
+  recorder.launch();
+  recorder.native_launch();
+  recorder.device_wait();
+
+  const Statistics s = recorder.snapshot();
+  EXPECT_EQ(s.total.host_faults, 4u);
+  EXPECT_EQ(s.total.evictions, 1u);
+  EXPECT_EQ(s.total.opened, 1u);
+  EXPECT_EQ(s.total.launches, 2u);
+  EXPECT_EQ(s.total.native_launches, 1u);
+  EXPECT_EQ(s.total.device_waits, 1u);
+  EXPECT_EQ(find(s.labels, "A")->host_faults, 2u);
+  EXPECT_EQ(find(s.labels, "A")->opened, 1u);
+  EXPECT_EQ(find(s.labels, "B")->host_faults, 1u);
+  EXPECT_EQ(find(s.labels, "B")->evictions, 1u);
+  EXPECT_EQ(recorder.of(a).host_faults, 2u);
+}
+
+TEST(Recorder, EqualLabelsShareAnIdAndKeepTheirText) {
+  Recorder recorder;
+  std::string text = "matrix values";
+  const LabelId first = recorder.intern(text);
+  const char* name = recorder.name(first);
+  text = "something else";
+
+  EXPECT_EQ(recorder.intern("matrix values"), first);
+  EXPECT_NE(recorder.intern("matrix"), first);
+  for (int i = 0; i < 5000; ++i) (void)recorder.intern("view " + std::to_string(i));
+  EXPECT_EQ(recorder.name(first), name);  // never moves: messages may point at it
+  EXPECT_STREQ(name, "matrix values");
+  EXPECT_STREQ(recorder.name(recorder.intern("view 4321")), "view 4321");
+}
+
+TEST(Recorder, OddLabelsAreHarmless) {
+  Recorder recorder;
+
+  EXPECT_STREQ(recorder.name(recorder.intern("")), "(unlabelled)");
+  EXPECT_STREQ(recorder.name({}), "(no label)");
+  EXPECT_STREQ(recorder.name(LabelId{123456}), "(no label)");
+  EXPECT_STREQ(recorder.name(recorder.intern(std::string_view("ab\0cd", 5))), "ab");
+  EXPECT_STREQ(recorder.name(recorder.intern(std::string_view("\0", 1))), "(unlabelled)");
+  EXPECT_EQ(std::strlen(recorder.name(recorder.intern(std::string(100000, 'x')))), 1000u);
+  recorder.moved(Kind::h2d, LabelId{777777}, 8);  // an id of nobody: only the total
+  EXPECT_EQ(recorder.totals().h2d, (Traffic{8, 1}));
+  EXPECT_TRUE(recorder.snapshot().labels.empty());
+}
+
+TEST(Recorder, LabelsBeyondTheBoundShareANameAndLoseNoByte) {
+  RecorderOptions options;
+  options.max_labels = 10;
+  options.max_counted_labels = 3;
+  Recorder recorder(options);
+
+  for (int i = 0; i < 50; ++i) recorder.moved(Kind::d2h, recorder.intern("l" + std::to_string(i)), 100);
+
+  EXPECT_STREQ(recorder.name(recorder.intern("l0")), "l0");
+  EXPECT_STREQ(recorder.name(recorder.intern("l49")), "(further labels)");
+  const Statistics s = recorder.snapshot();
+  ASSERT_NE(find(s.labels, "(other labels)"), nullptr);
+  std::uint64_t bytes = 0;
+  for (const NamedCounters& n : s.labels) bytes += n.counters.d2h.bytes;
+  EXPECT_EQ(bytes, 5000u);
+  EXPECT_EQ(s.total.d2h, (Traffic{5000, 50}));
+  EXPECT_EQ(s.labels.size(), 4u);
+}
+
+TEST(Recorder, LabelsAreSortedByBytesOverTheLinkThenByAllBytesThenByName) {
+  Recorder recorder;
+  recorder.moved(Kind::d2d, recorder.intern("internal"), 1 << 20);
+  recorder.moved(Kind::h2d, recorder.intern("small"), 10);
+  recorder.moved(Kind::d2h, recorder.intern("large"), 100);
+  recorder.moved(Kind::avoided, recorder.intern("y"), 5);
+  recorder.moved(Kind::avoided, recorder.intern("x"), 5);
+  (void)recorder.intern("idle");
+
+  const Statistics s = recorder.snapshot();
+
+  std::vector<std::string> order;
+  for (const NamedCounters& n : s.labels) order.push_back(n.name);
+  EXPECT_EQ(order, (std::vector<std::string>{"large", "small", "internal", "x", "y"}));
+}
+
+__attribute__((noinline)) const void* some_code_address() { return __builtin_return_address(0); }
+
+TEST(Recorder, CallSitesCountOnlyWhenAskedFor) {
+  Recorder silent;
+  RecorderOptions options;
+  options.call_sites = true;
+  options.max_names = 2;
+  Recorder recorder(options);
+  const void* here = some_code_address();
+
+  silent.moved(Kind::h2d, silent.intern("A"), 64, 1, here);
+  recorder.moved(Kind::h2d, recorder.intern("A"), 64, 1, here);
+  recorder.moved(Kind::avoided, recorder.intern("B"), 32, 1, here);
+  recorder.moved(Kind::h2d, recorder.intern("A"), 7, 1, reinterpret_cast<const void*>(&std::strlen));
+  recorder.moved(Kind::h2d, recorder.intern("A"), 5, 1, reinterpret_cast<const void*>(std::uintptr_t{16}));
+
+  EXPECT_TRUE(silent.snapshot().call_sites.empty());
+  const Statistics s = recorder.snapshot();
+  ASSERT_EQ(s.call_sites.size(), 3u);
+  EXPECT_EQ(s.call_sites[0].counters.h2d, (Traffic{64, 1}));
+  EXPECT_EQ(s.call_sites[0].counters.avoided, (Traffic{32, 1}));
+  EXPECT_NE(s.call_sites[0].name.find("+0x"), std::string::npos) << s.call_sites[0].name;
+  EXPECT_EQ(find(s.call_sites, "(other call sites)")->h2d, (Traffic{5, 1}));
+}
+
+TEST(Recorder, ACallSiteOfNoLoadedObjectIsShownAsANumber) {
+  RecorderOptions options;
+  options.call_sites = true;
+  Recorder recorder(options);
+
+  recorder.moved(Kind::h2d, {}, 1, 1, reinterpret_cast<const void*>(std::uintptr_t{0x1230}));
+
+  EXPECT_NE(find(recorder.snapshot().call_sites, "0x1230"), nullptr);
+}
+
+struct FunctorOfAUser {};
+
+TEST(Recorder, UnknownLaunchesAreCountedByReadableName) {
+  RecorderOptions options;
+  options.max_names = 3;
+  Recorder recorder(options);
+
+  for (int i = 0; i < 3; ++i) recorder.unknown_launch(typeid(FunctorOfAUser).name());
+  recorder.unknown_launch(nullptr);
+  recorder.unknown_launch("axpy kernel");
+  recorder.unknown_launch("one too many");
+
+  const Statistics s = recorder.snapshot();
+  EXPECT_EQ(s.total.unknown_launches, 6u);
+  ASSERT_EQ(s.unknown_launch_names.size(), 4u);
+  EXPECT_EQ(s.unknown_launch_names[0].name, "(anonymous namespace)::FunctorOfAUser");
+  EXPECT_EQ(s.unknown_launch_names[0].counters.unknown_launches, 3u);
+  EXPECT_EQ(find(s.unknown_launch_names, "(unnamed)")->unknown_launches, 1u);
+  EXPECT_EQ(find(s.unknown_launch_names, "axpy kernel")->unknown_launches, 1u);
+  EXPECT_EQ(find(s.unknown_launch_names, "(other functors)")->unknown_launches, 1u);
+}
+
+TEST(Recorder, TheRingKeepsTheLastEventsInOrder) {
+  RecorderOptions options;
+  options.ring_events = 4;
+  Recorder recorder(options);
+  const LabelId a = recorder.intern("A");
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    recorder.moved(Kind::h2d, a, i, 1, nullptr, semcache::host_space, semcache::device_space(1));
+  }
+  recorder.host_fault(a);
+
+  Event events[8];
+  const std::size_t n = recorder.last_events(events, 8);
+
+  ASSERT_EQ(n, 4u);
+  EXPECT_EQ(events[0].bytes, 3u);
+  EXPECT_EQ(events[2].bytes, 5u);
+  EXPECT_EQ(events[2].kind, Kind::h2d);
+  EXPECT_EQ(events[2].label, a);
+  EXPECT_EQ(events[2].from, semcache::host_space);
+  EXPECT_EQ(events[2].to, semcache::device_space(1));
+  EXPECT_EQ(events[3].kind, Kind::host_fault);
+  EXPECT_FALSE(events[3].from.valid());
+  EXPECT_LE(events[0].time_ns, events[3].time_ns);
+
+  ASSERT_EQ(recorder.last_events(events, 2), 2u);
+  EXPECT_EQ(events[0].bytes, 5u);
+  EXPECT_EQ(events[1].kind, Kind::host_fault);
+}
+
+TEST(Recorder, ARecorderWithoutARingHasNoEvents) {
+  RecorderOptions options;
+  options.ring_events = 0;
+  Recorder recorder(options);
+
+  recorder.moved(Kind::h2d, {}, 1);
+
+  Event event;
+  EXPECT_EQ(recorder.last_events(&event, 1), 0u);
+  EXPECT_EQ(recorder.totals().h2d, (Traffic{1, 1}));
+}
+
+TEST(Recorder, ManyThreadsLoseNoCountAndTearNoEvent) {
+  RecorderOptions options;
+  options.ring_events = 8;  // small, so that writers and readers collide
+  options.call_sites = true;
+  Recorder recorder(options);
+  constexpr int threads = 4;
+  constexpr std::uint64_t rounds = 4000;
+  std::atomic<bool> stop{false};
+  std::atomic<int> torn{0};
+  std::thread reader([&] {
+    Event events[8];
+    while (!stop.load()) {
+      const std::size_t n = recorder.last_events(events, 8);
+      for (std::size_t i = 0; i < n; ++i) {
+        // Each writer uses one number in all fields of its events.
+        const Event& e = events[i];
+        if (e.kind == Kind::h2d && (e.bytes != e.from.value || e.bytes != e.to.value)) ++torn;
+      }
+      (void)recorder.snapshot();
+    }
+  });
+
+  std::vector<std::thread> writers;
+  for (std::uint32_t t = 0; t < threads; ++t) {
+    writers.emplace_back([&, t] {
+      for (std::uint64_t i = 0; i < rounds; ++i) {
+        recorder.moved(Kind::h2d, recorder.intern("label " + std::to_string(i % 64)), t + 1, 1, &recorder,
+                       semcache::SpaceId{t + 1}, semcache::SpaceId{t + 1});
+        recorder.launch();
+        if (i % 16 == 0) recorder.unknown_launch(typeid(FunctorOfAUser).name());
+      }
+    });
+  }
+  for (auto& writer : writers) writer.join();
+  stop.store(true);
+  reader.join();
+
+  const Statistics s = recorder.snapshot();
+  const Traffic expected{rounds * (1 + 2 + 3 + 4), rounds * threads};
+  EXPECT_EQ(s.total.h2d, expected);
+  EXPECT_EQ(s.total.launches, rounds * threads);
+  EXPECT_EQ(s.unknown_launch_names.at(0).counters.unknown_launches, rounds * threads / 16);
+  EXPECT_EQ(s.call_sites.at(0).counters.h2d, expected);
+  Traffic labels;
+  for (const NamedCounters& n : s.labels) labels += n.counters.h2d;
+  EXPECT_EQ(labels, expected);
+  EXPECT_EQ(torn.load(), 0);
+}
+
+}  // namespace
