@@ -71,8 +71,16 @@ inline constexpr int rows_per_team = team_threads / lanes_per_row;
 /// Partial sums at most: fixes the order of summation, whatever the functor's type, so variants cannot differ.
 inline constexpr std::int32_t partial_sums = 1024;
 
+/// Rows that a team sums up.
+KOKKOS_INLINE_FUNCTION constexpr std::int64_t rows_per_sum(std::int64_t count) {
+  return (count / partial_sums + team_threads) / team_threads * team_threads;
+}
+
 template <class Exec>
 using Range = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int32_t>>;
+
+// Integers in functors are 64 bits wide: semcache looks for words that might be pointers, and padding, or two integers in
+// one word, can look like one.
 
 template <class Body>
 struct Each {
@@ -91,15 +99,15 @@ template <class Body, class Member>
 struct SumOverTeams {
   using value_type = double;
   Body body;
-  std::int32_t count;
-  std::int32_t chunk;
+  std::int64_t count;
   KOKKOS_INLINE_FUNCTION void operator()(const Member& team, double& sum) const {
-    const std::int32_t begin = team.league_rank() * chunk;
-    const std::int32_t left = count - begin;
-    const std::int32_t end = begin + (left < chunk ? left : chunk);
+    const std::int64_t chunk = rows_per_sum(count);
+    const std::int64_t begin = team.league_rank() * chunk;
+    const std::int64_t end = begin + chunk < count ? begin + chunk : count;
     double partial = 0;
     Kokkos::parallel_reduce(
-        Kokkos::TeamThreadRange(team, begin, end), [&](std::int32_t i, double& s) { s += body(i); }, partial);
+        Kokkos::TeamThreadRange(team, static_cast<std::int32_t>(begin), static_cast<std::int32_t>(end)),
+        [&](std::int32_t i, double& s) { s += body(i); }, partial);
     Kokkos::single(Kokkos::PerTeam(team), [&]() { sum += partial; });
   }
 };
@@ -115,11 +123,10 @@ double sum(const char* name, const Exec& exec, std::int32_t count, const Body& b
   double result = 0;
   if constexpr (on_gpu<Exec>) {
     using Policy = Kokkos::TeamPolicy<Exec>;
-    const std::int32_t per_team = count / partial_sums + 1;
-    const std::int32_t chunk = (per_team + team_threads - 1) / team_threads * team_threads;
-    const int teams = static_cast<int>((std::int64_t{count} + chunk - 1) / chunk);
+    const std::int64_t chunk = rows_per_sum(count);
+    const int teams = static_cast<int>((count + chunk - 1) / chunk);
     Kokkos::parallel_reduce(name, Policy(exec, teams, team_threads),
-                            SumOverTeams<Body, typename Policy::member_type>{body, count, chunk}, result);
+                            SumOverTeams<Body, typename Policy::member_type>{body, count}, result);
   } else {
     Kokkos::parallel_reduce(name, Range<Exec>(exec, 0, count), SumOverRange<Body>{body}, result);
   }
@@ -154,7 +161,7 @@ template <class T>
 struct LocalAndExternalColumns {
   typename T::ConstReal x;
   typename T::ConstReal external;
-  std::int64_t rows;  // as wide as a pointer: padding would hold whatever was there, and might look like one
+  std::int64_t rows;
   KOKKOS_INLINE_FUNCTION double operator()(std::int32_t column) const {
     return column < rows ? x(column) : external(static_cast<std::int32_t>(column - rows));
   }
@@ -178,11 +185,11 @@ struct MultiplyRow {
 template <class T, class Columns, class Member>
 struct MultiplyRowsOfTeam {
   MultiplyRow<T, Columns> matrix;
-  std::int32_t begin;
-  std::int32_t end;
+  std::int64_t begin;
+  std::int64_t end;
   KOKKOS_INLINE_FUNCTION void operator()(const Member& team) const {
-    const std::int32_t first = begin + team.league_rank() * rows_per_team;
-    const std::int32_t last = first + rows_per_team < end ? first + rows_per_team : end;
+    const auto first = static_cast<std::int32_t>(begin + std::int64_t{team.league_rank()} * rows_per_team);
+    const auto last = static_cast<std::int32_t>(first + rows_per_team < end ? first + rows_per_team : end);
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last), [&](std::int32_t row) {
       const typename T::Offset start = matrix.offsets(row);
       const int length = static_cast<int>(matrix.offsets(row + 1) - start);

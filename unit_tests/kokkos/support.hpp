@@ -65,6 +65,14 @@ auto on_host(const View& view) {
   return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
 }
 
+/// Two instances that may work at the same time, where the native space has threads for them.
+inline std::vector<Exec> two_instances() {
+#ifdef KOKKOS_ENABLE_OPENMP
+  if (std::is_same<Exec::native_type, Kokkos::OpenMP>::value && Exec().concurrency() < 2) return {Exec(), Exec()};
+#endif
+  return Kokkos::Experimental::partition_space(Exec(), 1, 1);
+}
+
 /// v(i) = first + i * step, on the device.
 inline void iota(const Vector& v, double first = 0, double step = 1) {
   Kokkos::parallel_for(

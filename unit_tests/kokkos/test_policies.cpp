@@ -283,7 +283,7 @@ KOKKOS_TEST(KokkosInstances, OrderTheirWork) {
 }
 
 KOKKOS_TEST(KokkosInstances, TwoReadOneArray) {
-  const auto parts = Kokkos::Experimental::partition_space(Exec(), 1, 1);
+  const auto parts = two_instances();
   static_assert(std::is_same<std::decay_t<decltype(parts[0])>, Exec>::value, "");
   ASSERT_EQ(parts.size(), 2u);
   Vector a("a", 1000), left("left", 1000), right("right", 1000);
@@ -303,7 +303,7 @@ KOKKOS_TEST(KokkosInstances, TwoReadOneArray) {
 KOKKOS_TEST(KokkosInstances, DestroyedWithResultsPending) {
   Vector a("a", 1000);
   {
-    const auto parts = Kokkos::Experimental::partition_space(Exec(), 1, 1);
+    const auto parts = two_instances();
     Kokkos::parallel_for("w", Kokkos::RangePolicy<Exec>(parts[1], 0, 1000), KOKKOS_LAMBDA(int i) { a(i) = i; });
   }
   EXPECT_EQ(sum(a), 499500.0);

@@ -156,6 +156,9 @@ bool Directory::fresh(SlotId slot, ByteRange range) const {
 bool Directory::sole(SlotId slot, ByteRange piece, ValueRef ref) const {
   const Value& v = values_.at(ref.id);
   if (v.fill.pattern_bytes != 0) return false;
+  for (const ByteRange w : v.watched) {
+    if (w.overlaps({ref.offset, ref.offset + piece.size()})) return false;
+  }
   if (v.holders.size() == 1 && v.wanters.size() == 1) return true;
   const DatumId datum = slots_[slot.value].datum;
   const std::int64_t here = static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset);
@@ -403,7 +406,10 @@ LinkResult Directory::link(DatumId to, std::uint64_t to_position, DatumId from, 
     });
   }
   if (same) return LinkResult::unchanged;
-  for (const auto& e : pieces) {
+  // Within one array in memmove's order: a fill that is overwritten before it is copied would be forgotten.
+  const bool backwards = to == from && to_position > from_position;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const auto& e = pieces[backwards ? pieces.size() - 1 - i : i];
     const std::uint64_t at = to_position + (e.begin - from_position);
     set_wanted(to, {at, at + (e.end - e.begin)}, e.ref);
   }
@@ -419,9 +425,37 @@ void Directory::restore(SlotId slot, ByteRange range, const std::vector<ExtentMa
   for (const auto& e : earlier) {
     const ByteRange piece = intersect(range, {e.begin, e.end});
     if (piece.empty() || !e.ref.is_number() || values_.find(e.ref.id) == values_.end()) continue;
-    const ValueRef ref = e.ref.advanced(piece.begin - e.begin);
-    set_wanted(datum, piece, ref);
-    set_held(slot, piece, ref);
+    std::vector<ByteRange> later;
+    stale(slot, piece, later);
+    std::uint64_t begin = piece.begin;
+    later.push_back({piece.end, piece.end});
+    for (const ByteRange gap : later) {
+      if (const ByteRange part{begin, gap.begin}; !part.empty()) {
+        const ValueRef ref = e.ref.advanced(part.begin - e.begin);
+        set_wanted(datum, part, ref);
+        set_held(slot, part, ref);
+      }
+      begin = gap.end;
+    }
+  }
+}
+
+void Directory::watch(const std::vector<ExtentMap::Extent>& extents) {
+  for (const auto& e : extents) {
+    if (const auto value = values_.find(e.ref.id); value != values_.end()) {
+      value->second.watched.push_back({e.ref.offset, e.ref.offset + (e.end - e.begin)});
+      touch_holders(e.ref, e.end - e.begin);
+    }
+  }
+}
+
+void Directory::unwatch(const std::vector<ExtentMap::Extent>& extents) {
+  for (const auto& e : extents) {
+    if (const auto value = values_.find(e.ref.id); value != values_.end()) {
+      auto& watched = value->second.watched;
+      watched.erase(std::find(watched.begin(), watched.end(), ByteRange{e.ref.offset, e.ref.offset + (e.end - e.begin)}));
+      touch_holders(e.ref, e.end - e.begin);
+    }
   }
 }
 

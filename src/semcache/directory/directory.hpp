@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -105,6 +106,9 @@ class Directory {
   [[nodiscard]] Fill fill_of(ValueId value) const;
   [[nodiscard]] std::size_t extent_count(DatumId datum) const { return data_[datum.value].wanted.extent_count(); }
   [[nodiscard]] std::uint64_t memory_bytes() const;
+  /// The first contradiction found in the whole structure: extents that are not maximal, use counts that are not the
+  /// maps', a wanted value that nobody holds and that is no fill (I4). Empty if there is none. Linear cost.
+  [[nodiscard]] std::string audit() const;
 
   // --- events ------------------------------------------------------------------------------------------------------
   /// A step is carried out (or is certain to be, before anybody looks): the slot holds the value.
@@ -119,7 +123,12 @@ class Directory {
   LinkResult link(DatumId to, std::uint64_t to_position, DatumId from, std::uint64_t from_position, std::uint64_t bytes);
   /// The memory of `range` lost its content (evicted, or about to be).
   void drop(SlotId slot, ByteRange range);
-  /// `range` of the slot was found to have the content that `earlier` numbers it with: gives it back that number.
+  /// The values of `extents` keep their content until `unwatch`: whoever changes them, even alone, makes a new value.
+  void watch(const std::vector<ExtentMap::Extent>& extents);
+  void unwatch(const std::vector<ExtentMap::Extent>& extents);
+  /// `range` of the slot was found to have the content that `earlier` numbers it with: gives it back that number where
+  /// the slot is fresh (what was wanted later, from elsewhere, stays) and the number is still in use.
+  /// @pre `earlier` was watched since; nobody else wants what the slot holds now
   void restore(SlotId slot, ByteRange range, const std::vector<ExtentMap::Extent>& earlier);
   [[nodiscard]] std::vector<ExtentMap::Extent> wanted_extents(DatumId datum, ByteRange range) const;
 
@@ -141,6 +150,7 @@ class Directory {
     std::vector<Use> holders;
     std::vector<Use> wanters;
     Fill fill;
+    std::vector<ByteRange> watched;  ///< offsets
   };
   struct Datum {
     ExtentMap wanted{0, {}};

@@ -58,7 +58,10 @@ void Engine::copy(void* to, const void* from, std::uint64_t n, const void* call_
       copy_now(lock, *t, at, *f, position(*f, from), n);
       return;
     }
-    while (f->write_check && !f->on_host()) check_writes_before_fetch(lock, *f);
+    // Whichever side was named: the value that is linked here must not be given back for an earlier one later.
+    for (const SlotId slot : std::vector<SlotId>(directory_.slots(f->datum))) {
+      while (memory_of(slot).write_check) check_writes_before_fetch(lock, memory_of(slot));
+    }
     std::vector<ByteRange> unread;
     directory_.stale(t->slot, {at, at + n}, unread);
     const auto result = directory_.link(t->datum, at, f->datum, position(*f, from), n);
@@ -72,15 +75,19 @@ void Engine::copy(void* to, const void* from, std::uint64_t n, const void* call_
     }
     project();
     keep_maps_short(lock, *t);
-    if (n < page_bytes_ && t->on_host()) {
-      host_access(lock, *t, {at, at + n}, Access::read);  // below a page: settled at the call
-    } else if (options_.protocol == Protocol::write_through) {
-      std::vector<ByteRange> stale;
-      directory_.stale(t->slot, {at, at + n}, stale);
-      for (const ByteRange r : stale) recorder_.moved(Kind::write_through, t->label, r.size());
-      if (!t->on_host()) make_resident(lock, device_of(*t), {t});
-      make_fresh(lock, *t, {at, at + n});
-      project();
+    try {
+      if (n < page_bytes_ && t->on_host()) {
+        host_access(lock, *t, {at, at + n}, Access::read);  // below a page: settled at the call
+      } else if (options_.protocol == Protocol::write_through) {
+        std::vector<ByteRange> stale;
+        directory_.stale(t->slot, {at, at + n}, stale);
+        for (const ByteRange r : stale) recorder_.moved(Kind::write_through, t->label, r.size());
+        if (!t->on_host()) make_resident(lock, device_of(*t), {t});
+        make_fresh(lock, *t, {at, at + n});
+        project();
+      }
+    } catch (const Error&) {
+      project();  // I9: the copy is made, lazily; moving the bytes now was our wish, not the program's
     }
   }
   if (!snapshots_.empty()) collect_orphans();
@@ -227,8 +234,9 @@ void Engine::copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory&
                      ? n - done
                      : std::min(n - done, registration_bytes - host_position % registration_bytes);
     submit(step, false);
+    // Piece by piece: a later one may fail, and what was overwritten must not be taken for the former content (I9).
+    directory_.write(to.slot, {step.to_position, step.to_position + step.bytes});
   }
-  directory_.write(to.slot, to_range);
   project();
   while (!flights_.empty()) finish(lock, FlightPtr(flights_.front()));
   if (!to.on_host()) wait_transfers(lock, to);

@@ -63,6 +63,7 @@ Engine::~Engine() {
     if (m.live && m.on_host()) release_place(m);
   }
   for (auto& d : devices_) d->device->release(d->base, d->bytes);
+  platform_->release(host_->base, host_->bytes);
 }
 
 // --- memory objects ------------------------------------------------------------------------------------------------
@@ -82,6 +83,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->bytes = bytes;
   m->label = recorder_.intern(label == nullptr ? "" : label);
   m->counted_snapshot = false;
+  m->freeing = false;
   std::memset(m->header, 0, sizeof m->header);
   m->flags.store(space == host_space ? Memory::host_readable : 0);
   for (auto& p : m->last_use) p.store(0, std::memory_order_relaxed);
@@ -264,6 +266,8 @@ void Engine::deallocate(Memory* memory) noexcept {
     if (last_side) {
       // Nobody wants the array itself any more; copies of it may still be wanted elsewhere (I4).
       const SlotId slot = m.slot;
+      m.freeing = true;  // until it is listed as a saved copy, or gone
+      m.write_check.reset();
       directory_.detach(slot);
       directory_.remove_datum(datum);
       m.datum = DatumId{};
@@ -282,6 +286,7 @@ void Engine::deallocate(Memory* memory) noexcept {
       directory_.last_held(slot, m.all(), false, last);
       if (!last.empty()) {
         // Its memory becomes the saved value: nothing moves. The addresses are not reused until it is read or dropped.
+        m.freeing = false;
         snapshots_.push_back(&m);
         if (!m.on_host()) {
           m.counted_snapshot = true;
@@ -300,11 +305,17 @@ void Engine::deallocate(Memory* memory) noexcept {
         } else {
           busy = wait_conflict(lock, m, m.all(), true);
         }
-        if (busy || save_one(lock, m, m.all(), false) || seen != unlocks_) continue;
-        break;
+        if (busy || save_one(lock, m, m.all(), false)) continue;
+        settle_uses(lock, m);
+        if (seen == unlocks_) break;  // else somebody may have used it meanwhile
       }
+      m.freeing = true;
     }
-    settle_uses(lock, m);
+    std::uint64_t seen;
+    do {
+      seen = unlocks_;
+      settle_uses(lock, m);
+    } while (seen != unlocks_);
     destroy(m);
     collect_orphans();
     project();
@@ -462,8 +473,10 @@ bool Engine::set_protection(Memory& m, ByteRange pages, platform::Protection pro
   clear_flags();
   if (!platform_->protect(m.address + pages.begin, pages.size(), protection)) {
     if (relaxes) return false;
-    // The kernel's limit on mappings. One protection for the whole array splits nothing, and stricter is safe (I5).
+    // The kernel's limit on mappings. One protection for the whole array splits nothing, and the strictest of them is
+    // safe (I5).
     pages = page_span(m);
+    m.pages.for_each(pages, [&](ByteRange, PageState s) { protection = std::min(protection, s.protection); });
     clear_flags();
     if (!platform_->protect(m.address, pages.end, protection)) {
       base::fatal("cannot protect the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) is used up. "

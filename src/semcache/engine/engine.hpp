@@ -171,6 +171,7 @@ class Engine {
   /// Saves one last holder in `range`; false if there is none. May unlock.
   bool save_one(Lock& lock, Memory& memory, ByteRange range, bool overwritten);
   void submit(const directory::Step& step, bool saving);
+  void submit_or_drop(const directory::Step& step, bool saving);
   void copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
   void copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
   /// SEMCACHE_CHECK=1 on emulated devices: device pages are accessible during launches and our own copies only.
@@ -204,7 +205,7 @@ class Engine {
   bool evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& keep);
   void map_memory(DeviceState& d, Memory& memory);
   void unmap_memory(DeviceState& d, Memory& memory) noexcept;
-  [[nodiscard]] std::uint64_t missing_bytes(const DeviceState& d, const Memory& memory) const;
+  [[nodiscard]] std::uint64_t missing_bytes(const DeviceState& d, ByteRange range) const;
   [[nodiscard]] ByteRange granules(const DeviceState& d, const Memory& memory) const noexcept;
   [[noreturn]] void throw_out_of_memory(const DeviceState& d, const std::vector<Memory*>& set, std::uint64_t need) const;
   Memory* new_snapshot(Lock& lock, SpaceId space, std::uint64_t bytes, trace::LabelId label);

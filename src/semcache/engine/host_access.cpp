@@ -51,6 +51,11 @@ void Engine::host_access(Lock& lock, Memory& m, ByteRange range, Access mode) {
       for (const ByteRange piece : relax) opened = opened && set_protection(m, piece, wanted);
       if (!opened) {
         if (range == m.all()) {
+          // One protection for the whole array splits no mapping.
+          if (set_protection(m, page_span(m), wanted)) {
+            keep_maps_short(lock, m);
+            return;
+          }
           base::fatal("cannot open the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) is used "
                       "up. Raise it, or free mirrors.", recorder_.name(m.label), static_cast<void*>(m.address));
         }
@@ -106,14 +111,18 @@ void Engine::keep_maps_short(Lock& lock, Memory& m) {
   // 64 bytes of maps per extent, at most 1 % of the array.
   const std::size_t bound = static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 6400));
   if (directory_.extent_count(m.datum) <= bound) return;
-  for (;;) {
-    const std::uint64_t seen = unlocks_;
-    if (!m.on_host()) make_resident(lock, device_of(m), {&m});
-    make_fresh(lock, m, m.all());
-    if (m.on_host() ? wait_conflict(lock, m, m.all(), true) : quiesce(lock, m)) continue;
-    while (save_one(lock, m, m.all(), true)) {
+  try {
+    for (;;) {
+      const std::uint64_t seen = unlocks_;
+      if (!m.on_host()) make_resident(lock, device_of(m), {&m});
+      make_fresh(lock, m, m.all());
+      if (m.on_host() ? wait_conflict(lock, m, m.all(), true) : quiesce(lock, m)) continue;
+      while (save_one(lock, m, m.all(), true)) {
+      }
+      if (seen == unlocks_) break;
     }
-    if (seen == unlocks_) break;
+  } catch (const Error&) {
+    return;  // I9: what the caller asked for is done; the maps stay long until the next time
   }
   m.write_check.reset();
   directory_.renumber(m.slot, m.all());

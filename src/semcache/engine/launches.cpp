@@ -4,8 +4,10 @@
 
 namespace semcache::engine {
 
-/// Makes all operands resident and fresh, and saves what the writable ones hold last. Afterwards nothing has been
-/// unlocked since the last look: the directory may be told of the writes.
+/// Makes all operands resident and fresh, saves what the writable ones hold last and tells the directory of the writes,
+/// one after the other: of two operands that hold the same wanted value, the second is its last holder (I4). Afterwards
+/// nothing has been unlocked since the last look. A write that is told of early, or of a launch that fails, only gives
+/// unchanged content a new number.
 void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count) {
   std::vector<std::vector<Memory*>> sets(devices_.size());
   for (std::size_t i = 0; i < count; ++i) sets[operands[i].memory->space.value - 1].push_back(operands[i].memory);
@@ -20,6 +22,16 @@ void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count) {
       if (!operands[i].writable) continue;
       while (save_one(lock, m, m.all(), true)) {
       }
+      if (seen != unlocks_) break;
+      if (options_.check_writes && !m.write_check && m.bytes > 0 && directory_.defined(m.datum, m.all()) &&
+          !directory_.exclusive(m.slot, m.all())) {
+        DeviceState& d = device_of(m);
+        order_queue(d, d.within_queue, m, false, false);
+        const std::uint64_t digest = d.device->digest(d.queues->id(d.within_queue), m.address, m.bytes);
+        m.write_check =
+            std::make_unique<Memory::WriteCheck>(directory_, digest, directory_.wanted_extents(m.datum, m.all()));
+      }
+      directory_.write(m.slot, m.all());  // I2
     }
     if (seen == unlocks_) return;
   }
@@ -39,22 +51,9 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
 
   Lock lock(mutex_);
   std::vector<std::shared_ptr<Event>> wait_for;
+  std::size_t pinned = 0;
   try {
     prepare(lock, operands, count);
-    for (std::size_t i = 0; i < count; ++i) {
-      Memory& m = *operands[i].memory;
-      if (!operands[i].writable) continue;
-      if (options_.check_writes && !m.write_check && m.bytes > 0 && directory_.defined(m.datum, m.all()) &&
-          !directory_.exclusive(m.slot, m.all())) {
-        DeviceState& d = device_of(m);
-        order_queue(d, d.within_queue, m, false, false);
-        auto check = std::make_unique<Memory::WriteCheck>();
-        check->digest = d.device->digest(d.queues->id(d.within_queue), m.address, m.bytes);
-        check->wanted = directory_.wanted_extents(m.datum, m.all());
-        m.write_check = std::move(check);
-      }
-      directory_.write(m.slot, m.all());  // I2
-    }
     project();
     for (std::size_t i = 0; i < count; ++i) {
       Memory& m = *operands[i].memory;
@@ -70,11 +69,13 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
         if (d.queues->program_queues() <= 1 && !unknown_use_pending(d, m, true)) m.flags.fetch_or(Memory::idle);
       }
       m.pins.fetch_add(1);
+      ++pinned;
       m.recently.store(clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
     }
     if (!snapshots_.empty()) collect_orphans();
     if (options_.check && ++running_launches_ == 1) set_all_reachable(true);
   } catch (...) {
+    for (std::size_t i = 0; i < pinned; ++i) operands[i].memory->pins.fetch_sub(1);  // I9
     project();
     throw;
   }
@@ -116,7 +117,8 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
       Lock lock(mutex_);
       device_of(*operands[0].memory).queues->record(queue);
     }
-    if (options_.protocol == Protocol::write_through) {
+    // Where the queue is unknown the kernel may not even be submitted yet: its result is fetched when it is wanted.
+    if (options_.protocol == Protocol::write_through && queue != unknown_queue) {
       Lock lock(mutex_);
       for (std::size_t i = 0; i < count; ++i) {
         Memory& m = *operands[i].memory;

@@ -40,6 +40,7 @@ struct Memory {
   trace::LabelId label;
   bool live = false;
   bool counted_snapshot = false;     ///< its bytes count as saved copies
+  bool freeing = false;              ///< being freed: no victim of an eviction
 
   [[nodiscard]] bool on_host() const noexcept { return space == host_space; }
   [[nodiscard]] bool snapshot() const noexcept { return !datum.valid(); }
@@ -67,7 +68,15 @@ struct Memory {
 
   /// SEMCACHE_CHECK_WRITES: what the array held before launches that may have written it.
   struct WriteCheck {
-    std::uint64_t digest = 0;
+    WriteCheck(directory::Directory& d, std::uint64_t sum, std::vector<directory::ExtentMap::Extent> extents)
+        : directory(d), digest(sum), wanted(std::move(extents)) {
+      directory.watch(wanted);
+    }
+    ~WriteCheck() { directory.unwatch(wanted); }
+    WriteCheck(const WriteCheck&) = delete;
+    WriteCheck& operator=(const WriteCheck&) = delete;
+    directory::Directory& directory;
+    std::uint64_t digest;
     std::vector<directory::ExtentMap::Extent> wanted;
   };
   std::unique_ptr<WriteCheck> write_check;

@@ -64,6 +64,11 @@ class Queues {
   std::shared_ptr<Event> record(QueueIndex q);
   /// Later work on `q` starts after work `position` of `producer`. Nothing is submitted if that is known already.
   void order(QueueIndex q, QueueIndex producer, std::uint64_t position);
+  /// Is later work on `q` known to start after work `position` of `producer`?
+  [[nodiscard]] bool ordered(QueueIndex q, QueueIndex producer, std::uint64_t position) const noexcept {
+    return q == producer || queues_[q].ordered_after[producer] >= position;
+  }
+  [[nodiscard]] bool live(QueueIndex q) const noexcept { return queues_[q].live; }
   [[nodiscard]] bool done(QueueIndex q, std::uint64_t position);
   /// Everything up to `position` is done (a wait for the whole device has shown it).
   void note_done(QueueIndex q, std::uint64_t position) noexcept;

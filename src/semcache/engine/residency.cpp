@@ -16,8 +16,7 @@ ByteRange Engine::granules(const DeviceState& d, const Memory& m) const noexcept
   return {round_down(at, unit), round_up(at + m.bytes, unit)};
 }
 
-std::uint64_t Engine::missing_bytes(const DeviceState& d, const Memory& m) const {
-  const ByteRange range = granules(d, m);
+std::uint64_t Engine::missing_bytes(const DeviceState& d, ByteRange range) const {
   std::uint64_t missing = range.size();
   auto it = d.segments.upper_bound(range.begin);
   if (it != d.segments.begin()) --it;
@@ -110,8 +109,11 @@ void Engine::make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*
       total += part.size();
       reached = std::max(reached, end);
     }
-    for (const Memory* m : set) missing += missing_bytes(d, *m);
-    missing = std::min(missing, total);
+    for (auto part = own.begin(); part != own.end();) {  // of neighbours that share a granule, counted once
+      ByteRange run{part->first, part->second};
+      for (++part; part != own.end() && part->first <= run.end; ++part) run.end = std::max(run.end, part->second);
+      missing += missing_bytes(d, run);
+    }
     if (total > d.budget_bytes) throw_out_of_memory(d, set, total);
     if (d.mapped_bytes + missing > d.budget_bytes) {
       collect_orphans();
@@ -136,7 +138,7 @@ bool Engine::evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& k
   Memory* victim = nullptr;
   for (Memory& m : pool_) {
     if (!m.live || m.on_host() || &device_of(m) != &d || (m.flags.load() & Memory::resident) == 0) continue;
-    if (m.bytes == 0 || m.pins.load() != 0 || std::find(keep.begin(), keep.end(), &m) != keep.end()) continue;
+    if (m.bytes == 0 || m.freeing || m.pins.load() != 0 || std::find(keep.begin(), keep.end(), &m) != keep.end()) continue;
     if (victim == nullptr || m.recently.load() < victim->recently.load()) victim = &m;
   }
   if (victim == nullptr) return false;

@@ -180,6 +180,8 @@ void Engine::set_all_reachable(bool reachable) noexcept {
 
 void Engine::make_fresh(Lock& lock, Memory& m, ByteRange range) {
   for (;;) {
+    // Evicted while the lock was given up: whoever asked looks again, having seen `unlocks_` grow.
+    if (!m.on_host() && (m.flags.load() & Memory::resident) == 0) return;
     Step step = directory_.next_fetch(m.slot, range, &policy::copy_cost);
     if (step.bytes == 0) return;
     if (!step.from.valid() && step.fill.pattern_bytes == 0) {
@@ -209,7 +211,9 @@ void Engine::make_fresh(Lock& lock, Memory& m, ByteRange range) {
     }
     const ByteRange to_range{step.to_position, step.to_position + step.bytes};
     if (m.on_host() ? wait_conflict(lock, m, to_range, true) : quiesce(lock, m)) continue;
-    if (from != nullptr && from != &m) {
+    if (from == &m && m.on_host()) {
+      if (wait_conflict(lock, m, {step.from_position, step.from_position + step.bytes}, false)) continue;
+    } else if (from != nullptr && from != &m) {
       const ByteRange from_range{step.from_position, step.from_position + step.bytes};
       if (from->on_host() ? wait_conflict(lock, *from, from_range, false) : quiesce(lock, *from)) continue;
       if (m.on_host() && from->write_check) {
@@ -218,7 +222,7 @@ void Engine::make_fresh(Lock& lock, Memory& m, ByteRange range) {
       }
     }
     if (save_one(lock, m, to_range, false)) continue;
-    submit(step, false);
+    submit_or_drop(step, false);
     directory_.commit(step);
   }
 }
@@ -245,7 +249,8 @@ bool Engine::save_one(Lock& lock, Memory& m, ByteRange range, bool overwritten) 
       for (const FlightPtr& f : flights_) {
         if (f->host == &w && f->range.overlaps(at)) return false;
       }
-    } else if ((w.flags.load() & Memory::resident) == 0 || w.pins.load() != 0) {
+    } else if ((w.flags.load() & Memory::resident) == 0 || w.pins.load() != 0 ||
+               unknown_use_pending(device_of(w), w, true)) {
       return false;
     }
     std::vector<directory::LastHeld> needed;
@@ -284,9 +289,19 @@ bool Engine::save_one(Lock& lock, Memory& m, ByteRange range, bool overwritten) 
   }
   if (!m.on_host() && quiesce(lock, m)) return true;
   if (m.on_host() && wait_conflict(lock, m, {piece.position, piece.position + step.bytes}, false)) return true;
-  submit(step, true);
+  submit_or_drop(step, true);
   directory_.commit(step);
   return true;
+}
+
+/// A step that fails may have changed part of its destination already, which nobody needs: it holds nothing then (I9).
+void Engine::submit_or_drop(const Step& step, bool saving) {
+  try {
+    submit(step, saving);
+  } catch (...) {
+    directory_.drop(step.to, {step.to_position, step.to_position + step.bytes});
+    throw;
+  }
 }
 
 void Engine::submit(const Step& step, bool saving) {
@@ -359,7 +374,12 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
       flight->staged_bytes = n;
       d.staging_bytes += n;
       platform_->read_behind(flight->staging, from.address + from_position, n);
-      d.device->copy_to_device(queue, to.address + to_position, flight->staging, n);
+      try {
+        d.device->copy_to_device(queue, to.address + to_position, flight->staging, n);
+      } catch (...) {
+        give_staging(d, flight->staging, n);
+        throw;
+      }
     }
     note_use(d, d.to_device_queue, to, true);
     flight->event = d.queues->record(d.to_device_queue);
@@ -395,7 +415,12 @@ void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, s
     d.staging_bytes += n;
     target = flight->staging;
   }
-  d.device->copy_from_device(d.queues->id(d.to_host_queue), target, from.address + from_position, n);
+  try {
+    d.device->copy_from_device(d.queues->id(d.to_host_queue), target, from.address + from_position, n);
+  } catch (...) {
+    if (flight->staging != nullptr) give_staging(d, flight->staging, n);
+    throw;
+  }
   note_use(d, d.to_host_queue, from, false);
   flight->event = d.queues->record(d.to_host_queue);
   flights_.push_back(std::move(flight));
@@ -424,9 +449,14 @@ void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, 
     order_queue(d, d.within_queue, to, true, false);
     const QueueId queue = d.queues->id(d.within_queue);
     const std::uint64_t whole = round_down(n, fill.pattern_bytes);
+    struct Note {  // also when a later fill is refused: the earlier ones are under way (I6)
+      Engine& engine;
+      DeviceState& d;
+      Memory& to;
+      ~Note() { engine.note_use(d, d.within_queue, to, true); }
+    } const note{*this, d, to};
     if (whole > 0) d.device->fill(queue, to.address + position, whole, pattern, fill.pattern_bytes);
     for (std::uint64_t i = whole; i < n; ++i) d.device->fill(queue, to.address + position + i, 1, pattern + (i - whole), 1);
-    note_use(d, d.within_queue, to, true);
     return;
   }
   bool zero = true;

@@ -39,6 +39,9 @@ struct ZeroMemset<semcache::Exec, ViewType> {
   ZeroMemset(const semcache::Exec& exec, const ViewType& view) {
     semcache::kokkos::detail::zero(exec, view.data(), view.size() * sizeof(typename ViewType::value_type));
   }
+  ZeroMemset(const semcache::Exec& exec, const ViewType& view, typename ViewType::const_value_type&)
+      : ZeroMemset(exec, view) {}
+  ZeroMemset(const ViewType& view, typename ViewType::const_value_type&) : ZeroMemset(semcache::Exec(), view) {}
 };
 #elif SEMCACHE_KOKKOS_ZERO_MEMSET_VALUE
 template <class DataType, class... Properties>

@@ -177,7 +177,14 @@ struct KnownFunctor<Kokkos::Impl::ViewCopy<Destination, Source, Layout, E, Rank,
 class Closure : public CaptureList {
  protected:
   template <class Functor>
-  Closure(const Exec& exec, const Functor& functor) : CaptureList(std::addressof(functor), sizeof(Functor)), exec_(exec) {}
+  Closure(const Exec& exec, const Functor& functor) : CaptureList(std::addressof(functor), sizeof(Functor)), exec_(exec) {
+#if defined(__CUDACC_EXTENDED_LAMBDA__)
+    // nvcc keeps a host copy of such a lambda behind a pointer in its last word, which no kernel follows.
+    if constexpr (__nv_is_extended_host_device_lambda_closure_type(Functor) && sizeof(Functor) > sizeof(void*))
+      add(nullptr, reinterpret_cast<const char*>(std::addressof(functor)) + sizeof(Functor) - sizeof(void*), sizeof(void*),
+          false, false);
+#endif
+  }
 
   /// The functor has been copied.
   template <class Functor>

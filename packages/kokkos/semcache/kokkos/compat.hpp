@@ -45,7 +45,7 @@
 #endif
 /// ZeroMemset<Exec>(exec, pointer, bytes).
 #define SEMCACHE_KOKKOS_ZERO_MEMSET_POINTER (KOKKOS_VERSION >= 40500)
-/// ZeroMemset<Exec, View>(exec, view).
+/// ZeroMemset<Exec, View>(exec, view), before 4.3 also with the value, and without the instance.
 #define SEMCACHE_KOKKOS_ZERO_MEMSET_VIEW (KOKKOS_VERSION >= 40100 && KOKKOS_VERSION < 40500)
 /// ZeroMemset<Exec, DataType, Properties...>(exec, view, value).
 #define SEMCACHE_KOKKOS_ZERO_MEMSET_VALUE (KOKKOS_VERSION >= 30500 && KOKKOS_VERSION < 40100)

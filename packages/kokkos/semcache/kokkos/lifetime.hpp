@@ -14,6 +14,11 @@ namespace semcache::kokkos::detail {
 template <class E>
 using native_of = std::conditional_t<std::is_same<E, Exec>::value, NativeExec, E>;
 
+template <class E>
+using native_device_of = Kokkos::Device<native_of<E>, typename native_of<E>::memory_space>;
+template <class E>
+using host_device_of = Kokkos::Device<E, Kokkos::HostSpace>;
+
 /// Widths that runtime::fill understands.
 template <class T>
 inline constexpr bool is_pattern_width =

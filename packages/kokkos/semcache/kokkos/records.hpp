@@ -91,37 +91,25 @@ SEMCACHE_KOKKOS_RECORD(semcache::HostMirrorSpace)
 namespace Kokkos {
 namespace Impl {
 #if SEMCACHE_KOKKOS_INITIALISER_SEES_MEMORY
+#define SEMCACHE_KOKKOS_INITIALISER(SPACE, NATIVE_DEVICE, ...)                                                       \
+  template <class E, class T>                                                                                       \
+  struct ViewValueFunctor<Kokkos::Device<E, SPACE>, T __VA_ARGS__>                                                  \
+      : semcache::kokkos::detail::ElementLifetime<                                                                  \
+            E, SPACE, T, ViewValueFunctor<semcache::kokkos::detail::NATIVE_DEVICE<E>, T __VA_ARGS__>> {             \
+    using semcache::kokkos::detail::ElementLifetime<                                                                \
+        E, SPACE, T, ViewValueFunctor<semcache::kokkos::detail::NATIVE_DEVICE<E>, T __VA_ARGS__>>::ElementLifetime; \
+  };
 #if SEMCACHE_KOKKOS_INITIALISER_IS_SCALAR
-#define SEMCACHE_KOKKOS_INITIALISER_PARAMETERS , bool IsScalar
-#define SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS , IsScalar
+// Two each, to outrank Kokkos' own two.
+SEMCACHE_KOKKOS_INITIALISER(semcache::Space, native_device_of, , false)
+SEMCACHE_KOKKOS_INITIALISER(semcache::Space, native_device_of, , true)
+SEMCACHE_KOKKOS_INITIALISER(semcache::HostMirrorSpace, host_device_of, , false)
+SEMCACHE_KOKKOS_INITIALISER(semcache::HostMirrorSpace, host_device_of, , true)
 #else
-#define SEMCACHE_KOKKOS_INITIALISER_PARAMETERS
-#define SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS
+SEMCACHE_KOKKOS_INITIALISER(semcache::Space, native_device_of)
+SEMCACHE_KOKKOS_INITIALISER(semcache::HostMirrorSpace, host_device_of)
 #endif
-template <class E, class T SEMCACHE_KOKKOS_INITIALISER_PARAMETERS>
-struct ViewValueFunctor<Kokkos::Device<E, semcache::Space>, T SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS>
-    : semcache::kokkos::detail::ElementLifetime<
-          E, semcache::Space, T,
-          ViewValueFunctor<Kokkos::Device<semcache::kokkos::detail::native_of<E>,
-                                          typename semcache::kokkos::detail::native_of<E>::memory_space>,
-                           T SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS>> {
-  using semcache::kokkos::detail::ElementLifetime<
-      E, semcache::Space, T,
-      ViewValueFunctor<Kokkos::Device<semcache::kokkos::detail::native_of<E>,
-                                      typename semcache::kokkos::detail::native_of<E>::memory_space>,
-                       T SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS>>::ElementLifetime;
-};
-template <class E, class T SEMCACHE_KOKKOS_INITIALISER_PARAMETERS>
-struct ViewValueFunctor<Kokkos::Device<E, semcache::HostMirrorSpace>, T SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS>
-    : semcache::kokkos::detail::ElementLifetime<
-          E, semcache::HostMirrorSpace, T,
-          ViewValueFunctor<Kokkos::Device<E, Kokkos::HostSpace>, T SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS>> {
-  using semcache::kokkos::detail::ElementLifetime<
-      E, semcache::HostMirrorSpace, T,
-      ViewValueFunctor<Kokkos::Device<E, Kokkos::HostSpace>, T SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS>>::ElementLifetime;
-};
-#undef SEMCACHE_KOKKOS_INITIALISER_PARAMETERS
-#undef SEMCACHE_KOKKOS_INITIALISER_ARGUMENTS
+#undef SEMCACHE_KOKKOS_INITIALISER
 #else
 // Kokkos 3.4 does not tell the functor which memory it initialises, but the record knows: its `m_destroy` takes the
 // stock functor and carries out our version of it.

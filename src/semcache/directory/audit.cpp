@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/directory/directory.hpp>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+/// Everything that must agree, computed anew from the maps alone.
+namespace semcache::directory {
+namespace {
+
+std::string at(const char* what, std::uint32_t owner, const ExtentMap::Extent& e) {
+  return std::string(what) + " " + std::to_string(owner) + " [" + std::to_string(e.begin) + ", " + std::to_string(e.end) +
+         ") value " + std::to_string(e.ref.id) + "+" + std::to_string(e.ref.offset);
+}
+
+std::vector<ExtentMap::Extent> extents(const ExtentMap& map) {
+  std::vector<ExtentMap::Extent> out;
+  map.for_each({0, map.size()}, [&](ByteRange r, ValueRef ref) { out.push_back({r.begin, r.end, ref}); });
+  return out;
+}
+
+}  // namespace
+
+std::string Directory::audit() const {
+  using Key = std::tuple<ValueId, std::uint32_t, std::int64_t>;
+  std::map<Key, std::uint32_t> holders;
+  std::map<Key, std::uint32_t> wanters;
+  std::string wrong;
+  const auto collect = [&](const ExtentMap& map, const char* what, std::uint32_t owner, bool live,
+                           std::map<Key, std::uint32_t>& uses) {
+    const auto all = extents(map);
+    for (std::size_t i = 0; i < all.size() && wrong.empty(); ++i) {
+      const ExtentMap::Extent& e = all[i];
+      if (i > 0 && all[i - 1].end != e.begin) wrong = at(what, owner, e) + ": a gap before it";
+      if (i > 0 && all[i - 1].ref.advanced(e.begin - all[i - 1].begin) == e.ref) wrong = at(what, owner, e) + ": not maximal";
+      if (!e.ref.is_number()) continue;
+      if (!live) wrong = at(what, owner, e) + ": it was removed";
+      if (values_.find(e.ref.id) == values_.end()) wrong = at(what, owner, e) + ": the value is forgotten";
+      ++uses[{e.ref.id, owner, static_cast<std::int64_t>(e.begin) - static_cast<std::int64_t>(e.ref.offset)}];
+    }
+  };
+  for (std::uint32_t s = 0; s < slots_.size(); ++s) collect(slots_[s].held, "slot", s, slots_[s].live, holders);
+  for (std::uint32_t d = 0; d < data_.size(); ++d) collect(data_[d].wanted, "datum", d, data_[d].live, wanters);
+  if (!wrong.empty()) return wrong;
+
+  std::size_t counted_holders = 0;
+  std::size_t counted_wanters = 0;
+  for (const auto& [id, v] : values_) {
+    if (v.holders.empty() && v.wanters.empty()) return "value " + std::to_string(id) + " has no use";
+    counted_holders += v.holders.size();
+    counted_wanters += v.wanters.size();
+    for (const auto& [list, uses] : {std::pair{&v.holders, &holders}, {&v.wanters, &wanters}}) {
+      for (const Use& u : *list) {
+        const auto found = uses->find({id, u.owner, u.delta});
+        if (found == uses->end() || found->second != u.extents) {
+          return "value " + std::to_string(id) + ": a use of " + std::to_string(u.owner) + " is counted wrongly";
+        }
+      }
+    }
+  }
+  if (counted_holders != holders.size() || counted_wanters != wanters.size()) return "a use is not counted";
+
+  // I4: every wanted byte is held somewhere, or known.
+  for (std::uint32_t d = 0; d < data_.size(); ++d) {
+    for (const ExtentMap::Extent& e : extents(data_[d].wanted)) {
+      if (!e.ref.is_number() || values_.at(e.ref.id).fill.pattern_bytes != 0) continue;
+      std::vector<ByteRange> held;  // offsets in the value
+      for (const Use& u : values_.at(e.ref.id).holders) {
+        slots_[u.owner].held.for_each({0, slots_[u.owner].held.size()}, [&](ByteRange r, ValueRef ref) {
+          if (ref.id == e.ref.id) held.push_back({ref.offset, ref.offset + r.size()});
+        });
+      }
+      std::sort(held.begin(), held.end(), [](ByteRange a, ByteRange b) { return a.begin < b.begin; });
+      std::uint64_t reached = e.ref.offset;
+      for (const ByteRange r : held) {
+        if (r.begin <= reached) reached = std::max(reached, r.end);
+      }
+      if (reached < e.ref.offset + (e.end - e.begin)) return at("datum", d, e) + ": nobody holds all of it (I4)";
+    }
+  }
+  return {};
+}
+
+}  // namespace semcache::directory

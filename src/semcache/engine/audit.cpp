@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/engine.hpp>
+
+/// Do directory, flags, page states, mappings and counts agree? Between public calls of all threads they do.
+namespace semcache::engine {
+
+using directory::ValueRef;
+using platform::Protection;
+
+void Engine::audit() {
+  const Lock lock(mutex_);
+  if (const std::string wrong = directory_.audit(); !wrong.empty()) base::fatal("audit: %s", wrong.c_str());
+
+  const auto label = [&](const Memory& m) { return recorder_.name(m.label); };
+  std::vector<std::uint64_t> snapshot_bytes(devices_.size(), 0);
+  std::vector<std::map<std::uint64_t, std::uint32_t>> residents(devices_.size());
+  std::uint64_t host_snapshots = 0;
+  for (Memory& m : pool_) {
+    if (!m.live) continue;
+    if (!m.slot.valid() || by_slot_.at(m.slot.value) != &m) base::fatal("audit: '%s' is not its slot's memory", label(m));
+    const bool listed = std::find(snapshots_.begin(), snapshots_.end(), &m) != snapshots_.end();
+    if (m.snapshot() != listed) base::fatal("audit: '%s': a saved copy and the list of them disagree", label(m));
+    if (m.on_host()) {
+      if (m.owns_allocation) host_snapshots += m.bytes;
+      if (m.snapshot() || m.open || !options_.notices) continue;
+      // I5, byte by byte of the state: no page is laxer than the strictest of what lies on it demands.
+      const auto demand = [&](ByteRange piece, Protection most, const char* why) {
+        m.pages.for_each(to_pages(m, piece), [&](ByteRange pages, PageState s) {
+          if (s.protection > most) {
+            base::fatal("audit: I5: pages [%llu, %llu) of '%s' have protection %d, but bytes [%llu, %llu) are %s",
+                        static_cast<unsigned long long>(pages.begin), static_cast<unsigned long long>(pages.end), label(m),
+                        static_cast<int>(s.protection), static_cast<unsigned long long>(piece.begin),
+                        static_cast<unsigned long long>(piece.end), why);
+          }
+        });
+      };
+      directory_.for_each_wanted(m.datum, m.all(), [&](ByteRange piece, ValueRef wanted) {
+        directory_.for_each_held(m.slot, piece, [&](ByteRange part, ValueRef held) {
+          if (wanted.id == directory::undefined_value) demand(part, Protection::read, "never written");
+          else if (held != wanted.advanced(part.begin - piece.begin)) demand(part, Protection::none, "stale");
+        });
+      });
+      m.pages.for_each(page_span(m), [&](ByteRange pages, PageState s) {
+        if (s.protection != Protection::read_write) return;
+        for (std::uint64_t at = pages.begin; at < pages.end; at += page_bytes_) {
+          const ByteRange content = intersect({at, at + page_bytes_}, m.all());
+          if (!directory_.exclusive(m.slot, content)) demand(content, Protection::read, "not exclusively the host's");
+        }
+      });
+      continue;
+    }
+    DeviceState& d = device_of(m);
+    const std::size_t index = m.space.value - 1;
+    const std::uint32_t flags = m.flags.load();
+    if (m.counted_snapshot != m.snapshot()) base::fatal("audit: '%s' is counted wrongly as a saved copy", label(m));
+    if (m.snapshot()) snapshot_bytes[index] += m.bytes;
+    if ((flags & Memory::resident) != 0) {
+      if (missing_bytes(d, granules(d, m)) != 0) base::fatal("audit: '%s' is called resident, but memory is missing", label(m));
+      const ByteRange range = granules(d, m);
+      for (const auto& [begin, s] : d.segments) {
+        if (s.begin < range.end && range.begin < s.end) ++residents[index][begin];
+      }
+    } else if (m.bytes > 0) {
+      directory_.for_each_held(m.slot, m.all(), [&](ByteRange, ValueRef held) {
+        if (held.is_number()) base::fatal("audit: '%s' holds a value, but has no memory", label(m));
+      });
+    }
+    if (m.snapshot()) continue;
+    if ((flags & Memory::is_fresh) != 0 && !directory_.fresh(m.slot, m.all())) {
+      base::fatal("audit: I1: launches believe that '%s' is fresh", label(m));
+    }
+    if ((flags & Memory::is_exclusive) != 0 && m.bytes > 0 && !directory_.exclusive(m.slot, m.all())) {
+      base::fatal("audit: I2: launches believe that only '%s' holds its content", label(m));
+    }
+    if ((flags & Memory::idle) != 0) {
+      for (QueueIndex q = 1; q < d.queues->count(); ++q) {
+        const std::uint64_t at = m.last_use[q].load();
+        if (!d.queues->own(q) || at == 0 || d.queues->done(q, at)) continue;
+        for (QueueIndex p = 1; p < d.queues->count(); ++p) {
+          // A queue that only reads need not wait for transfers that only read; the launch that writes does.
+          if (d.queues->own(p) || !d.queues->live(p)) continue;
+          if (m.last_write[q].load() != 0 && !d.queues->ordered(p, q, m.last_write[q].load()) &&
+              !d.queues->done(q, m.last_write[q].load())) {
+            base::fatal("audit: I6: launches on queue %u need not wait, but a transfer to '%s' is in flight", p, label(m));
+          }
+        }
+      }
+    }
+  }
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    const DeviceState& d = *devices_[i];
+    std::uint64_t mapped = 0;
+    for (const auto& [begin, s] : d.segments) {
+      mapped += s.end - s.begin;
+      if (s.residents != residents[i][begin]) base::fatal("audit: a mapping counts %u residents instead of %u", s.residents,
+                                                          residents[i][begin]);
+    }
+    if (mapped != d.mapped_bytes || mapped > d.budget_bytes) base::fatal("audit: device memory is counted wrongly");
+    if (snapshot_bytes[i] != d.snapshot_bytes) {
+      base::fatal("audit: saved copies have %llu bytes of the device, not %llu",
+                  static_cast<unsigned long long>(snapshot_bytes[i]), static_cast<unsigned long long>(d.snapshot_bytes));
+    }
+  }
+  if (host_snapshots != host_snapshot_bytes_) base::fatal("audit: saved copies on the host are counted wrongly");
+  for (const FlightPtr& f : flights_) {
+    if (f->finished) base::fatal("audit: a finished transfer is still listed");
+    if (f->host == nullptr) continue;
+    if (!f->host->live || f->range.end > f->host->bytes) base::fatal("audit: I6: a transfer's host memory is gone");
+    if (f->host->snapshot() || f->host->open || !options_.notices) continue;
+    f->host->pages.for_each(to_pages(*f->host, f->range), [&](ByteRange, PageState s) {
+      if (s.protection > (f->to_host ? Protection::none : Protection::read)) {
+        base::fatal("audit: I6: the pages of '%s' are open under a transfer", label(*f->host));
+      }
+    });
+  }
+}
+
+}  // namespace semcache::engine

@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "oracle.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace semcache::fakes {
+
+using engine::Memory;
+using engine::Operand;
+
+namespace {
+
+// Addresses that stand for the program's streams.
+char stream_keys[4];
+void* const foreign_stream = &stream_keys[3];
+constexpr std::uint64_t foreign_size = 6000;
+
+Oracle* running = nullptr;  // for the end of the process: which seed, which moves
+
+void die(const char* message) {
+  std::fputs(message, stderr);
+  if (running != nullptr) std::fputs(running->story().c_str(), stderr);
+  std::fflush(stderr);
+  std::abort();
+}
+
+std::string show(ByteRange r) { return "[" + std::to_string(r.begin) + ", " + std::to_string(r.end) + ")"; }
+
+}  // namespace
+
+Oracle::Oracle(const Options& options) : options_(options), random_(options.seed) {
+  running = this;
+  base::set_fatal_handler(&die);
+  trace_ = std::getenv("SEMCACHE_ORACLE_TRACE") != nullptr;
+  Machine::Options o;
+  o.device.seed = options.seed;
+  o.device.kind = options.emulated ? device::DeviceKind::emulated : device::DeviceKind::cuda;
+  o.device.asynchronous = !options.emulated;
+  o.device.registers_host = options.registers_host;
+  o.device.eagerness = static_cast<unsigned>(random_.below(4) * 15);
+  o.device.granularity_bytes = options.granularity_bytes;
+  o.platform.page_bytes = options.page_bytes;
+  o.platform.mapping_limit = options.few_mappings ? 12 : 1u << 20;
+  o.engine.protocol = options.protocol;
+  o.engine.check_writes = options.check_writes;
+  o.engine.notices = options.protocol != engine::Protocol::off;
+  o.engine.device_memory_bytes =
+      options.budget_bytes != 0 ? options.budget_bytes : std::max<std::uint64_t>(6, 96 * 1024 / options.granularity_bytes) *
+                                                             options.granularity_bytes;
+  machine_ = std::make_unique<Machine>(o, [this](const std::string& text) { fail(text); });
+  if (options.few_mappings) {
+    // A whole array can always be protected: that splits nothing.
+    machine_->platform().refuse_protect = [this](const std::byte* p, std::uint64_t bytes, platform::Protection) {
+      const Memory* m = machine_->engine().find(p);
+      return m != nullptr && bytes < m->bytes && random_.chance(10);
+    };
+  }
+  foreign_ = machine_->device().allocate(foreign_size);
+  foreign_bytes_.assign(foreign_size, std::byte{7});
+  std::memcpy(foreign_, foreign_bytes_.data(), foreign_size);
+  for (int i = 0; i < 6; ++i) new_array();
+}
+
+Oracle::~Oracle() {
+  machine_->device().fail_call(0, 0);
+  if (!failed_) {
+    while (!arrays_.empty()) {
+      if (arrays_.back()->device != nullptr) free_side(arrays_.size() - 1, true);
+      else free_side(arrays_.size() - 1, false);
+    }
+  }
+  machine_->device().deallocate(foreign_);
+  machine_.reset();
+  running = nullptr;
+}
+
+std::string Oracle::story() const {
+  std::string moves = "SEMCACHE_ORACLE_SEED=" + std::to_string(options_.seed) + ", move " + std::to_string(moves_) +
+                      "; the last moves:\n";
+  for (std::uint64_t i = notes_ > last_moves_.size() ? notes_ - last_moves_.size() : 0; i < notes_; ++i) {
+    moves += "  " + last_moves_[i % last_moves_.size()] + "\n";
+  }
+  return moves;
+}
+
+void Oracle::fail(const std::string& text) {
+  if (failed_) return;
+  failed_ = true;
+  ADD_FAILURE() << text << "\n" << story();
+}
+
+void Oracle::note(std::string text) {
+  if (trace_) std::fprintf(stderr, "%s\n", text.c_str());
+  last_moves_[notes_++ % last_moves_.size()] = std::to_string(moves_) + ": " + std::move(text);
+}
+
+// --- the oracle's own bytes ------------------------------------------------------------------------------------------
+
+void Oracle::define(Array& a, ByteRange range) {
+  if (a.all_defined) return;
+  if (!range.empty()) std::memset(a.defined.data() + range.begin, 1, range.size());
+  if (range.size() == a.bytes.size()) a.all_defined = true;
+}
+
+void Oracle::write(Array& a, ByteRange range, std::uint64_t seed) {
+  for (std::uint64_t i = range.begin; i < range.end; ++i) a.bytes[i] = Machine::mix(seed, i);
+  define(a, range);
+}
+
+void Oracle::check(const Expected& expected, ByteRange range, const std::byte* seen, const std::string& who) {
+  if (failed_ || range.empty()) return;
+  if (std::memcmp(expected.bytes.data() + range.begin, seen, range.size()) == 0) return;
+  for (std::uint64_t i = range.begin; i < range.end; ++i) {
+    if (expected.bytes[i] == seen[i - range.begin] || expected.defined[i] == 0) continue;
+    fail("I1: " + who + " sees " + std::to_string(static_cast<int>(seen[i - range.begin])) + " instead of " +
+         std::to_string(static_cast<int>(expected.bytes[i])) + " at byte " + std::to_string(i) + " of " +
+         std::to_string(expected.bytes.size()));
+    return;
+  }
+}
+
+// --- choices ---------------------------------------------------------------------------------------------------------
+
+Oracle::Array& Oracle::pick() { return *arrays_[random_.below(arrays_.size())]; }
+
+ByteRange Oracle::sub_range(std::uint64_t size) {
+  if (size == 0) return {};
+  if (random_.chance(30)) return {0, size};
+  const std::uint64_t unit = random_.chance(50) ? options_.page_bytes : 1;
+  std::uint64_t begin = round_down(random_.below(size), unit);
+  std::uint64_t end = begin + 1 + random_.below(random_.chance(50) ? 64 : size);
+  if (unit > 1) end = round_up(end, unit);
+  return {begin, std::min(end, size)};
+}
+
+void* Oracle::pick_stream() {
+  if (streams_ < 3 && random_.chance(1)) ++streams_;
+  return &stream_keys[random_.below(streams_)];
+}
+
+void Oracle::arm() {
+  if (options_.failures && random_.chance(25)) {
+    static constexpr unsigned masks[] = {FakeDevice::call_map, FakeDevice::call_staging, FakeDevice::call_copy,
+                                         FakeDevice::call_fill, FakeDevice::call_all};
+    machine_->device().fail_call(1 + random_.below(4), masks[random_.below(5)]);
+  }
+}
+
+template <class Body>
+bool Oracle::attempt(Body&& body) {
+  arm();
+  const bool armed = machine_->device().failure_pending();
+  bool done = true;
+  try {
+    body();
+  } catch (const OutOfMemory&) {
+    done = false;
+  } catch (const DeviceError& e) {
+    done = false;
+    if (!armed) fail(std::string("an error that nobody injected: ") + e.what());
+  }
+  if (armed && !machine_->device().failure_pending()) ++injected_;
+  machine_->device().fail_call(0, 0);
+  if (!done) {
+    ++refused_;
+    note("  … refused");
+  }
+  return done;
+}
+
+void Oracle::order_program(void* stream, const std::vector<Operand>& operands) {
+  // Kernels on different streams that touch one array, one of them writing: the program's own duty.
+  for (void* other : machine_->device().unordered_kernels(stream, Machine::touches(operands))) {
+    if (random_.chance(50)) machine_->device().synchronize_stream(other);
+    else machine_->device().order_streams(stream, other);
+  }
+}
+
+// --- moves -----------------------------------------------------------------------------------------------------------
+
+void Oracle::new_array() {
+  const std::uint64_t page = options_.page_bytes;
+  const std::uint64_t granule = options_.granularity_bytes;
+  const std::uint64_t sizes[] = {0, 1, 100, page - 1, page, page + 1, 3 * page + 17, 5 * page, granule, granule + 13,
+                                 2 * granule + page / 2, 3 * granule};
+  const std::uint64_t size = sizes[random_.below(std::size(sizes))];
+  const unsigned kind = static_cast<unsigned>(random_.below(3));
+  auto a = std::make_unique<Array>();
+  a->bytes.resize(size);
+  a->defined.resize(size);
+  a->all_defined = size == 0;
+  const std::string label = "array" + std::to_string(arrays_.size());
+  note("new array " + std::to_string(arrays_.size()) + " of " + std::to_string(size) + " bytes, kind " + std::to_string(kind));
+  if (kind != 1) a->device = machine_->engine().allocate_device(0, label.c_str(), size);
+  if (kind != 0) a->host = machine_->engine().allocate_host((label + "_h").c_str(), size, a->device);
+  arrays_.push_back(std::move(a));
+}
+
+void Oracle::free_side(std::size_t index, bool device) {
+  Array& a = *arrays_[index];
+  note(std::string("free the ") + (device ? "device" : "host") + " side of " + std::to_string(a.bytes.size()) + " bytes");
+  if (options_.failures && random_.chance(20)) machine_->device().fail_call(1 + random_.below(2), FakeDevice::call_map);
+  Memory*& side = device ? a.device : a.host;
+  machine_->engine().deallocate(side);
+  machine_->device().fail_call(0, 0);
+  side = nullptr;
+  if (a.device == nullptr && a.host == nullptr) arrays_.erase(arrays_.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+void Oracle::host_read() {
+  Array& a = pick();
+  if (a.host == nullptr) return;
+  const ByteRange r = sub_range(a.bytes.size());
+  note("host reads " + show(r) + " of " + std::to_string(a.bytes.size()));
+  if (options_.protocol == engine::Protocol::off &&
+      !attempt([&] { machine_->engine().access(*a.host, r, Access::read); })) {
+    return;
+  }
+  std::vector<std::byte> seen(r.size());
+  machine_->unknown_faults(random_.chance(30));
+  machine_->host_read(*a.host, r, seen.data());
+  check(expect(a), r, seen.data(), "the host");
+}
+
+void Oracle::host_write() {
+  Array& a = pick();
+  if (a.host == nullptr) return;
+  const ByteRange r = sub_range(a.bytes.size());
+  note("host writes " + show(r) + " of " + std::to_string(a.bytes.size()));
+  if (options_.protocol == engine::Protocol::off &&
+      !attempt([&] { machine_->engine().access(*a.host, r, Access::write); })) {
+    return;
+  }
+  const std::uint64_t seed = next_seed_++;
+  machine_->unknown_faults(random_.chance(30));
+  machine_->host_write(*a.host, r, seed);
+  write(a, r, seed);
+}
+
+void Oracle::announced_access() {
+  Array& a = pick();
+  if (a.host == nullptr) return;
+  const ByteRange r = sub_range(a.bytes.size());
+  const auto mode = static_cast<Access>(random_.below(4));
+  note("host announces mode " + std::to_string(static_cast<int>(mode)) + " of " + show(r) + " of " +
+       std::to_string(a.bytes.size()));
+  if (!attempt([&] { machine_->engine().access(*a.host, r, mode); })) return;
+  const std::uint64_t before = machine_->faults;
+  if (needs_content(mode)) {
+    std::vector<std::byte> seen(r.size());
+    machine_->host_read(*a.host, r, seen.data());
+    check(expect(a), r, seen.data(), "the host after announcing");
+  }
+  if (writes(mode)) {
+    const ByteRange part = mode == Access::overwrite || random_.chance(50) ? r : intersect(r, {r.begin + r.size() / 3, r.end});
+    const std::uint64_t seed = next_seed_++;
+    machine_->host_write(*a.host, part, seed);
+    write(a, part, seed);
+  }
+  if (machine_->faults != before) fail("an announced access faulted");
+}
+
+std::function<void()> Oracle::kernel_body(std::vector<Operand> operands, std::vector<Expected> expected,
+                                          std::vector<Machine::Write> writes, std::string name) {
+  std::vector<std::byte*> bases;
+  for (const Operand& o : operands) bases.push_back(o.memory->address);
+  return [this, bases = std::move(bases), expected = std::move(expected), writes = std::move(writes), name = std::move(name)] {
+    for (std::size_t i = 0; i < bases.size(); ++i) {
+      check(expected[i], {0, expected[i].bytes.size()}, bases[i], name + ", operand " + std::to_string(i) + ",");
+    }
+    for (const Machine::Write& w : writes) {
+      for (std::uint64_t at = w.range.begin; at < w.range.end; ++at) bases[w.operand][at] = Machine::mix(w.seed, at);
+    }
+  };
+}
+
+void Oracle::launch(bool unknown) {
+  std::vector<Array*> set;
+  std::vector<Operand> operands;
+  for (const auto& a : arrays_) {
+    if (a->device == nullptr || (!unknown && (set.size() >= 3 || !random_.chance(30)))) continue;
+    set.push_back(a.get());
+    operands.push_back({a->device, unknown || random_.chance(40)});
+  }
+  if (!unknown && operands.size() > 1 && random_.chance(50)) {
+    std::swap(operands.front(), operands.back());
+    std::swap(set.front(), set.back());
+  }
+  void* const stream = pick_stream();
+  std::string text = "move " + std::to_string(moves_) + (unknown ? ": an unknown kernel" : ": a kernel") + " on stream " +
+                     std::to_string(static_cast<char*>(stream) - stream_keys) + " of";
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    text += " " + std::to_string(set[i]->bytes.size()) + (operands[i].writable ? "w" : "r");
+  }
+  note(text);
+  const engine::QueueIndex queue = machine_->queue(stream);
+  order_program(stream, operands);
+  std::vector<Operand> pinned = operands;
+  if (!attempt([&] {
+        if (unknown) machine_->engine().begin_unknown_launch(queue, pinned);
+        else machine_->engine().begin_launch(queue, operands.data(), operands.size());
+      })) {
+    return;
+  }
+  if (pinned.size() != operands.size()) fail("an unknown launch must pin every device array");
+  std::vector<Expected> expected;
+  std::vector<Machine::Write> writes;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    expected.push_back(expect(*set[i]));
+    if (!operands[i].writable) continue;
+    for (std::uint64_t n = random_.below(3); n > 0; --n) {
+      writes.push_back({i, sub_range(set[i]->bytes.size()), next_seed_++});
+    }
+  }
+  machine_->device().launch(stream, Machine::touches(operands), kernel_body(operands, std::move(expected), writes, text));
+  for (const Machine::Write& w : writes) write(*set[w.operand], w.range, w.seed);
+  machine_->engine().end_launch(queue, pinned.data(), pinned.size());
+}
+
+void Oracle::native_launch() {
+  Array& a = pick();
+  if (a.device == nullptr) return;
+  const bool writable = random_.chance(50);
+  const std::vector<Operand> operands{{a.device, writable}};
+  const std::string text = "move " + std::to_string(moves_) + ": a native kernel of " + std::to_string(a.bytes.size()) +
+                           (writable ? "w" : "r");
+  note(text);
+  order_program(foreign_stream, operands);
+  const bool overwrite = writable && random_.chance(30);
+  if (!attempt([&] {
+        if (overwrite) machine_->engine().access(*a.device, a.device->all(), Access::overwrite);
+        else machine_->engine().native_capture(*a.device, writable);
+      })) {
+    return;
+  }
+  std::vector<Expected> expected{expect(a)};
+  std::vector<Machine::Write> writes;
+  if (overwrite) {
+    std::fill(expected[0].defined.begin(), expected[0].defined.end(), std::uint8_t{0});
+    writes.push_back({0, {0, a.bytes.size()}, next_seed_++});
+  } else if (writable) {
+    writes.push_back({0, sub_range(a.bytes.size()), next_seed_++});
+  }
+  if (a.bytes.empty()) return;
+  machine_->device().launch(foreign_stream, Machine::touches(operands),
+                            kernel_body(operands, std::move(expected), writes, text));
+  for (const Machine::Write& w : writes) write(a, w.range, w.seed);
+}
+
+namespace {
+directory::Fill random_pattern(Random& random) {
+  directory::Fill fill;
+  fill.pattern_bytes = 1u << random.below(5);
+  const bool zero = random.chance(40);
+  for (std::uint32_t i = 0; i < fill.pattern_bytes; ++i) {
+    fill.pattern[i] = zero ? std::uint8_t{0} : static_cast<std::uint8_t>(random.next());
+  }
+  return fill;
+}
+}  // namespace
+
+void Oracle::fill_by_kernel() {
+  Array& a = pick();
+  if (a.device == nullptr || a.bytes.empty()) return;
+  const directory::Fill pattern = random_pattern(random_);
+  ByteRange r = sub_range(a.bytes.size());
+  r.end = r.begin + round_down(r.size(), pattern.pattern_bytes);
+  if (r.empty()) return;
+  void* const stream = pick_stream();
+  const std::vector<Operand> operands{{a.device, true}};
+  note("a kernel fills " + show(r) + " of " + std::to_string(a.bytes.size()));
+  const engine::QueueIndex queue = machine_->queue(stream);
+  order_program(stream, operands);
+  if (!attempt([&] { machine_->engine().begin_launch(queue, operands.data(), 1); })) return;
+  std::byte* const base = a.device->address;
+  machine_->device().launch(stream, Machine::touches(operands), [base, r, pattern] {
+    for (std::uint64_t i = r.begin; i < r.end; ++i) {
+      base[i] = static_cast<std::byte>(pattern.pattern[(i - r.begin) % pattern.pattern_bytes]);
+    }
+  });
+  machine_->engine().filled(*a.device, r.begin, r.size(), pattern);
+  for (std::uint64_t i = r.begin; i < r.end; ++i) {
+    a.bytes[i] = static_cast<std::byte>(pattern.pattern[(i - r.begin) % pattern.pattern_bytes]);
+  }
+  define(a, r);
+  machine_->engine().end_launch(queue, operands.data(), 1);
+}
+
+void Oracle::copy() {
+  Array& to = pick();
+  Array& from = random_.chance(15) ? to : pick();
+  const auto side = [&](Array& a) {
+    return a.device == nullptr ? a.host : a.host == nullptr || random_.chance(50) ? a.device : a.host;
+  };
+  Memory* const t = side(to);
+  Memory* const f = side(from);
+  const std::uint64_t most = std::min(to.bytes.size(), from.bytes.size());
+  if (most == 0) return;
+  const ByteRange r = sub_range(most);
+  std::uint64_t to_at = random_.chance(60) ? r.begin : random_.below(to.bytes.size() - r.size() + 1);
+  std::uint64_t from_at = random_.chance(60) ? r.begin : random_.below(from.bytes.size() - r.size() + 1);
+  const std::uint64_t n = r.size();
+  if (options_.protocol == engine::Protocol::off && &to == &from && t != f && to_at != from_at) return;
+  note("copy " + std::to_string(n) + " bytes to " + std::to_string(to.bytes.size()) + (t->on_host() ? "h@" : "d@") +
+       std::to_string(to_at) + " from " + std::to_string(from.bytes.size()) + (f->on_host() ? "h@" : "d@") +
+       std::to_string(from_at) + (&to == &from ? " (itself)" : ""));
+  if (!attempt([&] { machine_->engine().copy(t->address + to_at, f->address + from_at, n, nullptr); })) return;
+  std::memmove(to.bytes.data() + to_at, from.bytes.data() + from_at, n);
+  std::memmove(to.defined.data() + to_at, from.defined.data() + from_at, n);
+  to.all_defined = to.all_defined && from.all_defined;
+}
+
+void Oracle::copy_open() {
+  Array& a = pick();
+  Memory* const m = a.device == nullptr || (a.host != nullptr && random_.chance(50)) ? a.host : a.device;
+  const ByteRange r = sub_range(a.bytes.size());
+  if (r.empty()) return;
+  std::vector<std::byte> buffer(r.size());
+  if (random_.chance(50)) {
+    note("copy " + show(r) + " of " + std::to_string(a.bytes.size()) + (m->on_host() ? "h" : "d") + " to untracked memory");
+    if (!attempt([&] { machine_->engine().copy(buffer.data(), m->address + r.begin, r.size(), nullptr); })) return;
+    machine_->device().check_host_access(buffer.data(), buffer.size(), false);
+    check(expect(a), r, buffer.data(), "untracked memory");
+    return;
+  }
+  note("copy untracked memory to " + show(r) + " of " + std::to_string(a.bytes.size()) + (m->on_host() ? "h" : "d"));
+  const std::uint64_t seed = next_seed_++;
+  for (std::uint64_t i = 0; i < r.size(); ++i) buffer[i] = Machine::mix(seed, r.begin + i);
+  if (!attempt([&] { machine_->engine().copy(m->address + r.begin, buffer.data(), r.size(), nullptr); })) return;
+  machine_->device().check_host_access(buffer.data(), buffer.size(), true);
+  write(a, r, seed);
+}
+
+void Oracle::copy_foreign_device() {
+  Array& a = pick();
+  Memory* const m = a.device == nullptr || (a.host != nullptr && random_.chance(50)) ? a.host : a.device;
+  const ByteRange r = sub_range(std::min<std::uint64_t>(a.bytes.size(), foreign_size));
+  if (r.empty() || (m->on_host() && options_.emulated)) return;
+  const bool out = random_.chance(50);
+  if (!out && m->on_host()) return;  // the engine reads untracked sources of host arrays with the processor
+  note(std::string("copy ") + (out ? "to" : "from") + " foreign device memory, " + show(r) + " of " +
+       std::to_string(a.bytes.size()) + (m->on_host() ? "h" : "d"));
+  if (!attempt([&] {
+        if (out) machine_->engine().copy(foreign_ + r.begin, m->address + r.begin, r.size(), nullptr);
+        else machine_->engine().copy(m->address + r.begin, foreign_ + r.begin, r.size(), nullptr);
+      })) {
+    return;
+  }
+  machine_->device().check_host_access(foreign_ + r.begin, r.size(), true);
+  if (out) {
+    check(expect(a), r, foreign_ + r.begin, "foreign device memory");
+    std::memcpy(foreign_bytes_.data() + r.begin, foreign_ + r.begin, r.size());
+  } else {
+    std::memcpy(a.bytes.data() + r.begin, foreign_bytes_.data() + r.begin, r.size());
+    define(a, r);
+  }
+}
+
+void Oracle::fill() {
+  Array& a = pick();
+  Memory* const m = a.device == nullptr || (a.host != nullptr && random_.chance(50)) ? a.host : a.device;
+  const ByteRange r = sub_range(a.bytes.size());
+  if (r.empty()) return;
+  const directory::Fill pattern = random_pattern(random_);
+  note("fill " + show(r) + " of " + std::to_string(a.bytes.size()) + (m->on_host() ? "h" : "d") + " with " +
+       std::to_string(pattern.pattern_bytes) + " bytes");
+  if (!attempt([&] { machine_->engine().fill(*m, r.begin, r.size(), pattern); })) return;
+  for (std::uint64_t i = 0; i < r.size(); ++i) {
+    a.bytes[r.begin + i] = static_cast<std::byte>(pattern.pattern[i % pattern.pattern_bytes]);
+  }
+  define(a, r);
+}
+
+void Oracle::settle() {
+  note("settle everything");
+  (void)attempt([&] { machine_->engine().settle_all(); });
+}
+
+void Oracle::reallocate() {
+  // Kokkos' resize: a new array, the common part copied, the old one freed while the copy is pending.
+  const std::size_t index = random_.below(arrays_.size());
+  if (arrays_[index]->device == nullptr || arrays_[index]->host != nullptr) return;
+  new_array();
+  Array& old = *arrays_[index];
+  Array& now = *arrays_.back();
+  Memory* const t = now.device != nullptr ? now.device : now.host;
+  const std::uint64_t n = std::min(old.bytes.size(), now.bytes.size());
+  if (n > 0 && attempt([&] { machine_->engine().copy(t->address, old.device->address, n, nullptr); })) {
+    std::memcpy(now.bytes.data(), old.bytes.data(), n);
+    std::memcpy(now.defined.data(), old.defined.data(), n);
+  }
+  free_side(index, true);
+}
+
+void Oracle::retire_queue() {
+  void* const stream = pick_stream();
+  note("retire stream " + std::to_string(static_cast<char*>(stream) - stream_keys));
+  machine_->engine().retire_queue(0, machine_->queue(stream));
+}
+
+void Oracle::compare_everything() {
+  note("compare everything");
+  for (const auto& a : arrays_) {
+    if (failed_) return;
+    if (a->host != nullptr && random_.chance(70)) {
+      if (options_.protocol == engine::Protocol::off) machine_->engine().access(*a->host, a->host->all(), Access::read);
+      const std::vector<std::byte> seen = machine_->host_content(*a->host);
+      check(expect(*a), {0, a->bytes.size()}, seen.data(), "the host at the end");
+    }
+    if (a->device != nullptr) {
+      void* const stream = pick_stream();
+      order_program(stream, {{a->device, false}});
+      const std::vector<std::byte> seen = machine_->device_content(stream, *a->device);
+      check(expect(*a), {0, a->bytes.size()}, seen.data(), "a kernel at the end");
+    }
+  }
+}
+
+void Oracle::move() {
+  const std::uint64_t choice = random_.below(1000);
+  if (choice < 200) return host_read();
+  if (choice < 340) return host_write();
+  if (choice < 410) return announced_access();
+  if (choice < 620) return launch(false);
+  if (choice < 625) return launch(true);
+  if (choice < 660) return native_launch();
+  if (choice < 690) return fill_by_kernel();
+  if (choice < 840) return copy();
+  if (choice < 870) return copy_open();
+  if (choice < 880) return copy_foreign_device();
+  if (choice < 920) return fill();
+  if (choice < 922) return settle();
+  if (choice < 932) return reallocate();
+  if (choice < 935) return retire_queue();
+  if (choice < 938) return compare_everything();
+  if (choice < 950) {
+    machine_->device().synchronize_device();
+    return;
+  }
+  if (choice < 975) {
+    if (arrays_.size() > 5 && random_.chance(60)) {
+      const std::size_t index = random_.below(arrays_.size());
+      const Array& a = *arrays_[index];
+      free_side(index, a.host == nullptr || (a.device != nullptr && random_.chance(50)));
+    } else if (arrays_.size() < 14) {
+      new_array();
+    }
+    return;
+  }
+  machine_->device().tick();
+}
+
+bool Oracle::run(std::uint64_t moves) {
+  for (std::uint64_t n = 0; n < moves && !failed_; ++n) {
+    ++moves_;
+    move();
+    if ((random_.chance(12) || trace_) && !failed_) machine_->engine().audit();
+    if (!failed_ && arrays_.empty()) new_array();
+  }
+  if (!failed_) compare_everything();
+  return !failed_;
+}
+
+}  // namespace semcache::fakes

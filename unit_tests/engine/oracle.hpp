@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <fakes/machine.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace semcache::fakes {
+
+/// A program of random moves on a Machine, and a plain byte array per datum that says what every reader must see.
+/// Every failure names the seed and the last moves.
+class Oracle {
+ public:
+  struct Options {
+    std::uint64_t seed = 1;
+    engine::Protocol protocol = engine::Protocol::write_back;
+    bool check_writes = false;
+    bool emulated = false;       ///< the engine's synchronous paths
+    bool registers_host = true;
+    bool failures = false;       ///< inject failures
+    bool few_mappings = false;   ///< the kernel's limit on mappings is near
+    std::uint64_t page_bytes = 4096;
+    std::uint64_t granularity_bytes = 16 * 1024;
+    std::uint64_t budget_bytes = 0;  ///< 0: a third of the payload
+  };
+
+  explicit Oracle(const Options& options);
+  ~Oracle();
+  /// Makes `moves` moves; stops at the first failure. True if there was none.
+  bool run(std::uint64_t moves);
+  /// Reads everything from every side.
+  void compare_everything();
+  /// Seed and last moves.
+  [[nodiscard]] std::string story() const;
+  [[nodiscard]] bool failed() const { return failed_; }
+  [[nodiscard]] Counters counters() const { return machine_->counters(); }
+  [[nodiscard]] std::uint64_t injected() const { return injected_; }
+  [[nodiscard]] std::uint64_t refused() const { return refused_; }
+
+ private:
+  /// One datum: what its bytes must be, and its sides.
+  struct Array {
+    std::vector<std::byte> bytes;
+    std::vector<std::uint8_t> defined;
+    bool all_defined = false;
+    engine::Memory* device = nullptr;
+    engine::Memory* host = nullptr;
+  };
+  struct Expected {
+    std::vector<std::byte> bytes;
+    std::vector<std::uint8_t> defined;
+    bool all_defined = false;
+  };
+
+  void fail(const std::string& text);
+  void move();
+  void new_array();
+  void free_side(std::size_t index, bool device);
+  void host_read();
+  void host_write();
+  void announced_access();
+  void launch(bool unknown);
+  void native_launch();
+  void fill_by_kernel();
+  void copy();
+  void copy_open();
+  void copy_foreign_device();
+  void fill();
+  void settle();
+  void reallocate();
+  void retire_queue();
+
+  [[nodiscard]] Array& pick();
+  [[nodiscard]] ByteRange sub_range(std::uint64_t size);
+  [[nodiscard]] void* pick_stream();
+  void check(const Expected& expected, ByteRange range, const std::byte* seen, const std::string& who);
+  [[nodiscard]] static Expected expect(const Array& a) { return {a.bytes, a.defined, a.all_defined}; }
+  static void define(Array& a, ByteRange range);
+  void write(Array& a, ByteRange range, std::uint64_t seed);
+  /// Runs `body`; false if it failed as an injected failure or a full device may make it fail.
+  template <class Body>
+  bool attempt(Body&& body);
+  void arm();
+  [[nodiscard]] ByteRange host_pages(const Array& a, ByteRange range) const;
+  void note(std::string text);
+  void order_program(void* stream, const std::vector<engine::Operand>& operands);
+  std::function<void()> kernel_body(std::vector<engine::Operand> operands, std::vector<Expected> expected,
+                                    std::vector<Machine::Write> writes, std::string name);
+
+  Options options_;
+  Random random_;
+  std::unique_ptr<Machine> machine_;
+  std::vector<std::unique_ptr<Array>> arrays_;
+  std::byte* foreign_ = nullptr;  ///< device memory that is not the engine's
+  std::vector<std::byte> foreign_bytes_;
+  std::array<std::string, 32> last_moves_;
+  std::uint64_t moves_ = 0;
+  std::uint64_t notes_ = 0;
+  std::uint64_t next_seed_ = 1;
+  std::uint64_t injected_ = 0;
+  std::uint64_t refused_ = 0;
+  unsigned streams_ = 1;
+  bool failed_ = false;
+  bool trace_ = false;
+};
+
+}  // namespace semcache::fakes

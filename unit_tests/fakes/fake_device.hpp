@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <fakes/random.hpp>
+#include <semcache/device/device.hpp>
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace semcache::fakes {
+
+/// A device whose work happens late, in any order that its queues and events permit, and that knows who should have
+/// waited for whom: operations that touch the same bytes, one of them writing, without an order between them are
+/// reported when the second is submitted, whether or not the race does harm this time (vector clocks).
+///
+/// Threads: any. Kernels and the failure callback run under the device's lock and must not call the device.
+class FakeDevice final : public device::Device {
+ public:
+  struct Options {
+    std::uint64_t seed = 1;
+    device::DeviceKind kind = device::DeviceKind::cuda;
+    bool asynchronous = true;   ///< false: work is done when it is submitted
+    bool registers_host = true;
+    unsigned eagerness = 20;    ///< percent of submissions at which some queue goes on
+    std::uint64_t granularity_bytes = 16 * 1024;
+    std::uint64_t memory_bytes = std::uint64_t{1} << 30;
+    std::uint64_t arena_bytes = std::uint64_t{128} << 20;
+    bool finds_races = true;
+  };
+  using Failure = std::function<void(const std::string&)>;
+
+  /// Calls that can be made to fail.
+  enum Call : unsigned { call_map = 1, call_allocate = 2, call_staging = 4, call_copy = 8, call_fill = 16, call_all = 31 };
+
+  FakeDevice(const Options& options, Failure fail);
+  ~FakeDevice() override;
+
+  [[nodiscard]] device::DeviceKind kind() const noexcept override { return options_.kind; }
+  [[nodiscard]] std::string name() const override { return "fake"; }
+  [[nodiscard]] int ordinal() const noexcept override { return 0; }
+  [[nodiscard]] std::uint64_t total_memory_bytes() const override { return options_.memory_bytes; }
+  [[nodiscard]] std::uint64_t free_memory_bytes() const override { return options_.memory_bytes; }
+  [[nodiscard]] std::uint64_t granularity_bytes() const noexcept override { return options_.granularity_bytes; }
+  [[nodiscard]] std::byte* reserve(std::uint64_t& bytes) override;
+  void release(std::byte* base, std::uint64_t bytes) noexcept override;
+  void map(std::byte* address, std::uint64_t bytes) override;
+  void unmap(std::byte* address, std::uint64_t bytes) noexcept override;
+  void set_accessible(std::byte*, std::uint64_t, bool) noexcept override {}
+
+  [[nodiscard]] QueueId open_queue() override;
+  [[nodiscard]] QueueId adopt_queue(void* native, std::shared_ptr<void> owner) override;
+  void close_queue(QueueId queue) noexcept override;
+  [[nodiscard]] device::EventId record(QueueId queue) override;
+  void wait(QueueId queue, device::EventId event) override;
+  [[nodiscard]] bool complete(device::EventId event) override;
+  void synchronize(device::EventId event) override;
+  void release(device::EventId event) noexcept override;
+  void synchronize_queue(QueueId queue) override;
+  void synchronize_device() override;
+
+  void copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) override;
+  void copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) override;
+  void copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) override;
+  void fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern,
+            std::uint32_t pattern_bytes) override;
+  [[nodiscard]] std::uint64_t digest(QueueId queue, const std::byte* device, std::uint64_t bytes) override;
+  [[nodiscard]] std::byte* allocate(std::uint64_t bytes) override;
+  void deallocate(std::byte* address) noexcept override;
+  [[nodiscard]] std::byte* allocate_staging(std::uint64_t bytes) override;
+  void deallocate_staging(std::byte* address) noexcept override;
+  [[nodiscard]] bool register_host(std::byte* address, std::uint64_t bytes) noexcept override;
+  void unregister_host(std::byte* address) noexcept override;
+  [[nodiscard]] bool is_foreign_device_pointer(const void* pointer) const noexcept override;
+
+  // --- for the test that plays the program ---------------------------------------------------------------------------
+  struct Touch {
+    const std::byte* begin;
+    std::uint64_t bytes;
+    bool writes;
+  };
+  /// The program's stream: made on first use, whether the engine adopted it or not.
+  [[nodiscard]] QueueId stream(void* native);
+  /// A kernel on a stream; `body` runs late.
+  void launch(void* native, std::vector<Touch> touches, std::function<void()> body);
+  /// Streams whose kernels must be waited for before one on `native` may touch `touches`: the program's own duty.
+  [[nodiscard]] std::vector<void*> unordered_kernels(void* native, const std::vector<Touch>& touches);
+  /// The program makes `later` wait for what `earlier` has been given so far.
+  void order_streams(void* later, void* earlier);
+  void synchronize_stream(void* native) { synchronize_queue(stream(native)); }
+  /// Some queue goes on, maybe several operations.
+  void tick();
+  /// Reports a failure if the host touches bytes of which an operation is not known to be done.
+  void check_host_access(const std::byte* begin, std::uint64_t bytes, bool writes);
+  /// The k-th (from 1) of the calls in `mask` throws, once; 0: none.
+  void fail_call(std::uint64_t k, unsigned mask) {
+    fail_in_ = k;
+    fail_mask_ = mask;
+  }
+  [[nodiscard]] bool failure_pending() const { return fail_in_ != 0; }
+  [[nodiscard]] std::uint64_t mapped_bytes() const { return mapped_count_ * options_.granularity_bytes; }
+  [[nodiscard]] std::uint64_t operations() const { return submitted_; }
+  [[nodiscard]] std::size_t host_registrations() const { return registered_.size(); }
+  struct Copied {
+    std::uint64_t to_device = 0, from_device = 0, within = 0;
+  };
+  Copied copied;  ///< bytes submitted
+
+ private:
+  enum class Kind : std::uint8_t { to_device, from_device, within, fill, kernel, record, wait };
+  using Clock = std::vector<std::uint64_t>;
+  struct Operation {
+    Kind kind;
+    std::byte* to = nullptr;
+    const std::byte* from = nullptr;
+    std::uint64_t bytes = 0;
+    std::byte pattern[16] = {};
+    std::uint32_t pattern_bytes = 0;
+    device::EventId event = 0;
+    std::vector<Touch> touches;
+    std::function<void()> body;
+  };
+  struct Queue {
+    std::deque<Operation> pending;
+    std::uint64_t submitted = 0;
+    std::uint64_t executed = 0;
+    Clock clock;  ///< what later operations of this queue are ordered after
+    bool open = false;
+    bool program = false;
+    void* native = nullptr;
+    std::shared_ptr<void> owner;
+  };
+  struct Event {
+    std::size_t queue = 0;
+    Clock clock;
+    bool complete = false;
+    bool released = false;
+  };
+  /// An operation that the host does not know to be done.
+  struct Unsettled {
+    std::size_t queue;
+    std::uint64_t number;
+    bool kernel;
+    const char* what;
+    std::vector<Touch> touches;
+  };
+  using Lock = std::lock_guard<std::recursive_mutex>;
+
+  static const char* text(Kind kind) noexcept;
+  std::size_t add_queue(void* native, bool program);
+  void submit(std::size_t queue, Operation operation);
+  void execute(std::size_t queue);
+  void run_queue(std::size_t queue, std::uint64_t until);
+  void run_until(device::EventId event);
+  void some_progress();
+  void observe(const Clock& clock);
+  void may_fail(Call call, const char* what);
+  [[nodiscard]] bool usable(const std::byte* p, std::uint64_t bytes) const;
+  [[nodiscard]] bool in_arena(const std::byte* p) const { return base_ != nullptr && p >= base_ && p < base_ + bytes_; }
+  static void join(Clock& into, const Clock& from);
+  static bool conflict(const Touch& a, const Touch& b) {
+    return (a.writes || b.writes) && a.begin < b.begin + b.bytes && b.begin < a.begin + a.bytes;
+  }
+  void expect_no_pending(const std::byte* begin, std::uint64_t bytes, const char* what);
+
+  Options options_;
+  Failure fail_;
+  mutable std::recursive_mutex mutex_;
+  Random random_;
+  void* mapping_ = nullptr;
+  std::uint64_t mapping_bytes_ = 0;
+  std::byte* base_ = nullptr;
+  std::uint64_t bytes_ = 0;
+  std::vector<char> mapped_;  // per granule
+  std::map<std::uint64_t, std::uint64_t> maps_;
+  std::uint64_t mapped_count_ = 0;
+  std::vector<Queue> queues_;
+  std::map<device::EventId, Event> events_;
+  device::EventId next_event_ = 1;
+  std::vector<Unsettled> unsettled_;
+  Clock host_;  ///< what the host knows to be done, per queue
+  std::map<std::byte*, std::uint64_t> allocations_;
+  std::map<std::byte*, std::uint64_t> staging_;
+  std::map<std::byte*, std::uint64_t> registered_;
+  std::uint64_t fail_in_ = 0;
+  unsigned fail_mask_ = 0;
+  std::uint64_t submitted_ = 0;
+};
+
+}  // namespace semcache::fakes

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/platform/platform.hpp>
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace semcache::fakes {
+
+/// Host pages with a protection table of their own: the memory itself is always accessible, and whoever plays the
+/// program asks `allows` before each access, as the processor would. Works under every sanitizer.
+class FakePlatform final : public platform::Platform {
+ public:
+  struct Options {
+    std::uint64_t page_bytes = 4096;
+    std::uint64_t arena_bytes = std::uint64_t{64} << 20;
+    std::uint64_t mapping_limit = 1u << 20;
+  };
+  using Failure = std::function<void(const std::string&)>;
+  /// Told of every access that the engine makes past the protection: (address, bytes, writes).
+  using Watch = std::function<void(const std::byte*, std::uint64_t, bool)>;
+
+  FakePlatform(const Options& options, Failure fail) : options_(options), fail_(std::move(fail)) {}
+  ~FakePlatform() override {
+    if (base_ != nullptr) fail_("the platform's addresses were never given back");
+  }
+  void watch(Watch watch) { watch_ = std::move(watch); }
+
+  [[nodiscard]] std::uint64_t page_bytes() const noexcept override { return options_.page_bytes; }
+  [[nodiscard]] std::uint64_t mapping_limit() const noexcept override { return options_.mapping_limit; }
+
+  [[nodiscard]] std::byte* reserve(std::uint64_t& bytes) override {
+    if (base_ != nullptr) fail_("the platform has one arena");
+    bytes = options_.arena_bytes;
+    constexpr std::uint64_t alignment = 2u << 20;
+    mapping_bytes_ = bytes + alignment;
+    mapping_ = ::mmap(nullptr, mapping_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping_ == MAP_FAILED) throw SystemError("mmap");
+    base_ = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(mapping_), alignment));
+    bytes_ = bytes;
+    table_ = std::vector<std::atomic<platform::Protection>>(bytes / options_.page_bytes);
+    for (auto& p : table_) p.store(platform::Protection::read_write);
+    return base_;
+  }
+  void release(std::byte* base, std::uint64_t bytes) noexcept override {
+    if (base != base_ || bytes != bytes_) fail_("the platform got back what it never gave");
+    ::munmap(mapping_, mapping_bytes_);
+    base_ = nullptr;
+  }
+  [[nodiscard]] bool protect(std::byte* address, std::uint64_t bytes, platform::Protection protection) noexcept override {
+    if (!inside(address, bytes) || offset(address) % options_.page_bytes != 0 || bytes % options_.page_bytes != 0 ||
+        bytes == 0) {
+      fail_("protect: not whole pages of the arena");
+      return true;
+    }
+    ++protect_calls;
+    if (refuse_protect && refuse_protect(address, bytes, protection)) return false;
+    for (std::uint64_t p = page(address); p < page(address) + bytes / options_.page_bytes; ++p) table_[p].store(protection);
+    return true;
+  }
+  void discard(std::byte* address, std::uint64_t bytes) noexcept override {
+    if (!inside(address, bytes) || offset(address) % options_.page_bytes != 0 || bytes % options_.page_bytes != 0) {
+      fail_("discard: not whole pages of the arena");
+    }
+    if (watch_) watch_(address, bytes, true);
+    std::memset(address, 0, bytes);
+  }
+  void advise_huge(std::byte*, std::uint64_t) noexcept override {}
+  void write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override {
+    if (watch_) {
+      watch_(to, bytes, true);
+      watch_(from, bytes, false);
+    }
+    std::memcpy(to, from, bytes);
+  }
+  void read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override {
+    if (watch_) {
+      watch_(to, bytes, true);
+      watch_(from, bytes, false);
+    }
+    std::memcpy(to, from, bytes);
+  }
+  [[nodiscard]] Mapped classify(const void*) const noexcept override { return Mapped::yes; }
+
+  // --- for the test that plays the program ---------------------------------------------------------------------------
+  [[nodiscard]] platform::Protection protection(const std::byte* address) const { return table_[page(address)].load(); }
+  [[nodiscard]] bool allows(const std::byte* address, bool write) const {
+    return protection(address) >= (write ? platform::Protection::read_write : platform::Protection::read);
+  }
+  std::uint64_t protect_calls = 0;
+  /// True: the kernel's limit on mappings is met by this call.
+  std::function<bool(const std::byte*, std::uint64_t, platform::Protection)> refuse_protect;
+
+ private:
+  [[nodiscard]] std::uint64_t offset(const std::byte* a) const { return static_cast<std::uint64_t>(a - base_); }
+  [[nodiscard]] std::uint64_t page(const std::byte* a) const { return offset(a) / options_.page_bytes; }
+  [[nodiscard]] bool inside(const std::byte* a, std::uint64_t n) const {
+    return base_ != nullptr && a >= base_ && a + n <= base_ + bytes_;
+  }
+
+  Options options_;
+  Failure fail_;
+  Watch watch_;
+  void* mapping_ = nullptr;
+  std::uint64_t mapping_bytes_ = 0;
+  std::byte* base_ = nullptr;
+  std::uint64_t bytes_ = 0;
+  std::vector<std::atomic<platform::Protection>> table_;
+};
+
+}  // namespace semcache::fakes

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <fakes/fake_device.hpp>
+#include <fakes/fake_platform.hpp>
+#include <semcache/engine/engine.hpp>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace semcache::fakes {
+
+/// An engine over a fake device and fake pages, and the moves of a program on it. One device.
+class Machine {
+ public:
+  struct Options {
+    FakeDevice::Options device;
+    FakePlatform::Options platform;
+    engine::Options engine;
+  };
+  using Failure = FakeDevice::Failure;
+  /// Bytes of an array that a kernel writes, each with the value `mix(seed, position)`.
+  struct Write {
+    std::size_t operand;
+    ByteRange range;
+    std::uint64_t seed;
+  };
+
+  Machine(Options options, Failure fail) : fail_(std::move(fail)) {
+    auto device = std::make_unique<FakeDevice>(options.device, fail_);
+    auto platform = std::make_unique<FakePlatform>(options.platform, fail_);
+    device_ = device.get();
+    platform_ = platform.get();
+    if (options.device.kind == device::DeviceKind::cuda) {
+      platform_->watch([this](const std::byte* p, std::uint64_t n, bool writes) { device_->check_host_access(p, n, writes); });
+    }
+    std::vector<std::unique_ptr<device::Device>> devices;
+    devices.push_back(std::move(device));
+    engine_ = std::make_unique<engine::Engine>(std::move(devices), std::move(platform), recorder_, options.engine);
+    notices_ = options.engine.notices;
+  }
+
+  [[nodiscard]] engine::Engine& engine() { return *engine_; }
+  [[nodiscard]] FakeDevice& device() { return *device_; }
+  [[nodiscard]] FakePlatform& platform() { return *platform_; }
+  [[nodiscard]] trace::Recorder& recorder() { return recorder_; }
+  [[nodiscard]] Counters counters() const { return recorder_.totals(); }
+  void fail(const std::string& text) { fail_(text); }
+
+  static std::byte mix(std::uint64_t seed, std::uint64_t position) {
+    return static_cast<std::byte>((seed * 0x9e3779b97f4a7c15u + position * 0xff51afd7ed558ccdu) >> 56);
+  }
+
+  // --- the host side of a program ------------------------------------------------------------------------------------
+  /// The processor's part in an access: faults until the page permits it.
+  void touch_page(std::byte* address, bool write) {
+    for (int tries = 0; notices_ && !platform_->allows(address, write); ++tries) {
+      if (tries == 8) {
+        fail_("livelock: a page stays closed although its fault was served");
+        return;
+      }
+      const auto kind = unknown_faults_ ? platform::FaultKind::unknown
+                                        : (write ? platform::FaultKind::write : platform::FaultKind::read);
+      ++faults;
+      if (engine_->serve(address, kind) != platform::FaultResult::served) {
+        fail_("a fault on tracked memory was not served");
+        return;
+      }
+    }
+  }
+  template <class Body>
+  void for_each_page(const engine::Memory& m, ByteRange range, bool write, Body&& body) {
+    const std::uint64_t page = platform_->page_bytes();
+    for (std::uint64_t at = range.begin; at < range.end;) {
+      const std::uint64_t stop = std::min(range.end, round_down(at, page) + page);
+      touch_page(m.address + at, write);
+      device_->check_host_access(m.address + at, stop - at, write);
+      body(ByteRange{at, stop});
+      at = stop;
+    }
+  }
+  void host_read(const engine::Memory& m, ByteRange range, std::byte* out) {
+    for_each_page(m, range, false, [&](ByteRange r) { std::memcpy(out + (r.begin - range.begin), m.address + r.begin, r.size()); });
+  }
+  void host_write(const engine::Memory& m, ByteRange range, std::uint64_t seed) {
+    for_each_page(m, range, true, [&](ByteRange r) {
+      for (std::uint64_t i = r.begin; i < r.end; ++i) m.address[i] = mix(seed, i);
+    });
+  }
+  [[nodiscard]] std::vector<std::byte> host_content(const engine::Memory& m) {
+    std::vector<std::byte> out(m.bytes);
+    host_read(m, {0, m.bytes}, out.data());
+    return out;
+  }
+
+  // --- launches ------------------------------------------------------------------------------------------------------
+  /// The engine's index of a stream.
+  engine::QueueIndex queue(void* native) { return engine_->adopt_queue(0, native, {}); }
+  /// begin_launch, a kernel, end_launch. The kernel calls `body` late. @throws what begin_launch throws.
+  void launch(void* native, const std::vector<engine::Operand>& operands, std::function<void()> body) {
+    const engine::QueueIndex q = queue(native);
+    engine_->begin_launch(q, operands.data(), operands.size());
+    device_->launch(native, touches(operands), std::move(body));
+    engine_->end_launch(q, operands.data(), operands.size());
+  }
+  static std::vector<FakeDevice::Touch> touches(const std::vector<engine::Operand>& operands) {
+    std::vector<FakeDevice::Touch> out;
+    for (const engine::Operand& o : operands) {
+      if (o.memory->bytes > 0) out.push_back({o.memory->address, o.memory->bytes, o.writable});
+    }
+    return out;
+  }
+  /// A kernel that writes `range` of one array with mix(seed, position).
+  void kernel_write(void* native, engine::Memory& m, ByteRange range, std::uint64_t seed) {
+    std::byte* const base = m.address;
+    launch(native, {{&m, true}}, [base, range, seed] {
+      for (std::uint64_t i = range.begin; i < range.end; ++i) base[i] = mix(seed, i);
+    });
+  }
+  /// A kernel that copies what it sees of one array to `out`; valid after synchronize_device.
+  void kernel_read(void* native, engine::Memory& m, std::vector<std::byte>& out) {
+    out.assign(m.bytes, std::byte{0});
+    const std::byte* const base = m.address;
+    launch(native, {{&m, false}}, [base, &out] { std::memcpy(out.data(), base, out.size()); });
+  }
+  [[nodiscard]] std::vector<std::byte> device_content(void* native, engine::Memory& m) {
+    std::vector<std::byte> out;
+    kernel_read(native, m, out);
+    device_->synchronize_device();
+    return out;
+  }
+  void copy(const engine::Memory& to, const engine::Memory& from) { engine_->copy(to.address, from.address, to.bytes, nullptr); }
+
+  void unknown_faults(bool on) { unknown_faults_ = on; }
+  std::uint64_t faults = 0;
+
+ private:
+  Failure fail_;
+  trace::Recorder recorder_;
+  FakeDevice* device_ = nullptr;
+  FakePlatform* platform_ = nullptr;
+  std::unique_ptr<engine::Engine> engine_;
+  bool notices_ = true;
+  bool unknown_faults_ = false;
+};
+
+}  // namespace semcache::fakes
