@@ -108,8 +108,12 @@ nlohmann::json sweeps(std::size_t elements, int pairs) {
     add_one<Native>(managed);
     Kokkos::fence();
     start = Clock::now();
-    (void)sum(managed);
+    const double from_managed = sum(managed);
     const double managed_seconds = seconds_since(start);
+    if (from_managed != static_cast<double>(elements) * (k + 3)) {
+      std::fprintf(stderr, "wrong sum of managed memory: %.17g\n", from_managed);
+      std::exit(1);
+    }
     if (k >= 0) managed_ratio.push_back(managed_seconds / hand_seconds);
 #endif
     if (got != expected - static_cast<double>(elements) || hand != got) {

@@ -5,7 +5,6 @@
 /// side, kernels use the other. Only the buffers given to MPI are announced, because nobody notices what MPI does.
 #include <minife/cg_loop.hpp>
 #include <minife/halo.hpp>
-#include <minife/pack_instance.hpp>
 #include <minife/statistics_tally.hpp>
 
 #include <semcache/kokkos.hpp>
@@ -51,7 +50,9 @@ class SemcacheSteps {
     if (!halo_.needed()) return;
     semcache::access(external_.view_host(), semcache::Access::overwrite);
     halo_.post_receives(external_.view_host().data());
-    K::pack(pack_.get(), a_, n_);
+    // On the same instance as what it packs: instances are unordered. The host's read waits for this kernel only, so
+    // the interior rows still hide the exchange.
+    K::pack(exec_, a_, n_);
   }
   void multiply_interior() { K::multiply_interior(exec_, a_, n_); }
   void finish_exchange() {
@@ -77,7 +78,6 @@ class SemcacheSteps {
   Extents n_;
   Halo halo_;
   Exec exec_;
-  PackInstance<Exec> pack_;
   Array<double> values_;
   Array<std::int32_t> columns_;
   Array<Offset> offsets_;

@@ -6,8 +6,10 @@
 ///
 ///   CUDA_INJECTION64_PATH=libsemcache_copy_counter.so SEMCACHE_COPY_COUNTS=counts.%p.json ./program
 ///
-/// Writes {"h2d_bytes", "h2d_count", "d2h_bytes", …} at exit. %p is the process id. Uses CUPTI's activity records.
+/// Writes {"h2d_bytes", "h2d_count", "d2h_bytes", …} at exit. %p is the process id. Uses CUPTI's callbacks: a copy is counted when it
+/// is submitted.
 #include <cupti.h>
+#include <generated_cuda_meta.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -21,35 +23,61 @@ namespace {
 struct Count {
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::uint64_t> count{0};
+  void add(std::size_t n) {
+    bytes += n;
+    ++count;
+  }
 };
 Count h2d, d2h, d2d, other;
 
-constexpr std::size_t buffer_bytes = 4 * 1024 * 1024;
-
-void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
-  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(8, buffer_bytes));
-  *size = buffer_bytes;
-  *max_records = 0;
+bool on_device(CUdeviceptr p) {
+  unsigned type = 0;
+  return cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == CUDA_SUCCESS && type == CU_MEMORYTYPE_DEVICE;
 }
 
-void CUPTIAPI take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
-  CUpti_Activity* record = nullptr;
-  while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
-    if (record->kind != CUPTI_ACTIVITY_KIND_MEMCPY) continue;
-    // The fields used here are at the same place in all versions of this record.
-    const auto* copy = reinterpret_cast<const CUpti_ActivityMemcpy6*>(record);
-    Count& c = copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_HTOD   ? h2d
-               : copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH ? d2h
-               : copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOD ? d2d
-                                                                   : other;
-    c.bytes += copy->bytes;
-    ++c.count;
+void add_generic(CUdeviceptr to, CUdeviceptr from, std::size_t n) {
+  const bool to_device = on_device(to);
+  const bool from_device = on_device(from);
+  (to_device ? (from_device ? d2d : h2d) : (from_device ? d2h : other)).add(n);
+}
+
+template <class Parameters>
+const Parameters& as(const CUpti_CallbackData* data) {
+  return *static_cast<const Parameters*>(data->functionParams);
+}
+
+void CUPTIAPI callback(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const CUpti_CallbackData* data) {
+  if (data->callbackSite != CUPTI_API_ENTER) return;
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2_ptds: h2d.add(as<cuMemcpyHtoD_v2_params>(data).ByteCount); break;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2_ptsz: h2d.add(as<cuMemcpyHtoDAsync_v2_params>(data).ByteCount); break;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2_ptds: d2h.add(as<cuMemcpyDtoH_v2_params>(data).ByteCount); break;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2_ptsz: d2h.add(as<cuMemcpyDtoHAsync_v2_params>(data).ByteCount); break;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoD_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoD_v2_ptds: d2d.add(as<cuMemcpyDtoD_v2_params>(data).ByteCount); break;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2_ptsz: d2d.add(as<cuMemcpyDtoDAsync_v2_params>(data).ByteCount); break;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy_ptds: {
+      const auto& p = as<cuMemcpy_params>(data);
+      add_generic(p.dst, p.src, p.ByteCount);
+      break;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync_ptsz: {
+      const auto& p = as<cuMemcpyAsync_params>(data);
+      add_generic(p.dst, p.src, p.ByteCount);
+      break;
+    }
+    default: break;
   }
-  std::free(buffer);
 }
 
 void write_counts() {
-  cuptiActivityFlushAll(1);
   std::string path = std::getenv("SEMCACHE_COPY_COUNTS") != nullptr ? std::getenv("SEMCACHE_COPY_COUNTS") : "/dev/stderr";
   if (const auto at = path.find("%p"); at != std::string::npos) path.replace(at, 2, std::to_string(getpid()));
   std::FILE* file = std::fopen(path.c_str(), "w");
@@ -69,8 +97,9 @@ void write_counts() {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
-  if (cuptiActivityRegisterCallbacks(&give_buffer, &take_buffer) != CUPTI_SUCCESS ||
-      cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY) != CUPTI_SUCCESS) {
+  CUpti_SubscriberHandle subscriber;
+  if (cuptiSubscribe(&subscriber, reinterpret_cast<CUpti_CallbackFunc>(&callback), nullptr) != CUPTI_SUCCESS ||
+      cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API) != CUPTI_SUCCESS) {
     std::fprintf(stderr, "copy counter: CUPTI cannot be enabled\n");
     return 0;
   }

@@ -368,7 +368,7 @@ void Directory::write(SlotId slot, ByteRange range) {
     const ValueRef ref = held_at(slot, neighbour);
     if (!ref.is_number() || wanted_at(datum, neighbour) != ref) return {};
     const Value& v = values_.at(ref.id);
-    if (v.fill.pattern_bytes != 0 || v.holders.size() != 1 || v.wanters.size() != 1) return {};
+    if (v.fill.pattern_bytes != 0 || v.holders.size() != 1 || v.wanters.size() != 1 || !v.watched.empty()) return {};
     const std::int64_t offset = static_cast<std::int64_t>(ref.offset) + distance;
     return offset < 0 ? ValueRef{} : ValueRef{ref.id, static_cast<std::uint64_t>(offset)};
   };

@@ -96,7 +96,11 @@ void Engine::audit() {
       if (s.residents != residents[i][begin]) base::fatal("audit: a mapping counts %u residents instead of %u", s.residents,
                                                           residents[i][begin]);
     }
-    if (mapped != d.mapped_bytes || mapped > d.budget_bytes) base::fatal("audit: device memory is counted wrongly");
+    if (mapped != d.mapped_bytes || mapped > d.budget_bytes) {
+      base::fatal("audit: %llu bytes of device memory are mapped, %llu are counted, %llu is the budget",
+                  static_cast<unsigned long long>(mapped), static_cast<unsigned long long>(d.mapped_bytes),
+                  static_cast<unsigned long long>(d.budget_bytes));
+    }
     if (snapshot_bytes[i] != d.snapshot_bytes) {
       base::fatal("audit: saved copies have %llu bytes of the device, not %llu",
                   static_cast<unsigned long long>(snapshot_bytes[i]), static_cast<unsigned long long>(d.snapshot_bytes));

@@ -91,6 +91,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->write_check.reset();
   m->pages = directory::BasicExtentMap<PageState>(space == host_space ? round_up(bytes, page_bytes_) : 0, {});
   m->read_ahead = {};
+  m->used.assign(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
   m->registered.clear();
   m->slab_registered = false;
   m->open = false;
@@ -369,13 +370,16 @@ void Engine::project_device(Memory& m) {
   if (m.bytes == 0 || directory_.exclusive(m.slot, m.all())) set |= Memory::is_exclusive;
   DeviceState& d = device_of(m);
   // Transfers that launches need not wait for any more.
-  bool idle = m.last_use[unknown_queue].load() == 0 || d.queues->done(unknown_queue, m.last_use[unknown_queue].load());
-  for (QueueIndex q = 1; q < d.queues->count() && idle; ++q) {
-    if (d.queues->own(q)) idle = d.queues->done(q, m.last_use[q].load());
+  bool written = true;
+  bool used = true;
+  for (QueueIndex q = 1; q < d.queues->count(); ++q) {
+    if (!d.queues->own(q)) continue;
+    written = written && d.queues->passed(q, m.last_write[q].load());
+    used = used && d.queues->passed(q, m.last_use[q].load());
   }
-  if (idle) set |= Memory::idle;
-  const std::uint32_t clear = (Memory::is_fresh | Memory::is_exclusive | Memory::idle) & ~set;
-  m.flags.fetch_and(~clear);
+  if (written) set |= Memory::idle;
+  if (used) set |= Memory::unread;
+  m.flags.fetch_and(~(Memory::revocable & ~set));
   m.flags.fetch_or(set);
 }
 
@@ -484,6 +488,7 @@ bool Engine::set_protection(Memory& m, ByteRange pages, platform::Protection pro
     }
   }
   m.pages.assign(pages, PageState{protection}, [](const auto&, int) {});
+  if (protection == platform::Protection::read_write) mark_used(m, pages);
   platform::Protection strictest = platform::Protection::read_write;
   m.pages.for_each(page_span(m), [&](ByteRange, PageState s) { strictest = std::min(strictest, s.protection); });
   if (strictest == platform::Protection::read_write) m.flags.fetch_or(Memory::host_writable);
@@ -541,7 +546,7 @@ QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_p
     // "Idle" may have meant: the one queue in use is ordered after the transfers in flight. Now there are more.
     for (Memory& m : pool_) {
       if (!m.live || m.on_host()) continue;
-      m.flags.fetch_and(~Memory::idle);
+      m.flags.fetch_and(~Memory::revocable);
       revoked_.push_back(&m);
     }
     project();

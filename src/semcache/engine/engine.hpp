@@ -196,6 +196,9 @@ class Engine {
   void give_staging(DeviceState& d, std::byte* buffer, std::uint64_t bytes) noexcept;
   [[nodiscard]] bool direct(const Memory& host, ByteRange range) const noexcept;
   void register_for_transfers(Memory& host, ByteRange range) noexcept;
+  static void mark_used(Memory& host, ByteRange range) noexcept;
+  /// Writes a staged arrival behind the protection of its pages.
+  void write_arrival(Memory& host, ByteRange range, const std::byte* bytes);
   /// Host pages that are about to be a transfer's source can no longer change unnoticed.
   void freeze(Memory& host, ByteRange range);
   void check_writes_before_fetch(Lock& lock, Memory& memory);

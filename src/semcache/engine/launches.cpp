@@ -43,7 +43,8 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
     Memory& m = *operands[i].memory;
     m.pins.fetch_add(1);
     const std::uint32_t need =
-        Memory::resident | Memory::is_fresh | Memory::idle | (operands[i].writable ? Memory::is_exclusive : 0u);
+        Memory::resident | Memory::is_fresh | Memory::idle |
+        (operands[i].writable ? Memory::is_exclusive | Memory::unread : 0u);
     ready = ready && (m.flags.load() & need) == need;
   }
   if (ready) return;
@@ -65,8 +66,7 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
         }
       } else {
         order_queue(d, queue, m, operands[i].writable, true);
-        // One queue is all that launches use: they are ordered after the transfers from now on.
-        if (d.queues->program_queues() <= 1 && !unknown_use_pending(d, m, true)) m.flags.fetch_or(Memory::idle);
+        project_device(m);  // launches may be ordered after the transfers now
       }
       m.pins.fetch_add(1);
       ++pinned;
@@ -103,8 +103,10 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
     Memory& m = *operands[i].memory;
     DeviceState& d = device_of(m);
     note_use(d, queue, m, operands[i].writable);
-    record = record || (operands[i].writable && (m.flags.load(std::memory_order_relaxed) & Memory::read_on_host) != 0 &&
-                        d.device->kind() != device::DeviceKind::emulated);
+    // A result that the host will ask for: an event right behind its producer lets the transfer overlap later kernels.
+    const bool awaited =
+        operands[i].writable && (m.flags.load(std::memory_order_relaxed) & Memory::read_on_host) != 0;
+    record = record || ((awaited || d.queues->needs_events(queue)) && d.device->kind() != device::DeviceKind::emulated);
     m.pins.fetch_sub(1);
   }
   try {
@@ -113,7 +115,6 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
       if (--running_launches_ == 0) set_all_reachable(false);
     }
     if (record && queue != unknown_queue) {
-      // The host will ask for this result: an event right behind its producer lets the transfer overlap later kernels.
       Lock lock(mutex_);
       device_of(*operands[0].memory).queues->record(queue);
     }

@@ -53,8 +53,11 @@ struct Memory {
   static constexpr std::uint32_t resident = 1;       ///< memory is mapped
   static constexpr std::uint32_t is_fresh = 2;       ///< held = wanted everywhere
   static constexpr std::uint32_t is_exclusive = 4;   ///< and nobody else holds or wants it
-  static constexpr std::uint32_t idle = 8;           ///< no transfer in flight that launches are not ordered after
+  static constexpr std::uint32_t idle = 8;           ///< no transfer writes it that launches are not ordered after
+  static constexpr std::uint32_t unread = 128;       ///< and none reads it either
   static constexpr std::uint32_t read_on_host = 16;  ///< the host fetched from it: record an event after it is written
+  /// What `Engine::quiesce` revokes.
+  static constexpr std::uint32_t revocable = is_fresh | is_exclusive | idle | unread;
   // --- host memory: all pages can be read, or written; set after relaxing, cleared before tightening
   static constexpr std::uint32_t host_readable = 32;
   static constexpr std::uint32_t host_writable = 64;
@@ -84,6 +87,7 @@ struct Memory {
   // --- host memory ---
   directory::BasicExtentMap<PageState> pages{0, {}};
   policy::ReadAhead read_ahead;
+  std::vector<bool> used;         ///< per huge page: the host, or a transfer, has put something there
   std::vector<bool> registered;   ///< per registration chunk: page-locked for direct transfers
   bool slab_registered = false;   ///< lies in a slab that is page-locked as a whole
   bool open = false;              ///< never protected: copies happen at the call

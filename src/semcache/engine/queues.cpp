@@ -31,6 +31,7 @@ QueueIndex Queues::adopt(void* native, std::shared_ptr<void> owner) {
   queue.id = device_.adopt_queue(native, std::move(owner));
   queue.native = native;
   queue.live = true;
+  if (first_program_queue_ == 0) first_program_queue_ = free;
   ++program_queues_;
   return free;
 }
@@ -39,7 +40,8 @@ void Queues::retire(QueueIndex index) {
   if (index == unknown_queue || !queues_[index].live) return;
   Queue& queue = queues_[index];
   // Positions go on counting in the next life of the index: what slots remember stays meaningful.
-  device_.synchronize_queue(queue.id);
+  // Not by its stream: that may be gone already.
+  device_.synchronize_device();
   queue.done = queue.position.load();
   queue.recorded.clear();
   device_.close_queue(queue.id);
@@ -64,6 +66,15 @@ std::shared_ptr<Event> Queues::record(QueueIndex q) {
   auto event = std::make_shared<Event>(device_, device_.record(queue.id));
   queue.recorded.emplace_back(at, event);
   return event;
+}
+
+bool Queues::passed(QueueIndex q, std::uint64_t position) {
+  if (position == 0 || done(q, position)) return true;
+  if (program_queues_ == 0) return false;
+  for (QueueIndex p = 1; p < count_; ++p) {
+    if (!queues_[p].own && queues_[p].live && !ordered(p, q, position)) return false;
+  }
+  return true;
 }
 
 bool Queues::done(QueueIndex q, std::uint64_t position) {

@@ -68,6 +68,13 @@ class Queues {
   [[nodiscard]] bool ordered(QueueIndex q, QueueIndex producer, std::uint64_t position) const noexcept {
     return q == producer || queues_[q].ordered_after[producer] >= position;
   }
+  /// Need no later launch wait for work `position` of `q`: it is done, or every program queue is ordered after it.
+  [[nodiscard]] bool passed(QueueIndex q, std::uint64_t position);
+  /// A stream that the program may destroy at any time: an event is recorded behind each launch, because nothing can be
+  /// submitted to it later. The first one, the framework's default, lives as long as the runtime.
+  [[nodiscard]] bool needs_events(QueueIndex q) const noexcept {
+    return q != unknown_queue && !queues_[q].own && q != first_program_queue_;
+  }
   [[nodiscard]] bool live(QueueIndex q) const noexcept { return queues_[q].live; }
   [[nodiscard]] bool done(QueueIndex q, std::uint64_t position);
   /// Everything up to `position` is done (a wait for the whole device has shown it).
@@ -90,6 +97,7 @@ class Queues {
   std::array<Queue, max_queues> queues_;
   QueueIndex count_ = 1;  // 0 is the unknown queue
   QueueIndex program_queues_ = 0;
+  QueueIndex first_program_queue_ = 0;
 };
 
 }  // namespace semcache::engine

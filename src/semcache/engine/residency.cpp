@@ -65,7 +65,7 @@ void Engine::map_memory(DeviceState& d, Memory& m) {
 }
 
 void Engine::unmap_memory(DeviceState& d, Memory& m) noexcept {
-  m.flags.fetch_and(~(Memory::resident | Memory::is_fresh | Memory::is_exclusive | Memory::idle));
+  m.flags.fetch_and(~(Memory::resident | Memory::revocable));
   const ByteRange range = granules(d, m);
   auto it = d.segments.upper_bound(range.begin);
   if (it != d.segments.begin()) --it;
@@ -191,7 +191,12 @@ Memory* Engine::new_snapshot(Lock&, SpaceId space, std::uint64_t bytes, trace::L
       host_snapshot_bytes_ += bytes;
     } else {
       place_on_device(*m);
-      map_memory(device_of(*m), *m);
+      DeviceState& d = device_of(*m);
+      // Where it lies decides how many granules it needs.
+      if (d.mapped_bytes + missing_bytes(d, granules(d, *m)) > d.budget_bytes) {
+        throw OutOfMemory("no room for a saved copy", bytes, d.budget_bytes);
+      }
+      map_memory(d, *m);
       m->counted_snapshot = true;
       device_of(*m).snapshot_bytes += bytes;
     }

@@ -43,7 +43,7 @@ void Engine::wait_device(Lock& lock, DeviceState& d) {
 }
 
 bool Engine::quiesce(Lock& lock, Memory& m) {
-  m.flags.fetch_and(~(Memory::is_fresh | Memory::is_exclusive | Memory::idle));
+  m.flags.fetch_and(~Memory::revocable);
   revoked_.push_back(&m);
   if (m.pins.load() != 0) {
     // A launch is being submitted (on a host-backed execution space: is running). It ends by itself.
@@ -73,12 +73,36 @@ void Engine::finish(Lock& lock, const FlightPtr& flight) {
   if (flight->finished) return;  // somebody else was faster
   if (flight->staging != nullptr) {
     if (flight->to_host) {
-      platform_->write_behind(flight->host->address + flight->range.begin, flight->staging, flight->range.size());
+      write_arrival(*flight->host, flight->range, flight->staging);
     }
     give_staging(*devices_[flight->device], flight->staging, flight->staged_bytes);
   }
   flight->finished = true;
   flights_.remove(flight);
+}
+
+void Engine::mark_used(Memory& m, ByteRange range) noexcept {
+  for (std::uint64_t u = range.begin / LookupTable::granule_bytes;
+       u < m.used.size() && u * LookupTable::granule_bytes < range.end; ++u) {
+    m.used[u] = true;
+  }
+}
+
+void Engine::write_arrival(Memory& m, ByteRange range, const std::byte* bytes) {
+  bool unused = !m.used.empty() && range.size() >= LookupTable::granule_bytes;
+  for (std::uint64_t u = range.begin / LookupTable::granule_bytes;
+       u < m.used.size() && u * LookupTable::granule_bytes < range.end; ++u) {
+    unused = unused && !m.used[u];
+  }
+  const PageState first = m.pages.at(range.begin);
+  if (unused) m.pages.for_each(to_pages(m, range), [&](ByteRange, PageState s) { unused = unused && s == first; });
+  mark_used(m, range);
+  if (unused && !direct(m, range)) {
+    platform_->write_unused(m.address + range.begin, bytes, range.size(), first.protection);
+    mapping_estimate_ += 2;
+  } else {
+    platform_->write_behind(m.address + range.begin, bytes, range.size());
+  }
 }
 
 void Engine::poll_flights() {

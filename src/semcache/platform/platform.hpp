@@ -37,6 +37,12 @@ class Platform {
   virtual void advise_huge(std::byte* address, std::uint64_t bytes) noexcept = 0;
   /// Reads or writes the program's pages whatever their protection, without opening them to other threads.
   virtual void write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
+  /// As write_behind, for pages that nobody has used yet (their content is lost) and whose protection is `protection`:
+  /// huge pages can back them, which write_behind never gets. Slower only for less than a huge page.
+  virtual void write_unused(std::byte* to, const std::byte* from, std::uint64_t bytes, Protection protection) {
+    (void)protection;
+    write_behind(to, from, bytes);
+  }
   virtual void read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
   /// Is the page of `pointer` mapped in this process, and could it be written (heap, stack, globals)?
   /// Read-only program text and constants answer no_handles.

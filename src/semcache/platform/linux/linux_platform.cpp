@@ -86,6 +86,37 @@ std::uint64_t LinuxPlatform::mapping_count() const {
   return lines;
 }
 
+void LinuxPlatform::write_unused(std::byte* to, const std::byte* from, std::uint64_t bytes, Protection protection) {
+  // Filled elsewhere, protected there, and moved into place in one step: no thread ever sees them half done.
+  const std::uint64_t begin = round_up(number(to), address_alignment) - number(to);
+  const std::uint64_t end = round_down(number(to) + bytes, address_alignment) - number(to);
+  void* const room = bytes >= address_alignment && begin < end
+                         ? ::mmap(nullptr, end - begin + address_alignment, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                         : MAP_FAILED;
+  if (room == MAP_FAILED) {
+    write_behind(to, from, bytes);
+    return;
+  }
+  const std::uint64_t size = end - begin;
+  const std::uintptr_t base = round_up(number(room), address_alignment);
+  ::madvise(pointer(base), size, MADV_HUGEPAGE);
+  std::memcpy(pointer(base), from + begin, size);
+  const bool moved = ::mprotect(pointer(base), size, to_system(protection)) == 0 &&
+                     ::mremap(pointer(base), size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to + begin) != MAP_FAILED;
+  // What is left of the room, in front and behind; all of it where it could not be moved.
+  if (base > number(room)) ::munmap(room, base - number(room));
+  const std::uintptr_t behind = moved ? base + size : base;
+  const std::uintptr_t room_end = number(room) + size + address_alignment;
+  if (behind < room_end) ::munmap(pointer(behind), room_end - behind);
+  if (!moved) {
+    write_behind(to, from, bytes);
+    return;
+  }
+  if (begin > 0) write_behind(to, from, begin);
+  if (end < bytes) write_behind(to + end, from + end, bytes - end);
+}
+
 // --- addresses and protection ----------------------------------------------------------------------------------------
 
 std::byte* LinuxPlatform::reserve(std::uint64_t& bytes) {

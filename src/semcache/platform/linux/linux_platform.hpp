@@ -19,6 +19,7 @@ class LinuxPlatform final : public Platform {
   std::uint64_t page_bytes() const noexcept override { return page_bytes_; }
   std::uint64_t mapping_limit() const noexcept override { return mapping_limit_; }
   std::uint64_t mapping_count() const override;
+  void write_unused(std::byte* to, const std::byte* from, std::uint64_t bytes, Protection protection) override;
   std::byte* reserve(std::uint64_t& bytes) override;
   void release(std::byte* base, std::uint64_t bytes) noexcept override;
   bool protect(std::byte* address, std::uint64_t bytes, Protection protection) noexcept override;
