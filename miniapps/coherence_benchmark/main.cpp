@@ -161,7 +161,11 @@ nlohmann::json checks(int pairs) {
   }
   j["access_ns"] = row("semcache::access, fresh host range", "ns", access_ns);
 
+#if defined(KOKKOS_ENABLE_CUDA)
+  const auto queue = semcache::runtime::queue_of(semcache::Exec().cuda_stream());
+#else
   const auto queue = semcache::runtime::queue_of(nullptr);
+#endif
   for (const std::size_t count : {0, 1, 4, 8, 16}) {
     std::vector<semcache::runtime::Capture> captures;
     for (std::size_t c = 0; c < count; ++c) {

@@ -9,7 +9,6 @@
 /// Writes {"h2d_bytes", "h2d_count", "d2h_bytes", …} at exit. %p is the process id. Uses CUPTI's callbacks: a copy is counted when it
 /// is submitted.
 #include <cupti.h>
-#include <generated_cuda_meta.h>
 #include <unistd.h>
 
 #include <atomic>

@@ -514,7 +514,6 @@ void Oracle::compare_everything() {
     }
     if (a->device != nullptr) {
       void* const stream = pick_stream();
-      order_program(stream, {{a->device, false}});
       const std::vector<std::byte> seen = machine_->device_content(stream, *a->device);
       check(expect(*a), {0, a->bytes.size()}, seen.data(), "a kernel at the end");
     }

@@ -91,7 +91,7 @@ class Machine {
       for (std::uint64_t i = r.begin; i < r.end; ++i) m.address[i] = mix(seed, i);
     });
   }
-  [[nodiscard]] std::vector<std::byte> host_content(const engine::Memory& m) {
+  std::vector<std::byte> host_content(const engine::Memory& m) {
     std::vector<std::byte> out(m.bytes);
     host_read(m, {0, m.bytes}, out.data());
     return out;
@@ -125,10 +125,12 @@ class Machine {
   void kernel_read(void* native, engine::Memory& m, std::vector<std::byte>& out) {
     out.assign(m.bytes, std::byte{0});
     const std::byte* const base = m.address;
-    launch(native, {{&m, false}}, [base, &out] { std::memcpy(out.data(), base, out.size()); });
+    launch(native, {{&m, false}}, [base, &out] { if (!out.empty()) std::memcpy(out.data(), base, out.size()); });
   }
-  [[nodiscard]] std::vector<std::byte> device_content(void* native, engine::Memory& m) {
+  /// What a kernel on `native` sees, ordered after the program's other kernels as a program must.
+  std::vector<std::byte> device_content(void* native, engine::Memory& m) {
     std::vector<std::byte> out;
+    for (void* other : device_->unordered_kernels(native, touches({{&m, false}}))) device_->order_streams(native, other);
     kernel_read(native, m, out);
     device_->synchronize_device();
     return out;

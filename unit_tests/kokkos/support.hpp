@@ -12,7 +12,8 @@
 
 /// One source set for every Kokkos: a device is two macros away (the Kokkos that is found, SEMCACHE_KOKKOS_BASE).
 ///
-/// Bodies are free functions: extended lambdas may not stand in GoogleTest's private member functions.
+/// Bodies are free functions: extended lambdas may not stand in GoogleTest's private member functions. Types that
+/// kernels see have names that nvcc can write down: no unnamed namespaces, no local classes.
 #define KOKKOS_TEST(SUITE, NAME)               \
   void SUITE##_##NAME##_body();                \
   TEST(SUITE, NAME) { SUITE##_##NAME##_body(); } \

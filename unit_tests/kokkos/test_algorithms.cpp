@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace {
+namespace kokkos_algorithms {
 using namespace test;
 
 template <class Pool>
@@ -21,7 +21,8 @@ int duplicates(const Pool& pool) {
     for (int j = 0; j < i; ++j) found += h(i) == h(j);
   return found;
 }
-}  // namespace
+}  // namespace kokkos_algorithms
+using namespace kokkos_algorithms;
 
 // SILENT on a device space that Kokkos does not know: all threads would share state 0.
 KOKKOS_TEST(KokkosSilent, RandomNumbersDiffer) {

@@ -4,7 +4,7 @@
 
 // What a kernel is known to use. `expect_const` and `expect_written` look at the consequence: after a launch that only
 // read, the host mirror of the same content is still good, and copying it over moves nothing.
-namespace {
+namespace kokkos_captures {
 using namespace test;
 
 /// An array that is equal on both sides, and what a kernel does to that.
@@ -72,7 +72,16 @@ struct Members {
 };
 #endif
 
-}  // namespace
+constexpr int count = 300;
+struct Many {
+  Vector views[count];
+  KOKKOS_FUNCTION void operator()(int i) const {
+    for (int k = 0; k < count; ++k) views[k](i) = k;
+  }
+};
+
+}  // namespace kokkos_captures
+using namespace kokkos_captures;
 
 KOKKOS_TEST(KokkosCapture, ConstViewInALambda) {
   Observed x;
@@ -276,13 +285,6 @@ KOKKOS_TEST(KokkosCapture, DefaultPolicyFollowsTheFunctorsSpace) {
 }
 
 KOKKOS_TEST(KokkosCapture, ThreeHundredViews) {
-  constexpr int count = 300;
-  struct Many {
-    Vector views[count];
-    KOKKOS_FUNCTION void operator()(int i) const {
-      for (int k = 0; k < count; ++k) views[k](i) = k;
-    }
-  };
   Many many;
   for (int k = 0; k < count; ++k) {
     many.views[k] = Vector("many", 4);

@@ -7,9 +7,10 @@
 #include <Kokkos_OffsetView.hpp>
 #include <Kokkos_UnorderedMap.hpp>
 
-namespace {
+namespace kokkos_containers {
 using namespace test;
-}
+}  // namespace kokkos_containers
+using namespace kokkos_containers;
 
 KOKKOS_TEST(KokkosContainers, UnorderedMap) {
   const Since since;

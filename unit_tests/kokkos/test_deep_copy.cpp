@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <kokkos/support.hpp>
 
-namespace {
+namespace kokkos_deep_copy {
 using namespace test;
 
 template <class Mirror>
@@ -11,7 +11,12 @@ void fill_columns(const Mirror& h) {
     for (std::size_t i = 0; i < h.extent(0); ++i) h(i, j) = 100.0 * j + i;
 }
 
-}  // namespace
+struct Triple {
+  double x, y, z;
+};
+
+}  // namespace kokkos_deep_copy
+using namespace kokkos_deep_copy;
 
 KOKKOS_TEST(KokkosDeepCopy, MirrorToDeviceAndBack) {
   const int n = 1000;
@@ -137,9 +142,6 @@ KOKKOS_TEST(KokkosDeepCopy, ScalarOfEveryWidth) {
 }
 
 KOKKOS_TEST(KokkosDeepCopy, ScalarOfAnOddWidthIsAKernel) {
-  struct Triple {
-    double x, y, z;
-  };
   Kokkos::View<Triple*, Left, Device> a("a", 10);
   Kokkos::deep_copy(a, Triple{1, 2, 3});
   auto h = on_host(a);

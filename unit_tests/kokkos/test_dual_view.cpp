@@ -4,7 +4,7 @@
 
 #include <Kokkos_DualView.hpp>
 
-namespace {
+namespace kokkos_dual_view {
 using namespace test;
 
 using Ours = semcache::DualView<double**, Left, Device>;
@@ -88,7 +88,8 @@ void exercise() {
   EXPECT_EQ(empty.view_device().data(), dv.view_device().data());
 }
 
-}  // namespace
+}  // namespace kokkos_dual_view
+using namespace kokkos_dual_view;
 
 KOKKOS_TEST(KokkosDualView, StockInterfaceOnOurSpaces) {
   const Since since;

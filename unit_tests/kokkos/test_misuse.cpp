@@ -5,7 +5,7 @@
 #include <thread>
 
 // Programs that hide what they use: right although unknown, and reported.
-namespace {
+namespace kokkos_misuse {
 using namespace test;
 
 /// A device array whose content is a copy that has not been made yet, and the host array that it comes from.
@@ -22,7 +22,8 @@ struct Pending {
   }
 };
 
-}  // namespace
+}  // namespace kokkos_misuse
+using namespace kokkos_misuse;
 
 #ifndef KOKKOS_ENABLE_CUDA  // a GPU cannot follow these pointers at all
 KOKKOS_TEST(KokkosMisuse, StructOfViewsBehindAPointer) {

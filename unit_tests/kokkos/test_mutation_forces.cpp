@@ -4,7 +4,7 @@
 
 // After a public bug of a molecular dynamics program: forces are computed on the device, a fix on the host adds to them,
 // and the integrator on the device uses them; one sync was missing between the two.
-namespace {
+namespace kokkos_mutation_forces {
 using namespace test;
 
 struct Forces {
@@ -37,7 +37,8 @@ struct Forces {
   }
 };
 
-}  // namespace
+}  // namespace kokkos_mutation_forces
+using namespace kokkos_mutation_forces;
 
 KOKKOS_TEST(KokkosDualViewMutation, ForcesOfADynamicsProgram) {
   // Kokkos::DualView aborts where a modify meets unsynced changes of the other side.

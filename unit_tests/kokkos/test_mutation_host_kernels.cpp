@@ -5,7 +5,7 @@
 #include <thread>
 
 // Kernels on the host's execution space and two host threads on disjoint halves, between kernels on the device.
-namespace {
+namespace kokkos_mutation_host_kernels {
 using namespace test;
 
 struct HostKernels {
@@ -48,7 +48,8 @@ struct HostKernels {
   }
 };
 
-}  // namespace
+}  // namespace kokkos_mutation_host_kernels
+using namespace kokkos_mutation_host_kernels;
 
 KOKKOS_TEST(KokkosDualViewMutation, HostKernelsAndTwoHostThreads) {
   check_mutants(10, HostKernels(), [](Mutation mutation, int victim) {

@@ -3,7 +3,7 @@
 #include <kokkos/mutations.hpp>
 
 // Columns of a block are used apart (subviews share the parent's flags), and the block grows.
-namespace {
+namespace kokkos_mutation_subviews {
 using namespace test;
 
 struct Block {
@@ -41,7 +41,8 @@ struct Block {
   }
 };
 
-}  // namespace
+}  // namespace kokkos_mutation_subviews
+using namespace kokkos_mutation_subviews;
 
 KOKKOS_TEST(KokkosDualViewMutation, SubviewsAndResize) {
   check_mutants(8, Block(), [](Mutation mutation, int victim) {

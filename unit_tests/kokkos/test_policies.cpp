@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <kokkos/support.hpp>
 
-namespace {
+namespace kokkos_policies {
 using namespace test;
 
 struct TagA {};
@@ -63,7 +63,8 @@ struct TaggedScan {
   }
 };
 
-}  // namespace
+}  // namespace kokkos_policies
+using namespace kokkos_policies;
 
 KOKKOS_TEST(KokkosRange, TagsScheduleBoundsAndIndexType) {
   Vector x("x", 1000);

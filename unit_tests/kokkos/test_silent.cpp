@@ -5,7 +5,7 @@
 #include <Kokkos_DualView.hpp>
 
 // What goes wrong without a word when a space outside Kokkos forgets a specialisation. (Random numbers: test_algorithms.)
-namespace {
+namespace kokkos_silent {
 using namespace test;
 
 /// Counts the destructors that ran, where they ran.
@@ -18,7 +18,8 @@ struct Witness {
   }
 };
 
-}  // namespace
+}  // namespace kokkos_silent
+using namespace kokkos_silent;
 
 KOKKOS_TEST(KokkosSilent, DestructorsRunWhereTheElementsAre) {
   Kokkos::View<int, Device> count("count");

@@ -3,7 +3,7 @@
 #include <kokkos/support.hpp>
 
 // A Kokkos Tools library that the user loads sees what it sees with a stock space; ours installs no callback.
-namespace {
+namespace kokkos_tools {
 using namespace test;
 namespace Tools = Kokkos::Tools::Experimental;
 
@@ -26,7 +26,8 @@ struct Callbacks {
   ~Callbacks() { Tools::set_callbacks(Tools::EventSet{}); }
 };
 
-}  // namespace
+}  // namespace kokkos_tools
+using namespace kokkos_tools;
 
 KOKKOS_TEST(KokkosTools, SeeAllocationsKernelsAndCopies) {
   Callbacks callbacks;

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <kokkos/support.hpp>
 
-namespace {
+namespace kokkos_views {
 using namespace test;
 
 // --- types ------------------------------------------------------------------------------------------------------------
@@ -30,7 +30,12 @@ struct NonTrivial {
   KOKKOS_FUNCTION ~NonTrivial() {}
 };
 
-}  // namespace
+struct Wide {
+  double values[16];
+};
+
+}  // namespace kokkos_views
+using namespace kokkos_views;
 
 KOKKOS_TEST(KokkosView, HasLabelAlignmentAndSeparateMirror) {
   Vector a("a", 1000);
@@ -191,9 +196,6 @@ KOKKOS_TEST(KokkosView, WithoutInitializingThenFilled) {
 }
 
 KOKKOS_TEST(KokkosView, OfElementsAsWideAsAnAllocationHeader) {
-  struct Wide {
-    double values[16];
-  };
   static_assert(sizeof(Wide) == 128, "the width that Kokkos copies headers with");
   Kokkos::View<Wide, Left, Device> a("a"), b("b");
   Kokkos::View<Wide, Left, Kokkos::HostSpace> h("h");

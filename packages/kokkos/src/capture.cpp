@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 
 namespace semcache::kokkos {
 namespace {
@@ -36,9 +37,13 @@ bool is_small_host_view(std::uintptr_t tracker, std::uintptr_t data) noexcept {
   if (!read_if_mapped(data - runtime::header_bytes, header_record) || header_record != record_address) return false;
   const auto* record = reinterpret_cast<const Kokkos::Impl::SharedAllocationRecord<void, void>*>(record_address);
   if (reinterpret_cast<std::uintptr_t>(record->data()) != data || record->size() > small) return false;
+  // Allocations are rounded up to words: the last half word may hold anything, and only makes a pointer by accident.
   const auto* bytes = reinterpret_cast<const unsigned char*>(data);
-  for (std::size_t i = 0; i + word_bytes <= record->size(); i += word_bytes)
-    if (looks_like_pointer(word_at(bytes + i))) return false;
+  std::uintptr_t ignored = 0;
+  for (std::size_t i = 0; i + word_bytes <= record->size(); i += word_bytes) {
+    const std::uintptr_t word = word_at(bytes + i);
+    if (looks_like_pointer(word) && word % word_bytes == 0 && read_if_mapped(word, ignored)) return false;
+  }
   return true;
 }
 
@@ -46,35 +51,58 @@ bool is_small_host_view(std::uintptr_t tracker, std::uintptr_t data) noexcept {
 
 __thread CaptureList* open_capture_list = nullptr;
 
-CaptureList::CaptureList(const void* functor, std::size_t bytes) noexcept
-    : outer_(open_capture_list),
-      functor_(static_cast<const unsigned char*>(functor)),
-      snapshot_bytes_(functor ? bytes : 0),
-      snapshot_(inline_snapshot_),
-      captures_(inline_captures_) {
-  if (snapshot_bytes_ > inline_snapshot) {
-    snapshot_ = static_cast<unsigned char*>(std::malloc(snapshot_bytes_));
-    if (!snapshot_) base::fatal("out of host memory while a kernel of %zu bytes was prepared", snapshot_bytes_);
-  }
-  if (snapshot_bytes_) std::memcpy(snapshot_, functor, snapshot_bytes_);
-  open_capture_list = this;
-}
+CaptureList::CaptureList() noexcept : outer_(open_capture_list) { open_capture_list = this; }
 
 CaptureList::~CaptureList() {
-  close();
+  if (open_capture_list == this) open_capture_list = outer_;
   if (captures_ != inline_captures_) std::free(captures_);
-  if (snapshot_ != inline_snapshot_) std::free(snapshot_);
+  if (picture_ != inline_picture_) std::free(picture_);
 }
 
-void CaptureList::add(const void* pointer, const void* source, std::uint32_t source_bytes, bool writable,
-                      bool holds_handles) noexcept {
-  const unsigned char* word = static_cast<const unsigned char*>(source);
-  const void* handle = nullptr;
-  if (functor_ && word >= functor_ && word + source_bytes <= functor_ + snapshot_bytes_)
-    handle = snapshot_ + (word - functor_);
-  if (!pointer && !handle) return;
+void* CaptureList::blank(std::size_t bytes) noexcept {
+  if (bytes > inline_picture) {
+    picture_ = static_cast<unsigned char*>(std::malloc(bytes));
+    if (!picture_) base::fatal("out of host memory while a kernel of %zu bytes was prepared", bytes);
+  }
+  std::memset(picture_, 0, bytes);
+  picture_bytes_ = bytes;
+  origin_ = picture_;
+  recording_ = Recording::by_place;
+  return picture_;
+}
+
+void CaptureList::develop() noexcept { recording_ = Recording::off; }
+
+void CaptureList::watch_copies_of(const void* functor, std::size_t bytes) noexcept {
+  std::memcpy(blank(bytes), functor, bytes);
+  origin_ = static_cast<const unsigned char*>(functor);
+  recording_ = Recording::by_source;
+}
+
+void CaptureList::close() noexcept {
+  if (open_capture_list != this) return;
+  open_capture_list = outer_;
+  recording_ = Recording::off;
+  explain_small_host_views();
+}
+
+void CaptureList::notice(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
+                         bool holds_handles) noexcept {
+  if (recording_ == Recording::off) return;
+  const auto* at = static_cast<const unsigned char*>(recording_ == Recording::by_place ? place : source);
+  const bool inside = at >= origin_ && at + bytes <= origin_ + picture_bytes_;
+  if (!pointer && !inside) return;
+  append(pointer, inside ? picture_ + (at - origin_) : nullptr, bytes, writable, holds_handles);
+}
+
+void CaptureList::explain(std::size_t position, std::uint32_t bytes) noexcept {
+  append(nullptr, picture_ + position, bytes, false, false);
+}
+
+void CaptureList::append(const void* pointer, const void* handle, std::uint32_t bytes, bool writable,
+                         bool holds_handles) noexcept {
   if (count_ == capacity_) grow();
-  captures_[count_++] = runtime::Capture{pointer, handle, handle ? source_bytes : 0, writable, holds_handles};
+  captures_[count_++] = runtime::Capture{pointer, handle, handle ? bytes : 0, writable, holds_handles};
 }
 
 void CaptureList::explain_small_host_views() noexcept {
@@ -85,12 +113,12 @@ void CaptureList::explain_small_host_views() noexcept {
     }
     return false;
   };
-  for (std::size_t i = 0; i + 2 * word_bytes <= snapshot_bytes_; i += word_bytes) {
-    const std::uintptr_t tracker = word_at(snapshot_ + i);
-    const std::uintptr_t data = word_at(snapshot_ + i + word_bytes);
+  for (std::size_t i = 0; i + 2 * word_bytes <= picture_bytes_; i += word_bytes) {
+    const std::uintptr_t tracker = word_at(picture_ + i);
+    const std::uintptr_t data = word_at(picture_ + i + word_bytes);
     if (!looks_like_pointer(tracker) || !looks_like_pointer(data) || data % word_bytes != 0) continue;
-    if (explained(snapshot_ + i) || explained(snapshot_ + i + word_bytes)) continue;
-    if (is_small_host_view(tracker, data)) add(nullptr, functor_ + i, 2 * word_bytes, false, false);
+    if (explained(picture_ + i) || explained(picture_ + i + word_bytes)) continue;
+    if (is_small_host_view(tracker, data)) explain(i, 2 * word_bytes);
   }
 }
 

@@ -39,6 +39,7 @@ void Engine::copy(void* to, const void* from, std::uint64_t n, const void* call_
     return;
   }
   Lock lock(mutex_);
+  const ProjectOnFailure guard{*this};
   if (t == nullptr) {
     copy_to_open(lock, to, *f, position(*f, from), n);
   } else if (f == nullptr) {
@@ -245,6 +246,7 @@ void Engine::copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory&
 void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill& fill) {
   if (n == 0) return;
   Lock lock(mutex_);
+  const ProjectOnFailure guard{*this};
   const ByteRange range{position, position + n};
   if (options_.protocol != Protocol::off && !m.open) {
     m.write_check.reset();

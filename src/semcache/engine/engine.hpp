@@ -12,6 +12,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <list>
 #include <map>
 #include <memory>
@@ -97,6 +98,15 @@ class Engine {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
+  /// A member that fails half-way has carried some steps out: flags and pages must say so (I5, I6). Declared after the
+  /// Lock.
+  struct ProjectOnFailure {
+    Engine& engine;
+    int before = std::uncaught_exceptions();
+    ~ProjectOnFailure() {
+      if (std::uncaught_exceptions() > before) engine.project();
+    }
+  };
 
   /// A transfer between a device and host pages that has not happened yet (I6).
   struct Flight {

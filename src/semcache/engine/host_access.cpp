@@ -145,9 +145,10 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
     // Whole arrays: raw kernels may use any stream, before and after.
     if (mode == Access::overwrite && range == m.all()) {
       Lock lock(mutex_);
-      make_resident(lock, device_of(m), {&m});
+      const ProjectOnFailure guard{*this};
       for (;;) {
         const std::uint64_t seen = unlocks_;
+        make_resident(lock, device_of(m), {&m});
         if (quiesce(lock, m)) continue;
         while (save_one(lock, m, m.all(), true)) {
         }
@@ -165,6 +166,7 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
   // Nothing to do for an array whose pages permit it already: one load, no lock.
   if (options_.notices && (m.flags.load() & (writes(mode) ? Memory::host_writable : Memory::host_readable)) != 0) return;
   Lock lock(mutex_);
+  const ProjectOnFailure guard{*this};
   host_access(lock, m, range, mode);
 }
 
@@ -208,6 +210,7 @@ void Engine::settle_all() {
   }
   for (Memory* m : all) {
     Lock lock(mutex_);
+    const ProjectOnFailure guard{*this};
     if (!m->live || m->snapshot() || directory_.fresh(m->slot, m->all())) continue;
     if (m->on_host()) {
       host_access(lock, *m, m->all(), Access::read);

@@ -89,20 +89,43 @@ void Engine::mark_used(Memory& m, ByteRange range) noexcept {
 }
 
 void Engine::write_arrival(Memory& m, ByteRange range, const std::byte* bytes) {
-  bool unused = !m.used.empty() && range.size() >= LookupTable::granule_bytes;
-  for (std::uint64_t u = range.begin / LookupTable::granule_bytes;
-       u < m.used.size() && u * LookupTable::granule_bytes < range.end; ++u) {
-    unused = unused && !m.used[u];
+  // Whole huge pages that nobody has used are written as such; what lies between them, in place.
+  constexpr std::uint64_t unit = LookupTable::granule_bytes;
+  const auto write = [&](ByteRange part, bool unused) {
+    if (part.empty()) return;
+    const std::byte* from = bytes + (part.begin - range.begin);
+    if (unused) {
+      platform_->write_unused(m.address + part.begin, from, part.size(), m.pages.at(part.begin).protection);
+      mapping_estimate_ += 2;
+    } else {
+      platform_->write_behind(m.address + part.begin, from, part.size());
+    }
+  };
+  const bool registered = direct(m, range);
+  ByteRange run{range.begin, range.begin};
+  bool run_unused = false;
+  for (std::uint64_t at = range.begin; at < range.end;) {
+    const std::uint64_t stop = std::min(range.end, round_down(at, unit) + unit);
+    bool unused = !registered && stop - at == unit && at / unit < m.used.size() && !m.used[at / unit];
+    if (unused) {
+      const PageState first = m.pages.at(at);
+      const PageState before = m.pages.at(run.begin);
+      m.pages.for_each({at, stop}, [&](ByteRange, PageState s) { unused = unused && s == first; });
+      if (unused && run_unused && before != first) {
+        write(run, true);
+        run = {at, at};
+      }
+    }
+    if (unused != run_unused) {
+      write(run, run_unused);
+      run = {at, at};
+      run_unused = unused;
+    }
+    run.end = stop;
+    at = stop;
   }
-  const PageState first = m.pages.at(range.begin);
-  if (unused) m.pages.for_each(to_pages(m, range), [&](ByteRange, PageState s) { unused = unused && s == first; });
+  write(run, run_unused);
   mark_used(m, range);
-  if (unused && !direct(m, range)) {
-    platform_->write_unused(m.address + range.begin, bytes, range.size(), first.protection);
-    mapping_estimate_ += 2;
-  } else {
-    platform_->write_behind(m.address + range.begin, bytes, range.size());
-  }
 }
 
 void Engine::poll_flights() {

@@ -6,7 +6,8 @@
 #include <semcache/runtime/runtime.hpp>
 
 #include <cstdint>
-#include <cstring>
+#include <memory>
+#include <new>
 
 /// Which tracked arrays a kernel uses: Kokkos copies the functor into the pattern's closure while allocation tracking is
 /// disabled, so a data handle whose copy constructor looks at that flag sees exactly the views that the kernel captures.
@@ -21,55 +22,83 @@ extern SEMCACHE_API __thread CaptureList* open_capture_list;
 /// list belongs to the closure, so a closure that is never executed leaves nothing behind, and one that is executed
 /// twice, or by another thread, finds its captures.
 ///
-/// The scan for pointers that no handle explains reads a snapshot of the functor's bytes: where a pattern keeps its copy
-/// is its own secret, but all copies have the same words.
+/// Where a pattern keeps its copy of the functor is its own secret, therefore we make one more: a picture, taken on blank
+/// memory. Its handles say what they point to and where they lie in it; the other words are looked through for pointers
+/// that no handle explains, and padding, which would hold anything in the functor itself, is zero.
 /// Threads: filled by the constructing thread only; afterwards read-only.
 class SEMCACHE_API CaptureList {
  public:
-  /// Opens the list for the functor in [functor, functor + bytes). `functor` may be nullptr: nothing will be scanned,
-  /// for functors whose views are all named by `add`.
-  CaptureList(const void* functor, std::size_t bytes) noexcept;
+  CaptureList() noexcept;
   ~CaptureList();
   CaptureList(const CaptureList&) = delete;
   CaptureList& operator=(const CaptureList&) = delete;
 
-  /// Ends the recording. Idempotent.
-  void close() noexcept {
-    if (open_capture_list != this) return;
-    open_capture_list = outer_;
-    if (snapshot_bytes_ >= 2 * sizeof(std::uintptr_t)) explain_small_host_views();
+  template <class Functor>
+  void take_picture_of(const Functor& functor) {
+    if constexpr (sizeof(Functor) >= sizeof(void*)) {
+      if constexpr (alignof(Functor) <= picture_alignment) {
+        // The calls are opaque to the compiler: it must neither drop the blanking before the lifetime of the copy nor the
+        // bytes after it.
+        auto* copy = ::new (blank(sizeof(Functor))) Functor(functor);
+        develop();
+        copy->~Functor();
+      } else {
+        watch_copies_of(std::addressof(functor), sizeof(Functor));
+      }
+#if defined(__CUDACC_EXTENDED_LAMBDA__)
+      // nvcc keeps a host copy of such a lambda behind a pointer in its last word, which no kernel follows.
+      if constexpr (__nv_is_extended_host_device_lambda_closure_type(Functor))
+        explain(sizeof(Functor) - sizeof(void*), sizeof(void*));
+#endif
+    }
   }
 
-  /// Adds one handle. `source` is where the copied handle lies: inside the functor it explains the words there.
-  void add(const void* pointer, const void* source, std::uint32_t source_bytes, bool writable, bool holds_handles) noexcept;
+  /// Ends the recording. Idempotent.
+  void close() noexcept;
 
-  /// Forgets the snapshot: all views of this functor are named by `add`.
-  void trust() noexcept { snapshot_bytes_ = 0; }
+  /// Adds an array that the functor does not hold as a handle: a result, the views of a functor that we know.
+  void add(const void* pointer, bool writable, bool holds_handles) noexcept {
+    if (pointer) append(pointer, nullptr, 0, writable, holds_handles);
+  }
+  /// Called by handles. `place`, `source`: where the copy and the copied handle lie.
+  void notice(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
+              bool holds_handles) noexcept;
+
+  /// Forgets the picture: all views of this functor are named by `add`.
+  void trust() noexcept { picture_bytes_ = count_ = 0; }
 
   /// The launch of this closure's kernel: alive while the kernel is submitted.
   /// @throws OutOfMemory as runtime::Launch
   [[nodiscard]] runtime::Launch launch(QueueId queue, const char* name) const {
-    return runtime::Launch(queue, name, captures_, count_, snapshot_bytes_ ? snapshot_ : nullptr, snapshot_bytes_);
+    return runtime::Launch(queue, name, captures_, count_, picture_bytes_ ? picture_ : nullptr, picture_bytes_);
   }
 
  private:
   static constexpr std::size_t inline_captures = 8;
-  static constexpr std::size_t inline_snapshot = 256;
+  static constexpr std::size_t inline_picture = 256;
+  static constexpr std::size_t picture_alignment = 16;
+  enum class Recording : std::uint8_t { off, by_place, by_source };
 
-  void grow() noexcept;
+  void* blank(std::size_t bytes) noexcept;
+  void develop() noexcept;
+  void watch_copies_of(const void* functor, std::size_t bytes) noexcept;
+  void explain(std::size_t position, std::uint32_t bytes) noexcept;
   /// Containers carry small views of plain host memory (UnorderedMap its size). A view whose whole allocation holds no
   /// word that looks like a pointer leads nowhere: its words are harmless.
   void explain_small_host_views() noexcept;
+  void append(const void* pointer, const void* handle, std::uint32_t bytes, bool writable, bool holds_handles) noexcept;
+  void grow() noexcept;
 
   CaptureList* outer_;
-  const unsigned char* functor_;
-  std::size_t snapshot_bytes_;
-  unsigned char* snapshot_;
-  runtime::Capture* captures_;
+  Recording recording_ = Recording::off;
+  const unsigned char* origin_ = nullptr;  ///< what positions are counted from: the picture or the watched functor
+  std::size_t picture_bytes_ = 0;
+  unsigned char* picture_ = inline_picture_;
+  runtime::Capture* captures_ = inline_captures_;
   std::size_t count_ = 0;
   std::size_t capacity_ = inline_captures;
   runtime::Capture inline_captures_[inline_captures];
-  alignas(16) unsigned char inline_snapshot_[inline_snapshot];
+  alignas(picture_alignment) unsigned char inline_picture_[inline_picture];
 };
 
 namespace detail {
@@ -83,11 +112,11 @@ template <class T>
 struct HoldsHandles<Kokkos::complex<T>> : std::false_type {};
 
 /// Called by every handle copy; noexcept, because Kokkos 3.4 switches tracking without RAII.
-inline void record_copy(const void* pointer, const void* source, std::uint32_t source_bytes, bool writable,
+inline void record_copy(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
                         bool holds_handles) noexcept {
   if (Kokkos::Impl::SharedAllocationRecord<void, void>::tracking_enabled()) return;
   if (CaptureList* list = open_capture_list) {
-    list->add(pointer, source, source_bytes, writable, holds_handles);
+    list->notice(pointer, place, source, bytes, writable, holds_handles);
   } else if (pointer != nullptr) {
     // A launch on a native space: nobody will open a Launch for it.
     runtime::native_capture({pointer, nullptr, 0, writable, holds_handles});
@@ -96,9 +125,9 @@ inline void record_copy(const void* pointer, const void* source, std::uint32_t s
 
 /// The same for handles of host mirrors: kernels cannot use them (the page tracker serves them if they do), the words
 /// only have to be recognised.
-inline void record_mirror_copy(const void* source, std::uint32_t source_bytes) noexcept {
+inline void record_mirror_copy(const void* place, const void* source, std::uint32_t bytes) noexcept {
   if (Kokkos::Impl::SharedAllocationRecord<void, void>::tracking_enabled()) return;
-  if (CaptureList* list = open_capture_list) list->add(nullptr, source, source_bytes, false, false);
+  if (CaptureList* list = open_capture_list) list->notice(nullptr, place, source, bytes, false, false);
 }
 
 }  // namespace detail

@@ -156,7 +156,7 @@ struct KnownFunctor<Kokkos::Impl::ViewFill<View, Layout, E, Rank, Index>> {
   static constexpr bool is_pattern = std::is_trivially_copyable<element>::value && is_pattern_width<element>;
 
   static void captures(CaptureList& list, const functor& f) {
-    list.add(f.a.data(), nullptr, 0, true, HoldsHandles<element>::value);
+    list.add(f.a.data(), true, HoldsHandles<element>::value);
   }
 };
 template <class Destination, class Source, class Layout, class E, int Rank, class Index>
@@ -167,8 +167,8 @@ struct KnownFunctor<Kokkos::Impl::ViewCopy<Destination, Source, Layout, E, Rank,
   static constexpr bool is_pattern = false;
 
   static void captures(CaptureList& list, const functor& f) {
-    list.add(f.a.data(), nullptr, 0, true, HoldsHandles<element>::value);
-    list.add(f.b.data(), nullptr, 0, false, HoldsHandles<element>::value);
+    list.add(f.a.data(), true, HoldsHandles<element>::value);
+    list.add(f.b.data(), false, HoldsHandles<element>::value);
   }
 };
 
@@ -177,13 +177,8 @@ struct KnownFunctor<Kokkos::Impl::ViewCopy<Destination, Source, Layout, E, Rank,
 class Closure : public CaptureList {
  protected:
   template <class Functor>
-  Closure(const Exec& exec, const Functor& functor) : CaptureList(std::addressof(functor), sizeof(Functor)), exec_(exec) {
-#if defined(__CUDACC_EXTENDED_LAMBDA__)
-    // nvcc keeps a host copy of such a lambda behind a pointer in its last word, which no kernel follows.
-    if constexpr (__nv_is_extended_host_device_lambda_closure_type(Functor) && sizeof(Functor) > sizeof(void*))
-      add(nullptr, reinterpret_cast<const char*>(std::addressof(functor)) + sizeof(Functor) - sizeof(void*), sizeof(void*),
-          false, false);
-#endif
+  Closure(const Exec& exec, const Functor& functor) : exec_(exec) {
+    if constexpr (!KnownFunctor<Functor>::value) take_picture_of(functor);
   }
 
   /// The functor has been copied.
@@ -258,7 +253,7 @@ class Closure : public CaptureList {
     using memory = typename View::memory_space;
     result_bytes_ = view.span() * sizeof(typename View::value_type);
     if constexpr (std::is_same<memory, Space>::value) {
-      add(view.data(), nullptr, 0, true, false);
+      add(view.data(), true, false);
     } else if constexpr (std::is_same<memory, HostMirrorSpace>::value) {
       mirror_result_ = view.data();
       result_on_host_ = true;

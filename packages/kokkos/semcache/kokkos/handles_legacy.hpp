@@ -34,10 +34,13 @@ class NoticedPointer {
 
   KOKKOS_FUNCTION void notice([[maybe_unused]] const NoticedPointer& source) const noexcept {
     SEMCACHE_KOKKOS_ON_HOST(
-        const void* const whole = reinterpret_cast<const char*>(&source) - sizeof(Kokkos::Impl::SharedAllocationTracker);
+        constexpr std::size_t before = sizeof(Kokkos::Impl::SharedAllocationTracker);
+        const void* const place = reinterpret_cast<const char*>(this) - before;
+        const void* const from = reinterpret_cast<const char*>(&source) - before;
         if constexpr (std::is_same<MemorySpace, Space>::value)
-            record_copy(pointer_, whole, bytes, !std::is_const<T>::value, HoldsHandles<std::remove_const_t<T>>::value);
-        else record_mirror_copy(whole, bytes);)
+            record_copy(pointer_, place, from, bytes, !std::is_const<T>::value,
+                        HoldsHandles<std::remove_const_t<T>>::value);
+        else record_mirror_copy(place, from, bytes);)
   }
 
   T* pointer_;

@@ -58,8 +58,8 @@ class NoticedHandle {
   KOKKOS_FUNCTION void notice([[maybe_unused]] const NoticedHandle& source) const noexcept {
     SEMCACHE_KOKKOS_ON_HOST(
         if constexpr (std::is_same_v<MemorySpace, Space>) record_copy(
-            m_handle, &source, explained_bytes, !std::is_const_v<T>, HoldsHandles<std::remove_const_t<T>>::value);
-        else record_mirror_copy(&source, explained_bytes);)
+            m_handle, this, &source, explained_bytes, !std::is_const_v<T>, HoldsHandles<std::remove_const_t<T>>::value);
+        else record_mirror_copy(this, &source, explained_bytes);)
   }
 
 };

@@ -24,11 +24,11 @@ namespace Impl {
     using functor_type = Functor;                                                                                    \
     ParallelFor(const Functor& functor, const Kokkos::POLICY<Properties...>& policy)                                 \
         : closure(policy.space(), functor), native(functor, policy) {                                                \
-      this->finish(functor);                                                                                         \
+      closure::finish(functor);                                                                                         \
     }                                                                                                                \
     void execute() const {                                                                                           \
       if (this->filled_without_kernel()) return;                                                                     \
-      this->run(typeid(Functor), [this] { native::execute(); });                                                     \
+      closure::run(typeid(Functor), [this] { native::execute(); });                                                     \
     }                                                                                                                \
   };
 SEMCACHE_KOKKOS_PARALLEL_FOR(RangePolicy, rebind_flat)
@@ -55,12 +55,12 @@ SEMCACHE_KOKKOS_PARALLEL_FOR(TeamPolicy, rebind_team)
     ParallelReduce(const Combined& combined, const Kokkos::POLICY<Properties...>& policy, const Result& result)      \
         : closure(policy.space(), combined.get_functor()),                                                           \
           native(rebound::make(combined), policy, semcache::kokkos::detail::native_result(result)) {                 \
-      this->finish_reduction(result);                                                                                \
+      closure::finish_reduction(result);                                                                                \
     }                                                                                                                \
     void execute() const {                                                                                           \
-      this->run(typeid(typename Combined::functor_type),                                                             \
+      closure::run(typeid(typename Combined::functor_type),                                                             \
                 [this] { semcache::kokkos::detail::execute_native<native>(*this); });                                \
-      this->template deliver<native>(*this);                                                                         \
+      closure::template deliver<native>(*this);                                                                         \
     }                                                                                                                \
   };
 #else
@@ -82,11 +82,11 @@ SEMCACHE_KOKKOS_PARALLEL_FOR(TeamPolicy, rebind_team)
         : closure(policy.space(), functor),                                                                          \
           native(semcache::kokkos::detail::rebind_functor<rebound>(functor), policy,                                 \
                  semcache::kokkos::detail::native_result(result)) {                                                  \
-      this->finish_reduction(result);                                                                                \
+      closure::finish_reduction(result);                                                                                \
     }                                                                                                                \
     void execute() const {                                                                                           \
-      this->run(typeid(Functor), [this] { semcache::kokkos::detail::execute_native<native>(*this); });               \
-      this->template deliver<native>(*this);                                                                         \
+      closure::run(typeid(Functor), [this] { semcache::kokkos::detail::execute_native<native>(*this); });               \
+      closure::template deliver<native>(*this);                                                                         \
     }                                                                                                                \
   };
 #endif
@@ -110,10 +110,10 @@ class ParallelScan<Functor, Kokkos::RangePolicy<Properties...>, semcache::Exec>
   ParallelScan(const Functor& functor, const Kokkos::RangePolicy<Properties...>& policy)
       : closure(policy.space(), functor),
         native(semcache::kokkos::detail::rebind_functor<rebound>(functor), policy) {
-    this->finish(functor);
+    closure::finish(functor);
   }
   void execute() const {
-    this->run(typeid(Functor), [this] { semcache::kokkos::detail::execute_native<native>(*this); });
+    closure::run(typeid(Functor), [this] { semcache::kokkos::detail::execute_native<native>(*this); });
   }
 };
 
@@ -136,10 +136,10 @@ class ParallelScanWithTotal<Functor, Kokkos::RangePolicy<Properties...>, Return,
       : closure(policy.space(), functor),
         native(semcache::kokkos::detail::rebind_functor<rebound>(functor), policy,
                semcache::kokkos::detail::native_total(total)) {
-    this->finish_reduction(total);
+    closure::finish_reduction(total);
   }
   void execute() const {
-    this->run(typeid(Functor), [this] { semcache::kokkos::detail::execute_native<native>(*this); });
+    closure::run(typeid(Functor), [this] { semcache::kokkos::detail::execute_native<native>(*this); });
     this->deliver_total(sizeof(Return));
   }
 };

@@ -17,11 +17,13 @@ struct MirrorInCache {
 
 /// Optional check (SEMCACHE_KOKKOS_CHECK_HOST_ACCESS, all translation units alike): on the emulated device host code
 /// could read device memory. Costs a load per element access, therefore off by default.
-#ifdef SEMCACHE_KOKKOS_CHECK_HOST_ACCESS
-SEMCACHE_API void enter_kernel() noexcept;
-SEMCACHE_API void leave_kernel() noexcept;
+SEMCACHE_API void count_kernels(int change) noexcept;
 /// Aborts with Kokkos' message unless a kernel of semcache::Exec is running.
-SEMCACHE_API void check_host_access(const char* label) noexcept;
+SEMCACHE_API void abort_outside_kernels(const char* label) noexcept;
+#ifdef SEMCACHE_KOKKOS_CHECK_HOST_ACCESS
+inline void enter_kernel() noexcept { count_kernels(1); }
+inline void leave_kernel() noexcept { count_kernels(-1); }
+inline void check_host_access(const char* label) noexcept { abort_outside_kernels(label); }
 #else
 inline void enter_kernel() noexcept {}
 inline void leave_kernel() noexcept {}

@@ -59,7 +59,7 @@ class SyncState {
   KOKKOS_FUNCTION void share([[maybe_unused]] const SyncState& source) const noexcept {
     SEMCACHE_KOKKOS_ON_HOST(if (block_) block_->references.fetch_add(1, std::memory_order_relaxed);
                             // The word is harmless in a kernel: the launch must not become unknown for it.
-                            detail::record_mirror_copy(&source, sizeof(SyncState));)
+                            detail::record_mirror_copy(this, &source, sizeof(SyncState));)
   }
   KOKKOS_FUNCTION void release() noexcept {
     SEMCACHE_KOKKOS_ON_HOST(

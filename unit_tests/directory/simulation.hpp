@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/directory/directory.hpp>
+#include <semcache/policy/policy.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace semcache::directory {
+
+/// Carries the directory's plans out on real bytes, as simply as can be: no queue, no page, no flight.
+/// `datum[i]` says what every byte must be; 0 is "never written".
+struct Simulation {
+  struct Datum {
+    DatumId id;
+    std::vector<SlotId> slots;
+    std::vector<std::uint8_t> bytes;
+    bool live = true;
+  };
+  Directory directory;
+  std::vector<Datum> data;
+  std::map<std::uint32_t, std::vector<std::uint8_t>> memory;  // by slot
+  std::vector<SlotId> snapshots;
+  std::uint8_t next_byte = 1;
+  std::uint64_t moved = 0;
+
+  void add(std::uint64_t bytes, std::uint32_t slots) {
+    Datum d;
+    d.id = directory.add_datum(bytes);
+    d.bytes.assign(bytes, 0);
+    for (std::uint32_t s = 0; s < slots; ++s) {
+      d.slots.push_back(directory.add_slot(d.id, SpaceId{s}));
+      memory[d.slots.back().value].assign(bytes, 0xee);
+    }
+    data.push_back(d);
+  }
+  void carry_out(const Step& step) {
+    ASSERT_TRUE(step.from.valid() || step.fill.pattern_bytes != 0) << "I4: lost";
+    auto& to = memory[step.to.value];
+    for (std::uint64_t i = 0; i < step.bytes; ++i) {
+      to[step.to_position + i] = step.from.valid() ? memory[step.from.value][step.from_position + i]
+                                                   : step.fill.pattern[(step.value.offset + i) % step.fill.pattern_bytes];
+    }
+    if (step.from.valid()) {
+      moved += step.bytes;
+      ASSERT_FALSE(step.from == step.to && ByteRange({step.from_position, step.from_position + step.bytes})
+                                               .overlaps({step.to_position, step.to_position + step.bytes}));
+    }
+    directory.commit(step);
+  }
+  void save(SlotId slot, ByteRange range, bool overwritten) {
+    std::vector<LastHeld> last;
+    directory.last_held(slot, range, overwritten, last);
+    for (const LastHeld& l : last) {
+      const SlotId snapshot = directory.add_snapshot(directory.space(slot), l.bytes);
+      memory[snapshot.value].assign(l.bytes, 0xee);
+      snapshots.push_back(snapshot);
+      Step step;
+      step.to = snapshot;
+      step.from = slot;
+      step.from_position = l.position;
+      step.bytes = l.bytes;
+      step.value = l.value;
+      carry_out(step);
+    }
+  }
+  void collect() {
+    for (std::size_t i = 0; i < snapshots.size();) {
+      if (directory.needed(snapshots[i])) {
+        ++i;
+        continue;
+      }
+      directory.remove_slot(snapshots[i]);
+      snapshots.erase(snapshots.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  void fetch(SlotId slot, ByteRange range) {
+    for (int steps = 0; steps < 1000; ++steps) {
+      const Step step = directory.next_fetch(slot, range, &policy::copy_cost);
+      if (step.bytes == 0) return;
+      ASSERT_TRUE(range.contains({step.to_position, step.to_position + step.bytes}));
+      save(slot, {step.to_position, step.to_position + step.bytes}, false);
+      carry_out(step);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+    FAIL() << "a fetch that never ends";
+  }
+  void read(std::size_t d, std::size_t s, ByteRange range) {
+    fetch(data[d].slots[s], range);
+    ASSERT_TRUE(directory.fresh(data[d].slots[s], range));
+    check(d, s, range);
+  }
+  void check(std::size_t d, std::size_t s, ByteRange range) {
+    for (std::uint64_t i = range.begin; i < range.end; ++i) {
+      if (data[d].bytes[i] != 0) {
+        ASSERT_EQ(memory[data[d].slots[s].value][i], data[d].bytes[i]) << "I1: datum " << d << " slot " << s << " byte " << i;
+      }
+    }
+  }
+  void write(std::size_t d, std::size_t s, ByteRange range) {
+    const SlotId slot = data[d].slots[s];
+    save(slot, range, true);
+    directory.write(slot, range);
+    for (std::uint64_t i = range.begin; i < range.end; ++i) memory[slot.value][i] = data[d].bytes[i] = take_byte();
+    ASSERT_TRUE(directory.exclusive(slot, range)) << "I2";
+  }
+  void fill(std::size_t d, ByteRange range, std::uint32_t pattern_bytes) {
+    Fill f;
+    f.pattern_bytes = pattern_bytes;
+    for (std::uint32_t i = 0; i < pattern_bytes; ++i) f.pattern[i] = take_byte();
+    directory.fill(data[d].id, range, f);
+    for (std::uint64_t i = range.begin; i < range.end; ++i) data[d].bytes[i] = f.pattern[(i - range.begin) % pattern_bytes];
+  }
+  void link(std::size_t to, std::uint64_t to_at, std::size_t from, std::uint64_t from_at, std::uint64_t bytes) {
+    directory.link(data[to].id, to_at, data[from].id, from_at, bytes);
+    std::vector<std::uint8_t> content(data[from].bytes.begin() + static_cast<std::ptrdiff_t>(from_at),
+                                      data[from].bytes.begin() + static_cast<std::ptrdiff_t>(from_at + bytes));
+    std::copy(content.begin(), content.end(), data[to].bytes.begin() + static_cast<std::ptrdiff_t>(to_at));
+  }
+  void drop(std::size_t d, std::size_t s, ByteRange range) {
+    const SlotId slot = data[d].slots[s];
+    save(slot, range, false);
+    directory.drop(slot, range);
+    for (std::uint64_t i = range.begin; i < range.end; ++i) memory[slot.value][i] = 0xee;
+  }
+  /// The whole datum goes; slots that somebody still needs live on as snapshots.
+  void remove(std::size_t d) {
+    for (const SlotId s : data[d].slots) directory.detach(s);
+    directory.remove_datum(data[d].id);
+    for (const SlotId s : data[d].slots) {
+      std::vector<LastHeld> last;
+      directory.last_held(s, {0, directory.size(s)}, false, last);
+      if (last.empty()) {
+        directory.remove_slot(s);
+      } else {
+        snapshots.push_back(s);
+      }
+    }
+    data[d].live = false;
+  }
+  /// Freshness and touching: whoever was told nothing has not changed.
+  void audit() {
+    const std::string wrong = directory.audit();
+    ASSERT_EQ(wrong, "");
+    for (std::size_t d = 0; d < data.size(); ++d) {
+      if (!data[d].live) continue;
+      for (std::size_t s = 0; s < data[d].slots.size(); ++s) {
+        // What the directory calls fresh must be right, byte by byte.
+        for (std::uint64_t i = 0; i < data[d].bytes.size(); ++i) {
+          if (directory.fresh(data[d].slots[s], {i, i + 1})) check(d, s, {i, i + 1});
+        }
+      }
+    }
+  }
+  /// Freshness and exclusiveness of every byte of every live slot.
+  [[nodiscard]] std::map<std::pair<std::uint32_t, std::uint64_t>, int> states() const {
+    std::map<std::pair<std::uint32_t, std::uint64_t>, int> out;
+    for (const Datum& d : data) {
+      if (!d.live) continue;
+      for (const SlotId s : d.slots) {
+        for (std::uint64_t i = 0; i < d.bytes.size(); ++i) {
+          out[{s.value, i}] = (directory.fresh(s, {i, i + 1}) ? 1 : 0) + (directory.exclusive(s, {i, i + 1}) ? 2 : 0);
+        }
+      }
+    }
+    return out;
+  }
+  std::uint8_t take_byte() {
+    if (++next_byte == 0) next_byte = 1;
+    return next_byte == 0xee ? ++next_byte : next_byte;
+  }
+};
+
+}  // namespace semcache::directory

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <fakes/machine.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace semcache::fakes {
+
+/// A short program for a test: a Machine whose failures are the test's, and an audit at its end.
+struct Program : Machine {
+  explicit Program(const Options& options = defaults())
+      : Machine(options, [](const std::string& text) { ADD_FAILURE() << text; }) {}
+  ~Program() {
+    for (auto m = arrays_.rbegin(); m != arrays_.rend(); ++m) engine().deallocate(*m);
+    engine().audit();
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  /// Nothing happens before somebody waits for it.
+  static Options defaults() {
+    Options o;
+    o.device.eagerness = 0;
+    o.engine.device_memory_bytes = 4u << 20;
+    return o;
+  }
+  engine::Memory& on_device(std::uint64_t bytes) {
+    arrays_.push_back(engine().allocate_device(0, "device array", bytes));
+    return *arrays_.back();
+  }
+  engine::Memory& on_host(std::uint64_t bytes, engine::Memory* partner = nullptr) {
+    arrays_.push_back(engine().allocate_host("host array", bytes, partner));
+    return *arrays_.back();
+  }
+  void free(engine::Memory& m) {
+    arrays_.erase(std::find(arrays_.begin(), arrays_.end(), &m));
+    engine().deallocate(&m);
+  }
+  void fill(engine::Memory& m, std::uint8_t byte) {
+    directory::Fill f;
+    f.pattern[0] = byte;
+    f.pattern_bytes = 1;
+    engine().fill(m, 0, m.bytes, f);
+  }
+  void expect_host(engine::Memory& m, ByteRange range, std::uint64_t seed) {
+    std::vector<std::byte> seen(range.size());
+    host_read(m, range, seen.data());
+    expect(seen, range, seed, "host");
+  }
+  void expect_host(engine::Memory& m, std::uint64_t seed) { expect_host(m, m.all(), seed); }
+  void expect_device(engine::Memory& m, ByteRange range, std::uint64_t seed, void* stream = nullptr) {
+    const std::vector<std::byte> all = device_content(stream, m);
+    expect({all.begin() + static_cast<std::ptrdiff_t>(range.begin), all.begin() + static_cast<std::ptrdiff_t>(range.end)},
+           range, seed, "device");
+  }
+  void expect_device(engine::Memory& m, std::uint64_t seed) { expect_device(m, m.all(), seed); }
+  static void expect(const std::vector<std::byte>& seen, ByteRange range, std::uint64_t seed, const char* where) {
+    for (std::uint64_t i = range.begin; i < range.end; ++i) {
+      if (seen[i - range.begin] == mix(seed, i)) continue;
+      ADD_FAILURE() << where << ": byte " << i << " is not that of write " << seed;
+      return;
+    }
+  }
+  static platform::Protection protection(Program& p, const engine::Memory& m, std::uint64_t position) {
+    return p.platform().protection(m.address + position);
+  }
+
+ private:
+  std::vector<engine::Memory*> arrays_;
+};
+
+}  // namespace semcache::fakes

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <fakes/fake_device.hpp>
+#include <semcache/engine/queues.hpp>
+
+#include <gtest/gtest.h>
+
+namespace semcache::fakes {
+namespace {
+
+using engine::QueueIndex;
+using engine::Queues;
+
+char key;
+
+struct QueuesTest : testing::Test {
+  QueuesTest() : device(options(), [](const std::string& text) { ADD_FAILURE() << text; }), queues(device) {
+    a = queues.open();
+    b = queues.open();
+  }
+  static FakeDevice::Options options() {
+    FakeDevice::Options o;
+    o.eagerness = 0;
+    o.finds_races = false;
+    return o;
+  }
+  /// A piece of work on `q`; its number.
+  std::uint64_t work(QueueIndex q, int& done) {
+    std::byte pattern{1};
+    device.fill(queues.id(q), memory.data(), 1, &pattern, 1);
+    (void)done;
+    return queues.begin_position(q);
+  }
+  std::vector<std::byte> memory = std::vector<std::byte>(64);
+  FakeDevice device;
+  Queues queues;
+  QueueIndex a = 0;
+  QueueIndex b = 0;
+  int unused = 0;
+};
+
+TEST_F(QueuesTest, OneEventServesAllWhoWaitForLess) {
+  const std::uint64_t first = work(a, unused);
+  const std::uint64_t second = work(a, unused);
+  const auto event = queues.event_after(a, second);
+  ASSERT_NE(event, nullptr);
+  EXPECT_EQ(queues.event_after(a, first), event);
+  EXPECT_EQ(queues.event_after(a, second), event);
+}
+
+TEST_F(QueuesTest, LaterWorkNeedsALaterEvent) {
+  const auto event = queues.event_after(a, work(a, unused));
+  const auto later = queues.event_after(a, work(a, unused));
+  ASSERT_NE(later, nullptr);
+  EXPECT_NE(later, event);
+  later->synchronize();
+  EXPECT_TRUE(event->complete());
+}
+
+TEST_F(QueuesTest, WorkThatIsDoneNeedsNoEvent) {
+  const std::uint64_t at = work(a, unused);
+  EXPECT_FALSE(queues.done(a, at));
+  queues.event_after(a, at)->synchronize();
+  EXPECT_TRUE(queues.done(a, at));
+  EXPECT_EQ(queues.event_after(a, at), nullptr);
+}
+
+TEST_F(QueuesTest, OrderIsSubmittedOnce) {
+  const std::uint64_t first = work(a, unused);
+  const std::uint64_t second = work(a, unused);
+  queues.order(b, a, second);
+  const std::uint64_t before = device.operations();
+  queues.order(b, a, second);
+  queues.order(b, a, first);
+  EXPECT_EQ(device.operations(), before);
+  EXPECT_TRUE(queues.ordered(b, a, second));
+  EXPECT_FALSE(queues.ordered(a, b, 1));
+}
+
+TEST_F(QueuesTest, OrderHoldsLaterWorkBack) {
+  const std::uint64_t at = work(a, unused);
+  queues.order(b, a, at);
+  const std::uint64_t mine = work(b, unused);
+  queues.event_after(b, mine)->synchronize();
+  EXPECT_TRUE(queues.done(a, at)) << "the work on b waited for that on a";
+}
+
+TEST_F(QueuesTest, AStreamIsAdoptedOnceAndItsPositionsOutliveIt) {
+  const QueueIndex q = queues.adopt(&key, {});
+  EXPECT_EQ(queues.adopt(&key, {}), q);
+  const std::uint64_t at = work(q, unused);
+  queues.retire(q);
+  EXPECT_TRUE(queues.done(q, at));
+  const QueueIndex again = queues.adopt(&key, {});
+  EXPECT_EQ(again, q);
+  EXPECT_GT(work(again, unused), at);
+}
+
+TEST_F(QueuesTest, TooManyStreamsAreUnknown) {
+  std::vector<char> keys(engine::max_queues + 1);
+  QueueIndex last = 1;
+  for (char& k : keys) last = queues.adopt(&k, {});
+  EXPECT_EQ(last, engine::unknown_queue);
+}
+
+}  // namespace
+}  // namespace semcache::fakes

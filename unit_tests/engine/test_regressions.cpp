@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "program.hpp"
+
+#include <gtest/gtest.h>
+
+/// Bugs that the oracle or a reading of the code found, each in the shortest program that shows it.
+namespace semcache::fakes {
+namespace {
+
+using engine::Memory;
+
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t size = 16 * page;
+char streams[2];
+void* const stream_a = &streams[0];
+void* const stream_b = &streams[1];
+
+TEST(Regressions, TwoWritableOperandsThatShareAWantedValueDoNotLoseIt) {
+  Program p;
+  Memory& a = p.on_device(size);
+  Memory& b = p.on_device(size);
+  Memory& h = p.on_host(size);
+  p.kernel_write(stream_a, a, a.all(), 1);
+  p.copy(b, a);
+  p.copy(h, a);
+  p.device_content(stream_a, b);  // a and b hold it now
+
+  p.launch(stream_a, {{&a, true}, {&b, true}}, [base = a.address, other = b.address] {
+    std::memset(base, 0, size);
+    std::memset(other, 0, size);
+  });
+
+  p.expect_host(h, 1);
+}
+
+TEST(Regressions, ACopyWithinTheHostWaitsForTheArrivalOfItsSource) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  p.host_write(h, h.all(), 9);  // page-locked: transfers are direct
+  p.copy(d, h);
+  p.kernel_write(stream_a, d, d.all(), 1);
+  p.engine().copy(h.address, d.address, 8 * page, nullptr);
+  p.engine().copy(h.address + 8 * page, d.address, 8 * page, nullptr);
+
+  const std::vector<std::byte> seen = p.host_content(h);
+
+  for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(seen[i], Machine::mix(1, i % (8 * page))) << i;
+}
+
+TEST(Regressions, ARefusedEarlySettlementIsNoFailureOfTheCopy) {
+  Program p;
+  Memory& d = p.on_device(100);
+  Memory& h = p.on_host(100);
+  p.kernel_write(stream_a, d, d.all(), 1);
+  p.host_write(h, h.all(), 2);
+  p.device().fail_call(1, FakeDevice::call_copy);
+
+  p.copy(h, d);  // below a page: settled at the call, if that can be
+
+  p.device().fail_call(0, 0);
+  p.expect_host(h, 1);
+}
+
+TEST(Regressions, WriteThroughOfANativeLaunchIsNotAheadOfItsKernel) {
+  Machine::Options o = Program::defaults();
+  o.engine.protocol = engine::Protocol::write_through;
+  Program p(o);
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  p.host_write(h, h.all(), 1);
+  std::byte* const base = d.address;
+
+  p.engine().native_capture(d, true);
+  p.device().launch(stream_b, {{base, size, true}}, [base] {
+    for (std::uint64_t i = 0; i < size; ++i) base[i] = Machine::mix(2, i);
+  });
+
+  p.expect_host(h, 2);
+}
+
+TEST(Regressions, AFillThatIsRefusedHalfWayHoldsNothing) {
+  Program p;
+  Memory& a = p.on_device(size + 3);
+  Memory& b = p.on_device(size + 3);
+  p.kernel_write(stream_a, a, a.all(), 1);
+  p.copy(b, a);
+  p.device_content(stream_a, b);
+  directory::Fill f;
+  f.pattern_bytes = 8;
+  p.engine().fill(a, 0, size, f);
+  p.engine().fill(a, 0, 3, f);  // does not end with a pattern
+  p.device().fail_call(2, FakeDevice::call_fill);
+  EXPECT_THROW(p.launch(stream_a, {{&a, false}}, [] {}), Error);
+  p.device().fail_call(0, 0);
+
+  p.engine().copy(a.address, b.address, size, nullptr);  // a no longer has these bytes, whatever it had
+
+  p.expect_device(a, {0, size}, 1);
+}
+
+TEST(Regressions, AForgottenFillIsNotCopiedWithinItsArray) {
+  Program p;
+  Memory& a = p.on_device(64);
+  directory::Fill one;
+  one.pattern[0] = 1;
+  one.pattern_bytes = 1;
+  directory::Fill two = one;
+  two.pattern[0] = 2;
+  p.engine().fill(a, 0, 10, one);
+  p.engine().fill(a, 10, 2, two);
+
+  p.engine().copy(a.address + 10, a.address + 2, 10, nullptr);  // overwrites the only want of `two` on the way
+
+  const std::vector<std::byte> seen = p.device_content(stream_a, a);
+  EXPECT_EQ(seen[10], std::byte{1});
+  EXPECT_EQ(seen[17], std::byte{1});
+  EXPECT_EQ(seen[18], std::byte{2});
+  EXPECT_EQ(seen[19], std::byte{2});
+}
+
+TEST(Regressions, CheckedWritesGiveBackNoNumberThatACopyTookFromTheHostSide) {
+  Machine::Options o = Program::defaults();
+  o.engine.check_writes = true;
+  Program p(o);
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  Memory& other = p.on_host(size);
+  p.host_write(h, h.all(), 1);
+  p.launch(stream_a, {{&d, true}}, [] {});  // captured as writable, not written
+  p.copy(other, h);
+
+  p.expect_host(h, 1);
+  p.expect_host(other, 1);
+}
+
+TEST(Regressions, CheckedWritesDoNotUndoALaterWrite) {
+  Machine::Options o = Program::defaults();
+  o.engine.check_writes = true;
+  Program p(o);
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  p.host_write(h, h.all(), 1);
+  p.launch(stream_a, {{&d, true}}, [] {});
+  p.engine().access(h, {0, page}, Access::overwrite);
+  p.host_write(h, {0, page}, 2);
+
+  p.expect_host(h, {page, size}, 1);  // the device's part is found unchanged
+  p.expect_host(h, {0, page}, 2);
+}
+
+TEST(Regressions, CheckedWritesTrustNoNumberThatChangedItsContent) {
+  Machine::Options o = Program::defaults();
+  o.engine.check_writes = true;
+  Program p(o);
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  Memory& other = p.on_device(size);
+  p.kernel_write(stream_a, d, d.all(), 1);
+  p.copy(other, d);
+  p.device_content(stream_a, other);
+  p.launch(stream_a, {{&d, true}}, [] {});                  // d: a new number; `other` holds the old one alone
+  p.kernel_write(stream_a, other, other.all(), 2);
+
+  p.expect_host(h, 1);
+  p.expect_device(other, 2);
+}
+
+TEST(Regressions, SavedCopiesNeverExceedTheBudget) {
+  Machine::Options o = Program::defaults();
+  o.engine.device_memory_bytes = 4 * 16384;
+  o.engine.snapshot_share_percent = 100;
+  Program p(o);
+  Memory& pad = p.on_device(10000);
+  Memory& d = p.on_device(15000);
+  std::vector<Memory*> mirrors;
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    mirrors.push_back(&p.on_host(15000));
+    p.launch(stream_a, {{&pad, true}, {&d, true}}, [base = d.address, i] {
+      for (std::uint64_t b = 0; b < 15000; ++b) base[b] = Machine::mix(i, b);
+    });
+    p.copy(*mirrors[i], d);
+    p.engine().audit();
+    EXPECT_LE(p.device().mapped_bytes(), 4u * 16384);
+  }
+  for (std::uint64_t i = 0; i < 6; ++i) p.expect_host(*mirrors[i], i);
+}
+
+TEST(Regressions, ArraysThatShareAGranuleAreCountedOnce) {
+  Machine::Options o = Program::defaults();
+  o.engine.device_memory_bytes = 3 * 16384;
+  Program p(o);
+  Memory& big = p.on_device(16000);  // with its neighbours: three granules
+  Memory& a = p.on_device(15000);
+  Memory& b = p.on_device(15000);
+  p.kernel_write(stream_a, big, big.all(), 1);
+
+  EXPECT_NO_THROW(p.launch(stream_a, {{&big, false}, {&a, true}, {&b, true}}, [] {}));
+}
+
+TEST(Regressions, ASaveDoesNotOverwriteWhatANativeKernelStillReads) {
+  Program p;
+  Memory& a = p.on_device(size);
+  Memory& b = p.on_device(size);
+  p.kernel_write(stream_a, b, b.all(), 1);
+  p.kernel_write(stream_a, a, a.all(), 2);
+  std::vector<std::byte> seen(size);
+  p.engine().native_capture(b, false);
+  p.device().order_streams(stream_b, stream_a);
+  p.device().launch(stream_b, {{b.address, size, false}}, [&seen, base = b.address] { std::memcpy(seen.data(), base, size); });
+  p.copy(b, a);
+  p.kernel_write(stream_a, a, a.all(), 3);  // what b wants must be saved, and b is being read
+
+  p.device().synchronize_device();
+  Program::expect(seen, b.all(), 1, "native kernel");
+  p.expect_device(b, 2);
+}
+
+}  // namespace
+}  // namespace semcache::fakes

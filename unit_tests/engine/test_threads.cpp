@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+
+/// Real threads over the fakes; made for ThreadSanitizer. Each thread has arrays and a stream of its own; all read one.
+namespace semcache::fakes {
+namespace {
+
+using engine::Memory;
+
+constexpr std::uint64_t size = 5 * 4096;
+char streams[8];
+
+void stress(bool little_memory) {
+  Machine::Options o = Program::defaults();
+  o.device.eagerness = 20;
+  o.device.finds_races = false;  // one clock for the host: threads have several
+  o.engine.device_memory_bytes = little_memory ? 8 * 32768 : 8u << 20;
+  std::atomic<int> wrong{0};
+  Machine p(o, [&](const std::string& text) {
+    ++wrong;
+    std::fprintf(stderr, "%s\n", text.c_str());
+  });
+  p.platform().watch({});
+  Memory* const shared = p.engine().allocate_device(0, "shared", size);
+  Memory* const shared_host = p.engine().allocate_host("shared host", size, shared);
+  p.host_write(*shared_host, shared_host->all(), 99);
+
+  const auto expect = [&](const std::vector<std::byte>& seen, std::uint64_t seed) {
+    for (std::uint64_t i = 0; i < size; ++i) {
+      if (seen[i] != Machine::mix(seed, i)) {
+        ++wrong;
+        return;
+      }
+    }
+  };
+  const auto program = [&](int me) {
+    void* const stream = &streams[me];
+    Random random(static_cast<std::uint64_t>(me) + 1);
+    const char* moves = std::getenv("SEMCACHE_THREAD_MOVES");
+    for (int n = moves == nullptr ? 150 : std::atoi(moves); n > 0; --n) {
+      Memory* const d = p.engine().allocate_device(0, "mine", size);
+      Memory* const h = p.engine().allocate_host("my host", size, random.chance(50) ? d : nullptr);
+      const bool pair = h->datum == d->datum;
+      for (int step = 0; step < 6; ++step) {
+        const std::uint64_t seed = random.next();
+        const engine::QueueIndex q = p.queue(stream);
+        const auto kernel = [&](Memory& m, bool writes, std::vector<std::byte>* out) {
+          const engine::Operand operands[] = {{&m, writes}};
+          for (;;) {
+            try {
+              p.engine().begin_launch(q, operands, 1);
+              break;
+            } catch (const OutOfMemory&) {  // the other threads' arrays are in use just now
+              std::this_thread::yield();
+            }
+          }
+          std::byte* const base = m.address;
+          p.device().launch(stream, {{base, size, writes}}, [base, seed, out] {
+            for (std::uint64_t i = 0; out == nullptr && i < size; ++i) base[i] = Machine::mix(seed, i);
+            if (out != nullptr) std::memcpy(out->data(), base, size);
+          });
+          p.engine().end_launch(q, operands, 1);
+        };
+        std::vector<std::byte> seen(size);
+        if (random.chance(50)) {
+          kernel(*d, true, nullptr);
+          if (!pair) p.copy(*h, *d);
+          p.engine().access(*h, h->all(), Access::read);
+          std::memcpy(seen.data(), h->address, size);
+        } else {
+          p.engine().access(*h, h->all(), Access::overwrite);
+          for (std::uint64_t i = 0; i < size; ++i) h->address[i] = Machine::mix(seed, i);
+          if (!pair) p.copy(*d, *h);
+          kernel(*d, false, &seen);
+          p.device().synchronize_stream(stream);
+        }
+        expect(seen, seed);
+        if (random.chance(30)) {
+          kernel(*shared, false, &seen);
+          p.device().synchronize_stream(stream);
+          expect(seen, 99);
+        }
+        if (random.chance(30)) {
+          p.engine().access(*shared_host, shared_host->all(), Access::read);
+          std::memcpy(seen.data(), shared_host->address, size);
+          expect(seen, 99);
+        }
+        if (random.chance(10)) p.engine().copy(seen.data(), d->address, size, nullptr);
+      }
+      if (random.chance(50)) {
+        p.engine().deallocate(d);
+        p.engine().deallocate(h);
+      } else {
+        p.engine().deallocate(h);
+        p.engine().deallocate(d);
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) threads.emplace_back(program, t);
+  for (std::thread& t : threads) t.join();
+  p.engine().audit();
+  p.engine().deallocate(shared_host);
+  p.engine().deallocate(shared);
+  EXPECT_EQ(wrong.load(), 0);
+}
+
+TEST(Threads, DisjointArraysAndASharedReadOnlyOne) { stress(false); }
+TEST(Threads, UnderMemoryPressure) { stress(true); }
+
+}  // namespace
+}  // namespace semcache::fakes

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <fakes/fake_device.hpp>
+
+#include <gtest/gtest.h>
+
+namespace semcache::fakes {
+namespace {
+
+struct Found {
+  std::vector<std::string> texts;
+  FakeDevice::Failure sink() {
+    return [this](const std::string& text) { texts.push_back(text); };
+  }
+};
+
+FakeDevice::Options lazy() {
+  FakeDevice::Options o;
+  o.eagerness = 0;
+  return o;
+}
+
+TEST(FakeDevice, WorkHappensWhenSomebodyWaitsForIt) {
+  Found found;
+  FakeDevice d(lazy(), found.sink());
+  std::vector<std::byte> to(8);
+  std::vector<std::byte> from(8, std::byte{3});
+  const QueueId q = d.open_queue();
+  d.copy_to_device(q, to.data(), from.data(), 8);
+  EXPECT_EQ(to[0], std::byte{0});
+  const auto event = d.record(q);
+  d.synchronize(event);
+  EXPECT_EQ(to[0], std::byte{3});
+  d.release(event);
+  d.close_queue(q);
+  EXPECT_TRUE(found.texts.empty());
+}
+
+TEST(FakeDevice, AMissingWaitIsARaceWhateverHappens) {
+  Found found;
+  FakeDevice d(lazy(), found.sink());
+  std::vector<std::byte> memory(8);
+  const QueueId a = d.open_queue();
+  const QueueId b = d.open_queue();
+  const std::byte one{1};
+  d.fill(a, memory.data(), 8, &one, 1);
+  d.fill(b, memory.data() + 7, 1, &one, 1);
+  ASSERT_EQ(found.texts.size(), 1u);
+  EXPECT_EQ(found.texts[0].rfind("race: a fill is not ordered after a fill", 0), 0u);
+  found.texts.clear();
+  const auto event = d.record(a);
+  d.wait(b, event);
+  d.release(event);
+  d.fill(b, memory.data(), 8, &one, 1);
+  EXPECT_TRUE(found.texts.empty());
+  d.check_host_access(memory.data(), 1, false);
+  EXPECT_EQ(found.texts.size(), 2u) << "the host has waited for neither queue";
+  d.synchronize_device();
+  d.close_queue(a);
+  d.close_queue(b);
+}
+
+TEST(FakeDevice, UnmappingUnderPendingWorkIsFound) {
+  Found found;
+  FakeDevice d(lazy(), found.sink());
+  std::uint64_t bytes = 0;
+  std::byte* const base = d.reserve(bytes);
+  const std::uint64_t unit = d.granularity_bytes();
+  const QueueId q = d.open_queue();
+  const std::byte one{1};
+  d.map(base, unit);
+  d.fill(q, base, 1, &one, 1);
+  d.unmap(base, unit);
+  EXPECT_EQ(found.texts.size(), 1u);
+  d.synchronize_device();
+  EXPECT_EQ(found.texts.size(), 2u) << "and when the work happens";
+  d.close_queue(q);
+  d.release(base, bytes);
+}
+
+TEST(FakeDevice, TheKthCallFails) {
+  Found found;
+  FakeDevice d(lazy(), found.sink());
+  d.fail_call(2, FakeDevice::call_staging);
+  std::byte* const first = d.allocate_staging(8);
+  EXPECT_THROW((void)d.allocate_staging(8), OutOfMemory);
+  d.deallocate_staging(first);
+  EXPECT_TRUE(found.texts.empty());
+}
+
+TEST(FakeDevice, WhatIsNotGivenBackIsFound) {
+  Found found;
+  {
+    FakeDevice d(lazy(), found.sink());
+    std::uint64_t bytes = 0;
+    (void)d.reserve(bytes);
+    (void)d.allocate_staging(8);
+    (void)d.record(d.open_queue());
+  }
+  EXPECT_EQ(found.texts.size(), 4u) << "addresses, staging, queue, event";
+}
+
+}  // namespace
+}  // namespace semcache::fakes

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# SPDX-FileCopyrightText: The SemCache contributors
+"""Breaks the sources in many ways, one at a time, and requires that the tests notice.
+
+For each mutation: the one mutated file is compiled, linked with the objects of the tests in front of the library, and
+the program must fail (or hang, or crash) within a time limit. Ends with a table, and with failure if a mutation
+survives, does not compile, or no longer finds its source text.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+from mutations import MUTATIONS
+
+TIME_LIMIT_S = 60
+# Quick, targeted tests first; then random programs.
+ROUNDS = [
+    (["--gtest_filter=-Oracle.*"], {}),
+    (["--gtest_filter=Oracle.*"], {"SEMCACHE_ORACLE_MOVES": "4000", "SEMCACHE_ORACLE_SEEDS": "2"}),
+]
+
+
+def mutate(text, changes):
+    """The mutated text, or the reason why there is none."""
+    for change in changes:
+        old, new = change[0], change[1]
+        expected = change[2] if len(change) > 2 else 1
+        if text.count(old) != expected:
+            return None, f"its source text occurs {text.count(old)} times instead of {expected}: {old.strip()[:80]!r}"
+        text = text.replace(old, new)
+    return text, None
+
+
+def run_tests(program, environment, scratch):
+    """How the tests noticed; None if they passed."""
+    for arguments, variables in ROUNDS:
+        try:
+            done = subprocess.run([program, "--gtest_brief=1", "--gtest_fail_fast", *arguments], cwd=scratch,
+                                  env={**environment, **variables}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  timeout=TIME_LIMIT_S, text=True, errors="replace")
+        except subprocess.TimeoutExpired:
+            return "hangs"
+        if done.returncode != 0:
+            for line in done.stdout.splitlines():
+                if line.startswith("[  FAILED  ]"):
+                    return line.split("]", 1)[1].split("(")[0].strip()
+                if line.startswith("semcache: "):
+                    return line[10:90]
+            return f"exit status {done.returncode}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", required=True, help="the folder that contains semcache/")
+    parser.add_argument("--scratch", required=True)
+    parser.add_argument("--compiler", required=True)
+    parser.add_argument("--library", nargs="+", required=True)
+    parser.add_argument("--objects", nargs="+", required=True)
+    parser.add_argument("--flags", nargs=argparse.REMAINDER, default=[])
+    parser.add_argument("--only", help="mutations whose text contains this")
+    options = parser.parse_args()
+
+    shutil.rmtree(options.scratch, ignore_errors=True)
+    os.makedirs(options.scratch)
+    objects, seen = [], set()
+    for path in (p for group in options.objects for p in group.split(";")):
+        if os.path.basename(path) not in seen or not os.path.basename(path).startswith("fake_device"):
+            objects.append(path)
+        seen.add(os.path.basename(path))
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("SEMCACHE_")}
+    program = os.path.join(options.scratch, "mutant")
+
+    def link(extra):
+        subprocess.run([options.compiler, *options.flags, *objects, *extra, *options.library, "-lpthread", "-ldl", "-o", program], check=True)
+
+    link([])
+    if (noticed := run_tests(program, environment, options.scratch)) is not None:
+        print(f"the tests fail without any mutation: {noticed}")
+        return 1
+
+    bad = 0
+    for what, name, changes in MUTATIONS:
+        if options.only and options.only not in what:
+            continue
+        began = time.monotonic()
+        with open(os.path.join(options.source, "semcache", name), encoding="utf-8") as file:
+            text, problem = mutate(file.read(), changes)
+        if problem is None:
+            source = os.path.join(options.scratch, os.path.basename(name))
+            with open(source, "w", encoding="utf-8") as file:
+                file.write(text)
+            compiled = subprocess.run([options.compiler, "-std=c++17", "-fPIC", *options.flags, "-O1", "-w", "-I", options.source,
+                                       "-c", source, "-o", source + ".o"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                      text=True)
+            if compiled.returncode != 0:
+                problem = "it does not compile: " + compiled.stdout[:400]
+            else:
+                link([source + ".o"])
+                noticed = run_tests(program, environment, options.scratch)
+                problem = "SURVIVES" if noticed is None else None
+        verdict = f"caught by {noticed}" if problem is None else problem
+        bad += problem is not None
+        print(f"{'FAIL' if problem else 'ok  '} {time.monotonic() - began:5.1f} s  {name:26} {what}: {verdict}", flush=True)
+    print(f"{len(MUTATIONS)} mutations, {bad} not caught")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
