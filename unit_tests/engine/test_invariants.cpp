@@ -330,6 +330,25 @@ TEST(Invariants, I6_AKernelDoesNotOverwriteTheSourceOfATransfer) {
   p.expect_device(d, 3);
 }
 
+TEST(Invariants, I6_AKernelDoesNotOverwriteWhatACopyStillReadsThoughNobodyWantsIt) {
+  Program p;
+  Memory& a = p.on_device(size);
+  Memory& b = p.on_device(size);
+  (void)p.queue(stream_b);
+
+  p.kernel_write(stream_a, a, a.all(), 1);
+  p.device().order_streams(stream_b, stream_a);
+  p.copy(b, a);
+  std::vector<std::byte> seen;
+  p.kernel_read(stream_a, b, seen);          // a is being copied to b
+  p.kernel_write(stream_a, b, b.all(), 2);   // a is the only holder of its value again
+  p.kernel_write(stream_b, a, a.all(), 3);
+  p.device().synchronize_device();
+
+  Program::expect(seen, b.all(), 1, "kernel");
+  p.expect_device(a, 3);
+}
+
 TEST(Invariants, I6_MemoryIsNotGivenBackUnderAKernel) {
   Program p;
   Memory& d = p.on_device(size);

@@ -82,7 +82,7 @@ TEST_F(QueuesTest, OrderHoldsLaterWorkBack) {
   queues.order(b, a, at);
   const std::uint64_t mine = work(b, unused);
   queues.event_after(b, mine)->synchronize();
-  EXPECT_TRUE(queues.done(a, at)) << "the work on b waited for that on a";
+  EXPECT_TRUE(queues.reached(a, at)) << "the work on b waited for that on a";
 }
 
 TEST_F(QueuesTest, AStreamIsAdoptedOnceAndItsPositionsOutliveIt) {

@@ -99,6 +99,12 @@ class Device {
 
   /// Device memory that is not ours (asked for words of a closure). Never throws; false when unknown.
   [[nodiscard]] virtual bool is_foreign_device_pointer(const void* pointer) const noexcept = 0;
+  /// Could a kernel follow this pointer? True when unknown: emulated devices reach all of the host's memory, a GPU its
+  /// own, managed and page-locked memory, and pageable memory only where its driver says so.
+  [[nodiscard]] virtual bool can_reach(const void* pointer) const noexcept {
+    (void)pointer;
+    return true;
+  }
 };
 
 /// Devices of the machine. @throws ConfigurationError where the backend was not built, DeviceError where it fails.

@@ -137,9 +137,20 @@ void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, cons
   }
   to.write_check.reset();
   if (to.on_host()) {
-    platform_->write_behind(to.address + position, static_cast<const std::byte*>(from), n);
+    DeviceState* owner = nullptr;
+    for (auto& d : devices_) owner = d->device->is_foreign_device_pointer(from) ? d.get() : owner;
+    if (owner != nullptr) {  // another space's device memory: through a buffer
+      std::vector<std::byte> buffer(n);
+      const QueueId queue = owner->queues->id(owner->to_host_queue);
+      owner->device->copy_from_device(queue, buffer.data(), static_cast<const std::byte*>(from), n);
+      owner->device->synchronize_queue(queue);
+      platform_->write_behind(to.address + position, buffer.data(), n);
+    } else {
+      platform_->write_behind(to.address + position, static_cast<const std::byte*>(from), n);
+    }
     directory_.write(to.slot, range);
-    recorder_.moved(Kind::h2h, to.label, n, 1, nullptr, host_space, host_space);
+    recorder_.moved(owner != nullptr ? Kind::d2h : Kind::h2h, to.label, n, 1, nullptr,
+                    owner != nullptr ? device_space(0) : host_space, host_space);
     project();
     return;
   }

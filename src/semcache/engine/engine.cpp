@@ -507,7 +507,7 @@ void Engine::collect_orphans() {
     bool busy = directory_.needed(m.slot);
     if (!busy && !m.on_host()) {
       DeviceState& d = device_of(m);
-      for (QueueIndex q = 1; q < d.queues->count() && !busy; ++q) busy = !d.queues->done(q, m.last_use[q].load());
+      for (QueueIndex q = 1; q < d.queues->count() && !busy; ++q) busy = !d.queues->reached(q, m.last_use[q].load());
     }
     for (const FlightPtr& f : flights_) busy = busy || f->host == &m;
     if (busy) {

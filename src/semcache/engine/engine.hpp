@@ -98,6 +98,18 @@ class Engine {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
+
+  /// While a thread settles handles for a launch outside our sight, that launch is not submitted yet: waiting for the
+  /// device does not show that the uses noted for it are over.
+  struct UnsubmittedLaunch {
+    UnsubmittedLaunch() noexcept : outer(current) { current = this; }
+    ~UnsubmittedLaunch() { current = outer; }
+    UnsubmittedLaunch(const UnsubmittedLaunch&) = delete;
+    UnsubmittedLaunch& operator=(const UnsubmittedLaunch&) = delete;
+    static thread_local UnsubmittedLaunch* current;
+    UnsubmittedLaunch* outer;
+    std::uint64_t waited = 0;  ///< uses up to this one need no further wait now
+  };
   /// A member that fails half-way has carried some steps out: flags and pages must say so (I5, I6). Declared after the
   /// Lock.
   struct ProjectOnFailure {
@@ -227,6 +239,7 @@ class Engine {
 
   // launches.cpp
   void prepare(Lock& lock, const Operand* operands, std::size_t count);
+  void begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count);
 
   // host_access.cpp, copies.cpp
   void host_access(Lock& lock, Memory& memory, ByteRange range, Access mode);

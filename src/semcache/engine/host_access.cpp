@@ -175,7 +175,7 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind) noexcept {
   try {
     Lock lock(mutex_);
     Memory* found = host_->table.find(address);
-    if (found == nullptr || !found->live || found->snapshot() || found->open) return FaultResult::not_ours;
+    if (found == nullptr || !found->live || found->snapshot() || found->open || found->bytes == 0) return FaultResult::not_ours;
     Memory& m = *found;
     label = recorder_.name(m.label);
     const auto position = static_cast<std::uint64_t>(address - m.address);

@@ -18,6 +18,7 @@ void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count) {
     }
     for (std::size_t i = 0; i < count; ++i) {
       Memory& m = *operands[i].memory;
+      if (!m.live || m.on_host() || m.snapshot()) continue;  // an unknown launch's, freed while the lock was given up
       make_fresh(lock, m, m.all());
       if (!operands[i].writable) continue;
       while (save_one(lock, m, m.all(), true)) {
@@ -51,6 +52,10 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
   for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_sub(1);
 
   Lock lock(mutex_);
+  begin_launch(lock, queue, operands, count);
+}
+
+void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count) {
   std::vector<std::shared_ptr<Event>> wait_for;
   std::size_t pinned = 0;
   try {
@@ -87,14 +92,27 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
 }
 
 void Engine::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands) {
-  {
-    Lock lock(mutex_);
+  Lock lock(mutex_);
+  for (;;) {
     operands.clear();
     for (Memory& m : pool_) {
-      if (m.live && !m.on_host() && !m.snapshot()) operands.push_back({&m, true});
+      if (m.live && !m.on_host() && !m.snapshot() && !m.freeing) operands.push_back({&m, true});
     }
+    const std::uint64_t seen = unlocks_;
+    begin_launch(lock, queue, operands.data(), operands.size());
+    // Arrays may have come and gone while the lock was given up. Nothing is pinned twice: what was pinned is given back.
+    if (seen == unlocks_) return;
+    bool same = true;
+    std::size_t i = 0;
+    for (Memory& m : pool_) {
+      if (!m.live || m.on_host() || m.snapshot() || m.freeing) continue;
+      same = same && i < operands.size() && operands[i].memory == &m;
+      ++i;
+    }
+    if (same && i == operands.size()) return;
+    for (const Operand& o : operands) o.memory->pins.fetch_sub(1);
+    if (options_.check) --running_launches_;
   }
-  begin_launch(queue, operands.data(), operands.size());
 }
 
 void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept {
@@ -139,6 +157,7 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
 }
 
 void Engine::native_capture(Memory& memory, bool writable) {
+  const UnsubmittedLaunch unsubmitted;
   const Operand operand{&memory, writable};
   begin_launch(unknown_queue, &operand, 1);
   end_launch(unknown_queue, &operand, 1);

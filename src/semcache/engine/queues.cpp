@@ -42,7 +42,7 @@ void Queues::retire(QueueIndex index) {
   // Positions go on counting in the next life of the index: what slots remember stays meaningful.
   // Not by its stream: that may be gone already.
   device_.synchronize_device();
-  queue.done = queue.position.load();
+  note_done(index, queue.position.load());
   queue.recorded.clear();
   device_.close_queue(queue.id);
   queue.live = false;
@@ -51,10 +51,9 @@ void Queues::retire(QueueIndex index) {
 }
 
 void Queues::prune(Queue& queue) {
-  while (!queue.recorded.empty() && queue.recorded.front().second->complete()) {
-    queue.done = std::max(queue.done, queue.recorded.front().first);
-    queue.recorded.pop_front();
-  }
+  constexpr std::size_t batch = 16;
+  if (queue.recorded.size() < 2 * batch || !queue.recorded[batch - 1].second->complete()) return;
+  queue.recorded.erase(queue.recorded.begin(), queue.recorded.begin() + batch);
 }
 
 std::shared_ptr<Event> Queues::record(QueueIndex q) {
@@ -62,13 +61,20 @@ std::shared_ptr<Event> Queues::record(QueueIndex q) {
   // The position is read first: work submitted in between is covered too, never the reverse.
   const std::uint64_t at = queue.position.load(std::memory_order_acquire);
   if (!queue.recorded.empty() && queue.recorded.back().first == at) return queue.recorded.back().second;
-  if (queue.recorded.size() >= 16) prune(queue);
-  auto event = std::make_shared<Event>(device_, device_.record(queue.id));
+  prune(queue);
+  auto event = std::make_shared<Event>(device_, device_.record(queue.id), queue.done, at);
   queue.recorded.emplace_back(at, event);
   return event;
 }
 
-bool Queues::passed(QueueIndex q, std::uint64_t position) {
+bool Queues::reached(QueueIndex q, std::uint64_t position) {
+  if (done(q, position)) return true;
+  if (q == unknown_queue) return false;
+  const auto event = event_after(q, position);
+  return event == nullptr || event->complete();
+}
+
+bool Queues::passed(QueueIndex q, std::uint64_t position) const noexcept {
   if (position == 0 || done(q, position)) return true;
   if (program_queues_ == 0) return false;
   for (QueueIndex p = 1; p < count_; ++p) {
@@ -77,15 +83,10 @@ bool Queues::passed(QueueIndex q, std::uint64_t position) {
   return true;
 }
 
-bool Queues::done(QueueIndex q, std::uint64_t position) {
-  Queue& queue = queues_[q];
-  if (position <= queue.done) return true;
-  if (q != unknown_queue) prune(queue);
-  return position <= queue.done;
-}
-
 void Queues::note_done(QueueIndex q, std::uint64_t position) noexcept {
-  queues_[q].done = std::max(queues_[q].done, position);
+  std::uint64_t known = queues_[q].done.load();
+  while (known < position && !queues_[q].done.compare_exchange_weak(known, position)) {
+  }
 }
 
 std::shared_ptr<Event> Queues::event_after(QueueIndex q, std::uint64_t position) {

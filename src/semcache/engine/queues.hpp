@@ -16,17 +16,37 @@ namespace semcache::engine {
 /// An event that is given back when nobody looks at it any more.
 class Event {
  public:
-  Event(device::Device& device, device::EventId id) : device_(device), id_(id) {}
+  /// @param done  the queue's record of how far it is known to be; raised to `position` once the event has been seen
+  Event(device::Device& device, device::EventId id, std::atomic<std::uint64_t>& done, std::uint64_t position)
+      : device_(device), id_(id), done_(done), position_(position) {}
   ~Event() { device_.release(id_); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   [[nodiscard]] device::EventId id() const noexcept { return id_; }
-  [[nodiscard]] bool complete() const { return device_.complete(id_); }
-  void synchronize() const { device_.synchronize(id_); }
+  /// Asks the driver unless it is known: about a microsecond.
+  [[nodiscard]] bool complete() const {
+    if (position_ <= done_.load()) return true;
+    if (!device_.complete(id_)) return false;
+    note_done();
+    return true;
+  }
+  void synchronize() const {
+    if (position_ <= done_.load()) return;
+    device_.synchronize(id_);
+    note_done();
+  }
 
  private:
+  void note_done() const noexcept {
+    std::uint64_t known = done_.load();
+    while (known < position_ && !done_.compare_exchange_weak(known, position_)) {
+    }
+  }
+
   device::Device& device_;
   device::EventId id_;
+  std::atomic<std::uint64_t>& done_;
+  std::uint64_t position_;
 };
 
 /// The queues of one device and how far each is known to be. Work on a queue is numbered 1, 2, …; a slot remembers
@@ -69,14 +89,19 @@ class Queues {
     return q == producer || queues_[q].ordered_after[producer] >= position;
   }
   /// Need no later launch wait for work `position` of `q`: it is done, or every program queue is ordered after it.
-  [[nodiscard]] bool passed(QueueIndex q, std::uint64_t position);
+  [[nodiscard]] bool passed(QueueIndex q, std::uint64_t position) const noexcept;
   /// A stream that the program may destroy at any time: an event is recorded behind each launch, because nothing can be
   /// submitted to it later. The first one, the framework's default, lives as long as the runtime.
   [[nodiscard]] bool needs_events(QueueIndex q) const noexcept {
     return q != unknown_queue && !queues_[q].own && q != first_program_queue_;
   }
   [[nodiscard]] bool live(QueueIndex q) const noexcept { return queues_[q].live; }
-  [[nodiscard]] bool done(QueueIndex q, std::uint64_t position);
+  /// Is that work known to be done? Asks nobody.
+  [[nodiscard]] bool done(QueueIndex q, std::uint64_t position) const noexcept {
+    return position <= queues_[q].done.load();
+  }
+  /// The same, asking the driver.
+  [[nodiscard]] bool reached(QueueIndex q, std::uint64_t position);
   /// Everything up to `position` is done (a wait for the whole device has shown it).
   void note_done(QueueIndex q, std::uint64_t position) noexcept;
 
@@ -87,10 +112,11 @@ class Queues {
     bool own = false;
     bool live = false;
     std::atomic<std::uint64_t> position{0};
-    std::uint64_t done = 0;
+    std::atomic<std::uint64_t> done{0};
     std::deque<std::pair<std::uint64_t, std::shared_ptr<Event>>> recorded;  // ascending positions
     std::array<std::uint64_t, max_queues> ordered_after{};                 // what later work already waits for
   };
+  /// Forgets events that have happened, asking for one in sixteen.
   void prune(Queue& queue);
 
   device::Device& device_;

@@ -139,6 +139,11 @@ bool Engine::evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& k
   for (Memory& m : pool_) {
     if (!m.live || m.on_host() || &device_of(m) != &d || (m.flags.load() & Memory::resident) == 0) continue;
     if (m.bytes == 0 || m.freeing || m.pins.load() != 0 || std::find(keep.begin(), keep.end(), &m) != keep.end()) continue;
+    // What a launch that is not submitted yet will use stays.
+    if (UnsubmittedLaunch::current != nullptr && m.last_use[unknown_queue].load() != 0 &&
+        !d.queues->done(unknown_queue, m.last_use[unknown_queue].load())) {
+      continue;
+    }
     if (victim == nullptr || m.recently.load() < victim->recently.load()) victim = &m;
   }
   if (victim == nullptr) return false;

@@ -13,6 +13,8 @@ using directory::Fill;
 using directory::Step;
 using trace::Kind;
 
+thread_local Engine::UnsubmittedLaunch* Engine::UnsubmittedLaunch::current = nullptr;
+
 // --- who must wait for whom ------------------------------------------------------------------------------------------
 
 void Engine::order_queue(DeviceState& d, QueueIndex queue, Memory& m, bool writing, bool transfers_only) {
@@ -25,13 +27,19 @@ void Engine::order_queue(DeviceState& d, QueueIndex queue, Memory& m, bool writi
 
 void Engine::note_use(DeviceState& d, QueueIndex queue, Memory& m, bool writing) noexcept {
   const std::uint64_t at = d.queues->begin_position(queue);
-  m.last_use[queue].store(at);
-  if (writing) m.last_write[queue].store(at);
+  const auto raise = [at](std::atomic<std::uint64_t>& position) {  // threads may share a stream
+    std::uint64_t known = position.load();
+    while (known < at && !position.compare_exchange_weak(known, at)) {
+    }
+  };
+  raise(m.last_use[queue]);
+  if (writing) raise(m.last_write[queue]);
   m.recently.store(clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 bool Engine::unknown_use_pending(DeviceState& d, const Memory& m, bool writing) const {
   const std::uint64_t at = (writing ? m.last_use : m.last_write)[unknown_queue].load();
+  if (UnsubmittedLaunch::current != nullptr && at <= UnsubmittedLaunch::current->waited) return false;
   return at != 0 && !d.queues->done(unknown_queue, at);
 }
 
@@ -39,7 +47,11 @@ void Engine::wait_device(Lock& lock, DeviceState& d) {
   const std::uint64_t at = d.queues->position(unknown_queue);
   recorder_.device_wait();
   unlocked(lock, [&] { d.device->synchronize_device(); });
-  d.queues->note_done(unknown_queue, at);
+  if (UnsubmittedLaunch::current != nullptr) {
+    UnsubmittedLaunch::current->waited = at;
+  } else {
+    d.queues->note_done(unknown_queue, at);
+  }
 }
 
 bool Engine::quiesce(Lock& lock, Memory& m) {
@@ -132,10 +144,11 @@ void Engine::poll_flights() {
   for (auto it = flights_.begin(); it != flights_.end();) {
     const FlightPtr flight = *it;
     // Staged arrivals need the processor: whoever waits for them does that.
-    if ((flight->to_host && flight->staging != nullptr) || !flight->event->complete()) {
+    if (flight->to_host && flight->staging != nullptr) {
       ++it;
       continue;
     }
+    if (!flight->event->complete()) return;  // most go in order: the younger ones are not asked
     if (flight->staging != nullptr) give_staging(*devices_[flight->device], flight->staging, flight->staged_bytes);
     flight->finished = true;
     it = flights_.erase(it);
@@ -246,13 +259,12 @@ void Engine::make_fresh(Lock& lock, Memory& m, ByteRange range) {
         step.bytes = std::min(step.bytes, staging_piece_bytes);
         DeviceState& d = m.on_host() ? device_of(*from) : device_of(m);
         if (d.staging_bytes + step.bytes > staging_limit_bytes && d.staging_bytes > 0) {
-          for (const FlightPtr& f : flights_) {
-            if (f->staging != nullptr) {
-              finish(lock, FlightPtr(f));
-              break;
-            }
+          const auto staged = std::find_if(flights_.begin(), flights_.end(),
+                                           [](const FlightPtr& f) { return f->staging != nullptr; });
+          if (staged != flights_.end()) {
+            finish(lock, FlightPtr(*staged));
+            continue;
           }
-          continue;
         }
       }
     }

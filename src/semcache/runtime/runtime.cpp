@@ -39,7 +39,9 @@ thread_local struct {
   const Runtime* runtime = nullptr;
   void* native = nullptr;
   QueueId queue;
+  std::uint64_t retired = 0;
 } last_queue;
+std::atomic<std::uint64_t> retired_queues{0};  // a stream's address may be used again
 
 /// Set in a forked child: the service thread and the device's context stayed with the parent, and a lock may have been
 /// held. Fresh pages can be read there, and exec called; everything else is refused or ignored.
@@ -263,10 +265,15 @@ bool notices_host_accesses() { return runtime().tracker->notices(); }
 
 QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
   Runtime& r = runtime();
-  if (last_queue.runtime == &r && last_queue.native == native_stream && last_queue.queue.valid()) return last_queue.queue;
+  const std::uint64_t retired = retired_queues.load(std::memory_order_acquire);
+  if (last_queue.runtime == &r && last_queue.native == native_stream && last_queue.retired == retired &&
+      last_queue.queue.valid()) {
+    return last_queue.queue;
+  }
   const platform::RuntimeScope scope;
   last_queue.queue = QueueId{r.engine->adopt_queue(0, native_stream, owner)};
   last_queue.native = native_stream;
+  last_queue.retired = retired;
   last_queue.runtime = &r;
   return last_queue.queue;
 }
@@ -276,6 +283,7 @@ void retire_queue(QueueId queue) noexcept {
   if (r == nullptr || !queue.valid()) return;
   const platform::RuntimeScope scope;
   r->engine->retire_queue(0, queue.value);
+  retired_queues.fetch_add(1, std::memory_order_release);
 }
 
 void copy(void* to, const void* from, std::size_t bytes, QueueId, const void* call_site) {
@@ -349,9 +357,10 @@ bool hides_something(Runtime& r, const Capture* captures, std::size_t count, con
     }
     // Handles keep their record in a word with the lowest bit set; objects that hold handles are aligned.
     if (word % sizeof(std::uintptr_t) != 0) continue;
-    const auto mapped = r.engine->platform().classify(pointer);
-    if (mapped == platform::Platform::Mapped::yes) return true;
-    if (mapped == platform::Platform::Mapped::no && r.engine->device(0).is_foreign_device_pointer(pointer)) return true;
+    // Host memory that the device cannot reach leads a kernel nowhere.
+    if (!r.engine->device(0).can_reach(pointer)) continue;
+    if (r.engine->device(0).is_foreign_device_pointer(pointer)) return true;
+    if (r.engine->platform().classify(pointer) == platform::Platform::Mapped::yes) return true;
   }
   return false;
 }

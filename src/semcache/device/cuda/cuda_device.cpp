@@ -101,6 +101,9 @@ void CudaDevice::set_up() {
         "cuDeviceGetAttribute");
   if (supported == 0) throw DeviceError(name_ + " has no virtual memory management, which SemCache needs");
   int processors = 0;
+  int pageable = 0;
+  check(api_.cuDeviceGetAttribute(&pageable, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device_), "cuDeviceGetAttribute");
+  reaches_pageable_ = pageable != 0;
   check(api_.cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device_),
         "cuDeviceGetAttribute");
   most_blocks_ = 8 * static_cast<unsigned>(std::max(processors, 1));
@@ -544,6 +547,15 @@ bool CudaDevice::is_foreign_device_pointer(const void* pointer) const noexcept {
          api_.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(pointer)) ==
              CUDA_SUCCESS &&
          type == CU_MEMORYTYPE_DEVICE;
+}
+
+bool CudaDevice::can_reach(const void* pointer) const noexcept {
+  if (reaches_pageable_) return true;
+  const Current current(*this);
+  unsigned type = 0;
+  return current.result() != CUDA_SUCCESS ||
+         api_.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(pointer)) ==
+             CUDA_SUCCESS;
 }
 
 // --- factories -------------------------------------------------------------------------------------------------------

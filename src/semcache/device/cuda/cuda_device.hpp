@@ -57,6 +57,7 @@ class CudaDevice final : public Device {
   bool register_host(std::byte* address, std::uint64_t bytes) noexcept override;
   void unregister_host(std::byte* address) noexcept override;
   bool is_foreign_device_pointer(const void* pointer) const noexcept override;
+  bool can_reach(const void* pointer) const noexcept override;
 
  private:
   class Current;
@@ -99,6 +100,7 @@ class CudaDevice final : public Device {
   CUfunction digest_finish_ = nullptr;
 
   CUmemoryPool pool_ = nullptr;
+  bool reaches_pageable_ = false;  ///< kernels can follow pointers into ordinary host memory
   CUstream pool_stream_ = nullptr;  ///< orders the pool's own work only
 
   mutable std::mutex mutex_;  ///< guards what follows
