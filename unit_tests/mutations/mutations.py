@@ -84,7 +84,7 @@ MUTATIONS = [
     ("a kernel's use is not remembered", "engine/launches.cpp",
      [("    note_use(d, queue, m, operands[i].writable);\n", "")]),
     ("a kernel's write is remembered as a read", "engine/transfers.cpp",
-     [("  if (writing) m.last_write[queue].store(at);\n", "  (void)writing;\n")]),
+     [("  if (writing) raise(m.last_write[queue]);\n", "  (void)writing;\n")]),
     ("memory is unmapped before its users are waited for", "engine/residency.cpp",
      [("  settle_uses(lock, m);\n  if (!m.live", "  if (!m.live")]),
     ("memory is freed before its users are waited for", "engine/engine.cpp",
