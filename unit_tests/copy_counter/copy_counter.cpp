@@ -4,7 +4,7 @@
 /// Counts every copy that the CUDA driver carries out for a process, whoever asked for it: the witness against which the
 /// runtime's own report is tested. Loaded by the driver itself:
 ///
-///   CUDA_INJECTION64_PATH=libsemcache_copy_counter.so SEMCACHE_COPY_COUNTS=counts.%p.json ./program
+///   CUDA_INJECTION64_PATH=libsemcache_copy_counter.so COPY_COUNTER_FILE=counts.%p.json ./program
 ///
 /// Writes {"h2d_bytes", "h2d_count", "d2h_bytes", …} at exit. %p is the process id. Uses CUPTI's callbacks: a copy is counted when it
 /// is submitted.
@@ -77,7 +77,7 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const C
 }
 
 void write_counts() {
-  std::string path = std::getenv("SEMCACHE_COPY_COUNTS") != nullptr ? std::getenv("SEMCACHE_COPY_COUNTS") : "/dev/stderr";
+  std::string path = std::getenv("COPY_COUNTER_FILE") != nullptr ? std::getenv("COPY_COUNTER_FILE") : "/dev/stderr";
   if (const auto at = path.find("%p"); at != std::string::npos) path.replace(at, 2, std::to_string(getpid()));
   std::FILE* file = std::fopen(path.c_str(), "w");
   if (file == nullptr) {

@@ -207,6 +207,8 @@ class Engine {
                      std::uint64_t phase);
   void order_queue(DeviceState& d, QueueIndex queue, Memory& memory, bool writing, bool transfers_only);
   void note_use(DeviceState& d, QueueIndex queue, Memory& memory, bool writing) noexcept;
+  /// One piece of work, number `at` of its queue, that uses several memories.
+  static void note_use(QueueIndex queue, Memory& memory, bool writing, std::uint64_t at, std::uint64_t now) noexcept;
   /// Device memory may be used by a transfer: flags revoked and no launch between check and submission. May unlock.
   bool quiesce(Lock& lock, Memory& memory);
   bool wait_conflict(Lock& lock, Memory& host, ByteRange range, bool writing);

@@ -117,16 +117,27 @@ void Engine::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operan
 
 void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept {
   bool record = false;
+  const std::uint64_t now = clock_.fetch_add(1, std::memory_order_relaxed);
+  const DeviceState* counted = nullptr;
+  std::uint64_t at = 0;
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
     DeviceState& d = device_of(m);
-    note_use(d, queue, m, operands[i].writable);
-    // A result that the host will ask for: an event right behind its producer lets the transfer overlap later kernels.
-    const bool awaited =
-        operands[i].writable && (m.flags.load(std::memory_order_relaxed) & Memory::read_on_host) != 0;
-    record = record || ((awaited || d.queues->needs_events(queue)) && d.device->kind() != device::DeviceKind::emulated);
+    if (counted != &d) {
+      at = d.queues->begin_position(queue);
+      counted = &d;
+    }
+    note_use(queue, m, operands[i].writable, at, now);
+    record = record || d.queues->needs_events(queue);
+    // A result that the host asked for last time: an event right behind its producer lets the transfer overlap later
+    // kernels. One per fetch: the hint is set again when the host comes back.
+    if (operands[i].writable && (m.flags.load(std::memory_order_relaxed) & Memory::read_on_host) != 0) {
+      m.flags.fetch_and(~Memory::read_on_host);
+      record = true;
+    }
     m.pins.fetch_sub(1);
   }
+  record = record && device_of(*operands[0].memory).device->kind() != device::DeviceKind::emulated;
   try {
     if (options_.check) {
       Lock lock(mutex_);

@@ -26,7 +26,10 @@ void Engine::order_queue(DeviceState& d, QueueIndex queue, Memory& m, bool writi
 }
 
 void Engine::note_use(DeviceState& d, QueueIndex queue, Memory& m, bool writing) noexcept {
-  const std::uint64_t at = d.queues->begin_position(queue);
+  note_use(queue, m, writing, d.queues->begin_position(queue), clock_.fetch_add(1, std::memory_order_relaxed));
+}
+
+void Engine::note_use(QueueIndex queue, Memory& m, bool writing, std::uint64_t at, std::uint64_t now) noexcept {
   const auto raise = [at](std::atomic<std::uint64_t>& position) {  // threads may share a stream
     std::uint64_t known = position.load();
     while (known < at && !position.compare_exchange_weak(known, at)) {
@@ -34,7 +37,7 @@ void Engine::note_use(DeviceState& d, QueueIndex queue, Memory& m, bool writing)
   };
   raise(m.last_use[queue]);
   if (writing) raise(m.last_write[queue]);
-  m.recently.store(clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
+  m.recently.store(now, std::memory_order_relaxed);
 }
 
 bool Engine::unknown_use_pending(DeviceState& d, const Memory& m, bool writing) const {
