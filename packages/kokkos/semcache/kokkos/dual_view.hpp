@@ -5,6 +5,7 @@
 #include <semcache/kokkos/announce.hpp>
 #include <semcache/kokkos/handles.hpp>
 #include <semcache/kokkos/records.hpp>
+#include <semcache/kokkos/announce.hpp>
 #include <semcache/kokkos/sync_state.hpp>
 
 namespace semcache {
@@ -12,6 +13,9 @@ namespace semcache {
 /// Kokkos::DualView with one datum: the device view and the host view are two sides of the same array, which the cache
 /// keeps coherent. `modify` and `sync` are optional: they never move a byte and never abort; they only keep the flags
 /// that `need_sync` reports. Both views may be alive and used at any time.
+///
+/// Where nobody notices host accesses (SEMCACHE_TRACKER=explicit, SEMCACHE_PROTOCOL=off) they are what they are in Kokkos:
+/// sync_host makes the host side valid, modify_host says that the host has written it.
 ///
 /// The device is semcache::Device unless the properties name another one with semcache::Space.
 /// @throws OutOfMemory from constructors, resize, realloc
@@ -116,7 +120,10 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   void modify() {
     is_device_side<Where> ? modify_device() : modify_host();
   }
-  void modify_host() { state_.modify(kokkos::SyncState::host); }
+  void modify_host() {
+    state_.modify(kokkos::SyncState::host);
+    announce_unnoticed(Access::overwrite);  // written already, as with Kokkos: nothing is fetched
+  }
   void modify_device() { state_.modify(kokkos::SyncState::device); }
 
   template <class Where>
@@ -127,7 +134,10 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   void sync(const E&) {
     sync<Where>();
   }
-  void sync_host() { state_.sync(kokkos::SyncState::host); }
+  void sync_host() {
+    state_.sync(kokkos::SyncState::host);
+    announce_unnoticed(Access::read);
+  }
   void sync_device() { state_.sync(kokkos::SyncState::device); }
   template <class E>
   void sync_host(const E&) {
@@ -188,6 +198,10 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   [[nodiscard]] std::string label() const { return d_view.label(); }
 
  private:
+  void announce_unnoticed(Access mode) const {
+    if (!runtime::notices_host_accesses()) semcache::access(h_view, mode);
+  }
+
   static constexpr std::size_t none = kokkos::detail::no_extent;
 
   template <class Where>
