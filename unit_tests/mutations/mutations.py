@@ -82,7 +82,7 @@ MUTATIONS = [
     ("an event that is too early is waited for", "engine/queues.cpp",
      [("    if (at >= position) return event;\n", "    return event;\n")]),
     ("a kernel's use is not remembered", "engine/launches.cpp",
-     [("    note_use(d, queue, m, operands[i].writable);\n", "")]),
+     [("    note_use(queue, m, operands[i].writable, at, now);\n", "    (void)at;\n    (void)now;\n")]),
     ("a kernel's write is remembered as a read", "engine/transfers.cpp",
      [("  if (writing) raise(m.last_write[queue]);\n", "  (void)writing;\n")]),
     ("memory is unmapped before its users are waited for", "engine/residency.cpp",
