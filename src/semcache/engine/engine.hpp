@@ -57,7 +57,6 @@ class Engine {
   /// The live memory whose data contains `p`; nullptr for foreign addresses. No lock.
   [[nodiscard]] Memory* find(const void* p) const noexcept;
   [[nodiscard]] Memory* find_device(const void* p) const noexcept;
-  [[nodiscard]] bool in_host_arena(const void* p) const noexcept { return host_->table.covers(p); }
   [[nodiscard]] bool in_any_arena(const void* p) const noexcept;
   [[nodiscard]] std::byte* host_arena() const noexcept { return host_->base; }
   [[nodiscard]] std::uint64_t host_arena_bytes() const noexcept { return host_->bytes; }
