@@ -78,11 +78,16 @@ function(semcache_add_test name)
   if(arg_MPI_RANKS)
     target_link_libraries(${target} PRIVATE MPI::MPI_CXX)
   endif()
+  set(values "")
+  foreach(keyword MPI_RANKS TIMEOUT)  # CMake 4 warns of keywords without a value
+    if(arg_${keyword})
+      list(APPEND values ${keyword} ${arg_${keyword}})
+    endif()
+  endforeach()
   semcache_add_program_test(${name}
     COMMAND ${target} ${arg_ARGS}
     LABELS ${arg_LABELS}
-    MPI_RANKS ${arg_MPI_RANKS}
-    TIMEOUT ${arg_TIMEOUT}
+    ${values}
     ENVIRONMENT ${arg_ENVIRONMENT}
     PROPERTIES ${arg_PROPERTIES}
     ${arg_UNPARSED_ARGUMENTS})

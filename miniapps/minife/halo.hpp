@@ -10,8 +10,8 @@
 
 namespace minife {
 
-/// The messages of one halo exchange, between host buffers. Call in this order, once each per product:
-/// post_receives, post_sends, wait. Collective among neighbours. All throw MpiError.
+/// The messages of one halo exchange, between host buffers. Call once each per product: post_receives and post_sends in
+/// either order, then wait. Collective among neighbours. All throw MpiError.
 class Halo {
  public:
   /// @param grid  must outlive the object

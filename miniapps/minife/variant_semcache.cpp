@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 
 /// No copy, sync, modify or fence moves data here: the arrays are semcache::DualViews, the host writes and reads one
-/// side, kernels use the other. Only the buffers given to MPI are announced, because nobody notices what MPI does.
+/// side, kernels use the other. Only the buffers given to MPI are announced, because nobody notices what MPI does; they are
+/// used by MPI only, so they say that they always are.
 #include <minife/cg_loop.hpp>
 #include <minife/halo.hpp>
 #include <minife/statistics_tally.hpp>
@@ -33,8 +34,8 @@ class SemcacheSteps {
         direction_("direction", static_cast<std::size_t>(n_.rows)),
         product_("product", static_cast<std::size_t>(n_.rows)),
         residual_("residual", static_cast<std::size_t>(n_.rows)),
-        send_buffer_("send_buffer", static_cast<std::size_t>(n_.sent_entries)),
-        external_("external", static_cast<std::size_t>(n_.externals)),
+        send_buffer_(semcache::announced, "send_buffer", static_cast<std::size_t>(n_.sent_entries)),
+        external_(semcache::announced, "external", static_cast<std::size_t>(n_.externals)),
         a_{values_.view_device(),   columns_.view_device(),  offsets_.view_device(),     send_entries_.view_device(),
            rhs_.view_device(),      solution_.view_device(), direction_.view_device(),   product_.view_device(),
            residual_.view_device(), send_buffer_.view_device(), external_.view_device()} {
@@ -48,8 +49,6 @@ class SemcacheSteps {
 
   void begin_exchange() {
     if (!halo_.needed()) return;
-    semcache::access(external_.view_host(), semcache::Access::overwrite);
-    halo_.post_receives(external_.view_host().data());
     // On the same instance as what it packs: instances are unordered. The host's read waits for this kernel only, so
     // the interior rows still hide the exchange.
     K::pack(exec_, a_, n_);
@@ -59,6 +58,8 @@ class SemcacheSteps {
     if (!halo_.needed()) return;
     semcache::access(send_buffer_.view_host(), semcache::Access::read);
     halo_.post_sends(send_buffer_.view_host().data());
+    semcache::access(external_.view_host(), semcache::Access::overwrite);
+    halo_.post_receives(external_.view_host().data());
     halo_.wait();
   }
   void multiply_boundary() { K::multiply_boundary(exec_, a_, n_); }

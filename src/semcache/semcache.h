@@ -92,8 +92,8 @@ struct semcache_statistics_t {
 /* The library's version: 10000 * major + 100 * minor + patch. May differ from the header's in a later library. */
 SEMCACHE_C_API int semcache_version(void) SEMCACHE_C_NOEXCEPT;
 
-/* "usage error", ... ; never null. */
-SEMCACHE_C_API const char* semcache_status_name(semcache_status status) SEMCACHE_C_NOEXCEPT;
+/* "usage error", ... ; never null. `status` is a semcache_status; an int, as a later library may return new codes. */
+SEMCACHE_C_API const char* semcache_status_name(int status) SEMCACHE_C_NOEXCEPT;
 
 /*
  * What the calling thread's last failed call had to say: names addresses, labels, variables and remedies. Empty if none
@@ -107,9 +107,9 @@ SEMCACHE_C_API const char* semcache_last_error(void) SEMCACHE_C_NOEXCEPT;
  * the array elsewhere. Device address: every stream of the device may use them; with a writing mode the array counts as
  * written now. The range must lie inside one tracked array (else SEMCACHE_ERROR_USAGE); 0 bytes do nothing.
  * Waits for kernels in flight that write the bytes.
+ * mode: a semcache_access_mode; an int, so that any other number is SEMCACHE_ERROR_USAGE instead of undefined behaviour.
  */
-SEMCACHE_C_API semcache_status semcache_access(const void* address, size_t bytes,
-                                               semcache_access_mode mode) SEMCACHE_C_NOEXCEPT;
+SEMCACHE_C_API semcache_status semcache_access(const void* address, size_t bytes, int mode) SEMCACHE_C_NOEXCEPT;
 
 /* Carries out what a lazy copy owes to these bytes. The same as semcache_access with SEMCACHE_READ. */
 SEMCACHE_C_API semcache_status semcache_settle(const void* address, size_t bytes) SEMCACHE_C_NOEXCEPT;

@@ -67,7 +67,7 @@ int c_api_program(void) {
   EXPECT(semcache_access(plain, sizeof plain, SEMCACHE_READ) == SEMCACHE_ERROR_USAGE);
   EXPECT(strlen(semcache_last_error()) > 0);
   EXPECT(semcache_access((char*)mirror + 8, bytes, SEMCACHE_READ) == SEMCACHE_ERROR_USAGE);
-  EXPECT(semcache_access(mirror, bytes, (semcache_access_mode)99) == SEMCACHE_ERROR_USAGE);
+  EXPECT(semcache_access(mirror, bytes, 99) == SEMCACHE_ERROR_USAGE);
   EXPECT(semcache_access(plain, 0, SEMCACHE_READ) == SEMCACHE_SUCCESS);
   EXPECT(semcache_copy(NULL, device, 8) == SEMCACHE_ERROR_USAGE);
   EXPECT(semcache_copy(NULL, NULL, 0) == SEMCACHE_SUCCESS);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <device/device_arena.hpp>
+#include <platform/address_limit.hpp>
 
 #include <gtest/gtest.h>
 
 #include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-/// What ends in a fault, or limits the process: not under sanitizers.
+/// What ends in a fault, or limits the process.
 namespace semcache::device::testing {
 namespace {
 
@@ -37,8 +37,7 @@ TEST(EmulatedDeviceFaultsDeathTest, UnmappedAddressesStopThePrograms) {
 
 TEST(EmulatedDeviceFaultsDeathTest, ReserveHalvesUnderALimitOnAddresses) {
   const auto limited = [] {
-    rlimit limit{std::uint64_t{4} << 30, std::uint64_t{4} << 30};
-    if (::setrlimit(RLIMIT_AS, &limit) != 0) _exit(2);
+    if (!platform::testing::limit_addresses(std::uint64_t{4} << 30)) _exit(2);
     const auto device = make_emulated_device(0, 1U << 20);
     std::uint64_t bytes = std::uint64_t{16} << 30;
     std::byte* const base = device->reserve(bytes);

@@ -47,7 +47,13 @@ Oracle::Oracle(const Options& options) : options_(options), random_(options.seed
   o.platform.page_bytes = options.page_bytes;
   o.platform.mapping_limit = options.few_mappings ? 12 : 1u << 20;
   o.engine.protocol = options.protocol;
+  o.engine.check = options.check;
   o.engine.check_writes = options.check_writes;
+  o.engine.registration_bytes = options.registration_pages * options.page_bytes;
+  if (options.large) {
+    o.platform.arena_bytes = std::uint64_t{256} << 20;
+    o.device.arena_bytes = std::uint64_t{512} << 20;
+  }
   o.engine.notices = options.protocol != engine::Protocol::off;
   o.engine.device_memory_bytes =
       options.budget_bytes != 0 ? options.budget_bytes : std::max<std::uint64_t>(6, 96 * 1024 / options.granularity_bytes) *
@@ -188,7 +194,10 @@ void Oracle::new_array() {
   const std::uint64_t granule = options_.granularity_bytes;
   const std::uint64_t sizes[] = {0, 1, 100, page - 1, page, page + 1, 3 * page + 17, 5 * page, granule, granule + 13,
                                  2 * granule + page / 2, 3 * granule};
-  const std::uint64_t size = sizes[random_.below(std::size(sizes))];
+  constexpr std::uint64_t huge = engine::LookupTable::granule_bytes;
+  const std::uint64_t large_sizes[] = {page, huge / 2, huge - 1, huge, huge + page + 1, 2 * huge, 5 * huge / 2};
+  const std::uint64_t size = options_.large ? large_sizes[random_.below(std::size(large_sizes))]
+                                            : sizes[random_.below(std::size(sizes))];
   const unsigned kind = static_cast<unsigned>(random_.below(3));
   auto a = std::make_unique<Array>();
   a->bytes.resize(size);
@@ -527,7 +536,10 @@ void Oracle::move() {
   if (choice < 410) return announced_access();
   if (choice < 620) return launch(false);
   if (choice < 625) return launch(true);
-  if (choice < 660) return native_launch();
+  if (choice < 660) {
+    if (options_.native_launches) native_launch();
+    return;
+  }
   if (choice < 690) return fill_by_kernel();
   if (choice < 840) return copy();
   if (choice < 870) return copy_open();

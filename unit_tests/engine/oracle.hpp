@@ -19,11 +19,15 @@ class Oracle {
   struct Options {
     std::uint64_t seed = 1;
     engine::Protocol protocol = engine::Protocol::write_back;
+    bool check = false;          ///< SEMCACHE_CHECK
     bool check_writes = false;
     bool emulated = false;       ///< the engine's synchronous paths
     bool registers_host = true;
     bool failures = false;       ///< inject failures
     bool few_mappings = false;   ///< the kernel's limit on mappings is near
+    bool native_launches = true;
+    bool large = false;          ///< arrays of up to several huge pages
+    std::uint64_t registration_pages = 16384;  ///< page-locked in pieces of so many pages
     std::uint64_t page_bytes = 4096;
     std::uint64_t granularity_bytes = 16 * 1024;
     std::uint64_t budget_bytes = 0;  ///< 0: a third of the payload

@@ -167,6 +167,24 @@ TEST(Regressions, CheckedWritesTrustNoNumberThatChangedItsContent) {
   p.expect_device(other, 2);
 }
 
+TEST(Regressions, CheckedWritesAreNotDigestedUnderANativeKernel) {
+  Machine::Options o = Program::defaults();
+  o.engine.check_writes = true;
+  Program p(o);  // the device reports what is not ordered
+  Memory& a = p.on_device(size);
+  Memory& never_written = p.on_device(size);
+  (void)p.queue(stream_a);
+  std::byte* const base = a.address;
+  p.engine().native_capture(a, true);
+  p.device().launch(stream_b, {{base, size, true}}, [base] { std::memset(base, 7, size); });
+  p.engine().copy(a.address, never_written.address, page, nullptr);  // moves nothing, waits for nobody
+
+  p.device().order_streams(stream_a, stream_b);
+  p.kernel_write(stream_a, a, a.all(), 1);
+
+  p.expect_device(a, 1);
+}
+
 TEST(Regressions, SavedCopiesNeverExceedTheBudget) {
   Machine::Options o = Program::defaults();
   o.engine.device_memory_bytes = 4 * 16384;
@@ -185,6 +203,46 @@ TEST(Regressions, SavedCopiesNeverExceedTheBudget) {
     EXPECT_LE(p.device().mapped_bytes(), 4u * 16384);
   }
   for (std::uint64_t i = 0; i < 6; ++i) p.expect_host(*mirrors[i], i);
+}
+
+TEST(Regressions, ALargeCopySavedOnTheHostHasMemoryOnce) {
+  constexpr std::uint64_t large = 40u << 20;  // more than one piece of a transfer
+  Machine::Options o = Program::defaults();
+  o.engine.device_memory_bytes = large + (1u << 20);
+  Program p(o);
+  Memory& a = p.on_device(large);
+  Memory& b = p.on_device(large);
+  p.kernel_write(stream_a, a, a.all(), 1);
+  p.copy(b, a);  // has no memory, and the budget has none
+
+  p.kernel_write(stream_a, a, {0, page}, 2);
+
+  Statistics s;
+  p.engine().add_to(s);
+  EXPECT_EQ(s.snapshot_bytes, large);
+  p.expect_device(b, {large - page, large}, 1);
+}
+
+TEST(Regressions, WhatIsGivenBackWhileRoomIsMadeMayBeMissingAgain) {
+  constexpr std::uint64_t large = 1u << 20;
+  Machine::Options o = Program::defaults();
+  o.engine.device_memory_bytes = 2 * large;
+  Program p(o);
+  Memory& a = p.on_device(page);  // these two share a granule
+  Memory& b = p.on_device(page);
+  Memory& c = p.on_device(large);
+  Memory& d = p.on_device(large);
+  Memory& h = p.on_host(page);
+  p.kernel_write(stream_a, d, d.all(), 1);
+  p.kernel_write(stream_a, a, a.all(), 2);
+  p.copy(h, a);
+  p.free(a);     // its memory is the saved copy
+  p.fill(h, 0);  // which nobody wants any more, but a kernel uses it still
+  p.device().synchronize_device();
+
+  p.launch(stream_a, {{&b, true}, {&c, true}}, [] {});
+
+  EXPECT_LE(p.device().mapped_bytes(), 2 * large);
 }
 
 TEST(Regressions, ArraysThatShareAGranuleAreCountedOnce) {

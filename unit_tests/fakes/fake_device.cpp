@@ -40,6 +40,7 @@ const char* FakeDevice::text(Kind kind) noexcept {
     case Kind::from_device: return "a copy from the device";
     case Kind::within: return "a copy within the device";
     case Kind::fill: return "a fill";
+    case Kind::digest: return "a digest";
     case Kind::kernel: return "a kernel";
     default: return "?";
   }
@@ -66,6 +67,7 @@ std::byte* FakeDevice::reserve(std::uint64_t& bytes) {
   base_ = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(mapping_), alignment));
   bytes_ = bytes;
   mapped_.assign(bytes / options_.granularity_bytes, 0);
+  closed_ = mapped_;
   return base_;
 }
 
@@ -87,6 +89,7 @@ void FakeDevice::map(std::byte* address, std::uint64_t bytes) {
   for (std::uint64_t g = at / options_.granularity_bytes; g < (at + bytes) / options_.granularity_bytes; ++g) {
     if (mapped_[g]) fail_("map: mapped already");
     mapped_[g] = 1;
+    closed_[g] = 0;
     ++mapped_count_;
   }
   maps_[at] = bytes;
@@ -108,6 +111,31 @@ void FakeDevice::unmap(std::byte* address, std::uint64_t bytes) noexcept {
     --mapped_count_;
   }
   std::memset(address, 0xd2, bytes);
+}
+
+void FakeDevice::set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept {
+  if (options_.kind != device::DeviceKind::emulated) return;
+  const Lock lock(mutex_);
+  const auto at = static_cast<std::uint64_t>(address - base_);
+  if (!in_arena(address) || at % options_.granularity_bytes != 0 || bytes % options_.granularity_bytes != 0) {
+    fail_("set_accessible: not whole granules of the arena");
+    return;
+  }
+  for (std::uint64_t g = at / options_.granularity_bytes; g < (at + bytes) / options_.granularity_bytes; ++g) {
+    if (!mapped_[g]) fail_("set_accessible: not mapped");
+    closed_[g] = accessible ? 0 : 1;
+  }
+}
+
+void FakeDevice::check_accessible(const std::byte* begin, std::uint64_t bytes) {
+  const Lock lock(mutex_);
+  if (!in_arena(begin) || bytes == 0) return;
+  const auto at = static_cast<std::uint64_t>(begin - base_);
+  for (std::uint64_t g = at / options_.granularity_bytes; g * options_.granularity_bytes < at + bytes; ++g) {
+    if (!closed_[g]) continue;
+    fail_("device memory is used while it is inaccessible, at offset " + std::to_string(at));
+    return;
+  }
 }
 
 void FakeDevice::expect_no_pending(const std::byte* begin, std::uint64_t bytes, const char* what) {
@@ -187,6 +215,15 @@ void FakeDevice::unregister_host(std::byte* address) noexcept {
   }
   expect_no_pending(address, it->second, "host pages were unregistered");
   registered_.erase(it);
+}
+
+void FakeDevice::expect_page_locked(const std::byte* host, std::uint64_t bytes) {
+  if (!needs_page_lock_ || !needs_page_lock_(host)) return;
+  const std::byte* at = host;
+  for (const auto& [begin, size] : registered_) {  // in the order of their addresses
+    if (begin <= at && at < begin + size) at = begin + size;
+  }
+  if (at < host + bytes) fail_("a copy uses host pages that are not page-locked");
 }
 
 bool FakeDevice::is_foreign_device_pointer(const void* pointer) const noexcept {
@@ -379,6 +416,9 @@ void FakeDevice::execute(std::size_t queue) {
       return;
     }
   }
+  if (op.kind == Kind::kernel) {  // the device's own work opens what it needs
+    for (const Touch& t : op.touches) check_accessible(t.begin, t.bytes);
+  }
   switch (op.kind) {
     case Kind::to_device:
     case Kind::from_device:
@@ -386,6 +426,7 @@ void FakeDevice::execute(std::size_t queue) {
     case Kind::fill:
       for (std::uint64_t i = 0; i < op.bytes; i += op.pattern_bytes) std::memcpy(op.to + i, op.pattern, op.pattern_bytes);
       break;
+    case Kind::digest:
     case Kind::kernel: op.body(); break;
     case Kind::record: {
       const auto e = events_.find(op.event);
@@ -446,6 +487,7 @@ void FakeDevice::copy_to_device(QueueId queue, std::byte* device, const std::byt
   const Lock lock(mutex_);
   may_fail(call_copy, "copy_to_device");
   if (bytes == 0) return;
+  expect_page_locked(host, bytes);
   copied.to_device += bytes;
   Operation op{};
   op.kind = Kind::to_device;
@@ -460,6 +502,7 @@ void FakeDevice::copy_from_device(QueueId queue, std::byte* host, const std::byt
   const Lock lock(mutex_);
   may_fail(call_copy, "copy_from_device");
   if (bytes == 0) return;
+  expect_page_locked(host, bytes);
   copied.from_device += bytes;
   Operation op{};
   op.kind = Kind::from_device;
@@ -503,7 +546,7 @@ void FakeDevice::fill(QueueId queue, std::byte* to, std::uint64_t bytes, const s
 std::uint64_t FakeDevice::digest(QueueId queue, const std::byte* device, std::uint64_t bytes) {
   const Lock lock(mutex_);
   Operation op{};
-  op.kind = Kind::kernel;
+  op.kind = Kind::digest;
   std::uint64_t h = 1469598103934665603u;
   op.touches = {{device, bytes, false}};
   op.body = [&h, device, bytes] {

@@ -50,7 +50,7 @@ class FakeDevice final : public device::Device {
   void release(std::byte* base, std::uint64_t bytes) noexcept override;
   void map(std::byte* address, std::uint64_t bytes) override;
   void unmap(std::byte* address, std::uint64_t bytes) noexcept override;
-  void set_accessible(std::byte*, std::uint64_t, bool) noexcept override {}
+  void set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept override;
 
   [[nodiscard]] QueueId open_queue() override;
   [[nodiscard]] QueueId adopt_queue(void* native, std::shared_ptr<void> owner) override;
@@ -96,6 +96,10 @@ class FakeDevice final : public device::Device {
   void tick();
   /// Reports a failure if the host touches bytes of which an operation is not known to be done.
   void check_host_access(const std::byte* begin, std::uint64_t bytes, bool writes);
+  /// Host memory that copies reach only where it is page-locked: its pages may be protected.
+  void require_page_locks(std::function<bool(const std::byte*)> where) { needs_page_lock_ = std::move(where); }
+  /// Reports a failure if bytes of an emulated device's memory are inaccessible now.
+  void check_accessible(const std::byte* begin, std::uint64_t bytes);
   /// The k-th (from 1) of the calls in `mask` throws, once; 0: none.
   void fail_call(std::uint64_t k, unsigned mask) {
     fail_in_ = k;
@@ -111,7 +115,7 @@ class FakeDevice final : public device::Device {
   Copied copied;  ///< bytes submitted
 
  private:
-  enum class Kind : std::uint8_t { to_device, from_device, within, fill, kernel, record, wait };
+  enum class Kind : std::uint8_t { to_device, from_device, within, fill, digest, kernel, record, wait };
   using Clock = std::vector<std::uint64_t>;
   struct Operation {
     Kind kind;
@@ -166,6 +170,7 @@ class FakeDevice final : public device::Device {
     return (a.writes || b.writes) && a.begin < b.begin + b.bytes && b.begin < a.begin + a.bytes;
   }
   void expect_no_pending(const std::byte* begin, std::uint64_t bytes, const char* what);
+  void expect_page_locked(const std::byte* host, std::uint64_t bytes);
 
   Options options_;
   Failure fail_;
@@ -176,6 +181,7 @@ class FakeDevice final : public device::Device {
   std::byte* base_ = nullptr;
   std::uint64_t bytes_ = 0;
   std::vector<char> mapped_;  // per granule
+  std::vector<char> closed_;  // per granule: mapped, but inaccessible
   std::map<std::uint64_t, std::uint64_t> maps_;
   std::uint64_t mapped_count_ = 0;
   std::vector<Queue> queues_;
@@ -186,6 +192,7 @@ class FakeDevice final : public device::Device {
   std::map<std::byte*, std::uint64_t> allocations_;
   std::map<std::byte*, std::uint64_t> staging_;
   std::map<std::byte*, std::uint64_t> registered_;
+  std::function<bool(const std::byte*)> needs_page_lock_;
   std::uint64_t fail_in_ = 0;
   unsigned fail_mask_ = 0;
   std::uint64_t submitted_ = 0;

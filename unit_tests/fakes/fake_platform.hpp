@@ -93,6 +93,7 @@ class FakePlatform final : public platform::Platform {
 
   // --- for the test that plays the program ---------------------------------------------------------------------------
   [[nodiscard]] platform::Protection protection(const std::byte* address) const { return table_[page(address)].load(); }
+  [[nodiscard]] bool owns(const std::byte* address) const { return inside(address, 1); }
   [[nodiscard]] bool allows(const std::byte* address, bool write) const {
     return protection(address) >= (write ? platform::Protection::read_write : platform::Protection::read);
   }

@@ -37,6 +37,9 @@ class Machine {
     platform_ = platform.get();
     if (options.device.kind == device::DeviceKind::cuda) {
       platform_->watch([this](const std::byte* p, std::uint64_t n, bool writes) { device_->check_host_access(p, n, writes); });
+      device_->require_page_locks([this](const std::byte* p) { return platform_->owns(p); });
+    } else {  // the processor copies to and from the device's memory
+      platform_->watch([this](const std::byte* p, std::uint64_t n, bool) { device_->check_accessible(p, n); });
     }
     std::vector<std::unique_ptr<device::Device>> devices;
     devices.push_back(std::move(device));

@@ -78,6 +78,53 @@ TEST(FakeDevice, UnmappingUnderPendingWorkIsFound) {
   d.release(base, bytes);
 }
 
+TEST(FakeDevice, AKernelOnInaccessibleMemoryIsFound) {
+  Found found;
+  FakeDevice::Options o = lazy();
+  o.kind = device::DeviceKind::emulated;
+  o.asynchronous = false;
+  FakeDevice d(o, found.sink());
+  std::uint64_t bytes = 0;
+  std::byte* const base = d.reserve(bytes);
+  const std::uint64_t unit = d.granularity_bytes();
+  d.map(base, 2 * unit);
+  d.set_accessible(base + unit, unit, false);
+  int stream = 0;
+  d.launch(&stream, {{base, unit, true}}, [] {});
+  EXPECT_TRUE(found.texts.empty());
+  d.launch(&stream, {{base + unit - 1, 2, false}}, [] {});
+  d.check_accessible(base + unit, 1);
+  EXPECT_EQ(found.texts.size(), 2u);
+  d.set_accessible(base + unit, unit, true);
+  d.launch(&stream, {{base, 2 * unit, true}}, [] {});
+  d.check_accessible(base, 2 * unit);
+  EXPECT_EQ(found.texts.size(), 2u);
+  d.unmap(base, 2 * unit);
+  d.release(base, bytes);
+}
+
+TEST(FakeDevice, ACopyOfPagesThatAreNotPageLockedIsFound) {
+  Found found;
+  FakeDevice d(lazy(), found.sink());
+  std::vector<std::byte> host(8);
+  std::vector<std::byte> device(8);
+  d.require_page_locks([](const std::byte*) { return true; });
+  const QueueId q = d.open_queue();
+  ASSERT_TRUE(d.register_host(host.data(), 4));
+  d.copy_to_device(q, device.data(), host.data(), 4);
+  d.synchronize_queue(q);
+  EXPECT_TRUE(found.texts.empty());
+  d.copy_from_device(q, host.data() + 2, device.data(), 4);
+  EXPECT_EQ(found.texts.size(), 1u);
+  ASSERT_TRUE(d.register_host(host.data() + 4, 4));
+  d.copy_from_device(q, host.data() + 2, device.data(), 4);
+  d.synchronize_queue(q);
+  EXPECT_EQ(found.texts.size(), 1u);
+  d.unregister_host(host.data());
+  d.unregister_host(host.data() + 4);
+  d.close_queue(q);
+}
+
 TEST(FakeDevice, TheKthCallFails) {
   Found found;
   FakeDevice d(lazy(), found.sink());

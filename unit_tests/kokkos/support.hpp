@@ -53,6 +53,16 @@ class Since {
   semcache::Statistics begin_;
 };
 
+/// Kokkos' Threads takes kernels from the main thread only, and crashes where a program ends without Kokkos::finalize.
+#ifdef KOKKOS_ENABLE_THREADS
+inline constexpr bool host_is_threads = std::is_same<Kokkos::DefaultHostExecutionSpace, Kokkos::Threads>::value;
+#else
+inline constexpr bool host_is_threads = false;
+#endif
+
+/// Kokkos 4.1 to 4.3 copy a reduction's functor before its closure exists: the launch counts as a native one, too.
+inline constexpr bool reductions_are_native_too = KOKKOS_VERSION >= 40100 && KOKKOS_VERSION < 40400;
+
 /// Names of the unknown launches so far, for messages.
 inline std::string unknown_names() {
   std::string names;

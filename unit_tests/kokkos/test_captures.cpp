@@ -72,6 +72,13 @@ struct Members {
 };
 #endif
 
+/// As containers do: UnorderedMap carries its size in a view.
+struct CarriesItsSize {
+  Kokkos::View<int, Kokkos::HostSpace> size;
+  Vector y;
+  KOKKOS_FUNCTION void operator()(int i) const { y(i) = 1; }
+};
+
 constexpr int count = 300;
 struct Many {
   Vector views[count];
@@ -281,7 +288,20 @@ KOKKOS_TEST(KokkosCapture, DefaultPolicyFollowsTheFunctorsSpace) {
   double result = 0;
   Kokkos::parallel_reduce("default", 10, Dot{x.device}, result);
   EXPECT_EQ(since.launches(), 1u);
-  EXPECT_EQ(since.native(), 0u);
+  if (!reductions_are_native_too) {
+    EXPECT_EQ(since.native(), 0u);
+  }
+}
+
+KOKKOS_TEST(KokkosCapture, SmallHostViewLeadsNowhere) {
+  // A view of rank 0 has a word that nobody initialises, and copies take it along: here it looks like a pointer.
+  alignas(CarriesItsSize) std::uintptr_t memory[sizeof(CarriesItsSize) / sizeof(std::uintptr_t)];
+  for (std::uintptr_t& word : memory) word = reinterpret_cast<std::uintptr_t>(memory);
+  auto* functor = ::new (memory) CarriesItsSize{Kokkos::View<int, Kokkos::HostSpace>("size"), Vector("y", 10)};
+  const Since since;
+  Kokkos::parallel_for("carries its size", Range(0, 10), *functor);
+  EXPECT_EQ(since.unknown(), 0u) << unknown_names();
+  functor->~CarriesItsSize();
 }
 
 KOKKOS_TEST(KokkosCapture, ThreeHundredViews) {

@@ -18,8 +18,8 @@ struct AddOne {
 
 TEST(DualViewWithoutTracker, ModifyAndSyncMoveTheData) {
   constexpr int n = 10000;
-  ASSERT_FALSE(semcache::runtime::notices_host_accesses());
   Dual d("d", n);
+  ASSERT_FALSE(semcache::runtime::notices_host_accesses(d.view_host().data()));
 
   for (int i = 0; i < n; ++i) d.view_host()(i) = i;
   d.modify_host();

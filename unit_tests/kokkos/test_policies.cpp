@@ -32,8 +32,8 @@ struct ArrayReduction {
     into[1] += from[1];
   }
   KOKKOS_FUNCTION void join(volatile double* into, const volatile double* from) const {
-    into[0] += from[0];
-    into[1] += from[1];
+    into[0] = into[0] + from[0];
+    into[1] = into[1] + from[1];
   }
 };
 

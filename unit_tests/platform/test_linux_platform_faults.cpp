@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <platform/address_limit.hpp>
 #include <semcache/platform/linux/maps.hpp>
 #include <semcache/platform/platform.hpp>
 
 #include <gtest/gtest.h>
 
 #include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-/// What ends in a fault, or takes addresses or mappings away from the process: not under sanitizers.
+/// What ends in a fault, or takes addresses or mappings away from the process.
 namespace semcache::platform::testing {
 namespace {
 
 TEST(LinuxPlatformDeathTest, ReserveHalvesUnderALimitOnAddresses) {
   const auto limited = [] {
-    rlimit limit{std::uint64_t{4} << 30, std::uint64_t{4} << 30};
-    if (::setrlimit(RLIMIT_AS, &limit) != 0) _exit(2);
+    if (!limit_addresses(std::uint64_t{4} << 30)) _exit(2);
     const auto platform = make_linux_platform();
     std::uint64_t bytes = std::uint64_t{16} << 30;
     std::byte* const base = platform->reserve(bytes);
@@ -29,8 +28,7 @@ TEST(LinuxPlatformDeathTest, ReserveHalvesUnderALimitOnAddresses) {
 TEST(LinuxPlatformDeathTest, NoAddressesAtAllIsASystemError) {
   const auto limited = [] {
     const auto platform = make_linux_platform();
-    rlimit limit{4096, 4096};
-    if (::setrlimit(RLIMIT_AS, &limit) != 0) _exit(2);
+    if (!limit_addresses(1U << 20)) _exit(2);  // half of what reservations are aligned to
     std::uint64_t bytes = std::uint64_t{16} << 30;
     try {
       (void)platform->reserve(bytes);

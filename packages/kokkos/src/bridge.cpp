@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace semcache::kokkos::detail {
 namespace {
@@ -12,6 +13,7 @@ static_assert(sizeof(Kokkos::Impl::SharedAllocationHeader) == runtime::header_by
               "this Kokkos has another allocation header than the runtime serves");
 
 thread_local const void* partner_of_next_mirror = nullptr;
+thread_local bool next_mirror_is_announced = false;
 
 }  // namespace
 
@@ -35,9 +37,8 @@ void* allocate(Side side, const char* space_name, const char* label, std::size_t
   if (side == Side::device) {
     data = runtime::allocate_device(label, bytes);
   } else {
-    const void* partner = partner_of_next_mirror;
-    partner_of_next_mirror = nullptr;
-    data = runtime::allocate_host(label, bytes, partner);
+    const void* partner = std::exchange(partner_of_next_mirror, nullptr);
+    data = runtime::allocate_host(label, bytes, partner, std::exchange(next_mirror_is_announced, false));
   }
   void* address = static_cast<char*>(data) - (total - logical);
   if (Kokkos::Profiling::profileLibraryLoaded())
@@ -53,10 +54,13 @@ void deallocate(const char* space_name, const char* label, void* address, std::s
   runtime::deallocate(static_cast<char*>(address) + (total - logical));
 }
 
-PartnerScope::PartnerScope(const void* device_address) noexcept : outer_(partner_of_next_mirror) {
-  partner_of_next_mirror = device_address;
+PartnerScope::PartnerScope(const void* device_address, bool announced) noexcept
+    : outer_(std::exchange(partner_of_next_mirror, device_address)),
+      outer_announced_(std::exchange(next_mirror_is_announced, announced)) {}
+PartnerScope::~PartnerScope() {
+  partner_of_next_mirror = outer_;
+  next_mirror_is_announced = outer_announced_;
 }
-PartnerScope::~PartnerScope() { partner_of_next_mirror = outer_; }
 
 void copy(void* to, const void* from, std::size_t bytes, QueueId queue, bool to_tracked, bool from_tracked) {
   if (bytes == 0) return;

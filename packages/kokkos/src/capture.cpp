@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -83,6 +84,12 @@ void CaptureList::close() noexcept {
   if (open_capture_list != this) return;
   open_capture_list = outer_;
   recording_ = Recording::off;
+  // What handles explain becomes zero: whatever is left and looks like a pointer is looked at.
+  for (std::size_t c = 0; c < count_; ++c) {
+    if (captures_[c].handle)
+      explain(static_cast<std::size_t>(static_cast<const unsigned char*>(captures_[c].handle) - picture_),
+              captures_[c].handle_bytes);
+  }
   explain_small_host_views();
 }
 
@@ -96,7 +103,8 @@ void CaptureList::notice(const void* pointer, const void* place, const void* sou
 }
 
 void CaptureList::explain(std::size_t position, std::uint32_t bytes) noexcept {
-  append(nullptr, picture_ + position, bytes, false, false);
+  const std::size_t end = std::min(picture_bytes_, (position + bytes + word_bytes - 1) / word_bytes * word_bytes);
+  std::memset(picture_ + position, 0, end - position);
 }
 
 void CaptureList::append(const void* pointer, const void* handle, std::uint32_t bytes, bool writable,
@@ -106,19 +114,12 @@ void CaptureList::append(const void* pointer, const void* handle, std::uint32_t 
 }
 
 void CaptureList::explain_small_host_views() noexcept {
-  const auto explained = [this](const unsigned char* word) {
-    for (std::size_t c = 0; c < count_; ++c) {
-      const auto* handle = static_cast<const unsigned char*>(captures_[c].handle);
-      if (handle && word >= handle && word < handle + captures_[c].handle_bytes) return true;
-    }
-    return false;
-  };
-  for (std::size_t i = 0; i + 2 * word_bytes <= picture_bytes_; i += word_bytes) {
+  // A View is [tracker][data][extent or nothing]: with rank 0 the third word is never initialised, but copied.
+  for (std::size_t i = 0; i + 3 * word_bytes <= picture_bytes_; i += word_bytes) {
     const std::uintptr_t tracker = word_at(picture_ + i);
     const std::uintptr_t data = word_at(picture_ + i + word_bytes);
     if (!looks_like_pointer(tracker) || !looks_like_pointer(data) || data % word_bytes != 0) continue;
-    if (explained(picture_ + i) || explained(picture_ + i + word_bytes)) continue;
-    if (is_small_host_view(tracker, data)) explain(i, 2 * word_bytes);
+    if (is_small_host_view(tracker, data)) explain(i, 3 * word_bytes);
   }
 }
 

@@ -37,7 +37,7 @@ std::string Directory::audit() const {
       if (i > 0 && all[i - 1].ref.advanced(e.begin - all[i - 1].begin) == e.ref) wrong = at(what, owner, e) + ": not maximal";
       if (!e.ref.is_number()) continue;
       if (!live) wrong = at(what, owner, e) + ": it was removed";
-      if (values_.find(e.ref.id) == values_.end()) wrong = at(what, owner, e) + ": the value is forgotten";
+      if (values_.find(e.ref.id) == nullptr) wrong = at(what, owner, e) + ": the value is forgotten";
       ++uses[{e.ref.id, owner, static_cast<std::int64_t>(e.begin) - static_cast<std::int64_t>(e.ref.offset)}];
     }
   };
@@ -47,19 +47,20 @@ std::string Directory::audit() const {
 
   std::size_t counted_holders = 0;
   std::size_t counted_wanters = 0;
-  for (const auto& [id, v] : values_) {
-    if (v.holders.empty() && v.wanters.empty()) return "value " + std::to_string(id) + " has no use";
+  values_.for_each([&](ValueId id, const Value& v) {
+    if (v.holders.empty() && v.wanters.empty()) wrong = "value " + std::to_string(id) + " has no use";
     counted_holders += v.holders.size();
     counted_wanters += v.wanters.size();
     for (const auto& [list, uses] : {std::pair{&v.holders, &holders}, {&v.wanters, &wanters}}) {
       for (const Use& u : *list) {
         const auto found = uses->find({id, u.owner, u.delta});
         if (found == uses->end() || found->second != u.extents) {
-          return "value " + std::to_string(id) + ": a use of " + std::to_string(u.owner) + " is counted wrongly";
+          wrong = "value " + std::to_string(id) + ": a use of " + std::to_string(u.owner) + " is counted wrongly";
         }
       }
     }
-  }
+  });
+  if (!wrong.empty()) return wrong;
   if (counted_holders != holders.size() || counted_wanters != wanters.size()) return "a use is not counted";
 
   // I4: every wanted byte is held somewhere, or known.

@@ -333,17 +333,17 @@ bool Directory::needed(SlotId snapshot) const {
 }
 
 Fill Directory::fill_of(ValueId value) const {
-  const auto it = values_.find(value);
-  return it == values_.end() ? Fill{} : it->second.fill;
+  const Value* v = values_.find(value);
+  return v == nullptr ? Fill{} : v->fill;
 }
 
 std::uint64_t Directory::memory_bytes() const {
   std::uint64_t sum = data_.capacity() * sizeof(Datum) + slots_.capacity() * sizeof(Slot);
   for (const Datum& d : data_) sum += d.wanted.memory_bytes();
   for (const Slot& s : slots_) sum += s.held.memory_bytes();
-  for (const auto& [id, v] : values_) {
-    sum += sizeof(id) + sizeof(v) + (v.holders.capacity() + v.wanters.capacity()) * sizeof(Use) + 2 * sizeof(void*);
-  }
+  values_.for_each([&](ValueId, const Value& v) {
+    sum += sizeof(v) + (v.holders.capacity() + v.wanters.capacity()) * sizeof(Use) + 2 * sizeof(void*);
+  });
   return sum;
 }
 
@@ -424,7 +424,7 @@ void Directory::restore(SlotId slot, ByteRange range, const std::vector<ExtentMa
   const DatumId datum = slots_[slot.value].datum;
   for (const auto& e : earlier) {
     const ByteRange piece = intersect(range, {e.begin, e.end});
-    if (piece.empty() || !e.ref.is_number() || values_.find(e.ref.id) == values_.end()) continue;
+    if (piece.empty() || !e.ref.is_number() || values_.find(e.ref.id) == nullptr) continue;
     std::vector<ByteRange> later;
     stale(slot, piece, later);
     std::uint64_t begin = piece.begin;
@@ -442,8 +442,8 @@ void Directory::restore(SlotId slot, ByteRange range, const std::vector<ExtentMa
 
 void Directory::watch(const std::vector<ExtentMap::Extent>& extents) {
   for (const auto& e : extents) {
-    if (const auto value = values_.find(e.ref.id); value != values_.end()) {
-      value->second.watched.push_back({e.ref.offset, e.ref.offset + (e.end - e.begin)});
+    if (Value* value = values_.find(e.ref.id)) {
+      value->watched.push_back({e.ref.offset, e.ref.offset + (e.end - e.begin)});
       touch_holders(e.ref, e.end - e.begin);
     }
   }
@@ -451,32 +451,31 @@ void Directory::watch(const std::vector<ExtentMap::Extent>& extents) {
 
 void Directory::unwatch(const std::vector<ExtentMap::Extent>& extents) {
   for (const auto& e : extents) {
-    if (const auto value = values_.find(e.ref.id); value != values_.end()) {
-      auto& watched = value->second.watched;
+    if (Value* value = values_.find(e.ref.id)) {
+      auto& watched = value->watched;
       watched.erase(std::find(watched.begin(), watched.end(), ByteRange{e.ref.offset, e.ref.offset + (e.end - e.begin)}));
       touch_holders(e.ref, e.end - e.begin);
     }
   }
 }
 
-std::vector<Directory::Touched> Directory::take_touched() {
-  std::vector<Touched> out;
+void Directory::take_touched(std::vector<Touched>& out) {
+  out.clear();
   out.swap(touched_);
-  return out;
 }
 
 // --- bookkeeping ---------------------------------------------------------------------------------------------------
 
 ValueRef Directory::new_value(Fill fill) {
-  const ValueId id = next_value_++;
-  values_[id].fill = fill;
+  const ValueId id = values_.add();
+  values_.find(id)->fill = fill;
   return {id, 0};
 }
 
 void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent, int change) {
   if (!extent.ref.is_number()) return;
-  const auto value = values_.find(extent.ref.id);
-  std::vector<Use>& list = value->second.*uses;
+  Value* value = values_.find(extent.ref.id);
+  std::vector<Use>& list = value->*uses;
   const std::int64_t delta = displacement(extent);
   const auto use =
       std::find_if(list.begin(), list.end(), [&](const Use& u) { return u.owner == owner && u.delta == delta; });
@@ -487,7 +486,7 @@ void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const 
     if (use->extents == 0) {
       *use = list.back();
       list.pop_back();
-      if (value->second.holders.empty() && value->second.wanters.empty()) values_.erase(value);
+      if (value->holders.empty() && value->wanters.empty()) values_.erase(extent.ref.id);
     }
   }
 }
@@ -504,9 +503,9 @@ void Directory::touch(SlotId slot, ByteRange range) {
 }
 
 void Directory::touch_holders(ValueRef ref, std::uint64_t bytes) {
-  const auto value = values_.find(ref.id);
-  if (value == values_.end()) return;
-  for (const Use& u : value->second.holders) {
+  const Value* value = values_.find(ref.id);
+  if (value == nullptr) return;
+  for (const Use& u : value->holders) {
     touch(SlotId{u.owner}, positions(u.delta, ref.offset, bytes, slots_[u.owner].held.size()));
   }
 }

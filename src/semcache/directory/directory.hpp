@@ -2,12 +2,11 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-#include <semcache/directory/extent_map.hpp>
+#include <semcache/directory/value_table.hpp>
 
 #include <array>
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 /// Which content every byte of every array must have, and which memory physically holds it. Touches nothing: it
@@ -132,12 +131,13 @@ class Directory {
   void restore(SlotId slot, ByteRange range, const std::vector<ExtentMap::Extent>& earlier);
   [[nodiscard]] std::vector<ExtentMap::Extent> wanted_extents(DatumId datum, ByteRange range) const;
 
-  /// Slots whose freshness or exclusiveness may have changed since the last call, with the hull of the bytes.
+  /// Slots whose freshness or exclusiveness may have changed, with the hull of the bytes.
   struct Touched {
     SlotId slot;
     ByteRange range;
   };
-  [[nodiscard]] std::vector<Touched> take_touched();
+  /// Replaces `out` by what was touched since the last call.
+  void take_touched(std::vector<Touched>& out);
 
  private:
   /// All extents of one owner that see a value at the same displacement (position = offset + delta).
@@ -151,6 +151,13 @@ class Directory {
     std::vector<Use> wanters;
     Fill fill;
     std::vector<ByteRange> watched;  ///< offsets
+
+    void clear() noexcept {
+      holders.clear();
+      wanters.clear();
+      watched.clear();
+      fill = {};
+    }
   };
   struct Datum {
     ExtentMap wanted{0, {}};
@@ -176,8 +183,7 @@ class Directory {
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_data_;
   std::vector<std::uint32_t> free_slots_;
-  std::unordered_map<ValueId, Value> values_;
-  ValueId next_value_ = 1;
+  ValueTable<Value> values_;
   std::vector<Touched> touched_;
 };
 

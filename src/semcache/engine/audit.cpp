@@ -23,7 +23,7 @@ void Engine::audit() {
     if (m.snapshot() != listed) base::fatal("audit: '%s': a saved copy and the list of them disagree", label(m));
     if (m.on_host()) {
       if (m.owns_allocation) host_snapshots += m.bytes;
-      if (m.snapshot() || m.open || !options_.notices) continue;
+      if (m.snapshot() || !watched(m)) continue;
       // I5, byte by byte of the state: no page is laxer than the strictest of what lies on it demands.
       const auto demand = [&](ByteRange piece, Protection most, const char* why) {
         m.pages.for_each(to_pages(m, piece), [&](ByteRange pages, PageState s) {
@@ -111,7 +111,7 @@ void Engine::audit() {
     if (f->finished) base::fatal("audit: a finished transfer is still listed");
     if (f->host == nullptr) continue;
     if (!f->host->live || f->range.end > f->host->bytes) base::fatal("audit: I6: a transfer's host memory is gone");
-    if (f->host->snapshot() || f->host->open || !options_.notices) continue;
+    if (f->host->snapshot() || !watched(*f->host)) continue;
     f->host->pages.for_each(to_pages(*f->host, f->range), [&](ByteRange, PageState s) {
       if (s.protection > (f->to_host ? Protection::none : Protection::read)) {
         base::fatal("audit: I6: the pages of '%s' are open under a transfer", label(*f->host));

@@ -51,7 +51,7 @@ void Engine::copy(void* to, const void* from, std::uint64_t n, const void* call_
     // Near the kernel's limit on mappings single mirrors become open before they are protected.
     bool opened = false;
     for (Memory* m : {t, f}) {
-      if (!m->on_host() || !options_.notices || !mappings_scarce() || directory_.slots(m->datum).size() > 1) continue;
+      if (!m->on_host() || !watched(*m) || !mappings_scarce() || directory_.slots(m->datum).size() > 1) continue;
       open_mirror(lock, *m);
       opened = true;
     }
@@ -98,10 +98,12 @@ void Engine::check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Mem
                           std::uint64_t n) {
   const ByteRange to_range{to_position, to_position + n};
   const ByteRange from_range{from_position, from_position + n};
-  if (!directory_.fresh(to.slot, to_range) || !directory_.fresh(from.slot, from_range) ||
-      !directory_.defined(to.datum, to_range)) {
-    return;
-  }
+  if (!directory_.fresh(to.slot, to_range) || !directory_.fresh(from.slot, from_range)) return;
+  std::vector<ByteRange> defined;  // what nobody wrote may differ
+  directory_.for_each_wanted(to.datum, to_range, [&](ByteRange piece, directory::ValueRef ref) {
+    if (ref.is_number()) defined.push_back({piece.begin - to_position, piece.end - to_position});
+  });
+  if (defined.empty()) return;
   const auto bytes_of = [&](Memory& m, ByteRange range) {
     std::vector<std::byte> bytes(n);
     settle_uses(lock, m);
@@ -118,7 +120,10 @@ void Engine::check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Mem
   };
   if (!to.on_host() && (to.flags.load() & Memory::resident) == 0) return;
   if (!from.on_host() && (from.flags.load() & Memory::resident) == 0) return;
-  if (bytes_of(to, to_range) != bytes_of(from, from_range)) {
+  const std::vector<std::byte> there = bytes_of(to, to_range);
+  const std::vector<std::byte> here = bytes_of(from, from_range);
+  for (const ByteRange r : defined) {
+    if (std::memcmp(there.data() + r.begin, here.data() + r.begin, r.size()) == 0) continue;
     base::fatal("SEMCACHE_CHECK: '%s' or '%s' was changed without anybody noticing (a raw pointer in a kernel or a "
                 "library). Announce such uses with semcache::access(view, mode).",
                 recorder_.name(to.label), recorder_.name(from.label));
@@ -244,7 +249,7 @@ void Engine::copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory&
     const std::uint64_t host_position = to.on_host() ? step.to_position : step.from_position;
     step.bytes = to.on_host() == from.on_host()
                      ? n - done
-                     : std::min(n - done, registration_bytes - host_position % registration_bytes);
+                     : std::min(n - done, options_.registration_bytes - host_position % options_.registration_bytes);
     submit(step, false);
     // Piece by piece: a later one may fail, and what was overwritten must not be taken for the former content (I9).
     directory_.write(to.slot, {step.to_position, step.to_position + step.bytes});

@@ -84,17 +84,20 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->label = recorder_.intern(label == nullptr ? "" : label);
   m->counted_snapshot = false;
   m->freeing = false;
+  m->used_unseen = false;
   std::memset(m->header, 0, sizeof m->header);
   m->flags.store(space == host_space ? Memory::host_readable : 0);
   for (auto& p : m->last_use) p.store(0, std::memory_order_relaxed);
   for (auto& p : m->last_write) p.store(0, std::memory_order_relaxed);
+  m->unfetched_writes.store(0, std::memory_order_relaxed);
   m->write_check.reset();
   m->pages = directory::BasicExtentMap<PageState>(space == host_space ? round_up(bytes, page_bytes_) : 0, {});
   m->read_ahead = {};
   m->used.assign(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
   m->registered.clear();
-  m->slab_registered = false;
+  m->forecast = {};
   m->open = false;
+  m->announced = false;
   m->owns_allocation = false;
   m->live = true;
   return m;
@@ -177,7 +180,7 @@ void Engine::release_place(Memory& m) noexcept {
     }
     const std::uint64_t span = page_span(m).end;
     for (std::size_t c = 0; c < m.registered.size(); ++c) {
-      if (m.registered[c]) devices_[0]->device->unregister_host(m.address + c * registration_bytes);
+      if (m.registered[c]) devices_[0]->device->unregister_host(m.address + c * options_.registration_bytes);
     }
     platform_->discard(m.address, span);
     set_protection(m, {0, span}, platform::Protection::read);
@@ -217,7 +220,7 @@ Memory* Engine::allocate_device(std::uint32_t device, const char* label, std::ui
   return m;
 }
 
-Memory* Engine::allocate_host(const char* label, std::uint64_t bytes, Memory* partner) {
+Memory* Engine::allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced) {
   Lock lock(mutex_);
   if (partner != nullptr) {
     SEMCACHE_EXPECTS(partner->live && !partner->snapshot() && !partner->on_host(),
@@ -239,6 +242,10 @@ Memory* Engine::allocate_host(const char* label, std::uint64_t bytes, Memory* pa
     throw;
   }
   live_host_bytes_ += bytes;
+  // SEMCACHE_CHECK protects them all the same. So does a kernel that has no mapping left for them.
+  if (announced && options_.notices && !options_.check && set_protection(*m, page_span(*m), platform::Protection::read_write)) {
+    m->announced = true;
+  }
   if (partner != nullptr) project_host(*m, m->all());
   return m;
 }
@@ -352,7 +359,8 @@ void Engine::project() {
     if (m->live && !m->snapshot()) project_device(*m);
   }
   revoked_.clear();
-  for (const auto& touched : directory_.take_touched()) {
+  directory_.take_touched(touched_);
+  for (const auto& touched : touched_) {
     if (touched.slot.value >= by_slot_.size()) continue;
     Memory* m = by_slot_[touched.slot.value];
     if (m == nullptr || !m->live || m->snapshot()) continue;
@@ -386,7 +394,7 @@ void Engine::project_device(Memory& m) {
 /// I5: pages at least as strict as the state demands; they are relaxed only where an access asked for it.
 void Engine::project_host(Memory& m, ByteRange range) {
   using platform::Protection;
-  if (m.open || !options_.notices || m.bytes == 0) return;
+  if (!watched(m) || m.bytes == 0) return;
   range = to_pages(m, range);
   struct Run {
     ByteRange range;

@@ -32,6 +32,7 @@ struct Options {
   bool check_writes = false;
   bool notices = true;  ///< the tracker notices host accesses; false: pages are never protected
   std::uint64_t host_address_bytes = std::uint64_t{1} << 38;
+  std::uint64_t registration_bytes = 64 * 1024 * 1024;  ///< host pages are page-locked in pieces of this size
 };
 
 /// A captured view, resolved.
@@ -52,7 +53,8 @@ class Engine {
 
   // --- memory ------------------------------------------------------------------------------------------------------
   Memory* allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes);
-  Memory* allocate_host(const char* label, std::uint64_t bytes, Memory* partner);
+  /// @param announced  the program announces every access of the host: its pages stay open
+  Memory* allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced = false);
   void deallocate(Memory* memory) noexcept;
   /// The live memory whose data contains `p`; nullptr for foreign addresses. No lock.
   [[nodiscard]] Memory* find(const void* p) const noexcept;
@@ -132,8 +134,6 @@ class Engine {
   };
   using FlightPtr = std::shared_ptr<Flight>;
 
-  /// Host pages are page-locked in pieces of this size.
-  static constexpr std::uint64_t registration_bytes = 64 * 1024 * 1024;
   static constexpr std::uint64_t staging_piece_bytes = 16 * 1024 * 1024;
   static constexpr std::uint64_t staging_limit_bytes = 64 * 1024 * 1024;
 
@@ -180,6 +180,8 @@ class Engine {
   void collect_orphans();
   void destroy(Memory& memory) noexcept;
   [[nodiscard]] std::uint64_t page() const noexcept { return page_bytes_; }
+  /// Are accesses of the host noticed, because the pages are protected?
+  [[nodiscard]] bool watched(const Memory& m) const noexcept { return options_.notices && !m.open && !m.announced; }
   [[nodiscard]] ByteRange to_pages(const Memory& m, ByteRange r) const noexcept;
   [[nodiscard]] ByteRange page_span(const Memory& m) const noexcept { return {0, round_up(m.bytes, page_bytes_)}; }
   [[nodiscard]] std::string describe_live_buffers(std::uint32_t device) const;
@@ -198,6 +200,7 @@ class Engine {
   /// SEMCACHE_CHECK=1 on emulated devices: device pages are accessible during launches and our own copies only.
   void set_reachable(Memory& memory, bool reachable) noexcept;
   void set_all_reachable(bool reachable) noexcept;
+  void keep_reachable(Memory& memory) noexcept;
   /// SEMCACHE_CHECK=1: a copy is about to be elided; do both sides really have the same bytes?
   void check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                     std::uint64_t n);
@@ -241,10 +244,13 @@ class Engine {
   // launches.cpp
   void prepare(Lock& lock, const Operand* operands, std::size_t count);
   void begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count);
+  /// Nothing need be done for this operand.
+  [[nodiscard]] static bool ready(const Operand& operand) noexcept;
+  void fetch_ahead(Lock& lock, Memory& written);
 
   // host_access.cpp, copies.cpp
   void host_access(Lock& lock, Memory& memory, ByteRange range, Access mode);
-  void device_access(Lock& lock, Memory& memory, ByteRange range, Access mode);
+  void note_whole_fetch(Memory& host);
   void wait_transfers(Lock& lock, Memory& memory);
   void copy_from_open(Lock& lock, Memory& to, std::uint64_t position, const void* from, std::uint64_t n);
   void copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t position, std::uint64_t n);
@@ -270,6 +276,7 @@ class Engine {
   std::vector<Memory*> free_memories_;
   std::vector<Memory*> by_slot_;
   std::vector<Memory*> snapshots_;
+  std::vector<directory::Directory::Touched> touched_;  ///< room for `project`
   std::vector<Memory*> revoked_;  ///< flags to be computed anew at the next projection
   std::list<FlightPtr> flights_;
   std::atomic<std::uint64_t> clock_{1};

@@ -11,7 +11,7 @@ using platform::FaultResult;
 using platform::Protection;
 
 void Engine::host_access(Lock& lock, Memory& m, ByteRange range, Access mode) {
-  const bool pages_matter = options_.notices && !m.open;
+  const bool pages_matter = watched(m);
   // Near the kernel's limit on mappings arrays are opened as a whole: no further mapping.
   if (pages_matter && mappings_scarce()) {
     if (mode == Access::overwrite && range != m.all()) mode = Access::read_write;
@@ -157,6 +157,7 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
       }
       directory_.write(m.slot, m.all());
       note_use(device_of(m), unknown_queue, m, true);
+      keep_reachable(m);
       project();
       return;
     }
@@ -164,10 +165,19 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
     return;
   }
   // Nothing to do for an array whose pages permit it already: one load, no lock.
-  if (options_.notices && (m.flags.load() & (writes(mode) ? Memory::host_writable : Memory::host_readable)) != 0) return;
+  if (watched(m) && (m.flags.load() & (writes(mode) ? Memory::host_writable : Memory::host_readable)) != 0) return;
   Lock lock(mutex_);
   const ProjectOnFailure guard{*this};
   host_access(lock, m, range, mode);
+  if (needs_content(mode) && range == m.all()) note_whole_fetch(m);
+}
+
+/// The host asked for the whole array: after how many launches that wrote it?
+void Engine::note_whole_fetch(Memory& host) {
+  for (const SlotId slot : directory_.slots(host.datum)) {
+    Memory& m = memory_of(slot);
+    if (!m.on_host()) host.forecast.fetched(m.unfetched_writes.exchange(0, std::memory_order_relaxed));
+  }
 }
 
 FaultResult Engine::serve(std::byte* address, FaultKind kind) noexcept {

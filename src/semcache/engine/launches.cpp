@@ -9,16 +9,21 @@ namespace semcache::engine {
 /// nothing has been unlocked since the last look. A write that is told of early, or of a launch that fails, only gives
 /// unchanged content a new number.
 void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count) {
-  std::vector<std::vector<Memory*>> sets(devices_.size());
-  for (std::size_t i = 0; i < count; ++i) sets[operands[i].memory->space.value - 1].push_back(operands[i].memory);
   for (;;) {
     const std::uint64_t seen = unlocks_;
-    for (std::size_t d = 0; d < sets.size(); ++d) {
-      if (!sets[d].empty()) make_resident(lock, *devices_[d], sets[d]);
+    bool resident = true;
+    for (std::size_t i = 0; i < count; ++i) resident = resident && (operands[i].memory->flags.load() & Memory::resident) != 0;
+    if (!resident) {
+      std::vector<std::vector<Memory*>> sets(devices_.size());
+      for (std::size_t i = 0; i < count; ++i) sets[operands[i].memory->space.value - 1].push_back(operands[i].memory);
+      for (std::size_t d = 0; d < sets.size(); ++d) {
+        if (!sets[d].empty()) make_resident(lock, *devices_[d], sets[d]);
+      }
     }
     for (std::size_t i = 0; i < count; ++i) {
       Memory& m = *operands[i].memory;
       if (!m.live || m.on_host() || m.snapshot()) continue;  // an unknown launch's, freed while the lock was given up
+      if (ready(operands[i])) continue;
       make_fresh(lock, m, m.all());
       if (!operands[i].writable) continue;
       while (save_one(lock, m, m.all(), true)) {
@@ -26,6 +31,7 @@ void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count) {
       if (seen != unlocks_) break;
       if (options_.check_writes && !m.write_check && m.bytes > 0 && directory_.defined(m.datum, m.all()) &&
           !directory_.exclusive(m.slot, m.all())) {
+        if (quiesce(lock, m)) break;  // a native kernel may still write it
         DeviceState& d = device_of(m);
         order_queue(d, d.within_queue, m, false, false);
         const std::uint64_t digest = d.device->digest(d.queues->id(d.within_queue), m.address, m.bytes);
@@ -38,17 +44,19 @@ void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count) {
   }
 }
 
+bool Engine::ready(const Operand& operand) noexcept {
+  const std::uint32_t need = Memory::resident | Memory::is_fresh | Memory::idle |
+                             (operand.writable ? Memory::is_exclusive | Memory::unread : 0u);
+  return (operand.memory->flags.load() & need) == need;
+}
+
 void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t count) {
-  bool ready = queue != unknown_queue && !options_.check;
+  bool all_ready = queue != unknown_queue && !options_.check;
   for (std::size_t i = 0; i < count; ++i) {
-    Memory& m = *operands[i].memory;
-    m.pins.fetch_add(1);
-    const std::uint32_t need =
-        Memory::resident | Memory::is_fresh | Memory::idle |
-        (operands[i].writable ? Memory::is_exclusive | Memory::unread : 0u);
-    ready = ready && (m.flags.load() & need) == need;
+    operands[i].memory->pins.fetch_add(1);
+    all_ready = all_ready && ready(operands[i]);
   }
-  if (ready) return;
+  if (all_ready) return;
   for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_sub(1);
 
   Lock lock(mutex_);
@@ -69,7 +77,7 @@ void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands,
           if (!d.queues->own(q) || m.last_use[q].load() == 0) continue;
           if (auto event = d.queues->event_after(q, m.last_use[q].load())) wait_for.push_back(std::move(event));
         }
-      } else {
+      } else if (!ready(operands[i])) {
         order_queue(d, queue, m, operands[i].writable, true);
         project_device(m);  // launches may be ordered after the transfers now
       }
@@ -131,9 +139,12 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
     record = record || d.queues->needs_events(queue);
     // A result that the host asked for last time: an event right behind its producer lets the transfer overlap later
     // kernels. One per fetch: the hint is set again when the host comes back.
-    if (operands[i].writable && (m.flags.load(std::memory_order_relaxed) & Memory::read_on_host) != 0) {
-      m.flags.fetch_and(~Memory::read_on_host);
-      record = true;
+    if (operands[i].writable) {
+      m.unfetched_writes.store(m.unfetched_writes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      if ((m.flags.load(std::memory_order_relaxed) & Memory::read_on_host) != 0) {
+        m.flags.fetch_and(~Memory::read_on_host);
+        record = true;
+      }
     }
     m.pins.fetch_sub(1);
   }
@@ -146,6 +157,9 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
     if (record && queue != unknown_queue) {
       Lock lock(mutex_);
       device_of(*operands[0].memory).queues->record(queue);
+      for (std::size_t i = 0; i < count && options_.protocol == Protocol::write_back; ++i) {
+        if (operands[i].writable) fetch_ahead(lock, *operands[i].memory);
+      }
     }
     // Where the queue is unknown the kernel may not even be submitted yet: its result is fetched when it is wanted.
     if (options_.protocol == Protocol::write_through && queue != unknown_queue) {
@@ -167,11 +181,27 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
   }
 }
 
+/// Starts the transfer that the host is about to ask for, if it always did so far.
+void Engine::fetch_ahead(Lock& lock, Memory& m) {
+  if (!m.live || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes || m.unfetched_writes.load() != 1) return;
+  const SlotId slot = directory_.slot_in(m.datum, host_space);
+  if (!slot.valid()) return;
+  Memory& host = memory_of(slot);
+  if (!host.forecast.fetch_follows() || !direct(host, host.all()) || m.write_check || m.pins.load() != 0) return;
+  recorder_.moved(trace::Kind::read_ahead, host.label, host.bytes);
+  make_fresh(lock, host, host.all());
+  project();
+}
+
 void Engine::native_capture(Memory& memory, bool writable) {
   const UnsubmittedLaunch unsubmitted;
   const Operand operand{&memory, writable};
   begin_launch(unknown_queue, &operand, 1);
   end_launch(unknown_queue, &operand, 1);
+  if (options_.check) {
+    Lock lock(mutex_);
+    keep_reachable(memory);
+  }
 }
 
 }  // namespace semcache::engine

@@ -29,27 +29,9 @@ struct PageState {
 };
 
 /// One slot's memory. Objects are recycled, never freed: whoever found one through a lookup table may look at it.
-/// Fields are guarded by the engine's lock, except the atomics.
-struct Memory {
-  SlotId slot;
-  DatumId datum;  ///< invalid: a snapshot
-  SpaceId space;
-  std::byte* address = nullptr;
-  std::uint64_t bytes = 0;
-  std::uint64_t reserved_bytes = 0;  ///< of address space; at least header_bytes of it behind the data
-  trace::LabelId label;
-  bool live = false;
-  bool counted_snapshot = false;     ///< its bytes count as saved copies
-  bool freeing = false;              ///< being freed: no victim of an eviction
-
-  [[nodiscard]] bool on_host() const noexcept { return space == host_space; }
-  [[nodiscard]] bool snapshot() const noexcept { return !datum.valid(); }
-  [[nodiscard]] ByteRange all() const noexcept { return {0, bytes}; }
-
-  alignas(16) std::byte header[128];
-
-  // --- device memory ---
-  /// Lock-free summary for launches: every bit set = a captured view needs nothing done.
+/// Fields are guarded by the engine's lock, except the atomics. What every launch touches comes first, together.
+struct alignas(64) Memory {
+  // --- device memory: lock-free summary for launches; every bit set = a captured view needs nothing done
   static constexpr std::uint32_t resident = 1;       ///< memory is mapped
   static constexpr std::uint32_t is_fresh = 2;       ///< held = wanted everywhere
   static constexpr std::uint32_t is_exclusive = 4;   ///< and nobody else holds or wants it
@@ -65,9 +47,28 @@ struct Memory {
   /// Launches between their check of `flags` and their submission. Revoke flags first, then look at this (both
   /// sequentially consistent): either the launch sees the flags gone, or the other side sees the pin.
   std::atomic<std::uint32_t> pins{0};
+  std::atomic<std::uint32_t> unfetched_writes{0};          ///< launches that wrote it since the host last asked for all
+  SpaceId space;
+  bool live = false;
+  std::atomic<std::uint64_t> recently{0};                  ///< clock of the last use, for eviction
   std::atomic<std::uint64_t> last_use[max_queues] = {};    ///< position of the last use on each queue
   std::atomic<std::uint64_t> last_write[max_queues] = {};  ///< of the last writing use
-  std::atomic<std::uint64_t> recently{0};                  ///< clock of the last use, for eviction
+
+  SlotId slot;
+  DatumId datum;  ///< invalid: a snapshot
+  std::byte* address = nullptr;
+  std::uint64_t bytes = 0;
+  std::uint64_t reserved_bytes = 0;  ///< of address space; at least header_bytes of it behind the data
+  trace::LabelId label;
+  bool counted_snapshot = false;     ///< its bytes count as saved copies
+  bool freeing = false;              ///< being freed: no victim of an eviction
+  bool used_unseen = false;          ///< a kernel that we cannot see the end of may use it: stays reachable (SEMCACHE_CHECK)
+
+  [[nodiscard]] bool on_host() const noexcept { return space == host_space; }
+  [[nodiscard]] bool snapshot() const noexcept { return !datum.valid(); }
+  [[nodiscard]] ByteRange all() const noexcept { return {0, bytes}; }
+
+  alignas(16) std::byte header[128];
 
   /// SEMCACHE_CHECK_WRITES: what the array held before launches that may have written it.
   struct WriteCheck {
@@ -89,8 +90,9 @@ struct Memory {
   policy::ReadAhead read_ahead;
   std::vector<bool> used;         ///< per huge page: the host, or a transfer, has put something there
   std::vector<bool> registered;   ///< per registration chunk: page-locked for direct transfers
-  bool slab_registered = false;   ///< lies in a slab that is page-locked as a whole
+  policy::FetchForecast forecast;
   bool open = false;              ///< never protected: copies happen at the call
+  bool announced = false;         ///< never protected: the program promised to announce every access
   bool owns_allocation = false;   ///< host snapshot in ordinary memory
 };
 

@@ -50,8 +50,10 @@ void Queues::retire(QueueIndex index) {
   if (!queue.own) --program_queues_;
 }
 
-void Queues::prune(Queue& queue) {
+void Queues::prune(QueueIndex q) {
   constexpr std::size_t batch = 16;
+  Queue& queue = queues_[q];
+  while (!queue.recorded.empty() && done(q, queue.recorded.front().first)) queue.recorded.pop_front();
   if (queue.recorded.size() < 2 * batch || !queue.recorded[batch - 1].second->complete()) return;
   queue.recorded.erase(queue.recorded.begin(), queue.recorded.begin() + batch);
 }
@@ -61,8 +63,10 @@ std::shared_ptr<Event> Queues::record(QueueIndex q) {
   // The position is read first: work submitted in between is covered too, never the reverse.
   const std::uint64_t at = queue.position.load(std::memory_order_acquire);
   if (!queue.recorded.empty() && queue.recorded.back().first == at) return queue.recorded.back().second;
-  prune(queue);
-  auto event = std::make_shared<Event>(device_, device_.record(queue.id), queue.done, at);
+  prune(q);
+  Clock before = queue.ordered_after;
+  before[q] = at;
+  auto event = std::make_shared<Event>(device_, device_.record(queue.id), done_, q, before);
   queue.recorded.emplace_back(at, event);
   return event;
 }
@@ -83,39 +87,31 @@ bool Queues::passed(QueueIndex q, std::uint64_t position) const noexcept {
   return true;
 }
 
-void Queues::note_done(QueueIndex q, std::uint64_t position) noexcept {
-  std::uint64_t known = queues_[q].done.load();
-  while (known < position && !queues_[q].done.compare_exchange_weak(known, position)) {
-  }
+void Queues::note_done(QueueIndex q, std::uint64_t position) noexcept { raise(done_[q], position); }
+
+std::shared_ptr<Event> Queues::recorded_after(QueueIndex q, std::uint64_t position) const {
+  const auto& recorded = queues_[q].recorded;
+  const auto it = std::lower_bound(recorded.begin(), recorded.end(), position,
+                                   [](const auto& entry, std::uint64_t p) { return entry.first < p; });
+  return it == recorded.end() ? nullptr : it->second;
 }
 
 std::shared_ptr<Event> Queues::event_after(QueueIndex q, std::uint64_t position) {
   if (done(q, position)) return nullptr;
-  for (const auto& [at, event] : queues_[q].recorded) {
-    if (at >= position) return event;
-  }
-  return record(q);
+  auto event = recorded_after(q, position);
+  return event != nullptr ? event : record(q);
 }
 
 void Queues::order(QueueIndex q, QueueIndex producer, std::uint64_t position) {
   if (q == producer || position == 0) return;
   Queue& consumer = queues_[q];
   if (consumer.ordered_after[producer] >= position || done(producer, position)) return;
-  std::uint64_t reached = position;
-  std::shared_ptr<Event> event;
-  for (const auto& [at, recorded] : queues_[producer].recorded) {
-    if (at >= position) {
-      event = recorded;
-      reached = at;
-      break;
-    }
-  }
-  if (!event) {
-    event = record(producer);
-    reached = queues_[producer].recorded.back().first;
-  }
+  const std::shared_ptr<Event> event = event_after(producer, position);
+  if (event == nullptr) return;  // done meanwhile
   device_.wait(consumer.id, event->id());
-  consumer.ordered_after[producer] = reached;
+  for (QueueIndex p = 0; p < max_queues; ++p) {
+    if (p != q) consumer.ordered_after[p] = std::max(consumer.ordered_after[p], event->before()[p]);
+  }
 }
 
 }  // namespace semcache::engine

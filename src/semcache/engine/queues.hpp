@@ -5,6 +5,7 @@
 #include <semcache/device/device.hpp>
 #include <semcache/engine/memory.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <deque>
@@ -13,40 +14,53 @@
 
 namespace semcache::engine {
 
+inline void raise(std::atomic<std::uint64_t>& position, std::uint64_t to) noexcept {
+  std::uint64_t known = position.load(std::memory_order_relaxed);
+  while (known < to && !position.compare_exchange_weak(known, to)) {
+  }
+}
+
+/// For each queue a position: work up to there has happened before. Vector clocks (Mattern, Virtual time and global
+/// states of distributed systems, 1989): queues are the processes, waits for events the messages.
+using Clock = std::array<std::uint64_t, max_queues>;
+
 /// An event that is given back when nobody looks at it any more.
 class Event {
  public:
-  /// @param done  the queue's record of how far it is known to be; raised to `position` once the event has been seen
-  Event(device::Device& device, device::EventId id, std::atomic<std::uint64_t>& done, std::uint64_t position)
-      : device_(device), id_(id), done_(done), position_(position) {}
+  /// @param before  what has happened when the event has: the queue's own position and what it waited for
+  /// @param done    how far each queue is known to be; raised to `before` once the event has been seen
+  Event(device::Device& device, device::EventId id, std::array<std::atomic<std::uint64_t>, max_queues>& done,
+        QueueIndex queue, const Clock& before)
+      : device_(device), id_(id), done_(done), queue_(queue), before_(before) {}
   ~Event() { device_.release(id_); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   [[nodiscard]] device::EventId id() const noexcept { return id_; }
+  [[nodiscard]] const Clock& before() const noexcept { return before_; }
   /// Asks the driver unless it is known: about a microsecond.
   [[nodiscard]] bool complete() const {
-    if (position_ <= done_.load()) return true;
+    if (known()) return true;
     if (!device_.complete(id_)) return false;
     note_done();
     return true;
   }
   void synchronize() const {
-    if (position_ <= done_.load()) return;
+    if (known()) return;
     device_.synchronize(id_);
     note_done();
   }
 
  private:
+  [[nodiscard]] bool known() const noexcept { return before_[queue_] <= done_[queue_].load(); }
   void note_done() const noexcept {
-    std::uint64_t known = done_.load();
-    while (known < position_ && !done_.compare_exchange_weak(known, position_)) {
-    }
+    for (QueueIndex q = 0; q < max_queues; ++q) raise(done_[q], before_[q]);
   }
 
   device::Device& device_;
   device::EventId id_;
-  std::atomic<std::uint64_t>& done_;
-  std::uint64_t position_;
+  std::array<std::atomic<std::uint64_t>, max_queues>& done_;
+  QueueIndex queue_;
+  Clock before_;
 };
 
 /// The queues of one device and how far each is known to be. Work on a queue is numbered 1, 2, …; a slot remembers
@@ -98,7 +112,7 @@ class Queues {
   [[nodiscard]] bool live(QueueIndex q) const noexcept { return queues_[q].live; }
   /// Is that work known to be done? Asks nobody.
   [[nodiscard]] bool done(QueueIndex q, std::uint64_t position) const noexcept {
-    return position <= queues_[q].done.load();
+    return position <= done_[q].load();
   }
   /// The same, asking the driver.
   [[nodiscard]] bool reached(QueueIndex q, std::uint64_t position);
@@ -112,15 +126,17 @@ class Queues {
     bool own = false;
     bool live = false;
     std::atomic<std::uint64_t> position{0};
-    std::atomic<std::uint64_t> done{0};
     std::deque<std::pair<std::uint64_t, std::shared_ptr<Event>>> recorded;  // ascending positions
-    std::array<std::uint64_t, max_queues> ordered_after{};                 // what later work already waits for
+    Clock ordered_after{};  // what later work already waits for
   };
+  /// The earliest recorded event behind work `position`; nullptr if there is none.
+  [[nodiscard]] std::shared_ptr<Event> recorded_after(QueueIndex q, std::uint64_t position) const;
   /// Forgets events that have happened, asking for one in sixteen.
-  void prune(Queue& queue);
+  void prune(QueueIndex q);
 
   device::Device& device_;
   std::array<Queue, max_queues> queues_;
+  std::array<std::atomic<std::uint64_t>, max_queues> done_{};
   QueueIndex count_ = 1;  // 0 is the unknown queue
   QueueIndex program_queues_ = 0;
   QueueIndex first_program_queue_ = 0;

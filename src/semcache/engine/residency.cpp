@@ -116,11 +116,11 @@ void Engine::make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*
     }
     if (total > d.budget_bytes) throw_out_of_memory(d, set, total);
     if (d.mapped_bytes + missing > d.budget_bytes) {
+      const std::uint64_t before = d.mapped_bytes;
       collect_orphans();
-      if (d.mapped_bytes + missing > d.budget_bytes) {
-        if (!evict_one(lock, d, set)) throw_out_of_memory(d, set, total);
-        continue;
-      }
+      // What went may have shared granules with the set: they are missing now.
+      if (d.mapped_bytes == before && !evict_one(lock, d, set)) throw_out_of_memory(d, set, total);
+      continue;
     }
     try {
       for (Memory* m : set) {

@@ -30,13 +30,8 @@ void Engine::note_use(DeviceState& d, QueueIndex queue, Memory& m, bool writing)
 }
 
 void Engine::note_use(QueueIndex queue, Memory& m, bool writing, std::uint64_t at, std::uint64_t now) noexcept {
-  const auto raise = [at](std::atomic<std::uint64_t>& position) {  // threads may share a stream
-    std::uint64_t known = position.load();
-    while (known < at && !position.compare_exchange_weak(known, at)) {
-    }
-  };
-  raise(m.last_use[queue]);
-  if (writing) raise(m.last_write[queue]);
+  raise(m.last_use[queue], at);  // threads may share a stream
+  if (writing) raise(m.last_write[queue], at);
   m.recently.store(now, std::memory_order_relaxed);
 }
 
@@ -181,30 +176,36 @@ void Engine::give_staging(DeviceState& d, std::byte* buffer, std::uint64_t bytes
 // --- host pages that transfers reach directly --------------------------------------------------------------------------
 
 bool Engine::direct(const Memory& host, ByteRange range) const noexcept {
-  if (host.slab_registered) return true;
   if (host.registered.empty() || range.empty()) return false;
-  for (std::uint64_t c = range.begin / registration_bytes; c <= (range.end - 1) / registration_bytes; ++c) {
+  for (std::uint64_t c = range.begin / options_.registration_bytes; c <= (range.end - 1) / options_.registration_bytes; ++c) {
     if (!host.registered[c]) return false;
   }
   return true;
 }
 
-/// Called while the pages are still accessible and about to become stricter: registering needs accessible pages, and
-/// afterwards nobody can write them unnoticed. Only pages with content are worth page-locking (a side is allocated
-/// only when it is used).
+/// Called while the pages are accessible: registering needs that. Watched ones are about to become stricter: afterwards
+/// nobody can write them unnoticed. Only pages with content are worth page-locking (a side is allocated only when it is
+/// used).
 void Engine::register_for_transfers(Memory& m, ByteRange range) noexcept {
   if (m.snapshot() || devices_.empty() || devices_[0]->device->kind() == device::DeviceKind::emulated) return;
-  if (m.bytes < page_bytes_ || range.empty()) return;
+  const bool noticed = watched(m);
+  if (range.empty() || (noticed && m.bytes < page_bytes_)) return;
   const std::uint64_t span = page_span(m).end;
-  const std::uint64_t chunks = (span + registration_bytes - 1) / registration_bytes;
+  const std::uint64_t chunks = (span + options_.registration_bytes - 1) / options_.registration_bytes;
   if (m.registered.size() != chunks) m.registered.assign(chunks, false);
-  for (std::uint64_t c = range.begin / registration_bytes; c <= (range.end - 1) / registration_bytes; ++c) {
+  for (std::uint64_t c = range.begin / options_.registration_bytes; c <= (range.end - 1) / options_.registration_bytes; ++c) {
     if (m.registered[c]) continue;
-    const ByteRange chunk{c * registration_bytes, std::min((c + 1) * registration_bytes, span)};
+    const ByteRange chunk{c * options_.registration_bytes, std::min((c + 1) * options_.registration_bytes, span)};
     // The whole chunk must hold what the host has used, and nothing may write it while it is open for a moment.
     bool used = true;
     directory_.for_each_held(m.slot, intersect(chunk, m.all()),
                              [&](ByteRange, directory::ValueRef ref) { used = used && ref.is_number(); });
+    if (!noticed) {
+      if (used || range.contains(intersect(chunk, m.all()))) {
+        m.registered[c] = devices_[0]->device->register_host(m.address + chunk.begin, chunk.size());
+      }
+      continue;
+    }
     if (!used || !range.contains(chunk)) continue;
     if (!platform_->protect(m.address + chunk.begin, chunk.size(), platform::Protection::read_write)) continue;
     m.registered[c] = devices_[0]->device->register_host(m.address + chunk.begin, chunk.size());
@@ -213,7 +214,7 @@ void Engine::register_for_transfers(Memory& m, ByteRange range) noexcept {
 }
 
 void Engine::freeze(Memory& m, ByteRange range) {
-  if (m.snapshot() || m.open || !options_.notices) return;
+  if (m.snapshot() || !watched(m)) return;
   const ByteRange pages = to_pages(m, range);
   std::vector<ByteRange> writable;
   m.pages.for_each(pages, [&](ByteRange piece, PageState s) {
@@ -226,7 +227,7 @@ void Engine::freeze(Memory& m, ByteRange range) {
 }
 
 void Engine::set_reachable(Memory& m, bool reachable) noexcept {
-  if (!options_.check || running_launches_ > 0 || m.on_host() || m.bytes == 0) return;
+  if (!options_.check || running_launches_ > 0 || m.on_host() || m.bytes == 0 || (!reachable && m.used_unseen)) return;
   const ByteRange range = granules(device_of(m), m);
   device_of(m).device->set_accessible(device_of(m).base + range.begin, range.size(), reachable);
 }
@@ -237,6 +238,16 @@ void Engine::set_all_reachable(bool reachable) noexcept {
       d->device->set_accessible(d->base + begin, segment.end - begin, reachable);
     }
   }
+  if (reachable) return;
+  for (Memory& m : pool_) {
+    if (m.live && m.used_unseen && (m.flags.load() & Memory::resident) != 0) set_reachable(m, true);
+  }
+}
+
+void Engine::keep_reachable(Memory& m) noexcept {
+  if (!options_.check) return;
+  m.used_unseen = true;
+  set_reachable(m, true);
 }
 
 // --- steps -------------------------------------------------------------------------------------------------------------
@@ -253,11 +264,12 @@ void Engine::make_fresh(Lock& lock, Memory& m, ByteRange range) {
                   static_cast<unsigned long long>(step.to_position));
     }
     Memory* from = step.from.valid() ? &memory_of(step.from) : nullptr;
-    const Memory& crossing = from != nullptr && from->on_host() && !m.on_host() ? *from : m;
+    Memory& crossing = from != nullptr && from->on_host() && !m.on_host() ? *from : m;
     const std::uint64_t crossing_position = &crossing == &m ? step.to_position : step.from_position;
     if (from != nullptr && from->on_host() != m.on_host() && devices_[0]->device->kind() != device::DeviceKind::emulated) {
       // One registration chunk at a time; what must be staged goes in pieces.
-      step.bytes = std::min(step.bytes, registration_bytes - crossing_position % registration_bytes);
+      step.bytes = std::min(step.bytes, options_.registration_bytes - crossing_position % options_.registration_bytes);
+      if (!watched(crossing)) register_for_transfers(crossing, {crossing_position, crossing_position + step.bytes});
       if (!direct(crossing, {crossing_position, crossing_position + step.bytes})) {
         step.bytes = std::min(step.bytes, staging_piece_bytes);
         DeviceState& d = m.on_host() ? device_of(*from) : device_of(m);
@@ -345,7 +357,8 @@ bool Engine::save_one(Lock& lock, Memory& m, ByteRange range, bool overwritten) 
   step.bytes = piece.bytes;
   if (seen != unlocks_) return true;  // the plan is void; an unused snapshot is collected
   Memory& to = memory_of(step.to);
-  if (to.on_host() != m.on_host()) {
+  if (to.on_host() != m.on_host() && !to.owns_allocation) {
+    step.bytes = std::min(step.bytes, options_.registration_bytes - step.to_position % options_.registration_bytes);
     const ByteRange to_range{step.to_position, step.to_position + step.bytes};
     if (!direct(to, to_range)) step.bytes = std::min(step.bytes, staging_piece_bytes);
   }
@@ -524,11 +537,11 @@ void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, 
   bool zero = true;
   for (std::uint32_t i = 0; i < fill.pattern_bytes; ++i) zero = zero && turned.pattern[i] == 0;
   ByteRange untouched;  // pages that become zero by forgetting them: no memory is allocated
-  if (zero && !to.owns_allocation && !to.slab_registered) {
+  if (zero && !to.owns_allocation) {
     untouched = {round_up(position, page_bytes_), round_down(position + n, page_bytes_)};
     if (position + n == to.bytes) untouched.end = page_span(to).end;
     if (untouched.empty() || (!to.registered.empty() && [&] {
-          for (std::uint64_t c = untouched.begin / registration_bytes; c <= (untouched.end - 1) / registration_bytes; ++c) {
+          for (std::uint64_t c = untouched.begin / options_.registration_bytes; c <= (untouched.end - 1) / options_.registration_bytes; ++c) {
             if (to.registered[c]) return true;
           }
           return false;

@@ -25,6 +25,9 @@ class Platform {
   [[nodiscard]] virtual std::uint64_t mapping_limit() const noexcept = 0;
   /// Mappings of the process now; 0 where that is not known. Costs milliseconds.
   [[nodiscard]] virtual std::uint64_t mapping_count() const { return 0; }
+  /// Numbers below are no addresses of data: 4 MiB, where ELF programs begin and below which no kernel places anything
+  /// unasked, or the lowest mapping when the platform was made.
+  [[nodiscard]] virtual std::uintptr_t lowest_address() const noexcept { return 0x10000; }
   /// Reserves readable and writable addresses; memory appears at first touch and reads as zero. May return less than
   /// asked for (halved until it succeeds); `bytes` is updated. Aligned to 2 MiB. @throws SystemError.
   [[nodiscard]] virtual std::byte* reserve(std::uint64_t& bytes) = 0;

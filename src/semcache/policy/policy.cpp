@@ -10,6 +10,16 @@ unsigned copy_cost(SpaceId from, SpaceId to) noexcept {
   return 10;
 }
 
+void FetchForecast::fetched(std::uint32_t writes) noexcept {
+  if (writes == 0) return;  // nothing new: asked for twice
+  if (writes == 1) {
+    if (streak_ < needed_) ++streak_;
+    return;
+  }
+  if (fetch_follows() && needed_ < 1024) needed_ *= 2;
+  streak_ = 0;
+}
+
 ByteRange ReadAhead::next(std::uint64_t position, std::uint64_t size, std::uint64_t page_bytes) noexcept {
   const std::uint64_t page = round_down(position, page_bytes);
   ++clock_;

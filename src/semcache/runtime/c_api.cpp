@@ -56,14 +56,13 @@ semcache_status guarded(Body&& body) noexcept {
   }
 }
 
-Access access_of(semcache_access_mode mode) {
-  // A C caller can pass any number: compare numbers, not enumerators.
-  switch (static_cast<int>(mode)) {
+Access access_of(int mode) {
+  switch (mode) {
     case SEMCACHE_READ: return Access::read;
     case SEMCACHE_WRITE: return Access::write;
     case SEMCACHE_READ_WRITE: return Access::read_write;
     case SEMCACHE_OVERWRITE: return Access::overwrite;
-    default: throw UsageError("semcache_access: " + std::to_string(static_cast<int>(mode)) + " is no access mode");
+    default: throw UsageError("semcache_access: " + std::to_string(mode) + " is no access mode");
   }
 }
 
@@ -119,8 +118,8 @@ int semcache_version(void) noexcept {
   return 10000 * SEMCACHE_VERSION_MAJOR + 100 * SEMCACHE_VERSION_MINOR + SEMCACHE_VERSION_PATCH;
 }
 
-const char* semcache_status_name(semcache_status status) noexcept {
-  switch (static_cast<int>(status)) {
+const char* semcache_status_name(int status) noexcept {
+  switch (status) {
     case SEMCACHE_SUCCESS: return "success";
     case SEMCACHE_ERROR_USAGE: return "usage error";
     case SEMCACHE_ERROR_CONFIGURATION: return "configuration error";
@@ -134,7 +133,7 @@ const char* semcache_status_name(semcache_status status) noexcept {
 
 const char* semcache_last_error(void) noexcept { return last_error; }
 
-semcache_status semcache_access(const void* address, size_t bytes, semcache_access_mode mode) noexcept {
+semcache_status semcache_access(const void* address, size_t bytes, int mode) noexcept {
   return guarded([&] { semcache::access(address, bytes, access_of(mode)); });
 }
 

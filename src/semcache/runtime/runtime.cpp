@@ -27,12 +27,15 @@ struct Runtime {
   trace::Recorder recorder;
   std::unique_ptr<platform::Tracker> tracker;
   std::unique_ptr<Engine> engine;
+  std::uintptr_t lowest_address = 0;
+  Runtime* ended_before = nullptr;  ///< ended too, and kept for the arrays that were alive then
 
   Runtime(const Configuration& c, const trace::RecorderOptions& options) : configuration(c), recorder(options) {}
 };
 
 std::mutex lifetime_mutex;                   // starting and ending
 std::atomic<Runtime*> current{nullptr};
+std::atomic<Runtime*> ended{nullptr};  // kept for arrays that outlive their runtime
 FrameworkDevice framework;
 bool framework_known = false;
 thread_local struct {
@@ -146,6 +149,7 @@ Runtime* start() {
   options.notices = r->tracker->notices();
   r->engine = std::make_unique<Engine>(make_devices(c), platform::make_linux_platform(), r->recorder, options);
   Engine* engine = r->engine.get();
+  r->lowest_address = engine->platform().lowest_address();
   platform::set_label_lookup(&label_of);
   r->tracker->start(engine->host_arena(), engine->host_arena_bytes(),
                     [engine](std::byte* address, platform::FaultKind kind) { return engine->serve(address, kind); });
@@ -234,7 +238,7 @@ void* allocate_device(const char* label, std::size_t bytes) {
   return runtime().engine->allocate_device(0, label, bytes)->address;
 }
 
-void* allocate_host(const char* label, std::size_t bytes, const void* partner) {
+void* allocate_host(const char* label, std::size_t bytes, const void* partner, bool announced) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   Memory* device_side = nullptr;
@@ -242,7 +246,7 @@ void* allocate_host(const char* label, std::size_t bytes, const void* partner) {
     device_side = r.engine->find_device(partner);
     SEMCACHE_EXPECTS(device_side != nullptr, "the partner of a host side must be the first byte of a device array");
   }
-  return r.engine->allocate_host(label, bytes, device_side)->address;
+  return r.engine->allocate_host(label, bytes, device_side, announced)->address;
 }
 
 void deallocate(void* address) noexcept {
@@ -255,13 +259,25 @@ void deallocate(void* address) noexcept {
 }
 
 void* header_of(const void* address) noexcept {
-  Runtime* r = running();
-  if (r == nullptr) return nullptr;
-  Memory* m = r->engine->find(address);
-  return m != nullptr && m->live && m->address == address ? m->header : nullptr;
+  // Also of arrays that outlive their runtime, and in forked children: frameworks look at it when they end an array.
+  const auto in = [&](Runtime& r) -> void* {
+    Memory* m = r.engine->find(address);
+    return m != nullptr && m->live && m->address == address ? m->header : nullptr;
+  };
+  if (Runtime* r = current.load(std::memory_order_acquire)) {
+    if (void* header = in(*r)) return header;
+  }
+  for (Runtime* r = ended.load(std::memory_order_acquire); r != nullptr; r = r->ended_before) {
+    if (void* header = in(*r)) return header;
+  }
+  return nullptr;
 }
 
-bool notices_host_accesses() { return runtime().tracker->notices(); }
+bool notices_host_accesses(const void* address) {
+  Runtime& r = runtime();
+  const Memory* m = r.engine->find(address);
+  return m != nullptr && r.tracker->notices() && !m->announced;
+}
 
 QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
   Runtime& r = runtime();
@@ -333,24 +349,25 @@ bool hides_something(Runtime& r, const Capture* captures, std::size_t count, con
   const auto* begin = static_cast<const std::byte*>(closure);
   const auto misalignment = reinterpret_cast<std::uintptr_t>(begin) % sizeof(std::uintptr_t);
   if (misalignment != 0) return bytes >= sizeof(std::uintptr_t);
-  // Handles whose place in the closure is known are skipped by place; where closures were copied on, by value.
-  bool placed = true;
-  for (std::size_t c = 0; c < count && placed; ++c) {
-    const auto* handle = static_cast<const std::byte*>(captures[c].handle);
-    placed = handle != nullptr && handle >= begin && handle + captures[c].handle_bytes <= begin + bytes;
-  }
+  const auto recognised = [&](std::size_t position, const void* pointer) {
+    // Handles whose place in the closure is known are skipped by place; where closures were copied on, by value.
+    bool placed = true;
+    for (std::size_t c = 0; c < count; ++c) {
+      const auto* handle = static_cast<const std::byte*>(captures[c].handle);
+      if (handle != nullptr && begin + position >= handle && begin + position < handle + captures[c].handle_bytes) return true;
+      placed = placed && handle != nullptr && handle >= begin && handle + captures[c].handle_bytes <= begin + bytes;
+    }
+    for (std::size_t c = 0; c < count && !placed; ++c) {
+      if (captures[c].pointer == pointer) return true;
+    }
+    return false;
+  };
   for (std::size_t i = 0; i + sizeof(std::uintptr_t) <= bytes; i += sizeof(std::uintptr_t)) {
     std::uintptr_t word;
     std::memcpy(&word, begin + i, sizeof word);
-    if (word < 0x10000 || word >= (std::uintptr_t{1} << 47)) continue;
+    if (word < r.lowest_address || word >= (std::uintptr_t{1} << 47)) continue;
     const void* pointer = reinterpret_cast<const void*>(word);
-    bool recognised = false;
-    for (std::size_t c = 0; c < count && !recognised; ++c) {
-      const auto* handle = static_cast<const std::byte*>(captures[c].handle);
-      recognised = (handle != nullptr && begin + i >= handle && begin + i < handle + captures[c].handle_bytes) ||
-                   (!placed && captures[c].pointer == pointer);
-    }
-    if (recognised) continue;
+    if (recognised(i, pointer)) continue;
     if (r.engine->in_any_arena(pointer)) {
       raw(pointer);
       continue;
@@ -491,8 +508,14 @@ void finalize() {
   write_report(*r);
   r->tracker->stop();
   current.store(nullptr, std::memory_order_release);
+  retired_queues.fetch_add(1, std::memory_order_release);
   // Leaked views: their pages stay where they are, open, for pointers that outlive the runtime.
-  if (!r->engine->any_live()) delete r;
+  if (r->engine->any_live()) {
+    r->ended_before = ended.load();
+    ended.store(r, std::memory_order_release);
+  } else {
+    delete r;
+  }
 }
 
 }  // namespace semcache

@@ -30,7 +30,10 @@ SEMCACHE_API void use_framework_device(const FrameworkDevice& device);
 /// A host mirror, page aligned; its content is undefined and costs no memory until used.
 /// @param partner  nullptr: a datum of its own. Else the first byte of a device array: the mirror becomes the host
 ///                 side of that same datum (semcache::DualView), sizes must agree (UsageError).
-[[nodiscard]] SEMCACHE_API void* allocate_host(const char* label, std::size_t bytes, const void* partner = nullptr);
+/// @param announced  every access of the host to it is announced with semcache::access: its pages are not protected
+///                 (but for SEMCACHE_CHECK=1), and an access that is not announced is not noticed.
+[[nodiscard]] SEMCACHE_API void* allocate_host(const char* label, std::size_t bytes, const void* partner = nullptr,
+                                               bool announced = false);
 /// Frees what either of the above returned. Transfers and copies that still need the content are ordered before.
 /// Safe after finalize and at process exit (addresses of an ended runtime are ignored). Never throws.
 SEMCACHE_API void deallocate(void* address) noexcept;
@@ -41,9 +44,9 @@ SEMCACHE_API void deallocate(void* address) noexcept;
 inline constexpr std::size_t header_bytes = 128;
 [[nodiscard]] SEMCACHE_API void* header_of(const void* address) noexcept;
 
-/// False where nobody notices host accesses (SEMCACHE_TRACKER=explicit, SEMCACHE_PROTOCOL=off): DualView's modify and
-/// sync are announcements then.
-[[nodiscard]] SEMCACHE_API bool notices_host_accesses();
+/// False where nobody notices accesses to the host array at `address` (SEMCACHE_TRACKER=explicit, SEMCACHE_PROTOCOL=off,
+/// arrays allocated as announced): DualView's modify and sync are announcements then. Foreign addresses: false.
+[[nodiscard]] SEMCACHE_API bool notices_host_accesses(const void* address);
 
 // --- queues ------------------------------------------------------------------------------------------------------
 /// The queue of a native stream (CUDA: cudaStream_t; host-backed execution spaces: nullptr). Registers it on first use;

@@ -47,7 +47,7 @@ struct Event {
 
 struct RecorderOptions {
   bool call_sites = false;               ///< count per deep_copy call site (SEMCACHE_REPORT is set)
-  std::size_t ring_events = 4096;        ///< last events kept; 0: none
+  std::size_t ring_events = 512;         ///< last events kept; 0: none
   std::size_t max_labels = 262144;       ///< further distinct labels share the name "(further labels)"
   std::size_t max_counted_labels = 16384; ///< labels with counters of their own; the others share "(other labels)"
   std::size_t max_names = 4096;          ///< call sites, and unknown launches' names

@@ -27,13 +27,14 @@ SEMCACHE_API void deallocate(const char* space_name, const char* label, void* ad
 /// While alive, the thread's next mirror becomes the host side of the datum that starts at `device_address`.
 class SEMCACHE_API PartnerScope {
  public:
-  explicit PartnerScope(const void* device_address) noexcept;
+  PartnerScope(const void* device_address, bool announced) noexcept;
   ~PartnerScope();
   PartnerScope(const PartnerScope&) = delete;
   PartnerScope& operator=(const PartnerScope&) = delete;
 
  private:
   const void* outer_;
+  bool outer_announced_;
 };
 
 /// Kokkos::Impl::DeepCopy ends here. Copies of exactly one allocation header, whose tracked side starts 128 bytes before

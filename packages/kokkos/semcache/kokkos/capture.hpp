@@ -23,8 +23,8 @@ extern SEMCACHE_API __thread CaptureList* open_capture_list;
 /// twice, or by another thread, finds its captures.
 ///
 /// Where a pattern keeps its copy of the functor is its own secret, therefore we make one more: a picture, taken on blank
-/// memory. Its handles say what they point to and where they lie in it; the other words are looked through for pointers
-/// that no handle explains, and padding, which would hold anything in the functor itself, is zero.
+/// memory. Its handles say what they point to and where they lie in it, and are wiped out; the other words are looked
+/// through for pointers that no handle explains, and padding, which would hold anything in the functor itself, is zero.
 /// Threads: filled by the constructing thread only; afterwards read-only.
 class SEMCACHE_API CaptureList {
  public:
@@ -60,6 +60,8 @@ class SEMCACHE_API CaptureList {
   void add(const void* pointer, bool writable, bool holds_handles) noexcept {
     if (pointer) append(pointer, nullptr, 0, writable, holds_handles);
   }
+  /// False: handles need not call `notice`.
+  [[nodiscard]] bool recording() const noexcept { return recording_ != Recording::off; }
   /// Called by handles. `place`, `source`: where the copy and the copied handle lie.
   void notice(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
               bool holds_handles) noexcept;
@@ -116,7 +118,7 @@ inline void record_copy(const void* pointer, const void* place, const void* sour
                         bool holds_handles) noexcept {
   if (Kokkos::Impl::SharedAllocationRecord<void, void>::tracking_enabled()) return;
   if (CaptureList* list = open_capture_list) {
-    list->notice(pointer, place, source, bytes, writable, holds_handles);
+    if (list->recording()) list->notice(pointer, place, source, bytes, writable, holds_handles);
   } else if (pointer != nullptr) {
     // A launch on a native space: nobody will open a Launch for it.
     runtime::native_capture({pointer, nullptr, 0, writable, holds_handles});
@@ -127,7 +129,8 @@ inline void record_copy(const void* pointer, const void* place, const void* sour
 /// only have to be recognised.
 inline void record_mirror_copy(const void* place, const void* source, std::uint32_t bytes) noexcept {
   if (Kokkos::Impl::SharedAllocationRecord<void, void>::tracking_enabled()) return;
-  if (CaptureList* list = open_capture_list) list->notice(nullptr, place, source, bytes, false, false);
+  if (CaptureList* list = open_capture_list; list && list->recording())
+    list->notice(nullptr, place, source, bytes, false, false);
 }
 
 }  // namespace detail

@@ -30,7 +30,7 @@
 /// The allocation record is a macro away, and its constructor takes an execution space.
 #define SEMCACHE_KOKKOS_RECORD_MACRO (KOKKOS_VERSION >= 40300)
 /// The root record's constructor takes the label.
-#define SEMCACHE_KOKKOS_RECORD_LABEL (KOKKOS_VERSION >= 30700)
+#define SEMCACHE_KOKKOS_RECORD_LABEL (KOKKOS_VERSION >= 30600)
 /// View initialisation functors see the device (execution and memory space), not only the execution space.
 #define SEMCACHE_KOKKOS_INITIALISER_SEES_MEMORY (KOKKOS_VERSION >= 30500)
 /// View initialisation functors have a third parameter, "is scalar".
@@ -52,8 +52,6 @@
 /// Host access checks are classes named RuntimeCheck...; before, verify_space.
 #define SEMCACHE_KOKKOS_RUNTIME_CHECK (KOKKOS_VERSION >= 30600)
 #define SEMCACHE_KOKKOS_RUNTIME_CHECK_VIEW (KOKKOS_VERSION >= 30700 && !SEMCACHE_KOKKOS_MDSPAN_VIEW)
-/// HostMirror is also asked for devices, not only for memory spaces.
-#define SEMCACHE_KOKKOS_HOST_MIRROR_OF_DEVICE (KOKKOS_VERSION < 50000)
 /// Tools want the device's number from DeviceTypeTraits.
 #define SEMCACHE_KOKKOS_TOOLS_DEVICE_ID (KOKKOS_VERSION >= 30600)
 /// get_tile_size_properties exists (MDRange on a GPU asks for limits of the block).
@@ -86,17 +84,14 @@ inline constexpr bool native_is_device = false;
 #endif
 
 namespace detail {
-#if KOKKOS_VERSION >= 50000
-template <class View>
-struct HostMirrorOf {
-  using type = typename View::host_mirror_type;
-};
-#else
-template <class View>
+template <class View, class = void>
 struct HostMirrorOf {
   using type = typename View::HostMirror;
 };
-#endif
+template <class View>
+struct HostMirrorOf<View, std::void_t<typename View::host_mirror_type>> {
+  using type = typename View::host_mirror_type;
+};
 
 /// View's (and DualView's) constructors stop counting extents at this value.
 inline constexpr std::size_t no_extent = KOKKOS_IMPL_CTOR_DEFAULT_ARG;

@@ -5,17 +5,23 @@
 #include <semcache/kokkos/announce.hpp>
 #include <semcache/kokkos/handles.hpp>
 #include <semcache/kokkos/records.hpp>
-#include <semcache/kokkos/announce.hpp>
 #include <semcache/kokkos/sync_state.hpp>
 
 namespace semcache {
+
+/// Promises that every access of the host to a DualView is announced with semcache::access: for buffers that only libraries
+/// see (MPI, system calls). Its host pages are not protected, which saves two or more system calls per exchange, and a new
+/// value that the host always asks for is sent right behind its kernel. An access that is not announced is not noticed;
+/// SEMCACHE_CHECK=1 protects the pages all the same and serves it.
+struct Announced {};
+inline constexpr Announced announced{};
 
 /// Kokkos::DualView with one datum: the device view and the host view are two sides of the same array, which the cache
 /// keeps coherent. `modify` and `sync` are optional: they never move a byte and never abort; they only keep the flags
 /// that `need_sync` reports. Both views may be alive and used at any time.
 ///
-/// Where nobody notices host accesses (SEMCACHE_TRACKER=explicit, SEMCACHE_PROTOCOL=off) they are what they are in Kokkos:
-/// sync_host makes the host side valid, modify_host says that the host has written it.
+/// Where nobody notices host accesses (announced DualViews, SEMCACHE_TRACKER=explicit, SEMCACHE_PROTOCOL=off) they are what
+/// they are in Kokkos: sync_host makes the host side valid, modify_host says that the host has written it.
 ///
 /// The device is semcache::Device unless the properties name another one with semcache::Space.
 /// @throws OutOfMemory from constructors, resize, realloc
@@ -69,6 +75,14 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
            std::size_t n7 = none)
       : d_view(label, n0, n1, n2, n3, n4, n5, n6, n7), h_view(host_side_of(d_view)), state_(kokkos::SyncState::make()) {}
 
+  /// As before; the host's accesses are announced. resize and realloc keep the promise.
+  DualView(Announced, const std::string& label, std::size_t n0 = none, std::size_t n1 = none, std::size_t n2 = none,
+           std::size_t n3 = none, std::size_t n4 = none, std::size_t n5 = none, std::size_t n6 = none,
+           std::size_t n7 = none)
+      : d_view(label, n0, n1, n2, n3, n4, n5, n6, n7), state_(kokkos::SyncState::make()), announced_(true) {
+    h_view = host_side_of(d_view, true);
+  }
+
   /// With view_alloc(...): label, WithoutInitializing, an execution space instance.
   template <class... P>
   explicit DualView(const Kokkos::Impl::ViewCtorProp<P...>& properties,
@@ -82,14 +96,15 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   /// Shallow; also to const data. Shares flags.
   template <class OtherType, class... OtherProperties>
   DualView(const DualView<OtherType, OtherProperties...>& other)  // NOLINT: as Kokkos::DualView
-      : d_view(other.d_view), h_view(other.h_view), state_(other.state_) {}
+      : d_view(other.d_view), h_view(other.h_view), state_(other.state_), announced_(other.announced_) {}
 
   /// Subview; shares flags with `other`.
   template <class OtherType, class... OtherProperties, class Arg0, class... Args>
   DualView(const DualView<OtherType, OtherProperties...>& other, const Arg0& arg0, Args... args)
       : d_view(Kokkos::subview(other.d_view, arg0, args...)),
         h_view(Kokkos::subview(other.h_view, arg0, args...)),
-        state_(other.state_) {}
+        state_(other.state_),
+        announced_(other.announced_) {}
 
   /// From the two sides of one datum (`view_device()` and `view_host()` of a DualView, or the same subviews of both).
   /// @pre `host` is a side of the datum of `device`: two views allocated apart stay two arrays that nobody keeps equal
@@ -199,7 +214,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
 
  private:
   void announce_unnoticed(Access mode) const {
-    if (!runtime::notices_host_accesses()) semcache::access(h_view, mode);
+    if (h_view.is_allocated() && !runtime::notices_host_accesses(h_view.data())) semcache::access(h_view, mode);
   }
 
   static constexpr std::size_t none = kokkos::detail::no_extent;
@@ -230,7 +245,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   }
 
   void renew() {
-    h_view = host_side_of(d_view);
+    h_view = host_side_of(d_view, announced_);
     if (state_)
       state_.clear();
     else
@@ -238,13 +253,14 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   }
 
   /// The host side of the same datum: no bytes, no initialisation of its own.
-  static t_host host_side_of(const t_dev& device) {
+  static t_host host_side_of(const t_dev& device, bool announced = false) {
     if (!device.is_allocated()) return t_host();
-    kokkos::detail::PartnerScope partner(device.data());
+    kokkos::detail::PartnerScope partner(device.data(), announced);
     return t_host(Kokkos::view_alloc(Kokkos::WithoutInitializing, device.label() + "_mirror"), device.layout());
   }
 
   kokkos::SyncState state_;
+  bool announced_ = false;
 };
 
 namespace kokkos::detail {

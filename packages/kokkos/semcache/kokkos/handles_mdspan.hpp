@@ -116,7 +116,7 @@ SEMCACHE_KOKKOS_HANDLE(semcache::HostMirrorSpace)
 template <class Traits>
 struct AccessorFromViewTraits<
     Traits, std::enable_if_t<semcache::kokkos::detail::is_tracked_space<typename Traits::memory_space> &&
-                             !Traits::is_managed && !Traits::memory_traits::is_atomic>> {
+                             Traits::memory_traits::is_unmanaged && !Traits::memory_traits::is_atomic>> {
   using type = CheckedReferenceCountedAccessor<typename Traits::value_type, typename Traits::memory_space>;
 };
 

@@ -35,7 +35,10 @@ class RecordBase : public Kokkos::Impl::HostInaccessibleSharedAllocationRecordCo
             label
 #endif
             ),
-        m_space(space) {
+        m_space(space) {}
+
+  /// For the constructors of the record itself: Kokkos casts to it to fill the header.
+  void write_header(const std::string& label) {
     header_type header;
     std::memset(static_cast<void*>(&header), 0, sizeof header);
     this->_fill_host_accessible_header_info(header, label);
@@ -72,11 +75,15 @@ namespace Impl {
    protected:                                                                                                     \
     SharedAllocationRecord(const SPACE& space, const std::string& label, const std::size_t bytes,                 \
                            const root::function_type dealloc = &base::deallocate)                                 \
-        : base(space, label, bytes, dealloc, SEMCACHE_KOKKOS_ROOT_ADDRESS) {}                                     \
+        : base(space, label, bytes, dealloc, SEMCACHE_KOKKOS_ROOT_ADDRESS) {                                      \
+      this->write_header(label);                                                                                  \
+    }                                                                                                             \
     template <class E>                                                                                            \
     SharedAllocationRecord(const E&, const SPACE& space, const std::string& label, const std::size_t bytes,       \
                            const root::function_type dealloc = &base::deallocate)                                 \
-        : base(space, label, bytes, dealloc, SEMCACHE_KOKKOS_ROOT_ADDRESS) {}                                     \
+        : base(space, label, bytes, dealloc, SEMCACHE_KOKKOS_ROOT_ADDRESS) {                                      \
+      this->write_header(label);                                                                                  \
+    }                                                                                                             \
   };
 SEMCACHE_KOKKOS_RECORD(semcache::Space)
 SEMCACHE_KOKKOS_RECORD(semcache::HostMirrorSpace)

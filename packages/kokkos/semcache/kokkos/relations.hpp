@@ -76,10 +76,9 @@ struct MemorySpaceAccess<semcache::Space, semcache::kokkos::NativeExec::scratch_
 
 template <>
 struct HostMirror<semcache::Space> : semcache::kokkos::detail::MirrorInCache {};
-#if SEMCACHE_KOKKOS_HOST_MIRROR_OF_DEVICE
+// Kokkos up to 5.0 asks for devices too.
 template <class E>
 struct HostMirror<Kokkos::Device<E, semcache::Space>> : semcache::kokkos::detail::MirrorInCache {};
-#endif
 
 // On a real device Kokkos' own check is right: it asks about the host's default space on the host and about the
 // device's on the device. On the emulated device kernels are host code.
@@ -99,7 +98,7 @@ struct RuntimeCheckViewMemoryAccessViolation<semcache::Space, E, false> {
   template <class Tracker, class Map, class... Indices>
   RuntimeCheckViewMemoryAccessViolation(const char* const, const Tracker& tracker, const Map&, Indices...) {
 #ifdef SEMCACHE_KOKKOS_CHECK_HOST_ACCESS
-    semcache::kokkos::detail::check_host_access(tracker.template get_label<semcache::Space>().c_str());
+    semcache::kokkos::detail::check_host_access(tracker.m_tracker.template get_label<semcache::Space>().c_str());
 #else
     (void)tracker;
 #endif

@@ -6,8 +6,9 @@
 
 namespace semcache::platform::detail {
 
-/// Async-signal-safe. `context` is the third argument of a handler; its stack pointer is the faulting thread's.
-inline FaultContext read_fault_context(const void* context) noexcept {
+/// Async-signal-safe. `context` is the third argument of a handler; its stack pointer is the faulting thread's. Where it
+/// points is no object of ours: AddressSanitizer may have poisoned it.
+__attribute__((no_sanitize("address"))) inline FaultContext read_fault_context(const void* context) noexcept {
   const auto* const c = static_cast<const ucontext_t*>(context);
   constexpr greg_t write_bit = 2;
   FaultContext found;

@@ -37,6 +37,16 @@ std::uint64_t read_mapping_limit() {
   return (limit != 0 ? limit : usual_mapping_limit) / 2;
 }
 
+std::uintptr_t read_lowest_address() {
+  constexpr unsigned long long first_program_address = 4ULL << 20;
+  unsigned long long lowest = 0;  // of what /proc does not tell nothing is assumed
+  if (std::FILE* const file = std::fopen("/proc/self/maps", "re")) {
+    if (std::fscanf(file, "%llx", &lowest) != 1) lowest = 0;
+    std::fclose(file);
+  }
+  return static_cast<std::uintptr_t>(std::min(lowest, first_program_address));
+}
+
 int to_system(Protection protection) {
   switch (protection) {
     case Protection::none:
@@ -67,7 +77,8 @@ std::string system_text(int error) { return std::string(std::strerror(error)); }
 
 }  // namespace
 
-LinuxPlatform::LinuxPlatform() : page_bytes_(read_page_bytes()), mapping_limit_(read_mapping_limit()) {}
+LinuxPlatform::LinuxPlatform()
+    : page_bytes_(read_page_bytes()), mapping_limit_(read_mapping_limit()), lowest_address_(read_lowest_address()) {}
 
 LinuxPlatform::~LinuxPlatform() {
   const std::uint64_t word = memory_file_.load();

@@ -19,6 +19,7 @@ class LinuxPlatform final : public Platform {
   std::uint64_t page_bytes() const noexcept override { return page_bytes_; }
   std::uint64_t mapping_limit() const noexcept override { return mapping_limit_; }
   std::uint64_t mapping_count() const override;
+  std::uintptr_t lowest_address() const noexcept override { return lowest_address_; }
   void write_unused(std::byte* to, const std::byte* from, std::uint64_t bytes, Protection protection) override;
   std::byte* reserve(std::uint64_t& bytes) override;
   void release(std::byte* base, std::uint64_t bytes) noexcept override;
@@ -41,6 +42,7 @@ class LinuxPlatform final : public Platform {
 
   const std::uint64_t page_bytes_;
   const std::uint64_t mapping_limit_;
+  const std::uintptr_t lowest_address_;
 
   /// (process << 32) | (descriptor + 1); 0: not open. One word, so that a forked child, in which another thread's
   /// lock may be held for ever, can replace its parent's descriptor: that one still reaches the parent's memory.

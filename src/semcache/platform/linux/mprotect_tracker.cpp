@@ -130,6 +130,10 @@ void handle_fault(int signal, siginfo_t* info, void* context) {
     if (shared.begin.load(std::memory_order_acquire) <= address && address < shared.end.load()) {
       const FaultContext fault = context != nullptr ? detail::read_fault_context(context) : FaultContext();
       done = resolve(info->si_addr, fault) == Outcome::repeat;
+    } else if (const char* label = detail::tracked_label(info->si_addr)) {
+      // A device's memory, on devices that the host reaches; closed under SEMCACHE_CHECK and where nothing is stored.
+      base::raw_log("the device memory of '%s' at %p is used outside a kernel that captured it. Announce such uses with "
+                    "semcache::access(view, mode), or use the view's mirror", label, info->si_addr);
     }
   }
   if (!done) detail::pass_on(signal, info, context);

@@ -18,9 +18,13 @@ std::atomic<LabelLookup> label_lookup{nullptr};
 
 ThreadState& thread_state() noexcept { return state_of_this_thread; }
 
-const char* label_of(const void* address) noexcept {
+const char* tracked_label(const void* address) noexcept {
   const LabelLookup lookup = label_lookup.load(std::memory_order_acquire);
-  const char* const label = lookup != nullptr ? lookup(address) : nullptr;
+  return lookup != nullptr ? lookup(address) : nullptr;
+}
+
+const char* label_of(const void* address) noexcept {
+  const char* const label = tracked_label(address);
   return label != nullptr ? label : "(no label)";
 }
 

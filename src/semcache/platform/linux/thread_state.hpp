@@ -24,5 +24,7 @@ struct ThreadState {
 
 /// The label of the array at `address` for messages, or a substitute; never nullptr. Async-signal-safe.
 [[nodiscard]] const char* label_of(const void* address) noexcept;
+/// The same, nullptr if `address` is in no tracked array.
+[[nodiscard]] const char* tracked_label(const void* address) noexcept;
 
 }  // namespace semcache::platform::detail

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/directory/extent_map.hpp>
+
+#include <cstddef>
+#include <deque>
+#include <new>
+#include <stdexcept>
+#include <vector>
+
+namespace semcache::directory {
+
+/// Entries by value number. A number is an entry's index and how often the entry was used before, so no number is given
+/// out twice, and finding is one look at the entry. Entries keep their memory for the next value; they never move.
+/// @tparam Value  with `clear()`, which must keep allocated memory
+/// Complexity: all O(1) but `for_each`.
+template <class Value>
+class ValueTable {
+ public:
+  [[nodiscard]] ValueId add() {
+    if (free_.empty()) {
+      if (entries_.size() > index_mask) throw std::bad_alloc();
+      free_.reserve(entries_.size() + 1);  // erase must not fail
+      entries_.emplace_back();
+      free_.push_back(entries_.size() - 1);
+    }
+    const std::size_t index = free_.back();
+    free_.pop_back();
+    Entry& e = entries_[index];
+    e.live = true;
+    return number(index, e);
+  }
+  [[nodiscard]] Value* find(ValueId id) noexcept {
+    const std::size_t index = id & index_mask;
+    if (index >= entries_.size()) return nullptr;
+    Entry& e = entries_[index];
+    return e.live && number(index, e) == id ? &e.value : nullptr;
+  }
+  [[nodiscard]] const Value* find(ValueId id) const noexcept { return const_cast<ValueTable*>(this)->find(id); }
+  [[nodiscard]] const Value& at(ValueId id) const {
+    if (const Value* v = find(id)) return *v;
+    throw std::out_of_range("a value is used after it was forgotten");
+  }
+  /// @pre `id` is in use
+  void erase(ValueId id) noexcept {
+    const std::size_t index = id & index_mask;
+    Entry& e = entries_[index];
+    e.live = false;
+    e.value.clear();
+    // An entry whose numbers are used up stays unused.
+    if (++e.generation <= last_generation) free_.push_back(index);
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      if (entries_[i].live) visit(number(i, entries_[i]), entries_[i].value);
+    }
+  }
+
+ private:
+  struct Entry {
+    Value value;
+    std::uint64_t generation = 1;  // never 0: `undefined_value` is no number
+    bool live = false;
+  };
+  static constexpr unsigned index_bits = 28;
+  static constexpr std::uint64_t index_mask = (std::uint64_t{1} << index_bits) - 1;
+  // One less than what fits: `no_value` is no number.
+  static constexpr std::uint64_t last_generation = (std::uint64_t{1} << (64 - index_bits)) - 2;
+
+  [[nodiscard]] static ValueId number(std::size_t index, const Entry& e) noexcept {
+    return e.generation << index_bits | index;
+  }
+
+  std::deque<Entry> entries_;
+  std::vector<std::size_t> free_;
+};
+
+}  // namespace semcache::directory

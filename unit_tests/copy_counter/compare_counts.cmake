@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# SPDX-FileCopyrightText: The SemCache contributors
+#
+# The driver's own count of copies, less that of a program that only starts and ends Kokkos, must equal miniFE's report.
+#
+#   cmake -D COUNTER=<library> -D BASELINE=<program> -D MINIFE=<program> -D RANKS=<n> -D MPIEXEC=<command with options>
+#         -D SCRATCH=<folder> -P compare_counts.cmake
+cmake_minimum_required(VERSION 3.23)
+set(keys h2d_bytes h2d_count d2h_bytes d2h_count d2d_bytes d2d_count other_bytes other_count)
+
+# counted_run(<name> <processes> <launcher> <command>...): sets <name>_<key> to the sums over its processes.
+function(counted_run name processes launcher)
+  execute_process(
+    COMMAND ${launcher} ${CMAKE_COMMAND} -E env
+      CUDA_INJECTION64_PATH=${COUNTER} COPY_COUNTER_FILE=${SCRATCH}/${name}.%p.json ${ARGN}
+    COMMAND_ECHO STDOUT
+    RESULT_VARIABLE result)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${name} ended with ${result}")
+  endif()
+  file(GLOB files ${SCRATCH}/${name}.*.json)
+  list(LENGTH files found)
+  if(NOT found EQUAL processes)
+    message(FATAL_ERROR "the driver loaded the counter in ${found} of ${processes} processes of ${name}")
+  endif()
+  foreach(key ${keys})
+    set(sum 0)
+    foreach(file ${files})
+      file(READ ${file} text)
+      string(JSON value GET "${text}" ${key})
+      math(EXPR sum "${sum} + ${value}")
+    endforeach()
+    set(${name}_${key} ${sum} PARENT_SCOPE)
+  endforeach()
+endfunction()
+
+file(REMOVE_RECURSE ${SCRATCH})
+file(MAKE_DIRECTORY ${SCRATCH})
+counted_run(baseline 1 "" ${BASELINE})
+separate_arguments(launcher NATIVE_COMMAND "${MPIEXEC}")
+counted_run(minife ${RANKS} "${launcher}"
+  ${MINIFE} nx=20 ny=17 nz=23 --variant semcache --verify --report ${SCRATCH}/report.json)
+
+file(READ ${SCRATCH}/report.json report)
+set(wrong "")
+foreach(key ${keys})
+  set(expected 0)
+  if(NOT key MATCHES "^other")
+    string(JSON expected GET "${report}" transfers ${key})
+  endif()
+  math(EXPR counted "${minife_${key}} - ${RANKS} * ${baseline_${key}}")
+  message(STATUS
+    "${key}: the driver ${minife_${key}}, of it Kokkos' own ${RANKS} x ${baseline_${key}}; the report ${expected}")
+  if(NOT counted EQUAL expected)
+    list(APPEND wrong ${key})
+  endif()
+endforeach()
+if(wrong)
+  message(FATAL_ERROR "the driver and the report disagree: ${wrong}")
+endif()

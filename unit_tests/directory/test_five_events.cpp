@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "orders.hpp"
+
+namespace semcache::directory {
+namespace {
+
+TEST(DirectoryOrders, EveryOrderOfFiveEventsKeepsEveryValue) { check_every_order(5); }
+
+}  // namespace
+}  // namespace semcache::directory

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <kokkos/support.hpp>
+
+// Under SEMCACHE_DEVICE_MEMORY=64M: what does not fit is refused with a message that names what there is, and leaves
+// everything as it was; what fits by turns goes on.
+namespace kokkos_budget {
+using namespace test;
+
+constexpr std::uint64_t budget = 64u << 20;
+constexpr int n = 3 << 20;  // 24 MiB: two fit at once, three do not
+
+/// Sum of first + i for i < n, exact in double.
+double expected_sum(double first) { return n * first + n * (n - 1.0) / 2; }
+
+void add(const Vector& a, const Vector& b, const Vector& c) {
+  Kokkos::parallel_for("add", Range(0, n), KOKKOS_LAMBDA(int i) { c(i) = a(i) + b(i); });
+}
+
+constexpr const char* native_launches_stay =
+    "this Kokkos makes reductions look like native launches, whose arrays are not evicted by the next one";
+
+void expect_names(const std::string& text, std::initializer_list<const char*> labels) {
+  EXPECT_NE(text.find(std::to_string(budget)), std::string::npos) << text;
+  EXPECT_NE(text.find("SEMCACHE_DEVICE_MEMORY"), std::string::npos) << text;
+  const std::size_t list = text.find("Live arrays:");
+  ASSERT_NE(list, std::string::npos) << text;
+  for (const char* label : labels) {
+    EXPECT_NE(text.find("'" + std::string(label) + "'", list), std::string::npos) << label << " in: " << text;
+  }
+}
+
+/// What must be the same after a refusal. (Evictions on the way are allowed, and counted.)
+struct State {
+  State() : now(semcache::statistics()) {}
+  semcache::Statistics now;
+};
+void expect_unchanged(const State& before) {
+  const semcache::Statistics now = semcache::statistics();
+  EXPECT_EQ(now.live_device_bytes, before.now.live_device_bytes);
+  EXPECT_EQ(now.live_host_bytes, before.now.live_host_bytes);
+  EXPECT_EQ(now.snapshot_bytes, before.now.snapshot_bytes);
+  EXPECT_EQ(now.total.unknown_launches, before.now.total.unknown_launches);
+  EXPECT_LE(now.mapped_device_bytes, budget);
+}
+
+}  // namespace kokkos_budget
+using namespace kokkos_budget;
+
+KOKKOS_TEST(KokkosBudget, ALaunchThatNeedsMoreIsRefusedByNameAndChangesNothing) {
+  if (reductions_are_native_too) GTEST_SKIP() << native_launches_stay;
+  Vector a("first operand", n), b("second operand", n), c("result", n), bystander("bystander", 1000);
+  auto hb = Kokkos::create_mirror_view(b);
+  iota(a, 1);
+  iota(c, 3);
+  iota(bystander, 7);
+  for (int i = 0; i < n; ++i) hb(i) = 2 + i;
+  Kokkos::deep_copy(b, hb);  // pending
+  const State before;
+
+  try {
+    add(a, b, c);
+    FAIL() << "72 MiB at once must be refused";
+  } catch (const semcache::OutOfMemory& e) {
+    expect_names(e.what(), {"first operand", "second operand", "result", "bystander"});
+    EXPECT_GE(e.requested_bytes(), 3 * sizeof(double) * n);
+    EXPECT_EQ(e.budget_bytes(), budget);
+  }
+
+  expect_unchanged(before);
+  EXPECT_EQ(sum(a), expected_sum(1));
+  EXPECT_EQ(sum(b), expected_sum(2));
+  EXPECT_EQ(sum(c), expected_sum(3));
+  EXPECT_EQ(hb(n - 1), 2.0 + n - 1);
+  // Less at once, and the program goes on; the refused launch holds no view.
+  add(a, b, b);
+  EXPECT_EQ(sum(b), expected_sum(1) + expected_sum(2));
+  EXPECT_EQ(sum(bystander), 1000 * 7 + 1000 * 999 / 2.0);
+  EXPECT_EQ(a.use_count(), 1);
+  c = Vector();
+  EXPECT_EQ(semcache::statistics().live_device_bytes, before.now.live_device_bytes - sizeof(double) * n);
+}
+
+KOKKOS_TEST(KokkosBudget, AReductionThatNeedsMoreIsRefusedToo) {
+  if (reductions_are_native_too) GTEST_SKIP() << native_launches_stay;
+  Vector a("first operand", n), b("second operand", n), c("third operand", n);
+  iota(a, 1);
+  iota(b, 2);
+  iota(c, 3);
+  double result = 0;
+  EXPECT_THROW(Kokkos::parallel_reduce(
+                   "dot", Range(0, n), KOKKOS_LAMBDA(int i, double& update) { update += a(i) + b(i) + c(i); }, result),
+               semcache::OutOfMemory);
+  EXPECT_EQ(sum(a) + sum(b) + sum(c), expected_sum(1) + expected_sum(2) + expected_sum(3));
+}
+
+KOKKOS_TEST(KokkosBudget, AnArrayLargerThanAllIsRefusedWhenItIsMade) {
+  Vector a("the small one", n);
+  auto h = Kokkos::create_mirror_view(a);
+  iota(a);
+  Kokkos::deep_copy(h, a);
+  const State before;
+
+  try {
+    const Vector large("the large one", budget / sizeof(double) + 1);
+    FAIL() << "more than the budget must be refused";
+  } catch (const semcache::OutOfMemory& e) {
+    EXPECT_NE(std::string(e.what()).find("'the large one'"), std::string::npos) << e.what();
+    expect_names(e.what(), {"the small one"});
+  }
+
+  expect_unchanged(before);
+  EXPECT_THROW(Kokkos::resize(a, budget / sizeof(double) + 1), semcache::OutOfMemory);
+  expect_unchanged(before);
+  EXPECT_EQ(a.extent(0), static_cast<std::size_t>(n));
+  EXPECT_EQ(h(n - 1), n - 1.0);
+  EXPECT_EQ(sum(a), expected_sum(0));
+  Kokkos::resize(a, n + 10);
+  EXPECT_EQ(sum(a), expected_sum(0));
+}
+
+KOKKOS_TEST(KokkosBudget, MoreThanTheBudgetByTurnsIsRight) {
+  if (reductions_are_native_too) GTEST_SKIP() << native_launches_stay;
+  constexpr int arrays = 6;
+  std::vector<Vector> all;
+  for (int k = 0; k < arrays; ++k) all.emplace_back("array" + std::to_string(k), n);
+  const Since since;
+  const std::uint64_t evictions = semcache::statistics().total.evictions;
+
+  for (int k = 0; k < arrays; ++k) iota(all[k], k);
+  for (int k = 0; k + 1 < arrays; ++k) add(all[k], all[k + 1], all[k]);
+
+  for (int k = 0; k + 1 < arrays; ++k) EXPECT_EQ(sum(all[k]), expected_sum(k) + expected_sum(k + 1)) << k;
+  EXPECT_EQ(sum(all[arrays - 1]), expected_sum(arrays - 1));
+  EXPECT_GE(semcache::statistics().total.evictions - evictions, 2u * arrays);
+  EXPECT_LE(semcache::statistics().mapped_device_bytes, budget);
+  EXPECT_EQ(since.unknown(), 0u);
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <kokkos/support.hpp>
+
+// Under SEMCACHE_CHECK=1: what nobody noticed ends the program with the array's label, and what is right goes on.
+namespace kokkos_check {
+using namespace test;
+
+constexpr int n = 4096;
+using NativeRange = Kokkos::RangePolicy<semcache::kokkos::NativeExec>;
+
+void add_native(const Vector& v) {
+  Kokkos::parallel_for("native", NativeRange(0, n), KOKKOS_LAMBDA(int i) { v(i) += 1; });
+}
+/// A kernel that leads to the array by a pointer that the runtime does not see.
+void write_unnoticed(double* data, int count) {
+  Kokkos::parallel_for("unnoticed", NativeRange(0, count), KOKKOS_LAMBDA(int i) { data[i] = -1; });
+  Kokkos::fence();
+}
+
+}  // namespace kokkos_check
+using namespace kokkos_check;
+
+KOKKOS_TEST(KokkosCheck, APartlyWrittenArrayIsNoMisuse) {
+  {
+    Vector before("before", n);  // leaves its bytes where the next array lies
+    iota(before, 7);
+    Kokkos::fence();
+  }
+  Vector a(Kokkos::view_alloc("a", Kokkos::WithoutInitializing), n);
+  auto h = Kokkos::create_mirror_view(a);
+  h(0) = 1;
+  for (int copies = 0; copies < 3; ++copies) {
+    Kokkos::deep_copy(a, h);
+    semcache::access(a, semcache::Access::read);
+  }
+  auto back = Kokkos::create_mirror(a);
+  Kokkos::deep_copy(back, a);
+  EXPECT_EQ(back(0), 1.0);
+}
+
+KOKKOS_TEST(KokkosCheck, AnUnnoticedChangeEndsWithItsLabel) {
+  EXPECT_DEATH(
+      {
+        Vector a("changed behind our back", n);
+        auto h = Kokkos::create_mirror_view(a);
+        iota(a);
+        Kokkos::deep_copy(h, a);
+        semcache::access(h, semcache::Access::read);
+        write_unnoticed(a.data(), n);
+        Kokkos::deep_copy(h, a);  // redundant, as far as anybody knows
+      },
+      "'changed behind our back");
+}
+
+KOKKOS_TEST(KokkosCheck, NativeLaunchesAndAnnouncedUsesFindTheirMemoryOpen) {
+  Vector a("a", n), b("b", n);
+  auto h = Kokkos::create_mirror_view(a);
+  for (int i = 0; i < n; ++i) h(i) = i;
+  Kokkos::deep_copy(a, h);
+  add_native(a);
+  Kokkos::fence();
+  iota(b);
+  semcache::access(a, semcache::Access::read_write);
+  write_unnoticed(a.data(), 10);
+  Kokkos::deep_copy(h, a);
+  EXPECT_EQ(h(9), -1.0);
+  EXPECT_EQ(h(n - 1), n);
+  EXPECT_EQ(sum(b), n * (n - 1.0) / 2);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+
+namespace semcache::platform::testing {
+
+/// Leaves the process so many addresses beyond those that it has: a sanitizer has terabytes from the start. For processes
+/// that end soon.
+inline bool limit_addresses(std::uint64_t beyond_bytes) {
+  std::uint64_t pages = 0;
+  if (!(std::ifstream("/proc/self/statm") >> pages)) return false;
+  const rlim_t bytes = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) + beyond_bytes;
+  const rlimit limit{bytes, bytes};
+  return ::setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+}  // namespace semcache::platform::testing
