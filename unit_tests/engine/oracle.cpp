@@ -536,10 +536,7 @@ void Oracle::move() {
   if (choice < 410) return announced_access();
   if (choice < 620) return launch(false);
   if (choice < 625) return launch(true);
-  if (choice < 660) {
-    if (options_.native_launches) native_launch();
-    return;
-  }
+  if (choice < 660) return native_launch();
   if (choice < 690) return fill_by_kernel();
   if (choice < 840) return copy();
   if (choice < 870) return copy_open();

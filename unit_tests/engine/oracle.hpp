@@ -25,7 +25,6 @@ class Oracle {
     bool registers_host = true;
     bool failures = false;       ///< inject failures
     bool few_mappings = false;   ///< the kernel's limit on mappings is near
-    bool native_launches = true;
     bool large = false;          ///< arrays of up to several huge pages
     std::uint64_t registration_pages = 16384;  ///< page-locked in pieces of so many pages
     std::uint64_t page_bytes = 4096;

@@ -75,14 +75,11 @@ TEST(Oracle, Check) {
   run(o, "check");
 }
 
-/// And device memory is inaccessible outside launches, which the fake device enforces. Launches outside the runtime's
-/// sight are left out: they find their memory inaccessible
-/// (KokkosCheck.NativeLaunchesAndAnnouncedUsesFindTheirMemoryOpen).
+/// And device memory is inaccessible outside launches and announced uses, which the fake device enforces.
 TEST(Oracle, CheckEmulated) {
   Oracle::Options o;
   o.check = true;
   o.emulated = true;
-  o.native_launches = false;
   run(o, "check-emulated");
 }
 

@@ -57,6 +57,31 @@ TEST_F(QueuesTest, LaterWorkNeedsALaterEvent) {
   EXPECT_TRUE(event->complete());
 }
 
+TEST_F(QueuesTest, AnEventTellsOfWhatItsQueueHadWaitedFor) {
+  const QueueIndex c = queues.open();
+  const std::uint64_t first = work(a, unused);
+  queues.order(b, a, first);
+  const std::uint64_t second = work(b, unused);
+  queues.order(c, b, second);
+  const std::uint64_t third = work(c, unused);
+  EXPECT_TRUE(queues.ordered(c, a, first)) << "through b";
+  queues.event_after(c, third)->synchronize();
+  EXPECT_TRUE(queues.done(a, first));
+  EXPECT_TRUE(queues.done(b, second));
+  EXPECT_TRUE(queues.done(c, third));
+  EXPECT_EQ(queues.event_after(a, first), nullptr);
+}
+
+TEST_F(QueuesTest, AnEventTellsNothingOfLaterWaits) {
+  const auto event = queues.event_after(b, work(b, unused));
+  const std::uint64_t at = work(a, unused);
+  queues.order(b, a, at);
+  const std::uint64_t behind = work(b, unused);
+  event->synchronize();
+  EXPECT_FALSE(queues.done(a, at));
+  EXPECT_FALSE(queues.done(b, behind));
+}
+
 TEST_F(QueuesTest, WorkThatIsDoneNeedsNoEvent) {
   const std::uint64_t at = work(a, unused);
   EXPECT_FALSE(queues.done(a, at));

@@ -86,6 +86,30 @@ TEST(ReadAhead, ARandomReaderGetsOneSmallChunkAtATime) {
   EXPECT_LE(bytes, 1024 * 20 * std::uint64_t{1024});
 }
 
+TEST(FetchForecast, TwoFetchesBehindOneWriteEachMakeAHabit) {
+  FetchForecast f;
+  EXPECT_FALSE(f.fetch_follows());
+  f.fetched(1);
+  EXPECT_FALSE(f.fetch_follows());
+  f.fetched(0);  // asked twice for the same: says nothing
+  f.fetched(1);
+  EXPECT_TRUE(f.fetch_follows());
+}
+
+TEST(FetchForecast, AFailureDoublesWhatTheNextForecastNeeds) {
+  FetchForecast f;
+  for (std::uint32_t needed = 2; needed <= 64; needed *= 2) {
+    for (std::uint32_t i = 1; i < needed; ++i) {
+      f.fetched(1);
+      EXPECT_FALSE(f.fetch_follows()) << needed;
+    }
+    f.fetched(1);
+    EXPECT_TRUE(f.fetch_follows()) << needed;
+    f.fetched(2);
+    EXPECT_FALSE(f.fetch_follows()) << needed;
+  }
+}
+
 TEST(CopyCost, PrefersTheSameSpaceThenDevicesThenTheLink) {
   EXPECT_LT(copy_cost(device_space(0), device_space(0)), copy_cost(device_space(1), device_space(0)));
   EXPECT_LT(copy_cost(device_space(1), device_space(0)), copy_cost(host_space, device_space(0)));

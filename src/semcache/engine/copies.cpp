@@ -52,7 +52,7 @@ void Engine::copy(void* to, const void* from, std::uint64_t n, const void* call_
     bool opened = false;
     for (Memory* m : {t, f}) {
       if (!m->on_host() || !watched(*m) || !mappings_scarce() || directory_.slots(m->datum).size() > 1) continue;
-      open_mirror(lock, *m);
+      open_mirror(lock, *m, "many mirrors have different protections and the kernel's limit on mappings (vm.max_map_count) is near");
       opened = true;
     }
     if (opened) {
@@ -224,6 +224,8 @@ void Engine::copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory&
                       std::uint64_t n) {
   const ByteRange to_range{to_position, to_position + n};
   const ByteRange from_range{from_position, from_position + n};
+  // A GPU's kernels may use an open mirror without our knowledge.
+  if ((to.open || from.open) && devices_[0]->device->kind() != device::DeviceKind::emulated) wait_device(lock, *devices_[0]);
   for (;;) {
     const std::uint64_t seen = unlocks_;
     for (Memory* m : {&to, &from}) {

@@ -94,7 +94,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->pages = directory::BasicExtentMap<PageState>(space == host_space ? round_up(bytes, page_bytes_) : 0, {});
   m->read_ahead = {};
   m->used.assign(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
-  m->registered.clear();
+  m->locked.clear();
   m->forecast = {};
   m->open = false;
   m->announced = false;
@@ -179,9 +179,7 @@ void Engine::release_place(Memory& m) noexcept {
       return;
     }
     const std::uint64_t span = page_span(m).end;
-    for (std::size_t c = 0; c < m.registered.size(); ++c) {
-      if (m.registered[c]) devices_[0]->device->unregister_host(m.address + c * options_.registration_bytes);
-    }
+    unlock_pages(m);
     platform_->discard(m.address, span);
     set_protection(m, {0, span}, platform::Protection::read);
     host_->table.set(m.address, std::max<std::uint64_t>(m.bytes, 1), nullptr);
@@ -194,6 +192,19 @@ void Engine::release_place(Memory& m) noexcept {
     (m.bytes < small_limit_bytes ? d.small : d.large).release({at, at + m.reserved_bytes});
   }
   m.address = nullptr;
+}
+
+void Engine::unlock_pages(Memory& m) noexcept {
+  const std::uint64_t span = page_span(m).end;
+  for (std::size_t c = 0; c < m.locked.size(); ++c) {
+    if (m.locked[c] == nullptr) continue;
+    const std::uint64_t at = c * options_.registration_bytes;
+    devices_[0]->device->unregister_host(m.locked[c]);
+    if (m.locked[c] != m.address + at) {
+      platform_->forget_locked(m.locked[c], std::min(options_.registration_bytes, span - at));
+    }
+  }
+  m.locked.clear();
 }
 
 Memory* Engine::allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes) {

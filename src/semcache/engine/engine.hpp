@@ -78,6 +78,9 @@ class Engine {
   platform::FaultResult serve(std::byte* address, platform::FaultKind kind) noexcept;
   void settle_all();
   void native_capture(Memory& memory, bool writable);
+  /// A kernel holds a raw pointer into a mirror and follows it past any protection: the mirror becomes open, and the device
+  /// knows it under its own address.
+  void expose(Memory& mirror);
 
   // --- launches ----------------------------------------------------------------------------------------------------
   /// Everything captured becomes valid, resident and pinned. `operands` has no memory twice.
@@ -221,7 +224,9 @@ class Engine {
   std::byte* take_staging(DeviceState& d, std::uint64_t bytes);
   void give_staging(DeviceState& d, std::byte* buffer, std::uint64_t bytes) noexcept;
   [[nodiscard]] bool direct(const Memory& host, ByteRange range) const noexcept;
-  void register_for_transfers(Memory& host, ByteRange range) noexcept;
+  void register_for_transfers(Memory& host, ByteRange range);
+  /// What the device calls a host position.
+  [[nodiscard]] std::byte* device_name_of(const Memory& host, std::uint64_t position) const noexcept;
   static void mark_used(Memory& host, ByteRange range) noexcept;
   /// Writes a staged arrival behind the protection of its pages.
   void write_arrival(Memory& host, ByteRange range, const std::byte* bytes);
@@ -259,7 +264,8 @@ class Engine {
   /// Near the kernel's limit on mappings: is it time to stop protecting further mirrors?
   [[nodiscard]] bool mappings_scarce();
   /// The mirror is valid, accessible and never protected again; copies with it happen at the call.
-  void open_mirror(Lock& lock, Memory& memory);
+  void open_mirror(Lock& lock, Memory& memory, const char* reason);
+  void unlock_pages(Memory& host) noexcept;
   void copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                 std::uint64_t n);
 

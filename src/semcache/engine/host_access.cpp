@@ -81,7 +81,24 @@ bool Engine::mappings_scarce() {
   return mapping_estimate_ > limit;
 }
 
-void Engine::open_mirror(Lock& lock, Memory& m) {
+void Engine::expose(Memory& m) {
+  Lock lock(mutex_);
+  const ProjectOnFailure guard{*this};
+  if (!m.live || m.snapshot()) return;
+  if (m.announced || directory_.slots(m.datum).size() > 1) {
+    host_access(lock, m, m.all(), Access::read_write);
+    return;
+  }
+  if (m.open) return;
+  open_mirror(lock, m, "a kernel holds a raw pointer into it");
+  unlock_pages(m);
+  for (std::uint64_t at = 0; at < page_span(m).end; at += options_.registration_bytes) {
+    const std::uint64_t bytes = std::min(options_.registration_bytes, page_span(m).end - at);
+    m.locked.push_back(devices_[0]->device->register_host(m.address + at, bytes) ? m.address + at : nullptr);
+  }
+}
+
+void Engine::open_mirror(Lock& lock, Memory& m, const char* reason) {
   if (m.open) return;
   for (;;) {
     const std::uint64_t seen = unlocks_;
@@ -101,8 +118,8 @@ void Engine::open_mirror(Lock& lock, Memory& m) {
   recorder_.opened(m.label);
   if (!warned_open_) {
     warned_open_ = true;
-    base::raw_log("many host mirrors with different protections: '%s' and further ones are copied at every deep_copy, "
-                  "because the kernel's limit on mappings (vm.max_map_count) is near", recorder_.name(m.label));
+    base::raw_log("the host mirror '%s' (and further ones of its kind) is no longer watched and copied at every deep_copy, "
+                  "because %s", recorder_.name(m.label), reason);
   }
   project();
 }

@@ -89,7 +89,8 @@ struct alignas(64) Memory {
   directory::BasicExtentMap<PageState> pages{0, {}};
   policy::ReadAhead read_ahead;
   std::vector<bool> used;         ///< per huge page: the host, or a transfer, has put something there
-  std::vector<bool> registered;   ///< per registration chunk: page-locked for direct transfers
+  /// Per registration chunk: the address under which the device knows its page-locked pages; nullptr: not page-locked.
+  std::vector<std::byte*> locked;
   policy::FetchForecast forecast;
   bool open = false;              ///< never protected: copies happen at the call
   bool announced = false;         ///< never protected: the program promised to announce every access

@@ -111,12 +111,12 @@ void Engine::write_arrival(Memory& m, ByteRange range, const std::byte* bytes) {
       platform_->write_behind(m.address + part.begin, from, part.size());
     }
   };
-  const bool registered = direct(m, range);
+  const bool page_locked = direct(m, range);
   ByteRange run{range.begin, range.begin};
   bool run_unused = false;
   for (std::uint64_t at = range.begin; at < range.end;) {
     const std::uint64_t stop = std::min(range.end, round_down(at, unit) + unit);
-    bool unused = !registered && stop - at == unit && at / unit < m.used.size() && !m.used[at / unit];
+    bool unused = !page_locked && stop - at == unit && at / unit < m.used.size() && !m.used[at / unit];
     if (unused) {
       const PageState first = m.pages.at(at);
       const PageState before = m.pages.at(run.begin);
@@ -176,25 +176,32 @@ void Engine::give_staging(DeviceState& d, std::byte* buffer, std::uint64_t bytes
 // --- host pages that transfers reach directly --------------------------------------------------------------------------
 
 bool Engine::direct(const Memory& host, ByteRange range) const noexcept {
-  if (host.registered.empty() || range.empty()) return false;
+  if (host.locked.empty() || range.empty()) return false;
   for (std::uint64_t c = range.begin / options_.registration_bytes; c <= (range.end - 1) / options_.registration_bytes; ++c) {
-    if (!host.registered[c]) return false;
+    if (host.locked[c] == nullptr) return false;
   }
   return true;
 }
 
-/// Called while the pages are accessible: registering needs that. Watched ones are about to become stricter: afterwards
-/// nobody can write them unnoticed. Only pages with content are worth page-locking (a side is allocated only when it is
-/// used).
-void Engine::register_for_transfers(Memory& m, ByteRange range) noexcept {
+std::byte* Engine::device_name_of(const Memory& host, std::uint64_t position) const noexcept {
+  const std::uint64_t c = position / options_.registration_bytes;
+  if (c >= host.locked.size() || host.locked[c] == nullptr) return host.address + position;
+  return host.locked[c] + position % options_.registration_bytes;
+}
+
+/// Called when watched pages are about to become stricter: nobody can write them unnoticed from then on. Afterwards chunks
+/// that it considered are inaccessible. Only pages with content are worth page-locking (a side is allocated only when it
+/// is used). The device gets to know watched pages under another name than the program: what the program itself asks the
+/// driver to copy meets their protection (I8).
+void Engine::register_for_transfers(Memory& m, ByteRange range) {
   if (m.snapshot() || devices_.empty() || devices_[0]->device->kind() == device::DeviceKind::emulated) return;
   const bool noticed = watched(m);
   if (range.empty() || (noticed && m.bytes < page_bytes_)) return;
   const std::uint64_t span = page_span(m).end;
   const std::uint64_t chunks = (span + options_.registration_bytes - 1) / options_.registration_bytes;
-  if (m.registered.size() != chunks) m.registered.assign(chunks, false);
+  if (m.locked.size() != chunks) m.locked.assign(chunks, nullptr);
   for (std::uint64_t c = range.begin / options_.registration_bytes; c <= (range.end - 1) / options_.registration_bytes; ++c) {
-    if (m.registered[c]) continue;
+    if (m.locked[c] != nullptr) continue;
     const ByteRange chunk{c * options_.registration_bytes, std::min((c + 1) * options_.registration_bytes, span)};
     // The whole chunk must hold what the host has used, and nothing may write it while it is open for a moment.
     bool used = true;
@@ -202,14 +209,17 @@ void Engine::register_for_transfers(Memory& m, ByteRange range) noexcept {
                              [&](ByteRange, directory::ValueRef ref) { used = used && ref.is_number(); });
     if (!noticed) {
       if (used || range.contains(intersect(chunk, m.all()))) {
-        m.registered[c] = devices_[0]->device->register_host(m.address + chunk.begin, chunk.size());
+        std::byte* const at = m.address + chunk.begin;
+        if (devices_[0]->device->register_host(at, chunk.size())) m.locked[c] = at;
       }
       continue;
     }
-    if (!used || !range.contains(chunk)) continue;
-    if (!platform_->protect(m.address + chunk.begin, chunk.size(), platform::Protection::read_write)) continue;
-    m.registered[c] = devices_[0]->device->register_host(m.address + chunk.begin, chunk.size());
-    m.pages.assign(chunk, PageState{platform::Protection::read_write}, [](const auto&, int) {});
+    if (!used || !range.contains(chunk) || mappings_scarce()) continue;
+    set_protection(m, chunk, platform::Protection::none);
+    m.locked[c] = platform_->lock_pages(m.address + chunk.begin, chunk.size(), [&](std::byte* name) {
+      return devices_[0]->device->register_host(name, chunk.size());
+    });
+    mapping_estimate_ += 4;
   }
 }
 
@@ -430,10 +440,17 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
     platform_->read_behind(to.address + to_position, from.address + from_position, n);
     set_reachable(to, false);
   } else {
-    bool readable = direct(from, range);
-    from.pages.for_each(to_pages(from, range), [&](ByteRange, PageState s) {
-      readable = readable && s.protection != platform::Protection::none;
-    });
+    // Drivers read small sources with the processor (up to 24 KiB were seen): only accessible ones serve them directly.
+    constexpr std::uint64_t surely_by_the_copy_engine = 64 * 1024;
+    std::byte* const source = device_name_of(from, from_position);
+    bool page_locked = direct(from, range);
+    if (source != from.address + from_position) {
+      page_locked = page_locked && n >= surely_by_the_copy_engine;
+    } else {
+      from.pages.for_each(to_pages(from, range), [&](ByteRange, PageState s) {
+        page_locked = page_locked && s.protection != platform::Protection::none;
+      });
+    }
     auto flight = std::make_shared<Flight>();
     flight->host = nullptr;
     flight->range = range;
@@ -441,8 +458,8 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
     flight->staging = nullptr;
     flight->staged_bytes = 0;
     flight->device = to.space.value - 1;
-    if (readable) {
-      d.device->copy_to_device(queue, to.address + to_position, from.address + from_position, n);
+    if (page_locked) {
+      d.device->copy_to_device(queue, to.address + to_position, source, n);
       flight->host = &from;  // pinned: whoever would write these pages waits
     } else {
       flight->staging = take_staging(d, n);
@@ -483,7 +500,7 @@ void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, s
   flight->staging = nullptr;
   flight->staged_bytes = 0;
   flight->device = from.space.value - 1;
-  std::byte* target = to.address + to_position;
+  std::byte* target = device_name_of(to, to_position);
   if (!direct(to, flight->range) && !to.owns_allocation) {
     flight->staging = take_staging(d, n);
     flight->staged_bytes = n;
@@ -540,9 +557,9 @@ void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, 
   if (zero && !to.owns_allocation) {
     untouched = {round_up(position, page_bytes_), round_down(position + n, page_bytes_)};
     if (position + n == to.bytes) untouched.end = page_span(to).end;
-    if (untouched.empty() || (!to.registered.empty() && [&] {
+    if (untouched.empty() || (!to.locked.empty() && [&] {
           for (std::uint64_t c = untouched.begin / options_.registration_bytes; c <= (untouched.end - 1) / options_.registration_bytes; ++c) {
-            if (to.registered[c]) return true;
+            if (to.locked[c] != nullptr) return true;
           }
           return false;
         }())) {

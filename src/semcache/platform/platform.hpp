@@ -47,6 +47,24 @@ class Platform {
     write_behind(to, from, bytes);
   }
   virtual void read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
+  /// Page-locks inaccessible pages so that a driver reaches them, but nobody else past their protection: `lock` sees them
+  /// at another address, where they are accessible until it returns. Then they are where they were, inaccessible, and the
+  /// other address stays reserved, without pages: it is what the driver calls them. A driver that is given the pages' own
+  /// address knows nothing of them, and meets their protection as the program does.
+  /// @return that address; nullptr where `lock` refuses or the system cannot (nothing has changed then).
+  /// Here: there is no other address, the pages are locked under their own.
+  [[nodiscard]] virtual std::byte* lock_pages(std::byte* address, std::uint64_t bytes,
+                                              const std::function<bool(std::byte*)>& lock) {
+    if (!protect(address, bytes, Protection::read_write)) return nullptr;
+    const bool locked = lock(address);
+    (void)protect(address, bytes, Protection::none);
+    return locked ? address : nullptr;
+  }
+  /// Gives back what lock_pages returned, after the driver has forgotten it.
+  virtual void forget_locked(std::byte* address, std::uint64_t bytes) noexcept {
+    (void)address;
+    (void)bytes;
+  }
   /// Is the page of `pointer` mapped in this process, and could it be written (heap, stack, globals)?
   /// Read-only program text and constants answer no_handles.
   enum class Mapped : std::uint8_t { no, no_handles, yes };

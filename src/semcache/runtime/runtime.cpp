@@ -421,8 +421,7 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
       } else if (Memory* mirror = r.engine->find(pointer);
                  mirror != nullptr && mirror->live && mirror->on_host() && !mirror->snapshot() &&
                  r.engine->device(0).kind() == device::DeviceKind::cuda) {
-        // The GPU reaches page-locked mirrors past their protection.
-        r.engine->access(*mirror, mirror->all(), Access::read_write);
+        r.engine->expose(*mirror);
       }
     });
   }

@@ -234,6 +234,62 @@ void LinuxPlatform::read_behind(std::byte* to, const std::byte* from, std::uint6
   }
 }
 
+// --- page-locking ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Moves the pages of [from, from + bytes) mapping by mapping, as mremap wants it; the addresses stay mapped, without
+/// pages. False: some could not be moved; `moved` says how many bytes were.
+bool move_pages(std::uintptr_t from, std::uintptr_t to, std::uint64_t bytes, std::uint64_t& moved) {
+  const auto move = [](std::uintptr_t source, std::uintptr_t target, std::uint64_t n) {
+    return ::mremap(pointer(source), n, n, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, pointer(target)) != MAP_FAILED;
+  };
+  moved = 0;
+  if (move(from, to, bytes)) {
+    moved = bytes;
+    return true;
+  }
+  while (moved < bytes) {
+    detail::Mapping mapping;
+    if (!detail::find_mapping(from + moved, mapping)) return false;
+    const std::uint64_t n = std::min<std::uint64_t>(bytes - moved, mapping.end - (from + moved));
+    if (!move(from + moved, to + moved, n)) return false;
+    moved += n;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::byte* LinuxPlatform::lock_pages(std::byte* address, std::uint64_t bytes,
+                                     const std::function<bool(std::byte*)>& lock) {
+  // Huge pages move as such where both addresses lie in them alike.
+  const std::uint64_t room_bytes = bytes + 2 * address_alignment;
+  void* const room = ::mmap(nullptr, room_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return nullptr;
+  const std::uintptr_t own = number(address);
+  const std::uintptr_t other = round_up(number(room), address_alignment) + own % address_alignment;
+  if (other > number(room)) ::munmap(room, other - number(room));
+  ::munmap(pointer(other + bytes), number(room) + room_bytes - (other + bytes));
+
+  std::uint64_t moved = 0;
+  std::uint64_t back = 0;
+  const bool all = move_pages(own, other, bytes, moved);
+  bool locked = all && ::mprotect(pointer(other), bytes, PROT_READ | PROT_WRITE) == 0 &&
+                lock(static_cast<std::byte*>(pointer(other)));
+  if (moved > 0) {
+    if (::mprotect(pointer(other), moved, PROT_NONE) != 0 || !move_pages(other, own, moved, back)) {
+      base::fatal("pages at %p could not be moved back to their place (error %d): the kernel's limit on mappings was met; "
+                  "raise vm.max_map_count", static_cast<void*>(address), errno);
+    }
+  }
+  if (locked) return static_cast<std::byte*>(pointer(other));
+  ::munmap(pointer(other), bytes);
+  return nullptr;
+}
+
+void LinuxPlatform::forget_locked(std::byte* address, std::uint64_t bytes) noexcept { ::munmap(address, bytes); }
+
 // --- what a pointer points to ----------------------------------------------------------------------------------------
 
 struct LinuxPlatform::LoadedObjects {

@@ -28,6 +28,8 @@ class LinuxPlatform final : public Platform {
   void advise_huge(std::byte* address, std::uint64_t bytes) noexcept override;
   void write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
   void read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
+  std::byte* lock_pages(std::byte* address, std::uint64_t bytes, const std::function<bool(std::byte*)>& lock) override;
+  void forget_locked(std::byte* address, std::uint64_t bytes) noexcept override;
   Mapped classify(const void* pointer) const noexcept override;
 
  private:
