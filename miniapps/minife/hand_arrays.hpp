@@ -19,6 +19,7 @@ struct Pair {
 
 enum class Mirrors {
   exchanged,  ///< of what crosses the link once or at the halo
+  direction_too,
   all,        ///< of every array
 };
 
@@ -45,7 +46,7 @@ struct HandArrays {
     allocate(offsets, "offsets", rows + 1, true);
     allocate(send_entries, "send_entries", static_cast<std::size_t>(grid.sent_entries()), true);
     allocate(rhs, "rhs", rows, true);
-    allocate(direction, "direction", rows, mirrors == Mirrors::all);
+    allocate(direction, "direction", rows, mirrors != Mirrors::exchanged);
     allocate(product, "product", rows, mirrors == Mirrors::all);
     allocate(residual, "residual", rows, mirrors == Mirrors::all);
     allocate(send_buffer, "send_buffer", static_cast<std::size_t>(grid.sent_entries()), true);

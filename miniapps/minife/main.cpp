@@ -26,7 +26,7 @@ constexpr int exit_usage = 2;
 /// themselves, so its protocol is switched off. It reads its configuration when it starts, at Kokkos' start at the
 /// earliest.
 void configure(Variant variant) {
-  const bool by_hand = variant == Variant::naive || variant == Variant::manual;
+  const bool by_hand = variant == Variant::naive || variant == Variant::manual || variant == Variant::whole_vector;
   if (by_hand && device_is_emulated()) setenv("SEMCACHE_PROTOCOL", "off", 1);
 }
 

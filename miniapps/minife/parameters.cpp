@@ -40,6 +40,7 @@ const char* name_of(Variant variant) noexcept {
   switch (variant) {
     case Variant::naive: return "naive";
     case Variant::manual: return "manual";
+    case Variant::whole_vector: return "whole-vector";
     case Variant::semcache: return "semcache";
     case Variant::unified: return "unified";
   }
@@ -61,7 +62,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       app.add_option("--nz", p.elements[2], "Elements along z (ny if missing)")->check(CLI::Range(1, max_elements_per_axis));
   std::string variant = name_of(p.variant);
   app.add_option("--variant", variant, "Who moves the data")
-      ->check(CLI::IsMember({"naive", "manual", "semcache", "unified"}))
+      ->check(CLI::IsMember({"naive", "manual", "whole-vector", "semcache", "unified"}))
       ->capture_default_str();
   app.add_option("--max-iterations", p.max_iterations, "Iterations at most")
       ->check(CLI::Range(1, max_iteration_limit))
@@ -82,7 +83,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     result.text = code == 0 ? out.str() : "minife: " + err.str();
     return result;
   }
-  for (const Variant v : {Variant::naive, Variant::manual, Variant::semcache, Variant::unified}) {
+  for (const Variant v :
+       {Variant::naive, Variant::manual, Variant::whole_vector, Variant::semcache, Variant::unified}) {
     if (variant == name_of(v)) p.variant = v;
   }
   if (nx->count() > 0 && ny->count() == 0) p.elements[1] = p.elements[0];

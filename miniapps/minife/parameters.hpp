@@ -8,7 +8,7 @@
 
 namespace minife {
 
-enum class Variant { naive, manual, semcache, unified };
+enum class Variant { naive, manual, whole_vector, semcache, unified };
 
 [[nodiscard]] const char* name_of(Variant variant) noexcept;
 

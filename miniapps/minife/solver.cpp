@@ -11,6 +11,7 @@ SolveResult solve(Variant variant, const SolveRequest& request) {
   switch (variant) {
     case Variant::naive: return solve_naive(request);
     case Variant::manual: return solve_manual(request);
+    case Variant::whole_vector: return solve_whole_vector(request);
     case Variant::semcache: return solve_semcache(request);
     case Variant::unified: return solve_unified(request);
   }

@@ -49,6 +49,7 @@ struct SolveResult {
 /// throws leaves the others waiting, so the caller ends them all.
 [[nodiscard]] SolveResult solve_naive(const SolveRequest& request);
 [[nodiscard]] SolveResult solve_manual(const SolveRequest& request);
+[[nodiscard]] SolveResult solve_whole_vector(const SolveRequest& request);
 [[nodiscard]] SolveResult solve_semcache(const SolveRequest& request);
 [[nodiscard]] SolveResult solve_unified(const SolveRequest& request);
 

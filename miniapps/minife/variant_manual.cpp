@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 
-/// The best hand-placed copies we know: the system goes up once, only the halo crosses in each iteration, hidden
-/// behind the interior rows, and the solution comes back once.
+/// Copies placed by hand.
+///
+/// `manual`, the best we know: the system goes up once, only the halo crosses in each iteration, hidden behind the
+/// interior rows, and the solution comes back once.
+///
+/// `whole-vector`, what upstream's Kokkos version does where MPI is not CUDA-aware: before each product the whole
+/// direction comes to the host and goes back, with the halo.
 #include <minife/cg_loop.hpp>
 #include <minife/halo.hpp>
 #include <minife/hand_arrays.hpp>
@@ -10,7 +15,9 @@
 namespace minife {
 namespace {
 
-template <class Offset>
+enum class Exchanged { halo, whole_vector };
+
+template <class Offset, Exchanged exchanged>
 class ManualSteps {
   using Types = KernelTypes<HandSpaces::Exec, HandSpaces::DeviceMemory, Offset>;
   using K = Kernels<Types>;
@@ -19,7 +26,7 @@ class ManualSteps {
   explicit ManualSteps(const SolveRequest& request)
       : n_(extents_of(request.grid)),
         halo_(request.grid, request.comm),
-        pairs_(request.grid, Mirrors::exchanged),
+        pairs_(request.grid, exchanged == Exchanged::halo ? Mirrors::exchanged : Mirrors::direction_too),
         a_(pairs_.device()) {
     assemble(request.grid, pairs_.host_system(), report_assembly, &request.progress);
     link_.to_device(pairs_.values.device, pairs_.values.host);
@@ -36,12 +43,16 @@ class ManualSteps {
     if (!halo_.needed()) return;
     halo_.post_receives(pairs_.external.host.data());
     link_.copies_after_kernels();  // the direction must be complete before it is packed
+    if constexpr (exchanged == Exchanged::whole_vector) {
+      exchange_whole_vector();
+      return;
+    }
     K::pack(link_.copies(), a_, n_);
     link_.to_host(pairs_.send_buffer.host, pairs_.send_buffer.device);
   }
   void multiply_interior() { K::multiply_interior(link_.kernels(), a_, n_); }
   void finish_exchange() {
-    if (!halo_.needed()) return;
+    if (!halo_.needed() || exchanged == Exchanged::whole_vector) return;
     link_.wait_for_copies();
     halo_.post_sends(pairs_.send_buffer.host.data());
     halo_.wait();
@@ -67,6 +78,19 @@ class ManualSteps {
   }
 
  private:
+  void exchange_whole_vector() {
+    link_.to_host(pairs_.direction.host, pairs_.direction.device);
+    link_.wait_for_copies();
+    for (std::int32_t i = 0; i < n_.sent_entries; ++i) {
+      pairs_.send_buffer.host(i) = pairs_.direction.host(pairs_.send_entries.host(i));
+    }
+    halo_.post_sends(pairs_.send_buffer.host.data());
+    halo_.wait();
+    link_.to_device(pairs_.direction.device, pairs_.direction.host);
+    link_.to_device(pairs_.external.device, pairs_.external.host);
+    link_.kernels_after_copies();
+  }
+
   double delivered(double result) {
     link_.count_result();
     return result;
@@ -79,10 +103,10 @@ class ManualSteps {
   DeviceArrays<Types> a_;
 };
 
-template <class Offset>
+template <class Offset, Exchanged exchanged>
 SolveResult run(const SolveRequest& request) {
   const double start = seconds_now();
-  ManualSteps<Offset> steps(request);
+  ManualSteps<Offset, exchanged> steps(request);
   SolveResult result = iterate(steps, request, start);
   request.inspect(steps.solution_on_host());
   result.bytes = bytes_of<Offset>(request.grid);
@@ -93,7 +117,12 @@ SolveResult run(const SolveRequest& request) {
 }  // namespace
 
 SolveResult solve_manual(const SolveRequest& request) {
-  return needs_wide_offsets(request.grid.nonzeros()) ? run<std::int64_t>(request) : run<std::int32_t>(request);
+  return needs_wide_offsets(request.grid.nonzeros()) ? run<std::int64_t, Exchanged::halo>(request)
+                                                     : run<std::int32_t, Exchanged::halo>(request);
+}
+SolveResult solve_whole_vector(const SolveRequest& request) {
+  return needs_wide_offsets(request.grid.nonzeros()) ? run<std::int64_t, Exchanged::whole_vector>(request)
+                                                     : run<std::int32_t, Exchanged::whole_vector>(request);
 }
 
 }  // namespace minife
