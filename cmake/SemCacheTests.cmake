@@ -4,8 +4,7 @@
 # Tests are named SemCache_<name>, labelled SemCache and by the labels given, and say how many processors they use:
 # the rules of TriBITS, so that a host project's ctest sums them up as its own.
 #
-# Labels with a meaning: fault (page faults or signals are the subject: not under sanitizers), mpi, gpu (needs one),
-# stress, consume, misuse. Others name the room or package.
+# Labels with a meaning: mpi, gpu (needs one), stress, consume, misuse. Others name the room or package.
 
 find_package(GTest REQUIRED)
 

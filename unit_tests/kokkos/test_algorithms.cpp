@@ -33,7 +33,7 @@ KOKKOS_TEST(KokkosSilent, RandomNumbersDiffer) {
 }
 
 KOKKOS_TEST(KokkosAlgorithms, Sort) {
-  const int n = 100;  // (0, n), two ints of a functor, is no address that sanitizers have mapped
+  const int n = 100;  // why not more: test_containers.cpp
   Vector x("x", n);
   Kokkos::parallel_for("fill", Range(0, n), KOKKOS_LAMBDA(int i) { x(i) = (i * 7919) % n; });
   const Since since;

@@ -102,6 +102,7 @@ struct Early {
   Mirror host;
 } early;
 
+#ifndef KOKKOS_ENABLE_CUDA  // there Kokkos' own views end such a program: their destructors ask a driver that has gone
 void use_early() {
   Kokkos::deep_copy(early.host, early.device);
   if (early.host(elements_per_page) != elements_per_page) std::_Exit(wrong_value);
@@ -128,11 +129,13 @@ int from_main_with_static_views() {
   make_static_views();
   return 45;
 }
+#endif
 
 int with_a_report() {
   ::setenv("SEMCACHE_REPORT", "stderr", 1);
-  make_static_views();
-  return 46;
+  initialize();
+  static const auto& outstanding = *new Outstanding;
+  return outstanding.device.extent(0) != 0 ? 46 : wrong_value;
 }
 
 /// (Views that are destroyed after Kokkos::finalize are ended by Kokkos itself, whatever their memory space.)
@@ -186,11 +189,11 @@ constexpr Scenario scenarios[] = {
     {"from_main", &from_main},
     {"from_main_after_the_runtime_has_ended", &from_main_after_the_runtime_has_ended},
     {"from_a_second_thread", &from_a_second_thread},
-    {"from_main_with_static_views", &from_main_with_static_views},
     {"with_a_report", &with_a_report},
     {"with_static_views_after_the_runtime_has_ended", &with_static_views_after_the_runtime_has_ended},
     {"with_leaked_views_after_finalize", &with_leaked_views_after_finalize},
 #ifndef KOKKOS_ENABLE_CUDA
+    {"from_main_with_static_views", &from_main_with_static_views},
     {"from_a_forked_child", &from_a_forked_child},
 #endif
 };
@@ -217,8 +220,6 @@ TEST(KokkosExit, AfterTheRuntimeHasEnded) { expect_exit("from_main_after_the_run
 
 TEST(KokkosExit, FromASecondThreadWhileAnotherFaults) { expect_exit("from_a_second_thread", 44); }
 
-TEST(KokkosExit, WithStaticAndLeakedViews) { expect_exit("from_main_with_static_views", 45); }
-
 TEST(KokkosExit, WritesTheReportOnce) { expect_one_report(expect_exit("with_a_report", 46)); }
 
 TEST(KokkosExit, WithStaticViewsThatOutliveTheRuntime) {
@@ -228,6 +229,8 @@ TEST(KokkosExit, WithStaticViewsThatOutliveTheRuntime) {
 TEST(KokkosExit, WithLeakedViewsThatOutliveKokkos) { expect_exit("with_leaked_views_after_finalize", 48); }
 
 #ifndef KOKKOS_ENABLE_CUDA
+TEST(KokkosExit, WithStaticAndLeakedViews) { expect_exit("from_main_with_static_views", 45); }
+
 TEST(KokkosExit, OfAForkedChildIsItsOwnAndWritesNoReport) { expect_one_report(expect_exit("from_a_forked_child", 49)); }
 #endif
 

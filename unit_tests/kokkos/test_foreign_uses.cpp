@@ -184,6 +184,64 @@ KOKKOS_TEST(KokkosForeignUses, AnAnnouncedLibraryCopyOfMirrorsIsRight) {
   EXPECT_EQ(sum(x.device), n * 8 + n * (n - 1.0) / 2);
 }
 
+#ifdef KOKKOS_ENABLE_CUDA
+/// A mirror that transfers have page-locked, and device memory that is none of ours.
+struct PageLocked {
+  explicit PageLocked(int count) : device("locked", count), mirror(Kokkos::create_mirror_view(device)) {
+    for (int i = 0; i < count; ++i) mirror(i) = i;
+    Kokkos::deep_copy(device, mirror);
+    semcache::access(device, semcache::Access::read);
+    cudaMalloc(reinterpret_cast<void**>(&foreign), count * sizeof(double));
+    cudaMemset(foreign, 0, count * sizeof(double));
+  }
+  ~PageLocked() { cudaFree(foreign); }
+  PageLocked(const PageLocked&) = delete;
+  PageLocked& operator=(const PageLocked&) = delete;
+  Vector device;
+  Mirror mirror;
+  double* foreign = nullptr;
+};
+constexpr int copy_sizes[] = {512, 1 << 12, 1 << 18, 1 << 21};  // the driver has several ways
+
+KOKKOS_TEST(KokkosForeignUses, AnUnannouncedCopyFromAFreshMirrorIsRight) {
+  for (const int count : copy_sizes) {
+    const PageLocked x(count);
+    ASSERT_EQ(cudaMemcpy(x.foreign, x.mirror.data(), count * sizeof(double), cudaMemcpyHostToDevice), cudaSuccess);
+    double last = 0;
+    cudaMemcpy(&last, x.foreign + count - 1, sizeof last, cudaMemcpyDeviceToHost);
+    EXPECT_EQ(last, count - 1.0);
+  }
+}
+
+KOKKOS_TEST(KokkosForeignUses, AnUnannouncedCopyFromAStaleMirrorEndsWithItsLabel) {
+  for (const int count : copy_sizes) {
+    EXPECT_DEATH(
+        {
+          const PageLocked x(count);
+          iota(x.device, 5);
+          Kokkos::deep_copy(x.mirror, x.device);
+          Kokkos::fence();
+          cudaMemcpy(x.foreign, x.mirror.data(), count * sizeof(double), cudaMemcpyHostToDevice);
+        },
+        "'locked_mirror'")
+        << count;
+  }
+}
+
+KOKKOS_TEST(KokkosForeignUses, AnUnannouncedCopyIntoASharedMirrorEndsWithItsLabel) {
+  // The device's copy would be taken for the mirror's content.
+  for (const int count : copy_sizes) {
+    EXPECT_DEATH(
+        {
+          const PageLocked x(count);
+          cudaMemcpy(x.mirror.data(), x.foreign, count * sizeof(double), cudaMemcpyDeviceToHost);
+        },
+        "'locked_mirror'")
+        << count;
+  }
+}
+#endif
+
 KOKKOS_TEST(KokkosForeignUses, ARawPointerToAMirrorInALambdaIsRight) {
   Stale x(10);
   Vector other("other", n);

@@ -94,9 +94,9 @@ KOKKOS_TEST(KokkosLifetimes, StartedAndEndedSeveralTimes) {
 }
 
 KOKKOS_TEST(KokkosLifetimes, AMirrorThatOutlivesARuntimeIsOrdinaryMemory) {
-  // Leaked: test_exit.cpp destroys such views.
-  auto& old_device = *new Vector("old device", n);
-  auto& old_host = *new Mirror(Kokkos::create_mirror_view(old_device));
+  // Leaked: test_exit.cpp destroys such views. Static, so that a leak checker sees that this is on purpose.
+  static auto& old_device = *new Vector("old device", n);
+  static auto& old_host = *new Mirror(Kokkos::create_mirror_view(old_device));
   iota(old_device, 5);
   Kokkos::deep_copy(old_host, old_device);  // pending
   semcache::finalize();

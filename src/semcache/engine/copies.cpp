@@ -98,6 +98,12 @@ void Engine::check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Mem
                           std::uint64_t n) {
   const ByteRange to_range{to_position, to_position + n};
   const ByteRange from_range{from_position, from_position + n};
+  std::uint64_t seen;
+  do {  // afterwards nothing is in flight, and the lock is kept
+    seen = unlocks_;
+    settle_uses(lock, to);
+    settle_uses(lock, from);
+  } while (seen != unlocks_);
   if (!directory_.fresh(to.slot, to_range) || !directory_.fresh(from.slot, from_range)) return;
   std::vector<ByteRange> defined;  // what nobody wrote may differ
   directory_.for_each_wanted(to.datum, to_range, [&](ByteRange piece, directory::ValueRef ref) {
@@ -106,7 +112,6 @@ void Engine::check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Mem
   if (defined.empty()) return;
   const auto bytes_of = [&](Memory& m, ByteRange range) {
     std::vector<std::byte> bytes(n);
-    settle_uses(lock, m);
     if (m.on_host()) {
       platform_->read_behind(bytes.data(), m.address + range.begin, n);
     } else {

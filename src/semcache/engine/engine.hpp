@@ -96,6 +96,9 @@ class Engine {
   void add_to(Statistics& statistics) const;
   /// The directory and every page state agree with each other (tests, audit). Ends the process if not.
   void audit();
+  /// exit() has begun: the driver may be gone already, so a fault that cannot be served leaves its thread waiting for the
+  /// end instead of ending the process its own way.
+  void process_ends() noexcept { process_ends_.store(true); }
   /// Everything on the host valid and accessible, for pointers that outlive the runtime.
   void open_everything() noexcept;
   [[nodiscard]] bool any_live() const;
@@ -292,6 +295,7 @@ class Engine {
   std::uint64_t host_snapshot_bytes_ = 0;
   std::uint64_t mapping_estimate_ = 0;
   std::uint64_t mappings_counted_at_ = 0;  ///< the estimate when it was last replaced by a count
+  std::atomic<bool> process_ends_{false};
   bool warned_open_ = false;
   bool evicting_ = false;  ///< saves go to the host
 };

@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/engine.hpp>
 
+#include <chrono>
 #include <string>
+#include <thread>
 
 namespace semcache::engine {
 
@@ -223,6 +225,7 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind) noexcept {
     host_access(lock, m, range, kind == FaultKind::write ? Access::write : Access::read);
     return FaultResult::served;
   } catch (const std::exception& e) {
+    while (process_ends_.load()) std::this_thread::sleep_for(std::chrono::seconds(1));
     base::fatal("an access to '%s' at %p cannot be served: %s", label, static_cast<void*>(address), e.what());
   }
 }

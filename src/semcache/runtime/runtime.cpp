@@ -35,6 +35,7 @@ struct Runtime {
 
 std::mutex lifetime_mutex;                   // starting and ending
 std::atomic<Runtime*> current{nullptr};
+std::atomic<std::uint64_t> starts{0};
 std::atomic<Runtime*> ended{nullptr};  // kept for arrays that outlive their runtime
 FrameworkDevice framework;
 bool framework_known = false;
@@ -124,7 +125,10 @@ void write_report(Runtime& r) noexcept;
 void at_exit() {
   // exit() without finalize: views may still be destroyed after this, so everything stays in place.
   if (forked.load()) return;
-  if (Runtime* r = current.load()) write_report(*r);
+  if (Runtime* r = current.load()) {
+    write_report(*r);
+    r->engine->process_ends();
+  }
 }
 
 Runtime* start() {
@@ -156,6 +160,7 @@ Runtime* start() {
   static const bool registered =
       std::atexit(&at_exit) == 0 && pthread_atfork(nullptr, nullptr, [] { forked.store(true); }) == 0;
   (void)registered;
+  starts.fetch_add(1);
   Runtime* started = r.release();
   current.store(started, std::memory_order_release);
   return started;
@@ -301,6 +306,8 @@ void retire_queue(QueueId queue) noexcept {
   r->engine->retire_queue(0, queue.value);
   retired_queues.fetch_add(1, std::memory_order_release);
 }
+
+std::uint64_t epoch() noexcept { return starts.load(); }
 
 void copy(void* to, const void* from, std::size_t bytes, QueueId, const void* call_site) {
   const platform::RuntimeScope scope;

@@ -54,6 +54,8 @@ inline constexpr std::size_t header_bytes = 128;
 /// ~10 ns when the calling thread asked for the same stream last.
 [[nodiscard]] SEMCACHE_API QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner = {});
 SEMCACHE_API void retire_queue(QueueId queue) noexcept;
+/// How often the runtime has been started: a QueueId means something in its own epoch only.
+[[nodiscard]] SEMCACHE_API std::uint64_t epoch() noexcept;
 
 // --- copies ------------------------------------------------------------------------------------------------------
 /// deep_copy of `bytes` bytes: lazy between noticed slots, at the call where a side is open (I7 in either case).

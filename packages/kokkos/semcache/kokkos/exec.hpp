@@ -11,8 +11,10 @@ namespace kokkos::detail {
 /// Tells the runtime when the last copy of an instance is gone: its stream may be destroyed then.
 class QueueLease {
  public:
-  explicit QueueLease(QueueId queue) : queue_(queue) {}
-  ~QueueLease() { runtime::retire_queue(queue_); }
+  explicit QueueLease(QueueId queue) : queue_(queue), epoch_(runtime::epoch()) {}
+  ~QueueLease() {
+    if (epoch_ == runtime::epoch()) runtime::retire_queue(queue_);
+  }
   QueueLease(const QueueLease&) = delete;
   QueueLease& operator=(const QueueLease&) = delete;
 
@@ -30,6 +32,7 @@ class QueueLease {
 
  private:
   QueueId queue_;
+  std::uint64_t epoch_;
 };
 #endif
 
