@@ -91,6 +91,9 @@ void CaptureList::close() noexcept {
               captures_[c].handle_bytes);
   }
   explain_small_host_views();
+  suspicious_ = false;
+  for (std::size_t i = 0; i + word_bytes <= picture_bytes_; i += word_bytes)
+    suspicious_ = suspicious_ || looks_like_pointer(word_at(picture_ + i));
 }
 
 void CaptureList::notice(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,

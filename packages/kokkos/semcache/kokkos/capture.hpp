@@ -67,12 +67,15 @@ class SEMCACHE_API CaptureList {
               bool holds_handles) noexcept;
 
   /// Forgets the picture: all views of this functor are named by `add`.
-  void trust() noexcept { picture_bytes_ = count_ = 0; }
+  void trust() noexcept {
+    picture_bytes_ = count_ = 0;
+    suspicious_ = false;
+  }
 
   /// The launch of this closure's kernel: alive while the kernel is submitted.
   /// @throws OutOfMemory as runtime::Launch
   [[nodiscard]] runtime::Launch launch(QueueId queue, const char* name) const {
-    return runtime::Launch(queue, name, captures_, count_, picture_bytes_ ? picture_ : nullptr, picture_bytes_);
+    return runtime::Launch(queue, name, captures_, count_, suspicious_ ? picture_ : nullptr, picture_bytes_);
   }
 
  private:
@@ -93,6 +96,7 @@ class SEMCACHE_API CaptureList {
 
   CaptureList* outer_;
   Recording recording_ = Recording::off;
+  bool suspicious_ = false;  ///< the picture holds words that may be pointers
   const unsigned char* origin_ = nullptr;  ///< what positions are counted from: the picture or the watched functor
   std::size_t picture_bytes_ = 0;
   unsigned char* picture_ = inline_picture_;
