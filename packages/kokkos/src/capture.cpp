@@ -96,24 +96,9 @@ void CaptureList::close() noexcept {
     suspicious_ = suspicious_ || looks_like_pointer(word_at(picture_ + i));
 }
 
-void CaptureList::notice(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
-                         bool holds_handles) noexcept {
-  if (recording_ == Recording::off) return;
-  const auto* at = static_cast<const unsigned char*>(recording_ == Recording::by_place ? place : source);
-  const bool inside = at >= origin_ && at + bytes <= origin_ + picture_bytes_;
-  if (!pointer && !inside) return;
-  append(pointer, inside ? picture_ + (at - origin_) : nullptr, bytes, writable, holds_handles);
-}
-
 void CaptureList::explain(std::size_t position, std::uint32_t bytes) noexcept {
   const std::size_t end = std::min(picture_bytes_, (position + bytes + word_bytes - 1) / word_bytes * word_bytes);
   std::memset(picture_ + position, 0, end - position);
-}
-
-void CaptureList::append(const void* pointer, const void* handle, std::uint32_t bytes, bool writable,
-                         bool holds_handles) noexcept {
-  if (count_ == capacity_) grow();
-  captures_[count_++] = runtime::Capture{pointer, handle, handle ? bytes : 0, writable, holds_handles};
 }
 
 void CaptureList::explain_small_host_views() noexcept {

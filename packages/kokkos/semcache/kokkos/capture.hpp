@@ -64,7 +64,13 @@ class SEMCACHE_API CaptureList {
   [[nodiscard]] bool recording() const noexcept { return recording_ != Recording::off; }
   /// Called by handles. `place`, `source`: where the copy and the copied handle lie.
   void notice(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
-              bool holds_handles) noexcept;
+              bool holds_handles) noexcept {
+    if (recording_ == Recording::off) return;
+    const auto* at = static_cast<const unsigned char*>(recording_ == Recording::by_place ? place : source);
+    const bool inside = at >= origin_ && at + bytes <= origin_ + picture_bytes_;
+    if (!pointer && !inside) return;
+    append(pointer, inside ? picture_ + (at - origin_) : nullptr, bytes, writable, holds_handles);
+  }
 
   /// Forgets the picture: all views of this functor are named by `add`.
   void trust() noexcept {
@@ -91,7 +97,10 @@ class SEMCACHE_API CaptureList {
   /// Containers carry small views of plain host memory (UnorderedMap its size). A view whose whole allocation holds no
   /// word that looks like a pointer leads nowhere: its words are harmless.
   void explain_small_host_views() noexcept;
-  void append(const void* pointer, const void* handle, std::uint32_t bytes, bool writable, bool holds_handles) noexcept;
+  void append(const void* pointer, const void* handle, std::uint32_t bytes, bool writable, bool holds_handles) noexcept {
+    if (count_ == capacity_) grow();
+    captures_[count_++] = runtime::Capture{pointer, handle, handle ? bytes : 0, writable, holds_handles};
+  }
   void grow() noexcept;
 
   CaptureList* outer_;
