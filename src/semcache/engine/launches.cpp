@@ -126,7 +126,7 @@ void Engine::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operan
 void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept {
   bool record = false;
   const std::uint64_t now = clock_.fetch_add(1, std::memory_order_relaxed);
-  const DeviceState* counted = nullptr;
+  DeviceState* counted = nullptr;
   std::uint64_t at = 0;
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
@@ -148,7 +148,8 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
     }
     m.pins.fetch_sub(1);
   }
-  record = record && device_of(*operands[0].memory).device->kind() != device::DeviceKind::emulated;
+  // No memory is looked at any more without the lock: once unpinned, it may be freed and reused.
+  record = record && counted->device->kind() != device::DeviceKind::emulated;
   try {
     if (options_.check) {
       Lock lock(mutex_);
@@ -156,7 +157,7 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
     }
     if (record && queue != unknown_queue) {
       Lock lock(mutex_);
-      device_of(*operands[0].memory).queues->record(queue);
+      counted->queues->record(queue);
       for (std::size_t i = 0; i < count && options_.protocol == Protocol::write_back; ++i) {
         if (operands[i].writable) fetch_ahead(lock, *operands[i].memory);
       }
@@ -183,11 +184,19 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
 
 /// Starts the transfer that the host is about to ask for, if it always did so far.
 void Engine::fetch_ahead(Lock& lock, Memory& m) {
-  if (!m.live || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes || m.unfetched_writes.load() != 1) return;
+  if (!m.live || m.on_host() || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes || m.unfetched_writes.load() != 1) return;
   const SlotId slot = directory_.slot_in(m.datum, host_space);
   if (!slot.valid()) return;
   Memory& host = memory_of(slot);
-  if (!host.forecast.fetch_follows() || !direct(host, host.all()) || m.write_check || m.pins.load() != 0) return;
+  if (!host.announced || !host.forecast.fetch_follows() || !direct(host, host.all()) || m.write_check) return;
+  // A forecast waits for nobody, so the lock is kept. Flags go first: from then on launches that pin come through the lock.
+  if (unknown_use_pending(device_of(m), m, true)) return;
+  for (const FlightPtr& f : flights_) {
+    if (f->host == &host) return;
+  }
+  m.flags.fetch_and(~Memory::revocable);
+  revoked_.push_back(&m);
+  if (m.pins.load() != 0) return project();
   recorder_.moved(trace::Kind::read_ahead, host.label, host.bytes);
   make_fresh(lock, host, host.all());
   project();

@@ -105,7 +105,8 @@ void Engine::write_arrival(Memory& m, ByteRange range, const std::byte* bytes) {
     if (part.empty()) return;
     const std::byte* from = bytes + (part.begin - range.begin);
     if (unused) {
-      platform_->write_unused(m.address + part.begin, from, part.size(), m.pages.at(part.begin).protection);
+      platform_->write_unused(m.address + part.begin, from, part.size(),
+                              watched(m) ? m.pages.at(part.begin).protection : platform::Protection::read_write);
       mapping_estimate_ += 2;
     } else {
       platform_->write_behind(m.address + part.begin, from, part.size());
@@ -465,8 +466,8 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
       flight->staging = take_staging(d, n);
       flight->staged_bytes = n;
       d.staging_bytes += n;
-      platform_->read_behind(flight->staging, from.address + from_position, n);
       try {
+        platform_->read_behind(flight->staging, from.address + from_position, n);
         d.device->copy_to_device(queue, to.address + to_position, flight->staging, n);
       } catch (...) {
         give_staging(d, flight->staging, n);

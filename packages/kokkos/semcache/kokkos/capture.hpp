@@ -105,7 +105,7 @@ class SEMCACHE_API CaptureList {
 
   CaptureList* outer_;
   Recording recording_ = Recording::off;
-  bool suspicious_ = false;  ///< the picture holds words that may be pointers
+  bool suspicious_ = true;  ///< the picture holds words that may be pointers; until it is closed: perhaps
   const unsigned char* origin_ = nullptr;  ///< what positions are counted from: the picture or the watched functor
   std::size_t picture_bytes_ = 0;
   unsigned char* picture_ = inline_picture_;

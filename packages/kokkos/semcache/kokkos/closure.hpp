@@ -177,7 +177,7 @@ struct KnownFunctor<Kokkos::Impl::ViewCopy<Destination, Source, Layout, E, Rank,
 class Closure : public CaptureList {
  protected:
   template <class Functor>
-  Closure(const Exec& exec, const Functor& functor) : queue_(queue_of(exec)) {
+  Closure(const Exec& exec, const Functor& functor) : exec_(exec) {
     if constexpr (!KnownFunctor<Functor>::value) take_picture_of(functor);
   }
 
@@ -217,7 +217,7 @@ class Closure : public CaptureList {
 
   [[nodiscard]] bool filled_without_kernel() const {
     if (!fill_address_) return false;
-    runtime::fill(fill_address_, fill_bytes_, pattern_, pattern_bytes_, queue_);
+    runtime::fill(fill_address_, fill_bytes_, pattern_, pattern_bytes_, queue_of(exec_));
     return true;
   }
 
@@ -225,7 +225,7 @@ class Closure : public CaptureList {
   void run(const std::type_info& functor, const Body& body) const {
     // Kokkos writes results itself, from the driver's side too: the pages of a mirror are opened before.
     if (mirror_result_) semcache::access(mirror_result_, result_bytes_, Access::overwrite);
-    const runtime::Launch launching = launch(queue_, functor.name());
+    const runtime::Launch launching = launch(queue_of(exec_), functor.name());
     enter_kernel();
     body();
     leave_kernel();
@@ -237,13 +237,13 @@ class Closure : public CaptureList {
     if constexpr (native_is_device) {
       if (result_on_host_ && result_bytes_ != 0 && !has_unified_result(static_cast<const Native&>(closure), 0))
         runtime::count_external_transfer(true, result_bytes_);
-      if (mirror_result_) Kokkos::fence();
+      if (mirror_result_) exec_.fence();
     }
   }
   void deliver_total([[maybe_unused]] std::size_t bytes) const {
     if constexpr (native_is_device) {
       if (result_on_host_ && bytes != 0) runtime::count_external_transfer(true, bytes);
-      if (mirror_result_) Kokkos::fence();
+      if (mirror_result_) exec_.fence();
     }
   }
 
@@ -274,7 +274,7 @@ class Closure : public CaptureList {
     return true;
   }
 
-  QueueId queue_;
+  Exec exec_;  ///< keeps the instance's stream known
   const void* mirror_result_ = nullptr;
   std::size_t result_bytes_ = 0;
   bool result_on_host_ = false;

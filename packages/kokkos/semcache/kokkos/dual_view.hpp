@@ -11,7 +11,8 @@ namespace semcache {
 
 /// Promises that every access of the host to a DualView is announced with semcache::access: for buffers that only libraries
 /// see (MPI, system calls). Its host pages are not protected, which saves two or more system calls per exchange, and a new
-/// value that the host always asks for is sent right behind its kernel. An access that is not announced is not noticed;
+/// value that the host always asks for is sent right behind its kernel. So an announced access ends at the next launch that
+/// writes the array: a non-blocking send must be complete by then. An access that is not announced is not noticed;
 /// SEMCACHE_CHECK=1 protects the pages all the same and serves it.
 struct Announced {};
 inline constexpr Announced announced{};

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -244,11 +245,8 @@ bool move_pages(std::uintptr_t from, std::uintptr_t to, std::uint64_t bytes, std
   const auto move = [](std::uintptr_t source, std::uintptr_t target, std::uint64_t n) {
     return ::mremap(pointer(source), n, n, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, pointer(target)) != MAP_FAILED;
   };
+  // Never several mappings at once: older kernels unmap the target before they refuse.
   moved = 0;
-  if (move(from, to, bytes)) {
-    moved = bytes;
-    return true;
-  }
   while (moved < bytes) {
     detail::Mapping mapping;
     if (!detail::find_mapping(from + moved, mapping)) return false;
@@ -263,6 +261,15 @@ bool move_pages(std::uintptr_t from, std::uintptr_t to, std::uint64_t bytes, std
 
 std::byte* LinuxPlatform::lock_pages(std::byte* address, std::uint64_t bytes,
                                      const std::function<bool(std::byte*)>& lock) {
+  // Before Linux 5.19 a page that was protected after it was pinned is copied at the next write, and the device keeps the
+  // old one.
+  static const bool pins_last = [] {
+    utsname system{};
+    int major = 0, minor = 0;
+    return ::uname(&system) == 0 && std::sscanf(system.release, "%d.%d", &major, &minor) == 2 &&
+           (major > 5 || (major == 5 && minor >= 19));
+  }();
+  if (!pins_last) return nullptr;
   // Huge pages move as such where both addresses lie in them alike.
   const std::uint64_t room_bytes = bytes + 2 * address_alignment;
   void* const room = ::mmap(nullptr, room_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
