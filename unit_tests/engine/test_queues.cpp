@@ -121,6 +121,17 @@ TEST_F(QueuesTest, AStreamIsAdoptedOnceAndItsPositionsOutliveIt) {
   EXPECT_GT(work(again, unused), at);
 }
 
+TEST_F(QueuesTest, ALeasedStreamIsKeptUntilItsLastLeaseEnds) {
+  const QueueIndex q = queues.adopt(&key, {});
+  queues.lease(q);
+  queues.lease(q);
+  queues.retire(q);
+  EXPECT_TRUE(queues.live(q));
+  EXPECT_EQ(queues.adopt(&key, {}), q);
+  queues.retire(q);
+  EXPECT_FALSE(queues.live(q));
+}
+
 TEST_F(QueuesTest, TooManyStreamsAreUnknown) {
   std::vector<char> keys(engine::max_queues + 1);
   QueueIndex last = 1;

@@ -90,14 +90,26 @@ void CaptureList::close() noexcept {
       explain(static_cast<std::size_t>(static_cast<const unsigned char*>(captures_[c].handle) - picture_),
               captures_[c].handle_bytes);
   }
+  suspicious_ = holds_pointers();
+  if (!suspicious_) return;
   explain_small_host_views();
-  suspicious_ = false;
-  for (std::size_t i = 0; i + word_bytes <= picture_bytes_; i += word_bytes)
-    suspicious_ = suspicious_ || looks_like_pointer(word_at(picture_ + i));
+  suspicious_ = holds_pointers();
+}
+
+bool CaptureList::holds_pointers() const noexcept {
+  for (std::size_t i = 0; i + word_bytes <= picture_bytes_; i += word_bytes) {
+    if (looks_like_pointer(word_at(picture_ + i))) return true;
+  }
+  return false;
 }
 
 void CaptureList::explain(std::size_t position, std::uint32_t bytes) noexcept {
   const std::size_t end = std::min(picture_bytes_, (position + bytes + word_bytes - 1) / word_bytes * word_bytes);
+  // A loop over words where one fits: memset is a call.
+  for (; position + word_bytes <= end; position += word_bytes) {
+    constexpr std::uintptr_t nothing = 0;
+    std::memcpy(picture_ + position, &nothing, word_bytes);
+  }
   std::memset(picture_ + position, 0, end - position);
 }
 

@@ -29,6 +29,15 @@ void for_each_match(const ExtentMap& map, ByteRange where, ValueId id, std::int6
   });
 }
 
+/// Is any byte of `where` value `id` with displacement `delta`?
+/// @pre some extent of `map` is
+bool matches(const ExtentMap& map, ByteRange where, ValueId id, std::int64_t delta) {
+  if (map.uniform() != nullptr) return !where.empty();
+  bool any = false;
+  for_each_match(map, where, id, delta, [&](ByteRange) { any = true; });
+  return any;
+}
+
 /// Removes [cut.begin, cut.end) from every piece; pieces are in value offsets.
 template <class Piece>
 void subtract(std::vector<Piece>& pieces, ByteRange cut) {
@@ -142,9 +151,12 @@ void Directory::stale(SlotId slot, ByteRange range, std::vector<ByteRange>& out)
 
 bool Directory::fresh(SlotId slot, ByteRange range) const {
   const Slot& s = slots_[slot.value];
-  if (!s.datum.valid()) return true;
+  if (!s.datum.valid() || range.empty()) return true;
+  const ExtentMap& map = data_[s.datum.value].wanted;
+  if (const ValueRef *wanted = map.uniform(), *held = s.held.uniform(); wanted != nullptr && held != nullptr)
+    return wanted->id == undefined_value || *held == *wanted;
   bool all = true;
-  data_[s.datum.value].wanted.for_each(range, [&](ByteRange piece, ValueRef wanted) {
+  map.for_each(range, [&](ByteRange piece, ValueRef wanted) {
     if (!all || wanted.id == undefined_value) return;
     s.held.for_each(piece, [&](ByteRange part, ValueRef held) {
       all = all && held == wanted.advanced(part.begin - piece.begin);
@@ -162,27 +174,28 @@ bool Directory::sole(SlotId slot, ByteRange piece, ValueRef ref) const {
   if (v.holders.size() == 1 && v.wanters.size() == 1) return true;
   const DatumId datum = slots_[slot.value].datum;
   const std::int64_t here = static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset);
-  bool alone = true;
   for (const Use& u : v.holders) {
     if (u.owner == slot.value && u.delta == here) continue;
     const ExtentMap& held = slots_[u.owner].held;
-    for_each_match(held, positions(u.delta, ref.offset, piece.size(), held.size()), ref.id, u.delta,
-                   [&](ByteRange) { alone = false; });
+    if (matches(held, positions(u.delta, ref.offset, piece.size(), held.size()), ref.id, u.delta)) return false;
   }
   for (const Use& u : v.wanters) {
     if (u.owner == datum.value && u.delta == here) continue;
     const ExtentMap& wanted = data_[u.owner].wanted;
-    for_each_match(wanted, positions(u.delta, ref.offset, piece.size(), wanted.size()), ref.id, u.delta,
-                   [&](ByteRange) { alone = false; });
+    if (matches(wanted, positions(u.delta, ref.offset, piece.size(), wanted.size()), ref.id, u.delta)) return false;
   }
-  return alone;
+  return true;
 }
 
 bool Directory::exclusive(SlotId slot, ByteRange range) const {
   const Slot& s = slots_[slot.value];
   if (!s.datum.valid()) return false;
+  if (range.empty()) return true;
+  const ExtentMap& map = data_[s.datum.value].wanted;
+  if (const ValueRef *wanted = map.uniform(), *held = s.held.uniform(); wanted != nullptr && held != nullptr)
+    return wanted->is_number() && *held == *wanted && sole(slot, range, wanted->advanced(range.begin));
   bool all = true;
-  data_[s.datum.value].wanted.for_each(range, [&](ByteRange piece, ValueRef wanted) {
+  map.for_each(range, [&](ByteRange piece, ValueRef wanted) {
     if (!all) return;
     if (!wanted.is_number()) {
       all = false;
@@ -206,6 +219,7 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, CostFunction cost) cons
   Step step;
   const Slot& s = slots_[slot.value];
   if (!s.datum.valid()) return step;
+  if (fresh(slot, range)) return step;
   // The first stale piece that is one extent both in the wanted and in the held map.
   ByteRange piece;
   ValueRef ref;
@@ -280,6 +294,13 @@ void Directory::last_held(SlotId slot, ByteRange range, bool overwritten, std::v
     const std::int64_t here = static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset);
     // The common case: only this slot's own datum wants it, here, and is about to want something else.
     if (overwritten && v.wanters.size() == 1 && v.wanters[0].owner == s.datum.value && v.wanters[0].delta == here) return;
+    // The next: some other slot holds all of it, in one extent.
+    const bool elsewhere = std::any_of(v.holders.begin(), v.holders.end(), [&](const Use& u) {
+      const ExtentMap& map = slots_[u.owner].held;
+      return u.owner != slot.value && map.uniform() != nullptr &&
+             positions(u.delta, ref.offset, piece.size(), map.size()).size() == piece.size();
+    });
+    if (elsewhere) return;
 
     std::vector<Wanted> wanted;
     for (const Use& u : v.wanters) {
@@ -325,8 +346,7 @@ bool Directory::needed(SlotId snapshot) const {
     if (any || !ref.is_number()) return;
     for (const Use& u : values_.at(ref.id).wanters) {
       const ExtentMap& map = data_[u.owner].wanted;
-      for_each_match(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta,
-                     [&](ByteRange) { any = true; });
+      any = any || matches(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta);
     }
   });
   return any;

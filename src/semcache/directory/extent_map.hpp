@@ -52,6 +52,8 @@ class BasicExtentMap {
 
   [[nodiscard]] std::uint64_t size() const noexcept { return extents_.empty() ? 0 : extents_.back().end; }
   [[nodiscard]] std::size_t extent_count() const noexcept { return extents_.size(); }
+  /// The reference of byte 0 where one extent covers everything, the common case; nullptr otherwise.
+  [[nodiscard]] const Ref* uniform() const noexcept { return extents_.size() == 1 ? &extents_.front().ref : nullptr; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return extents_.capacity() * sizeof(Extent); }
 
   /// Calls `visit(ByteRange piece, Ref first)` for the pieces of `range` in ascending order.
@@ -77,6 +79,13 @@ class BasicExtentMap {
   template <class Count>
   void assign(ByteRange range, Ref ref, Count&& count) {
     assert(!range.empty() && range.end <= size());
+    if (extents_.size() == 1 && range.size() == extents_.front().end) {
+      const Extent old = extents_.front();
+      extents_.front().ref = ref;
+      count(extents_.front(), +1);
+      count(old, -1);
+      return;
+    }
     std::size_t first = find(range.begin);
     std::size_t last = first;
     while (last < extents_.size() && extents_[last].begin < range.end) ++last;

@@ -366,8 +366,12 @@ bool Engine::in_any_arena(const void* p) const noexcept {
 // --- projection: from the directory to flags and protections ---------------------------------------------------------
 
 void Engine::project() {
+  const std::uint64_t projection = ++projection_;
+  const auto project_once = [&](Memory& m) {
+    if (std::exchange(m.projected, projection) != projection) project_device(m);
+  };
   for (Memory* m : revoked_) {
-    if (m->live && !m->snapshot()) project_device(*m);
+    if (m->live && !m->snapshot()) project_once(*m);
   }
   revoked_.clear();
   directory_.take_touched(touched_);
@@ -378,28 +382,30 @@ void Engine::project() {
     if (m->on_host()) {
       project_host(*m, touched.range);
     } else {
-      project_device(*m);
+      project_once(*m);
     }
   }
 }
 
 void Engine::project_device(Memory& m) {
   std::uint32_t set = 0;
-  if (directory_.fresh(m.slot, m.all())) set |= Memory::is_fresh;
-  if (m.bytes == 0 || directory_.exclusive(m.slot, m.all())) set |= Memory::is_exclusive;
+  if (directory_.fresh(m.slot, m.all())) {
+    set |= Memory::is_fresh;
+    if (m.bytes == 0 || directory_.exclusive(m.slot, m.all())) set |= Memory::is_exclusive;
+  }
   DeviceState& d = device_of(m);
   // Transfers that launches need not wait for any more.
   bool written = true;
   bool used = true;
-  for (QueueIndex q = 1; q < d.queues->count(); ++q) {
-    if (!d.queues->own(q)) continue;
+  for (QueueIndex q = 1; q < d.queues->own_end(); ++q) {
     written = written && d.queues->passed(q, m.last_write[q].load());
     used = used && d.queues->passed(q, m.last_use[q].load());
   }
   if (written) set |= Memory::idle;
   if (used) set |= Memory::unread;
-  m.flags.fetch_and(~(Memory::revocable & ~set));
-  m.flags.fetch_or(set);
+  const std::uint32_t old = m.flags.load();
+  if ((old & Memory::revocable & ~set) != 0) m.flags.fetch_and(~(Memory::revocable & ~set));
+  if ((set & ~old) != 0) m.flags.fetch_or(set);
 }
 
 /// I5: pages at least as strict as the state demands; they are relaxed only where an access asked for it.
@@ -556,11 +562,12 @@ std::string Engine::describe_live_buffers(std::uint32_t device) const {
   return text;
 }
 
-QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner) {
+QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner, bool leased) {
   Lock lock(mutex_);
   Queues& queues = *devices_.at(device)->queues;
   const QueueIndex before = queues.program_queues();
   const QueueIndex queue = queues.adopt(native, std::move(owner));
+  if (leased) queues.lease(queue);
   if (queues.program_queues() > before && before > 0) {
     // "Idle" may have meant: the one queue in use is ordered after the transfers in flight. Now there are more.
     for (Memory& m : pool_) {

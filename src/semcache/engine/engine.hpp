@@ -64,7 +64,8 @@ class Engine {
   [[nodiscard]] std::uint64_t host_arena_bytes() const noexcept { return host_->bytes; }
 
   // --- queues ------------------------------------------------------------------------------------------------------
-  QueueIndex adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner);
+  /// @param leased  `retire_queue` must be called once more before the queue is given up
+  QueueIndex adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner, bool leased = false);
   void retire_queue(std::uint32_t device, QueueIndex queue) noexcept;
 
   // --- copies ------------------------------------------------------------------------------------------------------
@@ -287,6 +288,7 @@ class Engine {
   std::vector<Memory*> snapshots_;
   std::vector<directory::Directory::Touched> touched_;  ///< room for `project`
   std::vector<Memory*> revoked_;  ///< flags to be computed anew at the next projection
+  std::uint64_t projection_ = 0;  ///< projections so far
   std::list<FlightPtr> flights_;
   std::atomic<std::uint64_t> clock_{1};
   std::uint32_t running_launches_ = 0;  ///< counted under SEMCACHE_CHECK only

@@ -68,7 +68,6 @@ void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands,
   std::size_t pinned = 0;
   try {
     prepare(lock, operands, count);
-    project();
     for (std::size_t i = 0; i < count; ++i) {
       Memory& m = *operands[i].memory;
       DeviceState& d = device_of(m);
@@ -77,10 +76,15 @@ void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands,
           if (!d.queues->own(q) || m.last_use[q].load() == 0) continue;
           if (auto event = d.queues->event_after(q, m.last_use[q].load())) wait_for.push_back(std::move(event));
         }
-      } else if (!ready(operands[i])) {
+      } else {
+        // Whatever its flags say: preparing another operand may have used this one's memory.
         order_queue(d, queue, m, operands[i].writable, true);
-        project_device(m);  // launches may be ordered after the transfers now
+        if (!ready(operands[i])) revoked_.push_back(&m);  // launches may be ordered after the transfers now
       }
+    }
+    project();
+    for (std::size_t i = 0; i < count; ++i) {
+      Memory& m = *operands[i].memory;
       m.pins.fetch_add(1);
       ++pinned;
       m.recently.store(clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);

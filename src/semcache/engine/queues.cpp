@@ -5,7 +5,10 @@
 namespace semcache::engine {
 
 Queues::~Queues() {
-  for (QueueIndex q = 1; q < count_; ++q) retire(q);
+  for (QueueIndex q = 1; q < count_; ++q) {
+    queues_[q].leases = 0;
+    retire(q);
+  }
 }
 
 QueueIndex Queues::open() {
@@ -13,6 +16,7 @@ QueueIndex Queues::open() {
   queues_[q].id = device_.open_queue();
   queues_[q].own = true;
   queues_[q].live = true;
+  own_end_ = count_;
   return q;
 }
 
@@ -39,6 +43,7 @@ QueueIndex Queues::adopt(void* native, std::shared_ptr<void> owner) {
 void Queues::retire(QueueIndex index) {
   if (index == unknown_queue || !queues_[index].live) return;
   Queue& queue = queues_[index];
+  if (queue.leases > 0 && --queue.leases > 0) return;
   // Positions go on counting in the next life of the index: what slots remember stays meaningful.
   // Not by its stream: that may be gone already.
   device_.synchronize_device();
@@ -90,10 +95,11 @@ bool Queues::passed(QueueIndex q, std::uint64_t position) const noexcept {
 void Queues::note_done(QueueIndex q, std::uint64_t position) noexcept { raise(done_[q], position); }
 
 std::shared_ptr<Event> Queues::recorded_after(QueueIndex q, std::uint64_t position) const {
+  // Mostly one of the last is asked for, and there are few (`prune`).
   const auto& recorded = queues_[q].recorded;
-  const auto it = std::lower_bound(recorded.begin(), recorded.end(), position,
-                                   [](const auto& entry, std::uint64_t p) { return entry.first < p; });
-  return it == recorded.end() ? nullptr : it->second;
+  auto earliest = recorded.rend();
+  for (auto it = recorded.rbegin(); it != recorded.rend() && it->first >= position; ++it) earliest = it;
+  return earliest == recorded.rend() ? nullptr : earliest->second;
 }
 
 std::shared_ptr<Event> Queues::event_after(QueueIndex q, std::uint64_t position) {
@@ -109,7 +115,7 @@ void Queues::order(QueueIndex q, QueueIndex producer, std::uint64_t position) {
   const std::shared_ptr<Event> event = event_after(producer, position);
   if (event == nullptr) return;  // done meanwhile
   device_.wait(consumer.id, event->id());
-  for (QueueIndex p = 0; p < max_queues; ++p) {
+  for (QueueIndex p = 0; p < count_; ++p) {
     if (p != q) consumer.ordered_after[p] = std::max(consumer.ordered_after[p], event->before()[p]);
   }
 }

@@ -37,6 +37,8 @@ class Event {
   Event& operator=(const Event&) = delete;
   [[nodiscard]] device::EventId id() const noexcept { return id_; }
   [[nodiscard]] const Clock& before() const noexcept { return before_; }
+  /// Has it been seen to have happened, itself or by what came after it? Asks nobody.
+  [[nodiscard]] bool known() const noexcept { return before_[queue_] <= done_[queue_].load(); }
   /// Asks the driver unless it is known: about a microsecond.
   [[nodiscard]] bool complete() const {
     if (known()) return true;
@@ -51,7 +53,6 @@ class Event {
   }
 
  private:
-  [[nodiscard]] bool known() const noexcept { return before_[queue_] <= done_[queue_].load(); }
   void note_done() const noexcept {
     for (QueueIndex q = 0; q < max_queues; ++q) raise(done_[q], before_[q]);
   }
@@ -73,14 +74,18 @@ class Queues {
   Queues(const Queues&) = delete;
   Queues& operator=(const Queues&) = delete;
 
-  /// A queue of our own; the transfer queues come first.
+  /// A queue of our own. @pre no queue has been adopted yet
   QueueIndex open();
   /// The index of a native stream; `unknown_queue` when there are too many to follow.
   QueueIndex adopt(void* native, std::shared_ptr<void> owner);
+  /// `retire` must be called once more.
+  void lease(QueueIndex index) noexcept { ++queues_[index].leases; }
   void retire(QueueIndex index);
   [[nodiscard]] QueueId id(QueueIndex q) const noexcept { return queues_[q].id; }
   [[nodiscard]] bool own(QueueIndex q) const noexcept { return queues_[q].own; }
   [[nodiscard]] QueueIndex count() const noexcept { return count_; }
+  /// Our own queues are 1 .. own_end() - 1.
+  [[nodiscard]] QueueIndex own_end() const noexcept { return own_end_; }
   [[nodiscard]] QueueIndex program_queues() const noexcept { return program_queues_; }
 
   /// The number of a piece of work that is being submitted now. Threads: any.
@@ -125,6 +130,7 @@ class Queues {
     void* native = nullptr;
     bool own = false;
     bool live = false;
+    std::uint32_t leases = 0;
     std::atomic<std::uint64_t> position{0};
     std::deque<std::pair<std::uint64_t, std::shared_ptr<Event>>> recorded;  // ascending positions
     Clock ordered_after{};  // what later work already waits for
@@ -138,6 +144,7 @@ class Queues {
   std::array<Queue, max_queues> queues_;
   std::array<std::atomic<std::uint64_t>, max_queues> done_{};
   QueueIndex count_ = 1;  // 0 is the unknown queue
+  QueueIndex own_end_ = 1;
   QueueIndex program_queues_ = 0;
   QueueIndex first_program_queue_ = 0;
 };

@@ -19,8 +19,9 @@ thread_local Engine::UnsubmittedLaunch* Engine::UnsubmittedLaunch::current = nul
 
 void Engine::order_queue(DeviceState& d, QueueIndex queue, Memory& m, bool writing, bool transfers_only) {
   const auto& uses = writing ? m.last_use : m.last_write;
-  for (QueueIndex q = 1; q < d.queues->count(); ++q) {
-    if (q == queue || (transfers_only && !d.queues->own(q))) continue;
+  const QueueIndex end = transfers_only ? d.queues->own_end() : d.queues->count();
+  for (QueueIndex q = 1; q < end; ++q) {
+    if (q == queue) continue;
     if (const std::uint64_t at = uses[q].load(); at != 0) d.queues->order(queue, q, at);
   }
 }
@@ -79,7 +80,7 @@ bool Engine::wait_conflict(Lock& lock, Memory& host, ByteRange range, bool writi
 }
 
 void Engine::finish(Lock& lock, const FlightPtr& flight) {
-  if (!flight->finished) unlocked(lock, [&] { flight->event->synchronize(); });
+  if (!flight->finished && !flight->event->known()) unlocked(lock, [&] { flight->event->synchronize(); });
   if (flight->finished) return;  // somebody else was faster
   if (flight->staging != nullptr) {
     if (flight->to_host) {

@@ -299,6 +299,11 @@ QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
   return last_queue.queue;
 }
 
+QueueId lease_queue(void* native_stream) {
+  const platform::RuntimeScope scope;
+  return QueueId{runtime().engine->adopt_queue(0, native_stream, {}, true)};
+}
+
 void retire_queue(QueueId queue) noexcept {
   Runtime* r = running();
   if (r == nullptr || !queue.valid()) return;

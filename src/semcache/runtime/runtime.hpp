@@ -53,6 +53,9 @@ inline constexpr std::size_t header_bytes = 128;
 /// `owner` (may be null) keeps the stream alive until the runtime ends or `retire_queue`.
 /// ~10 ns when the calling thread asked for the same stream last.
 [[nodiscard]] SEMCACHE_API QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner = {});
+/// The same; the queue is kept until `retire_queue` was called as often as this.
+[[nodiscard]] SEMCACHE_API QueueId lease_queue(void* native_stream);
+/// The stream may be destroyed afterwards, if nobody else has leased it.
 SEMCACHE_API void retire_queue(QueueId queue) noexcept;
 /// How often the runtime has been started: a QueueId means something in its own epoch only.
 [[nodiscard]] SEMCACHE_API std::uint64_t epoch() noexcept;

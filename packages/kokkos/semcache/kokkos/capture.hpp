@@ -94,6 +94,7 @@ class SEMCACHE_API CaptureList {
   void develop() noexcept;
   void watch_copies_of(const void* functor, std::size_t bytes) noexcept;
   void explain(std::size_t position, std::uint32_t bytes) noexcept;
+  [[nodiscard]] bool holds_pointers() const noexcept;
   /// Containers carry small views of plain host memory (UnorderedMap its size). A view whose whole allocation holds no
   /// word that looks like a pointer leads nowhere: its words are harmless.
   void explain_small_host_views() noexcept;

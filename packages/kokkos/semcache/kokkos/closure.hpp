@@ -5,6 +5,7 @@
 #include <semcache/kokkos/capture.hpp>
 #include <semcache/kokkos/lifetime.hpp>
 
+#include <optional>
 #include <typeinfo>
 
 /// What all patterns on semcache::Exec share.
@@ -173,11 +174,21 @@ struct KnownFunctor<Kokkos::Impl::ViewCopy<Destination, Source, Layout, E, Rank,
 };
 
 // --- the closure -----------------------------------------------------------------------------------------------------
+/// The native instance of a policy on Exec.
+template <class Policy>
+const NativeExec& native_space(const Policy& policy) {
+  return policy.space();
+}
+template <class... Properties>
+const NativeExec& native_space(const Kokkos::TeamPolicy<Properties...>& policy) {
+  return policy.native_space();
+}
+
 /// First base of every pattern on Exec: it is open while the second base, the native pattern, copies the functor.
 class Closure : public CaptureList {
  protected:
-  template <class Functor>
-  Closure(const Exec& exec, const Functor& functor) : exec_(exec) {
+  template <class Policy, class Functor>
+  Closure(const Policy& policy, const Functor& functor) : stream_(stream_of(native_space(policy))) {
     if constexpr (!KnownFunctor<Functor>::value) take_picture_of(functor);
   }
 
@@ -202,8 +213,8 @@ class Closure : public CaptureList {
   }
 
   /// The same for patterns with a result.
-  template <class Result>
-  void finish_reduction(const Result& result) {
+  template <class Policy, class Result>
+  void finish_reduction(const Policy& policy, const Result& result) {
     close();
     if constexpr (Kokkos::is_view<Result>::value) {
       remember_result(result);
@@ -213,11 +224,12 @@ class Closure : public CaptureList {
       result_bytes_ = sizeof(Result);
       result_on_host_ = true;
     }
+    if (mirror_result_) waits_for_result_.emplace(native_space(policy));
   }
 
   [[nodiscard]] bool filled_without_kernel() const {
     if (!fill_address_) return false;
-    runtime::fill(fill_address_, fill_bytes_, pattern_, pattern_bytes_, queue_of(exec_));
+    runtime::fill(fill_address_, fill_bytes_, pattern_, pattern_bytes_, queue());
     return true;
   }
 
@@ -225,7 +237,7 @@ class Closure : public CaptureList {
   void run(const std::type_info& functor, const Body& body) const {
     // Kokkos writes results itself, from the driver's side too: the pages of a mirror are opened before.
     if (mirror_result_) semcache::access(mirror_result_, result_bytes_, Access::overwrite);
-    const runtime::Launch launching = launch(queue_of(exec_), functor.name());
+    const runtime::Launch launching = launch(queue(), functor.name());
     enter_kernel();
     body();
     leave_kernel();
@@ -237,17 +249,22 @@ class Closure : public CaptureList {
     if constexpr (native_is_device) {
       if (result_on_host_ && result_bytes_ != 0 && !has_unified_result(static_cast<const Native&>(closure), 0))
         runtime::count_external_transfer(true, result_bytes_);
-      if (mirror_result_) exec_.fence();
+      if (waits_for_result_) waits_for_result_->fence();
     }
   }
   void deliver_total([[maybe_unused]] std::size_t bytes) const {
     if constexpr (native_is_device) {
       if (result_on_host_ && bytes != 0) runtime::count_external_transfer(true, bytes);
-      if (mirror_result_) exec_.fence();
+      if (waits_for_result_) waits_for_result_->fence();
     }
   }
 
  private:
+  [[nodiscard]] QueueId queue() const {
+    start_once();
+    return runtime::queue_of(stream_);
+  }
+
   template <class View>
   void remember_result(const View& view) {
     using memory = typename View::memory_space;
@@ -274,7 +291,8 @@ class Closure : public CaptureList {
     return true;
   }
 
-  Exec exec_;  ///< keeps the instance's stream known
+  void* stream_;                                ///< the native pattern keeps the instance
+  std::optional<NativeExec> waits_for_result_;  ///< where Kokkos itself writes to a mirror
   const void* mirror_result_ = nullptr;
   std::size_t result_bytes_ = 0;
   bool result_on_host_ = false;

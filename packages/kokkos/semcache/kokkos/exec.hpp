@@ -8,10 +8,11 @@ namespace semcache {
 namespace kokkos::detail {
 
 #ifdef KOKKOS_ENABLE_CUDA
-/// Tells the runtime when the last copy of an instance is gone: its stream may be destroyed then.
+/// Tells the runtime when the last copy of an instance is gone: its stream may be destroyed then. Several instances may
+/// share a stream.
 class QueueLease {
  public:
-  explicit QueueLease(QueueId queue) : queue_(queue), epoch_(runtime::epoch()) {}
+  explicit QueueLease(void* stream) : queue_(runtime::lease_queue(stream)), epoch_(runtime::epoch()) {}
   ~QueueLease() {
     if (epoch_ == runtime::epoch()) runtime::retire_queue(queue_);
   }
@@ -24,7 +25,7 @@ class QueueLease {
     if constexpr (native_is_device) {
       if (native.impl_internal_space_instance() == Native().impl_internal_space_instance()) return nullptr;
       start_once();
-      return new QueueLease(runtime::queue_of(native.cuda_stream()));
+      return new QueueLease(native.cuda_stream());
     } else {
       return nullptr;
     }
@@ -34,6 +35,9 @@ class QueueLease {
   QueueId queue_;
   std::uint64_t epoch_;
 };
+using SharedLease = Kokkos::Impl::HostSharedPtr<QueueLease>;
+#else
+struct SharedLease {};
 #endif
 
 }  // namespace kokkos::detail
@@ -66,23 +70,35 @@ class Exec : public kokkos::NativeExec {
     lease();
   }
 
+  /// An instance again, from its parts: who keeps a native instance anyway need not keep a second one.
+  Exec(const native_type& native, const kokkos::detail::SharedLease& lease) : native_type(native), lease_(lease) {}
+
   static const char* name() { return "SemCache"; }
 
   [[nodiscard]] const native_type& native() const { return *this; }
+  [[nodiscard]] const kokkos::detail::SharedLease& shared_lease() const { return lease_; }
 
  private:
+  void lease() {
 #ifdef KOKKOS_ENABLE_CUDA
-  void lease() { lease_ = Kokkos::Impl::HostSharedPtr<kokkos::detail::QueueLease>(kokkos::detail::QueueLease::of(native())); }
-  Kokkos::Impl::HostSharedPtr<kokkos::detail::QueueLease> lease_;
-#else
-  void lease() {}
+    lease_ = kokkos::detail::SharedLease(kokkos::detail::QueueLease::of(native()));
 #endif
+  }
+  kokkos::detail::SharedLease lease_;
 };
 
 /// What a program names once: kernels on semcache::Exec, views in semcache::Space.
 using Device = Kokkos::Device<Exec, Space>;
 
 namespace kokkos::detail {
+
+/// What names an instance of the native space to the runtime: its stream; nullptr on hosts.
+[[nodiscard]] inline void* stream_of([[maybe_unused]] const NativeExec& native) {
+#ifdef KOKKOS_ENABLE_CUDA
+  if constexpr (native_is_device) return native.cuda_stream();
+#endif
+  return nullptr;
+}
 
 /// The runtime's queue for an execution space instance; the invalid queue for instances whose order the runtime cannot
 /// know (a host space beside a real device): work so far.

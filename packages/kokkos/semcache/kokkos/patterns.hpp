@@ -23,7 +23,7 @@ namespace Impl {
    public:                                                                                                           \
     using functor_type = Functor;                                                                                    \
     ParallelFor(const Functor& functor, const Kokkos::POLICY<Properties...>& policy)                                 \
-        : closure(policy.space(), functor), native(functor, policy) {                                                \
+        : closure(policy, functor), native(functor, policy) {                                                \
       closure::finish(functor);                                                                                         \
     }                                                                                                                \
     void execute() const {                                                                                           \
@@ -53,9 +53,9 @@ SEMCACHE_KOKKOS_PARALLEL_FOR(TeamPolicy, rebind_team)
    public:                                                                                                           \
     template <class Result>                                                                                          \
     ParallelReduce(const Combined& combined, const Kokkos::POLICY<Properties...>& policy, const Result& result)      \
-        : closure(policy.space(), combined.get_functor()),                                                           \
+        : closure(policy, combined.get_functor()),                                                           \
           native(rebound::make(combined), policy, semcache::kokkos::detail::native_result(result)) {                 \
-      closure::finish_reduction(result);                                                                                \
+      closure::finish_reduction(policy, result);                                                                                \
     }                                                                                                                \
     void execute() const {                                                                                           \
       closure::run(typeid(typename Combined::functor_type),                                                             \
@@ -79,10 +79,10 @@ SEMCACHE_KOKKOS_PARALLEL_FOR(TeamPolicy, rebind_team)
    public:                                                                                                           \
     template <class Result>                                                                                          \
     ParallelReduce(const Functor& functor, const Kokkos::POLICY<Properties...>& policy, const Result& result)        \
-        : closure(policy.space(), functor),                                                                          \
+        : closure(policy, functor),                                                                          \
           native(semcache::kokkos::detail::rebind_functor<rebound>(functor), policy,                                 \
                  semcache::kokkos::detail::native_result(result)) {                                                  \
-      closure::finish_reduction(result);                                                                                \
+      closure::finish_reduction(policy, result);                                                                                \
     }                                                                                                                \
     void execute() const {                                                                                           \
       closure::run(typeid(Functor), [this] { semcache::kokkos::detail::execute_native<native>(*this); });               \
@@ -108,7 +108,7 @@ class ParallelScan<Functor, Kokkos::RangePolicy<Properties...>, semcache::Exec>
 
  public:
   ParallelScan(const Functor& functor, const Kokkos::RangePolicy<Properties...>& policy)
-      : closure(policy.space(), functor),
+      : closure(policy, functor),
         native(semcache::kokkos::detail::rebind_functor<rebound>(functor), policy) {
     closure::finish(functor);
   }
@@ -133,10 +133,10 @@ class ParallelScanWithTotal<Functor, Kokkos::RangePolicy<Properties...>, Return,
   /// @param total a view, or before Kokkos 4 a reference to the scalar
   template <class Total>
   ParallelScanWithTotal(const Functor& functor, const Kokkos::RangePolicy<Properties...>& policy, Total& total)
-      : closure(policy.space(), functor),
+      : closure(policy, functor),
         native(semcache::kokkos::detail::rebind_functor<rebound>(functor), policy,
                semcache::kokkos::detail::native_total(total)) {
-    closure::finish_reduction(total);
+    closure::finish_reduction(policy, total);
   }
   void execute() const {
     closure::run(typeid(Functor), [this] { semcache::kokkos::detail::execute_native<native>(*this); });

@@ -26,15 +26,18 @@ class TeamPolicyInternal<semcache::Exec, Properties...>
   using native::native;
   template <class... Arguments>
   TeamPolicyInternal(const semcache::Exec& exec, Arguments&&... arguments)
-      : native(exec.native(), std::forward<Arguments>(arguments)...), exec_(exec) {}
+      : native(exec.native(), std::forward<Arguments>(arguments)...), lease_(exec.shared_lease()) {}
   template <class... Others>
   TeamPolicyInternal(const TeamPolicyInternal<semcache::Exec, Others...>& other)
       : native(static_cast<
                const TeamPolicyInternal<semcache::kokkos::NativeExec, semcache::kokkos::detail::rebind_team<Others>...>&>(
             other)),
-        exec_(other.space()) {}
+        lease_(other.lease()) {}
 
-  const semcache::Exec& space() const { return exec_; }
+  /// By value: the native policy keeps the native instance. Kokkos only binds it or copies it.
+  semcache::Exec space() const { return {native::space(), lease_}; }
+  const semcache::kokkos::NativeExec& native_space() const { return native::space(); }
+  const semcache::kokkos::detail::SharedLease& lease() const { return lease_; }
 
   TeamPolicyInternal& set_chunk_size(int chunk) {
     native::set_chunk_size(chunk);
@@ -74,7 +77,7 @@ class TeamPolicyInternal<semcache::Exec, Properties...>
   }
 
  private:
-  semcache::Exec exec_;
+  semcache::kokkos::detail::SharedLease lease_;
 };
 
 }  // namespace Impl

@@ -296,17 +296,22 @@ void CudaDevice::close_queue(QueueId queue) noexcept {
 
 CUstream CudaDevice::stream_of(QueueId queue) const {
   const std::lock_guard<std::mutex> lock(mutex_);
+  return stream_of_locked(queue);
+}
+
+CUstream CudaDevice::stream_of_locked(QueueId queue) const {
   SEMCACHE_EXPECTS(queue.value < queues_.size() && queues_[queue.value].open,
                    "CUDA device: queue " + std::to_string(queue.value) + " is not open");
   return queues_[queue.value].stream;
 }
 
 EventId CudaDevice::record(QueueId queue) {
-  const CUstream stream = stream_of(queue);
   SEMCACHE_CUDA_CURRENT();
+  CUstream stream = nullptr;
   CUevent event = nullptr;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
+    stream = stream_of_locked(queue);
     if (!idle_events_.empty()) {
       event = idle_events_.back();
       idle_events_.pop_back();

@@ -80,6 +80,7 @@ class CudaDevice final : public Device {
   [[nodiscard]] CUresult allocate_from_pool(CUdeviceptr& address, std::uint64_t bytes);
   [[noreturn]] void throw_out_of_memory(const char* call, std::uint64_t bytes) const;
   [[nodiscard]] CUstream stream_of(QueueId queue) const;
+  [[nodiscard]] CUstream stream_of_locked(QueueId queue) const;
   QueueId add_queue(Queue queue);
   void launch(CUfunction kernel, std::uint64_t items, CUstream stream, void** arguments);
   [[nodiscard]] Scratch take_scratch();
