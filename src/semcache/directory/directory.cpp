@@ -380,9 +380,30 @@ void Directory::commit(const Step& step) {
   set_held(step.to, {step.to_position, step.to_position + step.bytes}, step.value);
 }
 
+bool Directory::kept_among_its_slots(const Datum& datum) const {
+  const ValueRef* wanted = datum.wanted.uniform();
+  if (wanted == nullptr || !wanted->is_number()) return false;
+  const Value& v = values_.at(wanted->id);
+  if (v.fill.pattern_bytes != 0 || v.wanters.size() != 1 || !v.watched.empty()) return false;
+  return std::all_of(v.holders.begin(), v.holders.end(), [&](const Use& u) {
+    return u.delta == v.wanters[0].delta && slots_[u.owner].held.uniform() != nullptr &&
+           std::find(datum.slots.begin(), datum.slots.end(), SlotId{u.owner}) != datum.slots.end();
+  });
+}
+
 void Directory::write(SlotId slot, ByteRange range) {
   if (range.empty() || exclusive(slot, range)) return;
   const DatumId datum = slots_[slot.value].datum;
+  // All of it is written, and nobody outside knows the number: it stays, and the other slots lose it.
+  if (const Datum& d = data_[datum.value]; range.size() == d.wanted.size() && kept_among_its_slots(d)) {
+    const ValueRef kept = *d.wanted.uniform();
+    set_held(slot, range, kept);
+    for (const SlotId s : d.slots) {
+      const ValueRef* held = slots_[s.value].held.uniform();
+      if (s != slot && held != nullptr && *held == kept) set_held(s, range, {former_value, 0});
+    }
+    return;
+  }
   // A neighbour that only this slot knows may grow: nobody can tell one number from two (keeps the maps short).
   const auto grown = [&](std::uint64_t neighbour, std::int64_t distance) -> ValueRef {
     const ValueRef ref = held_at(slot, neighbour);

@@ -178,6 +178,8 @@ class Directory {
   void touch(SlotId slot, ByteRange range);
   void touch_holders(ValueRef ref, std::uint64_t bytes);
   [[nodiscard]] bool sole(SlotId slot, ByteRange piece, ValueRef ref) const;
+  /// Does the datum want one value that nobody but its own slots holds, nobody else wants, and nobody watches?
+  [[nodiscard]] bool kept_among_its_slots(const Datum& datum) const;
 
   std::vector<Datum> data_;
   std::vector<Slot> slots_;

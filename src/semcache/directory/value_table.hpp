@@ -67,7 +67,7 @@ class ValueTable {
   };
   static constexpr unsigned index_bits = 28;
   static constexpr std::uint64_t index_mask = (std::uint64_t{1} << index_bits) - 1;
-  // One less than what fits: `no_value` is no number.
+  // One less than what fits: `no_value` and `former_value` are no numbers.
   static constexpr std::uint64_t last_generation = (std::uint64_t{1} << (64 - index_bits)) - 2;
 
   [[nodiscard]] static ValueId number(std::size_t index, const Entry& e) noexcept {
