@@ -113,6 +113,7 @@ void Directory::detach(SlotId slot) {
 
 void Directory::remove_slot(SlotId slot) {
   if (size(slot) > 0) set_held(slot, {0, size(slot)}, {no_value, 0});
+  touch(slot, {0, size(slot)});  // the number is used again
   detach(slot);
   slots_[slot.value].live = false;
   free_slots_.push_back(slot.value);
@@ -219,23 +220,30 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, CostFunction cost) cons
   Step step;
   const Slot& s = slots_[slot.value];
   if (!s.datum.valid()) return step;
-  if (fresh(slot, range)) return step;
-  // The first stale piece that is one extent both in the wanted and in the held map.
+  const ValueRef* const all_wanted = data_[s.datum.value].wanted.uniform();
+  const ValueRef* const all_held = s.held.uniform();
   ByteRange piece;
   ValueRef ref;
-  data_[s.datum.value].wanted.for_each(range, [&](ByteRange wanted_piece, ValueRef wanted) {
-    if (!piece.empty() || wanted.id == undefined_value) return;
-    s.held.for_each(wanted_piece, [&](ByteRange part, ValueRef held) {
-      const ValueRef here = wanted.advanced(part.begin - wanted_piece.begin);
-      if (held == here) return;
-      if (piece.empty()) {
-        piece = part;
-        ref = here;
-      } else if (piece.end == part.begin) {
-        piece.end = part.end;
-      }
+  if (all_wanted != nullptr && all_held != nullptr) {
+    if (*all_held == *all_wanted || all_wanted->id == undefined_value) return step;
+    piece = intersect(range, {0, s.held.size()});
+    ref = all_wanted->advanced(piece.begin);
+  } else {
+    // The first stale piece that is one extent both in the wanted and in the held map.
+    data_[s.datum.value].wanted.for_each(range, [&](ByteRange wanted_piece, ValueRef wanted) {
+      if (!piece.empty() || wanted.id == undefined_value) return;
+      s.held.for_each(wanted_piece, [&](ByteRange part, ValueRef held) {
+        const ValueRef here = wanted.advanced(part.begin - wanted_piece.begin);
+        if (held == here) return;
+        if (piece.empty()) {
+          piece = part;
+          ref = here;
+        } else if (piece.end == part.begin) {
+          piece.end = part.end;
+        }
+      });
     });
-  });
+  }
   if (piece.empty()) return step;
 
   const Value& v = values_.at(ref.id);
@@ -503,6 +511,7 @@ void Directory::unwatch(const std::vector<ExtentMap::Extent>& extents) {
 void Directory::take_touched(std::vector<Touched>& out) {
   out.clear();
   out.swap(touched_);
+  for (const Touched& t : out) slots_[t.slot.value].touched = untouched;
 }
 
 // --- bookkeeping ---------------------------------------------------------------------------------------------------
@@ -534,16 +543,18 @@ void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const 
 
 void Directory::touch(SlotId slot, ByteRange range) {
   if (range.empty()) return;
-  for (auto t = touched_.rbegin(); t != touched_.rend() && t - touched_.rbegin() < 8; ++t) {
-    if (t->slot == slot) {
-      t->range = {std::min(t->range.begin, range.begin), std::max(t->range.end, range.end)};
-      return;
-    }
+  Slot& s = slots_[slot.value];
+  if (s.touched != untouched) {
+    ByteRange& hull = touched_[s.touched].range;
+    hull = {std::min(hull.begin, range.begin), std::max(hull.end, range.end)};
+    return;
   }
+  s.touched = static_cast<std::uint32_t>(touched_.size());
   touched_.push_back({slot, range});
 }
 
 void Directory::touch_holders(ValueRef ref, std::uint64_t bytes) {
+  if (!ref.is_number()) return;
   const Value* value = values_.find(ref.id);
   if (value == nullptr) return;
   for (const Use& u : value->holders) {
@@ -564,7 +575,12 @@ void Directory::set_wanted(DatumId datum, ByteRange range, ValueRef ref) {
 
 void Directory::set_held(SlotId slot, ByteRange range, ValueRef ref) {
   Slot& s = slots_[slot.value];
-  s.held.for_each(range, [&](ByteRange piece, ValueRef old) { touch_holders(old, piece.size()); });
+  if (const ValueRef* old = s.held.uniform(); old != nullptr && range.size() == s.held.size()) {
+    if (*old == ref) return;
+    touch_holders(*old, range.size());
+  } else {
+    s.held.for_each(range, [&](ByteRange piece, ValueRef former) { touch_holders(former, piece.size()); });
+  }
   s.held.assign(range, ref, [&](const ExtentMap::Extent& e, int change) {
     count(&Value::holders, slot.value, e, change);
   });

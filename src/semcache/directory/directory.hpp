@@ -169,7 +169,9 @@ class Directory {
     DatumId datum;
     SpaceId space;
     bool live = false;
+    std::uint32_t touched = untouched;  ///< its place in touched_
   };
+  static constexpr std::uint32_t untouched = UINT32_MAX;
 
   ValueRef new_value(Fill fill = {});
   void set_wanted(DatumId datum, ByteRange range, ValueRef ref);

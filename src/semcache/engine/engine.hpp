@@ -136,7 +136,8 @@ class Engine {
     std::byte* staging;      ///< pinned bytes still to be written behind the protection; nullptr: direct
     std::uint64_t staged_bytes;
     std::uint32_t device;
-    std::shared_ptr<Event> event;
+    QueueIndex queue;        ///< it is work `position` of this queue
+    std::uint64_t position;
     bool finished = false;
   };
   using FlightPtr = std::shared_ptr<Flight>;
@@ -215,7 +216,7 @@ class Engine {
   void fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const directory::Fill& fill,
                      std::uint64_t phase);
   void order_queue(DeviceState& d, QueueIndex queue, Memory& memory, bool writing, bool transfers_only);
-  void note_use(DeviceState& d, QueueIndex queue, Memory& memory, bool writing) noexcept;
+  std::uint64_t note_use(DeviceState& d, QueueIndex queue, Memory& memory, bool writing) noexcept;
   /// One piece of work, number `at` of its queue, that uses several memories.
   static void note_use(QueueIndex queue, Memory& memory, bool writing, std::uint64_t at, std::uint64_t now) noexcept;
   /// Device memory may be used by a transfer: flags revoked and no launch between check and submission. May unlock.

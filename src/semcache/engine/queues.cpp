@@ -108,6 +108,38 @@ std::shared_ptr<Event> Queues::event_after(QueueIndex q, std::uint64_t position)
   return event != nullptr ? event : record(q);
 }
 
+void Queues::separate(QueueIndex q) {
+  const Queue& queue = queues_[q];
+  const std::uint64_t at = queue.position.load(std::memory_order_acquire);
+  if (at != 0 && !done(q, at) && (queue.recorded.empty() || queue.recorded.back().first < at)) record(q);
+}
+
+Queues::Wait Queues::wait_for(QueueIndex q, std::uint64_t position) {
+  Wait wait;
+  if (done(q, position)) return wait;
+  wait.queues_ = this;
+  wait.event_ = recorded_after(q, position);
+  if (wait.event_ != nullptr) return wait;
+  const std::uint64_t last = queues_[q].position.load(std::memory_order_acquire);
+  if (last != position || !queues_[q].own) {
+    wait.event_ = record(q);
+    return wait;
+  }
+  wait.queue_ = q;
+  wait.before_ = queues_[q].ordered_after;
+  wait.before_[q] = last;
+  return wait;
+}
+
+void Queues::Wait::operator()() const {
+  if (event_ != nullptr) {
+    event_->synchronize();
+  } else if (queues_ != nullptr) {
+    queues_->device_.synchronize_queue(queues_->queues_[queue_].id);
+    for (QueueIndex p = 0; p < max_queues; ++p) raise(queues_->done_[p], before_[p]);
+  }
+}
+
 void Queues::order(QueueIndex q, QueueIndex producer, std::uint64_t position) {
   if (q == producer || position == 0) return;
   Queue& consumer = queues_[q];

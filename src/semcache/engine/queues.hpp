@@ -101,6 +101,21 @@ class Queues {
   std::shared_ptr<Event> event_after(QueueIndex q, std::uint64_t position);
   /// Records an event after all work submitted to `q` so far, for later `event_after`.
   std::shared_ptr<Event> record(QueueIndex q);
+  /// Before work is submitted that others need not wait for: lets them wait for what was submitted so far alone.
+  void separate(QueueIndex q);
+  /// What a thread does to wait for work `position` of `q`, without the engine's lock.
+  class Wait {
+   public:
+    void operator()() const;
+
+   private:
+    friend class Queues;
+    Queues* queues_ = nullptr;
+    std::shared_ptr<Event> event_;
+    QueueIndex queue_ = 0;  ///< the queue itself is waited for where the work is its last: no event is needed
+    Clock before_{};
+  };
+  [[nodiscard]] Wait wait_for(QueueIndex q, std::uint64_t position);
   /// Later work on `q` starts after work `position` of `producer`. Nothing is submitted if that is known already.
   void order(QueueIndex q, QueueIndex producer, std::uint64_t position);
   /// Is later work on `q` known to start after work `position` of `producer`?

@@ -26,8 +26,10 @@ void Engine::order_queue(DeviceState& d, QueueIndex queue, Memory& m, bool writi
   }
 }
 
-void Engine::note_use(DeviceState& d, QueueIndex queue, Memory& m, bool writing) noexcept {
-  note_use(queue, m, writing, d.queues->begin_position(queue), clock_.fetch_add(1, std::memory_order_relaxed));
+std::uint64_t Engine::note_use(DeviceState& d, QueueIndex queue, Memory& m, bool writing) noexcept {
+  const std::uint64_t at = d.queues->begin_position(queue);
+  note_use(queue, m, writing, at, clock_.fetch_add(1, std::memory_order_relaxed));
+  return at;
 }
 
 void Engine::note_use(QueueIndex queue, Memory& m, bool writing, std::uint64_t at, std::uint64_t now) noexcept {
@@ -80,7 +82,11 @@ bool Engine::wait_conflict(Lock& lock, Memory& host, ByteRange range, bool writi
 }
 
 void Engine::finish(Lock& lock, const FlightPtr& flight) {
-  if (!flight->finished && !flight->event->known()) unlocked(lock, [&] { flight->event->synchronize(); });
+  Queues& queues = *devices_[flight->device]->queues;
+  if (!flight->finished && !queues.done(flight->queue, flight->position)) {
+    const Queues::Wait wait = queues.wait_for(flight->queue, flight->position);
+    unlocked(lock, [&] { wait(); });
+  }
   if (flight->finished) return;  // somebody else was faster
   if (flight->staging != nullptr) {
     if (flight->to_host) {
@@ -148,7 +154,8 @@ void Engine::poll_flights() {
       ++it;
       continue;
     }
-    if (!flight->event->complete()) return;  // most go in order: the younger ones are not asked
+    // Most go in order: the younger ones are not asked.
+    if (!devices_[flight->device]->queues->reached(flight->queue, flight->position)) return;
     if (flight->staging != nullptr) give_staging(*devices_[flight->device], flight->staging, flight->staged_bytes);
     flight->finished = true;
     it = flights_.erase(it);
@@ -460,6 +467,8 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
     flight->staging = nullptr;
     flight->staged_bytes = 0;
     flight->device = to.space.value - 1;
+    flight->queue = d.to_device_queue;
+    d.queues->separate(d.to_device_queue);
     if (page_locked) {
       d.device->copy_to_device(queue, to.address + to_position, source, n);
       flight->host = &from;  // pinned: whoever would write these pages waits
@@ -475,8 +484,7 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
         throw;
       }
     }
-    note_use(d, d.to_device_queue, to, true);
-    flight->event = d.queues->record(d.to_device_queue);
+    flight->position = note_use(d, d.to_device_queue, to, true);
     if (flights_.size() > 64) poll_flights();
     flights_.push_back(std::move(flight));
     return;
@@ -502,6 +510,8 @@ void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, s
   flight->staging = nullptr;
   flight->staged_bytes = 0;
   flight->device = from.space.value - 1;
+  flight->queue = d.to_host_queue;
+  d.queues->separate(d.to_host_queue);
   std::byte* target = device_name_of(to, to_position);
   if (!direct(to, flight->range) && !to.owns_allocation) {
     flight->staging = take_staging(d, n);
@@ -515,8 +525,7 @@ void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, s
     if (flight->staging != nullptr) give_staging(d, flight->staging, n);
     throw;
   }
-  note_use(d, d.to_host_queue, from, false);
-  flight->event = d.queues->record(d.to_host_queue);
+  flight->position = note_use(d, d.to_host_queue, from, false);
   flights_.push_back(std::move(flight));
 }
 
