@@ -40,9 +40,19 @@ std::unique_ptr<std::ofstream> open_report(const std::string& path) {
   return file;
 }
 
+/// Says what every rank found wrong, once.
+int refuse(const MpiSession& mpi, const char* what, int code) {
+  if (mpi.rank() == 0) std::fprintf(stderr, "minife: %s\n", what);
+  return code;
+}
+
 int run(const MpiSession& mpi, const Parameters& parameters, const LocalGrid& grid, std::ofstream* report_file) {
   configure(parameters.variant);
   const KokkosSession kokkos(mpi);
+  const std::string obstacle = why_misconfigured(parameters.variant);
+  const bool on_every_rank = minimum(obstacle.empty() ? 0 : 1, mpi.communicator()) > 0;
+  if (on_every_rank) return refuse(mpi, obstacle.c_str(), exit_usage);
+  if (!obstacle.empty()) throw std::runtime_error(obstacle);
   Progress progress(mpi.rank() == 0);
 
   SolutionSummary summary;
@@ -70,12 +80,6 @@ int run(const MpiSession& mpi, const Parameters& parameters, const LocalGrid& gr
     }
   }
   return verification && !verification->passed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
-/// Says what every rank found wrong, once.
-int refuse(const MpiSession& mpi, const char* what, int code) {
-  if (mpi.rank() == 0) std::fprintf(stderr, "minife: %s\n", what);
-  return code;
 }
 
 int main_with_mpi(const MpiSession& mpi, int argc, char** argv) {

@@ -22,4 +22,8 @@ std::string why_unavailable(Variant variant) {
   return variant == Variant::unified ? why_unified_is_unavailable() : std::string();
 }
 
+std::string why_misconfigured(Variant variant) {
+  return variant == Variant::semcache ? why_semcache_is_misconfigured() : std::string();
+}
+
 }  // namespace minife

@@ -59,4 +59,9 @@ struct SolveResult {
 [[nodiscard]] std::string why_unavailable(Variant variant);
 [[nodiscard]] std::string why_unified_is_unavailable();
 
+/// Why a variant would go wrong as this process is configured, and what to do about it; empty if it can run.
+/// @pre Kokkos is initialised
+[[nodiscard]] std::string why_misconfigured(Variant variant);
+[[nodiscard]] std::string why_semcache_is_misconfigured();
+
 }  // namespace minife

@@ -106,6 +106,15 @@ SolveResult run(const SolveRequest& request) {
 
 }  // namespace
 
+std::string why_semcache_is_misconfigured() {
+  const Kokkos::View<char*, semcache::Device> starts_the_runtime("minife start", 1);
+  const semcache::Statistics statistics = semcache::statistics();
+  if (statistics.tracker != "explicit") return {};
+  return std::string(statistics.protocol == "off" ? "SEMCACHE_PROTOCOL=off" : "SEMCACHE_TRACKER=explicit") +
+         ": nobody notices that the host assembles the system, and the semcache variant does not announce it, so kernels "
+         "would see zeros. Unset the variable, or use --variant manual.";
+}
+
 SolveResult solve_semcache(const SolveRequest& request) {
   return needs_wide_offsets(request.grid.nonzeros()) ? run<std::int64_t>(request) : run<std::int32_t>(request);
 }

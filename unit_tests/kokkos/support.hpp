@@ -45,6 +45,14 @@ class Since {
   [[nodiscard]] std::uint64_t d2h() const { return now().d2h.bytes - begin_.total.d2h.bytes; }
   [[nodiscard]] std::uint64_t d2d() const { return now().d2d.bytes - begin_.total.d2d.bytes; }
   [[nodiscard]] std::uint64_t link() const { return h2d() + d2h(); }
+  /// Transfers over the link, and copies within the device, that were made.
+  [[nodiscard]] std::uint64_t h2d_count() const { return now().h2d.count - begin_.total.h2d.count; }
+  [[nodiscard]] std::uint64_t d2h_count() const { return now().d2h.count - begin_.total.d2h.count; }
+  [[nodiscard]] std::uint64_t d2d_count() const { return now().d2d.count - begin_.total.d2d.count; }
+  /// deep_copy calls between arrays of ours, whether they moved anything or not.
+  [[nodiscard]] std::uint64_t copies() const {
+    return now().deferred.count + now().avoided.count - begin_.total.deferred.count - begin_.total.avoided.count;
+  }
   [[nodiscard]] std::uint64_t faults() const { return now().host_faults - begin_.total.host_faults; }
   [[nodiscard]] std::uint64_t filled() const { return now().filled.bytes - begin_.total.filled.bytes; }
 

@@ -18,18 +18,67 @@ struct Triple {
 }  // namespace kokkos_deep_copy
 using namespace kokkos_deep_copy;
 
-KOKKOS_TEST(KokkosDeepCopy, MirrorToDeviceAndBack) {
+KOKKOS_TEST(KokkosDeepCopy, FromAMirrorGoesToTheDevice) {
+  Vector a("a", 1000);
+  auto h = Kokkos::create_mirror_view(a);
+  for (int i = 0; i < 1000; ++i) h(i) = i;
+  const Since since;
+  Kokkos::deep_copy(a, h);
+  semcache::access(a, semcache::Access::read);
+  EXPECT_EQ(since.h2d(), 8000u);
+  EXPECT_EQ(since.d2h(), 0u);
+}
+
+KOKKOS_TEST(KokkosDeepCopy, FromAMirrorIsOneCopy) {
+  Vector a("a", 1000);
+  auto h = Kokkos::create_mirror_view(a);
+  for (int i = 0; i < 1000; ++i) h(i) = i;
+  const Since since;
+  Kokkos::deep_copy(a, h);
+  EXPECT_EQ(since.copies(), 1u);
+  EXPECT_EQ(since.link(), 0u) << "nobody has asked for the content yet";
+}
+
+KOKKOS_TEST(KokkosDeepCopy, AKernelSeesWhatTheMirrorHeld) {
   const int n = 1000;
   Vector a("a", n);
   auto h = Kokkos::create_mirror_view(a);
   for (int i = 0; i < n; ++i) h(i) = i;
-
   Kokkos::deep_copy(a, h);
   EXPECT_EQ(sum(a), n * (n - 1) / 2.0);
+}
+
+KOKKOS_TEST(KokkosDeepCopy, IntoAMirrorIsOneCopyToTheHost) {
+  Vector a("a", 1000);
+  auto h = Kokkos::create_mirror_view(a);
+  iota(a);
+  const Since since;
+  Kokkos::deep_copy(h, a);
+  semcache::access(h, semcache::Access::read);
+  EXPECT_EQ(since.copies(), 1u);
+  EXPECT_EQ(since.d2h(), 8000u);
+  EXPECT_EQ(since.h2d(), 0u);
+}
+
+KOKKOS_TEST(KokkosDeepCopy, TheMirrorSeesWhatAKernelWrote) {
+  const int n = 1000;
+  Vector a("a", n);
+  auto h = Kokkos::create_mirror_view(a);
+  for (int i = 0; i < n; ++i) h(i) = i;
+  Kokkos::deep_copy(a, h);
   Kokkos::parallel_for("scale", Range(0, n), KOKKOS_LAMBDA(int i) { a(i) *= 2; });
   Kokkos::deep_copy(h, a);
-
   for (int i = 0; i < n; ++i) ASSERT_EQ(h(i), 2.0 * i);
+}
+
+KOKKOS_TEST(KokkosDeepCopy, OfAMatrixIsOneCopy) {
+  Matrix b("b", 20, 8);
+  auto hb = Kokkos::create_mirror_view(b);
+  fill_columns(hb);
+  const Since since;
+  Kokkos::deep_copy(b, hb);
+  EXPECT_EQ(since.copies(), 1u);
+  EXPECT_EQ(on_host(b)(19, 7), 719.0);
 }
 
 KOKKOS_TEST(KokkosDeepCopy, TakesTheContentOfTheCall) {  // I7
@@ -55,6 +104,19 @@ KOKKOS_TEST(KokkosDeepCopy, HostSpaceBothWays) {
   EXPECT_EQ(back(19, 7), 719.0);
 }
 
+KOKKOS_TEST(KokkosDeepCopy, HostSpaceBothWaysIsOneTransferEach) {
+  Matrix a("a", 20, 8);
+  Kokkos::View<double**, Left, Kokkos::HostSpace> plain("plain", 20, 8);
+  Kokkos::parallel_for("set", Range(0, 20), KOKKOS_LAMBDA(int i) { a(i, 1) = i; });
+  const Since since;
+  Kokkos::deep_copy(plain, a);
+  EXPECT_EQ(since.d2h_count(), 1u);
+  EXPECT_EQ(since.d2h(), 20u * 8 * 8);
+  Kokkos::deep_copy(a, plain);
+  EXPECT_EQ(since.h2d_count(), 1u);
+  EXPECT_EQ(since.h2d(), 20u * 8 * 8);
+}
+
 KOKKOS_TEST(KokkosDeepCopy, BetweenMirrorAndHostSpace) {
   Kokkos::View<double*, Left, HostMirrorSpace> mirror("mirror", 10), other("other", 10);
   Kokkos::View<double*, Left, Kokkos::HostSpace> plain("plain", 10);
@@ -76,6 +138,17 @@ KOKKOS_TEST(KokkosDeepCopy, DeviceToDevice) {
   EXPECT_EQ(since.h2d(), 0u);
 }
 
+KOKKOS_TEST(KokkosDeepCopy, DeviceToDeviceIsOneCopy) {
+  Matrix a("a", 20, 8), b("b", 20, 8);
+  Kokkos::parallel_for("set", Range(0, 20), KOKKOS_LAMBDA(int i) { a(i, 1) = i; });
+  const Since since;
+  Kokkos::deep_copy(b, a);
+  semcache::access(b, semcache::Access::read);
+  EXPECT_EQ(since.copies(), 1u);
+  EXPECT_EQ(since.d2d(), 20u * 8 * 8);
+  EXPECT_EQ(since.link(), 0u);
+}
+
 KOKKOS_TEST(KokkosDeepCopy, WithAnInstance) {
   Vector a("a", 100);
   auto h = Kokkos::create_mirror_view(a);
@@ -85,9 +158,26 @@ KOKKOS_TEST(KokkosDeepCopy, WithAnInstance) {
   Kokkos::deep_copy(exec, h, a);
   exec.fence();
   EXPECT_EQ(h(99), 99.0);
-  Kokkos::deep_copy(exec, a, 9.0);
-  Kokkos::deep_copy(exec, h, a);
-  exec.fence();
+}
+
+KOKKOS_TEST(KokkosDeepCopy, WithAnInstanceIsOneCopyEach) {
+  Vector a("a", 1000);
+  auto h = Kokkos::create_mirror_view(a);
+  h(0) = 1;
+  const Since since;
+  Kokkos::deep_copy(Exec(), a, h);
+  EXPECT_EQ(since.copies(), 1u);
+  iota(a);
+  Kokkos::deep_copy(Exec(), h, a);
+  EXPECT_EQ(since.copies(), 2u);
+}
+
+KOKKOS_TEST(KokkosDeepCopy, ScalarWithAnInstance) {
+  Vector a("a", 100);
+  auto h = Kokkos::create_mirror_view(a);
+  iota(a);
+  Kokkos::deep_copy(Exec(), a, 9.0);
+  Kokkos::deep_copy(h, a);
   EXPECT_EQ(h(3), 9.0);
 }
 
@@ -205,27 +295,64 @@ KOKKOS_TEST(KokkosDeepCopy, StridedWithinTheMirror) {
 }
 
 #ifdef KOKKOS_ENABLE_CUDA
-KOKKOS_TEST(KokkosDeepCopy, CudaSpaces) {
+KOKKOS_TEST(KokkosDeepCopy, CudaSpaceIsCopiedAtTheCallOnceEach) {
   Vector a("a", 1000);
   iota(a);
   auto h = Kokkos::create_mirror_view(a);
   Kokkos::View<double*, Left, Kokkos::CudaSpace> cuda("cuda", 1000);
-  Kokkos::View<double*, Left, Kokkos::CudaUVMSpace> managed("managed", 1000);
-  Kokkos::View<double*, Left, Kokkos::CudaHostPinnedSpace> pinned("pinned", 1000);
+  const Since since;
+  Kokkos::deep_copy(cuda, a);
+  EXPECT_EQ(since.d2d_count(), 1u);
+  Kokkos::deep_copy(a, cuda);
+  EXPECT_EQ(since.d2d_count(), 2u);
+  Kokkos::deep_copy(h, cuda);
+  EXPECT_EQ(since.d2h_count(), 1u);
+  EXPECT_EQ(since.h2d_count(), 0u);
+}
+
+KOKKOS_TEST(KokkosDeepCopy, CudaSpaceGivesBackWhatItGot) {
+  Vector a("a", 1000);
+  iota(a);
+  auto h = Kokkos::create_mirror_view(a);
+  Kokkos::View<double*, Left, Kokkos::CudaSpace> cuda("cuda", 1000);
   Kokkos::deep_copy(cuda, a);
   Kokkos::deep_copy(a, 0.0);
   Kokkos::deep_copy(h, cuda);
   EXPECT_EQ(h(999), 999.0);
   Kokkos::deep_copy(a, cuda);
+  EXPECT_EQ(sum(a), 499500.0);
+}
+
+KOKKOS_TEST(KokkosDeepCopy, CudaHostPinnedSpaceGetsTheContent) {
+  Vector a("a", 1000);
+  iota(a);
+  Kokkos::View<double*, Left, Kokkos::CudaHostPinnedSpace> pinned("pinned", 1000);
   Kokkos::deep_copy(pinned, a);
-  EXPECT_EQ(pinned(998), 998.0);
+  EXPECT_EQ(pinned(999), 999.0);
+}
+
+KOKKOS_TEST(KokkosDeepCopy, CudaUVMSpaceGetsTheContent) {
+  Vector a("a", 1000);
+  iota(a);
+  Kokkos::View<double*, Left, Kokkos::CudaUVMSpace> managed("managed", 1000);
   Kokkos::deep_copy(managed, a);
   Kokkos::fence();
   EXPECT_EQ(managed(997), 997.0);
-  Kokkos::deep_copy(cuda, h);
+}
+
+KOKKOS_TEST(KokkosDeepCopy, KernelsMixOurViewsWithCudaSpaces) {
+  Vector a("a", 1000);
+  iota(a);
+  auto h = Kokkos::create_mirror_view(a);
+  Kokkos::View<double*, Left, Kokkos::CudaSpace> cuda("cuda", 1000);
+  Kokkos::View<double*, Left, Kokkos::CudaHostPinnedSpace> pinned("pinned", 1000);
+  pinned(1) = 1;
   Kokkos::parallel_for(
       "mixed", Range(0, 1000), KOKKOS_LAMBDA(int i) { cuda(i) = a(i) + pinned(1); });
   Kokkos::deep_copy(h, cuda);
   EXPECT_EQ(h(10), 11.0);
+  Kokkos::deep_copy(cuda, h);
+  Kokkos::deep_copy(a, cuda);
+  EXPECT_EQ(sum(a), 499500.0 + 1000);
 }
 #endif

@@ -63,6 +63,38 @@ struct TaggedScan {
   }
 };
 
+/// Ten ones, summed up into `result`; no launch may be unknown.
+template <class Result>
+void sum_of_ten_into(const Result& result) {
+  Vector x("x", 10);
+  Kokkos::deep_copy(x, 1.0);
+  const Since since;
+  Kokkos::parallel_reduce(
+      "sum of ten", Range(0, 10), KOKKOS_LAMBDA(int i, double& update) { update += x(i); }, result);
+  Kokkos::fence();
+  EXPECT_EQ(since.unknown(), 0u) << unknown_names();
+}
+
+/// Every team of 16 sums 0 .. 999 by way of scratch memory of a level.
+void expect_right_scratch(int level) {
+  using Scratch = Kokkos::View<double*, Exec::scratch_memory_space, Kokkos::MemoryUnmanaged>;
+  Vector out("out", 16);
+  Kokkos::parallel_for(
+      "scratch",
+      Team(Exec(), 16, Kokkos::AUTO).set_scratch_size(level, Kokkos::PerTeam(Scratch::shmem_size(1000))).set_chunk_size(2),
+      KOKKOS_LAMBDA(const Member& team) {
+        Scratch s(team.team_scratch(level), 1000);
+        Kokkos::parallel_for(Kokkos::TeamVectorRange(team, 1000), [&](int i) { s(i) = i; });
+        team.team_barrier();
+        double r = 0;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamThreadRange(team, 1000), [&](int i, double& w) { w += s(i); }, r);
+        Kokkos::single(Kokkos::PerTeam(team), [&]() { out(team.league_rank()) = r; });
+      });
+  auto h = on_host(out);
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(h(i), 499500.0) << i;
+}
+
 }  // namespace kokkos_policies
 using namespace kokkos_policies;
 
@@ -128,29 +160,28 @@ KOKKOS_TEST(KokkosRange, SeveralReducersAtOnce) {
 }
 #endif
 
-KOKKOS_TEST(KokkosRange, ResultsInEveryMemory) {
-  Vector x("x", 10);
-  Kokkos::deep_copy(x, 1.0);
-  const auto add = KOKKOS_LAMBDA(int i, double& update) { update += x(i); };
-  Kokkos::View<double, Device> device("device");
+KOKKOS_TEST(KokkosRange, ResultInHostSpace) {
   Kokkos::View<double, Kokkos::HostSpace> host("host");
-  Kokkos::View<double, HostMirrorSpace> mirror("mirror");
-  const Since since;
-
-  Kokkos::parallel_reduce("device", Range(0, 10), add, device);
-  Kokkos::parallel_reduce("host", Range(0, 10), add, host);
-  Kokkos::parallel_reduce("mirror", Range(0, 10), add, mirror);
-  Kokkos::fence();
-
-  double value = 0;
-  Kokkos::deep_copy(value, device);
-  EXPECT_EQ(value, 10.0);
+  sum_of_ten_into(host);
   EXPECT_EQ(host(), 10.0);
+}
+
+KOKKOS_TEST(KokkosRange, ResultInAMirror) {
+  Kokkos::View<double, HostMirrorSpace> mirror("mirror");
+  sum_of_ten_into(mirror);
   EXPECT_EQ(mirror(), 10.0);
-  Kokkos::parallel_reduce("reducer", Range(0, 10), add, Kokkos::Sum<double, Device>(device));
-  Kokkos::deep_copy(value, device);
-  EXPECT_EQ(value, 10.0);
-  EXPECT_EQ(since.unknown(), 0u) << unknown_names();
+}
+
+KOKKOS_TEST(KokkosRange, ResultOnTheDevice) {
+  Kokkos::View<double, Device> device("device");
+  sum_of_ten_into(device);
+  EXPECT_EQ(on_host(device)(), 10.0);
+}
+
+KOKKOS_TEST(KokkosRange, ResultOnTheDeviceByAReducer) {
+  Kokkos::View<double, Device> device("device");
+  sum_of_ten_into(Kokkos::Sum<double, Device>(device));
+  EXPECT_EQ(on_host(device)(), 10.0);
 }
 
 KOKKOS_TEST(KokkosRange, DeviceResultIsReadByTheNextKernel) {
@@ -163,7 +194,7 @@ KOKKOS_TEST(KokkosRange, DeviceResultIsReadByTheNextKernel) {
   EXPECT_DOUBLE_EQ(sum(x), 1.0);
 }
 
-KOKKOS_TEST(KokkosScan, WithAndWithoutTotal) {
+KOKKOS_TEST(KokkosScan, WithoutTotal) {
   Vector a("a", 100);
   Kokkos::parallel_scan(
       "scan", Range(0, 100), KOKKOS_LAMBDA(int i, double& update, bool last) {
@@ -171,6 +202,24 @@ KOKKOS_TEST(KokkosScan, WithAndWithoutTotal) {
         if (last) a(i) = update;
       });
   EXPECT_EQ(on_host(a)(99), 100.0);
+}
+
+KOKKOS_TEST(KokkosScan, WithTotal) {
+  Vector a("a", 100);
+  double total = 0;
+  Kokkos::parallel_scan(
+      "scan", Range(0, 100),
+      KOKKOS_LAMBDA(int i, double& update, bool last) {
+        update += 2;
+        if (last) a(i) = update;
+      },
+      total);
+  EXPECT_EQ(total, 200.0);
+  EXPECT_EQ(on_host(a)(17), 36.0);
+}
+
+KOKKOS_TEST(KokkosScan, OfATaggedFunctorWithTotal) {
+  Vector a("a", 100);
   long total = 0;
   Kokkos::parallel_scan("tag", Kokkos::RangePolicy<Exec, TagA>(0, 100), TaggedScan{a}, total);
   EXPECT_EQ(total, 100);
@@ -192,59 +241,76 @@ KOKKOS_TEST(KokkosMDRange, RanksTwoAndThree) {
       "md3", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<3, Kokkos::Iterate::Right, Kokkos::Iterate::Right>>({0, 0, 0}, {7, 8, 9}),
       KOKKOS_LAMBDA(int i, int j, int k, double& update) { update += y(i, j, k); }, result);
   EXPECT_EQ(result, 504 * (3 + 3.5 + 4));
+}
+
+KOKKOS_TEST(KokkosMDRange, ResultOnTheDevice) {
+  Matrix b("b", 20, 8);
+  Kokkos::deep_copy(b, 1.0);
   Kokkos::View<double, Device> device("device");
   Kokkos::parallel_reduce(
       "md device", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({0, 0}, {20, 8}),
-      KOKKOS_LAMBDA(int i, int j, double& update) { update += 1 + 0 * b(i, j); }, device);
-  Kokkos::deep_copy(result, device);
-  EXPECT_EQ(result, 160.0);
+      KOKKOS_LAMBDA(int i, int j, double& update) { update += b(i, j); }, device);
+  EXPECT_EQ(on_host(device)(), 160.0);
 }
 
-KOKKOS_TEST(KokkosTeam, ForReduceScratchAndAuto) {
+KOKKOS_TEST(KokkosMDRange, MaximumOnTheHost) {
   Matrix b("b", 20, 8);
+  Kokkos::parallel_for("set", Range(0, 20), KOKKOS_LAMBDA(int i) { b(i, 7) = 700 + i; });
+  double largest = 0;
+  Kokkos::parallel_reduce(
+      "md max", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({0, 0}, {20, 8}),
+      KOKKOS_LAMBDA(int i, int j, double& update) {
+        if (b(i, j) > update) update = b(i, j);
+      },
+      Kokkos::Max<double>(largest));
+  EXPECT_EQ(largest, 719.0);
+}
+
+KOKKOS_TEST(KokkosTeam, AddsToWhatTheHostAndAnMDRangeWrote) {
+  Matrix b("b", 20, 8);
+  auto h = Kokkos::create_mirror_view(b);
+  for (int j = 0; j < 8; ++j)
+    for (int i = 0; i < 20; ++i) h(i, j) = 100 * j + i;
+  Kokkos::deep_copy(b, h);
   Kokkos::parallel_for(
-      "team", Team(8, 1), KOKKOS_LAMBDA(const Member& team) {
+      "md add", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({0, 0}, {20, 8}),
+      KOKKOS_LAMBDA(int i, int j) { b(i, j) += 1; });
+  Kokkos::parallel_for(
+      "team add", Team(8, 1), KOKKOS_LAMBDA(const Member& team) {
         Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 20), [&](int i) { b(i, team.league_rank()) += 1; });
       });
-  EXPECT_EQ(on_host(b)(19, 7), 1.0);
+  Kokkos::deep_copy(h, b);
+  EXPECT_EQ(h(1, 0), 3.0);
+  EXPECT_EQ(h(19, 7), 721.0);
+}
 
+KOKKOS_TEST(KokkosTeam, ReducesWithAnAutomaticSize) {
+  Vector zero("zero", 1);
   double total = 0;
   Kokkos::parallel_reduce(
       "auto", Team(Exec(), 64, Kokkos::AUTO), KOKKOS_LAMBDA(const Member& team, double& update) {
         double inner = 0;
         Kokkos::parallel_reduce(
             Kokkos::TeamThreadRange(team, 100), [&](int i, double& w) { w += i; }, inner);
-        Kokkos::single(Kokkos::PerTeam(team), [&]() { update += inner + 0 * b(0, 0); });
+        Kokkos::single(Kokkos::PerTeam(team), [&]() { update += inner + zero(0); });
       },
       total);
   EXPECT_EQ(total, 64 * 4950.0);
+}
 
-  using Scratch = Kokkos::View<double*, Exec::scratch_memory_space, Kokkos::MemoryUnmanaged>;
-  for (int level = 0; level < 2; ++level) {
-    Vector out("out", 16);
-    Kokkos::parallel_for(
-        "scratch",
-        Team(Exec(), 16, Kokkos::AUTO).set_scratch_size(level, Kokkos::PerTeam(Scratch::shmem_size(1000))).set_chunk_size(2),
-        KOKKOS_LAMBDA(const Member& team) {
-          Scratch s(team.team_scratch(level), 1000);
-          Kokkos::parallel_for(Kokkos::TeamVectorRange(team, 1000), [&](int i) { s(i) = i; });
-          team.team_barrier();
-          double r = 0;
-          Kokkos::parallel_reduce(
-              Kokkos::TeamThreadRange(team, 1000), [&](int i, double& w) { w += s(i); }, r);
-          Kokkos::single(Kokkos::PerTeam(team), [&]() { out(team.league_rank()) = r; });
-        });
-    EXPECT_EQ(on_host(out)(15), 499500.0) << level;
-  }
+KOKKOS_TEST(KokkosTeam, ScratchOfLevelZero) { expect_right_scratch(0); }
+KOKKOS_TEST(KokkosTeam, ScratchOfLevelOne) { expect_right_scratch(1); }
 
+KOKKOS_TEST(KokkosTeam, ResultOnTheDevice) {
+  Vector one("one", 1);
+  Kokkos::deep_copy(one, 1.0);
   Kokkos::View<double, Device> device("device");
   Kokkos::parallel_reduce(
       "team device", Team(8, Kokkos::AUTO), KOKKOS_LAMBDA(const Member& team, double& update) {
-        Kokkos::single(Kokkos::PerTeam(team), [&]() { update += 1 + 0 * b(0, 0); });
+        Kokkos::single(Kokkos::PerTeam(team), [&]() { update += one(0); });
       },
       device);
-  Kokkos::deep_copy(total, device);
-  EXPECT_EQ(total, 8.0);
+  EXPECT_EQ(on_host(device)(), 8.0);
 }
 
 KOKKOS_TEST(KokkosTeam, SizesAreTheNativeOnes) {
@@ -258,27 +324,39 @@ KOKKOS_TEST(KokkosTeam, SizesAreTheNativeOnes) {
 #endif
 }
 
+#ifdef KOKKOS_ENABLE_CUDA
+KOKKOS_TEST(KokkosInstances, KeepTheStreamTheyWereMadeOf) {
+  cudaStream_t stream;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  {
+    const Exec exec(stream), copy = exec;
+    EXPECT_EQ(exec.cuda_stream(), stream);
+    EXPECT_EQ(copy.cuda_stream(), stream);
+    EXPECT_NE(Exec().cuda_stream(), stream);
+  }
+  cudaStreamDestroy(stream);
+}
+#endif
+
 KOKKOS_TEST(KokkosInstances, OrderTheirWork) {
+  std::vector<Exec> instances = two_instances();
+#ifdef KOKKOS_ENABLE_CUDA
+  cudaStream_t stream;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  instances.emplace_back(stream);
+#endif
   Vector q("q", 1000);
   auto hq = Kokkos::create_mirror_view(q);
   for (int i = 0; i < 1000; ++i) hq(i) = i;
-#ifdef KOKKOS_ENABLE_CUDA
-  cudaStream_t stream;
-  cudaStreamCreate(&stream);
-  {
-    Exec exec(stream);
-    EXPECT_EQ(exec.cuda_stream(), stream);
-#else
-  {
-    Exec exec;
-#endif
+  for (const Exec& exec : instances) {
     Kokkos::deep_copy(exec, q, hq);
     Kokkos::parallel_for("add", Kokkos::RangePolicy<Exec>(exec, 0, 1000), KOKKOS_LAMBDA(int i) { q(i) += 1; });
     Kokkos::deep_copy(exec, hq, q);
     exec.fence();
-    EXPECT_EQ(hq(999), 1000.0);
   }
+  EXPECT_EQ(hq(999), 999.0 + static_cast<double>(instances.size()));
 #ifdef KOKKOS_ENABLE_CUDA
+  instances.clear();
   cudaStreamDestroy(stream);
 #endif
 }

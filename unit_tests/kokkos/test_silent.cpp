@@ -18,6 +18,23 @@ struct Witness {
   }
 };
 
+/// Where the native space has more than one instance at all: Threads has one, OpenMP on one thread too.
+void expect_different_instances(const std::vector<Exec>& parts) {
+  ASSERT_EQ(parts.size(), 2u);
+#ifdef KOKKOS_ENABLE_CUDA
+  EXPECT_NE(parts[0], parts[1]);
+  EXPECT_NE(parts[0].cuda_stream(), parts[1].cuda_stream());
+#elif KOKKOS_VERSION >= 40200 && defined(KOKKOS_ENABLE_SERIAL)
+  // Generic: not every native space has the member.
+  const auto expect_different = [](const auto& one, const auto& other) {
+    if constexpr (std::is_same<typename std::decay_t<decltype(one)>::native_type, Kokkos::Serial>::value) {
+      EXPECT_NE(one.impl_internal_space_instance(), other.impl_internal_space_instance());
+    }
+  };
+  expect_different(parts[0], parts[1]);
+#endif
+}
+
 }  // namespace kokkos_silent
 using namespace kokkos_silent;
 
@@ -36,22 +53,22 @@ KOKKOS_TEST(KokkosSilent, DestructorsRunWhereTheElementsAre) {
 }
 
 KOKKOS_TEST(KokkosSilent, PartitionsAreDifferentInstances) {
-  const auto parts = two_instances();
-  ASSERT_EQ(parts.size(), 2u);
-#ifdef KOKKOS_ENABLE_CUDA
-  EXPECT_EQ(Kokkos::Experimental::partition_space(Exec(), std::vector<double>{1, 2, 3}).size(), 3u);
-  EXPECT_NE(parts[0], parts[1]);
-  EXPECT_NE(parts[0].cuda_stream(), parts[1].cuda_stream());
-#elif KOKKOS_VERSION >= 40200 && defined(KOKKOS_ENABLE_SERIAL)
-  // Generic: not every native space has the member (Threads has but one instance).
-  const auto expect_different = [](const auto& one, const auto& other) {
-    if constexpr (std::is_same<typename std::decay_t<decltype(one)>::native_type, Kokkos::Serial>::value) {
-      EXPECT_NE(one.impl_internal_space_instance(), other.impl_internal_space_instance());
-    }
-  };
-  expect_different(parts[0], parts[1]);
-#endif
+  expect_different_instances(two_instances());
 }
+
+#if SEMCACHE_KOKKOS_IMPL_PARTITION_SPACE
+KOKKOS_TEST(KokkosSilent, PartitionsMadeByGenericCodeAreDifferentInstances) {
+  // A qualified call in a template finds what was declared before it, and explicit specialisations.
+  expect_different_instances(Kokkos::Experimental::Impl::impl_partition_space(Exec(), std::vector<int>{1, 1}));
+  expect_different_instances(Kokkos::Experimental::Impl::impl_partition_space(Exec(), std::vector<double>{0.5, 0.5}));
+}
+#endif
+
+#ifdef KOKKOS_ENABLE_CUDA
+KOKKOS_TEST(KokkosSilent, PartitionsAreAsManyAsWeights) {
+  EXPECT_EQ(Kokkos::Experimental::partition_space(Exec(), std::vector<double>{1, 2, 3}).size(), 3u);
+}
+#endif
 
 KOKKOS_TEST(KokkosSilent, DualViewNamesItsSidesByEverySpace) {
   // With the native space as device, modify<Device>() and sync<Device>() are no-ops: both sides have one type.

@@ -37,18 +37,36 @@ struct Wide {
 }  // namespace kokkos_views
 using namespace kokkos_views;
 
-KOKKOS_TEST(KokkosView, HasLabelAlignmentAndSeparateMirror) {
+KOKKOS_TEST(KokkosView, KeepsItsLabelAndSoDoesItsMirror) {
   Vector a("a", 1000);
   auto h = Kokkos::create_mirror_view(a);
-
   EXPECT_EQ(a.label(), "a");
   EXPECT_EQ(h.label(), "a_mirror");
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.data()) % 512, 0u);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(h.data()) % 4096, 0u);
-  EXPECT_NE(static_cast<void*>(h.data()), static_cast<void*>(a.data()));
+}
+
+KOKKOS_TEST(KokkosView, StartsAtAMultipleOf512Bytes) {
+  for (const int n : {1, 3, 63, 64, 1000}) {
+    Vector a("a", n), b("b", n);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.data()) % 512, 0u) << n;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(b.data()) % 512, 0u) << n;
+  }
+}
+
+KOKKOS_TEST(KokkosView, MirrorIsMemoryOfItsOwn) {
+  Vector a("a", 1000);
+  auto h = Kokkos::create_mirror_view(a);
   static_assert(std::is_same<decltype(h)::memory_space, HostMirrorSpace>::value, "");
+  EXPECT_TRUE(h.data() + 1000 <= a.data() || a.data() + 1000 <= h.data());
   EXPECT_TRUE(semcache::is_tracked(a.data()));
   EXPECT_TRUE(semcache::is_tracked(h.data()));
+}
+
+KOKKOS_TEST(KokkosView, MirrorStartsAtAPage) {
+  for (const int n : {1, 3, 511, 512, 1000}) {
+    Vector a("a", n);
+    auto h = Kokkos::create_mirror_view(a);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(h.data()) % 4096, 0u) << n;
+  }
 }
 
 KOKKOS_TEST(KokkosView, IsZeroAfterDefaultInitialisation) {
@@ -131,20 +149,44 @@ KOKKOS_TEST(KokkosView, MirrorMayBeAssignedToHostSpace) {
   EXPECT_EQ(plain(3), 3.0);
 }
 
-KOKKOS_TEST(KokkosView, ResizeKeepsAndReallocForgets) {
+KOKKOS_TEST(KokkosView, ResizeChangesTheExtent) {
+  Vector a("a", 100);
+  Kokkos::resize(a, 200);
+  EXPECT_EQ(a.extent(0), 200u);
+}
+
+KOKKOS_TEST(KokkosView, ResizeKeepsTheLabel) {
+  Vector a("a", 100);
+  Kokkos::resize(a, 200);
+  EXPECT_EQ(a.label(), "a");
+}
+
+KOKKOS_TEST(KokkosView, ResizeKeepsTheContent) {
   Vector a("a", 100);
   iota(a);
-
   Kokkos::resize(a, 200);
-
-  EXPECT_EQ(a.extent(0), 200u);
-  EXPECT_EQ(a.label(), "a");
   auto h = on_host(a);
-  EXPECT_EQ(h(99), 99.0);
-  EXPECT_EQ(h(100), 0.0);
-  EXPECT_EQ(h(199), 0.0);
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(h(i), i);
+}
+
+KOKKOS_TEST(KokkosView, ResizeAddsZeros) {
+  Vector a("a", 100);
+  iota(a);
+  Kokkos::resize(a, 200);
+  auto h = on_host(a);
+  for (int i = 100; i < 200; ++i) ASSERT_EQ(h(i), 0.0);
+}
+
+KOKKOS_TEST(KokkosView, ReallocChangesTheExtent) {
+  Vector a("a", 100);
   Kokkos::realloc(a, 10);
   EXPECT_EQ(a.extent(0), 10u);
+}
+
+KOKKOS_TEST(KokkosView, ReallocForgetsTheContent) {
+  Vector a("a", 100);
+  iota(a);
+  Kokkos::realloc(a, 10);
   EXPECT_EQ(sum(a), 0.0);
 }
 
@@ -157,9 +199,17 @@ KOKKOS_TEST(KokkosView, ResizeOfMirror) {
   EXPECT_EQ(h(19), 0.0);
 }
 
+KOKKOS_TEST(KokkosView, MallocStartsAtAMultipleOf512Bytes) {
+  void* p = Kokkos::kokkos_malloc<Space>("odd", 1001);
+  void* q = Kokkos::kokkos_malloc<Space>("next", 1);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % 512, 0u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(q) % 512, 0u);
+  Kokkos::kokkos_free<Space>(q);
+  Kokkos::kokkos_free<Space>(p);
+}
+
 KOKKOS_TEST(KokkosView, MallocReallocFree) {
   void* p = Kokkos::kokkos_malloc<Space>("raw", 1000);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % 512, 0u);
   EXPECT_TRUE(semcache::is_tracked(p));
   {
     Kokkos::View<double*, Left, Device, Kokkos::MemoryUnmanaged> v(static_cast<double*>(p), 125);
@@ -185,14 +235,32 @@ KOKKOS_TEST(KokkosView, WithoutInitializingThenFilled) {
   Vector w(Kokkos::view_alloc(Kokkos::WithoutInitializing, "w"), 5);
   Kokkos::deep_copy(w, 1.5);
   EXPECT_EQ(sum(w), 7.5);
+}
+
+KOKKOS_TEST(KokkosView, MirrorViewAndCopyInHostSpace) {
+  Vector w("w", 5);
+  iota(w, 1.5);
   auto plain = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), w);
   static_assert(std::is_same<decltype(plain)::memory_space, Kokkos::HostSpace>::value, "");
-  EXPECT_EQ(plain(4), 1.5);
+  EXPECT_EQ(plain(4), 5.5);
+}
+
+KOKKOS_TEST(KokkosView, MirrorViewAndCopyInTheMirrorSpace) {
+  Vector w("w", 5);
+  iota(w, 1.5);
   auto mirror = Kokkos::create_mirror_view_and_copy(HostMirrorSpace(), w);
-  EXPECT_EQ(mirror(4), 1.5);
+  static_assert(std::is_same<decltype(mirror)::memory_space, HostMirrorSpace>::value, "");
+  EXPECT_EQ(mirror(4), 5.5);
+}
+
+KOKKOS_TEST(KokkosView, MirrorViewAndCopyToTheDevice) {
+  Kokkos::View<double*, Left, Kokkos::HostSpace> plain("plain", 5);
+  for (int i = 0; i < 5; ++i) plain(i) = 1.5 + i;
   auto device = Kokkos::create_mirror_view_and_copy(Space(), plain);
   static_assert(std::is_same<decltype(device)::memory_space, Space>::value, "");
-  EXPECT_EQ(on_host(device)(4), 1.5);
+  double last = 0;
+  Kokkos::deep_copy(last, Kokkos::subview(device, 4));
+  EXPECT_EQ(last, 5.5);
 }
 
 KOKKOS_TEST(KokkosView, OfElementsAsWideAsAnAllocationHeader) {

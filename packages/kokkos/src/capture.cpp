@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::size_t word_bytes = sizeof(std::uintptr_t);
 
-bool looks_like_pointer(std::uintptr_t word) noexcept { return word >= 0x10000 && word < (std::uintptr_t{1} << 47); }
-
 std::uintptr_t word_at(const unsigned char* bytes) noexcept {
   std::uintptr_t word;
   std::memcpy(&word, bytes, word_bytes);
@@ -60,6 +58,29 @@ CaptureList::~CaptureList() {
   if (picture_ != inline_picture_) std::free(picture_);
 }
 
+void CaptureList::begin_memo(CaptureMemo& memo, const void* functor) noexcept {
+  memo.count = 0;
+  memo.epoch = runtime::epoch();
+  written_ = ++memo.written;
+  memo_ = &memo;
+  thread_ = &open_capture_list;
+  original_ = static_cast<const unsigned char*>(functor);
+  described_ = true;
+}
+
+void CaptureList::remember(const runtime::Launch& launch) const noexcept {
+  if (memo_ == nullptr || thread_ != &open_capture_list || memo_->written != written_) return;
+  // Results are no part of the functor.
+  if (!described_ || suspicious_ || count_ != recorded_) return;
+  memo_->handles = 0;
+  for (std::size_t c = 0; c < count_; ++c) {
+    const auto at = static_cast<std::size_t>(static_cast<const unsigned char*>(captures_[c].handle) - picture_);
+    for (std::size_t i = at / word_bytes; i * word_bytes < at + captures_[c].handle_bytes && i < CaptureMemo::most_words; ++i)
+      memo_->handles |= std::uint64_t{1} << i;
+  }
+  memo_->count = static_cast<std::uint32_t>(launch.operands(memo_->operands, CaptureMemo::most_operands));
+}
+
 void* CaptureList::blank(std::size_t bytes) noexcept {
   if (bytes > inline_picture) {
     picture_ = static_cast<unsigned char*>(std::malloc(bytes));
@@ -84,6 +105,8 @@ void CaptureList::close() noexcept {
   if (open_capture_list != this) return;
   open_capture_list = outer_;
   recording_ = Recording::off;
+  recorded_ = count_;
+  if (known_count_ != 0) return;
   // What handles explain becomes zero: whatever is left and looks like a pointer is looked at.
   for (std::size_t c = 0; c < count_; ++c) {
     if (captures_[c].handle)
@@ -92,6 +115,7 @@ void CaptureList::close() noexcept {
   }
   suspicious_ = holds_pointers();
   if (!suspicious_) return;
+  described_ = false;
   explain_small_host_views();
   suspicious_ = holds_pointers();
 }

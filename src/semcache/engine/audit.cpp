@@ -75,13 +75,13 @@ void Engine::audit() {
     }
     if ((flags & Memory::idle) != 0) {
       for (QueueIndex q = 1; q < d.queues->count(); ++q) {
-        const std::uint64_t at = m.last_use[q].load();
+        const std::uint64_t at = m.on(q).use.load();
         if (!d.queues->own(q) || at == 0 || d.queues->done(q, at)) continue;
         for (QueueIndex p = 1; p < d.queues->count(); ++p) {
           // A queue that only reads need not wait for transfers that only read; the launch that writes does.
           if (d.queues->own(p) || !d.queues->live(p)) continue;
-          if (m.last_write[q].load() != 0 && !d.queues->ordered(p, q, m.last_write[q].load()) &&
-              !d.queues->done(q, m.last_write[q].load())) {
+          if (m.on(q).write.load() != 0 && !d.queues->ordered(p, q, m.on(q).write.load()) &&
+              !d.queues->done(q, m.on(q).write.load())) {
             base::fatal("audit: I6: launches on queue %u need not wait, but a transfer to '%s' is in flight", p, label(m));
           }
         }

@@ -87,8 +87,10 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->used_unseen = false;
   std::memset(m->header, 0, sizeof m->header);
   m->flags.store(space == host_space ? Memory::host_readable : 0);
-  for (auto& p : m->last_use) p.store(0, std::memory_order_relaxed);
-  for (auto& p : m->last_write) p.store(0, std::memory_order_relaxed);
+  for (Memory::Uses& u : m->uses) {
+    u.use.store(0, std::memory_order_relaxed);
+    u.write.store(0, std::memory_order_relaxed);
+  }
   m->unfetched_writes.store(0, std::memory_order_relaxed);
   m->write_check.reset();
   m->pages = directory::BasicExtentMap<PageState>(space == host_space ? round_up(bytes, page_bytes_) : 0, {});
@@ -105,6 +107,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
 
 void Engine::recycle(Memory& m) noexcept {
   m.live = false;
+  m.incarnation.fetch_add(1);
   if (m.slot.valid()) by_slot_[m.slot.value] = nullptr;
   free_memories_.push_back(&m);
 }
@@ -280,6 +283,7 @@ void Engine::deallocate(Memory* memory) noexcept {
     } else {
       live_device_bytes_ -= m.bytes;
     }
+    m.incarnation.fetch_add(1);
     const DatumId datum = m.datum;
     const bool last_side = directory_.slots(datum).size() == 1;
     if (last_side) {
@@ -398,8 +402,8 @@ void Engine::project_device(Memory& m) {
   bool written = true;
   bool used = true;
   for (QueueIndex q = 1; q < d.queues->own_end(); ++q) {
-    written = written && d.queues->passed(q, m.last_write[q].load());
-    used = used && d.queues->passed(q, m.last_use[q].load());
+    written = written && d.queues->passed(q, m.on(q).write.load());
+    used = used && d.queues->passed(q, m.on(q).use.load());
   }
   if (written) set |= Memory::idle;
   if (used) set |= Memory::unread;
@@ -532,7 +536,7 @@ void Engine::collect_orphans() {
     bool busy = directory_.needed(m.slot);
     if (!busy && !m.on_host()) {
       DeviceState& d = device_of(m);
-      for (QueueIndex q = 1; q < d.queues->count() && !busy; ++q) busy = !d.queues->reached(q, m.last_use[q].load());
+      for (QueueIndex q = 1; q < d.queues->count() && !busy; ++q) busy = !d.queues->reached(q, m.on(q).use.load());
     }
     for (const FlightPtr& f : flights_) busy = busy || f->host == &m;
     if (busy) {

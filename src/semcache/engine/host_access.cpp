@@ -151,8 +151,8 @@ void Engine::keep_maps_short(Lock& lock, Memory& m) {
 void Engine::wait_transfers(Lock& lock, Memory& m) {
   DeviceState& d = device_of(m);
   for (QueueIndex q = 1; q < d.queues->count(); ++q) {
-    if (!d.queues->own(q) || m.last_use[q].load() == 0) continue;
-    if (const auto event = d.queues->event_after(q, m.last_use[q].load())) {
+    if (!d.queues->own(q) || m.on(q).use.load() == 0) continue;
+    if (const auto event = d.queues->event_after(q, m.on(q).use.load())) {
       unlocked(lock, [&] { event->synchronize(); });
     }
   }

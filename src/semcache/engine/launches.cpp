@@ -73,8 +73,8 @@ void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands,
       DeviceState& d = device_of(m);
       if (queue == unknown_queue) {
         for (QueueIndex q = 1; q < d.queues->count(); ++q) {
-          if (!d.queues->own(q) || m.last_use[q].load() == 0) continue;
-          if (auto event = d.queues->event_after(q, m.last_use[q].load())) wait_for.push_back(std::move(event));
+          if (!d.queues->own(q) || m.on(q).use.load() == 0) continue;
+          if (auto event = d.queues->event_after(q, m.on(q).use.load())) wait_for.push_back(std::move(event));
         }
       } else {
         // Whatever its flags say: preparing another operand may have used this one's memory.

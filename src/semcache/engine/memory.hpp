@@ -19,6 +19,8 @@ namespace semcache::engine {
 using QueueIndex = std::uint32_t;
 inline constexpr QueueIndex unknown_queue = 0;
 inline constexpr QueueIndex max_queues = 16;
+/// Behind our own three.
+inline constexpr QueueIndex first_program_queue = 4;
 
 /// Protection of host pages, as the property of an extent map.
 struct PageState {
@@ -50,9 +52,18 @@ struct alignas(64) Memory {
   std::atomic<std::uint32_t> unfetched_writes{0};          ///< launches that wrote it since the host last asked for all
   SpaceId space;
   bool live = false;
+  /// Changes when the array is freed: what was remembered of it is void.
+  std::atomic<std::uint32_t> incarnation{0};
   std::atomic<std::uint64_t> recently{0};                  ///< clock of the last use, for eviction
-  std::atomic<std::uint64_t> last_use[max_queues] = {};    ///< position of the last use on each queue
-  std::atomic<std::uint64_t> last_write[max_queues] = {};  ///< of the last writing use
+  /// Positions of the last use, and of the last writing use, on a queue.
+  struct Uses {
+    std::atomic<std::uint64_t> use{0};
+    std::atomic<std::uint64_t> write{0};
+  };
+  /// By queue, the program's first one in front: a launch on it touches one cache line of each array.
+  Uses uses[max_queues];
+  [[nodiscard]] Uses& on(QueueIndex q) noexcept { return uses[q ^ first_program_queue]; }
+  [[nodiscard]] const Uses& on(QueueIndex q) const noexcept { return uses[q ^ first_program_queue]; }
 
   SlotId slot;
   DatumId datum;  ///< invalid: a snapshot

@@ -140,8 +140,8 @@ bool Engine::evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& k
     if (!m.live || m.on_host() || &device_of(m) != &d || (m.flags.load() & Memory::resident) == 0) continue;
     if (m.bytes == 0 || m.freeing || m.pins.load() != 0 || std::find(keep.begin(), keep.end(), &m) != keep.end()) continue;
     // What a launch that is not submitted yet will use stays.
-    if (UnsubmittedLaunch::current != nullptr && m.last_use[unknown_queue].load() != 0 &&
-        !d.queues->done(unknown_queue, m.last_use[unknown_queue].load())) {
+    if (UnsubmittedLaunch::current != nullptr && m.on(unknown_queue).use.load() != 0 &&
+        !d.queues->done(unknown_queue, m.on(unknown_queue).use.load())) {
       continue;
     }
     if (victim == nullptr || m.recently.load() < victim->recently.load()) victim = &m;
@@ -224,7 +224,7 @@ void Engine::settle_uses(Lock& lock, Memory& m) {
   DeviceState& d = device_of(m);
   if (unknown_use_pending(d, m, true)) wait_device(lock, d);
   for (QueueIndex q = 1; q < d.queues->count(); ++q) {
-    const std::uint64_t at = m.last_use[q].load();
+    const std::uint64_t at = m.on(q).use.load();
     if (at == 0) continue;
     if (const auto event = d.queues->event_after(q, at)) {
       unlocked(lock, [&] { event->synchronize(); });

@@ -18,11 +18,11 @@ thread_local Engine::UnsubmittedLaunch* Engine::UnsubmittedLaunch::current = nul
 // --- who must wait for whom ------------------------------------------------------------------------------------------
 
 void Engine::order_queue(DeviceState& d, QueueIndex queue, Memory& m, bool writing, bool transfers_only) {
-  const auto& uses = writing ? m.last_use : m.last_write;
   const QueueIndex end = transfers_only ? d.queues->own_end() : d.queues->count();
   for (QueueIndex q = 1; q < end; ++q) {
     if (q == queue) continue;
-    if (const std::uint64_t at = uses[q].load(); at != 0) d.queues->order(queue, q, at);
+    const Memory::Uses& uses = m.on(q);
+    if (const std::uint64_t at = (writing ? uses.use : uses.write).load(); at != 0) d.queues->order(queue, q, at);
   }
 }
 
@@ -33,13 +33,14 @@ std::uint64_t Engine::note_use(DeviceState& d, QueueIndex queue, Memory& m, bool
 }
 
 void Engine::note_use(QueueIndex queue, Memory& m, bool writing, std::uint64_t at, std::uint64_t now) noexcept {
-  raise(m.last_use[queue], at);  // threads may share a stream
-  if (writing) raise(m.last_write[queue], at);
+  raise(m.on(queue).use, at);  // threads may share a stream
+  if (writing) raise(m.on(queue).write, at);
   m.recently.store(now, std::memory_order_relaxed);
 }
 
 bool Engine::unknown_use_pending(DeviceState& d, const Memory& m, bool writing) const {
-  const std::uint64_t at = (writing ? m.last_use : m.last_write)[unknown_queue].load();
+  const Memory::Uses& uses = m.on(unknown_queue);
+  const std::uint64_t at = (writing ? uses.use : uses.write).load();
   if (UnsubmittedLaunch::current != nullptr && at <= UnsubmittedLaunch::current->waited) return false;
   return at != 0 && !d.queues->done(unknown_queue, at);
 }

@@ -394,7 +394,52 @@ bool hides_something(Runtime& r, const Capture* captures, std::size_t count, con
   return false;
 }
 
+/// Gives back a list of pins that outgrew its place if the launch fails.
+template <class Pin>
+class PinsGuard {
+ public:
+  PinsGuard(Pin*& pins, const Pin* inlined) : pins_(pins), inlined_(inlined) {}
+  ~PinsGuard() {
+    if (armed_ && pins_ != inlined_) delete[] pins_;
+  }
+  PinsGuard(const PinsGuard&) = delete;
+  PinsGuard& operator=(const PinsGuard&) = delete;
+  void dismiss() const noexcept { armed_ = false; }
+
+ private:
+  Pin*& pins_;
+  const Pin* inlined_;
+  mutable bool armed_ = true;
+};
+
 }  // namespace
+
+void Launch::add(void* memory, bool writable) {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (pins_[i].memory == memory) {
+      pins_[i].writable = pins_[i].writable || writable;
+      return;
+    }
+  }
+  if (count_ == capacity_) grow();
+  pins_[count_++] = {memory, writable};
+}
+
+void Launch::begin() {
+  static_assert(sizeof(Pin) == sizeof(Operand) && offsetof(Operand, writable) == offsetof(Pin, writable));
+  runtime().engine->begin_launch(queue_.valid() ? queue_.value : engine::unknown_queue,
+                                 reinterpret_cast<const Operand*>(pins_), count_);
+}
+
+void Launch::begin_unknown(const char* name) {
+  Runtime& r = runtime();
+  r.recorder.unknown_launch(name);
+  std::vector<Operand> all;
+  r.engine->begin_unknown_launch(queue_.valid() ? queue_.value : engine::unknown_queue, all);
+  count_ = 0;
+  while (capacity_ < all.size()) grow();
+  for (const Operand& o : all) pins_[count_++] = {o.memory, o.writable};
+}
 
 Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const void* closure,
                std::size_t closure_bytes)
@@ -403,29 +448,17 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
   Runtime& r = runtime();
   r.recorder.launch();
   bool unknown = false;
-  const auto add = [&](Memory* m, bool writable) {
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (pins_[i].memory == m) {
-        pins_[i].writable = pins_[i].writable || writable;
-        return;
-      }
-    }
-    if (count_ == capacity_) grow();
-    pins_[count_++] = {m, writable};
-  };
-  struct Cleanup {
-    Launch& launch;
-    bool armed = true;
-    ~Cleanup() {
-      if (armed && launch.pins_ != launch.inline_) delete[] launch.pins_;
-    }
-  } cleanup{*this};
+  const PinsGuard guard(pins_, inline_);
   for (std::size_t c = 0; c < count; ++c) {
     Memory* m = r.engine->find_device(captures[c].pointer);
-    if (m == nullptr || !m->live) continue;
+    if (m == nullptr || !m->live) {
+      follows_from_captures_ = follows_from_captures_ && captures[c].pointer == nullptr;
+      continue;
+    }
     add(m, captures[c].writable);
     unknown = unknown || captures[c].holds_handles;
   }
+  follows_from_captures_ = follows_from_captures_ && closure == nullptr && !unknown;
   if (closure != nullptr && !unknown) {
     unknown = hides_something(r, captures, count, closure, closure_bytes, [&](const void* pointer) {
       if (Memory* m = r.engine->find_device(pointer); m != nullptr && m->live) {
@@ -437,19 +470,47 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
       }
     });
   }
-  static_assert(sizeof(Pin) == sizeof(Operand) && offsetof(Operand, writable) == offsetof(Pin, writable));
   if (unknown) {
-    r.recorder.unknown_launch(name);
-    std::vector<Operand> all;
-    r.engine->begin_unknown_launch(queue_.valid() ? queue_.value : engine::unknown_queue, all);
-    count_ = 0;
-    while (capacity_ < all.size()) grow();
-    for (const Operand& o : all) pins_[count_++] = {o.memory, o.writable};
+    begin_unknown(name);
   } else {
-    r.engine->begin_launch(queue_.valid() ? queue_.value : engine::unknown_queue,
-                           reinterpret_cast<const Operand*>(pins_), count_);
+    begin();
   }
-  cleanup.armed = false;
+  guard.dismiss();
+}
+
+Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint64_t epoch,
+               const Capture* captures, std::size_t count)
+    : queue_(queue) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  r.recorder.launch();
+  const PinsGuard guard(pins_, inline_);
+  if (are_current(known, known_count, epoch)) {
+    for (std::size_t i = 0; i < known_count; ++i) pins_[count_++] = {known[i].memory, known[i].writable};
+    for (std::size_t c = 0; c < count; ++c) {
+      if (Memory* m = r.engine->find_device(captures[c].pointer); m != nullptr && m->live) add(m, captures[c].writable);
+    }
+    begin();
+  } else {
+    begin_unknown(name);
+  }
+  guard.dismiss();
+}
+
+std::size_t Launch::operands(KnownOperand* out, std::size_t room) const noexcept {
+  if (!follows_from_captures_ || count_ > room) return 0;
+  for (std::size_t i = 0; i < count_; ++i)
+    out[i] = {pins_[i].memory, static_cast<const Memory*>(pins_[i].memory)->incarnation.load(), pins_[i].writable};
+  return count_;
+}
+
+bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t epoch) noexcept {
+  if (running() == nullptr || epoch != starts.load(std::memory_order_acquire)) return false;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto* m = static_cast<const Memory*>(operands[i].memory);
+    if (m->incarnation.load(std::memory_order_relaxed) != operands[i].incarnation) return false;
+  }
+  return true;
 }
 
 Launch::~Launch() {

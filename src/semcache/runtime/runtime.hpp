@@ -83,6 +83,16 @@ struct Capture {
   bool holds_handles;          ///< the element type may itself contain handles (View of Views)
 };
 
+/// What a launch found its captures to be, for the next launch of the same functor with the same handles.
+struct KnownOperand {
+  void* memory;               ///< of the engine
+  std::uint32_t incarnation;  ///< of the memory
+  bool writable;
+};
+
+/// Are these arrays still what they were in a launch of epoch `epoch`? About 2 ns each.
+[[nodiscard]] SEMCACHE_API bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t epoch) noexcept;
+
 /// A kernel on a noticed queue. The constructor makes everything captured valid, physically present and pinned; the
 /// kernel is then submitted by the caller; the destructor unpins and remembers (queue, position).
 ///
@@ -93,9 +103,16 @@ class SEMCACHE_API Launch {
  public:
   Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const void* closure,
          std::size_t closure_bytes);
+  /// Of a functor whose captures are known from epoch `epoch`, and `captures` beside it. Unknown if they are not current.
+  Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint64_t epoch,
+         const Capture* captures, std::size_t count);
   ~Launch();
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
+
+  /// What the captures were, if that follows from them alone: none was foreign, nothing was hidden.
+  /// @return how many; 0 also if there are more than `room`
+  std::size_t operands(KnownOperand* out, std::size_t room) const noexcept;
 
  private:
   struct Pin {
@@ -104,8 +121,12 @@ class SEMCACHE_API Launch {
   };
   static constexpr std::size_t inline_pins = 24;
   void grow();
+  void add(void* memory, bool writable);
+  void begin();
+  void begin_unknown(const char* name);
 
   QueueId queue_;
+  bool follows_from_captures_ = true;
   std::size_t count_ = 0;
   std::size_t capacity_ = inline_pins;
   Pin* pins_ = inline_;

@@ -5,8 +5,10 @@
 #include <semcache/kokkos/compat.hpp>
 #include <semcache/runtime/runtime.hpp>
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <cstring>
 #include <new>
 
 /// Which tracked arrays a kernel uses: Kokkos copies the functor into the pattern's closure while allocation tracking is
@@ -17,6 +19,48 @@ class CaptureList;
 
 /// The list of the closure that this thread is constructing; nullptr outside. `__thread`: no wrapper call on the hot path.
 extern SEMCACHE_API __thread CaptureList* open_capture_list;
+
+[[nodiscard]] inline bool looks_like_pointer(std::uintptr_t word) noexcept {
+  return word >= 0x10000 && word < (std::uintptr_t{1} << 47);
+}
+
+/// What the last functor of a type captured, kept for the next one: most launches repeat an earlier one. It belongs to the
+/// first thread that launches such functors (thread-local memos would grow the stack of every thread by all functor types).
+/// Only of functors that their words describe: every handle lies in the functor itself and is copied from there, and
+/// nothing else looks like a pointer.
+struct CaptureMemo {
+  static constexpr std::size_t most_words = 64;
+  static constexpr std::size_t most_operands = 12;
+
+  std::atomic<const void*> owner;  ///< `open_capture_list` of the thread
+  std::uint64_t handles;           ///< words that belong to handles
+  std::uint64_t epoch;
+  std::uint32_t written;  ///< how often this was
+  std::uint32_t count;    ///< of operands; 0: nothing is known
+  runtime::KnownOperand operands[most_operands];
+
+  [[nodiscard]] bool belongs_to(const void* thread) noexcept {
+    const void* known = owner.load(std::memory_order_relaxed);
+    return known == thread || (known == nullptr && owner.compare_exchange_strong(known, thread));
+  }
+  /// Handles must be the same; other words may differ as long as they cannot be pointers.
+  [[nodiscard]] bool fits(const std::uintptr_t* word, const void* functor, std::size_t words) const noexcept {
+    if (count == 0) return false;
+    for (std::size_t i = 0; i < words; ++i) {
+      std::uintptr_t now;
+      std::memcpy(&now, static_cast<const unsigned char*>(functor) + i * sizeof now, sizeof now);
+      if (now != word[i] && ((handles >> i & 1) != 0 || looks_like_pointer(now))) return false;
+    }
+    return runtime::are_current(operands, count, epoch);
+  }
+};
+
+template <class Functor>
+struct MemoOf {
+  static constexpr std::size_t words = sizeof(Functor) / sizeof(std::uintptr_t);
+  static inline CaptureMemo memo{};
+  static inline std::uintptr_t word[words]{};
+};
 
 /// What a closure captured. A base class of our closures, constructed before the pattern that copies the functor: the
 /// list belongs to the closure, so a closure that is never executed leaves nothing behind, and one that is executed
@@ -37,6 +81,17 @@ class SEMCACHE_API CaptureList {
   void take_picture_of(const Functor& functor) {
     if constexpr (sizeof(Functor) >= sizeof(void*)) {
       if constexpr (alignof(Functor) <= picture_alignment) {
+        using Memo = MemoOf<Functor>;
+        if constexpr (Memo::words <= CaptureMemo::most_words) {
+          if (Memo::memo.belongs_to(&open_capture_list)) {
+            if (Memo::memo.fits(Memo::word, std::addressof(functor), Memo::words)) {
+              use_memo(Memo::memo);
+              return;
+            }
+            std::memcpy(Memo::word, std::addressof(functor), sizeof Memo::word);
+            begin_memo(Memo::memo, std::addressof(functor));
+          }
+        }
         // The calls are opaque to the compiler: it must neither drop the blanking before the lifetime of the copy nor the
         // bytes after it.
         auto* copy = ::new (blank(sizeof(Functor))) Functor(functor);
@@ -68,6 +123,7 @@ class SEMCACHE_API CaptureList {
     if (recording_ == Recording::off) return;
     const auto* at = static_cast<const unsigned char*>(recording_ == Recording::by_place ? place : source);
     const bool inside = at >= origin_ && at + bytes <= origin_ + picture_bytes_;
+    described_ = described_ && inside && static_cast<const unsigned char*>(source) - original_ == at - origin_;
     if (!pointer && !inside) return;
     append(pointer, inside ? picture_ + (at - origin_) : nullptr, bytes, writable, holds_handles);
   }
@@ -81,8 +137,11 @@ class SEMCACHE_API CaptureList {
   /// The launch of this closure's kernel: alive while the kernel is submitted.
   /// @throws OutOfMemory as runtime::Launch
   [[nodiscard]] runtime::Launch launch(QueueId queue, const char* name) const {
+    if (known_count_ != 0) return runtime::Launch(queue, name, known_, known_count_, epoch_, captures_, count_);
     return runtime::Launch(queue, name, captures_, count_, suspicious_ ? picture_ : nullptr, picture_bytes_);
   }
+  /// For the next functor of this type.
+  void remember(const runtime::Launch& launch) const noexcept;
 
  private:
   static constexpr std::size_t inline_captures = 8;
@@ -90,6 +149,13 @@ class SEMCACHE_API CaptureList {
   static constexpr std::size_t picture_alignment = 16;
   enum class Recording : std::uint8_t { off, by_place, by_source };
 
+  /// Copied: before this closure runs, another one may be constructed.
+  void use_memo(const CaptureMemo& memo) noexcept {
+    known_count_ = memo.count;
+    epoch_ = memo.epoch;
+    std::memcpy(known_, memo.operands, memo.count * sizeof known_[0]);
+  }
+  void begin_memo(CaptureMemo& memo, const void* functor) noexcept;
   void* blank(std::size_t bytes) noexcept;
   void develop() noexcept;
   void watch_copies_of(const void* functor, std::size_t bytes) noexcept;
@@ -107,12 +173,21 @@ class SEMCACHE_API CaptureList {
   CaptureList* outer_;
   Recording recording_ = Recording::off;
   bool suspicious_ = true;  ///< the picture holds words that may be pointers; until it is closed: perhaps
+  bool described_ = false;  ///< by its words: a memo of it holds
+  std::uint32_t written_ = 0;
+  std::uint32_t known_count_ = 0;  ///< a memo fits: no picture was taken
+  std::uint64_t epoch_ = 0;
+  CaptureMemo* memo_ = nullptr;   ///< to be written
+  const void* thread_ = nullptr;  ///< whose memo that is
+  const unsigned char* original_ = nullptr;
+  std::size_t recorded_ = 0;  ///< captures that the functor's handles recorded
   const unsigned char* origin_ = nullptr;  ///< what positions are counted from: the picture or the watched functor
   std::size_t picture_bytes_ = 0;
   unsigned char* picture_ = inline_picture_;
   runtime::Capture* captures_ = inline_captures_;
   std::size_t count_ = 0;
   std::size_t capacity_ = inline_captures;
+  runtime::KnownOperand known_[CaptureMemo::most_operands];
   runtime::Capture inline_captures_[inline_captures];
   alignas(picture_alignment) unsigned char inline_picture_[inline_picture];
 };

@@ -238,6 +238,7 @@ class Closure : public CaptureList {
     // Kokkos writes results itself, from the driver's side too: the pages of a mirror are opened before.
     if (mirror_result_) semcache::access(mirror_result_, result_bytes_, Access::overwrite);
     const runtime::Launch launching = launch(queue(), functor.name());
+    remember(launching);
     enter_kernel();
     body();
     leave_kernel();

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+/// SemCache for Tpetra. A program names semcache::TpetraNode where it named its node (or lets it be the default one:
+/// SEMCACHE_TPETRA_DEFAULT_NODE), includes Tpetra's headers as before and links SemCache::tpetra, which holds Tpetra's
+/// classes for that node, for the scalar and ordinal types that the installed Tpetra itself was built for.
+///
+/// Include this header before any of Tpetra's, in every translation unit alike: it specialises templates that Tpetra
+/// uses.
+#include <semcache/tpetra/default_node.hpp>
+#include <semcache/tpetra/dual_view.hpp>
+#include <semcache/tpetra/node.hpp>
+#include <semcache/tpetra/wrapped_dual_view.hpp>
