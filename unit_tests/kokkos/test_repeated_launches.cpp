@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <kokkos/support.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+// A launch remembers what the functor of its type captured the last time. Each test makes that memory wrong in one way,
+// and looks at what the host sees.
+namespace kokkos_repeated {
+using namespace test;
+
+constexpr int n = 3000;
+
+struct Add {
+  ConstVector from;
+  Vector to;
+  double factor;
+  KOKKOS_FUNCTION void operator()(int i) const { to(i) += factor * from(i); }
+};
+void add(const Vector& from, const Vector& to, double factor = 1) {
+  Kokkos::parallel_for("add", Range(0, n), Add{from, to, factor});
+}
+
+Vector filled(const std::string& label, double value) {
+  Vector v(label, n);
+  Kokkos::deep_copy(v, value);
+  return v;
+}
+
+/// What the host reads, through a mirror that lives as long as the view.
+struct Seen {
+  explicit Seen(const Vector& v) : device(v), host(Kokkos::create_mirror_view(v)) {}
+  double operator()() const {
+    Kokkos::deep_copy(host, device);
+    return host(n - 1);
+  }
+  void set(double value) const {
+    for (int i = 0; i < n; ++i) host(i) = value;
+    Kokkos::deep_copy(device, host);
+  }
+  Vector device;
+  semcache::kokkos::host_mirror_t<Vector> host;
+};
+
+KOKKOS_TEST(KokkosRepeatedLaunch, OfTheSameArraysSeesWhatTheHostWroteBetween) {
+  const Vector a = filled("a", 1), b = filled("b", 0);
+  const Seen seen_a(a), seen_b(b);
+  double expected = 0;
+  const Since since;
+  for (int k = 1; k <= 5; ++k) {
+    seen_a.set(k);
+    expected += k;
+    add(a, b);
+    EXPECT_EQ(seen_b(), expected);
+  }
+  EXPECT_EQ(since.unknown(), 0u) << unknown_names();
+}
+
+KOKKOS_TEST(KokkosRepeatedLaunch, OfOtherArraysUsesThose) {
+  const Vector a = filled("a", 1), b = filled("b", 10), c = filled("c", 0), d = filled("d", 0);
+  const Seen seen_c(c), seen_d(d);
+  for (int k = 1; k <= 4; ++k) {
+    add(a, c);
+    EXPECT_EQ(seen_c(), k);
+    add(b, d);
+    EXPECT_EQ(seen_d(), 10 * k);
+    add(c, d, 0);
+    add(a, c, 0);
+  }
+}
+
+KOKKOS_TEST(KokkosRepeatedLaunch, WithOtherNumbersIsTheSameLaunch) {
+  const Vector a = filled("a", 1), b = filled("b", 0);
+  const Seen seen(b);
+  const Since since;
+  double expected = 0;
+  // The last ones have the bits of addresses: they must not hide anything.
+  const double numbers[] = {1, -2.5, 0, 1e300, 6.9e-310, 4.65e-310};
+  for (const double x : numbers) {
+    add(a, b, x);
+    expected += x;
+    EXPECT_EQ(seen(), expected);
+  }
+  EXPECT_EQ(since.launches(), 6u);
+}
+
+KOKKOS_TEST(KokkosRepeatedLaunch, AfterAnArrayWasFreedAndAnotherTookItsPlace) {
+  const Vector to = filled("to", 0);
+  const Seen seen(to);
+  double expected = 0;
+  for (int k = 1; k <= 6; ++k) {
+    // The same label and size: allocators like to give the same addresses, for the array and for its record.
+    const Vector from = filled("from", k);
+    add(from, to);
+    expected += k;
+    EXPECT_EQ(seen(), expected);
+  }
+  for (int k = 1; k <= 6; ++k) {
+    const Vector fresh = filled("fresh", k);
+    add(to, fresh);
+    EXPECT_EQ(Seen(fresh)(), k + expected);
+  }
+}
+
+using Unmanaged = Kokkos::View<double*, Left, Device, Kokkos::MemoryUnmanaged>;
+struct AddToUnmanaged {
+  Unmanaged to;
+  KOKKOS_FUNCTION void operator()(int i) const { to(i) += 1; }
+};
+KOKKOS_TEST(KokkosRepeatedLaunch, AtTheSameAddressInAnotherArray) {
+  // No record tells arrays apart here: only what lies at the address. Freed in either order, so that whatever the runtime
+  // recycles comes back in another one.
+  double* last = nullptr;
+  int met_again = 0;
+  for (int round = 0; round < 12; ++round) {
+    Vector a("a", n), b("b", n);
+    {
+      const Seen seen(a), other(b);
+      seen.set(5);
+      other.set(7);
+      Kokkos::parallel_for(Range(0, n), AddToUnmanaged{Unmanaged(a.data(), n)});
+      EXPECT_EQ(seen(), 6) << "round " << round;
+      EXPECT_EQ(other(), 7) << "round " << round;
+    }
+    met_again += a.data() == last;
+    last = a.data();
+    if (round % 2 == 0) a = Vector();
+    b = Vector();
+  }
+  EXPECT_GT(met_again, 0);
+}
+
+KOKKOS_TEST(KokkosRepeatedLaunch, OfASubviewElsewhereInTheSameArray) {
+  const Vector all = filled("all", 0), one = filled("one", 1);
+  const Vector big("big", 2 * n);
+  const auto host = Kokkos::create_mirror_view(big);
+  Kokkos::deep_copy(big, 0.0);
+  for (int k = 0; k < 2; ++k) {
+    add(one, Kokkos::subview(big, std::make_pair(0, n)));
+    add(one, Kokkos::subview(big, std::make_pair(n, 2 * n)), 2);
+  }
+  Kokkos::deep_copy(host, big);
+  EXPECT_EQ(host(0), 2);
+  EXPECT_EQ(host(2 * n - 1), 4);
+}
+
+// --- functors that their words do not describe: host backends only, a GPU cannot follow ---------------------------------
+#ifndef KOKKOS_ENABLE_CUDA
+struct AddOfList {
+  std::vector<Vector> to;
+  KOKKOS_FUNCTION void operator()(int i) const {
+    for (const Vector& v : to) v(i) += 1;
+  }
+};
+TEST(KokkosRepeatedLaunch, OfAListThatHasChangedInPlace) {
+  const Vector a = filled("a", 0), b = filled("b", 0);
+  const Seen seen_a(a), seen_b(b);
+  AddOfList f{{a}};
+  for (int k = 1; k <= 3; ++k) {
+    f.to[0] = a;
+    Kokkos::parallel_for(Range(0, n), f);
+    EXPECT_EQ(seen_a(), k);
+    f.to[0] = b;
+    Kokkos::parallel_for(Range(0, n), f);
+    EXPECT_EQ(seen_b(), k);
+  }
+}
+
+struct AddBehindAPointer {
+  std::shared_ptr<Vector> to;
+  KOKKOS_FUNCTION void operator()(int i) const { (*to)(i) += 1; }
+};
+TEST(KokkosRepeatedLaunch, OfWhatAPointerLeadsTo) {
+  const Vector a = filled("a", 0), b = filled("b", 0);
+  const Seen seen_a(a), seen_b(b);
+  const AddBehindAPointer f{std::make_shared<Vector>(a)};
+  for (int k = 1; k <= 3; ++k) {
+    *f.to = a;
+    Kokkos::parallel_for(Range(0, n), f);
+    EXPECT_EQ(seen_a(), k);
+    *f.to = b;
+    Kokkos::parallel_for(Range(0, n), f);
+    EXPECT_EQ(seen_b(), k);
+  }
+}
+#endif
+
+/// Holds a view of its own choice: the copy's handle is not a copy of the original's.
+struct AddElsewhere {
+  static inline Vector* chosen = nullptr;
+  Vector to;
+  explicit AddElsewhere(const Vector& v) : to(v) {}
+  AddElsewhere(const AddElsewhere& other) : to(chosen != nullptr ? *chosen : other.to) {}
+  KOKKOS_FUNCTION void operator()(int i) const { to(i) += 1; }
+};
+KOKKOS_TEST(KokkosRepeatedLaunch, OfAFunctorWhoseCopyHoldsAnotherArray) {
+  Vector a = filled("a", 0), b = filled("b", 0);
+  const Seen seen_a(a), seen_b(b);
+  const AddElsewhere f(a);
+  for (int k = 1; k <= 3; ++k) {
+    AddElsewhere::chosen = &a;
+    Kokkos::parallel_for(Range(0, n), f);
+    EXPECT_EQ(seen_a(), k);
+    AddElsewhere::chosen = &b;
+    Kokkos::parallel_for(Range(0, n), f);
+    EXPECT_EQ(seen_b(), k);
+  }
+  AddElsewhere::chosen = nullptr;
+}
+
+struct MaximumInto {
+  ConstVector from;
+  KOKKOS_FUNCTION void operator()(int i, double& most) const {
+    if (from(i) > most) most = from(i);
+  }
+};
+KOKKOS_TEST(KokkosRepeatedLaunch, WithItsResultInAnotherView) {
+  using Result = Kokkos::View<double, Device>;
+  const Vector a = filled("a", 3);
+  const Seen seen(a);
+  const Result first("first"), second("second");
+  const auto host_first = Kokkos::create_mirror_view(first), host_second = Kokkos::create_mirror_view(second);
+  for (int k = 1; k <= 3; ++k) {
+    seen.set(k);
+    Kokkos::parallel_reduce(Range(0, n), MaximumInto{a}, Kokkos::Max<double, Space>(first));
+    seen.set(10 * k);
+    Kokkos::parallel_reduce(Range(0, n), MaximumInto{a}, Kokkos::Max<double, Space>(second));
+    Kokkos::deep_copy(host_first, first);
+    Kokkos::deep_copy(host_second, second);
+    EXPECT_EQ(host_first(), k);
+    EXPECT_EQ(host_second(), 10 * k);
+  }
+}
+
+TEST(KokkosRepeatedLaunch, OnAnotherThread) {
+  if (host_is_threads) GTEST_SKIP() << "Kokkos' Threads takes kernels from the main thread only";
+  const Vector a = filled("a", 1), b = filled("b", 0), c = filled("c", 0);
+  const Seen seen_b(b), seen_c(c);
+  add(a, b);
+  for (int k = 1; k <= 3; ++k) {
+    std::thread([&] { add(a, c); }).join();
+    add(a, b);
+    EXPECT_EQ(seen_b(), k + 1);
+    EXPECT_EQ(seen_c(), k);
+  }
+}
+
+}  // namespace kokkos_repeated
