@@ -55,6 +55,11 @@ class Device {
   /// Emulated devices can make mapped pages inaccessible outside launches (SEMCACHE_CHECK=1); others ignore it.
   virtual void set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept = 0;
 
+  /// Several calls by this thread follow, up to as many calls of `leave`: what each would have to look after is looked
+  /// after once. Never fails; pairs may be nested.
+  virtual void enter() noexcept {}
+  virtual void leave() noexcept {}
+
   // --- queues and events -----------------------------------------------------------------------------------------
   /// A queue of the runtime's own, for transfers.
   [[nodiscard]] virtual QueueId open_queue() = 0;
@@ -69,6 +74,8 @@ class Device {
   virtual void synchronize(EventId event) = 0;
   virtual void release(EventId event) noexcept = 0;
   virtual void synchronize_queue(QueueId queue) = 0;
+  /// Has everything on `queue` happened? False also where asking costs no less than waiting.
+  [[nodiscard]] virtual bool queue_idle(QueueId) { return false; }
   /// Blocks the caller until everything submitted to the device, by anybody, is done.
   virtual void synchronize_device() = 0;
 
@@ -113,5 +120,17 @@ class Device {
 [[nodiscard]] SEMCACHE_API std::unique_ptr<Device> make_cuda_device(int ordinal);
 /// 0 where CUDA was not built in, no driver is present or no GPU is visible.
 [[nodiscard]] SEMCACHE_API int cuda_device_count() noexcept;
+
+/// Enters a device for as long as it lives.
+class Visit {
+ public:
+  explicit Visit(Device& device) noexcept : device_(device) { device_.enter(); }
+  ~Visit() { device_.leave(); }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+ private:
+  Device& device_;
+};
 
 }  // namespace semcache::device

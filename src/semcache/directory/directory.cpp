@@ -259,6 +259,19 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, CostFunction cost) cons
   bool found = false;
   for (const Use& u : v.holders) {
     const Slot& h = slots_[u.owner];
+    // The common case: somebody else has all of it.
+    if (const ByteRange at = positions(u.delta, ref.offset, piece.size(), h.held.size());
+        h.held.uniform() != nullptr && u.owner != slot.value && at.size() == piece.size()) {
+      const unsigned c = cost(h.space, s.space);
+      if (!found || c < best_cost || (c == best_cost && piece.size() > step.bytes)) {
+        found = true;
+        best_cost = c;
+        step.from = SlotId{u.owner};
+        step.from_position = at.begin;
+        step.bytes = piece.size();
+      }
+      continue;
+    }
     for_each_match(h.held, positions(u.delta, ref.offset, piece.size(), h.held.size()), ref.id, u.delta,
                    [&](ByteRange at) {
                      const std::uint64_t skipped =
@@ -303,12 +316,12 @@ void Directory::last_held(SlotId slot, ByteRange range, bool overwritten, std::v
     // The common case: only this slot's own datum wants it, here, and is about to want something else.
     if (overwritten && v.wanters.size() == 1 && v.wanters[0].owner == s.datum.value && v.wanters[0].delta == here) return;
     // The next: some other slot holds all of it, in one extent.
-    const bool elsewhere = std::any_of(v.holders.begin(), v.holders.end(), [&](const Use& u) {
+    for (const Use& u : v.holders) {
       const ExtentMap& map = slots_[u.owner].held;
-      return u.owner != slot.value && map.uniform() != nullptr &&
-             positions(u.delta, ref.offset, piece.size(), map.size()).size() == piece.size();
-    });
-    if (elsewhere) return;
+      if (u.owner != slot.value && map.uniform() != nullptr &&
+          positions(u.delta, ref.offset, piece.size(), map.size()).size() == piece.size())
+        return;
+    }
 
     std::vector<Wanted> wanted;
     for (const Use& u : v.wanters) {
@@ -393,10 +406,12 @@ bool Directory::kept_among_its_slots(const Datum& datum) const {
   if (wanted == nullptr || !wanted->is_number()) return false;
   const Value& v = values_.at(wanted->id);
   if (v.fill.pattern_bytes != 0 || v.wanters.size() != 1 || !v.watched.empty()) return false;
-  return std::all_of(v.holders.begin(), v.holders.end(), [&](const Use& u) {
-    return u.delta == v.wanters[0].delta && slots_[u.owner].held.uniform() != nullptr &&
-           std::find(datum.slots.begin(), datum.slots.end(), SlotId{u.owner}) != datum.slots.end();
-  });
+  const DatumId here{v.wanters[0].owner};
+  for (const Use& u : v.holders) {
+    const Slot& s = slots_[u.owner];
+    if (s.datum != here || u.delta != v.wanters[0].delta || s.held.uniform() == nullptr) return false;
+  }
+  return true;
 }
 
 void Directory::write(SlotId slot, ByteRange range) {
@@ -527,8 +542,8 @@ void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const 
   Value* value = values_.find(extent.ref.id);
   std::vector<Use>& list = value->*uses;
   const std::int64_t delta = displacement(extent);
-  const auto use =
-      std::find_if(list.begin(), list.end(), [&](const Use& u) { return u.owner == owner && u.delta == delta; });
+  auto use = list.begin();
+  while (use != list.end() && (use->owner != owner || use->delta != delta)) ++use;
   if (use == list.end()) {
     list.push_back({owner, delta, 1});
   } else {

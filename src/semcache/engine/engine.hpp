@@ -35,6 +35,21 @@ struct Options {
   std::uint64_t registration_bytes = 64 * 1024 * 1024;  ///< host pages are page-locked in pieces of this size
 };
 
+/// Private memory for bytes on their way between an array and code that nobody notices.
+struct TransitBuffer {
+  explicit TransitBuffer(device::Device& d) noexcept : device(d) {}
+  ~TransitBuffer();
+  TransitBuffer(const TransitBuffer&) = delete;
+  TransitBuffer& operator=(const TransitBuffer&) = delete;
+  device::Device& device;
+  std::byte* address = nullptr;
+  std::uint64_t bytes = 0;
+  bool on_device = false;
+  bool pooled = true;                ///< the device's (page-locked on the host), to be used again; else ordinary memory
+  QueueIndex queue = unknown_queue;  ///< the last transfer that uses it is work `last_read` of this queue
+  std::uint64_t last_read = 0;
+};
+
 /// A captured view, resolved.
 struct Operand {
   Memory* memory;
@@ -76,6 +91,24 @@ class Engine {
 
   // --- accesses ----------------------------------------------------------------------------------------------------
   void access(Memory& memory, ByteRange range, Access mode);
+  // Bytes for code that nobody notices (foreign_io.cpp). A piece at [b, e) lies at [position + b, position + e) of the
+  // array and at [b, e) behind `to` or `from`, which points into the buffer.
+  /// Memory that nobody else uses; on the device's side where asked for. @throws OutOfMemory.
+  TransitBuffer* take_buffer(std::uint64_t bytes, bool on_device);
+  void give_buffer(TransitBuffer* buffer) noexcept;
+  /// Afterwards nothing reads the buffer any more: foreign code may write it.
+  void settle_buffer(TransitBuffer& buffer);
+  /// Do all pieces have their content in this very memory?
+  [[nodiscard]] bool valid_here(const Memory& memory, std::uint64_t position, const ByteRange* pieces,
+                                std::size_t count) const;
+  /// The buffer gets the content that the pieces have now: complete on return. Exactly they move; a host array is
+  /// fresh there afterwards.
+  void read_out(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer,
+                std::byte* to);
+  /// The pieces get what the buffer holds, as their new content. The buffer may be given back at once, and written after
+  /// `settle_buffer`.
+  void write_in(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer,
+                const std::byte* from);
   platform::FaultResult serve(std::byte* address, platform::FaultKind kind) noexcept;
   void settle_all();
   void native_capture(Memory& memory, bool writable);
@@ -198,12 +231,14 @@ class Engine {
   void unlocked(Lock& lock, Body&& body);
 
   // transfers.cpp: steps
-  void make_fresh(Lock& lock, Memory& memory, ByteRange range);
+  /// @param via  the program's queue that is about to use it: may carry small transfers itself
+  void make_fresh(Lock& lock, Memory& memory, ByteRange range, QueueIndex via = unknown_queue);
   /// Saves one last holder in `range`; false if there is none. May unlock.
   bool save_one(Lock& lock, Memory& memory, ByteRange range, bool overwritten);
-  void submit(const directory::Step& step, bool saving);
-  void submit_or_drop(const directory::Step& step, bool saving);
-  void copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
+  void submit(const directory::Step& step, bool saving, QueueIndex via = unknown_queue);
+  void submit_or_drop(const directory::Step& step, bool saving, QueueIndex via = unknown_queue);
+  void copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n,
+                      QueueIndex via);
   void copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
   /// SEMCACHE_CHECK=1 on emulated devices: device pages are accessible during launches and our own copies only.
   void set_reachable(Memory& memory, bool reachable) noexcept;
@@ -252,11 +287,28 @@ class Engine {
   void settle_uses(Lock& lock, Memory& memory);
 
   // launches.cpp
-  void prepare(Lock& lock, const Operand* operands, std::size_t count);
+  void prepare(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count);
   void begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count);
   /// Nothing need be done for this operand.
   [[nodiscard]] static bool ready(const Operand& operand) noexcept;
   void fetch_ahead(Lock& lock, Memory& written);
+
+  // foreign_io.cpp
+  struct Source {
+    SlotId slot;             ///< invalid: made of `fill`, or never written
+    std::uint64_t position;
+    std::uint64_t bytes;
+    directory::Fill fill;
+    std::uint64_t phase;     ///< of the pattern at its first byte
+  };
+  [[nodiscard]] Source nearest_source(const Memory& memory, ByteRange range) const;
+  void read_from_device(Lock& lock, Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
+                        std::byte* to);
+  void read_within_device(Lock& lock, Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
+                          TransitBuffer& buffer, std::byte* to);
+  void copy_host_pages(const Memory& host, ByteRange range, std::byte* to);
+  void write_host_pages(Memory& host, ByteRange range, const std::byte* from);
+  void wait_for_reader(Lock& lock, TransitBuffer& buffer);
 
   // host_access.cpp, copies.cpp
   void host_access(Lock& lock, Memory& memory, ByteRange range, Access mode);
@@ -301,6 +353,8 @@ class Engine {
   std::atomic<bool> process_ends_{false};
   bool warned_open_ = false;
   bool evicting_ = false;  ///< saves go to the host
+  std::vector<std::unique_ptr<TransitBuffer>> idle_buffers_;  // last: given back before the devices go
+  std::uint64_t idle_buffer_bytes_ = 0;
 };
 
 template <class Body>

@@ -150,6 +150,7 @@ void Engine::keep_maps_short(Lock& lock, Memory& m) {
 
 void Engine::wait_transfers(Lock& lock, Memory& m) {
   DeviceState& d = device_of(m);
+  if (const auto event = d.queues->after_carried()) unlocked(lock, [&] { event->synchronize(); });
   for (QueueIndex q = 1; q < d.queues->count(); ++q) {
     if (!d.queues->own(q) || m.on(q).use.load() == 0) continue;
     if (const auto event = d.queues->event_after(q, m.on(q).use.load())) {
@@ -186,6 +187,7 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
   // Nothing to do for an array whose pages permit it already: one load, no lock.
   if (watched(m) && (m.flags.load() & (writes(mode) ? Memory::host_writable : Memory::host_readable)) != 0) return;
   Lock lock(mutex_);
+  const device::Visit visit(*devices_[0]->device);
   const ProjectOnFailure guard{*this};
   host_access(lock, m, range, mode);
   if (needs_content(mode) && range == m.all()) note_whole_fetch(m);

@@ -8,7 +8,7 @@ namespace semcache::engine {
 /// one after the other: of two operands that hold the same wanted value, the second is its last holder (I4). Afterwards
 /// nothing has been unlocked since the last look. A write that is told of early, or of a launch that fails, only gives
 /// unchanged content a new number.
-void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count) {
+void Engine::prepare(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count) {
   for (;;) {
     const std::uint64_t seen = unlocks_;
     bool resident = true;
@@ -24,7 +24,7 @@ void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count) {
       Memory& m = *operands[i].memory;
       if (!m.live || m.on_host() || m.snapshot()) continue;  // an unknown launch's, freed while the lock was given up
       if (ready(operands[i])) continue;
-      make_fresh(lock, m, m.all());
+      make_fresh(lock, m, m.all(), queue);
       if (!operands[i].writable) continue;
       while (save_one(lock, m, m.all(), true)) {
       }
@@ -60,14 +60,20 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
   for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_sub(1);
 
   Lock lock(mutex_);
+  const device::Visit visit(*devices_[0]->device);
   begin_launch(lock, queue, operands, count);
 }
 
 void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count) {
   std::vector<std::shared_ptr<Event>> wait_for;
+  if (queue == unknown_queue) {
+    for (const auto& d : devices_) {
+      if (auto event = d->queues->after_carried()) wait_for.push_back(std::move(event));
+    }
+  }
   std::size_t pinned = 0;
   try {
-    prepare(lock, operands, count);
+    prepare(lock, queue, operands, count);
     for (std::size_t i = 0; i < count; ++i) {
       Memory& m = *operands[i].memory;
       DeviceState& d = device_of(m);
@@ -161,6 +167,7 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
     }
     if (record && queue != unknown_queue) {
       Lock lock(mutex_);
+      const device::Visit visit(*counted->device);
       counted->queues->record(queue);
       for (std::size_t i = 0; i < count && options_.protocol == Protocol::write_back; ++i) {
         if (operands[i].writable) fetch_ahead(lock, *operands[i].memory);

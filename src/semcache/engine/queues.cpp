@@ -37,6 +37,8 @@ QueueIndex Queues::adopt(void* native, std::shared_ptr<void> owner) {
   queue.live = true;
   if (first_program_queue_ == 0) first_program_queue_ = free;
   ++program_queues_;
+  // Arrays do not say which of their uses there were transfers: a later queue starts behind the last of them.
+  order(free, first_program_queue_, carried_);
   return free;
 }
 
@@ -108,6 +110,10 @@ std::shared_ptr<Event> Queues::event_after(QueueIndex q, std::uint64_t position)
   return event != nullptr ? event : record(q);
 }
 
+std::shared_ptr<Event> Queues::after_carried() {
+  return carried_ == 0 ? nullptr : event_after(first_program_queue_, carried_);
+}
+
 void Queues::separate(QueueIndex q) {
   const Queue& queue = queues_[q];
   const std::uint64_t at = queue.position.load(std::memory_order_acquire);
@@ -132,10 +138,12 @@ Queues::Wait Queues::wait_for(QueueIndex q, std::uint64_t position) {
 }
 
 void Queues::Wait::operator()() const {
+  // Asking first: a driver takes longer to wait for what has happened than to tell that it has.
   if (event_ != nullptr) {
-    event_->synchronize();
+    if (!event_->complete()) event_->synchronize();
   } else if (queues_ != nullptr) {
-    queues_->device_.synchronize_queue(queues_->queues_[queue_].id);
+    const QueueId id = queues_->queues_[queue_].id;
+    if (!queues_->device_.queue_idle(id)) queues_->device_.synchronize_queue(id);
     for (QueueIndex p = 0; p < max_queues; ++p) raise(queues_->done_[p], before_[p]);
   }
 }

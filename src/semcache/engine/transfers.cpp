@@ -272,7 +272,7 @@ void Engine::keep_reachable(Memory& m) noexcept {
 
 // --- steps -------------------------------------------------------------------------------------------------------------
 
-void Engine::make_fresh(Lock& lock, Memory& m, ByteRange range) {
+void Engine::make_fresh(Lock& lock, Memory& m, ByteRange range, QueueIndex via) {
   for (;;) {
     // Evicted while the lock was given up: whoever asked looks again, having seen `unlocks_` grow.
     if (!m.on_host() && (m.flags.load() & Memory::resident) == 0) return;
@@ -316,7 +316,7 @@ void Engine::make_fresh(Lock& lock, Memory& m, ByteRange range) {
       }
     }
     if (save_one(lock, m, to_range, false)) continue;
-    submit_or_drop(step, false);
+    submit_or_drop(step, false, via);
     directory_.commit(step);
   }
 }
@@ -390,16 +390,16 @@ bool Engine::save_one(Lock& lock, Memory& m, ByteRange range, bool overwritten) 
 }
 
 /// A step that fails may have changed part of its destination already, which nobody needs: it holds nothing then (I9).
-void Engine::submit_or_drop(const Step& step, bool saving) {
+void Engine::submit_or_drop(const Step& step, bool saving, QueueIndex via) {
   try {
-    submit(step, saving);
+    submit(step, saving, via);
   } catch (...) {
     directory_.drop(step.to, {step.to_position, step.to_position + step.bytes});
     throw;
   }
 }
 
-void Engine::submit(const Step& step, bool saving) {
+void Engine::submit(const Step& step, bool saving, QueueIndex via) {
   Memory& to = memory_of(step.to);
   to.write_check.reset();
   if (!step.from.valid()) {
@@ -420,7 +420,7 @@ void Engine::submit(const Step& step, bool saving) {
   } else if (from.on_host()) {
     kind = Kind::h2d;
     saved = Kind::saved_link;
-    copy_to_device(to, step.to_position, from, step.from_position, step.bytes);
+    copy_to_device(to, step.to_position, from, step.from_position, step.bytes, via);
   } else {
     kind = Kind::d2d;
     saved = Kind::saved_device;
@@ -439,12 +439,16 @@ void Engine::submit(const Step& step, bool saving) {
 }
 
 void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
-                            std::uint64_t n) {
+                            std::uint64_t n, QueueIndex via) {
   DeviceState& d = device_of(to);
   const ByteRange range{from_position, from_position + n};
   freeze(from, range);
-  order_queue(d, d.to_device_queue, to, true, false);
-  const QueueId queue = d.queues->id(d.to_device_queue);
+  // Little waits for the kernels in front, much would hold them up: an event and a wait cost the processor a microsecond.
+  constexpr std::uint64_t small = 64 * 1024;
+  const bool carried = n <= small && d.queues->carries(via);
+  const QueueIndex q = carried ? via : d.to_device_queue;
+  order_queue(d, q, to, true, false);
+  const QueueId queue = d.queues->id(q);
   if (d.device->kind() == device::DeviceKind::emulated) {
     set_reachable(to, true);
     platform_->read_behind(to.address + to_position, from.address + from_position, n);
@@ -468,8 +472,8 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
     flight->staging = nullptr;
     flight->staged_bytes = 0;
     flight->device = to.space.value - 1;
-    flight->queue = d.to_device_queue;
-    d.queues->separate(d.to_device_queue);
+    flight->queue = q;
+    if (!carried) d.queues->separate(q);
     if (page_locked) {
       d.device->copy_to_device(queue, to.address + to_position, source, n);
       flight->host = &from;  // pinned: whoever would write these pages waits
@@ -485,12 +489,13 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
         throw;
       }
     }
-    flight->position = note_use(d, d.to_device_queue, to, true);
+    flight->position = note_use(d, q, to, true);
+    if (carried) d.queues->note_carried(flight->position);
     if (flights_.size() > 64) poll_flights();
     flights_.push_back(std::move(flight));
     return;
   }
-  note_use(d, d.to_device_queue, to, true);
+  if (const std::uint64_t at = note_use(d, q, to, true); carried) d.queues->note_carried(at);
 }
 
 void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,

@@ -15,11 +15,13 @@ namespace semcache::runtime {
 enum class DeviceChoice : std::uint8_t { automatic, emulated, cuda };
 enum class Protocol : std::uint8_t { write_back, write_through, off };
 enum class TrackerChoice : std::uint8_t { automatic, mprotect, explicit_only };
+enum class MpiCudaChoice : std::uint8_t { automatic, on, off };
 
 /// As the variables spell them: "auto", "write-back", "explicit" …
 [[nodiscard]] SEMCACHE_API const char* to_string(DeviceChoice choice) noexcept;
 [[nodiscard]] SEMCACHE_API const char* to_string(Protocol protocol) noexcept;
 [[nodiscard]] SEMCACHE_API const char* to_string(TrackerChoice choice) noexcept;
+[[nodiscard]] SEMCACHE_API const char* to_string(MpiCudaChoice choice) noexcept;
 
 inline constexpr int max_devices = 64;
 
@@ -40,6 +42,8 @@ struct Configuration {
   /// expanded (a forked child expands its own): see trace::write_report.
   std::string report;
   unsigned snapshot_share_percent = 25;  ///< SEMCACHE_SNAPSHOT_SHARE=0..100: part of the budget for saved copies
+  /// SEMCACHE_MPI_CUDA=auto|on|off: may MPI be given device addresses? auto: as the MPI library says.
+  MpiCudaChoice mpi_cuda = MpiCudaChoice::automatic;
   unsigned fault_timeout_s = 60;         ///< SEMCACHE_FAULT_TIMEOUT=1..86400
   /// From the MPI launcher (OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID: the first that holds a number); -1: none.
   int mpi_rank = -1;

@@ -141,4 +141,53 @@ SEMCACHE_API void filled_by_kernel(void* to, std::size_t bytes, const void* patt
 /// Ends the process with a message if it cannot (I8): a native launch has no way to report. Counted.
 SEMCACHE_API void native_capture(const Capture& capture) noexcept;
 
+// --- bytes for code that nobody notices: MPI, system calls ---------------------------------------------------------
+struct TrackedArray {
+  std::byte* address = nullptr;
+  std::size_t bytes = 0;
+  bool on_host = false;
+  const char* label = nullptr;  ///< as long as the runtime runs
+};
+
+/// Private memory for a message. Never protected, moved or written by anybody but its taker.
+struct Transit {
+  std::byte* address = nullptr;
+  bool on_device = false;
+  void* buffer = nullptr;   ///< the runtime's
+  std::uint64_t epoch = 0;
+};
+
+enum class DeviceAddresses : std::uint8_t { never, if_library_can, always };
+
+/// What libraries call that stand between the program and somebody whom nobody notices. One table behind one symbol, so
+/// that a preloaded library works in every program, with and without SemCache.
+///
+/// A piece at [b, e) lies at [b, e) behind `address` in the array and behind `transit.address + offset` in the message.
+/// @throws UsageError  a piece is not inside the one tracked array that holds `address`
+/// @throws OutOfMemory
+struct ForeignIo {
+  /// The tracked array that holds `address`; false: there is none. A few nanoseconds, no lock.
+  bool (*find)(const void* address, TrackedArray& array) noexcept;
+  /// @param on_device  a wish: without memory there, or without a device of its own, it is host memory
+  Transit (*take)(std::size_t bytes, bool on_device);
+  /// At any time after the last use by the taker, also after the runtime's end.
+  void (*give)(const Transit& transit) noexcept;
+  /// Before the message is written again: waits for what `write_in` left under way.
+  void (*settle)(const Transit& transit);
+  /// Is the content in the very memory that `address` names?
+  bool (*valid_here)(const void* address, const ByteRange* pieces, std::size_t count);
+  /// The message gets the content of the pieces; exactly the bytes that are missing cross the link. Complete on return.
+  void (*read_out)(const void* address, const ByteRange* pieces, std::size_t count, const Transit& transit,
+                   std::size_t offset);
+  /// The pieces get the message as their new content, after all work so far and before all later work.
+  void (*write_in)(void* address, const ByteRange* pieces, std::size_t count, const Transit& transit, std::size_t offset);
+  /// May messages be in the device's memory? (SEMCACHE_MPI_CUDA)
+  DeviceAddresses (*device_addresses)();
+};
+
 }  // namespace semcache::runtime
+
+extern "C" {
+/// The 1 is the version of the table. Preloaded libraries refer to it weakly: a program may have no SemCache.
+SEMCACHE_API const semcache::runtime::ForeignIo* semcache_foreign_io_1() noexcept;
+}

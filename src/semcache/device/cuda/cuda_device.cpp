@@ -44,10 +44,19 @@ bool driver_is_gone(CUresult result) {
 
 }  // namespace
 
+/// The device that this thread has entered, how often, and whether that changed its context.
+struct Entered {
+  const CudaDevice* device;
+  unsigned depth;
+  bool pushed;
+};
+static __thread Entered entered;
+
 /// Makes the primary context current for the lifetime of the object; costs one query where it is already.
 class CudaDevice::Current {
  public:
   explicit Current(const CudaDevice& device) noexcept : api_(device.api_) {
+    if (entered.device == &device) return;
     CUcontext now = nullptr;
     result_ = api_.cuCtxGetCurrent(&now);
     if (result_ != CUDA_SUCCESS || now == device.context_) return;
@@ -68,6 +77,26 @@ class CudaDevice::Current {
   CUresult result_ = CUDA_SUCCESS;
   bool pushed_ = false;
 };
+
+void CudaDevice::enter() noexcept {
+  if (entered.device == this) {
+    ++entered.depth;
+    return;
+  }
+  if (entered.device != nullptr) return;  // inside another one: each call looks after itself
+  CUcontext now = nullptr;
+  if (api_.cuCtxGetCurrent(&now) != CUDA_SUCCESS) return;
+  const bool push = now != context_;
+  if (push && api_.cuCtxPushCurrent(context_) != CUDA_SUCCESS) return;
+  entered = {this, 1, push};
+}
+
+void CudaDevice::leave() noexcept {
+  if (entered.device != this || --entered.depth > 0) return;
+  CUcontext ignored = nullptr;
+  if (entered.pushed) (void)api_.cuCtxPopCurrent(&ignored);
+  entered = {};
+}
 
 // In functions that may throw: makes the context current, or throws.
 #define SEMCACHE_CUDA_CURRENT() \
@@ -362,6 +391,15 @@ void CudaDevice::synchronize_queue(QueueId queue) {
   const CUstream stream = stream_of(queue);
   SEMCACHE_CUDA_CURRENT();
   check(api_.cuStreamSynchronize(stream), "cuStreamSynchronize");
+}
+
+bool CudaDevice::queue_idle(QueueId queue) {
+  const CUstream stream = stream_of(queue);
+  SEMCACHE_CUDA_CURRENT();
+  const CUresult result = api_.cuStreamQuery(stream);
+  if (result == CUDA_ERROR_NOT_READY) return false;
+  check(result, "cuStreamQuery");
+  return true;
 }
 
 void CudaDevice::synchronize_device() {

@@ -41,6 +41,9 @@ class CudaDevice final : public Device {
   void synchronize(EventId event) override;
   void release(EventId event) noexcept override;
   void synchronize_queue(QueueId queue) override;
+  [[nodiscard]] bool queue_idle(QueueId queue) override;
+  void enter() noexcept override;
+  void leave() noexcept override;
   void synchronize_device() override;
 
   void copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) override;

@@ -19,7 +19,7 @@
                   X(cuMemSetAccess) X(cuMemPoolCreate) X(cuMemPoolDestroy) X(cuMemPoolSetAttribute) X(cuMemPoolTrimTo) \
                       X(cuMemAllocFromPoolAsync) X(cuMemFreeAsync) X(cuMemHostAlloc) X(cuMemFreeHost)                  \
                           X(cuMemHostRegister) X(cuMemHostUnregister) X(cuPointerGetAttribute) X(cuStreamCreate)       \
-                              X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamWaitEvent) X(cuEventCreate)          \
+                              X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamQuery) X(cuStreamWaitEvent) X(cuEventCreate)          \
                                   X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize)             \
                                       X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync)                   \
                                           X(cuMemsetD8Async) X(cuMemsetD16Async) X(cuMemsetD32Async)                   \
