@@ -231,14 +231,12 @@ class Engine {
   void unlocked(Lock& lock, Body&& body);
 
   // transfers.cpp: steps
-  /// @param via  the program's queue that is about to use it: may carry small transfers itself
-  void make_fresh(Lock& lock, Memory& memory, ByteRange range, QueueIndex via = unknown_queue);
+  void make_fresh(Lock& lock, Memory& memory, ByteRange range);
   /// Saves one last holder in `range`; false if there is none. May unlock.
   bool save_one(Lock& lock, Memory& memory, ByteRange range, bool overwritten);
-  void submit(const directory::Step& step, bool saving, QueueIndex via = unknown_queue);
-  void submit_or_drop(const directory::Step& step, bool saving, QueueIndex via = unknown_queue);
-  void copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n,
-                      QueueIndex via);
+  void submit(const directory::Step& step, bool saving);
+  void submit_or_drop(const directory::Step& step, bool saving);
+  void copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
   void copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
   /// SEMCACHE_CHECK=1 on emulated devices: device pages are accessible during launches and our own copies only.
   void set_reachable(Memory& memory, bool reachable) noexcept;
@@ -287,7 +285,7 @@ class Engine {
   void settle_uses(Lock& lock, Memory& memory);
 
   // launches.cpp
-  void prepare(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count);
+  void prepare(Lock& lock, const Operand* operands, std::size_t count);
   void begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count);
   /// Nothing need be done for this operand.
   [[nodiscard]] static bool ready(const Operand& operand) noexcept;

@@ -150,7 +150,6 @@ void Engine::keep_maps_short(Lock& lock, Memory& m) {
 
 void Engine::wait_transfers(Lock& lock, Memory& m) {
   DeviceState& d = device_of(m);
-  if (const auto event = d.queues->after_carried()) unlocked(lock, [&] { event->synchronize(); });
   for (QueueIndex q = 1; q < d.queues->count(); ++q) {
     if (!d.queues->own(q) || m.on(q).use.load() == 0) continue;
     if (const auto event = d.queues->event_after(q, m.on(q).use.load())) {

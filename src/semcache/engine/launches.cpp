@@ -8,7 +8,7 @@ namespace semcache::engine {
 /// one after the other: of two operands that hold the same wanted value, the second is its last holder (I4). Afterwards
 /// nothing has been unlocked since the last look. A write that is told of early, or of a launch that fails, only gives
 /// unchanged content a new number.
-void Engine::prepare(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count) {
+void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count) {
   for (;;) {
     const std::uint64_t seen = unlocks_;
     bool resident = true;
@@ -24,7 +24,7 @@ void Engine::prepare(Lock& lock, QueueIndex queue, const Operand* operands, std:
       Memory& m = *operands[i].memory;
       if (!m.live || m.on_host() || m.snapshot()) continue;  // an unknown launch's, freed while the lock was given up
       if (ready(operands[i])) continue;
-      make_fresh(lock, m, m.all(), queue);
+      make_fresh(lock, m, m.all());
       if (!operands[i].writable) continue;
       while (save_one(lock, m, m.all(), true)) {
       }
@@ -66,14 +66,9 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
 
 void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count) {
   std::vector<std::shared_ptr<Event>> wait_for;
-  if (queue == unknown_queue) {
-    for (const auto& d : devices_) {
-      if (auto event = d->queues->after_carried()) wait_for.push_back(std::move(event));
-    }
-  }
   std::size_t pinned = 0;
   try {
-    prepare(lock, queue, operands, count);
+    prepare(lock, operands, count);
     for (std::size_t i = 0; i < count; ++i) {
       Memory& m = *operands[i].memory;
       DeviceState& d = device_of(m);

@@ -37,8 +37,6 @@ QueueIndex Queues::adopt(void* native, std::shared_ptr<void> owner) {
   queue.live = true;
   if (first_program_queue_ == 0) first_program_queue_ = free;
   ++program_queues_;
-  // Arrays do not say which of their uses there were transfers: a later queue starts behind the last of them.
-  order(free, first_program_queue_, carried_);
   return free;
 }
 
@@ -108,10 +106,6 @@ std::shared_ptr<Event> Queues::event_after(QueueIndex q, std::uint64_t position)
   if (done(q, position)) return nullptr;
   auto event = recorded_after(q, position);
   return event != nullptr ? event : record(q);
-}
-
-std::shared_ptr<Event> Queues::after_carried() {
-  return carried_ == 0 ? nullptr : event_after(first_program_queue_, carried_);
 }
 
 void Queues::separate(QueueIndex q) {

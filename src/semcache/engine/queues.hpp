@@ -116,14 +116,6 @@ class Queues {
     Clock before_{};
   };
   [[nodiscard]] Wait wait_for(QueueIndex q, std::uint64_t position);
-  /// May transfers for launches on `q` go to `q` itself? Where it is the only one of the program's, and stays alive.
-  [[nodiscard]] bool carries(QueueIndex q) const noexcept {
-    return q != unknown_queue && q == first_program_queue_ && program_queues_ == 1;
-  }
-  /// A transfer is work `position` of the first of the program's queues.
-  void note_carried(std::uint64_t position) noexcept { carried_ = position; }
-  /// For those that are not ordered behind that queue; nullptr if all it carried is known to be done.
-  [[nodiscard]] std::shared_ptr<Event> after_carried();
   /// Later work on `q` starts after work `position` of `producer`. Nothing is submitted if that is known already.
   void order(QueueIndex q, QueueIndex producer, std::uint64_t position);
   /// Is later work on `q` known to start after work `position` of `producer`?
@@ -170,7 +162,6 @@ class Queues {
   QueueIndex own_end_ = 1;
   QueueIndex program_queues_ = 0;
   QueueIndex first_program_queue_ = 0;
-  std::uint64_t carried_ = 0;
 };
 
 }  // namespace semcache::engine

@@ -272,7 +272,7 @@ void Engine::keep_reachable(Memory& m) noexcept {
 
 // --- steps -------------------------------------------------------------------------------------------------------------
 
-void Engine::make_fresh(Lock& lock, Memory& m, ByteRange range, QueueIndex via) {
+void Engine::make_fresh(Lock& lock, Memory& m, ByteRange range) {
   for (;;) {
     // Evicted while the lock was given up: whoever asked looks again, having seen `unlocks_` grow.
     if (!m.on_host() && (m.flags.load() & Memory::resident) == 0) return;
@@ -316,7 +316,7 @@ void Engine::make_fresh(Lock& lock, Memory& m, ByteRange range, QueueIndex via) 
       }
     }
     if (save_one(lock, m, to_range, false)) continue;
-    submit_or_drop(step, false, via);
+    submit_or_drop(step, false);
     directory_.commit(step);
   }
 }
@@ -390,16 +390,16 @@ bool Engine::save_one(Lock& lock, Memory& m, ByteRange range, bool overwritten) 
 }
 
 /// A step that fails may have changed part of its destination already, which nobody needs: it holds nothing then (I9).
-void Engine::submit_or_drop(const Step& step, bool saving, QueueIndex via) {
+void Engine::submit_or_drop(const Step& step, bool saving) {
   try {
-    submit(step, saving, via);
+    submit(step, saving);
   } catch (...) {
     directory_.drop(step.to, {step.to_position, step.to_position + step.bytes});
     throw;
   }
 }
 
-void Engine::submit(const Step& step, bool saving, QueueIndex via) {
+void Engine::submit(const Step& step, bool saving) {
   Memory& to = memory_of(step.to);
   to.write_check.reset();
   if (!step.from.valid()) {
@@ -420,7 +420,7 @@ void Engine::submit(const Step& step, bool saving, QueueIndex via) {
   } else if (from.on_host()) {
     kind = Kind::h2d;
     saved = Kind::saved_link;
-    copy_to_device(to, step.to_position, from, step.from_position, step.bytes, via);
+    copy_to_device(to, step.to_position, from, step.from_position, step.bytes);
   } else {
     kind = Kind::d2d;
     saved = Kind::saved_device;
@@ -439,16 +439,12 @@ void Engine::submit(const Step& step, bool saving, QueueIndex via) {
 }
 
 void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
-                            std::uint64_t n, QueueIndex via) {
+                            std::uint64_t n) {
   DeviceState& d = device_of(to);
   const ByteRange range{from_position, from_position + n};
   freeze(from, range);
-  // Little waits for the kernels in front, much would hold them up: an event and a wait cost the processor a microsecond.
-  constexpr std::uint64_t small = 64 * 1024;
-  const bool carried = n <= small && d.queues->carries(via);
-  const QueueIndex q = carried ? via : d.to_device_queue;
-  order_queue(d, q, to, true, false);
-  const QueueId queue = d.queues->id(q);
+  order_queue(d, d.to_device_queue, to, true, false);
+  const QueueId queue = d.queues->id(d.to_device_queue);
   if (d.device->kind() == device::DeviceKind::emulated) {
     set_reachable(to, true);
     platform_->read_behind(to.address + to_position, from.address + from_position, n);
@@ -472,8 +468,8 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
     flight->staging = nullptr;
     flight->staged_bytes = 0;
     flight->device = to.space.value - 1;
-    flight->queue = q;
-    if (!carried) d.queues->separate(q);
+    flight->queue = d.to_device_queue;
+    d.queues->separate(d.to_device_queue);
     if (page_locked) {
       d.device->copy_to_device(queue, to.address + to_position, source, n);
       flight->host = &from;  // pinned: whoever would write these pages waits
@@ -489,13 +485,12 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
         throw;
       }
     }
-    flight->position = note_use(d, q, to, true);
-    if (carried) d.queues->note_carried(flight->position);
+    flight->position = note_use(d, d.to_device_queue, to, true);
     if (flights_.size() > 64) poll_flights();
     flights_.push_back(std::move(flight));
     return;
   }
-  if (const std::uint64_t at = note_use(d, q, to, true); carried) d.queues->note_carried(at);
+  note_use(d, d.to_device_queue, to, true);
 }
 
 void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
