@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/engine.hpp>
+
+#include <cstdlib>
+#include <cstring>
+
+/// Bytes for code that nobody notices: MPI, system calls. It gets private memory, never an array's: so a message that is
+/// under way has the bytes of the call whatever overwrites the array (I4), and nothing that arrives is seen, or locks
+/// anybody out, before the program has asked for it.
+namespace semcache::engine {
+namespace {
+
+constexpr std::uint64_t pooled_limit_bytes = 64 * 1024 * 1024;  // larger ones are ordinary memory, given back at once
+constexpr std::uint64_t idle_limit_bytes = 256 * 1024 * 1024;
+/// More pieces than this are written as one range that keeps what lies between them: maps stay short.
+constexpr std::size_t most_single_pieces = 64;
+
+/// Everything costs a crossing but what the host holds.
+unsigned cost_for_host(SpaceId from, SpaceId) noexcept { return from == host_space ? 0 : 1; }
+
+ByteRange at_array(ByteRange piece, std::uint64_t position) { return {piece.begin + position, piece.end + position}; }
+
+}  // namespace
+
+TransitBuffer::~TransitBuffer() {
+  if (!pooled) {
+    std::free(address);
+  } else if (on_device) {
+    device.deallocate(address);
+  } else {
+    device.deallocate_staging(address);
+  }
+}
+
+TransitBuffer* Engine::take_buffer(std::uint64_t bytes, bool on_device) {
+  Lock lock(mutex_);
+  DeviceState& d = *devices_[0];
+  auto best = idle_buffers_.end();
+  for (auto it = idle_buffers_.begin(); it != idle_buffers_.end(); ++it) {
+    const TransitBuffer& b = **it;
+    if (b.on_device != on_device || b.bytes < bytes || b.bytes / 4 > bytes + page_bytes_) continue;
+    if (best != idle_buffers_.end() && (*best)->bytes <= b.bytes) continue;
+    if (d.queues->reached(b.queue, b.last_read)) best = it;
+  }
+  if (best != idle_buffers_.end()) {
+    TransitBuffer* const found = best->release();
+    idle_buffers_.erase(best);
+    idle_buffer_bytes_ -= found->bytes;
+    return found;
+  }
+  auto buffer = std::make_unique<TransitBuffer>(*d.device);
+  buffer->bytes = round_up(std::max<std::uint64_t>(bytes, 1), page_bytes_);
+  buffer->on_device = on_device;
+  buffer->pooled = on_device || bytes <= pooled_limit_bytes;
+  if (on_device) {
+    buffer->address = d.device->allocate(buffer->bytes);
+  } else if (buffer->pooled) {
+    buffer->address = d.device->allocate_staging(buffer->bytes);
+  } else {
+    buffer->address = static_cast<std::byte*>(std::aligned_alloc(page_bytes_, buffer->bytes));
+  }
+  if (buffer->address == nullptr) {
+    throw OutOfMemory("no host memory for a message of " + std::to_string(bytes) + " bytes", bytes, 0);
+  }
+  return buffer.release();
+}
+
+void Engine::give_buffer(TransitBuffer* taken) noexcept {
+  std::unique_ptr<TransitBuffer> buffer(taken);
+  try {
+    Lock lock(mutex_);
+    if (buffer->pooled) {
+      idle_buffer_bytes_ += buffer->bytes;
+      idle_buffers_.push_back(std::move(buffer));
+      if (idle_buffer_bytes_ <= idle_limit_bytes) return;
+      buffer = std::move(idle_buffers_.front());  // the one that has been idle longest
+      idle_buffers_.erase(idle_buffers_.begin());
+      idle_buffer_bytes_ -= buffer->bytes;
+    }
+    wait_for_reader(lock, *buffer);
+  } catch (const std::exception& e) {
+    base::raw_log("the memory of a message is not given back: %s", e.what());
+    (void)buffer.release();  // the device may still read it
+  }
+}
+
+void Engine::settle_buffer(TransitBuffer& buffer) {
+  Lock lock(mutex_);
+  wait_for_reader(lock, buffer);
+}
+
+void Engine::wait_for_reader(Lock& lock, TransitBuffer& buffer) {
+  Queues& queues = *devices_[0]->queues;
+  if (buffer.queue == unknown_queue || queues.done(buffer.queue, buffer.last_read)) return;
+  const Queues::Wait wait = queues.wait_for(buffer.queue, buffer.last_read);
+  unlocked(lock, [&] { wait(); });
+}
+
+bool Engine::valid_here(const Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count) const {
+  const Lock lock(mutex_);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!directory_.fresh(m.slot, at_array(pieces[i], position))) return false;
+  }
+  return m.on_host() || (m.flags.load() & Memory::resident) != 0;
+}
+
+/// Where the first bytes of `range`, as many as possible, can be had for the host.
+Engine::Source Engine::nearest_source(const Memory& m, ByteRange range) const {
+  const bool written = directory_.wanted_at(m.datum, range.begin).id != directory::undefined_value;
+  bool ended = false;
+  directory_.for_each_wanted(m.datum, range, [&](ByteRange piece, directory::ValueRef ref) {
+    if (ended || (ref.id != directory::undefined_value) == written) return;
+    range.end = piece.begin;
+    ended = true;
+  });
+  if (!written) return {{}, 0, range.size(), {}, 0};
+  for (const SlotId slot : {directory_.slot_in(m.datum, host_space), m.slot}) {
+    if (!slot.valid()) continue;
+    std::vector<ByteRange> stale;
+    directory_.stale(slot, range, stale);
+    const std::uint64_t end = stale.empty() ? range.end : stale.front().begin;
+    if (end > range.begin) return {slot, range.begin, end - range.begin, {}, 0};
+  }
+  const directory::Step step = directory_.next_fetch(m.slot, range, &cost_for_host);
+  return {step.from, step.from_position, step.bytes, step.fill, step.value.offset};
+}
+
+void Engine::copy_host_pages(const Memory& m, ByteRange range, std::byte* to) {
+  bool readable = true;
+  if (!m.owns_allocation) {
+    m.pages.for_each(to_pages(m, range), [&](ByteRange, PageState s) {
+      readable = readable && s.protection != platform::Protection::none;
+    });
+  }
+  if (readable) {
+    std::memcpy(to, m.address + range.begin, range.size());  // protections change under our lock only
+  } else {
+    platform_->read_behind(to, m.address + range.begin, range.size());
+  }
+}
+
+void Engine::write_host_pages(Memory& m, ByteRange range, const std::byte* from) {
+  bool writable = true;
+  m.pages.for_each(to_pages(m, range), [&](ByteRange, PageState s) {
+    writable = writable && s.protection == platform::Protection::read_write;
+  });
+  if (writable) {
+    std::memcpy(m.address + range.begin, from, range.size());
+  } else {
+    write_arrival(m, range, from);
+  }
+}
+
+void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer,
+                      std::byte* to) {
+  Lock lock(mutex_);
+  const ProjectOnFailure guard{*this};
+  wait_for_reader(lock, buffer);
+  if (buffer.on_device) {
+    read_within_device(lock, m, position, pieces, count, buffer, to);
+  } else if (m.on_host()) {
+    for (;;) {
+      const std::uint64_t seen = unlocks_;
+      for (std::size_t i = 0; i < count; ++i) make_fresh(lock, m, at_array(pieces[i], position));
+      for (std::size_t i = 0; i < count; ++i) {
+        while (wait_conflict(lock, m, at_array(pieces[i], position), false)) {
+        }
+      }
+      if (seen == unlocks_) break;
+    }
+    project();
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      copy_host_pages(m, at_array(pieces[i], position), to + pieces[i].begin);
+      bytes += pieces[i].size();
+    }
+    recorder_.moved(trace::Kind::h2h, m.label, bytes, 1, nullptr, host_space, host_space);
+  } else {
+    read_from_device(lock, m, position, pieces, count, to);
+  }
+  if (!snapshots_.empty()) collect_orphans();
+}
+
+void Engine::read_within_device(Lock& lock, Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
+                                TransitBuffer& buffer, std::byte* to) {
+  DeviceState& d = device_of(m);
+  for (;;) {
+    const std::uint64_t seen = unlocks_;
+    make_resident(lock, d, {&m});
+    for (std::size_t i = 0; i < count; ++i) make_fresh(lock, m, at_array(pieces[i], position));
+    if (quiesce(lock, m)) continue;
+    if (seen == unlocks_) break;
+  }
+  order_queue(d, d.within_queue, m, false, false);
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    d.device->copy_within_device(d.queues->id(d.within_queue), to + pieces[i].begin,
+                                 m.address + position + pieces[i].begin, pieces[i].size());
+    bytes += pieces[i].size();
+  }
+  buffer.queue = d.within_queue;
+  buffer.last_read = note_use(d, d.within_queue, m, false);
+  recorder_.moved(trace::Kind::d2d, m.label, bytes, 1, nullptr, m.space, m.space);
+  project();
+  wait_for_reader(lock, buffer);  // whoever gets it uses no queue of ours
+}
+
+void Engine::read_from_device(Lock& lock, Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
+                              std::byte* to) {
+  DeviceState& d = device_of(m);
+  std::uint64_t crossed = 0;
+  std::uint64_t found_on_host = 0;
+  std::uint64_t last = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const ByteRange piece = at_array(pieces[i], position);
+    for (std::uint64_t at = piece.begin; at < piece.end;) {
+      const Source source = nearest_source(m, {at, piece.end});
+      std::byte* const target = to + (at - position);
+      if (!source.slot.valid()) {
+        const std::uint32_t period = source.fill.pattern_bytes;
+        for (std::uint64_t b = 0; b < source.bytes; ++b) {
+          target[b] = period == 0 ? std::byte{0} : static_cast<std::byte>(source.fill.pattern[(source.phase + b) % period]);
+        }
+        at += source.bytes;
+        continue;
+      }
+      Memory& from = memory_of(source.slot);
+      const ByteRange range{source.position, source.position + source.bytes};
+      if (from.on_host()) {
+        if (wait_conflict(lock, from, range, false)) continue;
+        copy_host_pages(from, range, target);
+        found_on_host += range.size();
+      } else {
+        if (quiesce(lock, from)) continue;
+        order_queue(d, d.to_host_queue, from, false, false);
+        d.device->copy_from_device(d.queues->id(d.to_host_queue), target, from.address + range.begin, range.size());
+        last = note_use(d, d.to_host_queue, from, false);
+        crossed += range.size();
+      }
+      at += source.bytes;
+    }
+  }
+  if (crossed > 0) recorder_.moved(trace::Kind::d2h, m.label, crossed, 1, nullptr, m.space, host_space);
+  if (found_on_host > 0) recorder_.moved(trace::Kind::h2h, m.label, found_on_host, 1, nullptr, host_space, host_space);
+  project();
+  if (last == 0) return;
+  const Queues::Wait wait = d.queues->wait_for(d.to_host_queue, last);
+  unlocked(lock, [&] { wait(); });
+}
+
+void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer,
+                      const std::byte* from) {
+  if (count == 0) return;
+  Lock lock(mutex_);
+  const ProjectOnFailure guard{*this};
+  // What the directory hears of: the pieces; many of them, as one range whose other bytes keep their content.
+  std::vector<ByteRange> written;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    bytes += pieces[i].size();
+    if (i == 0 || count <= most_single_pieces) {
+      written.push_back(at_array(pieces[i], position));
+    } else {
+      const ByteRange piece = at_array(pieces[i], position);
+      written[0] = {std::min(written[0].begin, piece.begin), std::max(written[0].end, piece.end)};
+    }
+  }
+  for (;;) {
+    const std::uint64_t seen = unlocks_;
+    if (!m.on_host()) make_resident(lock, device_of(m), {&m});
+    if (count > most_single_pieces) make_fresh(lock, m, written[0]);
+    if (!m.on_host() && quiesce(lock, m)) continue;
+    for (const ByteRange range : written) {
+      while (m.on_host() && wait_conflict(lock, m, range, true)) {
+      }
+      while (save_one(lock, m, range, true)) {
+      }
+    }
+    if (seen == unlocks_) break;
+  }
+  m.write_check.reset();
+  if (m.on_host()) {
+    for (std::size_t i = 0; i < count; ++i) write_host_pages(m, at_array(pieces[i], position), from + pieces[i].begin);
+    recorder_.moved(trace::Kind::h2h, m.label, bytes, 1, nullptr, host_space, host_space);
+  } else {
+    DeviceState& d = device_of(m);
+    const QueueIndex queue = buffer.on_device ? d.within_queue : d.to_device_queue;
+    order_queue(d, queue, m, true, false);
+    d.queues->separate(queue);
+    struct Note {  // also when a later copy is refused: the earlier ones are under way (I6)
+      Engine& engine;
+      DeviceState& d;
+      QueueIndex queue;
+      Memory& m;
+      TransitBuffer& buffer;
+      ~Note() {
+        buffer.queue = queue;
+        buffer.last_read = engine.note_use(d, queue, m, true);
+      }
+    } const note{*this, d, queue, m, buffer};
+    for (std::size_t i = 0; i < count; ++i) {
+      std::byte* const to = m.address + position + pieces[i].begin;
+      const std::byte* const source = from + pieces[i].begin;
+      if (buffer.on_device) {
+        d.device->copy_within_device(d.queues->id(queue), to, source, pieces[i].size());
+      } else {
+        d.device->copy_to_device(d.queues->id(queue), to, source, pieces[i].size());
+      }
+    }
+    recorder_.moved(buffer.on_device ? trace::Kind::d2d : trace::Kind::h2d, m.label, bytes, 1, nullptr,
+                    buffer.on_device ? m.space : host_space, m.space);
+  }
+  for (const ByteRange range : written) directory_.write(m.slot, range);  // I2
+  project();
+  keep_maps_short(lock, m);
+  if (!snapshots_.empty()) collect_orphans();
+}
+
+}  // namespace semcache::engine
