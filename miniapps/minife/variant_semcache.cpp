@@ -111,8 +111,8 @@ std::string why_semcache_is_misconfigured() {
   const semcache::Statistics statistics = semcache::statistics();
   if (statistics.tracker != "explicit") return {};
   return std::string(statistics.protocol == "off" ? "SEMCACHE_PROTOCOL=off" : "SEMCACHE_TRACKER=explicit") +
-         ": nobody notices that the host assembles the system, and the semcache variant does not announce it, so kernels "
-         "would see zeros. Unset the variable, or use --variant manual.";
+         ": nobody notices that the host assembles the system, and the semcache variant does not announce it, so "
+         "kernels would see zeros. Unset the variable, or use --variant manual.";
 }
 
 SolveResult solve_semcache(const SolveRequest& request) {

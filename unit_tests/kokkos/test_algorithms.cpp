@@ -31,8 +31,10 @@ KOKKOS_TEST(KokkosSilent, RandomNumbersDiffer) {
   EXPECT_EQ(since.unknown(), 0u) << unknown_names();
 }
 
-// SILENT on a GPU: the state would be a C array in the memory of a thread.
 KOKKOS_TEST(KokkosSilent, RandomNumbersOfTheLongStateDiffer) {
+  static_assert(Kokkos::Impl::Random_XorShift1024_UseCArrayState<Exec>::value ==
+                    Kokkos::Impl::Random_XorShift1024_UseCArrayState<semcache::kokkos::NativeExec>::value,
+                "the state lies where the native space keeps it");
   const Since since;
   EXPECT_EQ(duplicates(Kokkos::Random_XorShift1024_Pool<Exec>(1234)), 0);
   EXPECT_EQ(since.unknown(), 0u) << unknown_names();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <kokkos/support.hpp>
+#include <kokkos/vendor_library.hpp>
+
+#include <cstdio>
 
 // Under SEMCACHE_CHECK=1: what nobody noticed ends the program with the array's label, and what is right goes on.
 namespace kokkos_check {
@@ -16,6 +19,20 @@ void add_native(const Vector& v) {
 void write_unnoticed(double* data, int count) {
   Kokkos::parallel_for("unnoticed", NativeRange(0, count), KOKKOS_LAMBDA(int i) { data[i] = -1; });
   Kokkos::fence();
+}
+
+void call_library_unannounced() {
+  const VendorLibrary vendor;
+  Vector x("x", n), y("changed by a library", n);
+  auto h = Kokkos::create_mirror_view(y);
+  iota(x);
+  iota(y);
+  Kokkos::deep_copy(h, y);
+  semcache::access(h, semcache::Access::read);
+  semcache::access(x, semcache::Access::read);
+  vendor.axpy(n, 2, x.data(), y.data());
+  if (vendor.wait() != 0) std::puts("the library failed");
+  Kokkos::deep_copy(h, y);  // redundant, as far as anybody knows
 }
 
 }  // namespace kokkos_check
@@ -51,6 +68,11 @@ KOKKOS_TEST(KokkosCheck, AnUnnoticedChangeEndsWithItsLabel) {
         Kokkos::deep_copy(h, a);  // redundant, as far as anybody knows
       },
       "'changed behind our back");
+}
+
+KOKKOS_TEST(KokkosCheck, AnUnannouncedLibraryCallEndsWithItsLabel) {
+  if (const VendorLibrary vendor; !vendor.missing().empty()) GTEST_SKIP() << vendor.missing();
+  EXPECT_DEATH(call_library_unannounced(), "'changed by a library'");
 }
 
 KOKKOS_TEST(KokkosCheck, NativeLaunchesAndAnnouncedUsesFindTheirMemoryOpen) {

@@ -25,7 +25,7 @@ void add_one_to_column(const Dual& dv, int column) {
 }  // namespace kokkos_dual_view
 using namespace kokkos_dual_view;
 
-// --- the interface that Kokkos' DualView and ours share, exercised alike ------------------------------------------------
+// --- the interface that Kokkos' DualView and ours share, exercised alike ---------------------------------------------
 #define BOTH_DUAL_VIEWS(NAME)                                      \
   template <class Dual>                                            \
   void kokkos_dual_view_##NAME();                                  \
@@ -59,10 +59,12 @@ BOTH_DUAL_VIEWS(SidesAreMemoryOfTheirOwn) {
 
 BOTH_DUAL_VIEWS(SidesAreNamedBySpaces) {
   Dual dv("dv", 30, 2);
-  static_assert(std::is_same<std::decay_t<decltype(dv.template view<Space>())>, typename Dual::t_dev>::value, "");
-  static_assert(std::is_same<std::decay_t<decltype(dv.template view<HostMirrorSpace>())>, typename Dual::t_host>::value, "");
-  EXPECT_EQ(dv.template view<Space>().data(), dv.view_device().data());
-  EXPECT_EQ(dv.template view<HostMirrorSpace>().data(), dv.view_host().data());
+  const auto device = dv.template view<Space>();
+  const auto host = dv.template view<HostMirrorSpace>();
+  static_assert(std::is_same<decltype(device), const typename Dual::t_dev>::value, "");
+  static_assert(std::is_same<decltype(host), const typename Dual::t_host>::value, "");
+  EXPECT_EQ(device.data(), dv.view_device().data());
+  EXPECT_EQ(host.data(), dv.view_host().data());
 }
 
 BOTH_DUAL_VIEWS(ModifyHostAsksForSyncDevice) {
@@ -180,7 +182,7 @@ BOTH_DUAL_VIEWS(MayBeEmptyAndAssigned) {
   EXPECT_EQ(empty.view_device().data(), dv.view_device().data());
 }
 
-// --- Kokkos' DualView on our spaces: two arrays, a copy at each sync ---------------------------------------------------
+// --- Kokkos' DualView on our spaces: two arrays, a copy at each sync -------------------------------------------------
 
 KOKKOS_TEST(KokkosStockDualView, SyncDeviceIsOneCopy) {
   Stock dv("dv", 30, 2);
@@ -216,7 +218,7 @@ KOKKOS_TEST(KokkosStockDualView, SyncOfTheDeviceIsOneCopy) {
   EXPECT_EQ(since.copies(), 1u);
 }
 
-// --- ours --------------------------------------------------------------------------------------------------------------
+// --- ours ------------------------------------------------------------------------------------------------------------
 
 KOKKOS_TEST(KokkosDualView, IsOneDatum) {
   Ours dv("dv", 30, 2);

@@ -81,7 +81,9 @@ void expect_right_scratch(int level) {
   Vector out("out", 16);
   Kokkos::parallel_for(
       "scratch",
-      Team(Exec(), 16, Kokkos::AUTO).set_scratch_size(level, Kokkos::PerTeam(Scratch::shmem_size(1000))).set_chunk_size(2),
+      Team(Exec(), 16, Kokkos::AUTO)
+          .set_scratch_size(level, Kokkos::PerTeam(Scratch::shmem_size(1000)))
+          .set_chunk_size(2),
       KOKKOS_LAMBDA(const Member& team) {
         Scratch s(team.team_scratch(level), 1000);
         Kokkos::parallel_for(Kokkos::TeamVectorRange(team, 1000), [&](int i) { s(i) = i; });
