@@ -34,6 +34,17 @@ TEST(Regressions, TwoWritableOperandsThatShareAWantedValueDoNotLoseIt) {
   p.expect_host(h, 1);
 }
 
+TEST(Regressions, AMirrorThatIsOnlyReadIsPageLockedWhenItBecomesStale) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    p.kernel_write(stream_a, d, d.all(), round);
+    p.expect_host(h, round);
+  }
+  EXPECT_EQ(p.device().host_registrations(), 1u);
+}
+
 TEST(Regressions, ACopyWithinTheHostWaitsForTheArrivalOfItsSource) {
   Program p;
   Memory& d = p.on_device(size);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <thread>
+#include <variant>
 
 // A launch remembers what the functor of its type captured the last time. Each test makes that memory wrong in one way,
 // and looks at what the host sees.
@@ -185,6 +187,58 @@ TEST(KokkosRepeatedLaunch, OfWhatAPointerLeadsTo) {
     EXPECT_EQ(seen_b(), k);
   }
 }
+
+/// A view that is switched off leaves its words behind: only a flag tells.
+struct AddAndLog {
+  Vector to;
+  std::optional<Vector> log;
+  KOKKOS_FUNCTION void operator()(int i) const {
+    to(i) += 1;
+    if (log) (*log)(i) += 1;
+  }
+};
+TEST(KokkosRepeatedLaunch, OfAViewThatIsSwitchedOnAndOff) {
+  const Vector a = filled("a", 0), b = filled("b", 0), log = filled("log", 0);
+  const Seen seen_log(log), seen_a(a);
+  AddAndLog f{a, log};
+  double logged = 0, added = 0;
+  for (int k = 0; k < 12; ++k) {
+    f.to = k / 2 % 2 == 0 ? a : b;
+    added += k / 2 % 2 == 0;
+    f.log.reset();
+    if (k % 3 != 0) {
+      f.log = log;
+      ++logged;
+    }
+    Kokkos::parallel_for(Range(0, n), f);
+    EXPECT_EQ(seen_log(), logged) << k;
+    EXPECT_EQ(seen_a(), added) << k;
+  }
+}
+
+/// The same view, the same words, but for an index: once to be read, once to be written.
+struct ReadOrWrite {
+  std::variant<ConstVector, Vector> view;
+  Vector to;
+  KOKKOS_FUNCTION void operator()(int i) const {
+    if (const auto* read = std::get_if<0>(&view)) {
+      to(i) = (*read)(i);
+    } else {
+      std::get<1>(view)(i) = 5;
+    }
+  }
+};
+TEST(KokkosRepeatedLaunch, AsWritableAfterAsConst) {
+  const Vector a = filled("a", 1), to = filled("to", 0);
+  const Seen seen(a);
+  for (int k = 0; k < 3; ++k) {
+    seen.set(1);
+    Kokkos::parallel_for(Range(0, n), ReadOrWrite{ConstVector(a), to});
+    EXPECT_EQ(seen(), 1);
+    Kokkos::parallel_for(Range(0, n), ReadOrWrite{a, to});
+    EXPECT_EQ(seen(), 5);
+  }
+}
 #endif
 
 /// Holds a view of its own choice: the copy's handle is not a copy of the original's.
@@ -199,6 +253,14 @@ KOKKOS_TEST(KokkosRepeatedLaunch, OfAFunctorWhoseCopyHoldsAnotherArray) {
   Vector a = filled("a", 0), b = filled("b", 0);
   const Seen seen_a(a), seen_b(b);
   const AddElsewhere f(a);
+  AddElsewhere::chosen = nullptr;
+  Kokkos::parallel_for(Range(0, n), f);
+  EXPECT_EQ(seen_b(), 0);
+  AddElsewhere::chosen = &b;
+  Kokkos::parallel_for(Range(0, n), f);
+  EXPECT_EQ(seen_b(), 1);
+  Kokkos::deep_copy(a, 0.0);
+  Kokkos::deep_copy(b, 0.0);
   for (int k = 1; k <= 3; ++k) {
     AddElsewhere::chosen = &a;
     Kokkos::parallel_for(Range(0, n), f);

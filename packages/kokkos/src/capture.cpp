@@ -71,14 +71,18 @@ void CaptureList::begin_memo(CaptureMemo& memo, const void* functor) noexcept {
 void CaptureList::remember(const runtime::Launch& launch) const noexcept {
   if (memo_ == nullptr || thread_ != &open_capture_list || memo_->written != written_) return;
   // Results are no part of the functor.
-  if (!described_ || suspicious_ || count_ != recorded_) return;
+  if (!described_ || suspicious_ || count_ != recorded_ || !launch.follows_from_captures()) return;
   memo_->handles = 0;
+  std::uint32_t operands = 0;
   for (std::size_t c = 0; c < count_; ++c) {
+    if (captures_[c].pointer != nullptr &&
+        (operands == CaptureMemo::most_operands || !runtime::identify(captures_[c], memo_->operands[operands++])))
+      return;
     const auto at = static_cast<std::size_t>(static_cast<const unsigned char*>(captures_[c].handle) - picture_);
     for (std::size_t i = at / word_bytes; i * word_bytes < at + captures_[c].handle_bytes && i < CaptureMemo::most_words; ++i)
       memo_->handles |= std::uint64_t{1} << i;
   }
-  memo_->count = static_cast<std::uint32_t>(launch.operands(memo_->operands, CaptureMemo::most_operands));
+  memo_->count = operands;
 }
 
 void* CaptureList::blank(std::size_t bytes) noexcept {

@@ -108,8 +108,16 @@ std::shared_ptr<Event> Queues::event_after(QueueIndex q, std::uint64_t position)
   return event != nullptr ? event : record(q);
 }
 
+/// The same for all calls of one thread, another for each.
+static const void* this_thread_token() noexcept {
+  static thread_local char token;
+  return &token;
+}
+
 void Queues::separate(QueueIndex q) {
-  const Queue& queue = queues_[q];
+  Queue& queue = queues_[q];
+  if (queue.submitter == nullptr) queue.submitter = this_thread_token();
+  queue.shared = queue.shared || queue.submitter != this_thread_token();
   const std::uint64_t at = queue.position.load(std::memory_order_acquire);
   if (at != 0 && !done(q, at) && (queue.recorded.empty() || queue.recorded.back().first < at)) record(q);
 }
@@ -121,7 +129,7 @@ Queues::Wait Queues::wait_for(QueueIndex q, std::uint64_t position) {
   wait.event_ = recorded_after(q, position);
   if (wait.event_ != nullptr) return wait;
   const std::uint64_t last = queues_[q].position.load(std::memory_order_acquire);
-  if (last != position || !queues_[q].own) {
+  if (last != position || !queues_[q].own || queues_[q].shared || queues_[q].submitter != this_thread_token()) {
     wait.event_ = record(q);
     return wait;
   }

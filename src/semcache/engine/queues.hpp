@@ -101,7 +101,7 @@ class Queues {
   std::shared_ptr<Event> event_after(QueueIndex q, std::uint64_t position);
   /// Records an event after all work submitted to `q` so far, for later `event_after`.
   std::shared_ptr<Event> record(QueueIndex q);
-  /// Before work is submitted that others need not wait for: lets them wait for what was submitted so far alone.
+  /// Before work is submitted to a queue of ours: lets others wait for what was submitted so far alone.
   void separate(QueueIndex q);
   /// What a thread does to wait for work `position` of `q`, without the engine's lock.
   class Wait {
@@ -112,7 +112,9 @@ class Queues {
     friend class Queues;
     Queues* queues_ = nullptr;
     std::shared_ptr<Event> event_;
-    QueueIndex queue_ = 0;  ///< the queue itself is waited for where the work is its last: no event is needed
+    /// Waited for itself, without an event, where the work is its last and only this thread submits to it: another one
+    /// might submit something that comes after a long kernel of its own.
+    QueueIndex queue_ = 0;
     Clock before_{};
   };
   [[nodiscard]] Wait wait_for(QueueIndex q, std::uint64_t position);
@@ -145,6 +147,8 @@ class Queues {
     void* native = nullptr;
     bool own = false;
     bool live = false;
+    bool shared = false;              // more than one thread submits
+    const void* submitter = nullptr;  // the thread that did first
     std::uint32_t leases = 0;
     std::atomic<std::uint64_t> position{0};
     std::deque<std::pair<std::uint64_t, std::shared_ptr<Event>>> recorded;  // ascending positions

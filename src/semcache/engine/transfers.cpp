@@ -215,8 +215,9 @@ void Engine::register_for_transfers(Memory& m, ByteRange range) {
     const ByteRange chunk{c * options_.registration_bytes, std::min((c + 1) * options_.registration_bytes, span)};
     // The whole chunk must hold what the host has used, and nothing may write it while it is open for a moment.
     bool used = true;
-    directory_.for_each_held(m.slot, intersect(chunk, m.all()),
-                             [&](ByteRange, directory::ValueRef ref) { used = used && ref.is_number(); });
+    directory_.for_each_held(m.slot, intersect(chunk, m.all()), [&](ByteRange, directory::ValueRef ref) {
+      used = used && (ref.is_number() || ref.id == directory::former_value);
+    });
     if (!noticed) {
       if (used || range.contains(intersect(chunk, m.all()))) {
         std::byte* const at = m.address + chunk.begin;
@@ -486,8 +487,8 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
       }
     }
     flight->position = note_use(d, d.to_device_queue, to, true);
-    if (flights_.size() > 64) poll_flights();
     flights_.push_back(std::move(flight));
+    if (flights_.size() > 64) poll_flights();
     return;
   }
   note_use(d, d.to_device_queue, to, true);

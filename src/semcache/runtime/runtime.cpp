@@ -478,30 +478,37 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
   guard.dismiss();
 }
 
-Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint64_t epoch,
-               const Capture* captures, std::size_t count)
+Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint32_t used,
+               std::uint64_t epoch, const Capture* captures, std::size_t count)
     : queue_(queue) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   r.recorder.launch();
   const PinsGuard guard(pins_, inline_);
-  if (are_current(known, known_count, epoch)) {
-    for (std::size_t i = 0; i < known_count; ++i) pins_[count_++] = {known[i].memory, known[i].writable};
-    for (std::size_t c = 0; c < count; ++c) {
-      if (Memory* m = r.engine->find_device(captures[c].pointer); m != nullptr && m->live) add(m, captures[c].writable);
-    }
-    begin();
-  } else {
+  bool unknown = !are_current(known, known_count, epoch);
+  for (std::size_t i = 0; i < known_count && !unknown; ++i) {
+    if ((used >> i & 1) != 0) add(known[i].memory, known[i].writable);
+  }
+  for (std::size_t c = 0; c < count && !unknown; ++c) {
+    Memory* m = r.engine->find_device(captures[c].pointer);
+    if (m == nullptr || !m->live) continue;
+    add(m, captures[c].writable);
+    unknown = captures[c].holds_handles;
+  }
+  if (unknown) {
     begin_unknown(name);
+  } else {
+    begin();
   }
   guard.dismiss();
 }
 
-std::size_t Launch::operands(KnownOperand* out, std::size_t room) const noexcept {
-  if (!follows_from_captures_ || count_ > room) return 0;
-  for (std::size_t i = 0; i < count_; ++i)
-    out[i] = {pins_[i].memory, static_cast<const Memory*>(pins_[i].memory)->incarnation.load(), pins_[i].writable};
-  return count_;
+bool identify(const Capture& capture, KnownOperand& operand) noexcept {
+  Runtime* r = running();
+  Memory* m = r == nullptr ? nullptr : r->engine->find_device(capture.pointer);
+  if (m == nullptr || !m->live) return false;
+  operand = {capture.pointer, m, m->incarnation.load(), capture.writable};
+  return true;
 }
 
 bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t epoch) noexcept {

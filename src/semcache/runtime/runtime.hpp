@@ -83,12 +83,16 @@ struct Capture {
   bool holds_handles;          ///< the element type may itself contain handles (View of Views)
 };
 
-/// What a launch found its captures to be, for the next launch of the same functor with the same handles.
+/// What a launch found a capture to be, for the next launch of the same functor with the same handles.
 struct KnownOperand {
+  const void* pointer;
   void* memory;               ///< of the engine
   std::uint32_t incarnation;  ///< of the memory
   bool writable;
 };
+
+/// False where no array lies there.
+[[nodiscard]] SEMCACHE_API bool identify(const Capture& capture, KnownOperand& operand) noexcept;
 
 /// Are these arrays still what they were in a launch of epoch `epoch`? About 2 ns each.
 [[nodiscard]] SEMCACHE_API bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t epoch) noexcept;
@@ -104,15 +108,15 @@ class SEMCACHE_API Launch {
   Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const void* closure,
          std::size_t closure_bytes);
   /// Of a functor whose captures are known from epoch `epoch`, and `captures` beside it. Unknown if they are not current.
-  Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint64_t epoch,
-         const Capture* captures, std::size_t count);
+  /// @param used  which of the known ones it has
+  Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint32_t used,
+         std::uint64_t epoch, const Capture* captures, std::size_t count);
   ~Launch();
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
 
-  /// What the captures were, if that follows from them alone: none was foreign, nothing was hidden.
-  /// @return how many; 0 also if there are more than `room`
-  std::size_t operands(KnownOperand* out, std::size_t room) const noexcept;
+  /// Were the arrays that this launch uses the captured ones, all of them and no others?
+  [[nodiscard]] bool follows_from_captures() const noexcept { return follows_from_captures_; }
 
  private:
   struct Pin {

@@ -27,7 +27,8 @@ extern SEMCACHE_API __thread CaptureList* open_capture_list;
 /// What the last functor of a type captured, kept for the next one: most launches repeat an earlier one. It belongs to the
 /// first thread that launches such functors (thread-local memos would grow the stack of every thread by all functor types).
 /// Only of functors that their words describe: every handle lies in the functor itself and is copied from there, and
-/// nothing else looks like a pointer.
+/// nothing else looks like a pointer. It saves the picture and looking arrays up, not the recording: which handles the
+/// closure's copy really has, their copying tells (a flag may switch one off).
 struct CaptureMemo {
   static constexpr std::size_t most_words = 64;
   static constexpr std::size_t most_operands = 12;
@@ -36,7 +37,7 @@ struct CaptureMemo {
   std::uint64_t handles;           ///< words that belong to handles
   std::uint64_t epoch;
   std::uint32_t written;  ///< how often this was
-  std::uint32_t count;    ///< of operands; 0: nothing is known
+  std::uint32_t count;    ///< of operands, one for each capture; 0: nothing is known
   runtime::KnownOperand operands[most_operands];
 
   [[nodiscard]] bool belongs_to(const void* thread) noexcept {
@@ -55,8 +56,9 @@ struct CaptureMemo {
   }
 };
 
+/// Hidden: libraries that know nothing of each other may have types of one name.
 template <class Functor>
-struct MemoOf {
+struct __attribute__((visibility("hidden"))) MemoOf {
   static constexpr std::size_t words = sizeof(Functor) / sizeof(std::uintptr_t);
   static inline CaptureMemo memo{};
   static inline std::uintptr_t word[words]{};
@@ -121,6 +123,10 @@ class SEMCACHE_API CaptureList {
   void notice(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
               bool holds_handles) noexcept {
     if (recording_ == Recording::off) return;
+    if (recording_ == Recording::known) {
+      if (!is_known(pointer, writable) && pointer) append(pointer, nullptr, 0, writable, holds_handles);
+      return;
+    }
     const auto* at = static_cast<const unsigned char*>(recording_ == Recording::by_place ? place : source);
     const bool inside = at >= origin_ && at + bytes <= origin_ + picture_bytes_;
     described_ = described_ && inside && static_cast<const unsigned char*>(source) - original_ == at - origin_;
@@ -137,7 +143,7 @@ class SEMCACHE_API CaptureList {
   /// The launch of this closure's kernel: alive while the kernel is submitted.
   /// @throws OutOfMemory as runtime::Launch
   [[nodiscard]] runtime::Launch launch(QueueId queue, const char* name) const {
-    if (known_count_ != 0) return runtime::Launch(queue, name, known_, known_count_, epoch_, captures_, count_);
+    if (known_count_ != 0) return runtime::Launch(queue, name, known_, known_count_, used_, epoch_, captures_, count_);
     return runtime::Launch(queue, name, captures_, count_, suspicious_ ? picture_ : nullptr, picture_bytes_);
   }
   /// For the next functor of this type.
@@ -147,13 +153,25 @@ class SEMCACHE_API CaptureList {
   static constexpr std::size_t inline_captures = 8;
   static constexpr std::size_t inline_picture = 256;
   static constexpr std::size_t picture_alignment = 16;
-  enum class Recording : std::uint8_t { off, by_place, by_source };
+  enum class Recording : std::uint8_t { off, by_place, by_source, known };
 
   /// Copied: before this closure runs, another one may be constructed.
   void use_memo(const CaptureMemo& memo) noexcept {
     known_count_ = memo.count;
     epoch_ = memo.epoch;
     std::memcpy(known_, memo.operands, memo.count * sizeof known_[0]);
+    recording_ = Recording::known;
+  }
+  /// Handles are copied in the same order each time.
+  [[nodiscard]] bool is_known(const void* pointer, bool writable) noexcept {
+    for (std::uint32_t tried = 0; tried < known_count_; ++tried) {
+      const std::uint32_t i = next_known_ < known_count_ ? next_known_ : 0;
+      next_known_ = i + 1;
+      if (known_[i].pointer != pointer || known_[i].writable != writable) continue;
+      used_ |= std::uint32_t{1} << i;
+      return true;
+    }
+    return false;
   }
   void begin_memo(CaptureMemo& memo, const void* functor) noexcept;
   void* blank(std::size_t bytes) noexcept;
@@ -176,6 +194,8 @@ class SEMCACHE_API CaptureList {
   bool described_ = false;  ///< by its words: a memo of it holds
   std::uint32_t written_ = 0;
   std::uint32_t known_count_ = 0;  ///< a memo fits: no picture was taken
+  std::uint32_t used_ = 0;         ///< which of the known captures the closure's copy has
+  std::uint32_t next_known_ = 0;
   std::uint64_t epoch_ = 0;
   CaptureMemo* memo_ = nullptr;   ///< to be written
   const void* thread_ = nullptr;  ///< whose memo that is
