@@ -24,18 +24,28 @@ function(semcache_install_pkgconfig)
 endfunction()
 
 function(semcache_install_package)
+  # The whole package by the name that TriBITS gives it.
+  add_library(semcache_all_libs INTERFACE)
+  add_library(SemCache::all_libs ALIAS semcache_all_libs)
+  get_property(libraries GLOBAL PROPERTY SEMCACHE_LIBRARIES)
+  target_link_libraries(semcache_all_libs INTERFACE ${libraries})
+
   set(directory ${CMAKE_INSTALL_LIBDIR}/cmake/SemCache)
   get_property(SemCache_COMPONENTS GLOBAL PROPERTY SEMCACHE_COMPONENTS)
   foreach(component ${SemCache_COMPONENTS})
     install(EXPORT SemCache_${component} NAMESPACE SemCache:: DESTINATION ${directory}
       FILE SemCacheTargets_${component}.cmake)
   endforeach()
+  # A host that writes a SemCacheConfig.cmake of its own (TriBITS before 2022) names ours otherwise.
+  if(NOT SemCache_CONFIG_NAME)
+    set(SemCache_CONFIG_NAME SemCacheConfig.cmake)
+  endif()
   configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/SemCacheConfig.cmake.in
-    ${PROJECT_BINARY_DIR}/SemCacheConfig.cmake INSTALL_DESTINATION ${directory})
+    ${PROJECT_BINARY_DIR}/${SemCache_CONFIG_NAME} INSTALL_DESTINATION ${directory})
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/SemCacheConfigVersion.cmake
     COMPATIBILITY SameMinorVersion)
   install(FILES
-    ${PROJECT_BINARY_DIR}/SemCacheConfig.cmake
+    ${PROJECT_BINARY_DIR}/${SemCache_CONFIG_NAME}
     ${PROJECT_BINARY_DIR}/SemCacheConfigVersion.cmake
     ${PROJECT_SOURCE_DIR}/cmake/SemCacheUpstream.cmake
     DESTINATION ${directory})

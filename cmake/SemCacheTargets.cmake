@@ -63,6 +63,7 @@ function(semcache_add_library name)
   install(DIRECTORY ${arg_INCLUDE}/semcache DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
   set_property(GLOBAL APPEND PROPERTY SEMCACHE_COMPONENTS ${name})
+  set_property(GLOBAL APPEND PROPERTY SEMCACHE_LIBRARIES ${target})
 endfunction()
 
 # semcache_add_miniapp(<name> SOURCES <files>... [LIBS <targets>...])

@@ -3,9 +3,10 @@
 #include "vectors.hpp"
 
 namespace Tpetra {
-#define SEMCACHE_INSTANTIATE(LO, GO)                      \
-  TPETRA_DISTOBJECT_INSTANT(LO, LO, GO, SemCacheNode)     \
-  TPETRA_MULTIVECTOR_INSTANT(LO, LO, GO, SemCacheNode)    \
-  TPETRA_VECTOR_INSTANT(LO, LO, GO, SemCacheNode)
+
+#define SEMCACHE_INSTANTIATE(LO, GO)                  \
+  TPETRA_DISTOBJECT_INSTANT(LO, LO, GO, SemCacheNode) \
+  SEMCACHE_VECTORS(LO, LO, GO)
 TPETRA_INSTANTIATE_LG(SEMCACHE_INSTANTIATE)
+
 }  // namespace Tpetra

@@ -5,21 +5,38 @@
 #include <cstdlib>
 #include <cstring>
 
-/// Bytes for code that nobody notices: MPI, system calls. It gets private memory, never an array's: so a message that is
-/// under way has the bytes of the call whatever overwrites the array (I4), and nothing that arrives is seen, or locks
-/// anybody out, before the program has asked for it.
+/// Bytes for code that nobody notices: MPI, system calls. It gets private memory, never an array's: so a message that
+/// is under way has the bytes of the call whatever overwrites the array (I4), and nothing that arrives is seen, or
+/// locks anybody out, before the program has asked for it.
 namespace semcache::engine {
 namespace {
 
 constexpr std::uint64_t pooled_limit_bytes = 64 * 1024 * 1024;  // larger ones are ordinary memory, given back at once
 constexpr std::uint64_t idle_limit_bytes = 256 * 1024 * 1024;
-/// More pieces than this are written as one range that keeps what lies between them: maps stay short.
-constexpr std::size_t most_single_pieces = 64;
+/// More pieces than this are one range to the directory, in which what lies between them keeps its content: maps stay
+/// short (Engine::keep_maps_short).
+std::size_t most_single_pieces(const Memory& m) noexcept {
+  return static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 12800));
+}
 
 /// Everything costs a crossing but what the host holds.
 unsigned cost_for_host(SpaceId from, SpaceId) noexcept { return from == host_space ? 0 : 1; }
 
 ByteRange at_array(ByteRange piece, std::uint64_t position) { return {piece.begin + position, piece.end + position}; }
+
+/// What the directory hears of.
+std::vector<ByteRange> ranges_of(const Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count) {
+  std::vector<ByteRange> ranges;
+  for (std::size_t i = 0; i < count; ++i) {
+    const ByteRange piece = at_array(pieces[i], position);
+    if (i == 0 || count <= most_single_pieces(m)) {
+      ranges.push_back(piece);
+    } else {
+      ranges[0] = {std::min(ranges[0].begin, piece.begin), std::max(ranges[0].end, piece.end)};
+    }
+  }
+  return ranges;
+}
 
 }  // namespace
 
@@ -152,19 +169,20 @@ void Engine::write_host_pages(Memory& m, ByteRange range, const std::byte* from)
   }
 }
 
-void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer,
-                      std::byte* to) {
+void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
+                      TransitBuffer& buffer, std::byte* to) {
   Lock lock(mutex_);
   const ProjectOnFailure guard{*this};
   wait_for_reader(lock, buffer);
   if (buffer.on_device) {
     read_within_device(lock, m, position, pieces, count, buffer, to);
   } else if (m.on_host()) {
+    const std::vector<ByteRange> wanted = ranges_of(m, position, pieces, count);
     for (;;) {
       const std::uint64_t seen = unlocks_;
-      for (std::size_t i = 0; i < count; ++i) make_fresh(lock, m, at_array(pieces[i], position));
-      for (std::size_t i = 0; i < count; ++i) {
-        while (wait_conflict(lock, m, at_array(pieces[i], position), false)) {
+      for (const ByteRange range : wanted) make_fresh(lock, m, range);
+      for (const ByteRange range : wanted) {
+        while (wait_conflict(lock, m, range, false)) {
         }
       }
       if (seen == unlocks_) break;
@@ -182,8 +200,8 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
   if (!snapshots_.empty()) collect_orphans();
 }
 
-void Engine::read_within_device(Lock& lock, Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
-                                TransitBuffer& buffer, std::byte* to) {
+void Engine::read_within_device(Lock& lock, Memory& m, std::uint64_t position, const ByteRange* pieces,
+                                std::size_t count, TransitBuffer& buffer, std::byte* to) {
   DeviceState& d = device_of(m);
   for (;;) {
     const std::uint64_t seen = unlocks_;
@@ -220,7 +238,8 @@ void Engine::read_from_device(Lock& lock, Memory& m, std::uint64_t position, con
       if (!source.slot.valid()) {
         const std::uint32_t period = source.fill.pattern_bytes;
         for (std::uint64_t b = 0; b < source.bytes; ++b) {
-          target[b] = period == 0 ? std::byte{0} : static_cast<std::byte>(source.fill.pattern[(source.phase + b) % period]);
+          target[b] =
+              period == 0 ? std::byte{0} : static_cast<std::byte>(source.fill.pattern[(source.phase + b) % period]);
         }
         at += source.bytes;
         continue;
@@ -249,27 +268,18 @@ void Engine::read_from_device(Lock& lock, Memory& m, std::uint64_t position, con
   unlocked(lock, [&] { wait(); });
 }
 
-void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer,
-                      const std::byte* from) {
+void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
+                      TransitBuffer& buffer, const std::byte* from) {
   if (count == 0) return;
   Lock lock(mutex_);
   const ProjectOnFailure guard{*this};
-  // What the directory hears of: the pieces; many of them, as one range whose other bytes keep their content.
-  std::vector<ByteRange> written;
+  const std::vector<ByteRange> written = ranges_of(m, position, pieces, count);
   std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    bytes += pieces[i].size();
-    if (i == 0 || count <= most_single_pieces) {
-      written.push_back(at_array(pieces[i], position));
-    } else {
-      const ByteRange piece = at_array(pieces[i], position);
-      written[0] = {std::min(written[0].begin, piece.begin), std::max(written[0].end, piece.end)};
-    }
-  }
+  for (std::size_t i = 0; i < count; ++i) bytes += pieces[i].size();
   for (;;) {
     const std::uint64_t seen = unlocks_;
     if (!m.on_host()) make_resident(lock, device_of(m), {&m});
-    if (count > most_single_pieces) make_fresh(lock, m, written[0]);
+    if (written.size() < count) make_fresh(lock, m, written[0]);
     if (!m.on_host() && quiesce(lock, m)) continue;
     for (const ByteRange range : written) {
       while (m.on_host() && wait_conflict(lock, m, range, true)) {

@@ -172,7 +172,7 @@ enum class DeviceAddresses : std::uint8_t { never, if_library_can, always };
 struct ForeignIo {
   /// The tracked array that holds `address`; false: there is none. A few nanoseconds, no lock.
   bool (*find)(const void* address, TrackedArray& array) noexcept;
-  /// @param on_device  a wish: without memory there, or without a device of its own, it is host memory
+  /// Nothing reads or writes it but who took it. @param on_device  a wish: without room there it is host memory
   Transit (*take)(std::size_t bytes, bool on_device);
   /// At any time after the last use by the taker, also after the runtime's end.
   void (*give)(const Transit& transit) noexcept;

@@ -7,17 +7,21 @@
 #include <Kokkos_DualView.hpp>
 
 /// Tpetra names Kokkos::DualView. On semcache::Device that is the class below: one array with two sides that the cache
-/// keeps coherent, as semcache::DualView, with what Tpetra asks of a DualView besides: assignable members, sides brought
-/// along, and use counts that never differ.
+/// keeps coherent, as semcache::DualView, with what Tpetra asks of a DualView besides: members that can be assigned,
+/// sides that are brought along, and answers that make it neither refuse a view nor prefer the host.
 namespace semcache::tpetra {
 
+/// What Kokkos::create_mirror_view returns.
+template <class View>
+using mirror_t = decltype(Kokkos::create_mirror_view(std::declval<const View&>()));
+
 /// A member `d_view` or `h_view`. Tpetra compares the use counts of the two to refuse one side while views of the other
-/// are alive. Sides of one array need no such care: their counts are equal.
+/// are alive. Coherent sides need no such care: their counts are equal.
 template <class View>
 class Side : public View {
  public:
   Side() = default;
-  Side(const View& view, bool apart) : View(view), apart_(apart) {}
+  Side(const View& view, bool coherent) : View(view), coherent_(coherent) {}
   /// Kokkos::subview of a side, say.
   template <class Other, class = std::enable_if_t<std::is_assignable<View&, const Other&>::value &&
                                                   !std::is_base_of<Side, Other>::value>>
@@ -26,19 +30,20 @@ class Side : public View {
     return *this;
   }
 
-  [[nodiscard]] int use_count() const { return apart_ ? View::use_count() : View::use_count() != 0; }
-  /// The other side is another array.
-  [[nodiscard]] bool apart() const noexcept { return apart_; }
+  [[nodiscard]] int use_count() const { return coherent_ ? View::use_count() != 0 : View::use_count(); }
+  [[nodiscard]] bool coherent() const noexcept { return coherent_; }
 
  private:
-  bool apart_ = false;
+  bool coherent_ = true;
 };
 
-/// Kokkos' interface. Both sides may be alive and used at any time; `modify` and `sync` keep the flags that `need_sync`
-/// reports and move nothing.
+/// Kokkos' interface. Both sides may be alive and used at any time; neither ever needs `sync`, `modify` is optional.
+/// (A host side marked as newer would make Tpetra compute small vectors on the host.)
 ///
-/// One case is Kokkos' own: DualView(device_view, host_view) of a host view that somebody else may use, too. That is an
-/// array of its own, equal only after `sync`, which is a lazy deep_copy; use counts are the real ones then.
+/// Kokkos' own semantics, with its flags and real use counts, hold in two cases:
+/// - DualView(device_view, host_view) of a host view that somebody else may use, too: an array of its own, equal only
+///   after `sync`, which is a lazy deep_copy;
+/// - where nobody notices host accesses (SEMCACHE_TRACKER=explicit, SEMCACHE_PROTOCOL=off).
 /// @throws OutOfMemory from constructors, resize, realloc
 /// Ordering, threads: as semcache::DualView.
 template <class DataType, class... Properties>
@@ -51,9 +56,9 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   using traits = Kokkos::ViewTraits<DataType, Properties...>;
   using host_mirror_space = typename traits::host_mirror_space;
   using t_dev = Kokkos::View<DataType, Properties...>;
-  using t_host = kokkos::host_mirror_t<t_dev>;
+  using t_host = mirror_t<t_dev>;
   using t_dev_const = Kokkos::View<typename traits::const_data_type, Properties...>;
-  using t_host_const = kokkos::host_mirror_t<t_dev_const>;
+  using t_host_const = mirror_t<t_dev_const>;
   using t_dev_um = Kokkos::View<DataType, typename traits::array_layout, typename traits::device_type,
                                 Kokkos::MemoryUnmanaged>;
   using t_host_um = Kokkos::View<typename t_host::data_type, typename t_host::array_layout,
@@ -64,7 +69,11 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
                                        typename t_host::device_type, Kokkos::MemoryUnmanaged>;
   using t_dev_const_randomread = Kokkos::View<typename traits::const_data_type, typename traits::array_layout,
                                               typename traits::device_type, Kokkos::MemoryTraits<Kokkos::RandomAccess>>;
-  using t_host_const_randomread = kokkos::host_mirror_t<t_dev_const_randomread>;
+  using t_host_const_randomread = mirror_t<t_dev_const_randomread>;
+  using t_dev_const_randomread_um =
+      Kokkos::View<typename traits::const_data_type, typename traits::array_layout, typename traits::device_type,
+                   Kokkos::MemoryTraits<Kokkos::Unmanaged | Kokkos::RandomAccess>>;
+  using t_host_const_randomread_um = mirror_t<t_dev_const_randomread_um>;
 
   struct impl_dualview_is_single_device {
     enum : bool { value = false };
@@ -90,29 +99,28 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   /// Shallow; also to const data, to other spellings of the same device. Shares flags.
   template <class OtherType, class... OtherProperties>
   DualView(const DualView<OtherType, OtherProperties...>& other)  // NOLINT: as Kokkos::DualView
-      : d_view(other.d_view, other.d_view.apart()), h_view(other.h_view, other.h_view.apart()), state_(other.state_) {}
+      : d_view(other.d_view, other.d_view.coherent()), h_view(other.h_view, other.h_view.coherent()),
+        state_(other.state_),
+        two_arrays_(other.two_arrays_) {}
 
   /// Subview; shares flags with `other`.
   template <class OtherType, class... OtherProperties, class Arg0, class... Args>
   DualView(const DualView<OtherType, OtherProperties...>& other, const Arg0& arg0, Args... args)
-      : d_view(Kokkos::subview(static_cast<const typename DualView<OtherType, OtherProperties...>::t_dev&>(other.d_view),
-                               arg0, args...),
-               other.d_view.apart()),
-        h_view(Kokkos::subview(static_cast<const typename DualView<OtherType, OtherProperties...>::t_host&>(other.h_view),
-                               arg0, args...),
-               other.h_view.apart()),
-        state_(other.state_) {}
+      : d_view(Kokkos::subview(other.view_device(), arg0, args...), other.d_view.coherent()),
+        h_view(Kokkos::subview(other.view_host(), arg0, args...), other.h_view.coherent()),
+        state_(other.state_),
+        two_arrays_(other.two_arrays_) {}
 
   /// Of two views that the caller keeps: Kokkos' semantics.
   /// @throws UsageError different extents
   DualView(const t_dev& device, const t_host& host)
-      : d_view(device, true), h_view(host, true), state_(kokkos::SyncState::make()) {
+      : d_view(device, false), h_view(host, false), state_(kokkos::SyncState::make()), two_arrays_(true) {
     expect_same_extents(device, host);
   }
 
-  /// Of a device view and a mirror made for it here, `create_mirror_view(device)`: one array, with the content of `device`;
-  /// the mirror, which nobody else can know, is not used. As above where `device` is part of a larger array or has
-  /// a host side already.
+  /// Of a device view and a mirror made for it here, `create_mirror_view(device)`: one array, with the content of
+  /// `device`; the mirror, which nobody else can know, is not used. As above where `device` is part of a larger array
+  /// or has a host side already.
   DualView(const t_dev& device, t_host&& host) : DualView(device, static_cast<const t_host&>(host)) {
     if (!device.is_allocated() || host.use_count() > 2) return;
     try {
@@ -141,7 +149,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   }
   void modify_host() {
     state_.modify(kokkos::SyncState::host);
-    announce_unnoticed(Access::overwrite);  // written already, as with Kokkos: nothing is fetched
+    announce(Access::overwrite);  // written already, as with Kokkos: nothing is fetched
   }
   void modify_device() { state_.modify(kokkos::SyncState::device); }
 
@@ -151,15 +159,13 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   }
   template <class... Instance>
   void sync_host(const Instance&...) {
-    if (h_view.apart() && need_sync_host())
-      Kokkos::deep_copy(view_host(), view_device());
-    else
-      announce_unnoticed(Access::read);
+    if (two_arrays_ && need_sync_host()) Kokkos::deep_copy(view_host(), view_device());
+    announce(Access::read);
     state_.sync(kokkos::SyncState::host);
   }
   template <class... Instance>
   void sync_device(const Instance&...) {
-    if (h_view.apart() && need_sync_device()) Kokkos::deep_copy(view_device(), view_host());
+    if (two_arrays_ && need_sync_device()) Kokkos::deep_copy(view_device(), view_host());
     state_.sync(kokkos::SyncState::device);
   }
 
@@ -167,8 +173,10 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   [[nodiscard]] bool need_sync() const {
     return is_device_side<Where> ? need_sync_device() : need_sync_host();
   }
-  [[nodiscard]] bool need_sync_host() const { return state_.needs_sync(kokkos::SyncState::host); }
-  [[nodiscard]] bool need_sync_device() const { return state_.needs_sync(kokkos::SyncState::device); }
+  [[nodiscard]] bool need_sync_host() const { return !h_view.coherent() && state_.needs_sync(kokkos::SyncState::host); }
+  [[nodiscard]] bool need_sync_device() const {
+    return !h_view.coherent() && state_.needs_sync(kokkos::SyncState::device);
+  }
   void clear_sync_state() { state_.clear(); }
 
   // --- size ---------------------------------------------------------------------------------------------------------
@@ -215,9 +223,11 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
       const kokkos::detail::PartnerScope partner(device.data(), false);
       host = t_host(Kokkos::view_alloc(Kokkos::WithoutInitializing, device.label() + "_mirror"), device.layout());
     }
-    d_view = Side<t_dev>(device, false);
-    h_view = Side<t_host>(host, false);
+    const bool coherent = host.data() == nullptr || runtime::notices_host_accesses(host.data());
+    d_view = Side<t_dev>(device, coherent);
+    h_view = Side<t_host>(host, coherent);
     state_ = kokkos::SyncState::make();
+    two_arrays_ = false;
   }
 
   static void expect_same_extents(const t_dev& device, const t_host& host) {
@@ -226,9 +236,10 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     SEMCACHE_EXPECTS(same, "DualView: the device and host views of '" + device.label() + "' differ in size");
   }
 
-  /// SEMCACHE_TRACKER=explicit, SEMCACHE_PROTOCOL=off: the flags are all that is known of the host's accesses.
-  void announce_unnoticed(Access mode) const {
-    if (h_view.is_allocated() && !runtime::notices_host_accesses(h_view.data())) semcache::access(view_host(), mode);
+  /// Where the flags are all that is known of the host's accesses.
+  void announce(Access mode) const {
+    if (h_view.is_allocated() && !h_view.coherent() && !runtime::notices_host_accesses(h_view.data()))
+      semcache::access(view_host(), mode);
   }
 
   template <class Where>
@@ -238,6 +249,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
           : std::is_same<typename Where::memory_space, typename t_dev::memory_space>::value;
 
   kokkos::SyncState state_;
+  bool two_arrays_ = false;
 };
 
 }  // namespace semcache::tpetra

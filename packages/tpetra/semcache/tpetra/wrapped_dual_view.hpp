@@ -25,7 +25,8 @@ class WrappedDualView {
   /// Takes over a device array. @throws std::invalid_argument a view that does not own its memory
   explicit WrappedDualView(const DeviceViewType& device) {
     if (device.data() == nullptr) return;
-    if (device.use_count() == 0) throw std::invalid_argument("WrappedDualView: '" + device.label() + "' owns no memory");
+    if (device.use_count() == 0)
+      throw std::invalid_argument("WrappedDualView: '" + device.label() + "' owns no memory");
     whole_ = part_ = Dual(device, Kokkos::create_mirror_view(device));
   }
   WrappedDualView(const WrappedDualView& parent, int offset, int count)
@@ -90,7 +91,9 @@ class WrappedDualView {
  private:
   enum Which : bool { host_side, device_side };
   static constexpr bool is_const = std::is_const<typename DeviceViewType::value_type>::value;
-  static constexpr void refuse_const() { static_assert(!is_const, "a DualView of const data has read-only views only"); }
+  static constexpr void refuse_const() {
+    static_assert(!is_const, "a DualView of const data has read-only views only");
+  }
   static Kokkos::pair<int, int> range(int offset, int count) { return {offset, offset + count}; }
 
   /// Const data never change.

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/base/error.hpp>
+
+#include <cstddef>
+
+/// SemCache's layer between a program and its MPI library. The program needs none of this: it calls MPI (docs/mpi.md).
+namespace semcache::mpi {
+
+/// Does MPI get messages in the device's memory? (SEMCACHE_MPI_CUDA, and what the MPI library says.)
+/// Starts the runtime.
+[[nodiscard]] SEMCACHE_API bool uses_device_addresses();
+
+/// Requests with tracked buffers that are not completed, and persistent ones that are not freed. Threads: any.
+[[nodiscard]] SEMCACHE_API std::size_t pending_requests() noexcept;
+
+}  // namespace semcache::mpi

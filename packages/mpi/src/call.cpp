@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "call.hpp"
+
+#include "device_addresses.hpp"
+
+#include <string>
+
+// Weak: a preloaded library meets programs without SemCache.
+extern "C" __attribute__((weak)) const semcache::runtime::ForeignIo* semcache_foreign_io_1() noexcept;
+
+namespace semcache::mpi {
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+std::byte* at(const void* address, std::int64_t distance) {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) +
+                                      static_cast<std::uintptr_t>(distance));
+}
+
+}  // namespace
+
+const runtime::ForeignIo* io() noexcept {
+  static const runtime::ForeignIo* const table = semcache_foreign_io_1 != nullptr ? semcache_foreign_io_1() : nullptr;
+  return table;
+}
+
+bool uses_device_addresses() {
+  if (io() == nullptr) return false;
+  switch (io()->device_addresses()) {
+    case runtime::DeviceAddresses::always:
+      return true;
+    case runtime::DeviceAddresses::never:
+      return false;
+    case runtime::DeviceAddresses::if_library_can:
+      break;
+  }
+  static const bool can = library_takes_device_addresses();
+  return can;
+}
+
+// --- messages --------------------------------------------------------------------------------------------------------
+
+Message::Message(const void* address, const UsedBytes& used, const UsedBytes& read, UsedBytes written, Place place)
+    : written_(std::move(written)) {
+  const Piece hull = used.hull();
+  hull_begin_ = hull.begin;
+  first_ = at(address, hull.begin);
+  const auto bytes = static_cast<std::size_t>(hull.end - hull.begin);
+  runtime::TrackedArray array;
+  if (!io()->find(first_, array) || bytes > static_cast<std::size_t>(array.address + array.bytes - first_)) {
+    (void)io()->find(address, array);
+    throw UsageError("the " + std::to_string(bytes) + " bytes that the call uses do not lie in one tracked array ('" +
+                     (array.label != nullptr ? array.label : "?") + "' has " + std::to_string(array.bytes) +
+                     " bytes). Check count and datatype; give every array a call of its own");
+  }
+  read_ = from_hull(read);
+  const bool on_device = place == Place::where_the_content_is && !array.on_host && uses_device_addresses() &&
+                         (read_.empty() || io()->valid_here(first_, read_.data(), read_.size()));
+  transit_ = io()->take(bytes + alignment, on_device);
+  offset_ = reinterpret_cast<std::uintptr_t>(first_) % alignment;
+  try {
+    if (!read_.empty()) io()->read_out(first_, read_.data(), read_.size(), transit_, offset_);
+  } catch (...) {
+    io()->give(transit_);
+    throw;
+  }
+}
+
+Message::Message(Message&& other) noexcept
+    : first_(other.first_),
+      hull_begin_(other.hull_begin_),
+      read_(std::move(other.read_)),
+      written_(std::move(other.written_)),
+      transit_(other.transit_),
+      offset_(other.offset_) {
+  other.transit_ = {};
+}
+
+Message::~Message() { io()->give(transit_); }
+
+void* Message::substitute() const noexcept { return at(transit_.address + offset_, -hull_begin_); }
+
+void Message::start() {
+  io()->settle(transit_);
+  if (!read_.empty()) io()->read_out(first_, read_.data(), read_.size(), transit_, offset_);
+}
+
+void Message::deliver(std::uint64_t bytes) const {
+  if (written_.empty() || bytes == 0) return;
+  UsedBytes arrived = written_;
+  arrived.cut(bytes);
+  const std::vector<ByteRange> pieces = from_hull(arrived);
+  io()->write_in(first_, pieces.data(), pieces.size(), transit_, offset_);
+}
+
+std::vector<ByteRange> Message::from_hull(const UsedBytes& bytes) const {
+  std::vector<ByteRange> out;
+  out.reserve(bytes.pieces().size());
+  for (const Piece p : bytes.pieces()) {
+    out.push_back({static_cast<std::uint64_t>(p.begin - hull_begin_), static_cast<std::uint64_t>(p.end - hull_begin_)});
+  }
+  return out;
+}
+
+// --- calls -----------------------------------------------------------------------------------------------------------
+
+bool Call::begins_tracked(const void* buffer, MPI_Datatype type) {
+  if (buffer != MPI_BOTTOM) return tracked(at(buffer, first_byte_of(type)));
+  const UsedBytes used(1, type);
+  for (const Piece p : used.pieces()) {  // absolute addresses: each may be anywhere
+    if (tracked(at(buffer, p.begin))) return true;
+  }
+  return false;
+}
+
+const void* Call::read(const void* buffer, const UsedBytes& used) {
+  if (used.empty()) return buffer;
+  return messages_.emplace_back(buffer, used, used, UsedBytes(), place_).substitute();
+}
+
+void* Call::write(void* buffer, const UsedBytes& used) {
+  if (used.empty()) return buffer;
+  return messages_.emplace_back(buffer, used, UsedBytes(), used, place_).substitute();
+}
+
+void* Call::update(void* buffer, const UsedBytes& used, const UsedBytes& read, const UsedBytes& written) {
+  if (used.empty()) return buffer;
+  return messages_.emplace_back(buffer, used, read, written, place_).substitute();
+}
+
+bool Call::receives() const noexcept {
+  for (const Message& m : messages_) {
+    if (m.receives()) return true;
+  }
+  return false;
+}
+
+void Call::start() {
+  for (Message& m : messages_) m.start();
+}
+
+void Call::deliver(std::uint64_t bytes) const {
+  for (const Message& m : messages_) m.deliver(bytes);
+}
+
+std::uint64_t received_bytes(const MPI_Status& status) {
+  MPI_Count bytes = 0;
+  if (PMPI_Get_elements_x(&status, MPI_BYTE, &bytes) != MPI_SUCCESS || bytes < 0) return 0;
+  return static_cast<std::uint64_t>(bytes);
+}
+
+}  // namespace semcache::mpi

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include "errors.hpp"
+#include "used_bytes.hpp"
+
+#include <semcache/mpi.hpp>
+#include <semcache/runtime/runtime.hpp>
+
+#include <exception>
+#include <utility>
+#include <vector>
+
+namespace semcache::mpi {
+
+/// SemCache in this process; nullptr: there is none, so no memory is tracked.
+[[nodiscard]] const runtime::ForeignIo* io() noexcept;
+
+/// Is the address in a tracked array? What a call with ordinary buffers costs.
+[[nodiscard]] inline bool tracked(const void* address) noexcept {
+  runtime::TrackedArray array;
+  const runtime::ForeignIo* table = io();
+  return table != nullptr && table->find(address, array);
+}
+
+/// A buffer argument in a tracked array. MPI gets private memory in its place, where every byte that the call uses has
+/// the same distance from the address, and the same alignment.
+class Message {
+ public:
+  enum class Place { where_the_content_is, host };
+
+  /// @param used      all bytes that the call may use
+  /// @param read      those whose content it needs
+  /// @throws UsageError  they are not all in one array; OutOfMemory
+  Message(const void* address, const UsedBytes& used, const UsedBytes& read, UsedBytes written, Place place);
+  ~Message();
+  Message(Message&& other) noexcept;
+  Message& operator=(Message&&) = delete;
+
+  /// What MPI gets for the address.
+  [[nodiscard]] void* substitute() const noexcept;
+  /// Persistent requests: the content of this start.
+  void start();
+  /// The array gets what has arrived: the first `bytes` of what may be written.
+  void deliver(std::uint64_t bytes) const;
+  [[nodiscard]] bool receives() const noexcept { return !written_.empty(); }
+
+ private:
+  [[nodiscard]] std::vector<ByteRange> from_hull(const UsedBytes& bytes) const;
+
+  std::byte* first_;         ///< the first byte of the hull in the array
+  std::int64_t hull_begin_;  ///< its distance from the address
+  std::vector<ByteRange> read_;
+  UsedBytes written_;
+  runtime::Transit transit_;
+  std::size_t offset_;  ///< of the hull in the private memory
+};
+
+/// The tracked buffers of one call. Ordinary buffers pass through.
+class Call {
+ public:
+  explicit Call(Message::Place place = Message::Place::where_the_content_is) : place_(place) {}
+
+  const void* reads(const void* buffer, MPI_Count count, MPI_Datatype type) {
+    return concerns(buffer, type) ? read(buffer, UsedBytes(count, type)) : buffer;
+  }
+  void* writes(void* buffer, MPI_Count count, MPI_Datatype type) {
+    return concerns(buffer, type) ? write(buffer, UsedBytes(count, type)) : buffer;
+  }
+  void* updates(void* buffer, MPI_Count count, MPI_Datatype type) {
+    if (!concerns(buffer, type)) return buffer;
+    const UsedBytes used(count, type);
+    return update(buffer, used, used, used);
+  }
+  const void* reads(const void* buffer, const UsedBytes& used) { return tracked(buffer) ? read(buffer, used) : buffer; }
+  void* writes(void* buffer, const UsedBytes& used) { return tracked(buffer) ? write(buffer, used) : buffer; }
+  /// @param used  all that the call may use, read and written among it
+  void* updates(void* buffer, const UsedBytes& used, const UsedBytes& read, const UsedBytes& written) {
+    return tracked(buffer) ? update(buffer, used, read, written) : buffer;
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return messages_.empty(); }
+  [[nodiscard]] bool receives() const noexcept;
+  void start();
+  void deliver(std::uint64_t bytes = UINT64_MAX) const;
+
+ private:
+  [[nodiscard]] static bool concerns(const void* buffer, MPI_Datatype type) {
+    return tracked(buffer) || (is_derived(type) && begins_tracked(buffer, type));
+  }
+  [[nodiscard]] static bool begins_tracked(const void* buffer, MPI_Datatype type);
+  const void* read(const void* buffer, const UsedBytes& used);
+  void* write(void* buffer, const UsedBytes& used);
+  void* update(void* buffer, const UsedBytes& used, const UsedBytes& read, const UsedBytes& written);
+
+  Message::Place place_;
+  std::vector<Message> messages_;
+};
+
+/// Bytes that a receive or a file has brought.
+[[nodiscard]] std::uint64_t received_bytes(const MPI_Status& status);
+
+/// A blocking call: `plan` puts substitutes into its arguments, `forward` calls the library, and what has arrived
+/// becomes the arrays' content.
+/// @param status  of a receive, which may be shorter than the buffer; nullptr: everything arrives
+template <class Plan, class Forward>
+int run(const char* name, const ErrorTarget& target, Call call, const MPI_Status* status, Plan&& plan,
+        Forward&& forward) {
+  try {
+    plan(call);
+  } catch (const std::exception& e) {
+    return refuse(target, Refusal::failed, name, e.what());
+  }
+  const int code = forward();
+  if (code != MPI_SUCCESS || call.empty()) return code;
+  try {
+    call.deliver(status == nullptr ? UINT64_MAX : received_bytes(*status));
+  } catch (const std::exception& e) {
+    return refuse(target, Refusal::failed, name, e.what());
+  }
+  return code;
+}
+
+/// What the status of a completed request says: how much a receive brought unless it was cancelled, how much a file
+/// brought (the rest of the status is not to be looked at), nothing (collectives bring everything).
+enum class Completes { as_message, as_message_again_and_again, as_file_access, as_a_whole };
+
+/// The request and its tracked buffers belong together until it completes.
+void remember(MPI_Request request, Call&& call, Completes completes);
+
+/// A call that only starts something.
+template <class Plan, class Forward>
+int start(const char* name, const ErrorTarget& target, Call call, MPI_Request* request, Completes completes,
+          Plan&& plan, Forward&& forward) {
+  try {
+    plan(call);
+  } catch (const std::exception& e) {
+    return refuse(target, Refusal::failed, name, e.what());
+  }
+  const int code = forward();
+  if (code == MPI_SUCCESS && !call.empty()) remember(*request, std::move(call), completes);
+  return code;
+}
+
+}  // namespace semcache::mpi

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+//
+// Every collective has one plan, which its blocking and its non-blocking form share: what this process reads and writes
+// of the buffers `s` and `r`.
+#include "call.hpp"
+#include "layer.hpp"
+
+using namespace semcache::mpi;
+
+const char semcache::mpi::collectives_part = 0;
+
+namespace {
+
+/// This process and those that it exchanges data with.
+struct Group {
+  explicit Group(MPI_Comm comm) {
+    int inter = 0;
+    PMPI_Comm_test_inter(comm, &inter);
+    between_groups = inter != 0;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &local_size);
+    size = local_size;
+    if (between_groups) PMPI_Comm_remote_size(comm, &size);
+  }
+  [[nodiscard]] bool is_root(int root) const { return between_groups ? root == MPI_ROOT : root == rank; }
+  /// Sends to the root, or gets from it.
+  [[nodiscard]] bool is_member(int root) const { return !between_groups || root >= 0; }
+  bool between_groups;
+  int rank, size, local_size;
+};
+
+/// Blocks for or from every process, one behind the other.
+UsedBytes blocks(int processes, MPI_Count count, MPI_Datatype type) {
+  return UsedBytes(processes * count, type);
+}
+/// All but one of them.
+UsedBytes blocks_without(int mine, int processes, MPI_Count count, MPI_Datatype type) {
+  UsedBytes used(mine * count, type);
+  used.add(static_cast<MPI_Aint>((mine + 1) * count) * extent_of(type), (processes - mine - 1) * count, type);
+  return used;
+}
+UsedBytes block(int which, MPI_Count count, MPI_Datatype type) {
+  UsedBytes used;
+  used.add(static_cast<MPI_Aint>(which * count) * extent_of(type), count, type);
+  return used;
+}
+/// Blocks of different sizes, in multiples of the type's extent.
+UsedBytes blocks(int processes, const int* counts, const int* displacements, MPI_Datatype type, int without = -1) {
+  UsedBytes used;
+  const MPI_Aint extent = extent_of(type);
+  for (int p = 0; p < processes; ++p) {
+    if (p != without) used.add(displacements[p] * extent, counts[p], type);
+  }
+  return used;
+}
+/// Blocks of different types, displacements in bytes.
+template <class Displacement>
+UsedBytes typed_blocks(int processes, const int* counts, const Displacement* displacements, const MPI_Datatype* types) {
+  UsedBytes used;
+  for (int p = 0; p < processes; ++p) used.add(displacements[p], counts[p], types[p]);
+  return used;
+}
+MPI_Count sum(int n, const int* counts) {
+  MPI_Count total = 0;
+  for (int i = 0; i < n; ++i) total += counts[i];
+  return total;
+}
+
+/// Reductions compute on the buffers, user-defined ones too: on the host.
+constexpr Message::Place host = Message::Place::host;
+constexpr Message::Place any = Message::Place::where_the_content_is;
+
+/// Each of `n` elements is reduced, and the result is wanted here.
+void reduce_all(Call& c, const void*& s, void*& r, MPI_Count n, MPI_Datatype t) {
+  if (s == MPI_IN_PLACE) {
+    r = c.updates(r, n, t);
+  } else {
+    s = c.reads(s, n, t);
+    r = c.writes(r, n, t);
+  }
+}
+
+/// Neighbours in the process topology.
+struct Neighbours {
+  explicit Neighbours(MPI_Comm comm) {
+    int kind = MPI_UNDEFINED;
+    PMPI_Topo_test(comm, &kind);
+    if (kind == MPI_DIST_GRAPH) {
+      int weighted = 0;
+      PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+    } else if (kind == MPI_GRAPH) {
+      int rank = 0;
+      PMPI_Comm_rank(comm, &rank);
+      PMPI_Graph_neighbors_count(comm, rank, &in);
+      out = in;
+    } else if (kind == MPI_CART) {
+      int dimensions = 0;
+      PMPI_Cartdim_get(comm, &dimensions);
+      in = out = 2 * dimensions;
+    }
+  }
+  int in = 0, out = 0;
+};
+
+}  // namespace
+
+extern "C" {
+
+#define SEMCACHE_UNPACK(...) __VA_ARGS__
+// blocking, nonblocking: names. Parameters and arguments without the request, in parentheses. The plan is a statement
+// about the Call `c`, made only if `s` or `r` is tracked.
+#define SEMCACHE_COLLECTIVE(blocking, nonblocking, place, parameters, arguments, ...)                              \
+  int MPI_##blocking(SEMCACHE_UNPACK parameters) {                                                                 \
+    if (!tracked(s) && !tracked(r)) return PMPI_##blocking arguments;                                              \
+    return run("MPI_" #blocking, comm, Call(place), nullptr, [&](Call& c) __VA_ARGS__,                             \
+               [&] { return PMPI_##blocking arguments; });                                                         \
+  }                                                                                                                \
+  int MPI_##nonblocking(SEMCACHE_UNPACK parameters, MPI_Request* request) {                                        \
+    if (!tracked(s) && !tracked(r)) return PMPI_##nonblocking(SEMCACHE_UNPACK arguments, request);                 \
+    return start("MPI_" #nonblocking, comm, Call(place), request, Completes::as_a_whole, [&](Call& c) __VA_ARGS__, \
+                 [&] { return PMPI_##nonblocking(SEMCACHE_UNPACK arguments, request); });                          \
+  }
+
+// --- one block for all ----------------------------------------------------------------------------------------------
+
+int MPI_Bcast(void* b, int n, MPI_Datatype t, int root, MPI_Comm comm) {
+  if (!tracked(b)) return PMPI_Bcast(b, n, t, root, comm);
+  return run("MPI_Bcast", comm, Call(), nullptr,
+             [&](Call& c) {
+               const Group g(comm);
+               if (g.is_root(root)) {
+                 b = const_cast<void*>(c.reads(b, n, t));
+               } else if (g.is_member(root)) {
+                 b = c.writes(b, n, t);
+               }
+             },
+             [&] { return PMPI_Bcast(b, n, t, root, comm); });
+}
+
+int MPI_Ibcast(void* b, int n, MPI_Datatype t, int root, MPI_Comm comm, MPI_Request* request) {
+  if (!tracked(b)) return PMPI_Ibcast(b, n, t, root, comm, request);
+  return start("MPI_Ibcast", comm, Call(), request, Completes::as_a_whole,
+               [&](Call& c) {
+                 const Group g(comm);
+                 if (g.is_root(root)) {
+                   b = const_cast<void*>(c.reads(b, n, t));
+                 } else if (g.is_member(root)) {
+                   b = c.writes(b, n, t);
+                 }
+               },
+               [&] { return PMPI_Ibcast(b, n, t, root, comm, request); });
+}
+
+SEMCACHE_COLLECTIVE(Gather, Igather, any,
+  (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, int root, MPI_Comm comm),
+  (s, sn, st, r, rn, rt, root, comm), {
+    const Group g(comm);
+    const bool in_place = s == MPI_IN_PLACE;
+    if (!in_place && g.is_member(root)) s = c.reads(s, sn, st);
+    if (g.is_root(root)) r = c.writes(r, in_place ? blocks_without(g.rank, g.size, rn, rt) : blocks(g.size, rn, rt));
+  })
+SEMCACHE_COLLECTIVE(Gatherv, Igatherv, any,
+  (const void* s, int sn, MPI_Datatype st, void* r, const int rn[], const int rd[], MPI_Datatype rt, int root,
+   MPI_Comm comm),
+  (s, sn, st, r, rn, rd, rt, root, comm), {
+    const Group g(comm);
+    const bool in_place = s == MPI_IN_PLACE;
+    if (!in_place && g.is_member(root)) s = c.reads(s, sn, st);
+    if (g.is_root(root)) r = c.writes(r, blocks(g.size, rn, rd, rt, in_place ? g.rank : -1));
+  })
+SEMCACHE_COLLECTIVE(Scatter, Iscatter, any,
+  (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, int root, MPI_Comm comm),
+  (s, sn, st, r, rn, rt, root, comm), {
+    const Group g(comm);
+    const bool in_place = r == MPI_IN_PLACE;
+    if (g.is_root(root)) s = c.reads(s, in_place ? blocks_without(g.rank, g.size, sn, st) : blocks(g.size, sn, st));
+    if (!in_place && g.is_member(root)) r = c.writes(r, rn, rt);
+  })
+SEMCACHE_COLLECTIVE(Scatterv, Iscatterv, any,
+  (const void* s, const int sn[], const int sd[], MPI_Datatype st, void* r, int rn, MPI_Datatype rt, int root,
+   MPI_Comm comm),
+  (s, sn, sd, st, r, rn, rt, root, comm), {
+    const Group g(comm);
+    const bool in_place = r == MPI_IN_PLACE;
+    if (g.is_root(root)) s = c.reads(s, blocks(g.size, sn, sd, st, in_place ? g.rank : -1));
+    if (!in_place && g.is_member(root)) r = c.writes(r, rn, rt);
+  })
+
+// --- a block for each -----------------------------------------------------------------------------------------------
+
+SEMCACHE_COLLECTIVE(Allgather, Iallgather, any,
+  (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, MPI_Comm comm),
+  (s, sn, st, r, rn, rt, comm), {
+    const Group g(comm);
+    if (s == MPI_IN_PLACE) {
+      r = c.updates(r, blocks(g.size, rn, rt), block(g.rank, rn, rt), blocks_without(g.rank, g.size, rn, rt));
+    } else {
+      s = c.reads(s, sn, st);
+      r = c.writes(r, blocks(g.size, rn, rt));
+    }
+  })
+SEMCACHE_COLLECTIVE(Allgatherv, Iallgatherv, any,
+  (const void* s, int sn, MPI_Datatype st, void* r, const int rn[], const int rd[], MPI_Datatype rt, MPI_Comm comm),
+  (s, sn, st, r, rn, rd, rt, comm), {
+    const Group g(comm);
+    if (s == MPI_IN_PLACE) {
+      UsedBytes mine;
+      mine.add(rd[g.rank] * extent_of(rt), rn[g.rank], rt);
+      r = c.updates(r, blocks(g.size, rn, rd, rt), mine, blocks(g.size, rn, rd, rt, g.rank));
+    } else {
+      s = c.reads(s, sn, st);
+      r = c.writes(r, blocks(g.size, rn, rd, rt));
+    }
+  })
+SEMCACHE_COLLECTIVE(Alltoall, Ialltoall, any,
+  (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, MPI_Comm comm),
+  (s, sn, st, r, rn, rt, comm), {
+    const Group g(comm);
+    const UsedBytes received = blocks(g.size, rn, rt);
+    if (s == MPI_IN_PLACE) {
+      r = c.updates(r, received, received, received);
+    } else {
+      s = c.reads(s, blocks(g.size, sn, st));
+      r = c.writes(r, received);
+    }
+  })
+SEMCACHE_COLLECTIVE(Alltoallv, Ialltoallv, any,
+  (const void* s, const int sn[], const int sd[], MPI_Datatype st, void* r, const int rn[], const int rd[],
+   MPI_Datatype rt, MPI_Comm comm),
+  (s, sn, sd, st, r, rn, rd, rt, comm), {
+    const Group g(comm);
+    const UsedBytes received = blocks(g.size, rn, rd, rt);
+    if (s == MPI_IN_PLACE) {
+      r = c.updates(r, received, received, received);
+    } else {
+      s = c.reads(s, blocks(g.size, sn, sd, st));
+      r = c.writes(r, received);
+    }
+  })
+SEMCACHE_COLLECTIVE(Alltoallw, Ialltoallw, any,
+  (const void* s, const int sn[], const int sd[], const MPI_Datatype st[], void* r, const int rn[], const int rd[],
+   const MPI_Datatype rt[], MPI_Comm comm),
+  (s, sn, sd, st, r, rn, rd, rt, comm), {
+    const Group g(comm);
+    const UsedBytes received = typed_blocks(g.size, rn, rd, rt);
+    if (s == MPI_IN_PLACE) {
+      r = c.updates(r, received, received, received);
+    } else {
+      s = c.reads(s, typed_blocks(g.size, sn, sd, st));
+      r = c.writes(r, received);
+    }
+  })
+
+// --- reductions -----------------------------------------------------------------------------------------------------
+
+SEMCACHE_COLLECTIVE(Reduce, Ireduce, host,
+  (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, int root, MPI_Comm comm), (s, r, n, t, op, root, comm), {
+    const Group g(comm);
+    if (s == MPI_IN_PLACE) {
+      r = c.updates(r, n, t);
+    } else {
+      if (g.is_member(root)) s = c.reads(s, n, t);
+      if (g.is_root(root)) r = c.writes(r, n, t);
+    }
+  })
+SEMCACHE_COLLECTIVE(Allreduce, Iallreduce, host,
+  (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm), (s, r, n, t, op, comm),
+  { reduce_all(c, s, r, n, t); })
+SEMCACHE_COLLECTIVE(Scan, Iscan, host,
+  (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm), (s, r, n, t, op, comm),
+  { reduce_all(c, s, r, n, t); })
+SEMCACHE_COLLECTIVE(Exscan, Iexscan, host,
+  (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm), (s, r, n, t, op, comm), {
+    const Group g(comm);
+    if (g.rank == 0) {  // nothing is reduced for the first process: its result stays as it is
+      if (s == MPI_IN_PLACE) {
+        r = const_cast<void*>(c.reads(r, n, t));
+      } else {
+        s = c.reads(s, n, t);
+      }
+    } else {
+      reduce_all(c, s, r, n, t);
+    }
+  })
+SEMCACHE_COLLECTIVE(Reduce_scatter, Ireduce_scatter, host,
+  (const void* s, void* r, const int rn[], MPI_Datatype t, MPI_Op op, MPI_Comm comm), (s, r, rn, t, op, comm), {
+    const Group g(comm);
+    const MPI_Count all = sum(g.local_size, rn);
+    if (s == MPI_IN_PLACE) {
+      r = c.updates(r, UsedBytes(all, t), UsedBytes(all, t), UsedBytes(rn[g.rank], t));
+    } else {
+      s = c.reads(s, all, t);
+      r = c.writes(r, rn[g.rank], t);
+    }
+  })
+SEMCACHE_COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, host,
+  (const void* s, void* r, int rn, MPI_Datatype t, MPI_Op op, MPI_Comm comm), (s, r, rn, t, op, comm), {
+    const Group g(comm);
+    const UsedBytes all = blocks(g.local_size, rn, t);
+    if (s == MPI_IN_PLACE) {
+      r = c.updates(r, all, all, UsedBytes(rn, t));
+    } else {
+      s = c.reads(s, all);
+      r = c.writes(r, rn, t);
+    }
+  })
+
+// --- neighbours -----------------------------------------------------------------------------------------------------
+
+SEMCACHE_COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, any,
+  (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, MPI_Comm comm),
+  (s, sn, st, r, rn, rt, comm), {
+    s = c.reads(s, sn, st);
+    r = c.writes(r, blocks(Neighbours(comm).in, rn, rt));
+  })
+SEMCACHE_COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, any,
+  (const void* s, int sn, MPI_Datatype st, void* r, const int rn[], const int rd[], MPI_Datatype rt, MPI_Comm comm),
+  (s, sn, st, r, rn, rd, rt, comm), {
+    s = c.reads(s, sn, st);
+    r = c.writes(r, blocks(Neighbours(comm).in, rn, rd, rt));
+  })
+SEMCACHE_COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, any,
+  (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, MPI_Comm comm),
+  (s, sn, st, r, rn, rt, comm), {
+    const Neighbours n(comm);
+    s = c.reads(s, blocks(n.out, sn, st));
+    r = c.writes(r, blocks(n.in, rn, rt));
+  })
+SEMCACHE_COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, any,
+  (const void* s, const int sn[], const int sd[], MPI_Datatype st, void* r, const int rn[], const int rd[],
+   MPI_Datatype rt, MPI_Comm comm),
+  (s, sn, sd, st, r, rn, rd, rt, comm), {
+    const Neighbours n(comm);
+    s = c.reads(s, blocks(n.out, sn, sd, st));
+    r = c.writes(r, blocks(n.in, rn, rd, rt));
+  })
+SEMCACHE_COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, any,
+  (const void* s, const int sn[], const MPI_Aint sd[], const MPI_Datatype st[], void* r, const int rn[],
+   const MPI_Aint rd[], const MPI_Datatype rt[], MPI_Comm comm),
+  (s, sn, sd, st, r, rn, rd, rt, comm), {
+    const Neighbours n(comm);
+    s = c.reads(s, typed_blocks(n.out, sn, sd, st));
+    r = c.writes(r, typed_blocks(n.in, rn, rd, rt));
+  })
+
+#undef SEMCACHE_COLLECTIVE
+#undef SEMCACHE_UNPACK
+
+}  // extern "C"

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+//
+// Calls that complete, start or free requests. A receive becomes the array's new content here, not before.
+#include "layer.hpp"
+#include "pending.hpp"
+
+using namespace semcache::mpi;
+
+const char semcache::mpi::completion_part = 0;
+
+namespace {
+
+/// Statuses of the caller, or ours where it wants none.
+class Statuses {
+ public:
+  Statuses(MPI_Status* callers, bool ignored, int count)
+      : own_(ignored ? static_cast<std::size_t>(count) : 0), use_(ignored ? own_.data() : callers) {}
+  [[nodiscard]] MPI_Status* get() noexcept { return use_; }
+  [[nodiscard]] MPI_Status& operator[](int i) noexcept { return use_[i]; }
+
+ private:
+  std::vector<MPI_Status> own_;
+  MPI_Status* use_;
+};
+
+/// After a call that completed all of them, or failed with some.
+int complete_all(Completion& done, int code, int count, Statuses& statuses) {
+  if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) return code;
+  for (int i = 0; i < count; ++i) {
+    const int own = code == MPI_SUCCESS ? MPI_SUCCESS : statuses[i].MPI_ERROR;
+    if (own == MPI_ERR_PENDING) continue;
+    if (own != MPI_SUCCESS) {
+      done.failed(i);
+    } else if (const int refused = done.completed(i, statuses[i]); refused != MPI_SUCCESS) {
+      code = refused;
+    }
+  }
+  return code;
+}
+
+/// After a call that completed `count` of them.
+int complete_some(Completion& done, int code, int count, const int* indices, Statuses& statuses) {
+  if ((code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) || count == MPI_UNDEFINED) return code;
+  for (int k = 0; k < count; ++k) {
+    if (code == MPI_ERR_IN_STATUS && statuses[k].MPI_ERROR != MPI_SUCCESS) {
+      done.failed(indices[k]);
+    } else if (const int refused = done.completed(indices[k], statuses[k]); refused != MPI_SUCCESS) {
+      code = refused;
+    }
+  }
+  return code;
+}
+
+/// After a call that completed one of them.
+int complete_one(Completion& done, int code, int index, const MPI_Status& status) {
+  if (index == MPI_UNDEFINED) return code;
+  if (code == MPI_SUCCESS) return done.completed(index, status);
+  done.failed(index);
+  return code;
+}
+
+int start_request(const char* name, MPI_Request request) {
+  const PendingPtr p = pending_of(request);
+  if (p == nullptr) return MPI_SUCCESS;
+  try {
+    p->call.start();
+  } catch (const std::exception& e) {
+    return refuse(MPI_COMM_WORLD, Refusal::failed, name, e.what());
+  }
+  p->active = true;
+  p->delivered = false;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+int MPI_Wait(MPI_Request* request, MPI_Status* status) {
+  Completion done("MPI_Wait", 1, request);
+  if (done.none()) return PMPI_Wait(request, status);
+  Statuses own(status, status == MPI_STATUS_IGNORE, 1);
+  return complete_one(done, PMPI_Wait(request, own.get()), 0, own[0]);
+}
+
+int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
+  Completion done("MPI_Test", 1, request);
+  if (done.none()) return PMPI_Test(request, flag, status);
+  Statuses own(status, status == MPI_STATUS_IGNORE, 1);
+  const int code = PMPI_Test(request, flag, own.get());
+  return complete_one(done, code, code == MPI_SUCCESS && *flag == 0 ? MPI_UNDEFINED : 0, own[0]);
+}
+
+int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+  Completion done("MPI_Waitall", count, requests);
+  if (done.none()) return PMPI_Waitall(count, requests, statuses);
+  Statuses own(statuses, statuses == MPI_STATUSES_IGNORE, count);
+  return complete_all(done, PMPI_Waitall(count, requests, own.get()), count, own);
+}
+
+int MPI_Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  Completion done("MPI_Testall", count, requests);
+  if (done.none()) return PMPI_Testall(count, requests, flag, statuses);
+  Statuses own(statuses, statuses == MPI_STATUSES_IGNORE, count);
+  const int code = PMPI_Testall(count, requests, flag, own.get());
+  return code == MPI_SUCCESS && *flag == 0 ? code : complete_all(done, code, count, own);
+}
+
+int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+  Completion done("MPI_Waitany", count, requests);
+  if (done.none()) return PMPI_Waitany(count, requests, index, status);
+  Statuses own(status, status == MPI_STATUS_IGNORE, 1);
+  *index = MPI_UNDEFINED;
+  const int code = PMPI_Waitany(count, requests, index, own.get());
+  return complete_one(done, code, *index, own[0]);
+}
+
+int MPI_Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  Completion done("MPI_Testany", count, requests);
+  if (done.none()) return PMPI_Testany(count, requests, index, flag, status);
+  Statuses own(status, status == MPI_STATUS_IGNORE, 1);
+  *index = MPI_UNDEFINED;
+  const int code = PMPI_Testany(count, requests, index, flag, own.get());
+  return code == MPI_SUCCESS && *flag == 0 ? code : complete_one(done, code, *index, own[0]);
+}
+
+int MPI_Waitsome(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) {
+  Completion done("MPI_Waitsome", count, requests);
+  if (done.none()) return PMPI_Waitsome(count, requests, completed, indices, statuses);
+  Statuses own(statuses, statuses == MPI_STATUSES_IGNORE, count);
+  const int code = PMPI_Waitsome(count, requests, completed, indices, own.get());
+  return complete_some(done, code, *completed, indices, own);
+}
+
+int MPI_Testsome(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) {
+  Completion done("MPI_Testsome", count, requests);
+  if (done.none()) return PMPI_Testsome(count, requests, completed, indices, statuses);
+  Statuses own(statuses, statuses == MPI_STATUSES_IGNORE, count);
+  const int code = PMPI_Testsome(count, requests, completed, indices, own.get());
+  return complete_some(done, code, *completed, indices, own);
+}
+
+int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  Completion seen("MPI_Request_get_status", 1, &request);
+  if (seen.none()) return PMPI_Request_get_status(request, flag, status);
+  Statuses own(status, status == MPI_STATUS_IGNORE, 1);
+  const int code = PMPI_Request_get_status(request, flag, own.get());
+  return code == MPI_SUCCESS && *flag != 0 ? seen.visible(0, own[0]) : code;
+}
+
+int MPI_Start(MPI_Request* request) {
+  const int code = start_request("MPI_Start", *request);
+  return code == MPI_SUCCESS ? PMPI_Start(request) : code;
+}
+
+int MPI_Startall(int count, MPI_Request* requests) {
+  for (int i = 0; i < count; ++i) {
+    const int code = start_request("MPI_Startall", requests[i]);
+    if (code != MPI_SUCCESS) return code;
+  }
+  return PMPI_Startall(count, requests);
+}
+
+int MPI_Request_free(MPI_Request* request) {
+  const PendingPtr p = pending_of(*request);
+  if (p == nullptr) return PMPI_Request_free(request);
+  if (p->active && p->call.receives() && !p->delivered) {
+    return refuse(MPI_COMM_WORLD, Refusal::free_pending_receive, "MPI_Request_free", nullptr);
+  }
+  if (p->active) {
+    keep_until_complete(*request, p);
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+  }
+  const MPI_Request freed = *request;
+  forget(freed, p);
+  return PMPI_Request_free(request);
+}
+
+int MPI_Finalize() {
+  release_completed(true);
+  return PMPI_Finalize();
+}
+
+}  // extern "C"

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+//
+// Files, packing and local reductions.
+#include "call.hpp"
+#include "layer.hpp"
+
+using namespace semcache::mpi;
+
+const char semcache::mpi::files_and_packing_part = 0;
+
+namespace {
+
+constexpr Message::Place host = Message::Place::host;
+
+}  // namespace
+
+extern "C" {
+
+#define SEMCACHE_UNPACK(...) __VA_ARGS__
+// at: (MPI_Offset o,) or (); o: (o,) or (). plan: how the buffer `b` is used.
+#define SEMCACHE_FILE_CALL(name, const_, at, o, plan)                                                                \
+  int MPI_File_##name(MPI_File file, SEMCACHE_UNPACK at const_ void* b, int n, MPI_Datatype t, MPI_Status* status) { \
+    MPI_Status own;                                                                                                  \
+    if (status == MPI_STATUS_IGNORE) status = &own;                                                                  \
+    return run("MPI_File_" #name, file, Call(host), status, [&](Call& c) { b = c.plan(b, n, t); },                   \
+               [&] { return PMPI_File_##name(file, SEMCACHE_UNPACK o b, n, t, status); });                           \
+  }
+#define SEMCACHE_FILE_START(name, const_, at, o, plan)                                                                 \
+  int MPI_File_##name(MPI_File file, SEMCACHE_UNPACK at const_ void* b, int n, MPI_Datatype t, MPI_Request* request) { \
+    return start("MPI_File_" #name, file, Call(host), request, Completes::as_file_access,                              \
+                 [&](Call& c) { b = c.plan(b, n, t); },                                                                \
+                 [&] { return PMPI_File_##name(file, SEMCACHE_UNPACK o b, n, t, request); });                          \
+  }
+#define SEMCACHE_AT (MPI_Offset o,)
+#define SEMCACHE_O (o,)
+SEMCACHE_FILE_CALL(read, , (), (), writes)
+SEMCACHE_FILE_CALL(read_all, , (), (), writes)
+SEMCACHE_FILE_CALL(read_shared, , (), (), writes)
+SEMCACHE_FILE_CALL(read_ordered, , (), (), writes)
+SEMCACHE_FILE_CALL(read_at, , SEMCACHE_AT, SEMCACHE_O, writes)
+SEMCACHE_FILE_CALL(read_at_all, , SEMCACHE_AT, SEMCACHE_O, writes)
+SEMCACHE_FILE_CALL(write, const, (), (), reads)
+SEMCACHE_FILE_CALL(write_all, const, (), (), reads)
+SEMCACHE_FILE_CALL(write_shared, const, (), (), reads)
+SEMCACHE_FILE_CALL(write_ordered, const, (), (), reads)
+SEMCACHE_FILE_CALL(write_at, const, SEMCACHE_AT, SEMCACHE_O, reads)
+SEMCACHE_FILE_CALL(write_at_all, const, SEMCACHE_AT, SEMCACHE_O, reads)
+SEMCACHE_FILE_START(iread, , (), (), writes)
+SEMCACHE_FILE_START(iread_all, , (), (), writes)
+SEMCACHE_FILE_START(iread_shared, , (), (), writes)
+SEMCACHE_FILE_START(iread_at, , SEMCACHE_AT, SEMCACHE_O, writes)
+SEMCACHE_FILE_START(iread_at_all, , SEMCACHE_AT, SEMCACHE_O, writes)
+SEMCACHE_FILE_START(iwrite, const, (), (), reads)
+SEMCACHE_FILE_START(iwrite_all, const, (), (), reads)
+SEMCACHE_FILE_START(iwrite_shared, const, (), (), reads)
+SEMCACHE_FILE_START(iwrite_at, const, SEMCACHE_AT, SEMCACHE_O, reads)
+SEMCACHE_FILE_START(iwrite_at_all, const, SEMCACHE_AT, SEMCACHE_O, reads)
+#undef SEMCACHE_O
+#undef SEMCACHE_AT
+#undef SEMCACHE_FILE_START
+#undef SEMCACHE_FILE_CALL
+#undef SEMCACHE_UNPACK
+
+int MPI_Pack(const void* in, int n, MPI_Datatype t, void* out, int out_bytes, int* position, MPI_Comm comm) {
+  const int begin = *position;
+  return run("MPI_Pack", comm, Call(host), nullptr,
+             [&](Call& c) {
+               in = c.reads(in, n, t);
+               int bytes = 0;
+               if (!tracked(out) || PMPI_Pack_size(n, t, comm, &bytes) != MPI_SUCCESS) return;
+               UsedBytes used;
+               used.add(Piece{begin, std::min<std::int64_t>(begin + std::int64_t{bytes}, out_bytes)});
+               out = c.updates(out, used, used, used);  // Pack_size is a bound: what is not packed stays as it is
+             },
+             [&] { return PMPI_Pack(in, n, t, out, out_bytes, position, comm); });
+}
+
+int MPI_Unpack(const void* in, int in_bytes, int* position, void* out, int n, MPI_Datatype t, MPI_Comm comm) {
+  return run("MPI_Unpack", comm, Call(host), nullptr,
+             [&](Call& c) {
+               UsedBytes rest;
+               rest.add(Piece{*position, in_bytes});
+               in = c.reads(in, rest);
+               out = c.writes(out, n, t);
+             },
+             [&] { return PMPI_Unpack(in, in_bytes, position, out, n, t, comm); });
+}
+
+int MPI_Reduce_local(const void* in, void* inout, int n, MPI_Datatype t, MPI_Op op) {
+  return run("MPI_Reduce_local", MPI_COMM_WORLD, Call(host), nullptr,
+             [&](Call& c) {
+               in = c.reads(in, n, t);
+               inout = c.updates(inout, n, t);
+             },
+             [&] { return PMPI_Reduce_local(in, inout, n, t, op); });
+}
+
+}  // extern "C"

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "layer.hpp"
+
+using namespace semcache::mpi;
+
+/// What the linker is told to look for.
+extern "C" {
+extern const char* const semcache_mpi_layer[];
+const char* const semcache_mpi_layer[] = {&point_to_point_part, &collectives_part, &completion_part,
+                                          &files_and_packing_part, &refused_part};
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+/// The parts of the layer. A program that links the static library gets all of them or none: layer.cpp names them.
+namespace semcache::mpi {
+extern const char point_to_point_part;
+extern const char collectives_part;
+extern const char completion_part;
+extern const char files_and_packing_part;
+extern const char refused_part;
+}  // namespace semcache::mpi

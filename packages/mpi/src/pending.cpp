@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "pending.hpp"
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+
+namespace semcache::mpi {
+namespace {
+
+/// Requests are pointers with some libraries and integers with others.
+std::uintptr_t key_of(MPI_Request request) noexcept {
+  static_assert(sizeof(MPI_Request) <= sizeof(std::uintptr_t));
+  std::uintptr_t key = 0;
+  std::memcpy(&key, &request, sizeof request);
+  return key;
+}
+
+struct Kept {
+  MPI_Request request;
+  PendingPtr pending;
+};
+
+/// Never destroyed: requests may be completed while the process ends.
+struct Registry {
+  std::mutex mutex;
+  std::unordered_map<std::uintptr_t, PendingPtr> entries;
+  std::vector<Kept> kept;
+  std::atomic<std::size_t> count{0};  ///< of entries
+  std::atomic<std::size_t> kept_count{0};
+};
+
+Registry& registry() {
+  static Registry* const r = new Registry;
+  return *r;
+}
+
+}  // namespace
+
+void remember(MPI_Request request, Call&& call, Completes completes) {
+  release_completed(false);
+  const bool active = completes != Completes::as_message_again_and_again;
+  auto entry = std::make_shared<Pending>(Pending{std::move(call), completes, active});
+  Registry& r = registry();
+  const std::lock_guard<std::mutex> lock(r.mutex);
+  PendingPtr& place = r.entries[key_of(request)];
+  if (place == nullptr) r.count.fetch_add(1, std::memory_order_relaxed);
+  place = std::move(entry);
+}
+
+std::size_t pending_requests() noexcept { return registry().count.load(std::memory_order_relaxed); }
+
+PendingPtr pending_of(MPI_Request request) {
+  Registry& r = registry();
+  if (r.count.load(std::memory_order_relaxed) == 0) return nullptr;
+  const std::lock_guard<std::mutex> lock(r.mutex);
+  const auto it = r.entries.find(key_of(request));
+  return it == r.entries.end() ? nullptr : it->second;
+}
+
+void forget(MPI_Request request, const PendingPtr& entry) {
+  Registry& r = registry();
+  const std::lock_guard<std::mutex> lock(r.mutex);
+  const auto it = r.entries.find(key_of(request));
+  if (it == r.entries.end() || it->second != entry) return;
+  r.entries.erase(it);
+  r.count.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void keep_until_complete(MPI_Request request, PendingPtr entry) {
+  forget(request, entry);
+  Registry& r = registry();
+  const std::lock_guard<std::mutex> lock(r.mutex);
+  r.kept.push_back({request, std::move(entry)});
+  r.kept_count.fetch_add(1, std::memory_order_relaxed);
+}
+
+void release_completed(bool wait) {
+  Registry& r = registry();
+  if (r.kept_count.load(std::memory_order_relaxed) == 0) return;
+  std::vector<Kept> kept;
+  {
+    const std::lock_guard<std::mutex> lock(r.mutex);
+    kept.swap(r.kept);
+  }
+  std::vector<Kept> rest;
+  for (Kept& k : kept) {
+    int complete = 0;
+    const int code =
+        wait ? PMPI_Wait(&k.request, MPI_STATUS_IGNORE) : PMPI_Test(&k.request, &complete, MPI_STATUS_IGNORE);
+    if (code == MPI_SUCCESS && !wait && complete == 0) {
+      rest.push_back(std::move(k));
+      continue;
+    }
+    if (k.request != MPI_REQUEST_NULL) PMPI_Request_free(&k.request);  // persistent
+    r.kept_count.fetch_sub(1, std::memory_order_relaxed);
+  }
+  const std::lock_guard<std::mutex> lock(r.mutex);
+  for (Kept& k : rest) r.kept.push_back(std::move(k));
+}
+
+Completion::Completion(const char* call, int count, const MPI_Request* requests) : call_(call) {
+  if (count <= 0 || pending_requests() == 0) return;
+  bool any = false;
+  std::vector<Entry> entries(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    entries[i] = {requests[i], pending_of(requests[i])};
+    any = any || entries[i].pending != nullptr;
+  }
+  if (any) entries_ = std::move(entries);
+}
+
+int Completion::visible(int i, const MPI_Status& status) {
+  const PendingPtr& p = entries_[static_cast<std::size_t>(i)].pending;
+  if (p == nullptr || !p->active || p->delivered) return MPI_SUCCESS;
+  p->delivered = true;
+  try {
+    switch (p->completes) {
+      case Completes::as_a_whole:
+        p->call.deliver();
+        break;
+      case Completes::as_file_access:
+        p->call.deliver(received_bytes(status));
+        break;
+      default: {
+        int cancelled = 0;
+        PMPI_Test_cancelled(&status, &cancelled);
+        if (cancelled == 0) p->call.deliver(received_bytes(status));
+      }
+    }
+  } catch (const std::exception& e) {
+    return refuse(MPI_COMM_WORLD, Refusal::failed, call_, e.what());
+  }
+  return MPI_SUCCESS;
+}
+
+int Completion::completed(int i, const MPI_Status& status) {
+  const int code = visible(i, status);
+  failed(i);
+  return code;
+}
+
+void Completion::failed(int i) {
+  Entry& e = entries_[static_cast<std::size_t>(i)];
+  if (e.pending == nullptr) return;
+  if (e.pending->completes == Completes::as_message_again_and_again) {
+    e.pending->active = false;
+    e.pending->delivered = false;
+  } else {
+    forget(e.request, e.pending);
+  }
+  e.pending = nullptr;
+}
+
+}  // namespace semcache::mpi

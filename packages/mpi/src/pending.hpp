@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include "call.hpp"
+
+#include <cstddef>
+#include <memory>
+
+namespace semcache::mpi {
+
+/// A request with tracked buffers.
+struct Pending {
+  Call call;
+  Completes completes;
+  bool active;             ///< started and not completed; else a persistent request at rest
+  bool delivered = false;  ///< the arrays have what arrived, although the request is not completed (Request_get_status)
+};
+
+using PendingPtr = std::shared_ptr<Pending>;
+/// The entry of a request; nullptr: nothing of it is tracked.
+[[nodiscard]] PendingPtr pending_of(MPI_Request request);
+/// The library may have given a completed request's handle away already: an entry that replaced this one stays.
+void forget(MPI_Request request, const PendingPtr& entry);
+
+/// The program has given up its handle of an active send: its bytes are kept until it completes.
+void keep_until_complete(MPI_Request request, PendingPtr entry);
+/// Frees what has completed among these; with `wait`, after waiting for all.
+void release_completed(bool wait);
+
+/// One call that completes requests, from before until after the library was asked.
+class Completion {
+ public:
+  Completion(const char* call, int count, const MPI_Request* requests);
+  /// No request has a tracked buffer: nothing to do.
+  [[nodiscard]] bool none() const noexcept { return entries_.empty(); }
+  /// Request `i` has completed without error. @return MPI_SUCCESS or the code of a refused delivery
+  int completed(int i, const MPI_Status& status);
+  /// The same without an end: the program may look at its buffer, and completes the request later.
+  int visible(int i, const MPI_Status& status);
+  void failed(int i);
+
+ private:
+  struct Entry {
+    MPI_Request request;
+    PendingPtr pending;
+  };
+  const char* call_;
+  std::vector<Entry> entries_;  ///< as many as requests, or none
+};
+
+}  // namespace semcache::mpi

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "used_bytes.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+namespace semcache::mpi {
+namespace {
+
+/// One element of a datatype.
+struct Layout {
+  std::vector<Piece> pieces;
+  MPI_Count extent = 0;
+};
+using LayoutPtr = std::shared_ptr<const Layout>;
+
+LayoutPtr layout_of(MPI_Datatype type);
+
+void append(UsedBytes& out, const Layout& element, MPI_Aint at, MPI_Count count) {
+  if (element.pieces.size() == 1 && element.pieces[0].end - element.pieces[0].begin == element.extent) {
+    out.add({at + element.pieces[0].begin, at + element.pieces[0].begin + count * element.extent});
+    return;
+  }
+  for (MPI_Count i = 0; i < count; ++i) {
+    const MPI_Aint here = at + i * element.extent;
+    for (const Piece p : element.pieces) out.add({here + p.begin, here + p.end});
+  }
+}
+
+struct Envelope {
+  explicit Envelope(MPI_Datatype type) {
+    if (type != MPI_DATATYPE_NULL) PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+  }
+  /// A type that the library made: predefined, or an F90 type of some precision.
+  [[nodiscard]] bool basic() const noexcept {
+    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_INTEGER ||
+           combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX;
+  }
+  int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
+};
+
+/// How a derived datatype was made.
+struct Contents {
+  Contents(MPI_Datatype type, const Envelope& envelope)
+      : i(envelope.integers), a(envelope.addresses), types(envelope.types) {
+    PMPI_Type_get_contents(type, envelope.integers, envelope.addresses, envelope.types, i.data(), a.data(),
+                           types.data());
+  }
+  ~Contents() {
+    for (MPI_Datatype t : types) {
+      if (!Envelope(t).basic()) PMPI_Type_free(&t);
+    }
+  }
+  Contents(const Contents&) = delete;
+  Contents& operator=(const Contents&) = delete;
+  std::vector<int> i;
+  std::vector<MPI_Aint> a;
+  std::vector<MPI_Datatype> types;
+};
+
+void append_subarray(UsedBytes& out, const Layout& element, const Contents& c) {
+  const int dimensions = c.i[0];
+  const int* sizes = &c.i[1];
+  const int* lengths = sizes + dimensions;
+  const int* starts = lengths + dimensions;
+  const bool last_runs = c.i[1 + 3 * static_cast<std::size_t>(dimensions)] == MPI_ORDER_C;
+  // Dimensions from the one that runs fastest to the slowest.
+  const auto dimension = [&](int k) { return last_runs ? dimensions - 1 - k : k; };
+  std::vector<int> index(static_cast<std::size_t>(dimensions), 0);
+  for (int d = 0; d < dimensions; ++d) {
+    if (lengths[d] == 0) return;
+  }
+  for (;;) {
+    MPI_Count at = 0;
+    MPI_Count stride = 1;
+    for (int k = 0; k < dimensions; ++k) {
+      const int d = dimension(k);
+      at += (starts[d] + index[static_cast<std::size_t>(d)]) * stride;
+      stride *= sizes[d];
+    }
+    append(out, element, static_cast<MPI_Aint>(at * element.extent), lengths[dimension(0)]);
+    int k = 1;
+    for (; k < dimensions; ++k) {
+      int& position = index[static_cast<std::size_t>(dimension(k))];
+      if (++position < lengths[dimension(k)]) break;
+      position = 0;
+    }
+    if (k >= dimensions) return;
+  }
+}
+
+/// Any other datatype: the library itself shows which bytes it uses.
+void append_by_trial(UsedBytes& out, MPI_Datatype type) {
+  MPI_Aint begin = 0;
+  MPI_Aint bytes = 0;
+  int packed_bytes = 0;
+  int position = 0;
+  PMPI_Type_get_true_extent(type, &begin, &bytes);
+  PMPI_Pack_size(1, type, MPI_COMM_SELF, &packed_bytes);
+  const std::vector<char> packed(static_cast<std::size_t>(packed_bytes), '\xff');
+  std::vector<char> seen(static_cast<std::size_t>(bytes), '\0');
+  PMPI_Unpack(packed.data(), packed_bytes, &position, seen.data() - begin, 1, type, MPI_COMM_SELF);
+  for (MPI_Aint i = 0; i < bytes; ++i) {
+    if (seen[static_cast<std::size_t>(i)] != '\0') out.add({begin + i, begin + i + 1});
+  }
+}
+
+Layout make_layout(MPI_Datatype type, const Envelope& envelope) {
+  UsedBytes out;
+  Layout layout;
+  MPI_Count lower = 0;
+  PMPI_Type_get_extent_x(type, &lower, &layout.extent);
+  if (envelope.basic()) {
+    MPI_Count begin = 0;
+    MPI_Count hull = 0;
+    MPI_Count bytes = 0;
+    PMPI_Type_get_true_extent_x(type, &begin, &hull);
+    PMPI_Type_size_x(type, &bytes);
+    if (hull == bytes) {
+      out.add(Piece{begin, begin + bytes});
+    } else {
+      append_by_trial(out, type);  // MPI_SHORT_INT
+    }
+    layout.pieces = out.pieces();
+    return layout;
+  }
+  const Contents c(type, envelope);
+  const LayoutPtr first = c.types.empty() ? nullptr : layout_of(c.types[0]);
+  const auto n = static_cast<std::size_t>(c.i.empty() ? 0 : c.i[0]);
+  switch (envelope.combiner) {
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_RESIZED:
+      append(out, *first, 0, 1);
+      break;
+    case MPI_COMBINER_CONTIGUOUS:
+      append(out, *first, 0, c.i[0]);
+      break;
+    case MPI_COMBINER_VECTOR:
+      for (std::size_t b = 0; b < n; ++b)
+        append(out, *first, static_cast<MPI_Aint>(b) * c.i[2] * first->extent, c.i[1]);
+      break;
+    case MPI_COMBINER_HVECTOR:
+      for (std::size_t b = 0; b < n; ++b) append(out, *first, static_cast<MPI_Aint>(b) * c.a[0], c.i[1]);
+      break;
+    case MPI_COMBINER_INDEXED:
+      for (std::size_t b = 0; b < n; ++b) append(out, *first, c.i[1 + n + b] * first->extent, c.i[1 + b]);
+      break;
+    case MPI_COMBINER_HINDEXED:
+      for (std::size_t b = 0; b < n; ++b) append(out, *first, c.a[b], c.i[1 + b]);
+      break;
+    case MPI_COMBINER_INDEXED_BLOCK:
+      for (std::size_t b = 0; b < n; ++b) append(out, *first, c.i[2 + b] * first->extent, c.i[1]);
+      break;
+    case MPI_COMBINER_HINDEXED_BLOCK:
+      for (std::size_t b = 0; b < n; ++b) append(out, *first, c.a[b], c.i[1]);
+      break;
+    case MPI_COMBINER_STRUCT:
+      for (std::size_t b = 0; b < n; ++b) append(out, *layout_of(c.types[b]), c.a[b], c.i[1 + b]);
+      break;
+    case MPI_COMBINER_SUBARRAY:
+      append_subarray(out, *first, c);
+      break;
+    default:
+      append_by_trial(out, type);
+  }
+  layout.pieces = out.pieces();
+  return layout;
+}
+
+// Layouts of derived datatypes are attributes of them, and end with them.
+std::mutex layouts_mutex;
+int layout_key = MPI_KEYVAL_INVALID;
+
+int delete_layout(MPI_Datatype, int, void* layout, void*) {
+  delete static_cast<LayoutPtr*>(layout);
+  return MPI_SUCCESS;
+}
+
+LayoutPtr layout_of(MPI_Datatype type) {
+  const Envelope envelope(type);
+  if (envelope.basic()) return std::make_shared<const Layout>(make_layout(type, envelope));
+  {
+    const std::lock_guard<std::mutex> lock(layouts_mutex);
+    if (layout_key == MPI_KEYVAL_INVALID) {
+      PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, &delete_layout, &layout_key, nullptr);
+    }
+    void* known = nullptr;
+    int found = 0;
+    PMPI_Type_get_attr(type, layout_key, &known, &found);
+    if (found != 0) return *static_cast<LayoutPtr*>(known);
+  }
+  auto layout = std::make_shared<const Layout>(make_layout(type, envelope));
+  const std::lock_guard<std::mutex> lock(layouts_mutex);
+  PMPI_Type_set_attr(type, layout_key, new LayoutPtr(layout));
+  return layout;
+}
+
+}  // namespace
+
+void UsedBytes::add(MPI_Aint displacement, MPI_Count count, MPI_Datatype type) {
+  if (count > 0) append(*this, *layout_of(type), displacement, count);
+}
+
+void UsedBytes::cut(std::uint64_t bytes) {
+  std::size_t kept = 0;
+  for (; kept < pieces_.size() && bytes > 0; ++kept) {
+    const auto size = static_cast<std::uint64_t>(pieces_[kept].end - pieces_[kept].begin);
+    if (size > bytes) pieces_[kept].end = pieces_[kept].begin + static_cast<std::int64_t>(bytes);
+    bytes -= std::min(bytes, size);
+  }
+  pieces_.resize(kept);
+}
+
+Piece UsedBytes::hull() const noexcept {
+  Piece hull = pieces_.empty() ? Piece{0, 0} : pieces_.front();
+  for (const Piece p : pieces_) hull = {std::min(hull.begin, p.begin), std::max(hull.end, p.end)};
+  return hull;
+}
+
+MPI_Aint extent_of(MPI_Datatype type) {
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 0;
+  PMPI_Type_get_extent(type, &lower, &extent);
+  return extent;
+}
+
+bool is_derived(MPI_Datatype type) { return !Envelope(type).basic(); }
+
+MPI_Aint first_byte_of(MPI_Datatype type) {
+  MPI_Aint begin = 0;
+  MPI_Aint bytes = 0;
+  PMPI_Type_get_true_extent(type, &begin, &bytes);
+  return begin;
+}
+
+}  // namespace semcache::mpi

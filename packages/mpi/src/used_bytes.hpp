@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include "mpi_api.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace semcache::mpi {
+
+/// Bytes [begin, end) from the address that a call is given.
+struct Piece {
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+/// The bytes that a call uses of one buffer, in the order in which a message fills them; neighbours are one piece.
+class UsedBytes {
+ public:
+  UsedBytes() = default;
+  UsedBytes(MPI_Count count, MPI_Datatype type) { add(0, count, type); }
+
+  /// `count` elements of `type`, `displacement` bytes from the address.
+  void add(MPI_Aint displacement, MPI_Count count, MPI_Datatype type);
+  void add(Piece piece) {
+    if (piece.begin == piece.end) return;
+    if (!pieces_.empty() && pieces_.back().end == piece.begin) {
+      pieces_.back().end = piece.end;
+    } else {
+      pieces_.push_back(piece);
+    }
+  }
+  /// Only the first `bytes` of them.
+  void cut(std::uint64_t bytes);
+
+  [[nodiscard]] bool empty() const noexcept { return pieces_.empty(); }
+  [[nodiscard]] Piece hull() const noexcept;
+  [[nodiscard]] const std::vector<Piece>& pieces() const noexcept { return pieces_; }
+
+ private:
+  std::vector<Piece> pieces_;
+};
+
+/// Distance between consecutive elements.
+[[nodiscard]] MPI_Aint extent_of(MPI_Datatype type);
+/// Made by the program, so that its first byte may be elsewhere than the address of the call.
+[[nodiscard]] bool is_derived(MPI_Datatype type);
+/// Distance from the address of a call to the first byte that it uses, for is_derived types.
+[[nodiscard]] MPI_Aint first_byte_of(MPI_Datatype type);
+
+}  // namespace semcache::mpi

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "bounce.hpp"
+
+#include <cerrno>
+#include <exception>
+#include <new>
+
+// Weak: preloaded, the library meets programs without SemCache.
+extern "C" __attribute__((weak)) const semcache::runtime::ForeignIo* semcache_foreign_io_1() noexcept;
+
+namespace semcache::syscalls {
+namespace {
+
+const runtime::ForeignIo* io() noexcept { return semcache_foreign_io_1 != nullptr ? semcache_foreign_io_1() : nullptr; }
+
+}  // namespace
+
+bool is_mirror(const void* address) noexcept {
+  runtime::TrackedArray array;
+  return io() != nullptr && io()->find(address, array) && array.on_host;
+}
+
+bool is_mirror(void* address) noexcept { return is_mirror(static_cast<const void*>(address)); }
+
+Bounce::Bounce(std::size_t bytes) : transit_(io()->take(bytes, false)) {}
+
+Bounce::~Bounce() { io()->give(transit_); }
+
+void Bounce::from_mirror(const void* mirror, std::size_t bytes, char* at) const {
+  const ByteRange piece{0, bytes};
+  io()->read_out(mirror, &piece, 1, transit_, static_cast<std::size_t>(at - data()));
+}
+
+void Bounce::to_mirror(void* mirror, std::size_t bytes, const char* at) const {
+  if (bytes == 0) return;
+  const ByteRange piece{0, bytes};
+  io()->write_in(mirror, &piece, 1, transit_, static_cast<std::size_t>(at - data()));
+}
+
+int error_of_exception() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  } catch (...) {
+    return EFAULT;  // as the kernel says of a range that leaves the program's memory
+  }
+}
+
+}  // namespace semcache::syscalls

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+//
+// The C library's input and output on protected mirrors. The kernel answers an access to a protected page with EFAULT
+// instead of a fault that could be served, so it gets private memory: what is written leaves from there with the
+// mirror's content, what is read becomes the content of exactly the bytes that came.
+#include "bounce.hpp"
+
+#include <dlfcn.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+using namespace semcache::syscalls;
+
+namespace {
+
+/// The definition behind ours.
+template <class Function>
+Function* next(const char* name) noexcept {
+  void* const found = ::dlsym(RTLD_NEXT, name);
+  if (found == nullptr) std::abort();  // a name that this C library has no use for is not called
+  return reinterpret_cast<Function*>(found);
+}
+#define SEMCACHE_NEXT(name)                                               \
+  ([]() noexcept {                                                        \
+    static decltype(&::name) const found = next<decltype(::name)>(#name); \
+    return found;                                                         \
+  }())
+
+constexpr std::size_t chunk_bytes = std::size_t{8} << 20;
+
+bool is_regular_file(int file) noexcept {
+  struct stat status;
+  return ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/// Puts `bytes` from the source into a mirror, a chunk at a time. `get(to, n, done)` answers as read does.
+/// @param insist  go on after a full chunk: the source does not block once it has delivered something
+template <class Get>
+ssize_t fill(void* mirror, std::size_t bytes, bool insist, Get&& get) noexcept {
+  std::size_t done = 0;
+  try {
+    const Bounce bounce(std::min(bytes, chunk_bytes));
+    do {
+      const std::size_t n = std::min(bytes - done, chunk_bytes);
+      const ssize_t got = get(bounce.data(), n, done);
+      if (got < 0) return done > 0 ? static_cast<ssize_t>(done) : got;
+      const int error = errno;
+      bounce.to_mirror(static_cast<char*>(mirror) + done, std::min(static_cast<std::size_t>(got), n));
+      errno = error;
+      done += static_cast<std::size_t>(got);
+      if (static_cast<std::size_t>(got) != n) break;
+    } while (insist && done < bytes);
+    return static_cast<ssize_t>(done);
+  } catch (...) {
+    if (done > 0) return static_cast<ssize_t>(done);
+    errno = error_of_exception();
+    return -1;
+  }
+}
+
+/// Takes `bytes` out of a mirror. `put(from, n, done)` answers as write does.
+template <class Put>
+ssize_t drain(const void* mirror, std::size_t bytes, Put&& put) noexcept {
+  std::size_t done = 0;
+  try {
+    const Bounce bounce(std::min(bytes, chunk_bytes));
+    do {
+      const std::size_t n = std::min(bytes - done, chunk_bytes);
+      const int error = errno;
+      bounce.from_mirror(static_cast<const char*>(mirror) + done, n);
+      errno = error;
+      const ssize_t put_bytes = put(bounce.data(), n, done);
+      if (put_bytes < 0) return done > 0 ? static_cast<ssize_t>(done) : put_bytes;
+      done += static_cast<std::size_t>(put_bytes);
+      if (static_cast<std::size_t>(put_bytes) != n) break;
+    } while (done < bytes);
+    return static_cast<ssize_t>(done);
+  } catch (...) {
+    if (done > 0) return static_cast<ssize_t>(done);
+    errno = error_of_exception();
+    return -1;
+  }
+}
+
+/// Several buffers at once. `all` is the call itself, `one(vector)` the same on one buffer.
+template <class All, class One>
+ssize_t vectored(const iovec* vectors, int count, bool reads, All&& all, One&& one) noexcept {
+  std::size_t bytes = 0;
+  bool any = false;
+  for (int i = 0; i < count; ++i) {
+    if (!is_mirror(vectors[i].iov_base) || vectors[i].iov_len == 0) continue;
+    any = true;
+    bytes += vectors[i].iov_len;
+  }
+  if (!any) return all(vectors, count);
+  if (bytes > chunk_bytes) {  // one after the other, each in chunks
+    ssize_t done = 0;
+    for (int i = 0; i < count; ++i) {
+      const ssize_t n = one(vectors[i], static_cast<std::size_t>(done));
+      if (n < 0) return done > 0 ? done : n;
+      done += n;
+      if (static_cast<std::size_t>(n) != vectors[i].iov_len) break;
+    }
+    return done;
+  }
+  try {
+    const Bounce bounce(bytes);
+    std::vector<iovec> substitutes(vectors, vectors + count);
+    char* free = bounce.data();
+    for (iovec& v : substitutes) {
+      if (!is_mirror(v.iov_base) || v.iov_len == 0) continue;
+      if (!reads) bounce.from_mirror(v.iov_base, v.iov_len, free);
+      v.iov_base = free;
+      free += v.iov_len;
+    }
+    const ssize_t result = all(substitutes.data(), count);
+    const int error = errno;
+    std::size_t rest = result > 0 && reads ? static_cast<std::size_t>(result) : 0;
+    for (int i = 0; i < count && rest > 0; ++i) {
+      const std::size_t n = std::min(rest, vectors[i].iov_len);
+      if (substitutes[static_cast<std::size_t>(i)].iov_base != vectors[i].iov_base) {
+        bounce.to_mirror(vectors[i].iov_base, n, static_cast<char*>(substitutes[static_cast<std::size_t>(i)].iov_base));
+      }
+      rest -= n;
+    }
+    errno = error;
+    return result;
+  } catch (...) {
+    errno = error_of_exception();
+    return -1;
+  }
+}
+
+}  // namespace
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+// --- files and pipes ------------------------------------------------------------------------------------------------
+
+ssize_t read(int file, void* to, size_t bytes) {
+  if (!is_mirror(to)) return SEMCACHE_NEXT(read)(file, to, bytes);
+  return fill(to, bytes, is_regular_file(file),
+              [&](char* b, size_t n, size_t) { return SEMCACHE_NEXT(read)(file, b, n); });
+}
+ssize_t write(int file, const void* from, size_t bytes) {
+  if (!is_mirror(from)) return SEMCACHE_NEXT(write)(file, from, bytes);
+  return drain(from, bytes, [&](const char* b, size_t n, size_t) { return SEMCACHE_NEXT(write)(file, b, n); });
+}
+
+#define SEMCACHE_POSITIONED(suffix, offset_type)                                                               \
+  ssize_t pread##suffix(int file, void* to, size_t bytes, offset_type at) {                                    \
+    if (!is_mirror(to)) return SEMCACHE_NEXT(pread##suffix)(file, to, bytes, at);                              \
+    return fill(to, bytes, true, [&](char* b, size_t n, size_t done) {                                         \
+      return SEMCACHE_NEXT(pread##suffix)(file, b, n, at + static_cast<offset_type>(done));                    \
+    });                                                                                                        \
+  }                                                                                                            \
+  ssize_t pwrite##suffix(int file, const void* from, size_t bytes, offset_type at) {                           \
+    if (!is_mirror(from)) return SEMCACHE_NEXT(pwrite##suffix)(file, from, bytes, at);                         \
+    return drain(from, bytes, [&](const char* b, size_t n, size_t done) {                                      \
+      return SEMCACHE_NEXT(pwrite##suffix)(file, b, n, at + static_cast<offset_type>(done));                   \
+    });                                                                                                        \
+  }                                                                                                            \
+  ssize_t preadv##suffix(int file, const iovec* vectors, int count, offset_type at) {                          \
+    return vectored(vectors, count, true,                                                                      \
+                    [&](const iovec* v, int n) { return SEMCACHE_NEXT(preadv##suffix)(file, v, n, at); },      \
+                    [&](const iovec& v, size_t done) {                                                         \
+                      return pread##suffix(file, v.iov_base, v.iov_len, at + static_cast<offset_type>(done));  \
+                    });                                                                                        \
+  }                                                                                                            \
+  ssize_t pwritev##suffix(int file, const iovec* vectors, int count, offset_type at) {                         \
+    return vectored(vectors, count, false,                                                                     \
+                    [&](const iovec* v, int n) { return SEMCACHE_NEXT(pwritev##suffix)(file, v, n, at); },     \
+                    [&](const iovec& v, size_t done) {                                                         \
+                      return pwrite##suffix(file, v.iov_base, v.iov_len, at + static_cast<offset_type>(done)); \
+                    });                                                                                        \
+  }
+SEMCACHE_POSITIONED(, off_t)
+SEMCACHE_POSITIONED(64, off64_t)
+#undef SEMCACHE_POSITIONED
+
+ssize_t readv(int file, const iovec* vectors, int count) {
+  return vectored(vectors, count, true, [&](const iovec* v, int n) { return SEMCACHE_NEXT(readv)(file, v, n); },
+                  [&](const iovec& v, size_t) { return read(file, v.iov_base, v.iov_len); });
+}
+ssize_t writev(int file, const iovec* vectors, int count) {
+  return vectored(vectors, count, false, [&](const iovec* v, int n) { return SEMCACHE_NEXT(writev)(file, v, n); },
+                  [&](const iovec& v, size_t) { return write(file, v.iov_base, v.iov_len); });
+}
+
+// --- streams --------------------------------------------------------------------------------------------------------
+
+#define SEMCACHE_STREAM(suffix)                                                          \
+  size_t fread##suffix(void* to, size_t size, size_t count, FILE* file) {                \
+    if (!is_mirror(to) || size == 0 || count > SIZE_MAX / size) {                        \
+      return SEMCACHE_NEXT(fread##suffix)(to, size, count, file);                        \
+    }                                                                                    \
+    const ssize_t got = fill(to, size * count, true, [&](char* b, size_t n, size_t) {    \
+      return static_cast<ssize_t>(SEMCACHE_NEXT(fread##suffix)(b, 1, n, file));          \
+    });                                                                                  \
+    return got < 0 ? 0 : static_cast<size_t>(got) / size;                                \
+  }                                                                                      \
+  size_t fwrite##suffix(const void* from, size_t size, size_t count, FILE* file) {       \
+    if (!is_mirror(from) || size == 0 || count > SIZE_MAX / size) {                      \
+      return SEMCACHE_NEXT(fwrite##suffix)(from, size, count, file);                     \
+    }                                                                                    \
+    const ssize_t put = drain(from, size * count, [&](const char* b, size_t n, size_t) { \
+      return static_cast<ssize_t>(SEMCACHE_NEXT(fwrite##suffix)(b, 1, n, file));         \
+    });                                                                                  \
+    return put < 0 ? 0 : static_cast<size_t>(put) / size;                                \
+  }
+SEMCACHE_STREAM()
+SEMCACHE_STREAM(_unlocked)
+#undef SEMCACHE_STREAM
+
+// --- sockets --------------------------------------------------------------------------------------------------------
+
+ssize_t recv(int socket, void* to, size_t bytes, int flags) {
+  if (!is_mirror(to)) return SEMCACHE_NEXT(recv)(socket, to, bytes, flags);
+  return fill(to, bytes, (flags & MSG_WAITALL) != 0 && (flags & MSG_PEEK) == 0,
+              [&](char* b, size_t n, size_t) { return SEMCACHE_NEXT(recv)(socket, b, n, flags); });
+}
+ssize_t send(int socket, const void* from, size_t bytes, int flags) {
+  if (!is_mirror(from)) return SEMCACHE_NEXT(send)(socket, from, bytes, flags);
+  return drain(from, bytes, [&](const char* b, size_t n, size_t) { return SEMCACHE_NEXT(send)(socket, b, n, flags); });
+}
+ssize_t recvfrom(int socket, void* to, size_t bytes, int flags, sockaddr* address, socklen_t* length) {
+  if (!is_mirror(to)) return SEMCACHE_NEXT(recvfrom)(socket, to, bytes, flags, address, length);
+  return fill(to, bytes, false,
+              [&](char* b, size_t n, size_t) { return SEMCACHE_NEXT(recvfrom)(socket, b, n, flags, address, length); });
+}
+ssize_t sendto(int socket, const void* from, size_t bytes, int flags, const sockaddr* address, socklen_t length) {
+  if (!is_mirror(from)) return SEMCACHE_NEXT(sendto)(socket, from, bytes, flags, address, length);
+  return drain(from, bytes, [&](const char* b, size_t n, size_t) {
+    return SEMCACHE_NEXT(sendto)(socket, b, n, flags, address, length);
+  });
+}
+
+// --- what a program that was compiled with _FORTIFY_SOURCE calls ----------------------------------------------------
+
+[[noreturn]] void __chk_fail();
+
+ssize_t __read_chk(int file, void* to, size_t bytes, size_t room) {
+  if (bytes > room) __chk_fail();
+  return read(file, to, bytes);
+}
+ssize_t __pread_chk(int file, void* to, size_t bytes, off_t at, size_t room) {
+  if (bytes > room) __chk_fail();
+  return pread(file, to, bytes, at);
+}
+ssize_t __pread64_chk(int file, void* to, size_t bytes, off64_t at, size_t room) {
+  if (bytes > room) __chk_fail();
+  return pread64(file, to, bytes, at);
+}
+ssize_t __recv_chk(int socket, void* to, size_t bytes, size_t room, int flags) {
+  if (bytes > room) __chk_fail();
+  return recv(socket, to, bytes, flags);
+}
+ssize_t __recvfrom_chk(int socket, void* to, size_t bytes, size_t room, int flags, sockaddr* address,
+                       socklen_t* length) {
+  if (bytes > room) __chk_fail();
+  return recvfrom(socket, to, bytes, flags, address, length);
+}
+size_t __fread_chk(void* to, size_t room, size_t size, size_t count, FILE* file) {
+  if (size != 0 && count > room / size) __chk_fail();
+  return fread(to, size, count, file);
+}
+size_t __fread_unlocked_chk(void* to, size_t room, size_t size, size_t count, FILE* file) {
+  if (size != 0 && count > room / size) __chk_fail();
+  return fread_unlocked(to, size, count, file);
+}
+
+}  // extern "C"
+#pragma GCC visibility pop

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <engine/program.hpp>
+#include <fakes/random.hpp>
+
+namespace semcache::fakes {
+namespace {
+
+using engine::Memory;
+using engine::TransitBuffer;
+
+char stream_a;
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t size = 5 * page + 100;
+
+TEST(ForeignIo, ExactlyThePiecesCrossAndAreComplete) {
+  Program p;
+  Memory& d = p.on_device(size);
+  p.kernel_write(&stream_a, d, d.all(), 1);
+  TransitBuffer* buffer = p.engine().take_buffer(size, false);
+  const ByteRange pieces[] = {{10, 20}, {3000, 7001}};
+
+  p.engine().read_out(d, 5, pieces, 2, *buffer, buffer->address);
+
+  for (const ByteRange r : pieces) {
+    for (std::uint64_t i = r.begin; i < r.end; ++i) ASSERT_EQ(buffer->address[i], Machine::mix(1, 5 + i)) << i;
+  }
+  EXPECT_EQ(p.counters().d2h.bytes, 10u + 4001u);
+  p.engine().give_buffer(buffer);
+}
+
+TEST(ForeignIo, I4AReaderElsewhereKeepsWhatWasOverwritten) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  p.kernel_write(&stream_a, d, d.all(), 1);
+  p.copy(h, d);
+  TransitBuffer* buffer = p.engine().take_buffer(size, false);
+  for (std::uint64_t i = 0; i < 100; ++i) buffer->address[i] = Machine::mix(2, 1000 + i);
+  const ByteRange piece{0, 100};
+
+  p.engine().write_in(d, 1000, &piece, 1, *buffer, buffer->address);
+  p.engine().give_buffer(buffer);
+
+  p.expect_host(h, 1);
+  p.expect_device(d, {0, 1000}, 1, &stream_a);
+  p.expect_device(d, {1000, 1100}, 2, &stream_a);
+  p.expect_device(d, {1100, size}, 1, &stream_a);
+}
+
+TEST(ForeignIo, ABufferIsWrittenAgainOnlyAfterItWasRead) {
+  Program p;
+  Memory& d = p.on_device(size);
+  TransitBuffer* buffer = p.engine().take_buffer(size, false);
+  for (std::uint64_t round = 1; round <= 5; ++round) {
+    p.engine().settle_buffer(*buffer);
+    for (std::uint64_t i = 0; i < size; ++i) buffer->address[i] = Machine::mix(round, i);
+    const ByteRange piece = d.all();
+    p.engine().write_in(d, 0, &piece, 1, *buffer, buffer->address);  // nothing happens before somebody waits
+  }
+  p.expect_device(d, 5);
+  p.engine().give_buffer(buffer);
+}
+
+TEST(ForeignIo, BuffersAreReusedAndTheirMemoryIsBounded) {
+  Program p;
+  Memory& d = p.on_device(size);
+  const ByteRange piece = d.all();
+  TransitBuffer* first = p.engine().take_buffer(size, false);
+  std::byte* const address = first->address;
+  p.engine().give_buffer(first);
+  TransitBuffer* again = p.engine().take_buffer(size, false);
+  EXPECT_EQ(again->address, address);
+  for (std::uint64_t i = 0; i < size; ++i) again->address[i] = Machine::mix(1, i);
+  p.engine().write_in(d, 0, &piece, 1, *again, again->address);
+  p.engine().give_buffer(again);
+
+  TransitBuffer* other = p.engine().take_buffer(size, false);
+  EXPECT_NE(other->address, address) << "the device has not read it yet";
+  p.engine().give_buffer(other);
+  p.expect_device(d, 1);
+  constexpr std::uint64_t large = 60u << 20;
+  for (int i = 0; i < 6; ++i) {
+    std::vector<TransitBuffer*> taken;
+    for (int k = 0; k < 5; ++k) taken.push_back(p.engine().take_buffer(large, false));
+    for (TransitBuffer* b : taken) p.engine().give_buffer(b);
+  }
+  TransitBuffer* huge = p.engine().take_buffer(100u << 20, false);
+  EXPECT_FALSE(huge->pooled);
+  p.engine().give_buffer(huge);
+}
+
+/// A program whose arrays are used by kernels, the host and strangers in turn, against flat arrays of bytes.
+class ForeignIoOracle {
+ public:
+  ForeignIoOracle(std::uint64_t seed, const Program::Options& options) : random_(seed), p_(options) {
+    device_a_ = &p_.on_device(size);
+    device_b_ = &p_.on_device(size);
+    mirror_ = &p_.on_host(size);
+    two_sided_ = &p_.on_device(size);
+    host_side_ = &p_.on_host(size, two_sided_);
+    content_[0] = content_[1] = content_[2] = content_[3] = Bytes(size);
+    for (Memory* m : {device_a_, device_b_, mirror_, two_sided_}) p_.fill(*m, 0);
+  }
+
+  void run(int moves) {
+    for (int i = 0; i < moves && !testing::Test::HasFailure(); ++i) {
+      switch (random_.below(6)) {
+        case 0:
+          kernel();
+          break;
+        case 1:
+          host_write();
+          break;
+        case 2:
+          copy();
+          break;
+        case 3:
+          fill(any());
+          break;
+        case 4:
+          leaves();
+          break;
+        case 5:
+          arrives();
+          break;
+      }
+    }
+    for (Memory* m : {device_a_, device_b_, two_sided_}) expect_same(p_.device_content(&stream_a, *m), *m, "device");
+    for (Memory* m : {mirror_, host_side_}) expect_same(p_.host_content(*m), *m, "host");
+  }
+
+ private:
+  using Bytes = std::vector<std::byte>;
+
+  Memory& any() {
+    Memory* const all[] = {device_a_, device_b_, mirror_, two_sided_, host_side_};
+    return *all[random_.below(5)];
+  }
+  Bytes& content(const Memory& m) {
+    return content_[&m == device_a_ ? 0 : &m == device_b_ ? 1 : &m == mirror_ ? 2 : 3];
+  }
+  ByteRange range() {
+    const std::uint64_t a = random_.below(size), b = random_.below(size);
+    return {std::min(a, b), std::max(a, b) + 1};
+  }
+  void kernel() {
+    Memory* const devices[] = {device_a_, device_b_, two_sided_};
+    Memory& m = *devices[random_.below(3)];
+    const ByteRange r = range();
+    const std::uint64_t seed = random_.next();
+    p_.kernel_write(&stream_a, m, r, seed);
+    for (std::uint64_t i = r.begin; i < r.end; ++i) content(m)[i] = Machine::mix(seed, i);
+  }
+  void host_write() {
+    Memory& m = random_.chance(50) ? *mirror_ : *host_side_;
+    const ByteRange r = range();
+    const std::uint64_t seed = random_.next();
+    p_.host_write(m, r, seed);
+    for (std::uint64_t i = r.begin; i < r.end; ++i) content(m)[i] = Machine::mix(seed, i);
+  }
+  void copy() {
+    Memory& to = any();
+    Memory& from = any();
+    if (&content(to) == &content(from)) return;
+    p_.copy(to, from);
+    content(to) = content(from);
+  }
+  void fill(Memory& m) {
+    directory::Fill f;
+    f.pattern_bytes = 4;
+    for (std::uint32_t i = 0; i < f.pattern_bytes; ++i) f.pattern[i] = static_cast<std::uint8_t>(random_.next());
+    const std::uint64_t at = random_.below(size / 4) * 4;
+    p_.engine().fill(m, at, size - at, f);
+    for (std::uint64_t i = at; i < size; ++i) content(m)[i] = std::byte{f.pattern[(i - at) % 4]};
+  }
+  /// Ascending pieces of [0, size - at).
+  std::vector<ByteRange> pieces(std::uint64_t at) {
+    std::vector<ByteRange> out;
+    const std::uint64_t step = random_.chance(20) ? 1 + random_.below(60) : 1 + random_.below(size);
+    std::uint64_t begin = random_.below(step);
+    while (begin < size - at && out.size() < 300) {
+      out.push_back({begin, std::min(size - at, begin + 1 + random_.below(step))});
+      begin = out.back().end + random_.below(step);
+    }
+    return out;
+  }
+  TransitBuffer* take(const Memory& m) { return p_.engine().take_buffer(size, !m.on_host() && random_.chance(50)); }
+  void leaves() {
+    Memory& m = any();
+    const std::uint64_t at = random_.below(size);
+    const std::vector<ByteRange> parts = pieces(at);
+    TransitBuffer* buffer = take(m);
+    p_.engine().read_out(m, at, parts.data(), parts.size(), *buffer, buffer->address);
+    for (const ByteRange r : parts) {
+      for (std::uint64_t i = r.begin; i < r.end; ++i) {
+        if (buffer->address[i] == content(m)[at + i]) continue;
+        ADD_FAILURE() << "byte " << at + i << " left with another content";
+        return;
+      }
+    }
+    p_.engine().give_buffer(buffer);
+  }
+  void arrives() {
+    Memory& m = any();
+    const std::uint64_t at = random_.below(size);
+    const std::vector<ByteRange> parts = pieces(at);
+    TransitBuffer* buffer = take(m);
+    p_.engine().settle_buffer(*buffer);
+    const std::uint64_t seed = random_.next();
+    for (std::uint64_t i = 0; i < size; ++i) buffer->address[i] = Machine::mix(seed, i);
+    p_.engine().write_in(m, at, parts.data(), parts.size(), *buffer, buffer->address);
+    for (const ByteRange r : parts) {
+      for (std::uint64_t i = r.begin; i < r.end; ++i) content(m)[at + i] = Machine::mix(seed, i);
+    }
+    p_.engine().give_buffer(buffer);
+  }
+  void expect_same(const Bytes& seen, const Memory& m, const char* where) {
+    for (std::uint64_t i = 0; i < size; ++i) {
+      if (seen[i] == content(m)[i]) continue;
+      ADD_FAILURE() << where << ": byte " << i << " is wrong";
+      return;
+    }
+  }
+
+  Random random_;
+  Program p_;
+  Memory *device_a_, *device_b_, *mirror_, *two_sided_, *host_side_;
+  Bytes content_[4];
+};
+
+TEST(ForeignIo, RandomProgramsAgreeWithFlatArrays) {
+  for (std::uint64_t seed = 1; seed <= 60 && !testing::Test::HasFailure(); ++seed) {
+    for (const auto kind : {device::DeviceKind::cuda, device::DeviceKind::emulated}) {
+      Program::Options options = Program::defaults();
+      options.device.kind = kind;
+      options.device.asynchronous = kind == device::DeviceKind::cuda;
+      options.device.seed = seed;
+      options.device.eagerness = seed % 3 == 0 ? 0 : 30;
+      if (seed % 5 == 0) options.engine.protocol = engine::Protocol::write_through;
+      // In every other program not all arrays fit the device.
+      if (seed % 2 == 0) options.engine.device_memory_bytes = 5 * 16 * 1024;
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      ForeignIoOracle(seed, options).run(60);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace semcache::fakes

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <mpi/support.hpp>
+
+#include <functional>
+
+using namespace mpi_test;
+
+namespace {
+
+constexpr std::size_t n = 3000;  // of each buffer: more than any call uses
+constexpr int block = 70;
+const MPI_Comm world = MPI_COMM_WORLD;
+
+std::vector<int> blocks_of_different_sizes() {
+  std::vector<int> counts;
+  for (int p = 0; p < size_of(); ++p) counts.push_back(20 + 7 * p);
+  return counts;
+}
+std::vector<int> places_with_gaps() {
+  std::vector<int> places;
+  for (int p = 0; p < size_of(); ++p) places.push_back(5 + 60 * p);
+  return places;
+}
+
+/// A collective call on a send and a receive buffer. Non-blocking ones use the request.
+using Call = std::function<void(const int* s, int* r, MPI_Request* request)>;
+struct Named {
+  const char* name;
+  Call call;
+};
+
+// name, blocking call, arguments in parentheses: both forms.
+#define BOTH(title, blocking, nonblocking, ...)                                                                       \
+  {title, [](const int* s, int* r, MPI_Request* request) {                                                            \
+     (void)s, (void)r;                                                                                                \
+     const int size = size_of(), rank = rank_of(), root = size - 1;                                                   \
+     const bool at_root = rank == root;                                                                               \
+     const std::vector<int> counts = blocks_of_different_sizes(), places = places_with_gaps();                        \
+     const std::vector<int> byte_places = expected<int>(places.size(), [&](std::size_t i) { return 4 * places[i]; }); \
+     const std::vector<MPI_Datatype> types(static_cast<std::size_t>(size), MPI_INT);                                  \
+     const int* const c = counts.data();                                                                              \
+     const int* const d = places.data();                                                                              \
+     const int* const bytes = byte_places.data();                                                                     \
+     const MPI_Datatype* const t = types.data();                                                                      \
+     (void)rank, (void)root, (void)at_root, (void)c, (void)d, (void)bytes, (void)t;                                   \
+     if (request == nullptr) {                                                                                        \
+       MPI_##blocking(__VA_ARGS__, world);                                                                            \
+     } else {                                                                                                         \
+       MPI_##nonblocking(__VA_ARGS__, world, request);                                                                \
+       MPI_Wait(request, MPI_STATUS_IGNORE);                                                                          \
+     }                                                                                                                \
+   }}
+
+std::vector<Named> calls() {
+  return {
+      BOTH("Bcast", Bcast, Ibcast, r, block, MPI_INT, root),
+      BOTH("Gather", Gather, Igather, s, block, MPI_INT, r, block, MPI_INT, root),
+      BOTH("Gather in place", Gather, Igather, at_root ? MPI_IN_PLACE : s, block, MPI_INT, r, block, MPI_INT, root),
+      BOTH("Gatherv", Gatherv, Igatherv, s, c[rank], MPI_INT, r, c, d, MPI_INT, root),
+      BOTH("Gatherv in place", Gatherv, Igatherv, at_root ? MPI_IN_PLACE : s, c[rank], MPI_INT, r, c, d, MPI_INT, root),
+      BOTH("Scatter", Scatter, Iscatter, s, block, MPI_INT, r, block, MPI_INT, root),
+      BOTH("Scatter in place", Scatter, Iscatter, s, block, MPI_INT, at_root ? MPI_IN_PLACE : r, block, MPI_INT, root),
+      BOTH("Scatterv", Scatterv, Iscatterv, s, c, d, MPI_INT, r, c[rank], MPI_INT, root),
+      BOTH("Scatterv in place", Scatterv, Iscatterv, s, c, d, MPI_INT, at_root ? MPI_IN_PLACE : r, c[rank], MPI_INT,
+           root),
+      BOTH("Allgather", Allgather, Iallgather, s, block, MPI_INT, r, block, MPI_INT),
+      BOTH("Allgather in place", Allgather, Iallgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, r, block, MPI_INT),
+      BOTH("Allgatherv", Allgatherv, Iallgatherv, s, c[rank], MPI_INT, r, c, d, MPI_INT),
+      BOTH("Allgatherv in place", Allgatherv, Iallgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, r, c, d, MPI_INT),
+      BOTH("Alltoall", Alltoall, Ialltoall, s, block, MPI_INT, r, block, MPI_INT),
+      BOTH("Alltoallv", Alltoallv, Ialltoallv, s, std::vector<int>(types.size(), c[0]).data(), d, MPI_INT, r,
+           std::vector<int>(types.size(), c[0]).data(), d, MPI_INT),
+      BOTH("Alltoallw", Alltoallw, Ialltoallw, s, std::vector<int>(types.size(), c[0]).data(), bytes, t, r,
+           std::vector<int>(types.size(), c[0]).data(), bytes, t),
+      BOTH("Reduce", Reduce, Ireduce, s, r, block, MPI_INT, MPI_SUM, root),
+      BOTH("Reduce in place", Reduce, Ireduce, at_root ? MPI_IN_PLACE : s, r, block, MPI_INT, MPI_SUM, root),
+      BOTH("Allreduce", Allreduce, Iallreduce, s, r, block, MPI_INT, MPI_SUM),
+      BOTH("Allreduce in place", Allreduce, Iallreduce, MPI_IN_PLACE, r, block, MPI_INT, MPI_SUM),
+      BOTH("Scan", Scan, Iscan, s, r, block, MPI_INT, MPI_SUM),
+      BOTH("Scan in place", Scan, Iscan, MPI_IN_PLACE, r, block, MPI_INT, MPI_SUM),
+      BOTH("Exscan", Exscan, Iexscan, s, r, block, MPI_INT, MPI_SUM),
+      BOTH("Exscan in place", Exscan, Iexscan, MPI_IN_PLACE, r, block, MPI_INT, MPI_SUM),
+      BOTH("Reduce_scatter", Reduce_scatter, Ireduce_scatter, s, r, c, MPI_INT, MPI_SUM),
+      BOTH("Reduce_scatter_block", Reduce_scatter_block, Ireduce_scatter_block, s, r, block, MPI_INT, MPI_SUM),
+      {"Alltoall in place", [](const int*, int* r, MPI_Request*) {
+         MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, r, block, MPI_INT, world);
+       }},
+      {"Reduce_scatter in place", [](const int*, int* r, MPI_Request*) {
+         MPI_Reduce_scatter(MPI_IN_PLACE, r, blocks_of_different_sizes().data(), MPI_INT, MPI_SUM, world);
+       }},
+      {"Reduce_scatter_block in place", [](const int*, int* r, MPI_Request*) {
+         MPI_Reduce_scatter_block(MPI_IN_PLACE, r, block, MPI_INT, MPI_SUM, world);
+       }},
+  };
+}
+
+int sent_value(std::size_t i) { return 100000 * rank_of() + static_cast<int>(i); }
+int old_value(std::size_t i) { return -100000 * rank_of() - static_cast<int>(i); }
+
+/// A buffer of the program, somewhere, whose content is elsewhere where it can be.
+class Buffer {
+ public:
+  enum class Place { plain, device, mirror };
+  Buffer(Place place, const char* label, int (*value)(std::size_t)) : place_(place), plain_(expected<int>(n, value)) {
+    if (place == Place::plain) return;
+    device_.emplace_back(Array<int>::on_device(label, n));
+    write_on_device(device_[0], 0, n, value);
+    if (place == Place::device) return;
+    mirror_.emplace_back(Array<int>::on_host(label, n));
+    semcache::runtime::copy(mirror_[0].data(), device_[0].data(), n * sizeof(int), {});
+  }
+  [[nodiscard]] int* data() {
+    return place_ == Place::plain ? plain_.data() : place_ == Place::device ? device_[0].data() : mirror_[0].data();
+  }
+  [[nodiscard]] std::vector<int> content() const {
+    if (place_ == Place::plain) return plain_;
+    return place_ == Place::device ? device_content(device_[0]) : host_content(mirror_[0]);
+  }
+
+ private:
+  Place place_;
+  std::vector<int> plain_;
+  std::vector<Array<int>> device_, mirror_;
+};
+
+TEST(MpiCollectives, AgreeWithOrdinaryMemory) {
+  for (const Named& named : calls()) {
+    // Open MPI 4.1 takes the displacements of a single process for elements.
+    if (size_of() == 1 && std::string(named.name) == "Alltoallw") continue;
+    for (const bool blocking : {true, false}) {
+      MPI_Request request;
+      MPI_Request* const r = blocking ? nullptr : &request;
+      Buffer plain_sent(Buffer::Place::plain, "s", &sent_value);
+      Buffer plain_got(Buffer::Place::plain, "r", &old_value);
+      named.call(plain_sent.data(), plain_got.data(), r);
+      for (const auto sent_place : {Buffer::Place::plain, Buffer::Place::device, Buffer::Place::mirror}) {
+        for (const auto got_place : {Buffer::Place::plain, Buffer::Place::device, Buffer::Place::mirror}) {
+          Buffer sent(sent_place, "s", &sent_value);
+          Buffer got(got_place, "r", &old_value);
+          named.call(sent.data(), got.data(), r);
+          ASSERT_EQ(got.content(), plain_got.content())
+              << named.name << (blocking ? "" : ", non-blocking") << " from " << static_cast<int>(sent_place) << " to "
+              << static_cast<int>(got_place);
+          ASSERT_EQ(sent.content(), plain_sent.content()) << named.name;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(semcache::mpi::pending_requests(), 0u);
+}
+
+TEST(MpiCollectives, MoveTheUsedRangesAlone) {
+  const auto s = Array<int>::on_device("s", n);
+  const auto r = Array<int>::on_device("r", n);
+  write_on_device(s, 0, n, &sent_value);
+  write_on_device(r, 0, n, &old_value);
+  const Since sent("s");
+  const Since got("r");
+  const std::uint64_t one = block * sizeof(int);
+  const auto all = one * static_cast<std::uint64_t>(size_of());
+
+  MPI_Allreduce(s.data(), r.data(), block, MPI_INT, MPI_SUM, world);  // reductions are computed on the host
+  EXPECT_EQ(sent.to_host(), one);
+  EXPECT_EQ(got.to_device(), one);
+  MPI_Allreduce(MPI_IN_PLACE, r.data(), block, MPI_INT, MPI_SUM, world);
+  EXPECT_EQ(got.to_host(), one);
+  EXPECT_EQ(got.to_device(), 2 * one);
+  const Since gathered("r");
+  MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, r.data(), block, MPI_INT, world);
+  if (semcache::mpi::uses_device_addresses()) {
+    EXPECT_EQ(gathered.over_link(), 0u);
+    EXPECT_EQ(gathered.within_device(), all);
+  } else {
+    EXPECT_EQ(gathered.to_host(), one) << "its own block";
+    EXPECT_EQ(gathered.to_device(), all - one) << "the others'";
+  }
+}
+
+TEST(MpiCollectives, ANonBlockingOneIsANewValueAtCompletion) {
+  const auto s = Array<int>::on_device("s", n);
+  const auto r = Array<int>::on_device("r", n);
+  write_on_device(s, 0, n, &sent_value);
+  write_on_device(r, 0, n, &old_value);
+  MPI_Request request;
+
+  MPI_Iallreduce(s.data(), r.data(), block, MPI_INT, MPI_MAX, world, &request);
+  write_on_device(s, 0, n, [](std::size_t) { return 1 << 30; });
+  EXPECT_EQ(device_content(r), expected<int>(n, &old_value));
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+
+  EXPECT_EQ(device_content(r), expected<int>(n, [](std::size_t i) {
+              return i < block ? 100000 * (size_of() - 1) + static_cast<int>(i) : old_value(i);
+            }));
+}
+
+TEST(MpiCollectives, BetweenTwoGroups) {
+  if (size_of() < 2) GTEST_SKIP() << "one process cannot be two groups";
+  const int side = rank_of() % 2;
+  MPI_Comm mine, both;
+  MPI_Comm_split(world, side, rank_of(), &mine);
+  MPI_Intercomm_create(mine, 0, world, 1 - side, 9, &both);
+  const auto x = Array<int>::on_device("x", n);
+  write_on_device(x, 0, n, &sent_value);
+
+  // The first process of side 0 sends to all of side 1.
+  const int root = side == 1 ? 0 : rank_of() == 0 ? MPI_ROOT : MPI_PROC_NULL;
+  MPI_Bcast(x.data(), block, MPI_INT, root, both);
+  EXPECT_EQ(device_content(x)[3], side == 1 ? 3 : sent_value(3));
+
+  int theirs = 0;
+  MPI_Comm_remote_size(both, &theirs);
+  const auto all = Array<int>::on_device("all", n);
+  MPI_Allgather(x.data() + 1000, block, MPI_INT, all.data(), block, MPI_INT, both);
+  const std::vector<int> got = device_content(all);
+  for (int p = 0; p < theirs; ++p) {
+    EXPECT_EQ(got[static_cast<std::size_t>(p * block)], 100000 * (2 * p + 1 - side) + 1000);
+  }
+  MPI_Comm_free(&both);
+  MPI_Comm_free(&mine);
+}
+
+TEST(MpiCollectives, AmongNeighbours) {
+  const int sizes[] = {size_of()};
+  const int periodic[] = {1};
+  MPI_Comm ring;
+  MPI_Cart_create(world, 1, sizes, periodic, 0, &ring);
+  const int counts[] = {block, block};
+  const int places[] = {10, 500};
+  const MPI_Aint byte_places[] = {40, 2000};
+  const MPI_Datatype types[] = {MPI_INT, MPI_INT};
+  const std::vector<Call> calls = {
+      [&](const int* s, int* r, MPI_Request*) { MPI_Neighbor_allgather(s, block, MPI_INT, r, block, MPI_INT, ring); },
+      [&](const int* s, int* r, MPI_Request*) {
+        MPI_Neighbor_allgatherv(s, block, MPI_INT, r, counts, places, MPI_INT, ring);
+      },
+      [&](const int* s, int* r, MPI_Request*) { MPI_Neighbor_alltoall(s, block, MPI_INT, r, block, MPI_INT, ring); },
+      [&](const int* s, int* r, MPI_Request*) {
+        MPI_Neighbor_alltoallv(s, counts, places, MPI_INT, r, counts, places, MPI_INT, ring);
+      },
+      [&](const int* s, int* r, MPI_Request* q) {
+        MPI_Ineighbor_alltoallw(s, counts, byte_places, types, r, counts, byte_places, types, ring, q);
+        MPI_Wait(q, MPI_STATUS_IGNORE);
+      },
+  };
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    MPI_Request request;
+    Buffer plain_sent(Buffer::Place::plain, "s", &sent_value), plain_got(Buffer::Place::plain, "r", &old_value);
+    Buffer sent(Buffer::Place::device, "s", &sent_value), got(Buffer::Place::mirror, "r", &old_value);
+    calls[i](plain_sent.data(), plain_got.data(), &request);
+    calls[i](sent.data(), got.data(), &request);
+    EXPECT_EQ(got.content(), plain_got.content()) << i;
+  }
+  MPI_Comm_free(&ring);
+}
+
+}  // namespace

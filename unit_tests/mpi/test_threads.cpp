@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <mpi/support.hpp>
+
+#include <atomic>
+#include <thread>
+
+using namespace mpi_test;
+
+namespace {
+
+constexpr std::size_t part = 300;
+
+TEST(MpiThreads, ExchangeOnOneArrayWhileKernelsRunOnIt) {
+  int provided = 0;
+  MPI_Query_thread(&provided);
+  if (provided != MPI_THREAD_MULTIPLE) GTEST_SKIP() << "this MPI library has no MPI_THREAD_MULTIPLE";
+  constexpr int threads = 3;
+  constexpr int rounds = 60;
+  // Every thread has a part that it sends and one that it receives; the last part belongs to the kernels.
+  const auto x = Array<int>::on_device("x", (2 * threads + 1) * part);
+  const auto side = Array<int>::on_host("x", x.size(), &x);
+  write_on_device(x, 0, x.size(), [](std::size_t i) { return rank_of() + static_cast<int>(i); });
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> team;
+
+  for (int t = 0; t < threads; ++t) {
+    team.emplace_back([&, t] {
+      const std::size_t sent = 2 * static_cast<std::size_t>(t) * part;
+      int* const to_right = (t == 0 ? side : x).data() + sent;
+      int* const from_left = (t == 1 ? side : x).data() + sent + part;
+      for (int round = 0; round < rounds; ++round) {
+        MPI_Request requests[2];
+        MPI_Irecv(from_left, part, MPI_INT, left(), t, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(to_right, part, MPI_INT, right(), t, MPI_COMM_WORLD, &requests[1]);
+        if (round % 2 == 0) {
+          MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        } else {
+          for (int done = 0; done < 2;) {
+            int flag = 0;
+            int index = 0;
+            MPI_Testany(2, requests, &index, &flag, MPI_STATUS_IGNORE);
+            done += flag;
+          }
+        }
+      }
+    });
+  }
+  std::thread kernels([&] {
+    for (int k = 0; !stop; ++k) {
+      write_on_device(x, 2 * threads * part, x.size(), [&](std::size_t) { return k; });
+      std::this_thread::yield();
+    }
+  });
+  for (std::thread& t : team) t.join();
+  stop = true;
+  kernels.join();
+
+  const std::vector<int> got = device_content(x);
+  for (std::size_t t = 0; t < threads; ++t) {
+    for (std::size_t i = 0; i < part; ++i) {
+      ASSERT_EQ(got[2 * t * part + i], rank_of() + static_cast<int>(2 * t * part + i));
+      ASSERT_EQ(got[(2 * t + 1) * part + i], left() + static_cast<int>(2 * t * part + i)) << "thread " << t;
+    }
+  }
+  EXPECT_EQ(semcache::mpi::pending_requests(), 0u);
+}
+
+}  // namespace
