@@ -31,7 +31,10 @@ TEST(Agreement, TheDevicesResidualsAreTheHosts) {
   std::size_t compared = 0;
   for (; compared < host.size() && host[compared] > 1e-6 * host[0]; ++compared) {
     ASSERT_LT(compared, device.size());
-    ASSERT_NEAR(device[compared], host[compared], 1e-6 * host[compared]) << "after " << compared << " updates";
+    // Measured by the first norm. This system comes close to a breakdown after ten updates: by their own norm, residuals
+    // differ by a half after fourteen if only the order of summation does. Before that they agree by their own norm, too.
+    const double scale = compared < 10 ? host[compared] : host[0];
+    ASSERT_NEAR(device[compared], host[compared], 1e-6 * scale) << "after " << compared << " updates";
   }
   EXPECT_GT(compared, 10u);
 }
