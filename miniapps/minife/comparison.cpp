@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 
 #include <minife/comparison.hpp>
+#include <minife/report_fields.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -21,19 +22,6 @@ using nlohmann::json;
 constexpr std::array<const char*, 3> variants{"naive", "manual", "semcache"};
 constexpr double semcache_margin = 1.001;
 constexpr std::uint64_t naive_factor = 10;
-
-template <class T>
-T field(const json& report, const std::string& path) {
-  try {
-    return report.at(json::json_pointer("/" + path)).get<T>();
-  } catch (const json::exception& e) {
-    throw std::invalid_argument("the report of variant " + report.value("variant", std::string("(unnamed)")) +
-                                " has no usable field " + path + ": " + e.what() +
-                                ". Was it written by this version of minife?");
-  }
-}
-
-std::uint64_t bytes(const json& report, const std::string& path) { return field<std::uint64_t>(report, path); }
 
 std::string text(const char* format, double value) {
   std::array<char, 64> out{};
@@ -153,10 +141,7 @@ std::vector<Check> Comparison::checks() const {
   std::vector<Check> checks;
   const json& manual = data_->manual();
   for (const char* path : {"schema_version", "ranks", "elements", "rows", "nonzeros", "iterations", "device/kind"}) {
-    const std::string name = path;
-    bool same = true;
-    for (const json& r : data_->reports) same = same && field<json>(r, name) == field<json>(manual, name);
-    checks.push_back({same, "same " + name + " in all variants: " + field<json>(manual, name).dump()});
+    checks.push_back(same_in_all(data_->reports, path));
   }
   bool identical = true;
   for (const json& r : data_->reports) {

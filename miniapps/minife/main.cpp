@@ -24,8 +24,9 @@ constexpr int exit_usage = 2;
 
 /// The hand-placed variants compute on semcache's emulated device where there is no GPU; they place the copies
 /// themselves, so its protocol is switched off. It reads its configuration when it starts, at Kokkos' start at the
-/// earliest.
-void configure(Variant variant) {
+/// earliest. (Belos' stock node is the host itself.)
+void configure(Solver solver, Variant variant) {
+  if (solver == Solver::belos) return;
   const bool by_hand = variant == Variant::naive || variant == Variant::manual || variant == Variant::whole_vector;
   if (by_hand && device_is_emulated()) setenv("SEMCACHE_PROTOCOL", "off", 1);
 }
@@ -47,7 +48,7 @@ int refuse(const MpiSession& mpi, const char* what, int code) {
 }
 
 int run(const MpiSession& mpi, const Parameters& parameters, const LocalGrid& grid, std::ofstream* report_file) {
-  configure(parameters.variant);
+  configure(parameters.solver, parameters.variant);
   const KokkosSession kokkos(mpi);
   const std::string obstacle = why_misconfigured(parameters.variant);
   const bool on_every_rank = minimum(obstacle.empty() ? 0 : 1, mpi.communicator()) > 0;
@@ -62,12 +63,13 @@ int run(const MpiSession& mpi, const Parameters& parameters, const LocalGrid& gr
     if (parameters.verify) verification = verify(grid, solution, mpi.communicator());
   };
   const SolveRequest request{grid, mpi.communicator(), parameters.max_iterations, progress, inspect};
-  const SolveResult result = solve(parameters.variant, request);
+  const SolveResult result = solve(parameters.solver, parameters.variant, request);
 
   Report report = make_report(parameters, grid, result, mpi.ranks(), mpi.communicator());
   report.solution = summary;
   report.verification = verification;
-  const DeviceInfo device = kokkos.device(mpi);
+  const bool on_host = parameters.solver == Solver::belos && parameters.variant == Variant::manual;
+  const DeviceInfo device = on_host ? DeviceInfo{"host", "Tpetra's serial node", 0} : kokkos.device(mpi);
   report.device_kind = device.kind;
   report.device_name = device.name;
   report.device_count = device.count;
@@ -89,7 +91,7 @@ int main_with_mpi(const MpiSession& mpi, int argc, char** argv) {
     return command_line.exit_code;
   }
   const Parameters& parameters = command_line.parameters;
-  const std::string obstacle = why_unavailable(parameters.variant);
+  const std::string obstacle = why_unavailable(parameters.solver, parameters.variant);
   if (!obstacle.empty()) return refuse(mpi, obstacle.c_str(), exit_usage);
 
   std::unique_ptr<LocalGrid> grid;

@@ -47,6 +47,14 @@ const char* name_of(Variant variant) noexcept {
   return "?";
 }
 
+const char* name_of(Solver solver) noexcept {
+  switch (solver) {
+    case Solver::cg: return "cg";
+    case Solver::belos: return "belos";
+  }
+  return "?";
+}
+
 CommandLine parse_command_line(int argc, const char* const* argv) {
   CommandLine result;
   Parameters& p = result.parameters;
@@ -60,6 +68,10 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       app.add_option("--ny", p.elements[1], "Elements along y (nx if missing)")->check(CLI::Range(1, max_elements_per_axis));
   CLI::Option* nz =
       app.add_option("--nz", p.elements[2], "Elements along z (ny if missing)")->check(CLI::Range(1, max_elements_per_axis));
+  std::string solver = name_of(p.solver);
+  app.add_option("--solver", solver, "cg: the program's own; belos: Tpetra and Belos' PseudoBlockCG")
+      ->check(CLI::IsMember({"cg", "belos"}))
+      ->capture_default_str();
   std::string variant = name_of(p.variant);
   app.add_option("--variant", variant, "Who moves the data")
       ->check(CLI::IsMember({"naive", "manual", "whole-vector", "semcache", "unified"}))
@@ -86,6 +98,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   for (const Variant v :
        {Variant::naive, Variant::manual, Variant::whole_vector, Variant::semcache, Variant::unified}) {
     if (variant == name_of(v)) p.variant = v;
+  }
+  for (const Solver s : {Solver::cg, Solver::belos}) {
+    if (solver == name_of(s)) p.solver = s;
   }
   if (nx->count() > 0 && ny->count() == 0) p.elements[1] = p.elements[0];
   if ((nx->count() > 0 || ny->count() > 0) && nz->count() == 0) p.elements[2] = p.elements[1];

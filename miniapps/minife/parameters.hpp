@@ -9,12 +9,15 @@
 namespace minife {
 
 enum class Variant { naive, manual, whole_vector, semcache, unified };
+enum class Solver { cg, belos };
 
 [[nodiscard]] const char* name_of(Variant variant) noexcept;
+[[nodiscard]] const char* name_of(Solver solver) noexcept;
 
 /// What the user asked for.
 struct Parameters {
   Index3 elements{10, 10, 10};
+  Solver solver = Solver::cg;
   Variant variant = Variant::semcache;
   int max_iterations = 200;
   bool verify = false;

@@ -49,6 +49,7 @@ void for_each_counter(T& t, F&& f) {
 Report make_report(const Parameters& parameters, const LocalGrid& grid, const SolveResult& result, int ranks,
                    MPI_Comm comm) {
   Report r;
+  r.solver = parameters.solver;
   r.variant = parameters.variant;
   r.elements = grid.elements();
   r.ranks = ranks;
@@ -87,6 +88,7 @@ nlohmann::json to_json(const Report& r) {
   nlohmann::json j;
   j["schema_version"] = report_schema_version;
   j["program"] = "minife";
+  j["solver"] = name_of(r.solver);
   j["variant"] = name_of(r.variant);
   j["elements"] = r.elements;
   j["ranks"] = r.ranks;
@@ -126,7 +128,8 @@ nlohmann::json to_json(const Report& r) {
 
 std::string to_text(const Report& r) {
   std::string t = "miniFE " + std::to_string(r.elements[0]) + " x " + std::to_string(r.elements[1]) + " x " +
-                  std::to_string(r.elements[2]) + ", variant " + name_of(r.variant) + "\n";
+                  std::to_string(r.elements[2]) + ", variant " + name_of(r.variant) + ", solver " +
+                  name_of(r.solver) + "\n";
   t += line("ranks", std::to_string(r.ranks));
   t += line("device", r.device_kind + " (" + r.device_name + "), " + std::to_string(r.device_count) + " used");
   t += line("rows, nonzeros", std::to_string(r.rows) + ", " + std::to_string(r.nonzeros));

@@ -19,6 +19,7 @@ inline constexpr int report_schema_version = 1;
 
 /// Everything a run has to say; counts and bytes are sums over ranks.
 struct Report {
+  Solver solver = Solver::cg;
   Variant variant = Variant::semcache;
   Index3 elements{0, 0, 0};
   int ranks = 1;

@@ -7,7 +7,8 @@
 
 namespace minife {
 
-SolveResult solve(Variant variant, const SolveRequest& request) {
+SolveResult solve(Solver solver, Variant variant, const SolveRequest& request) {
+  if (solver == Solver::belos) return solve_belos(variant, request);
   switch (variant) {
     case Variant::naive: return solve_naive(request);
     case Variant::manual: return solve_manual(request);
@@ -18,7 +19,8 @@ SolveResult solve(Variant variant, const SolveRequest& request) {
   throw std::logic_error("unknown variant");
 }
 
-std::string why_unavailable(Variant variant) {
+std::string why_unavailable(Solver solver, Variant variant) {
+  if (solver == Solver::belos) return why_belos_is_unavailable(variant);
   return variant == Variant::unified ? why_unified_is_unavailable() : std::string();
 }
 

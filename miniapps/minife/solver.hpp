@@ -53,11 +53,16 @@ struct SolveResult {
 [[nodiscard]] SolveResult solve_semcache(const SolveRequest& request);
 [[nodiscard]] SolveResult solve_unified(const SolveRequest& request);
 
-[[nodiscard]] SolveResult solve(Variant variant, const SolveRequest& request);
+/// The same system through Tpetra and Belos: semcache on our node, manual on the stock serial one. The residual must
+/// fall below 1e-10; the history ends with the norm after the last update.
+[[nodiscard]] SolveResult solve_belos(Variant variant, const SolveRequest& request);
 
-/// Why this build of the program cannot run a variant, and what to do about it; empty if it can.
-[[nodiscard]] std::string why_unavailable(Variant variant);
+[[nodiscard]] SolveResult solve(Solver solver, Variant variant, const SolveRequest& request);
+
+/// Why this build of the program cannot run a solver in a variant, and what to do about it; empty if it can.
+[[nodiscard]] std::string why_unavailable(Solver solver, Variant variant);
 [[nodiscard]] std::string why_unified_is_unavailable();
+[[nodiscard]] std::string why_belos_is_unavailable(Variant variant);
 
 /// Why a variant would go wrong as this process is configured, and what to do about it; empty if it can run.
 /// @pre Kokkos is initialised

@@ -27,7 +27,8 @@ function(build_consumer folder)
   message(STATUS "${folder}: built and run")
 endfunction()
 
-# What a shared library must be: known by its SONAME, and silent about everything that is not SemCache's.
+# What a shared library must be: known by its SONAME, and silent about everything that is not SemCache's, or is named in
+# ARGN (a regular expression).
 function(check_shared_library library soname)
   file(REAL_PATH ${library} file)
   run(${CMAKE_OBJDUMP} -p ${file})
@@ -40,7 +41,7 @@ function(check_shared_library library soname)
   string(REPLACE "\n" ";" symbols "${output}")
   set(ours 0)
   foreach(symbol IN LISTS symbols)
-    if(symbol MATCHES "semcache(::|_)" OR symbol MATCHES " SEMCACHE_")
+    if(symbol MATCHES "semcache(::|_)" OR symbol MATCHES " SEMCACHE_" OR (ARGN AND symbol MATCHES "${ARGN}"))
       math(EXPR ours "${ours} + 1")
     # Weak symbols of templates of the standard library and of Kokkos: every library that uses them has them.
     # A static Kokkos is part of the shared library and must stay visible: the loader then takes one of all its copies.
@@ -61,10 +62,13 @@ if(KOKKOS)
   # Also where the user has set Kokkos_ROOT to something else: the same as in the build under test.
   set(kokkos -DKokkos_DIR=${KOKKOS_DIR})
 endif()
+if(MPI)
+  string(APPEND components ",mpi")
+endif()
 
 if(ROUTE STREQUAL "subdirectory")
   build_consumer(subdirectory -DSEMCACHE_SOURCE=${SOURCE} -DCOMPONENTS=${components} ${kokkos}
-    -DSemCache_ENABLE_KOKKOS=${KOKKOS} -DSemCache_ENABLE_CUDA=${CUDA} -DSemCache_ENABLE_MPI=OFF)
+    -DSemCache_ENABLE_KOKKOS=${KOKKOS} -DSemCache_ENABLE_CUDA=${CUDA} -DSemCache_ENABLE_MPI=${MPI})
   return()
 endif()
 
@@ -75,7 +79,7 @@ endif()
 if(NOT ROUTE STREQUAL THIS_LINKAGE)
   set(BUILD_OTHER ${SCRATCH}/semcache)
   run(${CMAKE_COMMAND} -S ${SOURCE} -B ${BUILD_OTHER} ${common} ${kokkos} -DBUILD_SHARED_LIBS=${shared}
-    -DSemCache_ENABLE_TESTS=OFF -DSemCache_ENABLE_MINIAPPS=OFF -DSemCache_ENABLE_MPI=OFF
+    -DSemCache_ENABLE_TESTS=OFF -DSemCache_ENABLE_MINIAPPS=OFF -DSemCache_ENABLE_MPI=${MPI}
     -DSemCache_ENABLE_KOKKOS=${KOKKOS} -DSemCache_ENABLE_CUDA=${CUDA})
   run(${CMAKE_COMMAND} --build ${BUILD_OTHER})
   set(BUILD ${BUILD_OTHER})
@@ -84,9 +88,10 @@ run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/first)
 # An installed tree can be moved.
 file(RENAME ${SCRATCH}/first ${SCRATCH}/prefix)
 
-build_consumer(core -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DCOMPONENTS=core -DCMAKE_DISABLE_FIND_PACKAGE_Kokkos=ON)
-if(KOKKOS)
-  build_consumer(kokkos -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DCOMPONENTS=${components})
+build_consumer(core -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DCOMPONENTS=core
+  -DCMAKE_DISABLE_FIND_PACKAGE_Kokkos=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON)
+if(KOKKOS OR MPI)
+  build_consumer(components -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DCOMPONENTS=${components})
 endif()
 
 # The C interface by pkg-config, with a C compiler and no CMake.
@@ -106,5 +111,8 @@ if(shared)
   check_shared_library(${library_directory}/libsemcache.so "libsemcache\\.so\\.0\\.1")
   if(KOKKOS)
     check_shared_library(${library_directory}/libsemcache_kokkos.so "libsemcache_kokkos\\.so\\.0\\.1")
+  endif()
+  if(MPI)
+    check_shared_library(${library_directory}/libsemcache_mpi.so "libsemcache_mpi\\.so\\.0\\.1" " T MPI_")
   endif()
 endif()

@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -125,6 +128,71 @@ TEST_F(ComparisonOf, TableNamesEveryVariant) {
   for (const char* word : {"naive", "manual", "semcache", "15400", "240"}) {
     EXPECT_NE(table.find(word), std::string::npos) << word;
   }
+}
+
+class ComparisonOfBelos : public ::testing::Test {
+ protected:
+  json manual = belos("manual");
+  json semcache = belos("semcache");
+
+  static json belos(const std::string& variant) {
+    json r = report(variant, 1540, 240);
+    r["solver"] = "belos";
+    r["residual_history"] = {3.0, 2.0, 1.0, 1e-17};
+    r["solution"] = {{"minimum", 0.0}, {"maximum", 1.0}, {"mean", 0.25}};
+    // 5 values each way in each of 3 iterations.
+    r["cg_transfers"] = {{"h2d_bytes", variant == "manual" ? 0 : 120}, {"d2h_bytes", variant == "manual" ? 0 : 120}};
+    return r;
+  }
+  void expect_only(const std::string& part) const {
+    std::string wrong;
+    for (const Check& c : check_belos({manual, semcache})) {
+      if (!c.passed) wrong += c.text + "\n";
+    }
+    EXPECT_NE(wrong.find(part), std::string::npos) << wrong;
+    EXPECT_EQ(std::count(wrong.begin(), wrong.end(), '\n'), 1) << wrong;
+  }
+};
+
+TEST_F(ComparisonOfBelos, HoldsForRoundedNorms) {
+  EXPECT_TRUE(all_passed(check_belos({semcache, manual})));
+  semcache["residual_history"][1] = 2.0 + 1e-12;
+  EXPECT_TRUE(all_passed(check_belos({manual, semcache})));
+}
+
+TEST_F(ComparisonOfBelos, FindsNormsBeyondRounding) {
+  semcache["residual_history"][1] = 2.0 + 1e-9;
+  expect_only("the first norms");
+  semcache["residual_history"][1] = 2.0;
+  for (json* r : {&manual, &semcache}) (*r)["residual_history"] = std::vector<double>(12, 3.0);
+  semcache["residual_history"][11] = 3.0001;
+  expect_only("relative to the first");
+  semcache["residual_history"] = std::vector<double>(11, 3.0);
+  expect_only("of one length");
+}
+
+TEST_F(ComparisonOfBelos, FindsAByteBesideTheHalo) {
+  semcache["cg_transfers"]["h2d_bytes"] = 121;
+  expect_only("h2d bytes");
+  semcache["cg_transfers"] = {{"h2d_bytes", 120}, {"d2h_bytes", 119}};
+  expect_only("d2h bytes");
+}
+
+TEST_F(ComparisonOfBelos, FindsAnotherSolutionAndUnknownLaunches) {
+  semcache["solution"]["mean"] = 0.2500001;
+  expect_only("mean");
+  semcache["solution"]["mean"] = 0.25;
+  semcache["unknown_launches"] = 1;
+  expect_only("unknown launches");
+}
+
+TEST_F(ComparisonOfBelos, RefusesTheOwnSolversReportAndAMissingVariant) {
+  EXPECT_THROW((void)check_belos({manual}), std::invalid_argument);
+  EXPECT_THROW((void)check_belos({manual, manual}), std::invalid_argument);
+  EXPECT_TRUE(is_of_belos(manual));
+  EXPECT_FALSE(is_of_belos(report("manual", 1, 2)));
+  manual["solver"] = "cg";
+  expect_only("same solver");
 }
 
 TEST(Expectation, ComparesNumbers) {

@@ -22,13 +22,15 @@ TEST(CommandLine, DefaultsToTheKnownCase) {
   EXPECT_EQ(c.parameters.elements, (Index3{10, 10, 10}));
   EXPECT_EQ(c.parameters.max_iterations, 200);
   EXPECT_EQ(c.parameters.variant, Variant::semcache);
+  EXPECT_EQ(c.parameters.solver, Solver::cg);
 }
 
 TEST(CommandLine, UnderstandsBothSpellings) {
-  const CommandLine c = parse({"nx=3", "--ny", "4", "nz=5", "verify_solution=1", "--variant", "naive"});
+  const CommandLine c = parse({"nx=3", "--ny", "4", "nz=5", "verify_solution=1", "--variant", "naive", "solver=belos"});
   EXPECT_EQ(c.parameters.elements, (Index3{3, 4, 5}));
   EXPECT_TRUE(c.parameters.verify);
   EXPECT_EQ(c.parameters.variant, Variant::naive);
+  EXPECT_EQ(c.parameters.solver, Solver::belos);
 }
 
 TEST(CommandLine, MissingEdgesFollowTheOneBefore) {
@@ -39,7 +41,7 @@ TEST(CommandLine, MissingEdgesFollowTheOneBefore) {
 }
 
 TEST(CommandLine, ExplainsMistakes) {
-  for (const char* wrong : {"nx=0", "nx=-1", "nx=ten", "--variant=fast", "--nosuch", "--max-iterations=0", "nx=99999999"}) {
+  for (const char* wrong : {"nx=0", "nx=-1", "nx=ten", "--variant=fast", "--solver=fast", "--nosuch", "--max-iterations=0", "nx=99999999"}) {
     const CommandLine c = parse({wrong});
     EXPECT_TRUE(c.finished) << wrong;
     EXPECT_EQ(c.exit_code, 2) << wrong;

@@ -75,10 +75,18 @@ def main():
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SEMCACHE_")}
     program = os.path.join(options.scratch, "mutant")
 
-    def link(extra):
-        subprocess.run([options.compiler, *options.flags, *objects, *extra, *options.library, "-lpthread", "-ldl", "-o", program], check=True)
+    def build(arguments):
+        """What the compiler says if it fails; None if it succeeds."""
+        done = subprocess.run([options.compiler, *options.flags, *arguments], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace")
+        return None if done.returncode == 0 else done.stdout[:400]
 
-    link([])
+    def link(extra):
+        return build([*objects, *extra, *options.library, "-lpthread", "-ldl", "-o", program])
+
+    if (problem := link([])) is not None:
+        print(f"the tests do not link without any mutation: {problem}")
+        return 1
     if (noticed := run_tests(program, environment, options.scratch)) is not None:
         print(f"the tests fail without any mutation: {noticed}")
         return 1
@@ -94,13 +102,13 @@ def main():
             source = os.path.join(options.scratch, os.path.basename(name))
             with open(source, "w", encoding="utf-8") as file:
                 file.write(text)
-            compiled = subprocess.run([options.compiler, "-std=c++17", "-fPIC", *options.flags, "-O1", "-w", "-I", options.source,
-                                       "-c", source, "-o", source + ".o"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                      text=True)
-            if compiled.returncode != 0:
-                problem = "it does not compile: " + compiled.stdout[:400]
+            # The library is the last build's, the sources are today's.
+            if said := build(["-std=c++17", "-fPIC", "-O1", "-w", "-I", options.source, "-c", source,
+                              "-o", source + ".o"]):
+                problem = "it does not compile: " + said
+            elif said := link([source + ".o"]):
+                problem = "it does not link (were the sources edited after the build?): " + said
             else:
-                link([source + ".o"])
                 noticed = run_tests(program, environment, options.scratch)
                 problem = "SURVIVES" if noticed is None else None
         verdict = f"caught by {noticed}" if problem is None else problem
