@@ -10,6 +10,7 @@
 #include <semcache/kokkos/announce.hpp>
 #include <semcache/kokkos/backend.hpp>
 #include <semcache/kokkos/containers.hpp>
+#include <semcache/kokkos/default_device.hpp>
 #include <semcache/kokkos/dual_view.hpp>
 #include <semcache/kokkos/handles.hpp>
 #include <semcache/kokkos/patterns.hpp>

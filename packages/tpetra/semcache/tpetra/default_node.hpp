@@ -32,10 +32,3 @@ using SemCacheWrapperNode = semcache::TpetraNode;
 #else
 #include <Tpetra_Details_DefaultTypes.hpp>
 #endif
-
-namespace semcache {
-
-/// The device of Tpetra's default node: semcache::Device, if the switch is on.
-using DefaultDevice = Tpetra::Details::DefaultTypes::node_type::device_type;
-
-}  // namespace semcache

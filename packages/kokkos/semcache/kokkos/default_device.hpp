@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/kokkos/exec.hpp>
+
+namespace semcache {
+
+/// The device of programs that leave the choice to their build: semcache::Device with SEMCACHE_DEFAULT_DEVICE (who links
+/// SemCache::kokkos_default has it), otherwise Kokkos' own default. All translation units of a program must agree.
+#ifdef SEMCACHE_DEFAULT_DEVICE
+using DefaultDevice = Device;
+#else
+using DefaultDevice = Kokkos::DefaultExecutionSpace::device_type;
+#endif
+
+}  // namespace semcache
