@@ -220,9 +220,9 @@ TEST(MpiCollectives, BetweenTwoGroups) {
   MPI_Comm_free(&mine);
 }
 
-TEST(MpiCollectives, AmongNeighbours) {
+void exchange_with_neighbours(int wraps_around) {
   const int sizes[] = {size_of()};
-  const int periodic[] = {1};
+  const int periodic[] = {wraps_around};
   MPI_Comm ring;
   MPI_Cart_create(world, 1, sizes, periodic, 0, &ring);
   const int counts[] = {block, block};
@@ -253,5 +253,8 @@ TEST(MpiCollectives, AmongNeighbours) {
   }
   MPI_Comm_free(&ring);
 }
+TEST(MpiCollectives, AmongNeighbours) { exchange_with_neighbours(1); }
+/// Blocks of neighbours that do not exist stay what they are.
+TEST(MpiCollectives, OfNeighboursAtAnEdge) { exchange_with_neighbours(0); }
 
 }  // namespace

@@ -98,9 +98,19 @@ struct Neighbours {
       int dimensions = 0;
       PMPI_Cartdim_get(comm, &dimensions);
       in = out = 2 * dimensions;
+      for (int d = 0; d < dimensions; ++d) {
+        int before = MPI_PROC_NULL, after = MPI_PROC_NULL;
+        PMPI_Cart_shift(comm, d, 1, &before, &after);
+        at_an_edge = at_an_edge || before == MPI_PROC_NULL || after == MPI_PROC_NULL;
+      }
     }
   }
+  /// Blocks of neighbours that do not exist stay what they are: there, MPI gets the content beforehand.
+  void* receives(Call& c, void* r, const UsedBytes& all) const {
+    return at_an_edge ? c.updates(r, all, all, all) : c.writes(r, all);
+  }
   int in = 0, out = 0;
+  bool at_an_edge = false;
 };
 
 }  // namespace
@@ -158,7 +168,12 @@ SEMCACHE_COLLECTIVE(Gather, Igather, any,
     const Group g(comm);
     const bool in_place = s == MPI_IN_PLACE;
     if (!in_place && g.is_member(root)) s = c.reads(s, sn, st);
-    if (g.is_root(root)) r = c.writes(r, in_place ? blocks_without(g.rank, g.size, rn, rt) : blocks(g.size, rn, rt));
+    const UsedBytes all = g.is_root(root) ? blocks(g.size, rn, rt) : UsedBytes();
+    if (g.is_root(root) && in_place) {  // some algorithms touch the root's own block
+      r = c.updates(r, all, all, blocks_without(g.rank, g.size, rn, rt));
+    } else if (g.is_root(root)) {
+      r = c.writes(r, all);
+    }
   })
 SEMCACHE_COLLECTIVE(Gatherv, Igatherv, any,
   (const void* s, int sn, MPI_Datatype st, void* r, const int rn[], const int rd[], MPI_Datatype rt, int root,
@@ -167,14 +182,19 @@ SEMCACHE_COLLECTIVE(Gatherv, Igatherv, any,
     const Group g(comm);
     const bool in_place = s == MPI_IN_PLACE;
     if (!in_place && g.is_member(root)) s = c.reads(s, sn, st);
-    if (g.is_root(root)) r = c.writes(r, blocks(g.size, rn, rd, rt, in_place ? g.rank : -1));
+    if (g.is_root(root) && in_place) {
+      const UsedBytes all = blocks(g.size, rn, rd, rt);
+      r = c.updates(r, all, all, blocks(g.size, rn, rd, rt, g.rank));
+    } else if (g.is_root(root)) {
+      r = c.writes(r, blocks(g.size, rn, rd, rt));
+    }
   })
 SEMCACHE_COLLECTIVE(Scatter, Iscatter, any,
   (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, int root, MPI_Comm comm),
   (s, sn, st, r, rn, rt, root, comm), {
     const Group g(comm);
     const bool in_place = r == MPI_IN_PLACE;
-    if (g.is_root(root)) s = c.reads(s, in_place ? blocks_without(g.rank, g.size, sn, st) : blocks(g.size, sn, st));
+    if (g.is_root(root)) s = c.reads(s, blocks(g.size, sn, st));
     if (!in_place && g.is_member(root)) r = c.writes(r, rn, rt);
   })
 SEMCACHE_COLLECTIVE(Scatterv, Iscatterv, any,
@@ -183,7 +203,7 @@ SEMCACHE_COLLECTIVE(Scatterv, Iscatterv, any,
   (s, sn, sd, st, r, rn, rt, root, comm), {
     const Group g(comm);
     const bool in_place = r == MPI_IN_PLACE;
-    if (g.is_root(root)) s = c.reads(s, blocks(g.size, sn, sd, st, in_place ? g.rank : -1));
+    if (g.is_root(root)) s = c.reads(s, blocks(g.size, sn, sd, st));
     if (!in_place && g.is_member(root)) r = c.writes(r, rn, rt);
   })
 
@@ -312,20 +332,22 @@ SEMCACHE_COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, any,
   (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, MPI_Comm comm),
   (s, sn, st, r, rn, rt, comm), {
     s = c.reads(s, sn, st);
-    r = c.writes(r, blocks(Neighbours(comm).in, rn, rt));
+    const Neighbours n(comm);
+    r = n.receives(c, r, blocks(n.in, rn, rt));
   })
 SEMCACHE_COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, any,
   (const void* s, int sn, MPI_Datatype st, void* r, const int rn[], const int rd[], MPI_Datatype rt, MPI_Comm comm),
   (s, sn, st, r, rn, rd, rt, comm), {
     s = c.reads(s, sn, st);
-    r = c.writes(r, blocks(Neighbours(comm).in, rn, rd, rt));
+    const Neighbours n(comm);
+    r = n.receives(c, r, blocks(n.in, rn, rd, rt));
   })
 SEMCACHE_COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, any,
   (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, MPI_Comm comm),
   (s, sn, st, r, rn, rt, comm), {
     const Neighbours n(comm);
     s = c.reads(s, blocks(n.out, sn, st));
-    r = c.writes(r, blocks(n.in, rn, rt));
+    r = n.receives(c, r, blocks(n.in, rn, rt));
   })
 SEMCACHE_COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, any,
   (const void* s, const int sn[], const int sd[], MPI_Datatype st, void* r, const int rn[], const int rd[],
@@ -333,7 +355,7 @@ SEMCACHE_COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, any,
   (s, sn, sd, st, r, rn, rd, rt, comm), {
     const Neighbours n(comm);
     s = c.reads(s, blocks(n.out, sn, sd, st));
-    r = c.writes(r, blocks(n.in, rn, rd, rt));
+    r = n.receives(c, r, blocks(n.in, rn, rd, rt));
   })
 SEMCACHE_COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, any,
   (const void* s, const int sn[], const MPI_Aint sd[], const MPI_Datatype st[], void* r, const int rn[],
@@ -341,7 +363,7 @@ SEMCACHE_COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, any,
   (s, sn, sd, st, r, rn, rd, rt, comm), {
     const Neighbours n(comm);
     s = c.reads(s, typed_blocks(n.out, sn, sd, st));
-    r = c.writes(r, typed_blocks(n.in, rn, rd, rt));
+    r = n.receives(c, r, typed_blocks(n.in, rn, rd, rt));
   })
 
 #undef SEMCACHE_COLLECTIVE

@@ -101,12 +101,40 @@ void release_completed(bool wait) {
   for (Kept& k : rest) r.kept.push_back(std::move(k));
 }
 
+namespace {
+
+/// The entry of a request that is about to complete. Those that end with it leave the registry before: as soon as the
+/// library has freed the handle, another thread may get the same one for something new.
+PendingPtr take(MPI_Request request) {
+  Registry& r = registry();
+  const std::lock_guard<std::mutex> lock(r.mutex);
+  const auto it = r.entries.find(key_of(request));
+  if (it == r.entries.end()) return nullptr;
+  PendingPtr entry = it->second;
+  if (entry->completes != Completes::as_message_again_and_again) {
+    r.entries.erase(it);
+    r.count.fetch_sub(1, std::memory_order_relaxed);
+  }
+  return entry;
+}
+
+}  // namespace
+
+Completion::~Completion() {
+  Registry& r = registry();
+  for (const Entry& e : entries_) {
+    if (e.pending == nullptr || e.pending->completes == Completes::as_message_again_and_again) continue;
+    const std::lock_guard<std::mutex> lock(r.mutex);
+    if (r.entries.emplace(key_of(e.request), e.pending).second) r.count.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
 Completion::Completion(const char* call, int count, const MPI_Request* requests) : call_(call) {
   if (count <= 0 || pending_requests() == 0) return;
   bool any = false;
   std::vector<Entry> entries(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    entries[i] = {requests[i], pending_of(requests[i])};
+    entries[i] = {requests[i], take(requests[i])};
     any = any || entries[i].pending != nullptr;
   }
   if (any) entries_ = std::move(entries);
@@ -148,8 +176,6 @@ void Completion::failed(int i) {
   if (e.pending->completes == Completes::as_message_again_and_again) {
     e.pending->active = false;
     e.pending->delivered = false;
-  } else {
-    forget(e.request, e.pending);
   }
   e.pending = nullptr;
 }

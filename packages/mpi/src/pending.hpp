@@ -32,6 +32,10 @@ void release_completed(bool wait);
 class Completion {
  public:
   Completion(const char* call, int count, const MPI_Request* requests);
+  /// What has not completed is remembered again.
+  ~Completion();
+  Completion(const Completion&) = delete;
+  Completion& operator=(const Completion&) = delete;
   /// No request has a tracked buffer: nothing to do.
   [[nodiscard]] bool none() const noexcept { return entries_.empty(); }
   /// Request `i` has completed without error. @return MPI_SUCCESS or the code of a refused delivery
