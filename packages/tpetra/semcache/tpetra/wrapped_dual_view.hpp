@@ -27,7 +27,10 @@ class WrappedDualView {
     if (device.data() == nullptr) return;
     if (device.use_count() == 0)
       throw std::invalid_argument("WrappedDualView: '" + device.label() + "' owns no memory");
-    whole_ = part_ = Dual(device, Kokkos::create_mirror_view(device));
+    whole_ = Dual(device, Kokkos::create_mirror_view(device));
+    // The content is the device's. A view that has a host side elsewhere, or is a part of an array, makes two arrays.
+    if constexpr (!std::is_const<typename DeviceViewType::value_type>::value) whole_.modify_device();
+    part_ = whole_;
   }
   WrappedDualView(const WrappedDualView& parent, int offset, int count)
       : whole_(parent.whole_), part_(parent.part_, range(offset, count)) {}
