@@ -40,6 +40,27 @@ TEST(ViewsAlive, HostViewSeesKernelsThatCameAfterIt) {
   EXPECT_EQ(kept(7, 1), 46);
 }
 
+TEST(ViewsAlive, AMatrixMadeOfAnothersDeviceViewsSharesThem) {
+  const auto a = laplace<Node>(10, 10, 10 * Tpetra::getDefaultComm()->getSize());
+  Matrix b(a->getLocalMatrixDevice(), a->getRowMap(), a->getColMap(), a->getDomainMap(), a->getRangeMap());
+  EXPECT_EQ(b.getLocalMatrixHost().values(0), a->getLocalMatrixHost().values(0));
+  b.resumeFill();
+  const Local diagonal = a->getColMap()->getLocalElement(a->getRowMap()->getGlobalElement(0));
+  const Scalar value = 100;
+  b.replaceLocalValues(0, 1, &value, &diagonal);
+  b.fillComplete(a->getDomainMap(), a->getRangeMap());
+
+  // The device's values are the same array: what reached them through one is seen through the other.
+  MultiVector x(a->getDomainMap(), 1), y(a->getRangeMap(), 1), z(a->getRangeMap(), 1);
+  x.putScalar(1);
+  b.apply(x, y);
+  a->apply(x, z);
+  EXPECT_GT(y.getData(0)[0], 90) << "the row's diagonal is 100";
+  EXPECT_EQ(z.getData(0)[0], y.getData(0)[0]);
+  const auto middle = static_cast<Teuchos::Ordinal>(a->getNodeNumRows() / 2);
+  EXPECT_EQ(z.getData(0)[middle], y.getData(0)[middle]);
+}
+
 TEST(ViewsAlive, KernelsSeeWhatAKeptHostViewWrites) {
   MultiVector x(map(), 1);
   const auto kept = x.getLocalViewHost(Access::ReadWrite);
