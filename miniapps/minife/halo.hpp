@@ -10,26 +10,32 @@
 
 namespace minife {
 
-/// The messages of one halo exchange, between host buffers. Call once each per product: post_receives and post_sends in
-/// either order, then wait. Collective among neighbours. All throw MpiError.
+/// The messages of one halo exchange, by persistent requests. `bind` once; then once each per product: post_receives and
+/// post_sends in either order, then wait. Collective among neighbours. All throw MpiError.
 class Halo {
  public:
   /// @param grid  must outlive the object
-  Halo(const LocalGrid& grid, MPI_Comm comm);
+  Halo(const LocalGrid& grid, MPI_Comm comm) : grid_(&grid), comm_(comm) {}
+  /// @pre MPI is not finalised
+  ~Halo();
+  Halo(const Halo&) = delete;
+  Halo& operator=(const Halo&) = delete;
 
   /// False if there is nobody to exchange with: the other calls then do nothing.
   [[nodiscard]] bool needed() const noexcept { return !grid_->neighbours().empty(); }
-  /// @param external  grid.externals() values, not to be touched until wait() returns
-  void post_receives(double* external);
-  /// @param sent  grid.sent_entries() values, not to be written until wait() returns
-  void post_sends(const double* sent);
+  /// The buffers of all exchanges; they must outlive the object.
+  /// @param sent      grid.sent_entries() values, not to be written between post_sends and wait
+  /// @param external  grid.externals() values, not to be touched between post_receives and wait
+  void bind(const double* sent, double* external);
+  void post_receives();
+  void post_sends();
   /// Returns when everything sent may be overwritten and everything received may be read.
   void wait();
 
  private:
   const LocalGrid* grid_;
   MPI_Comm comm_;
-  std::vector<MPI_Request> requests_;
+  std::vector<MPI_Request> requests_;  ///< receives, then as many sends
 };
 
 }  // namespace minife

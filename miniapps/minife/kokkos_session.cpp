@@ -47,8 +47,8 @@ KokkosSession::~KokkosSession() { Kokkos::finalize(); }
 
 DeviceInfo KokkosSession::device(const MpiSession& mpi) const {
   DeviceInfo info;
-#ifdef KOKKOS_ENABLE_CUDA
   int current = 0;
+#ifdef KOKKOS_ENABLE_CUDA
   check_cuda(cudaGetDevice(&current), "cudaGetDevice");
   cudaDeviceProp properties{};
   check_cuda(cudaGetDeviceProperties(&properties, current), "cudaGetDeviceProperties");
@@ -64,6 +64,8 @@ DeviceInfo KokkosSession::device(const MpiSession& mpi) const {
   info.name = s.device_name;
   info.count = mpi.ranks();  // one in each process
 #endif
+  info.of_rank.resize(static_cast<std::size_t>(mpi.ranks()));
+  check_mpi(MPI_Allgather(&current, 1, MPI_INT, info.of_rank.data(), 1, MPI_INT, mpi.communicator()), "MPI_Allgather");
   return info;
 }
 

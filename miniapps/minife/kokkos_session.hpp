@@ -5,6 +5,7 @@
 #include <minife/mpi_support.hpp>
 
 #include <string>
+#include <vector>
 
 namespace minife {
 
@@ -12,6 +13,7 @@ struct DeviceInfo {
   std::string kind;  ///< "emulated" or "cuda"
   std::string name;
   int count = 1;  ///< devices used by all ranks together
+  std::vector<int> of_rank;  ///< by rank: which of its node's devices it uses
 };
 
 /// Kokkos from construction to destruction. With CUDA each rank takes one GPU of its node, by its rank there.

@@ -47,10 +47,19 @@ int refuse(const MpiSession& mpi, const char* what, int code) {
   return code;
 }
 
+/// What --exchange means for this variant and MPI library.
+Exchange exchange_of(const Parameters& p) {
+  const bool chooses = p.variant == Variant::manual || p.variant == Variant::semcache;
+  if (!chooses) return Exchange::host;
+  if (p.exchange != Exchange::automatic) return p.exchange;
+  return !device_is_emulated() && mpi_takes_device_addresses() ? Exchange::device : Exchange::host;
+}
+
 int run(const MpiSession& mpi, const Parameters& parameters, const LocalGrid& grid, std::ofstream* report_file) {
   configure(parameters.solver, parameters.variant);
   const KokkosSession kokkos(mpi);
-  const std::string obstacle = why_misconfigured(parameters.variant);
+  const Exchange exchange = exchange_of(parameters);
+  const std::string obstacle = why_misconfigured(parameters.variant, exchange);
   const bool on_every_rank = minimum(obstacle.empty() ? 0 : 1, mpi.communicator()) > 0;
   if (on_every_rank) return refuse(mpi, obstacle.c_str(), exit_usage);
   if (!obstacle.empty()) throw std::runtime_error(obstacle);
@@ -62,17 +71,19 @@ int run(const MpiSession& mpi, const Parameters& parameters, const LocalGrid& gr
     summary = summarise(grid, solution, mpi.communicator());
     if (parameters.verify) verification = verify(grid, solution, mpi.communicator());
   };
-  const SolveRequest request{grid, mpi.communicator(), parameters.max_iterations, progress, inspect};
+  const SolveRequest request{grid, mpi.communicator(), parameters.max_iterations, exchange, progress, inspect};
   const SolveResult result = solve(parameters.solver, parameters.variant, request);
 
   Report report = make_report(parameters, grid, result, mpi.ranks(), mpi.communicator());
+  report.exchange = exchange;
   report.solution = summary;
   report.verification = verification;
   const bool on_host = parameters.solver == Solver::belos && parameters.variant == Variant::manual;
-  const DeviceInfo device = on_host ? DeviceInfo{"host", "Tpetra's serial node", 0} : kokkos.device(mpi);
+  const DeviceInfo device = on_host ? DeviceInfo{"host", "Tpetra's serial node", 0, {}} : kokkos.device(mpi);
   report.device_kind = device.kind;
   report.device_name = device.name;
   report.device_count = device.count;
+  report.device_of_rank = device.of_rank;
   if (mpi.rank() == 0) {
     std::fputs(to_text(report).c_str(), stdout);
     if (report_file != nullptr) {

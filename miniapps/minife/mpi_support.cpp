@@ -3,6 +3,11 @@
 
 #include <minife/mpi_support.hpp>
 
+// Open MPI's extensions, which ask the library that is loaded.
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
 #include <array>
 
 namespace minife {
@@ -24,6 +29,14 @@ void check_mpi(int code, const char* call) {
   throw MpiError(std::string(call) + " failed with code " + std::to_string(code) + ": " +
                  std::string(text.data(), static_cast<std::size_t>(length)) +
                  ". Check that all ranks still run and that they run the same program.");
+}
+
+bool mpi_takes_device_addresses() noexcept {
+#ifdef MPIX_CUDA_AWARE_SUPPORT
+  return MPIX_Query_cuda_support() == 1;
+#else
+  return false;
+#endif
 }
 
 MpiSession::MpiSession(int& argc, char**& argv) {

@@ -43,6 +43,9 @@ class MpiSession {
   int ranks_on_node_ = 1;
 };
 
+/// Does the MPI library take addresses of device memory?
+[[nodiscard]] bool mpi_takes_device_addresses() noexcept;
+
 /// Sums, minima and maxima over ranks; the result is the same on every rank. Collective. @throws MpiError
 [[nodiscard]] double sum(double value, MPI_Comm comm);
 [[nodiscard]] double minimum(double value, MPI_Comm comm);

@@ -55,6 +55,15 @@ const char* name_of(Solver solver) noexcept {
   return "?";
 }
 
+const char* name_of(Exchange exchange) noexcept {
+  switch (exchange) {
+    case Exchange::automatic: return "auto";
+    case Exchange::host: return "host";
+    case Exchange::device: return "device";
+  }
+  return "?";
+}
+
 CommandLine parse_command_line(int argc, const char* const* argv) {
   CommandLine result;
   Parameters& p = result.parameters;
@@ -75,6 +84,11 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   std::string variant = name_of(p.variant);
   app.add_option("--variant", variant, "Who moves the data")
       ->check(CLI::IsMember({"naive", "manual", "whole-vector", "semcache", "unified"}))
+      ->capture_default_str();
+  std::string exchange = name_of(p.exchange);
+  app.add_option("--exchange", exchange,
+                 "Whose addresses MPI gets, in variants manual and semcache; auto: the device's if the MPI library takes them")
+      ->check(CLI::IsMember({"auto", "host", "device"}))
       ->capture_default_str();
   app.add_option("--max-iterations", p.max_iterations, "Iterations at most")
       ->check(CLI::Range(1, max_iteration_limit))
@@ -101,6 +115,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   }
   for (const Solver s : {Solver::cg, Solver::belos}) {
     if (solver == name_of(s)) p.solver = s;
+  }
+  for (const Exchange e : {Exchange::automatic, Exchange::host, Exchange::device}) {
+    if (exchange == name_of(e)) p.exchange = e;
   }
   if (nx->count() > 0 && ny->count() == 0) p.elements[1] = p.elements[0];
   if ((nx->count() > 0 || ny->count() > 0) && nz->count() == 0) p.elements[2] = p.elements[1];

@@ -10,15 +10,19 @@ namespace minife {
 
 enum class Variant { naive, manual, whole_vector, semcache, unified };
 enum class Solver { cg, belos };
+/// Whose addresses MPI gets in the halo exchange. Automatic: the device's if the MPI library takes them.
+enum class Exchange { automatic, host, device };
 
 [[nodiscard]] const char* name_of(Variant variant) noexcept;
 [[nodiscard]] const char* name_of(Solver solver) noexcept;
+[[nodiscard]] const char* name_of(Exchange exchange) noexcept;
 
 /// What the user asked for.
 struct Parameters {
   Index3 elements{10, 10, 10};
   Solver solver = Solver::cg;
   Variant variant = Variant::semcache;
+  Exchange exchange = Exchange::automatic;  ///< of variants manual and semcache
   int max_iterations = 200;
   bool verify = false;
   std::string report_file;  ///< empty: no report

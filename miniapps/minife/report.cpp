@@ -92,7 +92,8 @@ nlohmann::json to_json(const Report& r) {
   j["variant"] = name_of(r.variant);
   j["elements"] = r.elements;
   j["ranks"] = r.ranks;
-  j["device"] = {{"kind", r.device_kind}, {"count", r.device_count}, {"name", r.device_name}};
+  j["device"] = {{"kind", r.device_kind}, {"count", r.device_count}, {"name", r.device_name}, {"of_rank", r.device_of_rank}};
+  j["exchange"] = {{"addresses", name_of(r.exchange)}, {"mpi_takes_device_addresses", mpi_takes_device_addresses()}};
   j["rows"] = r.rows;
   j["nonzeros"] = r.nonzeros;
   j["iterations"] = r.iterations;

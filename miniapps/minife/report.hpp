@@ -25,6 +25,8 @@ struct Report {
   int ranks = 1;
   std::string device_kind;
   std::string device_name;
+  std::vector<int> device_of_rank;  ///< which of its node's devices; empty without devices
+  Exchange exchange = Exchange::host;
   int device_count = 1;
   std::int64_t rows = 0;
   std::int64_t nonzeros = 0;

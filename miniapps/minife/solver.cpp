@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 
+#include <minife/kokkos_session.hpp>
+#include <minife/mpi_support.hpp>
 #include <minife/solver.hpp>
 
 #include <stdexcept>
@@ -24,7 +26,11 @@ std::string why_unavailable(Solver solver, Variant variant) {
   return variant == Variant::unified ? why_unified_is_unavailable() : std::string();
 }
 
-std::string why_misconfigured(Variant variant) {
+std::string why_misconfigured(Variant variant, Exchange exchange) {
+  if (variant == Variant::manual && exchange == Exchange::device && !device_is_emulated() && !mpi_takes_device_addresses()) {
+    return "--exchange device: this MPI library takes no device addresses (MPIX_Query_cuda_support). Use --exchange host, "
+           "or --variant semcache, which needs no such library.";
+  }
   return variant == Variant::semcache ? why_semcache_is_misconfigured() : std::string();
 }
 

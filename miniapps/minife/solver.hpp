@@ -20,6 +20,7 @@ struct SolveRequest {
   const LocalGrid& grid;
   MPI_Comm comm;
   int max_iterations;
+  Exchange exchange;  ///< not automatic
   Progress& progress;
   /// Called with the solution by rows, on the host, after the solve. What it reads counts as transfers.
   std::function<void(const double* solution)> inspect;
@@ -66,7 +67,7 @@ struct SolveResult {
 
 /// Why a variant would go wrong as this process is configured, and what to do about it; empty if it can run.
 /// @pre Kokkos is initialised
-[[nodiscard]] std::string why_misconfigured(Variant variant);
+[[nodiscard]] std::string why_misconfigured(Variant variant, Exchange exchange);
 [[nodiscard]] std::string why_semcache_is_misconfigured();
 
 }  // namespace minife

@@ -4,7 +4,8 @@
 /// Copies placed by hand.
 ///
 /// `manual`, the best we know: the system goes up once, only the halo crosses in each iteration, hidden behind the
-/// interior rows, and the solution comes back once.
+/// interior rows, and the solution comes back once. With --exchange device MPI gets the device's addresses, and nothing
+/// is copied here.
 ///
 /// `whole-vector`, what upstream's Kokkos version does where MPI is not CUDA-aware: before each product the whole
 /// direction comes to the host and goes back, with the halo.
@@ -25,9 +26,15 @@ class ManualSteps {
  public:
   explicit ManualSteps(const SolveRequest& request)
       : n_(extents_of(request.grid)),
-        halo_(request.grid, request.comm),
+        on_device_(exchanged == Exchanged::halo && request.exchange == Exchange::device),
         pairs_(request.grid, exchanged == Exchanged::halo ? Mirrors::exchanged : Mirrors::direction_too),
-        a_(pairs_.device()) {
+        a_(pairs_.device()),
+        halo_(request.grid, request.comm) {
+    if (on_device_) {
+      halo_.bind(a_.send_buffer.data(), a_.external.data());
+    } else {
+      halo_.bind(pairs_.send_buffer.host.data(), pairs_.external.host.data());
+    }
     assemble(request.grid, pairs_.host_system(), report_assembly, &request.progress);
     link_.to_device(pairs_.values.device, pairs_.values.host);
     link_.to_device(pairs_.columns.device, pairs_.columns.host);
@@ -41,21 +48,22 @@ class ManualSteps {
 
   void begin_exchange() {
     if (!halo_.needed()) return;
-    halo_.post_receives(pairs_.external.host.data());
+    halo_.post_receives();
     link_.copies_after_kernels();  // the direction must be complete before it is packed
     if constexpr (exchanged == Exchanged::whole_vector) {
       exchange_whole_vector();
       return;
     }
     K::pack(link_.copies(), a_, n_);
-    link_.to_host(pairs_.send_buffer.host, pairs_.send_buffer.device);
+    if (!on_device_) link_.to_host(pairs_.send_buffer.host, pairs_.send_buffer.device);
   }
   void multiply_interior() { K::multiply_interior(link_.kernels(), a_, n_); }
   void finish_exchange() {
     if (!halo_.needed() || exchanged == Exchanged::whole_vector) return;
     link_.wait_for_copies();
-    halo_.post_sends(pairs_.send_buffer.host.data());
+    halo_.post_sends();
     halo_.wait();
+    if (on_device_) return;
     link_.to_device(pairs_.external.device, pairs_.external.host);
     link_.kernels_after_copies();
   }
@@ -84,7 +92,7 @@ class ManualSteps {
     for (std::int32_t i = 0; i < n_.sent_entries; ++i) {
       pairs_.send_buffer.host(i) = pairs_.direction.host(pairs_.send_entries.host(i));
     }
-    halo_.post_sends(pairs_.send_buffer.host.data());
+    halo_.post_sends();
     halo_.wait();
     link_.to_device(pairs_.direction.device, pairs_.direction.host);
     link_.to_device(pairs_.external.device, pairs_.external.host);
@@ -97,10 +105,11 @@ class ManualSteps {
   }
 
   Extents n_;
-  Halo halo_;
+  bool on_device_;
   HandLink link_;
   HandArrays<Types> pairs_;
   DeviceArrays<Types> a_;
+  Halo halo_;
 };
 
 template <class Offset, Exchanged exchanged>

@@ -18,9 +18,10 @@ class NaiveSteps {
  public:
   explicit NaiveSteps(const SolveRequest& request)
       : n_(extents_of(request.grid)),
-        halo_(request.grid, request.comm),
         p_(request.grid, Mirrors::all),
+        halo_(request.grid, request.comm),
         a_(p_.device()) {
+    halo_.bind(p_.send_buffer.host.data(), p_.external.host.data());
     assemble(request.grid, p_.host_system(), report_assembly, &request.progress);
     for (std::int32_t row = 0; row < n_.rows; ++row) p_.solution.host(row) = 0;
   }
@@ -33,11 +34,11 @@ class NaiveSteps {
 
   void begin_exchange() {
     if (!halo_.needed()) return;
-    halo_.post_receives(p_.external.host.data());
+    halo_.post_receives();
     upload(p_.send_entries, p_.direction);
     K::pack(link_.kernels(), a_, n_);
     download(p_.send_buffer);
-    halo_.post_sends(p_.send_buffer.host.data());
+    halo_.post_sends();
   }
   void multiply_interior() {
     upload(p_.values, p_.columns, p_.offsets, p_.direction);
@@ -105,9 +106,9 @@ class NaiveSteps {
   }
 
   Extents n_;
-  Halo halo_;
   HandLink link_;
   HandArrays<Types> p_;
+  Halo halo_;
   DeviceArrays<Types> a_;
 };
 

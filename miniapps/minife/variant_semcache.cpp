@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 
-/// No copy, sync, modify or fence moves data here: the arrays are semcache::DualViews, the host writes and reads one
-/// side, kernels use the other. Only the buffers given to MPI are announced, because nobody notices what MPI does; they are
-/// used by MPI only, so they say that they always are.
+/// No copy, sync, modify, fence or announcement moves data here: the arrays are semcache::DualViews, the host writes and
+/// reads one side, kernels use the other, and MPI gets either side's address (--exchange). SemCache::mpi stands between.
 #include <minife/cg_loop.hpp>
 #include <minife/halo.hpp>
 #include <minife/statistics_tally.hpp>
@@ -24,7 +23,6 @@ class SemcacheSteps {
  public:
   explicit SemcacheSteps(const SolveRequest& request)
       : n_(extents_of(request.grid)),
-        halo_(request.grid, request.comm),
         values_("values", static_cast<std::size_t>(request.grid.nonzeros())),
         columns_("columns", static_cast<std::size_t>(request.grid.nonzeros())),
         offsets_("offsets", static_cast<std::size_t>(n_.rows) + 1),
@@ -34,11 +32,18 @@ class SemcacheSteps {
         direction_("direction", static_cast<std::size_t>(n_.rows)),
         product_("product", static_cast<std::size_t>(n_.rows)),
         residual_("residual", static_cast<std::size_t>(n_.rows)),
+        // The host uses these in MPI calls only, which are noticed: no page needs protection.
         send_buffer_(semcache::announced, "send_buffer", static_cast<std::size_t>(n_.sent_entries)),
         external_(semcache::announced, "external", static_cast<std::size_t>(n_.externals)),
         a_{values_.view_device(),   columns_.view_device(),  offsets_.view_device(),     send_entries_.view_device(),
            rhs_.view_device(),      solution_.view_device(), direction_.view_device(),   product_.view_device(),
-           residual_.view_device(), send_buffer_.view_device(), external_.view_device()} {
+           residual_.view_device(), send_buffer_.view_device(), external_.view_device()},
+        halo_(request.grid, request.comm) {
+    if (request.exchange == Exchange::device) {
+      halo_.bind(send_buffer_.view_device().data(), external_.view_device().data());
+    } else {
+      halo_.bind(send_buffer_.view_host().data(), external_.view_host().data());
+    }
     const SystemArrays<Offset> host{values_.view_host().data(), columns_.view_host().data(),
                                     offsets_.view_host().data(), rhs_.view_host().data(),
                                     send_entries_.view_host().data()};
@@ -49,6 +54,7 @@ class SemcacheSteps {
 
   void begin_exchange() {
     if (!halo_.needed()) return;
+    halo_.post_receives();
     // On the same instance as what it packs: instances are unordered. The host's read waits for this kernel only, so
     // the interior rows still hide the exchange.
     K::pack(exec_, a_, n_);
@@ -56,10 +62,7 @@ class SemcacheSteps {
   void multiply_interior() { K::multiply_interior(exec_, a_, n_); }
   void finish_exchange() {
     if (!halo_.needed()) return;
-    semcache::access(send_buffer_.view_host(), semcache::Access::read);
-    halo_.post_sends(send_buffer_.view_host().data());
-    semcache::access(external_.view_host(), semcache::Access::overwrite);
-    halo_.post_receives(external_.view_host().data());
+    halo_.post_sends();
     halo_.wait();
   }
   void multiply_boundary() { K::multiply_boundary(exec_, a_, n_); }
@@ -77,7 +80,6 @@ class SemcacheSteps {
 
  private:
   Extents n_;
-  Halo halo_;
   Exec exec_;
   Array<double> values_;
   Array<std::int32_t> columns_;
@@ -91,6 +93,7 @@ class SemcacheSteps {
   Array<double> send_buffer_;
   Array<double> external_;
   DeviceArrays<Types> a_;
+  Halo halo_;
 };
 
 template <class Offset>

@@ -61,6 +61,7 @@ class UnifiedSteps {
     a_.send_buffer = allocate<typename Types::Real>("send_buffer", sent);
     a_.external = allocate<typename Types::Real>("external", static_cast<std::size_t>(n_.externals));
     Kokkos::fence();
+    halo_.bind(a_.send_buffer.data(), a_.external.data());
     assemble(request.grid,
              SystemArrays<Offset>{a_.values.data(), a_.columns.data(), a_.offsets.data(), a_.rhs.data(),
                                   a_.send_entries.data()},
@@ -70,7 +71,7 @@ class UnifiedSteps {
   void start_direction() { K::start_direction(exec_, a_, n_); }
   void begin_exchange() {
     if (!halo_.needed()) return;
-    halo_.post_receives(a_.external.data());
+    halo_.post_receives();
     event_.order(exec_.cuda_stream(), pack_.get().cuda_stream());
     K::pack(pack_.get(), a_, n_);
   }
@@ -78,7 +79,7 @@ class UnifiedSteps {
   void finish_exchange() {
     if (!halo_.needed()) return;
     pack_.get().fence();
-    halo_.post_sends(a_.send_buffer.data());
+    halo_.post_sends();
     halo_.wait();
   }
   void multiply_boundary() { K::multiply_boundary(exec_, a_, n_); }
@@ -99,11 +100,11 @@ class UnifiedSteps {
   }
 
   Extents n_;
-  Halo halo_;
   Exec exec_;
   PackInstance<Exec> pack_;
   CudaEvent event_;
   DeviceArrays<Types> a_;
+  Halo halo_;
 };
 
 template <class Offset>

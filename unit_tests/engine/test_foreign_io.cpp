@@ -21,6 +21,7 @@ TEST(ForeignIo, ExactlyThePiecesCrossAndAreComplete) {
   const ByteRange pieces[] = {{10, 20}, {3000, 7001}};
 
   p.engine().read_out(d, 5, pieces, 2, *buffer, buffer->address);
+  p.engine().settle_buffer(*buffer);
 
   for (const ByteRange r : pieces) {
     for (std::uint64_t i = r.begin; i < r.end; ++i) ASSERT_EQ(buffer->address[i], Machine::mix(1, 5 + i)) << i;
@@ -192,6 +193,7 @@ class ForeignIoOracle {
     const std::vector<ByteRange> parts = pieces(at);
     TransitBuffer* buffer = take(m);
     p_.engine().read_out(m, at, parts.data(), parts.size(), *buffer, buffer->address);
+    p_.engine().settle_buffer(*buffer);
     for (const ByteRange r : parts) {
       for (std::uint64_t i = r.begin; i < r.end; ++i) {
         if (buffer->address[i] == content(m)[at + i]) continue;

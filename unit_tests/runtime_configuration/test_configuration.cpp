@@ -187,6 +187,14 @@ TEST(Configuration, TheRankComesFromTheFirstLauncherThatNamesOne) {
   EXPECT_EQ(read({{"PMI_RANK", "-4"}}).mpi_rank, -1);
 }
 
+TEST(Configuration, SoDoesTheRankOnTheNode) {
+  EXPECT_EQ(read({}).local_rank, -1);
+  EXPECT_EQ(read({{"OMPI_COMM_WORLD_RANK", "5"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}}).local_rank, 1);
+  EXPECT_EQ(read({{"MPI_LOCALRANKID", "2"}, {"SLURM_LOCALID", "3"}}).local_rank, 2);
+  EXPECT_EQ(read({{"SLURM_LOCALID", "3"}}).local_rank, 3);
+  EXPECT_EQ(read({{"SLURM_LOCALID", "x"}}).local_rank, -1);
+}
+
 TEST(Configuration, WordsReadBackAsWhatTheySay) {
   for (const auto choice : {DeviceChoice::automatic, DeviceChoice::emulated, DeviceChoice::cuda}) {
     EXPECT_EQ(read({{"SEMCACHE_DEVICE", to_string(choice)}}).device, choice);

@@ -56,12 +56,14 @@ Message::Message(const void* address, const UsedBytes& used, const UsedBytes& re
                      " bytes). Check count and datatype; give every array a call of its own");
   }
   read_ = from_hull(read);
-  const bool on_device = place == Place::where_the_content_is && !array.on_host && uses_device_addresses() &&
-                         (read_.empty() || io()->valid_here(first_, read_.data(), read_.size()));
+  const bool on_device = place != Place::host && !array.on_host && uses_device_addresses() &&
+                         (place == Place::fixed || read_.empty() || io()->valid_here(first_, read_.data(), read_.size()));
   transit_ = io()->take(bytes + alignment, on_device);
   offset_ = reinterpret_cast<std::uintptr_t>(first_) % alignment;
   try {
+    if (place == Place::fixed) return;
     if (!read_.empty()) io()->read_out(first_, read_.data(), read_.size(), transit_, offset_);
+    ready();
   } catch (...) {
     io()->give(transit_);
     throw;
@@ -86,6 +88,8 @@ void Message::start() {
   io()->settle(transit_);
   if (!read_.empty()) io()->read_out(first_, read_.data(), read_.size(), transit_, offset_);
 }
+
+void Message::ready() const { io()->settle(transit_); }
 
 void Message::deliver(std::uint64_t bytes) const {
   if (written_.empty() || bytes == 0) return;
@@ -139,6 +143,10 @@ bool Call::receives() const noexcept {
 
 void Call::start() {
   for (Message& m : messages_) m.start();
+}
+
+void Call::ready() const {
+  for (const Message& m : messages_) m.ready();
 }
 
 void Call::deliver(std::uint64_t bytes) const {

@@ -28,7 +28,8 @@ namespace semcache::mpi {
 /// the same distance from the address, and the same alignment.
 class Message {
  public:
-  enum class Place { where_the_content_is, host };
+  /// fixed: of a persistent request. Each start brings the content to the side that the program named.
+  enum class Place { where_the_content_is, host, fixed };
 
   /// @param used      all bytes that the call may use
   /// @param read      those whose content it needs
@@ -40,8 +41,9 @@ class Message {
 
   /// What MPI gets for the address.
   [[nodiscard]] void* substitute() const noexcept;
-  /// Persistent requests: the content of this start.
+  /// Persistent requests: fetches the content of this start, which MPI may read after `ready`.
   void start();
+  void ready() const;
   /// The array gets what has arrived: the first `bytes` of what may be written.
   void deliver(std::uint64_t bytes) const;
   [[nodiscard]] bool receives() const noexcept { return !written_.empty(); }
@@ -83,6 +85,7 @@ class Call {
   [[nodiscard]] bool empty() const noexcept { return messages_.empty(); }
   [[nodiscard]] bool receives() const noexcept;
   void start();
+  void ready() const;
   void deliver(std::uint64_t bytes = UINT64_MAX) const;
 
  private:

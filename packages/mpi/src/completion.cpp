@@ -60,16 +60,24 @@ int complete_one(Completion& done, int code, int index, const MPI_Status& status
   return code;
 }
 
-int start_request(const char* name, MPI_Request request) {
-  const PendingPtr p = pending_of(request);
-  if (p == nullptr) return MPI_SUCCESS;
+/// Fetches what persistent requests send, all of it at once.
+int start_requests(const char* name, int count, const MPI_Request* requests) {
+  std::vector<PendingPtr> started;
   try {
-    p->call.start();
+    for (int i = 0; i < count; ++i) {
+      PendingPtr p = pending_of(requests[i]);
+      if (p == nullptr) continue;
+      started.push_back(std::move(p));
+      started.back()->call.start();
+    }
+    for (const PendingPtr& p : started) p->call.ready();
   } catch (const std::exception& e) {
     return refuse(MPI_COMM_WORLD, Refusal::failed, name, e.what());
   }
-  p->active = true;
-  p->delivered = false;
+  for (const PendingPtr& p : started) {
+    p->active = true;
+    p->delivered = false;
+  }
   return MPI_SUCCESS;
 }
 
@@ -150,16 +158,13 @@ int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
 }
 
 int MPI_Start(MPI_Request* request) {
-  const int code = start_request("MPI_Start", *request);
+  const int code = start_requests("MPI_Start", 1, request);
   return code == MPI_SUCCESS ? PMPI_Start(request) : code;
 }
 
 int MPI_Startall(int count, MPI_Request* requests) {
-  for (int i = 0; i < count; ++i) {
-    const int code = start_request("MPI_Startall", requests[i]);
-    if (code != MPI_SUCCESS) return code;
-  }
-  return PMPI_Startall(count, requests);
+  const int code = start_requests("MPI_Startall", count, requests);
+  return code == MPI_SUCCESS ? PMPI_Startall(count, requests) : code;
 }
 
 int MPI_Request_free(MPI_Request* request) {

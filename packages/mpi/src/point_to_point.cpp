@@ -30,7 +30,7 @@ extern "C" {
                  [&] { return PMPI_##nonblocking(b, n, t, to, tag, comm, request); });                                \
   }                                                                                                                   \
   int MPI_##persistent(const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm comm, MPI_Request* request) {  \
-    return start("MPI_" #persistent, comm, Call(), request, Completes::as_message_again_and_again,                    \
+    return start("MPI_" #persistent, comm, Call(Message::Place::fixed), request, Completes::as_message_again_and_again, \
                  [&](Call& c) { b = sent(c, b, n, t, to); },                                                          \
                  [&] { return PMPI_##persistent(b, n, t, to, tag, comm, request); });                                 \
   }
@@ -53,7 +53,7 @@ int MPI_Irecv(void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm comm, 
 }
 
 int MPI_Recv_init(void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm comm, MPI_Request* request) {
-  return start("MPI_Recv_init", comm, Call(), request, Completes::as_message_again_and_again,
+  return start("MPI_Recv_init", comm, Call(Message::Place::fixed), request, Completes::as_message_again_and_again,
                [&](Call& c) { b = c.writes(b, n, t); },
                [&] { return PMPI_Recv_init(b, n, t, from, tag, comm, request); });
 }

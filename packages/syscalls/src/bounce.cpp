@@ -30,6 +30,7 @@ Bounce::~Bounce() { io()->give(transit_); }
 void Bounce::from_mirror(const void* mirror, std::size_t bytes, char* at) const {
   const ByteRange piece{0, bytes};
   io()->read_out(mirror, &piece, 1, transit_, static_cast<std::size_t>(at - data()));
+  io()->settle(transit_);
 }
 
 void Bounce::to_mirror(void* mirror, std::size_t bytes, const char* at) const {

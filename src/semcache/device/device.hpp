@@ -89,10 +89,10 @@ class Device {
   /// A 64-bit digest of the content after earlier work on `queue`; blocks. Equal content, equal digest.
   [[nodiscard]] virtual std::uint64_t digest(QueueId queue, const std::byte* device, std::uint64_t bytes) = 0;
 
-  /// Memory beside the arena for copy-on-write snapshots and drivers' needs, stream-ordered where the vendor can.
+  /// Memory beside the arena, for messages: of a kind that other processes' drivers can map.
   /// @throws OutOfMemory.
   [[nodiscard]] virtual std::byte* allocate(std::uint64_t bytes) = 0;
-  /// The caller has ordered all uses before.
+  /// The caller has ordered all uses before. May wait for the device.
   virtual void deallocate(std::byte* address) noexcept = 0;
 
   // --- host memory for transfers ---------------------------------------------------------------------------------

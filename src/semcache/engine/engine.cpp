@@ -98,6 +98,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->used.assign(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
   m->locked.clear();
   m->forecast = {};
+  m->asked_end = 0;
   m->open = false;
   m->announced = false;
   m->owns_allocation = false;
@@ -607,6 +608,7 @@ void Engine::add_to(Statistics& s) const {
   if (!devices_.empty()) {
     s.device_kind = to_string(devices_[0]->device->kind());
     s.device_name = devices_[0]->device->name();
+    s.device_ordinal = devices_[0]->device->ordinal();
   }
 }
 

@@ -46,8 +46,8 @@ struct TransitBuffer {
   std::uint64_t bytes = 0;
   bool on_device = false;
   bool pooled = true;                ///< the device's (page-locked on the host), to be used again; else ordinary memory
-  QueueIndex queue = unknown_queue;  ///< the last transfer that uses it is work `last_read` of this queue
-  std::uint64_t last_read = 0;
+  QueueIndex queue = unknown_queue;  ///< the last transfer that uses it is work `last_use` of this queue
+  std::uint64_t last_use = 0;
 };
 
 /// A captured view, resolved.
@@ -96,13 +96,13 @@ class Engine {
   /// Memory that nobody else uses; on the device's side where asked for. @throws OutOfMemory.
   TransitBuffer* take_buffer(std::uint64_t bytes, bool on_device);
   void give_buffer(TransitBuffer* buffer) noexcept;
-  /// Afterwards nothing reads the buffer any more: foreign code may write it.
+  /// Afterwards no transfer uses the buffer any more: foreign code may read and write it.
   void settle_buffer(TransitBuffer& buffer);
   /// Do all pieces have their content in this very memory?
   [[nodiscard]] bool valid_here(const Memory& memory, std::uint64_t position, const ByteRange* pieces,
                                 std::size_t count) const;
-  /// The buffer gets the content that the pieces have now: complete on return. Exactly they move; a host array is
-  /// fresh there afterwards.
+  /// The buffer gets the content that the pieces have now: complete after `settle_buffer`. Exactly they move; a host
+  /// array is fresh there afterwards.
   void read_out(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer,
                 std::byte* to);
   /// The pieces get what the buffer holds, as their new content. The buffer may be given back at once, and written after
@@ -301,16 +301,16 @@ class Engine {
   };
   [[nodiscard]] Source nearest_source(const Memory& memory, ByteRange range) const;
   void read_from_device(Lock& lock, Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
-                        std::byte* to);
+                        TransitBuffer& buffer, std::byte* to);
   void read_within_device(Lock& lock, Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                           TransitBuffer& buffer, std::byte* to);
   void copy_host_pages(const Memory& host, ByteRange range, std::byte* to);
   void write_host_pages(Memory& host, ByteRange range, const std::byte* from);
-  void wait_for_reader(Lock& lock, TransitBuffer& buffer);
+  void wait_for_user(Lock& lock, TransitBuffer& buffer);
 
   // host_access.cpp, copies.cpp
   void host_access(Lock& lock, Memory& memory, ByteRange range, Access mode);
-  void note_whole_fetch(Memory& host);
+  void note_fetch(Memory& host, ByteRange range);
   void wait_transfers(Lock& lock, Memory& memory);
   void copy_from_open(Lock& lock, Memory& to, std::uint64_t position, const void* from, std::uint64_t n);
   void copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t position, std::uint64_t n);

@@ -58,7 +58,7 @@ TransitBuffer* Engine::take_buffer(std::uint64_t bytes, bool on_device) {
     const TransitBuffer& b = **it;
     if (b.on_device != on_device || b.bytes < bytes || b.bytes / 4 > bytes + page_bytes_) continue;
     if (best != idle_buffers_.end() && (*best)->bytes <= b.bytes) continue;
-    if (d.queues->reached(b.queue, b.last_read)) best = it;
+    if (d.queues->reached(b.queue, b.last_use)) best = it;
   }
   if (best != idle_buffers_.end()) {
     TransitBuffer* const found = best->release();
@@ -95,7 +95,7 @@ void Engine::give_buffer(TransitBuffer* taken) noexcept {
       idle_buffers_.erase(idle_buffers_.begin());
       idle_buffer_bytes_ -= buffer->bytes;
     }
-    wait_for_reader(lock, *buffer);
+    wait_for_user(lock, *buffer);
   } catch (const std::exception& e) {
     base::raw_log("the memory of a message is not given back: %s", e.what());
     (void)buffer.release();  // the device may still read it
@@ -104,13 +104,13 @@ void Engine::give_buffer(TransitBuffer* taken) noexcept {
 
 void Engine::settle_buffer(TransitBuffer& buffer) {
   Lock lock(mutex_);
-  wait_for_reader(lock, buffer);
+  wait_for_user(lock, buffer);
 }
 
-void Engine::wait_for_reader(Lock& lock, TransitBuffer& buffer) {
+void Engine::wait_for_user(Lock& lock, TransitBuffer& buffer) {
   Queues& queues = *devices_[0]->queues;
-  if (buffer.queue == unknown_queue || queues.done(buffer.queue, buffer.last_read)) return;
-  const Queues::Wait wait = queues.wait_for(buffer.queue, buffer.last_read);
+  if (buffer.queue == unknown_queue || queues.done(buffer.queue, buffer.last_use)) return;
+  const Queues::Wait wait = queues.wait_for(buffer.queue, buffer.last_use);
   unlocked(lock, [&] { wait(); });
 }
 
@@ -173,7 +173,7 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
                       TransitBuffer& buffer, std::byte* to) {
   Lock lock(mutex_);
   const ProjectOnFailure guard{*this};
-  wait_for_reader(lock, buffer);
+  wait_for_user(lock, buffer);
   if (buffer.on_device) {
     read_within_device(lock, m, position, pieces, count, buffer, to);
   } else if (m.on_host()) {
@@ -188,6 +188,7 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
       if (seen == unlocks_) break;
     }
     project();
+    for (const ByteRange range : wanted) note_fetch(m, range);
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) {
       copy_host_pages(m, at_array(pieces[i], position), to + pieces[i].begin);
@@ -195,7 +196,7 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
     }
     recorder_.moved(trace::Kind::h2h, m.label, bytes, 1, nullptr, host_space, host_space);
   } else {
-    read_from_device(lock, m, position, pieces, count, to);
+    read_from_device(lock, m, position, pieces, count, buffer, to);
   }
   if (!snapshots_.empty()) collect_orphans();
 }
@@ -218,18 +219,17 @@ void Engine::read_within_device(Lock& lock, Memory& m, std::uint64_t position, c
     bytes += pieces[i].size();
   }
   buffer.queue = d.within_queue;
-  buffer.last_read = note_use(d, d.within_queue, m, false);
+  buffer.last_use = note_use(d, d.within_queue, m, false);
+  m.flags.fetch_or(Memory::read_on_host);
   recorder_.moved(trace::Kind::d2d, m.label, bytes, 1, nullptr, m.space, m.space);
   project();
-  wait_for_reader(lock, buffer);  // whoever gets it uses no queue of ours
 }
 
 void Engine::read_from_device(Lock& lock, Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
-                              std::byte* to) {
+                              TransitBuffer& buffer, std::byte* to) {
   DeviceState& d = device_of(m);
   std::uint64_t crossed = 0;
   std::uint64_t found_on_host = 0;
-  std::uint64_t last = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const ByteRange piece = at_array(pieces[i], position);
     for (std::uint64_t at = piece.begin; at < piece.end;) {
@@ -254,7 +254,9 @@ void Engine::read_from_device(Lock& lock, Memory& m, std::uint64_t position, con
         if (quiesce(lock, from)) continue;
         order_queue(d, d.to_host_queue, from, false, false);
         d.device->copy_from_device(d.queues->id(d.to_host_queue), target, from.address + range.begin, range.size());
-        last = note_use(d, d.to_host_queue, from, false);
+        buffer.queue = d.to_host_queue;
+        buffer.last_use = note_use(d, d.to_host_queue, from, false);
+        from.flags.fetch_or(Memory::read_on_host);
         crossed += range.size();
       }
       at += source.bytes;
@@ -263,9 +265,6 @@ void Engine::read_from_device(Lock& lock, Memory& m, std::uint64_t position, con
   if (crossed > 0) recorder_.moved(trace::Kind::d2h, m.label, crossed, 1, nullptr, m.space, host_space);
   if (found_on_host > 0) recorder_.moved(trace::Kind::h2h, m.label, found_on_host, 1, nullptr, host_space, host_space);
   project();
-  if (last == 0) return;
-  const Queues::Wait wait = d.queues->wait_for(d.to_host_queue, last);
-  unlocked(lock, [&] { wait(); });
 }
 
 void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
@@ -306,7 +305,7 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
       TransitBuffer& buffer;
       ~Note() {
         buffer.queue = queue;
-        buffer.last_read = engine.note_use(d, queue, m, true);
+        buffer.last_use = engine.note_use(d, queue, m, true);
       }
     } const note{*this, d, queue, m, buffer};
     for (std::size_t i = 0; i < count; ++i) {

@@ -189,11 +189,14 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
   const device::Visit visit(*devices_[0]->device);
   const ProjectOnFailure guard{*this};
   host_access(lock, m, range, mode);
-  if (needs_content(mode) && range == m.all()) note_whole_fetch(m);
+  if (needs_content(mode)) note_fetch(m, range);
 }
 
-/// The host asked for the whole array: after how many launches that wrote it?
-void Engine::note_whole_fetch(Memory& host) {
+/// The host asked for the whole array, at once or piece after piece: after how many launches that wrote it?
+void Engine::note_fetch(Memory& host, ByteRange range) {
+  host.asked_end = range.begin == 0 || range.begin == host.asked_end ? range.end : 0;
+  if (host.asked_end != host.bytes) return;
+  host.asked_end = 0;
   for (const SlotId slot : directory_.slots(host.datum)) {
     Memory& m = memory_of(slot);
     if (!m.on_host()) host.forecast.fetched(m.unfetched_writes.exchange(0, std::memory_order_relaxed));

@@ -39,6 +39,8 @@ constexpr Variable known_variables[] = {device_variable,   devices_variable, mem
                                         tracker_variable,  check_variable,   check_writes_variable, report_variable,
                                         snapshot_variable, timeout_variable, mpi_cuda_variable};
 constexpr const char* rank_variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+constexpr const char* local_rank_variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",    "MV2_COMM_WORLD_LOCAL_RANK",
+                                                "PALS_LOCAL_RANKID",          "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID"};
 
 /// Text for a message: control characters made visible, length bounded. The value is foreign input.
 std::string quoted(std::string_view text) {
@@ -185,9 +187,10 @@ std::string parse_report(const Variable& variable, std::string_view text) {
   return std::string(text);
 }
 
-int launcher_rank(const Environment& environment) {
+template <std::size_t count>
+int launcher_rank(const Environment& environment, const char* const (&variables)[count]) {
   // Not our variables: one that makes no sense is passed over, it must not stop a program that never asked for it.
-  for (const char* name : rank_variables) {
+  for (const char* name : variables) {
     const auto value = value_of(environment, name);
     std::uint64_t rank = 0;
     if (value && parse_number(*value, rank) == Number::good && rank <= INT32_MAX) return static_cast<int>(rank);
@@ -273,7 +276,8 @@ Configuration read_configuration(const Environment& environment) {
   if (const auto v = get(timeout_variable)) {
     c.fault_timeout_s = static_cast<unsigned>(bounded_number(timeout_variable, *v, 1, 86400));
   }
-  c.mpi_rank = launcher_rank(environment);
+  c.mpi_rank = launcher_rank(environment, rank_variables);
+  c.local_rank = launcher_rank(environment, local_rank_variables);
   return c;
 }
 

@@ -47,6 +47,10 @@ struct Configuration {
   unsigned fault_timeout_s = 60;         ///< SEMCACHE_FAULT_TIMEOUT=1..86400
   /// From the MPI launcher (OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID: the first that holds a number); -1: none.
   int mpi_rank = -1;
+  /// Rank among the processes of this node, from the launcher (OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID,
+  /// MV2_COMM_WORLD_LOCAL_RANK, PALS_LOCAL_RANKID, FLUX_TASK_LOCAL_ID, SLURM_LOCALID); -1: none. Where neither
+  /// SEMCACHE_DEVICES nor a framework names a device, the process takes this one, modulo their number.
+  int local_rank = -1;
 };
 
 /// A getenv: the variable's value or nullptr. The text is copied before the next call.

@@ -85,7 +85,9 @@ std::vector<std::unique_ptr<device::Device>> make_devices(const Configuration& c
     }
     kind = framework.kind;
   }
-  int ordinal = framework_known ? framework.ordinal : 0;
+  const int count = kind == device::DeviceKind::cuda ? device::cuda_device_count() : max_devices;
+  const int local_rank = std::max(c.local_rank, 0);
+  int ordinal = framework_known ? framework.ordinal : local_rank % std::max(count, 1);
   if (!c.device_ordinals.empty()) {
     if (framework_known && framework.kind_forced && c.device_ordinals.front() != framework.ordinal) {
       throw ConfigurationError("SEMCACHE_DEVICES names device " + std::to_string(c.device_ordinals.front()) + ", but " +
@@ -101,7 +103,11 @@ std::vector<std::unique_ptr<device::Device>> make_devices(const Configuration& c
   }
   std::vector<std::unique_ptr<device::Device>> devices;
   if (kind == device::DeviceKind::cuda) {
-    const int count = device::cuda_device_count();
+    if (framework_known && ordinal == 0 && local_rank % std::max(count, 1) != 0 && c.device_ordinals.empty()) {
+      base::raw_log("process %d of this node computes on CUDA device 0, because %s chose it, and so do others, though %d "
+                    "are visible. Give each a device of its own (Kokkos: --kokkos-map-device-id-by=mpi_rank, before 3.7 "
+                    "KOKKOS_NUM_DEVICES=%d)", local_rank, framework.framework, count, count);
+    }
     if (ordinal >= count) {
       throw ConfigurationError("device " + std::to_string(ordinal) + " does not exist: " + std::to_string(count) +
                                " CUDA device(s) are visible (SEMCACHE_DEVICES, CUDA_VISIBLE_DEVICES).");

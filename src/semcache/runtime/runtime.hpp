@@ -176,11 +176,12 @@ struct ForeignIo {
   Transit (*take)(std::size_t bytes, bool on_device);
   /// At any time after the last use by the taker, also after the runtime's end.
   void (*give)(const Transit& transit) noexcept;
-  /// Before the message is written again: waits for what `write_in` left under way.
+  /// Before the taker reads what `read_out` brings, or writes what `write_in` took: waits for what they left under way.
   void (*settle)(const Transit& transit);
   /// Is the content in the very memory that `address` names?
   bool (*valid_here)(const void* address, const ByteRange* pieces, std::size_t count);
-  /// The message gets the content of the pieces; exactly the bytes that are missing cross the link. Complete on return.
+  /// The message gets the content that the pieces have now; exactly the bytes that are missing cross the link. Complete
+  /// after `settle`.
   void (*read_out)(const void* address, const ByteRange* pieces, std::size_t count, const Transit& transit,
                    std::size_t offset);
   /// The pieces get the message as their new content, after all work so far and before all later work.

@@ -67,6 +67,7 @@ struct Statistics {
   std::string device_kind;                   ///< "emulated" or "cuda"
   std::string device_name;
   int device_count = 0;
+  int device_ordinal = 0;                    ///< which of the visible devices
   std::string tracker;
   std::string protocol;
 };

@@ -13,8 +13,6 @@ namespace semcache::device {
 namespace {
 
 constexpr std::uint64_t address_alignment = std::uint64_t{2} << 20;
-/// What the pool may keep of freed snapshots for the next ones.
-constexpr cuuint64_t pool_keeps_bytes = cuuint64_t{16} << 20;
 constexpr unsigned threads_per_block = 256;
 
 CUdeviceptr number(const std::byte* p) { return reinterpret_cast<CUdeviceptr>(p); }
@@ -150,15 +148,6 @@ void CudaDevice::set_up() {
   check(api_.cuModuleGetFunction(&fill_bytes_, module_, "semcache_fill_bytes"), "cuModuleGetFunction");
   check(api_.cuModuleGetFunction(&digest_, module_, "semcache_digest"), "cuModuleGetFunction");
   check(api_.cuModuleGetFunction(&digest_finish_, module_, "semcache_digest_finish"), "cuModuleGetFunction");
-
-  CUmemPoolProps pool = {};
-  pool.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  pool.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
-  pool.location = on_device(device_);
-  check(api_.cuMemPoolCreate(&pool_, &pool), "cuMemPoolCreate");
-  cuuint64_t keeps = pool_keeps_bytes;
-  check(api_.cuMemPoolSetAttribute(pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keeps), "cuMemPoolSetAttribute");
-  check(api_.cuStreamCreate(&pool_stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 }
 
 void CudaDevice::tear_down() noexcept {
@@ -170,15 +159,10 @@ void CudaDevice::tear_down() noexcept {
         if (queue.open && queue.ours) (void)api_.cuStreamDestroy(queue.stream);
       for (const CUevent event : idle_events_) (void)api_.cuEventDestroy(event);
       for (const Scratch& scratch : idle_scratch_) {
-        (void)api_.cuMemFreeAsync(scratch.sum, pool_stream_);
+        (void)api_.cuMemFree(scratch.sum);
         (void)api_.cuMemFreeHost(scratch.host);
       }
-      for (const auto& [address, bytes] : allocations_) (void)api_.cuMemFreeAsync(number(address), pool_stream_);
-      if (pool_stream_ != nullptr) {
-        (void)api_.cuStreamSynchronize(pool_stream_);
-        (void)api_.cuStreamDestroy(pool_stream_);
-      }
-      if (pool_ != nullptr) (void)api_.cuMemPoolDestroy(pool_);
+      for (const auto& [address, bytes] : allocations_) (void)api_.cuMemFree(number(address));
       if (module_ != nullptr) (void)api_.cuModuleUnload(module_);
     }
   }
@@ -261,8 +245,6 @@ void CudaDevice::map(std::byte* address, std::uint64_t bytes) {
   memory.location = on_device(device_);
   CUmemGenericAllocationHandle handle = 0;
   CUresult result = api_.cuMemCreate(&handle, bytes, &memory, 0);
-  if (result == CUDA_ERROR_OUT_OF_MEMORY && api_.cuMemPoolTrimTo(pool_, 0) == CUDA_SUCCESS)
-    result = api_.cuMemCreate(&handle, bytes, &memory, 0);
   if (result == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory("cuMemCreate", bytes);
   check(result, "cuMemCreate");
 
@@ -301,8 +283,12 @@ QueueId CudaDevice::add_queue(Queue queue) {
 
 QueueId CudaDevice::open_queue() {
   SEMCACHE_CUDA_CURRENT();
+  // Copies within the device are kernels: at a program's priority they start when its last large kernel has ended.
+  int least = 0;
+  int greatest = 0;
+  check(api_.cuCtxGetStreamPriorityRange(&least, &greatest), "cuCtxGetStreamPriorityRange");
   CUstream stream = nullptr;
-  check(api_.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+  check(api_.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, greatest), "cuStreamCreateWithPriority");
   return add_queue({true, true, stream, {}});
 }
 
@@ -473,7 +459,7 @@ void CudaDevice::fill(QueueId queue, std::byte* to, std::uint64_t bytes, const s
   }
 }
 
-CudaDevice::Scratch CudaDevice::take_scratch() {
+CudaDevice::Scratch CudaDevice::take_scratch(CUstream stream) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!idle_scratch_.empty()) {
@@ -486,18 +472,20 @@ CudaDevice::Scratch CudaDevice::take_scratch() {
   check(api_.cuMemHostAlloc(reinterpret_cast<void**>(&scratch.host), sizeof *scratch.host,
                             CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
         "cuMemHostAlloc");
-  CUresult result = allocate_from_pool(scratch.sum, sizeof *scratch.host);
-  if (result == CUDA_SUCCESS) result = api_.cuMemsetD8Async(scratch.sum, 0, sizeof *scratch.host, pool_stream_);
-  if (result == CUDA_SUCCESS) result = api_.cuStreamSynchronize(pool_stream_);
+  CUresult result = api_.cuMemAlloc(&scratch.sum, sizeof *scratch.host);
+  if (result == CUDA_SUCCESS) {
+    result = api_.cuMemsetD8Async(scratch.sum, 0, sizeof *scratch.host, stream);
+    if (result != CUDA_SUCCESS) (void)api_.cuMemFree(scratch.sum);
+  }
   if (result != CUDA_SUCCESS) (void)api_.cuMemFreeHost(scratch.host);
-  check(result, "cuMemAllocFromPoolAsync");
+  check(result, "cuMemAlloc");
   return scratch;
 }
 
 std::uint64_t CudaDevice::digest(QueueId queue, const std::byte* device, std::uint64_t bytes) {
   const CUstream stream = stream_of(queue);
   SEMCACHE_CUDA_CURRENT();
-  Scratch scratch = take_scratch();
+  Scratch scratch = take_scratch(stream);
   // A scratch that failed on its way is not used again: its sum may not be zero.
   CUdeviceptr address = number(device);
   void* sum_arguments[] = {&address, &bytes, &scratch.sum};
@@ -513,25 +501,18 @@ std::uint64_t CudaDevice::digest(QueueId queue, const std::byte* device, std::ui
 
 // --- memory beside the arena -----------------------------------------------------------------------------------------
 
-CUresult CudaDevice::allocate_from_pool(CUdeviceptr& address, std::uint64_t bytes) {
-  const CUresult result =
-      api_.cuMemAllocFromPoolAsync(&address, std::max<std::uint64_t>(bytes, 1), pool_, pool_stream_);
-  if (result != CUDA_SUCCESS) return result;
-  // The pool's stream carries nothing else: afterwards every queue may use the memory.
-  return api_.cuStreamSynchronize(pool_stream_);
-}
-
 std::byte* CudaDevice::allocate(std::uint64_t bytes) {
   SEMCACHE_CUDA_CURRENT();
   CUdeviceptr address = 0;
-  const CUresult result = allocate_from_pool(address, bytes);
-  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory("cuMemAllocFromPoolAsync", bytes);
-  check(result, "cuMemAllocFromPoolAsync");
+  // Neither mapped memory nor a pool's could be shown to other processes by the handles that MPI libraries use.
+  const CUresult result = api_.cuMemAlloc(&address, std::max<std::uint64_t>(bytes, 1));
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory("cuMemAlloc", bytes);
+  check(result, "cuMemAlloc");
   try {
     const std::lock_guard<std::mutex> lock(mutex_);
     allocations_.emplace(pointer(address), std::max<std::uint64_t>(bytes, 1));
   } catch (...) {
-    (void)api_.cuMemFreeAsync(address, pool_stream_);
+    (void)api_.cuMemFree(address);
     throw;
   }
   return pointer(address);
@@ -544,9 +525,7 @@ void CudaDevice::deallocate(std::byte* address) noexcept {
     SEMCACHE_CHECK(allocations_.erase(address) == 1);
   }
   const Current current(*this);
-  log(api_.cuMemFreeAsync(number(address), pool_stream_), "cuMemFreeAsync");
-  // What is above the pool's threshold goes back to the device when its stream is synchronised.
-  log(api_.cuStreamSynchronize(pool_stream_), "cuStreamSynchronize");
+  log(api_.cuMemFree(number(address)), "cuMemFree");
 }
 
 // --- host memory -----------------------------------------------------------------------------------------------------

@@ -80,13 +80,12 @@ class CudaDevice final : public Device {
   void tear_down() noexcept;
   void check(CUresult result, const char* call) const;
   void log(CUresult result, const char* call) const noexcept;
-  [[nodiscard]] CUresult allocate_from_pool(CUdeviceptr& address, std::uint64_t bytes);
   [[noreturn]] void throw_out_of_memory(const char* call, std::uint64_t bytes) const;
   [[nodiscard]] CUstream stream_of(QueueId queue) const;
   [[nodiscard]] CUstream stream_of_locked(QueueId queue) const;
   QueueId add_queue(Queue queue);
   void launch(CUfunction kernel, std::uint64_t items, CUstream stream, void** arguments);
-  [[nodiscard]] Scratch take_scratch();
+  [[nodiscard]] Scratch take_scratch(CUstream stream);
 
   const cuda::DriverApi& api_;
   const int ordinal_;
@@ -103,9 +102,7 @@ class CudaDevice final : public Device {
   CUfunction digest_ = nullptr;
   CUfunction digest_finish_ = nullptr;
 
-  CUmemoryPool pool_ = nullptr;
   bool reaches_pageable_ = false;  ///< kernels can follow pointers into ordinary host memory
-  CUstream pool_stream_ = nullptr;  ///< orders the pool's own work only
 
   mutable std::mutex mutex_;  ///< guards what follows
   std::vector<Queue> queues_;
