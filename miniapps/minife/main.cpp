@@ -52,6 +52,7 @@ Exchange exchange_of(const Parameters& p) {
   const bool chooses = p.variant == Variant::manual || p.variant == Variant::semcache;
   if (!chooses) return Exchange::host;
   if (p.exchange != Exchange::automatic) return p.exchange;
+  if (p.variant == Variant::semcache) return Exchange::device;
   return !device_is_emulated() && mpi_takes_device_addresses() ? Exchange::device : Exchange::host;
 }
 

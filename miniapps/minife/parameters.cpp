@@ -87,7 +87,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       ->capture_default_str();
   std::string exchange = name_of(p.exchange);
   app.add_option("--exchange", exchange,
-                 "Whose addresses MPI gets, in variants manual and semcache; auto: the device's if the MPI library takes them")
+                 "Whose addresses MPI gets, in variants manual and semcache; auto: the device's (manual: if the MPI library takes them)")
       ->check(CLI::IsMember({"auto", "host", "device"}))
       ->capture_default_str();
   app.add_option("--max-iterations", p.max_iterations, "Iterations at most")

@@ -10,7 +10,7 @@ namespace minife {
 
 enum class Variant { naive, manual, whole_vector, semcache, unified };
 enum class Solver { cg, belos };
-/// Whose addresses MPI gets in the halo exchange. Automatic: the device's if the MPI library takes them.
+/// Whose addresses MPI gets in the halo exchange. Automatic: the device's, by hand only if the MPI library takes them.
 enum class Exchange { automatic, host, device };
 
 [[nodiscard]] const char* name_of(Variant variant) noexcept;

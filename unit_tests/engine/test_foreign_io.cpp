@@ -3,6 +3,8 @@
 #include <engine/program.hpp>
 #include <fakes/random.hpp>
 
+#include <memory>
+
 namespace semcache::fakes {
 namespace {
 
@@ -91,6 +93,124 @@ TEST(ForeignIo, BuffersAreReusedAndTheirMemoryIsBounded) {
   p.engine().give_buffer(huge);
 }
 
+/// What a persistent send is to the engine: the same pieces in the same buffer, again and again.
+struct Repeated {
+  Program& p;
+  Memory& m;
+  std::uint64_t position;
+  std::vector<ByteRange> pieces;
+  TransitBuffer* buffer;
+
+  Repeated(Program& program, Memory& memory, std::uint64_t at, std::vector<ByteRange> what, bool on_device)
+      : p(program), m(memory), position(at), pieces(std::move(what)), buffer(p.engine().take_buffer(size, on_device)) {}
+  ~Repeated() { p.engine().give_buffer(buffer); }
+  Repeated(const Repeated&) = delete;
+  Repeated& operator=(const Repeated&) = delete;
+
+  void start() {
+    p.engine().read_out(m, position, pieces.data(), pieces.size(), *buffer, buffer->address);
+    p.engine().settle_buffer(*buffer);
+  }
+  void rest() {
+    p.engine().expect_read_out(m, position, pieces.data(), pieces.size(), *buffer, buffer->address);
+  }
+  /// The first byte that is not `content(position in the array)`; none: size.
+  template <class Content>
+  std::uint64_t first_wrong(Content&& content) const {
+    for (const ByteRange r : pieces) {
+      for (std::uint64_t i = r.begin; i < r.end; ++i) {
+        if (buffer->address[i] != content(position + i)) return position + i;
+      }
+    }
+    return size;
+  }
+  void expect(std::uint64_t seed) const {
+    EXPECT_EQ(first_wrong([&](std::uint64_t i) { return Machine::mix(seed, i); }), size) << "of content " << seed;
+  }
+};
+
+TEST(ForeignIo, WhatMessagesAlwaysTakeIsBroughtBehindItsKernel) {
+  for (const bool on_device : {false, true}) {
+    Program p;
+    Memory& d = p.on_device(size);
+    Repeated left(p, d, 0, {{0, 500}}, on_device);
+    Repeated right(p, d, 900, {{0, 100}, {200, 1000}}, on_device);
+    const auto moved = [&] { return on_device ? p.counters().d2d : p.counters().d2h; };
+    for (std::uint64_t round = 1; round <= 10; ++round) {
+      p.kernel_write(&stream_a, d, d.all(), round);
+      EXPECT_EQ(moved().bytes, 1400 * (round <= 2 ? round - 1 : round)) << "round " << round;  // two make a habit
+      for (Repeated* r : {&left, &right}) r->start();
+      for (Repeated* r : {&left, &right}) r->expect(round);
+      for (Repeated* r : {&left, &right}) r->rest();
+      EXPECT_EQ(moved().bytes, 1400 * round);
+    }
+    EXPECT_EQ(p.counters().read_ahead.bytes, 8 * 1400u);
+  }
+}
+
+TEST(ForeignIo, WhatWasBroughtIsNotSentOnceAnybodyWroteTheArray) {
+  for (const bool on_device : {false, true}) {
+    for (int writer = 0; writer < 6; ++writer) {
+      Program p;
+      Memory& d = p.on_device(size);
+      Memory& h = p.on_host(size, &d);
+      Memory& other = p.on_device(size);
+      Repeated message(p, d, 100, {{0, 2000}}, on_device);
+      for (std::uint64_t round = 1; round <= 3; ++round) {
+        message.start();
+        message.rest();
+        p.kernel_write(&stream_a, d, d.all(), round);
+      }
+      ASSERT_GT(p.counters().read_ahead.bytes, 0u);
+      switch (writer) {
+        case 0: p.kernel_write(&stream_a, d, d.all(), 77); break;
+        case 1: p.host_write(h, h.all(), 77); break;
+        case 2:
+          p.kernel_write(&stream_a, other, other.all(), 77);
+          p.copy(d, other);
+          break;
+        case 3: {
+          TransitBuffer* arriving = p.engine().take_buffer(size, false);
+          for (std::uint64_t i = 0; i < size; ++i) arriving->address[i] = Machine::mix(77, i);
+          const ByteRange all = d.all();
+          p.engine().write_in(d, 0, &all, 1, *arriving, arriving->address);
+          p.engine().give_buffer(arriving);
+          break;
+        }
+        case 4: {  // the host wrote, and a kernel fetched it
+          p.host_write(h, h.all(), 77);
+          p.expect_device(d, 77);
+          break;
+        }
+        case 5: {
+          directory::Fill f;
+          f.pattern_bytes = 1;
+          f.pattern[0] = 9;
+          p.engine().fill(d, 0, size, f);
+          break;
+        }
+      }
+      message.start();
+      if (writer < 5) {
+        message.expect(77);
+      } else {
+        EXPECT_EQ(message.first_wrong([](std::uint64_t) { return std::byte{9}; }), size);
+      }
+    }
+  }
+}
+
+TEST(ForeignIo, AnArrayMayGoBeforeTheMessageThatRests) {
+  Program p;
+  auto* d = p.engine().allocate_device(0, "short-lived", size);
+  TransitBuffer* buffer = p.engine().take_buffer(size, false);
+  const ByteRange all = d->all();
+  p.engine().expect_read_out(*d, 0, &all, 1, *buffer, buffer->address);
+  p.engine().deallocate(d);
+  EXPECT_EQ(buffer->expected, nullptr);
+  p.engine().give_buffer(buffer);
+}
+
 /// A program whose arrays are used by kernels, the host and strangers in turn, against flat arrays of bytes.
 class ForeignIoOracle {
  public:
@@ -102,11 +222,15 @@ class ForeignIoOracle {
     host_side_ = &p_.on_host(size, two_sided_);
     content_[0] = content_[1] = content_[2] = content_[3] = Bytes(size);
     for (Memory* m : {device_a_, device_b_, mirror_, two_sided_}) p_.fill(*m, 0);
+    messages_.push_back(std::make_unique<Repeated>(p_, *device_a_, 0, std::vector<ByteRange>{{0, 3000}}, false));
+    messages_.push_back(std::make_unique<Repeated>(p_, *device_a_, 50, std::vector<ByteRange>{{5, 9}, {77, 5000}}, true));
+    messages_.push_back(std::make_unique<Repeated>(p_, *two_sided_, 1, std::vector<ByteRange>{{0, size - 1}}, false));
+    messages_.push_back(std::make_unique<Repeated>(p_, *mirror_, 1, std::vector<ByteRange>{{0, 100}}, false));
   }
 
   void run(int moves) {
     for (int i = 0; i < moves && !testing::Test::HasFailure(); ++i) {
-      switch (random_.below(6)) {
+      switch (random_.below(8)) {
         case 0:
           kernel();
           break;
@@ -124,6 +248,20 @@ class ForeignIoOracle {
           break;
         case 5:
           arrives();
+          break;
+        case 6:
+          starts();
+          break;
+        case 7:  // a habit, and perhaps something else in between
+          for (int round = 0; round < 3; ++round) {
+            Memory& m = messages_[0]->m;
+            const std::uint64_t seed = random_.next();
+            p_.kernel_write(&stream_a, m, m.all(), seed);
+            for (std::uint64_t b = 0; b < size; ++b) content(m)[b] = Machine::mix(seed, b);
+            if (random_.chance(20)) copy();
+            if (random_.chance(20)) host_write();
+            starts(0);
+          }
           break;
       }
     }
@@ -203,6 +341,14 @@ class ForeignIoOracle {
     }
     p_.engine().give_buffer(buffer);
   }
+  void starts(std::size_t which) {
+    Repeated& message = *messages_[which];
+    message.start();
+    const std::uint64_t wrong = message.first_wrong([&](std::uint64_t i) { return content(message.m)[i]; });
+    if (wrong != size) ADD_FAILURE() << "byte " << wrong << " started with another content";
+    message.rest();
+  }
+  void starts() { starts(static_cast<std::size_t>(random_.below(messages_.size()))); }
   void arrives() {
     Memory& m = any();
     const std::uint64_t at = random_.below(size);
@@ -228,6 +374,7 @@ class ForeignIoOracle {
   Random random_;
   Program p_;
   Memory *device_a_, *device_b_, *mirror_, *two_sided_, *host_side_;
+  std::vector<std::unique_ptr<Repeated>> messages_;
   Bytes content_[4];
 };
 

@@ -91,6 +91,10 @@ void Message::start() {
 
 void Message::ready() const { io()->settle(transit_); }
 
+void Message::rest() const {
+  if (!read_.empty()) io()->expect(first_, read_.data(), read_.size(), transit_, offset_);
+}
+
 void Message::deliver(std::uint64_t bytes) const {
   if (written_.empty() || bytes == 0) return;
   UsedBytes arrived = written_;
@@ -147,6 +151,10 @@ void Call::start() {
 
 void Call::ready() const {
   for (const Message& m : messages_) m.ready();
+}
+
+void Call::rest() const {
+  for (const Message& m : messages_) m.rest();
 }
 
 void Call::deliver(std::uint64_t bytes) const {

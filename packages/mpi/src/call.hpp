@@ -44,6 +44,8 @@ class Message {
   /// Persistent requests: fetches the content of this start, which MPI may read after `ready`.
   void start();
   void ready() const;
+  /// Persistent requests: the message is complete.
+  void rest() const;
   /// The array gets what has arrived: the first `bytes` of what may be written.
   void deliver(std::uint64_t bytes) const;
   [[nodiscard]] bool receives() const noexcept { return !written_.empty(); }
@@ -86,6 +88,7 @@ class Call {
   [[nodiscard]] bool receives() const noexcept;
   void start();
   void ready() const;
+  void rest() const;
   void deliver(std::uint64_t bytes = UINT64_MAX) const;
 
  private:

@@ -175,6 +175,7 @@ void Completion::failed(int i) {
   if (e.pending == nullptr) return;
   if (e.pending->completes == Completes::as_message_again_and_again) {
     e.pending->active = false;
+    e.pending->call.rest();
     e.pending->delivered = false;
   }
   e.pending = nullptr;

@@ -109,6 +109,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
 void Engine::recycle(Memory& m) noexcept {
   m.live = false;
   m.incarnation.fetch_add(1);
+  while (!m.expected_in.empty()) expect_nothing(*m.expected_in.back());
   if (m.slot.valid()) by_slot_[m.slot.value] = nullptr;
   free_memories_.push_back(&m);
 }

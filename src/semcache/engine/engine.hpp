@@ -48,6 +48,12 @@ struct TransitBuffer {
   bool pooled = true;                ///< the device's (page-locked on the host), to be used again; else ordinary memory
   QueueIndex queue = unknown_queue;  ///< the last transfer that uses it is work `last_use` of this queue
   std::uint64_t last_use = 0;
+  /// What it is expected to be asked for next (`expect_read_out`); nullptr: nobody said.
+  Memory* expected = nullptr;
+  std::uint64_t expected_position = 0;
+  std::vector<ByteRange> expected_pieces;
+  std::byte* expected_at = nullptr;
+  std::optional<std::uint64_t> brought;  ///< it is there, as it was after this much had been written (`written_by_device`)
 };
 
 /// A captured view, resolved.
@@ -105,6 +111,9 @@ class Engine {
   /// array is fresh there afterwards.
   void read_out(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer,
                 std::byte* to);
+  /// The next use of the buffer will be a `read_out` with these arguments: what kernels write may be brought beforehand.
+  void expect_read_out(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
+                       TransitBuffer& buffer, std::byte* to);
   /// The pieces get what the buffer holds, as their new content. The buffer may be given back at once, and written after
   /// `settle_buffer`.
   void write_in(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer,
@@ -304,6 +313,16 @@ class Engine {
                         TransitBuffer& buffer, std::byte* to);
   void read_within_device(Lock& lock, Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                           TransitBuffer& buffer, std::byte* to);
+  /// Copies from memory that is mapped and fresh there, behind what writes it.
+  void submit_pieces(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
+                     TransitBuffer& buffer, std::byte* to);
+  // expected_messages.cpp
+  void bring_expected(Memory& memory);
+  [[nodiscard]] bool brought(const Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
+                             const TransitBuffer& buffer, const std::byte* to) const;
+  [[nodiscard]] bool fresh_here(const Memory& memory, std::uint64_t position, const ByteRange* pieces,
+                                std::size_t count) const;
+  static void expect_nothing(TransitBuffer& buffer) noexcept;
   void copy_host_pages(const Memory& host, ByteRange range, std::byte* to);
   void write_host_pages(Memory& host, ByteRange range, const std::byte* from);
   void wait_for_user(Lock& lock, TransitBuffer& buffer);

@@ -87,6 +87,7 @@ void Engine::give_buffer(TransitBuffer* taken) noexcept {
   std::unique_ptr<TransitBuffer> buffer(taken);
   try {
     Lock lock(mutex_);
+    expect_nothing(*buffer);
     if (buffer->pooled) {
       idle_buffer_bytes_ += buffer->bytes;
       idle_buffers_.push_back(std::move(buffer));
@@ -116,6 +117,10 @@ void Engine::wait_for_user(Lock& lock, TransitBuffer& buffer) {
 
 bool Engine::valid_here(const Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count) const {
   const Lock lock(mutex_);
+  return fresh_here(m, position, pieces, count);
+}
+
+bool Engine::fresh_here(const Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count) const {
   for (std::size_t i = 0; i < count; ++i) {
     if (!directory_.fresh(m.slot, at_array(pieces[i], position))) return false;
   }
@@ -173,6 +178,13 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
                       TransitBuffer& buffer, std::byte* to) {
   Lock lock(mutex_);
   const ProjectOnFailure guard{*this};
+  const bool there = brought(m, position, pieces, count, buffer, to);
+  expect_nothing(buffer);
+  if (!m.on_host()) m.forecast.fetched(m.unfetched_writes.exchange(0, std::memory_order_relaxed));
+  if (there) {
+    m.flags.fetch_or(Memory::read_on_host);
+    return;
+  }
   wait_for_user(lock, buffer);
   if (buffer.on_device) {
     read_within_device(lock, m, position, pieces, count, buffer, to);
@@ -203,32 +215,43 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
 
 void Engine::read_within_device(Lock& lock, Memory& m, std::uint64_t position, const ByteRange* pieces,
                                 std::size_t count, TransitBuffer& buffer, std::byte* to) {
-  DeviceState& d = device_of(m);
   for (;;) {
     const std::uint64_t seen = unlocks_;
-    make_resident(lock, d, {&m});
+    make_resident(lock, device_of(m), {&m});
     for (std::size_t i = 0; i < count; ++i) make_fresh(lock, m, at_array(pieces[i], position));
     if (quiesce(lock, m)) continue;
     if (seen == unlocks_) break;
   }
-  order_queue(d, d.within_queue, m, false, false);
+  submit_pieces(m, position, pieces, count, buffer, to);
+  project();
+}
+
+void Engine::submit_pieces(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
+                           TransitBuffer& buffer, std::byte* to) {
+  DeviceState& d = device_of(m);
+  const QueueIndex queue = buffer.on_device ? d.within_queue : d.to_host_queue;
+  order_queue(d, queue, m, false, false);
+  d.queues->separate(queue);
+  m.flags.fetch_or(Memory::read_on_host);
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    d.device->copy_within_device(d.queues->id(d.within_queue), to + pieces[i].begin,
-                                 m.address + position + pieces[i].begin, pieces[i].size());
+    std::byte* const target = to + pieces[i].begin;
+    const std::byte* const source = m.address + position + pieces[i].begin;
+    if (buffer.on_device) {
+      d.device->copy_within_device(d.queues->id(queue), target, source, pieces[i].size());
+    } else {
+      d.device->copy_from_device(d.queues->id(queue), target, source, pieces[i].size());
+    }
+    buffer.queue = queue;
+    buffer.last_use = note_use(d, queue, m, false);
     bytes += pieces[i].size();
   }
-  buffer.queue = d.within_queue;
-  buffer.last_use = note_use(d, d.within_queue, m, false);
-  m.flags.fetch_or(Memory::read_on_host);
-  recorder_.moved(trace::Kind::d2d, m.label, bytes, 1, nullptr, m.space, m.space);
-  project();
+  recorder_.moved(buffer.on_device ? trace::Kind::d2d : trace::Kind::d2h, m.label, bytes, 1, nullptr, m.space,
+                  buffer.on_device ? m.space : host_space);
 }
 
 void Engine::read_from_device(Lock& lock, Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                               TransitBuffer& buffer, std::byte* to) {
-  DeviceState& d = device_of(m);
-  std::uint64_t crossed = 0;
   std::uint64_t found_on_host = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const ByteRange piece = at_array(pieces[i], position);
@@ -252,17 +275,12 @@ void Engine::read_from_device(Lock& lock, Memory& m, std::uint64_t position, con
         found_on_host += range.size();
       } else {
         if (quiesce(lock, from)) continue;
-        order_queue(d, d.to_host_queue, from, false, false);
-        d.device->copy_from_device(d.queues->id(d.to_host_queue), target, from.address + range.begin, range.size());
-        buffer.queue = d.to_host_queue;
-        buffer.last_use = note_use(d, d.to_host_queue, from, false);
-        from.flags.fetch_or(Memory::read_on_host);
-        crossed += range.size();
+        const ByteRange whole{0, range.size()};
+        submit_pieces(from, range.begin, &whole, 1, buffer, target);
       }
       at += source.bytes;
     }
   }
-  if (crossed > 0) recorder_.moved(trace::Kind::d2h, m.label, crossed, 1, nullptr, m.space, host_space);
   if (found_on_host > 0) recorder_.moved(trace::Kind::h2h, m.label, found_on_host, 1, nullptr, host_space, host_space);
   project();
 }

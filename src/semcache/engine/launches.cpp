@@ -165,7 +165,9 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
       const device::Visit visit(*counted->device);
       counted->queues->record(queue);
       for (std::size_t i = 0; i < count && options_.protocol == Protocol::write_back; ++i) {
-        if (operands[i].writable) fetch_ahead(lock, *operands[i].memory);
+        if (!operands[i].writable) continue;
+        fetch_ahead(lock, *operands[i].memory);
+        bring_expected(*operands[i].memory);
       }
     }
     // Where the queue is unknown the kernel may not even be submitted yet: its result is fetched when it is wanted.

@@ -30,6 +30,8 @@ struct PageState {
   friend bool operator!=(PageState a, PageState b) noexcept { return a.protection != b.protection; }
 };
 
+struct TransitBuffer;
+
 /// One slot's memory. Objects are recycled, never freed: whoever found one through a lookup table may look at it.
 /// Fields are guarded by the engine's lock, except the atomics. What every launch touches comes first, together.
 struct alignas(64) Memory {
@@ -81,6 +83,8 @@ struct alignas(64) Memory {
   [[nodiscard]] ByteRange all() const noexcept { return {0, bytes}; }
 
   alignas(16) std::byte header[128];
+
+  std::vector<TransitBuffer*> expected_in;  ///< messages that will be asked for next
 
   /// SEMCACHE_CHECK_WRITES: what the array held before launches that may have written it.
   struct WriteCheck {

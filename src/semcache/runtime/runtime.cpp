@@ -636,6 +636,18 @@ void read_out(const void* address, const ByteRange* pieces, std::size_t count, c
   }
 }
 
+void expect(const void* address, const ByteRange* pieces, std::size_t count, const Transit& transit,
+            std::size_t offset) noexcept {
+  const platform::RuntimeScope scope;
+  Engine* engine = engine_of(transit);
+  if (engine == nullptr) return;
+  try {
+    const Located at = locate_pieces(*running(), address, pieces, count);
+    engine->expect_read_out(*at.memory, at.position, pieces, count, buffer_of(transit), transit.address + offset);
+  } catch (const std::exception&) {  // a hint; what is wrong with the array is said when the message is asked for
+  }
+}
+
 void write_in(void* address, const ByteRange* pieces, std::size_t count, const Transit& transit, std::size_t offset) {
   const platform::RuntimeScope scope;
   if (Engine* engine = engine_of(transit)) {
@@ -661,7 +673,7 @@ DeviceAddresses device_addresses() {
 }
 
 constexpr ForeignIo foreign_io{&find_array, &take_transit, &give_transit, &settle_transit,
-                               &valid_here, &read_out,     &write_in,     &device_addresses};
+                               &valid_here, &read_out,     &expect,       &write_in,     &device_addresses};
 
 }  // namespace
 

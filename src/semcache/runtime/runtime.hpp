@@ -184,6 +184,10 @@ struct ForeignIo {
   /// after `settle`.
   void (*read_out)(const void* address, const ByteRange* pieces, std::size_t count, const Transit& transit,
                    std::size_t offset);
+  /// The message rests until it is asked for by `read_out` with these arguments: its content may be brought beforehand.
+  /// Nothing happens where the array is gone.
+  void (*expect)(const void* address, const ByteRange* pieces, std::size_t count, const Transit& transit,
+                 std::size_t offset) noexcept;
   /// The pieces get the message as their new content, after all work so far and before all later work.
   void (*write_in)(void* address, const ByteRange* pieces, std::size_t count, const Transit& transit, std::size_t offset);
   /// May messages be in the device's memory? (SEMCACHE_MPI_CUDA)
