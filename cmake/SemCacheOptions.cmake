@@ -16,6 +16,7 @@ function(semcache_auto_option name text)
 endfunction()
 
 semcache_auto_option(KOKKOS "Build packages/kokkos; AUTO: if Kokkos is found")
+semcache_auto_option(KERNELS "Build packages/kernels; AUTO: if Kokkos-Kernels is found beside Kokkos, or is named")
 semcache_auto_option(MPI "Build what runs under MPI; AUTO: if MPI is found")
 semcache_auto_option(CUDA "Build the CUDA device; AUTO: if the Kokkos in use has CUDA")
 # Compiling Tpetra's classes takes minutes: only where it is asked for.
@@ -56,6 +57,24 @@ if(SemCache_WITH_CUDA)
   find_package(CUDAToolkit REQUIRED)
 endif()
 
+set(SemCache_WITH_KERNELS OFF)
+if(SemCache_ENABLE_KERNELS AND SemCache_WITH_KOKKOS)
+  # One that was built with this Kokkos: elsewhere only where the user says so.
+  set(directory "${SemCache_KOKKOS_DIR}/../KokkosKernels")
+  if(NOT KokkosKernels_ROOT AND NOT DEFINED ENV{KokkosKernels_ROOT} AND NOT KokkosKernels_DIR AND EXISTS "${directory}")
+    set(KokkosKernels_DIR "${directory}")
+  endif()
+  if(NOT SemCache_ENABLE_KERNELS STREQUAL "AUTO")
+    semcache_find_trilinos(KokkosKernels)
+  elseif(KokkosKernels_DIR OR KokkosKernels_ROOT OR DEFINED ENV{KokkosKernels_ROOT})
+    semcache_find_trilinos(QUIET KokkosKernels)
+  endif()
+  if(TARGET SemCacheUpstream::KokkosKernels)
+    set(SemCache_WITH_KERNELS ON)
+    get_target_property(SemCache_KERNELS_DIR SemCacheUpstream::KokkosKernels SEMCACHE_PACKAGE_DIR)
+  endif()
+endif()
+
 set(SemCache_WITH_MPI OFF)
 if(SemCache_ENABLE_MPI)
   set(MPI_CXX_SKIP_MPICXX ON)
@@ -85,4 +104,4 @@ if(SemCache_ENABLE_TPETRA)
 endif()
 
 message(STATUS "SemCache ${PROJECT_VERSION}: Kokkos ${SemCache_WITH_KOKKOS}"
-  ", CUDA ${SemCache_WITH_CUDA}, MPI ${SemCache_WITH_MPI}, Tpetra ${SemCache_WITH_TPETRA}, Belos ${SemCache_WITH_BELOS}")
+  ", Kokkos-Kernels ${SemCache_WITH_KERNELS}, CUDA ${SemCache_WITH_CUDA}, MPI ${SemCache_WITH_MPI}, Tpetra ${SemCache_WITH_TPETRA}, Belos ${SemCache_WITH_BELOS}")

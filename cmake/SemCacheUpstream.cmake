@@ -60,8 +60,8 @@ function(semcache_find_kokkos)
 endfunction()
 
 # semcache_find_trilinos([QUIET] <package>)
-#   Defines the imported target SemCacheUpstream::<package> (Tpetra, Belos) from an installed Trilinos or the one that
-#   this is being built in: <package>::all_libs (Trilinos 14 and later), else <package>_LIBRARIES and
+#   Defines the imported target SemCacheUpstream::<package> (KokkosKernels, Tpetra, Belos) from an installed Trilinos
+#   (Kokkos-Kernels: or its own installation) or the one that this is being built in: <package>::all_libs (Trilinos 14 and later), else <package>_LIBRARIES and
 #   <package>_INCLUDE_DIRS. Property SEMCACHE_PACKAGE_DIR: the directory of its configuration file.
 function(semcache_find_trilinos)
   cmake_parse_arguments(arg "QUIET" "" "" ${ARGN})

@@ -11,7 +11,12 @@ namespace minife {
 template <class Exec>
 class PackInstance {
  public:
+#if KOKKOS_VERSION >= 30500
   PackInstance() : exec_(Kokkos::Experimental::partition_space(Exec(), 1)[0]) {}
+#else
+  // Kokkos 3.4 makes no second instance: waits take longer.
+  PackInstance() = default;
+#endif
   [[nodiscard]] const Exec& get() const noexcept { return exec_; }
 
  private:

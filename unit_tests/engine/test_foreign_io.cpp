@@ -211,6 +211,87 @@ TEST(ForeignIo, AnArrayMayGoBeforeTheMessageThatRests) {
   p.engine().give_buffer(buffer);
 }
 
+constexpr std::uint64_t idle_limit = 256u << 20;
+
+TEST(ForeignIo, IdleMemoryIsBounded) {
+  Program p;
+  std::vector<TransitBuffer*> taken;
+  for (int i = 0; i < 100; ++i) taken.push_back(p.engine().take_buffer(page, i % 2 == 0));
+  for (TransitBuffer* b : taken) p.engine().give_buffer(b);
+  taken.clear();
+  // Each of these is as much as many of those.
+  for (int i = 0; i < 12; ++i) taken.push_back(p.engine().take_buffer(60u << 20, i % 2 == 0));
+  for (TransitBuffer* b : taken) p.engine().give_buffer(b);
+
+  EXPECT_LE(p.device().staging_bytes() + p.device().allocated_bytes(), idle_limit);
+  p.engine().give_buffer(p.engine().take_buffer(idle_limit + page, true));
+  EXPECT_EQ(p.device().allocated_bytes(), 0u) << "too large to be kept";
+}
+
+TEST(ForeignIo, IdleMemoryGoesWhenArraysNeedIt) {
+  Program::Options options = Program::defaults();
+  options.engine.device_memory_bytes = 8 * 16 * 1024;
+  Program p(options);
+  Memory& first = p.on_device(4 * 16 * 1024);
+  Memory& second = p.on_device(3 * 16 * 1024);
+  const ByteRange piece = first.all();
+  p.kernel_write(&stream_a, first, piece, 1);
+  TransitBuffer* buffer = p.engine().take_buffer(first.bytes, true);
+  TransitBuffer* on_host = p.engine().take_buffer(first.bytes, false);
+  p.engine().read_out(first, 0, &piece, 1, *buffer, buffer->address);
+  p.engine().settle_buffer(*buffer);
+  p.engine().write_in(first, 0, &piece, 1, *buffer, buffer->address);  // the device still reads it
+  p.engine().give_buffer(buffer);
+  p.engine().give_buffer(on_host);
+  const std::uint64_t of_the_host = p.device().staging_bytes();
+  ASSERT_EQ(p.device().allocated_bytes(), first.bytes);
+
+  p.kernel_write(&stream_a, second, second.all(), 2);
+
+  EXPECT_EQ(p.device().allocated_bytes(), 0u);
+  EXPECT_EQ(p.device().staging_bytes(), of_the_host);
+  EXPECT_EQ(p.counters().evictions, 0u);
+  p.expect_device(first, first.all(), 1, &stream_a);
+  p.expect_device(second, second.all(), 2, &stream_a);
+}
+
+TEST(ForeignIo, IdleMemoryGoesWhenTheDeviceHasNoMore) {
+  for (const unsigned call : {FakeDevice::call_allocate, FakeDevice::call_staging, FakeDevice::call_map}) {
+    const bool on_device = call != FakeDevice::call_staging;
+    Program p;
+    Memory& d = p.on_device(size);
+    p.engine().give_buffer(p.engine().take_buffer(page, on_device));
+    p.device().fail_call(1, call);
+    if (call == FakeDevice::call_map) {
+      p.kernel_write(&stream_a, d, d.all(), 1);
+    } else {
+      p.engine().give_buffer(p.engine().take_buffer(100 * page, on_device));
+    }
+    EXPECT_FALSE(p.device().failure_pending());
+    EXPECT_EQ(p.device().allocated_bytes() + p.device().staging_bytes(), call == FakeDevice::call_map ? 0 : 100 * page);
+  }
+}
+
+/// As those of MPI_Waitall: nobody waits for one before the next is submitted.
+TEST(ForeignIo, SeveralArrivalsInOneArrayAreUnderWayTogether) {
+  for (const bool on_device : {false, true}) {
+    Program p;
+    Memory& d = p.on_device(size);
+    p.kernel_write(&stream_a, d, d.all(), 1);
+    p.device().synchronize_stream(&stream_a);
+    const ByteRange piece{0, page};
+    for (std::uint64_t k = 0; k < 3; ++k) {
+      TransitBuffer* buffer = p.engine().take_buffer(page, on_device);
+      for (std::uint64_t i = 0; i < page; ++i) buffer->address[i] = Machine::mix(2, k * page + i);
+      p.engine().write_in(d, k * page, &piece, 1, *buffer, buffer->address);
+      p.engine().give_buffer(buffer);
+    }
+    for (std::uint64_t k = 0; k < 3; ++k) EXPECT_EQ(d.address[k * page + 5], Machine::mix(1, k * page + 5)) << k;
+    p.expect_device(d, {0, 3 * page}, 2, &stream_a);
+    p.expect_device(d, {3 * page, size}, 1, &stream_a);
+  }
+}
+
 /// A program whose arrays are used by kernels, the host and strangers in turn, against flat arrays of bytes.
 class ForeignIoOracle {
  public:

@@ -107,6 +107,9 @@ class FakeDevice final : public device::Device {
   }
   [[nodiscard]] bool failure_pending() const { return fail_in_ != 0; }
   [[nodiscard]] std::uint64_t mapped_bytes() const { return mapped_count_ * options_.granularity_bytes; }
+  /// Of `allocate`, and of `allocate_staging`.
+  [[nodiscard]] std::uint64_t allocated_bytes() const { return sum(allocations_); }
+  [[nodiscard]] std::uint64_t staging_bytes() const { return sum(staging_); }
   [[nodiscard]] std::uint64_t operations() const { return submitted_; }
   [[nodiscard]] std::size_t host_registrations() const { return registered_.size(); }
   struct Copied {
@@ -155,6 +158,11 @@ class FakeDevice final : public device::Device {
   using Lock = std::lock_guard<std::recursive_mutex>;
 
   static const char* text(Kind kind) noexcept;
+  static std::uint64_t sum(const std::map<std::byte*, std::uint64_t>& sizes) {
+    std::uint64_t total = 0;
+    for (const auto& [address, bytes] : sizes) total += bytes;
+    return total;
+  }
   std::size_t add_queue(void* native, bool program);
   void submit(std::size_t queue, Operation operation);
   void execute(std::size_t queue);

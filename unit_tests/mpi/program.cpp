@@ -9,9 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -147,6 +149,36 @@ void one_rank_dies() {
   MPI_Recv(a.device, n, MPI_INT, size - 1, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/// The same, when nothing that it could still do is done, and the others are busy with everything that we do.
+void one_rank_is_killed() {
+  const Arrays a;
+  std::thread([&] {
+    for (int round = 0;; ++round) {
+      const Arrays own;
+      runtime::copy(own.mirror, own.device, n * sizeof(int), {});
+      own.mirror[round % n] = round;
+      own.free();
+    }
+  }).detach();
+  for (int round = 0;; ++round) {
+    if (round == 20 && rank == size - 1) std::raise(SIGKILL);
+    a.write(1000 * rank);
+    MPI_Request request;
+    MPI_Irecv(a.device, halo, MPI_INT, left(), 0, MPI_COMM_WORLD, &request);
+    MPI_Send(a.mirror + n - halo, halo, MPI_INT, right(), 0, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+}
+
+/// An error of ours, with the error handler that programs have unless they ask for another.
+void one_rank_is_refused() {
+  const Arrays a;
+  exchange(a);
+  MPI_Win window;
+  if (rank == size - 1) MPI_Win_create(a.mirror, n, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Recv(a.device, n, MPI_INT, size - 1, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 /// exit() with a receive under way.
 void exits() {
   const Arrays a;
@@ -161,7 +193,8 @@ void exits() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const struct {
@@ -172,6 +205,8 @@ int main(int argc, char** argv) {
                   {"messages_outlive_the_runtime", &messages_outlive_the_runtime},
                   {"forks", &forks},
                   {"one_rank_dies", &one_rank_dies},
+                  {"one_rank_is_killed", &one_rank_is_killed},
+                  {"one_rank_is_refused", &one_rank_is_refused},
                   {"exits", &exits}};
   for (const auto& program : programs) {
     if (argc == 2 && std::strcmp(argv[1], program.name) == 0) {

@@ -257,4 +257,132 @@ TEST(MpiCollectives, AmongNeighbours) { exchange_with_neighbours(1); }
 /// Blocks of neighbours that do not exist stay what they are.
 TEST(MpiCollectives, OfNeighboursAtAnEdge) { exchange_with_neighbours(0); }
 
+/// A device array and its host side. Who takes one for ordinary memory gets old bytes, or leaves them on the other.
+class TwoSided {
+ public:
+  /// The content is on the host, the device's copy is older.
+  explicit TwoSided(int (*value)(std::size_t)) {
+    write_on_device(device, 0, n, [](std::size_t) { return 77; });
+    for (std::size_t i = 0; i < n; ++i) host[i] = value(i);
+  }
+  [[nodiscard]] std::vector<int> content() const {
+    const std::vector<int> out = host_content(host);
+    EXPECT_EQ(device_content(device), out);
+    return out;
+  }
+  Array<int> device = Array<int>::on_device("both", n);
+  Array<int> host = Array<int>::on_host("both", n, &device);
+};
+
+/// `count` ints at an absolute address.
+class AtAddress {
+ public:
+  AtAddress(const int* first, int count) {
+    MPI_Aint address = 0;
+    MPI_Get_address(first, &address);
+    MPI_Type_create_hindexed(1, &count, &address, MPI_INT, &type_);
+    MPI_Type_commit(&type_);
+  }
+  ~AtAddress() { MPI_Type_free(&type_); }
+  AtAddress(const AtAddress&) = delete;
+  AtAddress& operator=(const AtAddress&) = delete;
+  operator MPI_Datatype() const { return type_; }  // NOLINT
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+/// `got` has `blocks` from every process at `places`, all else is as it was.
+void expect_blocks(const TwoSided& got, const std::vector<int>& places, int (*value)(int from, std::size_t i)) {
+  std::vector<int> after = expected<int>(n, &old_value);
+  for (std::size_t p = 0; p < places.size(); ++p) {
+    for (std::size_t i = 0; i < block; ++i)
+      after[static_cast<std::size_t>(places[p]) + i] = value(static_cast<int>(p), i);
+  }
+  EXPECT_EQ(got.content(), after);
+}
+int of(int from, std::size_t i) { return 100000 * from + static_cast<int>(i); }
+
+TEST(MpiCollectives, BuffersNamedByAbsoluteAddresses) {
+  const int root = size_of() - 1;
+  for (const bool nonblocking : {false, true}) {
+    const TwoSided x(&sent_value);
+    const AtAddress type(x.device.data(), block);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (nonblocking) {
+      MPI_Ibcast(MPI_BOTTOM, 1, type, root, world, &request);
+    } else {
+      MPI_Bcast(MPI_BOTTOM, 1, type, root, world);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    EXPECT_EQ(x.content(), expected<int>(n, [&](std::size_t i) { return i < block ? of(root, i) : sent_value(i); }));
+  }
+
+  const TwoSided sent(&sent_value), got(&old_value);
+  const AtAddress from(sent.device.data(), block), to(got.device.data(), block);
+  std::vector<int> all(static_cast<std::size_t>(size_of() * block));
+  MPI_Gather(MPI_BOTTOM, 1, from, all.data(), block, MPI_INT, root, world);
+  for (int p = 0; p < size_of() && rank_of() == root; ++p) {
+    EXPECT_EQ(all[static_cast<std::size_t>(p * block) + 3], of(p, 3));
+  }
+  for (int& i : all) i = of(rank_of(), 5);
+  MPI_Scatter(all.data(), block, MPI_INT, MPI_BOTTOM, 1, to, root, world);
+  expect_blocks(got, {0}, [](int, std::size_t) { return of(size_of() - 1, 5); });
+}
+
+TEST(MpiCollectives, BlocksWhoseBuffersAddressIsOutsideTheArray) {
+  // Displacements counted from one, as a translation from Fortran has them.
+  const int root = size_of() - 1;
+  const std::vector<int> counts(static_cast<std::size_t>(size_of()), block);
+  std::vector<int> places;  // in the array
+  std::vector<int> from_one;
+  for (int p = 0; p < size_of(); ++p) {
+    places.push_back(block * p);
+    from_one.push_back(block * p + 1);
+  }
+  const std::vector<int> sent = expected<int>(block, &sent_value);
+  {
+    const TwoSided got(&old_value);
+    MPI_Gatherv(sent.data(), block, MPI_INT, got.device.data() - 1, counts.data(), from_one.data(), MPI_INT, root,
+                world);
+    expect_blocks(got, rank_of() == root ? places : std::vector<int>(), &of);
+  }
+  {
+    const TwoSided got(&old_value);
+    MPI_Request request;
+    MPI_Iallgatherv(sent.data(), block, MPI_INT, got.host.data() - 1, counts.data(), from_one.data(), MPI_INT, world,
+                    &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    expect_blocks(got, places, &of);
+  }
+  {
+    const TwoSided x(&sent_value), got(&old_value);
+    MPI_Alltoallv(x.device.data() - 1, counts.data(), from_one.data(), MPI_INT, got.device.data() - 1, counts.data(),
+                  from_one.data(), MPI_INT, world);
+    expect_blocks(got, places, [](int from, std::size_t i) {
+      return of(from, static_cast<std::size_t>(rank_of() * block) + i);
+    });
+  }
+}
+
+/// Open MPI has one request for all that is complete at once.
+TEST(MpiCollectives, RequestsThatShareAHandle) {
+  const auto s = Array<int>::on_device("s", n);
+  const auto first = Array<int>::on_device("first", n);
+  const auto second = Array<int>::on_device("second", n);
+  write_on_device(s, 0, n, &sent_value);
+  MPI_Request requests[4];
+  int plain = 5;
+  MPI_Irecv(&plain, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &requests[0]);
+  MPI_Iallreduce(s.data(), first.data(), block, MPI_INT, MPI_SUM, MPI_COMM_SELF, &requests[1]);
+  MPI_Isend(&plain, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &requests[2]);
+  EXPECT_EQ(MPI_Request_free(&requests[2]), MPI_SUCCESS);
+  MPI_Iallreduce(s.data() + block, second.data(), block, MPI_INT, MPI_SUM, MPI_COMM_SELF, &requests[3]);
+  MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+
+  EXPECT_EQ(device_content(first)[3], sent_value(3));
+  EXPECT_EQ(device_content(second)[3], sent_value(block + 3));
+  EXPECT_EQ(semcache::mpi::pending_requests(), 0u);
+}
+
 }  // namespace

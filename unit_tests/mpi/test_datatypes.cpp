@@ -46,7 +46,7 @@ MPI_Datatype vector_of(int count, int length, int stride) {
 
 /// Every way to make a datatype. `check(type, count, name)`.
 void for_each_type(const std::function<void(const Type&, int, const char*)>& check) {
-  MPI_Datatype made;
+  MPI_Datatype made, inner;
   const int lengths[] = {3, 0, 1, 7};
   const int places[] = {50, 0, 2, 400};
   const MPI_Aint addresses[] = {200, 0, 8, 1600};
@@ -86,7 +86,11 @@ void for_each_type(const std::function<void(const Type&, int, const char*)>& che
   const int processes[] = {2, 1};
   MPI_Type_create_darray(2, 1, 2, sizes, spread, arguments, processes, MPI_ORDER_C, MPI_INT, &made);
   check(Type(made), 1, "darray");
-  MPI_Datatype inner = vector_of(3, 2, 5);
+  MPI_Type_create_darray(2, 1, 2, sizes, spread, arguments, processes, MPI_ORDER_C, MPI_INT, &inner);
+  MPI_Type_contiguous(1, inner, &made);  // only the whole is committed
+  MPI_Type_free(&inner);
+  check(Type(made), 1, "part that is a darray");
+  inner = vector_of(3, 2, 5);
   MPI_Type_create_resized(inner, 0, 200, &made);
   MPI_Type_free(&inner);
   check(Type(made), 3, "resized");

@@ -82,6 +82,32 @@ TEST(MpiFiles, PackedAndUnpacked) {
             expected<int>(n, [](std::size_t i) { return i < 50 ? value(i) + value(7 + i) : value(i); }));
 }
 
+TEST(MpiFiles, PackedAndUnpackedForOthers) {
+  const auto x = Array<int>::on_device("x", n);
+  write_on_device(x, 0, n, &value);
+  const auto packed = Array<char>::on_host("packed", 4 * n);
+  for (std::size_t i = 0; i < 4 * n; ++i) packed[i] = 9;
+  const auto size = static_cast<MPI_Aint>(packed.size());
+  const Since since("x");
+  MPI_Aint position = 100;
+
+  MPI_Pack_external("external32", x.data() + 7, 50, MPI_INT, packed.data(), size, &position);
+  EXPECT_EQ(position, 300);
+  EXPECT_EQ(since.to_host(), 50 * sizeof(int));
+  const std::vector<char> bytes = host_content(packed);
+  EXPECT_EQ(bytes[99], 9);
+  EXPECT_EQ(std::vector<char>(bytes.begin() + 100, bytes.begin() + 104),
+            (std::vector<char>{0, 0, 0, static_cast<char>(value(7))}))
+      << "the byte first that counts most";
+  EXPECT_EQ(bytes[300], 9);
+  position = 100;
+  write_on_device(x, 0, n, [](std::size_t) { return 0; });
+  MPI_Unpack_external("external32", packed.data(), size, &position, x.data() + 1, 50, MPI_INT);
+  EXPECT_EQ(position, 300);
+  EXPECT_EQ(device_content(x), expected<int>(n, [](std::size_t i) { return i >= 1 && i < 51 ? value(7 + i - 1) : 0; }));
+  EXPECT_EQ(since.to_device(), 50 * sizeof(int));
+}
+
 void expect_refused(int code, const char* text) {
   ASSERT_NE(code, MPI_SUCCESS);
   EXPECT_NE(text_of(code).find("SemCache"), std::string::npos) << text_of(code);
@@ -121,6 +147,16 @@ TEST(MpiRefusals, OneSidedCallsWithTrackedOrigins) {
   expect_refused(MPI_Raccumulate(t, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, window, &request), why);
   expect_refused(MPI_Rget_accumulate(t, 1, MPI_INT, base, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, window, &request),
                  why);
+
+  // By an absolute address.
+  MPI_Aint address = 0;
+  MPI_Get_address(t, &address);
+  const int one = 1;
+  MPI_Datatype absolute;
+  MPI_Type_create_hindexed(1, &one, &address, MPI_INT, &absolute);
+  MPI_Type_commit(&absolute);
+  expect_refused(MPI_Put(MPI_BOTTOM, 1, absolute, 0, 0, 1, MPI_INT, window), why);
+  MPI_Type_free(&absolute);
 
   MPI_Win_unlock(0, window);
   MPI_Win_free(&window);

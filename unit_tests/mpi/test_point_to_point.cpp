@@ -2,6 +2,12 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <mpi/support.hpp>
 
+#include <cerrno>
+
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
 using namespace mpi_test;
 
 namespace {
@@ -282,6 +288,59 @@ TEST(MpiPointToPoint, LargeMessagesWhoseArraysAreOverwrittenMeanwhile) {
   EXPECT_EQ(host_content(got), expected<double>(large, lefts));
   EXPECT_EQ(device_content(also_got), expected<double>(large, lefts));
   EXPECT_EQ(host_content(side), std::vector<double>(large, -1.0));
+}
+
+/// Messages that a library may copy from process to process by the kernel, from and into mirrors that are protected.
+TEST(MpiPointToPoint, MessagesOfAllSizesBetweenProtectedMirrors) {
+  constexpr std::size_t most = 1 << 17;
+  const auto x = Array<double>::on_device("x", most);
+  const auto from = Array<double>::on_host("from", most);
+  const auto to = Array<double>::on_host("to", most);
+  for (std::size_t count = 500; count < most; count = 3 * count + 1) {
+    write_on_device(x, 0, most, mine);
+    semcache::runtime::copy(from.data(), x.data(), x.bytes(), {});
+    write_on_device(x, 0, most, [](std::size_t) { return -1; });
+    semcache::runtime::copy(to.data(), x.data(), x.bytes(), {});
+    const Since since;
+    MPI_Request requests[2];
+    MPI_Irecv(to.data() + 3, static_cast<int>(count), MPI_DOUBLE, left(), 0, world, &requests[0]);
+    MPI_Isend(from.data() + 1, static_cast<int>(count), MPI_DOUBLE, right(), 0, world, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+
+    EXPECT_EQ(since.faults(), 0u);
+    EXPECT_EQ(host_content(to),
+              expected<double>(most, [&](std::size_t i) { return i >= 3 && i < 3 + count ? lefts(i - 2) : -1; }));
+  }
+}
+
+/// Why MPI gets private memory: what a library would get that copies by the kernel.
+TEST(MpiPointToPoint, TheKernelReadsNoOldBytesOfAProtectedMirror) {
+  const Ring ring;
+  const auto mirror = Array<double>::on_host("mirror", n);
+  for (std::size_t i = 0; i < n; ++i) mirror[i] = -1;
+  semcache::runtime::copy(ring.x.data(), mirror.data(), mirror.bytes(), {});
+  write_on_device(ring.x, 0, n, mine);
+  semcache::runtime::copy(mirror.data(), ring.x.data(), mirror.bytes(), {});
+  ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+  struct {
+    long process;
+    double* address;
+  } here{::getpid(), mirror.data()}, there{};
+  MPI_Sendrecv(&here, sizeof here, MPI_BYTE, right(), 0, &there, sizeof there, MPI_BYTE, left(), 0, world,
+               MPI_STATUS_IGNORE);
+
+  std::vector<double> got(n);
+  const iovec local{got.data(), n * sizeof(double)};
+  const iovec remote{there.address, n * sizeof(double)};
+  const ssize_t bytes = ::process_vm_readv(static_cast<pid_t>(there.process), &local, 1, &remote, 1, 0);
+  const int error = errno;
+  MPI_Barrier(world);
+  if (bytes < 0 && (error == EPERM || error == ENOSYS)) GTEST_SKIP() << "process_vm_readv is not permitted here";
+  if (bytes < 0) {
+    EXPECT_EQ(error, EFAULT);
+  } else {
+    EXPECT_EQ(got, expected<double>(n, lefts));
+  }
 }
 
 TEST(MpiPointToPoint, ABufferThatLeavesItsArrayIsAnError) {

@@ -312,4 +312,161 @@ TEST(MpiRequests, ManyAtOnceAndHandlesUsedAgain) {
             expected<double>(n, [](std::size_t i) { return i < pieces ? lefts(100 + i) : mine(i); }));
 }
 
+/// Open MPI gives the request of a receive from nobody to others, too.
+TEST(MpiRequests, AReceiveFromNobodyHasNoHoldOnOtherRequests) {
+  const ReturnErrors returned;
+  const Device d;
+  for (const bool matched : {false, true}) {
+    double got = 0;
+    const double sent = 1;
+    MPI_Request receive, nobody, send;
+    MPI_Irecv(&got, 1, MPI_DOUBLE, left(), 3, world, &receive);
+    MPI_Barrier(world);
+    if (matched) {
+      MPI_Message message;
+      MPI_Mprobe(MPI_PROC_NULL, 3, world, &message, MPI_STATUS_IGNORE);
+      MPI_Imrecv(d.x.data(), halo, MPI_DOUBLE, &message, &nobody);
+    } else {
+      MPI_Irecv(d.x.data(), halo, MPI_DOUBLE, MPI_PROC_NULL, 3, world, &nobody);
+    }
+    MPI_Isend(&sent, 1, MPI_DOUBLE, right(), 3, world, &send);
+    EXPECT_EQ(MPI_Request_free(&send), MPI_SUCCESS) << "the send is another request";
+    MPI_Status status;
+    int count = -1;
+    MPI_Wait(&nobody, &status);
+    MPI_Get_count(&status, MPI_DOUBLE, &count);
+    EXPECT_EQ(count, 0);
+    MPI_Wait(&receive, MPI_STATUS_IGNORE);
+  }
+  EXPECT_EQ(device_content(d.x), expected<double>(n, mine));
+}
+
+TEST(MpiRequests, AnArrayAtThePlaceOfAFreedOneIsNotWritten) {
+  const ReturnErrors returned;
+  for (const bool on_device : {false, true}) {
+    const auto make = [&](const char* label) {
+      auto made = on_device ? Array<double>::on_device(label, n) : Array<double>::on_host(label, n);
+      if (on_device) {
+        write_on_device(made, 0, n, mine);
+      } else {
+        for (std::size_t i = 0; i < n; ++i) made[i] = mine(i);
+      }
+      return made;
+    };
+    const double* place = nullptr;
+    MPI_Request request;
+    {
+      const Array<double> freed = make("freed");
+      place = freed.data();
+      MPI_Irecv(freed.data(), halo, MPI_DOUBLE, left(), 0, world, &request);
+    }
+    const Array<double> other = make("other");
+    ASSERT_EQ(other.data(), place) << "this shows nothing";
+    send_plain();
+    const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+
+    EXPECT_NE(code, MPI_SUCCESS);
+    EXPECT_NE(text_of(code).find("SemCache"), std::string::npos) << text_of(code);
+    EXPECT_EQ(on_device ? device_content(other) : host_content(other), expected<double>(n, mine));
+  }
+}
+
+/// Nothing was pending while the array was replaced.
+TEST(MpiRequests, APersistentReceiveAtRestMayMeetAnotherArray) {
+  MPI_Request request;
+  {
+    const Device d;
+    MPI_Recv_init(d.x.data(), halo, MPI_DOUBLE, left(), 0, world, &request);
+  }
+  const Device again;
+  MPI_Start(&request);
+  send_plain();
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Request_free(&request);
+  EXPECT_EQ(device_content(again.x), received());
+}
+
+int class_of(int code) {
+  int error_class = MPI_SUCCESS;
+  MPI_Error_class(code, &error_class);
+  return error_class;
+}
+
+TEST(MpiRequests, OneRefusedAndOneTruncatedAmongSeveral) {
+  const ReturnErrors returned;
+  const std::vector<double> sent = expected<double>(halo, mine);
+  for (const bool all : {true, false}) {
+    for (const bool truncated : {true, false}) {
+      if (truncated && size_of() == 1) continue;  // Open MPI does not notice it in messages to itself
+      const Device second, third;
+      MPI_Request requests[3];
+      {
+        const Device freed;
+        MPI_Irecv(freed.x.data(), halo, MPI_DOUBLE, left(), 1, world, &requests[0]);
+      }
+      MPI_Irecv(second.x.data(), truncated ? 4 : halo, MPI_DOUBLE, left(), 2, world, &requests[1]);
+      MPI_Irecv(third.x.data(), halo, MPI_DOUBLE, left(), 3, world, &requests[2]);
+      for (int tag = 1; tag <= 3; ++tag) MPI_Send(sent.data(), halo, MPI_DOUBLE, right(), tag, world);
+      for (const MPI_Request r : requests) {  // past the layer: the next call completes all of them
+        for (int flag = 0; flag == 0;) PMPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE);
+      }
+      MPI_Status statuses[3];
+      int count = 3;
+      int indices[3] = {0, 1, 2};
+      int flag = 0;
+      // Open MPI 4.1 with threads does not return from waiting for a request that has failed already.
+      const int code = all         ? MPI_Testall(3, requests, &flag, statuses)
+                       : truncated ? MPI_Testsome(3, requests, &count, indices, statuses)
+                                   : MPI_Waitsome(3, requests, &count, indices, statuses);
+
+      ASSERT_EQ(code, MPI_ERR_IN_STATUS);
+      ASSERT_EQ(count, 3);
+      EXPECT_NE(text_of(statuses[0].MPI_ERROR).find("SemCache"), std::string::npos);
+      EXPECT_EQ(class_of(statuses[1].MPI_ERROR), truncated ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+      EXPECT_EQ(statuses[2].MPI_ERROR, MPI_SUCCESS);
+      EXPECT_EQ(device_content(second.x), truncated ? expected<double>(n, mine) : received());
+      EXPECT_EQ(device_content(third.x), received());
+      EXPECT_EQ(semcache::mpi::pending_requests(), 0u);
+    }
+  }
+}
+
+/// Whoever wants no statuses gets the error itself.
+TEST(MpiRequests, ARefusalOfSeveralWithoutStatuses) {
+  const ReturnErrors returned;
+  const Device d;
+  MPI_Request requests[2];
+  {
+    const Device freed;
+    MPI_Irecv(freed.x.data(), halo, MPI_DOUBLE, left(), 0, world, &requests[0]);
+  }
+  requests[1] = d.receive();
+  send_plain();
+  send_plain();
+  const int code = MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  EXPECT_NE(text_of(code).find("SemCache"), std::string::npos) << text_of(code);
+  EXPECT_EQ(device_content(d.x), received());
+}
+
+TEST(MpiRequests, ACallWithoutAPlaceForItsResultLeavesTheRequestAlone) {
+  const ReturnErrors returned;
+  const Device d;
+  MPI_Request request = d.receive();
+  int place = 0;
+  int flag = 0;
+  EXPECT_NE(MPI_Test(&request, nullptr, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_NE(MPI_Testall(1, &request, nullptr, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  EXPECT_NE(MPI_Testany(1, &request, &place, nullptr, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_NE(MPI_Testany(1, &request, nullptr, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_NE(MPI_Waitany(1, &request, nullptr, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_NE(MPI_Testsome(1, &request, nullptr, &place, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  EXPECT_NE(MPI_Waitsome(1, &request, &place, nullptr, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  EXPECT_NE(MPI_Wait(nullptr, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_NE(MPI_Waitall(1, nullptr, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+
+  send_plain();
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  EXPECT_EQ(device_content(d.x), received());
+}
+
 }  // namespace

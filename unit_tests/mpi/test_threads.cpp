@@ -66,4 +66,51 @@ TEST(MpiThreads, ExchangeOnOneArrayWhileKernelsRunOnIt) {
   EXPECT_EQ(semcache::mpi::pending_requests(), 0u);
 }
 
+/// A handle that one thread's call gives back is another thread's before that call returns.
+TEST(MpiThreads, HandlesGoFromThreadToThread) {
+  int provided = 0;
+  MPI_Query_thread(&provided);
+  if (provided != MPI_THREAD_MULTIPLE) GTEST_SKIP() << "this MPI library has no MPI_THREAD_MULTIPLE";
+  constexpr int large = 1 << 18;
+  constexpr int small = 512;
+  constexpr int several = 200;
+  MPI_Comm ours, others;
+  MPI_Comm_dup(MPI_COMM_SELF, &ours);
+  MPI_Comm_dup(MPI_COMM_SELF, &others);
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    std::vector<double> got(several);
+    std::vector<MPI_Request> receives(several), sends(several);
+    const double one = 1;
+    while (!stop) {
+      for (int i = 0; i < several; ++i)
+        MPI_Irecv(&got[static_cast<std::size_t>(i)], 1, MPI_DOUBLE, 0, 0, others,
+                  &receives[static_cast<std::size_t>(i)]);
+      for (MPI_Request& r : sends) MPI_Isend(&one, 1, MPI_DOUBLE, 0, 0, others, &r);
+      for (std::size_t i = 0; i < several; ++i) {
+        MPI_Wait(&receives[i], MPI_STATUS_IGNORE);
+        MPI_Wait(&sends[i], MPI_STATUS_IGNORE);
+      }
+    }
+  });
+  const auto first = Array<double>::on_host("first", large);
+  const auto second = Array<double>::on_host("second", small);
+  for (int round = 1; round <= 60; ++round) {
+    const std::vector<double> sent(large, round);
+    MPI_Request requests[2];
+    MPI_Irecv(first.data(), large, MPI_DOUBLE, 0, 1, ours, &requests[0]);
+    MPI_Irecv(second.data(), small, MPI_DOUBLE, 0, 2, ours, &requests[1]);
+    MPI_Send(sent.data(), large, MPI_DOUBLE, 0, 1, ours);
+    MPI_Send(sent.data(), small, MPI_DOUBLE, 0, 2, ours);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    EXPECT_EQ(first[large - 1], round);
+    EXPECT_EQ(second[0], round);
+    EXPECT_EQ(second[small - 1], round);
+  }
+  stop = true;
+  other.join();
+  MPI_Comm_free(&ours);
+  MPI_Comm_free(&others);
+}
+
 }  // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <platform/fake_driver.hpp>
 #include <platform/toy_server.hpp>
 
 #include <gtest/gtest.h>
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -604,19 +604,6 @@ TEST_F(MprotectTrackerDeathTest, AStaleReadInAForkedChildEndsWithAMessage) {
 }
 
 // --- the driver ------------------------------------------------------------------------------------------------------
-
-struct FakeDriver {
-  FakeDriver() : library(::dlopen(SEMCACHE_FAKE_DRIVER, RTLD_NOW | RTLD_LOCAL)) {
-    if (library == nullptr) std::abort();
-    read = reinterpret_cast<int (*)(const volatile int*)>(::dlsym(library, "fake_driver_read"));
-    copy = reinterpret_cast<void (*)(void*, const void*, std::size_t, void* (*)(void*, const void*, std::size_t))>(
-        ::dlsym(library, "fake_driver_copy"));
-  }
-  ~FakeDriver() { ::dlclose(library); }
-  void* library;
-  int (*read)(const volatile int*);
-  void (*copy)(void*, const void*, std::size_t, void* (*)(void*, const void*, std::size_t));
-};
 
 TEST_F(MprotectTrackerDeathTest, AFaultInsideTheDriverEndsAtOnceWithAMessage) {
   EXPECT_EXIT(

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace semcache::platform::testing {
@@ -22,7 +23,8 @@ class ToyServer {
   static constexpr std::uint64_t pages = 64;
 
   explicit ToyServer(unsigned patience_s = 20)
-      : platform_(make_linux_platform()), tracker_(make_mprotect_tracker(patience_s)) {
+      : ToyServer(Pages{make_linux_platform(), make_mprotect_tracker(patience_s)}) {}
+  explicit ToyServer(Pages of) : platform_(std::move(of.platform)), tracker_(std::move(of.tracker)) {
     base_ = platform_->reserve(reserved_);
     states_.assign(pages, Protection::read_write);
   }
@@ -74,10 +76,11 @@ class ToyServer {
       const std::vector<std::uint64_t> fetched(page / 8, content(index));
       platform_->write_behind(start, reinterpret_cast<const std::byte*>(fetched.data()), page);
     }
-    if (!platform_->protect(start, page, needed)) std::abort();
-    state = needed;
+    // Counted first: once the page is open, nobody waits for us.
     ++served;
     ++(kind == FaultKind::read ? reads : writes);
+    state = needed;
+    if (!platform_->protect(start, page, needed)) std::abort();
     return FaultResult::served;
   }
 

@@ -74,6 +74,7 @@ TEST(Configuration, EveryWordOfEveryChoiceIsRead) {
   EXPECT_EQ(read({{"SEMCACHE_PROTOCOL", "off"}}).protocol, Protocol::off);
   EXPECT_EQ(read({{"SEMCACHE_TRACKER", "auto"}}).tracker, TrackerChoice::automatic);
   EXPECT_EQ(read({{"SEMCACHE_TRACKER", "mprotect"}}).tracker, TrackerChoice::mprotect);
+  EXPECT_EQ(read({{"SEMCACHE_TRACKER", "userfaultfd"}}).tracker, TrackerChoice::userfaultfd);
   EXPECT_EQ(read({{"SEMCACHE_TRACKER", "explicit"}}).tracker, TrackerChoice::explicit_only);
   EXPECT_TRUE(read({{"SEMCACHE_CHECK", "1"}}).check);
   EXPECT_FALSE(read({{"SEMCACHE_CHECK", "0"}}).check);
@@ -202,7 +203,8 @@ TEST(Configuration, WordsReadBackAsWhatTheySay) {
   for (const auto protocol : {Protocol::write_back, Protocol::write_through, Protocol::off}) {
     EXPECT_EQ(read({{"SEMCACHE_PROTOCOL", to_string(protocol)}}).protocol, protocol);
   }
-  for (const auto tracker : {TrackerChoice::automatic, TrackerChoice::mprotect, TrackerChoice::explicit_only}) {
+  for (const auto tracker : {TrackerChoice::automatic, TrackerChoice::mprotect, TrackerChoice::userfaultfd,
+                             TrackerChoice::explicit_only}) {
     EXPECT_EQ(read({{"SEMCACHE_TRACKER", to_string(tracker)}}).tracker, tracker);
   }
 }

@@ -253,6 +253,47 @@ TEST(WithPreload, MoreThanOneChunk) {
   for (std::size_t i = 0; i < large; ++i) ASSERT_EQ(got[i + 1], content(i)) << i;
 }
 
+TEST(WithPreload, SeveralBuffersOfMoreThanOneChunk) {
+  constexpr std::size_t large = (std::size_t{9} << 20) + 11;
+  const Mirror first(large);
+  const Mirror second(large);
+  const File file;
+  std::vector<char> plain(50, 'p');
+  const iovec out[] = {{first.data() + 3, large - 3}, {plain.data(), 50}, {nullptr, 0}, {second.data(), large}};
+  constexpr std::size_t all = 2 * large + 47;
+  ASSERT_EQ(::writev(file.descriptor(), out, 4), static_cast<ssize_t>(all));
+  std::vector<char> written(all);
+  ASSERT_EQ(::pread(file.descriptor(), written.data(), all, 0), static_cast<ssize_t>(all));
+  for (std::size_t i = 0; i < large - 3; ++i) ASSERT_EQ(written[i], content(i + 3)) << i;
+  EXPECT_EQ(std::vector<char>(written.begin() + large - 3, written.begin() + large + 47), plain);
+  for (std::size_t i = 0; i < large; ++i) ASSERT_EQ(written[large + 47 + i], content(i)) << i;
+
+  ::lseek(file.descriptor(), 0, SEEK_SET);
+  const iovec in[] = {{plain.data(), 7}, {second.data(), large}, {first.data(), large}};
+  ASSERT_EQ(::readv(file.descriptor(), in, 3), static_cast<ssize_t>(2 * large + 7));
+  for (std::size_t i = 0; i < large; ++i) ASSERT_EQ(second.data()[i], written[7 + i]) << i;
+  for (std::size_t i = 0; i < large; ++i) ASSERT_EQ(first.data()[i], written[large + 7 + i]) << i;
+}
+
+/// Something has arrived in the first buffer: whoever waited for the second one would wait for ever.
+TEST(WithPreload, AVectoredReadReturnsWhatAPipeHas) {
+  const Mirror mirror(std::size_t{16} << 20);
+  char head[4096];
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const std::vector<char> sent = bytes_of(&other, 0, 4100);
+  for (const std::size_t bytes : {std::size_t{4096}, std::size_t{4100}}) {
+    ASSERT_EQ(::write(ends[1], sent.data(), bytes), static_cast<ssize_t>(bytes));
+    const iovec in[] = {{head, sizeof head}, {mirror.data() + 10, (std::size_t{16} << 20) - 10}};
+    ASSERT_EQ(::readv(ends[0], in, 2), static_cast<ssize_t>(bytes));
+    EXPECT_EQ(std::vector<char>(head, head + sizeof head), bytes_of(&other, 0, sizeof head));
+  }
+  EXPECT_EQ(std::vector<char>(mirror.data() + 10, mirror.data() + 14), bytes_of(&other, 4096, 4100));
+  EXPECT_EQ(mirror.data()[9], content(9));
+  EXPECT_EQ(mirror.data()[14], content(14));
+  for (const int end : ends) ::close(end);
+}
+
 TEST(WithPreload, ACallMayBeMadeWhileAKernelOverwritesTheArray) {
   char* const device = static_cast<char*>(runtime::allocate_device("both", n));
   char* const host = static_cast<char*>(runtime::allocate_host("both", n, device));

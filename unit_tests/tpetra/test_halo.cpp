@@ -46,16 +46,23 @@ Crossed crossed(const Work& work) {
 TEST(Halo, AnApplyMovesItAndNothingElse) {
   const auto matrix = box();
   MultiVector x(matrix->getDomainMap(), 1), y(matrix->getRangeMap(), 1);
-  x.putScalar(1);
+  double value = 1;
+  x.putScalar(value);
   matrix->apply(x, y);
   x.scale(2);
+  value *= 2;
   matrix->apply(x, y);
 
   for (int round = 0; round < 3; ++round) {
     x.scale(1.5);
+    value *= 1.5;
     const Crossed bytes = crossed([&] { matrix->apply(x, y); });
     EXPECT_EQ(bytes.to_host, halo_bytes());
     EXPECT_EQ(bytes.to_device, halo_bytes());
+    // A row has 6 on its diagonal and -1 for each neighbour.
+    const auto result = y.getData(0);
+    for (Local row = 0; row < Local(result.size()); ++row)
+      ASSERT_EQ(result[row], value * (7 - double(matrix->getNumEntriesInLocalRow(row)))) << "round " << round;
   }
 }
 

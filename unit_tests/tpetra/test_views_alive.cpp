@@ -164,45 +164,46 @@ TEST(ViewsAlive, VectorOverACallersDeviceView) {
   EXPECT_EQ(sum, rows_per_rank * (rows_per_rank - 1) / 2 - 18);
 }
 
-/// A host view that the caller keeps is an array of its own: Kokkos' rules, with its flags.
-TEST(DualViewOfTwoArrays, ObeysModifyAndSync) {
-  using Dual = MultiVector::dual_view_type;
-  const Dual::t_dev device("device", 10, 1);
-  const Dual::t_host host = Kokkos::create_mirror_view(device);
-  Dual both(device, host);
+/// Of a vector over another one's device view, or over a part of it.
+TEST(ViewsAlive, VectorOverAnothersDeviceView) {
+  MultiVector x(map(), 2);
+  x.putScalar(2);
+  MultiVector y(map(), x.getLocalViewDevice(Access::ReadWrite));
+  const auto column = Kokkos::subview(x.getLocalViewDevice(Access::ReadWrite), Kokkos::ALL(), std::make_pair(1, 2));
+  MultiVector z(map(), column);
+  const auto of_y = y.getLocalViewHost(Access::ReadWrite);
+  EXPECT_EQ(of_y(0, 0), 2);
 
-  host(3, 0) = 5;
-  both.modify_host();
-  EXPECT_TRUE(both.need_sync_device());
-  both.sync_device();
-  double seen = 0;
-  Kokkos::parallel_reduce("see", Policy(0, 1), KOKKOS_LAMBDA(int, double& s) { s += device(3, 0); }, seen);
-  EXPECT_EQ(seen, 5);
-  EXPECT_EQ(both.view_host().data(), host.data());
-
-  Kokkos::parallel_for("change", Policy(0, 1), KOKKOS_LAMBDA(int) { device(3, 0) = 6; });
-  both.modify_device();
-  EXPECT_EQ(host(3, 0), 5);
-  both.sync_host();
-  EXPECT_EQ(host(3, 0), 6);
+  of_y(1, 1) = 9;
+  z.scale(2);
+  EXPECT_EQ(x.getData(1)[1], 18);
+  EXPECT_EQ(z.getData(0)[0], 4);
+  x.getDataNonConst(1)[2] = 20;
+  EXPECT_EQ(of_y(2, 1), 20);
+  EXPECT_EQ(z.getLocalViewHost(Access::ReadOnly)(2, 0), 20);
+  std::vector<double> norms(2);
+  y.norm1(Teuchos::arrayViewFromVector(norms));
+  const auto ranks = double(Tpetra::getDefaultComm()->getSize());
+  EXPECT_EQ(norms[0], ranks * 2 * rows_per_rank);
+  EXPECT_EQ(norms[1], ranks * (4 * (rows_per_rank - 2) + 18 + 20));
 }
 
-TEST(DualViewOfOneArray, NeverNeedsSync) {
-  Kokkos::DualView<double*, semcache::Device> both("both", 4096);
-  both.h_view(1) = 1;
-  both.modify_host();
-  EXPECT_FALSE(both.need_sync_device());
-  const auto before = semcache::statistics().total;
-  both.sync_device();
-  EXPECT_EQ(semcache::statistics().total.h2d.bytes, before.h2d.bytes);
-
-  const auto part = Kokkos::subview(both, Kokkos::pair<int, int>(0, 10));
-  EXPECT_EQ(part.extent(0), 10u);
-  EXPECT_EQ(part.h_view(1), 1);
-
-  both.resize(8192);
-  EXPECT_EQ(both.h_view.extent(0), 8192u);
-  EXPECT_EQ(both.h_view(1), 1);
+/// What another vector or view has written outlives it.
+TEST(ViewsAlive, VectorOverTheDeviceViewOfOneThatIsGone) {
+  MultiVector::dual_view_type::t_dev device;
+  MultiVector::dual_view_type::t_host kept;
+  {
+    MultiVector gone(map(), 1);
+    gone.putScalar(3);
+    kept = gone.getLocalViewHost(Access::ReadWrite);
+    kept(1, 0) = 5;
+    device = gone.getLocalViewDevice(Access::ReadWrite);
+  }
+  MultiVector y(map(), device);
+  EXPECT_EQ(y.getData(0)[1], 5);
+  y.scale(2);
+  EXPECT_EQ(kept(1, 0), 10);
+  EXPECT_EQ(y.getData(0)[2], 6);
 }
 
 }  // namespace

@@ -156,7 +156,7 @@ TEST(JsonReport, EmptyStatisticsAndOddLabelsAreStillJson) {
 TEST(TextReport, NamesFiguresLabelsCallSitesAndUnknownLaunches) {
   const std::string text = text_report(busy_statistics(), place);
 
-  for (const char* part : {"process 4711 on node7, rank 3", "2 x emulated (host memory), protocol write-back, tracker mprotect",
+  for (const char* part : {"process 4711 on node7, rank 3", "2 x emulated (host memory), number 0, protocol write-back, tracker mprotect",
                            "3221225472", "3.00 GiB", "A_mirror", "deep_copy called in", "0x1230", "some functor",
                            "launches 1 (unknown 1, outside semcache::Exec 1)"}) {
     EXPECT_TRUE(contains(text, part)) << part << "\n" << text;

@@ -16,3 +16,9 @@
 #include <semcache/kokkos/patterns.hpp>
 #include <semcache/kokkos/records.hpp>
 #include <semcache/semcache.hpp>
+
+// Programs with Tpetra (who links SemCache::tpetra has it) have another Kokkos::DualView on semcache::Device: in all
+// files, whether they name Tpetra or not.
+#ifdef SEMCACHE_ENABLE_TPETRA
+#include <semcache/tpetra/dual_view.hpp>
+#endif

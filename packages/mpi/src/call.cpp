@@ -48,15 +48,16 @@ Message::Message(const void* address, const UsedBytes& used, const UsedBytes& re
   hull_begin_ = hull.begin;
   first_ = at(address, hull.begin);
   const auto bytes = static_cast<std::size_t>(hull.end - hull.begin);
-  runtime::TrackedArray array;
-  if (!io()->find(first_, array) || bytes > static_cast<std::size_t>(array.address + array.bytes - first_)) {
-    (void)io()->find(address, array);
+  if (!io()->find(first_, array_) || bytes > static_cast<std::size_t>(array_.address + array_.bytes - first_)) {
+    for (const Piece p : used.pieces()) {
+      if (io()->find(at(address, p.begin), array_)) break;
+    }
     throw UsageError("the " + std::to_string(bytes) + " bytes that the call uses do not lie in one tracked array ('" +
-                     (array.label != nullptr ? array.label : "?") + "' has " + std::to_string(array.bytes) +
+                     (array_.label != nullptr ? array_.label : "?") + "' has " + std::to_string(array_.bytes) +
                      " bytes). Check count and datatype; give every array a call of its own");
   }
   read_ = from_hull(read);
-  const bool on_device = place != Place::host && !array.on_host && uses_device_addresses() &&
+  const bool on_device = place != Place::host && !array_.on_host && uses_device_addresses() &&
                          (place == Place::fixed || read_.empty() || io()->valid_here(first_, read_.data(), read_.size()));
   transit_ = io()->take(bytes + alignment, on_device);
   offset_ = reinterpret_cast<std::uintptr_t>(first_) % alignment;
@@ -73,6 +74,7 @@ Message::Message(const void* address, const UsedBytes& used, const UsedBytes& re
 Message::Message(Message&& other) noexcept
     : first_(other.first_),
       hull_begin_(other.hull_begin_),
+      array_(other.array_),
       read_(std::move(other.read_)),
       written_(std::move(other.written_)),
       transit_(other.transit_),
@@ -85,6 +87,9 @@ Message::~Message() { io()->give(transit_); }
 void* Message::substitute() const noexcept { return at(transit_.address + offset_, -hull_begin_); }
 
 void Message::start() {
+  runtime::TrackedArray now;
+  if (io()->find(first_, now))
+    array_ = now;  // the program may have put another one there while the request was at rest
   io()->settle(transit_);
   if (!read_.empty()) io()->read_out(first_, read_.data(), read_.size(), transit_, offset_);
 }
@@ -97,6 +102,7 @@ void Message::rest() const {
 
 void Message::deliver(std::uint64_t bytes) const {
   if (written_.empty() || bytes == 0) return;
+  if (!io()->still_there(array_)) throw UsageError("the array was freed while the call was under way");
   UsedBytes arrived = written_;
   arrived.cut(bytes);
   const std::vector<ByteRange> pieces = from_hull(arrived);
@@ -114,11 +120,24 @@ std::vector<ByteRange> Message::from_hull(const UsedBytes& bytes) const {
 
 // --- calls -----------------------------------------------------------------------------------------------------------
 
-bool Call::begins_tracked(const void* buffer, MPI_Datatype type) {
-  if (buffer != MPI_BOTTOM) return tracked(at(buffer, first_byte_of(type)));
-  const UsedBytes used(1, type);
-  for (const Piece p : used.pieces()) {  // absolute addresses: each may be anywhere
-    if (tracked(at(buffer, p.begin))) return true;
+bool Call::concerns(const void* buffer, const Block* blocks, std::size_t count) {
+  if (io() == nullptr) return false;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  bool derived = false;
+  MPI_Aint first = 0;
+  for (const Block* b = blocks; b != blocks + count; ++b) {
+    if (b->count <= 0) continue;
+    if (b->type != type) {  // as a rule they have one type
+      type = b->type;
+      derived = is_derived(type);
+      first = derived ? first_byte_of(type) : 0;
+    }
+    if (tracked(at(buffer, b->displacement + first))) return true;
+    if (!derived || buffer != MPI_BOTTOM) continue;
+    const UsedBytes one(1, type);  // absolute addresses: each may be anywhere
+    for (const Piece p : one.pieces()) {
+      if (tracked(at(buffer, b->displacement + p.begin))) return true;
+    }
   }
   return false;
 }

@@ -47,6 +47,7 @@ class Message {
   /// Persistent requests: the message is complete.
   void rest() const;
   /// The array gets what has arrived: the first `bytes` of what may be written.
+  /// @throws UsageError  the array was freed meanwhile
   void deliver(std::uint64_t bytes) const;
   [[nodiscard]] bool receives() const noexcept { return !written_.empty(); }
 
@@ -55,6 +56,7 @@ class Message {
 
   std::byte* first_;         ///< the first byte of the hull in the array
   std::int64_t hull_begin_;  ///< its distance from the address
+  runtime::TrackedArray array_;
   std::vector<ByteRange> read_;
   UsedBytes written_;
   runtime::Transit transit_;
@@ -67,21 +69,37 @@ class Call {
   explicit Call(Message::Place place = Message::Place::where_the_content_is) : place_(place) {}
 
   const void* reads(const void* buffer, MPI_Count count, MPI_Datatype type) {
-    return concerns(buffer, type) ? read(buffer, UsedBytes(count, type)) : buffer;
+    return concerns(buffer, count, type) ? read(buffer, UsedBytes(count, type)) : buffer;
   }
   void* writes(void* buffer, MPI_Count count, MPI_Datatype type) {
-    return concerns(buffer, type) ? write(buffer, UsedBytes(count, type)) : buffer;
+    return concerns(buffer, count, type) ? write(buffer, UsedBytes(count, type)) : buffer;
   }
   void* updates(void* buffer, MPI_Count count, MPI_Datatype type) {
-    if (!concerns(buffer, type)) return buffer;
+    if (!concerns(buffer, count, type)) return buffer;
     const UsedBytes used(count, type);
     return update(buffer, used, used, used);
   }
-  const void* reads(const void* buffer, const UsedBytes& used) { return tracked(buffer) ? read(buffer, used) : buffer; }
-  void* writes(void* buffer, const UsedBytes& used) { return tracked(buffer) ? write(buffer, used) : buffer; }
+  const void* reads(const void* buffer, const Blocks& used) {
+    return concerns(buffer, used) ? read(buffer, UsedBytes(used)) : buffer;
+  }
+  void* writes(void* buffer, const Blocks& used) {
+    return concerns(buffer, used) ? write(buffer, UsedBytes(used)) : buffer;
+  }
   /// @param used  all that the call may use, read and written among it
-  void* updates(void* buffer, const UsedBytes& used, const UsedBytes& read, const UsedBytes& written) {
-    return tracked(buffer) ? update(buffer, used, read, written) : buffer;
+  void* updates(void* buffer, const Blocks& used, const Blocks& read, const Blocks& written) {
+    if (!concerns(buffer, used)) return buffer;
+    return update(buffer, UsedBytes(used), UsedBytes(read), UsedBytes(written));
+  }
+  void* updates(void* buffer, const Blocks& used) { return updates(buffer, used, used, used); }
+
+  /// Is any block in a tracked array? Looks at the blocks' first bytes: the buffer's address may be anywhere.
+  [[nodiscard]] static bool concerns(const void* buffer, const Block* blocks, std::size_t count);
+  [[nodiscard]] static bool concerns(const void* buffer, const Blocks& blocks) {
+    return concerns(buffer, blocks.data(), blocks.size());
+  }
+  [[nodiscard]] static bool concerns(const void* buffer, MPI_Count count, MPI_Datatype type) {
+    const Block block{0, count, type};
+    return concerns(buffer, &block, 1);
   }
 
   [[nodiscard]] bool empty() const noexcept { return messages_.empty(); }
@@ -92,10 +110,6 @@ class Call {
   void deliver(std::uint64_t bytes = UINT64_MAX) const;
 
  private:
-  [[nodiscard]] static bool concerns(const void* buffer, MPI_Datatype type) {
-    return tracked(buffer) || (is_derived(type) && begins_tracked(buffer, type));
-  }
-  [[nodiscard]] static bool begins_tracked(const void* buffer, MPI_Datatype type);
   const void* read(const void* buffer, const UsedBytes& used);
   void* write(void* buffer, const UsedBytes& used);
   void* update(void* buffer, const UsedBytes& used, const UsedBytes& read, const UsedBytes& written);
@@ -132,8 +146,8 @@ int run(const char* name, const ErrorTarget& target, Call call, const MPI_Status
 /// brought (the rest of the status is not to be looked at), nothing (collectives bring everything).
 enum class Completes { as_message, as_message_again_and_again, as_file_access, as_a_whole };
 
-/// The request and its tracked buffers belong together until it completes.
-void remember(MPI_Request request, Call&& call, Completes completes);
+/// The request and its tracked buffers belong together until it completes. @return MPI_SUCCESS or the code of a refusal
+int remember(const char* call_name, MPI_Request request, Call&& call, Completes completes);
 
 /// A call that only starts something.
 template <class Plan, class Forward>
@@ -145,8 +159,7 @@ int start(const char* name, const ErrorTarget& target, Call call, MPI_Request* r
     return refuse(target, Refusal::failed, name, e.what());
   }
   const int code = forward();
-  if (code == MPI_SUCCESS && !call.empty()) remember(*request, std::move(call), completes);
-  return code;
+  return code == MPI_SUCCESS && !call.empty() ? remember(name, *request, std::move(call), completes) : code;
 }
 
 }  // namespace semcache::mpi

@@ -27,39 +27,43 @@ struct Group {
   /// Sends to the root, or gets from it.
   [[nodiscard]] bool is_member(int root) const { return !between_groups || root >= 0; }
   bool between_groups;
-  int rank, size, local_size;
+  int rank = 0, size = 0, local_size = 0;
 };
 
-/// Blocks for or from every process, one behind the other.
-UsedBytes blocks(int processes, MPI_Count count, MPI_Datatype type) {
-  return UsedBytes(processes * count, type);
+/// Elements of all processes' blocks, one behind the other.
+MPI_Count all_of(int processes, MPI_Count count) { return processes * count; }
+/// All blocks but one.
+Blocks blocks_without(int mine, int processes, MPI_Count count, MPI_Datatype type) {
+  const auto behind = static_cast<MPI_Aint>((mine + 1) * count) * extent_of(type);
+  return {{0, mine * count, type}, {behind, (processes - mine - 1) * count, type}};
 }
-/// All but one of them.
-UsedBytes blocks_without(int mine, int processes, MPI_Count count, MPI_Datatype type) {
-  UsedBytes used(mine * count, type);
-  used.add(static_cast<MPI_Aint>((mine + 1) * count) * extent_of(type), (processes - mine - 1) * count, type);
-  return used;
+Blocks block(int which, MPI_Count count, MPI_Datatype type) {
+  return {{static_cast<MPI_Aint>(which * count) * extent_of(type), count, type}};
 }
-UsedBytes block(int which, MPI_Count count, MPI_Datatype type) {
-  UsedBytes used;
-  used.add(static_cast<MPI_Aint>(which * count) * extent_of(type), count, type);
-  return used;
-}
-/// Blocks of different sizes, in multiples of the type's extent.
-UsedBytes blocks(int processes, const int* counts, const int* displacements, MPI_Datatype type, int without = -1) {
-  UsedBytes used;
+/// Blocks of different sizes, displacements in multiples of the type's extent. Of missing arrays the library complains.
+Blocks blocks(int processes, const int* counts, const int* displacements, MPI_Datatype type) {
+  if (counts == nullptr || displacements == nullptr) return {};
+  Blocks all;
+  all.reserve(static_cast<std::size_t>(processes));
   const MPI_Aint extent = extent_of(type);
-  for (int p = 0; p < processes; ++p) {
-    if (p != without) used.add(displacements[p] * extent, counts[p], type);
-  }
-  return used;
+  for (int p = 0; p < processes; ++p) all.push_back({displacements[p] * extent, counts[p], type});
+  return all;
 }
 /// Blocks of different types, displacements in bytes.
 template <class Displacement>
-UsedBytes typed_blocks(int processes, const int* counts, const Displacement* displacements, const MPI_Datatype* types) {
-  UsedBytes used;
-  for (int p = 0; p < processes; ++p) used.add(displacements[p], counts[p], types[p]);
-  return used;
+Blocks typed_blocks(int processes, const int* counts, const Displacement* displacements, const MPI_Datatype* types) {
+  if (counts == nullptr || displacements == nullptr || types == nullptr) return {};
+  Blocks all;
+  all.reserve(static_cast<std::size_t>(processes));
+  for (int p = 0; p < processes; ++p) all.push_back({displacements[p], counts[p], types[p]});
+  return all;
+}
+Blocks without(int which, Blocks blocks) {
+  if (!blocks.empty()) blocks.erase(blocks.begin() + which);
+  return blocks;
+}
+Blocks only(int which, const Blocks& blocks) {
+  return blocks.empty() ? blocks : Blocks{blocks[static_cast<std::size_t>(which)]};
 }
 MPI_Count sum(int n, const int* counts) {
   MPI_Count total = 0;
@@ -69,7 +73,13 @@ MPI_Count sum(int n, const int* counts) {
 
 /// Reductions compute on the buffers, user-defined ones too: on the host.
 constexpr Message::Place host = Message::Place::host;
-constexpr Message::Place any = Message::Place::where_the_content_is;
+constexpr Message::Place anywhere = Message::Place::where_the_content_is;
+
+void* broadcast(Call& c, void* b, int n, MPI_Datatype t, int root, MPI_Comm comm) {
+  const Group g(comm);
+  if (g.is_root(root)) return const_cast<void*>(c.reads(b, n, t));
+  return g.is_member(root) ? c.writes(b, n, t) : b;
+}
 
 /// Each of `n` elements is reduced, and the result is wanted here.
 void reduce_all(Call& c, const void*& s, void*& r, MPI_Count n, MPI_Datatype t) {
@@ -106,8 +116,8 @@ struct Neighbours {
     }
   }
   /// Blocks of neighbours that do not exist stay what they are: there, MPI gets the content beforehand.
-  void* receives(Call& c, void* r, const UsedBytes& all) const {
-    return at_an_edge ? c.updates(r, all, all, all) : c.writes(r, all);
+  void* receives(Call& c, void* r, const Blocks& all) const {
+    return at_an_edge ? c.updates(r, all) : c.writes(r, all);
   }
   int in = 0, out = 0;
   bool at_an_edge = false;
@@ -119,15 +129,13 @@ extern "C" {
 
 #define SEMCACHE_UNPACK(...) __VA_ARGS__
 // blocking, nonblocking: names. Parameters and arguments without the request, in parentheses. The plan is a statement
-// about the Call `c`, made only if `s` or `r` is tracked.
+// about the Call `c`. It looks at those arguments only that are significant at this process.
 #define SEMCACHE_COLLECTIVE(blocking, nonblocking, place, parameters, arguments, ...)                              \
   int MPI_##blocking(SEMCACHE_UNPACK parameters) {                                                                 \
-    if (!tracked(s) && !tracked(r)) return PMPI_##blocking arguments;                                              \
     return run("MPI_" #blocking, comm, Call(place), nullptr, [&](Call& c) __VA_ARGS__,                             \
                [&] { return PMPI_##blocking arguments; });                                                         \
   }                                                                                                                \
   int MPI_##nonblocking(SEMCACHE_UNPACK parameters, MPI_Request* request) {                                        \
-    if (!tracked(s) && !tracked(r)) return PMPI_##nonblocking(SEMCACHE_UNPACK arguments, request);                 \
     return start("MPI_" #nonblocking, comm, Call(place), request, Completes::as_a_whole, [&](Call& c) __VA_ARGS__, \
                  [&] { return PMPI_##nonblocking(SEMCACHE_UNPACK arguments, request); });                          \
   }
@@ -135,47 +143,30 @@ extern "C" {
 // --- one block for all ----------------------------------------------------------------------------------------------
 
 int MPI_Bcast(void* b, int n, MPI_Datatype t, int root, MPI_Comm comm) {
-  if (!tracked(b)) return PMPI_Bcast(b, n, t, root, comm);
-  return run("MPI_Bcast", comm, Call(), nullptr,
-             [&](Call& c) {
-               const Group g(comm);
-               if (g.is_root(root)) {
-                 b = const_cast<void*>(c.reads(b, n, t));
-               } else if (g.is_member(root)) {
-                 b = c.writes(b, n, t);
-               }
-             },
+  return run("MPI_Bcast", comm, Call(), nullptr, [&](Call& c) { b = broadcast(c, b, n, t, root, comm); },
              [&] { return PMPI_Bcast(b, n, t, root, comm); });
 }
 
 int MPI_Ibcast(void* b, int n, MPI_Datatype t, int root, MPI_Comm comm, MPI_Request* request) {
-  if (!tracked(b)) return PMPI_Ibcast(b, n, t, root, comm, request);
   return start("MPI_Ibcast", comm, Call(), request, Completes::as_a_whole,
-               [&](Call& c) {
-                 const Group g(comm);
-                 if (g.is_root(root)) {
-                   b = const_cast<void*>(c.reads(b, n, t));
-                 } else if (g.is_member(root)) {
-                   b = c.writes(b, n, t);
-                 }
-               },
+               [&](Call& c) { b = broadcast(c, b, n, t, root, comm); },
                [&] { return PMPI_Ibcast(b, n, t, root, comm, request); });
 }
 
-SEMCACHE_COLLECTIVE(Gather, Igather, any,
+SEMCACHE_COLLECTIVE(Gather, Igather, anywhere,
   (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, int root, MPI_Comm comm),
   (s, sn, st, r, rn, rt, root, comm), {
     const Group g(comm);
     const bool in_place = s == MPI_IN_PLACE;
     if (!in_place && g.is_member(root)) s = c.reads(s, sn, st);
-    const UsedBytes all = g.is_root(root) ? blocks(g.size, rn, rt) : UsedBytes();
     if (g.is_root(root) && in_place) {  // some algorithms touch the root's own block
+      const Blocks all = block(0, all_of(g.size, rn), rt);
       r = c.updates(r, all, all, blocks_without(g.rank, g.size, rn, rt));
     } else if (g.is_root(root)) {
-      r = c.writes(r, all);
+      r = c.writes(r, all_of(g.size, rn), rt);
     }
   })
-SEMCACHE_COLLECTIVE(Gatherv, Igatherv, any,
+SEMCACHE_COLLECTIVE(Gatherv, Igatherv, anywhere,
   (const void* s, int sn, MPI_Datatype st, void* r, const int rn[], const int rd[], MPI_Datatype rt, int root,
    MPI_Comm comm),
   (s, sn, st, r, rn, rd, rt, root, comm), {
@@ -183,21 +174,21 @@ SEMCACHE_COLLECTIVE(Gatherv, Igatherv, any,
     const bool in_place = s == MPI_IN_PLACE;
     if (!in_place && g.is_member(root)) s = c.reads(s, sn, st);
     if (g.is_root(root) && in_place) {
-      const UsedBytes all = blocks(g.size, rn, rd, rt);
-      r = c.updates(r, all, all, blocks(g.size, rn, rd, rt, g.rank));
+      const Blocks all = blocks(g.size, rn, rd, rt);
+      r = c.updates(r, all, all, without(g.rank, all));
     } else if (g.is_root(root)) {
       r = c.writes(r, blocks(g.size, rn, rd, rt));
     }
   })
-SEMCACHE_COLLECTIVE(Scatter, Iscatter, any,
+SEMCACHE_COLLECTIVE(Scatter, Iscatter, anywhere,
   (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, int root, MPI_Comm comm),
   (s, sn, st, r, rn, rt, root, comm), {
     const Group g(comm);
     const bool in_place = r == MPI_IN_PLACE;
-    if (g.is_root(root)) s = c.reads(s, blocks(g.size, sn, st));
+    if (g.is_root(root)) s = c.reads(s, all_of(g.size, sn), st);
     if (!in_place && g.is_member(root)) r = c.writes(r, rn, rt);
   })
-SEMCACHE_COLLECTIVE(Scatterv, Iscatterv, any,
+SEMCACHE_COLLECTIVE(Scatterv, Iscatterv, anywhere,
   (const void* s, const int sn[], const int sd[], MPI_Datatype st, void* r, int rn, MPI_Datatype rt, int root,
    MPI_Comm comm),
   (s, sn, sd, st, r, rn, rt, root, comm), {
@@ -209,63 +200,62 @@ SEMCACHE_COLLECTIVE(Scatterv, Iscatterv, any,
 
 // --- a block for each -----------------------------------------------------------------------------------------------
 
-SEMCACHE_COLLECTIVE(Allgather, Iallgather, any,
+SEMCACHE_COLLECTIVE(Allgather, Iallgather, anywhere,
   (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, MPI_Comm comm),
   (s, sn, st, r, rn, rt, comm), {
     const Group g(comm);
     if (s == MPI_IN_PLACE) {
-      r = c.updates(r, blocks(g.size, rn, rt), block(g.rank, rn, rt), blocks_without(g.rank, g.size, rn, rt));
+      r = c.updates(r, block(0, all_of(g.size, rn), rt), block(g.rank, rn, rt),
+                    blocks_without(g.rank, g.size, rn, rt));
     } else {
       s = c.reads(s, sn, st);
-      r = c.writes(r, blocks(g.size, rn, rt));
+      r = c.writes(r, all_of(g.size, rn), rt);
     }
   })
-SEMCACHE_COLLECTIVE(Allgatherv, Iallgatherv, any,
+SEMCACHE_COLLECTIVE(Allgatherv, Iallgatherv, anywhere,
   (const void* s, int sn, MPI_Datatype st, void* r, const int rn[], const int rd[], MPI_Datatype rt, MPI_Comm comm),
   (s, sn, st, r, rn, rd, rt, comm), {
     const Group g(comm);
     if (s == MPI_IN_PLACE) {
-      UsedBytes mine;
-      mine.add(rd[g.rank] * extent_of(rt), rn[g.rank], rt);
-      r = c.updates(r, blocks(g.size, rn, rd, rt), mine, blocks(g.size, rn, rd, rt, g.rank));
+      const Blocks all = blocks(g.size, rn, rd, rt);
+      r = c.updates(r, all, only(g.rank, all), without(g.rank, all));
     } else {
       s = c.reads(s, sn, st);
       r = c.writes(r, blocks(g.size, rn, rd, rt));
     }
   })
-SEMCACHE_COLLECTIVE(Alltoall, Ialltoall, any,
+SEMCACHE_COLLECTIVE(Alltoall, Ialltoall, anywhere,
   (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, MPI_Comm comm),
   (s, sn, st, r, rn, rt, comm), {
     const Group g(comm);
-    const UsedBytes received = blocks(g.size, rn, rt);
     if (s == MPI_IN_PLACE) {
-      r = c.updates(r, received, received, received);
+      r = c.updates(r, all_of(g.size, rn), rt);
     } else {
-      s = c.reads(s, blocks(g.size, sn, st));
-      r = c.writes(r, received);
+      s = c.reads(s, all_of(g.size, sn), st);
+      r = c.writes(r, all_of(g.size, rn), rt);
     }
   })
-SEMCACHE_COLLECTIVE(Alltoallv, Ialltoallv, any,
+SEMCACHE_COLLECTIVE(Alltoallv, Ialltoallv, anywhere,
   (const void* s, const int sn[], const int sd[], MPI_Datatype st, void* r, const int rn[], const int rd[],
    MPI_Datatype rt, MPI_Comm comm),
   (s, sn, sd, st, r, rn, rd, rt, comm), {
     const Group g(comm);
-    const UsedBytes received = blocks(g.size, rn, rd, rt);
+    const Blocks received = blocks(g.size, rn, rd, rt);
     if (s == MPI_IN_PLACE) {
-      r = c.updates(r, received, received, received);
+      r = c.updates(r, received);
     } else {
       s = c.reads(s, blocks(g.size, sn, sd, st));
       r = c.writes(r, received);
     }
   })
-SEMCACHE_COLLECTIVE(Alltoallw, Ialltoallw, any,
+SEMCACHE_COLLECTIVE(Alltoallw, Ialltoallw, anywhere,
   (const void* s, const int sn[], const int sd[], const MPI_Datatype st[], void* r, const int rn[], const int rd[],
    const MPI_Datatype rt[], MPI_Comm comm),
   (s, sn, sd, st, r, rn, rd, rt, comm), {
     const Group g(comm);
-    const UsedBytes received = typed_blocks(g.size, rn, rd, rt);
+    const Blocks received = typed_blocks(g.size, rn, rd, rt);
     if (s == MPI_IN_PLACE) {
-      r = c.updates(r, received, received, received);
+      r = c.updates(r, received);
     } else {
       s = c.reads(s, typed_blocks(g.size, sn, sd, st));
       r = c.writes(r, received);
@@ -306,9 +296,10 @@ SEMCACHE_COLLECTIVE(Exscan, Iexscan, host,
 SEMCACHE_COLLECTIVE(Reduce_scatter, Ireduce_scatter, host,
   (const void* s, void* r, const int rn[], MPI_Datatype t, MPI_Op op, MPI_Comm comm), (s, r, rn, t, op, comm), {
     const Group g(comm);
+    if (rn == nullptr) return;
     const MPI_Count all = sum(g.local_size, rn);
     if (s == MPI_IN_PLACE) {
-      r = c.updates(r, UsedBytes(all, t), UsedBytes(all, t), UsedBytes(rn[g.rank], t));
+      r = c.updates(r, block(0, all, t), block(0, all, t), block(0, rn[g.rank], t));
     } else {
       s = c.reads(s, all, t);
       r = c.writes(r, rn[g.rank], t);
@@ -317,39 +308,39 @@ SEMCACHE_COLLECTIVE(Reduce_scatter, Ireduce_scatter, host,
 SEMCACHE_COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, host,
   (const void* s, void* r, int rn, MPI_Datatype t, MPI_Op op, MPI_Comm comm), (s, r, rn, t, op, comm), {
     const Group g(comm);
-    const UsedBytes all = blocks(g.local_size, rn, t);
+    const MPI_Count all = all_of(g.local_size, rn);
     if (s == MPI_IN_PLACE) {
-      r = c.updates(r, all, all, UsedBytes(rn, t));
+      r = c.updates(r, block(0, all, t), block(0, all, t), block(0, rn, t));
     } else {
-      s = c.reads(s, all);
+      s = c.reads(s, all, t);
       r = c.writes(r, rn, t);
     }
   })
 
 // --- neighbours -----------------------------------------------------------------------------------------------------
 
-SEMCACHE_COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, any,
+SEMCACHE_COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, anywhere,
   (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, MPI_Comm comm),
   (s, sn, st, r, rn, rt, comm), {
     s = c.reads(s, sn, st);
     const Neighbours n(comm);
-    r = n.receives(c, r, blocks(n.in, rn, rt));
+    r = n.receives(c, r, block(0, all_of(n.in, rn), rt));
   })
-SEMCACHE_COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, any,
+SEMCACHE_COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, anywhere,
   (const void* s, int sn, MPI_Datatype st, void* r, const int rn[], const int rd[], MPI_Datatype rt, MPI_Comm comm),
   (s, sn, st, r, rn, rd, rt, comm), {
     s = c.reads(s, sn, st);
     const Neighbours n(comm);
     r = n.receives(c, r, blocks(n.in, rn, rd, rt));
   })
-SEMCACHE_COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, any,
+SEMCACHE_COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, anywhere,
   (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, MPI_Comm comm),
   (s, sn, st, r, rn, rt, comm), {
     const Neighbours n(comm);
-    s = c.reads(s, blocks(n.out, sn, st));
-    r = n.receives(c, r, blocks(n.in, rn, rt));
+    s = c.reads(s, all_of(n.out, sn), st);
+    r = n.receives(c, r, block(0, all_of(n.in, rn), rt));
   })
-SEMCACHE_COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, any,
+SEMCACHE_COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, anywhere,
   (const void* s, const int sn[], const int sd[], MPI_Datatype st, void* r, const int rn[], const int rd[],
    MPI_Datatype rt, MPI_Comm comm),
   (s, sn, sd, st, r, rn, rd, rt, comm), {
@@ -357,7 +348,7 @@ SEMCACHE_COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, any,
     s = c.reads(s, blocks(n.out, sn, sd, st));
     r = n.receives(c, r, blocks(n.in, rn, rd, rt));
   })
-SEMCACHE_COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, any,
+SEMCACHE_COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, anywhere,
   (const void* s, const int sn[], const MPI_Aint sd[], const MPI_Datatype st[], void* r, const int rn[],
    const MPI_Aint rd[], const MPI_Datatype rt[], MPI_Comm comm),
   (s, sn, sd, st, r, rn, rd, rt, comm), {

@@ -18,38 +18,30 @@ class Statuses {
       : own_(ignored ? static_cast<std::size_t>(count) : 0), use_(ignored ? own_.data() : callers) {}
   [[nodiscard]] MPI_Status* get() noexcept { return use_; }
   [[nodiscard]] MPI_Status& operator[](int i) noexcept { return use_[i]; }
+  [[nodiscard]] bool wanted() const noexcept { return own_.empty(); }
 
  private:
   std::vector<MPI_Status> own_;
   MPI_Status* use_;
 };
 
-/// After a call that completed all of them, or failed with some.
-int complete_all(Completion& done, int code, int count, Statuses& statuses) {
-  if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) return code;
-  for (int i = 0; i < count; ++i) {
-    const int own = code == MPI_SUCCESS ? MPI_SUCCESS : statuses[i].MPI_ERROR;
+/// After a call that completed `count` of them, or failed with some: the first ones, or those that `indices` names.
+int complete_several(Completion& done, const int code, int count, const int* indices, Statuses& statuses) {
+  if ((code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) || count == MPI_UNDEFINED) return code;
+  int refused = MPI_SUCCESS;
+  for (int k = 0; k < count; ++k) {
+    const int i = indices != nullptr ? indices[k] : k;
+    if (code == MPI_SUCCESS) statuses[k].MPI_ERROR = MPI_SUCCESS;  // the library says nothing about each then
+    int& own = statuses[k].MPI_ERROR;
     if (own == MPI_ERR_PENDING) continue;
     if (own != MPI_SUCCESS) {
       done.failed(i);
-    } else if (const int refused = done.completed(i, statuses[i]); refused != MPI_SUCCESS) {
-      code = refused;
+    } else if (own = done.completed(i, statuses[k]); own != MPI_SUCCESS) {
+      refused = own;
     }
   }
-  return code;
-}
-
-/// After a call that completed `count` of them.
-int complete_some(Completion& done, int code, int count, const int* indices, Statuses& statuses) {
-  if ((code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) || count == MPI_UNDEFINED) return code;
-  for (int k = 0; k < count; ++k) {
-    if (code == MPI_ERR_IN_STATUS && statuses[k].MPI_ERROR != MPI_SUCCESS) {
-      done.failed(indices[k]);
-    } else if (const int refused = done.completed(indices[k], statuses[k]); refused != MPI_SUCCESS) {
-      code = refused;
-    }
-  }
-  return code;
+  if (refused == MPI_SUCCESS) return code;
+  return statuses.wanted() ? MPI_ERR_IN_STATUS : refused;
 }
 
 /// After a call that completed one of them.
@@ -60,25 +52,32 @@ int complete_one(Completion& done, int code, int index, const MPI_Status& status
   return code;
 }
 
-/// Fetches what persistent requests send, all of it at once.
-int start_requests(const char* name, int count, const MPI_Request* requests) {
-  std::vector<PendingPtr> started;
+bool is_complete(MPI_Request request) {
+  int flag = 0;
+  return PMPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag != 0;
+}
+
+/// Before the library starts them: fetches what they send, all of it at once.
+int prepare(const char* name, int count, const MPI_Request* requests) {
+  std::vector<PendingPtr> prepared;
   try {
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; requests != nullptr && i < count; ++i) {
       PendingPtr p = pending_of(requests[i]);
-      if (p == nullptr) continue;
-      started.push_back(std::move(p));
-      started.back()->call.start();
+      if (p == nullptr || p->active) continue;  // the library complains of those that are started
+      prepared.push_back(std::move(p));
+      prepared.back()->call.start();
     }
-    for (const PendingPtr& p : started) p->call.ready();
+    for (const PendingPtr& p : prepared) p->call.ready();
   } catch (const std::exception& e) {
     return refuse(MPI_COMM_WORLD, Refusal::failed, name, e.what());
   }
-  for (const PendingPtr& p : started) {
-    p->active = true;
-    p->delivered = false;
-  }
   return MPI_SUCCESS;
+}
+int started(int code, int count, const MPI_Request* requests) {
+  for (int i = 0; code == MPI_SUCCESS && i < count; ++i) {
+    if (const PendingPtr p = pending_of(requests[i])) p->active = true;
+  }
+  return code;
 }
 
 }  // namespace
@@ -94,7 +93,7 @@ int MPI_Wait(MPI_Request* request, MPI_Status* status) {
 
 int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   Completion done("MPI_Test", 1, request);
-  if (done.none()) return PMPI_Test(request, flag, status);
+  if (done.none() || flag == nullptr) return PMPI_Test(request, flag, status);
   Statuses own(status, status == MPI_STATUS_IGNORE, 1);
   const int code = PMPI_Test(request, flag, own.get());
   return complete_one(done, code, code == MPI_SUCCESS && *flag == 0 ? MPI_UNDEFINED : 0, own[0]);
@@ -104,7 +103,7 @@ int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   Completion done("MPI_Waitall", count, requests);
   if (done.none()) return PMPI_Waitall(count, requests, statuses);
   Statuses own(statuses, statuses == MPI_STATUSES_IGNORE, count);
-  return complete_all(done, PMPI_Waitall(count, requests, own.get()), count, own);
+  return complete_several(done, PMPI_Waitall(count, requests, own.get()), count, nullptr, own);
 }
 
 int MPI_Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
@@ -112,12 +111,12 @@ int MPI_Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuse
   if (done.none()) return PMPI_Testall(count, requests, flag, statuses);
   Statuses own(statuses, statuses == MPI_STATUSES_IGNORE, count);
   const int code = PMPI_Testall(count, requests, flag, own.get());
-  return code == MPI_SUCCESS && *flag == 0 ? code : complete_all(done, code, count, own);
+  return code == MPI_SUCCESS && *flag == 0 ? code : complete_several(done, code, count, nullptr, own);
 }
 
 int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   Completion done("MPI_Waitany", count, requests);
-  if (done.none()) return PMPI_Waitany(count, requests, index, status);
+  if (done.none() || index == nullptr) return PMPI_Waitany(count, requests, index, status);
   Statuses own(status, status == MPI_STATUS_IGNORE, 1);
   *index = MPI_UNDEFINED;
   const int code = PMPI_Waitany(count, requests, index, own.get());
@@ -126,7 +125,7 @@ int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status
 
 int MPI_Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   Completion done("MPI_Testany", count, requests);
-  if (done.none()) return PMPI_Testany(count, requests, index, flag, status);
+  if (done.none() || index == nullptr) return PMPI_Testany(count, requests, index, flag, status);
   Statuses own(status, status == MPI_STATUS_IGNORE, 1);
   *index = MPI_UNDEFINED;
   const int code = PMPI_Testany(count, requests, index, flag, own.get());
@@ -135,18 +134,20 @@ int MPI_Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Sta
 
 int MPI_Waitsome(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) {
   Completion done("MPI_Waitsome", count, requests);
-  if (done.none()) return PMPI_Waitsome(count, requests, completed, indices, statuses);
+  if (done.none() || completed == nullptr || indices == nullptr)
+    return PMPI_Waitsome(count, requests, completed, indices, statuses);
   Statuses own(statuses, statuses == MPI_STATUSES_IGNORE, count);
   const int code = PMPI_Waitsome(count, requests, completed, indices, own.get());
-  return complete_some(done, code, *completed, indices, own);
+  return complete_several(done, code, *completed, indices, own);
 }
 
 int MPI_Testsome(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) {
   Completion done("MPI_Testsome", count, requests);
-  if (done.none()) return PMPI_Testsome(count, requests, completed, indices, statuses);
+  if (done.none() || completed == nullptr || indices == nullptr)
+    return PMPI_Testsome(count, requests, completed, indices, statuses);
   Statuses own(statuses, statuses == MPI_STATUSES_IGNORE, count);
   const int code = PMPI_Testsome(count, requests, completed, indices, own.get());
-  return complete_some(done, code, *completed, indices, own);
+  return complete_several(done, code, *completed, indices, own);
 }
 
 int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
@@ -158,19 +159,24 @@ int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
 }
 
 int MPI_Start(MPI_Request* request) {
-  const int code = start_requests("MPI_Start", 1, request);
-  return code == MPI_SUCCESS ? PMPI_Start(request) : code;
+  const int code = prepare("MPI_Start", 1, request);
+  return code == MPI_SUCCESS ? started(PMPI_Start(request), 1, request) : code;
 }
 
 int MPI_Startall(int count, MPI_Request* requests) {
-  const int code = start_requests("MPI_Startall", count, requests);
-  return code == MPI_SUCCESS ? PMPI_Startall(count, requests) : code;
+  const int code = prepare("MPI_Startall", count, requests);
+  return code == MPI_SUCCESS ? started(PMPI_Startall(count, requests), count, requests) : code;
 }
 
 int MPI_Request_free(MPI_Request* request) {
-  const PendingPtr p = pending_of(*request);
+  const PendingPtr p = request != nullptr ? pending_of(*request) : nullptr;
   if (p == nullptr) return PMPI_Request_free(request);
   if (p->active && p->call.receives() && !p->delivered) {
+    // A collective's request cannot be freed: if it is complete, then another request has the same handle (`remember`).
+    if (p->completes == Completes::as_a_whole && is_complete(*request)) {
+      const int code = deliver("MPI_Request_free", *p, nullptr);
+      return code == MPI_SUCCESS ? PMPI_Request_free(request) : code;
+    }
     return refuse(MPI_COMM_WORLD, Refusal::free_pending_receive, "MPI_Request_free", nullptr);
   }
   if (p->active) {

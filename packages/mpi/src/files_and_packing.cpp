@@ -5,6 +5,8 @@
 #include "call.hpp"
 #include "layer.hpp"
 
+#include <algorithm>
+
 using namespace semcache::mpi;
 
 const char semcache::mpi::files_and_packing_part = 0;
@@ -12,6 +14,15 @@ const char semcache::mpi::files_and_packing_part = 0;
 namespace {
 
 constexpr Message::Place host = Message::Place::host;
+
+bool writes_at(const void* out, MPI_Aint position) {
+  const Block next{position, 1, MPI_BYTE};
+  return Call::concerns(out, &next, 1);
+}
+/// The place of at most `bytes` packed ones: what is not packed there stays as it is.
+void* packed(Call& c, void* out, MPI_Aint out_bytes, MPI_Aint position, MPI_Aint bytes) {
+  return c.updates(out, Blocks{{position, std::min(bytes, out_bytes - position), MPI_BYTE}});
+}
 
 }  // namespace
 
@@ -63,28 +74,47 @@ SEMCACHE_FILE_START(iwrite_at_all, const, SEMCACHE_AT, SEMCACHE_O, reads)
 #undef SEMCACHE_UNPACK
 
 int MPI_Pack(const void* in, int n, MPI_Datatype t, void* out, int out_bytes, int* position, MPI_Comm comm) {
-  const int begin = *position;
   return run("MPI_Pack", comm, Call(host), nullptr,
              [&](Call& c) {
                in = c.reads(in, n, t);
                int bytes = 0;
-               if (!tracked(out) || PMPI_Pack_size(n, t, comm, &bytes) != MPI_SUCCESS) return;
-               UsedBytes used;
-               used.add(Piece{begin, std::min<std::int64_t>(begin + std::int64_t{bytes}, out_bytes)});
-               out = c.updates(out, used, used, used);  // Pack_size is a bound: what is not packed stays as it is
+               if (writes_at(out, *position) && PMPI_Pack_size(n, t, comm, &bytes) == MPI_SUCCESS) {
+                 out = packed(c, out, out_bytes, *position, bytes);
+               }
              },
              [&] { return PMPI_Pack(in, n, t, out, out_bytes, position, comm); });
+}
+
+int MPI_Pack_external(const char form[], const void* in, int n, MPI_Datatype t, void* out, MPI_Aint out_bytes,
+                      MPI_Aint* position) {
+  return run("MPI_Pack_external", MPI_COMM_WORLD, Call(host), nullptr,
+             [&](Call& c) {
+               in = c.reads(in, n, t);
+               MPI_Aint bytes = 0;
+               if (writes_at(out, *position) && PMPI_Pack_external_size(form, n, t, &bytes) == MPI_SUCCESS) {
+                 out = packed(c, out, out_bytes, *position, bytes);
+               }
+             },
+             [&] { return PMPI_Pack_external(form, in, n, t, out, out_bytes, position); });
 }
 
 int MPI_Unpack(const void* in, int in_bytes, int* position, void* out, int n, MPI_Datatype t, MPI_Comm comm) {
   return run("MPI_Unpack", comm, Call(host), nullptr,
              [&](Call& c) {
-               UsedBytes rest;
-               rest.add(Piece{*position, in_bytes});
-               in = c.reads(in, rest);
+               in = c.reads(in, Blocks{{*position, in_bytes - *position, MPI_BYTE}});
                out = c.writes(out, n, t);
              },
              [&] { return PMPI_Unpack(in, in_bytes, position, out, n, t, comm); });
+}
+
+int MPI_Unpack_external(const char form[], const void* in, MPI_Aint in_bytes, MPI_Aint* position, void* out, int n,
+                        MPI_Datatype t) {
+  return run("MPI_Unpack_external", MPI_COMM_WORLD, Call(host), nullptr,
+             [&](Call& c) {
+               in = c.reads(in, Blocks{{*position, in_bytes - *position, MPI_BYTE}});
+               out = c.writes(out, n, t);
+             },
+             [&] { return PMPI_Unpack_external(form, in, in_bytes, position, out, n, t); });
 }
 
 int MPI_Reduce_local(const void* in, void* inout, int n, MPI_Datatype t, MPI_Op op) {

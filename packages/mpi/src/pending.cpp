@@ -39,15 +39,38 @@ Registry& registry() {
 
 }  // namespace
 
-void remember(MPI_Request request, Call&& call, Completes completes) {
+int deliver(const char* call_name, Pending& p, const MPI_Status* status) {
+  if (!p.active || p.delivered) return MPI_SUCCESS;
+  p.delivered = true;
+  if (!p.call.receives()) return MPI_SUCCESS;
+  try {
+    int cancelled = 0;
+    if (p.completes == Completes::as_a_whole) {
+      p.call.deliver();
+    } else {
+      if (p.completes != Completes::as_file_access) PMPI_Test_cancelled(status, &cancelled);
+      if (cancelled == 0) p.call.deliver(received_bytes(*status));
+    }
+  } catch (const std::exception& e) {
+    return refuse(MPI_COMM_WORLD, Refusal::failed, call_name, e.what());
+  }
+  return MPI_SUCCESS;
+}
+
+int remember(const char* call_name, MPI_Request request, Call&& call, Completes completes) {
   release_completed(false);
   const bool active = completes != Completes::as_message_again_and_again;
-  auto entry = std::make_shared<Pending>(Pending{std::move(call), completes, active});
+  PendingPtr entry = std::make_shared<Pending>(Pending{std::move(call), completes, active});
   Registry& r = registry();
-  const std::lock_guard<std::mutex> lock(r.mutex);
-  PendingPtr& place = r.entries[key_of(request)];
-  if (place == nullptr) r.count.fetch_add(1, std::memory_order_relaxed);
-  place = std::move(entry);
+  {
+    const std::lock_guard<std::mutex> lock(r.mutex);
+    PendingPtr& place = r.entries[key_of(request)];
+    if (place == nullptr) r.count.fetch_add(1, std::memory_order_relaxed);
+    place.swap(entry);
+  }
+  // Open MPI has one handle for all requests that are complete at once, collectives of one process among them.
+  const bool earlier_is_complete = entry != nullptr && entry->completes == Completes::as_a_whole;
+  return earlier_is_complete ? deliver(call_name, *entry, nullptr) : MPI_SUCCESS;
 }
 
 std::size_t pending_requests() noexcept { return registry().count.load(std::memory_order_relaxed); }
@@ -130,7 +153,7 @@ Completion::~Completion() {
 }
 
 Completion::Completion(const char* call, int count, const MPI_Request* requests) : call_(call) {
-  if (count <= 0 || pending_requests() == 0) return;
+  if (count <= 0 || requests == nullptr || pending_requests() == 0) return;
   bool any = false;
   std::vector<Entry> entries(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -142,26 +165,7 @@ Completion::Completion(const char* call, int count, const MPI_Request* requests)
 
 int Completion::visible(int i, const MPI_Status& status) {
   const PendingPtr& p = entries_[static_cast<std::size_t>(i)].pending;
-  if (p == nullptr || !p->active || p->delivered) return MPI_SUCCESS;
-  p->delivered = true;
-  try {
-    switch (p->completes) {
-      case Completes::as_a_whole:
-        p->call.deliver();
-        break;
-      case Completes::as_file_access:
-        p->call.deliver(received_bytes(status));
-        break;
-      default: {
-        int cancelled = 0;
-        PMPI_Test_cancelled(&status, &cancelled);
-        if (cancelled == 0) p->call.deliver(received_bytes(status));
-      }
-    }
-  } catch (const std::exception& e) {
-    return refuse(MPI_COMM_WORLD, Refusal::failed, call_, e.what());
-  }
-  return MPI_SUCCESS;
+  return p == nullptr ? MPI_SUCCESS : deliver(call_, *p, &status);
 }
 
 int Completion::completed(int i, const MPI_Status& status) {

@@ -23,6 +23,10 @@ using PendingPtr = std::shared_ptr<Pending>;
 /// The library may have given a completed request's handle away already: an entry that replaced this one stays.
 void forget(MPI_Request request, const PendingPtr& entry);
 
+/// The arrays get what has arrived, once. @param status  not looked at for what completes as a whole
+/// @return MPI_SUCCESS or the code of a refusal
+int deliver(const char* call_name, Pending& pending, const MPI_Status* status);
+
 /// The program has given up its handle of an active send: its bytes are kept until it completes.
 void keep_until_complete(MPI_Request request, PendingPtr entry);
 /// Frees what has completed among these; with `wait`, after waiting for all.

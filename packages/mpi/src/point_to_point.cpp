@@ -13,6 +13,14 @@ namespace {
 const void* sent(Call& call, const void* b, int n, MPI_Datatype type, int to) {
   return to == MPI_PROC_NULL ? b : call.reads(b, n, type);
 }
+/// From nobody nothing arrives: the call passes through, because its request may be one that Open MPI gives to all that
+/// are complete at once.
+void* received(Call& call, void* b, int n, MPI_Datatype type, int from) {
+  return from == MPI_PROC_NULL ? b : call.writes(b, n, type);
+}
+void* matched(Call& call, void* b, int n, MPI_Datatype type, const MPI_Message* message) {
+  return message != nullptr && *message == MPI_MESSAGE_NO_PROC ? b : call.writes(b, n, type);
+}
 
 }  // namespace
 
@@ -43,31 +51,33 @@ SEMCACHE_SEND(Rsend, Irsend, Rsend_init)
 int MPI_Recv(void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm comm, MPI_Status* status) {
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
-  return run("MPI_Recv", comm, Call(), status, [&](Call& c) { b = c.writes(b, n, t); },
+  return run("MPI_Recv", comm, Call(), status, [&](Call& c) { b = received(c, b, n, t, from); },
              [&] { return PMPI_Recv(b, n, t, from, tag, comm, status); });
 }
 
 int MPI_Irecv(void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm comm, MPI_Request* request) {
-  return start("MPI_Irecv", comm, Call(), request, Completes::as_message, [&](Call& c) { b = c.writes(b, n, t); },
+  return start("MPI_Irecv", comm, Call(), request, Completes::as_message,
+               [&](Call& c) { b = received(c, b, n, t, from); },
                [&] { return PMPI_Irecv(b, n, t, from, tag, comm, request); });
 }
 
 int MPI_Recv_init(void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm comm, MPI_Request* request) {
   return start("MPI_Recv_init", comm, Call(Message::Place::fixed), request, Completes::as_message_again_and_again,
-               [&](Call& c) { b = c.writes(b, n, t); },
+               [&](Call& c) { b = received(c, b, n, t, from); },
                [&] { return PMPI_Recv_init(b, n, t, from, tag, comm, request); });
 }
 
 int MPI_Mrecv(void* b, int n, MPI_Datatype t, MPI_Message* message, MPI_Status* status) {
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
-  return run("MPI_Mrecv", MPI_COMM_WORLD, Call(), status, [&](Call& c) { b = c.writes(b, n, t); },
+  return run("MPI_Mrecv", MPI_COMM_WORLD, Call(), status, [&](Call& c) { b = matched(c, b, n, t, message); },
              [&] { return PMPI_Mrecv(b, n, t, message, status); });
 }
 
 int MPI_Imrecv(void* b, int n, MPI_Datatype t, MPI_Message* message, MPI_Request* request) {
   return start("MPI_Imrecv", MPI_COMM_WORLD, Call(), request, Completes::as_message,
-               [&](Call& c) { b = c.writes(b, n, t); }, [&] { return PMPI_Imrecv(b, n, t, message, request); });
+               [&](Call& c) { b = matched(c, b, n, t, message); },
+               [&] { return PMPI_Imrecv(b, n, t, message, request); });
 }
 
 int MPI_Sendrecv(const void* s, int sn, MPI_Datatype st, int to, int stag, void* r, int rn, MPI_Datatype rt, int from,
@@ -77,7 +87,7 @@ int MPI_Sendrecv(const void* s, int sn, MPI_Datatype st, int to, int stag, void*
   return run("MPI_Sendrecv", comm, Call(), status,
              [&](Call& c) {
                s = sent(c, s, sn, st, to);
-               r = c.writes(r, rn, rt);
+               r = received(c, r, rn, rt, from);
              },
              [&] { return PMPI_Sendrecv(s, sn, st, to, stag, r, rn, rt, from, rtag, comm, status); });
 }
@@ -87,7 +97,15 @@ int MPI_Sendrecv_replace(void* b, int n, MPI_Datatype t, int to, int stag, int f
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
   return run("MPI_Sendrecv_replace", comm, Call(), status,
-             [&](Call& c) { b = to == MPI_PROC_NULL ? c.writes(b, n, t) : c.updates(b, n, t); },
+             [&](Call& c) {
+               if (to == MPI_PROC_NULL) {
+                 b = received(c, b, n, t, from);
+               } else if (from == MPI_PROC_NULL) {
+                 b = const_cast<void*>(c.reads(b, n, t));
+               } else {
+                 b = c.updates(b, n, t);
+               }
+             },
              [&] { return PMPI_Sendrecv_replace(b, n, t, to, stag, from, rtag, comm, status); });
 }
 

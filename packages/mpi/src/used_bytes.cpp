@@ -92,17 +92,21 @@ void append_subarray(UsedBytes& out, const Layout& element, const Contents& c) {
   }
 }
 
-/// Any other datatype: the library itself shows which bytes it uses.
+/// Any other datatype: the library itself shows which bytes it uses. A part of another type need not be committed.
 void append_by_trial(UsedBytes& out, MPI_Datatype type) {
+  MPI_Datatype committed = MPI_DATATYPE_NULL;
   MPI_Aint begin = 0;
   MPI_Aint bytes = 0;
   int packed_bytes = 0;
   int position = 0;
+  PMPI_Type_dup(type, &committed);
+  PMPI_Type_commit(&committed);
   PMPI_Type_get_true_extent(type, &begin, &bytes);
-  PMPI_Pack_size(1, type, MPI_COMM_SELF, &packed_bytes);
+  PMPI_Pack_size(1, committed, MPI_COMM_SELF, &packed_bytes);
   const std::vector<char> packed(static_cast<std::size_t>(packed_bytes), '\xff');
   std::vector<char> seen(static_cast<std::size_t>(bytes), '\0');
-  PMPI_Unpack(packed.data(), packed_bytes, &position, seen.data() - begin, 1, type, MPI_COMM_SELF);
+  PMPI_Unpack(packed.data(), packed_bytes, &position, seen.data() - begin, 1, committed, MPI_COMM_SELF);
+  PMPI_Type_free(&committed);
   for (MPI_Aint i = 0; i < bytes; ++i) {
     if (seen[static_cast<std::size_t>(i)] != '\0') out.add({begin + i, begin + i + 1});
   }
@@ -200,8 +204,19 @@ LayoutPtr layout_of(MPI_Datatype type) {
 
 }  // namespace
 
-void UsedBytes::add(MPI_Aint displacement, MPI_Count count, MPI_Datatype type) {
-  if (count > 0) append(*this, *layout_of(type), displacement, count);
+UsedBytes::UsedBytes(MPI_Count count, MPI_Datatype type) {
+  if (count > 0) append(*this, *layout_of(type), 0, count);
+}
+
+UsedBytes::UsedBytes(const Blocks& blocks) {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  LayoutPtr layout;
+  for (const Block& b : blocks) {
+    if (b.count <= 0) continue;
+    if (layout == nullptr || b.type != type) layout = layout_of(b.type);
+    type = b.type;
+    append(*this, *layout, b.displacement, b.count);
+  }
 }
 
 void UsedBytes::cut(std::uint64_t bytes) {
@@ -223,7 +238,7 @@ Piece UsedBytes::hull() const noexcept {
 MPI_Aint extent_of(MPI_Datatype type) {
   MPI_Aint lower = 0;
   MPI_Aint extent = 0;
-  PMPI_Type_get_extent(type, &lower, &extent);
+  if (type != MPI_DATATYPE_NULL) PMPI_Type_get_extent(type, &lower, &extent);
   return extent;
 }
 

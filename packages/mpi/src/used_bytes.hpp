@@ -15,14 +15,21 @@ struct Piece {
   std::int64_t end;
 };
 
+/// `count` elements of `type`, `displacement` bytes from the address that a call is given.
+struct Block {
+  MPI_Aint displacement;
+  MPI_Count count;
+  MPI_Datatype type;
+};
+using Blocks = std::vector<Block>;
+
 /// The bytes that a call uses of one buffer, in the order in which a message fills them; neighbours are one piece.
 class UsedBytes {
  public:
   UsedBytes() = default;
-  UsedBytes(MPI_Count count, MPI_Datatype type) { add(0, count, type); }
+  UsedBytes(MPI_Count count, MPI_Datatype type);
+  explicit UsedBytes(const Blocks& blocks);
 
-  /// `count` elements of `type`, `displacement` bytes from the address.
-  void add(MPI_Aint displacement, MPI_Count count, MPI_Datatype type);
   void add(Piece piece) {
     if (piece.begin == piece.end) return;
     if (!pieces_.empty() && pieces_.back().end == piece.begin) {

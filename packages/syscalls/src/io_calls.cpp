@@ -42,6 +42,8 @@ bool is_regular_file(int file) noexcept {
   return ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+bool always() noexcept { return true; }
+
 /// Puts `bytes` from the source into a mirror, a chunk at a time. `get(to, n, done)` answers as read does.
 /// @param insist  go on after a full chunk: the source does not block once it has delivered something
 template <class Get>
@@ -91,50 +93,85 @@ ssize_t drain(const void* mirror, std::size_t bytes, Put&& put) noexcept {
   }
 }
 
-/// Several buffers at once. `all` is the call itself, `one(vector)` the same on one buffer.
-template <class All, class One>
-ssize_t vectored(const iovec* vectors, int count, bool reads, All&& all, One&& one) noexcept {
-  std::size_t bytes = 0;
-  bool any = false;
-  for (int i = 0; i < count; ++i) {
-    if (!is_mirror(vectors[i].iov_base) || vectors[i].iov_len == 0) continue;
-    any = true;
-    bytes += vectors[i].iov_len;
-  }
-  if (!any) return all(vectors, count);
-  if (bytes > chunk_bytes) {  // one after the other, each in chunks
-    ssize_t done = 0;
-    for (int i = 0; i < count; ++i) {
-      const ssize_t n = one(vectors[i], static_cast<std::size_t>(done));
-      if (n < 0) return done > 0 ? done : n;
-      done += n;
-      if (static_cast<std::size_t>(n) != vectors[i].iov_len) break;
-    }
-    return done;
-  }
-  try {
-    const Bounce bounce(bytes);
-    std::vector<iovec> substitutes(vectors, vectors + count);
-    char* free = bounce.data();
-    for (iovec& v : substitutes) {
-      if (!is_mirror(v.iov_base) || v.iov_len == 0) continue;
-      if (!reads) bounce.from_mirror(v.iov_base, v.iov_len, free);
-      v.iov_base = free;
-      free += v.iov_len;
-    }
-    const ssize_t result = all(substitutes.data(), count);
-    const int error = errno;
-    std::size_t rest = result > 0 && reads ? static_cast<std::size_t>(result) : 0;
-    for (int i = 0; i < count && rest > 0; ++i) {
-      const std::size_t n = std::min(rest, vectors[i].iov_len);
-      if (substitutes[static_cast<std::size_t>(i)].iov_base != vectors[i].iov_base) {
-        bounce.to_mirror(vectors[i].iov_base, n, static_cast<char*>(substitutes[static_cast<std::size_t>(i)].iov_base));
+/// The next buffers of a vectored call, with at most a chunk of mirrors among them.
+class Portion {
+ public:
+  /// From byte `begin` of buffer `first` on.
+  Portion(const iovec* vectors, int count, int first, std::size_t begin) {
+    for (int i = first; i < count && mirror_bytes_ < chunk_bytes; ++i, begin = 0) {
+      iovec v{static_cast<char*>(vectors[i].iov_base) + begin, vectors[i].iov_len - begin};
+      const bool mirror = v.iov_len > 0 && is_mirror(v.iov_base);
+      if (mirror) {
+        v.iov_len = std::min(v.iov_len, chunk_bytes - mirror_bytes_);
+        mirror_bytes_ += v.iov_len;
       }
+      parts_.push_back({v, mirror});
+      bytes_ += v.iov_len;
+    }
+  }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+  /// Calls `all(vectors, count)` with private memory for the mirrors.
+  template <class All>
+  ssize_t run(bool reads, All&& all) const {
+    const Bounce bounce(mirror_bytes_);
+    std::vector<iovec> substitutes;
+    char* free = bounce.data();
+    for (const Part& p : parts_) {
+      iovec v = p.vector;
+      if (p.mirror) {
+        v.iov_base = free;
+        if (!reads) bounce.from_mirror(p.vector.iov_base, v.iov_len, free);
+        free += v.iov_len;
+      }
+      substitutes.push_back(v);
+    }
+    const ssize_t result = all(substitutes.data(), static_cast<int>(substitutes.size()));
+    std::size_t rest = result > 0 && reads ? static_cast<std::size_t>(result) : 0;
+    const int error = errno;
+    for (std::size_t i = 0; i < parts_.size() && rest > 0; ++i) {
+      const iovec& v = parts_[i].vector;
+      const std::size_t n = std::min(rest, v.iov_len);
+      if (parts_[i].mirror) bounce.to_mirror(v.iov_base, n, static_cast<char*>(substitutes[i].iov_base));
       rest -= n;
     }
     errno = error;
     return result;
+  }
+
+ private:
+  struct Part {
+    iovec vector;
+    bool mirror;
+  };
+  std::vector<Part> parts_;
+  std::size_t bytes_ = 0, mirror_bytes_ = 0;
+};
+
+/// Several buffers at once: `all(vectors, count, done)` is the call, after `done` bytes.
+/// @param insist  says whether to go on after a full portion: the file does not block once it has delivered something
+template <class All, class Insist>
+ssize_t vectored(const iovec* vectors, int count, bool reads, All&& all, Insist&& insist) noexcept {
+  bool any = false;
+  for (int i = 0; i < count; ++i) any = any || (vectors[i].iov_len > 0 && is_mirror(vectors[i].iov_base));
+  if (!any) return all(vectors, count, 0);
+  std::size_t done = 0;
+  int first = 0;
+  std::size_t begin = 0;  // in buffer `first`
+  try {
+    do {
+      const Portion portion(vectors, count, first, begin);
+      const ssize_t n = portion.run(reads, [&](const iovec* v, int k) { return all(v, k, done); });
+      if (n < 0) return done > 0 ? static_cast<ssize_t>(done) : n;
+      done += static_cast<std::size_t>(n);
+      if (static_cast<std::size_t>(n) != portion.bytes()) break;
+      for (begin += portion.bytes(); first < count && begin >= vectors[first].iov_len; ++first) {
+        begin -= vectors[first].iov_len;
+      }
+    } while (first < count && insist());
+    return static_cast<ssize_t>(done);
   } catch (...) {
+    if (done > 0) return static_cast<ssize_t>(done);
     errno = error_of_exception();
     return -1;
   }
@@ -171,30 +208,34 @@ ssize_t write(int file, const void* from, size_t bytes) {
     });                                                                                                        \
   }                                                                                                            \
   ssize_t preadv##suffix(int file, const iovec* vectors, int count, offset_type at) {                          \
-    return vectored(vectors, count, true,                                                                      \
-                    [&](const iovec* v, int n) { return SEMCACHE_NEXT(preadv##suffix)(file, v, n, at); },      \
-                    [&](const iovec& v, size_t done) {                                                         \
-                      return pread##suffix(file, v.iov_base, v.iov_len, at + static_cast<offset_type>(done));  \
-                    });                                                                                        \
+    return vectored(                                                                                           \
+        vectors, count, true,                                                                                  \
+        [&](const iovec* v, int n, std::size_t done) {                                                         \
+          return SEMCACHE_NEXT(preadv##suffix)(file, v, n, at + static_cast<offset_type>(done));               \
+        },                                                                                                     \
+        always);                                                                                               \
   }                                                                                                            \
   ssize_t pwritev##suffix(int file, const iovec* vectors, int count, offset_type at) {                         \
-    return vectored(vectors, count, false,                                                                     \
-                    [&](const iovec* v, int n) { return SEMCACHE_NEXT(pwritev##suffix)(file, v, n, at); },     \
-                    [&](const iovec& v, size_t done) {                                                         \
-                      return pwrite##suffix(file, v.iov_base, v.iov_len, at + static_cast<offset_type>(done)); \
-                    });                                                                                        \
+    return vectored(                                                                                           \
+        vectors, count, false,                                                                                 \
+        [&](const iovec* v, int n, std::size_t done) {                                                         \
+          return SEMCACHE_NEXT(pwritev##suffix)(file, v, n, at + static_cast<offset_type>(done));              \
+        },                                                                                                     \
+        always);                                                                                               \
   }
 SEMCACHE_POSITIONED(, off_t)
 SEMCACHE_POSITIONED(64, off64_t)
 #undef SEMCACHE_POSITIONED
 
 ssize_t readv(int file, const iovec* vectors, int count) {
-  return vectored(vectors, count, true, [&](const iovec* v, int n) { return SEMCACHE_NEXT(readv)(file, v, n); },
-                  [&](const iovec& v, size_t) { return read(file, v.iov_base, v.iov_len); });
+  return vectored(
+      vectors, count, true, [&](const iovec* v, int n, std::size_t) { return SEMCACHE_NEXT(readv)(file, v, n); },
+      [&] { return is_regular_file(file); });
 }
 ssize_t writev(int file, const iovec* vectors, int count) {
-  return vectored(vectors, count, false, [&](const iovec* v, int n) { return SEMCACHE_NEXT(writev)(file, v, n); },
-                  [&](const iovec& v, size_t) { return write(file, v.iov_base, v.iov_len); });
+  return vectored(
+      vectors, count, false, [&](const iovec* v, int n, std::size_t) { return SEMCACHE_NEXT(writev)(file, v, n); },
+      always);
 }
 
 // --- streams --------------------------------------------------------------------------------------------------------

@@ -8,7 +8,11 @@
 ///
 /// Include this header before any of Tpetra's, in every translation unit alike: it specialises templates that Tpetra
 /// uses.
+#ifdef SEMCACHE_ENABLE_KERNELS
+#include <semcache/kernels.hpp>
+#endif
 #include <semcache/tpetra/default_node.hpp>
 #include <semcache/tpetra/dual_view.hpp>
+#include <semcache/tpetra/multi_vector.hpp>
 #include <semcache/tpetra/node.hpp>
 #include <semcache/tpetra/wrapped_dual_view.hpp>

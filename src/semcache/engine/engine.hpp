@@ -41,6 +41,7 @@ struct TransitBuffer {
   ~TransitBuffer();
   TransitBuffer(const TransitBuffer&) = delete;
   TransitBuffer& operator=(const TransitBuffer&) = delete;
+  void allocate();  ///< @throws OutOfMemory
   device::Device& device;
   std::byte* address = nullptr;
   std::uint64_t bytes = 0;
@@ -127,7 +128,9 @@ class Engine {
 
   // --- launches ----------------------------------------------------------------------------------------------------
   /// Everything captured becomes valid, resident and pinned. `operands` has no memory twice.
-  void begin_launch(QueueIndex queue, const Operand* operands, std::size_t count);
+  /// @param overwritten  bytes of each operand that are certain to be written before they are read: not fetched, and of
+  ///                     unknown content if the launch fails after all. nullptr: none
+  void begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten = nullptr);
   /// As if every noticed array had been captured as writable. Pins nothing; the queue remembers.
   void begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands);
   /// The kernel is submitted.
@@ -294,8 +297,8 @@ class Engine {
   void settle_uses(Lock& lock, Memory& memory);
 
   // launches.cpp
-  void prepare(Lock& lock, const Operand* operands, std::size_t count);
-  void begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count);
+  void prepare(Lock& lock, const Operand* operands, std::size_t count, const ByteRange* overwritten);
+  void begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten);
   /// Nothing need be done for this operand.
   [[nodiscard]] static bool ready(const Operand& operand) noexcept;
   void fetch_ahead(Lock& lock, Memory& written);
@@ -326,6 +329,11 @@ class Engine {
   void copy_host_pages(const Memory& host, ByteRange range, std::byte* to);
   void write_host_pages(Memory& host, ByteRange range, const std::byte* from);
   void wait_for_user(Lock& lock, TransitBuffer& buffer);
+  using Buffers = std::vector<std::unique_ptr<TransitBuffer>>;
+  std::unique_ptr<TransitBuffer> no_longer_idle(Buffers::iterator which) noexcept;
+  /// Somebody else needs the memory. False if there was none. Unlocks.
+  bool release_idle_buffers(Lock& lock, bool on_device);
+  void free_buffers(Lock& lock, Buffers& buffers) noexcept;
 
   // host_access.cpp, copies.cpp
   void host_access(Lock& lock, Memory& memory, ByteRange range, Access mode);
@@ -370,8 +378,9 @@ class Engine {
   std::atomic<bool> process_ends_{false};
   bool warned_open_ = false;
   bool evicting_ = false;  ///< saves go to the host
-  std::vector<std::unique_ptr<TransitBuffer>> idle_buffers_;  // last: given back before the devices go
-  std::uint64_t idle_buffer_bytes_ = 0;
+  Buffers idle_buffers_;  // last: given back before the devices go
+  std::uint64_t idle_host_bytes_ = 0;
+  std::uint64_t idle_device_bytes_ = 0;
 };
 
 template <class Body>

@@ -40,7 +40,21 @@ std::vector<ByteRange> ranges_of(const Memory& m, std::uint64_t position, const 
 
 }  // namespace
 
+void TransitBuffer::allocate() {
+  if (on_device) {
+    address = device.allocate(bytes);
+  } else if (pooled) {
+    address = device.allocate_staging(bytes);
+  } else {
+    address = static_cast<std::byte*>(std::aligned_alloc(4096, bytes));
+    if (address == nullptr) {
+      throw OutOfMemory("no host memory for a message of " + std::to_string(bytes) + " bytes", bytes, 0);
+    }
+  }
+}
+
 TransitBuffer::~TransitBuffer() {
+  if (address == nullptr) return;
   if (!pooled) {
     std::free(address);
   } else if (on_device) {
@@ -60,47 +74,69 @@ TransitBuffer* Engine::take_buffer(std::uint64_t bytes, bool on_device) {
     if (best != idle_buffers_.end() && (*best)->bytes <= b.bytes) continue;
     if (d.queues->reached(b.queue, b.last_use)) best = it;
   }
-  if (best != idle_buffers_.end()) {
-    TransitBuffer* const found = best->release();
-    idle_buffers_.erase(best);
-    idle_buffer_bytes_ -= found->bytes;
-    return found;
-  }
+  if (best != idle_buffers_.end()) return no_longer_idle(best).release();
   auto buffer = std::make_unique<TransitBuffer>(*d.device);
   buffer->bytes = round_up(std::max<std::uint64_t>(bytes, 1), page_bytes_);
   buffer->on_device = on_device;
   buffer->pooled = on_device || bytes <= pooled_limit_bytes;
-  if (on_device) {
-    buffer->address = d.device->allocate(buffer->bytes);
-  } else if (buffer->pooled) {
-    buffer->address = d.device->allocate_staging(buffer->bytes);
-  } else {
-    buffer->address = static_cast<std::byte*>(std::aligned_alloc(page_bytes_, buffer->bytes));
+  for (;;) {
+    try {
+      buffer->allocate();
+      return buffer.release();
+    } catch (const OutOfMemory&) {
+      if (!release_idle_buffers(lock, on_device)) throw;
+    }
   }
-  if (buffer->address == nullptr) {
-    throw OutOfMemory("no host memory for a message of " + std::to_string(bytes) + " bytes", bytes, 0);
-  }
-  return buffer.release();
 }
 
 void Engine::give_buffer(TransitBuffer* taken) noexcept {
   std::unique_ptr<TransitBuffer> buffer(taken);
-  try {
-    Lock lock(mutex_);
-    expect_nothing(*buffer);
-    if (buffer->pooled) {
-      idle_buffer_bytes_ += buffer->bytes;
-      idle_buffers_.push_back(std::move(buffer));
-      if (idle_buffer_bytes_ <= idle_limit_bytes) return;
-      buffer = std::move(idle_buffers_.front());  // the one that has been idle longest
-      idle_buffers_.erase(idle_buffers_.begin());
-      idle_buffer_bytes_ -= buffer->bytes;
+  Buffers freed;
+  Lock lock(mutex_);
+  expect_nothing(*buffer);
+  if (buffer->pooled) {
+    (buffer->on_device ? idle_device_bytes_ : idle_host_bytes_) += buffer->bytes;
+    idle_buffers_.push_back(std::move(buffer));
+    while (idle_device_bytes_ + idle_host_bytes_ > idle_limit_bytes) {
+      freed.push_back(no_longer_idle(idle_buffers_.begin()));  // the one that has been idle longest
     }
-    wait_for_user(lock, *buffer);
-  } catch (const std::exception& e) {
-    base::raw_log("the memory of a message is not given back: %s", e.what());
-    (void)buffer.release();  // the device may still read it
+  } else {
+    freed.push_back(std::move(buffer));
   }
+  free_buffers(lock, freed);
+}
+
+std::unique_ptr<TransitBuffer> Engine::no_longer_idle(Buffers::iterator which) noexcept {
+  std::unique_ptr<TransitBuffer> buffer = std::move(*which);
+  idle_buffers_.erase(which);
+  (buffer->on_device ? idle_device_bytes_ : idle_host_bytes_) -= buffer->bytes;
+  return buffer;
+}
+
+bool Engine::release_idle_buffers(Lock& lock, bool on_device) {
+  Buffers freed;
+  for (auto it = idle_buffers_.begin(); it != idle_buffers_.end();) {
+    if ((*it)->on_device == on_device) {
+      freed.push_back(no_longer_idle(it));  // behind it stands the next one
+    } else {
+      ++it;
+    }
+  }
+  const bool any = !freed.empty();
+  free_buffers(lock, freed);
+  return any;
+}
+
+void Engine::free_buffers(Lock& lock, Buffers& buffers) noexcept {
+  for (std::unique_ptr<TransitBuffer>& buffer : buffers) {
+    try {
+      wait_for_user(lock, *buffer);
+    } catch (const std::exception& e) {
+      base::raw_log("the memory of a message is not given back: %s", e.what());
+      (void)buffer.release();  // the device may still read it
+    }
+  }
+  if (!buffers.empty()) unlocked(lock, [&] { buffers.clear(); });
 }
 
 void Engine::settle_buffer(TransitBuffer& buffer) {

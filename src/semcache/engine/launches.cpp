@@ -8,7 +8,7 @@ namespace semcache::engine {
 /// one after the other: of two operands that hold the same wanted value, the second is its last holder (I4). Afterwards
 /// nothing has been unlocked since the last look. A write that is told of early, or of a launch that fails, only gives
 /// unchanged content a new number.
-void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count) {
+void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count, const ByteRange* overwritten) {
   for (;;) {
     const std::uint64_t seen = unlocks_;
     bool resident = true;
@@ -24,12 +24,15 @@ void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count) {
       Memory& m = *operands[i].memory;
       if (!m.live || m.on_host() || m.snapshot()) continue;  // an unknown launch's, freed while the lock was given up
       if (ready(operands[i])) continue;
-      make_fresh(lock, m, m.all());
+      const ByteRange unread = overwritten ? overwritten[i] : ByteRange{};
+      if (unread.begin > 0) make_fresh(lock, m, {0, unread.begin});
+      make_fresh(lock, m, {unread.end, m.bytes});
       if (!operands[i].writable) continue;
       while (save_one(lock, m, m.all(), true)) {
       }
       if (seen != unlocks_) break;
-      if (options_.check_writes && !m.write_check && m.bytes > 0 && directory_.defined(m.datum, m.all()) &&
+      // What is overwritten unread may be anything now: finding the same afterwards says nothing.
+      if (options_.check_writes && unread.empty() && !m.write_check && m.bytes > 0 && directory_.defined(m.datum, m.all()) &&
           !directory_.exclusive(m.slot, m.all())) {
         if (quiesce(lock, m)) break;  // a native kernel may still write it
         DeviceState& d = device_of(m);
@@ -50,7 +53,7 @@ bool Engine::ready(const Operand& operand) noexcept {
   return (operand.memory->flags.load() & need) == need;
 }
 
-void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t count) {
+void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten) {
   bool all_ready = queue != unknown_queue && !options_.check;
   for (std::size_t i = 0; i < count; ++i) {
     operands[i].memory->pins.fetch_add(1);
@@ -61,14 +64,15 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
 
   Lock lock(mutex_);
   const device::Visit visit(*devices_[0]->device);
-  begin_launch(lock, queue, operands, count);
+  begin_launch(lock, queue, operands, count, overwritten);
 }
 
-void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count) {
+void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count,
+                          const ByteRange* overwritten) {
   std::vector<std::shared_ptr<Event>> wait_for;
   std::size_t pinned = 0;
   try {
-    prepare(lock, operands, count);
+    prepare(lock, operands, count, overwritten);
     for (std::size_t i = 0; i < count; ++i) {
       Memory& m = *operands[i].memory;
       DeviceState& d = device_of(m);
@@ -112,7 +116,7 @@ void Engine::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operan
       if (m.live && !m.on_host() && !m.snapshot() && !m.freeing) operands.push_back({&m, true});
     }
     const std::uint64_t seen = unlocks_;
-    begin_launch(lock, queue, operands.data(), operands.size());
+    begin_launch(lock, queue, operands.data(), operands.size(), nullptr);
     // Arrays may have come and gone while the lock was given up. Nothing is pinned twice: what was pinned is given back.
     if (seen == unlocks_) return;
     bool same = true;

@@ -115,6 +115,8 @@ void Engine::make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*
       missing += missing_bytes(d, run);
     }
     if (total > d.budget_bytes) throw_out_of_memory(d, set, total);
+    // Messages' memory that nobody uses goes before anybody's content.
+    if (d.mapped_bytes + idle_device_bytes_ + missing > d.budget_bytes && release_idle_buffers(lock, true)) continue;
     if (d.mapped_bytes + missing > d.budget_bytes) {
       const std::uint64_t before = d.mapped_bytes;
       collect_orphans();
@@ -129,7 +131,7 @@ void Engine::make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*
       return;
     } catch (const OutOfMemory&) {
       // Less is free than the budget assumed: somebody else uses the device too.
-      if (!evict_one(lock, d, set)) throw;
+      if (!release_idle_buffers(lock, true) && !evict_one(lock, d, set)) throw;
     }
   }
 }

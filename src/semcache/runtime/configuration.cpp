@@ -26,7 +26,7 @@ constexpr Variable devices_variable{
 constexpr Variable memory_variable{
     "SEMCACHE_DEVICE_MEMORY", "a whole number of bytes for each device, with K, M or G for powers of 1024 (512M); 0 for the default"};
 constexpr Variable protocol_variable{"SEMCACHE_PROTOCOL", "write-back, write-through or off"};
-constexpr Variable tracker_variable{"SEMCACHE_TRACKER", "auto, mprotect or explicit"};
+constexpr Variable tracker_variable{"SEMCACHE_TRACKER", "auto, mprotect, userfaultfd or explicit"};
 constexpr Variable check_variable{"SEMCACHE_CHECK", "0 or 1"};
 constexpr Variable check_writes_variable{"SEMCACHE_CHECK_WRITES", "0 or 1"};
 constexpr Variable report_variable{
@@ -237,6 +237,7 @@ const char* to_string(Protocol protocol) noexcept {
 const char* to_string(TrackerChoice choice) noexcept {
   switch (choice) {
     case TrackerChoice::mprotect: return "mprotect";
+    case TrackerChoice::userfaultfd: return "userfaultfd";
     case TrackerChoice::explicit_only: return "explicit";
     case TrackerChoice::automatic: break;
   }
@@ -257,7 +258,7 @@ Configuration read_configuration(const Environment& environment) {
   static constexpr DeviceChoice devices[] = {DeviceChoice::automatic, DeviceChoice::emulated, DeviceChoice::cuda};
   static constexpr Protocol protocols[] = {Protocol::write_back, Protocol::write_through, Protocol::off};
   static constexpr TrackerChoice trackers[] = {TrackerChoice::automatic, TrackerChoice::mprotect,
-                                               TrackerChoice::explicit_only};
+                                               TrackerChoice::userfaultfd, TrackerChoice::explicit_only};
   Configuration c;
   const auto get = [&](const Variable& variable) { return value_of(environment, variable.name); };
 

@@ -14,7 +14,7 @@ namespace semcache::runtime {
 
 enum class DeviceChoice : std::uint8_t { automatic, emulated, cuda };
 enum class Protocol : std::uint8_t { write_back, write_through, off };
-enum class TrackerChoice : std::uint8_t { automatic, mprotect, explicit_only };
+enum class TrackerChoice : std::uint8_t { automatic, mprotect, userfaultfd, explicit_only };
 enum class MpiCudaChoice : std::uint8_t { automatic, on, off };
 
 /// As the variables spell them: "auto", "write-back", "explicit" …
@@ -35,7 +35,7 @@ struct Configuration {
   /// SEMCACHE_DEVICE_MEMORY: bytes of each device, K M G = powers of 1024; 0: the device's default.
   std::uint64_t device_memory_bytes = 0;
   Protocol protocol = Protocol::write_back;             ///< SEMCACHE_PROTOCOL=write-back|write-through|off
-  TrackerChoice tracker = TrackerChoice::automatic;     ///< SEMCACHE_TRACKER=auto|mprotect|explicit
+  TrackerChoice tracker = TrackerChoice::automatic;     ///< SEMCACHE_TRACKER=auto|mprotect|userfaultfd|explicit
   bool check = false;                                   ///< SEMCACHE_CHECK=0|1
   bool check_writes = false;                            ///< SEMCACHE_CHECK_WRITES=0|1
   /// SEMCACHE_REPORT: empty: none; "stderr"; else a file name in which %p %h %r are already validated, but not yet

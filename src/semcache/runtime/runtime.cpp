@@ -119,6 +119,14 @@ std::vector<std::unique_ptr<device::Device>> make_devices(const Configuration& c
   return devices;
 }
 
+platform::Pages make_pages(const Configuration& c) {
+  if (c.tracker == TrackerChoice::explicit_only || c.protocol == Protocol::off) {
+    return {platform::make_linux_platform(), platform::make_explicit_tracker()};
+  }
+  if (c.tracker == TrackerChoice::userfaultfd) return platform::make_userfaultfd_pages(c.fault_timeout_s);
+  return {platform::make_linux_platform(), platform::make_mprotect_tracker(c.fault_timeout_s)};
+}
+
 const char* label_of(const void* address) {
   Runtime* r = current.load(std::memory_order_acquire);
   if (r == nullptr) return nullptr;
@@ -145,9 +153,8 @@ Runtime* start() {
   trace::RecorderOptions recorder_options;
   recorder_options.call_sites = !c.report.empty();
   auto r = std::make_unique<Runtime>(c, recorder_options);
-  r->tracker = c.tracker == TrackerChoice::explicit_only || c.protocol == Protocol::off
-                   ? platform::make_explicit_tracker()
-                   : platform::make_mprotect_tracker(c.fault_timeout_s);
+  platform::Pages pages = make_pages(c);
+  r->tracker = std::move(pages.tracker);
   engine::Options options;
   options.protocol = c.protocol == Protocol::write_back      ? engine::Protocol::write_back
                      : c.protocol == Protocol::write_through ? engine::Protocol::write_through
@@ -157,7 +164,7 @@ Runtime* start() {
   options.check = c.check;
   options.check_writes = c.check_writes;
   options.notices = r->tracker->notices();
-  r->engine = std::make_unique<Engine>(make_devices(c), platform::make_linux_platform(), r->recorder, options);
+  r->engine = std::make_unique<Engine>(make_devices(c), std::move(pages.platform), r->recorder, options);
   Engine* engine = r->engine.get();
   r->lowest_address = engine->platform().lowest_address();
   platform::set_label_lookup(&label_of);
@@ -431,10 +438,10 @@ void Launch::add(void* memory, bool writable) {
   pins_[count_++] = {memory, writable};
 }
 
-void Launch::begin() {
+void Launch::begin(const ByteRange* overwritten) {
   static_assert(sizeof(Pin) == sizeof(Operand) && offsetof(Operand, writable) == offsetof(Pin, writable));
   runtime().engine->begin_launch(queue_.valid() ? queue_.value : engine::unknown_queue,
-                                 reinterpret_cast<const Operand*>(pins_), count_);
+                                 reinterpret_cast<const Operand*>(pins_), count_, overwritten);
 }
 
 void Launch::begin_unknown(const char* name) {
@@ -509,6 +516,37 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
   guard.dismiss();
 }
 
+Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue_(queue) {
+  static_assert(most_uses <= inline_pins);
+  SEMCACHE_EXPECTS(count <= most_uses, "a library call uses " + std::to_string(count) + " arrays");
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  r.recorder.launch();
+  ByteRange overwritten[most_uses] = {};
+  const auto use = [&](const LibraryUse& u) {
+    Memory* m = r.engine->find_device(u.pointer);
+    if (m == nullptr || !m->live) return;
+    const std::size_t known = count_;
+    add(m, writes(u.mode));
+    if (count_ == known) {  // what is overwritten by one use and read by another has to be there
+      for (std::size_t i = 0; i < count_; ++i) {
+        if (pins_[i].memory == m) overwritten[i] = {};
+      }
+    } else if (u.mode == Access::overwrite) {
+      const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(u.pointer) - m->address);
+      overwritten[known] = {begin, std::min<std::uint64_t>(m->bytes, begin + u.bytes)};
+    }
+  };
+  // Overwritten arrays come last: whatever can fail before leaves their content alone.
+  for (std::size_t u = 0; u < count; ++u) {
+    if (uses[u].mode != Access::overwrite) use(uses[u]);
+  }
+  for (std::size_t u = 0; u < count; ++u) {
+    if (uses[u].mode == Access::overwrite) use(uses[u]);
+  }
+  begin(overwritten);
+}
+
 bool identify(const Capture& capture, KnownOperand& operand) noexcept {
   Runtime* r = running();
   Memory* m = r == nullptr ? nullptr : r->engine->find_device(capture.pointer);
@@ -559,8 +597,13 @@ bool find_array(const void* address, TrackedArray& array) noexcept {
   if (r == nullptr) return false;
   const Memory* m = r->engine->find(address);
   if (m == nullptr || !m->live || m->snapshot()) return false;
-  array = {m->address, m->bytes, m->on_host(), r->recorder.name(m->label)};
+  array = {m->address, m->bytes, m->on_host(), r->recorder.name(m->label), m, m->incarnation.load(), epoch()};
   return true;
+}
+
+bool still_there(const TrackedArray& array) noexcept {
+  if (running() == nullptr || epoch() != array.epoch) return true;
+  return static_cast<const Memory*>(array.memory)->incarnation.load() == array.incarnation;
 }
 
 Transit take_transit(std::size_t bytes, bool on_device) {
@@ -672,8 +715,8 @@ DeviceAddresses device_addresses() {
   return r.engine->device(0).kind() == device::DeviceKind::cuda ? DeviceAddresses::if_library_can : DeviceAddresses::never;
 }
 
-constexpr ForeignIo foreign_io{&find_array, &take_transit, &give_transit, &settle_transit,
-                               &valid_here, &read_out,     &expect,       &write_in,     &device_addresses};
+constexpr ForeignIo foreign_io{&find_array, &still_there, &take_transit, &give_transit, &settle_transit,
+                               &valid_here, &read_out,    &expect,       &write_in,     &device_addresses};
 
 }  // namespace
 

@@ -97,6 +97,13 @@ struct KnownOperand {
 /// Are these arrays still what they were in a launch of epoch `epoch`? About 2 ns each.
 [[nodiscard]] SEMCACHE_API bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t epoch) noexcept;
 
+/// What a library call does with a device array.
+struct LibraryUse {
+  const void* pointer;  ///< first byte of the bytes used; addresses outside device arrays are ignored
+  std::size_t bytes;
+  Access mode;  ///< `overwrite`: the call writes all of them without having read them, so they are not fetched
+};
+
 /// A kernel on a noticed queue. The constructor makes everything captured valid, physically present and pinned; the
 /// kernel is then submitted by the caller; the destructor unpins and remembers (queue, position).
 ///
@@ -111,12 +118,17 @@ class SEMCACHE_API Launch {
   /// @param used  which of the known ones it has
   Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint32_t used,
          std::uint64_t epoch, const Capture* captures, std::size_t count);
+  /// Of a library's routine, of which all uses are known. At most `most_uses`. If it throws, what was to be overwritten may
+  /// be lost.
+  Launch(QueueId queue, const LibraryUse* uses, std::size_t count);
   ~Launch();
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
 
   /// Were the arrays that this launch uses the captured ones, all of them and no others?
   [[nodiscard]] bool follows_from_captures() const noexcept { return follows_from_captures_; }
+
+  static constexpr std::size_t most_uses = 8;
 
  private:
   struct Pin {
@@ -126,7 +138,7 @@ class SEMCACHE_API Launch {
   static constexpr std::size_t inline_pins = 24;
   void grow();
   void add(void* memory, bool writable);
-  void begin();
+  void begin(const ByteRange* overwritten = nullptr);
   void begin_unknown(const char* name);
 
   QueueId queue_;
@@ -151,6 +163,9 @@ struct TrackedArray {
   std::size_t bytes = 0;
   bool on_host = false;
   const char* label = nullptr;  ///< as long as the runtime runs
+  const void* memory = nullptr;   ///< the runtime's
+  std::uint32_t incarnation = 0;  ///< another array may be at the same place later
+  std::uint64_t epoch = 0;
 };
 
 /// Private memory for a message. Never protected, moved or written by anybody but its taker.
@@ -172,6 +187,8 @@ enum class DeviceAddresses : std::uint8_t { never, if_library_can, always };
 struct ForeignIo {
   /// The tracked array that holds `address`; false: there is none. A few nanoseconds, no lock.
   bool (*find)(const void* address, TrackedArray& array) noexcept;
+  /// Not freed since it was found. Also when its runtime has ended meanwhile: nobody knows then.
+  bool (*still_there)(const TrackedArray& array) noexcept;
   /// Nothing reads or writes it but who took it. @param on_device  a wish: without room there it is host memory
   Transit (*take)(std::size_t bytes, bool on_device);
   /// At any time after the last use by the taker, also after the runtime's end.

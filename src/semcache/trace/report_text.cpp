@@ -209,8 +209,8 @@ std::string text_report(const Statistics& s, const ReportPlace& place) {
   if (place.rank >= 0) out += ", rank " + std::to_string(place.rank);
   out += "\n";
   if (!s.device_kind.empty()) {
-    out += "  " + std::to_string(s.device_count) + " x " + s.device_kind + " " + std::to_string(s.device_ordinal) +
-           " (" + s.device_name + "), protocol " + s.protocol +
+    out += "  " + std::to_string(s.device_count) + " x " + s.device_kind + " (" + s.device_name + "), number " +
+           std::to_string(s.device_ordinal) + ", protocol " + s.protocol +
            ", tracker " + s.tracker + "\n";
   }
   out += "  live: device arrays " + human(s.live_device_bytes) + ", host arrays " + human(s.live_host_bytes) +

@@ -2,9 +2,20 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-#include <semcache/kokkos.hpp>
+#include <semcache/kokkos/announce.hpp>
+#include <semcache/kokkos/containers.hpp>
+#include <semcache/kokkos/handles.hpp>
+#include <semcache/tpetra/host_side.hpp>
 
 #include <Kokkos_DualView.hpp>
+
+#include <string>
+#include <utility>
+
+// Or two files of one program would have different classes of one name.
+#ifndef SEMCACHE_ENABLE_TPETRA
+#error "link SemCache::tpetra (or define SEMCACHE_ENABLE_TPETRA) for all files that include SemCache's headers"
+#endif
 
 /// Tpetra names Kokkos::DualView. On semcache::Device that is the class below: one array with two sides that the cache
 /// keeps coherent, as semcache::DualView, with what Tpetra asks of a DualView besides: members that can be assigned,
@@ -16,33 +27,42 @@ template <class View>
 using mirror_t = decltype(Kokkos::create_mirror_view(std::declval<const View&>()));
 
 /// A member `d_view` or `h_view`. Tpetra compares the use counts of the two to refuse one side while views of the other
-/// are alive. Coherent sides need no such care: their counts are equal.
+/// are alive. Sides that are always equal need no such care: their counts are equal.
 template <class View>
 class Side : public View {
  public:
   Side() = default;
-  Side(const View& view, bool coherent) : View(view), coherent_(coherent) {}
-  /// Kokkos::subview of a side, say.
+  explicit Side(const View& view) : View(view), array_(array_at(view.data()).id) {}
+  Side(const View& view, ArrayId array) : View(view), array_(array) {}
+  /// Kokkos::subview of a side, say, or somebody else's view.
   template <class Other, class = std::enable_if_t<std::is_assignable<View&, const Other&>::value &&
                                                   !std::is_base_of<Side, Other>::value>>
   Side& operator=(const Other& view) {
     View::operator=(view);
+    array_ = array_at(this->data()).id;
     return *this;
   }
 
-  [[nodiscard]] int use_count() const { return coherent_ ? View::use_count() != 0 : View::use_count(); }
-  [[nodiscard]] bool coherent() const noexcept { return coherent_; }
+  [[nodiscard]] int use_count() const { return array_.is_noticed() ? 1 : View::use_count(); }
+  [[nodiscard]] ArrayId array() const noexcept { return array_; }
+  void forget_array() noexcept { array_ = {}; }
 
  private:
-  bool coherent_ = true;
+  ArrayId array_;
 };
+
+/// To make a DualView of all that a device view has: its content, and the host side of its array.
+struct OneArray {};
+inline constexpr OneArray one_array{};
 
 /// Kokkos' interface. Both sides may be alive and used at any time; neither ever needs `sync`, `modify` is optional.
 /// (A host side marked as newer would make Tpetra compute small vectors on the host.)
 ///
 /// Kokkos' own semantics, with its flags and real use counts, hold in two cases:
-/// - DualView(device_view, host_view) of a host view that somebody else may use, too: an array of its own, equal only
-///   after `sync`, which is a lazy deep_copy;
+/// - of two views that are not sides of one array (DualView(device_view, host_view), assigned members): they are equal
+///   only after `sync`, which is a lazy deep_copy. A host view that was made in the constructor's call, as Tpetra makes
+///   its own (`DualView(d, create_mirror_view(d))`), is exchanged for the host side of the device view's array if the
+///   first that happens is `modify_device`, which says that its content is old;
 /// - where nobody notices host accesses (SEMCACHE_TRACKER=explicit, SEMCACHE_PROTOCOL=off).
 /// @throws OutOfMemory from constructors, resize, realloc
 /// Ordering, threads: as semcache::DualView.
@@ -87,50 +107,55 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   DualView(const std::string& label, std::size_t n0 = none, std::size_t n1 = none, std::size_t n2 = none,
            std::size_t n3 = none, std::size_t n4 = none, std::size_t n5 = none, std::size_t n6 = none,
            std::size_t n7 = none)
-      : DualView(t_dev(label, n0, n1, n2, n3, n4, n5, n6, n7)) {}
+      : DualView(one_array, t_dev(label, n0, n1, n2, n3, n4, n5, n6, n7)) {}
 
   template <class... P>
   explicit DualView(const Kokkos::Impl::ViewCtorProp<P...>& properties,
                     std::enable_if_t<!Kokkos::Impl::ViewCtorProp<P...>::has_pointer, std::size_t> n0 = none,
                     std::size_t n1 = none, std::size_t n2 = none, std::size_t n3 = none, std::size_t n4 = none,
                     std::size_t n5 = none, std::size_t n6 = none, std::size_t n7 = none)
-      : DualView(t_dev(properties, n0, n1, n2, n3, n4, n5, n6, n7)) {}
+      : DualView(one_array, t_dev(properties, n0, n1, n2, n3, n4, n5, n6, n7)) {}
 
   /// Shallow; also to const data, to other spellings of the same device. Shares flags.
   template <class OtherType, class... OtherProperties>
   DualView(const DualView<OtherType, OtherProperties...>& other)  // NOLINT: as Kokkos::DualView
-      : d_view(other.d_view, other.d_view.coherent()), h_view(other.h_view, other.h_view.coherent()),
-        state_(other.state_),
-        two_arrays_(other.two_arrays_) {}
+      : d_view(other.d_view, other.d_view.array()), h_view(other.h_view, other.h_view.array()), flags_(other.flags_) {}
 
   /// Subview; shares flags with `other`.
   template <class OtherType, class... OtherProperties, class Arg0, class... Args>
   DualView(const DualView<OtherType, OtherProperties...>& other, const Arg0& arg0, Args... args)
-      : d_view(Kokkos::subview(other.view_device(), arg0, args...), other.d_view.coherent()),
-        h_view(Kokkos::subview(other.view_host(), arg0, args...), other.h_view.coherent()),
-        state_(other.state_),
-        two_arrays_(other.two_arrays_) {}
+      : d_view(Kokkos::subview(other.view_device(), arg0, args...), other.d_view.array()),
+        h_view(Kokkos::subview(other.view_host(), arg0, args...), other.h_view.array()),
+        flags_(other.flags_) {}
 
-  /// Of two views that the caller keeps: Kokkos' semantics.
   /// @throws UsageError different extents
-  DualView(const t_dev& device, const t_host& host)
-      : d_view(device, false), h_view(host, false), state_(kokkos::SyncState::make()), two_arrays_(true) {
+  DualView(const t_dev& device, const t_host& host) : d_view(device), h_view(host) {
     expect_same_extents(device, host);
+    if (is_one_array() && host_side_of(device.data()).address == static_cast<const void*>(host.data())) {
+      flags_ = array_at(device.data()).flags;
+    } else {
+      become_two_arrays();
+    }
+  }
+  DualView(const t_dev& device, t_host&& host) : DualView(device, static_cast<const t_host&>(host)) {
+    host_is_spare_ = !is_one_array();
   }
 
-  /// Of a device view and a mirror made for it here, `create_mirror_view(device)`: one array, with the content of
-  /// `device`; the mirror, which nobody else can know, is not used. As above where `device` is part of a larger array
-  /// or has a host side already.
-  DualView(const t_dev& device, t_host&& host) : DualView(device, static_cast<const t_host&>(host)) {
-    if (!device.is_allocated() || host.use_count() > 2) return;
-    try {
-      pair(device);
-    } catch (const UsageError&) {
+  /// Two arrays only where `device` is not the cache's or has a host side of semcache::DualView.
+  DualView(OneArray, const t_dev& device) {
+    if (device.is_allocated() && !take_sides_of(device)) {
+      const t_host mirror = Kokkos::create_mirror_view(device);
+      Kokkos::deep_copy(mirror, device);
+      d_view = Side<t_dev>(device, {});
+      h_view = Side<t_host>(mirror, {});
     }
   }
 
   // --- views -----------------------------------------------------------------------------------------------------
-  [[nodiscard]] t_host view_host() const { return h_view; }
+  [[nodiscard]] t_host view_host() const {
+    host_is_spare_ = false;
+    return h_view;
+  }
   [[nodiscard]] t_dev view_device() const { return d_view; }
   /// By memory space, execution space or device. Everything that is not the device side names the host side.
   template <class Where>
@@ -148,10 +173,14 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     is_device_side<Where> ? modify_device() : modify_host();
   }
   void modify_host() {
-    state_.modify(kokkos::SyncState::host);
+    host_is_spare_ = false;
+    flags().modify(kokkos::SyncState::host);
     announce(Access::overwrite);  // written already, as with Kokkos: nothing is fetched
   }
-  void modify_device() { state_.modify(kokkos::SyncState::device); }
+  void modify_device() {
+    if (std::exchange(host_is_spare_, false) && h_view.use_count() == 1) take_sides_of(view_device());
+    flags().modify(kokkos::SyncState::device);
+  }
 
   template <class Where, class... Instance>
   void sync(const Instance&...) {
@@ -159,25 +188,27 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   }
   template <class... Instance>
   void sync_host(const Instance&...) {
-    if (two_arrays_ && need_sync_host()) Kokkos::deep_copy(view_host(), view_device());
+    host_is_spare_ = false;
+    if (!is_one_array() && need_sync_host()) Kokkos::deep_copy(view_host(), view_device());
     announce(Access::read);
-    state_.sync(kokkos::SyncState::host);
+    flags().sync(kokkos::SyncState::host);
   }
   template <class... Instance>
   void sync_device(const Instance&...) {
-    if (two_arrays_ && need_sync_device()) Kokkos::deep_copy(view_device(), view_host());
-    state_.sync(kokkos::SyncState::device);
+    host_is_spare_ = false;
+    if constexpr (!std::is_const<typename t_dev::value_type>::value) {
+      if (!is_one_array() && need_sync_device()) Kokkos::deep_copy(view_device(), view_host());
+    }
+    flags().sync(kokkos::SyncState::device);
   }
 
   template <class Where>
   [[nodiscard]] bool need_sync() const {
     return is_device_side<Where> ? need_sync_device() : need_sync_host();
   }
-  [[nodiscard]] bool need_sync_host() const { return !h_view.coherent() && state_.needs_sync(kokkos::SyncState::host); }
-  [[nodiscard]] bool need_sync_device() const {
-    return !h_view.coherent() && state_.needs_sync(kokkos::SyncState::device);
-  }
-  void clear_sync_state() { state_.clear(); }
+  [[nodiscard]] bool need_sync_host() const { return !is_coherent() && flags_.needs_sync(kokkos::SyncState::host); }
+  [[nodiscard]] bool need_sync_device() const { return !is_coherent() && flags_.needs_sync(kokkos::SyncState::device); }
+  void clear_sync_state() { flags_.clear(); }
 
   // --- size ---------------------------------------------------------------------------------------------------------
   /// New extents, content discarded.
@@ -185,7 +216,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   void realloc(const Extents&... extents) {
     t_dev device = view_device();
     Kokkos::realloc(device, extents...);
-    pair(device);
+    *this = DualView(one_array, device);
   }
   /// New extents; the common part keeps the content of the side that was written last.
   template <class... Extents>
@@ -193,7 +224,9 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     sync_device();
     t_dev device = view_device();
     Kokkos::resize(device, extents...);
-    if (device.data() != d_view.data()) pair(device);
+    if (device.data() == d_view.data()) return;
+    *this = DualView(one_array, device);
+    modify_device();
   }
 
   [[nodiscard]] constexpr std::size_t span() const { return d_view.span(); }
@@ -214,20 +247,30 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   }
 
  private:
-  explicit DualView(const t_dev& device) { pair(device); }
+  [[nodiscard]] bool is_one_array() const noexcept {
+    return d_view.array().exists() && d_view.array().number == h_view.array().number;
+  }
+  [[nodiscard]] bool is_coherent() const noexcept { return is_one_array() && d_view.array().is_noticed(); }
 
-  /// Both sides of one array.
-  void pair(const t_dev& device) {
-    t_host host;
-    if (device.is_allocated()) {
-      const kokkos::detail::PartnerScope partner(device.data(), false);
-      host = t_host(Kokkos::view_alloc(Kokkos::WithoutInitializing, device.label() + "_mirror"), device.layout());
-    }
-    const bool coherent = host.data() == nullptr || runtime::notices_host_accesses(host.data());
-    d_view = Side<t_dev>(device, coherent);
-    h_view = Side<t_host>(host, coherent);
-    state_ = kokkos::SyncState::make();
-    two_arrays_ = false;
+  /// False where there is no host side for us.
+  bool take_sides_of(const t_dev& device) {
+    const HostSide side = host_side_of(device.data());
+    if (side.address == nullptr) return false;
+    d_view = Side<t_dev>(device, side.array.id);
+    h_view = Side<t_host>(view_of<t_host>(side, device), side.array.id);
+    flags_ = side.array.flags;
+    return true;
+  }
+
+  void become_two_arrays() {
+    d_view.forget_array();
+    h_view.forget_array();
+    if (!flags_) flags_ = kokkos::SyncState::make();
+  }
+  /// Members may have been assigned.
+  const kokkos::SyncState& flags() {
+    if (!flags_ || !is_one_array()) become_two_arrays();
+    return flags_;
   }
 
   static void expect_same_extents(const t_dev& device, const t_host& host) {
@@ -238,7 +281,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
 
   /// Where the flags are all that is known of the host's accesses.
   void announce(Access mode) const {
-    if (h_view.is_allocated() && !h_view.coherent() && !runtime::notices_host_accesses(h_view.data()))
+    if (h_view.is_allocated() && !is_coherent() && !runtime::notices_host_accesses(h_view.data()))
       semcache::access(view_host(), mode);
   }
 
@@ -248,25 +291,31 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
           ? std::is_same<Where, typename t_dev::execution_space>::value
           : std::is_same<typename Where::memory_space, typename t_dev::memory_space>::value;
 
-  kokkos::SyncState state_;
-  bool two_arrays_ = false;
+  kokkos::SyncState flags_;
+  mutable bool host_is_spare_ = false;  ///< handed over by a caller who did not keep it, and not used yet
 };
 
 }  // namespace semcache::tpetra
 
 namespace Kokkos {
 
-#define SEMCACHE_TPETRA_DUAL_VIEW(DEVICE)                                               \
-  template <class DataType>                                                             \
+#define SEMCACHE_TPETRA_DUAL_VIEW(DEVICE)                                                  \
+  template <class DataType>                                                                \
   class DualView<DataType, DEVICE> : public semcache::tpetra::DualView<DataType, DEVICE> { \
-   public:                                                                              \
-    using semcache::tpetra::DualView<DataType, DEVICE>::DualView;                       \
-  };                                                                                    \
-  template <class DataType, class Layout, class Traits>                                 \
-  class DualView<DataType, Layout, DEVICE, Traits>                                      \
-      : public semcache::tpetra::DualView<DataType, Layout, DEVICE, Traits> {           \
-   public:                                                                              \
-    using semcache::tpetra::DualView<DataType, Layout, DEVICE, Traits>::DualView;       \
+   public:                                                                                 \
+    using semcache::tpetra::DualView<DataType, DEVICE>::DualView;                          \
+  };                                                                                       \
+  template <class DataType, unsigned Traits>                                               \
+  class DualView<DataType, DEVICE, MemoryTraits<Traits>>                                   \
+      : public semcache::tpetra::DualView<DataType, DEVICE, MemoryTraits<Traits>> {        \
+   public:                                                                                 \
+    using semcache::tpetra::DualView<DataType, DEVICE, MemoryTraits<Traits>>::DualView;    \
+  };                                                                                       \
+  template <class DataType, class Layout, class Traits>                                    \
+  class DualView<DataType, Layout, DEVICE, Traits>                                         \
+      : public semcache::tpetra::DualView<DataType, Layout, DEVICE, Traits> {              \
+   public:                                                                                 \
+    using semcache::tpetra::DualView<DataType, Layout, DEVICE, Traits>::DualView;          \
   };
 SEMCACHE_TPETRA_DUAL_VIEW(semcache::Device)
 SEMCACHE_TPETRA_DUAL_VIEW(semcache::Exec)

@@ -27,9 +27,7 @@ class WrappedDualView {
     if (device.data() == nullptr) return;
     if (device.use_count() == 0)
       throw std::invalid_argument("WrappedDualView: '" + device.label() + "' owns no memory");
-    whole_ = Dual(device, Kokkos::create_mirror_view(device));
-    // The content is the device's. A view that has a host side elsewhere, or is a part of an array, makes two arrays.
-    if constexpr (!std::is_const<typename DeviceViewType::value_type>::value) whole_.modify_device();
+    whole_ = Dual(one_array, device);
     part_ = whole_;
   }
   WrappedDualView(const WrappedDualView& parent, int offset, int count)
@@ -38,7 +36,7 @@ class WrappedDualView {
   [[nodiscard]] std::size_t extent(int dimension) const { return part_.extent(dimension); }
 
   typename HostViewType::const_type getHostView(ReadOnly) const {
-    sync(whole_, host_side);
+    whole_.sync_host();
     return part_.view_host();
   }
   HostViewType getHostView(ReadWrite) {
@@ -55,7 +53,7 @@ class WrappedDualView {
     return part_.view_host();
   }
   typename DeviceViewType::const_type getDeviceView(ReadOnly) const {
-    sync(whole_, device_side);
+    whole_.sync_device();
     return part_.view_device();
   }
   DeviceViewType getDeviceView(ReadWrite) {
@@ -92,17 +90,12 @@ class WrappedDualView {
   }
 
  private:
-  enum Which : bool { host_side, device_side };
-  static constexpr bool is_const = std::is_const<typename DeviceViewType::value_type>::value;
   static constexpr void refuse_const() {
-    static_assert(!is_const, "a DualView of const data has read-only views only");
+    static_assert(!std::is_const<typename DeviceViewType::value_type>::value,
+                  "a DualView of const data has read-only views only");
   }
   static Kokkos::pair<int, int> range(int offset, int count) { return {offset, offset + count}; }
 
-  /// Const data never change.
-  static void sync(Dual& dual, Which which) {
-    if constexpr (!is_const) which == host_side ? dual.sync_host() : dual.sync_device();
-  }
   [[nodiscard]] bool is_part() const {
     return whole_.d_view.data() != part_.d_view.data() || whole_.d_view.span() != part_.d_view.span();
   }

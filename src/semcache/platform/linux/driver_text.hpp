@@ -18,6 +18,9 @@ class DriverText {
   /// Threads: one at a time; not from a signal handler. Cost: a lock of the linker where nothing changed.
   void refresh() noexcept;
 
+  /// False where there is no driver in the process, as of the last refresh.
+  [[nodiscard]] bool loaded() const noexcept { return !driver_.empty(); }
+
   /// True if the access was made by the driver, or by a leaf function of the C library (memcpy) that it called.
   /// As of the last refresh. Threads: any. Async-signal-safe.
   [[nodiscard]] bool made(const FaultContext& fault) const noexcept;
@@ -28,6 +31,7 @@ class DriverText {
    public:
     void clear() noexcept { count_.store(0, std::memory_order_release); }
     void add(std::uintptr_t begin, std::uintptr_t end) noexcept;
+    [[nodiscard]] bool empty() const noexcept { return count_.load(std::memory_order_acquire) == 0; }
     [[nodiscard]] bool contain(std::uintptr_t address) const noexcept;
 
    private:

@@ -237,11 +237,7 @@ void LinuxPlatform::read_behind(std::byte* to, const std::byte* from, std::uint6
 
 // --- page-locking ----------------------------------------------------------------------------------------------------
 
-namespace {
-
-/// Moves the pages of [from, from + bytes) mapping by mapping, as mremap wants it; the addresses stay mapped, without
-/// pages. False: some could not be moved; `moved` says how many bytes were.
-bool move_pages(std::uintptr_t from, std::uintptr_t to, std::uint64_t bytes, std::uint64_t& moved) {
+bool LinuxPlatform::move_pages(std::uintptr_t from, std::uintptr_t to, std::uint64_t bytes, std::uint64_t& moved) {
   const auto move = [](std::uintptr_t source, std::uintptr_t target, std::uint64_t n) {
     return ::mremap(pointer(source), n, n, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, pointer(target)) != MAP_FAILED;
   };
@@ -256,8 +252,6 @@ bool move_pages(std::uintptr_t from, std::uintptr_t to, std::uint64_t bytes, std
   }
   return true;
 }
-
-}  // namespace
 
 std::byte* LinuxPlatform::lock_pages(std::byte* address, std::uint64_t bytes,
                                      const std::function<bool(std::byte*)>& lock) {

@@ -11,7 +11,7 @@
 namespace semcache::platform {
 
 /// Pages of the host through mmap, mprotect, madvise and /proc/self/mem.
-class LinuxPlatform final : public Platform {
+class LinuxPlatform : public Platform {
  public:
   LinuxPlatform();
   ~LinuxPlatform() override;
@@ -31,6 +31,11 @@ class LinuxPlatform final : public Platform {
   std::byte* lock_pages(std::byte* address, std::uint64_t bytes, const std::function<bool(std::byte*)>& lock) override;
   void forget_locked(std::byte* address, std::uint64_t bytes) noexcept override;
   Mapped classify(const void* pointer) const noexcept override;
+
+ protected:
+  /// Moves the pages of [from, from + bytes) mapping by mapping, as mremap wants it; the addresses stay mapped, without
+  /// pages. False: some could not be moved; `moved` says how many bytes were.
+  [[nodiscard]] static bool move_pages(std::uintptr_t from, std::uintptr_t to, std::uint64_t bytes, std::uint64_t& moved);
 
  private:
   struct Range {

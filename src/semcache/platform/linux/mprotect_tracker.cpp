@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/platform/linux/driver_text.hpp>
 #include <semcache/platform/linux/fault_desk.hpp>
+#include <semcache/platform/linux/fault_messages.hpp>
 #include <semcache/platform/linux/maps.hpp>
 #include <semcache/platform/linux/signal_chain.hpp>
 #include <semcache/platform/linux/thread_state.hpp>
@@ -45,21 +46,6 @@ struct Shared {
 };
 Shared shared;
 
-[[noreturn]] void die_in_driver(const void* address) noexcept {
-  base::fatal(
-      "the GPU driver itself touched array '%s' at %p, whose content is not in host memory: this cannot be served. "
-      "Call semcache::access(view, ...) before handing the pointer to the driver",
-      detail::label_of(address), address);
-}
-
-[[noreturn]] void die_impatient(const void* address, unsigned patience_s) noexcept {
-  base::fatal(
-      "an access to array '%s' at %p was not served for %u s. Either work that it waits for does not finish, or the "
-      "access was made by a library that holds the GPU driver's locks, or by a child made without fork(): call "
-      "semcache::access(view, ...) before handing the pointer to it",
-      detail::label_of(address), address, patience_s);
-}
-
 /// A fault that the service declined. It may have found the page open because another thread's fault opened it.
 Outcome refused(std::uintptr_t address, std::uintptr_t instruction) noexcept {
   detail::ThreadState& thread = thread_state();
@@ -78,11 +64,7 @@ Outcome resolve_in_child(void* pointer, const FaultContext& fault) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   detail::Mapping mapping;
   if (!detail::find_mapping(address, mapping)) return Outcome::refuse;
-  if (!mapping.readable)
-    base::fatal(
-        "a forked child touched array '%s' at %p, whose content was not in host memory at the fork: it is out of the "
-        "child's reach. Call semcache::settle(view) before fork(), or exec() in the child",
-        detail::label_of(pointer), pointer);
+  if (!mapping.readable) detail::die_in_child(pointer);
   if (mapping.writable || fault.kind == FaultKind::read) return refused(address, fault.instruction);
   const std::uintptr_t begin = std::max(mapping.begin, shared.begin.load());
   const std::uintptr_t end = std::min(mapping.end, shared.end.load());
@@ -96,13 +78,8 @@ Outcome resolve(void* pointer, const FaultContext& fault) noexcept {
   if (shared.forked.load(std::memory_order_acquire)) return resolve_in_child(pointer, fault);
 
   const detail::ThreadState& thread = thread_state();
-  if (thread.is_service || thread.runtime_depth > 0)
-    base::fatal(
-        "SemCache's own code touched array '%s' at %p while its page was protected: this cannot be served. If a "
-        "callback or an allocator of the program ran inside a SemCache call, let it call semcache::access(view, ...) "
-        "beforehand; otherwise please report it",
-        detail::label_of(pointer), pointer);
-  if (shared.driver.made(fault)) die_in_driver(pointer);
+  if (thread.is_service || thread.runtime_depth > 0) detail::die_in_runtime(pointer);
+  if (shared.driver.made(fault)) detail::die_in_driver(pointer);
 
   const unsigned patience_s = shared.patience_s.load(std::memory_order_relaxed);
   switch (shared.desk.post_and_wait(pointer, fault, patience_s)) {
@@ -110,9 +87,9 @@ Outcome resolve(void* pointer, const FaultContext& fault) noexcept {
       thread_state().refusals = 0;
       return Outcome::repeat;
     case FaultDesk::Answer::in_driver:
-      die_in_driver(pointer);
+      detail::die_in_driver(pointer);
     case FaultDesk::Answer::too_late:
-      die_impatient(pointer, patience_s);
+      detail::die_impatient(pointer, patience_s);
     case FaultDesk::Answer::not_ours:
     case FaultDesk::Answer::closed:
       break;
@@ -130,10 +107,8 @@ void handle_fault(int signal, siginfo_t* info, void* context) {
     if (shared.begin.load(std::memory_order_acquire) <= address && address < shared.end.load()) {
       const FaultContext fault = context != nullptr ? detail::read_fault_context(context) : FaultContext();
       done = resolve(info->si_addr, fault) == Outcome::repeat;
-    } else if (const char* label = detail::tracked_label(info->si_addr)) {
-      // A device's memory, on devices that the host reaches; closed under SEMCACHE_CHECK and where nothing is stored.
-      base::raw_log("the device memory of '%s' at %p is used outside a kernel that captured it. Announce such uses with "
-                    "semcache::access(view, mode), or use the view's mirror", label, info->si_addr);
+    } else {
+      detail::mention_device_memory(info->si_addr);
     }
   }
   if (!done) detail::pass_on(signal, info, context);
@@ -142,14 +117,6 @@ void handle_fault(int signal, siginfo_t* info, void* context) {
 
 void after_fork_in_child() {
   if (shared.taken.load()) shared.forked.store(true, std::memory_order_release);
-}
-
-/// All signals blocked but those that report this thread's own errors.
-sigset_t signals_of_service() noexcept {
-  sigset_t set;
-  sigfillset(&set);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&set, own);
-  return set;
 }
 
 class MprotectTracker final : public Tracker {
@@ -195,7 +162,7 @@ void MprotectTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve s
   shared.begin.store(begin);
   shared.end.store(begin + arena_bytes, std::memory_order_release);
 
-  const sigset_t blocked = signals_of_service();
+  const sigset_t blocked = detail::signals_of_service();
   sigset_t before;
   ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
   const int error = ::pthread_create(&service_, nullptr, &MprotectTracker::run, this);

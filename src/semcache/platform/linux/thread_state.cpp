@@ -3,6 +3,9 @@
 #include <semcache/platform/linux/thread_state.hpp>
 #include <semcache/platform/platform.hpp>
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
 
 namespace semcache::platform {
@@ -14,9 +17,37 @@ __attribute__((tls_model("initial-exec"))) thread_local ThreadState state_of_thi
 
 std::atomic<LabelLookup> label_lookup{nullptr};
 
+constexpr unsigned places_inside = 512;
+std::atomic<int> inside[places_inside];
+std::atomic<bool> inside_listed{false};
+
+void enter(ThreadState& thread) noexcept {
+  if (thread.id == 0) thread.id = static_cast<int>(::syscall(SYS_gettid));
+  for (unsigned i = 0; i < places_inside; ++i) {
+    const unsigned at = (static_cast<unsigned>(thread.id) + i) % places_inside;
+    int free = 0;
+    if (!inside[at].compare_exchange_strong(free, thread.id)) continue;
+    thread.place_inside = static_cast<int>(at);
+    return;
+  }
+}
+
+void leave(ThreadState& thread) noexcept {
+  inside[thread.place_inside].store(0);
+  thread.place_inside = -1;
+}
+
 }  // namespace
 
 ThreadState& thread_state() noexcept { return state_of_this_thread; }
+
+void list_threads_inside(bool on) noexcept { inside_listed.store(on); }
+
+bool is_inside(int id) noexcept {
+  for (const std::atomic<int>& place : inside)
+    if (place.load() == id) return true;
+  return false;
+}
 
 const char* tracked_label(const void* address) noexcept {
   const LabelLookup lookup = label_lookup.load(std::memory_order_acquire);
@@ -30,8 +61,15 @@ const char* label_of(const void* address) noexcept {
 
 }  // namespace detail
 
-RuntimeScope::RuntimeScope() noexcept { ++detail::thread_state().runtime_depth; }
-RuntimeScope::~RuntimeScope() { --detail::thread_state().runtime_depth; }
+RuntimeScope::RuntimeScope() noexcept {
+  detail::ThreadState& thread = detail::thread_state();
+  if (thread.runtime_depth++ == 0 && detail::inside_listed.load(std::memory_order_relaxed)) detail::enter(thread);
+}
+
+RuntimeScope::~RuntimeScope() {
+  detail::ThreadState& thread = detail::thread_state();
+  if (--thread.runtime_depth == 0 && thread.place_inside >= 0) detail::leave(thread);
+}
 
 void set_label_lookup(LabelLookup lookup) noexcept { detail::label_lookup.store(lookup, std::memory_order_release); }
 

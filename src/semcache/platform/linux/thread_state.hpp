@@ -10,6 +10,8 @@ namespace semcache::platform::detail {
 struct ThreadState {
   int runtime_depth = 0;               ///< RuntimeScopes alive
   bool is_service = false;             ///< this is the tracker's service thread
+  int id = 0;                          ///< the kernel's number of this thread; 0: not asked for yet
+  int place_inside = -1;               ///< where it is listed while it is inside the runtime
   std::uintptr_t refused_address = 0;  ///< of the last fault that was not ours, and how often in a row
   std::uintptr_t refused_instruction = 0;
   int refusals = 0;
@@ -21,6 +23,12 @@ struct ThreadState {
 /// The calling thread's state. Async-signal-safe: the storage exists from the thread's start (initial-exec), so that
 /// no first use can allocate inside a handler.
 [[nodiscard]] ThreadState& thread_state() noexcept;
+
+/// From now on threads inside the runtime are listed: a tracker that is told of faults by another thread's number alone
+/// can ask. Costs some nanoseconds for each outermost RuntimeScope.
+void list_threads_inside(bool on) noexcept;
+/// Is thread `id` listed? No, wrongly, where more than 512 are, or where it came in before the list was kept.
+[[nodiscard]] bool is_inside(int id) noexcept;
 
 /// The label of the array at `address` for messages, or a substitute; never nullptr. Async-signal-safe.
 [[nodiscard]] const char* label_of(const void* address) noexcept;

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/kernels/compat.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace semcache::kernels {
+
+using NativeExec = kokkos::NativeExec;
+using NativeDevice = Kokkos::Device<NativeExec, NativeExec::memory_space>;
+
+namespace detail {
+
+template <class T>
+struct Native {
+  using type = T;
+  static const T& of(const T& value) { return value; }
+};
+
+template <class Data, class Layout, class Traits>
+struct Native<Kokkos::View<Data, Layout, Device, Traits>> {
+  using view = Kokkos::View<Data, Layout, Device, Traits>;
+  using type = Kokkos::View<Data, Layout, NativeDevice, Traits>;
+
+  static type of(const view& v) {
+    if constexpr (view::rank == 2 && std::is_same<Layout, Kokkos::LayoutLeft>::value) {
+      // Old layouts forget the distance of columns: it is the height of a view of which this one has the upper rows.
+      const std::size_t rows = v.extent(0);
+      const type columns(v.data(), std::max<std::size_t>(v.stride(1), rows), v.extent(1));
+      return Kokkos::subview(columns, std::make_pair(std::size_t{0}, rows), Kokkos::ALL);
+    } else if constexpr (view::rank == 2 && std::is_same<Layout, Kokkos::LayoutRight>::value) {
+      const std::size_t columns = v.extent(1);
+      const type rows(v.data(), v.extent(0), std::max<std::size_t>(v.stride(0), columns));
+      return Kokkos::subview(rows, Kokkos::ALL, std::make_pair(std::size_t{0}, columns));
+    } else {
+      return type(v.data(), v.layout());
+    }
+  }
+};
+
+/// Results in a mirror.
+template <class Data, class Layout, class E, class Traits>
+struct Native<Kokkos::View<Data, Layout, Kokkos::Device<E, HostMirrorSpace>, Traits>> {
+  using type = Kokkos::View<Data, Layout, Kokkos::Device<E, Kokkos::HostSpace>, Traits>;
+  static type of(const Kokkos::View<Data, Layout, Kokkos::Device<E, HostMirrorSpace>, Traits>& v) {
+    return type(v.data(), v.layout());
+  }
+};
+
+}  // namespace detail
+
+/// What native code calls a type of ours; other types are their own.
+template <class T>
+using native_t = typename detail::Native<T>::type;
+
+/// The same memory as native code sees it: nobody notices its uses.
+template <class T>
+decltype(auto) native(const T& value) {
+  return detail::Native<T>::of(value);
+}
+
+/// May operands be taken for vectors, element by element, where they have no gaps? Multivectors of one layout may, and
+/// coefficients that are the same for all columns.
+template <class First, class... Rest>
+inline constexpr bool flattens =
+    First::rank == 2 && !std::is_same<typename First::array_layout, Kokkos::LayoutStride>::value &&
+    (std::is_same<typename First::array_layout, typename Rest::array_layout>::value && ...);
+template <class... Coefficients>
+inline constexpr bool are_scalars = (!Kokkos::is_view<Coefficients>::value && ...);
+
+/// A multivector without gaps as a native vector.
+template <class V>
+using flat_t = Kokkos::View<typename V::value_type*, typename V::array_layout, NativeDevice, typename V::memory_traits>;
+template <class V>
+flat_t<V> flat(const V& v) {
+  return flat_t<V>(v.data(), v.span());
+}
+
+}  // namespace semcache::kernels

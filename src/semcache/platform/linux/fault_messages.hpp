@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+/// Ends of the process that name the array: what cannot be served is never served silently (I8). The same for all
+/// trackers. Async-signal-safe.
+namespace semcache::platform::detail {
+
+[[noreturn]] void die_in_runtime(const void* address) noexcept;
+[[noreturn]] void die_in_driver(const void* address) noexcept;
+[[noreturn]] void die_in_child(const void* address) noexcept;
+[[noreturn]] void die_impatient(const void* address, unsigned patience_s) noexcept;
+
+/// A line about an access to a device's memory, where `address` is in it. On devices that the host reaches it is closed
+/// under SEMCACHE_CHECK and where nothing is stored.
+void mention_device_memory(const void* address) noexcept;
+
+}  // namespace semcache::platform::detail

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/platform/linux/userfaultfd_platform.hpp>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace semcache::platform {
+namespace {
+
+constexpr std::uint64_t huge_page_bytes = std::uint64_t{2} << 20;
+
+std::uintptr_t number(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
+void* pointer(std::uintptr_t n) { return reinterpret_cast<void*>(n); }
+std::byte* bytes_at(std::uintptr_t n) { return reinterpret_cast<std::byte*>(n); }
+
+/// Guards the states of all pages. Whoever forks holds it, so that a child finds them in order; nobody who holds it waits
+/// for a thread of the program.
+std::mutex mutex;
+using Lock = std::lock_guard<std::mutex>;
+/// Never destroyed: a process may fork while it ends.
+std::vector<UserfaultfdPlatform*>& platforms = *new std::vector<UserfaultfdPlatform*>;
+
+int open_page_map() {
+  const int file = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    throw ConfigurationError(std::string("SEMCACHE_TRACKER=userfaultfd cannot be used: /proc/self/pagemap cannot be opened (") +
+                             std::strerror(errno) + "). Mount /proc, or use SEMCACHE_TRACKER=mprotect.");
+  return file;
+}
+
+/// I8: the state of these pages is unknown now.
+[[noreturn]] void die(const char* what, std::uintptr_t begin, std::uintptr_t end, int error) noexcept {
+  base::fatal("%s of %zu bytes at %p failed with error %d%s", what, static_cast<std::size_t>(end - begin), pointer(begin),
+              error, error == ENOMEM ? ": memory, or the kernel's limit on mappings (vm.max_map_count), is used up" : "");
+}
+
+void advise(std::uintptr_t begin, std::uintptr_t end, int advice, const char* what) noexcept {
+  if (::madvise(pointer(begin), end - begin, advice) != 0) die(what, begin, end, errno);
+}
+
+/// Do children get the pages? The limit on mappings is ENOMEM, as of the other calls, not madvise's EAGAIN.
+int give_to_children(std::uintptr_t begin, std::uintptr_t end, bool give) noexcept {
+  if (::madvise(pointer(begin), end - begin, give ? MADV_DOFORK : MADV_DONTFORK) == 0) return 0;
+  return errno == EAGAIN ? ENOMEM : errno;
+}
+
+}  // namespace
+
+UserfaultfdPlatform::UserfaultfdPlatform() : page_map_(open_page_map()) {
+  static const int registered = ::pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
+  if (registered != 0) throw SystemError(std::string("pthread_atfork failed: ") + std::strerror(registered));
+  const Lock lock(mutex);
+  platforms.push_back(this);
+}
+
+UserfaultfdPlatform::~UserfaultfdPlatform() {
+  const Lock lock(mutex);
+  platforms.erase(std::remove(platforms.begin(), platforms.end(), this), platforms.end());
+  ::close(page_map_);
+}
+
+std::byte* UserfaultfdPlatform::reserve(std::uint64_t& bytes) {
+  SEMCACHE_EXPECTS(begin_ == 0, "these pages have an arena already");
+  for (;;) {
+    std::byte* const base = LinuxPlatform::reserve(bytes);
+    std::uint64_t room = bytes;
+    std::byte* other = nullptr;
+    try {
+      other = LinuxPlatform::reserve(room);
+    } catch (...) {
+      LinuxPlatform::release(base, bytes);
+      if (bytes <= huge_page_bytes) throw;
+      bytes /= 2;
+      continue;
+    }
+    if (room < bytes) {
+      LinuxPlatform::release(other, room);
+      LinuxPlatform::release(base, bytes);
+      bytes = room;
+      continue;
+    }
+    if (const int error = give_to_children(number(other), number(other) + bytes, false))
+      die("madvise(MADV_DONTFORK)", number(other), number(other) + bytes, error);
+    const Lock lock(mutex);
+    begin_ = number(base);
+    end_ = begin_ + bytes;
+    aside_ = number(other);
+    protections_ = {{begin_, Protection::read_write}};
+    return base;
+  }
+}
+
+void UserfaultfdPlatform::release(std::byte* base, std::uint64_t bytes) noexcept {
+  const Lock lock(mutex);
+  if (number(base) != begin_ || begin_ == 0) return;
+  LinuxPlatform::release(base, bytes);
+  if (userfaultfd_.descriptor() >= 0) LinuxPlatform::release(bytes_at(aside_), bytes);  // a child does not have them
+  begin_ = end_ = aside_ = 0;
+  protections_.clear();
+  declined_.clear();
+}
+
+// --- states ----------------------------------------------------------------------------------------------------------
+
+std::vector<UserfaultfdPlatform::Piece> UserfaultfdPlatform::pieces(std::uintptr_t begin, std::uintptr_t end) const {
+  std::vector<Piece> out;
+  if (begin >= end) return out;
+  for (auto it = std::prev(protections_.upper_bound(begin)); it != protections_.end() && it->first < end; ++it) {
+    const auto next = std::next(it);
+    const std::uintptr_t stop = next != protections_.end() ? next->first : end_;
+    out.push_back({std::max(begin, it->first), std::min(end, stop), it->second});
+  }
+  return out;
+}
+
+void UserfaultfdPlatform::note(std::uintptr_t begin, std::uintptr_t end, Protection protection) {
+  const Protection behind = std::prev(protections_.upper_bound(end))->second;
+  protections_.erase(protections_.lower_bound(begin), protections_.upper_bound(end));
+  if (end < end_ && behind != protection) protections_[end] = behind;
+  const auto before = protections_.lower_bound(begin);
+  if (before == protections_.begin() || std::prev(before)->second != protection) protections_[begin] = protection;
+}
+
+bool UserfaultfdPlatform::protect(std::byte* address, std::uint64_t bytes, Protection protection) noexcept {
+  const Lock lock(mutex);
+  bool changed = false;
+  for (const Piece& piece : pieces(number(address), number(address) + bytes)) {
+    if (piece.protection == protection) continue;
+    const int error = change(piece, protection);
+    if (error == ENOMEM && !changed) return false;
+    if (error != 0) die("a change of protection", piece.begin, piece.end, error);
+    note(piece.begin, piece.end, protection);
+    changed = true;
+  }
+  return true;
+}
+
+/// Only the first step can meet the limit on mappings: it splits them where the others need it.
+int UserfaultfdPlatform::change(const Piece& piece, Protection to) {
+  const std::uintptr_t begin = piece.begin;
+  const std::uintptr_t end = piece.end;
+  const std::uint64_t bytes = end - begin;
+  if (to == Protection::none) {
+    if (const int error = give_to_children(begin, end, false)) return error;
+    if (piece.protection == Protection::read_write) {
+      int error = userfaultfd_.watch(begin, bytes);
+      if (error == 0) error = userfaultfd_.write_protect(begin, bytes);  // nothing written is lost from here on
+      if (error != 0) die("watching", begin, end, error);
+    }
+    put_aside(begin, end);
+    return 0;
+  }
+  if (piece.protection == Protection::read_write) {
+    if (const int error = userfaultfd_.watch(begin, bytes)) return error;
+    if (const int error = userfaultfd_.write_protect(begin, bytes)) die("write-protecting", begin, end, error);
+    return 0;
+  }
+  if (piece.protection == Protection::none) bring_back(begin, end);
+  if (to == Protection::read_write) {
+    if (const int error = userfaultfd_.unwatch(begin, bytes)) {
+      if (piece.protection == Protection::none) put_aside(begin, end);
+      return error;
+    }
+  }
+  if (piece.protection == Protection::none) {
+    if (const int error = give_to_children(begin, end, true)) {
+      if (error != ENOMEM || to == Protection::read_write) die("madvise(MADV_DOFORK)", begin, end, error);
+      put_aside(begin, end);
+      return error;
+    }
+  }
+  return 0;
+}
+
+// --- where the content is --------------------------------------------------------------------------------------------
+
+std::vector<ByteRange> UserfaultfdPlatform::present(std::uintptr_t begin, std::uintptr_t end) const {
+  constexpr std::uint64_t in_memory_or_swapped = std::uint64_t{3} << 62;
+  std::vector<ByteRange> runs;
+  std::uint64_t entries[512];
+  for (std::uintptr_t at = begin; at < end;) {
+    const std::uint64_t pages = std::min<std::uint64_t>(std::size(entries), (end - at) / page_bytes());
+    const ssize_t n = ::pread(page_map_, entries, pages * sizeof entries[0],
+                              static_cast<off_t>(at / page_bytes() * sizeof entries[0]));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < static_cast<ssize_t>(sizeof entries[0])) die("reading /proc/self/pagemap", begin, end, n < 0 ? errno : EIO);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n) / sizeof entries[0]; ++i, at += page_bytes()) {
+      if ((entries[i] & in_memory_or_swapped) == 0) continue;
+      if (!runs.empty() && runs.back().end == at) {
+        runs.back().end += page_bytes();
+      } else {
+        runs.push_back({at, at + page_bytes()});
+      }
+    }
+  }
+  return runs;
+}
+
+/// The pages are write-protected or absent here, and absent afterwards.
+void UserfaultfdPlatform::put_aside(std::uintptr_t begin, std::uintptr_t end) {
+  // Whole huge pages are moved; for less a system call and a mapping more cost more than the copy.
+  if (end - begin >= huge_page_bytes) {
+    std::uint64_t moved = 0;
+    if (move_pages(begin, aside(begin), end - begin, moved)) return;
+    begin += moved;
+    // Some kernels unmap the target before they refuse.
+    (void)::mmap(pointer(aside(begin)), end - begin, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  }
+  for (const ByteRange run : present(begin, end))
+    LinuxPlatform::read_behind(bytes_at(aside(run.begin)), bytes_at(run.begin), run.size());
+  advise(begin, end, MADV_DONTNEED, "dropping pages");
+}
+
+/// The pages are absent here, and readable afterwards. What was never written stays absent.
+void UserfaultfdPlatform::bring_back(std::uintptr_t begin, std::uintptr_t end) {
+  for (const ByteRange run : present(aside(begin), aside(end))) {
+    const std::uintptr_t to = run.begin - aside_ + begin_;
+    if (const int error = userfaultfd_.copy(to, pointer(run.begin), run.size(), true))
+      die("UFFDIO_COPY", to, to + run.size(), error);
+  }
+  advise(aside(begin), aside(end), MADV_DONTNEED, "dropping pages");
+}
+
+void UserfaultfdPlatform::drop(std::uintptr_t begin, std::uintptr_t end) {
+  if (::madvise(pointer(begin), end - begin, MADV_DONTNEED) == 0) return;
+  // Locked pages (mlockall) cannot be dropped, but they can be cleared.
+  const std::vector<std::byte> zeros(std::min<std::uint64_t>(end - begin, 1 << 20));
+  for (std::uintptr_t at = begin; at < end; at += zeros.size())
+    write_here(at, zeros.data(), std::min<std::uint64_t>(zeros.size(), end - at));
+}
+
+void UserfaultfdPlatform::discard(std::byte* address, std::uint64_t bytes) noexcept {
+  const Lock lock(mutex);
+  for (const Piece& piece : pieces(number(address), number(address) + bytes)) {
+    if (piece.protection == Protection::none) {
+      advise(aside(piece.begin), aside(piece.end), MADV_DONTNEED, "dropping pages");
+    } else {
+      drop(piece.begin, piece.end);
+    }
+  }
+}
+
+void UserfaultfdPlatform::write_here(std::uintptr_t to, const std::byte* from, std::uint64_t bytes) {
+  for (const Piece& piece : pieces(to, to + bytes)) {
+    const std::byte* const source = from + (piece.begin - to);
+    const std::uint64_t n = piece.end - piece.begin;
+    switch (piece.protection) {
+      case Protection::read_write:
+        LinuxPlatform::write_behind(bytes_at(piece.begin), source, n);
+        break;
+      case Protection::read: {
+        // Readers meanwhile fault and wait: no page is ever open for writing.
+        const std::uintptr_t first = round_down(piece.begin, page_bytes());
+        const std::uintptr_t last = round_up(piece.end, page_bytes());
+        put_aside(first, last);
+        std::memcpy(pointer(aside(piece.begin)), source, n);
+        bring_back(first, last);
+        break;
+      }
+      case Protection::none:
+        std::memcpy(pointer(aside(piece.begin)), source, n);
+        break;
+    }
+  }
+}
+
+void UserfaultfdPlatform::write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  if (!in_arena(to)) return LinuxPlatform::write_behind(to, from, bytes);
+  const Lock lock(mutex);
+  write_here(number(to), from, bytes);
+}
+
+void UserfaultfdPlatform::read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  if (!in_arena(from)) return LinuxPlatform::read_behind(to, from, bytes);
+  const Lock lock(mutex);
+  for (const Piece& piece : pieces(number(from), number(from) + bytes)) {
+    std::byte* const target = to + (piece.begin - number(from));
+    switch (piece.protection) {
+      case Protection::read_write:
+        LinuxPlatform::read_behind(target, bytes_at(piece.begin), piece.end - piece.begin);
+        break;
+      case Protection::read: {
+        // An absent page would make us wait for ourselves.
+        std::memset(target, 0, piece.end - piece.begin);
+        for (const ByteRange run : present(round_down(piece.begin, page_bytes()), round_up(piece.end, page_bytes()))) {
+          const std::uintptr_t first = std::max<std::uintptr_t>(run.begin, piece.begin);
+          const std::uintptr_t last = std::min<std::uintptr_t>(run.end, piece.end);
+          LinuxPlatform::read_behind(target + (first - piece.begin), bytes_at(first), last - first);
+        }
+        break;
+      }
+      case Protection::none:
+        std::memcpy(target, pointer(aside(piece.begin)), piece.end - piece.begin);
+        break;
+    }
+  }
+}
+
+// --- for the tracker -------------------------------------------------------------------------------------------------
+
+bool UserfaultfdPlatform::permits(std::uintptr_t address, FaultKind kind) noexcept {
+  const Lock lock(mutex);
+  if (address < begin_ || end_ <= address) return false;
+  const Protection now = std::prev(protections_.upper_bound(address))->second;
+  if (now == Protection::read_write) return true;
+  if (now == Protection::none || kind == FaultKind::write) return false;
+  // Read before anything was written. The system's page of zeros cannot be made write-protected in one step.
+  static const std::vector<std::byte> zeros(page_bytes());
+  const std::uintptr_t page = round_down(address, page_bytes());
+  const int error = userfaultfd_.copy(page, zeros.data(), page_bytes(), true);
+  if (error != 0 && error != EEXIST) die("UFFDIO_COPY", page, page + page_bytes(), error);
+  return true;
+}
+
+void UserfaultfdPlatform::decline(std::uintptr_t address) noexcept {
+  const Lock lock(mutex);
+  const std::uintptr_t page = round_down(address, page_bytes());
+  if (::mprotect(pointer(page), page_bytes(), PROT_NONE) != 0) die("mprotect", page, page + page_bytes(), errno);
+  declined_.insert(page);
+}
+
+void UserfaultfdPlatform::forgive() noexcept {
+  const Lock lock(mutex);
+  for (const std::uintptr_t page : declined_) {
+    if (::mprotect(pointer(page), page_bytes(), PROT_READ | PROT_WRITE) != 0) die("mprotect", page, page + page_bytes(), errno);
+  }
+  declined_.clear();
+}
+
+void UserfaultfdPlatform::stop_watching() noexcept {
+  forgive();
+  const Lock lock(mutex);
+  for (const Piece& piece : pieces(begin_, end_)) {
+    if (piece.protection == Protection::read_write) continue;
+    const int allowed = piece.protection == Protection::read ? PROT_READ : PROT_NONE;
+    if (::mprotect(pointer(piece.begin), piece.end - piece.begin, allowed) != 0) die("mprotect", piece.begin, piece.end, errno);
+    if (const int error = userfaultfd_.unwatch(piece.begin, piece.end - piece.begin)) die("unwatching", piece.begin, piece.end, error);
+  }
+  userfaultfd_.wake(begin_, end_ - begin_);
+  stopped_ = true;
+}
+
+void UserfaultfdPlatform::watch_again() {
+  const Lock lock(mutex);
+  if (!std::exchange(stopped_, false)) return;
+  for (const Piece& piece : pieces(begin_, end_)) {
+    if (piece.protection == Protection::read_write) continue;
+    int error = userfaultfd_.watch(piece.begin, piece.end - piece.begin);
+    if (error == 0 && piece.protection == Protection::read)
+      error = userfaultfd_.write_protect(piece.begin, piece.end - piece.begin);
+    if (error == 0 && ::mprotect(pointer(piece.begin), piece.end - piece.begin, PROT_READ | PROT_WRITE) != 0) error = errno;
+    if (error != 0) die("watching again", piece.begin, piece.end, error);
+  }
+}
+
+// --- fork ------------------------------------------------------------------------------------------------------------
+
+void UserfaultfdPlatform::before_fork() { mutex.lock(); }
+void UserfaultfdPlatform::after_fork_in_parent() { mutex.unlock(); }
+
+/// What can be read is the child's own now and open to it; what cannot was not given to it, and gets closed pages instead
+/// of a hole that something else could fill.
+void UserfaultfdPlatform::after_fork_in_child() {
+  for (UserfaultfdPlatform* const platform : platforms) {
+    platform->userfaultfd_.forget();
+    if (platform->begin_ == 0) continue;
+    for (const Piece& piece : platform->pieces(platform->begin_, platform->end_)) {
+      if (piece.protection != Protection::none) continue;
+      if (::mmap(pointer(piece.begin), piece.end - piece.begin, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+        die("mmap", piece.begin, piece.end, errno);
+    }
+  }
+  mutex.unlock();
+}
+
+}  // namespace semcache::platform

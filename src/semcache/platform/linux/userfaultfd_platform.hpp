@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/platform/linux/linux_platform.hpp>
+#include <semcache/platform/linux/userfaultfd.hpp>
+
+#include <map>
+#include <set>
+#include <vector>
+
+namespace semcache::platform {
+
+/// Pages whose protection is userfaultfd's. One arena each; linux/README.md says where pages are in which state.
+class UserfaultfdPlatform final : public LinuxPlatform {
+ public:
+  /// @throws ConfigurationError  the system refuses userfaultfd
+  UserfaultfdPlatform();
+  ~UserfaultfdPlatform() override;
+
+  std::byte* reserve(std::uint64_t& bytes) override;
+  void release(std::byte* base, std::uint64_t bytes) noexcept override;
+  bool protect(std::byte* address, std::uint64_t bytes, Protection protection) noexcept override;
+  void discard(std::byte* address, std::uint64_t bytes) noexcept override;
+  void write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
+  void write_unused(std::byte* to, const std::byte* from, std::uint64_t bytes, Protection) override {
+    write_behind(to, from, bytes);
+  }
+  void read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
+  /// Never: a page changes its memory when it is closed and opened, and a driver would go on with what it has locked.
+  std::byte* lock_pages(std::byte*, std::uint64_t, const std::function<bool(std::byte*)>&) override { return nullptr; }
+
+  // --- for the tracker ---
+  [[nodiscard]] detail::Userfaultfd& faults() noexcept { return userfaultfd_; }
+  /// May the page be accessed so? Then it is present afterwards; who sleeps because of it has still to be woken.
+  [[nodiscard]] bool permits(std::uintptr_t address, FaultKind kind) noexcept;
+  /// The next access to the page is a segmentation fault, or EFAULT for a system call, until `forgive`.
+  void decline(std::uintptr_t address) noexcept;
+  void forgive() noexcept;
+  /// Nobody serves any more: what is protected ends in a segmentation fault, and nobody is left asleep.
+  void stop_watching() noexcept;
+  void watch_again();
+
+ private:
+  struct Piece {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+    Protection protection;
+  };
+  static void before_fork();
+  static void after_fork_in_parent();
+  static void after_fork_in_child();
+
+  [[nodiscard]] bool in_arena(const std::byte* address) const noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    return begin_ <= at && at < end_;
+  }
+  [[nodiscard]] std::uintptr_t aside(std::uintptr_t page) const noexcept { return page - begin_ + aside_; }
+  [[nodiscard]] std::vector<Piece> pieces(std::uintptr_t begin, std::uintptr_t end) const;
+  void note(std::uintptr_t begin, std::uintptr_t end, Protection protection);
+  [[nodiscard]] int change(const Piece& piece, Protection to);
+  void put_aside(std::uintptr_t begin, std::uintptr_t end);
+  void bring_back(std::uintptr_t begin, std::uintptr_t end);
+  void drop(std::uintptr_t begin, std::uintptr_t end);
+  [[nodiscard]] std::vector<ByteRange> present(std::uintptr_t begin, std::uintptr_t end) const;
+  void write_here(std::uintptr_t to, const std::byte* from, std::uint64_t bytes);
+
+  detail::Userfaultfd userfaultfd_;
+  const int page_map_;
+  std::uintptr_t begin_ = 0;
+  std::uintptr_t end_ = 0;
+  std::uintptr_t aside_ = 0;                            ///< as many addresses again, where closed pages are
+  std::map<std::uintptr_t, Protection> protections_;    ///< from each address to the next one
+  std::set<std::uintptr_t> declined_;
+  bool stopped_ = false;
+};
+
+}  // namespace semcache::platform

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/platform/linux/driver_text.hpp>
+#include <semcache/platform/linux/fault_messages.hpp>
+#include <semcache/platform/linux/signal_chain.hpp>
+#include <semcache/platform/linux/thread_state.hpp>
+#include <semcache/platform/linux/userfaultfd_platform.hpp>
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace semcache::platform {
+namespace {
+
+using detail::thread_state;
+using detail::Userfaultfd;
+using Clock = std::chrono::steady_clock;
+
+/// How often somebody looks after a service thread that is busy.
+constexpr std::chrono::milliseconds look_around{100};
+
+/// What the signal handler reads. Constant-initialised, never destroyed.
+struct Shared {
+  std::atomic<std::uintptr_t> begin{0};
+  std::atomic<std::uintptr_t> end{0};
+  std::atomic<bool> taken{false};   ///< a tracker is started
+  std::atomic<bool> forked{false};  ///< this process is a child of the one that has the service thread
+  std::atomic<bool> dying{false};   ///< a message is being written
+};
+Shared shared;
+
+/// Of the arena only what was declined comes here, and in a forked child what was stale.
+void handle_fault(int signal, siginfo_t* info, void* context) {
+  const int saved = errno;
+  if (signal == SIGSEGV && info != nullptr && info->si_code == SEGV_ACCERR) {
+    const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    if (shared.begin.load(std::memory_order_acquire) <= address && address < shared.end.load()) {
+      if (shared.forked.load(std::memory_order_acquire)) detail::die_in_child(info->si_addr);
+      while (shared.dying.load()) ::pause();
+    } else {
+      detail::mention_device_memory(info->si_addr);
+    }
+  }
+  detail::pass_on(signal, info, context);
+  errno = saved;
+}
+
+void after_fork_in_child() {
+  thread_state().id = 0;
+  if (shared.taken.load()) shared.forked.store(true, std::memory_order_release);
+}
+
+/// Of a leaf function; the thread that it belongs to sleeps. No object of ours: sanitizers are not asked.
+__attribute__((no_sanitize("address"), no_sanitize("thread"))) std::uintptr_t return_address_at(unsigned long stack) {
+#if defined(__x86_64__)
+  if (stack != 0 && stack % sizeof(std::uintptr_t) == 0) return *reinterpret_cast<const std::uintptr_t*>(stack);
+#endif
+  (void)stack;
+  return 0;  // elsewhere it is in a register, which is not told
+}
+
+/// Instruction and stack of a thread that sleeps in a page fault of its own, not in a system call's. False: not known.
+bool where_it_sleeps(int thread, detail::FaultContext& context) {
+  char name[64];
+  std::snprintf(name, sizeof name, "/proc/self/task/%d/syscall", thread);
+  for (int tries = 0; tries < 100; ++tries) {
+    char text[256] = {};
+    std::FILE* const file = std::fopen(name, "re");
+    if (file == nullptr) return false;
+    const char* const line = std::fgets(text, sizeof text, file);
+    std::fclose(file);
+    unsigned long stack = 0;
+    unsigned long instruction = 0;
+    if (line == nullptr) return false;
+    if (std::strncmp(text, "running", 7) == 0) continue;  // it reports the fault before it falls asleep
+    if (std::sscanf(text, "-1 %lx %lx", &stack, &instruction) != 2) return false;
+    context.instruction = instruction;
+    context.return_address = return_address_at(stack);
+    return true;
+  }
+  return false;
+}
+
+class UserfaultfdTracker final : public Tracker {
+ public:
+  UserfaultfdTracker(UserfaultfdPlatform& pages, unsigned patience_s)
+      : pages_(pages), patience_s_(std::max(patience_s, 1U)) {}
+  ~UserfaultfdTracker() override { stop(); }
+
+  const char* name() const noexcept override { return "userfaultfd"; }
+  bool notices() const noexcept override { return true; }
+  void start(std::byte* arena, std::uint64_t arena_bytes, Serve serve) override;
+  void stop() noexcept override;
+
+ private:
+  using Fault = Userfaultfd::Fault;
+  using Lock = std::unique_lock<std::mutex>;
+
+  void serve_faults() noexcept;
+  void look_after_service() noexcept;
+  void take();
+  [[nodiscard]] bool next(Fault& fault);
+  void answer(const Fault& fault);
+  void wake(const Fault& fault) noexcept {
+    pages_.faults().wake(round_down(fault.address, pages_.page_bytes()), pages_.page_bytes());
+  }
+  static FaultKind kind(const Fault& fault) { return fault.writes ? FaultKind::write : FaultKind::read; }
+
+  UserfaultfdPlatform& pages_;  ///< outlives the time between start and stop
+  const unsigned patience_s_;
+  Serve serve_;
+  detail::DriverText driver_;
+  pthread_t service_{};
+  pthread_t caretaker_{};
+  pid_t owner_ = 0;  ///< the process that has the threads
+  int stop_event_ = -1;
+  bool started_ = false;
+
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable changed_;
+  std::vector<Fault> taken_;
+  std::deque<Fault> waiting_;
+  Fault current_;
+  std::uint64_t begun_ = 0;     ///< faults that the service thread has begun to serve, and has served
+  std::uint64_t answered_ = 0;
+  bool looked_after_ = false;
+  bool stopping_ = false;
+  int service_id_ = 0;
+};
+
+pthread_t start_thread(void* (*run)(void*), void* self) {
+  pthread_t thread;
+  const sigset_t blocked = detail::signals_of_service();
+  sigset_t before;
+  ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
+  const int error = ::pthread_create(&thread, nullptr, run, self);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0)
+    throw SystemError(std::string("the fault service threads could not be started: ") + std::strerror(error));
+  return thread;
+}
+
+void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve serve) {
+  SEMCACHE_EXPECTS(serve != nullptr && arena != nullptr && arena_bytes > 0, "a tracker needs an arena and a server");
+  SEMCACHE_EXPECTS(!started_, "this tracker is started already");
+  SEMCACHE_EXPECTS(pages_.faults().descriptor() >= 0, "the pages are those of the process that this one was forked from");
+  bool free = false;
+  if (!shared.taken.compare_exchange_strong(free, true) && !shared.forked.load())
+    throw UsageError("another userfaultfd tracker runs in this process; there can be one at a time");
+  const auto begin = reinterpret_cast<std::uintptr_t>(arena);
+  static const int registered = ::pthread_atfork(nullptr, nullptr, &after_fork_in_child);
+  stop_event_ = ::eventfd(0, EFD_CLOEXEC);
+  if (registered != 0 || stop_event_ < 0) {
+    shared.taken.store(false);
+    throw SystemError(std::string("the tracker could not be started: ") + std::strerror(registered != 0 ? registered : errno));
+  }
+  serve_ = std::move(serve);
+  owner_ = ::getpid();
+  stopping_ = looked_after_ = false;
+  begun_ = answered_ = 0;
+  service_id_ = 0;
+  driver_.refresh();
+  shared.begin.store(begin);
+  shared.end.store(begin + arena_bytes, std::memory_order_release);
+  shared.forked.store(false, std::memory_order_release);
+  detail::list_threads_inside(true);
+  int threads = 0;
+  try {
+    detail::install_handler(&handle_fault);
+    service_ = start_thread(
+        [](void* self) -> void* {
+          ::pthread_setname_np(::pthread_self(), "semcache-fault");
+          static_cast<UserfaultfdTracker*>(self)->serve_faults();
+          return nullptr;
+        },
+        this);
+    ++threads;
+    caretaker_ = start_thread(
+        [](void* self) -> void* {
+          ::pthread_setname_np(::pthread_self(), "semcache-care");
+          static_cast<UserfaultfdTracker*>(self)->look_after_service();
+          return nullptr;
+        },
+        this);
+  } catch (...) {
+    if (threads > 0) {
+      {
+        const Lock lock(mutex_);
+        stopping_ = true;
+      }
+      (void)::eventfd_write(stop_event_, 1);
+      ::pthread_join(service_, nullptr);
+    }
+    ::close(stop_event_);
+    detail::remove_handler(&handle_fault);
+    detail::list_threads_inside(false);
+    shared.taken.store(false);
+    throw;
+  }
+  started_ = true;
+  pages_.watch_again();
+}
+
+void UserfaultfdTracker::stop() noexcept {
+  if (!started_) return;
+  started_ = false;
+  // In a forked child the threads and the pages are the parent's: there is nothing to join.
+  if (!shared.forked.load() && ::getpid() == owner_) {
+    {
+      const Lock lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    (void)::eventfd_write(stop_event_, 1);
+    ::pthread_join(service_, nullptr);
+    ::pthread_join(caretaker_, nullptr);
+    ::close(stop_event_);
+    pages_.stop_watching();
+    serve_ = nullptr;
+    detail::list_threads_inside(false);
+  }
+  detail::remove_handler(&handle_fault);
+  shared.taken.store(false);
+}
+
+/// Takes what the kernel has to tell; `mutex_` is held. Pages that may be accessed as they are need no server.
+void UserfaultfdTracker::take() {
+  taken_.clear();
+  pages_.faults().take(taken_);
+  for (const Fault& fault : taken_) {
+    if (pages_.permits(fault.address, kind(fault))) {
+      wake(fault);
+      continue;
+    }
+    if (fault.thread == service_id_ || detail::is_inside(fault.thread))
+      detail::die_in_runtime(reinterpret_cast<const void*>(fault.address));
+    waiting_.push_back(fault);
+  }
+}
+
+bool UserfaultfdTracker::next(Fault& fault) {
+  for (;;) {
+    {
+      const Lock lock(mutex_);
+      take();
+      if (!waiting_.empty()) {
+        fault = current_ = waiting_.front();
+        waiting_.pop_front();
+        ++begun_;
+        if (!std::exchange(looked_after_, true)) changed_.notify_all();
+        return true;
+      }
+      if (stopping_) return false;
+    }
+    pollfd events[2] = {{pages_.faults().descriptor(), POLLIN, 0}, {stop_event_, POLLIN, 0}};
+    (void)::poll(events, 2, -1);
+  }
+}
+
+void UserfaultfdTracker::answer(const Fault& fault) {
+  // Another thread's fault may have opened the page meanwhile.
+  if (!pages_.permits(fault.address, kind(fault))) {
+    driver_.refresh();
+    detail::FaultContext context;
+    if (driver_.loaded() && where_it_sleeps(fault.thread, context) && driver_.made(context))
+      detail::die_in_driver(reinterpret_cast<const void*>(fault.address));
+    const auto begin = shared.begin.load();
+    const FaultResult result = begin <= fault.address && fault.address < shared.end.load()
+                                   ? serve_(reinterpret_cast<std::byte*>(fault.address), kind(fault))
+                                   : FaultResult::not_ours;
+    if (result == FaultResult::not_ours && !pages_.permits(fault.address, kind(fault))) pages_.decline(fault.address);
+  }
+  wake(fault);
+}
+
+void UserfaultfdTracker::serve_faults() noexcept {
+  thread_state().is_service = true;
+  {
+    const Lock lock(mutex_);
+    service_id_ = static_cast<int>(::syscall(SYS_gettid));
+  }
+  Fault fault;
+  while (next(fault)) {
+    answer(fault);
+    const Lock lock(mutex_);
+    ++answered_;
+  }
+}
+
+/// Threads that sleep in the kernel cannot look at the clock, and the service thread cannot when it is one of them.
+void UserfaultfdTracker::look_after_service() noexcept {
+  Lock lock(mutex_);
+  while (!stopping_) {
+    changed_.wait(lock, [&] { return looked_after_ || stopping_; });
+    std::uint64_t seen = begun_ + answered_;
+    Clock::time_point since = Clock::now();
+    while (looked_after_ && !stopping_) {
+      if (changed_.wait_for(lock, look_around, [&] { return stopping_; })) break;
+      pages_.forgive();
+      if (begun_ + answered_ != seen) {
+        seen = begun_ + answered_;
+        since = Clock::now();
+      } else if (begun_ == answered_) {
+        looked_after_ = false;  // nothing to do for a while
+      }
+      if (begun_ == answered_) continue;
+      take();  // the service thread looks at what is waiting before it sleeps
+      if (Clock::now() - since > std::chrono::seconds(patience_s_)) {
+        // If a system call sleeps there, it may hold a lock of the file that the message goes to: it ends with EFAULT.
+        shared.dying.store(true);
+        pages_.decline(current_.address);
+        wake(current_);
+        detail::die_impatient(reinterpret_cast<const void*>(current_.address), patience_s_);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Pages make_userfaultfd_pages(unsigned patience_s) {
+  auto platform = std::make_unique<UserfaultfdPlatform>();
+  auto tracker = std::make_unique<UserfaultfdTracker>(*platform, patience_s);
+  return {std::move(platform), std::move(tracker)};
+}
+
+}  // namespace semcache::platform
