@@ -76,6 +76,18 @@ KOKKOS_TEST(Traffic, OnlyTheOverwrittenColumnsAreNotFetched) {
   EXPECT_EQ(found(5, 17), expected);
 }
 
+KOKKOS_TEST(Traffic, AResultWithGapsIsFetched) {
+  const Pair2 a("a", 8, 32, 1), b("b", 32, 16, 2), parent("parent", 64, 16, 3);
+  const double above = parent.host(4, 7), below = parent.host(13, 7), expected = element_of_product(a, b, 5, 7);
+  const Since since;
+  KokkosBlas::gemm("N", "N", 1.0, a.device, b.device, 0.0, Kokkos::subview(parent.device, Pair(5, 13), Kokkos::ALL));
+  EXPECT_EQ(since.h2d(), a.bytes() + b.bytes() + parent.bytes());
+  const Host found = elements(parent.device);
+  EXPECT_EQ(found(4, 7), above);
+  EXPECT_EQ(found(13, 7), below);
+  EXPECT_EQ(found(10, 7), expected);
+}
+
 KOKKOS_TEST(Traffic, OperandsAndResultOfOneArrayAreFetched) {
   const Pair2 parent("parent", 16, 48, 3);
   const auto columns = [&](std::size_t begin) {

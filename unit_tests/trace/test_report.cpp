@@ -44,6 +44,7 @@ Statistics busy_statistics() {
   Statistics s = recorder.snapshot();
   s.device_kind = "emulated";
   s.device_name = "host memory";
+  s.device_ordinal = 3;
   s.device_count = 2;
   s.tracker = "mprotect";
   s.protocol = "write-back";
@@ -119,7 +120,7 @@ TEST(JsonReport, HasEveryFigureUnderItsDocumentedKey) {
   EXPECT_EQ(j.at("process"), 4711);
   EXPECT_EQ(j.at("host"), "node7");
   EXPECT_EQ(j.at("rank"), 3);
-  EXPECT_EQ(j.at("device"), json({{"kind", "emulated"}, {"name", "host memory"}, {"count", 2}}));
+  EXPECT_EQ(j.at("device"), json({{"kind", "emulated"}, {"name", "host memory"}, {"count", 2}, {"ordinal", 3}}));
   EXPECT_EQ(j.at("tracker"), "mprotect");
   EXPECT_EQ(j.at("protocol"), "write-back");
   EXPECT_EQ(j.at("memory"), json({{"live_device_bytes", 11}, {"live_host_bytes", 22}, {"mapped_device_bytes", 33},
@@ -156,7 +157,7 @@ TEST(JsonReport, EmptyStatisticsAndOddLabelsAreStillJson) {
 TEST(TextReport, NamesFiguresLabelsCallSitesAndUnknownLaunches) {
   const std::string text = text_report(busy_statistics(), place);
 
-  for (const char* part : {"process 4711 on node7, rank 3", "2 x emulated (host memory), number 0, protocol write-back, tracker mprotect",
+  for (const char* part : {"process 4711 on node7, rank 3", "2 x emulated (host memory), number 3, protocol write-back, tracker mprotect",
                            "3221225472", "3.00 GiB", "A_mirror", "deep_copy called in", "0x1230", "some functor",
                            "launches 1 (unknown 1, outside semcache::Exec 1)"}) {
     EXPECT_TRUE(contains(text, part)) << part << "\n" << text;

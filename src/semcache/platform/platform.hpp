@@ -111,12 +111,13 @@ SEMCACHE_API void set_label_lookup(LabelLookup lookup) noexcept;
 /// SIGSEGV and mprotect. @param patience_s  a fault not served for so long ends the process with a message
 ///                                          (a fault inside the driver can never be served), never in a hang.
 [[nodiscard]] SEMCACHE_API std::unique_ptr<Tracker> make_mprotect_tracker(unsigned patience_s);
-/// Pages and who notices accesses to them, where these belong together. The tracker is stopped before the platform ends.
+/// Pages and who notices accesses to them, where these belong together. The tracker is stopped before the platform
+/// ends.
 struct Pages {
   std::unique_ptr<Platform> platform;
   std::unique_ptr<Tracker> tracker;
 };
-/// userfaultfd: also what the kernel does for a thread (read, write, send ...) is noticed and served. No signal, but slower.
+/// userfaultfd: what the kernel does for a thread (read, write, send ...) is noticed and served, too.
 /// @throws ConfigurationError  the system refuses it; the text says why and how it is permitted
 [[nodiscard]] SEMCACHE_API Pages make_userfaultfd_pages(unsigned patience_s);
 /// Nothing is noticed: programs announce host accesses with semcache::access.

@@ -528,16 +528,13 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue
     if (m == nullptr || !m->live) return;
     const std::size_t known = count_;
     add(m, writes(u.mode));
-    if (count_ == known) {  // what is overwritten by one use and read by another has to be there
-      for (std::size_t i = 0; i < count_; ++i) {
-        if (pins_[i].memory == m) overwritten[i] = {};
-      }
-    } else if (u.mode == Access::overwrite) {
+    if (u.mode == Access::overwrite && count_ != known) {
       const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(u.pointer) - m->address);
       overwritten[known] = {begin, std::min<std::uint64_t>(m->bytes, begin + u.bytes)};
     }
   };
-  // Overwritten arrays come last: whatever can fail before leaves their content alone.
+  // Overwritten arrays come last: whatever can fail before leaves their content alone, and an array that is read as well has
+  // to be there.
   for (std::size_t u = 0; u < count; ++u) {
     if (uses[u].mode != Access::overwrite) use(uses[u]);
   }

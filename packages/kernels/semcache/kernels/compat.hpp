@@ -7,7 +7,7 @@
 
 #include <semcache/kokkos.hpp>
 
-/// Functions and their implementations take an execution space instance first. Kokkos-Kernels 3 does not say its version.
+/// Functions and their implementations take an execution space instance first. Kokkos-Kernels 3 has no such macro.
 #ifdef KOKKOSKERNELS_VERSION
 #define SEMCACHE_KERNELS_INSTANCES 1
 #if KOKKOSKERNELS_VERSION < 40300

@@ -35,7 +35,8 @@ class LinuxPlatform : public Platform {
  protected:
   /// Moves the pages of [from, from + bytes) mapping by mapping, as mremap wants it; the addresses stay mapped, without
   /// pages. False: some could not be moved; `moved` says how many bytes were.
-  [[nodiscard]] static bool move_pages(std::uintptr_t from, std::uintptr_t to, std::uint64_t bytes, std::uint64_t& moved);
+  [[nodiscard]] static bool move_pages(std::uintptr_t from, std::uintptr_t to, std::uint64_t bytes,
+                                       std::uint64_t& moved);
 
  private:
   struct Range {

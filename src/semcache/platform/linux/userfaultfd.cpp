@@ -26,7 +26,8 @@ namespace semcache::platform::detail {
 namespace {
 
 [[noreturn]] void refuse(const std::string& why) {
-  throw ConfigurationError("SEMCACHE_TRACKER=userfaultfd cannot be used: " + why + ". Or use SEMCACHE_TRACKER=mprotect.");
+  throw ConfigurationError("SEMCACHE_TRACKER=userfaultfd cannot be used: " + why +
+                           ". SEMCACHE_TRACKER=mprotect needs none of it.");
 }
 
 /// Faults of the kernel on behalf of a thread are wanted too: no UFFD_USER_MODE_ONLY.

@@ -19,13 +19,14 @@ namespace semcache::platform {
 namespace {
 
 constexpr std::uint64_t huge_page_bytes = std::uint64_t{2} << 20;
+constexpr std::uint64_t buffer_bytes = std::uint64_t{1} << 20;
 
 std::uintptr_t number(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
 void* pointer(std::uintptr_t n) { return reinterpret_cast<void*>(n); }
 std::byte* bytes_at(std::uintptr_t n) { return reinterpret_cast<std::byte*>(n); }
 
-/// Guards the states of all pages. Whoever forks holds it, so that a child finds them in order; nobody who holds it waits
-/// for a thread of the program.
+/// Guards the states of all pages. Whoever forks holds it, so that a child finds them in order; nobody who holds it
+/// touches memory of the program, or waits for one of its threads.
 std::mutex mutex;
 using Lock = std::lock_guard<std::mutex>;
 /// Never destroyed: a process may fork while it ends.
@@ -34,19 +35,25 @@ std::vector<UserfaultfdPlatform*>& platforms = *new std::vector<UserfaultfdPlatf
 int open_page_map() {
   const int file = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   if (file < 0)
-    throw ConfigurationError(std::string("SEMCACHE_TRACKER=userfaultfd cannot be used: /proc/self/pagemap cannot be opened (") +
-                             std::strerror(errno) + "). Mount /proc, or use SEMCACHE_TRACKER=mprotect.");
+    throw ConfigurationError(
+        std::string("SEMCACHE_TRACKER=userfaultfd cannot be used: /proc/self/pagemap cannot be opened (") +
+        std::strerror(errno) + "). Mount /proc, or use SEMCACHE_TRACKER=mprotect.");
   return file;
 }
 
 /// I8: the state of these pages is unknown now.
 [[noreturn]] void die(const char* what, std::uintptr_t begin, std::uintptr_t end, int error) noexcept {
-  base::fatal("%s of %zu bytes at %p failed with error %d%s", what, static_cast<std::size_t>(end - begin), pointer(begin),
-              error, error == ENOMEM ? ": memory, or the kernel's limit on mappings (vm.max_map_count), is used up" : "");
+  base::fatal("%s of %zu bytes at %p failed with error %d%s", what, static_cast<std::size_t>(end - begin),
+              pointer(begin), error,
+              error == ENOMEM ? ": memory, or the kernel's limit on mappings (vm.max_map_count), is used up" : "");
 }
 
 void advise(std::uintptr_t begin, std::uintptr_t end, int advice, const char* what) noexcept {
   if (::madvise(pointer(begin), end - begin, advice) != 0) die(what, begin, end, errno);
+}
+
+void allow(std::uintptr_t begin, std::uintptr_t end, int accesses) noexcept {
+  if (::mprotect(pointer(begin), end - begin, accesses) != 0) die("mprotect", begin, end, errno);
 }
 
 /// Do children get the pages? The limit on mappings is ENOMEM, as of the other calls, not madvise's EAGAIN.
@@ -233,77 +240,90 @@ void UserfaultfdPlatform::bring_back(std::uintptr_t begin, std::uintptr_t end) {
   advise(aside(begin), aside(end), MADV_DONTNEED, "dropping pages");
 }
 
-void UserfaultfdPlatform::drop(std::uintptr_t begin, std::uintptr_t end) {
-  if (::madvise(pointer(begin), end - begin, MADV_DONTNEED) == 0) return;
-  // Locked pages (mlockall) cannot be dropped, but they can be cleared.
-  const std::vector<std::byte> zeros(std::min<std::uint64_t>(end - begin, 1 << 20));
-  for (std::uintptr_t at = begin; at < end; at += zeros.size())
-    write_here(at, zeros.data(), std::min<std::uint64_t>(zeros.size(), end - at));
-}
-
 void UserfaultfdPlatform::discard(std::byte* address, std::uint64_t bytes) noexcept {
   const Lock lock(mutex);
   for (const Piece& piece : pieces(number(address), number(address) + bytes)) {
     if (piece.protection == Protection::none) {
       advise(aside(piece.begin), aside(piece.end), MADV_DONTNEED, "dropping pages");
-    } else {
-      drop(piece.begin, piece.end);
+    } else if (::madvise(pointer(piece.begin), piece.end - piece.begin, MADV_DONTNEED) != 0) {
+      // Locked pages (mlockall) cannot be dropped, but they can be cleared.
+      const std::vector<std::byte> zeros(std::min<std::uint64_t>(piece.end - piece.begin, buffer_bytes));
+      for (std::uintptr_t at = piece.begin; at < piece.end; at += zeros.size()) {
+        const std::uint64_t n = std::min<std::uint64_t>(zeros.size(), piece.end - at);
+        if (piece.protection == Protection::read) {
+          replace(at, zeros.data(), n);
+        } else {
+          LinuxPlatform::write_behind(bytes_at(at), zeros.data(), n);
+        }
+      }
     }
   }
 }
 
-void UserfaultfdPlatform::write_here(std::uintptr_t to, const std::byte* from, std::uint64_t bytes) {
-  for (const Piece& piece : pieces(to, to + bytes)) {
-    const std::byte* const source = from + (piece.begin - to);
-    const std::uint64_t n = piece.end - piece.begin;
-    switch (piece.protection) {
-      case Protection::read_write:
-        LinuxPlatform::write_behind(bytes_at(piece.begin), source, n);
-        break;
-      case Protection::read: {
-        // Readers meanwhile fault and wait: no page is ever open for writing.
-        const std::uintptr_t first = round_down(piece.begin, page_bytes());
-        const std::uintptr_t last = round_up(piece.end, page_bytes());
-        put_aside(first, last);
-        std::memcpy(pointer(aside(piece.begin)), source, n);
-        bring_back(first, last);
-        break;
-      }
-      case Protection::none:
-        std::memcpy(pointer(aside(piece.begin)), source, n);
-        break;
-    }
-  }
+/// Readers meanwhile fault and wait: no page is ever open for writing.
+void UserfaultfdPlatform::replace(std::uintptr_t to, const std::byte* from, std::uint64_t bytes) {
+  const std::uintptr_t begin = round_down(to, page_bytes());
+  const std::uintptr_t end = round_up(to + bytes, page_bytes());
+  put_aside(begin, end);
+  std::memcpy(pointer(aside(to)), from, bytes);
+  bring_back(begin, end);
 }
+
+std::vector<UserfaultfdPlatform::Piece> UserfaultfdPlatform::pieces_now(const std::byte* begin,
+                                                                        std::uint64_t bytes) const {
+  const Lock lock(mutex);
+  return pieces(number(begin), number(begin) + bytes);
+}
+
+// The other side of a copy is memory of the caller's. It could be a freed array's, where an access faults and waits:
+// never with the mutex held, which the answer needs.
 
 void UserfaultfdPlatform::write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
   if (!in_arena(to)) return LinuxPlatform::write_behind(to, from, bytes);
-  const Lock lock(mutex);
-  write_here(number(to), from, bytes);
+  std::vector<std::byte> buffer;
+  for (const Piece& piece : pieces_now(to, bytes)) {
+    const std::byte* source = from + (piece.begin - number(to));
+    if (piece.protection == Protection::read_write) {
+      LinuxPlatform::write_behind(bytes_at(piece.begin), source, piece.end - piece.begin);
+      continue;
+    }
+    if (piece.protection == Protection::none) {
+      std::memcpy(pointer(aside(piece.begin)), source, piece.end - piece.begin);
+      continue;
+    }
+    for (std::uintptr_t at = piece.begin; at < piece.end; at += buffer.size(), source += buffer.size()) {
+      buffer.assign(source, source + std::min<std::uint64_t>(buffer_bytes, piece.end - at));
+      const Lock lock(mutex);
+      replace(at, buffer.data(), buffer.size());
+    }
+  }
 }
 
 void UserfaultfdPlatform::read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
   if (!in_arena(from)) return LinuxPlatform::read_behind(to, from, bytes);
-  const Lock lock(mutex);
-  for (const Piece& piece : pieces(number(from), number(from) + bytes)) {
-    std::byte* const target = to + (piece.begin - number(from));
-    switch (piece.protection) {
-      case Protection::read_write:
-        LinuxPlatform::read_behind(target, bytes_at(piece.begin), piece.end - piece.begin);
-        break;
-      case Protection::read: {
-        // An absent page would make us wait for ourselves.
-        std::memset(target, 0, piece.end - piece.begin);
-        for (const ByteRange run : present(round_down(piece.begin, page_bytes()), round_up(piece.end, page_bytes()))) {
-          const std::uintptr_t first = std::max<std::uintptr_t>(run.begin, piece.begin);
-          const std::uintptr_t last = std::min<std::uintptr_t>(run.end, piece.end);
-          LinuxPlatform::read_behind(target + (first - piece.begin), bytes_at(first), last - first);
+  std::vector<std::byte> buffer;
+  for (const Piece& piece : pieces_now(from, bytes)) {
+    std::byte* target = to + (piece.begin - number(from));
+    if (piece.protection == Protection::read_write) {
+      LinuxPlatform::read_behind(target, bytes_at(piece.begin), piece.end - piece.begin);
+      continue;
+    }
+    if (piece.protection == Protection::none) {
+      std::memcpy(target, pointer(aside(piece.begin)), piece.end - piece.begin);
+      continue;
+    }
+    for (std::uintptr_t at = piece.begin; at < piece.end; at += buffer.size(), target += buffer.size()) {
+      const std::uintptr_t end = std::min<std::uintptr_t>(piece.end, at + buffer_bytes);
+      buffer.assign(end - at, std::byte{0});
+      {
+        const Lock lock(mutex);
+        for (const ByteRange run : present(round_down(at, page_bytes()), round_up(end, page_bytes()))) {
+          const std::uintptr_t first = std::max<std::uintptr_t>(run.begin, at);
+          const std::uintptr_t last = std::min<std::uintptr_t>(run.end, end);
+          LinuxPlatform::read_behind(buffer.data() + (first - at), bytes_at(first), last - first);
         }
-        break;
       }
-      case Protection::none:
-        std::memcpy(target, pointer(aside(piece.begin)), piece.end - piece.begin);
-        break;
+      std::memcpy(target, buffer.data(), buffer.size());
     }
   }
 }
@@ -327,15 +347,13 @@ bool UserfaultfdPlatform::permits(std::uintptr_t address, FaultKind kind) noexce
 void UserfaultfdPlatform::decline(std::uintptr_t address) noexcept {
   const Lock lock(mutex);
   const std::uintptr_t page = round_down(address, page_bytes());
-  if (::mprotect(pointer(page), page_bytes(), PROT_NONE) != 0) die("mprotect", page, page + page_bytes(), errno);
+  allow(page, page + page_bytes(), PROT_NONE);
   declined_.insert(page);
 }
 
 void UserfaultfdPlatform::forgive() noexcept {
   const Lock lock(mutex);
-  for (const std::uintptr_t page : declined_) {
-    if (::mprotect(pointer(page), page_bytes(), PROT_READ | PROT_WRITE) != 0) die("mprotect", page, page + page_bytes(), errno);
-  }
+  for (const std::uintptr_t page : declined_) allow(page, page + page_bytes(), PROT_READ | PROT_WRITE);
   declined_.clear();
 }
 
@@ -344,9 +362,9 @@ void UserfaultfdPlatform::stop_watching() noexcept {
   const Lock lock(mutex);
   for (const Piece& piece : pieces(begin_, end_)) {
     if (piece.protection == Protection::read_write) continue;
-    const int allowed = piece.protection == Protection::read ? PROT_READ : PROT_NONE;
-    if (::mprotect(pointer(piece.begin), piece.end - piece.begin, allowed) != 0) die("mprotect", piece.begin, piece.end, errno);
-    if (const int error = userfaultfd_.unwatch(piece.begin, piece.end - piece.begin)) die("unwatching", piece.begin, piece.end, error);
+    allow(piece.begin, piece.end, piece.protection == Protection::read ? PROT_READ : PROT_NONE);
+    if (const int error = userfaultfd_.unwatch(piece.begin, piece.end - piece.begin))
+      die("unwatching", piece.begin, piece.end, error);
   }
   userfaultfd_.wake(begin_, end_ - begin_);
   stopped_ = true;
@@ -360,8 +378,8 @@ void UserfaultfdPlatform::watch_again() {
     int error = userfaultfd_.watch(piece.begin, piece.end - piece.begin);
     if (error == 0 && piece.protection == Protection::read)
       error = userfaultfd_.write_protect(piece.begin, piece.end - piece.begin);
-    if (error == 0 && ::mprotect(pointer(piece.begin), piece.end - piece.begin, PROT_READ | PROT_WRITE) != 0) error = errno;
     if (error != 0) die("watching again", piece.begin, piece.end, error);
+    allow(piece.begin, piece.end, PROT_READ | PROT_WRITE);
   }
 }
 
@@ -370,8 +388,8 @@ void UserfaultfdPlatform::watch_again() {
 void UserfaultfdPlatform::before_fork() { mutex.lock(); }
 void UserfaultfdPlatform::after_fork_in_parent() { mutex.unlock(); }
 
-/// What can be read is the child's own now and open to it; what cannot was not given to it, and gets closed pages instead
-/// of a hole that something else could fill.
+/// What can be read is the child's own now and open to it; what cannot was not given to it, and gets closed pages
+/// instead of a hole that something else could fill.
 void UserfaultfdPlatform::after_fork_in_child() {
   for (UserfaultfdPlatform* const platform : platforms) {
     platform->userfaultfd_.forget();

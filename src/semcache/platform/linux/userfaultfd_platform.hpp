@@ -61,9 +61,9 @@ class UserfaultfdPlatform final : public LinuxPlatform {
   [[nodiscard]] int change(const Piece& piece, Protection to);
   void put_aside(std::uintptr_t begin, std::uintptr_t end);
   void bring_back(std::uintptr_t begin, std::uintptr_t end);
-  void drop(std::uintptr_t begin, std::uintptr_t end);
+  void replace(std::uintptr_t to, const std::byte* from, std::uint64_t bytes);
+  [[nodiscard]] std::vector<Piece> pieces_now(const std::byte* begin, std::uint64_t bytes) const;
   [[nodiscard]] std::vector<ByteRange> present(std::uintptr_t begin, std::uintptr_t end) const;
-  void write_here(std::uintptr_t to, const std::byte* from, std::uint64_t bytes);
 
   detail::Userfaultfd userfaultfd_;
   const int page_map_;

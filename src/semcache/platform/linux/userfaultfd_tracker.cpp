@@ -159,7 +159,7 @@ pthread_t start_thread(void* (*run)(void*), void* self) {
 void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve serve) {
   SEMCACHE_EXPECTS(serve != nullptr && arena != nullptr && arena_bytes > 0, "a tracker needs an arena and a server");
   SEMCACHE_EXPECTS(!started_, "this tracker is started already");
-  SEMCACHE_EXPECTS(pages_.faults().descriptor() >= 0, "the pages are those of the process that this one was forked from");
+  SEMCACHE_EXPECTS(pages_.faults().descriptor() >= 0, "the pages are those of this process's parent");
   bool free = false;
   if (!shared.taken.compare_exchange_strong(free, true) && !shared.forked.load())
     throw UsageError("another userfaultfd tracker runs in this process; there can be one at a time");
@@ -168,7 +168,8 @@ void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serv
   stop_event_ = ::eventfd(0, EFD_CLOEXEC);
   if (registered != 0 || stop_event_ < 0) {
     shared.taken.store(false);
-    throw SystemError(std::string("the tracker could not be started: ") + std::strerror(registered != 0 ? registered : errno));
+    throw SystemError(std::string("the tracker could not be started: ") +
+                      std::strerror(registered != 0 ? registered : errno));
   }
   serve_ = std::move(serve);
   owner_ = ::getpid();
