@@ -3,7 +3,9 @@
 //
 // Whole programs: how they begin and end. Exit status 0 if everything was right. Linked without the layer it is the
 // program that the preloaded layer is tried on.
+#include <semcache/device/device.hpp>
 #include <semcache/runtime/runtime.hpp>
+#include <semcache/semcache.hpp>
 
 #include <mpi.h>
 #include <sys/wait.h>
@@ -192,6 +194,21 @@ void exits() {
 
 }  // namespace
 
+/// Without Kokkos nobody else chooses the device.
+void takes_the_device_of_its_local_rank() {
+  MPI_Comm node;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+  int local_rank = -1;
+  MPI_Comm_rank(node, &local_rank);
+  MPI_Comm_free(&node);
+  const Arrays a;
+  const semcache::Statistics s = semcache::statistics();
+  const int devices = s.device_kind == "cuda" ? semcache::device::cuda_device_count() : size;
+  CHECK(s.device_ordinal == local_rank % devices);
+  a.free();
+  MPI_Finalize();
+}
+
 int main(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
@@ -207,6 +224,7 @@ int main(int argc, char** argv) {
                   {"one_rank_dies", &one_rank_dies},
                   {"one_rank_is_killed", &one_rank_is_killed},
                   {"one_rank_is_refused", &one_rank_is_refused},
+                  {"takes_the_device_of_its_local_rank", &takes_the_device_of_its_local_rank},
                   {"exits", &exits}};
   for (const auto& program : programs) {
     if (argc == 2 && std::strcmp(argv[1], program.name) == 0) {
