@@ -20,10 +20,15 @@ namespace {
 using nlohmann::json;
 
 /// Kokkos-Kernels sums the products of a row in another order on Kokkos::Serial than elsewhere, and conjugate gradients
-/// magnify the last bit: by 1e4 in ten iterations, later by more, until the norms meet again.
-constexpr std::size_t early_norms = 10;
-constexpr double early_tolerance = 1e-10;  ///< of the norm itself
-constexpr double late_tolerance = 1e-5;    ///< of the first norm
+/// magnify the last bit: by 1e4 in ten iterations, later by more, until the norms meet again. A GPU sums everything
+/// otherwise: there the first bits that differ are earlier, as they are for the stock node on another number of ranks.
+struct Tolerances {
+  std::size_t early_norms;
+  double early;  ///< of the norm itself
+  double late;           ///< of the first norm
+};
+constexpr Tolerances on_the_host{10, 1e-10, 1e-5};
+constexpr Tolerances on_a_gpu{7, 1e-10, 1e-2};
 constexpr double solution_tolerance = 1e-10;
 
 std::string text(const char* format, double value) {
@@ -50,7 +55,8 @@ Check within(const std::string& what, double difference, double limit) {
   return {difference <= limit, what + " differ by " + text("%.1e", difference) + " <= " + text("%.1e", limit)};
 }
 
-void check_histories(const std::vector<double>& stock, const std::vector<double>& ours, std::vector<Check>& checks) {
+void check_histories(const std::vector<double>& stock, const std::vector<double>& ours, const Tolerances& tolerances,
+                     std::vector<Check>& checks) {
   const bool comparable = !stock.empty() && stock.size() == ours.size();
   checks.push_back({comparable, "residual histories are of one length: " + std::to_string(stock.size()) + ", " +
                                     std::to_string(ours.size())});
@@ -59,11 +65,11 @@ void check_histories(const std::vector<double>& stock, const std::vector<double>
   double late = 0;
   for (std::size_t j = 0; j < stock.size(); ++j) {
     const double difference = std::abs(stock[j] - ours[j]);
-    if (j < early_norms && difference > 0) early = std::max(early, difference / stock[j]);
+    if (j < tolerances.early_norms && difference > 0) early = std::max(early, difference / stock[j]);
     late = std::max(late, difference / stock[0]);
   }
-  checks.push_back(within("the first norms of the residual", early, early_tolerance));
-  checks.push_back(within("all norms of the residual, relative to the first,", late, late_tolerance));
+  checks.push_back(within("the first norms of the residual", early, tolerances.early));
+  checks.push_back(within("all norms of the residual, relative to the first,", late, tolerances.late));
 }
 
 }  // namespace
@@ -78,7 +84,8 @@ std::vector<Check> check_belos(const std::vector<json>& reports) {
     checks.push_back(same_in_all(reports, path));
   }
   check_histories(field<std::vector<double>>(stock, "residual_history"),
-                  field<std::vector<double>>(ours, "residual_history"), checks);
+                  field<std::vector<double>>(ours, "residual_history"),
+                  field<std::string>(ours, "device/kind") == "cuda" ? on_a_gpu : on_the_host, checks);
   for (const std::string part : {"minimum", "maximum", "mean"}) {
     const std::string path = "solution/" + part;
     checks.push_back(within("the solutions' " + part,
