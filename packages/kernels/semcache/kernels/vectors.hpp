@@ -48,10 +48,45 @@ SEMCACHE_KERNELS_OF_ONE(Abs, abs)
 SEMCACHE_KERNELS_OF_ONE(Iamax, iamax)
 SEMCACHE_KERNELS_OF_ONE(Nrm1, nrm1)
 SEMCACHE_KERNELS_OF_ONE(Nrm2, nrm2)
-SEMCACHE_KERNELS_OF_ONE(NrmInf, nrminf)
 SEMCACHE_KERNELS_OF_ONE(Reciprocal, reciprocal)
 SEMCACHE_KERNELS_OF_ONE(Sum, sum)
 #undef SEMCACHE_KERNELS_OF_ONE
+
+template <class R, SEMCACHE_KERNELS_OPERAND(X), int Rank>
+struct nrminf_tpl_spec_avail<SEMCACHE_KERNELS_EXEC R, SEMCACHE_KERNELS_VIEW(X), Rank> {
+  enum : bool { value = true };
+};
+
+/// Kokkos-Kernels' own refers to the result's elements on the host, where a GPU's memory cannot be reached.
+template <class R, SEMCACHE_KERNELS_OPERAND(X), int Rank, bool Instantiated>
+struct NrmInf<SEMCACHE_KERNELS_EXEC R, SEMCACHE_KERNELS_VIEW(X), Rank, true, Instantiated> {
+  using X = SEMCACHE_KERNELS_VIEW(X);
+  template <class Result>
+  using native = NrmInf<SEMCACHE_KERNELS_NATIVE_EXEC Result, semcache::kernels::native_t<X>, Rank>;
+
+  static void nrminf(SEMCACHE_KERNELS_PARAMETER const R& r, const X& x) {
+    semcache::kernels::LibraryCall(SEMCACHE_KERNELS_INSTANCE).reads(x).overwrites(r, x.size() != 0).run([&] {
+      auto native_r = semcache::kernels::native(r);
+      using NativeR = decltype(native_r);
+      if constexpr (Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename NativeR::memory_space>::accessible) {
+        native<NativeR>::nrminf(SEMCACHE_KERNELS_ARGUMENT native_r, semcache::kernels::native(x));
+      } else {
+        using HostR = Kokkos::View<typename R::non_const_data_type, Kokkos::LayoutLeft, Kokkos::HostSpace>;
+        if constexpr (R::rank == 0) {
+          const HostR found("norm");
+          native<HostR>::nrminf(SEMCACHE_KERNELS_ARGUMENT found, semcache::kernels::native(x));
+          Kokkos::deep_copy(SEMCACHE_KERNELS_ARGUMENT native_r, found());
+        } else {
+          const HostR found("norms", r.extent(0));
+          native<HostR>::nrminf(SEMCACHE_KERNELS_ARGUMENT found, semcache::kernels::native(x));
+          for (std::size_t j = 0; j < r.extent(0); ++j) {
+            Kokkos::deep_copy(SEMCACHE_KERNELS_ARGUMENT Kokkos::subview(native_r, j), found(j));
+          }
+        }
+      }
+    });
+  }
+};
 
 template <class R, SEMCACHE_KERNELS_OPERAND(X), int Rank>
 struct nrm2w_tpl_spec_avail<SEMCACHE_KERNELS_EXEC R, SEMCACHE_KERNELS_VIEW(X), Rank> {
