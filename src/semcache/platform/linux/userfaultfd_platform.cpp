@@ -337,7 +337,8 @@ bool UserfaultfdPlatform::permits(std::uintptr_t address, FaultKind kind) noexce
   if (now == Protection::read_write) return true;
   if (now == Protection::none || kind == FaultKind::write) return false;
   // Read before anything was written. The system's page of zeros cannot be made write-protected in one step.
-  static const std::vector<std::byte> zeros(page_bytes());
+  // Never destroyed: pages are read while the process ends.
+  static const std::vector<std::byte>& zeros = *new const std::vector<std::byte>(page_bytes());
   const std::uintptr_t page = round_down(address, page_bytes());
   const int error = userfaultfd_.copy(page, zeros.data(), page_bytes(), true);
   if (error != 0 && error != EEXIST) die("UFFDIO_COPY", page, page + page_bytes(), error);
