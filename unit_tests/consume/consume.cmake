@@ -65,6 +65,10 @@ endif()
 if(MPI)
   string(APPEND components ",mpi")
 endif()
+# Where this linkage's headers are: Kokkos-Kernels is found as it was for the build under test.
+if(KERNELS AND ROUTE STREQUAL THIS_LINKAGE)
+  string(APPEND components ",kernels")
+endif()
 # Tpetra's classes are not compiled again for this: the route of the build under test.
 if(TPETRA AND ROUTE STREQUAL THIS_LINKAGE)
   string(APPEND components ",tpetra")

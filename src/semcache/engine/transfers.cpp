@@ -206,7 +206,7 @@ std::byte* Engine::device_name_of(const Memory& host, std::uint64_t position) co
 void Engine::register_for_transfers(Memory& m, ByteRange range) {
   if (m.snapshot() || devices_.empty() || devices_[0]->device->kind() == device::DeviceKind::emulated) return;
   const bool noticed = watched(m);
-  if (range.empty() || (noticed && m.bytes < page_bytes_)) return;
+  if (range.empty() || (noticed && (m.bytes < page_bytes_ || !platform_->locks_pages()))) return;
   const std::uint64_t span = page_span(m).end;
   const std::uint64_t chunks = (span + options_.registration_bytes - 1) / options_.registration_bytes;
   if (m.locked.size() != chunks) m.locked.assign(chunks, nullptr);

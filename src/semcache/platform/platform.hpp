@@ -47,6 +47,8 @@ class Platform {
     write_behind(to, from, bytes);
   }
   virtual void read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
+  /// Is lock_pages ever worth asking?
+  [[nodiscard]] virtual bool locks_pages() const noexcept { return true; }
   /// Page-locks inaccessible pages so that a driver reaches them, but nobody else past their protection: `lock` sees them
   /// at another address, where they are accessible until it returns. Then they are where they were, inaccessible, and the
   /// other address stays reserved, without pages: it is what the driver calls them. A driver that is given the pages' own

@@ -27,6 +27,7 @@ class UserfaultfdPlatform final : public LinuxPlatform {
     write_behind(to, from, bytes);
   }
   void read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
+  [[nodiscard]] bool locks_pages() const noexcept override { return false; }
   /// Never: a page changes its memory when it is closed and opened, and a driver would go on with what it has locked.
   std::byte* lock_pages(std::byte*, std::uint64_t, const std::function<bool(std::byte*)>&) override { return nullptr; }
 
