@@ -16,7 +16,9 @@ void start(std::vector<MPI_Request>& requests, std::size_t first, std::size_t co
 }  // namespace
 
 Halo::~Halo() {
-  for (MPI_Request& r : requests_) MPI_Request_free(&r);
+  for (MPI_Request& r : requests_) {
+    if (r != MPI_REQUEST_NULL) MPI_Request_free(&r);
+  }
 }
 
 void Halo::bind(const double* sent, double* external) {

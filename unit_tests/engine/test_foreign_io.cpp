@@ -200,6 +200,26 @@ TEST(ForeignIo, WhatWasBroughtIsNotSentOnceAnybodyWroteTheArray) {
   }
 }
 
+TEST(ForeignIo, AMessageThatRestsForEverIsBroughtOnce) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  Repeated message(p, d, 0, {{0, size}}, false);
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    p.kernel_write(&stream_a, d, d.all(), round);
+    message.start();
+    message.rest();
+  }
+  const std::uint64_t before = p.counters().read_ahead.count;
+  for (std::uint64_t round = 10; round < 60; ++round) {
+    p.kernel_write(&stream_a, d, d.all(), round);
+    p.engine().access(h, h.all(), Access::read);
+  }
+  EXPECT_LE(p.counters().read_ahead.count - before, 1u);
+  message.start();
+  message.expect(59);
+}
+
 TEST(ForeignIo, AnArrayMayGoBeforeTheMessageThatRests) {
   Program p;
   auto* d = p.engine().allocate_device(0, "short-lived", size);

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <string>
 #include <thread>
+#include <vector>
 
 /// Real threads over the fakes; made for ThreadSanitizer. Each thread has arrays and a stream of its own; all read one.
 namespace semcache::fakes {
@@ -114,6 +117,119 @@ void stress(bool little_memory) {
 
 TEST(Threads, DisjointArraysAndASharedReadOnlyOne) { stress(false); }
 TEST(Threads, UnderMemoryPressure) { stress(true); }
+
+/// Two arrays of this size need more than two of the fake device's granules each.
+constexpr std::uint64_t array_bytes = 20 * 1024;
+
+Program::Options with_memory(std::uint64_t bytes) {
+  Program::Options o = Program::defaults();
+  o.device.finds_races = false;
+  o.engine.device_memory_bytes = bytes;
+  return o;
+}
+
+void sleep_ms() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+
+TEST(Threads, AnArrayIsFreedWhileItIsEvicted) {
+  Program p(with_memory(32 * 1024));
+  p.platform().watch({});
+  Memory* const victim = p.engine().allocate_device(0, "victim", array_bytes);
+  Memory& other = p.on_device(array_bytes);
+  Memory& source = p.on_host(array_bytes);
+  (void)p.queue(&streams[0]);
+  p.host_write(source, source.all(), 1);
+  p.copy(*victim, source);
+  std::thread freer;
+  // Runs when the evicting thread waits for it.
+  p.launch(&streams[1], {{victim, false}}, [&] {
+    freer = std::thread([&] { p.engine().deallocate(victim); });
+    const volatile bool& freeing = victim->freeing;
+    for (int i = 0; i < 2000 && !freeing; ++i) sleep_ms();
+    for (int i = 0; i < 20; ++i) sleep_ms();  // it waits for this kernel, too
+  });
+
+  p.kernel_write(&streams[0], other, other.all(), 2);
+
+  ASSERT_TRUE(freer.joinable());
+  freer.join();
+  p.engine().audit();
+  p.expect_device(other, other.all(), 2, &streams[0]);
+}
+
+TEST(Threads, MemoryThatAnotherThreadIsFreeingIsWaitedFor) {
+  Program p(with_memory(32 * 1024));
+  p.platform().watch({});
+  Memory* const leaving = p.engine().allocate_device(0, "leaving", array_bytes);
+  Memory& other = p.on_device(array_bytes);
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  std::thread launcher;
+  std::atomic<bool> done{false};
+  std::string refused;
+  p.launch(&streams[1], {{leaving, true}}, [&] {  // runs when deallocate waits for it
+    launcher = std::thread([&] {
+      const engine::Operand operand{&other, true};
+      try {
+        p.engine().begin_launch(q, &operand, 1);
+        p.engine().end_launch(q, &operand, 1);
+      } catch (const OutOfMemory& e) {
+        refused = e.what();
+      }
+      done = true;
+    });
+    for (int i = 0; i < 50 && !done; ++i) sleep_ms();
+  });
+
+  p.engine().deallocate(leaving);
+
+  ASSERT_TRUE(launcher.joinable());
+  launcher.join();
+  EXPECT_EQ(refused, "");
+}
+
+TEST(Threads, CopiesFromOrdinaryMemoryWhileOthersEvict) {
+  Program::Options o = with_memory(4 * 16 * 1024);
+  o.device.eagerness = 20;
+  std::atomic<int> wrong{0};
+  Machine p(o, [&](const std::string& text) {
+    if (++wrong == 1) std::fprintf(stderr, "%s\n", text.c_str());
+  });
+  p.platform().watch({});
+  Memory* arrays[4];
+  for (Memory*& m : arrays) m = p.engine().allocate_device(0, "array", array_bytes);
+  std::atomic<bool> stop{false};
+  const auto launch = [&](Memory& m, void* stream, bool writes) {
+    const engine::QueueIndex q = p.queue(stream);
+    const engine::Operand operands[] = {{&m, writes}};
+    for (;;) {
+      try {
+        p.engine().begin_launch(q, operands, 1);
+        break;
+      } catch (const OutOfMemory&) {
+        std::this_thread::yield();
+      }
+    }
+    p.device().launch(stream, {{m.address, array_bytes, writes}}, [] {});
+    p.engine().end_launch(q, operands, 1);
+  };
+  std::thread reader([&] {
+    while (!stop) launch(*arrays[0], &streams[0], false);
+  });
+  std::thread writer([&] {
+    for (int i = 0; !stop; ++i) launch(*arrays[1 + i % 3], &streams[1], true);
+  });
+  std::vector<std::byte> ordinary(array_bytes);
+  for (int i = 0; i < 2000 && wrong == 0; ++i) {
+    try {
+      p.engine().copy(arrays[0]->address, ordinary.data(), array_bytes, nullptr);
+    } catch (const OutOfMemory&) {  // the other threads' arrays are in use just now
+    }
+  }
+  stop = true;
+  reader.join();
+  writer.join();
+  EXPECT_EQ(wrong.load(), 0);
+  for (Memory* m : arrays) p.engine().deallocate(m);
+}
 
 }  // namespace
 }  // namespace semcache::fakes

@@ -253,6 +253,23 @@ TEST(MpiRequests, PersistentRequestsSendTheContentOfEachStart) {
   EXPECT_EQ(semcache::mpi::pending_requests(), 0u);
 }
 
+TEST(MpiRequests, APersistentRequestIsNotStartedTwice) {
+  const ReturnErrors returned;
+  const Device d;
+  MPI_Request request;
+  MPI_Recv_init(d.x.data() + 10, halo, MPI_DOUBLE, left(), 0, world, &request);
+  MPI_Start(&request);
+
+  const int code = MPI_Start(&request);
+
+  EXPECT_NE(code, MPI_SUCCESS);
+  EXPECT_NE(text_of(code).find("started already"), std::string::npos) << text_of(code);
+  send_plain();
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Request_free(&request);
+  EXPECT_EQ(semcache::mpi::pending_requests(), 0u);
+}
+
 TEST(MpiRequests, APendingReceiveCannotBeFreed) {
   const ReturnErrors returned;
   const Device d;

@@ -63,7 +63,8 @@ int prepare(const char* name, int count, const MPI_Request* requests) {
   try {
     for (int i = 0; requests != nullptr && i < count; ++i) {
       PendingPtr p = pending_of(requests[i]);
-      if (p == nullptr || p->active) continue;  // the library complains of those that are started
+      if (p == nullptr) continue;
+      if (p->active) return refuse(MPI_COMM_WORLD, Refusal::start_active, name, nullptr);  // Open MPI does not complain
       prepared.push_back(std::move(p));
       prepared.back()->call.start();
     }

@@ -35,6 +35,8 @@ Text text_of(Refusal refusal) {
       return {MPI_ERR_REQUEST,
               "SemCache: a pending receive into tracked memory cannot be freed: nobody would learn when the "
               "array has its new value. Wait for it, or cancel it and wait"};
+    case Refusal::start_active:
+      return {MPI_ERR_REQUEST, "SemCache: a persistent request with tracked memory is started already: complete it first"};
     case Refusal::failed:
       break;
   }

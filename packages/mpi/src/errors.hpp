@@ -26,7 +26,15 @@ class ErrorTarget {
 };
 
 /// What SemCache cannot do, each with an MPI error code and text of its own.
-enum class Refusal { failed, one_sided, window_memory, attached_buffer, split_file_access, free_pending_receive };
+enum class Refusal {
+  failed,
+  one_sided,
+  window_memory,
+  attached_buffer,
+  split_file_access,
+  free_pending_receive,
+  start_active
+};
 
 /// Writes `what` (nullptr: the refusal's own text) to stderr and raises the error. @return its code
 int refuse(const ErrorTarget& target, Refusal refusal, const char* call, const char* what);

@@ -137,9 +137,9 @@ void Engine::check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Mem
 
 void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, const void* from, std::uint64_t n) {
   const ByteRange range{position, position + n};
-  if (!to.on_host()) make_resident(lock, device_of(to), {&to});
   for (;;) {
     const std::uint64_t seen = unlocks_;
+    if (!to.on_host()) make_resident(lock, device_of(to), {&to});
     if (to.on_host() ? wait_conflict(lock, to, range, true) : quiesce(lock, to)) continue;
     while (save_one(lock, to, range, true)) {
     }
@@ -278,9 +278,9 @@ void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
     if (!snapshots_.empty()) collect_orphans();
     return;
   }
-  if (!m.on_host()) make_resident(lock, device_of(m), {&m});
   for (;;) {
     const std::uint64_t seen = unlocks_;
+    if (!m.on_host()) make_resident(lock, device_of(m), {&m});
     if (m.on_host() ? wait_conflict(lock, m, range, true) : quiesce(lock, m)) continue;
     while (save_one(lock, m, range, true)) {
     }

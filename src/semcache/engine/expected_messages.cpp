@@ -53,11 +53,10 @@ void Engine::bring_expected(Memory& m) {
   m.flags.fetch_and(~Memory::revocable);
   revoked_.push_back(&m);
   if (m.pins.load() == 0) {
-    for (TransitBuffer* b : m.expected_in) {
+    for (TransitBuffer* b : m.expected_in) {  // at most once each: a request may rest for ever
       const ByteRange* const pieces = b->expected_pieces.data();
       const std::size_t count = b->expected_pieces.size();
-      b->brought.reset();
-      if (!fresh_here(m, b->expected_position, pieces, count)) continue;
+      if (b->brought || !fresh_here(m, b->expected_position, pieces, count)) continue;
       submit_pieces(m, b->expected_position, pieces, count, *b, b->expected_at);
       b->brought = written_by_device(m);
       for (const ByteRange piece : b->expected_pieces) recorder_.moved(trace::Kind::read_ahead, m.label, piece.size());

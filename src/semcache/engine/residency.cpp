@@ -2,8 +2,10 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/engine.hpp>
 
+#include <chrono>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 /// Device memory comes and goes behind stable addresses: what is mapped stays within the budget, the least recently
 /// used array gives way, and the last holder is written back first (I4).
@@ -138,8 +140,10 @@ void Engine::make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*
 
 bool Engine::evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& keep) {
   Memory* victim = nullptr;
+  bool leaving = false;
   for (Memory& m : pool_) {
     if (!m.live || m.on_host() || &device_of(m) != &d || (m.flags.load() & Memory::resident) == 0) continue;
+    leaving = leaving || m.freeing;
     if (m.bytes == 0 || m.freeing || m.pins.load() != 0 || std::find(keep.begin(), keep.end(), &m) != keep.end()) continue;
     // What a launch that is not submitted yet will use stays.
     if (UnsubmittedLaunch::current != nullptr && m.on(unknown_queue).use.load() != 0 &&
@@ -147,6 +151,10 @@ bool Engine::evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& k
       continue;
     }
     if (victim == nullptr || m.recently.load() < victim->recently.load()) victim = &m;
+  }
+  if (victim == nullptr && leaving) {  // another thread is freeing one: it ends by itself
+    unlocked(lock, [] { std::this_thread::sleep_for(std::chrono::microseconds(5)); });
+    return true;
   }
   if (victim == nullptr) return false;
   Memory& m = *victim;
@@ -172,7 +180,7 @@ bool Engine::evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& k
   directory_.drop(m.slot, m.all());
   unmap_memory(d, m);
   recorder_.eviction(m.label);
-  if (m.snapshot()) {
+  if (m.snapshot() && !m.freeing) {  // an array that is being freed has no datum either: who frees it goes on
     snapshots_.erase(std::find(snapshots_.begin(), snapshots_.end(), &m));
     destroy(m);
   }

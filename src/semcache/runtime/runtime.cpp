@@ -104,8 +104,8 @@ std::vector<std::unique_ptr<device::Device>> make_devices(const Configuration& c
   std::vector<std::unique_ptr<device::Device>> devices;
   if (kind == device::DeviceKind::cuda) {
     if (framework_known && ordinal == 0 && local_rank % std::max(count, 1) != 0 && c.device_ordinals.empty()) {
-      base::raw_log("process %d of this node computes on CUDA device 0, because %s chose it, and so do others, though %d "
-                    "are visible. Give each a device of its own (Kokkos: --kokkos-map-device-id-by=mpi_rank, before 3.7 "
+      base::raw_log("process %d of this node computes on CUDA device 0, because %s chose it, though %d are visible. If others "
+                    "do so too, give each a device of its own (Kokkos: --kokkos-map-device-id-by=mpi_rank, before 3.7 "
                     "KOKKOS_NUM_DEVICES=%d)", local_rank, framework.framework, count, count);
     }
     if (ordinal >= count) {
