@@ -13,7 +13,7 @@
 #include <Tpetra_MultiVector_def.hpp>
 #include <Tpetra_Vector_def.hpp>
 
-#include <gtest/gtest.h>
+#include <kokkos/support.hpp>
 
 namespace {
 
@@ -22,7 +22,7 @@ using Map = Tpetra::Map<Tpetra::Map<>::local_ordinal_type, Tpetra::Map<>::global
 using MultiVector = Tpetra::MultiVector<double, Map::local_ordinal_type, Map::global_ordinal_type, Node>;
 namespace Access = Tpetra::Access;
 
-TEST(Definitions, AVectorOverACallersDeviceViewIsTheLibrarys) {
+KOKKOS_TEST(Definitions, AVectorOverACallersDeviceViewIsTheLibrarys) {
   const auto map = Teuchos::rcp(new Map(100 * Tpetra::getDefaultComm()->getSize(), 0, Tpetra::getDefaultComm()));
   const MultiVector::dual_view_type::t_dev mine("mine", 100, 1);
   MultiVector x(map, mine);

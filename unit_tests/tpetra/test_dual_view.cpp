@@ -9,7 +9,7 @@
 #include <Tpetra_Details_DualViewUtil.hpp>
 #include <Tpetra_Details_WrappedDualView.hpp>
 
-#include <gtest/gtest.h>
+#include <kokkos/support.hpp>
 
 #include <utility>
 #include <vector>
@@ -55,7 +55,7 @@ Dual::t_host filled(double value) {
 // --- two arrays ------------------------------------------------------------------------------------------------------
 
 /// A host view that the caller keeps is an array of its own: Kokkos' rules, with its flags.
-TEST(DualViewOfTwoArrays, ObeysModifyAndSync) {
+KOKKOS_TEST(DualViewOfTwoArrays, ObeysModifyAndSync) {
   const Dual::t_dev device("device", 10);
   const Dual::t_host host = Kokkos::create_mirror_view(device);
   Dual both(device, host);
@@ -283,7 +283,7 @@ TEST(WrappedDualView, OfADeviceViewHasItsContentOnTheHost) {
   EXPECT_EQ(on_device(device, 9), 77);
 }
 
-TEST(WrappedDualView, OfAPartOfADeviceViewSharesIt) {
+KOKKOS_TEST(WrappedDualView, OfAPartOfADeviceViewSharesIt) {
   const Dual::t_dev device("device", n);
   count_up(device);
   const Dual::t_dev part = Kokkos::subview(device, std::make_pair(100, 200));

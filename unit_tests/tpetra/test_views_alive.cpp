@@ -5,7 +5,7 @@
 // device memory differ ("Cannot access data on device while a host view is alive").
 #include "laplace.hpp"
 
-#include <gtest/gtest.h>
+#include <kokkos/support.hpp>
 
 #include <vector>
 
@@ -73,7 +73,7 @@ TEST(ViewsAlive, KernelsSeeWhatAKeptHostViewWrites) {
   }
 }
 
-TEST(ViewsAlive, BothSidesAtOnce) {
+KOKKOS_TEST(ViewsAlive, BothSidesAtOnce) {
   MultiVector x(map(), 1);
   const auto host = x.getLocalViewHost(Access::ReadWrite);
   const auto device = x.getLocalViewDevice(Access::ReadWrite);
@@ -105,7 +105,7 @@ TEST(ViewsAlive, ArraysOfGetDataAcrossAnApply) {
   EXPECT_EQ(doubled, 2 * sum);
 }
 
-TEST(ViewsAlive, ColumnsAndRowsOfAMultiVector) {
+KOKKOS_TEST(ViewsAlive, ColumnsAndRowsOfAMultiVector) {
   MultiVector x(map(), 3);
   x.putScalar(1);
   const auto whole = x.getLocalViewHost(Access::ReadOnly);
@@ -125,7 +125,7 @@ TEST(ViewsAlive, ColumnsAndRowsOfAMultiVector) {
   EXPECT_EQ(whole(3, 2), 2);
 }
 
-TEST(ViewsAlive, HostAndDeviceMatrixAtOnce) {
+KOKKOS_TEST(ViewsAlive, HostAndDeviceMatrixAtOnce) {
   const auto matrix = laplace<Node>(10, 10, 4 * Tpetra::getDefaultComm()->getSize());
   const auto on_host = matrix->getLocalMatrixHost();
   const auto on_device = matrix->getLocalMatrixDevice();
@@ -147,7 +147,7 @@ TEST(ViewsAlive, HostAndDeviceMatrixAtOnce) {
   EXPECT_EQ(device_sum, entries);
 }
 
-TEST(ViewsAlive, VectorOverACallersDeviceView) {
+KOKKOS_TEST(ViewsAlive, VectorOverACallersDeviceView) {
   using Dual = MultiVector::dual_view_type;
   Dual::t_dev mine("mine", rows_per_rank, 1);
   MultiVector x(map(), mine);

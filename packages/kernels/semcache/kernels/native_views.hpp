@@ -24,19 +24,21 @@ template <class Data, class Layout, class Traits>
 struct Native<Kokkos::View<Data, Layout, Device, Traits>> {
   using view = Kokkos::View<Data, Layout, Device, Traits>;
   using type = Kokkos::View<Data, Layout, NativeDevice, Traits>;
+  // Kokkos 3.4 makes random access views on CUDA of other views only.
+  using plain = Kokkos::View<Data, Layout, NativeDevice, Kokkos::MemoryUnmanaged>;
 
   static type of(const view& v) {
     if constexpr (view::rank == 2 && std::is_same<Layout, Kokkos::LayoutLeft>::value) {
       // Old layouts forget the distance of columns: it is the height of a view of which this one has the upper rows.
       const std::size_t rows = v.extent(0);
-      const type columns(v.data(), std::max<std::size_t>(v.stride(1), rows), v.extent(1));
+      const plain columns(v.data(), std::max<std::size_t>(v.stride(1), rows), v.extent(1));
       return Kokkos::subview(columns, std::make_pair(std::size_t{0}, rows), Kokkos::ALL);
     } else if constexpr (view::rank == 2 && std::is_same<Layout, Kokkos::LayoutRight>::value) {
       const std::size_t columns = v.extent(1);
-      const type rows(v.data(), v.extent(0), std::max<std::size_t>(v.stride(0), columns));
+      const plain rows(v.data(), v.extent(0), std::max<std::size_t>(v.stride(0), columns));
       return Kokkos::subview(rows, Kokkos::ALL, std::make_pair(std::size_t{0}, columns));
     } else {
-      return type(v.data(), v.layout());
+      return plain(v.data(), v.layout());
     }
   }
 };
@@ -76,7 +78,8 @@ template <class V>
 using flat_t = Kokkos::View<typename V::value_type*, typename V::array_layout, NativeDevice, typename V::memory_traits>;
 template <class V>
 flat_t<V> flat(const V& v) {
-  return flat_t<V>(v.data(), v.span());
+  return Kokkos::View<typename V::value_type*, typename V::array_layout, NativeDevice, Kokkos::MemoryUnmanaged>(v.data(),
+                                                                                                          v.span());
 }
 
 }  // namespace semcache::kernels
