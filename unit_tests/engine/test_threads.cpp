@@ -142,9 +142,9 @@ TEST(Threads, AnArrayIsFreedWhileItIsEvicted) {
   std::thread freer;
   // Runs when the evicting thread waits for it.
   p.launch(&streams[1], {{victim, false}}, [&] {
+    const std::uint32_t before = victim->incarnation.load();
     freer = std::thread([&] { p.engine().deallocate(victim); });
-    const volatile bool& freeing = victim->freeing;
-    for (int i = 0; i < 2000 && !freeing; ++i) sleep_ms();
+    for (int i = 0; i < 2000 && victim->incarnation.load() == before; ++i) sleep_ms();
     for (int i = 0; i < 20; ++i) sleep_ms();  // it waits for this kernel, too
   });
 
