@@ -90,7 +90,6 @@ void Message::start() {
   runtime::TrackedArray now;
   if (io()->find(first_, now))
     array_ = now;  // the program may have put another one there while the request was at rest
-  io()->settle(transit_);
   if (!read_.empty()) io()->read_out(first_, read_.data(), read_.size(), transit_, offset_);
 }
 

@@ -41,7 +41,7 @@ class Message {
 
   /// What MPI gets for the address.
   [[nodiscard]] void* substitute() const noexcept;
-  /// Persistent requests: fetches the content of this start, which MPI may read after `ready`.
+  /// Persistent requests: fetches the content of this start. MPI may use the message after `ready`.
   void start();
   void ready() const;
   /// Persistent requests: the message is complete.

@@ -57,26 +57,25 @@ bool is_complete(MPI_Request request) {
   return PMPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag != 0;
 }
 
-/// Before the library starts them: fetches what they send, all of it at once.
-int prepare(const char* name, int count, const MPI_Request* requests) {
-  std::vector<PendingPtr> prepared;
+/// Fetches what persistent requests send, all of it at once, before the library starts them.
+template <class Forward>
+int start_requests(const char* name, int count, const MPI_Request* requests, Forward&& forward) {
+  std::vector<PendingPtr> started;
   try {
     for (int i = 0; requests != nullptr && i < count; ++i) {
       PendingPtr p = pending_of(requests[i]);
       if (p == nullptr) continue;
       if (p->active) return refuse(MPI_COMM_WORLD, Refusal::start_active, name, nullptr);  // Open MPI does not complain
-      prepared.push_back(std::move(p));
-      prepared.back()->call.start();
+      started.push_back(std::move(p));
+      started.back()->call.start();
     }
-    for (const PendingPtr& p : prepared) p->call.ready();
+    for (const PendingPtr& p : started) p->call.ready();
   } catch (const std::exception& e) {
     return refuse(MPI_COMM_WORLD, Refusal::failed, name, e.what());
   }
-  return MPI_SUCCESS;
-}
-int started(int code, int count, const MPI_Request* requests) {
-  for (int i = 0; code == MPI_SUCCESS && i < count; ++i) {
-    if (const PendingPtr p = pending_of(requests[i])) p->active = true;
+  const int code = forward();
+  if (code == MPI_SUCCESS) {
+    for (const PendingPtr& p : started) p->active = true;
   }
   return code;
 }
@@ -160,13 +159,11 @@ int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
 }
 
 int MPI_Start(MPI_Request* request) {
-  const int code = prepare("MPI_Start", 1, request);
-  return code == MPI_SUCCESS ? started(PMPI_Start(request), 1, request) : code;
+  return start_requests("MPI_Start", 1, request, [&] { return PMPI_Start(request); });
 }
 
 int MPI_Startall(int count, MPI_Request* requests) {
-  const int code = prepare("MPI_Startall", count, requests);
-  return code == MPI_SUCCESS ? started(PMPI_Startall(count, requests), count, requests) : code;
+  return start_requests("MPI_Startall", count, requests, [&] { return PMPI_Startall(count, requests); });
 }
 
 int MPI_Request_free(MPI_Request* request) {
