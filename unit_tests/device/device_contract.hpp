@@ -262,6 +262,27 @@ TYPED_TEST_P(DeviceContract, StagingIsUsableHostMemory) {
   device.deallocate_staging(staging);
 }
 
+TYPED_TEST_P(DeviceContract, MemoryOfMessagesUnderWayOutlivesTheDevice) {
+  static std::byte *message, *staging;  // never given back
+  const Bytes content = counting(1000);
+  const bool cuda = this->device->kind() == DeviceKind::cuda;
+  message = this->device->allocate(content.size());
+  staging = this->device->allocate_staging(content.size());
+  std::memcpy(staging, content.data(), content.size());
+  {
+    const Arena arena(*this->device, 1);
+    this->device->copy_to_device(arena.queue, message, staging, content.size());
+  }
+
+  this->device.reset();
+
+  const auto next = cuda ? make_cuda_device(0) : make_emulated_device(0, 1U << 20);
+  const Arena arena(*next, 1);
+  next->copy_within_device(arena.queue, arena.base, message, content.size());
+  EXPECT_EQ(arena.read(0, content.size()), content);
+  EXPECT_EQ(std::memcmp(staging, content.data(), content.size()), 0);
+}
+
 TYPED_TEST_P(DeviceContract, WorksFromManyThreads) {
   auto& device = *this->device;
   const Arena arena(device, 16);
@@ -303,6 +324,7 @@ REGISTER_TYPED_TEST_SUITE_P(DeviceContract, ReservesAlignedAddressesAtLeastTwoMe
                             DigestSeesEveryByteTheOrderAndTheLength, DigestOfZerosDependsOnTheLength,
                             EventsOrderQueuesAndComplete, EventZeroIsNoEvent, AdoptedQueueKeepsItsOwnerUntilClosed,
                             UnknownQueueIsAUsageError, AllocationsHoldContentAndAreBalanced, StagingIsUsableHostMemory,
-                            WorksFromManyThreads, HostMemoryIsNoForeignDevicePointer);
+                            MemoryOfMessagesUnderWayOutlivesTheDevice, WorksFromManyThreads,
+                            HostMemoryIsNoForeignDevicePointer);
 
 }  // namespace semcache::device::testing

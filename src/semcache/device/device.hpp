@@ -89,7 +89,8 @@ class Device {
   /// A 64-bit digest of the content after earlier work on `queue`; blocks. Equal content, equal digest.
   [[nodiscard]] virtual std::uint64_t digest(QueueId queue, const std::byte* device, std::uint64_t bytes) = 0;
 
-  /// Memory beside the arena, for messages: of a kind that other processes' drivers can map.
+  /// Memory beside the arena, for messages: of a kind that other processes' drivers can map. What is not given back
+  /// outlives the device, as staging memory does: a message may still be under way.
   /// @throws OutOfMemory.
   [[nodiscard]] virtual std::byte* allocate(std::uint64_t bytes) = 0;
   /// The caller has ordered all uses before. May wait for the device.

@@ -162,11 +162,11 @@ void CudaDevice::tear_down() noexcept {
         (void)api_.cuMemFree(scratch.sum);
         (void)api_.cuMemFreeHost(scratch.host);
       }
-      for (const auto& [address, bytes] : allocations_) (void)api_.cuMemFree(number(address));
       if (module_ != nullptr) (void)api_.cuModuleUnload(module_);
     }
   }
-  (void)api_.cuDevicePrimaryCtxRelease(device_);
+  // With its last user the context would take what messages under way still need.
+  if (allocations_.empty() && staging_buffers_ == 0) (void)api_.cuDevicePrimaryCtxRelease(device_);
   context_ = nullptr;
 }
 
@@ -538,11 +538,18 @@ std::byte* CudaDevice::allocate_staging(std::uint64_t bytes) {
     throw OutOfMemory("the host has no page-locked memory for a staging buffer of " + std::to_string(bytes) + " bytes",
                       bytes, 0);
   check(result, "cuMemHostAlloc");
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ++staging_buffers_;
   return static_cast<std::byte*>(address);
 }
 
 void CudaDevice::deallocate_staging(std::byte* address) noexcept {
   if (address == nullptr) return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    SEMCACHE_CHECK(staging_buffers_ > 0);
+    --staging_buffers_;
+  }
   const Current current(*this);
   log(api_.cuMemFreeHost(address), "cuMemFreeHost");
 }

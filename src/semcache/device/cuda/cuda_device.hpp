@@ -110,6 +110,7 @@ class CudaDevice final : public Device {
   std::vector<Scratch> idle_scratch_;
   std::unordered_map<std::byte*, std::uint64_t> reservations_;
   std::unordered_map<std::byte*, std::uint64_t> allocations_;
+  std::size_t staging_buffers_ = 0;
 };
 
 }  // namespace semcache::device

@@ -81,10 +81,6 @@ class EmulatedDevice::Opened {
 EmulatedDevice::EmulatedDevice(int ordinal, std::uint64_t memory_bytes)
     : ordinal_(ordinal), memory_bytes_(memory_bytes != 0 ? memory_bytes : quarter_of_host_memory()) {}
 
-EmulatedDevice::~EmulatedDevice() {
-  for (const auto& [address, bytes] : allocations_) std::free(address);
-}
-
 std::string EmulatedDevice::name() const { return "emulated device " + std::to_string(ordinal_); }
 
 std::uint64_t EmulatedDevice::free_memory_bytes() const {

@@ -19,7 +19,6 @@ namespace semcache::device {
 class EmulatedDevice final : public Device {
  public:
   EmulatedDevice(int ordinal, std::uint64_t memory_bytes);
-  ~EmulatedDevice() override;
 
   DeviceKind kind() const noexcept override { return DeviceKind::emulated; }
   std::string name() const override;
