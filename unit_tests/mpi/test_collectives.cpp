@@ -168,7 +168,7 @@ TEST(MpiCollectives, MoveTheUsedRangesAlone) {
   EXPECT_EQ(got.to_device(), 2 * one);
   const Since gathered("r");
   MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, r.data(), block, MPI_INT, world);
-  if (semcache::mpi::uses_device_addresses()) {
+  if (semcache::mpi::uses_device_addresses(all)) {
     EXPECT_EQ(gathered.over_link(), 0u);
     EXPECT_EQ(gathered.within_device(), all);
   } else {

@@ -124,8 +124,8 @@ TEST(MpiDatatypes, ExactlyTheUsedBytesAreSent) {
     const std::vector<bool> used = type.places(count);
     EXPECT_EQ(got, expected<int>(n, [&](std::size_t i) { return used[i] ? theirs(i, left()) : 0; })) << name;
     const std::uint64_t moved = static_cast<std::uint64_t>(bytes) * static_cast<std::uint64_t>(count);
-    EXPECT_EQ(since.to_host(), semcache::mpi::uses_device_addresses() ? 0 : moved) << name;
-    EXPECT_EQ(since.within_device(), semcache::mpi::uses_device_addresses() ? moved : 0) << name;
+    EXPECT_EQ(since.to_host(), semcache::mpi::uses_device_addresses(moved) ? 0 : moved) << name;
+    EXPECT_EQ(since.within_device(), semcache::mpi::uses_device_addresses(moved) ? moved : 0) << name;
   });
 }
 

@@ -69,9 +69,9 @@ TEST(MpiPointToPoint, OfADeviceViewTheHaloMovesAndNothingElse) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 
   EXPECT_EQ(device_content(ring.x), Ring::exchanged());
-  EXPECT_EQ(since.to_host(), semcache::mpi::uses_device_addresses() ? 0 : halo_bytes);
-  EXPECT_EQ(since.to_device(), semcache::mpi::uses_device_addresses() ? 0 : halo_bytes);
-  EXPECT_EQ(since.within_device(), semcache::mpi::uses_device_addresses() ? 2 * halo_bytes : 0);
+  EXPECT_EQ(since.to_host(), semcache::mpi::uses_device_addresses(halo_bytes) ? 0 : halo_bytes);
+  EXPECT_EQ(since.to_device(), semcache::mpi::uses_device_addresses(halo_bytes) ? 0 : halo_bytes);
+  EXPECT_EQ(since.within_device(), semcache::mpi::uses_device_addresses(halo_bytes) ? 2 * halo_bytes : 0);
 }
 
 TEST(MpiPointToPoint, OfAStaleMirrorTheUsedRangeIsFetchedOnce) {

@@ -75,9 +75,12 @@ void CaptureList::remember(const runtime::Launch& launch) const noexcept {
   memo_->handles = 0;
   std::uint32_t operands = 0;
   for (std::size_t c = 0; c < count_; ++c) {
-    if (captures_[c].pointer != nullptr &&
-        (operands == CaptureMemo::most_operands || !runtime::identify(captures_[c], memo_->operands[operands++])))
-      return;
+    if (captures_[c].pointer != nullptr) {
+      if (operands == CaptureMemo::most_operands || !runtime::identify(captures_[c], memo_->operands[operands])) return;
+      runtime::KnownOperand& operand = memo_->operands[operands];
+      operand.repeats = std::any_of(memo_->operands, &operand, [&](const auto& o) { return o.memory == operand.memory; });
+      ++operands;
+    }
     const auto at = static_cast<std::size_t>(static_cast<const unsigned char*>(captures_[c].handle) - picture_);
     for (std::size_t i = at / word_bytes; i * word_bytes < at + captures_[c].handle_bytes && i < CaptureMemo::most_words; ++i)
       memo_->handles |= std::uint64_t{1} << i;

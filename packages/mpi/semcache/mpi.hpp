@@ -9,9 +9,10 @@
 /// SemCache's layer between a program and its MPI library. The program needs none of this: it calls MPI (docs/mpi.md).
 namespace semcache::mpi {
 
-/// Does MPI get messages in the device's memory? (SEMCACHE_MPI_CUDA, and what the MPI library says.)
+/// Does MPI get messages of device views in the device's memory, if they span so many bytes? (SEMCACHE_MPI_CUDA; where it
+/// does not decide, the MPI library must take such addresses, and the message must be long enough: docs/mpi.md.)
 /// Starts the runtime.
-[[nodiscard]] SEMCACHE_API bool uses_device_addresses();
+[[nodiscard]] SEMCACHE_API bool uses_device_addresses(std::size_t bytes);
 
 /// Requests with tracked buffers that are not completed, and persistent ones that are not freed. Threads: any.
 [[nodiscard]] SEMCACHE_API std::size_t pending_requests() noexcept;

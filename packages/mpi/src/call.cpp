@@ -26,7 +26,7 @@ const runtime::ForeignIo* io() noexcept {
   return table;
 }
 
-bool uses_device_addresses() {
+bool uses_device_addresses(std::size_t bytes) {
   if (io() == nullptr) return false;
   switch (io()->device_addresses()) {
     case runtime::DeviceAddresses::always:
@@ -36,6 +36,7 @@ bool uses_device_addresses() {
     case runtime::DeviceAddresses::if_library_can:
       break;
   }
+  if (bytes < shortest_device_message) return false;
   static const bool can = library_takes_device_addresses();
   return can;
 }
@@ -57,7 +58,10 @@ Message::Message(const void* address, const UsedBytes& used, const UsedBytes& re
                      " bytes). Check count and datatype; give every array a call of its own");
   }
   read_ = from_hull(read);
-  const bool on_device = place != Place::host && !array_.on_host && uses_device_addresses() &&
+  written_from_hull_ = from_hull(written_);
+  written_bytes_ = 0;
+  for (const ByteRange piece : written_from_hull_) written_bytes_ += piece.size();
+  const bool on_device = place != Place::host && !array_.on_host && uses_device_addresses(bytes) &&
                          (place == Place::fixed || read_.empty() || io()->valid_here(first_, read_.data(), read_.size()));
   transit_ = io()->take(bytes + alignment, on_device);
   offset_ = reinterpret_cast<std::uintptr_t>(first_) % alignment;
@@ -77,6 +81,8 @@ Message::Message(Message&& other) noexcept
       array_(other.array_),
       read_(std::move(other.read_)),
       written_(std::move(other.written_)),
+      written_from_hull_(std::move(other.written_from_hull_)),
+      written_bytes_(other.written_bytes_),
       transit_(other.transit_),
       offset_(other.offset_) {
   other.transit_ = {};
@@ -102,6 +108,10 @@ void Message::rest() const {
 void Message::deliver(std::uint64_t bytes) const {
   if (written_.empty() || bytes == 0) return;
   if (!io()->still_there(array_)) throw UsageError("the array was freed while the call was under way");
+  if (bytes >= written_bytes_) {
+    io()->write_in(first_, written_from_hull_.data(), written_from_hull_.size(), transit_, offset_);
+    return;
+  }
   UsedBytes arrived = written_;
   arrived.cut(bytes);
   const std::vector<ByteRange> pieces = from_hull(arrived);

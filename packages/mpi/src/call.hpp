@@ -59,6 +59,8 @@ class Message {
   runtime::TrackedArray array_;
   std::vector<ByteRange> read_;
   UsedBytes written_;
+  std::vector<ByteRange> written_from_hull_;
+  std::uint64_t written_bytes_;
   runtime::Transit transit_;
   std::size_t offset_;  ///< of the hull in the private memory
 };

@@ -15,14 +15,15 @@ namespace {
 class Statuses {
  public:
   Statuses(MPI_Status* callers, bool ignored, int count)
-      : own_(ignored ? static_cast<std::size_t>(count) : 0), use_(ignored ? own_.data() : callers) {}
+      : own_(ignored ? count : 0), use_(ignored ? own_.begin() : callers), wanted_(!ignored) {}
   [[nodiscard]] MPI_Status* get() noexcept { return use_; }
   [[nodiscard]] MPI_Status& operator[](int i) noexcept { return use_[i]; }
-  [[nodiscard]] bool wanted() const noexcept { return own_.empty(); }
+  [[nodiscard]] bool wanted() const noexcept { return wanted_; }
 
  private:
-  std::vector<MPI_Status> own_;
+  PerRequest<MPI_Status> own_;
   MPI_Status* use_;
+  bool wanted_;
 };
 
 /// After a call that completed `count` of them, or failed with some: the first ones, or those that `indices` names.
@@ -60,22 +61,27 @@ bool is_complete(MPI_Request request) {
 /// Fetches what persistent requests send, all of it at once, before the library starts them.
 template <class Forward>
 int start_requests(const char* name, int count, const MPI_Request* requests, Forward&& forward) {
-  std::vector<PendingPtr> started;
+  PerRequest<PendingPtr> started(requests != nullptr ? count : 0);
+  find_pending(requests != nullptr ? count : 0, requests, started.begin());
+  for (const PendingPtr& p : started) {
+    if (p == nullptr) continue;
+    if (p->active) return refuse(MPI_COMM_WORLD, Refusal::start_active, name, nullptr);  // Open MPI does not complain
+  }
   try {
-    for (int i = 0; requests != nullptr && i < count; ++i) {
-      PendingPtr p = pending_of(requests[i]);
-      if (p == nullptr) continue;
-      if (p->active) return refuse(MPI_COMM_WORLD, Refusal::start_active, name, nullptr);  // Open MPI does not complain
-      started.push_back(std::move(p));
-      started.back()->call.start();
+    for (const PendingPtr& p : started) {
+      if (p != nullptr) p->call.start();
     }
-    for (const PendingPtr& p : started) p->call.ready();
+    for (const PendingPtr& p : started) {
+      if (p != nullptr) p->call.ready();
+    }
   } catch (const std::exception& e) {
     return refuse(MPI_COMM_WORLD, Refusal::failed, name, e.what());
   }
   const int code = forward();
   if (code == MPI_SUCCESS) {
-    for (const PendingPtr& p : started) p->active = true;
+    for (const PendingPtr& p : started) {
+      if (p != nullptr) p->active = true;
+    }
   }
   return code;
 }

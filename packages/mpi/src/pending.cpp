@@ -75,12 +75,13 @@ int remember(const char* call_name, MPI_Request request, Call&& call, Completes 
 
 std::size_t pending_requests() noexcept { return registry().count.load(std::memory_order_relaxed); }
 
-PendingPtr pending_of(MPI_Request request) {
+void find_pending(int count, const MPI_Request* requests, PendingPtr* entries) {
   Registry& r = registry();
-  if (r.count.load(std::memory_order_relaxed) == 0) return nullptr;
+  if (r.count.load(std::memory_order_relaxed) == 0) return;
   const std::lock_guard<std::mutex> lock(r.mutex);
-  const auto it = r.entries.find(key_of(request));
-  return it == r.entries.end() ? nullptr : it->second;
+  for (int i = 0; i < count; ++i) {
+    if (const auto it = r.entries.find(key_of(requests[i])); it != r.entries.end()) entries[i] = it->second;
+  }
 }
 
 void forget(MPI_Request request, const PendingPtr& entry) {
@@ -124,26 +125,8 @@ void release_completed(bool wait) {
   for (Kept& k : rest) r.kept.push_back(std::move(k));
 }
 
-namespace {
-
-/// The entry of a request that is about to complete. Those that end with it leave the registry before: as soon as the
-/// library has freed the handle, another thread may get the same one for something new.
-PendingPtr take(MPI_Request request) {
-  Registry& r = registry();
-  const std::lock_guard<std::mutex> lock(r.mutex);
-  const auto it = r.entries.find(key_of(request));
-  if (it == r.entries.end()) return nullptr;
-  PendingPtr entry = it->second;
-  if (entry->completes != Completes::as_message_again_and_again) {
-    r.entries.erase(it);
-    r.count.fetch_sub(1, std::memory_order_relaxed);
-  }
-  return entry;
-}
-
-}  // namespace
-
 Completion::~Completion() {
+  if (none_) return;
   Registry& r = registry();
   for (const Entry& e : entries_) {
     if (e.pending == nullptr || e.pending->completes == Completes::as_message_again_and_again) continue;
@@ -152,19 +135,30 @@ Completion::~Completion() {
   }
 }
 
-Completion::Completion(const char* call, int count, const MPI_Request* requests) : call_(call) {
-  if (count <= 0 || requests == nullptr || pending_requests() == 0) return;
-  bool any = false;
-  std::vector<Entry> entries(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    entries[i] = {requests[i], take(requests[i])};
-    any = any || entries[i].pending != nullptr;
+/// Entries of requests that end with their completion leave the registry before it: as soon as the library has freed the
+/// handle, another thread may get the same one for something new.
+Completion::Completion(const char* call, int count, const MPI_Request* requests)
+    : call_(call), entries_(requests != nullptr && pending_requests() != 0 ? count : 0) {
+  Registry& r = registry();
+  std::unique_lock<std::mutex> lock;
+  for (Entry& e : entries_) {
+    if (!lock.owns_lock()) lock = std::unique_lock<std::mutex>(r.mutex);
+    e.request = *requests++;
+    const auto it = r.entries.find(key_of(e.request));
+    if (it == r.entries.end()) continue;
+    none_ = false;
+    if (it->second->completes == Completes::as_message_again_and_again) {
+      e.pending = it->second;
+    } else {
+      e.pending = std::move(it->second);
+      r.entries.erase(it);
+      r.count.fetch_sub(1, std::memory_order_relaxed);
+    }
   }
-  if (any) entries_ = std::move(entries);
 }
 
 int Completion::visible(int i, const MPI_Status& status) {
-  const PendingPtr& p = entries_[static_cast<std::size_t>(i)].pending;
+  const PendingPtr& p = entries_[i].pending;
   return p == nullptr ? MPI_SUCCESS : deliver(call_, *p, &status);
 }
 
@@ -175,7 +169,7 @@ int Completion::completed(int i, const MPI_Status& status) {
 }
 
 void Completion::failed(int i) {
-  Entry& e = entries_[static_cast<std::size_t>(i)];
+  Entry& e = entries_[i];
   if (e.pending == nullptr) return;
   if (e.pending->completes == Completes::as_message_again_and_again) {
     e.pending->active = false;

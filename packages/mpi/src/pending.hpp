@@ -4,10 +4,33 @@
 
 #include "call.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 
 namespace semcache::mpi {
+
+/// One T for each request of a call. Few of them need no allocation.
+template <class T>
+class PerRequest {
+ public:
+  explicit PerRequest(int count)
+      : count_(static_cast<std::size_t>(std::max(count, 0))),
+        many_(count_ > few ? std::make_unique<T[]>(count_) : nullptr),
+        all_(many_ != nullptr ? many_.get() : few_) {}
+  PerRequest(const PerRequest&) = delete;
+  PerRequest& operator=(const PerRequest&) = delete;
+  [[nodiscard]] T* begin() noexcept { return all_; }
+  [[nodiscard]] T* end() noexcept { return all_ + count_; }
+  [[nodiscard]] T& operator[](int i) noexcept { return all_[i]; }
+
+ private:
+  static constexpr std::size_t few = 8;
+  std::size_t count_;
+  T few_[few];
+  std::unique_ptr<T[]> many_;
+  T* all_;
+};
 
 /// A request with tracked buffers.
 struct Pending {
@@ -18,8 +41,13 @@ struct Pending {
 };
 
 using PendingPtr = std::shared_ptr<Pending>;
-/// The entry of a request; nullptr: nothing of it is tracked.
-[[nodiscard]] PendingPtr pending_of(MPI_Request request);
+/// The entries of requests; nullptr: nothing of it is tracked.
+void find_pending(int count, const MPI_Request* requests, PendingPtr* entries);
+[[nodiscard]] inline PendingPtr pending_of(MPI_Request request) {
+  PendingPtr entry;
+  find_pending(1, &request, &entry);
+  return entry;
+}
 /// The library may have given a completed request's handle away already: an entry that replaced this one stays.
 void forget(MPI_Request request, const PendingPtr& entry);
 
@@ -41,7 +69,7 @@ class Completion {
   Completion(const Completion&) = delete;
   Completion& operator=(const Completion&) = delete;
   /// No request has a tracked buffer: nothing to do.
-  [[nodiscard]] bool none() const noexcept { return entries_.empty(); }
+  [[nodiscard]] bool none() const noexcept { return none_; }
   /// Request `i` has completed without error. @return MPI_SUCCESS or the code of a refused delivery
   int completed(int i, const MPI_Status& status);
   /// The same without an end: the program may look at its buffer, and completes the request later.
@@ -54,7 +82,8 @@ class Completion {
     PendingPtr pending;
   };
   const char* call_;
-  std::vector<Entry> entries_;  ///< as many as requests, or none
+  bool none_ = true;
+  PerRequest<Entry> entries_;
 };
 
 }  // namespace semcache::mpi

@@ -104,6 +104,7 @@ class Engine {
   TransitBuffer* take_buffer(std::uint64_t bytes, bool on_device);
   void give_buffer(TransitBuffer* buffer) noexcept;
   /// Afterwards no transfer uses the buffer any more: foreign code may read and write it.
+  /// @pre nothing is expected of it
   void settle_buffer(TransitBuffer& buffer);
   /// Do all pieces have their content in this very memory?
   [[nodiscard]] bool valid_here(const Memory& memory, std::uint64_t position, const ByteRange* pieces,

@@ -28,6 +28,9 @@ void Engine::expect_read_out(Memory& m, std::uint64_t position, const ByteRange*
   buffer.expected = &m;
   buffer.expected_position = position;
   buffer.expected_at = to;
+  if ((m.flags.load() & Memory::revocable) == Memory::revocable) return;
+  revoked_.push_back(&m);  // the message is complete, so what launches had to wait for has happened
+  project();
 }
 
 void Engine::expect_nothing(TransitBuffer& buffer) noexcept {
@@ -51,18 +54,16 @@ void Engine::bring_expected(Memory& m) {
   if (m.expected_in.empty() || !m.live || m.snapshot() || m.unfetched_writes.load() != 1) return;
   if (!m.forecast.fetch_follows() || m.write_check || unknown_use_pending(device_of(m), m, true)) return;
   m.flags.fetch_and(~Memory::revocable);
-  revoked_.push_back(&m);
-  if (m.pins.load() == 0) {
-    for (TransitBuffer* b : m.expected_in) {  // at most once each: a request may rest for ever
-      const ByteRange* const pieces = b->expected_pieces.data();
-      const std::size_t count = b->expected_pieces.size();
-      if (b->brought || !fresh_here(m, b->expected_position, pieces, count)) continue;
-      submit_pieces(m, b->expected_position, pieces, count, *b, b->expected_at);
-      b->brought = written_by_device(m);
-      for (const ByteRange piece : b->expected_pieces) recorder_.moved(trace::Kind::read_ahead, m.label, piece.size());
-    }
+  revoked_.push_back(&m);  // the next projection does: kernels follow now that need none
+  if (m.pins.load() != 0) return;
+  for (TransitBuffer* b : m.expected_in) {  // at most once each: a request may rest for ever
+    const ByteRange* const pieces = b->expected_pieces.data();
+    const std::size_t count = b->expected_pieces.size();
+    if (b->brought || !fresh_here(m, b->expected_position, pieces, count)) continue;
+    submit_pieces(m, b->expected_position, pieces, count, *b, b->expected_at);
+    b->brought = written_by_device(m);
+    for (const ByteRange piece : b->expected_pieces) recorder_.moved(trace::Kind::read_ahead, m.label, piece.size());
   }
-  project();
 }
 
 }  // namespace semcache::engine

@@ -24,19 +24,31 @@ unsigned cost_for_host(SpaceId from, SpaceId) noexcept { return from == host_spa
 
 ByteRange at_array(ByteRange piece, std::uint64_t position) { return {piece.begin + position, piece.end + position}; }
 
-/// What the directory hears of.
-std::vector<ByteRange> ranges_of(const Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count) {
-  std::vector<ByteRange> ranges;
-  for (std::size_t i = 0; i < count; ++i) {
-    const ByteRange piece = at_array(pieces[i], position);
-    if (i == 0 || count <= most_single_pieces(m)) {
-      ranges.push_back(piece);
-    } else {
-      ranges[0] = {std::min(ranges[0].begin, piece.begin), std::max(ranges[0].end, piece.end)};
+/// What the directory hears of: the pieces' places in the array, or their hull.
+class Ranges {
+ public:
+  Ranges(const Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count)
+      : pieces_(pieces), position_(position), count_(count) {
+    if (count <= most_single_pieces(m)) return;
+    hull_ = pieces[0];
+    for (std::size_t i = 1; i < count; ++i) {
+      hull_ = {std::min(hull_.begin, pieces[i].begin), std::max(hull_.end, pieces[i].end)};
     }
+    pieces_ = &hull_;
+    count_ = 1;
   }
-  return ranges;
-}
+  Ranges(const Ranges&) = delete;
+  Ranges& operator=(const Ranges&) = delete;
+  [[nodiscard]] bool is_hull() const noexcept { return pieces_ == &hull_; }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] ByteRange operator[](std::size_t i) const noexcept { return at_array(pieces_[i], position_); }
+
+ private:
+  ByteRange hull_;
+  const ByteRange* pieces_;
+  std::uint64_t position_;
+  std::size_t count_;
+};
 
 }  // namespace
 
@@ -140,6 +152,8 @@ void Engine::free_buffers(Lock& lock, Buffers& buffers) noexcept {
 }
 
 void Engine::settle_buffer(TransitBuffer& buffer) {
+  // Nobody else changes these: what is expected of a buffer ends with the `read_out` before this.
+  if (buffer.queue == unknown_queue || devices_[0]->queues->done(buffer.queue, buffer.last_use)) return;
   Lock lock(mutex_);
   wait_for_user(lock, buffer);
 }
@@ -225,18 +239,18 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
   if (buffer.on_device) {
     read_within_device(lock, m, position, pieces, count, buffer, to);
   } else if (m.on_host()) {
-    const std::vector<ByteRange> wanted = ranges_of(m, position, pieces, count);
+    const Ranges wanted(m, position, pieces, count);
     for (;;) {
       const std::uint64_t seen = unlocks_;
-      for (const ByteRange range : wanted) make_fresh(lock, m, range);
-      for (const ByteRange range : wanted) {
-        while (wait_conflict(lock, m, range, false)) {
+      for (std::size_t i = 0; i < wanted.size(); ++i) make_fresh(lock, m, wanted[i]);
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        while (wait_conflict(lock, m, wanted[i], false)) {
         }
       }
       if (seen == unlocks_) break;
     }
     project();
-    for (const ByteRange range : wanted) note_fetch(m, range);
+    for (std::size_t i = 0; i < wanted.size(); ++i) note_fetch(m, wanted[i]);
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) {
       copy_host_pages(m, at_array(pieces[i], position), to + pieces[i].begin);
@@ -326,18 +340,18 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
   if (count == 0) return;
   Lock lock(mutex_);
   const ProjectOnFailure guard{*this};
-  const std::vector<ByteRange> written = ranges_of(m, position, pieces, count);
+  const Ranges written(m, position, pieces, count);
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) bytes += pieces[i].size();
   for (;;) {
     const std::uint64_t seen = unlocks_;
-    if (!m.on_host()) make_resident(lock, device_of(m), {&m});
-    if (written.size() < count) make_fresh(lock, m, written[0]);
+    if (!m.on_host() && (m.flags.load() & Memory::resident) == 0) make_resident(lock, device_of(m), {&m});
+    if (written.is_hull()) make_fresh(lock, m, written[0]);
     if (!m.on_host() && quiesce(lock, m)) continue;
-    for (const ByteRange range : written) {
-      while (m.on_host() && wait_conflict(lock, m, range, true)) {
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      while (m.on_host() && wait_conflict(lock, m, written[i], true)) {
       }
-      while (save_one(lock, m, range, true)) {
+      while (save_one(lock, m, written[i], true)) {
       }
     }
     if (seen == unlocks_) break;
@@ -374,7 +388,7 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
     recorder_.moved(buffer.on_device ? trace::Kind::d2d : trace::Kind::h2d, m.label, bytes, 1, nullptr,
                     buffer.on_device ? m.space : host_space, m.space);
   }
-  for (const ByteRange range : written) directory_.write(m.slot, range);  // I2
+  for (std::size_t i = 0; i < written.size(); ++i) directory_.write(m.slot, written[i]);  // I2
   project();
   keep_maps_short(lock, m);
   if (!snapshots_.empty()) collect_orphans();

@@ -498,9 +498,18 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
   Runtime& r = runtime();
   r.recorder.launch();
   const PinsGuard guard(pins_, inline_);
-  bool unknown = !are_current(known, known_count, epoch);
+  static_assert(most_known <= inline_pins);
+  SEMCACHE_EXPECTS(known_count <= most_known, "a launch with " + std::to_string(known_count) + " known captures");
+  bool unknown = epoch != starts.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < known_count && !unknown; ++i) {
-    if ((used >> i & 1) != 0) add(known[i].memory, known[i].writable);
+    if ((used >> i & 1) == 0) continue;
+    const KnownOperand& k = known[i];
+    unknown = static_cast<const Memory*>(k.memory)->incarnation.load(std::memory_order_relaxed) != k.incarnation;
+    if (k.repeats) {
+      add(k.memory, k.writable);
+    } else {
+      pins_[count_++] = {k.memory, k.writable};
+    }
   }
   for (std::size_t c = 0; c < count && !unknown; ++c) {
     Memory* m = r.engine->find_device(captures[c].pointer);
@@ -548,7 +557,7 @@ bool identify(const Capture& capture, KnownOperand& operand) noexcept {
   Runtime* r = running();
   Memory* m = r == nullptr ? nullptr : r->engine->find_device(capture.pointer);
   if (m == nullptr || !m->live) return false;
-  operand = {capture.pointer, m, m->incarnation.load(), capture.writable};
+  operand = {capture.pointer, m, m->incarnation.load(), capture.writable, true};
   return true;
 }
 

@@ -89,9 +89,10 @@ struct KnownOperand {
   void* memory;               ///< of the engine
   std::uint32_t incarnation;  ///< of the memory
   bool writable;
+  bool repeats;               ///< an operand before it may lie in the same memory
 };
 
-/// False where no array lies there.
+/// Sets `repeats`, because it does not know the operands before it. False where no array lies there.
 [[nodiscard]] SEMCACHE_API bool identify(const Capture& capture, KnownOperand& operand) noexcept;
 
 /// Are these arrays still what they were in a launch of epoch `epoch`? About 2 ns each.
@@ -129,6 +130,7 @@ class SEMCACHE_API Launch {
   [[nodiscard]] bool follows_from_captures() const noexcept { return follows_from_captures_; }
 
   static constexpr std::size_t most_uses = 8;
+  static constexpr std::size_t most_known = 12;
 
  private:
   struct Pin {

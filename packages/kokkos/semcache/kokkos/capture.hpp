@@ -31,7 +31,7 @@ extern SEMCACHE_API __thread CaptureList* open_capture_list;
 /// closure's copy really has, their copying tells (a flag may switch one off).
 struct CaptureMemo {
   static constexpr std::size_t most_words = 64;
-  static constexpr std::size_t most_operands = 12;
+  static constexpr std::size_t most_operands = runtime::Launch::most_known;
 
   std::atomic<const void*> owner;  ///< `open_capture_list` of the thread
   std::uint64_t handles;           ///< words that belong to handles
