@@ -1,60 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <fakes/random.hpp>
-#include <platform/fake_driver.hpp>
-#include <platform/toy_server.hpp>
-
-#include <gtest/gtest.h>
-
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <platform/tracker_test.hpp>
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <csetjmp>
-#include <cstring>
-#include <string>
 #include <thread>
-
-/// Part of ThreadSanitizer, where the program is made with it.
-extern "C" __attribute__((weak)) void __tsan_init();
+#include <vector>
 
 namespace semcache::platform::testing {
+
+const Tested tested{"userfaultfd", &make_userfaultfd_pages, false};
+
 namespace {
 
-/// Why the system has no userfaultfd for this process; empty: it has.
-const std::string& refusal() {
-  static const std::string why = [] {
-    try {
-      (void)make_userfaultfd_pages(1);
-      return std::string();
-    } catch (const ConfigurationError& e) {
-      return std::string(e.what());
-    }
-  }();
-  return why;
-}
-
-class Server : public ToyServer {
- public:
-  explicit Server(unsigned patience_s = 20) : ToyServer(make_userfaultfd_pages(patience_s)) {}
-};
-
-const char* toy_label(const void*) { return "toy array"; }
-
-class Userfaultfd : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!refusal().empty()) GTEST_SKIP() << refusal();
-    set_label_lookup(&toy_label);
-  }
-  void TearDown() override { set_label_lookup(nullptr); }
-};
-using UserfaultfdDeathTest = Userfaultfd;  // in forked children, where each starts its own server
+using Userfaultfd = TrackerTest;
+using UserfaultfdDeathTest = TrackerTest;
 
 // --- the platform ----------------------------------------------------------------------------------------------------
 
@@ -248,25 +208,6 @@ TEST_F(UserfaultfdPages, TheKernelsLimitOnMappingsIsFalseAndChangesNothing) {
 
 // --- served faults ---------------------------------------------------------------------------------------------------
 
-TEST_F(Userfaultfd, ServesReadsAndWrites) {
-  Server server;
-  server.start();
-  server.make_stale(3);
-  server.make_stale(5);
-
-  EXPECT_EQ(*server.word(3), Server::content(3));
-  *server.word(3) = 7;
-  *server.word(5, 1) = 8;
-
-  EXPECT_EQ(*server.word(3), 7U);
-  EXPECT_EQ(*server.word(5), Server::content(5));
-  EXPECT_EQ(*server.word(5, 1), 8U);
-  EXPECT_EQ(server.reads, 1);
-  EXPECT_EQ(server.writes, 2);
-  EXPECT_TRUE(server.tracker().notices());
-  EXPECT_STREQ(server.tracker().name(), "userfaultfd");
-}
-
 TEST_F(Userfaultfd, ReadOnlyPagesThatNobodyWroteReadAsZeroWithoutTheServer) {
   Server server;
   server.start();
@@ -306,64 +247,6 @@ TEST_F(Userfaultfd, SystemCallsAreServed) {
   ::close(ends[1]);
 }
 
-TEST_F(Userfaultfd, ManyThreadsOnOnePageAreAllServedOnce) {
-  Server server;
-  server.start();
-  constexpr int threads = 100;
-  for (int round = 0; round < 20; ++round) {
-    server.make_stale(1);
-    server.served = 0;
-    std::atomic<int> ready{0};
-    std::atomic<int> right{0};
-    std::vector<std::thread> all;
-    for (int t = 0; t < threads; ++t)
-      all.emplace_back([&] {
-        ++ready;
-        while (ready < threads) std::this_thread::yield();
-        if (*server.word(1) == Server::content(1)) ++right;
-      });
-    for (auto& thread : all) thread.join();
-
-    EXPECT_EQ(right, threads);
-    EXPECT_EQ(server.served, 1);
-  }
-}
-
-TEST_F(Userfaultfd, ReadersAndWritersOnManyPagesMakeProgressAndLoseNothing) {
-  Server server;
-  server.start();
-  constexpr unsigned threads = 6;
-  std::atomic<bool> go_on{true};
-  std::atomic<int> lost{0};
-  std::vector<std::thread> all;
-  for (unsigned t = 0; t < threads; ++t)
-    all.emplace_back([&, t] {
-      std::vector<std::uint64_t> last(Server::pages);
-      for (unsigned i = 1; go_on || i < Server::pages; ++i) {
-        const std::uint64_t p = i % Server::pages;
-        if (*server.word(p, 1 + t) != last[p]) ++lost;
-        *server.word(p, 1 + t) = last[p] = i;
-      }
-    });
-  // Read-only and back: whoever writes while that happens either comes first or is noticed.
-  for (unsigned i = 0; i < 5000; ++i) server.set(i % Server::pages, Protection::read);
-  go_on = false;
-  for (auto& thread : all) thread.join();
-
-  EXPECT_EQ(lost, 0);
-  EXPECT_GT(server.served, 0);
-}
-
-TEST_F(Userfaultfd, ManyFaultsAtOneInstructionAreAllServed) {
-  Server server;
-  server.start();
-  for (int i = 0; i < 1000; ++i) {
-    server.make_stale(2);
-    ASSERT_EQ(*server.word(2), Server::content(2));
-  }
-  EXPECT_EQ(server.served, 1000);
-}
-
 TEST_F(Userfaultfd, ASignalMayInterruptAWaitingThread) {
   if (__tsan_init != nullptr) GTEST_SKIP() << "ThreadSanitizer puts signals off until a call that it knows";
   static std::atomic<int> signals{0};
@@ -383,69 +266,6 @@ TEST_F(Userfaultfd, ASignalMayInterruptAWaitingThread) {
   EXPECT_EQ(*server.word(0), Server::content(0));
   EXPECT_EQ(signals, 1);
   ::sigaction(SIGUSR1, &before, nullptr);
-}
-
-TEST_F(Userfaultfd, HasSeveralLifetimes) {
-  Server server;
-  for (int life = 1; life <= 3; ++life) {
-    server.start();
-    server.make_stale(6);
-    server.set(7, Protection::read);
-    EXPECT_EQ(*server.word(6), Server::content(6));
-    EXPECT_EQ(*server.word(7), 0U);
-    server.make_stale(6);
-    server.stop();
-    server.stop();
-    EXPECT_EQ(server.served, life);
-    // Nobody serves: protected pages are closed, and nobody waits for ever.
-    int ends[2];
-    ASSERT_EQ(::pipe(ends), 0);
-    EXPECT_EQ(::write(ends[1], const_cast<std::uint64_t*>(server.word(6)), 8), -1);
-    EXPECT_EQ(errno, EFAULT);
-    EXPECT_EQ(::write(ends[1], const_cast<std::uint64_t*>(server.word(7)), 8), 8);
-    EXPECT_EQ(::read(ends[0], const_cast<std::uint64_t*>(server.word(7)), 8), -1);
-    EXPECT_EQ(errno, EFAULT);
-    ::close(ends[0]);
-    ::close(ends[1]);
-  }
-  Server another;
-  another.start();
-  another.make_stale(1);
-  EXPECT_EQ(*another.word(1), Server::content(1));
-}
-
-TEST_F(Userfaultfd, StopRestoresWhatWasInstalled) {
-  struct sigaction before;
-  ::sigaction(SIGSEGV, nullptr, &before);
-  Server server;
-  server.start();
-  server.stop();
-  struct sigaction after;
-  ::sigaction(SIGSEGV, nullptr, &after);
-  EXPECT_EQ(after.sa_sigaction, before.sa_sigaction);
-  EXPECT_EQ(after.sa_flags, before.sa_flags);
-}
-
-TEST_F(Userfaultfd, OneAtATime) {
-  Server first;
-  Server second;
-  first.start();
-
-  EXPECT_THROW(second.start(), UsageError);
-
-  first.stop();
-  second.start();
-  second.make_stale(0);
-  EXPECT_EQ(*second.word(0), Server::content(0));
-}
-
-TEST_F(Userfaultfd, AfterARuntimeScopeFaultsAreServedAgain) {
-  Server server;
-  server.start();
-  server.make_stale(0);
-  { const RuntimeScope scope; }
-
-  EXPECT_EQ(*server.word(0), Server::content(0));
 }
 
 TEST_F(Userfaultfd, TheRuntimeMayReadWhatIsReadable) {
@@ -470,147 +290,6 @@ TEST_F(Userfaultfd, TheOtherSideOfACopyMayFault) {
   EXPECT_EQ(server.writes, 1);
 }
 
-TEST_F(Userfaultfd, ALongQueueIsNoReasonToEnd) {
-  // 8 faults of 0.3 s each with a patience of 1 s: the last one waits for 2.4 s, but all the time others are served.
-  Server server(1);
-  server.before = [](std::byte*) { std::this_thread::sleep_for(std::chrono::milliseconds(300)); };
-  server.start();
-  std::vector<std::thread> all;
-  for (unsigned t = 0; t < 8; ++t) server.make_stale(t);
-  for (unsigned t = 0; t < 8; ++t) all.emplace_back([&, t] { (void)*server.word(t); });
-  for (auto& thread : all) thread.join();
-
-  EXPECT_EQ(server.served, 8);
-}
-
-// --- what is nobody's ------------------------------------------------------------------------------------------------
-
-sigjmp_buf jump;
-void* volatile seen_address = nullptr;
-
-void jump_out(int, siginfo_t* info, void*) {
-  seen_address = info->si_addr;
-  siglongjmp(jump, 1);
-}
-
-void print_address(int, siginfo_t* info, void*) {
-  std::fprintf(stderr, "crashed at %p\n", info->si_addr);
-  _exit(9);
-}
-
-struct Installed {
-  explicit Installed(void (*handler)(int, siginfo_t*, void*)) {
-    struct sigaction action {};
-    action.sa_sigaction = handler;
-    action.sa_flags = SA_SIGINFO;
-    ::sigaction(SIGSEGV, &action, &before);
-  }
-  ~Installed() { ::sigaction(SIGSEGV, &before, nullptr); }
-  struct sigaction before {};
-};
-
-bool faults(volatile std::uint64_t* address) {
-  if (sigsetjmp(jump, 1) != 0) return true;
-  (void)*address;
-  return false;
-}
-
-/// A server that declines everything; page 2 is closed.
-struct Declining : Server {
-  Declining() {
-    tracker().start(base(), pages * page, [](std::byte*, FaultKind) { return FaultResult::not_ours; });
-    set(2, Protection::none);
-  }
-};
-
-TEST_F(Userfaultfd, WhatTheServerDeclinesIsASegmentationFaultWithItsAddress) {
-  const Installed earlier(&jump_out);
-  Declining server;
-
-  EXPECT_TRUE(faults(server.word(2, 3)));
-
-  EXPECT_EQ(seen_address, server.word(2, 3));
-  server.stop();
-}
-
-TEST_F(Userfaultfd, WhatTheServerDeclinesIsAnErrorOfASystemCall) {
-  Declining server;
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
-  EXPECT_EQ(::write(ends[1], const_cast<std::uint64_t*>(server.word(2)), 8), -1);
-  EXPECT_EQ(errno, EFAULT);
-  ::close(ends[0]);
-  ::close(ends[1]);
-}
-
-TEST_F(UserfaultfdDeathTest, ARealSegmentationFaultIsOne) {
-  EXPECT_EXIT(
-      {
-        Server server;
-        server.start();
-        *reinterpret_cast<volatile int*>(0x4240) = 1;
-      },
-      ::testing::KilledBySignal(SIGSEGV), "");
-}
-
-TEST_F(UserfaultfdDeathTest, ARealSegmentationFaultKeepsItsAddress) {
-  EXPECT_EXIT(
-      {
-        const Installed earlier(&print_address);
-        Server server;
-        server.start();
-        *reinterpret_cast<volatile int*>(0x4240) = 1;
-      },
-      ::testing::ExitedWithCode(9), "crashed at 0x4240");
-}
-
-TEST_F(UserfaultfdDeathTest, AFaultThatIsDeclinedCrashes) {
-  EXPECT_EXIT(
-      {
-        Declining server;
-        (void)*server.word(2);
-      },
-      ::testing::KilledBySignal(SIGSEGV), "");
-}
-
-TEST_F(UserfaultfdDeathTest, AFaultInsideTheRuntimeNamesTheArray) {
-  EXPECT_EXIT(
-      {
-        Server server;
-        server.start();
-        server.make_stale(0);
-        const RuntimeScope outer;
-        { const RuntimeScope inner; }
-        (void)*server.word(0);
-      },
-      ::testing::KilledBySignal(SIGABRT), "SemCache's own code.*'toy array'.*semcache::access");
-}
-
-TEST_F(UserfaultfdDeathTest, AFaultOfTheServiceThreadNamesTheArray) {
-  EXPECT_EXIT(
-      {
-        Server server;
-        server.before = [&](std::byte*) { (void)*server.word(1); };
-        server.start();
-        server.make_stale(0);
-        server.make_stale(1);
-        (void)*server.word(0);
-      },
-      ::testing::KilledBySignal(SIGABRT), "SemCache's own code.*'toy array'");
-}
-
-TEST_F(UserfaultfdDeathTest, AFaultThatIsNotServedEndsWithAMessage) {
-  EXPECT_EXIT(
-      {
-        Server server(1);
-        server.before = [](std::byte*) { ::pause(); };
-        server.start();
-        server.make_stale(0);
-        (void)*server.word(0);
-      },
-      ::testing::KilledBySignal(SIGABRT), "'toy array'.*not served for 1 s");
-}
-
 TEST_F(UserfaultfdDeathTest, ASystemCallThatIsNotServedEndsWithAMessage) {
   EXPECT_EXIT(
       {
@@ -622,171 +301,6 @@ TEST_F(UserfaultfdDeathTest, ASystemCallThatIsNotServedEndsWithAMessage) {
         if (::write(2, const_cast<std::uint64_t*>(server.word(0)), 8) < 0) ::pause();
       },
       ::testing::KilledBySignal(SIGABRT), "'toy array'.*not served for 1 s");
-}
-
-TEST_F(UserfaultfdDeathTest, AFaultInsideTheDriverEndsAtOnceWithAMessage) {
-  EXPECT_EXIT(
-      {
-        const FakeDriver driver;
-        Server server(60);
-        server.start();
-        server.make_stale(0);
-        (void)driver.read(reinterpret_cast<const volatile int*>(server.word(0)));
-      },
-      ::testing::KilledBySignal(SIGABRT), "GPU driver itself.*'toy array'.*semcache::access");
-}
-
-#if defined(__x86_64__)  // elsewhere the system does not tell where a leaf returns to: the patience ends it
-TEST_F(UserfaultfdDeathTest, ACopyByTheDriverThroughTheCLibraryIsTheDriver) {
-  EXPECT_EXIT(
-      {
-        const FakeDriver driver;
-        Server server(60);
-        server.start();
-        server.make_stale(0);
-        char to[256];
-        // Not memcpy: sanitizers put their own in front of it.
-        driver.copy(to, const_cast<std::uint64_t*>(server.word(0)), sizeof to, &::mempcpy);
-      },
-      ::testing::KilledBySignal(SIGABRT), "GPU driver itself.*'toy array'");
-}
-#endif
-
-TEST_F(Userfaultfd, ACopyByTheProgramThroughTheCLibraryIsServed) {
-  const FakeDriver driver;
-  Server server;
-  server.start();
-  server.make_stale(0);
-  std::uint64_t to[32];
-
-  std::memcpy(to, const_cast<std::uint64_t*>(server.word(0)), sizeof to);
-
-  EXPECT_EQ(to[31], Server::content(0));
-}
-
-// --- fork ------------------------------------------------------------------------------------------------------------
-
-template <class Body>
-int status_of(pid_t child, const Body& body) {
-  if (child == 0) {
-    body();
-    _exit(0);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return status;
-}
-
-template <class Body>
-int status_of_child(const Body& body) {
-  return status_of(::fork(), body);
-}
-
-/// A child of which no library hears.
-template <class Body>
-int status_of_bare_child(const Body& body) {
-  return status_of(static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr)), body);
-}
-
-bool ended_well(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
-
-TEST_F(Userfaultfd, AForkedChildUsesFreshDataAndTheParentGoesOn) {
-  Server server;
-  server.start();
-  for (std::uint64_t p = 0; p < 4; ++p) {
-    server.make_stale(p);
-    (void)*server.word(p);  // fresh and read-only
-  }
-  server.make_stale(5);
-  server.set(6, Protection::read);  // never written: zeros
-  *server.word(7) = 7;
-  const int served = server.served;
-
-  const auto child = [&] {
-    if (*server.word(1) != Server::content(1)) _exit(1);
-    int ends[2];
-    if (::pipe(ends) != 0 || ::write(ends[1], const_cast<std::uint64_t*>(server.word(2)), 8) != 8) _exit(2);
-    if (::read(ends[0], const_cast<std::uint64_t*>(server.word(1, 1)), 8) != 8) _exit(3);
-    *server.word(1) = 77;  // read-only, but the child's own
-    *server.word(2) = 78;
-    *server.word(7) = 79;
-    if (*server.word(1) != 77 || *server.word(1, 1) != Server::content(2) || *server.word(2) != 78) _exit(4);
-    if (*server.word(3) != Server::content(3) || *server.word(6) != 0 || *server.word(7) != 79) _exit(5);
-  };
-  int status = status_of_child(child);
-  EXPECT_TRUE(ended_well(status)) << WEXITSTATUS(status);
-  status = status_of_bare_child(child);
-  EXPECT_TRUE(ended_well(status)) << WEXITSTATUS(status);
-
-  EXPECT_EQ(server.served, served);
-  EXPECT_EQ(*server.word(1), Server::content(1));
-  EXPECT_EQ(*server.word(7), 7U);
-  EXPECT_EQ(*server.word(5), Server::content(5));  // the parent is still served
-  *server.word(1) = 5;
-  EXPECT_EQ(*server.word(1), 5U);
-}
-
-TEST_F(Userfaultfd, AForkedChildCanExitWithoutWaitingForThreadsItDoesNotHave) {
-  Server server;
-  server.start();
-  EXPECT_TRUE(ended_well(status_of_child([&] { server.stop(); })));
-  EXPECT_TRUE(ended_well(status_of_bare_child([&] { server.stop(); })));
-  server.make_stale(0);
-  EXPECT_EQ(*server.word(0), Server::content(0));
-}
-
-TEST_F(UserfaultfdDeathTest, AStaleReadInAForkedChildEndsWithAMessage) {
-  Server server;
-  server.start();
-  server.make_stale(0);
-  for (std::uint64_t p = 2; p < 5; ++p) server.make_stale(p);
-  (void)*server.word(3);
-
-  // The death test's own child is the forked child.
-  EXPECT_EXIT((void)*server.word(0), ::testing::KilledBySignal(SIGABRT), "forked child.*'toy array'.*settle");
-  EXPECT_EXIT((void)(*server.word(4) = 1), ::testing::KilledBySignal(SIGABRT), "forked child.*'toy array'.*settle");
-  EXPECT_EXIT(_exit(*server.word(3) == Server::content(3) ? 7 : 8), ::testing::ExitedWithCode(7), "");
-
-  EXPECT_EQ(*server.word(0), Server::content(0));
-}
-
-TEST_F(Userfaultfd, AStaleReadInABareChildIsACrashAndNoZero) {
-  Server server;
-  server.start();
-  server.make_stale(0);
-  for (std::uint64_t p = 2; p < 5; ++p) server.make_stale(p);
-  (void)*server.word(3);
-
-  for (const std::uint64_t p : {0, 2, 4}) {
-    const int status = status_of_bare_child([&] {
-      ::signal(SIGSEGV, SIG_DFL);
-      (void)*server.word(p);
-    });
-    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV) << p << ": " << status;
-  }
-  EXPECT_EQ(*server.word(0), Server::content(0));
-}
-
-TEST_F(Userfaultfd, WhileOthersFaultAChildSeesWhatIsFresh) {
-  Server server;
-  server.start();
-  server.make_stale(0);
-  (void)*server.word(0);
-  std::atomic<bool> go_on{true};
-  std::thread others([&] {
-    for (std::uint64_t i = 0; go_on; ++i) {
-      server.make_stale(1 + i % 8);
-      if (*server.word(1 + i % 8) != Server::content(1 + i % 8)) std::abort();
-    }
-  });
-  for (int k = 0; k < 50; ++k) {
-    const int status = status_of_child([&] {
-      if (*server.word(0) != Server::content(0)) _exit(1);
-    });
-    EXPECT_TRUE(ended_well(status)) << k;
-  }
-  go_on = false;
-  others.join();
 }
 
 }  // namespace

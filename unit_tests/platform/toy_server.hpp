@@ -22,8 +22,6 @@ class ToyServer {
   static constexpr std::uint64_t page = 4096;
   static constexpr std::uint64_t pages = 64;
 
-  explicit ToyServer(unsigned patience_s = 20)
-      : ToyServer(Pages{make_linux_platform(), make_mprotect_tracker(patience_s)}) {}
   explicit ToyServer(Pages of) : platform_(std::move(of.platform)), tracker_(std::move(of.tracker)) {
     base_ = platform_->reserve(reserved_);
     states_.assign(pages, Protection::read_write);

@@ -35,6 +35,9 @@ using Clock = std::chrono::steady_clock;
 /// How often somebody looks after a service thread that is busy.
 constexpr std::chrono::milliseconds look_around{100};
 
+/// A page is offered to the server this often before its refusal counts: it also declines what is open already.
+constexpr int most_refusals = 16;
+
 /// What the signal handler reads. Constant-initialised, never destroyed.
 struct Shared {
   std::atomic<std::uintptr_t> begin{0};
@@ -275,8 +278,8 @@ bool UserfaultfdTracker::next(Fault& fault) {
 }
 
 void UserfaultfdTracker::answer(const Fault& fault) {
-  // Another thread's fault may have opened the page meanwhile.
-  if (!pages_.permits(fault.address, kind(fault))) {
+  // Other threads may have opened the page meanwhile, and closed it again.
+  for (int refusals = 0; !pages_.permits(fault.address, kind(fault));) {
     driver_.refresh();
     detail::FaultContext context;
     if (driver_.loaded() && where_it_sleeps(fault.thread, context) && driver_.made(context))
@@ -285,7 +288,10 @@ void UserfaultfdTracker::answer(const Fault& fault) {
     const FaultResult result = begin <= fault.address && fault.address < shared.end.load()
                                    ? serve_(reinterpret_cast<std::byte*>(fault.address), kind(fault))
                                    : FaultResult::not_ours;
-    if (result == FaultResult::not_ours && !pages_.permits(fault.address, kind(fault))) pages_.decline(fault.address);
+    if (result == FaultResult::served) break;
+    if (++refusals <= most_refusals) continue;
+    pages_.decline(fault.address);
+    break;
   }
   wake(fault);
 }

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+//
+// What every tracker that notices accesses must do. Part of each one's program.
+#include <platform/fake_driver.hpp>
+#include <platform/tracker_test.hpp>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+namespace semcache::platform::testing {
+namespace {
+
+using Trackers = TrackerTest;
+using TrackersDeathTest = TrackerTest;
+
+TEST_F(Trackers, ServesReadsAndWrites) {
+  Server server;
+  server.start();
+  server.make_stale(3);
+  server.make_stale(5);
+
+  EXPECT_EQ(*server.word(3), Server::content(3));
+  *server.word(3) = 7;
+  *server.word(5, 1) = 8;
+
+  EXPECT_EQ(*server.word(3), 7U);
+  EXPECT_EQ(*server.word(5), Server::content(5));
+  EXPECT_EQ(*server.word(5, 1), 8U);
+  EXPECT_EQ(server.reads, 1);
+  EXPECT_EQ(server.writes, 2);
+  EXPECT_TRUE(server.tracker().notices());
+  EXPECT_STREQ(server.tracker().name(), tested.name);
+}
+
+TEST_F(Trackers, ManyThreadsOnOnePageAreAllServedOnce) {
+  Server server;
+  server.start();
+  constexpr int threads = 100;  // more than the fault desk has places
+  for (int round = 0; round < 20; ++round) {
+    server.make_stale(1);
+    server.served = 0;
+    std::atomic<int> ready{0};
+    std::atomic<int> right{0};
+    std::vector<std::thread> all;
+    for (int t = 0; t < threads; ++t)
+      all.emplace_back([&] {
+        ++ready;
+        while (ready < threads) std::this_thread::yield();
+        if (*server.word(1) == Server::content(1)) ++right;
+      });
+    for (auto& thread : all) thread.join();
+
+    EXPECT_EQ(right, threads);
+    EXPECT_EQ(server.served, 1);
+  }
+}
+
+TEST_F(Trackers, ReadersAndWritersOnManyPagesMakeProgressAndLoseNothing) {
+  for (const bool stale : {false, true}) {
+    Server server;
+    server.start();
+    constexpr unsigned threads = 6;
+    std::atomic<bool> go_on{true};
+    std::atomic<int> lost{0};
+    std::vector<std::thread> all;
+    for (unsigned t = 0; t < threads; ++t)
+      all.emplace_back([&, t] {
+        std::vector<std::uint64_t> last(Server::pages);
+        for (unsigned i = 1; go_on || i < Server::pages; ++i) {
+          const std::uint64_t p = i % Server::pages;
+          const std::uint64_t seen = *server.word(p, 1 + t);
+          if (seen != last[p] && !(stale && seen == Server::content(p))) ++lost;
+          *server.word(p, 1 + t) = last[p] = i;
+        }
+      });
+    // Read-only and back: whoever writes while that happens either comes first or is noticed.
+    for (unsigned i = 0; i < 5000; ++i)
+      server.set(i % Server::pages, stale && i % 3 == 0 ? Protection::none : Protection::read);
+    go_on = false;
+    for (auto& thread : all) thread.join();
+
+    EXPECT_EQ(lost, 0) << stale;
+    EXPECT_GT(server.served, 0) << stale;
+  }
+}
+
+TEST_F(Trackers, ManyFaultsAtOneInstructionAreAllServed) {
+  // A loop that reads one word which becomes stale each time looks like a fault that makes no progress.
+  Server server;
+  server.start();
+  for (int i = 0; i < 1000; ++i) {
+    server.make_stale(2);
+    ASSERT_EQ(*server.word(2), Server::content(2));
+  }
+  EXPECT_EQ(server.served, 1000);
+}
+
+TEST_F(Trackers, HasSeveralLifetimes) {
+  Server server;
+  for (int life = 1; life <= 3; ++life) {
+    server.start();
+    server.make_stale(6);
+    server.set(7, Protection::read);
+    EXPECT_EQ(*server.word(6), Server::content(6));
+    EXPECT_EQ(*server.word(7), 0U);
+    server.make_stale(6);
+    server.stop();
+    server.stop();
+    EXPECT_EQ(server.served, life);
+    // Nobody serves: protected pages are closed, and nobody waits for ever.
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    EXPECT_EQ(::write(ends[1], const_cast<std::uint64_t*>(server.word(6)), 8), -1);
+    EXPECT_EQ(errno, EFAULT);
+    EXPECT_EQ(::write(ends[1], const_cast<std::uint64_t*>(server.word(7)), 8), 8);
+    EXPECT_EQ(::read(ends[0], const_cast<std::uint64_t*>(server.word(7)), 8), -1);
+    EXPECT_EQ(errno, EFAULT);
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+  Server another;
+  another.start();
+  another.make_stale(1);
+  EXPECT_EQ(*another.word(1), Server::content(1));
+}
+
+TEST_F(Trackers, StopRestoresWhatWasInstalled) {
+  struct sigaction before;
+  ::sigaction(SIGSEGV, nullptr, &before);
+  Server server;
+
+  server.start();
+  struct sigaction during;
+  ::sigaction(SIGSEGV, nullptr, &during);
+  server.stop();
+  struct sigaction after;
+  ::sigaction(SIGSEGV, nullptr, &after);
+
+  EXPECT_NE(during.sa_sigaction, before.sa_sigaction);
+  EXPECT_EQ(after.sa_sigaction, before.sa_sigaction);
+  EXPECT_EQ(after.sa_flags, before.sa_flags);
+}
+
+TEST_F(Trackers, OneAtATime) {
+  Server first;
+  Server second;
+  first.start();
+
+  EXPECT_THROW(second.start(), UsageError);
+
+  first.stop();
+  second.start();
+  second.make_stale(0);
+  EXPECT_EQ(*second.word(0), Server::content(0));
+}
+
+TEST_F(Trackers, AfterARuntimeScopeFaultsAreServedAgain) {
+  Server server;
+  server.start();
+  server.make_stale(0);
+  { const RuntimeScope scope; }
+
+  EXPECT_EQ(*server.word(0), Server::content(0));
+}
+
+TEST_F(Trackers, ALongQueueIsNoReasonToEnd) {
+  // 8 faults of 0.3 s each with a patience of 1 s: the last one waits for 2.4 s, but all the time others are served.
+  Server server(1);
+  server.before = [](std::byte*) { std::this_thread::sleep_for(std::chrono::milliseconds(300)); };
+  server.start();
+  std::vector<std::thread> all;
+  for (unsigned t = 0; t < 8; ++t) server.make_stale(t);
+  for (unsigned t = 0; t < 8; ++t) all.emplace_back([&, t] { (void)*server.word(t); });
+  for (auto& thread : all) thread.join();
+
+  EXPECT_EQ(server.served, 8);
+}
+
+// --- what is nobody's ------------------------------------------------------------------------------------------------
+
+void jump_out_plain(int) {
+  seen_count = seen_count + 1;
+  siglongjmp(jump, 1);
+}
+
+void print_address(int, siginfo_t* info, void*) {
+  std::fprintf(stderr, "crashed at %p\n", info->si_addr);
+  _exit(9);
+}
+
+/// A server that declines everything; page 2 is closed.
+struct Declining : Server {
+  Declining() {
+    tracker().start(base(), pages * page, [](std::byte*, FaultKind) { return FaultResult::not_ours; });
+    set(2, Protection::none);
+  }
+};
+
+TEST_F(Trackers, AnEarlierHandlerGetsForeignFaultsWithTheirAddressAgainAndAgain) {
+  const NoAccessPage foreign;
+  const Installed earlier(&jump_out);
+  Server server;
+  server.start();
+  server.make_stale(0);
+
+  for (int i = 1; i <= 5; ++i) {
+    EXPECT_TRUE(faults(foreign.word()));
+    EXPECT_EQ(seen_count, i);
+    EXPECT_EQ(seen_address, foreign.word());
+  }
+  EXPECT_EQ(*server.word(0), Server::content(0));
+  server.stop();
+}
+
+TEST_F(Trackers, AnEarlierHandlerWithoutInformationWorksToo) {
+  const NoAccessPage foreign;
+  const Installed earlier(&jump_out_plain);
+  Server server;
+  server.start();
+
+  EXPECT_TRUE(faults(foreign.word()));
+  EXPECT_TRUE(faults(foreign.word()));
+
+  EXPECT_EQ(seen_count, 2);
+  server.stop();
+}
+
+TEST_F(Trackers, WhatTheServerDeclinesGoesToTheEarlierHandlerWithItsAddress) {
+  const Installed earlier(&jump_out);
+  Declining server;
+
+  EXPECT_TRUE(faults(server.word(2, 3)));
+
+  EXPECT_EQ(seen_address, server.word(2, 3));
+  EXPECT_EQ(seen_count, 1);
+  server.stop();
+}
+
+TEST_F(Trackers, WhatTheServerDeclinesIsAnErrorOfASystemCall) {
+  Declining server;
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  EXPECT_EQ(::write(ends[1], const_cast<std::uint64_t*>(server.word(2)), 8), -1);
+  EXPECT_EQ(errno, EFAULT);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST_F(TrackersDeathTest, ARealSegmentationFaultIsOne) {
+  EXPECT_EXIT(
+      {
+        Server server;
+        server.start();
+        *reinterpret_cast<volatile int*>(0x4240) = 1;
+      },
+      ::testing::KilledBySignal(SIGSEGV), "");
+}
+
+TEST_F(TrackersDeathTest, ARealSegmentationFaultKeepsItsAddress) {
+  EXPECT_EXIT(
+      {
+        const Installed earlier(&print_address);
+        Server server;
+        server.start();
+        *reinterpret_cast<volatile int*>(0x4240) = 1;
+      },
+      ::testing::ExitedWithCode(9), "crashed at 0x4240");
+}
+
+TEST_F(TrackersDeathTest, ASentSignalIsDelivered) {
+  EXPECT_EXIT(
+      {
+        Server server;
+        server.start();
+        ::raise(SIGSEGV);
+        _exit(0);
+      },
+      ::testing::KilledBySignal(SIGSEGV), "");
+}
+
+TEST_F(TrackersDeathTest, AFaultThatIsDeclinedCrashes) {
+  EXPECT_EXIT(
+      {
+        Declining server;
+        (void)*server.word(2);
+      },
+      ::testing::KilledBySignal(SIGSEGV), "");
+}
+
+TEST_F(TrackersDeathTest, AFaultInsideTheRuntimeNamesTheArray) {
+  EXPECT_EXIT(
+      {
+        Server server;
+        server.start();
+        server.make_stale(0);
+        const RuntimeScope outer;
+        { const RuntimeScope inner; }
+        (void)*server.word(0);
+      },
+      ::testing::KilledBySignal(SIGABRT), "SemCache's own code.*'toy array'.*semcache::access");
+}
+
+TEST_F(TrackersDeathTest, AFaultOfTheServiceThreadNamesTheArray) {
+  EXPECT_EXIT(
+      {
+        Server server;
+        server.before = [&](std::byte*) { (void)*server.word(1); };
+        server.start();
+        server.make_stale(0);
+        server.make_stale(1);
+        (void)*server.word(0);
+      },
+      ::testing::KilledBySignal(SIGABRT), "SemCache's own code.*'toy array'");
+}
+
+TEST_F(TrackersDeathTest, AFaultThatIsNotServedEndsWithAMessage) {
+  EXPECT_EXIT(
+      {
+        Server server(1);
+        server.before = [](std::byte*) { ::pause(); };
+        server.start();
+        server.make_stale(0);
+        (void)*server.word(0);
+      },
+      ::testing::KilledBySignal(SIGABRT), "'toy array'.*not served for 1 s");
+}
+
+// --- the driver ------------------------------------------------------------------------------------------------------
+
+TEST_F(TrackersDeathTest, AFaultInsideTheDriverEndsAtOnceWithAMessage) {
+  EXPECT_EXIT(
+      {
+        const FakeDriver driver;
+        Server server(60);
+        server.start();
+        server.make_stale(0);
+        (void)driver.read(reinterpret_cast<const volatile int*>(server.word(0)));
+      },
+      ::testing::KilledBySignal(SIGABRT), "GPU driver itself.*'toy array'.*semcache::access");
+}
+
+TEST_F(TrackersDeathTest, ADriverLoadedAfterTheStartIsKnownToo) {
+  EXPECT_EXIT(
+      {
+        Server server(60);
+        server.start();
+        const FakeDriver driver;
+        server.make_stale(0);
+        (void)driver.read(reinterpret_cast<const volatile int*>(server.word(0)));
+      },
+      ::testing::KilledBySignal(SIGABRT), "GPU driver itself.*'toy array'");
+}
+
+TEST_F(TrackersDeathTest, ACopyByTheDriverThroughTheCLibraryIsTheDriver) {
+#if !defined(__x86_64__)
+  if (!tested.by_signal) GTEST_SKIP() << "where a leaf returns to, only a signal tells: here the patience ends it";
+#endif
+  EXPECT_EXIT(
+      {
+        const FakeDriver driver;
+        Server server(60);
+        server.start();
+        server.make_stale(0);
+        char to[256];
+        // Not memcpy: sanitizers put their own in front of it.
+        driver.copy(to, const_cast<std::uint64_t*>(server.word(0)), sizeof to, &::mempcpy);
+      },
+      ::testing::KilledBySignal(SIGABRT), "GPU driver itself.*'toy array'");
+}
+
+TEST_F(Trackers, ACopyByTheProgramThroughTheCLibraryIsServed) {
+  const FakeDriver driver;
+  Server server;
+  server.start();
+  server.make_stale(0);
+  std::uint64_t to[32];
+
+  std::memcpy(to, const_cast<std::uint64_t*>(server.word(0)), sizeof to);
+
+  EXPECT_EQ(to[31], Server::content(0));
+}
+
+// --- fork ------------------------------------------------------------------------------------------------------------
+
+TEST_F(Trackers, AForkedChildUsesFreshDataAndTheParentGoesOn) {
+  Server server;
+  server.start();
+  for (std::uint64_t p = 0; p < 4; ++p) {
+    server.make_stale(p);
+    (void)*server.word(p);  // fresh and read-only
+  }
+  server.make_stale(5);
+  server.set(6, Protection::read);  // never written: zeros
+  *server.word(7) = 7;
+  const int served = server.served;
+
+  const auto child = [&] {
+    if (*server.word(1) != Server::content(1)) _exit(1);
+    int ends[2];
+    if (::pipe(ends) != 0 || ::write(ends[1], const_cast<std::uint64_t*>(server.word(2)), 8) != 8) _exit(2);
+    if (tested.by_signal) *server.word(1) = 76;  // a system call would not open the page
+    if (::read(ends[0], const_cast<std::uint64_t*>(server.word(1, 1)), 8) != 8) _exit(3);
+    *server.word(1) = 77;  // read-only, but the child's own
+    *server.word(2) = 78;
+    *server.word(7) = 79;
+    if (*server.word(1) != 77 || *server.word(1, 1) != Server::content(2) || *server.word(2) != 78) _exit(4);
+    if (*server.word(3) != Server::content(3) || *server.word(6) != 0 || *server.word(7) != 79) _exit(5);
+  };
+  int status = status_of_child(child);
+  EXPECT_TRUE(ended_well(status)) << WEXITSTATUS(status);
+  if (!tested.by_signal) {
+    status = status_of_bare_child(child);
+    EXPECT_TRUE(ended_well(status)) << WEXITSTATUS(status);
+  }
+
+  EXPECT_EQ(server.served, served);
+  EXPECT_EQ(*server.word(1), Server::content(1));
+  EXPECT_EQ(*server.word(7), 7U);
+  EXPECT_EQ(*server.word(5), Server::content(5));  // the parent is still served
+  *server.word(1) = 5;
+  EXPECT_EQ(*server.word(1), 5U);
+}
+
+TEST_F(Trackers, AForkedChildCanExitWithoutWaitingForThreadsItDoesNotHave) {
+  Server server;
+  server.start();
+  EXPECT_TRUE(ended_well(status_of_child([&] { server.stop(); })));
+  EXPECT_TRUE(ended_well(status_of_bare_child([&] { server.stop(); })));
+  server.make_stale(0);
+  EXPECT_EQ(*server.word(0), Server::content(0));
+}
+
+TEST_F(TrackersDeathTest, AStaleReadInAForkedChildEndsWithAMessage) {
+  Server server;
+  server.start();
+  server.make_stale(0);
+  for (std::uint64_t p = 2; p < 5; ++p) server.make_stale(p);
+  (void)*server.word(3);
+
+  // The death test's own child is the forked child.
+  EXPECT_EXIT((void)*server.word(0), ::testing::KilledBySignal(SIGABRT), "forked child.*'toy array'.*settle");
+  EXPECT_EXIT((void)(*server.word(4) = 1), ::testing::KilledBySignal(SIGABRT), "forked child.*'toy array'.*settle");
+  EXPECT_EXIT(_exit(*server.word(3) == Server::content(3) ? 7 : 8), ::testing::ExitedWithCode(7), "");
+
+  EXPECT_EQ(*server.word(0), Server::content(0));
+}
+
+TEST_F(Trackers, AStaleReadInABareChildIsACrashAndNoZero) {
+  Server server;
+  server.start();
+  server.make_stale(0);
+  for (std::uint64_t p = 2; p < 5; ++p) server.make_stale(p);
+  (void)*server.word(3);
+
+  for (const std::uint64_t p : {0, 2, 4}) {
+    const int status = status_of_bare_child([&] {
+      ::signal(SIGSEGV, SIG_DFL);
+      (void)*server.word(p);
+    });
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV) << p << ": " << status;
+  }
+  EXPECT_EQ(*server.word(0), Server::content(0));
+}
+
+TEST_F(Trackers, WhileOthersFaultAChildSeesWhatIsFresh) {
+  Server server;
+  server.start();
+  server.make_stale(0);
+  (void)*server.word(0);
+  std::atomic<bool> go_on{true};
+  std::thread others([&] {
+    for (std::uint64_t i = 0; go_on; ++i) {
+      server.make_stale(1 + i % 8);
+      if (*server.word(1 + i % 8) != Server::content(1 + i % 8)) std::abort();
+    }
+  });
+  for (int k = 0; k < 50; ++k) {
+    const int status = status_of_child([&] {
+      if (*server.word(0) != Server::content(0)) _exit(1);
+    });
+    EXPECT_TRUE(ended_well(status)) << k;
+  }
+  go_on = false;
+  others.join();
+}
+
+}  // namespace
+}  // namespace semcache::platform::testing
