@@ -64,15 +64,6 @@ decltype(auto) native(const T& value) {
   return detail::Native<T>::of(value);
 }
 
-/// May operands be taken for vectors, element by element, where they have no gaps? Multivectors of one layout may, and
-/// coefficients that are the same for all columns.
-template <class First, class... Rest>
-inline constexpr bool flattens =
-    First::rank == 2 && !std::is_same<typename First::array_layout, Kokkos::LayoutStride>::value &&
-    (std::is_same<typename First::array_layout, typename Rest::array_layout>::value && ...);
-template <class... Coefficients>
-inline constexpr bool are_scalars = (!Kokkos::is_view<Coefficients>::value && ...);
-
 /// A multivector without gaps as a native vector.
 template <class V>
 using flat_t = Kokkos::View<typename V::value_type*, typename V::array_layout, NativeDevice, typename V::memory_traits>;
@@ -80,6 +71,19 @@ template <class V>
 flat_t<V> flat(const V& v) {
   return Kokkos::View<typename V::value_type*, typename V::array_layout, NativeDevice, Kokkos::MemoryUnmanaged>(v.data(),
                                                                                                           v.span());
+}
+
+/// Calls `body` with the operands as native views. Libraries know vectors alone: multivectors of one layout become
+/// vectors where they have no gaps and coefficients are the same for all columns.
+template <class... Coefficients, class Body, class First, class... Rest>
+void with_native(const Body& body, const First& first, const Rest&... rest) {
+  using Layout = typename First::array_layout;
+  if constexpr (First::rank == 2 && !std::is_same<Layout, Kokkos::LayoutStride>::value &&
+                (std::is_same<Layout, typename Rest::array_layout>::value && ...) &&
+                (!Kokkos::is_view<Coefficients>::value && ...)) {
+    if (first.span_is_contiguous() && (rest.span_is_contiguous() && ...)) return body(flat(first), flat(rest)...);
+  }
+  body(native(first), native(rest)...);
 }
 
 }  // namespace semcache::kernels

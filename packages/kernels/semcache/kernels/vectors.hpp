@@ -158,25 +158,18 @@ template <class A, SEMCACHE_KERNELS_OPERAND(X), class B, SEMCACHE_KERNELS_OPERAN
 struct Axpby<SEMCACHE_KERNELS_EXEC A, SEMCACHE_KERNELS_VIEW(X), B, SEMCACHE_KERNELS_VIEW(Y), Rank, true, Instantiated> {
   using X = SEMCACHE_KERNELS_VIEW(X);
   using Y = SEMCACHE_KERNELS_VIEW(Y);
-  using native = Axpby<SEMCACHE_KERNELS_NATIVE_EXEC semcache::kernels::native_t<A>, semcache::kernels::native_t<X>,
-                       semcache::kernels::native_t<B>, semcache::kernels::native_t<Y>, Rank>;
 
   static void axpby(SEMCACHE_KERNELS_PARAMETER const A& a, const X& x, const B& b, const Y& y) {
+    const auto run = [&](auto native_x, auto native_y) {
+      using native = Axpby<SEMCACHE_KERNELS_NATIVE_EXEC semcache::kernels::native_t<A>, decltype(native_x),
+                           semcache::kernels::native_t<B>, decltype(native_y), decltype(native_y)::rank>;
+      native::axpby(SEMCACHE_KERNELS_ARGUMENT semcache::kernels::native(a), native_x, semcache::kernels::native(b),
+                    native_y);
+    };
     semcache::kernels::LibraryCall(SEMCACHE_KERNELS_INSTANCE)
         .reads(a, x, b)
         .overwrites(y, semcache::kernels::is_zero(b))
-        .run([&] {
-          // Libraries know vectors alone.
-          if constexpr (semcache::kernels::are_scalars<A, B> && semcache::kernels::flattens<X, Y>) {
-            using flat =
-                Axpby<SEMCACHE_KERNELS_NATIVE_EXEC A, semcache::kernels::flat_t<X>, B, semcache::kernels::flat_t<Y>, 1>;
-            if (x.span_is_contiguous() && y.span_is_contiguous())
-              return flat::axpby(SEMCACHE_KERNELS_ARGUMENT a, semcache::kernels::flat(x), b,
-                                 semcache::kernels::flat(y));
-          }
-          native::axpby(SEMCACHE_KERNELS_ARGUMENT semcache::kernels::native(a), semcache::kernels::native(x),
-                        semcache::kernels::native(b), semcache::kernels::native(y));
-        });
+        .run([&] { semcache::kernels::with_native<A, B>(run, x, y); });
   }
 };
 
@@ -188,19 +181,15 @@ struct scal_tpl_spec_avail<SEMCACHE_KERNELS_EXEC R, A, SEMCACHE_KERNELS_VIEW(X),
 template <class R, class A, SEMCACHE_KERNELS_OPERAND(X), int Rank, bool Instantiated>
 struct Scal<SEMCACHE_KERNELS_EXEC R, A, SEMCACHE_KERNELS_VIEW(X), Rank, true, Instantiated> {
   using X = SEMCACHE_KERNELS_VIEW(X);
-  using native = Scal<SEMCACHE_KERNELS_NATIVE_EXEC semcache::kernels::native_t<R>, semcache::kernels::native_t<A>,
-                      semcache::kernels::native_t<X>, Rank>;
 
   static void scal(SEMCACHE_KERNELS_PARAMETER const R& r, const A& a, const X& x) {
+    const auto run = [&](auto native_r, auto native_x) {
+      using native = Scal<SEMCACHE_KERNELS_NATIVE_EXEC decltype(native_r), semcache::kernels::native_t<A>,
+                          decltype(native_x), decltype(native_x)::rank>;
+      native::scal(SEMCACHE_KERNELS_ARGUMENT native_r, semcache::kernels::native(a), native_x);
+    };
     semcache::kernels::LibraryCall(SEMCACHE_KERNELS_INSTANCE).reads(a, x).overwrites(r).run([&] {
-      if constexpr (semcache::kernels::are_scalars<A> && semcache::kernels::flattens<X, R>) {
-        using flat =
-            Scal<SEMCACHE_KERNELS_NATIVE_EXEC semcache::kernels::flat_t<R>, A, semcache::kernels::flat_t<X>, 1>;
-        if (x.span_is_contiguous() && r.span_is_contiguous())
-          return flat::scal(SEMCACHE_KERNELS_ARGUMENT semcache::kernels::flat(r), a, semcache::kernels::flat(x));
-      }
-      native::scal(SEMCACHE_KERNELS_ARGUMENT semcache::kernels::native(r), semcache::kernels::native(a),
-                   semcache::kernels::native(x));
+      semcache::kernels::with_native<A>(run, r, x);
     });
   }
 };
@@ -218,26 +207,19 @@ struct Update<SEMCACHE_KERNELS_EXEC SEMCACHE_KERNELS_VIEW(X), SEMCACHE_KERNELS_V
   using X = SEMCACHE_KERNELS_VIEW(X);
   using Y = SEMCACHE_KERNELS_VIEW(Y);
   using Z = SEMCACHE_KERNELS_VIEW(Z);
-  using native = Update<SEMCACHE_KERNELS_NATIVE_EXEC semcache::kernels::native_t<X>, semcache::kernels::native_t<Y>,
-                        semcache::kernels::native_t<Z>, Rank>;
 
   static void update(SEMCACHE_KERNELS_PARAMETER const typename X::non_const_value_type& alpha, const X& x,
                      const typename Y::non_const_value_type& beta, const Y& y,
                      const typename Z::non_const_value_type& gamma, const Z& z) {
+    const auto run = [&](auto native_x, auto native_y, auto native_z) {
+      using native = Update<SEMCACHE_KERNELS_NATIVE_EXEC decltype(native_x), decltype(native_y), decltype(native_z),
+                            decltype(native_z)::rank>;
+      native::update(SEMCACHE_KERNELS_ARGUMENT alpha, native_x, beta, native_y, gamma, native_z);
+    };
     semcache::kernels::LibraryCall(SEMCACHE_KERNELS_INSTANCE)
         .reads(x, y)
         .overwrites(z, semcache::kernels::is_zero(gamma))
-        .run([&] {
-          if constexpr (semcache::kernels::flattens<X, Y, Z>) {
-            using flat = Update<SEMCACHE_KERNELS_NATIVE_EXEC semcache::kernels::flat_t<X>, semcache::kernels::flat_t<Y>,
-                                semcache::kernels::flat_t<Z>, 1>;
-            if (x.span_is_contiguous() && y.span_is_contiguous() && z.span_is_contiguous())
-              return flat::update(SEMCACHE_KERNELS_ARGUMENT alpha, semcache::kernels::flat(x), beta,
-                                  semcache::kernels::flat(y), gamma, semcache::kernels::flat(z));
-          }
-          native::update(SEMCACHE_KERNELS_ARGUMENT alpha, semcache::kernels::native(x), beta,
-                         semcache::kernels::native(y), gamma, semcache::kernels::native(z));
-        });
+        .run([&] { semcache::kernels::with_native<>(run, x, y, z); });
   }
 };
 
