@@ -58,6 +58,35 @@ CaptureList::~CaptureList() {
   if (picture_ != inline_picture_) std::free(picture_);
 }
 
+bool CaptureMemo::belongs_to(const void* thread) noexcept {
+  const void* known = owner.load(std::memory_order_relaxed);
+  return known == thread || (known == nullptr && owner.compare_exchange_strong(known, thread));
+}
+
+bool CaptureMemo::fits(const std::uintptr_t* word, const void* functor, std::size_t words) const noexcept {
+  if (count == 0) return false;
+  for (std::size_t i = 0; i < words; ++i) {
+    const std::uintptr_t now = word_at(static_cast<const unsigned char*>(functor) + i * word_bytes);
+    if (now != word[i] && ((handles >> i & 1) != 0 || looks_like_pointer(now))) return false;
+  }
+  return runtime::are_current(operands, count, epoch);
+}
+
+bool CaptureList::remembers(CaptureMemo& memo, std::uintptr_t* word, const void* functor, std::size_t words) noexcept {
+  if (!memo.belongs_to(&open_capture_list)) return false;
+  if (memo.fits(word, functor, words)) {
+    // Copied: before this closure runs, another one may be constructed.
+    known_count_ = memo.count;
+    epoch_ = memo.epoch;
+    std::memcpy(known_, memo.operands, memo.count * sizeof known_[0]);
+    recording_ = Recording::known;
+    return true;
+  }
+  std::memcpy(word, functor, words * word_bytes);
+  begin_memo(memo, functor);
+  return false;
+}
+
 void CaptureList::begin_memo(CaptureMemo& memo, const void* functor) noexcept {
   memo.count = 0;
   memo.epoch = runtime::epoch();
@@ -165,4 +194,17 @@ void CaptureList::grow() noexcept {
   capacity_ = capacity;
 }
 
+namespace detail {
+
+void record_untracked_copy(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
+                           bool holds_handles) noexcept {
+  if (CaptureList* list = open_capture_list) {
+    if (list->recording()) list->notice(pointer, place, source, bytes, writable, holds_handles);
+  } else if (pointer != nullptr) {
+    // A launch on a native space: nobody will open a Launch for it.
+    runtime::native_capture({pointer, nullptr, 0, writable, holds_handles});
+  }
+}
+
+}  // namespace detail
 }  // namespace semcache::kokkos

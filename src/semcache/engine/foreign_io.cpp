@@ -347,11 +347,12 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
     const std::uint64_t seen = unlocks_;
     if (!m.on_host() && (m.flags.load() & Memory::resident) == 0) make_resident(lock, device_of(m), {&m});
     if (written.is_hull()) make_fresh(lock, m, written[0]);
+    const bool shared = (m.flags.load() & Memory::is_exclusive) == 0;
     if (!m.on_host() && quiesce(lock, m)) continue;
     for (std::size_t i = 0; i < written.size(); ++i) {
       while (m.on_host() && wait_conflict(lock, m, written[i], true)) {
       }
-      while (save_one(lock, m, written[i], true)) {
+      while (shared && save_one(lock, m, written[i], true)) {
       }
     }
     if (seen == unlocks_) break;

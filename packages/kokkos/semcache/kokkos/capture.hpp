@@ -40,20 +40,9 @@ struct CaptureMemo {
   std::uint32_t count;    ///< of operands, one for each capture; 0: nothing is known
   runtime::KnownOperand operands[most_operands];
 
-  [[nodiscard]] bool belongs_to(const void* thread) noexcept {
-    const void* known = owner.load(std::memory_order_relaxed);
-    return known == thread || (known == nullptr && owner.compare_exchange_strong(known, thread));
-  }
+  [[nodiscard]] bool belongs_to(const void* thread) noexcept;
   /// Handles must be the same; other words may differ as long as they cannot be pointers.
-  [[nodiscard]] bool fits(const std::uintptr_t* word, const void* functor, std::size_t words) const noexcept {
-    if (count == 0) return false;
-    for (std::size_t i = 0; i < words; ++i) {
-      std::uintptr_t now;
-      std::memcpy(&now, static_cast<const unsigned char*>(functor) + i * sizeof now, sizeof now);
-      if (now != word[i] && ((handles >> i & 1) != 0 || looks_like_pointer(now))) return false;
-    }
-    return runtime::are_current(operands, count, epoch);
-  }
+  [[nodiscard]] bool fits(const std::uintptr_t* word, const void* functor, std::size_t words) const noexcept;
 };
 
 /// Hidden: libraries that know nothing of each other may have types of one name.
@@ -85,20 +74,9 @@ class SEMCACHE_API CaptureList {
       if constexpr (alignof(Functor) <= picture_alignment) {
         using Memo = MemoOf<Functor>;
         if constexpr (Memo::words <= CaptureMemo::most_words) {
-          if (Memo::memo.belongs_to(&open_capture_list)) {
-            if (Memo::memo.fits(Memo::word, std::addressof(functor), Memo::words)) {
-              use_memo(Memo::memo);
-              return;
-            }
-            std::memcpy(Memo::word, std::addressof(functor), sizeof Memo::word);
-            begin_memo(Memo::memo, std::addressof(functor));
-          }
+          if (remembers(Memo::memo, Memo::word, std::addressof(functor), Memo::words)) return;
         }
-        // The calls are opaque to the compiler: it must neither drop the blanking before the lifetime of the copy nor the
-        // bytes after it.
-        auto* copy = ::new (blank(sizeof(Functor))) Functor(functor);
-        develop();
-        copy->~Functor();
+        copy_on_blank(functor);
       } else {
         watch_copies_of(std::addressof(functor), sizeof(Functor));
       }
@@ -143,7 +121,8 @@ class SEMCACHE_API CaptureList {
   /// The launch of this closure's kernel: alive while the kernel is submitted.
   /// @throws OutOfMemory as runtime::Launch
   [[nodiscard]] runtime::Launch launch(QueueId queue, const char* name) const {
-    if (known_count_ != 0) return runtime::Launch(queue, name, known_, known_count_, used_, epoch_, captures_, count_);
+    if (__builtin_expect(known_count_ != 0, 1))
+      return runtime::Launch(queue, name, known_, known_count_, used_, epoch_, captures_, count_);
     return runtime::Launch(queue, name, captures_, count_, suspicious_ ? picture_ : nullptr, picture_bytes_);
   }
   /// For the next functor of this type.
@@ -155,12 +134,16 @@ class SEMCACHE_API CaptureList {
   static constexpr std::size_t picture_alignment = 16;
   enum class Recording : std::uint8_t { off, by_place, by_source, known };
 
-  /// Copied: before this closure runs, another one may be constructed.
-  void use_memo(const CaptureMemo& memo) noexcept {
-    known_count_ = memo.count;
-    epoch_ = memo.epoch;
-    std::memcpy(known_, memo.operands, memo.count * sizeof known_[0]);
-    recording_ = Recording::known;
+  /// Does the memo hold for this functor? If it may, but does not: a new one begins. Out of line, as everything that is not
+  /// the functor's own: code that lies together is fast.
+  [[nodiscard]] bool remembers(CaptureMemo& memo, std::uintptr_t* word, const void* functor, std::size_t words) noexcept;
+  template <class Functor>
+  [[gnu::noinline]] void copy_on_blank(const Functor& functor) {
+    // The calls are opaque to the compiler: it must neither drop the blanking before the lifetime of the copy nor the
+    // bytes after it.
+    auto* copy = ::new (blank(sizeof(Functor))) Functor(functor);
+    develop();
+    copy->~Functor();
   }
   /// Handles are copied in the same order each time.
   [[nodiscard]] bool is_known(const void* pointer, bool writable) noexcept {
@@ -222,16 +205,15 @@ struct HoldsHandles<T*> : std::true_type {};
 template <class T>
 struct HoldsHandles<Kokkos::complex<T>> : std::false_type {};
 
+/// A handle is copied while tracking is disabled. Out of line: functors copy several, and code that lies apart is slow.
+SEMCACHE_API void record_untracked_copy(const void* pointer, const void* place, const void* source, std::uint32_t bytes,
+                                        bool writable, bool holds_handles) noexcept;
+
 /// Called by every handle copy; noexcept, because Kokkos 3.4 switches tracking without RAII.
 inline void record_copy(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
                         bool holds_handles) noexcept {
-  if (Kokkos::Impl::SharedAllocationRecord<void, void>::tracking_enabled()) return;
-  if (CaptureList* list = open_capture_list) {
-    if (list->recording()) list->notice(pointer, place, source, bytes, writable, holds_handles);
-  } else if (pointer != nullptr) {
-    // A launch on a native space: nobody will open a Launch for it.
-    runtime::native_capture({pointer, nullptr, 0, writable, holds_handles});
-  }
+  if (__builtin_expect(!Kokkos::Impl::SharedAllocationRecord<void, void>::tracking_enabled(), 1))
+    record_untracked_copy(pointer, place, source, bytes, writable, holds_handles);
 }
 
 /// The same for handles of host mirrors: kernels cannot use them (the page tracker serves them if they do), the words
