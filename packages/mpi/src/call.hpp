@@ -28,7 +28,7 @@ namespace semcache::mpi {
 /// the same distance from the address, and the same alignment.
 class Message {
  public:
-  /// fixed: of a persistent request. Each start brings the content to the side that the program named.
+  /// fixed: of a persistent request. Each start brings the content to the side that was chosen when it was made.
   enum class Place { where_the_content_is, host, fixed };
 
   /// @param used      all bytes that the call may use

@@ -377,7 +377,7 @@ void Engine::project() {
     if (std::exchange(m.projected, projection) != projection) project_device(m);
   };
   for (Memory* m : revoked_) {
-    if (m->live && !m->snapshot()) project_once(*m);
+    if (m->live && !m->on_host() && !m->snapshot()) project_once(*m);
   }
   revoked_.clear();
   directory_.take_touched(touched_);

@@ -42,7 +42,7 @@ struct Configuration {
   /// expanded (a forked child expands its own): see trace::write_report.
   std::string report;
   unsigned snapshot_share_percent = 25;  ///< SEMCACHE_SNAPSHOT_SHARE=0..100: part of the budget for saved copies
-  /// SEMCACHE_MPI_CUDA=auto|on|off: may MPI be given device addresses? auto: as the MPI library says.
+  /// SEMCACHE_MPI_CUDA=auto|on|off: may MPI be given device addresses? auto: as the MPI library says, of long messages.
   MpiCudaChoice mpi_cuda = MpiCudaChoice::automatic;
   unsigned fault_timeout_s = 60;         ///< SEMCACHE_FAULT_TIMEOUT=1..86400
   /// From the MPI launcher (OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID: the first that holds a number); -1: none.
