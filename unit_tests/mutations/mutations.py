@@ -71,6 +71,11 @@ MUTATIONS = [
     # --- I6: order -------------------------------------------------------------------------------------------------------
     ("a kernel does not wait for transfers", "engine/launches.cpp",
      [("        order_queue(d, queue, m, operands[i].writable, true);\n", "")]),
+    ("an arrival overwrites what others hold", "engine/foreign_io.cpp",
+     [("shared = (m.flags.load() & Memory::is_exclusive) == 0;", "shared = false;")]),
+    ("pages stay open until a launch ends", "engine/engine.cpp",
+     [("if (directory_.any_touched() || revoked_.size() > many) return project();",
+       "if (revoked_.size() > many) return project();")]),
     ("a transfer to the host does not wait for the kernel", "engine/transfers.cpp",
      [("  order_queue(d, d.to_host_queue, from, false, false);\n", "")]),
     ("a transfer to the device does not wait for its readers", "engine/transfers.cpp",

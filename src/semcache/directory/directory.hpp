@@ -138,6 +138,7 @@ class Directory {
   };
   /// Replaces `out` by what was touched since the last call.
   void take_touched(std::vector<Touched>& out);
+  [[nodiscard]] bool any_touched() const noexcept { return !touched_.empty(); }
 
  private:
   /// All extents of one owner that see a value at the same displacement (position = offset + delta).

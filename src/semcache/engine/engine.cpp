@@ -380,6 +380,7 @@ void Engine::project() {
     if (m->live && !m->on_host() && !m->snapshot()) project_once(*m);
   }
   revoked_.clear();
+  projection_waits_.store(false, std::memory_order_relaxed);
   directory_.take_touched(touched_);
   for (const auto& touched : touched_) {
     if (touched.slot.value >= by_slot_.size()) continue;
@@ -391,6 +392,12 @@ void Engine::project() {
       project_once(*m);
     }
   }
+}
+
+void Engine::project_soon() {
+  constexpr std::size_t many = 64;
+  if (directory_.any_touched() || revoked_.size() > many) return project();
+  if (!revoked_.empty()) projection_waits_.store(true, std::memory_order_relaxed);
 }
 
 void Engine::project_device(Memory& m) {

@@ -227,6 +227,9 @@ class Engine {
   void place_on_host(Memory& memory);
   void release_place(Memory& memory) noexcept;
   void project();
+  /// The same at the end of the next launch, while the device is busy, if only flags of device arrays are to be set anew:
+  /// until then they say less than they could, and launches look closer.
+  void project_soon();
   void project_device(Memory& memory);
   void project_host(Memory& memory, ByteRange range);
   /// False if the pages could not be relaxed (the kernel's limit on mappings); tightening always succeeds.
@@ -367,6 +370,7 @@ class Engine {
   std::vector<Memory*> snapshots_;
   std::vector<directory::Directory::Touched> touched_;  ///< room for `project`
   std::vector<Memory*> revoked_;  ///< flags to be computed anew at the next projection
+  std::atomic<bool> projection_waits_{false};  ///< for the end of a launch
   std::uint64_t projection_ = 0;  ///< projections so far
   std::list<FlightPtr> flights_;
   std::atomic<std::uint64_t> clock_{1};

@@ -30,7 +30,7 @@ void Engine::expect_read_out(Memory& m, std::uint64_t position, const ByteRange*
   buffer.expected_at = to;
   if ((m.flags.load() & Memory::revocable) == Memory::revocable) return;
   revoked_.push_back(&m);  // the message is complete, so what launches had to wait for has happened
-  project();
+  project_soon();
 }
 
 void Engine::expect_nothing(TransitBuffer& buffer) noexcept {

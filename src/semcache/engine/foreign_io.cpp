@@ -343,11 +343,12 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
   const Ranges written(m, position, pieces, count);
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) bytes += pieces[i].size();
+  bool shared = true;
   for (;;) {
     const std::uint64_t seen = unlocks_;
     if (!m.on_host() && (m.flags.load() & Memory::resident) == 0) make_resident(lock, device_of(m), {&m});
     if (written.is_hull()) make_fresh(lock, m, written[0]);
-    const bool shared = (m.flags.load() & Memory::is_exclusive) == 0;
+    shared = (m.flags.load() & Memory::is_exclusive) == 0;
     if (!m.on_host() && quiesce(lock, m)) continue;
     for (std::size_t i = 0; i < written.size(); ++i) {
       while (m.on_host() && wait_conflict(lock, m, written[i], true)) {
@@ -389,8 +390,8 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
     recorder_.moved(buffer.on_device ? trace::Kind::d2d : trace::Kind::h2d, m.label, bytes, 1, nullptr,
                     buffer.on_device ? m.space : host_space, m.space);
   }
-  for (std::size_t i = 0; i < written.size(); ++i) directory_.write(m.slot, written[i]);  // I2
-  project();
+  for (std::size_t i = 0; shared && i < written.size(); ++i) directory_.write(m.slot, written[i]);  // I2
+  project_soon();
   keep_maps_short(lock, m);
   if (!snapshots_.empty()) collect_orphans();
 }

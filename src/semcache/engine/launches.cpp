@@ -82,12 +82,13 @@ void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands,
           if (auto event = d.queues->event_after(q, m.on(q).use.load())) wait_for.push_back(std::move(event));
         }
       } else {
-        // Whatever its flags say: preparing another operand may have used this one's memory.
+        // Who submits a transfer has revoked the flags of all that it uses, also where preparing another operand did.
+        if (ready(operands[i])) continue;
         order_queue(d, queue, m, operands[i].writable, true);
-        if (!ready(operands[i])) revoked_.push_back(&m);  // launches may be ordered after the transfers now
+        revoked_.push_back(&m);  // launches may be ordered after the transfers now
       }
     }
-    project();
+    project_soon();
     for (std::size_t i = 0; i < count; ++i) {
       Memory& m = *operands[i].memory;
       m.pins.fetch_add(1);
@@ -160,6 +161,10 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
   // No memory is looked at any more without the lock: once unpinned, it may be freed and reused.
   record = record && counted->device->kind() != device::DeviceKind::emulated;
   try {
+    if (projection_waits_.load(std::memory_order_relaxed)) {
+      Lock lock(mutex_);
+      project();
+    }
     if (options_.check) {
       Lock lock(mutex_);
       if (--running_launches_ == 0) set_all_reachable(false);
