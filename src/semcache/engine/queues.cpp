@@ -71,7 +71,7 @@ std::shared_ptr<Event> Queues::record(QueueIndex q) {
   prune(q);
   Clock before = queue.ordered_after;
   before[q] = at;
-  auto event = std::make_shared<Event>(device_, device_.record(queue.id), done_, q, before);
+  auto event = std::make_shared<Event>(device_, device_.record(queue.id), done_, q, before, count_);
   queue.recorded.emplace_back(at, event);
   return event;
 }
@@ -134,6 +134,7 @@ Queues::Wait Queues::wait_for(QueueIndex q, std::uint64_t position) {
     return wait;
   }
   wait.queue_ = q;
+  wait.count_ = count_;
   wait.before_ = queues_[q].ordered_after;
   wait.before_[q] = last;
   return wait;
@@ -146,7 +147,7 @@ void Queues::Wait::operator()() const {
   } else if (queues_ != nullptr) {
     const QueueId id = queues_->queues_[queue_].id;
     if (!queues_->device_.queue_idle(id)) queues_->device_.synchronize_queue(id);
-    for (QueueIndex p = 0; p < max_queues; ++p) raise(queues_->done_[p], before_[p]);
+    for (QueueIndex p = 0; p < count_; ++p) raise(queues_->done_[p], before_[p]);
   }
 }
 

@@ -29,9 +29,10 @@ class Event {
  public:
   /// @param before  what has happened when the event has: the queue's own position and what it waited for
   /// @param done    how far each queue is known to be; raised to `before` once the event has been seen
+  /// @param count   of queues at that time
   Event(device::Device& device, device::EventId id, std::array<std::atomic<std::uint64_t>, max_queues>& done,
-        QueueIndex queue, const Clock& before)
-      : device_(device), id_(id), done_(done), queue_(queue), before_(before) {}
+        QueueIndex queue, const Clock& before, QueueIndex count)
+      : device_(device), id_(id), done_(done), queue_(queue), count_(count), before_(before) {}
   ~Event() { device_.release(id_); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
@@ -54,13 +55,14 @@ class Event {
 
  private:
   void note_done() const noexcept {
-    for (QueueIndex q = 0; q < max_queues; ++q) raise(done_[q], before_[q]);
+    for (QueueIndex q = 0; q < count_; ++q) raise(done_[q], before_[q]);
   }
 
   device::Device& device_;
   device::EventId id_;
   std::array<std::atomic<std::uint64_t>, max_queues>& done_;
   QueueIndex queue_;
+  QueueIndex count_;
   Clock before_;
 };
 
@@ -115,6 +117,7 @@ class Queues {
     /// Waited for itself, without an event, where the work is its last and only this thread submits to it: another one
     /// might submit something that comes after a long kernel of its own.
     QueueIndex queue_ = 0;
+    QueueIndex count_ = 0;
     Clock before_{};
   };
   [[nodiscard]] Wait wait_for(QueueIndex q, std::uint64_t position);
