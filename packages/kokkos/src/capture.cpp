@@ -196,14 +196,25 @@ void CaptureList::grow() noexcept {
 
 namespace detail {
 
-void record_untracked_copy(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
-                           bool holds_handles) noexcept {
+namespace {
+
+[[gnu::noinline]] void record_any_copy(const void* pointer, const void* place, const void* source, std::uint32_t bytes,
+                                       bool writable, bool holds_handles) noexcept {
   if (CaptureList* list = open_capture_list) {
-    if (list->recording()) list->notice(pointer, place, source, bytes, writable, holds_handles);
+    list->notice(pointer, place, source, bytes, writable, holds_handles);
   } else if (pointer != nullptr) {
     // A launch on a native space: nobody will open a Launch for it.
     runtime::native_capture({pointer, nullptr, 0, writable, holds_handles});
   }
+}
+
+}  // namespace
+
+void record_untracked_copy(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
+                           bool holds_handles) noexcept {
+  CaptureList* const list = open_capture_list;
+  if (list != nullptr && list->is_next_known(pointer, writable)) return;  // as a rule
+  record_any_copy(pointer, place, source, bytes, writable, holds_handles);
 }
 
 }  // namespace detail

@@ -305,6 +305,8 @@ class Engine {
   void begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten);
   /// Nothing need be done for this operand.
   [[nodiscard]] static bool ready(const Operand& operand) noexcept;
+  /// What a launch leaves to be done. @param recorded  the device whose queue gets an event behind it; nullptr: none
+  void follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept;
   void fetch_ahead(Lock& lock, Memory& written);
 
   // foreign_io.cpp

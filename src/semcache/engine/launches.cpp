@@ -62,6 +62,7 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
   if (all_ready) return;
   for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_sub(1);
 
+  const platform::RuntimeScope scope;
   Lock lock(mutex_);
   const device::Visit visit(*devices_[0]->device);
   begin_launch(lock, queue, operands, count, overwritten);
@@ -160,6 +161,14 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
   }
   // No memory is looked at any more without the lock: once unpinned, it may be freed and reused.
   record = record && counted->device->kind() != device::DeviceKind::emulated;
+  if (record || options_.check || options_.protocol == Protocol::write_through ||
+      projection_waits_.load(std::memory_order_relaxed)) {
+    follow_launch(queue, operands, count, record ? counted : nullptr);
+  }
+}
+
+void Engine::follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept {
+  const platform::RuntimeScope scope;
   try {
     if (projection_waits_.load(std::memory_order_relaxed)) {
       Lock lock(mutex_);
@@ -169,10 +178,10 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
       Lock lock(mutex_);
       if (--running_launches_ == 0) set_all_reachable(false);
     }
-    if (record && queue != unknown_queue) {
+    if (recorded != nullptr && queue != unknown_queue) {
       Lock lock(mutex_);
-      const device::Visit visit(*counted->device);
-      counted->queues->record(queue);
+      const device::Visit visit(*recorded->device);
+      recorded->queues->record(queue);
       for (std::size_t i = 0; i < count && options_.protocol == Protocol::write_back; ++i) {
         if (!operands[i].writable) continue;
         fetch_ahead(lock, *operands[i].memory);

@@ -445,6 +445,7 @@ void Launch::begin(const ByteRange* overwritten) {
 }
 
 void Launch::begin_unknown(const char* name) {
+  const platform::RuntimeScope scope;
   Runtime& r = runtime();
   r.recorder.unknown_launch(name);
   std::vector<Operand> all;
@@ -494,7 +495,6 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
 Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint32_t used,
                std::uint64_t epoch, const Capture* captures, std::size_t count)
     : queue_(queue) {
-  const platform::RuntimeScope scope;
   Runtime& r = runtime();
   r.recorder.launch();
   const PinsGuard guard(pins_, inline_);
@@ -572,7 +572,6 @@ bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t 
 
 Launch::~Launch() {
   if (Runtime* r = running()) {
-    const platform::RuntimeScope scope;
     r->engine->end_launch(queue_.valid() ? queue_.value : engine::unknown_queue,
                           reinterpret_cast<const Operand*>(pins_), count_);
   }

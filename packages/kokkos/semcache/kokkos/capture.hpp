@@ -100,16 +100,25 @@ class SEMCACHE_API CaptureList {
   /// Called by handles. `place`, `source`: where the copy and the copied handle lie.
   void notice(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
               bool holds_handles) noexcept {
-    if (recording_ == Recording::off) return;
     if (recording_ == Recording::known) {
       if (!is_known(pointer, writable) && pointer) append(pointer, nullptr, 0, writable, holds_handles);
       return;
     }
+    if (recording_ == Recording::off) return;
     const auto* at = static_cast<const unsigned char*>(recording_ == Recording::by_place ? place : source);
     const bool inside = at >= origin_ && at + bytes <= origin_ + picture_bytes_;
     described_ = described_ && inside && static_cast<const unsigned char*>(source) - original_ == at - origin_;
     if (!pointer && !inside) return;
     append(pointer, inside ? picture_ + (at - origin_) : nullptr, bytes, writable, holds_handles);
+  }
+
+  /// The copied handle is the known capture whose turn it is: nothing else is to be noticed.
+  [[nodiscard]] bool is_next_known(const void* pointer, bool writable) noexcept {
+    const std::uint32_t i = next_known_;
+    if (recording_ != Recording::known || known_[i].pointer != pointer || known_[i].writable != writable) return false;
+    used_ |= std::uint32_t{1} << i;
+    next_known_ = i + 1 < known_count_ ? i + 1 : 0;
+    return true;
   }
 
   /// Forgets the picture: all views of this functor are named by `add`.
@@ -148,11 +157,8 @@ class SEMCACHE_API CaptureList {
   /// Handles are copied in the same order each time.
   [[nodiscard]] bool is_known(const void* pointer, bool writable) noexcept {
     for (std::uint32_t tried = 0; tried < known_count_; ++tried) {
-      const std::uint32_t i = next_known_ < known_count_ ? next_known_ : 0;
-      next_known_ = i + 1;
-      if (known_[i].pointer != pointer || known_[i].writable != writable) continue;
-      used_ |= std::uint32_t{1} << i;
-      return true;
+      if (is_next_known(pointer, writable)) return true;
+      next_known_ = next_known_ + 1 < known_count_ ? next_known_ + 1 : 0;
     }
     return false;
   }
