@@ -6,13 +6,17 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
+
 namespace {
 
 using test::Since;
 
 same_name::Launch* load(const char* library) {
-  // Local, as interpreters load their extensions: functions stay apart, but not the static members of templates.
-  void* const handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  // Local, as interpreters load their extensions: functions stay apart, but not the static members of templates. Global, as
+  // libraries that a program is linked with: of exported functions of one name there is one.
+  const bool global = std::getenv("SAME_NAME_GLOBAL") != nullptr;
+  void* const handle = ::dlopen(library, RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL));
   EXPECT_NE(handle, nullptr) << ::dlerror();
   return handle == nullptr ? nullptr : reinterpret_cast<same_name::Launch*>(::dlsym(handle, "same_name_launch"));
 }

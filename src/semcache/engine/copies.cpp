@@ -219,6 +219,8 @@ void Engine::copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t posi
     d.device->copy_from_device(d.queues->id(queue), static_cast<std::byte*>(to), from.address + position, n);
   }
   note_use(d, queue, from, false);
+  revoked_.push_back(&from);  // launches on other threads must see the transfer
+  project();
   recorder_.moved(within ? Kind::d2d : Kind::d2h, from.label, n, 1, nullptr, from.space, within ? from.space : host_space);
   const auto event = d.queues->record(queue);
   unlocked(lock, [&] { event->synchronize(); });

@@ -28,9 +28,13 @@ void Engine::expect_read_out(Memory& m, std::uint64_t position, const ByteRange*
   buffer.expected = &m;
   buffer.expected_position = position;
   buffer.expected_at = to;
+  // The message is complete, so what launches had to wait for has happened.
   if ((m.flags.load() & Memory::revocable) == Memory::revocable) return;
-  revoked_.push_back(&m);  // the message is complete, so what launches had to wait for has happened
-  project_soon();
+  if (projection_waits_.load(std::memory_order_relaxed)) {
+    revoked_.push_back(&m);  // something has arrived: its launch comes first, and projects
+  } else {
+    project_device(m);
+  }
 }
 
 void Engine::expect_nothing(TransitBuffer& buffer) noexcept {

@@ -170,13 +170,13 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
 void Engine::follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept {
   const platform::RuntimeScope scope;
   try {
-    if (projection_waits_.load(std::memory_order_relaxed)) {
-      Lock lock(mutex_);
-      project();
-    }
     if (options_.check) {
       Lock lock(mutex_);
       if (--running_launches_ == 0) set_all_reachable(false);
+    }
+    if (projection_waits_.load(std::memory_order_relaxed)) {
+      Lock lock(mutex_);
+      project();
     }
     if (recorded != nullptr && queue != unknown_queue) {
       Lock lock(mutex_);

@@ -176,10 +176,11 @@ bool Engine::evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& k
   const std::uint64_t last_used = m.recently.load();
   settle_uses(lock, m);
   if (!m.live || (m.flags.load() & Memory::resident) == 0) return true;
-  // Of an array that nobody has written the flags may be back: first they go, then the pins are looked at.
+  // Of an array that nobody has written the flags may be back: first they go, then the pins are looked at, then whether a
+  // launch has noted its use, which it does before it unpins.
   m.flags.fetch_and(~Memory::revocable);
   revoked_.push_back(&m);
-  if (m.recently.load() != last_used || m.pins.load() != 0) return true;  // wanted back meanwhile
+  if (m.pins.load() != 0 || m.recently.load() != last_used) return true;  // wanted back meanwhile
   directory_.drop(m.slot, m.all());
   unmap_memory(d, m);
   recorder_.eviction(m.label);

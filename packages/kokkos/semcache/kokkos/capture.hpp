@@ -68,8 +68,9 @@ class SEMCACHE_API CaptureList {
   CaptureList(const CaptureList&) = delete;
   CaptureList& operator=(const CaptureList&) = delete;
 
+  // Hidden, as MemoOf: what is made for a functor of this library must not stand for another one of that name.
   template <class Functor>
-  void take_picture_of(const Functor& functor) {
+  [[gnu::visibility("hidden")]] void take_picture_of(const Functor& functor) {
     if constexpr (sizeof(Functor) >= sizeof(void*)) {
       if constexpr (alignof(Functor) <= picture_alignment) {
         using Memo = MemoOf<Functor>;
@@ -147,7 +148,7 @@ class SEMCACHE_API CaptureList {
   /// the functor's own: code that lies together is fast.
   [[nodiscard]] bool remembers(CaptureMemo& memo, std::uintptr_t* word, const void* functor, std::size_t words) noexcept;
   template <class Functor>
-  [[gnu::noinline]] void copy_on_blank(const Functor& functor) {
+  [[gnu::noinline, gnu::visibility("hidden")]] void copy_on_blank(const Functor& functor) {
     // The calls are opaque to the compiler: it must neither drop the blanking before the lifetime of the copy nor the
     // bytes after it.
     auto* copy = ::new (blank(sizeof(Functor))) Functor(functor);
