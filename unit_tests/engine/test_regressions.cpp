@@ -286,5 +286,22 @@ TEST(Regressions, ASaveDoesNotOverwriteWhatANativeKernelStillReads) {
   p.expect_device(b, 2);
 }
 
+TEST(Regressions, LaunchesBehindAnArrivalNeedNothingOnceItIsDoneThoughAnotherStreamIsIdle) {
+  Program p;
+  Memory& d = p.on_device(size);
+  p.kernel_write(stream_b, p.on_device(page), {0, page}, 1);
+  p.kernel_write(stream_a, d, d.all(), 1);
+  engine::TransitBuffer* const arrived = p.engine().take_buffer(size, false);
+  const ByteRange all = d.all();
+  p.engine().write_in(d, 0, &all, 1, *arrived, arrived->address);
+  const auto launch = [&] { p.launch(stream_a, {{&d, true}}, [] {}); };
+  launch();
+  EXPECT_NE(d.flags.load() & Memory::revocable, Memory::revocable) << "the other stream is not ordered behind the arrival";
+  p.device().synchronize_device();
+  launch();
+  EXPECT_EQ(d.flags.load() & Memory::revocable, Memory::revocable);
+  p.engine().give_buffer(arrived);
+}
+
 }  // namespace
 }  // namespace semcache::fakes

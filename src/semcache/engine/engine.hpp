@@ -303,6 +303,7 @@ class Engine {
   // launches.cpp
   void prepare(Lock& lock, const Operand* operands, std::size_t count, const ByteRange* overwritten);
   void begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten);
+  static void ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& operand);
   /// Nothing need be done for this operand.
   [[nodiscard]] static bool ready(const Operand& operand) noexcept;
   /// What a launch leaves to be done. @param recorded  the device whose queue gets an event behind it; nullptr: none

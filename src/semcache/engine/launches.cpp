@@ -47,6 +47,15 @@ void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count, con
   }
 }
 
+/// Launches on one of several program queues go on looking closer while the others are not ordered behind a transfer of
+/// the operand, although their own is: then the driver is asked whether it is done.
+void Engine::ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& m) {
+  for (QueueIndex q = 1; q < d.queues->own_end(); ++q) {
+    const std::uint64_t at = m.on(q).use.load();
+    if (at != 0 && !d.queues->done(q, at) && d.queues->ordered(queue, q, at)) (void)d.queues->reached(q, at);
+  }
+}
+
 bool Engine::ready(const Operand& operand) noexcept {
   const std::uint32_t need = Memory::resident | Memory::is_fresh | Memory::idle |
                              (operand.writable ? Memory::is_exclusive | Memory::unread : 0u);
@@ -85,6 +94,7 @@ void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands,
       } else {
         // Who submits a transfer has revoked the flags of all that it uses, also where preparing another operand did.
         if (ready(operands[i])) continue;
+        if (d.queues->program_queues() > 1) ask_for_transfers(d, queue, m);
         order_queue(d, queue, m, operands[i].writable, true);
         revoked_.push_back(&m);  // launches may be ordered after the transfers now
       }
