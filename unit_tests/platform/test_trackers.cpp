@@ -434,12 +434,17 @@ TEST_F(Trackers, AForkedChildCanExitWithoutWaitingForThreadsItDoesNotHave) {
   EXPECT_EQ(*server.word(0), Server::content(0));
 }
 
-TEST_F(TrackersDeathTest, AStaleReadInAForkedChildEndsWithAMessage) {
-  Server server;
+/// Pages 0, 2 and 4 are stale, 3 was and has been read.
+void start_with_stale_pages(Server& server) {
   server.start();
   server.make_stale(0);
   for (std::uint64_t p = 2; p < 5; ++p) server.make_stale(p);
   (void)*server.word(3);
+}
+
+TEST_F(TrackersDeathTest, AStaleReadInAForkedChildEndsWithAMessage) {
+  Server server;
+  start_with_stale_pages(server);
 
   // The death test's own child is the forked child.
   EXPECT_EXIT((void)*server.word(0), ::testing::KilledBySignal(SIGABRT), "forked child.*'toy array'.*settle");
@@ -451,10 +456,7 @@ TEST_F(TrackersDeathTest, AStaleReadInAForkedChildEndsWithAMessage) {
 
 TEST_F(Trackers, AStaleReadInABareChildIsACrashAndNoZero) {
   Server server;
-  server.start();
-  server.make_stale(0);
-  for (std::uint64_t p = 2; p < 5; ++p) server.make_stale(p);
-  (void)*server.word(3);
+  start_with_stale_pages(server);
 
   for (const std::uint64_t p : {0, 2, 4}) {
     const int status = status_of_bare_child([&] {

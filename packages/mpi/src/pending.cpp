@@ -139,10 +139,10 @@ Completion::~Completion() {
 /// handle, another thread may get the same one for something new.
 Completion::Completion(const char* call, int count, const MPI_Request* requests)
     : call_(call), entries_(requests != nullptr && pending_requests() != 0 ? count : 0) {
+  if (entries_.empty()) return;
   Registry& r = registry();
-  std::unique_lock<std::mutex> lock;
+  const std::lock_guard<std::mutex> lock(r.mutex);
   for (Entry& e : entries_) {
-    if (!lock.owns_lock()) lock = std::unique_lock<std::mutex>(r.mutex);
     e.request = *requests++;
     const auto it = r.entries.find(key_of(e.request));
     if (it == r.entries.end()) continue;

@@ -20,6 +20,7 @@ class PerRequest {
         all_(many_ != nullptr ? many_.get() : few_) {}
   PerRequest(const PerRequest&) = delete;
   PerRequest& operator=(const PerRequest&) = delete;
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] T* begin() noexcept { return all_; }
   [[nodiscard]] T* end() noexcept { return all_ + count_; }
   [[nodiscard]] T& operator[](int i) noexcept { return all_[i]; }
