@@ -139,7 +139,7 @@ void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, cons
   const ByteRange range{position, position + n};
   for (;;) {
     const std::uint64_t seen = unlocks_;
-    if (!to.on_host()) make_resident(lock, device_of(to), {&to});
+    if (!to.on_host()) make_resident(lock, to);
     if (to.on_host() ? wait_conflict(lock, to, range, true) : quiesce(lock, to)) continue;
     while (save_one(lock, to, range, true)) {
     }
@@ -185,7 +185,7 @@ void Engine::copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t posi
   const ByteRange range{position, position + n};
   for (;;) {
     const std::uint64_t seen = unlocks_;
-    if (!from.on_host()) make_resident(lock, device_of(from), {&from});
+    if (!from.on_host()) make_resident(lock, from);
     make_fresh(lock, from, range);
     if (from.on_host() ? wait_conflict(lock, from, range, false) : quiesce(lock, from)) continue;
     if (seen == unlocks_) break;
@@ -282,7 +282,7 @@ void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
   }
   for (;;) {
     const std::uint64_t seen = unlocks_;
-    if (!m.on_host()) make_resident(lock, device_of(m), {&m});
+    if (!m.on_host()) make_resident(lock, m);
     if (m.on_host() ? wait_conflict(lock, m, range, true) : quiesce(lock, m)) continue;
     while (save_one(lock, m, range, true)) {
     }

@@ -585,8 +585,7 @@ QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_p
     // "Idle" may have meant: the one queue in use is ordered after the transfers in flight. Now there are more.
     for (Memory& m : pool_) {
       if (!m.live || m.on_host()) continue;
-      m.flags.fetch_and(~Memory::revocable);
-      revoked_.push_back(&m);
+      revoke(m);
     }
     project();
   }

@@ -230,6 +230,11 @@ class Engine {
   /// The same at the end of the next launch, while the device is busy, if only flags of device arrays are to be set anew:
   /// until then they say less than they could, and launches look closer.
   void project_soon();
+  /// Launches look closer from now on, until the next projection.
+  void revoke(Memory& device_memory) {
+    device_memory.flags.fetch_and(~Memory::revocable);
+    revoked_.push_back(&device_memory);
+  }
   void project_device(Memory& memory);
   void project_host(Memory& memory, ByteRange range);
   /// False if the pages could not be relaxed (the kernel's limit on mappings); tightening always succeeds.
@@ -290,6 +295,9 @@ class Engine {
 
   // residency.cpp
   void make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*>& set);
+  void make_resident(Lock& lock, Memory& memory) {
+    if ((memory.flags.load() & Memory::resident) == 0) make_resident(lock, device_of(memory), {&memory});
+  }
   bool evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& keep);
   void map_memory(DeviceState& d, Memory& memory);
   void unmap_memory(DeviceState& d, Memory& memory) noexcept;

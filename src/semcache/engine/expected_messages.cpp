@@ -57,8 +57,7 @@ bool Engine::brought(const Memory& m, std::uint64_t position, const ByteRange* p
 void Engine::bring_expected(Memory& m) {
   if (m.expected_in.empty() || !m.live || m.snapshot() || m.unfetched_writes.load() != 1) return;
   if (!m.forecast.fetch_follows() || m.write_check || unknown_use_pending(device_of(m), m, true)) return;
-  m.flags.fetch_and(~Memory::revocable);
-  revoked_.push_back(&m);  // the next projection does: kernels follow now that need none
+  revoke(m);  // the next projection does: kernels follow now that need none
   if (m.pins.load() != 0) return;
   for (TransitBuffer* b : m.expected_in) {  // at most once each: a request may rest for ever
     const ByteRange* const pieces = b->expected_pieces.data();

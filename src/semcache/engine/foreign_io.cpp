@@ -267,7 +267,7 @@ void Engine::read_within_device(Lock& lock, Memory& m, std::uint64_t position, c
                                 std::size_t count, TransitBuffer& buffer, std::byte* to) {
   for (;;) {
     const std::uint64_t seen = unlocks_;
-    make_resident(lock, device_of(m), {&m});
+    make_resident(lock, m);
     for (std::size_t i = 0; i < count; ++i) make_fresh(lock, m, at_array(pieces[i], position));
     if (quiesce(lock, m)) continue;
     if (seen == unlocks_) break;
@@ -346,7 +346,7 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
   bool shared = true;
   for (;;) {
     const std::uint64_t seen = unlocks_;
-    if (!m.on_host() && (m.flags.load() & Memory::resident) == 0) make_resident(lock, device_of(m), {&m});
+    if (!m.on_host()) make_resident(lock, m);
     if (written.is_hull()) make_fresh(lock, m, written[0]);
     shared = (m.flags.load() & Memory::is_exclusive) == 0;
     if (!m.on_host() && quiesce(lock, m)) continue;

@@ -133,7 +133,7 @@ void Engine::keep_maps_short(Lock& lock, Memory& m) {
   try {
     for (;;) {
       const std::uint64_t seen = unlocks_;
-      if (!m.on_host()) make_resident(lock, device_of(m), {&m});
+      if (!m.on_host()) make_resident(lock, m);
       make_fresh(lock, m, m.all());
       if (m.on_host() ? wait_conflict(lock, m, m.all(), true) : quiesce(lock, m)) continue;
       while (save_one(lock, m, m.all(), true)) {
@@ -167,7 +167,7 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
       const ProjectOnFailure guard{*this};
       for (;;) {
         const std::uint64_t seen = unlocks_;
-        make_resident(lock, device_of(m), {&m});
+        make_resident(lock, m);
         if (quiesce(lock, m)) continue;
         while (save_one(lock, m, m.all(), true)) {
         }

@@ -230,8 +230,7 @@ void Engine::fetch_ahead(Lock& lock, Memory& m) {
   for (const FlightPtr& f : flights_) {
     if (f->host == &host) return;
   }
-  m.flags.fetch_and(~Memory::revocable);
-  revoked_.push_back(&m);
+  revoke(m);
   if (m.pins.load() != 0) return project();
   recorder_.moved(trace::Kind::read_ahead, host.label, host.bytes);
   make_fresh(lock, host, host.all());

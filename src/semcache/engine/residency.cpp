@@ -178,8 +178,7 @@ bool Engine::evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& k
   if (!m.live || (m.flags.load() & Memory::resident) == 0) return true;
   // Of an array that nobody has written the flags may be back: first they go, then the pins are looked at, then whether a
   // launch has noted its use, which it does before it unpins.
-  m.flags.fetch_and(~Memory::revocable);
-  revoked_.push_back(&m);
+  revoke(m);
   if (m.pins.load() != 0 || m.recently.load() != last_used) return true;  // wanted back meanwhile
   directory_.drop(m.slot, m.all());
   unmap_memory(d, m);

@@ -57,8 +57,7 @@ void Engine::wait_device(Lock& lock, DeviceState& d) {
 }
 
 bool Engine::quiesce(Lock& lock, Memory& m) {
-  m.flags.fetch_and(~Memory::revocable);
-  revoked_.push_back(&m);
+  revoke(m);
   if (m.pins.load() != 0) {
     // A launch is being submitted (on a host-backed execution space: is running). It ends by itself.
     unlocked(lock, [] { std::this_thread::sleep_for(std::chrono::microseconds(5)); });
