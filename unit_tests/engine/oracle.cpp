@@ -326,9 +326,13 @@ void Oracle::launch(bool unknown) {
       writes.push_back({i, sub_range(set[i]->bytes.size()), next_seed_++});
     }
   }
+  const engine::Clock before = machine_->engine().submitted_before(queue);
   machine_->device().launch(stream, Machine::touches(operands), kernel_body(operands, std::move(expected), writes, text));
+  const bool awaited = random_.chance(20);
+  if (awaited) machine_->device().synchronize_stream(stream);
   for (const Machine::Write& w : writes) write(*set[w.operand], w.range, w.seed);
   machine_->engine().end_launch(queue, pinned.data(), pinned.size());
+  if (awaited) machine_->engine().launch_awaited(queue, before);
 }
 
 void Oracle::native_launch() {

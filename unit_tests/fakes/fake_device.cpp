@@ -325,6 +325,7 @@ void FakeDevice::observe(const Clock& clock) {
 
 bool FakeDevice::complete(EventId event) {
   const Lock lock(mutex_);
+  ++questions;
   const auto e = events_.find(event);
   if (e == events_.end() || e->second.released) {
     fail_("complete: the event was given back");
@@ -337,6 +338,7 @@ bool FakeDevice::complete(EventId event) {
 
 void FakeDevice::synchronize(EventId event) {
   const Lock lock(mutex_);
+  ++questions;
   const auto e = events_.find(event);
   if (e == events_.end()) {
     fail_("synchronize: the event was given back");
@@ -359,6 +361,7 @@ void FakeDevice::release(EventId event) noexcept {
 
 void FakeDevice::synchronize_queue(QueueId queue) {
   const Lock lock(mutex_);
+  ++questions;
   Queue& q = queues_[queue.value];
   run_queue(queue.value, q.submitted);
   Clock clock = q.clock;

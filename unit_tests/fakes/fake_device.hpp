@@ -116,6 +116,7 @@ class FakeDevice final : public device::Device {
     std::uint64_t to_device = 0, from_device = 0, within = 0;
   };
   Copied copied;  ///< bytes submitted
+  std::uint64_t questions = 0;  ///< how often the host asked whether something is done, or waited for it
 
  private:
   enum class Kind : std::uint8_t { to_device, from_device, within, fill, digest, kernel, record, wait };

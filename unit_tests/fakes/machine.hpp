@@ -110,6 +110,18 @@ class Machine {
     device_->launch(native, touches(operands), std::move(body));
     engine_->end_launch(q, operands.data(), operands.size());
   }
+  /// The same for a kernel that the program waits for itself. @param meanwhile  another thread's, right behind that wait
+  void launch_and_wait(void* native, const std::vector<engine::Operand>& operands, std::function<void()> body,
+                       const std::function<void()>& meanwhile = [] {}) {
+    const engine::QueueIndex q = queue(native);
+    engine_->begin_launch(q, operands.data(), operands.size());
+    const engine::Clock before = engine_->submitted_before(q);
+    device_->launch(native, touches(operands), std::move(body));
+    device_->synchronize_stream(native);
+    meanwhile();
+    engine_->end_launch(q, operands.data(), operands.size());
+    engine_->launch_awaited(q, before);
+  }
   static std::vector<FakeDevice::Touch> touches(const std::vector<engine::Operand>& operands) {
     std::vector<FakeDevice::Touch> out;
     for (const engine::Operand& o : operands) {

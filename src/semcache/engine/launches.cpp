@@ -177,6 +177,18 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
   }
 }
 
+Clock Engine::submitted_before(QueueIndex queue) const noexcept {
+  const Queues& queues = *devices_[0]->queues;
+  return queues.happened_with(queue, queues.position(queue));
+}
+
+void Engine::launch_awaited(QueueIndex queue, Clock before) noexcept {
+  Queues& queues = *devices_[0]->queues;
+  // The kernel has the next number, unless another thread has submitted something, too: then which one it has is not known.
+  if (queues.position(queue) == before[queue] + 1) ++before[queue];
+  queues.note_done(before);
+}
+
 void Engine::follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept {
   const platform::RuntimeScope scope;
   try {

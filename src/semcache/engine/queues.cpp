@@ -69,8 +69,7 @@ std::shared_ptr<Event> Queues::record(QueueIndex q) {
   const std::uint64_t at = queue.position.load(std::memory_order_acquire);
   if (!queue.recorded.empty() && queue.recorded.back().first == at) return queue.recorded.back().second;
   prune(q);
-  Clock before = queue.ordered_after;
-  before[q] = at;
+  const Clock before = happened_with(q, at);
   auto event = std::make_shared<Event>(device_, device_.record(queue.id), done_, q, before, count_);
   queue.recorded.emplace_back(at, event);
   return event;
@@ -92,7 +91,18 @@ bool Queues::passed(QueueIndex q, std::uint64_t position) const noexcept {
   return true;
 }
 
+Clock Queues::happened_with(QueueIndex q, std::uint64_t position) const noexcept {
+  Clock before;
+  for (QueueIndex p = 0; p < max_queues; ++p) before[p] = queues_[q].ordered_after[p].load(std::memory_order_acquire);
+  before[q] = position;
+  return before;
+}
+
 void Queues::note_done(QueueIndex q, std::uint64_t position) noexcept { raise(done_[q], position); }
+
+void Queues::note_done(const Clock& positions) noexcept {
+  for (QueueIndex q = 0; q < max_queues; ++q) raise(done_[q], positions[q]);
+}
 
 std::shared_ptr<Event> Queues::recorded_after(QueueIndex q, std::uint64_t position) const {
   // Mostly one of the last is asked for, and there are few (`prune`).
@@ -135,8 +145,7 @@ Queues::Wait Queues::wait_for(QueueIndex q, std::uint64_t position) {
   }
   wait.queue_ = q;
   wait.count_ = count_;
-  wait.before_ = queues_[q].ordered_after;
-  wait.before_[q] = last;
+  wait.before_ = happened_with(q, last);
   return wait;
 }
 
@@ -154,12 +163,12 @@ void Queues::Wait::operator()() const {
 void Queues::order(QueueIndex q, QueueIndex producer, std::uint64_t position) {
   if (q == producer || position == 0) return;
   Queue& consumer = queues_[q];
-  if (consumer.ordered_after[producer] >= position || done(producer, position)) return;
+  if (consumer.ordered_after[producer].load() >= position || done(producer, position)) return;
   const std::shared_ptr<Event> event = event_after(producer, position);
   if (event == nullptr) return;  // done meanwhile
   device_.wait(consumer.id, event->id());
   for (QueueIndex p = 0; p < count_; ++p) {
-    if (p != q) consumer.ordered_after[p] = std::max(consumer.ordered_after[p], event->before()[p]);
+    if (p != q) raise(consumer.ordered_after[p], event->before()[p]);
   }
 }
 

@@ -67,8 +67,8 @@ class Event {
 };
 
 /// The queues of one device and how far each is known to be. Work on a queue is numbered 1, 2, …; a slot remembers
-/// the numbers, and an event is recorded only when somebody must wait (I6). Guarded by the engine's lock, except
-/// `begin_position`.
+/// the numbers, and an event is recorded only when somebody must wait (I6). Guarded by the engine's lock, except where
+/// any thread is allowed.
 class Queues {
  public:
   explicit Queues(device::Device& device) : device_(device) {}
@@ -125,7 +125,7 @@ class Queues {
   void order(QueueIndex q, QueueIndex producer, std::uint64_t position);
   /// Is later work on `q` known to start after work `position` of `producer`?
   [[nodiscard]] bool ordered(QueueIndex q, QueueIndex producer, std::uint64_t position) const noexcept {
-    return q == producer || queues_[q].ordered_after[producer] >= position;
+    return q == producer || queues_[q].ordered_after[producer].load() >= position;
   }
   /// Need no later launch wait for work `position` of `q`: it is done, or every program queue is ordered after it.
   [[nodiscard]] bool passed(QueueIndex q, std::uint64_t position) const noexcept;
@@ -141,8 +141,12 @@ class Queues {
   }
   /// The same, asking the driver.
   [[nodiscard]] bool reached(QueueIndex q, std::uint64_t position);
+  /// What will have happened when work `position` of `q`, submitted already, has. Threads: any.
+  [[nodiscard]] Clock happened_with(QueueIndex q, std::uint64_t position) const noexcept;
   /// Everything up to `position` is done (a wait for the whole device has shown it).
   void note_done(QueueIndex q, std::uint64_t position) noexcept;
+  /// Everything up to these positions is done. Threads: any.
+  void note_done(const Clock& positions) noexcept;
 
  private:
   struct Queue {
@@ -155,7 +159,7 @@ class Queues {
     std::uint32_t leases = 0;
     std::atomic<std::uint64_t> position{0};
     std::deque<std::pair<std::uint64_t, std::shared_ptr<Event>>> recorded;  // ascending positions
-    Clock ordered_after{};  // what later work already waits for
+    std::array<std::atomic<std::uint64_t>, max_queues> ordered_after{};  // what later work already waits for
   };
   /// The earliest recorded event behind work `position`; nullptr if there is none.
   [[nodiscard]] std::shared_ptr<Event> recorded_after(QueueIndex q, std::uint64_t position) const;

@@ -570,10 +570,18 @@ bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t 
   return true;
 }
 
+void Launch::before_wait() noexcept {
+  static_assert(std::is_same<decltype(before_), engine::Clock>::value);
+  Runtime* r = running();
+  waits_ = r != nullptr && queue_.valid() && queue_.value != engine::unknown_queue;
+  if (waits_) before_ = r->engine->submitted_before(queue_.value);
+}
+
 Launch::~Launch() {
   if (Runtime* r = running()) {
     r->engine->end_launch(queue_.valid() ? queue_.value : engine::unknown_queue,
                           reinterpret_cast<const Operand*>(pins_), count_);
+    if (awaited_) r->engine->launch_awaited(queue_.value, before_);
   }
   if (pins_ != inline_) delete[] pins_;
 }

@@ -5,6 +5,7 @@
 #include <semcache/device/device.hpp>
 #include <semcache/semcache.hpp>
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -126,6 +127,11 @@ class SEMCACHE_API Launch {
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
 
+  /// Around a wait for the kernel that the framework makes itself, whose end is known then at no cost. The first one before
+  /// the kernel is submitted, the second one behind the wait.
+  void before_wait() noexcept;
+  void after_wait() noexcept { awaited_ = waits_; }
+
   /// Were the arrays that this launch uses the captured ones, all of them and no others?
   [[nodiscard]] bool follows_from_captures() const noexcept { return follows_from_captures_; }
 
@@ -138,6 +144,7 @@ class SEMCACHE_API Launch {
     bool writable;
   };
   static constexpr std::size_t inline_pins = 24;
+  static constexpr std::size_t most_queues = 16;
   void grow();
   void add(void* memory, bool writable);
   void begin(const ByteRange* overwritten = nullptr);
@@ -145,10 +152,13 @@ class SEMCACHE_API Launch {
 
   QueueId queue_;
   bool follows_from_captures_ = true;
+  bool waits_ = false;    ///< `before_` is known
+  bool awaited_ = false;
   std::size_t count_ = 0;
   std::size_t capacity_ = inline_pins;
   Pin* pins_ = inline_;
   Pin inline_[inline_pins];
+  std::array<std::uint64_t, most_queues> before_;  ///< what had been submitted before the wait
 };
 
 /// After a launch that filled the whole contiguous range with a pattern (a framework's fill kernel): its value is

@@ -184,6 +184,9 @@ const NativeExec& native_space(const Kokkos::TeamPolicy<Properties...>& policy) 
   return policy.native_space();
 }
 
+/// The last reduction of this thread has waited for its kernel.
+inline __thread bool reduction_has_waited = false;
+
 /// First base of every pattern on Exec: it is open while the second base, the native pattern, copies the functor.
 class Closure : public CaptureList {
  protected:
@@ -222,8 +225,9 @@ class Closure : public CaptureList {
       remember_result(result.view());
     } else {
       result_bytes_ = sizeof(Result);
-      result_on_host_ = true;
+      result_on_host_ = !Kokkos::SpaceAccessibility<NativeExec, Kokkos::HostSpace>::accessible;
     }
+    team_launches_ = has_teams(policy);
     if (mirror_result_) waits_for_result_.emplace(native_space(policy));
   }
 
@@ -233,24 +237,34 @@ class Closure : public CaptureList {
     return true;
   }
 
+  /// @param body  gets the launch
   template <class Body>
   void run(const std::type_info& functor, const Body& body) const {
     // Kokkos writes results itself, from the driver's side too: the pages of a mirror are opened before.
     if (mirror_result_) semcache::access(mirror_result_, result_bytes_, Access::overwrite);
-    const runtime::Launch launching = launch(queue(), functor.name());
+    runtime::Launch launching = launch(queue(), functor.name());
     remember(launching);
     enter_kernel();
-    body();
+    body(launching);
     leave_kernel();
   }
 
-  /// After a reduction: what Kokkos itself moved over the link is counted, and a result in a mirror has arrived.
+  /// Afterwards what Kokkos itself moved over the link is counted, and a result in a mirror has arrived.
   template <class Native, class Derived>
-  void deliver([[maybe_unused]] const Derived& closure) const {
+  void run_reduction(const std::type_info& functor, const Derived& closure) const {
     if constexpr (native_is_device) {
-      if (result_on_host_ && result_bytes_ != 0 && !has_unified_result(static_cast<const Native&>(closure), 0))
+      const auto& native = static_cast<const Native&>(closure);
+      run(functor, [&](runtime::Launch& launching) {
+        launching.before_wait();
+        execute_native<Native>(closure);
+        reduction_has_waited = result_on_host_ && has_waited(native, 0);
+        if (reduction_has_waited) launching.after_wait();
+      });
+      if (result_on_host_ && result_bytes_ != 0 && !has_unified_result(native, 0))
         runtime::count_external_transfer(true, result_bytes_);
       if (waits_for_result_) waits_for_result_->fence();
+    } else {
+      run(functor, [&](runtime::Launch&) { execute_native<Native>(closure); });
     }
   }
   void deliver_total([[maybe_unused]] std::size_t bytes) const {
@@ -274,7 +288,7 @@ class Closure : public CaptureList {
       add(view.data(), true, false);
     } else if constexpr (std::is_same<memory, HostMirrorSpace>::value) {
       mirror_result_ = view.data();
-      result_on_host_ = true;
+      result_on_host_ = view.data() != nullptr;
     } else {
       result_on_host_ = !Kokkos::SpaceAccessibility<NativeExec, memory>::accessible && view.data() != nullptr;
       // A HostSpace view may have been assigned from a mirror.
@@ -292,11 +306,32 @@ class Closure : public CaptureList {
     return true;
   }
 
+  /// Kokkos' reductions on CUDA wait for their kernel to copy a result on the host out of pinned memory; where there is
+  /// nothing to launch they do not. Of team reductions, whose members are private, the policy tells.
+  template <class Native>
+  auto has_waited(const Native& native, int) const
+      -> decltype(native.m_unified_space != nullptr && !native.m_result_ptr_device_accessible) {
+    return native.m_unified_space != nullptr && !native.m_result_ptr_device_accessible;
+  }
+  template <class Native>
+  bool has_waited(const Native&, long) const {
+    return team_launches_;
+  }
+  template <class Policy>
+  static bool has_teams(const Policy&) {
+    return false;
+  }
+  template <class... Properties>
+  static bool has_teams(const Kokkos::TeamPolicy<Properties...>& policy) {
+    return policy.league_size() > 0;
+  }
+
   void* stream_;                                ///< the native pattern keeps the instance
   std::optional<NativeExec> waits_for_result_;  ///< where Kokkos itself writes to a mirror
   const void* mirror_result_ = nullptr;
   std::size_t result_bytes_ = 0;
   bool result_on_host_ = false;
+  bool team_launches_ = false;
   std::uint32_t pattern_bytes_ = 0;
   void* fill_address_ = nullptr;
   std::size_t fill_bytes_ = 0;

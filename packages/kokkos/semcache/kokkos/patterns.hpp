@@ -28,7 +28,7 @@ namespace Impl {
     }                                                                                                                \
     void execute() const {                                                                                           \
       if (this->filled_without_kernel()) return;                                                                     \
-      closure::run(typeid(Functor), [this] { native::execute(); });                                                     \
+      closure::run(typeid(Functor), [this](semcache::runtime::Launch&) { native::execute(); });                         \
     }                                                                                                                \
   };
 SEMCACHE_KOKKOS_PARALLEL_FOR(RangePolicy, rebind_flat)
@@ -58,9 +58,7 @@ SEMCACHE_KOKKOS_PARALLEL_FOR(TeamPolicy, rebind_team)
       closure::finish_reduction(policy, result);                                                                                \
     }                                                                                                                \
     void execute() const {                                                                                           \
-      closure::run(typeid(typename Combined::functor_type),                                                             \
-                [this] { semcache::kokkos::detail::execute_native<native>(*this); });                                \
-      closure::template deliver<native>(*this);                                                                         \
+      closure::template run_reduction<native>(typeid(typename Combined::functor_type), *this);                       \
     }                                                                                                                \
   };
 #else
@@ -85,8 +83,7 @@ SEMCACHE_KOKKOS_PARALLEL_FOR(TeamPolicy, rebind_team)
       closure::finish_reduction(policy, result);                                                                                \
     }                                                                                                                \
     void execute() const {                                                                                           \
-      closure::run(typeid(Functor), [this] { semcache::kokkos::detail::execute_native<native>(*this); });               \
-      closure::template deliver<native>(*this);                                                                         \
+      closure::template run_reduction<native>(typeid(Functor), *this);                                               \
     }                                                                                                                \
   };
 #endif
@@ -94,6 +91,20 @@ SEMCACHE_KOKKOS_PARALLEL_REDUCE(RangePolicy, rebind_flat)
 SEMCACHE_KOKKOS_PARALLEL_REDUCE(MDRangePolicy, rebind_flat)
 SEMCACHE_KOKKOS_PARALLEL_REDUCE(TeamPolicy, rebind_team)
 #undef SEMCACHE_KOKKOS_PARALLEL_REDUCE
+
+#ifdef KOKKOS_ENABLE_CUDA
+/// Kokkos fences behind each reduction to a value. One that has waited for its kernel already need not ask the driver
+/// again.
+template <class Return>
+struct ParallelReduceFence<semcache::Exec, Return> {
+  template <class... Arguments>
+  static void fence(const semcache::Exec& exec, Arguments&&... arguments) {
+    if (std::exchange(semcache::kokkos::detail::reduction_has_waited, false)) return;
+    ParallelReduceFence<semcache::kokkos::NativeExec, Return>::fence(exec.native(),
+                                                                     std::forward<Arguments>(arguments)...);
+  }
+};
+#endif
 
 template <class Functor, class... Properties>
 class ParallelScan<Functor, Kokkos::RangePolicy<Properties...>, semcache::Exec>
@@ -113,7 +124,9 @@ class ParallelScan<Functor, Kokkos::RangePolicy<Properties...>, semcache::Exec>
     closure::finish(functor);
   }
   void execute() const {
-    closure::run(typeid(Functor), [this] { semcache::kokkos::detail::execute_native<native>(*this); });
+    closure::run(typeid(Functor), [this](semcache::runtime::Launch&) {
+      semcache::kokkos::detail::execute_native<native>(*this);
+    });
   }
 };
 
@@ -139,7 +152,9 @@ class ParallelScanWithTotal<Functor, Kokkos::RangePolicy<Properties...>, Return,
     closure::finish_reduction(policy, total);
   }
   void execute() const {
-    closure::run(typeid(Functor), [this] { semcache::kokkos::detail::execute_native<native>(*this); });
+    closure::run(typeid(Functor), [this](semcache::runtime::Launch&) {
+      semcache::kokkos::detail::execute_native<native>(*this);
+    });
     this->deliver_total(sizeof(Return));
   }
 };

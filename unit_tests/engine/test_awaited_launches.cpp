@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <engine/program.hpp>
+
+/// Kernels that the framework waits for itself, as it does for reductions: what that wait shows is not asked again.
+namespace semcache::fakes {
+namespace {
+
+using engine::Memory;
+using engine::TransitBuffer;
+
+constexpr std::uint64_t size = 20000;
+char streams[2];
+void* const stream_a = &streams[0];
+void* const stream_b = &streams[1];
+
+/// A message that has arrived in the array.
+struct Arrival {
+  Arrival(Program& program, Memory& m) : p(program), buffer(p.engine().take_buffer(size, false)) {
+    for (std::uint64_t i = 0; i < size; ++i) buffer->address[i] = Machine::mix(7, i);
+    const ByteRange all = m.all();
+    p.engine().write_in(m, 0, &all, 1, *buffer, buffer->address);
+  }
+  ~Arrival() { p.engine().give_buffer(buffer); }
+  Arrival(const Arrival&) = delete;
+  Arrival& operator=(const Arrival&) = delete;
+  /// How often somebody must be asked before the next message may come.
+  std::uint64_t questions() const {
+    const std::uint64_t before = p.device().questions;
+    p.engine().settle_buffer(*buffer);
+    return p.device().questions - before;
+  }
+  Program& p;
+  TransitBuffer* buffer;
+};
+
+TEST(AwaitedLaunches, TellOfTheTransfersTheyWaitedFor) {
+  Program p;
+  Memory& d = p.on_device(size);
+  const Arrival arrival(p, d);
+  p.launch_and_wait(stream_a, {{&d, false}}, [] {});
+  EXPECT_EQ(arrival.questions(), 0u);
+}
+
+TEST(AwaitedLaunches, TellOfKernelsBeforeThem) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& other = p.on_device(size);
+  const Arrival arrival(p, d);
+  p.launch(stream_a, {{&d, false}}, [] {});
+  p.launch_and_wait(stream_a, {{&other, true}}, [] {});
+  EXPECT_EQ(arrival.questions(), 0u);
+}
+
+TEST(AwaitedLaunches, TellNothingOfTransfersThatTheyDidNotWaitFor) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& other = p.on_device(size);
+  const Arrival arrival(p, d);
+  p.launch_and_wait(stream_a, {{&other, true}}, [] {});
+  EXPECT_GT(arrival.questions(), 0u);
+}
+
+TEST(AwaitedLaunches, TellNothingOfOtherStreams) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& other = p.on_device(size);
+  const Arrival arrival(p, d);
+  p.launch(stream_b, {{&d, false}}, [] {});
+  p.launch_and_wait(stream_a, {{&other, true}}, [] {});
+  EXPECT_GT(arrival.questions(), 0u);
+}
+
+TEST(AwaitedLaunches, TellNothingOfKernelsThatAnotherThreadLaunchedAfterTheWait) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  Memory& other = p.on_device(size);
+  p.launch_and_wait(stream_a, {{&other, true}}, [] {}, [&] { p.kernel_write(stream_a, d, d.all(), 1); });
+  p.expect_host(h, 1);  // ordered behind that kernel, or the device finds a race
+}
+
+TEST(AwaitedLaunches, TellNothingOfATransferThatAnotherThreadOrderedAfterTheWait) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& other = p.on_device(size);
+  std::optional<Arrival> arrival;
+  p.launch_and_wait(stream_a, {{&other, true}}, [] {}, [&] {
+    arrival.emplace(p, d);
+    p.launch(stream_a, {{&d, false}}, [] {});
+  });
+  EXPECT_GT(arrival->questions(), 0u);
+}
+
+TEST(AwaitedLaunches, TheirResultsComeWithoutAnOrderBehindThem) {
+  const auto operations_of_fetch = [](bool awaited) {
+    Program p;
+    Memory& d = p.on_device(size);
+    Memory& h = p.on_host(size, &d);
+    const auto body = [base = d.address] {
+      for (std::uint64_t i = 0; i < size; ++i) base[i] = Machine::mix(3, i);
+    };
+    if (awaited) {
+      p.launch_and_wait(stream_a, {{&d, true}}, body);
+    } else {
+      p.launch(stream_a, {{&d, true}}, body);
+    }
+    const std::uint64_t before = p.device().operations();
+    p.expect_host(h, 3);
+    return p.device().operations() - before;
+  };
+  EXPECT_EQ(operations_of_fetch(false) - operations_of_fetch(true), 2u) << "an event and a wait for it";
+}
+
+}  // namespace
+}  // namespace semcache::fakes
