@@ -331,8 +331,8 @@ void Oracle::launch(bool unknown) {
   const bool awaited = random_.chance(20);
   if (awaited) machine_->device().synchronize_stream(stream);
   for (const Machine::Write& w : writes) write(*set[w.operand], w.range, w.seed);
-  machine_->engine().end_launch(queue, pinned.data(), pinned.size());
-  if (awaited) machine_->engine().launch_awaited(queue, before);
+  const std::uint64_t number = machine_->engine().end_launch(queue, pinned.data(), pinned.size());
+  if (awaited) machine_->engine().launch_awaited(queue, before, number);
 }
 
 void Oracle::native_launch() {

@@ -80,6 +80,14 @@ TEST(AwaitedLaunches, TellNothingOfKernelsThatAnotherThreadLaunchedAfterTheWait)
   p.expect_host(h, 1);  // ordered behind that kernel, or the device finds a race
 }
 
+TEST(AwaitedLaunches, WithoutOperandsTellNothingOfKernelsThatAnotherThreadLaunchedAfterTheWait) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  p.launch_and_wait(stream_a, {}, [] {}, [&] { p.kernel_write(stream_a, d, d.all(), 1); });
+  p.expect_host(h, 1);
+}
+
 TEST(AwaitedLaunches, TellNothingOfATransferThatAnotherThreadOrderedAfterTheWait) {
   Program p;
   Memory& d = p.on_device(size);

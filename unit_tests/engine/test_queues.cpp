@@ -121,6 +121,13 @@ TEST_F(QueuesTest, AStreamIsAdoptedOnceAndItsPositionsOutliveIt) {
   EXPECT_GT(work(again, unused), at);
 }
 
+TEST_F(QueuesTest, TheEndOfAStreamTellsOfAllQueues) {
+  const QueueIndex q = queues.adopt(&key, {});
+  const std::uint64_t other = work(a, unused);
+  queues.retire(q);
+  EXPECT_TRUE(queues.done(a, other)) << "it waited for the device";
+}
+
 TEST_F(QueuesTest, ALeasedStreamIsKeptUntilItsLastLeaseEnds) {
   const QueueIndex q = queues.adopt(&key, {});
   queues.lease(q);

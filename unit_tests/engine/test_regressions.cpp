@@ -303,5 +303,23 @@ TEST(Regressions, LaunchesBehindAnArrivalNeedNothingOnceItIsDoneThoughAnotherStr
   p.engine().give_buffer(arrived);
 }
 
+TEST(Regressions, TheEndOfAllStreamsLeavesNoTransferUnderWay) {
+  Program p;
+  char stream_c;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  Memory& other = p.on_device(page);
+  p.launch(stream_b, {{&other, true}}, [] {});
+  p.host_write(h, h.all(), 1);
+  p.launch(stream_a, {{&d, false}}, [] {});  // ordered behind the transfer, as the others are not
+  p.launch(&stream_c, {{&p.on_device(page), false}}, [] {});
+  p.engine().retire_queue(0, p.queue(&stream_c));
+  p.engine().retire_queue(0, p.queue(stream_b));
+  p.launch(stream_a, {{&d, false}}, [] {});  // needs nothing now
+  p.engine().retire_queue(0, p.queue(stream_a));
+  p.launch(stream_b, {{&p.on_device(page), false}}, [] {});
+  p.engine().audit();
+}
+
 }  // namespace
 }  // namespace semcache::fakes

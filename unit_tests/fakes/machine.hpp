@@ -119,8 +119,8 @@ class Machine {
     device_->launch(native, touches(operands), std::move(body));
     device_->synchronize_stream(native);
     meanwhile();
-    engine_->end_launch(q, operands.data(), operands.size());
-    engine_->launch_awaited(q, before);
+    const std::uint64_t number = engine_->end_launch(q, operands.data(), operands.size());
+    engine_->launch_awaited(q, before, number);
   }
   static std::vector<FakeDevice::Touch> touches(const std::vector<engine::Operand>& operands) {
     std::vector<FakeDevice::Touch> out;

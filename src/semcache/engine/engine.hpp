@@ -134,12 +134,13 @@ class Engine {
   void begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten = nullptr);
   /// As if every noticed array had been captured as writable. Pins nothing; the queue remembers.
   void begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands);
-  /// The kernel is submitted.
-  void end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept;
+  /// The kernel is submitted. Returns its number on the queue; 0: it uses nothing and has none.
+  std::uint64_t end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept;
   /// For `launch_awaited`: between `begin_launch` and the kernel's submission. No lock.
   [[nodiscard]] Clock submitted_before(QueueIndex queue) const noexcept;
   /// After `end_launch` of a kernel that somebody has waited for: nobody need ask the driver again. No lock.
-  void launch_awaited(QueueIndex queue, Clock before) noexcept;
+  /// @param number  what `end_launch` returned
+  void launch_awaited(QueueIndex queue, Clock before, std::uint64_t number) noexcept;
 
   [[nodiscard]] platform::Platform& platform() noexcept { return *platform_; }
   [[nodiscard]] device::Device& device(std::uint32_t d) noexcept { return *devices_[d]->device; }

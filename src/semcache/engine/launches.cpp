@@ -144,7 +144,7 @@ void Engine::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operan
   }
 }
 
-void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept {
+std::uint64_t Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept {
   bool record = false;
   const std::uint64_t now = clock_.fetch_add(1, std::memory_order_relaxed);
   DeviceState* counted = nullptr;
@@ -175,6 +175,7 @@ void Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t c
       projection_waits_.load(std::memory_order_relaxed)) {
     follow_launch(queue, operands, count, record ? counted : nullptr);
   }
+  return at;
 }
 
 Clock Engine::submitted_before(QueueIndex queue) const noexcept {
@@ -182,11 +183,10 @@ Clock Engine::submitted_before(QueueIndex queue) const noexcept {
   return queues.happened_with(queue, queues.position(queue));
 }
 
-void Engine::launch_awaited(QueueIndex queue, Clock before) noexcept {
-  Queues& queues = *devices_[0]->queues;
-  // The kernel has the next number, unless another thread has submitted something, too: then which one it has is not known.
-  if (queues.position(queue) == before[queue] + 1) ++before[queue];
-  queues.note_done(before);
+void Engine::launch_awaited(QueueIndex queue, Clock before, std::uint64_t number) noexcept {
+  // Another thread's kernels may have the numbers between: they were perhaps submitted after the wait.
+  if (number == before[queue] + 1) before[queue] = number;
+  devices_[0]->queues->note_done(before);
 }
 
 void Engine::follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept {

@@ -45,9 +45,12 @@ void Queues::retire(QueueIndex index) {
   Queue& queue = queues_[index];
   if (queue.leases > 0 && --queue.leases > 0) return;
   // Positions go on counting in the next life of the index: what slots remember stays meaningful.
-  // Not by its stream: that may be gone already.
+  // Not by its stream: that may be gone already. What this shows of the other queues is needed as well: with the last of
+  // the program's, nobody is left who is ordered behind transfers. (Unknown work may be numbered before it is submitted.)
+  Clock submitted{};
+  for (QueueIndex q = 1; q < count_; ++q) submitted[q] = position(q);
   device_.synchronize_device();
-  note_done(index, queue.position.load());
+  note_done(submitted);
   queue.recorded.clear();
   device_.close_queue(queue.id);
   queue.live = false;

@@ -579,9 +579,9 @@ void Launch::before_wait() noexcept {
 
 Launch::~Launch() {
   if (Runtime* r = running()) {
-    r->engine->end_launch(queue_.valid() ? queue_.value : engine::unknown_queue,
-                          reinterpret_cast<const Operand*>(pins_), count_);
-    if (awaited_) r->engine->launch_awaited(queue_.value, before_);
+    const std::uint64_t number = r->engine->end_launch(queue_.valid() ? queue_.value : engine::unknown_queue,
+                                                       reinterpret_cast<const Operand*>(pins_), count_);
+    if (awaited_) r->engine->launch_awaited(queue_.value, before_, number);
   }
   if (pins_ != inline_) delete[] pins_;
 }

@@ -323,7 +323,7 @@ class Closure : public CaptureList {
   }
   template <class... Properties>
   static bool has_teams(const Kokkos::TeamPolicy<Properties...>& policy) {
-    return policy.league_size() > 0;
+    return policy.league_size() > 0 && policy.team_size() != 0;
   }
 
   void* stream_;                                ///< the native pattern keeps the instance
