@@ -147,7 +147,6 @@ Queues::Wait Queues::wait_for(QueueIndex q, std::uint64_t position) {
     return wait;
   }
   wait.queue_ = q;
-  wait.count_ = count_;
   wait.before_ = happened_with(q, last);
   return wait;
 }
@@ -159,7 +158,7 @@ void Queues::Wait::operator()() const {
   } else if (queues_ != nullptr) {
     const QueueId id = queues_->queues_[queue_].id;
     if (!queues_->device_.queue_idle(id)) queues_->device_.synchronize_queue(id);
-    for (QueueIndex p = 0; p < count_; ++p) raise(queues_->done_[p], before_[p]);
+    queues_->note_done(before_);
   }
 }
 

@@ -117,7 +117,6 @@ class Queues {
     /// Waited for itself, without an event, where the work is its last and only this thread submits to it: another one
     /// might submit something that comes after a long kernel of its own.
     QueueIndex queue_ = 0;
-    QueueIndex count_ = 0;
     Clock before_{};
   };
   [[nodiscard]] Wait wait_for(QueueIndex q, std::uint64_t position);
