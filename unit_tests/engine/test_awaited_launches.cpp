@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <engine/program.hpp>
 
+#include <optional>
+
 /// Kernels that the framework waits for itself, as it does for reductions: what that wait shows is not asked again.
 namespace semcache::fakes {
 namespace {
@@ -34,64 +36,51 @@ struct Arrival {
   TransitBuffer* buffer;
 };
 
-TEST(AwaitedLaunches, TellOfTheTransfersTheyWaitedFor) {
+struct AwaitedLaunches : testing::Test {
   Program p;
   Memory& d = p.on_device(size);
+  Memory& other = p.on_device(size);
+};
+
+TEST_F(AwaitedLaunches, TellOfTheTransfersTheyWaitedFor) {
   const Arrival arrival(p, d);
   p.launch_and_wait(stream_a, {{&d, false}}, [] {});
   EXPECT_EQ(arrival.questions(), 0u);
 }
 
-TEST(AwaitedLaunches, TellOfKernelsBeforeThem) {
-  Program p;
-  Memory& d = p.on_device(size);
-  Memory& other = p.on_device(size);
+TEST_F(AwaitedLaunches, TellOfKernelsBeforeThem) {
   const Arrival arrival(p, d);
   p.launch(stream_a, {{&d, false}}, [] {});
   p.launch_and_wait(stream_a, {{&other, true}}, [] {});
   EXPECT_EQ(arrival.questions(), 0u);
 }
 
-TEST(AwaitedLaunches, TellNothingOfTransfersThatTheyDidNotWaitFor) {
-  Program p;
-  Memory& d = p.on_device(size);
-  Memory& other = p.on_device(size);
+TEST_F(AwaitedLaunches, TellNothingOfTransfersThatTheyDidNotWaitFor) {
   const Arrival arrival(p, d);
   p.launch_and_wait(stream_a, {{&other, true}}, [] {});
   EXPECT_GT(arrival.questions(), 0u);
 }
 
-TEST(AwaitedLaunches, TellNothingOfOtherStreams) {
-  Program p;
-  Memory& d = p.on_device(size);
-  Memory& other = p.on_device(size);
+TEST_F(AwaitedLaunches, TellNothingOfOtherStreams) {
   const Arrival arrival(p, d);
   p.launch(stream_b, {{&d, false}}, [] {});
   p.launch_and_wait(stream_a, {{&other, true}}, [] {});
   EXPECT_GT(arrival.questions(), 0u);
 }
 
-TEST(AwaitedLaunches, TellNothingOfKernelsThatAnotherThreadLaunchedAfterTheWait) {
-  Program p;
-  Memory& d = p.on_device(size);
+TEST_F(AwaitedLaunches, TellNothingOfKernelsThatAnotherThreadLaunchedAfterTheWait) {
   Memory& h = p.on_host(size, &d);
-  Memory& other = p.on_device(size);
   p.launch_and_wait(stream_a, {{&other, true}}, [] {}, [&] { p.kernel_write(stream_a, d, d.all(), 1); });
   p.expect_host(h, 1);  // ordered behind that kernel, or the device finds a race
 }
 
-TEST(AwaitedLaunches, WithoutOperandsTellNothingOfKernelsThatAnotherThreadLaunchedAfterTheWait) {
-  Program p;
-  Memory& d = p.on_device(size);
+TEST_F(AwaitedLaunches, WithoutOperandsTellNothingOfKernelsThatAnotherThreadLaunchedAfterTheWait) {
   Memory& h = p.on_host(size, &d);
   p.launch_and_wait(stream_a, {}, [] {}, [&] { p.kernel_write(stream_a, d, d.all(), 1); });
   p.expect_host(h, 1);
 }
 
-TEST(AwaitedLaunches, TellNothingOfATransferThatAnotherThreadOrderedAfterTheWait) {
-  Program p;
-  Memory& d = p.on_device(size);
-  Memory& other = p.on_device(size);
+TEST_F(AwaitedLaunches, TellNothingOfATransferThatAnotherThreadOrderedAfterTheWait) {
   std::optional<Arrival> arrival;
   p.launch_and_wait(stream_a, {{&other, true}}, [] {}, [&] {
     arrival.emplace(p, d);
@@ -100,7 +89,7 @@ TEST(AwaitedLaunches, TellNothingOfATransferThatAnotherThreadOrderedAfterTheWait
   EXPECT_GT(arrival->questions(), 0u);
 }
 
-TEST(AwaitedLaunches, TheirResultsComeWithoutAnOrderBehindThem) {
+TEST(AwaitedResults, ComeWithoutAnOrderBehindThem) {
   const auto operations_of_fetch = [](bool awaited) {
     Program p;
     Memory& d = p.on_device(size);

@@ -26,8 +26,8 @@ void check(const Reduce& reduce) {
   semcache::DualView<double*, Left, Device> v("v", n);
   Vector w("w", n);
   Kokkos::deep_copy(w, 3.0);
+  static double value = 0;  // never twice: memory that was used before must not look right
   for (int count : {0, 7, 0, 0, 7, 0}) {
-    static double value = 0;
     value += 1;
     write_slowly(v.view_device(), value);
     double result = -1;
@@ -81,7 +81,7 @@ void with_a_reducer_over_teams(const Vector& w, int count, double& result) {
 void into_host_memory(const Vector& w, int count, double& result) {
   const Kokkos::View<double, Kokkos::HostSpace> sum("sum");
   Kokkos::parallel_reduce(Range(0, count), Add{w}, sum);
-  if (count > 0) Kokkos::fence();
+  if (count > 0) Kokkos::fence();  // behind nothing it would wait in the reduction's place
   result = sum();
 }
 void into_a_mirror(const Vector& w, int count, double& result) {

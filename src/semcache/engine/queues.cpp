@@ -4,6 +4,21 @@
 
 namespace semcache::engine {
 
+bool Event::known() const noexcept { return queues_.done(queue_, before_[queue_]); }
+
+bool Event::complete() const {
+  if (known()) return true;
+  if (!device_.complete(id_)) return false;
+  queues_.note_done(before_);
+  return true;
+}
+
+void Event::synchronize() const {
+  if (known()) return;
+  device_.synchronize(id_);
+  queues_.note_done(before_);
+}
+
 Queues::~Queues() {
   for (QueueIndex q = 1; q < count_; ++q) {
     queues_[q].leases = 0;
@@ -73,7 +88,7 @@ std::shared_ptr<Event> Queues::record(QueueIndex q) {
   if (!queue.recorded.empty() && queue.recorded.back().first == at) return queue.recorded.back().second;
   prune(q);
   const Clock before = happened_with(q, at);
-  auto event = std::make_shared<Event>(device_, device_.record(queue.id), done_, q, before, count_);
+  auto event = std::make_shared<Event>(device_, device_.record(queue.id), *this, q, before);
   queue.recorded.emplace_back(at, event);
   return event;
 }

@@ -24,45 +24,31 @@ inline void raise(std::atomic<std::uint64_t>& position, std::uint64_t to) noexce
 /// states of distributed systems, 1989): queues are the processes, waits for events the messages.
 using Clock = std::array<std::uint64_t, max_queues>;
 
+class Queues;
+
 /// An event that is given back when nobody looks at it any more.
 class Event {
  public:
-  /// @param before  what has happened when the event has: the queue's own position and what it waited for
-  /// @param done    how far each queue is known to be; raised to `before` once the event has been seen
-  /// @param count   of queues at that time
-  Event(device::Device& device, device::EventId id, std::array<std::atomic<std::uint64_t>, max_queues>& done,
-        QueueIndex queue, const Clock& before, QueueIndex count)
-      : device_(device), id_(id), done_(done), queue_(queue), count_(count), before_(before) {}
+  /// @param before  what has happened when the event has: the queue's own position and what it waited for; told to
+  ///                `queues` once the event has been seen
+  Event(device::Device& device, device::EventId id, Queues& queues, QueueIndex queue, const Clock& before)
+      : device_(device), id_(id), queues_(queues), queue_(queue), before_(before) {}
   ~Event() { device_.release(id_); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   [[nodiscard]] device::EventId id() const noexcept { return id_; }
   [[nodiscard]] const Clock& before() const noexcept { return before_; }
   /// Has it been seen to have happened, itself or by what came after it? Asks nobody.
-  [[nodiscard]] bool known() const noexcept { return before_[queue_] <= done_[queue_].load(); }
+  [[nodiscard]] bool known() const noexcept;
   /// Asks the driver unless it is known: about a microsecond.
-  [[nodiscard]] bool complete() const {
-    if (known()) return true;
-    if (!device_.complete(id_)) return false;
-    note_done();
-    return true;
-  }
-  void synchronize() const {
-    if (known()) return;
-    device_.synchronize(id_);
-    note_done();
-  }
+  [[nodiscard]] bool complete() const;
+  void synchronize() const;
 
  private:
-  void note_done() const noexcept {
-    for (QueueIndex q = 0; q < count_; ++q) raise(done_[q], before_[q]);
-  }
-
   device::Device& device_;
   device::EventId id_;
-  std::array<std::atomic<std::uint64_t>, max_queues>& done_;
+  Queues& queues_;
   QueueIndex queue_;
-  QueueIndex count_;
   Clock before_;
 };
 
