@@ -39,6 +39,23 @@ void check(const Reduce& reduce) {
   }
 }
 
+/// What the report says of the link: a reduction's result is written to pinned memory and copied by nobody, the total of
+/// a scan is copied where there was something to scan.
+template <class Reduce>
+void check_link(const Reduce& reduce, std::uint64_t copies_behind_something) {
+  Vector w("w", n);
+  Kokkos::deep_copy(w, 3.0);
+  for (int count : {0, 7, 0}) {
+    const std::uint64_t expected = semcache::kokkos::native_is_device && count > 0 ? copies_behind_something : 0;
+    double result = 0;
+    const Since since;
+    reduce(w, count, result);
+    EXPECT_EQ(result, 3.0 * count);
+    EXPECT_EQ(since.d2h_count(), expected) << "behind " << count;
+    EXPECT_EQ(since.d2h(), expected * sizeof(double)) << "behind " << count;
+  }
+}
+
 struct Add {
   ConstVector w;
   KOKKOS_FUNCTION void operator()(int i, double& sum) const { sum += w(i); }
@@ -78,6 +95,10 @@ void with_a_reducer(const Vector& w, int count, double& result) {
 void with_a_reducer_over_teams(const Vector& w, int count, double& result) {
   Kokkos::parallel_reduce(Team(count, Kokkos::AUTO), AddTeams{w}, Kokkos::Sum<double>(result));
 }
+void scan_a_range(const Vector& w, int count, double& result) {
+  Kokkos::parallel_scan(
+      "scan", Range(0, count), KOKKOS_LAMBDA(int i, double& sum, bool) { sum += w(i); }, result);
+}
 void into_host_memory(const Vector& w, int count, double& result) {
   const Kokkos::View<double, Kokkos::HostSpace> sum("sum");
   Kokkos::parallel_reduce(Range(0, count), Add{w}, sum);
@@ -110,3 +131,12 @@ KOKKOS_TEST(KokkosReductions, WithAReducerOverTeams) { check(with_a_reducer_over
 KOKKOS_TEST(KokkosReductions, IntoHostMemory) { check(into_host_memory); }
 KOKKOS_TEST(KokkosReductions, IntoAMirror) { check(into_a_mirror); }
 KOKKOS_TEST(KokkosReductions, IntoDeviceMemory) { check(into_device_memory); }
+KOKKOS_TEST(KokkosReductions, ResultsAreNotCopied) {
+  check_link(over_a_range, 0);
+  check_link(over_a_range_with_init, 0);
+  check_link(over_rectangles, 0);
+  check_link(over_teams, 0);
+  check_link(with_a_reducer_over_teams, 0);
+  check_link(into_host_memory, 0);
+}
+KOKKOS_TEST(KokkosReductions, TotalsOfScansAre) { check_link(scan_a_range, 1); }

@@ -227,7 +227,7 @@ class Closure : public CaptureList {
       result_bytes_ = sizeof(Result);
       result_on_host_ = !Kokkos::SpaceAccessibility<NativeExec, Kokkos::HostSpace>::accessible;
     }
-    team_launches_ = has_teams(policy);
+    has_work_ = has_work(policy);
     if (mirror_result_) waits_for_result_.emplace(native_space(policy));
   }
 
@@ -249,27 +249,25 @@ class Closure : public CaptureList {
     leave_kernel();
   }
 
-  /// Afterwards what Kokkos itself moved over the link is counted, and a result in a mirror has arrived.
+  /// Afterwards a result in a mirror has arrived. (Kokkos' kernels write it to pinned memory: no copy to count.)
   template <class Native, class Derived>
   void run_reduction(const std::type_info& functor, const Derived& closure) const {
     if constexpr (native_is_device) {
-      const auto& native = static_cast<const Native&>(closure);
       run(functor, [&](runtime::Launch& launching) {
         launching.before_wait();
         execute_native<Native>(closure);
-        reduction_has_waited = result_on_host_ && has_waited(native, 0);
+        reduction_has_waited = result_on_host_ && has_waited(static_cast<const Native&>(closure), 0);
         if (reduction_has_waited) launching.after_wait();
       });
-      if (result_on_host_ && result_bytes_ != 0 && !has_unified_result(native, 0))
-        runtime::count_external_transfer(true, result_bytes_);
       if (waits_for_result_) waits_for_result_->fence();
     } else {
       run(functor, [&](runtime::Launch&) { execute_native<Native>(closure); });
     }
   }
+  /// Afterwards what Kokkos itself copied over the link is counted: a total on the host, if there was one.
   void deliver_total([[maybe_unused]] std::size_t bytes) const {
     if constexpr (native_is_device) {
-      if (result_on_host_ && bytes != 0) runtime::count_external_transfer(true, bytes);
+      if (result_on_host_ && has_work_ && bytes != 0) runtime::count_external_transfer(true, bytes);
       if (waits_for_result_) waits_for_result_->fence();
     }
   }
@@ -296,18 +294,8 @@ class Closure : public CaptureList {
     }
   }
 
-  /// Kokkos' reductions on CUDA write through pinned memory where they have it (no copy), else they copy.
-  template <class Native>
-  static auto has_unified_result(const Native& native, int) -> decltype(native.m_unified_space != nullptr) {
-    return native.m_unified_space != nullptr;
-  }
-  template <class Native>
-  static bool has_unified_result(const Native&, long) {
-    return true;
-  }
-
   /// Kokkos' reductions on CUDA wait for their kernel to copy a result on the host out of pinned memory; where there is
-  /// nothing to launch they do not. Of team reductions, whose members are private, the policy tells.
+  /// nothing to launch they do not. Where the members are private (team reductions), the policy tells.
   template <class Native>
   auto has_waited(const Native& native, int) const
       -> decltype(native.m_unified_space != nullptr && !native.m_result_ptr_device_accessible) {
@@ -315,14 +303,19 @@ class Closure : public CaptureList {
   }
   template <class Native>
   bool has_waited(const Native&, long) const {
-    return team_launches_;
+    return has_work_;
   }
+  /// @return false also where the policy does not tell
   template <class Policy>
-  static bool has_teams(const Policy&) {
+  static bool has_work(const Policy&) {
     return false;
   }
   template <class... Properties>
-  static bool has_teams(const Kokkos::TeamPolicy<Properties...>& policy) {
+  static bool has_work(const Kokkos::RangePolicy<Properties...>& policy) {
+    return policy.begin() < policy.end();
+  }
+  template <class... Properties>
+  static bool has_work(const Kokkos::TeamPolicy<Properties...>& policy) {
     return policy.league_size() > 0 && policy.team_size() != 0;
   }
 
@@ -331,7 +324,7 @@ class Closure : public CaptureList {
   const void* mirror_result_ = nullptr;
   std::size_t result_bytes_ = 0;
   bool result_on_host_ = false;
-  bool team_launches_ = false;
+  bool has_work_ = false;
   std::uint32_t pattern_bytes_ = 0;
   void* fill_address_ = nullptr;
   std::size_t fill_bytes_ = 0;
