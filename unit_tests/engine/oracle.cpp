@@ -422,7 +422,7 @@ void Oracle::copy() {
   note("copy " + std::to_string(n) + " bytes to " + std::to_string(to.bytes.size()) + (t->on_host() ? "h@" : "d@") +
        std::to_string(to_at) + " from " + std::to_string(from.bytes.size()) + (f->on_host() ? "h@" : "d@") +
        std::to_string(from_at) + (&to == &from ? " (itself)" : ""));
-  if (!attempt([&] { machine_->engine().copy(t->address + to_at, f->address + from_at, n, nullptr); })) return;
+  if (!attempt([&] { machine_->engine().copy(t->address + to_at, f->address + from_at, n); })) return;
   std::memmove(to.bytes.data() + to_at, from.bytes.data() + from_at, n);
   std::memmove(to.defined.data() + to_at, from.defined.data() + from_at, n);
   to.all_defined = to.all_defined && from.all_defined;
@@ -436,7 +436,7 @@ void Oracle::copy_open() {
   std::vector<std::byte> buffer(r.size());
   if (random_.chance(50)) {
     note("copy " + show(r) + " of " + std::to_string(a.bytes.size()) + (m->on_host() ? "h" : "d") + " to untracked memory");
-    if (!attempt([&] { machine_->engine().copy(buffer.data(), m->address + r.begin, r.size(), nullptr); })) return;
+    if (!attempt([&] { machine_->engine().copy(buffer.data(), m->address + r.begin, r.size()); })) return;
     machine_->device().check_host_access(buffer.data(), buffer.size(), false);
     check(expect(a), r, buffer.data(), "untracked memory");
     return;
@@ -444,7 +444,7 @@ void Oracle::copy_open() {
   note("copy untracked memory to " + show(r) + " of " + std::to_string(a.bytes.size()) + (m->on_host() ? "h" : "d"));
   const std::uint64_t seed = next_seed_++;
   for (std::uint64_t i = 0; i < r.size(); ++i) buffer[i] = Machine::mix(seed, r.begin + i);
-  if (!attempt([&] { machine_->engine().copy(m->address + r.begin, buffer.data(), r.size(), nullptr); })) return;
+  if (!attempt([&] { machine_->engine().copy(m->address + r.begin, buffer.data(), r.size()); })) return;
   machine_->device().check_host_access(buffer.data(), buffer.size(), true);
   write(a, r, seed);
 }
@@ -459,8 +459,8 @@ void Oracle::copy_foreign_device() {
   note(std::string("copy ") + (out ? "to" : "from") + " foreign device memory, " + show(r) + " of " +
        std::to_string(a.bytes.size()) + (m->on_host() ? "h" : "d"));
   if (!attempt([&] {
-        if (out) machine_->engine().copy(foreign_ + r.begin, m->address + r.begin, r.size(), nullptr);
-        else machine_->engine().copy(m->address + r.begin, foreign_ + r.begin, r.size(), nullptr);
+        if (out) machine_->engine().copy(foreign_ + r.begin, m->address + r.begin, r.size());
+        else machine_->engine().copy(m->address + r.begin, foreign_ + r.begin, r.size());
       })) {
     return;
   }
@@ -503,7 +503,7 @@ void Oracle::reallocate() {
   Array& now = *arrays_.back();
   Memory* const t = now.device != nullptr ? now.device : now.host;
   const std::uint64_t n = std::min(old.bytes.size(), now.bytes.size());
-  if (n > 0 && attempt([&] { machine_->engine().copy(t->address, old.device->address, n, nullptr); })) {
+  if (n > 0 && attempt([&] { machine_->engine().copy(t->address, old.device->address, n); })) {
     std::memcpy(now.bytes.data(), old.bytes.data(), n);
     std::memcpy(now.defined.data(), old.defined.data(), n);
   }

@@ -39,8 +39,8 @@ TEST(Invariants, I1_ReadOfALinkedValueWhereverItIs) {
   Memory& h = p.on_host(size);
 
   p.kernel_write(stream_a, a, a.all(), 1);
-  p.engine().copy(b.address + page, a.address, size - page, nullptr);
-  p.engine().copy(h.address, b.address + page, size - page, nullptr);
+  p.engine().copy(b.address + page, a.address, size - page);
+  p.engine().copy(h.address, b.address + page, size - page);
 
   p.expect_host(h, {0, size - page}, 1);
   p.expect_device(a, 1);
@@ -262,7 +262,7 @@ TEST(Invariants, I5_MeetingTheLimitOnMappingsNeverOpensAStalePage) {
   p.host_write(h, {8 * page, 9 * page}, 2);
   p.platform().refuse_protect = [](const std::byte*, std::uint64_t bytes, Protection) { return bytes < size; };
 
-  p.engine().copy(other.address, h.address + 8 * page, page, nullptr);  // pages of h become stricter
+  p.engine().copy(other.address, h.address + 8 * page, page);  // pages of h become stricter
 
   EXPECT_EQ(Program::protection(p, h, 0), Protection::none) << "silently stale (I8)";
   p.platform().refuse_protect = nullptr;
@@ -396,7 +396,7 @@ TEST(Invariants, I7_ACopyWithinAnArrayMovesLikeMemmove) {
   Memory& a = p.on_device(size);
 
   p.kernel_write(stream_a, a, a.all(), 1);
-  p.engine().copy(a.address + page, a.address, size - page, nullptr);
+  p.engine().copy(a.address + page, a.address, size - page);
 
   const std::vector<std::byte> seen = p.device_content(stream_a, a);
   for (std::uint64_t i = page; i < size; ++i) ASSERT_EQ(seen[i], Machine::mix(1, i - page)) << i;

@@ -52,8 +52,8 @@ TEST(Regressions, ACopyWithinTheHostWaitsForTheArrivalOfItsSource) {
   p.host_write(h, h.all(), 9);  // page-locked: transfers are direct
   p.copy(d, h);
   p.kernel_write(stream_a, d, d.all(), 1);
-  p.engine().copy(h.address, d.address, 8 * page, nullptr);
-  p.engine().copy(h.address + 8 * page, d.address, 8 * page, nullptr);
+  p.engine().copy(h.address, d.address, 8 * page);
+  p.engine().copy(h.address + 8 * page, d.address, 8 * page);
 
   const std::vector<std::byte> seen = p.host_content(h);
 
@@ -106,7 +106,7 @@ TEST(Regressions, AFillThatIsRefusedHalfWayHoldsNothing) {
   EXPECT_THROW(p.launch(stream_a, {{&a, false}}, [] {}), Error);
   p.device().fail_call(0, 0);
 
-  p.engine().copy(a.address, b.address, size, nullptr);  // a no longer has these bytes, whatever it had
+  p.engine().copy(a.address, b.address, size);  // a no longer has these bytes, whatever it had
 
   p.expect_device(a, {0, size}, 1);
 }
@@ -122,7 +122,7 @@ TEST(Regressions, AForgottenFillIsNotCopiedWithinItsArray) {
   p.engine().fill(a, 0, 10, one);
   p.engine().fill(a, 10, 2, two);
 
-  p.engine().copy(a.address + 10, a.address + 2, 10, nullptr);  // overwrites the only want of `two` on the way
+  p.engine().copy(a.address + 10, a.address + 2, 10);  // overwrites the only want of `two` on the way
 
   const std::vector<std::byte> seen = p.device_content(stream_a, a);
   EXPECT_EQ(seen[10], std::byte{1});
@@ -188,7 +188,7 @@ TEST(Regressions, CheckedWritesAreNotDigestedUnderANativeKernel) {
   std::byte* const base = a.address;
   p.engine().native_capture(a, true);
   p.device().launch(stream_b, {{base, size, true}}, [base] { std::memset(base, 7, size); });
-  p.engine().copy(a.address, never_written.address, page, nullptr);  // moves nothing, waits for nobody
+  p.engine().copy(a.address, never_written.address, page);  // moves nothing, waits for nobody
 
   p.device().order_streams(stream_a, stream_b);
   p.kernel_write(stream_a, a, a.all(), 1);

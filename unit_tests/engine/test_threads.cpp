@@ -95,7 +95,7 @@ void stress(bool little_memory) {
           std::memcpy(seen.data(), shared_host->address, size);
           expect(seen, 99);
         }
-        if (random.chance(10)) p.engine().copy(seen.data(), d->address, size, nullptr);
+        if (random.chance(10)) p.engine().copy(seen.data(), d->address, size);
       }
       if (random.chance(50)) {
         p.engine().deallocate(d);
@@ -220,7 +220,7 @@ TEST(Threads, CopiesFromOrdinaryMemoryWhileOthersEvict) {
   std::vector<std::byte> ordinary(array_bytes);
   for (int i = 0; i < 2000 && wrong == 0; ++i) {
     try {
-      p.engine().copy(arrays[0]->address, ordinary.data(), array_bytes, nullptr);
+      p.engine().copy(arrays[0]->address, ordinary.data(), array_bytes);
     } catch (const OutOfMemory&) {  // the other threads' arrays are in use just now
     }
   }

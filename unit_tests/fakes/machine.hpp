@@ -150,7 +150,7 @@ class Machine {
     device_->synchronize_device();
     return out;
   }
-  void copy(const engine::Memory& to, const engine::Memory& from) { engine_->copy(to.address, from.address, to.bytes, nullptr); }
+  void copy(const engine::Memory& to, const engine::Memory& from) { engine_->copy(to.address, from.address, to.bytes); }
 
   void unknown_faults(bool on) { unknown_faults_ = on; }
   std::uint64_t faults = 0;

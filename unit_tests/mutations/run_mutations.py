@@ -60,6 +60,7 @@ def main():
     parser.add_argument("--scratch", required=True)
     parser.add_argument("--compiler", required=True)
     parser.add_argument("--library", nargs="+", required=True)
+    parser.add_argument("--system", nargs="*", default=[], help="names of system libraries")
     parser.add_argument("--objects", nargs="+", required=True)
     parser.add_argument("--flags", nargs=argparse.REMAINDER, default=[])
     parser.add_argument("--only", help="mutations whose text contains this")
@@ -82,7 +83,7 @@ def main():
         return None if done.returncode == 0 else done.stdout[:400]
 
     def link(extra):
-        return build([*objects, *extra, *options.library, "-lpthread", "-ldl", "-o", program])
+        return build([*objects, *extra, *options.library, *(f"-l{name}" for name in options.system), "-o", program])
 
     if (problem := link([])) is not None:
         print(f"the tests do not link without any mutation: {problem}")

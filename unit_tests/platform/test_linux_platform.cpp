@@ -182,7 +182,7 @@ TEST_F(LinuxPlatform, ClassifyKeepsErrno) {
 TEST(ExplicitTracker, NoticesNothing) {
   const auto tracker = make_explicit_tracker();
   std::byte arena[8];
-  tracker->start(arena, sizeof arena, [](std::byte*, FaultKind) { return FaultResult::not_ours; });
+  tracker->start(arena, sizeof arena, [](std::byte*, FaultKind, const void*) { return FaultResult::not_ours; });
 
   EXPECT_FALSE(tracker->notices());
   EXPECT_STREQ(tracker->name(), "explicit");

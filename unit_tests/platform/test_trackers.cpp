@@ -195,7 +195,7 @@ void print_address(int, siginfo_t* info, void*) {
 /// A server that declines everything; page 2 is closed.
 struct Declining : Server {
   Declining() {
-    tracker().start(base(), pages * page, [](std::byte*, FaultKind) { return FaultResult::not_ours; });
+    tracker().start(base(), pages * page, [](std::byte*, FaultKind, const void*) { return FaultResult::not_ours; });
     set(2, Protection::none);
   }
 };

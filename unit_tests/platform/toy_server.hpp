@@ -34,7 +34,7 @@ class ToyServer {
   ToyServer& operator=(const ToyServer&) = delete;
 
   void start() {
-    tracker_->start(base_, pages * page, [this](std::byte* address, FaultKind kind) { return serve(address, kind); });
+    tracker_->start(base_, pages * page, [this](std::byte* address, FaultKind kind, const void*) { return serve(address, kind); });
   }
   void stop() { tracker_->stop(); }
 

@@ -26,12 +26,10 @@ using namespace semcache::trace;
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 Statistics busy_statistics() {
-  RecorderOptions options;
-  options.call_sites = true;
-  Recorder recorder(options);
+  Recorder recorder;
   const LabelId a = recorder.intern("A"), mirror = recorder.intern("A_mirror");
   recorder.moved(Kind::h2d, a, 3ull << 30, 3);
-  recorder.moved(Kind::d2h, mirror, 8192, 2, reinterpret_cast<const void*>(std::uintptr_t{0x1230}));
+  recorder.moved(Kind::d2h, mirror, 8192, 2);
   recorder.moved(Kind::saved_link, a, 4096);
   recorder.moved(Kind::avoided, mirror, 1024);
   recorder.eviction(a);
@@ -42,6 +40,10 @@ Statistics busy_statistics() {
   recorder.native_launch();
   recorder.device_wait();
   Statistics s = recorder.snapshot();
+  semcache::NamedCounters site{"cg.cpp:42 in solve", {}};
+  site.counters.d2h = {8192, 2};
+  site.counters.unknown_launches = 6;
+  s.call_sites.push_back(site);
   s.device_kind = "emulated";
   s.device_name = "host memory";
   s.device_ordinal = 3;
@@ -140,7 +142,8 @@ TEST(JsonReport, HasEveryFigureUnderItsDocumentedKey) {
   EXPECT_EQ(j.at("labels")[0].at("evictions"), 1);
   EXPECT_EQ(j.at("labels")[1].at("host_faults"), 1);
   ASSERT_EQ(j.at("call_sites").size(), 1u);
-  EXPECT_EQ(j.at("call_sites")[0].at("name"), "0x1230");
+  EXPECT_EQ(j.at("call_sites")[0].at("name"), "cg.cpp:42 in solve");
+  EXPECT_EQ(j.at("call_sites")[0].at("unknown_launches"), 6);
   EXPECT_EQ(j.at("call_sites")[0].at("d2h").at("count"), 2);
   EXPECT_EQ(j.at("unknown_launches"), json::array({{{"name", "some functor"}, {"count", 1}}}));
 }
@@ -158,7 +161,7 @@ TEST(TextReport, NamesFiguresLabelsCallSitesAndUnknownLaunches) {
   const std::string text = text_report(busy_statistics(), place);
 
   for (const char* part : {"process 4711 on node7, rank 3", "2 x emulated (host memory), number 3, protocol write-back, tracker mprotect",
-                           "3221225472", "3.00 GiB", "A_mirror", "deep_copy called in", "0x1230", "some functor",
+                           "3221225472", "3.00 GiB", "A_mirror", "call site", "cg.cpp:42 in solve", "some functor",
                            "launches 1 (unknown 1, outside semcache::Exec 1)"}) {
     EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
   }

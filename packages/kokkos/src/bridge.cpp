@@ -75,7 +75,7 @@ void copy(void* to, const void* from, std::size_t bytes, QueueId queue, bool to_
       return;
     }
   }
-  runtime::copy(to, from, bytes, queue, __builtin_return_address(0));
+  runtime::copy(to, from, bytes, queue);
 }
 
 }  // namespace semcache::kokkos::detail

@@ -12,7 +12,7 @@ using directory::Fill;
 using directory::Step;
 using trace::Kind;
 
-void Engine::copy(void* to, const void* from, std::uint64_t n, const void* call_site) {
+void Engine::copy(void* to, const void* from, std::uint64_t n) {
   if (n == 0 || to == from) return;
   Memory* t = find(to);
   Memory* f = find(from);
@@ -68,10 +68,10 @@ void Engine::copy(void* to, const void* from, std::uint64_t n, const void* call_
     const auto result = directory_.link(t->datum, at, f->datum, position(*f, from), n);
     if (result == directory::LinkResult::unchanged) {
       if (options_.check) check_elided(lock, *t, at, *f, position(*f, from), n);
-      recorder_.moved(Kind::avoided, t->label, n, 1, call_site, f->space, t->space);
+      recorder_.moved(Kind::avoided, t->label, n, 1, f->space, t->space);
     } else {
       t->write_check.reset();
-      recorder_.moved(Kind::deferred, t->label, n, 1, call_site, f->space, t->space);
+      recorder_.moved(Kind::deferred, t->label, n, 1, f->space, t->space);
       for (const ByteRange r : unread) recorder_.moved(Kind::dropped, t->label, r.size());
     }
     project();
@@ -159,7 +159,7 @@ void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, cons
       platform_->write_behind(to.address + position, static_cast<const std::byte*>(from), n);
     }
     directory_.write(to.slot, range);
-    recorder_.moved(owner != nullptr ? Kind::d2h : Kind::h2h, to.label, n, 1, nullptr,
+    recorder_.moved(owner != nullptr ? Kind::d2h : Kind::h2h, to.label, n, 1,
                     owner != nullptr ? device_space(0) : host_space, host_space);
     project();
     return;
@@ -175,7 +175,7 @@ void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, cons
   }
   note_use(d, queue, to, true);
   directory_.write(to.slot, range);
-  recorder_.moved(within ? Kind::d2d : Kind::h2d, to.label, n, 1, nullptr, within ? to.space : host_space, to.space);
+  recorder_.moved(within ? Kind::d2d : Kind::h2d, to.label, n, 1, within ? to.space : host_space, to.space);
   project();
   const auto event = d.queues->record(queue);
   unlocked(lock, [&] { event->synchronize(); });  // the source may be changed after the call
@@ -196,7 +196,7 @@ void Engine::copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t posi
     for (auto& d : devices_) foreign = foreign || d->device->is_foreign_device_pointer(to);
     if (!foreign) {
       platform_->read_behind(static_cast<std::byte*>(to), from.address + position, n);
-      recorder_.moved(Kind::h2h, from.label, n, 1, nullptr, host_space, host_space);
+      recorder_.moved(Kind::h2h, from.label, n, 1, host_space, host_space);
       return;
     }
     DeviceState& d = *devices_[0];
@@ -204,7 +204,7 @@ void Engine::copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t posi
     platform_->read_behind(buffer.data(), from.address + position, n);
     d.device->copy_to_device(d.queues->id(d.to_device_queue), static_cast<std::byte*>(to), buffer.data(), n);
     d.queues->begin_position(d.to_device_queue);
-    recorder_.moved(Kind::h2d, from.label, n, 1, nullptr, host_space, device_space(0));
+    recorder_.moved(Kind::h2d, from.label, n, 1, host_space, device_space(0));
     const auto event = d.queues->record(d.to_device_queue);
     unlocked(lock, [&] { event->synchronize(); });
     return;
@@ -221,7 +221,7 @@ void Engine::copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t posi
   note_use(d, queue, from, false);
   revoked_.push_back(&from);  // launches on other threads must see the transfer
   project();
-  recorder_.moved(within ? Kind::d2d : Kind::d2h, from.label, n, 1, nullptr, from.space, within ? from.space : host_space);
+  recorder_.moved(within ? Kind::d2d : Kind::d2h, from.label, n, 1, from.space, within ? from.space : host_space);
   const auto event = d.queues->record(queue);
   unlocked(lock, [&] { event->synchronize(); });
 }
@@ -290,7 +290,7 @@ void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
   }
   fill_in_place(m, position, n, fill, 0);
   directory_.write(m.slot, range);
-  recorder_.moved(Kind::filled, m.label, n, 1, nullptr, {}, m.space);
+  recorder_.moved(Kind::filled, m.label, n, 1, {}, m.space);
   project();
   if (!m.on_host()) wait_transfers(lock, m);
 }

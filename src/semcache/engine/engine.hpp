@@ -91,7 +91,7 @@ class Engine {
   void retire_queue(std::uint32_t device, QueueIndex queue) noexcept;
 
   // --- copies ------------------------------------------------------------------------------------------------------
-  void copy(void* to, const void* from, std::uint64_t bytes, const void* call_site);
+  void copy(void* to, const void* from, std::uint64_t bytes);
   void fill(Memory& memory, std::uint64_t position, std::uint64_t bytes, const directory::Fill& fill);
   /// A kernel has written the pattern to the whole range: the value is known, the slot holds it.
   void filled(Memory& memory, std::uint64_t position, std::uint64_t bytes, const directory::Fill& fill);
@@ -120,7 +120,7 @@ class Engine {
   /// `settle_buffer`.
   void write_in(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer,
                 const std::byte* from);
-  platform::FaultResult serve(std::byte* address, platform::FaultKind kind) noexcept;
+  platform::FaultResult serve(std::byte* address, platform::FaultKind kind, const void* instruction = nullptr) noexcept;
   void settle_all();
   void native_capture(Memory& memory, bool writable);
   /// A kernel holds a raw pointer into a mirror and follows it past any protection: the mirror becomes open, and the device

@@ -256,7 +256,7 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
       copy_host_pages(m, at_array(pieces[i], position), to + pieces[i].begin);
       bytes += pieces[i].size();
     }
-    recorder_.moved(trace::Kind::h2h, m.label, bytes, 1, nullptr, host_space, host_space);
+    recorder_.moved(trace::Kind::h2h, m.label, bytes, 1, host_space, host_space);
   } else {
     read_from_device(lock, m, position, pieces, count, buffer, to);
   }
@@ -296,7 +296,7 @@ void Engine::submit_pieces(Memory& m, std::uint64_t position, const ByteRange* p
     buffer.last_use = note_use(d, queue, m, false);
     bytes += pieces[i].size();
   }
-  recorder_.moved(buffer.on_device ? trace::Kind::d2d : trace::Kind::d2h, m.label, bytes, 1, nullptr, m.space,
+  recorder_.moved(buffer.on_device ? trace::Kind::d2d : trace::Kind::d2h, m.label, bytes, 1, m.space,
                   buffer.on_device ? m.space : host_space);
 }
 
@@ -331,7 +331,7 @@ void Engine::read_from_device(Lock& lock, Memory& m, std::uint64_t position, con
       at += source.bytes;
     }
   }
-  if (found_on_host > 0) recorder_.moved(trace::Kind::h2h, m.label, found_on_host, 1, nullptr, host_space, host_space);
+  if (found_on_host > 0) recorder_.moved(trace::Kind::h2h, m.label, found_on_host, 1, host_space, host_space);
   project();
 }
 
@@ -361,7 +361,7 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
   m.write_check.reset();
   if (m.on_host()) {
     for (std::size_t i = 0; i < count; ++i) write_host_pages(m, at_array(pieces[i], position), from + pieces[i].begin);
-    recorder_.moved(trace::Kind::h2h, m.label, bytes, 1, nullptr, host_space, host_space);
+    recorder_.moved(trace::Kind::h2h, m.label, bytes, 1, host_space, host_space);
   } else {
     DeviceState& d = device_of(m);
     const QueueIndex queue = buffer.on_device ? d.within_queue : d.to_device_queue;
@@ -387,7 +387,7 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
         d.device->copy_to_device(d.queues->id(queue), to, source, pieces[i].size());
       }
     }
-    recorder_.moved(buffer.on_device ? trace::Kind::d2d : trace::Kind::h2d, m.label, bytes, 1, nullptr,
+    recorder_.moved(buffer.on_device ? trace::Kind::d2d : trace::Kind::h2d, m.label, bytes, 1,
                     buffer.on_device ? m.space : host_space, m.space);
   }
   for (std::size_t i = 0; shared && i < written.size(); ++i) directory_.write(m.slot, written[i]);  // I2

@@ -203,7 +203,8 @@ void Engine::note_fetch(Memory& host, ByteRange range) {
   }
 }
 
-FaultResult Engine::serve(std::byte* address, FaultKind kind) noexcept {
+FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instruction) noexcept {
+  const trace::AccessScope scope(instruction);
   const char* label = "?";
   try {
     Lock lock(mutex_);

@@ -404,7 +404,7 @@ void Engine::submit(const Step& step, bool saving) {
   to.write_check.reset();
   if (!step.from.valid()) {
     fill_in_place(to, step.to_position, step.bytes, step.fill, step.value.offset);
-    recorder_.moved(Kind::filled, to.label, step.bytes, 1, nullptr, {}, to.space);
+    recorder_.moved(Kind::filled, to.label, step.bytes, 1, {}, to.space);
     return;
   }
   Memory& from = memory_of(step.from);
@@ -434,8 +434,8 @@ void Engine::submit(const Step& step, bool saving) {
   }
   // A save is named after the array whose content it is.
   const trace::LabelId label = saving ? from.label : to.label;
-  if (!saving || saved == Kind::saved_link) recorder_.moved(kind, label, step.bytes, 1, nullptr, from.space, to.space);
-  if (saving) recorder_.moved(saved, label, step.bytes, 1, nullptr, from.space, to.space);
+  if (!saving || saved == Kind::saved_link) recorder_.moved(kind, label, step.bytes, 1, from.space, to.space);
+  if (saving) recorder_.moved(saved, label, step.bytes, 1, from.space, to.space);
 }
 
 void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,

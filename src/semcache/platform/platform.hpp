@@ -85,7 +85,8 @@ enum class FaultResult : std::uint8_t {
 /// It throws nothing. A fault outside [arena, arena + arena_bytes) goes to the handler that was installed before.
 class Tracker {
  public:
-  using Serve = std::function<FaultResult(std::byte* address, FaultKind kind)>;
+  /// @param instruction  where the access is made; nullptr where the tracker does not know
+  using Serve = std::function<FaultResult(std::byte* address, FaultKind kind, const void* instruction)>;
   virtual ~Tracker() = default;
   [[nodiscard]] virtual const char* name() const noexcept = 0;
   /// False: pages are never protected; every host access must be announced.

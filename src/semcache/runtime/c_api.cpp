@@ -174,11 +174,10 @@ void semcache_deallocate(void* address) noexcept {
 }
 
 semcache_status semcache_copy(void* to, const void* from, size_t bytes) noexcept {
-  const void* call_site = __builtin_return_address(0);
   return guarded([&] {
     if (bytes == 0) return;
     SEMCACHE_EXPECTS(to != nullptr && from != nullptr, "semcache_copy: a null pointer with " + std::to_string(bytes) + " bytes");
-    runtime::copy(to, from, bytes, QueueId{}, call_site);  // no queue: after all work so far
+    runtime::copy(to, from, bytes, QueueId{});  // no queue: after all work so far
   });
 }
 

@@ -169,7 +169,9 @@ Runtime* start() {
   r->lowest_address = engine->platform().lowest_address();
   platform::set_label_lookup(&label_of);
   r->tracker->start(engine->host_arena(), engine->host_arena_bytes(),
-                    [engine](std::byte* address, platform::FaultKind kind) { return engine->serve(address, kind); });
+                    [engine](std::byte* address, platform::FaultKind kind, const void* instruction) {
+                      return engine->serve(address, kind, instruction);
+                    });
   static const bool registered =
       std::atexit(&at_exit) == 0 && pthread_atfork(nullptr, nullptr, [] { forked.store(true); }) == 0;
   (void)registered;
@@ -327,9 +329,9 @@ void retire_queue(QueueId queue) noexcept {
 
 std::uint64_t epoch() noexcept { return starts.load(); }
 
-void copy(void* to, const void* from, std::size_t bytes, QueueId, const void* call_site) {
+void copy(void* to, const void* from, std::size_t bytes, QueueId) {
   const platform::RuntimeScope scope;
-  runtime().engine->copy(to, from, bytes, call_site);
+  runtime().engine->copy(to, from, bytes);
 }
 
 void fill(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes, QueueId) {

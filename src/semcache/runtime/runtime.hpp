@@ -66,7 +66,7 @@ SEMCACHE_API void retire_queue(QueueId queue) noexcept;
 /// Untracked addresses are open host memory (or foreign device memory where `foreign_device` says so).
 /// @param queue  the instance in whose order the content is taken; invalid: all work so far.
 /// After return the source may be changed and the destination read, on the host and (later work of) the queue.
-SEMCACHE_API void copy(void* to, const void* from, std::size_t bytes, QueueId queue, const void* call_site = nullptr);
+SEMCACHE_API void copy(void* to, const void* from, std::size_t bytes, QueueId queue);
 
 /// Makes the range a known pattern without touching memory in any space. `pattern_bytes` in {1,2,4,8,16}.
 SEMCACHE_API void fill(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes, QueueId queue);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/trace/recorder.hpp>
 
+#include <semcache/trace/detail/call_stack.hpp>
 #include <semcache/trace/detail/symbol.hpp>
 
 #include <algorithm>
@@ -30,6 +31,13 @@ constexpr std::uint32_t unlabelled = 0;
 constexpr std::uint32_t further_labels = 1;
 constexpr std::size_t longest_label = 1000;
 
+/// What this thread works for.
+struct Access {
+  bool under_way = false;
+  std::uintptr_t instruction = 0;
+};
+thread_local Access access;
+
 std::uint64_t now_ns() noexcept {
   using namespace std::chrono;
   return static_cast<std::uint64_t>(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
@@ -49,6 +57,14 @@ void sort_by_traffic(std::vector<NamedCounters>& named) {
     const auto ka = key(a.counters), kb = key(b.counters);
     return ka != kb ? ka > kb : a.name < b.name;
   });
+}
+
+void add_to(Counters& sum, const Counters& c) noexcept {
+  for (const auto field : traffic_fields) sum.*field += c.*field;
+  sum.host_faults += c.host_faults;
+  sum.evictions += c.evictions;
+  sum.opened += c.opened;
+  sum.unknown_launches += c.unknown_launches;
 }
 
 bool any(const Counters& c) noexcept {
@@ -117,7 +133,7 @@ struct Recorder::Names {
     std::string name;  // symbolised at the first snapshot: a plugin may be unloaded before the report
   };
   std::mutex mutex;
-  std::unordered_map<const void*, CallSite> call_sites;
+  std::unordered_map<detail::CallStack, CallSite, detail::HashOfCallStack> call_sites;
   CallSite other_call_sites;
   std::map<std::string, std::uint64_t, std::less<>> unknown;
   std::uint64_t other_unknown = 0;
@@ -196,36 +212,61 @@ Recorder::Cells* Recorder::cells(LabelId label) noexcept {
   return own != nullptr ? own : other_labels_.get();
 }
 
-void Recorder::moved(Kind kind, LabelId label, std::uint64_t bytes, std::uint64_t count, const void* call_site,
-                     SpaceId from, SpaceId to) noexcept {
+template <class Count>
+void Recorder::count_call_site(const Count& count) noexcept {
+  if (!options_.call_sites) return;
+  detail::CallStack stack;
+  if (access.under_way) {
+    stack.host_access = true;
+    if (access.instruction != 0) stack.addresses[stack.depth++] = access.instruction;
+  } else {
+    stack = detail::current_stack();
+  }
+  try {
+    const std::lock_guard lock(names_->mutex);
+    auto found = names_->call_sites.find(stack);
+    if (found == names_->call_sites.end() && names_->call_sites.size() < options_.max_stacks) {
+      found = names_->call_sites.try_emplace(stack).first;
+    }
+    count((found == names_->call_sites.end() ? names_->other_call_sites : found->second).counters);
+  } catch (...) {  // no memory for a site: totals and label have it
+  }
+}
+
+void Recorder::moved(Kind kind, LabelId label, std::uint64_t bytes, std::uint64_t count, SpaceId from,
+                     SpaceId to) noexcept {
   if (static_cast<std::size_t>(kind) >= traffic_kinds) return;
   total_->add(kind, bytes, count);
   if (Cells* own = cells(label)) own->add(kind, bytes, count);
-  if (call_site != nullptr && options_.call_sites) count_call_site(call_site, kind, bytes, count);
+  count_call_site([&](Counters& c) { traffic(c, kind) += Traffic{bytes, count}; });
   event(kind, label, bytes, from, to);
 }
 
 void Recorder::host_fault(LabelId label) noexcept {
   total_->host_faults.fetch_add(1, std::memory_order_relaxed);
   if (Cells* own = cells(label)) own->host_faults.fetch_add(1, std::memory_order_relaxed);
+  count_call_site([](Counters& c) { ++c.host_faults; });
   event(Kind::host_fault, label, 0, {}, host_space);
 }
 
 void Recorder::eviction(LabelId label) noexcept {
   total_->evictions.fetch_add(1, std::memory_order_relaxed);
   if (Cells* own = cells(label)) own->evictions.fetch_add(1, std::memory_order_relaxed);
+  count_call_site([](Counters& c) { ++c.evictions; });
   event(Kind::eviction, label, 0, {}, {});
 }
 
 void Recorder::opened(LabelId label) noexcept {
   total_->opened.fetch_add(1, std::memory_order_relaxed);
   if (Cells* own = cells(label)) own->opened.fetch_add(1, std::memory_order_relaxed);
+  count_call_site([](Counters& c) { ++c.opened; });
   event(Kind::opened, label, 0, {}, {});
 }
 
 void Recorder::unknown_launch(const char* type_name) noexcept {
   unknown_launches_.fetch_add(1, std::memory_order_relaxed);
   event(Kind::unknown_launch, {}, 0, {}, {});
+  count_call_site([](Counters& c) { ++c.unknown_launches; });
   const std::string_view name = type_name != nullptr && *type_name != '\0' ? type_name : "(unnamed)";
   try {
     const std::lock_guard lock(names_->mutex);
@@ -249,19 +290,6 @@ void Recorder::native_launch() noexcept {
 void Recorder::device_wait() noexcept {
   device_waits_.fetch_add(1, std::memory_order_relaxed);
   event(Kind::device_wait, {}, 0, {}, {});
-}
-
-void Recorder::count_call_site(const void* call_site, Kind kind, std::uint64_t bytes, std::uint64_t count) noexcept {
-  try {
-    const std::lock_guard lock(names_->mutex);
-    auto found = names_->call_sites.find(call_site);
-    if (found == names_->call_sites.end() && names_->call_sites.size() < options_.max_names) {
-      found = names_->call_sites.try_emplace(call_site).first;
-    }
-    auto& site = found == names_->call_sites.end() ? names_->other_call_sites : found->second;
-    traffic(site.counters, kind) += Traffic{bytes, count};
-  } catch (...) {  // no memory for a site: totals and label have it
-  }
 }
 
 void Recorder::event(Kind kind, LabelId label, std::uint64_t bytes, SpaceId from, SpaceId to) noexcept {
@@ -336,10 +364,12 @@ Statistics Recorder::snapshot() const {
 
   {
     const std::lock_guard lock(names_->mutex);
-    for (auto& [address, site] : names_->call_sites) {
-      if (site.name.empty()) site.name = detail::describe_code_address(address);
-      add(s.call_sites, site.name, site.counters);
+    std::map<std::string, Counters> call_sites;  // one statement may be reached by several ways
+    for (auto& [stack, site] : names_->call_sites) {
+      if (site.name.empty()) site.name = detail::describe(stack);
+      add_to(call_sites[site.name], site.counters);
     }
+    for (const auto& [name, counters] : call_sites) add(s.call_sites, name, counters);
     add(s.call_sites, "(other call sites)", names_->other_call_sites.counters);
     for (const auto& [mangled, count] : names_->unknown) {
       Counters c;
@@ -356,5 +386,8 @@ Statistics Recorder::snapshot() const {
   sort_by_traffic(s.unknown_launch_names);
   return s;
 }
+
+AccessScope::AccessScope(const void* instruction) noexcept { access = {true, reinterpret_cast<std::uintptr_t>(instruction)}; }
+AccessScope::~AccessScope() { access = {}; }
 
 }  // namespace semcache::trace

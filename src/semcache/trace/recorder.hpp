@@ -46,11 +46,12 @@ struct Event {
 };
 
 struct RecorderOptions {
-  bool call_sites = false;               ///< count per deep_copy call site (SEMCACHE_REPORT is set)
+  bool call_sites = false;               ///< count per statement of the program (SEMCACHE_REPORT is set)
   std::size_t ring_events = 512;         ///< last events kept; 0: none
   std::size_t max_labels = 262144;       ///< further distinct labels share the name "(further labels)"
   std::size_t max_counted_labels = 16384; ///< labels with counters of their own; the others share "(other labels)"
-  std::size_t max_names = 4096;          ///< call sites, and unknown launches' names
+  std::size_t max_names = 4096;          ///< unknown launches' names
+  std::size_t max_stacks = 16384;        ///< call stacks; several may belong to one call site
 };
 
 /// Counts. Never fails and never throws where stated noexcept: where memory for a label's counters is missing, only
@@ -59,7 +60,7 @@ struct RecorderOptions {
 /// Threads:   any. Every figure is exact; several figures agree with each other in a snapshot if whoever counts them
 ///            together holds a lock that the caller of `snapshot` holds too.
 /// Cost:      launch(): one uncontended atomic increment. moved(): a few increments, a clock read and a ring entry;
-///            with a call site a short lock and one hash look-up.
+///            with call sites the calls under way are walked (some microseconds), a short lock and one hash look-up.
 class SEMCACHE_API Recorder {
  public:
   explicit Recorder(RecorderOptions options = {});
@@ -72,10 +73,11 @@ class SEMCACHE_API Recorder {
   /// Its text, valid as long as the Recorder; "(no label)" for an invalid id. Async-signal-safe.
   [[nodiscard]] const char* name(LabelId label) const noexcept;
 
-  /// Adds to one field of the totals, of the label (unless invalid) and of the call site (unless nullptr or off).
+  /// Adds to one field of the totals, of the label (unless invalid) and of the call site: the statement of the program
+  /// that this thread is in, or whose access it serves (AccessScope).
   /// @param kind  one of the first `traffic_kinds`
-  void moved(Kind kind, LabelId label, std::uint64_t bytes, std::uint64_t count = 1, const void* call_site = nullptr,
-             SpaceId from = {}, SpaceId to = {}) noexcept;
+  void moved(Kind kind, LabelId label, std::uint64_t bytes, std::uint64_t count = 1, SpaceId from = {},
+             SpaceId to = {}) noexcept;
   void host_fault(LabelId label) noexcept;
   void eviction(LabelId label) noexcept;
   void opened(LabelId label) noexcept;
@@ -108,7 +110,8 @@ class SEMCACHE_API Recorder {
   LabelEntry* entry(LabelId label) const noexcept;
   Cells* cells(LabelId label) noexcept;
   void event(Kind kind, LabelId label, std::uint64_t bytes, SpaceId from, SpaceId to) noexcept;
-  void count_call_site(const void* call_site, Kind kind, std::uint64_t bytes, std::uint64_t count) noexcept;
+  template <class Count>
+  void count_call_site(const Count& count) noexcept;
 
   static constexpr std::size_t chunk_labels = 1024;
   static constexpr std::size_t max_chunks = 1024;
@@ -135,6 +138,16 @@ class SEMCACHE_API Recorder {
   std::atomic<std::uint64_t> next_event_{0};
 
   std::unique_ptr<Names> names_;  // call sites and unknown launches, under a lock of their own
+};
+
+/// While one lives, this thread works for another thread's access to host memory by the instruction at `instruction`
+/// (nullptr: not known).
+class SEMCACHE_API AccessScope {
+ public:
+  explicit AccessScope(const void* instruction) noexcept;
+  ~AccessScope();
+  AccessScope(const AccessScope&) = delete;
+  AccessScope& operator=(const AccessScope&) = delete;
 };
 
 }  // namespace semcache::trace

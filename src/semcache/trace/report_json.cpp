@@ -20,12 +20,14 @@ void put(Json& to, const Counters& counters) {
   to["opened"] = counters.opened;
 }
 
-Json list(const std::vector<NamedCounters>& named) {
+/// @param sites  not of labels: unknown launches have none
+Json list(const std::vector<NamedCounters>& named, bool sites = false) {
   Json out = Json::array();
   for (const NamedCounters& n : named) {
     Json one;
     one["name"] = n.name;
     put(one, n.counters);
+    if (sites) one["unknown_launches"] = n.counters.unknown_launches;
     out.push_back(std::move(one));
   }
   return out;
@@ -55,7 +57,7 @@ std::string json_report(const Statistics& s, const ReportPlace& place) {
   total["device_waits"] = s.total.device_waits;
   j["total"] = std::move(total);
   j["labels"] = list(s.labels);
-  j["call_sites"] = list(s.call_sites);
+  j["call_sites"] = list(s.call_sites, true);
   Json unknown = Json::array();
   for (const NamedCounters& n : s.unknown_launch_names) {
     unknown.push_back({{"name", n.name}, {"count", n.counters.unknown_launches}});

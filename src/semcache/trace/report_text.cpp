@@ -14,7 +14,7 @@ namespace semcache::trace {
 namespace {
 
 constexpr std::size_t most_rows = 24;
-constexpr std::size_t longest_name = 56;
+constexpr std::size_t longest_label = 56, longest_site = 100;
 
 /// "0", "512 B", "4.0 KiB", "1.50 GiB": three digits or so, for people; exact bytes stand in the totals and in JSON.
 std::string human(std::uint64_t bytes) {
@@ -58,8 +58,8 @@ class Table {
 };
 
 /// Names are the program's: one line each, and not longer than a table bears.
-std::string shown(const std::string& name) {
-  std::string out = name.size() > longest_name ? name.substr(0, longest_name - 3) + "..." : name;
+std::string shown(const std::string& name, std::size_t longest = longest_label) {
+  std::string out = name.size() > longest ? name.substr(0, longest - 3) + "..." : name;
   for (char& c : out) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   }
@@ -68,15 +68,17 @@ std::string shown(const std::string& name) {
 
 std::uint64_t saved_bytes(const Counters& c) { return c.saved_link.bytes + c.saved_device.bytes + c.saved_host.bytes; }
 
-std::string named_table(const char* heading, const std::vector<NamedCounters>& named) {
+/// @param sites  not of labels: unknown launches have none
+std::string named_table(const char* heading, const std::vector<NamedCounters>& named, bool sites = false) {
   if (named.empty()) return {};
   Table table;
-  table.row({heading, "to device", "to host", "on device", "saved", "avoided", "deferred", "dropped", "faults", "evicted"});
+  table.row({heading, "to device", "to host", "on device", "saved", "avoided", "deferred", "dropped", "faults",
+             sites ? "unknown" : "evicted"});
   for (std::size_t i = 0; i < named.size() && i < most_rows; ++i) {
     const Counters& c = named[i].counters;
-    table.row({shown(named[i].name), human(c.h2d.bytes), human(c.d2h.bytes), human(c.d2d.bytes), human(saved_bytes(c)),
+    table.row({shown(named[i].name, sites ? longest_site : longest_label), human(c.h2d.bytes), human(c.d2h.bytes), human(c.d2d.bytes), human(saved_bytes(c)),
                human(c.avoided.bytes), human(c.deferred.bytes), human(c.dropped.bytes), std::to_string(c.host_faults),
-               std::to_string(c.evictions)});
+               std::to_string(sites ? c.unknown_launches : c.evictions)});
   }
   std::string out = "\n" + table.text();
   if (named.size() > most_rows) {
@@ -218,7 +220,7 @@ std::string text_report(const Statistics& s, const ReportPlace& place) {
          "; directory " + human(s.directory_bytes) + "\n";
   out += totals_table(s.total);
   out += named_table("label", s.labels);
-  out += named_table("deep_copy called in", s.call_sites);
+  out += named_table("call site", s.call_sites, true);
   out += unknown_table(s);
   out += advice(s);
   return out;

@@ -48,7 +48,7 @@ struct Counters {
   std::uint64_t opened = 0;           ///< mirrors that became open near the kernel's limit on mappings
 };
 
-/// Counters of one label ("A", "A_mirror") or call site.
+/// Counters of one label ("A", "A_mirror") or call site ("cg.cpp:42 in solve").
 struct NamedCounters {
   std::string name;
   Counters counters;
@@ -57,7 +57,7 @@ struct NamedCounters {
 struct Statistics {
   Counters total;
   std::vector<NamedCounters> labels;         ///< by label, largest traffic first
-  std::vector<NamedCounters> call_sites;     ///< deep_copy call sites; filled when SEMCACHE_REPORT is set
+  std::vector<NamedCounters> call_sites;     ///< statements of the program; filled when SEMCACHE_REPORT is set
   std::vector<NamedCounters> unknown_launch_names;
   std::uint64_t live_device_bytes = 0;       ///< payload: sum of live device arrays
   std::uint64_t live_host_bytes = 0;         ///< payload: sum of live host mirrors

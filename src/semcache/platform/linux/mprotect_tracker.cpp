@@ -210,7 +210,8 @@ void MprotectTracker::serve_faults() noexcept {
     shared.driver.refresh();
     FaultDesk::Answer answer = FaultDesk::Answer::in_driver;
     if (!shared.driver.made(fault.context)) {
-      const FaultResult result = serve_(static_cast<std::byte*>(fault.address), fault.context.kind);
+      const FaultResult result = serve_(static_cast<std::byte*>(fault.address), fault.context.kind,
+                                        reinterpret_cast<const void*>(fault.context.instruction));
       answer = result == FaultResult::served ? FaultDesk::Answer::served : FaultDesk::Answer::not_ours;
     }
     shared.desk.answer(fault, answer);

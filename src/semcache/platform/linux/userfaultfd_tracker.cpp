@@ -286,7 +286,7 @@ void UserfaultfdTracker::answer(const Fault& fault) {
       detail::die_in_driver(reinterpret_cast<const void*>(fault.address));
     const auto begin = shared.begin.load();
     const FaultResult result = begin <= fault.address && fault.address < shared.end.load()
-                                   ? serve_(reinterpret_cast<std::byte*>(fault.address), kind(fault))
+                                   ? serve_(reinterpret_cast<std::byte*>(fault.address), kind(fault), nullptr)
                                    : FaultResult::not_ours;
     if (result == FaultResult::served) break;
     if (++refusals <= most_refusals) continue;

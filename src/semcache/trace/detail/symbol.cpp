@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/trace/detail/symbol.hpp>
 
+#ifdef SEMCACHE_HAVE_BACKTRACE
+#include <backtrace.h>
+#endif
 #include <cxxabi.h>
 #include <dlfcn.h>
 
@@ -11,15 +14,12 @@
 #include <memory>
 
 namespace semcache::trace::detail {
-namespace {
 
 std::string hex(std::uintptr_t n) {
   char text[2 + 2 * sizeof n + 1];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(n));
   return text;
 }
-
-}  // namespace
 
 std::string demangled(const char* name) {
   // GCC marks names of types that are local to a translation unit with a star.
@@ -29,18 +29,56 @@ std::string demangled(const char* name) {
   return status == 0 && text ? text.get() : mangled;
 }
 
-std::string describe_code_address(const void* address) {
-  // A return address is behind its call, which may be the last instruction of its function.
-  const auto in_call = reinterpret_cast<std::uintptr_t>(address) - 1;
+CodePlace place_of(std::uintptr_t address) {
   Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(in_call), &info) == 0 || info.dli_fname == nullptr) {
-    return hex(reinterpret_cast<std::uintptr_t>(address));
-  }
+  if (::dladdr(reinterpret_cast<const void*>(address), &info) == 0 || info.dli_fname == nullptr) return {"", address};
   std::string object = info.dli_fname;
   object.erase(0, object.find_last_of('/') + 1);
-  const std::string place = object + "+" + hex(in_call - reinterpret_cast<std::uintptr_t>(info.dli_fbase));
-  if (info.dli_sname == nullptr) return place;
-  return demangled(info.dli_sname) + "+" + hex(in_call - reinterpret_cast<std::uintptr_t>(info.dli_saddr)) + " (" + place + ")";
+  return {object, address - reinterpret_cast<std::uintptr_t>(info.dli_fbase)};
+}
+
+#ifdef SEMCACHE_HAVE_BACKTRACE
+namespace {
+
+void ignore(void*, const char*, int) {}  // no debug information: said by what is missing then
+
+backtrace_state* state() {
+  static backtrace_state* const made = ::backtrace_create_state(nullptr, 1, ignore, nullptr);
+  return made;
+}
+
+}  // namespace
+#endif
+
+std::vector<Function> functions_at(std::uintptr_t address) {
+  std::vector<Function> out;
+#ifdef SEMCACHE_HAVE_BACKTRACE
+  if (state() != nullptr) {
+    ::backtrace_pcinfo(
+        state(), address,
+        [](void* to, std::uintptr_t, const char* file, int line, const char* name) {
+          if (name != nullptr && file != nullptr) static_cast<std::vector<Function>*>(to)->push_back({name, file, line});
+          return 0;
+        },
+        ignore, &out);
+    std::string symbol;
+    ::backtrace_syminfo(
+        state(), address,
+        [](void* to, std::uintptr_t, const char* name, std::uintptr_t, std::uintptr_t) {
+          if (name != nullptr) *static_cast<std::string*>(to) = name;
+        },
+        ignore, &symbol);
+    // Of local functions debug information knows the last part of the name only.
+    if (!out.empty() && !symbol.empty()) out.back().symbol = symbol;
+    if (out.empty() && !symbol.empty()) out.push_back({symbol, "", 0});
+    if (!out.empty()) return out;
+  }
+#endif
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(address), &info) != 0 && info.dli_sname != nullptr) {
+    out.push_back({info.dli_sname, "", 0});
+  }
+  return out;
 }
 
 }  // namespace semcache::trace::detail

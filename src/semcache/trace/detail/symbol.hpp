@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 /// Readable names of types and code addresses. Slow (symbol tables): for reports only.
 namespace semcache::trace::detail {
@@ -10,8 +12,24 @@ namespace semcache::trace::detail {
 /// A std::type_info::name() or a linker symbol, demangled; the text itself where it is not a mangled name.
 [[nodiscard]] std::string demangled(const char* name);
 
-/// The call that returns to `address`: "function(args)+0x1c (program+0x4a1c)". Without a symbol, the part in
-/// parentheses alone, which `addr2line -Cfe program 0x4a1c` resolves; an address of no loaded object as a number.
-[[nodiscard]] std::string describe_code_address(const void* address);
+[[nodiscard]] std::string hex(std::uintptr_t n);
+
+/// Where code lies.
+struct CodePlace {
+  std::string object;        ///< file name without folders; empty: in no loaded object
+  std::uintptr_t offset = 0; ///< in the object, or the address itself
+  [[nodiscard]] std::string text() const { return object.empty() ? hex(offset) : object + "+" + hex(offset); }
+};
+[[nodiscard]] CodePlace place_of(std::uintptr_t address);
+
+/// A function at an address. File and line need debug information.
+struct Function {
+  std::string symbol;  ///< mangled, or where debug information knows no better as in the source
+  std::string file;    ///< empty: not known
+  int line = 0;
+};
+/// The function and those that it is inlined in, innermost first; empty where no symbol is known. With libbacktrace
+/// from debug information and symbol tables, without it from the dynamic symbols alone.
+[[nodiscard]] std::vector<Function> functions_at(std::uintptr_t address);
 
 }  // namespace semcache::trace::detail
