@@ -63,8 +63,6 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     for (const SlotId slot : std::vector<SlotId>(directory_.slots(f->datum))) {
       while (memory_of(slot).write_check) check_writes_before_fetch(lock, memory_of(slot));
     }
-    std::vector<ByteRange> unread;
-    directory_.stale(t->slot, {at, at + n}, unread);
     const auto result = directory_.link(t->datum, at, f->datum, position(*f, from), n);
     if (result == directory::LinkResult::unchanged) {
       if (options_.check) check_elided(lock, *t, at, *f, position(*f, from), n);
@@ -72,7 +70,8 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     } else {
       t->write_check.reset();
       recorder_.moved(Kind::deferred, t->label, n, 1, f->space, t->space);
-      for (const ByteRange r : unread) recorder_.moved(Kind::dropped, t->label, r.size());
+      count_dropped(*t, {at, at + n});
+      note_owed(*t, {at, at + n});
     }
     project();
     keep_maps_short(lock, *t);
@@ -92,6 +91,18 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     }
   }
   if (!snapshots_.empty()) collect_orphans();
+}
+
+void Engine::note_owed(const Memory& m, ByteRange range) {
+  std::vector<ByteRange> pieces;
+  directory_.stale(m.slot, range, pieces);
+  for (const SlotId other : directory_.slots(m.datum)) {
+    if (other == m.slot) continue;
+    std::vector<ByteRange> nowhere;
+    for (const ByteRange r : pieces) directory_.stale(other, r, nowhere);
+    pieces = std::move(nowhere);
+  }
+  for (const ByteRange r : pieces) owed_.add(m.datum, r);
 }
 
 void Engine::check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
@@ -158,7 +169,7 @@ void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, cons
     } else {
       platform_->write_behind(to.address + position, static_cast<const std::byte*>(from), n);
     }
-    directory_.write(to.slot, range);
+    note_written(to, range);
     recorder_.moved(owner != nullptr ? Kind::d2h : Kind::h2h, to.label, n, 1,
                     owner != nullptr ? device_space(0) : host_space, host_space);
     project();
@@ -174,7 +185,7 @@ void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, cons
     d.device->copy_to_device(d.queues->id(queue), to.address + position, static_cast<const std::byte*>(from), n);
   }
   note_use(d, queue, to, true);
-  directory_.write(to.slot, range);
+  note_written(to, range);
   recorder_.moved(within ? Kind::d2d : Kind::h2d, to.label, n, 1, within ? to.space : host_space, to.space);
   project();
   const auto event = d.queues->record(queue);
@@ -240,7 +251,7 @@ void Engine::copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory&
                                                                  ? std::vector<Memory*>{m}
                                                                  : std::vector<Memory*>{&to, &from});
     }
-    if (from.on_host() && from.open) directory_.write(from.slot, from_range);  // counts as changed at every use
+    if (from.on_host() && from.open) note_written(from, from_range);  // counts as changed at every use
     make_fresh(lock, from, from_range);
     if (from.on_host() ? wait_conflict(lock, from, from_range, false) : quiesce(lock, from)) continue;
     if (to.on_host() ? wait_conflict(lock, to, to_range, true) : quiesce(lock, to)) continue;
@@ -261,7 +272,7 @@ void Engine::copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory&
                      : std::min(n - done, options_.registration_bytes - host_position % options_.registration_bytes);
     submit(step, false);
     // Piece by piece: a later one may fail, and what was overwritten must not be taken for the former content (I9).
-    directory_.write(to.slot, {step.to_position, step.to_position + step.bytes});
+    note_written(to, {step.to_position, step.to_position + step.bytes});
   }
   project();
   while (!flights_.empty()) finish(lock, FlightPtr(flights_.front()));
@@ -275,6 +286,7 @@ void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
   const ByteRange range{position, position + n};
   if (options_.protocol != Protocol::off && !m.open) {
     m.write_check.reset();
+    count_dropped(m, range);
     directory_.fill(m.datum, range, fill);
     project();
     if (!snapshots_.empty()) collect_orphans();
@@ -289,7 +301,7 @@ void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
     if (seen == unlocks_) break;
   }
   fill_in_place(m, position, n, fill, 0);
-  directory_.write(m.slot, range);
+  note_written(m, range);
   recorder_.moved(Kind::filled, m.label, n, 1, {}, m.space);
   project();
   if (!m.on_host()) wait_transfers(lock, m);
@@ -299,6 +311,7 @@ void Engine::filled(Memory& m, std::uint64_t position, std::uint64_t n, const Fi
   if (n == 0 || options_.protocol == Protocol::off) return;
   Lock lock(mutex_);
   m.write_check.reset();
+  count_dropped(m, {position, position + n});
   directory_.fill(m.datum, {position, position + n}, fill);
   Step step;
   step.to = m.slot;

@@ -267,6 +267,11 @@ Memory* Engine::allocate_host(const char* label, std::uint64_t bytes, Memory* pa
 }
 
 /// The memory is needed no more: addresses, pages and object are given back once nothing in flight uses it.
+void Engine::note_written(Memory& m, ByteRange range) {
+  count_dropped(m, range);
+  directory_.write(m.slot, range);
+}
+
 void Engine::destroy(Memory& m) noexcept {
   if (m.counted_snapshot) device_of(m).snapshot_bytes -= m.bytes;
   if (!m.on_host() && (m.flags.load() & Memory::resident) != 0) unmap_memory(device_of(m), m);
@@ -293,6 +298,7 @@ void Engine::deallocate(Memory* memory) noexcept {
       const SlotId slot = m.slot;
       m.freeing = true;  // until it is listed as a saved copy, or gone
       m.write_check.reset();
+      count_dropped(m, m.all());
       directory_.detach(slot);
       directory_.remove_datum(datum);
       m.datum = DatumId{};

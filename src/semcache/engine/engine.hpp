@@ -6,6 +6,7 @@
 #include <semcache/directory/directory.hpp>
 #include <semcache/engine/address_space.hpp>
 #include <semcache/engine/memory.hpp>
+#include <semcache/engine/owed_copies.hpp>
 #include <semcache/engine/queues.hpp>
 #include <semcache/platform/platform.hpp>
 #include <semcache/trace/recorder.hpp>
@@ -235,6 +236,11 @@ class Engine {
   /// The same at the end of the next launch, while the device is busy, if only flags of device arrays are to be set anew:
   /// until then they say less than they could, and launches look closer.
   void project_soon();
+  /// `range` of the memory is written there: a new value (I2). What it was owed is dropped.
+  void note_written(Memory& memory, ByteRange range);
+  void count_dropped(const Memory& memory, ByteRange range) noexcept {
+    if (const std::uint64_t bytes = owed_.take(memory.datum, range)) recorder_.moved(trace::Kind::dropped, memory.label, bytes);
+  }
   /// Launches look closer from now on, until the next projection.
   void revoke(Memory& device_memory) {
     device_memory.flags.fetch_and(~Memory::revocable);
@@ -260,6 +266,7 @@ class Engine {
   void make_fresh(Lock& lock, Memory& memory, ByteRange range);
   /// Saves one last holder in `range`; false if there is none. May unlock.
   bool save_one(Lock& lock, Memory& memory, ByteRange range, bool overwritten);
+  void carry_out(const directory::Step& step, bool saving);
   void submit(const directory::Step& step, bool saving);
   void submit_or_drop(const directory::Step& step, bool saving);
   void copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
@@ -269,6 +276,8 @@ class Engine {
   void set_all_reachable(bool reachable) noexcept;
   void keep_reachable(Memory& memory) noexcept;
   /// SEMCACHE_CHECK=1: a copy is about to be elided; do both sides really have the same bytes?
+  /// What was copied to the memory's datum is owed where none of its slots holds it.
+  void note_owed(const Memory& memory, ByteRange range);
   void check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                     std::uint64_t n);
   void copy_on_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
@@ -380,6 +389,7 @@ class Engine {
   std::uint64_t page_bytes_;
   std::unique_ptr<HostState> host_;
   directory::Directory directory_;
+  OwedCopies owed_;
   std::deque<Memory> pool_;
   std::vector<Memory*> free_memories_;
   std::vector<Memory*> by_slot_;

@@ -390,7 +390,7 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
     recorder_.moved(buffer.on_device ? trace::Kind::d2d : trace::Kind::h2d, m.label, bytes, 1,
                     buffer.on_device ? m.space : host_space, m.space);
   }
-  for (std::size_t i = 0; shared && i < written.size(); ++i) directory_.write(m.slot, written[i]);  // I2
+  for (std::size_t i = 0; shared && i < written.size(); ++i) note_written(m, written[i]);  // I2
   project_soon();
   keep_maps_short(lock, m);
   if (!snapshots_.empty()) collect_orphans();

@@ -36,7 +36,7 @@ void Engine::host_access(Lock& lock, Memory& m, ByteRange range, Access mode) {
     while (wait_conflict(lock, m, content, writes(mode))) {
     }
     if (seen != unlocks_) continue;
-    if (writes(mode)) directory_.write(m.slot, content);  // I2
+    if (writes(mode)) note_written(m, content);  // I2
     project();
     if (pages_matter) {
       const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
@@ -174,7 +174,7 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
         wait_transfers(lock, m);
         if (seen == unlocks_) break;
       }
-      directory_.write(m.slot, m.all());
+      note_written(m, m.all());
       note_use(device_of(m), unknown_queue, m, true);
       keep_reachable(m);
       project();

@@ -41,7 +41,7 @@ void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count, con
         m.write_check =
             std::make_unique<Memory::WriteCheck>(directory_, digest, directory_.wanted_extents(m.datum, m.all()));
       }
-      directory_.write(m.slot, m.all());  // I2
+      note_written(m, m.all());  // I2
     }
     if (seen == unlocks_) return;
   }

@@ -402,6 +402,12 @@ void Engine::submit_or_drop(const Step& step, bool saving) {
 void Engine::submit(const Step& step, bool saving) {
   Memory& to = memory_of(step.to);
   to.write_check.reset();
+  carry_out(step, saving);
+  (void)owed_.take(to.datum, {step.to_position, step.to_position + step.bytes});
+}
+
+void Engine::carry_out(const Step& step, bool saving) {
+  Memory& to = memory_of(step.to);
   if (!step.from.valid()) {
     fill_in_place(to, step.to_position, step.bytes, step.fill, step.value.offset);
     recorder_.moved(Kind::filled, to.label, step.bytes, 1, {}, to.space);

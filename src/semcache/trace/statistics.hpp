@@ -35,7 +35,7 @@ struct Counters {
   Traffic saved_host;      ///< last holders saved within the host's memory
   Traffic avoided;         ///< deep_copy calls that moved nothing because the destination had the content already
   Traffic deferred;        ///< deep_copy calls that moved nothing at the call (each byte moves later, or never)
-  Traffic dropped;         ///< deferred bytes that never moved: overwritten or freed before anybody read them
+  Traffic dropped;         ///< deferred bytes overwritten or freed before anybody needed them in that array
   Traffic write_through;   ///< extra copies of the write-through protocol (in h2d/d2h too)
   Traffic read_ahead;      ///< bytes beyond the faulting page fetched with it (in d2h too)
   Traffic unchanged;       ///< captured as writable, found unchanged by SEMCACHE_CHECK_WRITES=1
