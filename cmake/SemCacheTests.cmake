@@ -60,6 +60,15 @@ function(semcache_add_program_test name)
     ${arg_PROPERTIES})
 endfunction()
 
+# semcache_add_skipped_test(<name> <reason> [LABELS ...])
+#   What this build cannot test: ctest lists it as skipped, and its output is the reason, in GoogleTest's form.
+function(semcache_add_skipped_test name reason)
+  semcache_add_program_test(${name}
+    COMMAND sh -c "echo \"$1: Skipped\"\; echo \"$2\"\; exit 77" sh SemCache_${name} ${reason}
+    ${ARGN}
+    PROPERTIES SKIP_RETURN_CODE 77)
+endfunction()
+
 # semcache_add_test(<name> SOURCES <files>... [LIBS <targets>...] [LABELS ...] [MPI_RANKS <n>] [ARGS ...]
 #                   [ENVIRONMENT NAME=value ...] [TIMEOUT <seconds>] [PROPERTIES ...])
 #   A GoogleTest program, target test_<name>, and its test. A source with its own main() replaces GoogleTest's.
