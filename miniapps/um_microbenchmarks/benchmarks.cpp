@@ -80,7 +80,7 @@ std::vector<Check> expectations(Name name, std::uint64_t bytes, const Counts& c,
       break;
     case Name::readonly_writable:
       moves(bytes, write_checks ? 0 : bytes);
-      exactly("named in the report", report_names ? 1 : 0, 1);
+      exactly("named in the report's advice", report_names ? 1 : 0, 1);
       break;
     case Name::multivars:
       moves(bytes, bytes);

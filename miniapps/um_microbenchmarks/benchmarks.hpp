@@ -60,7 +60,7 @@ struct Check {
 };
 /// @param bytes          size of the array
 /// @param write_checks   SEMCACHE_CHECK_WRITES=1
-/// @param report_names   the report has a line for the array that came back unchanged (readonly_writable)
+/// @param report_names   the report's advice names the array that came back unchanged (readonly_writable)
 [[nodiscard]] std::vector<Check> expectations(Name name, std::uint64_t bytes, const Counts& counts, bool write_checks,
                                               bool report_names);
 

@@ -14,11 +14,13 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace {
 
 namespace fs = std::filesystem;
 using semcache::ConfigurationError;
+using semcache::Counters;
 using semcache::Statistics;
 using nlohmann::json;
 using namespace semcache::trace;
@@ -193,6 +195,68 @@ TEST(TextReport, SaysWhatToDoAboutEachThingThatCostSomethingAndNothingElse) {
   EXPECT_TRUE(contains(text_report(faults, place), "semcache::Access::read"));
   faults.total.d2h = {100 << 20, 100};
   EXPECT_FALSE(contains(text_report(faults, place), "semcache::Access::read"));
+}
+
+TEST(Advice, IsTheSameInBothReports) {
+  const Statistics s = busy_statistics();
+  const std::vector<std::string> sentences = advice(s);
+
+  EXPECT_EQ(json::parse(json_report(s, place)).at("advice"), json(sentences));
+  EXPECT_EQ(json::parse(json_report(Statistics{}, place)).at("advice"), json::array());
+  ASSERT_GE(sentences.size(), 6u);
+  std::string lines = "\n  what to do\n";
+  for (const std::string& sentence : sentences) lines += "  - " + sentence + "\n";
+  EXPECT_TRUE(contains(text_report(s, place), lines)) << lines;
+}
+
+/// The sentence that begins with `about`.
+std::string advice_about(const Statistics& s, const std::string& about) {
+  for (const std::string& sentence : advice(s)) {
+    if (sentence.rfind(about, 0) == 0) return sentence;
+  }
+  return {};
+}
+
+// Kernels that only read y captured it as writable. It is among the smallest of many arrays that came back, but few others
+// had content of the host's.
+TEST(Advice, WhatTheHostHadSentIsNotLostBehindWhatKernelsMade) {
+  Statistics s;
+  const auto label = [&](const std::string& name, std::uint64_t h2d, std::uint64_t d2h) {
+    Counters c;
+    c.h2d.bytes = h2d;
+    c.d2h.bytes = d2h;
+    s.total.h2d.bytes += h2d;
+    s.total.d2h.bytes += d2h;
+    s.labels.push_back({name, c});
+  };
+  for (int i = 0; i < 20; ++i) {
+    label("result " + std::to_string(i), 0, 0);
+    label("result " + std::to_string(i) + "_mirror", 0, 1024 * (2 + i));
+  }
+  label("y", 1024, 0);
+  label("y_mirror", 0, 1024);
+  label("both ways", 512, 512);
+  label("mirror", 0, 256);
+
+  const std::string found = advice_about(s, "Came back");
+
+  EXPECT_EQ(found.rfind("Came back from a device: y_mirror (1.00 KiB), both ways (512 B), result 19_mirror (21.0 KiB), "
+                        "result 18_mirror (20.0 KiB), ", 0), 0u) << found;
+  EXPECT_TRUE(contains(found, "result 10_mirror (12.0 KiB) and 11 more. Where kernels only read")) << found;
+}
+
+TEST(Advice, NamesTwelveArraysThatNeverChangedAndSaysHowManyMore) {
+  Statistics s;
+  for (int i = 1; i <= 13; ++i) {
+    s.labels.push_back({"x" + std::to_string(i), {}});
+    s.labels.back().counters.unchanged = {static_cast<std::uint64_t>(i), 1};
+    s.total.unchanged += {static_cast<std::uint64_t>(i), 1};
+  }
+
+  const std::string found = advice_about(s, "Captured as writable");
+
+  EXPECT_TRUE(contains(found, ": x13 (13 B), x12 (12 B), ")) << found;
+  EXPECT_TRUE(contains(found, "x2 (2 B) and 1 more. ")) << found;
 }
 
 TEST(TextReport, ManyLabelsAndLongOnesStayReadable) {

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// Statistics for people (text) and for scripts (JSON). The format is described in docs/report.md.
 namespace semcache::trace {
@@ -24,6 +25,9 @@ struct ReportPlace {
 /// Replaces %p (process), %h (host), %r (MPI rank) and %% (a percent sign).
 /// @throws ConfigurationError  another letter, or a lone % at the end; the text names SEMCACHE_REPORT and the forms
 [[nodiscard]] SEMCACHE_API std::string expand_report_path(std::string_view path, const ReportPlace& place);
+
+/// One sentence on what to do for each thing that cost something. In both reports.
+[[nodiscard]] SEMCACHE_API std::vector<std::string> advice(const Statistics& statistics);
 
 [[nodiscard]] SEMCACHE_API std::string text_report(const Statistics& statistics, const ReportPlace& place);
 [[nodiscard]] SEMCACHE_API std::string json_report(const Statistics& statistics, const ReportPlace& place);

@@ -63,6 +63,7 @@ std::string json_report(const Statistics& s, const ReportPlace& place) {
     unknown.push_back({{"name", n.name}, {"count", n.counters.unknown_launches}});
   }
   j["unknown_launches"] = std::move(unknown);
+  j["advice"] = advice(s);
   // Labels are the program's bytes: what is not UTF-8 is replaced, it must not cost the report.
   return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

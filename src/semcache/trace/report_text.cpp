@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <iterator>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -118,28 +120,63 @@ std::string totals_table(const Counters& c) {
   return out;
 }
 
-/// The first labels by one figure: "A (1.50 GiB), B (4.00 KiB) and 3 more".
-template <class Figure>
-std::string leaders(const std::vector<NamedCounters>& named, Figure figure, bool as_bytes) {
-  constexpr std::size_t most = 5;
-  std::vector<std::pair<std::uint64_t, std::string>> found;
-  for (const NamedCounters& n : named) {
-    if (const std::uint64_t value = figure(n.counters)) found.emplace_back(value, shown(n.name));
-  }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+using Figure = std::pair<std::uint64_t, std::string>;  ///< of a label
+
+/// "A (1.50 GiB), B (4.00 KiB) and 3 more", in the order given.
+std::string enumeration(const std::vector<Figure>& found, bool as_bytes, std::size_t most) {
   std::string out;
   for (std::size_t i = 0; i < found.size() && i < most; ++i) {
-    out += (i > 0 ? ", " : "") + found[i].second + " (" + (as_bytes ? human(found[i].first) : std::to_string(found[i].first)) + ")";
+    const auto& [value, name] = found[i];
+    out += (i > 0 ? ", " : "") + shown(name) + " (" + (as_bytes ? human(value) : std::to_string(value)) + ")";
   }
   if (found.size() > most) out += " and " + std::to_string(found.size() - most) + " more";
   return out;
 }
 
-/// One sentence on what to do for each thing that cost something.
-std::string advice(const Statistics& s) {
+/// The labels that have a figure, largest first.
+template <class Get>
+std::vector<Figure> ordered(const std::vector<NamedCounters>& named, Get get) {
+  std::vector<Figure> found;
+  for (const NamedCounters& n : named) {
+    if (const std::uint64_t value = get(n.counters)) found.emplace_back(value, n.name);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  return found;
+}
+
+template <class Get>
+std::string leaders(const std::vector<NamedCounters>& named, Get get, bool as_bytes) {
+  return enumeration(ordered(named, get), as_bytes, 5);
+}
+
+/// Something is to be done about each of these, so more are named.
+constexpr std::size_t most_candidates = 12;
+
+/// What came back from a device. A kernel that only reads an array reads, as a rule, what the host sent: arrays that
+/// had been sent come first, however small. Kokkos names the mirror of "A" "A_mirror".
+std::string came_back(const std::vector<NamedCounters>& named) {
+  std::unordered_set<std::string> sent;
+  for (const NamedCounters& n : named) {
+    if (n.counters.h2d.bytes > 0) sent.insert(n.name);
+  }
+  const auto was_sent = [&](const Figure& figure) {
+    constexpr std::string_view suffix = "_mirror";
+    const std::string& name = figure.second;
+    if (sent.count(name) != 0) return true;
+    const std::size_t end = name.size() - std::min(name.size(), suffix.size());
+    return name.compare(end, suffix.size(), suffix) == 0 && sent.count(name.substr(0, end)) != 0;
+  };
+  auto found = ordered(named, [](const Counters& c) { return c.d2h.bytes; });
+  std::stable_partition(found.begin(), found.end(), was_sent);
+  return enumeration(found, true, most_candidates);
+}
+
+}  // namespace
+
+std::vector<std::string> advice(const Statistics& s) {
   const Counters& t = s.total;
-  std::string out;
-  const auto add = [&](const std::string& text) { out += "  - " + text + "\n"; };
+  std::vector<std::string> out;
+  const auto add = [&](std::string text) { out.push_back(std::move(text)); };
 
   if (s.protocol == "off") {
     add("SEMCACHE_PROTOCOL=off: every copy was carried out as it was written, and only counted. Unset it to see what "
@@ -167,10 +204,11 @@ std::string advice(const Statistics& s) {
         ". Remove copies that nobody reads, or raise SEMCACHE_SNAPSHOT_SHARE.");
   }
   if (t.unchanged.bytes > 0) {
-    add("Captured as writable, but never changed: " + leaders(s.labels, [](const Counters& c) { return c.unchanged.bytes; }, true) +
+    add("Captured as writable, but never changed: " +
+        enumeration(ordered(s.labels, [](const Counters& c) { return c.unchanged.bytes; }), true, most_candidates) +
         ". Capture them as View<const T*>, and no check is needed.");
   } else if (t.h2d.bytes > 0 && t.d2h.bytes > 0) {
-    add("Came back from a device: " + leaders(s.labels, [](const Counters& c) { return c.d2h.bytes; }, true) +
+    add("Came back from a device: " + came_back(s.labels) +
         ". Where kernels only read one of them, capture it as View<const T*>; SEMCACHE_CHECK_WRITES=1 finds such arrays.");
   }
   constexpr std::uint64_t small_fault_bytes = 64 * 1024, many_faults = 64;
@@ -183,8 +221,10 @@ std::string advice(const Statistics& s) {
         leaders(s.labels, [](const Counters& c) { return c.opened; }, false) +
         ". Use fewer, larger arrays, or raise vm.max_map_count.");
   }
-  return out.empty() ? out : "\n  what to do\n" + out;
+  return out;
 }
+
+namespace {
 
 std::string unknown_table(const Statistics& s) {
   if (s.unknown_launch_names.empty()) return {};
@@ -222,7 +262,9 @@ std::string text_report(const Statistics& s, const ReportPlace& place) {
   out += named_table("label", s.labels);
   out += named_table("call site", s.call_sites, true);
   out += unknown_table(s);
-  out += advice(s);
+  const std::vector<std::string> sentences = advice(s);
+  if (!sentences.empty()) out += "\n  what to do\n";
+  for (const std::string& sentence : sentences) out += "  - " + sentence + "\n";
   return out;
 }
 
