@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 
-/// What coherence itself costs: host sweeps of stale arrays against hand-made pinned copies (and managed memory), announced
-/// reads against the link, checks that find nothing to do, and the launch hook. Pairs are interleaved in one run.
+/// What coherence itself costs: host sweeps of stale arrays against hand-made pinned copies, announced reads against
+/// the link (managed memory beside both), checks that find nothing to do, and the launch hook. Pairs are interleaved in
+/// one run.
 #include <semcache/kokkos.hpp>
 
 #include <CLI/CLI.hpp>
@@ -45,7 +46,7 @@ Quartiles quartiles(std::vector<double> v) {
 
 nlohmann::json row(const char* name, const char* unit, const std::vector<double>& values) {
   const Quartiles q = quartiles(values);
-  std::printf("  %-44s %12.6g  [%.6g, %.6g] %s\n", name, q.median, q.low, q.high, unit);
+  std::printf("  %-46s %12.6g  [%.6g, %.6g] %s\n", name, q.median, q.low, q.high, unit);
   return {{"median", q.median}, {"low", q.low}, {"high", q.high}, {"unit", unit}, {"runs", values.size()}};
 }
 
@@ -72,14 +73,80 @@ double sum(const View& v) {
   return sum(v.data(), v.extent(0));
 }
 
+#if defined(KOKKOS_ENABLE_CUDA)
+/// An array in managed memory whose content is on the GPU at the beginning of every round.
+class Managed {
+ public:
+  explicit Managed(std::size_t elements) : view_("managed", elements) {}
+
+  /// Seconds of a whole read by the host, sum and all: the driver moves pages as they fault.
+  [[nodiscard]] double sweep() {
+    bring_to_the_gpu();
+    const auto start = Clock::now();
+    const double got = sum(view_);
+    const double seconds = seconds_since(start);
+    check(got);
+    return seconds;
+  }
+
+  /// Seconds until the host has everything, through faults: one element of each page is read.
+  [[nodiscard]] double touch() {
+    bring_to_the_gpu();
+    constexpr std::size_t page = 4096 / sizeof(double);
+    const volatile double* const p = view_.data();  // volatile: the reads are not left out
+    const auto start = Clock::now();
+    for (std::size_t i = 0; i < view_.extent(0); i += page) (void)p[i];
+    const double seconds = seconds_since(start);
+    check(sum(view_));
+    return seconds;
+  }
+
+  /// Seconds until the host has everything when the program asks for it.
+  [[nodiscard]] double prefetch() {
+    bring_to_the_gpu();
+    const std::size_t bytes = view_.extent(0) * sizeof(double);
+    const auto start = Clock::now();
+#if CUDART_VERSION >= 13000
+    const cudaMemLocation host{cudaMemLocationTypeHost, 0};
+    cudaError_t error = cudaMemPrefetchAsync(view_.data(), bytes, host, 0, nullptr);
+#else
+    cudaError_t error = cudaMemPrefetchAsync(view_.data(), bytes, cudaCpuDeviceId, nullptr);
+#endif
+    if (error == cudaSuccess) error = cudaStreamSynchronize(nullptr);
+    const double seconds = seconds_since(start);
+    if (error != cudaSuccess) {
+      std::fprintf(stderr, "managed memory cannot be brought to the host: %s\n", cudaGetErrorString(error));
+      std::exit(1);
+    }
+    check(sum(view_));
+    return seconds;
+  }
+
+ private:
+  void bring_to_the_gpu() {
+    add_one<Native>(view_);
+    Kokkos::fence();
+    expected_ += static_cast<double>(view_.extent(0));
+  }
+  void check(double got) const {
+    if (got == expected_) return;
+    std::fprintf(stderr, "wrong sum of managed memory: %.17g\n", got);
+    std::exit(1);
+  }
+
+  Kokkos::View<double*, Kokkos::CudaUVMSpace> view_;
+  double expected_ = 0;
+};
+#endif
+
 nlohmann::json sweeps(std::size_t elements, int pairs) {
   std::printf("host sweep of a stale array, %zu bytes\n", elements * sizeof(double));
   Dual ours("ours", elements);
   NativeView device("device", elements);
   PinnedView pinned("pinned", elements);
 #if defined(KOKKOS_ENABLE_CUDA)
-  Kokkos::View<double*, Kokkos::CudaUVMSpace> managed("managed", elements);
-  std::vector<double> managed_ratio;
+  Managed managed(elements);
+  std::vector<double> managed_ratio, managed_touch_fraction, managed_prefetch_fraction;
 #endif
   std::vector<double> sweep_ratio, sweep_s, hand_s, announced_fraction, copy_s;
   double expected = 0;
@@ -108,16 +175,14 @@ nlohmann::json sweeps(std::size_t elements, int pairs) {
     const double announced_seconds = seconds_since(start);
 
 #if defined(KOKKOS_ENABLE_CUDA)
-    add_one<Native>(managed);
-    Kokkos::fence();
-    start = Clock::now();
-    const double from_managed = sum(managed);
-    const double managed_seconds = seconds_since(start);
-    if (from_managed != static_cast<double>(elements) * (k + 3)) {
-      std::fprintf(stderr, "wrong sum of managed memory: %.17g\n", from_managed);
-      std::exit(1);
+    const double managed_sweep = managed.sweep();
+    const double managed_touch = managed.touch();
+    const double managed_prefetch = managed.prefetch();
+    if (k >= 0) {
+      managed_ratio.push_back(managed_sweep / hand_seconds);
+      managed_touch_fraction.push_back(copy_seconds / managed_touch);
+      managed_prefetch_fraction.push_back(copy_seconds / managed_prefetch);
     }
-    if (k >= 0) managed_ratio.push_back(managed_seconds / hand_seconds);
 #endif
     if (got != expected - static_cast<double>(elements) || hand != got) {
       std::fprintf(stderr, "wrong sum: %.17g, by hand %.17g\n", got, hand);
@@ -139,6 +204,10 @@ nlohmann::json sweeps(std::size_t elements, int pairs) {
 #endif
   j["copy_seconds"] = row("pinned copy alone", "s", copy_s);
   j["announced_fraction"] = row("announced read, fraction of the pinned rate", "", announced_fraction);
+#if defined(KOKKOS_ENABLE_CUDA)
+  j["managed_touch_fraction"] = row("managed, faults, fraction of the pinned rate", "", managed_touch_fraction);
+  j["managed_prefetch_fraction"] = row("managed, prefetch, fraction of the pinned rate", "", managed_prefetch_fraction);
+#endif
   return j;
 }
 
