@@ -3,9 +3,12 @@
 
 #include <minife/kokkos_session.hpp>
 
+#include <semcache/runtime/configuration.hpp>
 #include <semcache/semcache.hpp>
 
 #include <Kokkos_Core.hpp>
+
+#include <cstdlib>
 
 #ifdef KOKKOS_ENABLE_CUDA
 #include <minife/cuda_stream.hpp>
@@ -75,6 +78,11 @@ bool device_is_emulated() noexcept {
 #else
   return true;
 #endif
+}
+
+void switch_protocol_off() {
+  (void)semcache::runtime::read_configuration([](const char* name) { return std::getenv(name); });
+  setenv("SEMCACHE_PROTOCOL", semcache::runtime::to_string(semcache::runtime::Protocol::off), 1);
 }
 
 }  // namespace minife

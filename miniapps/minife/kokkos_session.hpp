@@ -32,4 +32,8 @@ class KokkosSession {
 /// True if kernels run on the host, where semcache's emulated device stands for the GPU.
 [[nodiscard]] bool device_is_emulated() noexcept;
 
+/// For copies placed by hand on the emulated device: its protocol, which it reads when it starts, is switched off.
+/// @throws std::exception if what the user's variables say cannot be used: overwriting it would hide that
+void switch_protocol_off();
+
 }  // namespace minife

@@ -23,12 +23,11 @@ namespace {
 constexpr int exit_usage = 2;
 
 /// The hand-placed variants compute on semcache's emulated device where there is no GPU; they place the copies
-/// themselves, so its protocol is switched off. It reads its configuration when it starts, at Kokkos' start at the
-/// earliest. (Belos' stock node is the host itself.)
+/// themselves. (Belos' stock node is the host itself.)
 void configure(Solver solver, Variant variant) {
   if (solver == Solver::belos) return;
   const bool by_hand = variant == Variant::naive || variant == Variant::manual || variant == Variant::whole_vector;
-  if (by_hand && device_is_emulated()) setenv("SEMCACHE_PROTOCOL", "off", 1);
+  if (by_hand && device_is_emulated()) switch_protocol_off();
 }
 
 /// Opened before the work starts, so that a mistyped path costs no computing time.

@@ -87,6 +87,20 @@ TEST(Expectations, AnArrayThatCameBackUnchangedMustBeNamedAndStayPutWhenWritesAr
   EXPECT_TRUE(holds(Name::readonly_writable, stayed, true, true));
 }
 
+TEST(Expectations, CopiesOfLessThanAPageCauseNoFault) {
+  const auto holds_with = [](std::uint64_t bytes, std::uint64_t faults) {
+    Counts c;
+    c.d2h_bytes = mirror_rounds * bytes;
+    c.host_faults = faults;
+    const auto checks = expectations(Name::mirror_loop, bytes, c, false, true);
+    return std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.holds(); });
+  };
+  EXPECT_TRUE(holds_with(page_bytes - 8, 0));
+  EXPECT_FALSE(holds_with(page_bytes - 8, 1));
+  EXPECT_FALSE(holds_with(page_bytes, 0));
+  EXPECT_TRUE(holds_with(page_bytes, 1));
+}
+
 TEST(Expectations, AnUnknownLaunchIsNoticedEverywhere) {
   for (const Benchmark& b : all_benchmarks()) {
     Counts c = right_counts(b.id);
