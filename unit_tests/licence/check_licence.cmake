@@ -5,8 +5,8 @@
 # Every tracked file names its licence and its owners within its first lines.
 cmake_minimum_required(VERSION 3.23)
 
-# The text of the licence, what has no comments, and two that still lack the lines.
-set(exceptions "^LICENSE$|\\.(json|png)$|^src/semcache/(directory|engine)/README\\.md$")
+# The text of the licence, and what has no comments.
+set(exceptions "^LICENSE$|\\.(json|png)$")
 
 execute_process(
   COMMAND ${GIT} -c safe.directory=* -c core.quotePath=off ls-files
