@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+/// A check that finds nothing to do takes no lock of others and makes no system call: a thread that may make none (the
+/// kernel ends it at the first) does it while another one is inside the engine.
+namespace semcache::fakes {
+namespace {
+
+using engine::Memory;
+using engine::Operand;
+
+constexpr std::uint64_t size = 4096;
+char stream;
+
+/// A place where a thread stays until it is let go.
+class Gate {
+ public:
+  void stay() {
+    std::unique_lock lock(mutex_);
+    reached_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+  }
+  void wait_until_reached() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return reached_; });
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool reached_ = false, open_ = false;
+};
+
+/// Has `body` come to its end without a system call?
+template <class Body>
+bool ends_without_system_call(const Body& body) {
+  std::atomic<bool> ended{false};
+  std::thread thread([&] {
+    if (::prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) return;
+    body();
+    ended.store(true);
+    ::syscall(SYS_exit, 0);  // of the thread; the library's way out makes other calls
+  });
+  thread.join();
+  return ended.load();
+}
+
+struct FastPath : testing::Test {
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer's own system calls end the thread";
+#endif
+    if (::prctl(PR_GET_SECCOMP) < 0) GTEST_SKIP() << "this kernel has no seccomp";
+    for (int i = 0; i < 500; ++i) {
+      p.on_device(size);
+      p.on_host(size);
+    }
+    p.host_write(host, host.all(), 1);
+    p.kernel_write(&stream, device, device.all(), 2);
+    p.launch(&stream, {{&device, true}}, [] {});  // the flags of what a launch wrote are set behind it
+    queue = p.queue(&stream);
+  }
+  void access() { p.engine().access(host, host.all(), Access::read_write); }
+  void launch() {
+    const Operand operand{&device, true};
+    p.engine().begin_launch(queue, &operand, 1);
+    p.engine().end_launch(queue, &operand, 1);
+  }
+
+  Program p;
+  Memory& host = p.on_host(size);
+  Memory& device = p.on_device(size);
+  engine::QueueIndex queue{};
+};
+
+TEST_F(FastPath, TheTestSeesSystemCalls) {
+  EXPECT_FALSE(ends_without_system_call([] { ::syscall(SYS_getppid); }));
+}
+
+TEST_F(FastPath, NeedsNoSystemCallAndNobodysLock) {
+  Memory& source = p.on_device(size);
+  Memory& stale = p.on_host(size);
+  Memory& other = p.on_host(size);
+  p.kernel_write(&stream, source, source.all(), 3);
+  p.copy(stale, source);
+  Gate gate;
+  p.platform().refuse_protect = [&](const std::byte*, std::uint64_t, platform::Protection) {
+    gate.stay();
+    return false;
+  };
+  std::thread inside([&] { p.engine().access(other, other.all(), Access::write); });
+  gate.wait_until_reached();
+
+  EXPECT_TRUE(ends_without_system_call([this] {
+    for (int i = 0; i < 1000; ++i) access();
+  }));
+  EXPECT_TRUE(ends_without_system_call([this] {
+    for (int i = 0; i < 1000; ++i) launch();
+  }));
+  EXPECT_FALSE(ends_without_system_call([&] { p.engine().access(stale, stale.all(), Access::read); })) << "the lock was free";
+
+  gate.open();
+  inside.join();
+  p.platform().refuse_protect = nullptr;
+}
+
+}  // namespace
+}  // namespace semcache::fakes
