@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 
 using namespace mpi_test;
 
@@ -229,6 +230,52 @@ TEST(MpiDatatypes, OneMessageFromSeveralArraysIsAnError) {
   const Type type(made);
 
   EXPECT_NE(MPI_Send(MPI_BOTTOM, 1, type, right(), 0, world), MPI_SUCCESS);
+}
+
+/// One integer of ordinary memory, at the buffer's address, and then ten of an array.
+MPI_Datatype behind_a_header(const int* header, const int* array) {
+  MPI_Aint places[2];
+  MPI_Get_address(header, &places[0]);
+  MPI_Get_address(array, &places[1]);
+  const int lengths[2] = {1, 10};
+  const MPI_Aint distances[2] = {0, places[1] - places[0]};
+  const MPI_Datatype types[2] = {MPI_INT, MPI_INT};
+  MPI_Datatype made;
+  MPI_Type_create_struct(2, lengths, distances, types, &made);
+  return made;
+}
+
+TEST(MpiDatatypes, AnArrayReachedFromOrdinaryMemoryIsAnError) {
+  const ReturnErrors returned;
+  const auto x = Array<int>::on_device("x", n);
+  const auto side = Array<int>::on_host("x", n, &x);
+  write_on_device(x, 0, n, [](std::size_t) { return 77; });
+  for (std::size_t i = 0; i < n; ++i) side[i] = theirs(i, rank_of());  // the device's copy is older
+  const auto header = std::make_unique<int>(42);
+  std::vector<int> plain(2 * 11, 5);
+  const int ordinary = 0;
+  for (const int* const target : {x.data(), side.data()}) {
+    const Type direct(behind_a_header(header.get(), target));
+    MPI_Datatype dup, twice;
+    MPI_Type_dup(direct, &dup);
+    // The second element alone leads into the array.
+    MPI_Aint from = 0, to = 0;
+    MPI_Get_address(header.get(), &from);
+    MPI_Get_address(target, &to);
+    MPI_Type_create_resized(MPI_INT, 0, to - from, &twice);
+    const Type indirect(dup), repeated(twice);
+    const std::pair<MPI_Datatype, int> messages[] = {{direct, 1}, {indirect, 1}, {repeated, 2}};
+    for (const auto& [type, count] : messages) {
+      const int sent = MPI_Sendrecv(header.get(), count, type, rank_of(), 0, plain.data(), 11, MPI_INT, rank_of(), 0,
+                                    world, MPI_STATUS_IGNORE);
+      EXPECT_NE(text_of(sent).find("SemCache"), std::string::npos) << text_of(sent);
+      const int got = MPI_Sendrecv(&ordinary, 1, MPI_INT, rank_of(), 0, header.get(), count, type, rank_of(), 0, world,
+                                   MPI_STATUS_IGNORE);
+      EXPECT_NE(text_of(got).find("SemCache"), std::string::npos) << text_of(got);
+    }
+  }
+  EXPECT_EQ(*header, 42);
+  EXPECT_EQ(host_content(side), expected<int>(n, [](std::size_t i) { return theirs(i, rank_of()); }));
 }
 
 TEST(MpiDatatypes, AFreedTypesHandleMayNameAnotherTypeLater) {

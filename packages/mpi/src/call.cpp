@@ -129,23 +129,49 @@ std::vector<ByteRange> Message::from_hull(const UsedBytes& bytes) const {
 
 // --- calls -----------------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// Is any piece of the block in a tracked array? Looks once at every page that a piece begins in.
+bool any_piece_tracked(const void* buffer, const Block& b) {
+  constexpr std::uintptr_t page = 4096;
+  const auto pieces = pieces_of(b.type);
+  const MPI_Aint extent = extent_of(b.type);
+  std::uintptr_t seen = UINTPTR_MAX;
+  for (MPI_Count i = 0; i < b.count; ++i) {
+    for (const Piece p : *pieces) {
+      const std::byte* const first = at(buffer, b.displacement + i * extent + p.begin);
+      if (reinterpret_cast<std::uintptr_t>(first) / page == seen) continue;
+      seen = reinterpret_cast<std::uintptr_t>(first) / page;
+      if (tracked(first)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 bool Call::concerns(const void* buffer, const Block* blocks, std::size_t count) {
   if (io() == nullptr) return false;
   MPI_Datatype type = MPI_DATATYPE_NULL;
   bool derived = false;
-  MPI_Aint first = 0;
+  bool one_array = true;
+  Piece hull{0, 0};
+  MPI_Aint extent = 0;
   for (const Block* b = blocks; b != blocks + count; ++b) {
     if (b->count <= 0) continue;
     if (b->type != type) {  // as a rule they have one type
       type = b->type;
       derived = is_derived(type);
-      first = derived ? first_byte_of(type) : 0;
+      hull = derived ? hull_of(type) : Piece{0, 0};
+      extent = derived ? extent_of(type) : 0;
+      one_array = !derived || is_part_of_one_array(type);
     }
-    if (tracked(at(buffer, b->displacement + first))) return true;
-    if (!derived || buffer != MPI_BOTTOM) continue;
-    const UsedBytes one(1, type);  // absolute addresses: each may be anywhere
-    for (const Piece p : one.pieces()) {
-      if (tracked(at(buffer, b->displacement + p.begin))) return true;
+    if (tracked(at(buffer, b->displacement + hull.begin))) return true;
+    if (!derived) continue;
+    // An address names the first byte only: what a derived type adds to it may lead into another array.
+    if (one_array ? tracked(at(buffer, b->displacement + (b->count - 1) * extent + hull.end - 1))
+                  : any_piece_tracked(buffer, *b)) {
+      return true;
     }
   }
   return false;

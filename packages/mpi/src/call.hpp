@@ -94,7 +94,8 @@ class Call {
   }
   void* updates(void* buffer, const Blocks& used) { return updates(buffer, used, used, used); }
 
-  /// Is any block in a tracked array? Looks at the blocks' first bytes: the buffer's address may be anywhere.
+  /// Is any block in a tracked array? The buffer's address may be anywhere: looks at the blocks' first bytes, with derived
+  /// types at both ends, and at all pieces of types that could lead into several arrays.
   [[nodiscard]] static bool concerns(const void* buffer, const Block* blocks, std::size_t count);
   [[nodiscard]] static bool concerns(const void* buffer, const Blocks& blocks) {
     return concerns(buffer, blocks.data(), blocks.size());

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <mutex>
 
 namespace semcache::mpi {
@@ -244,11 +243,33 @@ MPI_Aint extent_of(MPI_Datatype type) {
 
 bool is_derived(MPI_Datatype type) { return !Envelope(type).basic(); }
 
-MPI_Aint first_byte_of(MPI_Datatype type) {
+Piece hull_of(MPI_Datatype type) {
   MPI_Aint begin = 0;
   MPI_Aint bytes = 0;
   PMPI_Type_get_true_extent(type, &begin, &bytes);
-  return begin;
+  return {begin, begin + bytes};
+}
+
+bool is_part_of_one_array(MPI_Datatype type) {
+  const Envelope envelope(type);
+  if (envelope.basic()) return true;
+  switch (envelope.combiner) {
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_RESIZED:
+    case MPI_COMBINER_CONTIGUOUS:
+    case MPI_COMBINER_VECTOR:
+    case MPI_COMBINER_HVECTOR:
+    case MPI_COMBINER_SUBARRAY:
+    case MPI_COMBINER_DARRAY:
+      return is_part_of_one_array(Contents(type, envelope).types[0]);
+    default:
+      return false;
+  }
+}
+
+std::shared_ptr<const std::vector<Piece>> pieces_of(MPI_Datatype type) {
+  const LayoutPtr layout = layout_of(type);
+  return {layout, &layout->pieces};
 }
 
 }  // namespace semcache::mpi

@@ -5,6 +5,7 @@
 #include "mpi_api.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace semcache::mpi {
@@ -53,7 +54,11 @@ class UsedBytes {
 [[nodiscard]] MPI_Aint extent_of(MPI_Datatype type);
 /// Made by the program, so that its first byte may be elsewhere than the address of the call.
 [[nodiscard]] bool is_derived(MPI_Datatype type);
-/// Distance from the address of a call to the first byte that it uses, for is_derived types.
-[[nodiscard]] MPI_Aint first_byte_of(MPI_Datatype type);
+/// From the first to the last byte that an element uses, for is_derived types.
+[[nodiscard]] Piece hull_of(MPI_Datatype type);
+/// Made of elements at regular distances alone: not of indices or addresses, which may lead anywhere.
+[[nodiscard]] bool is_part_of_one_array(MPI_Datatype type);
+/// Of one element, for is_derived types.
+[[nodiscard]] std::shared_ptr<const std::vector<Piece>> pieces_of(MPI_Datatype type);
 
 }  // namespace semcache::mpi
