@@ -4,6 +4,10 @@
 
 #include <functional>
 
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
 using namespace mpi_test;
 
 namespace {
@@ -23,73 +27,107 @@ std::vector<int> places_with_gaps() {
   return places;
 }
 
-/// A collective call on a send and a receive buffer. Non-blocking ones use the request.
-using Call = std::function<void(const int* s, int* r, MPI_Request* request)>;
+enum class Form { blocking, nonblocking, persistent };
+/// A collective call on a send and a receive buffer, to its end.
+using Call = std::function<void(const int* s, int* r, Form form)>;
 struct Named {
   const char* name;
   Call call;
 };
 
-// name, blocking call, arguments in parentheses: both forms.
-#define BOTH(title, blocking, nonblocking, ...)                                                                       \
-  {title, [](const int* s, int* r, MPI_Request* request) {                                                            \
+void complete(MPI_Request request) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
+/// The content of each start counts.
+void start_twice(MPI_Request request) {
+  for (int i = 0; i < 2; ++i) {
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  MPI_Request_free(&request);
+}
+
+#if MPI_VERSION >= 4
+#define PERSISTENT(name) MPI_##name
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+#define PERSISTENT(name) MPIX_##name
+#endif
+#ifdef PERSISTENT
+constexpr Form forms[] = {Form::blocking, Form::nonblocking, Form::persistent};
+#define MAKE_PERSISTENT(name, comm, ...) PERSISTENT(name##_init)(__VA_ARGS__, comm, MPI_INFO_NULL, &request)
+#else
+constexpr Form forms[] = {Form::blocking, Form::nonblocking};
+#define MAKE_PERSISTENT(...) FAIL() << "this library has none"
+#endif
+#define ALL_FORMS(form, call, icall, comm, ...) \
+  if (form == Form::blocking) {                 \
+    MPI_##call(__VA_ARGS__, comm);              \
+    return;                                     \
+  }                                             \
+  MPI_Request request = MPI_REQUEST_NULL;       \
+  if (form == Form::nonblocking) {              \
+    MPI_##icall(__VA_ARGS__, comm, &request);   \
+    complete(request);                          \
+  } else {                                      \
+    MAKE_PERSISTENT(call, comm, __VA_ARGS__);   \
+    start_twice(request);                       \
+  }
+
+// name, blocking call, non-blocking call, arguments but the communicator.
+#define CALL(title, call, icall, ...)                                                                                 \
+  {title, [](const int* s, int* r, Form form) {                                                                       \
      (void)s, (void)r;                                                                                                \
      const int size = size_of(), rank = rank_of(), root = size - 1;                                                   \
      const bool at_root = rank == root;                                                                               \
      const std::vector<int> counts = blocks_of_different_sizes(), places = places_with_gaps();                        \
+     const std::vector<int> equal_counts(counts.size(), counts[0]);                                                   \
      const std::vector<int> byte_places = expected<int>(places.size(), [&](std::size_t i) { return 4 * places[i]; }); \
      const std::vector<MPI_Datatype> types(static_cast<std::size_t>(size), MPI_INT);                                  \
      const int* const c = counts.data();                                                                              \
+     const int* const e = equal_counts.data();                                                                        \
      const int* const d = places.data();                                                                              \
      const int* const bytes = byte_places.data();                                                                     \
      const MPI_Datatype* const t = types.data();                                                                      \
-     (void)rank, (void)root, (void)at_root, (void)c, (void)d, (void)bytes, (void)t;                                   \
-     if (request == nullptr) {                                                                                        \
-       MPI_##blocking(__VA_ARGS__, world);                                                                            \
-     } else {                                                                                                         \
-       MPI_##nonblocking(__VA_ARGS__, world, request);                                                                \
-       MPI_Wait(request, MPI_STATUS_IGNORE);                                                                          \
-     }                                                                                                                \
+     (void)rank, (void)root, (void)at_root, (void)c, (void)e, (void)d, (void)bytes, (void)t;                          \
+     ALL_FORMS(form, call, icall, world, __VA_ARGS__)                                                                 \
    }}
 
 std::vector<Named> calls() {
   return {
-      BOTH("Bcast", Bcast, Ibcast, r, block, MPI_INT, root),
-      BOTH("Gather", Gather, Igather, s, block, MPI_INT, r, block, MPI_INT, root),
-      BOTH("Gather in place", Gather, Igather, at_root ? MPI_IN_PLACE : s, block, MPI_INT, r, block, MPI_INT, root),
-      BOTH("Gatherv", Gatherv, Igatherv, s, c[rank], MPI_INT, r, c, d, MPI_INT, root),
-      BOTH("Gatherv in place", Gatherv, Igatherv, at_root ? MPI_IN_PLACE : s, c[rank], MPI_INT, r, c, d, MPI_INT, root),
-      BOTH("Scatter", Scatter, Iscatter, s, block, MPI_INT, r, block, MPI_INT, root),
-      BOTH("Scatter in place", Scatter, Iscatter, s, block, MPI_INT, at_root ? MPI_IN_PLACE : r, block, MPI_INT, root),
-      BOTH("Scatterv", Scatterv, Iscatterv, s, c, d, MPI_INT, r, c[rank], MPI_INT, root),
-      BOTH("Scatterv in place", Scatterv, Iscatterv, s, c, d, MPI_INT, at_root ? MPI_IN_PLACE : r, c[rank], MPI_INT,
+      CALL("Bcast", Bcast, Ibcast, r, block, MPI_INT, root),
+      CALL("Gather", Gather, Igather, s, block, MPI_INT, r, block, MPI_INT, root),
+      CALL("Gather in place", Gather, Igather, at_root ? MPI_IN_PLACE : s, block, MPI_INT, r, block, MPI_INT, root),
+      CALL("Gatherv", Gatherv, Igatherv, s, c[rank], MPI_INT, r, c, d, MPI_INT, root),
+      CALL("Gatherv in place", Gatherv, Igatherv, at_root ? MPI_IN_PLACE : s, c[rank], MPI_INT, r, c, d, MPI_INT, root),
+      CALL("Scatter", Scatter, Iscatter, s, block, MPI_INT, r, block, MPI_INT, root),
+      CALL("Scatter in place", Scatter, Iscatter, s, block, MPI_INT, at_root ? MPI_IN_PLACE : r, block, MPI_INT, root),
+      CALL("Scatterv", Scatterv, Iscatterv, s, c, d, MPI_INT, r, c[rank], MPI_INT, root),
+      CALL("Scatterv in place", Scatterv, Iscatterv, s, c, d, MPI_INT, at_root ? MPI_IN_PLACE : r, c[rank], MPI_INT,
            root),
-      BOTH("Allgather", Allgather, Iallgather, s, block, MPI_INT, r, block, MPI_INT),
-      BOTH("Allgather in place", Allgather, Iallgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, r, block, MPI_INT),
-      BOTH("Allgatherv", Allgatherv, Iallgatherv, s, c[rank], MPI_INT, r, c, d, MPI_INT),
-      BOTH("Allgatherv in place", Allgatherv, Iallgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, r, c, d, MPI_INT),
-      BOTH("Alltoall", Alltoall, Ialltoall, s, block, MPI_INT, r, block, MPI_INT),
-      BOTH("Alltoallv", Alltoallv, Ialltoallv, s, std::vector<int>(types.size(), c[0]).data(), d, MPI_INT, r,
-           std::vector<int>(types.size(), c[0]).data(), d, MPI_INT),
-      BOTH("Alltoallw", Alltoallw, Ialltoallw, s, std::vector<int>(types.size(), c[0]).data(), bytes, t, r,
-           std::vector<int>(types.size(), c[0]).data(), bytes, t),
-      BOTH("Reduce", Reduce, Ireduce, s, r, block, MPI_INT, MPI_SUM, root),
-      BOTH("Reduce in place", Reduce, Ireduce, at_root ? MPI_IN_PLACE : s, r, block, MPI_INT, MPI_SUM, root),
-      BOTH("Allreduce", Allreduce, Iallreduce, s, r, block, MPI_INT, MPI_SUM),
-      BOTH("Allreduce in place", Allreduce, Iallreduce, MPI_IN_PLACE, r, block, MPI_INT, MPI_SUM),
-      BOTH("Scan", Scan, Iscan, s, r, block, MPI_INT, MPI_SUM),
-      BOTH("Scan in place", Scan, Iscan, MPI_IN_PLACE, r, block, MPI_INT, MPI_SUM),
-      BOTH("Exscan", Exscan, Iexscan, s, r, block, MPI_INT, MPI_SUM),
-      BOTH("Exscan in place", Exscan, Iexscan, MPI_IN_PLACE, r, block, MPI_INT, MPI_SUM),
-      BOTH("Reduce_scatter", Reduce_scatter, Ireduce_scatter, s, r, c, MPI_INT, MPI_SUM),
-      BOTH("Reduce_scatter_block", Reduce_scatter_block, Ireduce_scatter_block, s, r, block, MPI_INT, MPI_SUM),
-      {"Alltoall in place", [](const int*, int* r, MPI_Request*) {
+      CALL("Allgather", Allgather, Iallgather, s, block, MPI_INT, r, block, MPI_INT),
+      CALL("Allgather in place", Allgather, Iallgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, r, block, MPI_INT),
+      CALL("Allgatherv", Allgatherv, Iallgatherv, s, c[rank], MPI_INT, r, c, d, MPI_INT),
+      CALL("Allgatherv in place", Allgatherv, Iallgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, r, c, d, MPI_INT),
+      CALL("Alltoall", Alltoall, Ialltoall, s, block, MPI_INT, r, block, MPI_INT),
+      CALL("Alltoallv", Alltoallv, Ialltoallv, s, e, d, MPI_INT, r,
+           e, d, MPI_INT),
+      CALL("Alltoallw", Alltoallw, Ialltoallw, s, e, bytes, t, r,
+           e, bytes, t),
+      CALL("Reduce", Reduce, Ireduce, s, r, block, MPI_INT, MPI_SUM, root),
+      CALL("Reduce in place", Reduce, Ireduce, at_root ? MPI_IN_PLACE : s, r, block, MPI_INT, MPI_SUM, root),
+      CALL("Allreduce", Allreduce, Iallreduce, s, r, block, MPI_INT, MPI_SUM),
+      CALL("Allreduce in place", Allreduce, Iallreduce, MPI_IN_PLACE, r, block, MPI_INT, MPI_SUM),
+      CALL("Scan", Scan, Iscan, s, r, block, MPI_INT, MPI_SUM),
+      CALL("Scan in place", Scan, Iscan, MPI_IN_PLACE, r, block, MPI_INT, MPI_SUM),
+      CALL("Exscan", Exscan, Iexscan, s, r, block, MPI_INT, MPI_SUM),
+      CALL("Exscan in place", Exscan, Iexscan, MPI_IN_PLACE, r, block, MPI_INT, MPI_SUM),
+      CALL("Reduce_scatter", Reduce_scatter, Ireduce_scatter, s, r, c, MPI_INT, MPI_SUM),
+      CALL("Reduce_scatter_block", Reduce_scatter_block, Ireduce_scatter_block, s, r, block, MPI_INT, MPI_SUM),
+      {"Alltoall in place", [](const int*, int* r, Form) {
          MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, r, block, MPI_INT, world);
        }},
-      {"Reduce_scatter in place", [](const int*, int* r, MPI_Request*) {
+      {"Reduce_scatter in place", [](const int*, int* r, Form) {
          MPI_Reduce_scatter(MPI_IN_PLACE, r, blocks_of_different_sizes().data(), MPI_INT, MPI_SUM, world);
        }},
-      {"Reduce_scatter_block in place", [](const int*, int* r, MPI_Request*) {
+      {"Reduce_scatter_block in place", [](const int*, int* r, Form) {
          MPI_Reduce_scatter_block(MPI_IN_PLACE, r, block, MPI_INT, MPI_SUM, world);
        }},
   };
@@ -128,19 +166,17 @@ TEST(MpiCollectives, AgreeWithOrdinaryMemory) {
   for (const Named& named : calls()) {
     // Open MPI 4.1 takes the displacements of a single process for elements.
     if (size_of() == 1 && std::string(named.name) == "Alltoallw") continue;
-    for (const bool blocking : {true, false}) {
-      MPI_Request request;
-      MPI_Request* const r = blocking ? nullptr : &request;
+    for (const Form form : forms) {
       Buffer plain_sent(Buffer::Place::plain, "s", &sent_value);
       Buffer plain_got(Buffer::Place::plain, "r", &old_value);
-      named.call(plain_sent.data(), plain_got.data(), r);
+      named.call(plain_sent.data(), plain_got.data(), form);
       for (const auto sent_place : {Buffer::Place::plain, Buffer::Place::device, Buffer::Place::mirror}) {
         for (const auto got_place : {Buffer::Place::plain, Buffer::Place::device, Buffer::Place::mirror}) {
           Buffer sent(sent_place, "s", &sent_value);
           Buffer got(got_place, "r", &old_value);
-          named.call(sent.data(), got.data(), r);
+          named.call(sent.data(), got.data(), form);
           ASSERT_EQ(got.content(), plain_got.content())
-              << named.name << (blocking ? "" : ", non-blocking") << " from " << static_cast<int>(sent_place) << " to "
+              << named.name << ", form " << static_cast<int>(form) << " from " << static_cast<int>(sent_place) << " to "
               << static_cast<int>(got_place);
           ASSERT_EQ(sent.content(), plain_sent.content()) << named.name;
         }
@@ -194,6 +230,45 @@ TEST(MpiCollectives, ANonBlockingOneIsANewValueAtCompletion) {
             }));
 }
 
+#ifdef PERSISTENT
+TEST(MpiCollectives, PersistentOnesTakeTheContentOfEachStart) {
+  const auto s = Array<int>::on_device("s", n);
+  const auto r = Array<int>::on_device("r", n);
+  MPI_Request requests[2];
+  const int root = size_of() - 1;
+  PERSISTENT(Allreduce_init)(s.data(), r.data(), block, MPI_INT, MPI_MAX, world, MPI_INFO_NULL, &requests[0]);
+  PERSISTENT(Bcast_init)(s.data() + 1000, block, MPI_INT, root, world, MPI_INFO_NULL, &requests[1]);
+  const std::uint64_t one = block * sizeof(int);
+  for (int round = 1; round <= 3; ++round) {
+    write_on_device(s, 0, n, [&](std::size_t i) { return round * sent_value(i); });
+    write_on_device(r, 0, n, &old_value);
+    const Since from("s");
+    const Since to("r");
+    MPI_Startall(2, requests);
+    write_on_device(s, 0, block, [](std::size_t) { return 1 << 30; });
+    EXPECT_EQ(device_content(r), expected<int>(n, &old_value)) << "a new value before completion";
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);  // at rest: completes at once, and brings nothing
+
+    const std::vector<int> got = device_content(s);
+    for (std::size_t i = 0; i < block; ++i) {
+      EXPECT_EQ(device_content(r)[i], round * (100000 * (size_of() - 1) + static_cast<int>(i)));
+      EXPECT_EQ(got[1000 + i], round * (100000 * root + 1000 + static_cast<int>(i)));
+    }
+    EXPECT_EQ(got[1000 + block], round * sent_value(1000 + block));
+    EXPECT_EQ(to.to_host(), 0u);
+    EXPECT_EQ(to.to_device(), one);
+    if (!semcache::mpi::uses_device_addresses(one)) {
+      EXPECT_EQ(from.to_host(), rank_of() == root ? 2 * one : one);
+      EXPECT_EQ(from.to_device(), rank_of() == root ? 0 : one);
+    }
+  }
+  EXPECT_EQ(semcache::mpi::pending_requests(), 2u);
+  for (MPI_Request& request : requests) MPI_Request_free(&request);
+  EXPECT_EQ(semcache::mpi::pending_requests(), 0u);
+}
+#endif
+
 TEST(MpiCollectives, BetweenTwoGroups) {
   if (size_of() < 2) GTEST_SKIP() << "one process cannot be two groups";
   const int side = rank_of() % 2;
@@ -229,27 +304,38 @@ void exchange_with_neighbours(int wraps_around) {
   const int places[] = {10, 500};
   const MPI_Aint byte_places[] = {40, 2000};
   const MPI_Datatype types[] = {MPI_INT, MPI_INT};
-  const std::vector<Call> calls = {
-      [&](const int* s, int* r, MPI_Request*) { MPI_Neighbor_allgather(s, block, MPI_INT, r, block, MPI_INT, ring); },
-      [&](const int* s, int* r, MPI_Request*) {
-        MPI_Neighbor_allgatherv(s, block, MPI_INT, r, counts, places, MPI_INT, ring);
-      },
-      [&](const int* s, int* r, MPI_Request*) { MPI_Neighbor_alltoall(s, block, MPI_INT, r, block, MPI_INT, ring); },
-      [&](const int* s, int* r, MPI_Request*) {
-        MPI_Neighbor_alltoallv(s, counts, places, MPI_INT, r, counts, places, MPI_INT, ring);
-      },
-      [&](const int* s, int* r, MPI_Request* q) {
-        MPI_Ineighbor_alltoallw(s, counts, byte_places, types, r, counts, byte_places, types, ring, q);
-        MPI_Wait(q, MPI_STATUS_IGNORE);
-      },
+  const std::vector<Named> calls = {
+      {"allgather",
+       [&](const int* s, int* r, Form form) {
+         ALL_FORMS(form, Neighbor_allgather, Ineighbor_allgather, ring, s, block, MPI_INT, r, block, MPI_INT)
+       }},
+      {"allgatherv",
+       [&](const int* s, int* r, Form form) {
+         ALL_FORMS(form, Neighbor_allgatherv, Ineighbor_allgatherv, ring, s, block, MPI_INT, r, counts, places, MPI_INT)
+       }},
+      {"alltoall",
+       [&](const int* s, int* r, Form form) {
+         ALL_FORMS(form, Neighbor_alltoall, Ineighbor_alltoall, ring, s, block, MPI_INT, r, block, MPI_INT)
+       }},
+      {"alltoallv",
+       [&](const int* s, int* r, Form form) {
+         ALL_FORMS(form, Neighbor_alltoallv, Ineighbor_alltoallv, ring, s, counts, places, MPI_INT, r, counts, places,
+                   MPI_INT)
+       }},
+      {"alltoallw",
+       [&](const int* s, int* r, Form form) {
+         ALL_FORMS(form, Neighbor_alltoallw, Ineighbor_alltoallw, ring, s, counts, byte_places, types, r, counts,
+                   byte_places, types)
+       }},
   };
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    MPI_Request request;
-    Buffer plain_sent(Buffer::Place::plain, "s", &sent_value), plain_got(Buffer::Place::plain, "r", &old_value);
-    Buffer sent(Buffer::Place::device, "s", &sent_value), got(Buffer::Place::mirror, "r", &old_value);
-    calls[i](plain_sent.data(), plain_got.data(), &request);
-    calls[i](sent.data(), got.data(), &request);
-    EXPECT_EQ(got.content(), plain_got.content()) << i;
+  for (const Named& named : calls) {
+    for (const Form form : forms) {
+      Buffer plain_sent(Buffer::Place::plain, "s", &sent_value), plain_got(Buffer::Place::plain, "r", &old_value);
+      Buffer sent(Buffer::Place::device, "s", &sent_value), got(Buffer::Place::mirror, "r", &old_value);
+      named.call(plain_sent.data(), plain_got.data(), form);
+      named.call(sent.data(), got.data(), form);
+      EXPECT_EQ(got.content(), plain_got.content()) << named.name << ", form " << static_cast<int>(form);
+    }
   }
   MPI_Comm_free(&ring);
 }

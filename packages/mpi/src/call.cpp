@@ -61,12 +61,14 @@ Message::Message(const void* address, const UsedBytes& used, const UsedBytes& re
   written_from_hull_ = from_hull(written_);
   written_bytes_ = 0;
   for (const ByteRange piece : written_from_hull_) written_bytes_ += piece.size();
-  const bool on_device = place != Place::host && !array_.on_host && uses_device_addresses(bytes) &&
-                         (place == Place::fixed || read_.empty() || io()->valid_here(first_, read_.data(), read_.size()));
+  const bool fixed = place == Place::fixed || place == Place::fixed_on_host;
+  const bool may_be_on_device = place == Place::where_the_content_is || place == Place::fixed;
+  const bool on_device = may_be_on_device && !array_.on_host && uses_device_addresses(bytes) &&
+                         (fixed || read_.empty() || io()->valid_here(first_, read_.data(), read_.size()));
   transit_ = io()->take(bytes + alignment, on_device);
   offset_ = reinterpret_cast<std::uintptr_t>(first_) % alignment;
   try {
-    if (place == Place::fixed) return;
+    if (fixed) return;
     if (!read_.empty()) io()->read_out(first_, read_.data(), read_.size(), transit_, offset_);
     ready();
   } catch (...) {

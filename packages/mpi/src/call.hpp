@@ -29,7 +29,7 @@ namespace semcache::mpi {
 class Message {
  public:
   /// fixed: of a persistent request. Each start brings the content to the side that was chosen when it was made.
-  enum class Place { where_the_content_is, host, fixed };
+  enum class Place { where_the_content_is, host, fixed, fixed_on_host };
 
   /// @param used      all bytes that the call may use
   /// @param read      those whose content it needs
@@ -94,8 +94,8 @@ class Call {
   }
   void* updates(void* buffer, const Blocks& used) { return updates(buffer, used, used, used); }
 
-  /// Is any block in a tracked array? The buffer's address may be anywhere: looks at the blocks' first bytes, with derived
-  /// types at both ends, and at all pieces of types that could lead into several arrays.
+  /// Is any block in a tracked array? The buffer's address may be anywhere: looks at the blocks' first bytes, with
+  /// derived types at both ends, and at all pieces of types that could lead into several arrays.
   [[nodiscard]] static bool concerns(const void* buffer, const Block* blocks, std::size_t count);
   [[nodiscard]] static bool concerns(const void* buffer, const Blocks& blocks) {
     return concerns(buffer, blocks.data(), blocks.size());
@@ -147,7 +147,16 @@ int run(const char* name, const ErrorTarget& target, Call call, const MPI_Status
 
 /// What the status of a completed request says: how much a receive brought unless it was cancelled, how much a file
 /// brought (the rest of the status is not to be looked at), nothing (collectives bring everything).
-enum class Completes { as_message, as_message_again_and_again, as_file_access, as_a_whole };
+enum class Completes {
+  as_message,
+  as_message_again_and_again,
+  as_file_access,
+  as_a_whole,
+  as_a_whole_again_and_again
+};
+[[nodiscard]] constexpr bool again_and_again(Completes c) noexcept {
+  return c == Completes::as_message_again_and_again || c == Completes::as_a_whole_again_and_again;
+}
 
 /// The request and its tracked buffers belong together until it completes. @return MPI_SUCCESS or the code of a refusal
 int remember(const char* call_name, MPI_Request request, Call&& call, Completes completes);

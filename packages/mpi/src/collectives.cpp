@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 //
-// Every collective has one plan, which its blocking and its non-blocking form share: what this process reads and writes
-// of the buffers `s` and `r`.
+// Every collective has one plan, which its blocking, non-blocking and persistent forms share: what this process reads
+// and writes of the buffers `s` and `r`.
 #include "call.hpp"
 #include "layer.hpp"
 
@@ -74,11 +74,9 @@ MPI_Count sum(int n, const int* counts) {
 /// Reductions compute on the buffers, user-defined ones too: on the host.
 constexpr Message::Place host = Message::Place::host;
 constexpr Message::Place anywhere = Message::Place::where_the_content_is;
-
-void* broadcast(Call& c, void* b, int n, MPI_Datatype t, int root, MPI_Comm comm) {
-  const Group g(comm);
-  if (g.is_root(root)) return const_cast<void*>(c.reads(b, n, t));
-  return g.is_member(root) ? c.writes(b, n, t) : b;
+/// Of a persistent request.
+[[maybe_unused]] constexpr Message::Place fixed(Message::Place place) {
+  return place == host ? Message::Place::fixed_on_host : Message::Place::fixed;
 }
 
 /// Each of `n` elements is reduced, and the result is wanted here.
@@ -128,9 +126,18 @@ struct Neighbours {
 extern "C" {
 
 #define SEMCACHE_UNPACK(...) __VA_ARGS__
-// blocking, nonblocking: names. Parameters and arguments without the request, in parentheses. The plan is a statement
-// about the Call `c`. It looks at those arguments only that are significant at this process.
-#define SEMCACHE_COLLECTIVE(blocking, nonblocking, place, parameters, arguments, ...)                              \
+// Persistent collectives are part of MPI 4; Open MPI 4 has them as an extension.
+#if MPI_VERSION >= 4
+#define SEMCACHE_PERSISTENT(before, name) before##MPI_##name
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+#define SEMCACHE_PERSISTENT(before, name) before##MPIX_##name
+#endif
+#define SEMCACHE_TEXT_OF(name) SEMCACHE_TEXT(name)
+#define SEMCACHE_TEXT(name) #name
+
+// blocking, nonblocking: names. Parameters and arguments without info and request, in parentheses. The plan is a
+// statement about the Call `c`. It looks at those arguments only that are significant at this process.
+#define SEMCACHE_BLOCKING_AND_NOT(blocking, nonblocking, place, parameters, arguments, ...)                        \
   int MPI_##blocking(SEMCACHE_UNPACK parameters) {                                                                 \
     return run("MPI_" #blocking, comm, Call(place), nullptr, [&](Call& c) __VA_ARGS__,                             \
                [&] { return PMPI_##blocking arguments; });                                                         \
@@ -139,20 +146,30 @@ extern "C" {
     return start("MPI_" #nonblocking, comm, Call(place), request, Completes::as_a_whole, [&](Call& c) __VA_ARGS__, \
                  [&] { return PMPI_##nonblocking(SEMCACHE_UNPACK arguments, request); });                          \
   }
+#ifdef SEMCACHE_PERSISTENT
+#define SEMCACHE_COLLECTIVE(blocking, nonblocking, place, parameters, arguments, ...)                              \
+  SEMCACHE_BLOCKING_AND_NOT(blocking, nonblocking, place, parameters, arguments, __VA_ARGS__)                      \
+  int SEMCACHE_PERSISTENT(, blocking##_init)(SEMCACHE_UNPACK parameters, MPI_Info info, MPI_Request * request) {   \
+    return start(SEMCACHE_TEXT_OF(SEMCACHE_PERSISTENT(, blocking##_init)), comm, Call(fixed(place)), request,      \
+                 Completes::as_a_whole_again_and_again, [&](Call& c) __VA_ARGS__, [&] {                            \
+                   return SEMCACHE_PERSISTENT(P, blocking##_init)(SEMCACHE_UNPACK arguments, info, request);       \
+                 });                                                                                               \
+  }
+#else
+#define SEMCACHE_COLLECTIVE SEMCACHE_BLOCKING_AND_NOT
+#endif
 
 // --- one block for all ----------------------------------------------------------------------------------------------
 
-int MPI_Bcast(void* b, int n, MPI_Datatype t, int root, MPI_Comm comm) {
-  return run("MPI_Bcast", comm, Call(), nullptr, [&](Call& c) { b = broadcast(c, b, n, t, root, comm); },
-             [&] { return PMPI_Bcast(b, n, t, root, comm); });
-}
-
-int MPI_Ibcast(void* b, int n, MPI_Datatype t, int root, MPI_Comm comm, MPI_Request* request) {
-  return start("MPI_Ibcast", comm, Call(), request, Completes::as_a_whole,
-               [&](Call& c) { b = broadcast(c, b, n, t, root, comm); },
-               [&] { return PMPI_Ibcast(b, n, t, root, comm, request); });
-}
-
+SEMCACHE_COLLECTIVE(Bcast, Ibcast, anywhere, (void* b, int n, MPI_Datatype t, int root, MPI_Comm comm),
+  (b, n, t, root, comm), {
+    const Group g(comm);
+    if (g.is_root(root)) {
+      b = const_cast<void*>(c.reads(b, n, t));
+    } else if (g.is_member(root)) {
+      b = c.writes(b, n, t);
+    }
+  })
 SEMCACHE_COLLECTIVE(Gather, Igather, anywhere,
   (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, int root, MPI_Comm comm),
   (s, sn, st, r, rn, rt, root, comm), {
@@ -358,6 +375,10 @@ SEMCACHE_COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, anywhere,
   })
 
 #undef SEMCACHE_COLLECTIVE
+#undef SEMCACHE_BLOCKING_AND_NOT
+#undef SEMCACHE_PERSISTENT
+#undef SEMCACHE_TEXT
+#undef SEMCACHE_TEXT_OF
 #undef SEMCACHE_UNPACK
 
 }  // extern "C"

@@ -2,11 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "device_addresses.hpp"
 
-#include <mpi.h>
-// Open MPI's extensions; other libraries have no such header, or say nothing of CUDA in it.
-#if __has_include(<mpi-ext.h>)
-#include <mpi-ext.h>
-#endif
+#include "mpi_api.hpp"
 
 namespace semcache::mpi {
 

@@ -45,7 +45,7 @@ int deliver(const char* call_name, Pending& p, const MPI_Status* status) {
   if (!p.call.receives()) return MPI_SUCCESS;
   try {
     int cancelled = 0;
-    if (p.completes == Completes::as_a_whole) {
+    if (p.completes == Completes::as_a_whole || p.completes == Completes::as_a_whole_again_and_again) {
       p.call.deliver();
     } else {
       if (p.completes != Completes::as_file_access) PMPI_Test_cancelled(status, &cancelled);
@@ -59,7 +59,7 @@ int deliver(const char* call_name, Pending& p, const MPI_Status* status) {
 
 int remember(const char* call_name, MPI_Request request, Call&& call, Completes completes) {
   release_completed(false);
-  const bool active = completes != Completes::as_message_again_and_again;
+  const bool active = !again_and_again(completes);
   PendingPtr entry = std::make_shared<Pending>(Pending{std::move(call), completes, active});
   Registry& r = registry();
   {
@@ -129,7 +129,7 @@ Completion::~Completion() {
   if (none_) return;
   Registry& r = registry();
   for (const Entry& e : entries_) {
-    if (e.pending == nullptr || e.pending->completes == Completes::as_message_again_and_again) continue;
+    if (e.pending == nullptr || again_and_again(e.pending->completes)) continue;
     const std::lock_guard<std::mutex> lock(r.mutex);
     if (r.entries.emplace(key_of(e.request), e.pending).second) r.count.fetch_add(1, std::memory_order_relaxed);
   }
@@ -147,7 +147,7 @@ Completion::Completion(const char* call, int count, const MPI_Request* requests)
     const auto it = r.entries.find(key_of(e.request));
     if (it == r.entries.end()) continue;
     none_ = false;
-    if (it->second->completes == Completes::as_message_again_and_again) {
+    if (again_and_again(it->second->completes)) {
       e.pending = it->second;
     } else {
       e.pending = std::move(it->second);
@@ -171,7 +171,7 @@ int Completion::completed(int i, const MPI_Status& status) {
 void Completion::failed(int i) {
   Entry& e = entries_[i];
   if (e.pending == nullptr) return;
-  if (e.pending->completes == Completes::as_message_again_and_again) {
+  if (again_and_again(e.pending->completes)) {
     e.pending->active = false;
     e.pending->call.rest();
     e.pending->delivered = false;
