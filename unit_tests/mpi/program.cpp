@@ -18,6 +18,9 @@
 #include <thread>
 #include <vector>
 
+// Weak: an MPI library may have no Fortran part.
+extern "C" __attribute__((weak)) void mpi_bcast_(void*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*);
+
 namespace {
 
 namespace runtime = semcache::runtime;
@@ -181,6 +184,13 @@ void one_rank_is_refused() {
   MPI_Recv(a.device, n, MPI_INT, size - 1, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/// A call as a Fortran compiler makes it.
+void fortran_is_refused() {
+  const Arrays a;
+  MPI_Fint count = n, type = MPI_Type_c2f(MPI_INT), root = 0, world = MPI_Comm_c2f(MPI_COMM_WORLD), error = MPI_SUCCESS;
+  mpi_bcast_(a.device, &count, &type, &root, &world, &error);
+}
+
 /// exit() with a receive under way.
 void exits() {
   const Arrays a;
@@ -224,6 +234,7 @@ int main(int argc, char** argv) {
                   {"one_rank_dies", &one_rank_dies},
                   {"one_rank_is_killed", &one_rank_is_killed},
                   {"one_rank_is_refused", &one_rank_is_refused},
+                  {"fortran_is_refused", &fortran_is_refused},
                   {"takes_the_device_of_its_local_rank", &takes_the_device_of_its_local_rank},
                   {"exits", &exits}};
   for (const auto& program : programs) {

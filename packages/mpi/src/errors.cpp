@@ -31,6 +31,10 @@ Text text_of(Refusal refusal) {
       return {MPI_ERR_BUFFER,
               "SemCache: split collective file access with tracked memory is not supported; use the "
               "blocking or the non-blocking call"};
+    case Refusal::fortran:
+      return {MPI_ERR_BUFFER,
+              "SemCache: MPI's Fortran interface with tracked memory is not supported; call its C interface, or "
+              "copy to memory that is not tracked"};
     case Refusal::free_pending_receive:
       return {MPI_ERR_REQUEST,
               "SemCache: a pending receive into tracked memory cannot be freed: nobody would learn when the "

@@ -32,6 +32,7 @@ enum class Refusal {
   window_memory,
   attached_buffer,
   split_file_access,
+  fortran,
   free_pending_receive,
   start_active
 };
