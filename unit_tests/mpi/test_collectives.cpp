@@ -107,10 +107,8 @@ std::vector<Named> calls() {
       CALL("Allgatherv", Allgatherv, Iallgatherv, s, c[rank], MPI_INT, r, c, d, MPI_INT),
       CALL("Allgatherv in place", Allgatherv, Iallgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, r, c, d, MPI_INT),
       CALL("Alltoall", Alltoall, Ialltoall, s, block, MPI_INT, r, block, MPI_INT),
-      CALL("Alltoallv", Alltoallv, Ialltoallv, s, e, d, MPI_INT, r,
-           e, d, MPI_INT),
-      CALL("Alltoallw", Alltoallw, Ialltoallw, s, e, bytes, t, r,
-           e, bytes, t),
+      CALL("Alltoallv", Alltoallv, Ialltoallv, s, e, d, MPI_INT, r, e, d, MPI_INT),
+      CALL("Alltoallw", Alltoallw, Ialltoallw, s, e, bytes, t, r, e, bytes, t),
       CALL("Reduce", Reduce, Ireduce, s, r, block, MPI_INT, MPI_SUM, root),
       CALL("Reduce in place", Reduce, Ireduce, at_root ? MPI_IN_PLACE : s, r, block, MPI_INT, MPI_SUM, root),
       CALL("Allreduce", Allreduce, Iallreduce, s, r, block, MPI_INT, MPI_SUM),
@@ -202,14 +200,32 @@ TEST(MpiCollectives, MoveTheUsedRangesAlone) {
   MPI_Allreduce(MPI_IN_PLACE, r.data(), block, MPI_INT, MPI_SUM, world);
   EXPECT_EQ(got.to_host(), one);
   EXPECT_EQ(got.to_device(), 2 * one);
-  const Since gathered("r");
-  MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, r.data(), block, MPI_INT, world);
-  if (semcache::mpi::uses_device_addresses(all)) {
-    EXPECT_EQ(gathered.over_link(), 0u);
-    EXPECT_EQ(gathered.within_device(), all);
-  } else {
-    EXPECT_EQ(gathered.to_host(), one) << "its own block";
-    EXPECT_EQ(gathered.to_device(), all - one) << "the others'";
+  const int root = size_of() - 1;
+  const std::vector<int> counts(static_cast<std::size_t>(size_of()), block);
+  const std::vector<int> places = expected<int>(counts.size(), [](std::size_t i) { return block * i; });
+  const void* const mine = rank_of() == root ? MPI_IN_PLACE : s.data() + 1000;
+  const std::pair<const char*, std::function<void()>> in_place[] = {
+      {"Allgather", [&] { MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, r.data(), block, MPI_INT, world); }},
+      {"Allgatherv",
+       [&] {
+         MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, r.data(), counts.data(), places.data(), MPI_INT, world);
+       }},
+      {"Gather", [&] { MPI_Gather(mine, block, MPI_INT, r.data(), block, MPI_INT, root, world); }},
+      {"Gatherv",
+       [&] { MPI_Gatherv(mine, block, MPI_INT, r.data(), counts.data(), places.data(), MPI_INT, root, world); }},
+  };
+  for (const auto& [name, call] : in_place) {
+    write_on_device(r, 0, n, &old_value);
+    const Since gathered("r");
+    call();
+    const bool here = std::string(name).find("All") == 0 || rank_of() == root;
+    if (semcache::mpi::uses_device_addresses(all)) {
+      EXPECT_EQ(gathered.over_link(), 0u) << name;
+      EXPECT_EQ(gathered.within_device(), here ? all : 0) << name;
+    } else {
+      EXPECT_EQ(gathered.to_host(), here ? one : 0) << name << ": its own block";
+      EXPECT_EQ(gathered.to_device(), here ? all - one : 0) << name << ": the others'";
+    }
   }
 }
 
@@ -342,6 +358,86 @@ void exchange_with_neighbours(int wraps_around) {
 TEST(MpiCollectives, AmongNeighbours) { exchange_with_neighbours(1); }
 /// Blocks of neighbours that do not exist stay what they are.
 TEST(MpiCollectives, OfNeighboursAtAnEdge) { exchange_with_neighbours(0); }
+
+TEST(MpiCollectives, OfNeighboursAtAnEdgeMoveTheBlocksOfThoseThatExist) {
+  const int sizes[] = {size_of()};
+  const int periodic[] = {0};
+  MPI_Comm line;
+  MPI_Cart_create(world, 1, sizes, periodic, 0, &line);
+  const auto neighbours = static_cast<std::uint64_t>((rank_of() > 0) + (rank_of() < size_of() - 1));
+  const std::uint64_t one = block * sizeof(int);
+  const int counts[] = {block, block};
+  const int places[] = {10, 500};
+  const auto s = Array<int>::on_device("s", n);
+  const auto r = Array<int>::on_device("r", n);
+  write_on_device(s, 0, n, &sent_value);
+  const struct {
+    std::uint64_t sent;
+    std::function<void()> call;
+  } calls[] = {
+      {neighbours > 0 ? one : 0,
+       [&] { MPI_Neighbor_allgather(s.data(), block, MPI_INT, r.data(), block, MPI_INT, line); }},
+      {neighbours * one,
+       [&] { MPI_Neighbor_alltoallv(s.data(), counts, places, MPI_INT, r.data(), counts, places, MPI_INT, line); }},
+  };
+  for (const auto& c : calls) {
+    write_on_device(r, 0, n, &old_value);
+    const Since from("s");
+    const Since to("r");
+    c.call();
+    EXPECT_EQ(from.to_host() + from.within_device(), c.sent);
+    EXPECT_EQ(to.to_host(), 0u);
+    EXPECT_EQ(to.to_device() + to.within_device(), neighbours * one);
+  }
+  MPI_Comm_free(&line);
+}
+
+int errors_raised = 0;
+void count_errors(MPI_Comm*, int*, ...) { ++errors_raised; }
+
+TEST(MpiCollectives, AnErrorOfTheProgramIsRaisedOnce) {
+  MPI_Errhandler handler;
+  MPI_Comm_create_errhandler(&count_errors, &handler);
+  MPI_Comm_set_errhandler(world, handler);
+  const auto x = Array<int>::on_device("x", n);
+  int plain[10] = {};
+  const MPI_Comm none = MPI_COMM_NULL;
+  const std::function<int()> calls[] = {
+      [&] { return MPI_Bcast(plain, 1, MPI_INT, 0, none); },
+      [&] { return MPI_Bcast(x.data(), 1, MPI_INT, 0, none); },
+      [&] { return MPI_Gather(plain, 1, MPI_INT, x.data(), 1, MPI_INT, 0, none); },
+      [&] { return MPI_Alltoall(plain, 1, MPI_INT, plain + 1, 1, MPI_INT, none); },
+  };
+  for (const auto& call : calls) {
+    errors_raised = 0;
+    EXPECT_NE(call(), MPI_SUCCESS);
+    EXPECT_EQ(errors_raised, 1);
+  }
+  MPI_Comm_set_errhandler(world, MPI_ERRORS_ARE_FATAL);
+  MPI_Errhandler_free(&handler);
+}
+
+TEST(MpiCollectives, APendingRequestCannotBeFreed) {
+  if (size_of() < 2) GTEST_SKIP() << "it would be complete at once";
+  const ReturnErrors returned;
+  constexpr std::size_t many = 500000;  // too many to be sent without the receiver
+  const auto x = Array<int>::on_device("x", many);
+  write_on_device(x, 0, many, &sent_value);
+  if (rank_of() != 0) MPI_Barrier(world);
+  MPI_Request request;
+  MPI_Ibcast(x.data(), many, MPI_INT, 0, world, &request);
+  if (rank_of() == 0) {
+    const MPI_Request before = request;
+    int error_class = MPI_SUCCESS;
+    MPI_Error_class(MPI_Request_free(&request), &error_class);
+    EXPECT_EQ(error_class, MPI_ERR_REQUEST);
+    EXPECT_EQ(request, before);
+    MPI_Barrier(world);
+  }
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  EXPECT_EQ(device_content(x), expected<int>(many, [](std::size_t i) { return static_cast<int>(i); }));
+  EXPECT_EQ(semcache::mpi::pending_requests(), 0u);
+}
 
 /// A device array and its host side. Who takes one for ordinary memory gets old bytes, or leaves them on the other.
 class TwoSided {

@@ -108,6 +108,52 @@ TEST(MpiFiles, PackedAndUnpackedForOthers) {
   EXPECT_EQ(since.to_device(), 50 * sizeof(int));
 }
 
+TEST(MpiFiles, OfPackedBytesThoseOfTheCallMove) {
+  const ReturnErrors returned;
+  const auto packed = Array<char>::on_device("packed", 1 << 18);
+  write_on_device(packed, 0, packed.size(), [](std::size_t) { return 9; });
+  const auto size = static_cast<int>(packed.size());
+  const std::vector<int> sent = expected<int>(50, &value);
+  std::vector<int> got(50, 0);
+  int position = 100;
+  MPI_Aint place = 1000;
+  const Since since("packed");
+
+  MPI_Pack(sent.data(), 50, MPI_INT, packed.data(), size, &position, MPI_COMM_WORLD);
+  MPI_Pack_external("external32", sent.data(), 50, MPI_INT, packed.data(), size, &place);
+  EXPECT_EQ(since.to_host(), 0u);
+  EXPECT_EQ(since.to_device(), 2 * 200u);
+  position = 100;
+  place = 1000;
+  for (std::size_t i = 0; i < 50; ++i) {
+    MPI_Unpack(packed.data(), size, &position, &got[i], 1, MPI_INT, MPI_COMM_WORLD);
+  }
+  EXPECT_EQ(got, sent);
+  EXPECT_EQ(since.to_host(), 200u);
+  MPI_Unpack_external("external32", packed.data(), size, &place, got.data(), 50, MPI_INT);
+  EXPECT_EQ(got, sent);
+  EXPECT_EQ(since.to_host(), 2 * 200u);
+
+  // What does not fit changes nothing.
+  position = size - 10;
+  EXPECT_NE(MPI_Pack(sent.data(), 50, MPI_INT, packed.data(), size, &position, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_NE(MPI_Unpack(packed.data(), size, &position, got.data(), 50, MPI_INT, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(device_content(packed)[packed.size() - 10], 9);
+}
+
+TEST(MpiFiles, PackingWithoutAPositionIsTheLibrarysError) {
+  const ReturnErrors returned;
+  const auto x = Array<int>::on_device("x", n);
+  int plain = 0;
+  for (int* const in : {x.data(), &plain}) {
+    char out[100] = {};
+    EXPECT_NE(MPI_Pack(in, 1, MPI_INT, out, 100, nullptr, MPI_COMM_WORLD), MPI_SUCCESS);
+    EXPECT_NE(MPI_Unpack(out, 100, nullptr, in, 1, MPI_INT, MPI_COMM_WORLD), MPI_SUCCESS);
+    EXPECT_NE(MPI_Pack_external("external32", in, 1, MPI_INT, out, 100, nullptr), MPI_SUCCESS);
+    EXPECT_NE(MPI_Unpack_external("external32", out, 100, nullptr, in, 1, MPI_INT), MPI_SUCCESS);
+  }
+}
+
 void expect_refused(int code, const char* text) {
   ASSERT_NE(code, MPI_SUCCESS);
   EXPECT_NE(text_of(code).find("SemCache"), std::string::npos) << text_of(code);

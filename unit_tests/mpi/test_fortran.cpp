@@ -65,8 +65,7 @@ TEST(MpiFortran, CallsWithTrackedMemoryAreRefused) {
       {"allreduce", [&] { mpi_allreduce_(p, t, &a.ten, &a.integer, &a.sum, &a.world, &a.error); }},
       {"allreduce in place",
        [&] { mpi_allreduce_(&mpi_fortran_in_place_, t, &a.ten, &a.integer, &a.sum, &a.world, &a.error); }},
-      {"gather",
-       [&] { mpi_gather_(p, &a.ten, &a.integer, t, &a.ten, &a.integer, &a.zero, &a.self, &a.error); }},
+      {"gather", [&] { mpi_gather_(p, &a.ten, &a.integer, t, &a.ten, &a.integer, &a.zero, &a.self, &a.error); }},
       {"ialltoallv",
        [&] {
          mpi_ialltoallv_(t, &a.ten, &a.zero, &a.integer, p, &a.ten, &a.zero, &a.integer, &a.self, &a.request, &a.error);

@@ -126,10 +126,10 @@ class Call {
 
 /// A blocking call: `plan` puts substitutes into its arguments, `forward` calls the library, and what has arrived
 /// becomes the arrays' content.
-/// @param status  of a receive, which may be shorter than the buffer; nullptr: everything arrives
-template <class Plan, class Forward>
-int run(const char* name, const ErrorTarget& target, Call call, const MPI_Status* status, Plan&& plan,
-        Forward&& forward) {
+/// @param arrived  how many bytes that is, asked after the call
+template <class Plan, class Forward, class Arrived>
+int run_and_count(const char* name, const ErrorTarget& target, Call call, Plan&& plan, Forward&& forward,
+                  Arrived&& arrived) {
   try {
     plan(call);
   } catch (const std::exception& e) {
@@ -138,22 +138,23 @@ int run(const char* name, const ErrorTarget& target, Call call, const MPI_Status
   const int code = forward();
   if (code != MPI_SUCCESS || call.empty()) return code;
   try {
-    call.deliver(status == nullptr ? UINT64_MAX : received_bytes(*status));
+    call.deliver(arrived());
   } catch (const std::exception& e) {
     return refuse(target, Refusal::failed, name, e.what());
   }
   return code;
 }
+/// @param status  of a receive, which may be shorter than the buffer; nullptr: everything arrives
+template <class Plan, class Forward>
+int run(const char* name, const ErrorTarget& target, Call call, const MPI_Status* status, Plan&& plan,
+        Forward&& forward) {
+  return run_and_count(name, target, std::move(call), std::forward<Plan>(plan), std::forward<Forward>(forward),
+                       [&] { return status == nullptr ? UINT64_MAX : received_bytes(*status); });
+}
 
 /// What the status of a completed request says: how much a receive brought unless it was cancelled, how much a file
 /// brought (the rest of the status is not to be looked at), nothing (collectives bring everything).
-enum class Completes {
-  as_message,
-  as_message_again_and_again,
-  as_file_access,
-  as_a_whole,
-  as_a_whole_again_and_again
-};
+enum class Completes { as_message, as_message_again_and_again, as_file_access, as_a_whole, as_a_whole_again_and_again };
 [[nodiscard]] constexpr bool again_and_again(Completes c) noexcept {
   return c == Completes::as_message_again_and_again || c == Completes::as_a_whole_again_and_again;
 }

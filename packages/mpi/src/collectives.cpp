@@ -15,6 +15,7 @@ namespace {
 /// This process and those that it exchanges data with.
 struct Group {
   explicit Group(MPI_Comm comm) {
+    if (comm == MPI_COMM_NULL) return;  // the library complains, once
     int inter = 0;
     PMPI_Comm_test_inter(comm, &inter);
     between_groups = inter != 0;
@@ -26,7 +27,7 @@ struct Group {
   [[nodiscard]] bool is_root(int root) const { return between_groups ? root == MPI_ROOT : root == rank; }
   /// Sends to the root, or gets from it.
   [[nodiscard]] bool is_member(int root) const { return !between_groups || root >= 0; }
-  bool between_groups;
+  bool between_groups = false;
   int rank = 0, size = 0, local_size = 0;
 };
 
@@ -90,8 +91,10 @@ void reduce_all(Call& c, const void*& s, void*& r, MPI_Count n, MPI_Datatype t) 
 }
 
 /// Neighbours in the process topology.
-struct Neighbours {
+class Neighbours {
+ public:
   explicit Neighbours(MPI_Comm comm) {
+    if (comm == MPI_COMM_NULL) return;
     int kind = MPI_UNDEFINED;
     PMPI_Topo_test(comm, &kind);
     if (kind == MPI_DIST_GRAPH) {
@@ -109,16 +112,29 @@ struct Neighbours {
       for (int d = 0; d < dimensions; ++d) {
         int before = MPI_PROC_NULL, after = MPI_PROC_NULL;
         PMPI_Cart_shift(comm, d, 1, &before, &after);
-        at_an_edge = at_an_edge || before == MPI_PROC_NULL || after == MPI_PROC_NULL;
+        if (before == MPI_PROC_NULL) absent_.push_back(2 * d);
+        if (after == MPI_PROC_NULL) absent_.push_back(2 * d + 1);
       }
     }
   }
-  /// Blocks of neighbours that do not exist stay what they are: there, MPI gets the content beforehand.
-  void* receives(Call& c, void* r, const Blocks& all) const {
-    return at_an_edge ? c.updates(r, all) : c.writes(r, all);
+  /// The blocks of neighbours that exist: MPI leaves the others alone.
+  [[nodiscard]] Blocks present(Blocks all) const {
+    if (all.empty()) return all;
+    for (const int neighbour : absent_) all[static_cast<std::size_t>(neighbour)].count = 0;
+    return all;
   }
+  /// The same, of blocks one behind the other.
+  [[nodiscard]] Blocks present(int neighbours, MPI_Count count, MPI_Datatype type) const {
+    if (absent_.empty()) return block(0, all_of(neighbours, count), type);
+    Blocks all;
+    for (int i = 0; i < neighbours; ++i) all.push_back(block(i, count, type).front());
+    return present(std::move(all));
+  }
+  [[nodiscard]] bool any() const { return static_cast<std::size_t>(out) > absent_.size(); }
   int in = 0, out = 0;
-  bool at_an_edge = false;
+
+ private:
+  std::vector<int> absent_;
 };
 
 }  // namespace
@@ -177,8 +193,8 @@ SEMCACHE_COLLECTIVE(Gather, Igather, anywhere,
     const bool in_place = s == MPI_IN_PLACE;
     if (!in_place && g.is_member(root)) s = c.reads(s, sn, st);
     if (g.is_root(root) && in_place) {  // some algorithms touch the root's own block
-      const Blocks all = block(0, all_of(g.size, rn), rt);
-      r = c.updates(r, all, all, blocks_without(g.rank, g.size, rn, rt));
+      r = c.updates(r, block(0, all_of(g.size, rn), rt), block(g.rank, rn, rt),
+                    blocks_without(g.rank, g.size, rn, rt));
     } else if (g.is_root(root)) {
       r = c.writes(r, all_of(g.size, rn), rt);
     }
@@ -192,7 +208,7 @@ SEMCACHE_COLLECTIVE(Gatherv, Igatherv, anywhere,
     if (!in_place && g.is_member(root)) s = c.reads(s, sn, st);
     if (g.is_root(root) && in_place) {
       const Blocks all = blocks(g.size, rn, rd, rt);
-      r = c.updates(r, all, all, without(g.rank, all));
+      r = c.updates(r, all, only(g.rank, all), without(g.rank, all));
     } else if (g.is_root(root)) {
       r = c.writes(r, blocks(g.size, rn, rd, rt));
     }
@@ -339,39 +355,39 @@ SEMCACHE_COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, host,
 SEMCACHE_COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, anywhere,
   (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, MPI_Comm comm),
   (s, sn, st, r, rn, rt, comm), {
-    s = c.reads(s, sn, st);
     const Neighbours n(comm);
-    r = n.receives(c, r, block(0, all_of(n.in, rn), rt));
+    if (n.any()) s = c.reads(s, sn, st);
+    r = c.writes(r, n.present(n.in, rn, rt));
   })
 SEMCACHE_COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, anywhere,
   (const void* s, int sn, MPI_Datatype st, void* r, const int rn[], const int rd[], MPI_Datatype rt, MPI_Comm comm),
   (s, sn, st, r, rn, rd, rt, comm), {
-    s = c.reads(s, sn, st);
     const Neighbours n(comm);
-    r = n.receives(c, r, blocks(n.in, rn, rd, rt));
+    if (n.any()) s = c.reads(s, sn, st);
+    r = c.writes(r, n.present(blocks(n.in, rn, rd, rt)));
   })
 SEMCACHE_COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, anywhere,
   (const void* s, int sn, MPI_Datatype st, void* r, int rn, MPI_Datatype rt, MPI_Comm comm),
   (s, sn, st, r, rn, rt, comm), {
     const Neighbours n(comm);
-    s = c.reads(s, all_of(n.out, sn), st);
-    r = n.receives(c, r, block(0, all_of(n.in, rn), rt));
+    s = c.reads(s, n.present(n.out, sn, st));
+    r = c.writes(r, n.present(n.in, rn, rt));
   })
 SEMCACHE_COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, anywhere,
   (const void* s, const int sn[], const int sd[], MPI_Datatype st, void* r, const int rn[], const int rd[],
    MPI_Datatype rt, MPI_Comm comm),
   (s, sn, sd, st, r, rn, rd, rt, comm), {
     const Neighbours n(comm);
-    s = c.reads(s, blocks(n.out, sn, sd, st));
-    r = n.receives(c, r, blocks(n.in, rn, rd, rt));
+    s = c.reads(s, n.present(blocks(n.out, sn, sd, st)));
+    r = c.writes(r, n.present(blocks(n.in, rn, rd, rt)));
   })
 SEMCACHE_COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, anywhere,
   (const void* s, const int sn[], const MPI_Aint sd[], const MPI_Datatype st[], void* r, const int rn[],
    const MPI_Aint rd[], const MPI_Datatype rt[], MPI_Comm comm),
   (s, sn, sd, st, r, rn, rd, rt, comm), {
     const Neighbours n(comm);
-    s = c.reads(s, typed_blocks(n.out, sn, sd, st));
-    r = n.receives(c, r, typed_blocks(n.in, rn, rd, rt));
+    s = c.reads(s, n.present(typed_blocks(n.out, sn, sd, st)));
+    r = c.writes(r, n.present(typed_blocks(n.in, rn, rd, rt)));
   })
 
 #undef SEMCACHE_COLLECTIVE

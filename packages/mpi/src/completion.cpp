@@ -176,20 +176,27 @@ int MPI_Startall(int count, MPI_Request* requests) {
 int MPI_Request_free(MPI_Request* request) {
   const PendingPtr p = request != nullptr ? pending_of(*request) : nullptr;
   if (p == nullptr) return PMPI_Request_free(request);
-  if (p->active && p->call.receives() && !p->delivered) {
-    // A collective's request cannot be freed: if it is complete, then another request has the same handle (`remember`).
-    if (p->completes == Completes::as_a_whole && is_complete(*request)) {
-      const int code = deliver("MPI_Request_free", *p, nullptr);
-      return code == MPI_SUCCESS ? PMPI_Request_free(request) : code;
+  const MPI_Request freed = *request;
+  if (p->active && p->completes == Completes::as_a_whole) {
+    // A collective's request cannot be freed before it is complete: the library says so. Another request may have the
+    // same handle (`remember`), but only if both are complete.
+    if (p->call.receives() && is_complete(freed)) {
+      if (const int code = deliver("MPI_Request_free", *p, nullptr); code != MPI_SUCCESS) return code;
     }
+    if (!p->call.receives() || p->delivered) {
+      const int code = PMPI_Request_free(request);
+      if (code == MPI_SUCCESS) forget(freed, p);
+      return code;
+    }
+  }
+  if (p->active && p->call.receives() && !p->delivered) {
     return refuse(MPI_COMM_WORLD, Refusal::free_pending_receive, "MPI_Request_free", nullptr);
   }
   if (p->active) {
-    keep_until_complete(*request, p);
+    keep_until_complete(freed, p);
     *request = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
   }
-  const MPI_Request freed = *request;
   forget(freed, p);
   return PMPI_Request_free(request);
 }

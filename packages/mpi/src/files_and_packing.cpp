@@ -15,13 +15,14 @@ namespace {
 
 constexpr Message::Place host = Message::Place::host;
 
-bool writes_at(const void* out, MPI_Aint position) {
-  const Block next{position, 1, MPI_BYTE};
-  return Call::concerns(out, &next, 1);
+/// Where the next bytes of a packed buffer are: at most `bytes` of them.
+Blocks next(MPI_Aint position, MPI_Aint bytes, MPI_Aint buffer_bytes) {
+  return {{position, std::min(bytes, buffer_bytes - position), MPI_BYTE}};
 }
-/// The place of at most `bytes` packed ones: what is not packed there stays as it is.
-void* packed(Call& c, void* out, MPI_Aint out_bytes, MPI_Aint position, MPI_Aint bytes) {
-  return c.updates(out, Blocks{{position, std::min(bytes, out_bytes - position), MPI_BYTE}});
+/// Is the next byte tracked? The size of what follows costs a call.
+bool concerns_next(const void* packed, MPI_Aint position) {
+  const Block next{position, 1, MPI_BYTE};
+  return Call::concerns(packed, &next, 1);
 }
 
 }  // namespace
@@ -73,35 +74,49 @@ SEMCACHE_FILE_START(iwrite_at_all, const, SEMCACHE_AT, SEMCACHE_O, reads)
 #undef SEMCACHE_FILE_CALL
 #undef SEMCACHE_UNPACK
 
+// Without a position the library complains.
+
 int MPI_Pack(const void* in, int n, MPI_Datatype t, void* out, int out_bytes, int* position, MPI_Comm comm) {
-  return run("MPI_Pack", comm, Call(host), nullptr,
-             [&](Call& c) {
-               in = c.reads(in, n, t);
-               int bytes = 0;
-               if (writes_at(out, *position) && PMPI_Pack_size(n, t, comm, &bytes) == MPI_SUCCESS) {
-                 out = packed(c, out, out_bytes, *position, bytes);
-               }
-             },
-             [&] { return PMPI_Pack(in, n, t, out, out_bytes, position, comm); });
+  if (position == nullptr) return PMPI_Pack(in, n, t, out, out_bytes, position, comm);
+  const int begin = *position;
+  return run_and_count(
+      "MPI_Pack", comm, Call(host),
+      [&](Call& c) {
+        in = c.reads(in, n, t);
+        int bytes = 0;
+        if (concerns_next(out, begin) && PMPI_Pack_size(n, t, comm, &bytes) == MPI_SUCCESS) {
+          out = c.writes(out, next(begin, bytes, out_bytes));
+        }
+      },
+      [&] { return PMPI_Pack(in, n, t, out, out_bytes, position, comm); },
+      [&] { return static_cast<std::uint64_t>(*position - begin); });
 }
 
 int MPI_Pack_external(const char form[], const void* in, int n, MPI_Datatype t, void* out, MPI_Aint out_bytes,
                       MPI_Aint* position) {
-  return run("MPI_Pack_external", MPI_COMM_WORLD, Call(host), nullptr,
-             [&](Call& c) {
-               in = c.reads(in, n, t);
-               MPI_Aint bytes = 0;
-               if (writes_at(out, *position) && PMPI_Pack_external_size(form, n, t, &bytes) == MPI_SUCCESS) {
-                 out = packed(c, out, out_bytes, *position, bytes);
-               }
-             },
-             [&] { return PMPI_Pack_external(form, in, n, t, out, out_bytes, position); });
+  if (position == nullptr) return PMPI_Pack_external(form, in, n, t, out, out_bytes, position);
+  const MPI_Aint begin = *position;
+  return run_and_count(
+      "MPI_Pack_external", MPI_COMM_WORLD, Call(host),
+      [&](Call& c) {
+        in = c.reads(in, n, t);
+        MPI_Aint bytes = 0;
+        if (concerns_next(out, begin) && PMPI_Pack_external_size(form, n, t, &bytes) == MPI_SUCCESS) {
+          out = c.writes(out, next(begin, bytes, out_bytes));
+        }
+      },
+      [&] { return PMPI_Pack_external(form, in, n, t, out, out_bytes, position); },
+      [&] { return static_cast<std::uint64_t>(*position - begin); });
 }
 
 int MPI_Unpack(const void* in, int in_bytes, int* position, void* out, int n, MPI_Datatype t, MPI_Comm comm) {
+  if (position == nullptr) return PMPI_Unpack(in, in_bytes, position, out, n, t, comm);
   return run("MPI_Unpack", comm, Call(host), nullptr,
              [&](Call& c) {
-               in = c.reads(in, Blocks{{*position, in_bytes - *position, MPI_BYTE}});
+               int bytes = 0;
+               if (concerns_next(in, *position) && PMPI_Pack_size(n, t, comm, &bytes) == MPI_SUCCESS) {
+                 in = c.reads(in, next(*position, bytes, in_bytes));
+               }
                out = c.writes(out, n, t);
              },
              [&] { return PMPI_Unpack(in, in_bytes, position, out, n, t, comm); });
@@ -109,9 +124,13 @@ int MPI_Unpack(const void* in, int in_bytes, int* position, void* out, int n, MP
 
 int MPI_Unpack_external(const char form[], const void* in, MPI_Aint in_bytes, MPI_Aint* position, void* out, int n,
                         MPI_Datatype t) {
+  if (position == nullptr) return PMPI_Unpack_external(form, in, in_bytes, position, out, n, t);
   return run("MPI_Unpack_external", MPI_COMM_WORLD, Call(host), nullptr,
              [&](Call& c) {
-               in = c.reads(in, Blocks{{*position, in_bytes - *position, MPI_BYTE}});
+               MPI_Aint bytes = 0;
+               if (concerns_next(in, *position) && PMPI_Pack_external_size(form, n, t, &bytes) == MPI_SUCCESS) {
+                 in = c.reads(in, next(*position, bytes, in_bytes));
+               }
                out = c.writes(out, n, t);
              },
              [&] { return PMPI_Unpack_external(form, in, in_bytes, position, out, n, t); });

@@ -69,24 +69,24 @@ extern "C" {
 #define SEMCACHE_ARGUMENTS_11 SEMCACHE_ARGUMENTS_10, a10
 #define SEMCACHE_ARGUMENTS_13 SEMCACHE_ARGUMENTS_11, a11, a12
 
-#define SEMCACHE_FORTRAN_CALL(name, n, error, target, is_tracked)                                            \
-  void name(SEMCACHE_PARAMETERS_##n) {                                                                       \
-    if (is_tracked) {                                                                                        \
-      const int code = refuse(target, Refusal::fortran, #name, nullptr);                                     \
-      if (error != nullptr) *static_cast<MPI_Fint*>(error) = code; /* optional in mpi_f08 */                 \
-      return;                                                                                                \
-    }                                                                                                        \
+#define SEMCACHE_FORTRAN_CALL(name, n, error, target, is_tracked)                                           \
+  void name(SEMCACHE_PARAMETERS_##n) {                                                                      \
+    if (is_tracked) {                                                                                       \
+      const int code = refuse(target, Refusal::fortran, #name, nullptr);                                    \
+      if (error != nullptr) *static_cast<MPI_Fint*>(error) = code; /* optional in mpi_f08 */                \
+      return;                                                                                               \
+    }                                                                                                       \
     static const auto library = reinterpret_cast<void (*)(SEMCACHE_PARAMETERS_##n)>(of_library("p" #name)); \
-    library(SEMCACHE_ARGUMENTS_##n);                                                                         \
+    library(SEMCACHE_ARGUMENTS_##n);                                                                        \
   }
 // n: the number of arguments. error: the last one. is_tracked: a condition on the others.
-#define SEMCACHE_FORTRAN(name, n, error, target, is_tracked)               \
-  SEMCACHE_FORTRAN_CALL(mpi_##name##_, n, error, target, is_tracked)       \
+#define SEMCACHE_FORTRAN(name, n, error, target, is_tracked)         \
+  SEMCACHE_FORTRAN_CALL(mpi_##name##_, n, error, target, is_tracked) \
   SEMCACHE_FORTRAN_CALL(mpi_##name##_f08_, n, error, target, is_tracked)
 
-#define SEMCACHE_SEND(blocking, nonblocking, persistent)                     \
-  SEMCACHE_FORTRAN(blocking, 7, a6, comm(a5), used(a0, a1, a2))              \
-  SEMCACHE_FORTRAN(nonblocking, 8, a7, comm(a5), used(a0, a1, a2))           \
+#define SEMCACHE_SEND(blocking, nonblocking, persistent)           \
+  SEMCACHE_FORTRAN(blocking, 7, a6, comm(a5), used(a0, a1, a2))    \
+  SEMCACHE_FORTRAN(nonblocking, 8, a7, comm(a5), used(a0, a1, a2)) \
   SEMCACHE_FORTRAN(persistent, 8, a7, comm(a5), used(a0, a1, a2))
 SEMCACHE_SEND(send, isend, send_init)
 SEMCACHE_SEND(ssend, issend, ssend_init)
@@ -137,8 +137,8 @@ SEMCACHE_FORTRAN(get, 9, a8, window(a7), used(a0, a1, a2))
 SEMCACHE_FORTRAN(accumulate, 10, a9, window(a8), used(a0, a1, a2))
 
 // Forms without and with an offset.
-#define SEMCACHE_FILE(name, at)                                      \
-  SEMCACHE_FORTRAN(file_##name, 6, a5, file(a0), used(a1, a2, a3))   \
+#define SEMCACHE_FILE(name, at)                                    \
+  SEMCACHE_FORTRAN(file_##name, 6, a5, file(a0), used(a1, a2, a3)) \
   SEMCACHE_FORTRAN(file_##at, 7, a6, file(a0), used(a2, a3, a4))
 SEMCACHE_FILE(read, read_at)
 SEMCACHE_FILE(read_all, read_at_all)
