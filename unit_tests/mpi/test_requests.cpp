@@ -403,6 +403,65 @@ TEST(MpiRequests, APersistentReceiveAtRestMayMeetAnotherArray) {
   EXPECT_EQ(device_content(again.x), received());
 }
 
+int errors_raised = 0;
+void count_errors(MPI_Comm*, int*, ...) { ++errors_raised; }
+
+/// MPI_COMM_WORLD's ends the program.
+TEST(MpiRequests, ErrorsAreRaisedAtTheRequestsCommunicator) {
+  MPI_Comm own;
+  MPI_Errhandler handler;
+  MPI_Comm_dup(world, &own);
+  MPI_Comm_create_errhandler(&count_errors, &handler);
+  MPI_Comm_set_errhandler(own, handler);
+  const std::vector<double> sent = expected<double>(halo, mine);
+  const auto receive = [&] {
+    MPI_Request request;
+    const Device freed;
+    MPI_Irecv(freed.x.data(), halo, MPI_DOUBLE, left(), 0, own, &request);
+    return request;
+  };
+  const std::pair<const char*, std::function<int(MPI_Request*)>> ways[] = {
+      {"Wait", [](MPI_Request* r) { return MPI_Wait(r, MPI_STATUS_IGNORE); }},
+      {"Waitall", [](MPI_Request* r) { return MPI_Waitall(1, r, MPI_STATUSES_IGNORE); }},
+      {"Test",
+       [](MPI_Request* r) {
+         int code = MPI_SUCCESS;
+         for (int flag = 0; flag == 0;) code = MPI_Test(r, &flag, MPI_STATUS_IGNORE);
+         return code;
+       }},
+  };
+  for (const auto& [name, complete] : ways) {
+    MPI_Request request = receive();
+    MPI_Send(sent.data(), halo, MPI_DOUBLE, right(), 0, own);
+    errors_raised = 0;
+    EXPECT_NE(complete(&request), MPI_SUCCESS) << name;
+    EXPECT_EQ(errors_raised, 1) << name;
+  }
+
+  const Device d;
+  MPI_Request persistent;
+  MPI_Recv_init(d.x.data(), halo, MPI_DOUBLE, left(), 0, own, &persistent);
+  MPI_Start(&persistent);
+  errors_raised = 0;
+  EXPECT_NE(MPI_Start(&persistent), MPI_SUCCESS);
+  EXPECT_NE(MPI_Request_free(&persistent), MPI_SUCCESS);
+  EXPECT_EQ(errors_raised, 2);
+  MPI_Send(sent.data(), halo, MPI_DOUBLE, right(), 0, own);
+  MPI_Wait(&persistent, MPI_STATUS_IGNORE);
+  MPI_Request_free(&persistent);
+
+  // A communicator may be given up before its requests complete.
+  MPI_Request request = receive();
+  MPI_Send(sent.data(), halo, MPI_DOUBLE, right(), 0, own);
+  MPI_Comm_free(&own);
+  MPI_Comm_set_errhandler(world, handler);
+  errors_raised = 0;
+  EXPECT_NE(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(errors_raised, 1);
+  MPI_Comm_set_errhandler(world, MPI_ERRORS_ARE_FATAL);
+  MPI_Errhandler_free(&handler);
+}
+
 int class_of(int code) {
   int error_class = MPI_SUCCESS;
   MPI_Error_class(code, &error_class);

@@ -159,8 +159,9 @@ enum class Completes { as_message, as_message_again_and_again, as_file_access, a
   return c == Completes::as_message_again_and_again || c == Completes::as_a_whole_again_and_again;
 }
 
-/// The request and its tracked buffers belong together until it completes. @return MPI_SUCCESS or the code of a refusal
-int remember(const char* call_name, MPI_Request request, Call&& call, Completes completes);
+/// The request and its tracked buffers belong together until it completes. Errors are raised at `target` then, too.
+/// @return MPI_SUCCESS or the code of a refusal
+int remember(const char* call_name, const ErrorTarget& target, MPI_Request request, Call&& call, Completes completes);
 
 /// A call that only starts something.
 template <class Plan, class Forward>
@@ -172,7 +173,7 @@ int start(const char* name, const ErrorTarget& target, Call call, MPI_Request* r
     return refuse(target, Refusal::failed, name, e.what());
   }
   const int code = forward();
-  return code == MPI_SUCCESS && !call.empty() ? remember(name, *request, std::move(call), completes) : code;
+  return code == MPI_SUCCESS && !call.empty() ? remember(name, target, *request, std::move(call), completes) : code;
 }
 
 }  // namespace semcache::mpi

@@ -66,17 +66,22 @@ int start_requests(const char* name, int count, const MPI_Request* requests, For
   find_pending(count, requests, started.begin());
   for (const PendingPtr& p : started) {
     if (p == nullptr) continue;
-    if (p->active) return refuse(MPI_COMM_WORLD, Refusal::start_active, name, nullptr);  // Open MPI does not complain
+    if (p->active) return refuse(p->target, Refusal::start_active, name, nullptr);  // Open MPI does not complain
   }
+  const Pending* at_work = nullptr;
   try {
     for (const PendingPtr& p : started) {
-      if (p != nullptr) p->call.start();
+      if (p == nullptr) continue;
+      at_work = p.get();
+      p->call.start();
     }
     for (const PendingPtr& p : started) {
-      if (p != nullptr) p->call.ready();
+      if (p == nullptr) continue;
+      at_work = p.get();
+      p->call.ready();
     }
   } catch (const std::exception& e) {
-    return refuse(MPI_COMM_WORLD, Refusal::failed, name, e.what());
+    return refuse(at_work->target, Refusal::failed, name, e.what());
   }
   const int code = forward();
   if (code == MPI_SUCCESS) {
@@ -190,7 +195,7 @@ int MPI_Request_free(MPI_Request* request) {
     }
   }
   if (p->active && p->call.receives() && !p->delivered) {
-    return refuse(MPI_COMM_WORLD, Refusal::free_pending_receive, "MPI_Request_free", nullptr);
+    return refuse(p->target, Refusal::free_pending_receive, "MPI_Request_free", nullptr);
   }
   if (p->active) {
     keep_until_complete(freed, p);
@@ -199,6 +204,16 @@ int MPI_Request_free(MPI_Request* request) {
   }
   forget(freed, p);
   return PMPI_Request_free(request);
+}
+
+int MPI_Comm_free(MPI_Comm* comm) {
+  if (comm != nullptr) communicator_ends(*comm);
+  return PMPI_Comm_free(comm);
+}
+
+int MPI_Comm_disconnect(MPI_Comm* comm) {
+  if (comm != nullptr) communicator_ends(*comm);
+  return PMPI_Comm_disconnect(comm);
 }
 
 int MPI_Finalize() {

@@ -12,6 +12,7 @@ class ErrorTarget {
   ErrorTarget(MPI_Comm comm) : kind_(Kind::communicator), comm_(comm) {}  // NOLINT: every call converts
   ErrorTarget(MPI_Win window) : kind_(Kind::window), window_(window) {}   // NOLINT
   ErrorTarget(MPI_File file) : kind_(Kind::file), file_(file) {}          // NOLINT
+  [[nodiscard]] bool is(MPI_Comm comm) const noexcept { return kind_ == Kind::communicator && comm_ == comm; }
   /// Ends the program, throws or returns, as the handler does. @return `code`
   int raise(int code) const;
 

@@ -52,15 +52,15 @@ int deliver(const char* call_name, Pending& p, const MPI_Status* status) {
       if (cancelled == 0) p.call.deliver(received_bytes(*status));
     }
   } catch (const std::exception& e) {
-    return refuse(MPI_COMM_WORLD, Refusal::failed, call_name, e.what());
+    return refuse(p.target, Refusal::failed, call_name, e.what());
   }
   return MPI_SUCCESS;
 }
 
-int remember(const char* call_name, MPI_Request request, Call&& call, Completes completes) {
+int remember(const char* call_name, const ErrorTarget& target, MPI_Request request, Call&& call, Completes completes) {
   release_completed(false);
   const bool active = !again_and_again(completes);
-  PendingPtr entry = std::make_shared<Pending>(Pending{std::move(call), completes, active});
+  PendingPtr entry = std::make_shared<Pending>(Pending{target, std::move(call), completes, active});
   Registry& r = registry();
   {
     const std::lock_guard<std::mutex> lock(r.mutex);
@@ -91,6 +91,15 @@ void forget(MPI_Request request, const PendingPtr& entry) {
   if (it == r.entries.end() || it->second != entry) return;
   r.entries.erase(it);
   r.count.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void communicator_ends(MPI_Comm comm) {
+  Registry& r = registry();
+  if (r.count.load(std::memory_order_relaxed) == 0) return;
+  const std::lock_guard<std::mutex> lock(r.mutex);
+  for (auto& [request, entry] : r.entries) {
+    if (entry->target.is(comm)) entry->target = MPI_COMM_WORLD;
+  }
 }
 
 void keep_until_complete(MPI_Request request, PendingPtr entry) {

@@ -35,6 +35,7 @@ class PerRequest {
 
 /// A request with tracked buffers.
 struct Pending {
+  ErrorTarget target;
   Call call;
   Completes completes;
   bool active;             ///< started and not completed; else a persistent request at rest
@@ -51,6 +52,9 @@ void find_pending(int count, const MPI_Request* requests, PendingPtr* entries);
 }
 /// The library may have given a completed request's handle away already: an entry that replaced this one stays.
 void forget(MPI_Request request, const PendingPtr& entry);
+
+/// Its requests may still be pending: their errors are raised at MPI_COMM_WORLD from now on.
+void communicator_ends(MPI_Comm comm);
 
 /// The arrays get what has arrived, once. @param status  not looked at for what completes as a whole
 /// @return MPI_SUCCESS or the code of a refusal
