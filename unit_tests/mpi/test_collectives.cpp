@@ -307,6 +307,42 @@ TEST(MpiCollectives, BetweenTwoGroups) {
   for (int p = 0; p < theirs; ++p) {
     EXPECT_EQ(got[static_cast<std::size_t>(p * block)], 100000 * (2 * p + 1 - side) + 1000);
   }
+
+  const std::vector<int> counts(static_cast<std::size_t>(theirs), 30);
+  const std::vector<int> places = expected<int>(counts.size(), [](std::size_t i) { return 5 + 60 * i; });
+  const std::vector<int> byte_places = expected<int>(counts.size(), [&](std::size_t i) { return 4 * places[i]; });
+  const std::vector<MPI_Datatype> types(counts.size(), MPI_INT);
+  const std::vector<int> shares(static_cast<std::size_t>(size_of(mine)), block);
+  const int *const c = counts.data(), *const d = places.data(), *const bytes = byte_places.data();
+  const MPI_Datatype* const t = types.data();
+#define BETWEEN(call, icall, ...) \
+  {#call, [&](const int* s, int* r, Form form) { (void)s, (void)r; ALL_FORMS(form, call, icall, both, __VA_ARGS__) }}
+  const std::vector<Named> calls = {
+      BETWEEN(Bcast, Ibcast, r, block, MPI_INT, root),
+      BETWEEN(Gather, Igather, s, block, MPI_INT, r, block, MPI_INT, root),
+      BETWEEN(Gatherv, Igatherv, s, 30, MPI_INT, r, c, d, MPI_INT, root),
+      BETWEEN(Scatter, Iscatter, s, block, MPI_INT, r, block, MPI_INT, root),
+      BETWEEN(Scatterv, Iscatterv, s, c, d, MPI_INT, r, 30, MPI_INT, root),
+      BETWEEN(Allgather, Iallgather, s, block, MPI_INT, r, block, MPI_INT),
+      BETWEEN(Allgatherv, Iallgatherv, s, 30, MPI_INT, r, c, d, MPI_INT),
+      BETWEEN(Alltoall, Ialltoall, s, block, MPI_INT, r, block, MPI_INT),
+      BETWEEN(Alltoallv, Ialltoallv, s, c, d, MPI_INT, r, c, d, MPI_INT),
+      BETWEEN(Alltoallw, Ialltoallw, s, c, bytes, t, r, c, bytes, t),
+      BETWEEN(Reduce, Ireduce, s, r, block, MPI_INT, MPI_SUM, root),
+      BETWEEN(Allreduce, Iallreduce, s, r, block, MPI_INT, MPI_SUM),
+      BETWEEN(Reduce_scatter, Ireduce_scatter, s, r, shares.data(), MPI_INT, MPI_SUM),
+      BETWEEN(Reduce_scatter_block, Ireduce_scatter_block, s, r, block, MPI_INT, MPI_SUM),
+  };
+#undef BETWEEN
+  for (const Named& named : calls) {
+    for (const Form form : forms) {
+      Buffer plain_sent(Buffer::Place::plain, "s", &sent_value), plain_got(Buffer::Place::plain, "r", &old_value);
+      Buffer sent(Buffer::Place::mirror, "s", &sent_value), got(Buffer::Place::device, "r", &old_value);
+      named.call(plain_sent.data(), plain_got.data(), form);
+      named.call(sent.data(), got.data(), form);
+      EXPECT_EQ(got.content(), plain_got.content()) << named.name << ", form " << static_cast<int>(form);
+    }
+  }
   MPI_Comm_free(&both);
   MPI_Comm_free(&mine);
 }

@@ -178,6 +178,20 @@ TEST(MpiPointToPoint, EveryModeOfSending) {
     EXPECT_EQ(incoming.content(), expected<double>(halo, lefts));
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
+  for (const auto make : {MPI_Send_init, MPI_Ssend_init, MPI_Bsend_init, MPI_Rsend_init}) {
+    MPI_Request request;
+    make(ring.x.data(), halo, MPI_DOUBLE, right(), 0, world, &request);
+    for (int round = 2; round <= 3; ++round) {
+      write_on_device(ring.x, 0, halo, [&](std::size_t i) { return round * mine(i); });
+      Incoming incoming;
+      MPI_Barrier(world);
+      MPI_Start(&request);
+      write_on_device(ring.x, 0, halo, [](std::size_t) { return -1; });
+      EXPECT_EQ(incoming.content(), expected<double>(halo, [&](std::size_t i) { return round * lefts(i); }));
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&request);
+  }
   void* detached = nullptr;
   int size = 0;
   MPI_Buffer_detach(&detached, &size);
@@ -189,10 +203,11 @@ TEST(MpiPointToPoint, ReceivesOfMatchedMessages) {
     write_on_device(x, 0, n, [](std::size_t) { return 0; });
     const Outgoing outgoing;
     MPI_Message message;
-    MPI_Mprobe(left(), 0, world, &message, MPI_STATUS_IGNORE);
     if (blocking) {
+      MPI_Mprobe(left(), 0, world, &message, MPI_STATUS_IGNORE);
       MPI_Mrecv(x.data() + 1, halo, MPI_DOUBLE, &message, MPI_STATUS_IGNORE);
     } else {
+      for (int flag = 0; flag == 0;) MPI_Improbe(left(), 0, world, &flag, &message, MPI_STATUS_IGNORE);
       MPI_Request request;
       MPI_Imrecv(x.data() + 1, halo, MPI_DOUBLE, &message, &request);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
