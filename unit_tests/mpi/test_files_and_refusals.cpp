@@ -221,6 +221,28 @@ TEST(MpiRefusals, OrdinaryMemoryGoesOnWorkingOneSided) {
   MPI_Win_free(&window);
 }
 
+#if MPI_VERSION >= 4
+TEST(MpiRefusals, CallsOfMpi4) {
+  const ReturnErrors returned;
+  const auto x = Array<int>::on_device("x", n);
+  write_on_device(x, 0, n, &value);
+  const MPI_Comm world = MPI_COMM_WORLD;
+  const char* const why = "MPI 4";
+  int* const t = x.data();
+  int plain = 5;
+  MPI_Request request;
+  expect_refused(MPI_Send_c(t, 1, MPI_INT, 0, 0, world), why);
+  expect_refused(MPI_Irecv_c(t, 1, MPI_INT, 0, 0, world, &request), why);
+  expect_refused(MPI_Isendrecv(&plain, 1, MPI_INT, 0, 0, t, 1, MPI_INT, 0, 0, world, &request), why);
+  expect_refused(MPI_Psend_init(t, 2, 1, MPI_INT, 0, 0, world, MPI_INFO_NULL, &request), why);
+  expect_refused(MPI_Bcast_c(t, 1, MPI_INT, 0, world), why);
+  expect_refused(MPI_Iallreduce_c(MPI_IN_PLACE, t, 1, MPI_INT, MPI_SUM, world, &request), why);
+  expect_refused(MPI_Gather_init_c(&plain, 1, MPI_INT, t, 1, MPI_INT, 0, world, MPI_INFO_NULL, &request), why);
+  EXPECT_EQ(MPI_Bcast_c(&plain, 1, MPI_INT, 0, world), MPI_SUCCESS);
+  EXPECT_EQ(device_content(x), expected<int>(n, &value));
+}
+#endif
+
 TEST(MpiRefusals, MemoryForMpisOwnUse) {
   const ReturnErrors returned;
   const auto x = Array<int>::on_host("x", n);

@@ -142,15 +142,6 @@ class Neighbours {
 extern "C" {
 
 #define SEMCACHE_UNPACK(...) __VA_ARGS__
-// Persistent collectives are part of MPI 4; Open MPI 4 has them as an extension.
-#if MPI_VERSION >= 4
-#define SEMCACHE_PERSISTENT(before, name) before##MPI_##name
-#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
-#define SEMCACHE_PERSISTENT(before, name) before##MPIX_##name
-#endif
-#define SEMCACHE_TEXT_OF(name) SEMCACHE_TEXT(name)
-#define SEMCACHE_TEXT(name) #name
-
 // blocking, nonblocking: names. Parameters and arguments without info and request, in parentheses. The plan is a
 // statement about the Call `c`. It looks at those arguments only that are significant at this process.
 #define SEMCACHE_BLOCKING_AND_NOT(blocking, nonblocking, place, parameters, arguments, ...)                        \
@@ -162,18 +153,28 @@ extern "C" {
     return start("MPI_" #nonblocking, comm, Call(place), request, Completes::as_a_whole, [&](Call& c) __VA_ARGS__, \
                  [&] { return PMPI_##nonblocking(SEMCACHE_UNPACK arguments, request); });                          \
   }
-#ifdef SEMCACHE_PERSISTENT
-#define SEMCACHE_COLLECTIVE(blocking, nonblocking, place, parameters, arguments, ...)                              \
-  SEMCACHE_BLOCKING_AND_NOT(blocking, nonblocking, place, parameters, arguments, __VA_ARGS__)                      \
-  int SEMCACHE_PERSISTENT(, blocking##_init)(SEMCACHE_UNPACK parameters, MPI_Info info, MPI_Request * request) {   \
-    return start(SEMCACHE_TEXT_OF(SEMCACHE_PERSISTENT(, blocking##_init)), comm, Call(fixed(place)), request,      \
-                 Completes::as_a_whole_again_and_again, [&](Call& c) __VA_ARGS__, [&] {                            \
-                   return SEMCACHE_PERSISTENT(P, blocking##_init)(SEMCACHE_UNPACK arguments, info, request);       \
-                 });                                                                                               \
+#define SEMCACHE_PERSISTENT(prefix, blocking, place, parameters, arguments, ...)                     \
+  int prefix##_##blocking##_init(SEMCACHE_UNPACK parameters, MPI_Info info, MPI_Request* request) {  \
+    return start(#prefix "_" #blocking "_init", comm, Call(fixed(place)), request,                   \
+                 Completes::as_a_whole_again_and_again, [&](Call& c) __VA_ARGS__, [&] {              \
+                   return P##prefix##_##blocking##_init(SEMCACHE_UNPACK arguments, info, request);   \
+                 });                                                                                 \
   }
+// Persistent collectives are part of MPI 4. Open MPI has them as an extension before that, too.
+#ifdef SEMCACHE_MPI_HAS_Bcast_init
+#define SEMCACHE_PERSISTENT_OF_MPI_4(...) SEMCACHE_PERSISTENT(MPI, __VA_ARGS__)
 #else
-#define SEMCACHE_COLLECTIVE SEMCACHE_BLOCKING_AND_NOT
+#define SEMCACHE_PERSISTENT_OF_MPI_4(...)
 #endif
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define SEMCACHE_PERSISTENT_OF_OPEN_MPI(...) SEMCACHE_PERSISTENT(MPIX, __VA_ARGS__)
+#else
+#define SEMCACHE_PERSISTENT_OF_OPEN_MPI(...)
+#endif
+#define SEMCACHE_COLLECTIVE(blocking, nonblocking, place, parameters, arguments, ...)                 \
+  SEMCACHE_BLOCKING_AND_NOT(blocking, nonblocking, place, parameters, arguments, __VA_ARGS__)         \
+  SEMCACHE_PERSISTENT_OF_MPI_4(blocking, place, parameters, arguments, __VA_ARGS__)                   \
+  SEMCACHE_PERSISTENT_OF_OPEN_MPI(blocking, place, parameters, arguments, __VA_ARGS__)
 
 // --- one block for all ----------------------------------------------------------------------------------------------
 
@@ -392,9 +393,9 @@ SEMCACHE_COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, anywhere,
 
 #undef SEMCACHE_COLLECTIVE
 #undef SEMCACHE_BLOCKING_AND_NOT
+#undef SEMCACHE_PERSISTENT_OF_OPEN_MPI
+#undef SEMCACHE_PERSISTENT_OF_MPI_4
 #undef SEMCACHE_PERSISTENT
-#undef SEMCACHE_TEXT
-#undef SEMCACHE_TEXT_OF
 #undef SEMCACHE_UNPACK
 
 }  // extern "C"

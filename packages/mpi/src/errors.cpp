@@ -35,12 +35,17 @@ Text text_of(Refusal refusal) {
       return {MPI_ERR_BUFFER,
               "SemCache: MPI's Fortran interface with tracked memory is not supported; call its C interface, or "
               "copy to memory that is not tracked"};
+    case Refusal::mpi_4:
+      return {MPI_ERR_BUFFER,
+              "SemCache: this call of MPI 4 with tracked memory is not supported; use MPI 3's, or copy to memory that "
+              "is not tracked"};
     case Refusal::free_pending_receive:
       return {MPI_ERR_REQUEST,
               "SemCache: a pending receive into tracked memory cannot be freed: nobody would learn when the "
               "array has its new value. Wait for it, or cancel it and wait"};
     case Refusal::start_active:
-      return {MPI_ERR_REQUEST, "SemCache: a persistent request with tracked memory is started already: complete it first"};
+      return {MPI_ERR_REQUEST,
+              "SemCache: a persistent request with tracked memory is started already: complete it first"};
     case Refusal::failed:
       break;
   }
@@ -49,7 +54,7 @@ Text text_of(Refusal refusal) {
 
 int code_of(Refusal refusal) {
   static std::mutex mutex;
-  static int codes[8] = {};
+  static int codes[9] = {};
   const std::lock_guard<std::mutex> lock(mutex);
   int& code = codes[static_cast<int>(refusal)];
   if (code == 0) {

@@ -34,6 +34,7 @@ enum class Refusal {
   attached_buffer,
   split_file_access,
   fortran,
+  mpi_4,
   free_pending_receive,
   start_active
 };

@@ -8,5 +8,5 @@ using namespace semcache::mpi;
 extern "C" {
 extern const char* const semcache_mpi_layer[];
 const char* const semcache_mpi_layer[] = {&point_to_point_part, &collectives_part, &completion_part,
-                                          &files_and_packing_part, &fortran_part, &refused_part};
+                                          &files_and_packing_part, &fortran_part, &large_counts_part, &refused_part};
 }

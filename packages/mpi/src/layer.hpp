@@ -9,5 +9,6 @@ extern const char collectives_part;
 extern const char completion_part;
 extern const char files_and_packing_part;
 extern const char fortran_part;
+extern const char large_counts_part;
 extern const char refused_part;
 }  // namespace semcache::mpi

@@ -4,25 +4,13 @@
 // Calls that let others read or write memory at times that nobody announces: refused on tracked memory.
 #include "call.hpp"
 #include "layer.hpp"
+#include "refused.hpp"
 
 using namespace semcache::mpi;
 
 const char semcache::mpi::refused_part = 0;
 
-namespace {
-
-bool used(const void* buffer, MPI_Count count, MPI_Datatype type) { return Call::concerns(buffer, count, type); }
-
-}  // namespace
-
 extern "C" {
-
-// is_tracked: a condition on the arguments.
-#define SEMCACHE_REFUSED(name, target, refusal, parameters, arguments, is_tracked)  \
-  int MPI_##name parameters {                                                       \
-    if (is_tracked) return refuse(target, Refusal::refusal, "MPI_" #name, nullptr); \
-    return PMPI_##name arguments;                                                   \
-  }
 
 SEMCACHE_REFUSED(Win_create, comm, window_memory,
   (void* base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win* w),
@@ -76,6 +64,27 @@ SEMCACHE_REFUSED(File_write_ordered_begin, f, split_file_access, (MPI_File f, co
   (f, b, n, t), used(b, n, t))
 SEMCACHE_REFUSED(File_write_at_all_begin, f, split_file_access,
   (MPI_File f, MPI_Offset o, const void* b, int n, MPI_Datatype t), (f, o, b, n, t), used(b, n, t))
+
+// Calls of MPI 4 whose other forms are served.
+#ifdef SEMCACHE_MPI_HAS_Isendrecv
+SEMCACHE_REFUSED(Isendrecv, comm, mpi_4,
+  (const void* s, int sn, MPI_Datatype st, int to, int stag, void* r, int rn, MPI_Datatype rt, int from, int rtag,
+   MPI_Comm comm, MPI_Request* request),
+  (s, sn, st, to, stag, r, rn, rt, from, rtag, comm, request), used(s, sn, st) || used(r, rn, rt))
+SEMCACHE_REFUSED(Isendrecv_replace, comm, mpi_4,
+  (void* b, int n, MPI_Datatype t, int to, int stag, int from, int rtag, MPI_Comm comm, MPI_Request* request),
+  (b, n, t, to, stag, from, rtag, comm, request), used(b, n, t))
+#endif
+#ifdef SEMCACHE_MPI_HAS_Psend_init
+SEMCACHE_REFUSED(Psend_init, comm, mpi_4,
+  (const void* b, int parts, MPI_Count n, MPI_Datatype t, int to, int tag, MPI_Comm comm, MPI_Info info,
+   MPI_Request* request),
+  (b, parts, n, t, to, tag, comm, info, request), used(b, parts * n, t))
+SEMCACHE_REFUSED(Precv_init, comm, mpi_4,
+  (void* b, int parts, MPI_Count n, MPI_Datatype t, int from, int tag, MPI_Comm comm, MPI_Info info,
+   MPI_Request* request),
+  (b, parts, n, t, from, tag, comm, info, request), used(b, parts * n, t))
+#endif
 
 #undef SEMCACHE_REFUSED
 
