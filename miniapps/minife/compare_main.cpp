@@ -37,7 +37,8 @@ int print(const std::vector<Check>& checks) {
   return EXIT_SUCCESS;
 }
 
-int run(const std::vector<std::string>& files, const std::vector<std::string>& expectations, bool list) {
+int run(const std::vector<std::string>& files, const std::vector<std::string>& expectations, bool same_sums,
+        bool list) {
   std::vector<nlohmann::json> reports;
   reports.reserve(files.size());
   for (const std::string& file : files) reports.push_back(read_report(file));
@@ -45,7 +46,7 @@ int run(const std::vector<std::string>& files, const std::vector<std::string>& e
   std::vector<Check> checks;
   if (reports.size() > 1 || expectations.empty()) {
     if (std::any_of(reports.begin(), reports.end(), is_of_belos)) {
-      checks = check_belos(reports);
+      checks = check_belos(reports, same_sums);
     } else {
       const Comparison comparison(reports);
       std::fputs(comparison.table().c_str(), stdout);
@@ -72,12 +73,15 @@ int main(int argc, char** argv) {
       "minife-compare"};
   std::vector<std::string> files;
   std::vector<std::string> expectations;
+  bool same_sums = false;
   bool list = false;
   app.add_option("reports", files, "Reports written by minife --report; one alone may be given with --expect")
       ->required();
   app.add_option("--expect", expectations, "Also demand KEY=VALUE, KEY=VALUE~RELATIVE or KEY<VALUE of every report")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--same-sums", same_sums,
+               "With --solver belos: demand equal norms, as on a host where SemCache was built with Kokkos-Kernels");
   app.add_flag("--list", list, "List all checks, not only those that fail");
   try {
     app.parse(argc, argv);
@@ -85,7 +89,7 @@ int main(int argc, char** argv) {
     return app.exit(e) == 0 ? 0 : 2;
   }
   try {
-    return minife::run(files, expectations, list);
+    return minife::run(files, expectations, same_sums, list);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "minife-compare: %s\n", e.what());
     return 2;

@@ -49,8 +49,9 @@ class Comparison {
 /// One problem solved by Belos on the stock node (manual) and on ours (semcache): same iterations, norms of the
 /// residual and solutions to rounding; in the iterations exactly the halo's bytes cross, in each direction; no unknown
 /// launches.
+/// @param same_sums  both nodes call the same functions of Kokkos-Kernels: the norms must be equal, bit by bit
 /// @throws std::invalid_argument  a variant is missing or twice, or a report lacks a field; the text names it
-[[nodiscard]] std::vector<Check> check_belos(const std::vector<nlohmann::json>& reports);
+[[nodiscard]] std::vector<Check> check_belos(const std::vector<nlohmann::json>& reports, bool same_sums = false);
 
 /// Checks one report against an expectation "KEY=VALUE", "KEY=VALUE~RELATIVE" or "KEY<VALUE". KEY is a path such as
 /// rows or residual_history/19; residual_history/-1 is the last entry. Without ~ the values must be equal.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -169,6 +170,15 @@ TEST_F(ComparisonOfBelos, FindsNormsBeyondRounding) {
   expect_only("relative to the first");
   semcache["residual_history"] = std::vector<double>(11, 3.0);
   expect_only("of one length");
+}
+
+TEST_F(ComparisonOfBelos, FindsTheLastBitOfSumsThatAreTheSame) {
+  EXPECT_TRUE(all_passed(check_belos({manual, semcache}, true)));
+  semcache["residual_history"][0] = std::nextafter(3.0, 4.0);
+  EXPECT_FALSE(all_passed(check_belos({manual, semcache}, true)));
+  semcache["residual_history"][0] = 3.0;
+  semcache["residual_history"][2] = std::nextafter(1.0, 2.0);
+  EXPECT_FALSE(all_passed(check_belos({manual, semcache}, true)));
 }
 
 TEST_F(ComparisonOfBelos, FindsAByteBesideTheHalo) {
