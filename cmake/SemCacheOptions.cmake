@@ -21,6 +21,8 @@ semcache_auto_option(MPI "Build what runs under MPI; AUTO: if MPI is found")
 semcache_auto_option(CUDA "Build the CUDA device; AUTO: if the Kokkos in use has CUDA")
 # Compiling Tpetra's classes takes minutes: only where it is asked for.
 option(SemCache_ENABLE_TPETRA "Build packages/tpetra: Tpetra's classes for our node" OFF)
+option(SemCache_ENABLE_DEFAULT_DEVICE
+  "semcache::Device is the default of all that links SemCache::kokkos, our node of all that links SemCache::tpetra" OFF)
 option(SemCache_ENABLE_TESTS "Build and register unit_tests/" ${PROJECT_IS_TOP_LEVEL})
 option(SemCache_ENABLE_MINIAPPS "Build miniapps/" ${PROJECT_IS_TOP_LEVEL})
 

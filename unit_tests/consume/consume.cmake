@@ -69,6 +69,15 @@ endif()
 if(KERNELS AND ROUTE STREQUAL THIS_LINKAGE)
   string(APPEND components ",kernels")
 endif()
+# The complete program of the documentation.
+if(KOKKOS)
+  file(READ ${SOURCE}/docs/kokkos.md text)
+  if(NOT text MATCHES "\n```cpp\n([^`]+)```")
+    message(FATAL_ERROR "docs/kokkos.md: no program found")
+  endif()
+  file(WRITE ${SCRATCH}/axpy.cpp "${CMAKE_MATCH_1}")
+  set(example -DEXAMPLE=${SCRATCH}/axpy.cpp)
+endif()
 # Tpetra's classes are not compiled again for this: the route of the build under test.
 if(TPETRA AND ROUTE STREQUAL THIS_LINKAGE)
   string(APPEND components ",tpetra")
@@ -76,6 +85,7 @@ endif()
 
 if(ROUTE STREQUAL "subdirectory")
   build_consumer(subdirectory -DSEMCACHE_SOURCE=${SOURCE} -DCOMPONENTS=${components} ${kokkos}
+    -DSemCache_ENABLE_DEFAULT_DEVICE=ON -DDEFAULT_DEVICE=ON ${example}
     -DSemCache_ENABLE_KOKKOS=${KOKKOS} -DSemCache_ENABLE_CUDA=${CUDA} -DSemCache_ENABLE_MPI=${MPI})
   return()
 endif()
@@ -91,6 +101,7 @@ if(NOT ROUTE STREQUAL THIS_LINKAGE)
     -DSemCache_ENABLE_KOKKOS=${KOKKOS} -DSemCache_ENABLE_CUDA=${CUDA})
   run(${CMAKE_COMMAND} --build ${BUILD_OTHER})
   set(BUILD ${BUILD_OTHER})
+  set(DEFAULT_DEVICE OFF)
 endif()
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/first)
 # An installed tree can be moved.
@@ -99,7 +110,8 @@ file(RENAME ${SCRATCH}/first ${SCRATCH}/prefix)
 build_consumer(core -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DCOMPONENTS=core
   -DCMAKE_DISABLE_FIND_PACKAGE_Kokkos=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON)
 if(KOKKOS OR MPI)
-  build_consumer(components -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DCOMPONENTS=${components})
+  build_consumer(components -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DCOMPONENTS=${components}
+    -DDEFAULT_DEVICE=${DEFAULT_DEVICE} ${example})
 endif()
 
 # The C interface by pkg-config, with a C compiler and no CMake.

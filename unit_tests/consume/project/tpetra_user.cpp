@@ -10,6 +10,10 @@
 #include <Tpetra_MultiVector.hpp>
 
 #include <cstdio>
+#include <type_traits>
+
+// The node that Tpetra takes by itself is the build's choice.
+static_assert(std::is_same<Tpetra::Map<>::node_type, semcache::TpetraNode>::value == (DEFAULT_IS_OURS == 1));
 
 /// A product on our node, a host view kept all the while, and a message of the installed Teuchos through the layer.
 static int run() {
