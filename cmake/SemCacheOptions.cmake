@@ -10,7 +10,11 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYP
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
 endif()
 
+# What a project around this one has set is not kept in the cache: TriBITS takes an AUTO found there for its own answer.
 function(semcache_auto_option name text)
+  if(DEFINED SemCache_ENABLE_${name} AND NOT DEFINED CACHE{SemCache_ENABLE_${name}})
+    return()
+  endif()
   set(SemCache_ENABLE_${name} AUTO CACHE STRING "${text} (AUTO, ON or OFF)")
   set_property(CACHE SemCache_ENABLE_${name} PROPERTY STRINGS AUTO ON OFF)
 endfunction()
