@@ -19,6 +19,16 @@
   TEST(SUITE, NAME) { SUITE##_##NAME##_body(); } \
   void SUITE##_##NAME##_body()
 
+/// The same for a stock part of Kokkos: every launch within is shown to touch only what was recognised.
+#define KOKKOS_STOCK_TEST(SUITE, NAME)                           \
+  void SUITE##_##NAME##_body();                                  \
+  TEST(SUITE, NAME) {                                            \
+    const test::Since since;                                     \
+    SUITE##_##NAME##_body();                                     \
+    EXPECT_EQ(since.unknown(), 0u) << test::unknown_names();     \
+  }                                                              \
+  void SUITE##_##NAME##_body()
+
 namespace test {
 
 using semcache::Device;

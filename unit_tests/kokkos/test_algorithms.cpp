@@ -25,34 +25,27 @@ int duplicates(const Pool& pool) {
 using namespace kokkos_algorithms;
 
 // SILENT on a device space that Kokkos does not know: all threads would share state 0.
-KOKKOS_TEST(KokkosSilent, RandomNumbersDiffer) {
-  const Since since;
+KOKKOS_STOCK_TEST(KokkosSilent, RandomNumbersDiffer) {
   EXPECT_EQ(duplicates(Kokkos::Random_XorShift64_Pool<Exec>(1234)), 0);
-  EXPECT_EQ(since.unknown(), 0u) << unknown_names();
 }
 
-KOKKOS_TEST(KokkosSilent, RandomNumbersOfTheLongStateDiffer) {
+KOKKOS_STOCK_TEST(KokkosSilent, RandomNumbersOfTheLongStateDiffer) {
   static_assert(Kokkos::Impl::Random_XorShift1024_UseCArrayState<Exec>::value ==
                     Kokkos::Impl::Random_XorShift1024_UseCArrayState<semcache::kokkos::NativeExec>::value,
                 "the state lies where the native space keeps it");
-  const Since since;
   EXPECT_EQ(duplicates(Kokkos::Random_XorShift1024_Pool<Exec>(1234)), 0);
-  EXPECT_EQ(since.unknown(), 0u) << unknown_names();
 }
 
-KOKKOS_TEST(KokkosAlgorithms, Sort) {
+KOKKOS_STOCK_TEST(KokkosAlgorithms, Sort) {
   const int n = 100;  // why not more: test_containers.cpp
   Vector x("x", n);
   Kokkos::parallel_for("fill", Range(0, n), KOKKOS_LAMBDA(int i) { x(i) = (i * 7919) % n; });
-  const Since since;
   Kokkos::sort(x);
-  EXPECT_EQ(since.unknown(), 0u) << unknown_names();
   auto h = on_host(x);
   for (int i = 0; i < n; ++i) ASSERT_EQ(h(i), i);
 }
 
-KOKKOS_TEST(KokkosAlgorithms, ScatterView) {
-  const Since since;
+KOKKOS_STOCK_TEST(KokkosAlgorithms, ScatterView) {
   Vector t("t", 4);
   auto scatter = Kokkos::Experimental::create_scatter_view(t);
   Kokkos::parallel_for(
@@ -62,11 +55,9 @@ KOKKOS_TEST(KokkosAlgorithms, ScatterView) {
       });
   Kokkos::Experimental::contribute(t, scatter);
   EXPECT_EQ(on_host(t)(1), 10.0);
-  EXPECT_EQ(since.unknown(), 0u) << unknown_names();
 }
 
-KOKKOS_TEST(KokkosAlgorithms, UniqueToken) {
-  const Since since;
+KOKKOS_STOCK_TEST(KokkosAlgorithms, UniqueToken) {
   Kokkos::Experimental::UniqueToken<Exec> token;
   Kokkos::Experimental::UniqueToken<Exec, Kokkos::Experimental::UniqueTokenScope::Global> global;
   Kokkos::View<int*, Device> used("used", 1000);

@@ -22,7 +22,7 @@ void copy_on(const Exec& exec, const Vector& to, const ConstVector& from) {
 }  // namespace kokkos_instances
 using namespace kokkos_instances;
 
-KOKKOS_TEST(KokkosInstances, AKernelOverwritesAViewWhileItsCopyToTheHostIsInFlightOnAnotherStream) {
+KOKKOS_STOCK_TEST(KokkosInstances, AKernelOverwritesAViewWhileItsCopyToTheHostIsInFlightOnAnotherStream) {
   const auto parts = two_instances();
   Vector a("a", n);
   auto h = Kokkos::create_mirror_view(a);
@@ -42,7 +42,7 @@ KOKKOS_TEST(KokkosInstances, AKernelOverwritesAViewWhileItsCopyToTheHostIsInFlig
   }
 }
 
-KOKKOS_TEST(KokkosInstances, TwoReadAnArrayWhileAThreadWritesItsMirror) {
+KOKKOS_STOCK_TEST(KokkosInstances, TwoReadAnArrayWhileAThreadWritesItsMirror) {
   const auto parts = two_instances();
   Vector a("a", n), left("left", n), right("right", n);
   auto h = Kokkos::create_mirror_view(a);
@@ -61,7 +61,7 @@ KOKKOS_TEST(KokkosInstances, TwoReadAnArrayWhileAThreadWritesItsMirror) {
   }
 }
 
-KOKKOS_TEST(KokkosInstances, DestroyedWithCopiesPending) {
+KOKKOS_STOCK_TEST(KokkosInstances, DestroyedWithCopiesPending) {
   Vector a("a", n), b("b", n);
   auto ha = Kokkos::create_mirror_view(a);
   auto hb = Kokkos::create_mirror_view(b);

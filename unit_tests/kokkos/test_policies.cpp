@@ -68,11 +68,9 @@ template <class Result>
 void sum_of_ten_into(const Result& result) {
   Vector x("x", 10);
   Kokkos::deep_copy(x, 1.0);
-  const Since since;
   Kokkos::parallel_reduce(
       "sum of ten", Range(0, 10), KOKKOS_LAMBDA(int i, double& update) { update += x(i); }, result);
   Kokkos::fence();
-  EXPECT_EQ(since.unknown(), 0u) << unknown_names();
 }
 
 /// Every team of 16 sums 0 .. 999 by way of scratch memory of a level.
@@ -100,7 +98,7 @@ void expect_right_scratch(int level) {
 }  // namespace kokkos_policies
 using namespace kokkos_policies;
 
-KOKKOS_TEST(KokkosRange, TagsScheduleBoundsAndIndexType) {
+KOKKOS_STOCK_TEST(KokkosRange, TagsScheduleBoundsAndIndexType) {
   Vector x("x", 1000);
   double result = 0;
   Kokkos::parallel_for("tag",
@@ -114,7 +112,7 @@ KOKKOS_TEST(KokkosRange, TagsScheduleBoundsAndIndexType) {
   EXPECT_EQ(result, 499500.0);
 }
 
-KOKKOS_TEST(KokkosRange, ReducersArraysAndUserDefinedJoins) {
+KOKKOS_STOCK_TEST(KokkosRange, ReducersArraysAndUserDefinedJoins) {
   Vector x("x", 1000);
   iota(x);
   double largest = 0;
@@ -146,7 +144,7 @@ KOKKOS_TEST(KokkosRange, ReducersArraysAndUserDefinedJoins) {
 }
 
 #if KOKKOS_VERSION >= 30200
-KOKKOS_TEST(KokkosRange, SeveralReducersAtOnce) {
+KOKKOS_STOCK_TEST(KokkosRange, SeveralReducersAtOnce) {
   Vector x("x", 1000);
   iota(x);
   double total = 0, largest = 0;
@@ -162,31 +160,31 @@ KOKKOS_TEST(KokkosRange, SeveralReducersAtOnce) {
 }
 #endif
 
-KOKKOS_TEST(KokkosRange, ResultInHostSpace) {
+KOKKOS_STOCK_TEST(KokkosRange, ResultInHostSpace) {
   Kokkos::View<double, Kokkos::HostSpace> host("host");
   sum_of_ten_into(host);
   EXPECT_EQ(host(), 10.0);
 }
 
-KOKKOS_TEST(KokkosRange, ResultInAMirror) {
+KOKKOS_STOCK_TEST(KokkosRange, ResultInAMirror) {
   Kokkos::View<double, HostMirrorSpace> mirror("mirror");
   sum_of_ten_into(mirror);
   EXPECT_EQ(mirror(), 10.0);
 }
 
-KOKKOS_TEST(KokkosRange, ResultOnTheDevice) {
+KOKKOS_STOCK_TEST(KokkosRange, ResultOnTheDevice) {
   Kokkos::View<double, Device> device("device");
   sum_of_ten_into(device);
   EXPECT_EQ(on_host(device)(), 10.0);
 }
 
-KOKKOS_TEST(KokkosRange, ResultOnTheDeviceByAReducer) {
+KOKKOS_STOCK_TEST(KokkosRange, ResultOnTheDeviceByAReducer) {
   Kokkos::View<double, Device> device("device");
   sum_of_ten_into(Kokkos::Sum<double, Device>(device));
   EXPECT_EQ(on_host(device)(), 10.0);
 }
 
-KOKKOS_TEST(KokkosRange, DeviceResultIsReadByTheNextKernel) {
+KOKKOS_STOCK_TEST(KokkosRange, DeviceResultIsReadByTheNextKernel) {
   Vector x("x", 100);
   iota(x);
   Kokkos::View<double, Device> total("total");
@@ -196,7 +194,7 @@ KOKKOS_TEST(KokkosRange, DeviceResultIsReadByTheNextKernel) {
   EXPECT_DOUBLE_EQ(sum(x), 1.0);
 }
 
-KOKKOS_TEST(KokkosScan, WithoutTotal) {
+KOKKOS_STOCK_TEST(KokkosScan, WithoutTotal) {
   Vector a("a", 100);
   Kokkos::parallel_scan(
       "scan", Range(0, 100), KOKKOS_LAMBDA(int i, double& update, bool last) {
@@ -206,7 +204,7 @@ KOKKOS_TEST(KokkosScan, WithoutTotal) {
   EXPECT_EQ(on_host(a)(99), 100.0);
 }
 
-KOKKOS_TEST(KokkosScan, WithTotal) {
+KOKKOS_STOCK_TEST(KokkosScan, WithTotal) {
   Vector a("a", 100);
   double total = 0;
   Kokkos::parallel_scan(
@@ -220,7 +218,7 @@ KOKKOS_TEST(KokkosScan, WithTotal) {
   EXPECT_EQ(on_host(a)(17), 36.0);
 }
 
-KOKKOS_TEST(KokkosScan, OfATaggedFunctorWithTotal) {
+KOKKOS_STOCK_TEST(KokkosScan, OfATaggedFunctorWithTotal) {
   Vector a("a", 100);
   long total = 0;
   Kokkos::parallel_scan("tag", Kokkos::RangePolicy<Exec, TagA>(0, 100), TaggedScan{a}, total);
@@ -228,7 +226,7 @@ KOKKOS_TEST(KokkosScan, OfATaggedFunctorWithTotal) {
   EXPECT_EQ(on_host(a)(17), 17.0);
 }
 
-KOKKOS_TEST(KokkosMDRange, RanksTwoAndThree) {
+KOKKOS_STOCK_TEST(KokkosMDRange, RanksTwoAndThree) {
   Matrix b("b", 20, 8);
   Kokkos::parallel_for(
       "md2", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({0, 0}, {20, 8}),
@@ -245,7 +243,7 @@ KOKKOS_TEST(KokkosMDRange, RanksTwoAndThree) {
   EXPECT_EQ(result, 504 * (3 + 3.5 + 4));
 }
 
-KOKKOS_TEST(KokkosMDRange, ResultOnTheDevice) {
+KOKKOS_STOCK_TEST(KokkosMDRange, ResultOnTheDevice) {
   Matrix b("b", 20, 8);
   Kokkos::deep_copy(b, 1.0);
   Kokkos::View<double, Device> device("device");
@@ -255,7 +253,7 @@ KOKKOS_TEST(KokkosMDRange, ResultOnTheDevice) {
   EXPECT_EQ(on_host(device)(), 160.0);
 }
 
-KOKKOS_TEST(KokkosMDRange, MaximumOnTheHost) {
+KOKKOS_STOCK_TEST(KokkosMDRange, MaximumOnTheHost) {
   Matrix b("b", 20, 8);
   Kokkos::parallel_for("set", Range(0, 20), KOKKOS_LAMBDA(int i) { b(i, 7) = 700 + i; });
   double largest = 0;
@@ -268,7 +266,7 @@ KOKKOS_TEST(KokkosMDRange, MaximumOnTheHost) {
   EXPECT_EQ(largest, 719.0);
 }
 
-KOKKOS_TEST(KokkosTeam, AddsToWhatTheHostAndAnMDRangeWrote) {
+KOKKOS_STOCK_TEST(KokkosTeam, AddsToWhatTheHostAndAnMDRangeWrote) {
   Matrix b("b", 20, 8);
   auto h = Kokkos::create_mirror_view(b);
   for (int j = 0; j < 8; ++j)
@@ -286,7 +284,7 @@ KOKKOS_TEST(KokkosTeam, AddsToWhatTheHostAndAnMDRangeWrote) {
   EXPECT_EQ(h(19, 7), 721.0);
 }
 
-KOKKOS_TEST(KokkosTeam, ReducesWithAnAutomaticSize) {
+KOKKOS_STOCK_TEST(KokkosTeam, ReducesWithAnAutomaticSize) {
   Vector zero("zero", 1);
   double total = 0;
   Kokkos::parallel_reduce(
@@ -300,10 +298,10 @@ KOKKOS_TEST(KokkosTeam, ReducesWithAnAutomaticSize) {
   EXPECT_EQ(total, 64 * 4950.0);
 }
 
-KOKKOS_TEST(KokkosTeam, ScratchOfLevelZero) { expect_right_scratch(0); }
-KOKKOS_TEST(KokkosTeam, ScratchOfLevelOne) { expect_right_scratch(1); }
+KOKKOS_STOCK_TEST(KokkosTeam, ScratchOfLevelZero) { expect_right_scratch(0); }
+KOKKOS_STOCK_TEST(KokkosTeam, ScratchOfLevelOne) { expect_right_scratch(1); }
 
-KOKKOS_TEST(KokkosTeam, ResultOnTheDevice) {
+KOKKOS_STOCK_TEST(KokkosTeam, ResultOnTheDevice) {
   Vector one("one", 1);
   Kokkos::deep_copy(one, 1.0);
   Kokkos::View<double, Device> device("device");
@@ -315,7 +313,7 @@ KOKKOS_TEST(KokkosTeam, ResultOnTheDevice) {
   EXPECT_EQ(on_host(device)(), 8.0);
 }
 
-KOKKOS_TEST(KokkosTeam, SizesAreTheNativeOnes) {
+KOKKOS_STOCK_TEST(KokkosTeam, SizesAreTheNativeOnes) {
   Matrix b("b", 20, 8);
   const auto body = KOKKOS_LAMBDA(const Member& team) { b(0, 0) = team.league_rank(); };
   const Team policy(1, 1);
@@ -327,7 +325,7 @@ KOKKOS_TEST(KokkosTeam, SizesAreTheNativeOnes) {
 }
 
 #ifdef KOKKOS_ENABLE_CUDA
-KOKKOS_TEST(KokkosInstances, KeepTheStreamTheyWereMadeOf) {
+KOKKOS_STOCK_TEST(KokkosInstances, KeepTheStreamTheyWereMadeOf) {
   cudaStream_t stream;
   ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
   {
@@ -340,7 +338,7 @@ KOKKOS_TEST(KokkosInstances, KeepTheStreamTheyWereMadeOf) {
 }
 #endif
 
-KOKKOS_TEST(KokkosInstances, OrderTheirWork) {
+KOKKOS_STOCK_TEST(KokkosInstances, OrderTheirWork) {
   std::vector<Exec> instances = two_instances();
 #ifdef KOKKOS_ENABLE_CUDA
   cudaStream_t stream;
@@ -363,7 +361,7 @@ KOKKOS_TEST(KokkosInstances, OrderTheirWork) {
 #endif
 }
 
-KOKKOS_TEST(KokkosInstances, TwoReadOneArray) {
+KOKKOS_STOCK_TEST(KokkosInstances, TwoReadOneArray) {
   const auto parts = two_instances();
   static_assert(std::is_same<std::decay_t<decltype(parts[0])>, Exec>::value, "");
   ASSERT_EQ(parts.size(), 2u);
@@ -381,7 +379,7 @@ KOKKOS_TEST(KokkosInstances, TwoReadOneArray) {
   }
 }
 
-KOKKOS_TEST(KokkosInstances, DestroyedWithResultsPending) {
+KOKKOS_STOCK_TEST(KokkosInstances, DestroyedWithResultsPending) {
   Vector a("a", 1000);
   {
     const auto parts = two_instances();

@@ -122,16 +122,16 @@ void into_device_memory(const Vector& w, int count, double& result) {
 }  // namespace kokkos_reductions
 using namespace kokkos_reductions;
 
-KOKKOS_TEST(KokkosReductions, OverARange) { check(over_a_range); }
-KOKKOS_TEST(KokkosReductions, OverARangeWithInit) { check(over_a_range_with_init); }
-KOKKOS_TEST(KokkosReductions, OverRectangles) { check(over_rectangles); }
-KOKKOS_TEST(KokkosReductions, OverTeams) { check(over_teams); }
-KOKKOS_TEST(KokkosReductions, WithAReducer) { check(with_a_reducer); }
-KOKKOS_TEST(KokkosReductions, WithAReducerOverTeams) { check(with_a_reducer_over_teams); }
-KOKKOS_TEST(KokkosReductions, IntoHostMemory) { check(into_host_memory); }
-KOKKOS_TEST(KokkosReductions, IntoAMirror) { check(into_a_mirror); }
-KOKKOS_TEST(KokkosReductions, IntoDeviceMemory) { check(into_device_memory); }
-KOKKOS_TEST(KokkosReductions, ResultsAreNotCopied) {
+KOKKOS_STOCK_TEST(KokkosReductions, OverARange) { check(over_a_range); }
+KOKKOS_STOCK_TEST(KokkosReductions, OverARangeWithInit) { check(over_a_range_with_init); }
+KOKKOS_STOCK_TEST(KokkosReductions, OverRectangles) { check(over_rectangles); }
+KOKKOS_STOCK_TEST(KokkosReductions, OverTeams) { check(over_teams); }
+KOKKOS_STOCK_TEST(KokkosReductions, WithAReducer) { check(with_a_reducer); }
+KOKKOS_STOCK_TEST(KokkosReductions, WithAReducerOverTeams) { check(with_a_reducer_over_teams); }
+KOKKOS_STOCK_TEST(KokkosReductions, IntoHostMemory) { check(into_host_memory); }
+KOKKOS_STOCK_TEST(KokkosReductions, IntoAMirror) { check(into_a_mirror); }
+KOKKOS_STOCK_TEST(KokkosReductions, IntoDeviceMemory) { check(into_device_memory); }
+KOKKOS_STOCK_TEST(KokkosReductions, ResultsAreNotCopied) {
   check_link(over_a_range, 0);
   check_link(over_a_range_with_init, 0);
   check_link(over_rectangles, 0);
@@ -139,4 +139,4 @@ KOKKOS_TEST(KokkosReductions, ResultsAreNotCopied) {
   check_link(with_a_reducer_over_teams, 0);
   check_link(into_host_memory, 0);
 }
-KOKKOS_TEST(KokkosReductions, TotalsOfScansAre) { check_link(scan_a_range, 1); }
+KOKKOS_STOCK_TEST(KokkosReductions, TotalsOfScansAre) { check_link(scan_a_range, 1); }
