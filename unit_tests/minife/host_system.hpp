@@ -50,15 +50,6 @@ class Ensemble {
     for (const HostSystem& part : parts) v.emplace_back(part.rows(), 0.0);
     return v;
   }
-  [[nodiscard]] static double dot(const Vector& a, const Vector& b) {
-    double sum = 0;
-    for (std::size_t rank = 0; rank < a.size(); ++rank) {
-      double local = 0;
-      for (std::size_t i = 0; i < a[rank].size(); ++i) local += a[rank][i] * b[rank][i];
-      sum += local;
-    }
-    return sum;
-  }
   [[nodiscard]] Vector multiply(const Vector& x) const {
     Vector y;
     for (std::size_t rank = 0; rank < parts.size(); ++rank) {

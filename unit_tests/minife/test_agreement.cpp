@@ -2,12 +2,15 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 
 /// A report of minife (MINIFE_REPORT names the file) against the same solve in plain loops on the host: what any two
-/// kinds of device must agree on.
+/// kinds of device must agree on. One build knows one kind of device; the emulated one over Kokkos' Serial gives these
+/// loops' residuals to the last bit on one rank.
 #include "reference_solve.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 
@@ -24,19 +27,25 @@ TEST(Agreement, TheDevicesResidualsAreTheHosts) {
   const auto elements = report.at("elements").get<minife::Index3>();
   const auto device = report.at("residual_history").get<std::vector<double>>();
 
-  const std::vector<double> host =
-      residual_history(Ensemble(elements, report.at("ranks").get<int>()));
+  const Ensemble system(elements, report.at("ranks").get<int>());
+  const std::vector<double> host = residual_history(system);
+  const std::vector<double> regrouped = residual_history(system, 64);
 
   EXPECT_NEAR(static_cast<double>(device.size()), static_cast<double>(host.size()), 2);
-  std::size_t compared = 0;
-  for (; compared < host.size() && host[compared] > 1e-6 * host[0]; ++compared) {
-    ASSERT_LT(compared, device.size());
-    // Measured by the first norm. This system comes close to a breakdown after ten updates: by their own norm, residuals
-    // differ by a half after fourteen if only the order of summation does. Before that they agree by their own norm, too.
-    const double scale = compared < 10 ? host[compared] : host[0];
-    ASSERT_NEAR(device[compared], host[compared], 1e-6 * scale) << "after " << compared << " updates";
+  std::size_t by_own_norm = 0;
+  for (std::size_t j = 0; j < host.size() && host[j] > 1e-6 * host[0]; ++j) {
+    ASSERT_LT(j, device.size());
+    // Each residual by its own norm, but for those that the host alone does not reproduce to that. This system comes close
+    // to a breakdown after nine updates, from where every update magnifies rounding a hundred times and more: sums of 64
+    // products added up instead of one long sum move the twelfth residual by 3e-7, the next ones by 2e-5, 7e-3 and 0.5 of
+    // their norm, and a GPU moves them as much. Thrice that is permitted then, and no more than 1e-6 of the first norm.
+    const double moved = std::abs(regrouped[j] - host[j]);
+    const bool reproducible = moved <= 1e-6 * host[j];
+    by_own_norm += reproducible ? 1 : 0;
+    ASSERT_NEAR(device[j], host[j], reproducible ? 1e-6 * host[j] : std::min(3 * moved, 1e-6 * host[0]))
+        << "after " << j << " updates";
   }
-  EXPECT_GT(compared, 10u);
+  EXPECT_GE(by_own_norm, 12u) << "the exception is for the last three";
 }
 
 }  // namespace
