@@ -22,29 +22,103 @@ struct Pending {
   }
 };
 
+/// Memory that is none of ours, and in which a kernel can follow a pointer.
+#ifdef KOKKOS_ENABLE_CUDA
+using Managed = Kokkos::CudaUVMSpace;
+using Pinned = Kokkos::CudaHostPinnedSpace;
+using Foreign = Kokkos::CudaSpace;
+#else
+using Managed = Kokkos::HostSpace;
+using Pinned = Kokkos::HostSpace;
+using Foreign = Kokkos::HostSpace;
+#endif
+
+using Unmanaged = Kokkos::View<double*, Left, Device, Kokkos::MemoryUnmanaged>;
+struct Holder {
+  Vector view;
+};
+using Holders = Kokkos::View<Holder*, Left, Device>;
+
+void add_one_behind(Holder* pointer) {
+  Kokkos::parallel_for("pointer", Range(0, 4096), KOKKOS_LAMBDA(int i) { pointer->view(i) += 1; });
+}
+
+template <class Outer>
+void add_one_within(const Outer& outer) {
+  Kokkos::parallel_for("nested", Range(0, 4096), KOKKOS_LAMBDA(int i) { outer(1)(i) += 1; });
+}
+
+/// The struct lies where the host and kernels reach it.
+template <class MemorySpace>
+void expect_struct_is_followed() {
+  Pending x;
+  void* const memory = Kokkos::kokkos_malloc<MemorySpace>("holder", sizeof(Holder));
+  auto* const holder = ::new (memory) Holder{x.device};
+  const Since since;
+  add_one_behind(holder);
+  EXPECT_EQ(since.unknown(), 1u);
+  EXPECT_EQ(x.back(4095), 4096.0);
+  Kokkos::fence();  // a processor may not touch managed memory under a kernel
+  holder->~Holder();
+  Kokkos::kokkos_free<MemorySpace>(memory);
+}
+
+/// The elements on the device are bytes: nobody constructs or destroys them there.
+Holders on_device(const Vector& view) {
+  Holders holders(Kokkos::view_alloc("holders", Kokkos::WithoutInitializing), 1);
+  auto filled = Kokkos::create_mirror(holders);
+  filled(0).view = view;
+  Kokkos::deep_copy(holders, filled);
+  return holders;
+}
+
+/// An outer View that is filled by the host, in the same way.
+template <class Inner, class OuterSpace>
+void expect_nested_is_followed() {
+  Pending x;
+  Kokkos::View<Inner*, Left, OuterSpace> outer(Kokkos::view_alloc("outer", Kokkos::WithoutInitializing), 2);
+  auto filled = Kokkos::create_mirror(outer);
+  filled(0) = filled(1) = x.device;
+  Kokkos::deep_copy(outer, filled);
+  const Since since;
+  add_one_within(outer);
+  EXPECT_EQ(since.unknown(), 1u);
+  EXPECT_EQ(x.back(4095), 4096.0);
+}
+
 }  // namespace kokkos_misuse
 using namespace kokkos_misuse;
 
-#ifndef KOKKOS_ENABLE_CUDA  // a GPU cannot follow these pointers at all
-KOKKOS_TEST(KokkosMisuse, StructOfViewsBehindAPointer) {
+KOKKOS_TEST(KokkosMisuse, StructOfViewsBehindAPointerInManagedMemory) { expect_struct_is_followed<Managed>(); }
+KOKKOS_TEST(KokkosMisuse, StructOfViewsBehindAPointerInPinnedMemory) { expect_struct_is_followed<Pinned>(); }
+
+KOKKOS_TEST(KokkosMisuse, StructOfViewsInADeviceView) {
   Pending x;
-  struct Holder {
-    Vector view;
-  } holder{x.device};
-  Holder* pointer = &holder;
+  const Holders holders = on_device(x.device);
   const Since since;
-  Kokkos::parallel_for("pointer", Range(0, 4096), KOKKOS_LAMBDA(int i) { pointer->view(i) += 1; });
+  Kokkos::parallel_for("struct", Range(0, 4096), KOKKOS_LAMBDA(int i) { holders(0).view(i) += 1; });
   EXPECT_EQ(since.unknown(), 1u);
   EXPECT_EQ(x.back(4095), 4096.0);
 }
 
-KOKKOS_TEST(KokkosMisuse, CaptureByReference) {
+// A raw pointer into a device array is a use of that array and of nothing that it leads to.
+KOKKOS_TEST(KokkosMisuse, StructOfViewsBehindAPointerToADeviceViewIsAnnounced) {
   Pending x;
-  const Since since;
-  Kokkos::parallel_for("reference", Range(0, 4096), [&](int i) { x.device(i) += 1; });
-  EXPECT_EQ(since.unknown(), 1u);
+  const Holders holders = on_device(x.device);
+  semcache::access(x.device, semcache::Access::read_write);
+  add_one_behind(holders.data());
   EXPECT_EQ(x.back(4095), 4096.0);
 }
+
+KOKKOS_TEST(KokkosMisuse, ViewOfViewsFilledByItsMirror) { expect_nested_is_followed<Vector, Device>(); }
+KOKKOS_TEST(KokkosMisuse, ViewOfViewsInForeignMemory) { expect_nested_is_followed<Vector, Foreign>(); }
+KOKKOS_TEST(KokkosMisuse, ViewOfViewsInManagedMemory) { expect_nested_is_followed<Vector, Managed>(); }
+KOKKOS_TEST(KokkosMisuse, ViewOfViewsInPinnedMemory) { expect_nested_is_followed<Vector, Pinned>(); }
+// Without a record in host memory, whose address would give them away.
+KOKKOS_TEST(KokkosMisuse, ViewOfUnmanagedViewsFilledByItsMirror) { expect_nested_is_followed<Unmanaged, Device>(); }
+KOKKOS_TEST(KokkosMisuse, ViewOfUnmanagedViewsInForeignMemory) { expect_nested_is_followed<Unmanaged, Foreign>(); }
+KOKKOS_TEST(KokkosMisuse, ViewOfUnmanagedViewsInManagedMemory) { expect_nested_is_followed<Unmanaged, Managed>(); }
+KOKKOS_TEST(KokkosMisuse, ViewOfUnmanagedViewsInPinnedMemory) { expect_nested_is_followed<Unmanaged, Pinned>(); }
 
 KOKKOS_TEST(KokkosMisuse, ViewOfViews) {
   Pending x;
@@ -63,6 +137,24 @@ KOKKOS_TEST(KokkosMisuse, ViewOfViews) {
   EXPECT_EQ(x.back(4095), 8.0);
   Kokkos::parallel_for(
       "end", Range(0, 2), KOKKOS_LAMBDA(int i) { outer(i).~Vector(); });
+}
+
+#ifndef KOKKOS_ENABLE_CUDA  // a GPU cannot follow pointers to a stack
+KOKKOS_TEST(KokkosMisuse, StructOfViewsOnTheStack) {
+  Pending x;
+  Holder holder{x.device};
+  const Since since;
+  add_one_behind(&holder);
+  EXPECT_EQ(since.unknown(), 1u);
+  EXPECT_EQ(x.back(4095), 4096.0);
+}
+
+KOKKOS_TEST(KokkosMisuse, CaptureByReference) {
+  Pending x;
+  const Since since;
+  Kokkos::parallel_for("reference", Range(0, 4096), [&](int i) { x.device(i) += 1; });
+  EXPECT_EQ(since.unknown(), 1u);
+  EXPECT_EQ(x.back(4095), 4096.0);
 }
 #endif
 

@@ -41,7 +41,9 @@ bool is_small_host_view(std::uintptr_t tracker, std::uintptr_t data) noexcept {
   std::uintptr_t ignored = 0;
   for (std::size_t i = 0; i + word_bytes <= record->size(); i += word_bytes) {
     const std::uintptr_t word = word_at(bytes + i);
-    if (looks_like_pointer(word) && word % word_bytes == 0 && read_if_mapped(word, ignored)) return false;
+    if (!looks_like_pointer(word) || word % word_bytes != 0) continue;
+    // Device arrays are seldom mapped for the processor.
+    if (is_tracked(reinterpret_cast<const void*>(word)) || read_if_mapped(word, ignored)) return false;  // NOLINT
   }
   return true;
 }
