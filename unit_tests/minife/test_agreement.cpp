@@ -35,10 +35,11 @@ TEST(Agreement, TheDevicesResidualsAreTheHosts) {
   std::size_t by_own_norm = 0;
   for (std::size_t j = 0; j < host.size() && host[j] > 1e-6 * host[0]; ++j) {
     ASSERT_LT(j, device.size());
-    // Each residual by its own norm, but for those that the host alone does not reproduce to that. This system comes close
-    // to a breakdown after nine updates, from where every update magnifies rounding a hundred times and more: sums of 64
-    // products added up instead of one long sum move the twelfth residual by 3e-7, the next ones by 2e-5, 7e-3 and 0.5 of
-    // their norm, and a GPU moves them as much. Thrice that is permitted then, and no more than 1e-6 of the first norm.
+    // Each residual by its own norm, but for those that the host alone does not reproduce to that. This system comes
+    // close to a breakdown after nine updates, from where every update magnifies rounding a hundred times and more:
+    // sums of 64 products added up instead of one long sum move the residual after eleven by 3e-7, the next ones by
+    // 2e-5, 7e-3 and 0.5 of their norm, and a GPU moves them as much. Thrice that is permitted there, and at most
+    // 1e-6 of the first norm.
     const double moved = std::abs(regrouped[j] - host[j]);
     const bool reproducible = moved <= 1e-6 * host[j];
     by_own_norm += reproducible ? 1 : 0;
