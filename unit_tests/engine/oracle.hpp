@@ -16,6 +16,7 @@ namespace semcache::fakes {
 /// Every failure names the seed and the last moves.
 class Oracle {
  public:
+  enum class Failures { none, at_random, in_turn };
   struct Options {
     std::uint64_t seed = 1;
     engine::Protocol protocol = engine::Protocol::write_back;
@@ -23,7 +24,10 @@ class Oracle {
     bool check_writes = false;
     bool emulated = false;       ///< the engine's synchronous paths
     bool registers_host = true;
-    bool failures = false;       ///< inject failures
+    /// Of the calls that may fail: at random, or each call of each move in turn (the move is made again after each).
+    /// Moves whose contract is to end the process are spared: faults of the host, and, but for memory, freeing.
+    Failures failures = Failures::none;
+    unsigned failing = FakeDevice::call_all;  ///< which calls
     bool few_mappings = false;   ///< the kernel's limit on mappings is near
     bool large = false;          ///< arrays of up to several huge pages
     std::uint64_t registration_pages = 16384;  ///< page-locked in pieces of so many pages
@@ -86,9 +90,19 @@ class Oracle {
   static void define(Array& a, ByteRange range);
   void write(Array& a, ByteRange range, std::uint64_t seed);
   /// Runs `body`; false if it failed as an injected failure or a full device may make it fail.
+  /// @param spared  calls that do not fail
   template <class Body>
-  bool attempt(Body&& body);
-  void arm();
+  bool attempt(Body&& body, unsigned spared = 0);
+  template <class Body>
+  bool attempt_once(Body&& body);
+  /// The k-th of the next calls of some kind fails.
+  void arm(unsigned spared = 0);
+  void disarm();
+  /// For members that throw nothing and go on.
+  template <class Body>
+  void survive(unsigned percent, Body&& body);
+  [[nodiscard]] unsigned behind_the_move() const;
+  [[nodiscard]] bool adopt(void* stream, engine::QueueIndex& queue);
   [[nodiscard]] ByteRange host_pages(const Array& a, ByteRange range) const;
   void note(std::string text);
   void order_program(void* stream, const std::vector<engine::Operand>& operands);

@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-/// Random programs against one flat array per datum: over all cases, a million moves per seed. SEMCACHE_ORACLE_MOVES:
-/// moves per case (a longer run); SEMCACHE_ORACLE_SEED: one seed only (the one that a failure printed);
-/// SEMCACHE_ORACLE_SEEDS: seeds per case.
+/// Random programs against one flat array per datum. Over all cases there are a million moves per seed; one case makes
+/// a million in a single program. SEMCACHE_ORACLE_MOVES: moves per case (a longer run); SEMCACHE_ORACLE_SEED: one seed
+/// only (that a failure printed); SEMCACHE_ORACLE_SEEDS: seeds per case; SEMCACHE_ORACLE_CALLS: which calls may fail.
 namespace semcache::fakes {
 namespace {
 
@@ -18,14 +18,18 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
 }
 
-void run(Oracle::Options options, const char* what, std::uint64_t divisor = 1) {
-  const std::uint64_t moves = from_environment("SEMCACHE_ORACLE_MOVES", 84000) / divisor;
-  const std::uint64_t seeds = from_environment("SEMCACHE_ORACLE_SEEDS", 3);
+std::uint64_t moves_per_case() { return from_environment("SEMCACHE_ORACLE_MOVES", 84000); }
+std::uint64_t seeds_per_case() { return from_environment("SEMCACHE_ORACLE_SEEDS", 3); }
+
+/// @param first  the seeds are its multiples; of even ones pages are small, of multiples of three granules
+void run(Oracle::Options options, const char* what, std::uint64_t moves, std::uint64_t seeds = seeds_per_case(),
+         std::uint64_t first = 7919) {
   const std::uint64_t only = from_environment("SEMCACHE_ORACLE_SEED", 0);
   for (std::uint64_t s = 1; s <= (only != 0 ? 1 : seeds); ++s) {
-    options.seed = only != 0 ? only : s * 7919;
+    options.seed = only != 0 ? only : s * first;
     options.page_bytes = options.seed % 2 == 0 ? 1024 : 4096;
     options.granularity_bytes = options.seed % 3 == 0 ? 4096 : 16384;
+    options.failing = static_cast<unsigned>(from_environment("SEMCACHE_ORACLE_CALLS", options.failing));
     Oracle oracle(options);
     const bool right = oracle.run(moves);
     const Counters c = oracle.counters();
@@ -41,38 +45,69 @@ void run(Oracle::Options options, const char* what, std::uint64_t divisor = 1) {
   }
 }
 
-TEST(Oracle, WriteBack) { run({}, "write-back"); }
+TEST(Oracle, WriteBack) { run({}, "write-back", moves_per_case()); }
+
+/// What piles up slowly: numbers, events, fragments of addresses. Small pages and granules: a move is short.
+TEST(Oracle, AMillionMovesOfOneProgram) {
+  Oracle::Options o;
+  o.failures = Oracle::Failures::at_random;
+  o.budget_bytes = 32 * 1024;
+  run(o, "million", 12 * moves_per_case(), 1, 6);
+}
 
 TEST(Oracle, WriteBackStaged) {
   Oracle::Options o;
   o.registers_host = false;
-  run(o, "staged");
+  run(o, "staged", moves_per_case());
 }
 
 TEST(Oracle, WriteBackWithFailures) {
   Oracle::Options o;
-  o.failures = true;
-  run(o, "failures");
+  o.failures = Oracle::Failures::at_random;
+  run(o, "failures", moves_per_case());
+}
+
+TEST(Oracle, EveryCallFailsInTurn) {
+  Oracle::Options o;
+  o.failures = Oracle::Failures::in_turn;
+  run(o, "in turn", moves_per_case() / 8);
+  o.check_writes = true;
+  o.registers_host = false;
+  run(o, "in turn, staged", moves_per_case() / 8);
+}
+
+TEST(Oracle, EveryCallFailsInTurnWithoutTheProtocol) {
+  Oracle::Options o;
+  o.failures = Oracle::Failures::in_turn;
+  o.protocol = engine::Protocol::off;
+  run(o, "in turn, off", moves_per_case() / 8);
+}
+
+TEST(Oracle, EveryCallFailsInTurnOfAnEmulatedDevice) {
+  Oracle::Options o;
+  o.failures = Oracle::Failures::in_turn;
+  o.emulated = true;
+  run(o, "in turn, emulated", moves_per_case() / 8);
 }
 
 TEST(Oracle, PlentyOfDeviceMemory) {
   Oracle::Options o;
   o.budget_bytes = 8u << 20;
-  o.failures = true;
-  run(o, "plenty");
+  o.failures = Oracle::Failures::at_random;
+  run(o, "plenty", moves_per_case());
 }
 
 TEST(Oracle, CheckWrites) {
   Oracle::Options o;
   o.check_writes = true;
-  run(o, "check-writes");
+  run(o, "check-writes", moves_per_case());
 }
 
 /// SEMCACHE_CHECK=1: no launch takes the short way, and copies that are elided are compared.
 TEST(Oracle, Check) {
   Oracle::Options o;
   o.check = true;
-  run(o, "check");
+  run(o, "check", moves_per_case());
 }
 
 /// And device memory is inaccessible outside launches and announced uses, which the fake device enforces.
@@ -80,14 +115,14 @@ TEST(Oracle, CheckEmulated) {
   Oracle::Options o;
   o.check = true;
   o.emulated = true;
-  run(o, "check-emulated");
+  run(o, "check-emulated", moves_per_case());
 }
 
 TEST(Oracle, ArraysOfSeveralRegistrationChunks) {
   Oracle::Options o;
   o.registration_pages = 2;
-  o.failures = true;
-  run(o, "chunks");
+  o.failures = Oracle::Failures::at_random;
+  run(o, "chunks", moves_per_case());
 }
 
 /// Arrays beyond a huge page, where addresses are found and untouched pages are written in another way. Each move
@@ -97,32 +132,32 @@ TEST(Oracle, LargeArrays) {
   o.large = true;
   o.budget_bytes = 12u << 20;
   o.registration_pages = 384;  // no divisor of any size
-  run(o, "large", 60);
+  run(o, "large", moves_per_case() / 60);
 }
 
 TEST(Oracle, FewMappings) {
   Oracle::Options o;
   o.few_mappings = true;
-  run(o, "few-mappings");
+  run(o, "few-mappings", moves_per_case());
 }
 
 TEST(Oracle, WriteThrough) {
   Oracle::Options o;
   o.protocol = engine::Protocol::write_through;
-  o.failures = true;
-  run(o, "write-through");
+  o.failures = Oracle::Failures::at_random;
+  run(o, "write-through", moves_per_case());
 }
 
 TEST(Oracle, ProtocolOff) {
   Oracle::Options o;
   o.protocol = engine::Protocol::off;
-  run(o, "off");
+  run(o, "off", moves_per_case());
 }
 
 TEST(Oracle, Emulated) {
   Oracle::Options o;
   o.emulated = true;
-  run(o, "emulated");
+  run(o, "emulated", moves_per_case());
 }
 
 }  // namespace

@@ -46,18 +46,35 @@ const char* FakeDevice::text(Kind kind) noexcept {
   }
 }
 
-void FakeDevice::may_fail(Call call, const char* what) {
-  if (fail_in_ == 0 || (fail_mask_ & call) == 0 || --fail_in_ > 0) return;
+bool FakeDevice::fails(Call call) const {
+  const Lock lock(mutex_);
+  return fail_in_ != 0 && (fail_mask_ & call) != 0 && --fail_in_ == 0;
+}
+
+void FakeDevice::may_fail(Call call, const char* what) const {
+  if (!fails(call)) return;
   if (call == call_map || call == call_allocate || call == call_staging) {
     throw OutOfMemory(std::string("injected: ") + what, 1, 1);
   }
+  if (call == call_platform) throw SystemError(std::string("injected: ") + what);
   throw DeviceError(std::string("injected: ") + what);
 }
 
 // --- addresses and memory ------------------------------------------------------------------------------------------
 
+std::uint64_t FakeDevice::total_memory_bytes() const {
+  may_fail(call_start, "total_memory_bytes");
+  return options_.memory_bytes;
+}
+
+std::uint64_t FakeDevice::free_memory_bytes() const {
+  may_fail(call_start, "free_memory_bytes");
+  return options_.memory_bytes;
+}
+
 std::byte* FakeDevice::reserve(std::uint64_t& bytes) {
   const Lock lock(mutex_);
+  may_fail(call_start, "reserve");
   if (base_ != nullptr) fail_("the device has one arena");
   bytes = options_.arena_bytes;
   constexpr std::uint64_t alignment = 2u << 20;
@@ -198,7 +215,7 @@ void FakeDevice::deallocate_staging(std::byte* address) noexcept {
 
 bool FakeDevice::register_host(std::byte* address, std::uint64_t bytes) noexcept {
   const Lock lock(mutex_);
-  if (!options_.registers_host) return false;
+  if (!options_.registers_host || fails(call_register)) return false;
   for (const auto& [p, n] : registered_) {
     if (address < p + n && p < address + bytes) fail_("register_host: page-locked already");
   }
@@ -251,6 +268,7 @@ std::size_t FakeDevice::add_queue(void* native, bool program) {
 
 QueueId FakeDevice::open_queue() {
   const Lock lock(mutex_);
+  may_fail(call_start, "open_queue");
   return QueueId{static_cast<std::uint32_t>(add_queue(nullptr, false))};
 }
 
@@ -263,6 +281,7 @@ QueueId FakeDevice::stream(void* native) {
 }
 
 QueueId FakeDevice::adopt_queue(void* native, std::shared_ptr<void> owner) {
+  may_fail(call_adopt, "adopt_queue");
   const QueueId q = stream(native);
   const Lock lock(mutex_);
   queues_[q.value].owner = std::move(owner);
@@ -287,6 +306,7 @@ void FakeDevice::join(Clock& into, const Clock& from) {
 
 EventId FakeDevice::record(QueueId queue) {
   const Lock lock(mutex_);
+  may_fail(call_record, "record");
   const EventId id = next_event_++;
   Queue& q = queues_[queue.value];
   Event& e = events_[id];
@@ -303,6 +323,7 @@ EventId FakeDevice::record(QueueId queue) {
 
 void FakeDevice::wait(QueueId queue, EventId event) {
   const Lock lock(mutex_);
+  may_fail(call_wait, "wait");
   const auto e = events_.find(event);
   if (e == events_.end() || e->second.released) {
     fail_("wait: the event was given back");
@@ -325,6 +346,7 @@ void FakeDevice::observe(const Clock& clock) {
 
 bool FakeDevice::complete(EventId event) {
   const Lock lock(mutex_);
+  may_fail(call_ask, "complete");
   ++questions;
   const auto e = events_.find(event);
   if (e == events_.end() || e->second.released) {
@@ -338,6 +360,7 @@ bool FakeDevice::complete(EventId event) {
 
 void FakeDevice::synchronize(EventId event) {
   const Lock lock(mutex_);
+  may_fail(call_synchronize, "synchronize");
   ++questions;
   const auto e = events_.find(event);
   if (e == events_.end()) {
@@ -359,21 +382,36 @@ void FakeDevice::release(EventId event) noexcept {
   if (e->second.complete) events_.erase(e);
 }
 
+void FakeDevice::settle_queue(std::size_t queue) {
+  const Queue& q = queues_[queue];
+  run_queue(queue, q.submitted);
+  Clock clock = q.clock;
+  if (clock.size() <= queue) clock.resize(queue + 1, 0);
+  clock[queue] = q.submitted;
+  observe(clock);
+}
+
 void FakeDevice::synchronize_queue(QueueId queue) {
   const Lock lock(mutex_);
+  may_fail(call_synchronize, "synchronize_queue");
   ++questions;
-  Queue& q = queues_[queue.value];
-  run_queue(queue.value, q.submitted);
-  Clock clock = q.clock;
-  if (clock.size() <= queue.value) clock.resize(queue.value + 1, 0);
-  clock[queue.value] = q.submitted;
-  observe(clock);
+  settle_queue(queue.value);
+}
+
+void FakeDevice::synchronize_stream(void* native) {
+  const QueueId queue = stream(native);
+  const Lock lock(mutex_);
+  ++questions;
+  settle_queue(queue.value);
 }
 
 void FakeDevice::synchronize_device() {
   const Lock lock(mutex_);
+  may_fail(call_synchronize, "synchronize_device");
   for (std::size_t i = 0; i < queues_.size(); ++i) {
-    if (queues_[i].open) synchronize_queue(QueueId{static_cast<std::uint32_t>(i)});
+    if (!queues_[i].open) continue;
+    ++questions;
+    settle_queue(i);
   }
 }
 
@@ -403,7 +441,7 @@ void FakeDevice::submit(std::size_t queue, Operation op) {
   q.clock[queue] = number;
   q.pending.push_back(std::move(op));
   if (!options_.asynchronous) {
-    synchronize_queue(QueueId{static_cast<std::uint32_t>(queue)});
+    settle_queue(queue);
   } else if (random_.chance(options_.eagerness)) {
     some_progress();
   }
@@ -548,6 +586,7 @@ void FakeDevice::fill(QueueId queue, std::byte* to, std::uint64_t bytes, const s
 
 std::uint64_t FakeDevice::digest(QueueId queue, const std::byte* device, std::uint64_t bytes) {
   const Lock lock(mutex_);
+  may_fail(call_digest, "digest");
   Operation op{};
   op.kind = Kind::digest;
   std::uint64_t h = 1469598103934665603u;
@@ -556,7 +595,7 @@ std::uint64_t FakeDevice::digest(QueueId queue, const std::byte* device, std::ui
     for (std::uint64_t i = 0; i < bytes; ++i) h = (h ^ static_cast<std::uint64_t>(device[i])) * 1099511628211u;
   };
   submit(queue.value, std::move(op));
-  synchronize_queue(queue);
+  settle_queue(queue.value);
   return h;
 }
 

@@ -34,8 +34,24 @@ class FakeDevice final : public device::Device {
   };
   using Failure = std::function<void(const std::string&)>;
 
-  /// Calls that can be made to fail.
-  enum Call : unsigned { call_map = 1, call_allocate = 2, call_staging = 4, call_copy = 8, call_fill = 16, call_all = 31 };
+  /// Calls that can be made to fail: all that may, by their interfaces. Members of Device that are noexcept cannot.
+  enum Call : unsigned {
+    call_start = 1,          ///< what is called while an engine is made: reserve, open_queue, sizes of memory
+    call_map = 2,            ///< OutOfMemory, as the next two
+    call_allocate = 4,
+    call_staging = 8,
+    call_copy = 16,
+    call_fill = 32,
+    call_adopt = 64,
+    call_record = 128,
+    call_wait = 256,
+    call_ask = 512,          ///< complete
+    call_synchronize = 1024, ///< with an event, a queue, the device
+    call_digest = 2048,
+    call_register = 4096,    ///< refused; nothing is thrown
+    call_platform = 8192,    ///< copies past a protection, and its addresses
+    call_all = 16383
+  };
 
   FakeDevice(const Options& options, Failure fail);
   ~FakeDevice() override;
@@ -43,8 +59,8 @@ class FakeDevice final : public device::Device {
   [[nodiscard]] device::DeviceKind kind() const noexcept override { return options_.kind; }
   [[nodiscard]] std::string name() const override { return "fake"; }
   [[nodiscard]] int ordinal() const noexcept override { return 0; }
-  [[nodiscard]] std::uint64_t total_memory_bytes() const override { return options_.memory_bytes; }
-  [[nodiscard]] std::uint64_t free_memory_bytes() const override { return options_.memory_bytes; }
+  [[nodiscard]] std::uint64_t total_memory_bytes() const override;
+  [[nodiscard]] std::uint64_t free_memory_bytes() const override;
   [[nodiscard]] std::uint64_t granularity_bytes() const noexcept override { return options_.granularity_bytes; }
   [[nodiscard]] std::byte* reserve(std::uint64_t& bytes) override;
   void release(std::byte* base, std::uint64_t bytes) noexcept override;
@@ -91,7 +107,7 @@ class FakeDevice final : public device::Device {
   [[nodiscard]] std::vector<void*> unordered_kernels(void* native, const std::vector<Touch>& touches);
   /// The program makes `later` wait for what `earlier` has been given so far.
   void order_streams(void* later, void* earlier);
-  void synchronize_stream(void* native) { synchronize_queue(stream(native)); }
+  void synchronize_stream(void* native);
   /// Some queue goes on, maybe several operations.
   void tick();
   /// Reports a failure if the host touches bytes of which an operation is not known to be done.
@@ -100,12 +116,14 @@ class FakeDevice final : public device::Device {
   void require_page_locks(std::function<bool(const std::byte*)> where) { needs_page_lock_ = std::move(where); }
   /// Reports a failure if bytes of an emulated device's memory are inaccessible now.
   void check_accessible(const std::byte* begin, std::uint64_t bytes);
-  /// The k-th (from 1) of the calls in `mask` throws, once; 0: none.
+  /// The k-th (from 1) of the calls in `mask` fails, once; 0: none.
   void fail_call(std::uint64_t k, unsigned mask) {
     fail_in_ = k;
     fail_mask_ = mask;
   }
   [[nodiscard]] bool failure_pending() const { return fail_in_ != 0; }
+  /// For the platform beside it. @throws what a failing `call` throws, if it is its turn
+  void may_fail(Call call, const char* what) const;
   [[nodiscard]] std::uint64_t mapped_bytes() const { return mapped_count_ * options_.granularity_bytes; }
   /// Of `allocate`, and of `allocate_staging`.
   [[nodiscard]] std::uint64_t allocated_bytes() const { return sum(allocations_); }
@@ -171,7 +189,9 @@ class FakeDevice final : public device::Device {
   void run_until(device::EventId event);
   void some_progress();
   void observe(const Clock& clock);
-  void may_fail(Call call, const char* what);
+  /// Is it the turn of this call?
+  [[nodiscard]] bool fails(Call call) const;
+  void settle_queue(std::size_t queue);
   [[nodiscard]] bool usable(const std::byte* p, std::uint64_t bytes) const;
   [[nodiscard]] bool in_arena(const std::byte* p) const { return base_ != nullptr && p >= base_ && p < base_ + bytes_; }
   static void join(Clock& into, const Clock& from);
@@ -202,7 +222,7 @@ class FakeDevice final : public device::Device {
   std::map<std::byte*, std::uint64_t> staging_;
   std::map<std::byte*, std::uint64_t> registered_;
   std::function<bool(const std::byte*)> needs_page_lock_;
-  std::uint64_t fail_in_ = 0;
+  mutable std::uint64_t fail_in_ = 0;
   unsigned fail_mask_ = 0;
   std::uint64_t submitted_ = 0;
 };

@@ -39,6 +39,7 @@ class FakePlatform final : public platform::Platform {
   [[nodiscard]] std::uint64_t mapping_limit() const noexcept override { return options_.mapping_limit; }
 
   [[nodiscard]] std::byte* reserve(std::uint64_t& bytes) override {
+    if (may_fail) may_fail("reserve");
     if (base_ != nullptr) fail_("the platform has one arena");
     bytes = options_.arena_bytes;
     constexpr std::uint64_t alignment = 2u << 20;
@@ -76,6 +77,7 @@ class FakePlatform final : public platform::Platform {
   }
   void advise_huge(std::byte*, std::uint64_t) noexcept override {}
   void write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override {
+    if (may_fail) may_fail("write_behind");
     if (watch_) {
       watch_(to, bytes, true);
       watch_(from, bytes, false);
@@ -83,6 +85,7 @@ class FakePlatform final : public platform::Platform {
     std::memcpy(to, from, bytes);
   }
   void read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override {
+    if (may_fail) may_fail("read_behind");
     if (watch_) {
       watch_(to, bytes, true);
       watch_(from, bytes, false);
@@ -98,6 +101,8 @@ class FakePlatform final : public platform::Platform {
     return protection(address) >= (write ? platform::Protection::read_write : platform::Protection::read);
   }
   std::uint64_t protect_calls = 0;
+  /// Asked before the calls that may throw.
+  std::function<void(const char*)> may_fail;
   /// True: the kernel's limit on mappings is met by this call.
   std::function<bool(const std::byte*, std::uint64_t, platform::Protection)> refuse_protect;
 

@@ -35,6 +35,7 @@ class Machine {
     auto platform = std::make_unique<FakePlatform>(options.platform, fail_);
     device_ = device.get();
     platform_ = platform.get();
+    platform_->may_fail = [this](const char* what) { device_->may_fail(FakeDevice::call_platform, what); };
     if (options.device.kind == device::DeviceKind::cuda) {
       platform_->watch([this](const std::byte* p, std::uint64_t n, bool writes) { device_->check_host_access(p, n, writes); });
       device_->require_page_locks([this](const std::byte* p) { return platform_->owns(p); });

@@ -135,6 +135,36 @@ TEST(FakeDevice, TheKthCallFails) {
   EXPECT_TRUE(found.texts.empty());
 }
 
+TEST(FakeDevice, CallsOfTheKindThatWasAskedForFail) {
+  Found found;
+  FakeDevice d(lazy(), found.sink());
+  std::vector<std::byte> memory(8);
+  const QueueId q = d.open_queue();
+  const auto event = d.record(q);
+  const auto fails = [&](FakeDevice::Call call, const auto& body) {
+    d.fail_call(1, FakeDevice::call_all & ~call);
+    EXPECT_NO_THROW(body()) << call;
+    d.fail_call(1, call);
+    EXPECT_THROW(body(), DeviceError) << call;
+    EXPECT_FALSE(d.failure_pending());
+  };
+  fails(FakeDevice::call_record, [&] { d.release(d.record(q)); });
+  fails(FakeDevice::call_wait, [&] { d.wait(q, event); });
+  fails(FakeDevice::call_ask, [&] { (void)d.complete(event); });
+  fails(FakeDevice::call_synchronize, [&] { d.synchronize(event); });
+  fails(FakeDevice::call_synchronize, [&] { d.synchronize_queue(q); });
+  fails(FakeDevice::call_synchronize, [&] { d.synchronize_device(); });
+  fails(FakeDevice::call_digest, [&] { (void)d.digest(q, memory.data(), 8); });
+  fails(FakeDevice::call_start, [&] { (void)d.total_memory_bytes(); });
+  d.fail_call(1, FakeDevice::call_register);
+  EXPECT_FALSE(d.register_host(memory.data(), 8));
+  EXPECT_TRUE(d.register_host(memory.data(), 8));
+  d.unregister_host(memory.data());
+  d.release(event);
+  d.close_queue(q);
+  EXPECT_TRUE(found.texts.empty());
+}
+
 TEST(FakeDevice, WhatIsNotGivenBackIsFound) {
   Found found;
   {
