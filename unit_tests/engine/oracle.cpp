@@ -29,15 +29,6 @@ void die(const char* message) {
   std::abort();
 }
 
-// Failures that the engine does not survive yet, by the moves that they are kept from:
-/// a copy to or from untracked memory is under way, and the program is told that it failed, when the wait for it fails;
-/// so is one without the protocol;
-constexpr unsigned waits = FakeDevice::call_record | FakeDevice::call_ask | FakeDevice::call_synchronize;
-/// saved copies that nobody needs any more are looked for, which asks the device, when the move is made already;
-constexpr unsigned looking_for_orphans = FakeDevice::call_record | FakeDevice::call_ask;
-/// a native kernel's arrays stay pinned for ever when the wait for their transfers fails.
-constexpr unsigned waits_with_pins = FakeDevice::call_synchronize;
-
 std::string show(ByteRange r) { return "[" + std::to_string(r.begin) + ", " + std::to_string(r.end) + ")"; }
 
 }  // namespace
@@ -158,8 +149,8 @@ void* Oracle::pick_stream() {
   return &stream_keys[random_.below(streams_)];
 }
 
-void Oracle::arm(unsigned spared) {
-  const unsigned possible = options_.failing & ~spared;
+void Oracle::arm() {
+  const unsigned possible = options_.failing;
   unsigned calls = possible;
   if (possible != 0 && random_.chance(70)) {  // of one kind only
     do {
@@ -190,17 +181,17 @@ bool Oracle::attempt_once(Body&& body) {
 }
 
 template <class Body>
-bool Oracle::attempt(Body&& body, unsigned spared) {
+bool Oracle::attempt(Body&& body) {
   if (options_.failures == Failures::in_turn) {
     for (std::uint64_t k = 1; !failed_; ++k) {
-      machine_->device().fail_call(k, options_.failing & ~spared);
+      machine_->device().fail_call(k, options_.failing);
       const std::uint64_t before = injected_;
       if (attempt_once(body)) return true;
       machine_->engine().audit();  // I9
       if (injected_ == before) break;
     }
   } else {
-    if (options_.failures == Failures::at_random && random_.chance(25)) arm(spared);
+    if (options_.failures == Failures::at_random && random_.chance(25)) arm();
     if (attempt_once(body)) return true;
   }
   ++refused_;
@@ -212,10 +203,6 @@ template <class Body>
 void Oracle::survive(unsigned percent, Body&& body) {
   if (options_.failures != Failures::none && random_.chance(percent)) arm();
   (void)attempt_once(body);
-}
-
-unsigned Oracle::behind_the_move() const {
-  return options_.protocol == engine::Protocol::off ? waits : looking_for_orphans;
 }
 
 bool Oracle::adopt(void* stream, engine::QueueIndex& queue) {
@@ -287,7 +274,7 @@ void Oracle::host_write() {
   const ByteRange r = sub_range(a.bytes.size());
   note("host writes " + show(r) + " of " + std::to_string(a.bytes.size()));
   if (options_.protocol == engine::Protocol::off &&
-      !attempt([&] { machine_->engine().access(*a.host, r, Access::write); }, looking_for_orphans)) {
+      !attempt([&] { machine_->engine().access(*a.host, r, Access::write); })) {
     return;
   }
   const std::uint64_t seed = next_seed_++;
@@ -303,7 +290,7 @@ void Oracle::announced_access() {
   const auto mode = static_cast<Access>(random_.below(4));
   note("host announces mode " + std::to_string(static_cast<int>(mode)) + " of " + show(r) + " of " +
        std::to_string(a.bytes.size()));
-  if (!attempt([&] { machine_->engine().access(*a.host, r, mode); }, looking_for_orphans)) return;
+  if (!attempt([&] { machine_->engine().access(*a.host, r, mode); })) return;
   const std::uint64_t before = machine_->faults;
   if (needs_content(mode)) {
     std::vector<std::byte> seen(r.size());
@@ -395,7 +382,7 @@ void Oracle::native_launch() {
   if (!attempt([&] {
         if (overwrite) machine_->engine().access(*a.device, a.device->all(), Access::overwrite);
         else machine_->engine().native_capture(*a.device, writable);
-      }, waits_with_pins)) {
+      })) {
     return;
   }
   std::vector<Expected> expected{expect(a)};
@@ -471,7 +458,7 @@ void Oracle::copy() {
        std::to_string(to_at) + " from " + std::to_string(from.bytes.size()) + (f->on_host() ? "h@" : "d@") +
        std::to_string(from_at) + (&to == &from ? " (itself)" : ""));
   const auto body = [&] { machine_->engine().copy(t->address + to_at, f->address + from_at, n); };
-  if (!attempt(body, behind_the_move())) return;
+  if (!attempt(body)) return;
   std::memmove(to.bytes.data() + to_at, from.bytes.data() + from_at, n);
   std::memmove(to.defined.data() + to_at, from.defined.data() + from_at, n);
   to.all_defined = to.all_defined && from.all_defined;
@@ -486,7 +473,7 @@ void Oracle::copy_open() {
   if (random_.chance(50)) {
     note("copy " + show(r) + " of " + std::to_string(a.bytes.size()) + (m->on_host() ? "h" : "d") + " to untracked memory");
     const auto out = [&] { machine_->engine().copy(buffer.data(), m->address + r.begin, r.size()); };
-    if (!attempt(out, waits)) return;
+    if (!attempt(out)) return;
     machine_->device().check_host_access(buffer.data(), buffer.size(), false);
     check(expect(a), r, buffer.data(), "untracked memory");
     return;
@@ -495,7 +482,7 @@ void Oracle::copy_open() {
   const std::uint64_t seed = next_seed_++;
   for (std::uint64_t i = 0; i < r.size(); ++i) buffer[i] = Machine::mix(seed, r.begin + i);
   const auto in = [&] { machine_->engine().copy(m->address + r.begin, buffer.data(), r.size()); };
-  if (!attempt(in, waits)) return;
+  if (!attempt(in)) return;
   machine_->device().check_host_access(buffer.data(), buffer.size(), true);
   write(a, r, seed);
 }
@@ -512,7 +499,7 @@ void Oracle::copy_foreign_device() {
   if (!attempt([&] {
         if (out) machine_->engine().copy(foreign_ + r.begin, m->address + r.begin, r.size());
         else machine_->engine().copy(m->address + r.begin, foreign_ + r.begin, r.size());
-      }, waits)) {
+      })) {
     return;
   }
   machine_->device().check_host_access(foreign_ + r.begin, r.size(), true);
@@ -533,7 +520,7 @@ void Oracle::fill() {
   const directory::Fill pattern = random_pattern(random_);
   note("fill " + show(r) + " of " + std::to_string(a.bytes.size()) + (m->on_host() ? "h" : "d") + " with " +
        std::to_string(pattern.pattern_bytes) + " bytes");
-  if (!attempt([&] { machine_->engine().fill(*m, r.begin, r.size(), pattern); }, behind_the_move())) return;
+  if (!attempt([&] { machine_->engine().fill(*m, r.begin, r.size(), pattern); })) return;
   for (std::uint64_t i = 0; i < r.size(); ++i) {
     a.bytes[r.begin + i] = static_cast<std::byte>(pattern.pattern[i % pattern.pattern_bytes]);
   }
@@ -555,7 +542,7 @@ void Oracle::reallocate() {
   Memory* const t = now.device != nullptr ? now.device : now.host;
   const std::uint64_t n = std::min(old.bytes.size(), now.bytes.size());
   const auto body = [&] { machine_->engine().copy(t->address, old.device->address, n); };
-  if (n > 0 && attempt(body, behind_the_move())) {
+  if (n > 0 && attempt(body)) {
     std::memcpy(now.bytes.data(), old.bytes.data(), n);
     std::memcpy(now.defined.data(), old.defined.data(), n);
   }

@@ -90,18 +90,16 @@ class Oracle {
   static void define(Array& a, ByteRange range);
   void write(Array& a, ByteRange range, std::uint64_t seed);
   /// Runs `body`; false if it failed as an injected failure or a full device may make it fail.
-  /// @param spared  calls that do not fail
   template <class Body>
-  bool attempt(Body&& body, unsigned spared = 0);
+  bool attempt(Body&& body);
   template <class Body>
   bool attempt_once(Body&& body);
   /// The k-th of the next calls of some kind fails.
-  void arm(unsigned spared = 0);
+  void arm();
   void disarm();
   /// For members that throw nothing and go on.
   template <class Body>
   void survive(unsigned percent, Body&& body);
-  [[nodiscard]] unsigned behind_the_move() const;
   [[nodiscard]] bool adopt(void* stream, engine::QueueIndex& queue);
   [[nodiscard]] ByteRange host_pages(const Array& a, ByteRange range) const;
   void note(std::string text);

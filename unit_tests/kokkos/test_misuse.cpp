@@ -101,7 +101,20 @@ KOKKOS_TEST(KokkosMisuse, StructOfViewsInADeviceView) {
   EXPECT_EQ(x.back(4095), 4096.0);
 }
 
-// A raw pointer into a device array is a use of that array and of nothing that it leads to.
+// A kernel has captured the array as one of structs with views.
+KOKKOS_TEST(KokkosMisuse, StructOfViewsBehindAPointerToADeviceView) {
+  Pending x;
+  const Holders holders = on_device(x.device);
+  Kokkos::parallel_for("struct", Range(0, 4096), KOKKOS_LAMBDA(int i) { holders(0).view(i) = 6; });
+  for (int i = 0; i < 4096; ++i) x.host(i) = i;
+  Kokkos::deep_copy(x.device, x.host);
+  const Since since;
+  add_one_behind(holders.data());
+  EXPECT_EQ(since.unknown(), 1u);
+  EXPECT_EQ(x.back(4095), 4096.0);
+}
+
+// Else a raw pointer into a device array is a use of that array and of nothing that it leads to.
 KOKKOS_TEST(KokkosMisuse, StructOfViewsBehindAPointerToADeviceViewIsAnnounced) {
   Pending x;
   const Holders holders = on_device(x.device);

@@ -31,8 +31,7 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
       d->device->copy_within_device(d->queues->id(d->within_queue), static_cast<std::byte*>(to),
                                     static_cast<const std::byte*>(from), n);
       d->queues->begin_position(d->within_queue);
-      const auto event = d->queues->record(d->within_queue);
-      unlocked(lock, [&] { event->synchronize(); });
+      complete(lock, *d, d->within_queue);
       return;
     }
     std::memcpy(to, from, n);
@@ -129,7 +128,7 @@ void Engine::check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Mem
       DeviceState& d = device_of(m);
       set_reachable(m, true);
       d.device->copy_from_device(d.queues->id(d.to_host_queue), bytes.data(), m.address + range.begin, n);
-      d.device->synchronize_queue(d.queues->id(d.to_host_queue));
+      complete_locked(d, d.to_host_queue);
       set_reachable(m, false);
     }
     return bytes;
@@ -162,9 +161,9 @@ void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, cons
     for (auto& d : devices_) owner = d->device->is_foreign_device_pointer(from) ? d.get() : owner;
     if (owner != nullptr) {  // another space's device memory: through a buffer
       std::vector<std::byte> buffer(n);
-      const QueueId queue = owner->queues->id(owner->to_host_queue);
-      owner->device->copy_from_device(queue, buffer.data(), static_cast<const std::byte*>(from), n);
-      owner->device->synchronize_queue(queue);
+      owner->device->copy_from_device(owner->queues->id(owner->to_host_queue), buffer.data(),
+                                      static_cast<const std::byte*>(from), n);
+      complete_locked(*owner, owner->to_host_queue);
       platform_->write_behind(to.address + position, buffer.data(), n);
     } else {
       platform_->write_behind(to.address + position, static_cast<const std::byte*>(from), n);
@@ -188,8 +187,7 @@ void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, cons
   note_written(to, range);
   recorder_.moved(within ? Kind::d2d : Kind::h2d, to.label, n, 1, within ? to.space : host_space, to.space);
   project();
-  const auto event = d.queues->record(queue);
-  unlocked(lock, [&] { event->synchronize(); });  // the source may be changed after the call
+  complete(lock, d, queue);  // the source may be changed after the call
 }
 
 void Engine::copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t position, std::uint64_t n) {
@@ -216,8 +214,7 @@ void Engine::copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t posi
     d.device->copy_to_device(d.queues->id(d.to_device_queue), static_cast<std::byte*>(to), buffer.data(), n);
     d.queues->begin_position(d.to_device_queue);
     recorder_.moved(Kind::h2d, from.label, n, 1, host_space, device_space(0));
-    const auto event = d.queues->record(d.to_device_queue);
-    unlocked(lock, [&] { event->synchronize(); });
+    complete(lock, d, d.to_device_queue);
     return;
   }
   DeviceState& d = device_of(from);
@@ -233,8 +230,7 @@ void Engine::copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t posi
   revoked_.push_back(&from);  // launches on other threads must see the transfer
   project();
   recorder_.moved(within ? Kind::d2d : Kind::d2h, from.label, n, 1, from.space, within ? from.space : host_space);
-  const auto event = d.queues->record(queue);
-  unlocked(lock, [&] { event->synchronize(); });
+  complete(lock, d, queue);
 }
 
 /// The bytes move at the call, whatever the destination held (protocol `off`, open mirrors).
@@ -275,8 +271,39 @@ void Engine::copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory&
     note_written(to, {step.to_position, step.to_position + step.bytes});
   }
   project();
-  while (!flights_.empty()) finish(lock, FlightPtr(flights_.front()));
-  if (!to.on_host()) wait_transfers(lock, to);
+  complete_transfers(lock, to);
+}
+
+void Engine::complete(Lock& lock, DeviceState& d, QueueIndex queue) {
+  try {
+    const auto event = d.queues->record(queue);
+    unlocked(lock, [&] { event->synchronize(); });
+  } catch (const Error&) {
+    unlocked(lock, [&] { complete_locked(d, queue); });
+  }
+}
+
+void Engine::complete_locked(DeviceState& d, QueueIndex queue) {
+  try {
+    d.device->synchronize_queue(d.queues->id(queue));
+  } catch (const Error&) {
+    d.device->synchronize_device();
+  }
+}
+
+void Engine::complete_transfers(Lock& lock, Memory& m) {
+  const auto wait = [&] {
+    while (!flights_.empty()) finish(lock, FlightPtr(flights_.front()));
+    if (!m.on_host()) wait_transfers(lock, m);
+  };
+  try {
+    wait();
+  } catch (const Error&) {
+    unlocked(lock, [&] {
+      for (auto& d : devices_) d->device->synchronize_device();
+    });
+    wait();
+  }
 }
 
 void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill& fill) {
@@ -304,7 +331,7 @@ void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
   note_written(m, range);
   recorder_.moved(Kind::filled, m.label, n, 1, {}, m.space);
   project();
-  if (!m.on_host()) wait_transfers(lock, m);
+  if (!m.on_host()) complete_transfers(lock, m);
 }
 
 void Engine::filled(Memory& m, std::uint64_t position, std::uint64_t n, const Fill& fill) {

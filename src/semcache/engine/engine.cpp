@@ -25,29 +25,38 @@ Engine::Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique
   host_->large.donate({0, host_bytes});
   // Untouched mirrors can be read (zeros) but not written unnoticed: one mapping for the whole arena.
   if (options_.notices) (void)platform_->protect(base, host_bytes, platform::Protection::read);
-  for (auto& device : devices) {
-    auto state = std::make_unique<DeviceState>();
-    state->device = std::move(device);
-    state->budget_bytes = options_.device_memory_bytes != 0 ? options_.device_memory_bytes
-                                                            : state->device->free_memory_bytes() / 10 * 9;
-    state->bytes = std::max(state->device->total_memory_bytes() * 4, std::uint64_t{1} << 36);
-    state->bytes = round_up(state->bytes, large_alignment);
-    state->base = state->device->reserve(state->bytes);
-    state->table = std::make_unique<LookupTable>(state->base, state->bytes, device_alignment);
-    // The first granule stays free: a header in front of the first array has an address of its own.
-    state->large.donate({large_alignment, state->bytes});
-    state->queues = std::make_unique<Queues>(*state->device);
-    state->to_device_queue = state->queues->open();
-    state->to_host_queue = state->queues->open();
-    state->within_queue = state->queues->open();
-    devices_.push_back(std::move(state));
+  try {
+    for (auto& device : devices) add_device(std::move(device));
+  } catch (...) {
+    release_addresses();
+    throw;
   }
 }
 
+void Engine::add_device(std::unique_ptr<device::Device> device) {
+  devices_.push_back(std::make_unique<DeviceState>());
+  DeviceState* const state = devices_.back().get();
+  state->device = std::move(device);
+  state->budget_bytes = options_.device_memory_bytes != 0 ? options_.device_memory_bytes
+                                                          : state->device->free_memory_bytes() / 10 * 9;
+  state->bytes = std::max(state->device->total_memory_bytes() * 4, std::uint64_t{1} << 36);
+  state->bytes = round_up(state->bytes, large_alignment);
+  state->base = state->device->reserve(state->bytes);
+  state->table = std::make_unique<LookupTable>(state->base, state->bytes, device_alignment);
+  // The first granule stays free: a header in front of the first array has an address of its own.
+  state->large.donate({large_alignment, state->bytes});
+  state->queues = std::make_unique<Queues>(*state->device);
+  state->to_device_queue = state->queues->open();
+  state->to_host_queue = state->queues->open();
+  state->within_queue = state->queues->open();
+}
+
 Engine::~Engine() {
-  {
+  try {
     Lock lock(mutex_);
     while (!flights_.empty()) finish(lock, FlightPtr(flights_.front()));
+  } catch (const std::exception& e) {
+    base::raw_log("while ending: %s", e.what());  // as below, the device is waited for all the same
   }
   for (auto& d : devices_) {
     try {
@@ -62,7 +71,14 @@ Engine::~Engine() {
   for (Memory& m : pool_) {
     if (m.live && m.on_host()) release_place(m);
   }
-  for (auto& d : devices_) d->device->release(d->base, d->bytes);
+  release_addresses();
+}
+
+void Engine::release_addresses() noexcept {
+  for (auto& d : devices_) {
+    d->queues.reset();
+    if (d->base != nullptr) d->device->release(d->base, d->bytes);
+  }
   platform_->release(host_->base, host_->bytes);
 }
 
@@ -85,6 +101,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->counted_snapshot = false;
   m->freeing = false;
   m->used_unseen = false;
+  m->holds_handles.store(false, std::memory_order_relaxed);
   std::memset(m->header, 0, sizeof m->header);
   m->flags.store(space == host_space ? Memory::host_readable : 0);
   for (Memory::Uses& u : m->uses) {
@@ -545,13 +562,17 @@ ByteRange Engine::to_pages(const Memory& m, ByteRange r) const noexcept {
   return intersect({round_down(r.begin, page_bytes_), round_up(r.end, page_bytes_)}, page_span(m));
 }
 
-void Engine::collect_orphans() {
+void Engine::collect_orphans() noexcept {
   for (std::size_t i = 0; i < snapshots_.size();) {
     Memory& m = *snapshots_[i];
     bool busy = directory_.needed(m.slot);
     if (!busy && !m.on_host()) {
       DeviceState& d = device_of(m);
-      for (QueueIndex q = 1; q < d.queues->count() && !busy; ++q) busy = !d.queues->reached(q, m.on(q).use.load());
+      try {
+        for (QueueIndex q = 1; q < d.queues->count() && !busy; ++q) busy = !d.queues->reached(q, m.on(q).use.load());
+      } catch (const std::exception&) {
+        busy = true;  // not known: asked again at the next occasion
+      }
     }
     for (const FlightPtr& f : flights_) busy = busy || f->host == &m;
     if (busy) {

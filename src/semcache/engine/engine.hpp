@@ -250,7 +250,9 @@ class Engine {
   void project_host(Memory& memory, ByteRange range);
   /// False if the pages could not be relaxed (the kernel's limit on mappings); tightening always succeeds.
   bool set_protection(Memory& memory, ByteRange pages, platform::Protection protection);
-  void collect_orphans();
+  void collect_orphans() noexcept;
+  void add_device(std::unique_ptr<device::Device> device);
+  void release_addresses() noexcept;
   void destroy(Memory& memory) noexcept;
   [[nodiscard]] std::uint64_t page() const noexcept { return page_bytes_; }
   /// Are accesses of the host noticed, because the pages are protected?
@@ -276,6 +278,12 @@ class Engine {
   void set_all_reachable(bool reachable) noexcept;
   void keep_reachable(Memory& memory) noexcept;
   /// SEMCACHE_CHECK=1: a copy is about to be elided; do both sides really have the same bytes?
+  /// Afterwards what was submitted to the queue last is done. It cannot be taken back, so where an event fails the queue is
+  /// waited for, and then the device. @throws DeviceError  the device is lost
+  void complete(Lock& lock, DeviceState& d, QueueIndex queue);
+  void complete_locked(DeviceState& d, QueueIndex queue);
+  /// All transfers, and those of `memory`; in the same way.
+  void complete_transfers(Lock& lock, Memory& memory);
   /// What was copied to the memory's datum is owed where none of its slots holds it.
   void note_owed(const Memory& memory, ByteRange range);
   void check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,

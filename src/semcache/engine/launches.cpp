@@ -114,9 +114,15 @@ void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands,
     throw;
   }
   if (!wait_for.empty()) {
-    unlocked(lock, [&] {
-      for (const auto& event : wait_for) event->synchronize();
-    });
+    try {
+      unlocked(lock, [&] {
+        for (const auto& event : wait_for) event->synchronize();
+      });
+    } catch (...) {
+      for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_sub(1);  // I9
+      if (options_.check && --running_launches_ == 0) set_all_reachable(false);
+      throw;
+    }
   }
 }
 

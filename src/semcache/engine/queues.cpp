@@ -22,7 +22,11 @@ void Event::synchronize() const {
 Queues::~Queues() {
   for (QueueIndex q = 1; q < count_; ++q) {
     queues_[q].leases = 0;
-    retire(q);
+    try {
+      retire(q);
+    } catch (const std::exception& e) {
+      base::raw_log("while ending: %s", e.what());
+    }
   }
 }
 

@@ -472,19 +472,22 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
       continue;
     }
     add(m, captures[c].writable);
+    if (captures[c].holds_handles) m->holds_handles.store(true, std::memory_order_relaxed);
     unknown = unknown || captures[c].holds_handles;
   }
   follows_from_captures_ = follows_from_captures_ && closure == nullptr && !unknown;
   if (closure != nullptr && !unknown) {
+    bool leads_to_views = false;
     unknown = hides_something(r, captures, count, closure, closure_bytes, [&](const void* pointer) {
       if (Memory* m = r.engine->find_device(pointer); m != nullptr && m->live) {
         add(m, true);
+        leads_to_views = leads_to_views || m->holds_handles.load(std::memory_order_relaxed);
       } else if (Memory* mirror = r.engine->find(pointer);
                  mirror != nullptr && mirror->live && mirror->on_host() && !mirror->snapshot() &&
                  r.engine->device(0).kind() == device::DeviceKind::cuda) {
         r.engine->expose(*mirror);
       }
-    });
+    }) || leads_to_views;
   }
   if (unknown) {
     begin_unknown(name);
