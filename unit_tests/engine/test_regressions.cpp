@@ -321,5 +321,24 @@ TEST(Regressions, TheEndOfAllStreamsLeavesNoTransferUnderWay) {
   p.engine().audit();
 }
 
+TEST(Regressions, AnEngineThatCannotBeMadeLeavesNothingBehind) {
+  const auto fail = [](const std::string& text) { ADD_FAILURE() << text; };
+  int refused = 0;
+  for (bool made = false; !made;) {
+    trace::Recorder recorder;
+    std::vector<std::unique_ptr<device::Device>> devices;
+    auto fake = std::make_unique<FakeDevice>(FakeDevice::Options{}, fail);
+    fake->fail_call(static_cast<std::uint64_t>(refused) + 1, FakeDevice::call_start);
+    devices.push_back(std::move(fake));
+    try {
+      const engine::Engine engine(std::move(devices), std::make_unique<FakePlatform>(FakePlatform::Options{}, fail), recorder, {});
+      made = true;
+    } catch (const Error&) {
+      ++refused;  // the fakes look after what they gave when they end
+    }
+  }
+  EXPECT_GE(refused, 4);  // addresses, and three queues
+}
+
 }  // namespace
 }  // namespace semcache::fakes
