@@ -106,6 +106,48 @@ TEST(DroppedCopies, OverwrittenByCopiesOfOrdinaryMemory) {
   EXPECT_EQ(dropped(p), (Traffic{page, 1}));
 }
 
+TEST(DroppedCopies, CopiedAgainWhereTheyDiffer) {
+  Pair p;
+  p.copy(p.to, p.from);
+  Memory& h = p.on_host(size);
+  p.copy(h, p.from);
+  p.engine().access(h, {3 * page, 4 * page}, Access::overwrite);
+  EXPECT_EQ(dropped(p), (Traffic{page, 1})) << "of the mirror";
+
+  p.copy(p.to, h);
+
+  EXPECT_EQ(dropped(p), (Traffic{2 * page, 2}));
+  p.free(p.to);
+  EXPECT_EQ(dropped(p), (Traffic{2 * page + size, 3}));
+}
+
+TEST(DroppedCopies, AreNotWhatWasSent) {
+  Pair p;
+  p.copy(p.to, p.from);
+  engine::TransitBuffer* const buffer = p.engine().take_buffer(page, false);
+  const ByteRange piece{0, page};
+  p.engine().read_out(p.to, 0, &piece, 1, *buffer, buffer->address);
+  p.engine().settle_buffer(*buffer);
+  p.engine().give_buffer(buffer);
+
+  p.free(p.to);
+
+  EXPECT_EQ(dropped(p), (Traffic{size - page, 1}));
+}
+
+TEST(DroppedCopies, OverwrittenByACopyAtTheCall) {
+  Pair p;
+  Memory& h = p.on_host(size);
+  p.host_write(h, h.all(), 3);
+  p.engine().expose(h);  // open: copied at the call
+  p.copy(p.to, p.from);
+
+  p.copy(p.to, h);
+
+  EXPECT_EQ(p.counters().h2d.bytes, size);
+  EXPECT_EQ(dropped(p), (Traffic{size, 1}));
+}
+
 TEST(DroppedCopies, AreNotWhatASideOfTheSameDatumHolds) {
   Pair p;
   Memory& side = p.on_host(size, &p.to);

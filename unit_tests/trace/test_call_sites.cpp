@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace semcache::trace;
@@ -33,11 +34,22 @@ inline void deep_copy_inlined(Recorder& recorder, T bytes) {
 }
 }  // namespace Kokkos
 extern "C" {
-NOT_INLINED void MPI_of_ours(Recorder& recorder) {
+NOT_INLINED void MPI_Send_of_ours(Recorder& recorder) {
   Kokkos::deep_copy(recorder, 5u);
   STAYS;
 }
+// The program's own, whatever they look like.
+NOT_INLINED void mpi_exchange(Recorder& recorder) {
+  Kokkos::deep_copy(recorder, 6u);
+  STAYS;
 }
+}
+namespace Kokkos_like {
+NOT_INLINED void cooperate(Recorder& recorder) {
+  Kokkos::deep_copy(recorder, 8u);
+  STAYS;
+}
+}  // namespace Kokkos_like
 
 namespace {
 
@@ -54,7 +66,11 @@ NOT_INLINED void second(Recorder& recorder) {
   STAYS;
 }
 NOT_INLINED void third(Recorder& recorder) {
-  MPI_of_ours(recorder);
+  MPI_Send_of_ours(recorder);
+  STAYS;
+}
+NOT_INLINED void fifth(Recorder& recorder) {
+  mpi_exchange(recorder);
   STAYS;
 }
 NOT_INLINED void fourth(Recorder& recorder) {
@@ -96,8 +112,17 @@ TEST_F(CallSites, AreTheProgramsOwnStatements) {
   second(recorder);
   third(recorder);
   fourth(recorder);
+  fifth(recorder);
+  Kokkos_like::cooperate(recorder);
+  std::thread([&] {
+    Kokkos::deep_copy(recorder, 9u);
+    STAYS;
+  }).join();
 
-  EXPECT_EQ(recorder.snapshot().call_sites.size(), 4u);
+  EXPECT_EQ(recorder.snapshot().call_sites.size(), 7u);
+  EXPECT_EQ(site(recorder, " in mpi_exchange").counters.h2d, (Traffic{6, 1}));
+  EXPECT_EQ(site(recorder, " in Kokkos_like::cooperate").counters.h2d, (Traffic{8, 1}));
+  EXPECT_EQ(site(recorder, ":" + std::to_string(__LINE__ - 7) + " in ").counters.h2d, (Traffic{9, 1}));
   EXPECT_EQ(site(recorder, "test_call_sites.cpp:" + std::to_string(line_of_first) + " in ").counters.h2d,
             (Traffic{64, 1}));
   EXPECT_EQ(site(recorder, "test_call_sites.cpp:" + std::to_string(line_of_second) + " in ").counters.h2d, (Traffic{7, 1}));

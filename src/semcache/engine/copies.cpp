@@ -62,6 +62,8 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     for (const SlotId slot : std::vector<SlotId>(directory_.slots(f->datum))) {
       while (memory_of(slot).write_check) check_writes_before_fetch(lock, memory_of(slot));
     }
+    const auto earlier = owed_.owes(t->datum) ? directory_.wanted_extents(t->datum, {at, at + n})
+                                              : std::vector<directory::ExtentMap::Extent>();
     const auto result = directory_.link(t->datum, at, f->datum, position(*f, from), n);
     if (result == directory::LinkResult::unchanged) {
       if (options_.check) check_elided(lock, *t, at, *f, position(*f, from), n);
@@ -69,7 +71,7 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     } else {
       t->write_check.reset();
       recorder_.moved(Kind::deferred, t->label, n, 1, f->space, t->space);
-      count_dropped(*t, {at, at + n});
+      count_replaced(*t, earlier);
       note_owed(*t, {at, at + n});
     }
     project();
@@ -92,16 +94,29 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
   if (!snapshots_.empty()) collect_orphans();
 }
 
-void Engine::note_owed(const Memory& m, ByteRange range) {
-  std::vector<ByteRange> pieces;
-  directory_.stale(m.slot, range, pieces);
-  for (const SlotId other : directory_.slots(m.datum)) {
-    if (other == m.slot) continue;
-    std::vector<ByteRange> nowhere;
-    for (const ByteRange r : pieces) directory_.stale(other, r, nowhere);
-    pieces = std::move(nowhere);
+void Engine::note_owed(const Memory& m, ByteRange range) noexcept {
+  try {
+    std::vector<ByteRange> pieces;
+    directory_.stale(m.slot, range, pieces);
+    for (const SlotId other : directory_.slots(m.datum)) {
+      if (other == m.slot) continue;
+      std::vector<ByteRange> nowhere;
+      for (const ByteRange r : pieces) directory_.stale(other, r, nowhere);
+      pieces = std::move(nowhere);
+    }
+    for (const ByteRange r : pieces) owed_.add(m.datum, r);
+  } catch (const std::bad_alloc&) {  // they are not counted
   }
-  for (const ByteRange r : pieces) owed_.add(m.datum, r);
+}
+
+void Engine::count_replaced(const Memory& m, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto& e : earlier) {
+    directory_.for_each_wanted(m.datum, {e.begin, e.end}, [&](ByteRange piece, directory::ValueRef now) {
+      if (now != e.ref.advanced(piece.begin - e.begin)) bytes += owed_.take(m.datum, piece);
+    });
+  }
+  if (bytes > 0) recorder_.moved(Kind::dropped, m.label, bytes);
 }
 
 void Engine::check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
@@ -266,6 +281,7 @@ void Engine::copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory&
     step.bytes = to.on_host() == from.on_host()
                      ? n - done
                      : std::min(n - done, options_.registration_bytes - host_position % options_.registration_bytes);
+    count_dropped(to, {step.to_position, step.to_position + step.bytes});
     submit(step, false);
     // Piece by piece: a later one may fail, and what was overwritten must not be taken for the former content (I9).
     note_written(to, {step.to_position, step.to_position + step.bytes});

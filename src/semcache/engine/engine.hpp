@@ -285,7 +285,9 @@ class Engine {
   /// All transfers, and those of `memory`; in the same way.
   void complete_transfers(Lock& lock, Memory& memory);
   /// What was copied to the memory's datum is owed where none of its slots holds it.
-  void note_owed(const Memory& memory, ByteRange range);
+  void note_owed(const Memory& memory, ByteRange range) noexcept;
+  /// What it was owed is dropped where it wants something else now. @param earlier  what it wanted
+  void count_replaced(const Memory& memory, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept;
   void check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                     std::uint64_t n);
   void copy_on_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);

@@ -236,6 +236,8 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
     return;
   }
   wait_for_user(lock, buffer);
+  // Needed, wherever the message gets it from.
+  for (std::size_t i = 0; i < count; ++i) (void)owed_.take(m.datum, at_array(pieces[i], position));
   if (buffer.on_device) {
     read_within_device(lock, m, position, pieces, count, buffer, to);
   } else if (m.on_host()) {

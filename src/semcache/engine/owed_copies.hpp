@@ -35,6 +35,8 @@ class OwedCopies {
     }
   }
 
+  [[nodiscard]] bool owes(DatumId datum) const noexcept { return !owed_.empty() && owed_.count(datum.value) != 0; }
+
   /// How many bytes of `range` were owed. None is any more.
   std::uint64_t take(DatumId datum, ByteRange range) noexcept {
     const auto found = owed_.empty() ? owed_.end() : owed_.find(datum.value);

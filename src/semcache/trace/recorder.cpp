@@ -347,6 +347,22 @@ Counters Recorder::of(LabelId label) const noexcept {
   return own == nullptr ? Counters{} : own->read();
 }
 
+/// Not under the lock: who names an address waits for the loader, whose lock somebody may hold who is counting.
+void Recorder::name_call_sites() const {
+  std::vector<detail::CallStack> unnamed;
+  {
+    const std::lock_guard lock(names_->mutex);
+    for (const auto& [stack, site] : names_->call_sites) {
+      if (site.name.empty()) unnamed.push_back(stack);
+    }
+  }
+  for (const detail::CallStack& stack : unnamed) {
+    std::string name = detail::describe(stack);
+    const std::lock_guard lock(names_->mutex);
+    if (const auto site = names_->call_sites.find(stack); site != names_->call_sites.end()) site->second.name = std::move(name);
+  }
+}
+
 Statistics Recorder::snapshot() const {
   Statistics s;
   s.total = totals();
@@ -362,14 +378,12 @@ Statistics Recorder::snapshot() const {
   for (std::uint32_t i = 0; i < labels; ++i) add(s.labels, name(LabelId{i}), of(LabelId{i}));
   add(s.labels, "(other labels)", other_labels_->read());
 
+  name_call_sites();
   {
     const std::lock_guard lock(names_->mutex);
     std::map<std::string, Counters> call_sites;  // one statement may be reached by several ways
-    for (auto& [stack, site] : names_->call_sites) {
-      if (site.name.empty()) site.name = detail::describe(stack);
-      add_to(call_sites[site.name], site.counters);
-    }
-    for (const auto& [name, counters] : call_sites) add(s.call_sites, name, counters);
+    for (const auto& [stack, site] : names_->call_sites) add_to(call_sites[site.name], site.counters);
+    for (const auto& [name, counters] : call_sites) add(s.call_sites, name.empty() ? "(unknown)" : name, counters);
     add(s.call_sites, "(other call sites)", names_->other_call_sites.counters);
     for (const auto& [mangled, count] : names_->unknown) {
       Counters c;

@@ -110,6 +110,7 @@ class SEMCACHE_API Recorder {
   LabelEntry* entry(LabelId label) const noexcept;
   Cells* cells(LabelId label) noexcept;
   void event(Kind kind, LabelId label, std::uint64_t bytes, SpaceId from, SpaceId to) noexcept;
+  void name_call_sites() const;
   template <class Count>
   void count_call_site(const Count& count) noexcept;
 

@@ -61,7 +61,12 @@ class Table {
 
 /// Names are the program's: one line each, and not longer than a table bears.
 std::string shown(const std::string& name, std::size_t longest = longest_label) {
-  std::string out = name.size() > longest ? name.substr(0, longest - 3) + "..." : name;
+  std::size_t kept = name.size();
+  if (kept > longest) {  // not within a character
+    for (kept = longest - 3; kept > 0 && (static_cast<unsigned char>(name[kept]) & 0xc0) == 0x80; --kept) {
+    }
+  }
+  std::string out = kept < name.size() ? name.substr(0, kept) + "..." : name;
   for (char& c : out) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   }

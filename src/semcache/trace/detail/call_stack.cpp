@@ -7,6 +7,7 @@
 #include <unwind.h>
 
 #include <algorithm>
+#include <cctype>
 #include <initializer_list>
 #include <string_view>
 
@@ -14,33 +15,72 @@ namespace semcache::trace::detail {
 namespace {
 
 bool begins(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
+bool ends(std::string_view text, std::string_view with) {
+  return text.size() >= with.size() && text.substr(text.size() - with.size()) == with;
+}
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-/// Of a linker symbol, or of a name as in the source where debug information has no symbol for it.
-bool is_library(const Function& function) {
-  std::string_view name = function.symbol;
-  if (begins(name, "_Z")) {
-    name.remove_prefix(2);
-    while (begins(name, "Z")) name.remove_prefix(1);  // what is local to a function
-    if (begins(name, "N")) {
-      name.remove_prefix(1);
-      name.remove_prefix(std::min(name.find_first_not_of("rVKRO"), name.size()));
-    }
-    return begins(name, "6Kokkos") || begins(name, "8semcache") || begins(name, "St");
-  }
-  for (const char* interface : {"semcache_", "MPI_", "PMPI_", "mpi_"}) {
-    if (begins(name, interface)) return true;
-  }
-  const std::string_view file = function.file;
-  const std::size_t folder = file.find_last_of('/');
-  return begins(file.substr(folder == std::string_view::npos ? 0 : folder + 1), "Kokkos_");
+/// MPI_Send, PMPI_Send, mpi_send_; not a program's own mpi_exchange or MPI_exchange.
+bool is_mpi(std::string_view name) {
+  if (begins(name, "mpi_")) return ends(name, "_");
+  if (begins(name, "P")) name.remove_prefix(1);
+  return begins(name, "MPI_") && name.size() > 4 && name[4] >= 'A' && name[4] <= 'Z';
 }
 
-bool is_library_object(std::string_view object) { return begins(object, "libsemcache") || begins(object, "libkokkos"); }
+/// Of a header of ours, Kokkos' or the standard library's.
+bool is_library_header(std::string_view file) {
+  const std::size_t folder = file.find_last_of('/');
+  const std::string_view name = file.substr(folder == std::string_view::npos ? 0 : folder + 1);
+  return has(file, "/include/c++/") || (ends(name, ".hpp") && (begins(name, "Kokkos_") || has(file, "/semcache/kokkos/")));
+}
+
+/// By its linker symbol. GCC's debug information has none of local functions that were inlined: by the file.
+bool is_library(const Function& function) {
+  std::string_view name = function.symbol;
+  if (!begins(name, "_Z")) return begins(name, "semcache_") || is_mpi(name) || is_library_header(function.file);
+  name.remove_prefix(2);
+  while (begins(name, "Z")) name.remove_prefix(1);  // what is local to a function
+  if (begins(name, "N")) {
+    name.remove_prefix(1);
+    name.remove_prefix(std::min(name.find_first_not_of("rVKRO"), name.size()));
+  }
+  return begins(name, "6Kokkos") || begins(name, "8semcache") || begins(name, "St");
+}
+
+/// Of Kokkos, ours, or below every program: where threads begin.
+bool is_library_object(std::string_view object) {
+  for (const char* name : {"libsemcache.", "libsemcache_kokkos.", "libsemcache_kernels.", "libsemcache_mpi",
+                           "libsemcache_tpetra.", "libsemcache_syscalls", "libkokkoscore.", "libkokkoscontainers.",
+                           "libkokkosalgorithms.", "libkokkossimd.", "libkokkoskernels.", "libstdc++.", "libc.", "libc-",
+                           "libpthread", "libgomp.", "ld-linux"}) {
+    if (begins(object, name)) return true;
+  }
+  return false;
+}
+
+/// "operator<", not "cooperator::apply".
+bool names_operator(std::string_view name) {
+  constexpr std::string_view word = "operator";
+  for (std::size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
+    const char before = at == 0 ? ' ' : name[at - 1];
+    const char behind = at + word.size() < name.size() ? name[at + word.size()] : ' ';
+    if (before != '_' && std::isalnum(static_cast<unsigned char>(before)) == 0 && behind != '_' &&
+        std::isalnum(static_cast<unsigned char>(behind)) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string shortened(std::string name) {
+  constexpr std::size_t longest = 200;
+  return name.size() > longest ? name.substr(0, longest) + "..." : name;
+}
 
 /// Without parameters and template arguments, which are longer than any table.
 std::string short_name(const std::string& name) {
   constexpr std::string_view unnamed = "(anonymous namespace)";
-  if (name.find("operator") != std::string::npos) return name;
+  if (names_operator(name)) return shortened(name);
   std::string out;
   int depth = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -54,7 +94,7 @@ std::string short_name(const std::string& name) {
     if (depth == 0) out += name[i];
     if (name[i] == '>') --depth;
   }
-  return out;
+  return shortened(out);
 }
 
 std::string text_of(const Function& function, const CodePlace& place) {
@@ -65,22 +105,25 @@ std::string text_of(const Function& function, const CodePlace& place) {
 }
 
 std::string describe_addresses(const CallStack& stack) {
-  std::string last;
   for (std::size_t i = 0; i < stack.depth; ++i) {
-    const CodePlace place = place_of(stack.addresses[i]);
-    if (is_library_object(place.object)) continue;
     const std::vector<Function> functions = functions_at(stack.addresses[i]);
-    if (functions.empty()) {
-      if (i > 0 || stack.depth == 1) return place.text();
-      for (std::size_t k = 0; k < stack.depth; ++k) last += (k > 0 ? " < " : "") + place_of(stack.addresses[k]).text();
-      return last;
-    }
-    for (const Function& function : functions) {
-      if (!is_library(function)) return text_of(function, place);
-    }
-    last = text_of(functions.back(), place);
+    const auto own = std::find_if(functions.begin(), functions.end(), [](const Function& f) { return !is_library(f); });
+    if (own == functions.end() && !functions.empty()) continue;
+    const CodePlace place = place_of(stack.addresses[i]);  // slow: only where it matters
+    if (is_library_object(place.object)) continue;
+    if (own != functions.end()) return text_of(*own, place);
+    if (i > 0 || stack.depth == 1) return place.text();
+    std::string all;
+    for (std::size_t k = 0; k < stack.depth; ++k) all += (k > 0 ? " < " : "") + place_of(stack.addresses[k]).text();
+    return all;
   }
-  return last;
+  // What a thread runs may be inlined in the library's function that calls it.
+  for (std::size_t i = stack.depth; i-- > 0;) {
+    const std::vector<Function> functions = functions_at(stack.addresses[i]);
+    const CodePlace place = place_of(stack.addresses[i]);
+    if (!functions.empty() && !is_library_object(place.object)) return text_of(functions.back(), place);
+  }
+  return {};
 }
 
 }  // namespace

@@ -7,11 +7,13 @@
 #endif
 #include <cxxabi.h>
 #include <dlfcn.h>
+#include <link.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 
 namespace semcache::trace::detail {
 
@@ -34,7 +36,9 @@ CodePlace place_of(std::uintptr_t address) {
   if (::dladdr(reinterpret_cast<const void*>(address), &info) == 0 || info.dli_fname == nullptr) return {"", address};
   std::string object = info.dli_fname;
   object.erase(0, object.find_last_of('/') + 1);
-  return {object, address - reinterpret_cast<std::uintptr_t>(info.dli_fbase)};
+  // Of a program that lies where it was linked, tools want the address itself.
+  const auto* const header = static_cast<const ElfW(Ehdr)*>(info.dli_fbase);
+  return {object, header->e_type == ET_EXEC ? address : address - reinterpret_cast<std::uintptr_t>(info.dli_fbase)};
 }
 
 #ifdef SEMCACHE_HAVE_BACKTRACE
@@ -42,8 +46,27 @@ namespace {
 
 void ignore(void*, const char*, int) {}  // no debug information: said by what is missing then
 
+/// How often objects were loaded and unloaded.
+unsigned long long loads() {
+  unsigned long long n = 0;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* to) {
+        *static_cast<unsigned long long*>(to) = info->dlpi_adds + info->dlpi_subs;
+        return 1;
+      },
+      &n);
+  return n;
+}
+
+/// Knows the objects that are loaded when it is made, and is never freed: made anew when there are others.
 backtrace_state* state() {
-  static backtrace_state* const made = ::backtrace_create_state(nullptr, 1, ignore, nullptr);
+  static std::mutex mutex;
+  static backtrace_state* made = nullptr;
+  static unsigned long long made_at = 0;
+  const unsigned long long now = loads();
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (made == nullptr || made_at != now) made = ::backtrace_create_state(nullptr, 1, ignore, nullptr);
+  made_at = now;
   return made;
 }
 
@@ -53,9 +76,9 @@ backtrace_state* state() {
 std::vector<Function> functions_at(std::uintptr_t address) {
   std::vector<Function> out;
 #ifdef SEMCACHE_HAVE_BACKTRACE
-  if (state() != nullptr) {
+  if (backtrace_state* const symbols = state()) {
     ::backtrace_pcinfo(
-        state(), address,
+        symbols, address,
         [](void* to, std::uintptr_t, const char* file, int line, const char* name) {
           if (name != nullptr && file != nullptr) static_cast<std::vector<Function>*>(to)->push_back({name, file, line});
           return 0;
@@ -63,7 +86,7 @@ std::vector<Function> functions_at(std::uintptr_t address) {
         ignore, &out);
     std::string symbol;
     ::backtrace_syminfo(
-        state(), address,
+        symbols, address,
         [](void* to, std::uintptr_t, const char* name, std::uintptr_t, std::uintptr_t) {
           if (name != nullptr) *static_cast<std::string*>(to) = name;
         },
