@@ -238,7 +238,10 @@ TEST(MpiCollectives, ANonBlockingOneIsANewValueAtCompletion) {
 
   MPI_Iallreduce(s.data(), r.data(), block, MPI_INT, MPI_MAX, world, &request);
   write_on_device(s, 0, n, [](std::size_t) { return 1 << 30; });
-  EXPECT_EQ(device_content(r), expected<int>(n, &old_value));
+  // Of one process it is complete at once.
+  if (size_of() > 1) {
+    EXPECT_EQ(device_content(r), expected<int>(n, &old_value));
+  }
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 
   EXPECT_EQ(device_content(r), expected<int>(n, [](std::size_t i) {
@@ -437,12 +440,16 @@ TEST(MpiCollectives, AnErrorOfTheProgramIsRaisedOnce) {
   MPI_Comm_set_errhandler(world, handler);
   const auto x = Array<int>::on_device("x", n);
   int plain[10] = {};
+  int position = 0;
   const MPI_Comm none = MPI_COMM_NULL;
   const std::function<int()> calls[] = {
       [&] { return MPI_Bcast(plain, 1, MPI_INT, 0, none); },
       [&] { return MPI_Bcast(x.data(), 1, MPI_INT, 0, none); },
       [&] { return MPI_Gather(plain, 1, MPI_INT, x.data(), 1, MPI_INT, 0, none); },
       [&] { return MPI_Alltoall(plain, 1, MPI_INT, plain + 1, 1, MPI_INT, none); },
+      [&] { return MPI_Send(x.data(), 1, MPI_DATATYPE_NULL, rank_of(), 0, world); },
+      [&] { return MPI_Pack(plain, 1, MPI_DATATYPE_NULL, x.data(), 8, &position, world); },
+      [&] { return MPI_Unpack(x.data(), 8, &position, plain, 1, MPI_DATATYPE_NULL, world); },
   };
   for (const auto& call : calls) {
     errors_raised = 0;

@@ -174,6 +174,33 @@ TEST(MpiDatatypes, AShortMessageFillsThePiecesInTheirOrder) {
   }
 }
 
+/// The library's own order of a type that we know by trial.
+TEST(MpiDatatypes, AShortMessageFillsADistributedArrayInItsOrder) {
+  const MPI_Aint backwards[] = {sizeof(int), 0};
+  MPI_Datatype inner, made;
+  MPI_Type_create_hindexed_block(2, 1, backwards, MPI_INT, &inner);
+  const int sizes[] = {4, 2}, processes[] = {1, 1};
+  const int spread[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_BLOCK};
+  const int arguments[] = {MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG};
+  MPI_Type_create_darray(1, 0, 2, sizes, spread, arguments, processes, MPI_ORDER_C, inner, &made);
+  MPI_Type_free(&inner);
+  const Type type(made);
+  for (const int elements : {1, 3, 4}) {
+    const auto x = Array<int>::on_device("x", n);
+    write_on_device(x, 0, n, [](std::size_t) { return -1; });
+    std::vector<int> plain(n, -1);
+    const std::vector<int> sent = expected<int>(12, [](std::size_t i) { return theirs(i, rank_of()); });
+    MPI_Request requests[4];
+    MPI_Irecv(x.data(), 1, type, left(), 0, world, &requests[0]);
+    MPI_Irecv(plain.data(), 1, type, left(), 1, world, &requests[1]);
+    for (int tag = 0; tag < 2; ++tag)
+      MPI_Isend(sent.data(), elements, MPI_INT, right(), tag, world, &requests[2 + tag]);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+
+    EXPECT_EQ(device_content(x), plain) << elements;
+  }
+}
+
 TEST(MpiDatatypes, PairsWithAGapKeepTheirGap) {
   struct Pair {
     short value;

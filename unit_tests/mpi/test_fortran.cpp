@@ -12,6 +12,10 @@ extern int mpi_fortran_in_place_;
 void mpi_send_(void*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*);
 void mpi_irecv_(void*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*);
 void mpi_wait_(MPI_Fint*, MPI_Fint*, MPI_Fint*);
+void mpi_start_(MPI_Fint*, MPI_Fint*);
+void mpi_waitall_(MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*);
+void mpi_request_free_(MPI_Fint*, MPI_Fint*);
+void mpi_initialized_(MPI_Fint*, MPI_Fint*);  // the library's own: else nothing asks for the library
 void mpi_sendrecv_(void*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, void*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*,
                    MPI_Fint*, MPI_Fint*, MPI_Fint*);
 void mpi_bcast_(void*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*);
@@ -82,8 +86,40 @@ TEST(MpiFortran, CallsWithTrackedMemoryAreRefused) {
   EXPECT_EQ(plain, std::vector<int>(n, 5));
 }
 
+TEST(MpiFortran, RequestsOfCCallsAreRefused) {
+  const ReturnErrors returned;
+  const auto x = Array<int>::on_device("x", n);
+  write_on_device(x, 0, n, &value);
+  std::vector<int> sent(n, 8);
+  Arguments a;
+  MPI_Request receive, send;
+  MPI_Irecv(x.data(), n, MPI_INT, rank_of(), 0, MPI_COMM_WORLD, &receive);
+  MPI_Send(sent.data(), n, MPI_INT, rank_of(), 0, MPI_COMM_WORLD);
+  MPI_Send_init(x.data(), n, MPI_INT, rank_of(), 1, MPI_COMM_WORLD, &send);
+  MPI_Fint requests[] = {MPI_Request_c2f(receive), MPI_Request_c2f(send)};
+  MPI_Fint two = 2;
+  MPI_Fint statuses[2 * sizeof(MPI_Status) / sizeof(MPI_Fint)] = {};
+  const std::function<void()> calls[] = {
+      [&] { mpi_wait_(&requests[0], statuses, &a.error); },
+      [&] { mpi_waitall_(&two, requests, statuses, &a.error); },
+      [&] { mpi_start_(&requests[1], &a.error); },
+      [&] { mpi_request_free_(&requests[1], &a.error); },
+  };
+  for (const auto& call : calls) {
+    a.error = MPI_SUCCESS;
+    call();
+    EXPECT_NE(text_of(a.error).find("Fortran"), std::string::npos) << text_of(a.error);
+  }
+  EXPECT_EQ(MPI_Wait(&receive, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(device_content(x), sent);
+  EXPECT_EQ(MPI_Request_free(&send), MPI_SUCCESS);
+}
+
 TEST(MpiFortran, OrdinaryMemoryGoesOnWorking) {
   Arguments a;
+  MPI_Fint initialized = 0;
+  mpi_initialized_(&initialized, &a.error);
+  EXPECT_NE(initialized, 0);
   std::vector<int> sent(10, 7), got(10), sum(10, 2);
   mpi_irecv_(got.data(), &a.ten, &a.integer, &a.me, &a.zero, &a.world, &a.request, &a.error);
   EXPECT_EQ(a.error, MPI_SUCCESS);

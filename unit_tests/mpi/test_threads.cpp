@@ -2,8 +2,10 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <mpi/support.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
+#include <vector>
 
 using namespace mpi_test;
 
@@ -111,6 +113,35 @@ TEST(MpiThreads, HandlesGoFromThreadToThread) {
   other.join();
   MPI_Comm_free(&ours);
   MPI_Comm_free(&others);
+}
+
+/// The library has one handle for them.
+TEST(MpiThreads, CollectivesThatAreCompleteAtOnceAreTheirOwnThreads) {
+  int provided = 0;
+  MPI_Query_thread(&provided);
+  if (provided != MPI_THREAD_MULTIPLE) GTEST_SKIP() << "this MPI library has no MPI_THREAD_MULTIPLE";
+  constexpr int rounds = 500;
+  constexpr int many = 1 << 14;
+  MPI_Comm alone[2];
+  for (MPI_Comm& c : alone) MPI_Comm_dup(MPI_COMM_SELF, &c);
+  std::atomic<int> stale{0};
+  std::vector<std::thread> threads;
+  for (const MPI_Comm c : alone) {
+    threads.emplace_back([&stale, c] {
+      const auto x = Array<int>::on_host("x", many);
+      std::vector<int> sent(many);
+      for (int round = 1; round <= rounds; ++round) {
+        std::fill(sent.begin(), sent.end(), round);
+        MPI_Request request;
+        MPI_Iallreduce(sent.data(), x.data(), many, MPI_INT, MPI_SUM, c, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (x[0] != round || x[many - 1] != round) ++stale;
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  for (MPI_Comm& c : alone) MPI_Comm_free(&c);
+  EXPECT_EQ(stale.load(), 0);
 }
 
 }  // namespace

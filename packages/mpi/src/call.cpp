@@ -4,6 +4,7 @@
 
 #include "device_addresses.hpp"
 
+#include <algorithm>
 #include <string>
 
 // Weak: a preloaded library meets programs without SemCache.
@@ -156,25 +157,27 @@ bool Call::concerns(const void* buffer, const Block* blocks, std::size_t count) 
   if (io() == nullptr) return false;
   MPI_Datatype type = MPI_DATATYPE_NULL;
   bool derived = false;
-  bool one_array = true;
   Piece hull{0, 0};
   MPI_Aint extent = 0;
   for (const Block* b = blocks; b != blocks + count; ++b) {
-    if (b->count <= 0) continue;
+    if (b->count <= 0 || b->type == MPI_DATATYPE_NULL) continue;  // the library complains
     if (b->type != type) {  // as a rule they have one type
       type = b->type;
       derived = is_derived(type);
       hull = derived ? hull_of(type) : Piece{0, 0};
       extent = derived ? extent_of(type) : 0;
-      one_array = !derived || is_part_of_one_array(type);
     }
-    if (tracked(at(buffer, b->displacement + hull.begin))) return true;
-    if (!derived) continue;
+    if (!derived) {
+      if (tracked(at(buffer, b->displacement))) return true;
+      continue;
+    }
+    if (hull.begin == hull.end) continue;
     // An address names the first byte only: what a derived type adds to it may lead into another array.
-    if (one_array ? tracked(at(buffer, b->displacement + (b->count - 1) * extent + hull.end - 1))
-                  : any_piece_tracked(buffer, *b)) {
-      return true;
-    }
+    const MPI_Aint last = static_cast<MPI_Aint>(b->count - 1) * extent;
+    const std::byte* const begin = at(buffer, b->displacement + std::min<MPI_Aint>(last, 0) + hull.begin);
+    const std::byte* const end = at(buffer, b->displacement + std::max<MPI_Aint>(last, 0) + hull.end - 1);
+    if (!io()->overlaps(begin, end)) continue;
+    if (tracked(begin) || tracked(end) || (!is_part_of_one_array(type) && any_piece_tracked(buffer, *b))) return true;
   }
   return false;
 }

@@ -159,9 +159,11 @@ enum class Completes { as_message, as_message_again_and_again, as_file_access, a
   return c == Completes::as_message_again_and_again || c == Completes::as_a_whole_again_and_again;
 }
 
+[[nodiscard]] bool is_complete(MPI_Request request);
+
 /// The request and its tracked buffers belong together until it completes. Errors are raised at `target` then, too.
 /// @return MPI_SUCCESS or the code of a refusal
-int remember(const char* call_name, const ErrorTarget& target, MPI_Request request, Call&& call, Completes completes);
+int remember(const ErrorTarget& target, MPI_Request request, Call&& call, Completes completes);
 
 /// A call that only starts something.
 template <class Plan, class Forward>
@@ -173,7 +175,17 @@ int start(const char* name, const ErrorTarget& target, Call call, MPI_Request* r
     return refuse(target, Refusal::failed, name, e.what());
   }
   const int code = forward();
-  return code == MPI_SUCCESS && !call.empty() ? remember(name, target, *request, std::move(call), completes) : code;
+  if (code != MPI_SUCCESS || call.empty()) return code;
+  if (completes == Completes::as_a_whole && is_complete(*request)) {
+    // Open MPI has one handle for all requests that are complete at once: nothing can be remembered of it.
+    try {
+      call.deliver();
+    } catch (const std::exception& e) {
+      return refuse(target, Refusal::failed, name, e.what());
+    }
+    return MPI_SUCCESS;
+  }
+  return remember(target, *request, std::move(call), completes);
 }
 
 }  // namespace semcache::mpi

@@ -53,11 +53,6 @@ int complete_one(Completion& done, int code, int index, const MPI_Status& status
   return code;
 }
 
-bool is_complete(MPI_Request request) {
-  int flag = 0;
-  return PMPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag != 0;
-}
-
 /// Fetches what persistent requests send, all of it at once, before the library starts them.
 template <class Forward>
 int start_requests(const char* name, int count, const MPI_Request* requests, Forward&& forward) {
@@ -183,8 +178,7 @@ int MPI_Request_free(MPI_Request* request) {
   if (p == nullptr) return PMPI_Request_free(request);
   const MPI_Request freed = *request;
   if (p->active && p->completes == Completes::as_a_whole) {
-    // A collective's request cannot be freed before it is complete: the library says so. Another request may have the
-    // same handle (`remember`), but only if both are complete.
+    // A collective's request cannot be freed before it is complete: the library says so.
     if (p->call.receives() && is_complete(freed)) {
       if (const int code = deliver("MPI_Request_free", *p, nullptr); code != MPI_SUCCESS) return code;
     }

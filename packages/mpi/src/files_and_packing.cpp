@@ -19,8 +19,9 @@ constexpr Message::Place host = Message::Place::host;
 Blocks next(MPI_Aint position, MPI_Aint bytes, MPI_Aint buffer_bytes) {
   return {{position, std::min(bytes, buffer_bytes - position), MPI_BYTE}};
 }
-/// Is the next byte tracked? The size of what follows costs a call.
-bool concerns_next(const void* packed, MPI_Aint position) {
+/// Is the next byte tracked? The size of what follows costs a call, and the library complains of no type.
+bool concerns_next(const void* packed, MPI_Aint position, MPI_Datatype type) {
+  if (type == MPI_DATATYPE_NULL) return false;
   const Block next{position, 1, MPI_BYTE};
   return Call::concerns(packed, &next, 1);
 }
@@ -84,7 +85,7 @@ int MPI_Pack(const void* in, int n, MPI_Datatype t, void* out, int out_bytes, in
       [&](Call& c) {
         in = c.reads(in, n, t);
         int bytes = 0;
-        if (concerns_next(out, begin) && PMPI_Pack_size(n, t, comm, &bytes) == MPI_SUCCESS) {
+        if (comm != MPI_COMM_NULL && concerns_next(out, begin, t) && PMPI_Pack_size(n, t, comm, &bytes) == MPI_SUCCESS) {
           out = c.writes(out, next(begin, bytes, out_bytes));
         }
       },
@@ -101,7 +102,7 @@ int MPI_Pack_external(const char form[], const void* in, int n, MPI_Datatype t, 
       [&](Call& c) {
         in = c.reads(in, n, t);
         MPI_Aint bytes = 0;
-        if (concerns_next(out, begin) && PMPI_Pack_external_size(form, n, t, &bytes) == MPI_SUCCESS) {
+        if (concerns_next(out, begin, t) && PMPI_Pack_external_size(form, n, t, &bytes) == MPI_SUCCESS) {
           out = c.writes(out, next(begin, bytes, out_bytes));
         }
       },
@@ -114,7 +115,7 @@ int MPI_Unpack(const void* in, int in_bytes, int* position, void* out, int n, MP
   return run("MPI_Unpack", comm, Call(host), nullptr,
              [&](Call& c) {
                int bytes = 0;
-               if (concerns_next(in, *position) && PMPI_Pack_size(n, t, comm, &bytes) == MPI_SUCCESS) {
+               if (comm != MPI_COMM_NULL && concerns_next(in, *position, t) && PMPI_Pack_size(n, t, comm, &bytes) == MPI_SUCCESS) {
                  in = c.reads(in, next(*position, bytes, in_bytes));
                }
                out = c.writes(out, n, t);
@@ -128,7 +129,7 @@ int MPI_Unpack_external(const char form[], const void* in, MPI_Aint in_bytes, MP
   return run("MPI_Unpack_external", MPI_COMM_WORLD, Call(host), nullptr,
              [&](Call& c) {
                MPI_Aint bytes = 0;
-               if (concerns_next(in, *position) && PMPI_Pack_external_size(form, n, t, &bytes) == MPI_SUCCESS) {
+               if (concerns_next(in, *position, t) && PMPI_Pack_external_size(form, n, t, &bytes) == MPI_SUCCESS) {
                  in = c.reads(in, next(*position, bytes, in_bytes));
                }
                out = c.writes(out, n, t);

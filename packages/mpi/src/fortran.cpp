@@ -5,6 +5,7 @@
 // others of them: refused on tracked memory. All arguments of Fortran are addresses, those of mpi_f08 among them.
 #include "call.hpp"
 #include "layer.hpp"
+#include "pending.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -37,6 +38,15 @@ bool used(const void* buffer, const void* count, const void* type) {
   return Call::concerns(buffer == &mpi_fortran_bottom_ ? MPI_BOTTOM : buffer, value(count), t);
 }
 
+/// Of requests that C calls have made on tracked memory: the first one's, or none.
+PendingPtr pending(int count, const void* requests) {
+  const auto* const handles = static_cast<const MPI_Fint*>(requests);
+  for (int i = 0; i < count && pending_requests() != 0; ++i) {
+    if (PendingPtr entry = pending_of(MPI_Request_f2c(handles[i]))) return entry;
+  }
+  return nullptr;
+}
+
 /// The library's own, also where a C program has loaded the Fortran part of it for its own use.
 void* of_library(const char* name) {
   if (void* found = ::dlsym(RTLD_DEFAULT, name)) return found;
@@ -54,14 +64,22 @@ void* of_library(const char* name) {
 #pragma GCC visibility push(default)  // no header declares them
 extern "C" {
 
-#define SEMCACHE_PARAMETERS_6 void *a0, void *a1, void *a2, void *a3, void *a4, void *a5
+#define SEMCACHE_PARAMETERS_2 void *a0, void *a1
+#define SEMCACHE_PARAMETERS_3 SEMCACHE_PARAMETERS_2, void* a2
+#define SEMCACHE_PARAMETERS_4 SEMCACHE_PARAMETERS_3, void* a3
+#define SEMCACHE_PARAMETERS_5 SEMCACHE_PARAMETERS_4, void* a4
+#define SEMCACHE_PARAMETERS_6 SEMCACHE_PARAMETERS_5, void* a5
 #define SEMCACHE_PARAMETERS_7 SEMCACHE_PARAMETERS_6, void* a6
 #define SEMCACHE_PARAMETERS_8 SEMCACHE_PARAMETERS_7, void* a7
 #define SEMCACHE_PARAMETERS_9 SEMCACHE_PARAMETERS_8, void* a8
 #define SEMCACHE_PARAMETERS_10 SEMCACHE_PARAMETERS_9, void* a9
 #define SEMCACHE_PARAMETERS_11 SEMCACHE_PARAMETERS_10, void* a10
 #define SEMCACHE_PARAMETERS_13 SEMCACHE_PARAMETERS_11, void *a11, void *a12
-#define SEMCACHE_ARGUMENTS_6 a0, a1, a2, a3, a4, a5
+#define SEMCACHE_ARGUMENTS_2 a0, a1
+#define SEMCACHE_ARGUMENTS_3 SEMCACHE_ARGUMENTS_2, a2
+#define SEMCACHE_ARGUMENTS_4 SEMCACHE_ARGUMENTS_3, a3
+#define SEMCACHE_ARGUMENTS_5 SEMCACHE_ARGUMENTS_4, a4
+#define SEMCACHE_ARGUMENTS_6 SEMCACHE_ARGUMENTS_5, a5
 #define SEMCACHE_ARGUMENTS_7 SEMCACHE_ARGUMENTS_6, a6
 #define SEMCACHE_ARGUMENTS_8 SEMCACHE_ARGUMENTS_7, a7
 #define SEMCACHE_ARGUMENTS_9 SEMCACHE_ARGUMENTS_8, a8
@@ -149,6 +167,23 @@ SEMCACHE_FILE(write_all, write_at_all)
 SEMCACHE_FILE(iwrite, iwrite_at)
 SEMCACHE_FILE(iwrite_all, iwrite_at_all)
 #undef SEMCACHE_FILE
+
+// What C calls have started must be started, completed and freed by such.
+#define SEMCACHE_REQUEST(name, n, error, count, requests) \
+  SEMCACHE_FORTRAN(name, n, error, pending(count, requests)->target, pending(count, requests) != nullptr)
+SEMCACHE_REQUEST(start, 2, a1, 1, a0)
+SEMCACHE_REQUEST(request_free, 2, a1, 1, a0)
+SEMCACHE_REQUEST(wait, 3, a2, 1, a0)
+SEMCACHE_REQUEST(startall, 3, a2, value(a0), a1)
+SEMCACHE_REQUEST(test, 4, a3, 1, a0)
+SEMCACHE_REQUEST(request_get_status, 4, a3, 1, a0)
+SEMCACHE_REQUEST(waitall, 4, a3, value(a0), a1)
+SEMCACHE_REQUEST(testall, 5, a4, value(a0), a1)
+SEMCACHE_REQUEST(waitany, 5, a4, value(a0), a1)
+SEMCACHE_REQUEST(testany, 6, a5, value(a0), a1)
+SEMCACHE_REQUEST(waitsome, 6, a5, value(a0), a1)
+SEMCACHE_REQUEST(testsome, 6, a5, value(a0), a1)
+#undef SEMCACHE_REQUEST
 
 #undef SEMCACHE_FORTRAN
 #undef SEMCACHE_FORTRAN_CALL

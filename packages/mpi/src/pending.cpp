@@ -57,7 +57,12 @@ int deliver(const char* call_name, Pending& p, const MPI_Status* status) {
   return MPI_SUCCESS;
 }
 
-int remember(const char* call_name, const ErrorTarget& target, MPI_Request request, Call&& call, Completes completes) {
+bool is_complete(MPI_Request request) {
+  int flag = 0;
+  return PMPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag != 0;
+}
+
+int remember(const ErrorTarget& target, MPI_Request request, Call&& call, Completes completes) {
   release_completed(false);
   const bool active = !again_and_again(completes);
   PendingPtr entry = std::make_shared<Pending>(Pending{target, std::move(call), completes, active});
@@ -66,11 +71,9 @@ int remember(const char* call_name, const ErrorTarget& target, MPI_Request reque
     const std::lock_guard<std::mutex> lock(r.mutex);
     PendingPtr& place = r.entries[key_of(request)];
     if (place == nullptr) r.count.fetch_add(1, std::memory_order_relaxed);
-    place.swap(entry);
+    place.swap(entry);  // messages to nobody have one handle: nothing is lost with the earlier one
   }
-  // Open MPI has one handle for all requests that are complete at once, collectives of one process among them.
-  const bool earlier_is_complete = entry != nullptr && entry->completes == Completes::as_a_whole;
-  return earlier_is_complete ? deliver(call_name, *entry, nullptr) : MPI_SUCCESS;
+  return MPI_SUCCESS;
 }
 
 std::size_t pending_requests() noexcept { return registry().count.load(std::memory_order_relaxed); }

@@ -91,24 +91,45 @@ void append_subarray(UsedBytes& out, const Layout& element, const Contents& c) {
   }
 }
 
-/// Any other datatype: the library itself shows which bytes it uses. A part of another type need not be committed.
+/// Any other datatype: the library itself shows which bytes it uses, and in which order. A part of another type need not
+/// be committed.
 void append_by_trial(UsedBytes& out, MPI_Datatype type) {
   MPI_Datatype committed = MPI_DATATYPE_NULL;
   MPI_Aint begin = 0;
   MPI_Aint bytes = 0;
   int packed_bytes = 0;
-  int position = 0;
   PMPI_Type_dup(type, &committed);
   PMPI_Type_commit(&committed);
   PMPI_Type_get_true_extent(type, &begin, &bytes);
   PMPI_Pack_size(1, committed, MPI_COMM_SELF, &packed_bytes);
-  const std::vector<char> packed(static_cast<std::size_t>(packed_bytes), '\xff');
-  std::vector<char> seen(static_cast<std::size_t>(bytes), '\0');
-  PMPI_Unpack(packed.data(), packed_bytes, &position, seen.data() - begin, 1, committed, MPI_COMM_SELF);
-  PMPI_Type_free(&committed);
+  std::vector<char> packed(static_cast<std::size_t>(packed_bytes));
+  std::vector<char> seen(static_cast<std::size_t>(bytes));
+  const auto unpack = [&] {
+    int position = 0;
+    std::fill(seen.begin(), seen.end(), '\0');
+    PMPI_Unpack(packed.data(), packed_bytes, &position, seen.data() - begin, 1, committed, MPI_COMM_SELF);
+  };
+  struct Place {
+    std::uint32_t in_message;
+    MPI_Aint in_memory;
+  };
+  std::vector<Place> places;
+  std::fill(packed.begin(), packed.end(), '\xff');
+  unpack();
   for (MPI_Aint i = 0; i < bytes; ++i) {
-    if (seen[static_cast<std::size_t>(i)] != '\0') out.add({begin + i, begin + i + 1});
+    if (seen[static_cast<std::size_t>(i)] != '\0') places.push_back({0, i});
   }
+  // Each byte arrives with one bit of its number after the other.
+  for (int bit = 0; bit < 31 && packed_bytes >> bit != 0; ++bit) {
+    for (std::size_t k = 0; k < packed.size(); ++k) packed[k] = (k >> bit & 1) != 0 ? '\xff' : '\0';
+    unpack();
+    for (Place& p : places) {
+      if (seen[static_cast<std::size_t>(p.in_memory)] != '\0') p.in_message |= std::uint32_t{1} << bit;
+    }
+  }
+  PMPI_Type_free(&committed);
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.in_message < b.in_message; });
+  for (const Place& p : places) out.add({begin + p.in_memory, begin + p.in_memory + 1});
 }
 
 Layout make_layout(MPI_Datatype type, const Envelope& envelope) {

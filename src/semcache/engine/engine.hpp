@@ -82,6 +82,14 @@ class Engine {
   /// The live memory whose data contains `p`; nullptr for foreign addresses. No lock.
   [[nodiscard]] Memory* find(const void* p) const noexcept;
   [[nodiscard]] Memory* find_device(const void* p) const noexcept;
+  /// Could memory of ours be among [first, last]? No lock.
+  [[nodiscard]] bool overlaps(const std::byte* first, const std::byte* last) const noexcept {
+    if (first < host_->base + host_->bytes && last >= host_->base) return true;
+    for (const auto& d : devices_) {
+      if (first < d->base + d->bytes && last >= d->base) return true;
+    }
+    return false;
+  }
   [[nodiscard]] bool in_any_arena(const void* p) const noexcept;
   [[nodiscard]] std::byte* host_arena() const noexcept { return host_->base; }
   [[nodiscard]] std::uint64_t host_arena_bytes() const noexcept { return host_->bytes; }

@@ -733,8 +733,13 @@ DeviceAddresses device_addresses() {
   return r.engine->device(0).kind() == device::DeviceKind::cuda ? DeviceAddresses::if_library_can : DeviceAddresses::never;
 }
 
-constexpr ForeignIo foreign_io{&find_array, &still_there, &take_transit, &give_transit, &settle_transit,
-                               &valid_here, &read_out,    &expect,       &write_in,     &device_addresses};
+bool overlaps(const void* first, const void* last) noexcept {
+  const Runtime* r = running();
+  return r != nullptr && r->engine->overlaps(static_cast<const std::byte*>(first), static_cast<const std::byte*>(last));
+}
+
+constexpr ForeignIo foreign_io{&find_array, &still_there, &take_transit, &give_transit,     &settle_transit, &valid_here,
+                               &read_out,   &expect,      &write_in,     &device_addresses, &overlaps};
 
 }  // namespace
 

@@ -221,6 +221,8 @@ struct ForeignIo {
   void (*write_in)(void* address, const ByteRange* pieces, std::size_t count, const Transit& transit, std::size_t offset);
   /// May messages be in the device's memory? (SEMCACHE_MPI_CUDA)
   DeviceAddresses (*device_addresses)();
+  /// Could any byte of [first, last] be tracked? False: none is, and nobody need look closer. Two comparisons or so.
+  bool (*overlaps)(const void* first, const void* last) noexcept;
 };
 
 }  // namespace semcache::runtime
