@@ -496,5 +496,114 @@ TEST(ForeignIo, RandomProgramsAgreeWithFlatArrays) {
   }
 }
 
+/// Persistent messages of ranges of one array, as a halo's to several neighbours.
+struct Beside {
+  Program& p;
+  Memory& m;
+  std::vector<ByteRange> ranges;
+  std::vector<TransitBuffer*> buffers;
+
+  Beside(Program& program, Memory& memory, std::vector<ByteRange> what) : p(program), m(memory), ranges(std::move(what)) {
+    for (const ByteRange r : ranges) buffers.push_back(p.engine().take_buffer_beside(m, r));
+  }
+  ~Beside() {
+    for (TransitBuffer* b : buffers) p.engine().give_buffer(b);
+  }
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
+
+  void start() {
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      const ByteRange all{0, ranges[i].size()};
+      p.engine().read_out(m, ranges[i].begin, &all, 1, *buffers[i], buffers[i]->address);
+    }
+    for (TransitBuffer* b : buffers) p.engine().settle_buffer(*b);
+  }
+  void rest() {
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      const ByteRange all{0, ranges[i].size()};
+      p.engine().expect_read_out(m, ranges[i].begin, &all, 1, *buffers[i], buffers[i]->address);
+    }
+  }
+  void expect(std::uint64_t seed) const {
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      for (std::uint64_t k = 0; k < ranges[i].size(); ++k) {
+        ASSERT_EQ(buffers[i]->address[k], Machine::mix(seed, ranges[i].begin + k)) << "message " << i << " of content " << seed;
+      }
+    }
+  }
+};
+
+TEST(ForeignIo, ExpectedMessagesThatLieSideBySideAreOneTransfer) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Beside messages(p, d, {{3000, 5000}, {0, 1000}, {1000, 3000}, {6000, 7000}});
+  for (std::uint64_t round = 1; round <= 8; ++round) {
+    const Counters before = p.counters();
+
+    p.kernel_write(&stream_a, d, d.all(), round);
+    messages.start();
+
+    messages.expect(round);
+    if (round > 4) {  // nobody knows at first that messages always follow
+      EXPECT_EQ(p.counters().d2h.count - before.d2h.count, 2u) << "[0, 5000) and [6000, 7000)";
+    }
+    EXPECT_EQ(p.counters().d2h.bytes - before.d2h.bytes, 6000u);
+    messages.rest();
+  }
+}
+
+TEST(ForeignIo, MessagesThatArriveSideBySideAreOneTransfer) {
+  Program p;
+  Memory& d = p.on_device(size);
+  p.kernel_write(&stream_a, d, d.all(), 1);
+  Beside messages(p, d, {{0, 1000}, {1000, 3000}, {3000, 5000}});
+  for (std::uint64_t round = 2; round <= 4; ++round) {
+    for (TransitBuffer* b : messages.buffers) p.engine().settle_buffer(*b);
+    for (std::size_t i = 0; i < messages.ranges.size(); ++i) {
+      const ByteRange r = messages.ranges[i];
+      for (std::uint64_t k = r.begin; k < r.end; ++k) messages.buffers[i]->address[k - r.begin] = Machine::mix(round, k);
+    }
+    const Counters before = p.counters();
+
+    EXPECT_TRUE(p.engine().write_in_together(d, {0, 5000}, messages.buffers.data(), 3));
+
+    EXPECT_EQ(p.counters().h2d.count - before.h2d.count, 1u);
+    EXPECT_EQ(p.counters().h2d.bytes - before.h2d.bytes, 5000u);
+    p.expect_device(d, {0, 5000}, round, &stream_a);
+    p.expect_device(d, {5000, size}, 1, &stream_a);
+  }
+}
+
+TEST(ForeignIo, MessagesOfDifferentMemoryDoNotArriveTogether) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Beside one(p, d, {{0, 1000}});
+  TransitBuffer* const other = p.engine().take_buffer(1000, false);
+  TransitBuffer* const both[] = {one.buffers[0], other};
+
+  EXPECT_FALSE(p.engine().write_in_together(d, {0, 2000}, both, 2));
+
+  EXPECT_EQ(p.counters().h2d.count, 0u);
+  p.engine().give_buffer(other);
+}
+
+TEST(ForeignIo, OnlyOneMessageHasAByteOfABlock) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  Memory& large = p.on_device(policy::FetchForecast::largest_bytes + 1);
+  {
+    const Beside first(p, d, {{0, 1000}});
+    EXPECT_EQ(p.engine().take_buffer_beside(d, {999, 2000}), nullptr);
+    const Beside second(p, d, {{1000, 2000}});
+    EXPECT_EQ(second.buffers[0]->address, first.buffers[0]->address + 1000);
+  }
+  const Beside again(p, d, {{999, 2000}});
+  EXPECT_NE(again.buffers[0], nullptr);
+  EXPECT_EQ(p.engine().take_buffer_beside(h, {0, 1}), nullptr);
+  EXPECT_EQ(p.engine().take_buffer_beside(large, {0, 1}), nullptr);
+}
+
 }  // namespace
 }  // namespace semcache::fakes

@@ -66,8 +66,12 @@ Message::Message(const void* address, const UsedBytes& used, const UsedBytes& re
   const bool may_be_on_device = place == Place::where_the_content_is || place == Place::fixed;
   const bool on_device = may_be_on_device && !array_.on_host && uses_device_addresses(bytes) &&
                          (fixed || read_.empty() || io()->valid_here(first_, read_.data(), read_.size()));
-  transit_ = io()->take(bytes + alignment, on_device);
-  offset_ = reinterpret_cast<std::uintptr_t>(first_) % alignment;
+  if (fixed && !on_device && !array_.on_host) transit_ = io()->take_beside(first_, bytes);
+  offset_ = 0;
+  if (transit_.buffer == nullptr) {
+    transit_ = io()->take(bytes + alignment, on_device);
+    offset_ = reinterpret_cast<std::uintptr_t>(first_) % alignment;
+  }
   try {
     if (fixed) return;
     if (!read_.empty()) io()->read_out(first_, read_.data(), read_.size(), transit_, offset_);
@@ -119,6 +123,13 @@ void Message::deliver(std::uint64_t bytes) const {
   arrived.cut(bytes);
   const std::vector<ByteRange> pieces = from_hull(arrived);
   io()->write_in(first_, pieces.data(), pieces.size(), transit_, offset_);
+}
+
+bool Message::is_one_piece(std::uint64_t bytes, Arrival& arrival) const {
+  if (written_from_hull_.size() != 1 || bytes == 0 || !io()->still_there(array_)) return false;
+  const ByteRange piece = written_from_hull_[0];
+  arrival = {first_ + piece.begin, std::min(bytes, piece.size()), transit_.address + offset_ + piece.begin, &transit_};
+  return piece.begin == 0 && offset_ == 0;
 }
 
 std::vector<ByteRange> Message::from_hull(const UsedBytes& bytes) const {
@@ -202,6 +213,10 @@ bool Call::receives() const noexcept {
     if (m.receives()) return true;
   }
   return false;
+}
+
+bool Call::is_one_piece(std::uint64_t bytes, Arrival& arrival) const {
+  return messages_.size() == 1 && messages_[0].is_one_piece(bytes, arrival);
 }
 
 void Call::start() {

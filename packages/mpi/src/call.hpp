@@ -24,6 +24,14 @@ namespace semcache::mpi {
   return table != nullptr && table->find(address, array);
 }
 
+/// What a receive has brought, where it is one piece.
+struct Arrival {
+  std::byte* to;
+  std::uint64_t bytes;
+  const std::byte* from;
+  const runtime::Transit* transit;
+};
+
 /// A buffer argument in a tracked array. MPI gets private memory in its place, where every byte that the call uses has
 /// the same distance from the address, and the same alignment.
 class Message {
@@ -50,6 +58,8 @@ class Message {
   /// @throws UsageError  the array was freed meanwhile
   void deliver(std::uint64_t bytes) const;
   [[nodiscard]] bool receives() const noexcept { return !written_.empty(); }
+  /// Would `deliver` write one piece, which may be written together with others? @param arrival  that, if so
+  [[nodiscard]] bool is_one_piece(std::uint64_t bytes, Arrival& arrival) const;
 
  private:
   [[nodiscard]] std::vector<ByteRange> from_hull(const UsedBytes& bytes) const;
@@ -111,6 +121,7 @@ class Call {
   void ready() const;
   void rest() const;
   void deliver(std::uint64_t bytes = UINT64_MAX) const;
+  [[nodiscard]] bool is_one_piece(std::uint64_t bytes, Arrival& arrival) const;
 
  private:
   const void* read(const void* buffer, const UsedBytes& used);

@@ -30,9 +30,10 @@ class Statuses {
 int complete_several(Completion& done, const int code, int count, const int* indices, Statuses& statuses) {
   if ((code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) || count == MPI_UNDEFINED) return code;
   int refused = MPI_SUCCESS;
+  for (int k = 0; k < count && code == MPI_SUCCESS; ++k) statuses[k].MPI_ERROR = MPI_SUCCESS;  // the library says nothing
+  done.deliver_together(count, indices, statuses.get());
   for (int k = 0; k < count; ++k) {
     const int i = indices != nullptr ? indices[k] : k;
-    if (code == MPI_SUCCESS) statuses[k].MPI_ERROR = MPI_SUCCESS;  // the library says nothing about each then
     int& own = statuses[k].MPI_ERROR;
     if (own == MPI_ERR_PENDING) continue;
     if (own != MPI_SUCCESS) {

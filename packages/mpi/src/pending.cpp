@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "pending.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -166,6 +167,49 @@ Completion::Completion(const char* call, int count, const MPI_Request* requests)
       r.entries.erase(it);
       r.count.fetch_sub(1, std::memory_order_relaxed);
     }
+  }
+}
+
+void Completion::deliver_together(int count, const int* indices, const MPI_Status* statuses) {
+  struct Arrived {
+    Arrival arrival;
+    Pending* pending;
+  };
+  const auto waits = [&](int k) {
+    const Pending* const p = entries_[indices != nullptr ? indices[k] : k].pending.get();
+    return p != nullptr && p->active && !p->delivered && statuses[k].MPI_ERROR == MPI_SUCCESS && p->call.receives() &&
+           (p->completes == Completes::as_message || p->completes == Completes::as_message_again_and_again);
+  };
+  int several = 0;
+  for (int k = 0; k < count && several < 2; ++k) several += waits(k);
+  if (several < 2) return;
+  PerRequest<Arrived> all(count);
+  Arrived* end = all.begin();
+  for (int k = 0; k < count; ++k) {
+    int cancelled = 0;
+    if (!waits(k) || PMPI_Test_cancelled(&statuses[k], &cancelled) != MPI_SUCCESS || cancelled != 0) continue;
+    end->pending = entries_[indices != nullptr ? indices[k] : k].pending.get();
+    if (end->pending->call.is_one_piece(received_bytes(statuses[k]), end->arrival)) ++end;
+  }
+  std::sort(all.begin(), end, [](const Arrived& a, const Arrived& b) { return a.arrival.to < b.arrival.to; });
+  for (Arrived* first = all.begin(); first != end;) {
+    const runtime::Transit* transits[16];
+    std::uint64_t bytes = 0;
+    Arrived* next = first;
+    for (; next != end && next - first < 16; ++next) {
+      const Arrival& a = next->arrival;
+      if (next != first && (a.to != first->arrival.to + bytes || a.from != first->arrival.from + bytes)) break;
+      transits[next - first] = a.transit;
+      bytes += a.bytes;
+    }
+    try {
+      const auto n = static_cast<std::size_t>(next - first);
+      if (n > 1 && io()->write_in_together(first->arrival.to, bytes, transits, n)) {
+        for (const Arrived* a = first; a != next; ++a) a->pending->delivered = true;
+      }
+    } catch (const std::exception&) {  // each says it for itself
+    }
+    first = next;
   }
 }
 

@@ -75,6 +75,9 @@ class Completion {
   Completion& operator=(const Completion&) = delete;
   /// No request has a tracked buffer: nothing to do.
   [[nodiscard]] bool none() const noexcept { return none_; }
+  /// Those of these requests that have completed without error, and have brought what lies side by side, are delivered
+  /// together; `completed` does the rest. @param indices  nullptr: the first ones
+  void deliver_together(int count, const int* indices, const MPI_Status* statuses);
   /// Request `i` has completed without error. @return MPI_SUCCESS or the code of a refused delivery
   int completed(int i, const MPI_Status& status);
   /// The same without an end: the program may look at its buffer, and completes the request later.

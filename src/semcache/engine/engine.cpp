@@ -101,6 +101,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->counted_snapshot = false;
   m->freeing = false;
   m->used_unseen = false;
+  m->transit_block.reset();
   m->holds_handles.store(false, std::memory_order_relaxed);
   std::memset(m->header, 0, sizeof m->header);
   m->flags.store(space == host_space ? Memory::host_readable : 0);

@@ -36,6 +36,18 @@ struct Options {
   std::uint64_t registration_bytes = 64 * 1024 * 1024;  ///< host pages are page-locked in pieces of this size
 };
 
+/// Page-locked memory for the persistent messages of one small device array, laid out as the array is: messages that lie
+/// side by side there cross in one transfer.
+struct TransitBlock {
+  TransitBlock(device::Device& d, std::uint64_t size) : device(d), address(d.allocate_staging(size)) {}
+  ~TransitBlock() { device.deallocate_staging(address); }
+  TransitBlock(const TransitBlock&) = delete;
+  TransitBlock& operator=(const TransitBlock&) = delete;
+  device::Device& device;
+  std::byte* const address;
+  std::vector<ByteRange> taken;  ///< by a message each, of the array
+};
+
 /// Private memory for bytes on their way between an array and code that nobody notices.
 struct TransitBuffer {
   explicit TransitBuffer(device::Device& d) noexcept : device(d) {}
@@ -46,6 +58,8 @@ struct TransitBuffer {
   device::Device& device;
   std::byte* address = nullptr;
   std::uint64_t bytes = 0;
+  std::shared_ptr<TransitBlock> block;  ///< whose bytes `place` these are; none: memory of its own
+  ByteRange place;
   bool on_device = false;
   bool pooled = true;                ///< the device's (page-locked on the host), to be used again; else ordinary memory
   QueueIndex queue = unknown_queue;  ///< the last transfer that uses it is work `last_use` of this queue
@@ -111,6 +125,9 @@ class Engine {
   // array and at [b, e) behind `to` or `from`, which points into the buffer.
   /// Memory that nobody else uses; on the device's side where asked for. @throws OutOfMemory.
   TransitBuffer* take_buffer(std::uint64_t bytes, bool on_device);
+  /// The same for persistent messages of `range` of a device array: side by side with those of its other ranges. nullptr
+  /// where the array is too large, or another message has some of these bytes.
+  TransitBuffer* take_buffer_beside(Memory& memory, ByteRange range);
   void give_buffer(TransitBuffer* buffer) noexcept;
   /// Afterwards no transfer uses the buffer any more: foreign code may read and write it.
   /// @pre nothing is expected of it
@@ -129,6 +146,8 @@ class Engine {
   /// `settle_buffer`.
   void write_in(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer,
                 const std::byte* from);
+  /// The same for messages that lie side by side in one block and that all have arrived. False: they do not; nothing is done.
+  bool write_in_together(Memory& memory, ByteRange range, TransitBuffer* const* buffers, std::size_t count);
   platform::FaultResult serve(std::byte* address, platform::FaultKind kind, const void* instruction = nullptr) noexcept;
   void settle_all();
   void native_capture(Memory& memory, bool writable);
@@ -427,6 +446,7 @@ class Engine {
   std::atomic<bool> process_ends_{false};
   bool warned_open_ = false;
   bool evicting_ = false;  ///< saves go to the host
+  std::vector<TransitBuffer*> due_;  ///< of `bring_expected`
   Buffers idle_buffers_;  // last: given back before the devices go
   std::uint64_t idle_host_bytes_ = 0;
   std::uint64_t idle_device_bytes_ = 0;

@@ -16,13 +16,24 @@ std::uint64_t written_by_device(const Memory& m) noexcept {
   return sum;
 }
 
+/// Of an expected message, in its array.
+std::uint64_t begin_of(const TransitBuffer& b) noexcept { return b.expected_position + b.expected_pieces.front().begin; }
+std::uint64_t end_of(const TransitBuffer& b) noexcept { return b.expected_position + b.expected_pieces.back().end; }
+
+/// Does the second one begin where the first one ends, in the array and in their block?
+bool is_continued(const TransitBuffer& a, const TransitBuffer& b) noexcept {
+  return a.block != nullptr && a.block == b.block && a.expected_pieces.size() == 1 && b.expected_pieces.size() == 1 &&
+         end_of(a) == begin_of(b) &&
+         a.expected_at + a.expected_pieces[0].end == b.expected_at + b.expected_pieces[0].begin;
+}
+
 }  // namespace
 
 void Engine::expect_read_out(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                              TransitBuffer& buffer, std::byte* to) {
   Lock lock(mutex_);
   expect_nothing(buffer);
-  if (m.on_host() || !m.live || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return;
+  if (count == 0 || m.on_host() || !m.live || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return;
   buffer.expected_pieces.assign(pieces, pieces + count);
   m.expected_in.push_back(&buffer);
   buffer.expected = &m;
@@ -59,13 +70,30 @@ void Engine::bring_expected(Memory& m) {
   if (!m.forecast.fetch_follows() || m.write_check || unknown_use_pending(device_of(m), m, true)) return;
   revoke(m);  // the next projection does: kernels follow now that need none
   if (m.pins.load() != 0) return;
+  due_.clear();
   for (TransitBuffer* b : m.expected_in) {  // at most once each: a request may rest for ever
-    const ByteRange* const pieces = b->expected_pieces.data();
-    const std::size_t count = b->expected_pieces.size();
-    if (b->brought || !fresh_here(m, b->expected_position, pieces, count)) continue;
-    submit_pieces(m, b->expected_position, pieces, count, *b, b->expected_at);
-    b->brought = written_by_device(m);
-    for (const ByteRange piece : b->expected_pieces) recorder_.moved(trace::Kind::read_ahead, m.label, piece.size());
+    if (b->brought) continue;
+    if (fresh_here(m, b->expected_position, b->expected_pieces.data(), b->expected_pieces.size())) due_.push_back(b);
+  }
+  std::sort(due_.begin(), due_.end(), [](const TransitBuffer* a, const TransitBuffer* b) { return begin_of(*a) < begin_of(*b); });
+  for (std::size_t first = 0; first < due_.size();) {
+    TransitBuffer& b = *due_[first];
+    std::size_t next = first + 1;
+    while (next < due_.size() && is_continued(*due_[next - 1], *due_[next])) ++next;
+    if (next == first + 1) {
+      submit_pieces(m, b.expected_position, b.expected_pieces.data(), b.expected_pieces.size(), b, b.expected_at);
+    } else {  // side by side: one transfer
+      const std::uint64_t begin = b.expected_pieces[0].begin;
+      const ByteRange all{begin, begin + (end_of(*due_[next - 1]) - begin_of(b))};
+      submit_pieces(m, b.expected_position, &all, 1, b, b.expected_at);
+    }
+    for (; first < next; ++first) {
+      TransitBuffer& brought = *due_[first];
+      brought.queue = b.queue;
+      brought.last_use = b.last_use;
+      brought.brought = written_by_device(m);
+      for (const ByteRange piece : brought.expected_pieces) recorder_.moved(trace::Kind::read_ahead, m.label, piece.size());
+    }
   }
 }
 

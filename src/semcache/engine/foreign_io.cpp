@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/engine.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -66,7 +67,7 @@ void TransitBuffer::allocate() {
 }
 
 TransitBuffer::~TransitBuffer() {
-  if (address == nullptr) return;
+  if (address == nullptr || block != nullptr) return;
   if (!pooled) {
     std::free(address);
   } else if (on_device) {
@@ -101,12 +102,36 @@ TransitBuffer* Engine::take_buffer(std::uint64_t bytes, bool on_device) {
   }
 }
 
+TransitBuffer* Engine::take_buffer_beside(Memory& m, ByteRange range) {
+  Lock lock(mutex_);
+  if (m.on_host() || !m.live || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return nullptr;
+  std::shared_ptr<TransitBlock> block = m.transit_block.lock();
+  if (block == nullptr) {
+    try {
+      block = std::make_shared<TransitBlock>(*devices_[0]->device, round_up(m.bytes, page_bytes_));
+    } catch (const OutOfMemory&) {
+      return nullptr;  // whoever asks for memory of its own makes room
+    }
+    m.transit_block = block;
+  }
+  for (const ByteRange other : block->taken) {
+    if (range.overlaps(other)) return nullptr;
+  }
+  auto buffer = std::make_unique<TransitBuffer>(*devices_[0]->device);
+  block->taken.push_back(range);
+  buffer->address = block->address + range.begin;
+  buffer->bytes = range.size();
+  buffer->place = range;
+  buffer->block = std::move(block);
+  return buffer.release();
+}
+
 void Engine::give_buffer(TransitBuffer* taken) noexcept {
   std::unique_ptr<TransitBuffer> buffer(taken);
   Buffers freed;
   Lock lock(mutex_);
   expect_nothing(*buffer);
-  if (buffer->pooled) {
+  if (buffer->pooled && buffer->block == nullptr) {
     (buffer->on_device ? idle_device_bytes_ : idle_host_bytes_) += buffer->bytes;
     idle_buffers_.push_back(std::move(buffer));
     while (idle_device_bytes_ + idle_host_bytes_ > idle_limit_bytes) {
@@ -143,6 +168,10 @@ void Engine::free_buffers(Lock& lock, Buffers& buffers) noexcept {
   for (std::unique_ptr<TransitBuffer>& buffer : buffers) {
     try {
       wait_for_user(lock, *buffer);
+      if (buffer->block != nullptr) {
+        std::vector<ByteRange>& taken = buffer->block->taken;
+        taken.erase(std::find(taken.begin(), taken.end(), buffer->place));
+      }
     } catch (const std::exception& e) {
       base::raw_log("the memory of a message is not given back: %s", e.what());
       (void)buffer.release();  // the device may still read it
@@ -396,6 +425,19 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
   project_soon();
   keep_maps_short(lock, m);
   if (!snapshots_.empty()) collect_orphans();
+}
+
+bool Engine::write_in_together(Memory& m, ByteRange range, TransitBuffer* const* buffers, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (buffers[i]->block == nullptr || buffers[i]->block != buffers[0]->block) return false;
+  }
+  const ByteRange whole{0, range.size()};
+  write_in(m, range.begin, &whole, 1, *buffers[0], buffers[0]->address);
+  for (std::size_t i = 1; i < count; ++i) {  // nobody else uses them
+    buffers[i]->queue = buffers[0]->queue;
+    buffers[i]->last_use = buffers[0]->last_use;
+  }
+  return true;
 }
 
 }  // namespace semcache::engine

@@ -30,6 +30,7 @@ struct PageState {
   friend bool operator!=(PageState a, PageState b) noexcept { return a.protection != b.protection; }
 };
 
+struct TransitBlock;
 struct TransitBuffer;
 
 /// One slot's memory. Objects are recycled, never freed: whoever found one through a lookup table may look at it.
@@ -85,7 +86,8 @@ struct alignas(64) Memory {
 
   alignas(16) std::byte header[128];
 
-  std::vector<TransitBuffer*> expected_in;  ///< messages that will be asked for next
+  std::vector<TransitBuffer*> expected_in;    ///< messages that will be asked for next
+  std::weak_ptr<TransitBlock> transit_block;  ///< of its persistent messages
 
   /// SEMCACHE_CHECK_WRITES: what the array held before launches that may have written it.
   struct WriteCheck {

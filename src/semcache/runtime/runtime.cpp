@@ -723,6 +723,25 @@ void write_in(void* address, const ByteRange* pieces, std::size_t count, const T
   }
 }
 
+Transit take_beside(const void* first, std::size_t bytes) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  const Located at = locate(r, first, bytes);
+  engine::TransitBuffer* const buffer = r.engine->take_buffer_beside(*at.memory, {at.position, at.position + bytes});
+  return buffer == nullptr ? Transit{} : Transit{buffer->address, false, buffer, epoch()};
+}
+
+bool write_in_together(void* first, std::size_t bytes, const Transit* const* transits, std::size_t count) {
+  const platform::RuntimeScope scope;
+  std::vector<engine::TransitBuffer*> buffers(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (engine_of(*transits[i]) == nullptr) return false;
+    buffers[i] = &buffer_of(*transits[i]);
+  }
+  const Located at = locate(*running(), first, bytes);
+  return running()->engine->write_in_together(*at.memory, {at.position, at.position + bytes}, buffers.data(), count);
+}
+
 DeviceAddresses device_addresses() {
   Runtime& r = runtime();
   switch (r.configuration.mpi_cuda) {
@@ -739,7 +758,8 @@ bool overlaps(const void* first, const void* last) noexcept {
 }
 
 constexpr ForeignIo foreign_io{&find_array, &still_there, &take_transit, &give_transit,     &settle_transit, &valid_here,
-                               &read_out,   &expect,      &write_in,     &device_addresses, &overlaps};
+                               &read_out,   &expect,      &write_in,     &take_beside,      &write_in_together,
+                               &device_addresses, &overlaps};
 
 }  // namespace
 
