@@ -553,6 +553,28 @@ TEST(ForeignIo, ExpectedMessagesThatLieSideBySideAreOneTransfer) {
   }
 }
 
+TEST(ForeignIo, AMessageThatOverlapsThemDoesNotSeparateThem) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Beside messages(p, d, {{0, 1000}, {1000, 3000}});
+  Repeated corner(p, d, 900, {{0, 200}}, false);
+  for (std::uint64_t round = 1; round <= 8; ++round) {
+    const Counters before = p.counters();
+
+    p.kernel_write(&stream_a, d, d.all(), round);
+    messages.start();
+    corner.start();
+
+    messages.expect(round);
+    corner.expect(round);
+    if (round > 4) {
+      EXPECT_EQ(p.counters().d2h.count - before.d2h.count, 2u);
+    }
+    messages.rest();
+    corner.rest();
+  }
+}
+
 TEST(ForeignIo, MessagesThatArriveSideBySideAreOneTransfer) {
   Program p;
   Memory& d = p.on_device(size);

@@ -3,6 +3,7 @@
 #include <semcache/engine/engine.hpp>
 
 #include <algorithm>
+#include <functional>
 
 /// Messages of persistent requests: between two of them their memory is nobody's, so the next content can be brought as
 /// soon as a kernel has written it, while later kernels run.
@@ -75,7 +76,10 @@ void Engine::bring_expected(Memory& m) {
     if (b->brought) continue;
     if (fresh_here(m, b->expected_position, b->expected_pieces.data(), b->expected_pieces.size())) due_.push_back(b);
   }
-  std::sort(due_.begin(), due_.end(), [](const TransitBuffer* a, const TransitBuffer* b) { return begin_of(*a) < begin_of(*b); });
+  // Those with memory of their own do not stand between two that lie side by side.
+  std::sort(due_.begin(), due_.end(), [](const TransitBuffer* a, const TransitBuffer* b) {
+    return a->block != b->block ? std::less<>()(a->block, b->block) : begin_of(*a) < begin_of(*b);
+  });
   for (std::size_t first = 0; first < due_.size();) {
     TransitBuffer& b = *due_[first];
     std::size_t next = first + 1;

@@ -431,12 +431,18 @@ bool Engine::write_in_together(Memory& m, ByteRange range, TransitBuffer* const*
   for (std::size_t i = 0; i < count; ++i) {
     if (buffers[i]->block == nullptr || buffers[i]->block != buffers[0]->block) return false;
   }
+  struct Note {  // also of a transfer that is under way when something fails behind it (I6); nobody else uses the buffers
+    TransitBuffer* const* buffers;
+    std::size_t count;
+    ~Note() {
+      for (std::size_t i = 1; i < count; ++i) {
+        buffers[i]->queue = buffers[0]->queue;
+        buffers[i]->last_use = buffers[0]->last_use;
+      }
+    }
+  } const note{buffers, count};
   const ByteRange whole{0, range.size()};
   write_in(m, range.begin, &whole, 1, *buffers[0], buffers[0]->address);
-  for (std::size_t i = 1; i < count; ++i) {  // nobody else uses them
-    buffers[i]->queue = buffers[0]->queue;
-    buffers[i]->last_use = buffers[0]->last_use;
-  }
   return true;
 }
 

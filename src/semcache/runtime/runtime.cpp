@@ -758,8 +758,8 @@ bool overlaps(const void* first, const void* last) noexcept {
 }
 
 constexpr ForeignIo foreign_io{&find_array, &still_there, &take_transit, &give_transit,     &settle_transit, &valid_here,
-                               &read_out,   &expect,      &write_in,     &take_beside,      &write_in_together,
-                               &device_addresses, &overlaps};
+                               &read_out,   &expect,      &write_in,     &device_addresses, &overlaps,       &take_beside,
+                               &write_in_together};
 
 }  // namespace
 

@@ -219,16 +219,16 @@ struct ForeignIo {
                  std::size_t offset) noexcept;
   /// The pieces get the message as their new content, after all work so far and before all later work.
   void (*write_in)(void* address, const ByteRange* pieces, std::size_t count, const Transit& transit, std::size_t offset);
+  /// May messages be in the device's memory? (SEMCACHE_MPI_CUDA)
+  DeviceAddresses (*device_addresses)();
+  /// Could any byte of [first, last] be tracked? False: none is, and nobody need look closer. Two comparisons or so.
+  bool (*overlaps)(const void* first, const void* last) noexcept;
   /// Memory for persistent messages of these bytes of a device array, at an offset of 0: what lies side by side in the array
   /// does so here, and crosses the link at once. No buffer: there is none, `take` has others.
   Transit (*take_beside)(const void* first, std::size_t bytes);
   /// `write_in` of messages that `take_beside` gave and whose `bytes` bytes lie side by side. False: they do not, and nothing
   /// is done.
   bool (*write_in_together)(void* first, std::size_t bytes, const Transit* const* transits, std::size_t count);
-  /// May messages be in the device's memory? (SEMCACHE_MPI_CUDA)
-  DeviceAddresses (*device_addresses)();
-  /// Could any byte of [first, last] be tracked? False: none is, and nobody need look closer. Two comparisons or so.
-  bool (*overlaps)(const void* first, const void* last) noexcept;
 };
 
 }  // namespace semcache::runtime
