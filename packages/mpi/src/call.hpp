@@ -173,8 +173,7 @@ enum class Completes { as_message, as_message_again_and_again, as_file_access, a
 [[nodiscard]] bool is_complete(MPI_Request request);
 
 /// The request and its tracked buffers belong together until it completes. Errors are raised at `target` then, too.
-/// @return MPI_SUCCESS or the code of a refusal
-int remember(const ErrorTarget& target, MPI_Request request, Call&& call, Completes completes);
+void remember(const ErrorTarget& target, MPI_Request request, Call&& call, Completes completes);
 
 /// A call that only starts something.
 template <class Plan, class Forward>
@@ -196,7 +195,8 @@ int start(const char* name, const ErrorTarget& target, Call call, MPI_Request* r
     }
     return MPI_SUCCESS;
   }
-  return remember(target, *request, std::move(call), completes);
+  remember(target, *request, std::move(call), completes);
+  return MPI_SUCCESS;
 }
 
 }  // namespace semcache::mpi

@@ -63,18 +63,15 @@ bool is_complete(MPI_Request request) {
   return PMPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag != 0;
 }
 
-int remember(const ErrorTarget& target, MPI_Request request, Call&& call, Completes completes) {
+void remember(const ErrorTarget& target, MPI_Request request, Call&& call, Completes completes) {
   release_completed(false);
   const bool active = !again_and_again(completes);
   PendingPtr entry = std::make_shared<Pending>(Pending{target, std::move(call), completes, active});
   Registry& r = registry();
-  {
-    const std::lock_guard<std::mutex> lock(r.mutex);
-    PendingPtr& place = r.entries[key_of(request)];
-    if (place == nullptr) r.count.fetch_add(1, std::memory_order_relaxed);
-    place.swap(entry);  // messages to nobody have one handle: nothing is lost with the earlier one
-  }
-  return MPI_SUCCESS;
+  const std::lock_guard<std::mutex> lock(r.mutex);
+  PendingPtr& place = r.entries[key_of(request)];
+  if (place == nullptr) r.count.fetch_add(1, std::memory_order_relaxed);
+  place.swap(entry);  // messages to nobody have one handle: nothing is lost with the earlier one
 }
 
 std::size_t pending_requests() noexcept { return registry().count.load(std::memory_order_relaxed); }

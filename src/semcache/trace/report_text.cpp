@@ -83,8 +83,8 @@ std::string named_table(const char* heading, const std::vector<NamedCounters>& n
              sites ? "unknown" : "evicted"});
   for (std::size_t i = 0; i < named.size() && i < most_rows; ++i) {
     const Counters& c = named[i].counters;
-    table.row({shown(named[i].name, sites ? longest_site : longest_label), human(c.h2d.bytes), human(c.d2h.bytes), human(c.d2d.bytes), human(saved_bytes(c)),
-               human(c.avoided.bytes), human(c.deferred.bytes), human(c.dropped.bytes), std::to_string(c.host_faults),
+    table.row({shown(named[i].name, sites ? longest_site : longest_label), human(c.h2d.bytes), human(c.d2h.bytes),
+               human(c.d2d.bytes), human(saved_bytes(c)), human(c.avoided.bytes), human(c.deferred.bytes), human(c.dropped.bytes), std::to_string(c.host_faults),
                std::to_string(sites ? c.unknown_launches : c.evictions)});
   }
   std::string out = "\n" + table.text();
