@@ -4,6 +4,24 @@
 
 #include <semcache/kokkos/closure.hpp>
 
+namespace semcache::kokkos {
+
+/// Kokkos' token, whose locks in memory of Kokkos' own do not make a launch unknown: no views are among them.
+template <Kokkos::Experimental::UniqueTokenScope Scope>
+class RecognisedToken : public Kokkos::Experimental::UniqueToken<NativeExec, Scope> {
+  using Base = Kokkos::Experimental::UniqueToken<NativeExec, Scope>;
+
+ public:
+  using Base::Base;
+  RecognisedToken() = default;
+  KOKKOS_FUNCTION RecognisedToken(const RecognisedToken& other) : Base(other) {
+    SEMCACHE_KOKKOS_ON_HOST(detail::record_mirror_copy(this, &other, sizeof(RecognisedToken));)
+  }
+  KOKKOS_DEFAULTED_FUNCTION RecognisedToken& operator=(const RecognisedToken&) = default;
+};
+
+}  // namespace semcache::kokkos
+
 /// Properties of the native space that Kokkos looks up by execution space type. Several of these, when missing, fail
 /// silently or at run time only.
 namespace Kokkos {
@@ -69,17 +87,17 @@ namespace Experimental {
 // Full specialisations: one over the scope would be ambiguous with Kokkos' own.
 template <>
 class UniqueToken<semcache::Exec, UniqueTokenScope::Instance>
-    : public UniqueToken<semcache::kokkos::NativeExec, UniqueTokenScope::Instance> {
+    : public semcache::kokkos::RecognisedToken<UniqueTokenScope::Instance> {
  public:
   using execution_space = semcache::Exec;
-  using UniqueToken<semcache::kokkos::NativeExec, UniqueTokenScope::Instance>::UniqueToken;
+  using semcache::kokkos::RecognisedToken<UniqueTokenScope::Instance>::RecognisedToken;
 };
 template <>
 class UniqueToken<semcache::Exec, UniqueTokenScope::Global>
-    : public UniqueToken<semcache::kokkos::NativeExec, UniqueTokenScope::Global> {
+    : public semcache::kokkos::RecognisedToken<UniqueTokenScope::Global> {
  public:
   using execution_space = semcache::Exec;
-  using UniqueToken<semcache::kokkos::NativeExec, UniqueTokenScope::Global>::UniqueToken;
+  using semcache::kokkos::RecognisedToken<UniqueTokenScope::Global>::RecognisedToken;
 };
 }  // namespace Experimental
 }  // namespace Kokkos
