@@ -110,6 +110,26 @@ TEST(FetchForecast, AFailureDoublesWhatTheNextForecastNeeds) {
   }
 }
 
+TEST(FetchForecast, OnceIsEnoughForWhoSaysThatItAsksAgain) {
+  FetchForecast f;
+  f.announced();
+  EXPECT_FALSE(f.fetch_follows());
+  f.fetched(1);
+  EXPECT_TRUE(f.fetch_follows());
+  f.fetched(3);  // a failure counts as ever, and saying it again does not undo it
+  f.announced();
+  f.fetched(1);
+  EXPECT_FALSE(f.fetch_follows());
+  f.fetched(1);
+  EXPECT_TRUE(f.fetch_follows());
+  FetchForecast failed;
+  for (int i = 0; i < 2; ++i) failed.fetched(1);
+  failed.fetched(2);
+  failed.announced();
+  failed.fetched(1);
+  EXPECT_FALSE(failed.fetch_follows());
+}
+
 TEST(CopyCost, PrefersTheSameSpaceThenDevicesThenTheLink) {
   EXPECT_LT(copy_cost(device_space(0), device_space(0)), copy_cost(device_space(1), device_space(0)));
   EXPECT_LT(copy_cost(device_space(1), device_space(0)), copy_cost(host_space, device_space(0)));

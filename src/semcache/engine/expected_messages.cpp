@@ -35,6 +35,7 @@ void Engine::expect_read_out(Memory& m, std::uint64_t position, const ByteRange*
   Lock lock(mutex_);
   expect_nothing(buffer);
   if (count == 0 || m.on_host() || !m.live || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return;
+  m.forecast.announced();
   buffer.expected_pieces.assign(pieces, pieces + count);
   m.expected_in.push_back(&buffer);
   buffer.expected = &m;
