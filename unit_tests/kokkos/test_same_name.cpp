@@ -26,8 +26,10 @@ same_name::Launch* load(const char* library) {
 
 /// What one functor captured says nothing about the other: a raw pointer is noticed though a view was remembered there.
 KOKKOS_TEST(KokkosSameName, FunctorsOfTwoLibrariesAreRememberedApart) {
-  if (std::getenv("SAME_NAME_GLOBAL") != nullptr && std::strcmp(semcache::kokkos::NativeExec::name(), "Serial") != 0)
-    GTEST_SKIP() << "Kokkos' own functions for kernels of threads are not inlined: of exported ones there is one";
+  const bool inlined = KOKKOS_VERSION < 40000 && std::strcmp(semcache::kokkos::NativeExec::name(), "Serial") == 0;
+  if (std::getenv("SAME_NAME_GLOBAL") != nullptr && !inlined)
+    GTEST_SKIP() << "Kokkos' own functions between a library's launch and its functor are not inlined here: of exported "
+                    "ones of one name there is one, with SemCache or without";
   same_name::Launch* const add_views = load(SAME_NAME_VIEWS);
   same_name::Launch* const step_pointer = load(SAME_NAME_POINTER);
   ASSERT_TRUE(add_views != nullptr && step_pointer != nullptr);
