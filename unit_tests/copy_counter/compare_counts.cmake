@@ -63,7 +63,7 @@ foreach(variant semcache manual naive)
       endif()
       set(counted ${${variant}_${size}_${key}})
       math(EXPR beyond_${size} "${counted} - ${expected}")
-      message(STATUS "${variant} ${${size}} ${key}: the driver ${counted}, the report ${expected}, "
+      message(STATUS "${variant} ${size} ${key}: the driver ${counted}, the report ${expected}, "
         "Kokkos' own in unified ${unified_${key}}")
     endforeach()
     if(NOT beyond_small EQUAL beyond_large OR
