@@ -67,6 +67,8 @@ int c_api_program(void) {
   EXPECT(semcache_access(plain, sizeof plain, SEMCACHE_READ) == SEMCACHE_ERROR_USAGE);
   EXPECT(strlen(semcache_last_error()) > 0);
   EXPECT(semcache_access((char*)mirror + 8, bytes, SEMCACHE_READ) == SEMCACHE_ERROR_USAGE);
+  EXPECT(semcache_access((char*)mirror + 8, (size_t)-4, SEMCACHE_READ) == SEMCACHE_ERROR_USAGE);
+  EXPECT(semcache_copy((char*)mirror + 8, (char*)mirror + 16, (size_t)-4) == SEMCACHE_ERROR_USAGE);
   EXPECT(semcache_access(mirror, bytes, 99) == SEMCACHE_ERROR_USAGE);
   EXPECT(semcache_access(plain, 0, SEMCACHE_READ) == SEMCACHE_SUCCESS);
   EXPECT(semcache_copy(NULL, device, 8) == SEMCACHE_ERROR_USAGE);

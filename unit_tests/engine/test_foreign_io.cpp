@@ -148,6 +148,23 @@ TEST(ForeignIo, WhatMessagesAlwaysTakeIsBroughtBehindItsKernel) {
   }
 }
 
+TEST(ForeignIo, RequestsThatTakeTurnsBehindTheirOwnKernelsAreNotBroughtForEachOther) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Repeated red(p, d, 0, {{0, 1000}}, false), black(p, d, 1000, {{0, 1000}}, false);
+  constexpr std::uint64_t rounds = 20;
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    for (Repeated* r : {&red, &black}) {
+      const std::uint64_t seed = 2 * round + (r == &black);
+      p.kernel_write(&stream_a, d, d.all(), seed);
+      r->start();
+      r->expect(seed);
+      r->rest();
+    }
+  }
+  EXPECT_LE(p.counters().d2h.bytes, (2 * rounds + 2) * 1000);  // a forecast that fails is made once for each
+}
+
 TEST(ForeignIo, WhatWasBroughtIsNotSentOnceAnybodyWroteTheArray) {
   for (const bool on_device : {false, true}) {
     for (int writer = 0; writer < 6; ++writer) {

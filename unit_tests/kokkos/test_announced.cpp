@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include "kokkos_rules.hpp"
+
 #include <kokkos/support.hpp>
 
 // DualViews whose host side only libraries use.
@@ -53,6 +55,10 @@ KOKKOS_TEST(KokkosAnnounced, ModifyAndSyncAreAnnouncements) {
   d.modify_device();
   d.sync_host();
   EXPECT_EQ(library_sum(d.view_host().data()), n * 9.0 + sum_of_indices);
+}
+
+KOKKOS_TEST(KokkosAnnounced, CopiesHappenAtTheCall) {
+  kokkos_rules::expect_copies_at_the_call([](const char* label, int size) { return Dual(semcache::announced, label, size); });
 }
 
 KOKKOS_TEST(KokkosAnnounced, ThePromiseOutlivesResizeAndReachesSubviews) {

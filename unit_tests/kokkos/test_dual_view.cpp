@@ -284,6 +284,29 @@ KOKKOS_STOCK_TEST(KokkosDualView, FromItsTwoSides) {
   EXPECT_THROW(Ours(dv.view_device(), other.view_host()), semcache::UsageError);
 }
 
+/// Kokkos' own way to give a device view a host side; the two stay two arrays.
+KOKKOS_STOCK_TEST(KokkosDualView, OfTwoArraysNeedsModifyAndSync) {
+  const Matrix d("d", 20, 8);
+  Ours dv(d, Kokkos::create_mirror_view(d));
+  dv.view_host()(1, 1) = 3;
+  dv.modify_host();
+  dv.sync_device();
+  Ours shallow(dv);
+  Kokkos::parallel_for("add", Range(0, 1), KOKKOS_LAMBDA(int) { d(1, 1) += 1; });
+  shallow.modify_device();
+  shallow.sync_host();
+  EXPECT_EQ(dv.view_host()(1, 1), 4.0);
+
+  dv.view_host()(2, 2) = 5;
+  dv.modify_host();
+  dv.resize(30, 8);
+  EXPECT_EQ(dv.view_host()(2, 2), 5.0);
+  dv.view_host()(2, 2) = 6;  // one array from now on
+  const auto e = dv.view_device();
+  Kokkos::parallel_for("add", Range(0, 1), KOKKOS_LAMBDA(int) { e(2, 2) += 1; });
+  EXPECT_EQ(dv.view_host()(2, 2), 7.0);
+}
+
 KOKKOS_STOCK_TEST(KokkosDualView, OutlivesEitherSide) {
   Ours::t_host host;
   Ours::t_dev device;

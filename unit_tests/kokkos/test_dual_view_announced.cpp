@@ -3,9 +3,7 @@
 
 /// Without a tracker, modify and sync of a DualView mean what they mean in Kokkos. Run with SEMCACHE_TRACKER=explicit and
 /// with SEMCACHE_PROTOCOL=off.
-#include <semcache/kokkos.hpp>
-
-#include <gtest/gtest.h>
+#include "kokkos_rules.hpp"
 
 namespace {
 
@@ -36,6 +34,23 @@ TEST(DualViewWithoutTracker, ModifyAndSyncMoveTheData) {
   d.sync_host();
   EXPECT_EQ(d.view_host()(7), 0.0);
   EXPECT_EQ(d.view_host()(8), 10.0);
+}
+
+TEST(DualViewWithoutTracker, CopiesHappenAtTheCall) {
+  kokkos_rules::expect_copies_at_the_call([](const char* label, int n) { return Dual(label, n); });
+}
+
+TEST(DualViewWithoutTracker, SubviewsMayHaveGaps) {
+  const semcache::DualView<double**, Kokkos::LayoutLeft, semcache::Device> matrix("matrix", 8, 100);
+  auto row = Kokkos::subview(matrix, 3, Kokkos::ALL());
+  for (int i = 0; i < 100; ++i) row.view_host()(i) = i;
+  row.modify_host();
+  row.sync_device();
+  double sum = 0;
+  const auto v = row.view_device();
+  Kokkos::parallel_reduce(
+      Kokkos::RangePolicy<semcache::Exec>(0, 100), KOKKOS_LAMBDA(int i, double& s) { s += v(i); }, sum);
+  EXPECT_EQ(sum, 4950);
 }
 
 }  // namespace

@@ -278,6 +278,24 @@ KOKKOS_STOCK_TEST(KokkosView, OfElementsAsWideAsAnAllocationHeader) {
   EXPECT_EQ(b.label(), "b");
 }
 
+KOKKOS_STOCK_TEST(KokkosView, AnnouncedUseOfViewsWithGaps) {
+  const Matrix a("a", 8, 100);
+  const auto h = Kokkos::create_mirror_view(a);
+  for (int r = 0; r < 8; ++r) {
+    for (int c = 0; c < 100; ++c) h(r, c) = r * 100 + c;
+  }
+  Kokkos::deep_copy(a, h);
+  for (const auto mode : {semcache::Access::read, semcache::Access::write, semcache::Access::overwrite}) {
+    EXPECT_NO_THROW(semcache::access(Kokkos::subview(h, 7, Kokkos::ALL()), mode));
+    EXPECT_NO_THROW(semcache::access(Kokkos::subview(h, std::make_pair(5, 8), std::make_pair(90, 100)), mode));
+    EXPECT_NO_THROW(semcache::access(Kokkos::subview(a, 3, Kokkos::ALL()), mode));
+    EXPECT_NO_THROW(semcache::settle(Kokkos::subview(h, 2, Kokkos::ALL())));
+  }
+  for (int r = 0; r < 8; ++r) {
+    for (int c = 0; c < 100; ++c) ASSERT_EQ(h(r, c), r * 100 + c);
+  }
+}
+
 KOKKOS_STOCK_TEST(KokkosView, AnnouncedUse) {
   Vector a("a", 100);
   iota(a);

@@ -14,8 +14,11 @@ namespace {
 /// Statuses of the caller, or ours where it wants none.
 class Statuses {
  public:
+  /// The library writes errors where there are some, and as a rule says nothing else: they are none until it does.
   Statuses(MPI_Status* callers, bool ignored, int count)
-      : own_(ignored ? count : 0), use_(ignored ? own_.begin() : callers), wanted_(!ignored) {}
+      : own_(ignored ? count : 0), use_(ignored ? own_.begin() : callers), wanted_(!ignored) {
+    for (int i = 0; use_ != nullptr && i < count; ++i) use_[i].MPI_ERROR = MPI_SUCCESS;
+  }
   [[nodiscard]] MPI_Status* get() noexcept { return use_; }
   [[nodiscard]] MPI_Status& operator[](int i) noexcept { return use_[i]; }
   [[nodiscard]] bool wanted() const noexcept { return wanted_; }
@@ -30,7 +33,6 @@ class Statuses {
 int complete_several(Completion& done, const int code, int count, const int* indices, Statuses& statuses) {
   if ((code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) || count == MPI_UNDEFINED) return code;
   int refused = MPI_SUCCESS;
-  for (int k = 0; k < count && code == MPI_SUCCESS; ++k) statuses[k].MPI_ERROR = MPI_SUCCESS;  // the library says nothing
   done.deliver_together(count, indices, statuses.get());
   for (int k = 0; k < count; ++k) {
     const int i = indices != nullptr ? indices[k] : k;

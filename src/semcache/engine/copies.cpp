@@ -20,7 +20,7 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - m.address);
   };
   for (const auto& [m, p] : {std::pair<Memory*, const void*>{t, to}, {f, from}}) {
-    SEMCACHE_EXPECTS(m == nullptr || position(*m, p) + n <= m->bytes,
+    SEMCACHE_EXPECTS(m == nullptr || n <= m->bytes - position(*m, p),
                      "a copy of " + std::to_string(n) + " bytes at offset " + std::to_string(position(*m, p)) + " leaves '" +
                          recorder_.name(m->label) + "' of " + std::to_string(m->bytes) + " bytes");
   }
@@ -86,12 +86,43 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
         if (!t->on_host()) make_resident(lock, device_of(*t), {t});
         make_fresh(lock, *t, {at, at + n});
         project();
+      } else if (t->announced || host_side_is_announced(*f)) {
+        settle_copy(lock, *t, {at, at + n});
       }
     } catch (const Error&) {
       project();  // I9: the copy is made, lazily; moving the bytes now was our wish, not the program's
     }
   }
   if (!snapshots_.empty()) collect_orphans();
+}
+
+/// May the host use the array now, and say so later (DualView::modify_host)?
+bool Engine::host_side_is_announced(const Memory& m) {
+  const SlotId host = directory_.slot_in(m.datum, host_space);
+  return host.valid() && memory_of(host).announced;
+}
+
+/// A copy at the call: afterwards nothing in flight uses what it took its content from.
+void Engine::settle_copy(Lock& lock, Memory& to, ByteRange range) {
+  if (to.on_host()) {
+    host_access(lock, to, range, Access::read);
+    return;
+  }
+  for (;;) {
+    const std::uint64_t seen = unlocks_;
+    make_resident(lock, to);
+    make_fresh(lock, to, range);
+    if (quiesce(lock, to)) continue;
+    if (seen == unlocks_) break;
+  }
+  complete_transfers(lock, to);
+  project();
+}
+
+void Engine::settle(Memory& m, ByteRange range) {
+  Lock lock(mutex_);
+  const ProjectOnFailure guard{*this};
+  settle_copy(lock, m, range);
 }
 
 void Engine::note_owed(const Memory& m, ByteRange range) noexcept {

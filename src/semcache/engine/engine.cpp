@@ -109,13 +109,14 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
     u.use.store(0, std::memory_order_relaxed);
     u.write.store(0, std::memory_order_relaxed);
   }
-  m->unfetched_writes.store(0, std::memory_order_relaxed);
+  m->writing_launches.store(0, std::memory_order_relaxed);
+  m->writing_launches_at_fetch = 0;
   m->write_check.reset();
   m->pages = directory::BasicExtentMap<PageState>(space == host_space ? round_up(bytes, page_bytes_) : 0, {});
   m->read_ahead = {};
   m->used.assign(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
   m->locked.clear();
-  m->forecast = {};
+  m->forecast = policy::FetchForecast();
   m->asked_end = 0;
   m->open = false;
   m->announced = false;
@@ -276,9 +277,12 @@ Memory* Engine::allocate_host(const char* label, std::uint64_t bytes, Memory* pa
     throw;
   }
   live_host_bytes_ += bytes;
-  // SEMCACHE_CHECK protects them all the same. So does a kernel that has no mapping left for them.
-  if (announced && options_.notices && !options_.check && set_protection(*m, page_span(*m), platform::Protection::read_write)) {
-    m->announced = true;
+  // SEMCACHE_CHECK protects them all the same. So does a kernel that has no mapping left for them. Without a tracker the
+  // host's side of an array is used like one that the program announces.
+  if (!options_.notices) {
+    m->announced = partner != nullptr;
+  } else if (announced && !options_.check) {
+    m->announced = set_protection(*m, page_span(*m), platform::Protection::read_write);
   }
   if (partner != nullptr) project_host(*m, m->all());
   return m;

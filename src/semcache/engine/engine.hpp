@@ -70,6 +70,8 @@ struct TransitBuffer {
   std::vector<ByteRange> expected_pieces;
   std::byte* expected_at = nullptr;
   std::optional<std::uint64_t> brought;  ///< it is there, as it was after this much had been written (`written_by_device`)
+  policy::FetchForecast forecast{1};     ///< only what a persistent request has announced is forecast
+  std::optional<std::uint32_t> writing_launches_at_fetch;  ///< of the array; none: it was not asked for yet
 };
 
 /// A captured view, resolved.
@@ -90,6 +92,8 @@ class Engine {
 
   // --- memory ------------------------------------------------------------------------------------------------------
   Memory* allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes);
+  /// Copies owed to `range` are made, and nothing in flight uses what they took their content from.
+  void settle(Memory& memory, ByteRange range);
   /// @param announced  the program announces every access of the host: its pages stay open
   Memory* allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced = false);
   void deallocate(Memory* memory) noexcept;
@@ -414,6 +418,8 @@ class Engine {
   /// The mirror is valid, accessible and never protected again; copies with it happen at the call.
   void open_mirror(Lock& lock, Memory& memory, const char* reason);
   void unlock_pages(Memory& host) noexcept;
+  [[nodiscard]] bool host_side_is_announced(const Memory& memory);
+  void settle_copy(Lock& lock, Memory& to, ByteRange range);
   void copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                 std::uint64_t n);
 

@@ -35,7 +35,6 @@ void Engine::expect_read_out(Memory& m, std::uint64_t position, const ByteRange*
   Lock lock(mutex_);
   expect_nothing(buffer);
   if (count == 0 || m.on_host() || !m.live || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return;
-  m.forecast.announced();
   buffer.expected_pieces.assign(pieces, pieces + count);
   m.expected_in.push_back(&buffer);
   buffer.expected = &m;
@@ -66,15 +65,20 @@ bool Engine::brought(const Memory& m, std::uint64_t position, const ByteRange* p
          fresh_here(m, position, pieces, count);
 }
 
-/// After a launch that wrote `m`, if messages always followed it so far.
+/// After a launch that wrote `m`: the messages that always followed one such launch so far.
 void Engine::bring_expected(Memory& m) {
-  if (m.expected_in.empty() || !m.live || m.snapshot() || m.unfetched_writes.load() != 1) return;
-  if (!m.forecast.fetch_follows() || m.write_check || unknown_use_pending(device_of(m), m, true)) return;
+  if (m.expected_in.empty() || !m.live || m.snapshot()) return;
+  const std::uint32_t launches = m.writing_launches.load();
+  const auto follows = [&](const TransitBuffer* b) {  // at most once each: a request may rest for ever
+    return !b->brought && b->forecast.fetch_follows() && launches - b->writing_launches_at_fetch.value_or(launches) == 1;
+  };
+  if (std::none_of(m.expected_in.begin(), m.expected_in.end(), follows)) return;
+  if (m.write_check || unknown_use_pending(device_of(m), m, true)) return;
   revoke(m);  // the next projection does: kernels follow now that need none
   if (m.pins.load() != 0) return;
   due_.clear();
-  for (TransitBuffer* b : m.expected_in) {  // at most once each: a request may rest for ever
-    if (b->brought) continue;
+  for (TransitBuffer* b : m.expected_in) {
+    if (!follows(b)) continue;
     if (fresh_here(m, b->expected_position, b->expected_pieces.data(), b->expected_pieces.size())) due_.push_back(b);
   }
   // Those with memory of their own do not stand between two that lie side by side.

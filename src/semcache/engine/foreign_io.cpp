@@ -147,6 +147,8 @@ std::unique_ptr<TransitBuffer> Engine::no_longer_idle(Buffers::iterator which) n
   std::unique_ptr<TransitBuffer> buffer = std::move(*which);
   idle_buffers_.erase(which);
   (buffer->on_device ? idle_device_bytes_ : idle_host_bytes_) -= buffer->bytes;
+  buffer->forecast = policy::FetchForecast(1);
+  buffer->writing_launches_at_fetch.reset();
   return buffer;
 }
 
@@ -259,7 +261,11 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
   const ProjectOnFailure guard{*this};
   const bool there = brought(m, position, pieces, count, buffer, to);
   expect_nothing(buffer);
-  if (!m.on_host()) m.forecast.fetched(m.unfetched_writes.exchange(0, std::memory_order_relaxed));
+  if (!m.on_host()) {
+    const std::uint32_t launches = m.writing_launches.load(std::memory_order_relaxed);
+    buffer.forecast.fetched(buffer.writing_launches_at_fetch ? launches - *buffer.writing_launches_at_fetch : 1);
+    buffer.writing_launches_at_fetch = launches;
+  }
   if (there) {
     m.flags.fetch_or(Memory::read_on_host);
     return;

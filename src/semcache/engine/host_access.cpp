@@ -199,7 +199,9 @@ void Engine::note_fetch(Memory& host, ByteRange range) {
   host.asked_end = 0;
   for (const SlotId slot : directory_.slots(host.datum)) {
     Memory& m = memory_of(slot);
-    if (!m.on_host()) host.forecast.fetched(m.unfetched_writes.exchange(0, std::memory_order_relaxed));
+    if (m.on_host()) continue;
+    const std::uint32_t launches = m.writing_launches.load(std::memory_order_relaxed);
+    host.forecast.fetched(launches - std::exchange(m.writing_launches_at_fetch, launches));
   }
 }
 

@@ -167,7 +167,7 @@ std::uint64_t Engine::end_launch(QueueIndex queue, const Operand* operands, std:
     // A result that the host asked for last time: an event right behind its producer lets the transfer overlap later
     // kernels. One per fetch: the hint is set again when the host comes back.
     if (operands[i].writable) {
-      m.unfetched_writes.store(m.unfetched_writes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      m.writing_launches.store(m.writing_launches.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       if ((m.flags.load(std::memory_order_relaxed) & Memory::read_on_host) != 0) {
         m.flags.fetch_and(~Memory::read_on_host);
         record = true;
@@ -238,7 +238,8 @@ void Engine::follow_launch(QueueIndex queue, const Operand* operands, std::size_
 
 /// Starts the transfer that the host is about to ask for, if it always did so far.
 void Engine::fetch_ahead(Lock& lock, Memory& m) {
-  if (!m.live || m.on_host() || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes || m.unfetched_writes.load() != 1) return;
+  if (!m.live || m.on_host() || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return;
+  if (m.writing_launches.load() - m.writing_launches_at_fetch != 1) return;
   const SlotId slot = directory_.slot_in(m.datum, host_space);
   if (!slot.valid()) return;
   Memory& host = memory_of(slot);

@@ -52,7 +52,8 @@ struct alignas(64) Memory {
   /// Launches between their check of `flags` and their submission. Revoke flags first, then look at this (both
   /// sequentially consistent): either the launch sees the flags gone, or the other side sees the pin.
   std::atomic<std::uint32_t> pins{0};
-  std::atomic<std::uint32_t> unfetched_writes{0};          ///< launches that wrote it since the host last asked for all
+  std::atomic<std::uint32_t> writing_launches{0};          ///< how many wrote it so far
+  std::uint32_t writing_launches_at_fetch = 0;             ///< when the host last asked for all
   SpaceId space;
   bool live = false;
   /// Changes when the array is freed: what was remembered of it is void.

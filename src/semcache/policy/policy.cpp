@@ -20,11 +20,6 @@ void FetchForecast::fetched(std::uint32_t writes) noexcept {
   streak_ = 0;
 }
 
-void FetchForecast::announced() noexcept {
-  if (!announced_ && needed_ == 2) needed_ = 1;
-  announced_ = true;
-}
-
 ByteRange ReadAhead::next(std::uint64_t position, std::uint64_t size, std::uint64_t page_bytes) noexcept {
   const std::uint64_t page = round_down(position, page_bytes);
   ++clock_;

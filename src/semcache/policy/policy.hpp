@@ -38,22 +38,22 @@ class ReadAhead {
 
 /// Will the host ask for the whole array again once a kernel has written it? After two times that it did so behind exactly
 /// one writing launch, the answer is yes, and the transfer can start right behind the kernel. A forecast that fails costs
-/// one transfer and doubles what the next one needs. Where the program has said that it will ask again, once is enough.
-/// Large arrays are never forecast: there the transfer's time counts, not its start.
+/// one transfer and doubles what the next one needs. Large arrays are never forecast: there the transfer's time counts,
+/// not its start.
 class FetchForecast {
  public:
   static constexpr std::uint64_t largest_bytes = 1024 * 1024;
 
+  /// @param needed  times that make a habit: one where the program has said that it will ask again
+  explicit FetchForecast(std::uint32_t needed = 2) noexcept : needed_(needed) {}
+
   /// The host asked for the whole array, `writes` writing launches after it did last.
   void fetched(std::uint32_t writes) noexcept;
-  /// The program will ask again. Heard once: forecasts that failed are not forgotten.
-  void announced() noexcept;
   [[nodiscard]] bool fetch_follows() const noexcept { return streak_ >= needed_; }
 
  private:
   std::uint32_t streak_ = 0;
-  std::uint32_t needed_ = 2;
-  bool announced_ = false;
+  std::uint32_t needed_;
 };
 
 }  // namespace semcache::policy

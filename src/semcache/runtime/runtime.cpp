@@ -232,7 +232,7 @@ Located locate(Runtime& r, const void* address, std::size_t bytes) {
   SEMCACHE_EXPECTS(m != nullptr && m->live && !m->snapshot(),
                    "the address is not in a tracked array; only memory of semcache::Space and its host mirrors is tracked");
   const auto position = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - m->address);
-  SEMCACHE_EXPECTS(position + bytes <= m->bytes, "the range of " + std::to_string(bytes) + " bytes at offset " +
+  SEMCACHE_EXPECTS(bytes <= m->bytes - position, "the range of " + std::to_string(bytes) + " bytes at offset " +
                                                      std::to_string(position) + " leaves '" + r.recorder.name(m->label) +
                                                      "' of " + std::to_string(m->bytes) + " bytes");
   return {m, position};
@@ -297,6 +297,20 @@ bool notices_host_accesses(const void* address) {
   Runtime& r = runtime();
   const Memory* m = r.engine->find(address);
   return m != nullptr && r.tracker->notices() && !m->announced;
+}
+
+bool are_sides_of_one_array(const void* device, const void* host) {
+  Runtime& r = runtime();
+  const Memory* d = r.engine->find(device);
+  const Memory* h = r.engine->find(host);
+  return d != nullptr && h != nullptr && d->datum == h->datum;
+}
+
+void settle(const void* address) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  Memory& m = *locate(r, address, 0).memory;
+  r.engine->settle(m, m.all());
 }
 
 QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {

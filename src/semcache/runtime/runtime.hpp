@@ -48,6 +48,11 @@ inline constexpr std::size_t header_bytes = 128;
 /// False where nobody notices accesses to the host array at `address` (SEMCACHE_TRACKER=explicit, SEMCACHE_PROTOCOL=off,
 /// arrays allocated as announced): DualView's modify and sync are announcements then. Foreign addresses: false.
 [[nodiscard]] SEMCACHE_API bool notices_host_accesses(const void* address);
+/// False also for foreign addresses.
+[[nodiscard]] SEMCACHE_API bool are_sides_of_one_array(const void* device, const void* host);
+/// Makes the array of `address` valid where it is, at once: afterwards nothing in flight uses what that took.
+/// @throws OutOfMemory, UsageError
+SEMCACHE_API void settle(const void* address);
 
 // --- queues ------------------------------------------------------------------------------------------------------
 /// The queue of a native stream (CUDA: cudaStream_t; host-backed execution spaces: nullptr). Registers it on first use;

@@ -97,7 +97,11 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   /// Shallow; also to const data. Shares flags.
   template <class OtherType, class... OtherProperties>
   DualView(const DualView<OtherType, OtherProperties...>& other)  // NOLINT: as Kokkos::DualView
-      : d_view(other.d_view), h_view(other.h_view), state_(other.state_), announced_(other.announced_) {}
+      : d_view(other.d_view),
+        h_view(other.h_view),
+        state_(other.state_),
+        announced_(other.announced_),
+        apart_(other.apart_) {}
 
   /// Subview; shares flags with `other`.
   template <class OtherType, class... OtherProperties, class Arg0, class... Args>
@@ -105,12 +109,18 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
       : d_view(Kokkos::subview(other.d_view, arg0, args...)),
         h_view(Kokkos::subview(other.h_view, arg0, args...)),
         state_(other.state_),
-        announced_(other.announced_) {}
+        announced_(other.announced_),
+        apart_(other.apart_) {}
 
-  /// From the two sides of one datum (`view_device()` and `view_host()` of a DualView, or the same subviews of both).
-  /// @pre `host` is a side of the datum of `device`: two views allocated apart stay two arrays that nobody keeps equal
+  /// From the two sides of one datum (`view_device()` and `view_host()` of a DualView, or the same subviews of both). Two
+  /// views that were allocated apart (create_mirror_view) stay two arrays: `modify` and `sync` are needed then, and mean
+  /// what they mean in Kokkos.
   /// @throws UsageError different extents
-  DualView(const t_dev& device, const t_host& host) : d_view(device), h_view(host), state_(kokkos::SyncState::make()) {
+  DualView(const t_dev& device, const t_host& host)
+      : d_view(device),
+        h_view(host),
+        state_(kokkos::SyncState::make()),
+        apart_(device.is_allocated() && !runtime::are_sides_of_one_array(device.data(), host.data())) {
     bool same = device.span() == host.span();
     for (unsigned r = 0; r < unsigned(t_dev::rank); ++r) same = same && device.extent(r) == host.extent(r);
     SEMCACHE_EXPECTS(same, "semcache::DualView: the device and host views of '" + device.label() + "' differ in size");
@@ -151,10 +161,16 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     sync<Where>();
   }
   void sync_host() {
+    if (apart_ && need_sync_host()) Kokkos::deep_copy(h_view, d_view);
     state_.sync(kokkos::SyncState::host);
     announce_unnoticed(Access::read);
   }
-  void sync_device() { state_.sync(kokkos::SyncState::device); }
+  void sync_device() {
+    if (apart_ && need_sync_device()) Kokkos::deep_copy(d_view, h_view);
+    state_.sync(kokkos::SyncState::device);
+    // The host may write its next content from now on, and say so later.
+    if (is_unnoticed() && is_tracked(d_view.data())) runtime::settle(d_view.data());
+  }
   template <class E>
   void sync_host(const E&) {
     sync_host();
@@ -187,6 +203,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   /// New extents; the common part keeps its content.
   template <class... Arguments>
   void resize(const Arguments&... arguments) {
+    if (apart_) sync_device();
     const void* before = d_view.data();
     if constexpr (starts_with_property<Arguments...>())
       resize_with(arguments...);
@@ -215,7 +232,13 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
 
  private:
   void announce_unnoticed(Access mode) const {
-    if (h_view.is_allocated() && !runtime::notices_host_accesses(h_view.data())) semcache::access(h_view, mode);
+    if (!is_unnoticed() || !is_tracked(h_view.data())) return;
+    // Of a view with gaps the gaps, too: the flags are those of the whole array, whose host side was valid, by Kokkos' rules.
+    const std::size_t bytes = kokkos::detail::reach(h_view) * sizeof(typename t_host::value_type);
+    if (bytes > 0) semcache::access(h_view.data(), bytes, mode);
+  }
+  [[nodiscard]] bool is_unnoticed() const {
+    return h_view.is_allocated() && !runtime::notices_host_accesses(h_view.data());
   }
 
   static constexpr std::size_t none = kokkos::detail::no_extent;
@@ -246,6 +269,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   }
 
   void renew() {
+    apart_ = false;
     h_view = host_side_of(d_view, announced_);
     if (state_)
       state_.clear();
@@ -262,6 +286,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
 
   kokkos::SyncState state_;
   bool announced_ = false;
+  bool apart_ = false;  ///< two arrays
 };
 
 namespace kokkos::detail {
