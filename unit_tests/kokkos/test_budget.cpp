@@ -136,3 +136,18 @@ KOKKOS_TEST(KokkosBudget, MoreThanTheBudgetByTurnsIsRight) {
   EXPECT_LE(semcache::statistics().mapped_device_bytes, budget);
   EXPECT_EQ(since.unknown(), 0u);
 }
+
+KOKKOS_TEST(KokkosBudget, AnArrayGivesWayWhileASmallNeighbourIsInUse) {
+  if (reductions_are_native_too) GTEST_SKIP() << native_launches_stay;
+  constexpr int most = 5 << 20;  // 40 MiB: one fits
+  const Vector large("large", most - 100), small("its neighbour", 16), other("other", most - 100);
+  Kokkos::parallel_for("first", Range(0, most - 100), KOKKOS_LAMBDA(int i) { large(i) = i; });
+  Kokkos::parallel_for("small", Range(0, 16), KOKKOS_LAMBDA(int i) { small(i) = i; });
+
+  Kokkos::parallel_for("both", Range(0, most - 100), KOKKOS_LAMBDA(int i) { other(i) = small(i % 16); });
+
+  EXPECT_LE(semcache::statistics().mapped_device_bytes, budget);
+  const auto h = Kokkos::create_mirror_view(large);
+  Kokkos::deep_copy(h, large);
+  EXPECT_EQ(h(most - 101), most - 101.0);
+}

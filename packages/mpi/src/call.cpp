@@ -114,7 +114,10 @@ void Message::rest() const {
 
 void Message::deliver(std::uint64_t bytes) const {
   if (written_.empty() || bytes == 0) return;
-  if (!io()->still_there(array_)) throw UsageError("the array was freed while the call was under way");
+  if (!io()->still_there(array_)) {
+    throw UsageError("the array of " + std::to_string(array_.bytes) + " bytes that the call receives into was freed while the "
+                     "call was under way. Keep it until the call is complete");
+  }
   if (bytes >= written_bytes_) {
     io()->write_in(first_, written_from_hull_.data(), written_from_hull_.size(), transit_, offset_);
     return;

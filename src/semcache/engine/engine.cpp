@@ -237,7 +237,8 @@ Memory* Engine::allocate_device(std::uint32_t device, const char* label, std::ui
   if (bytes > d.budget_bytes) {
     throw OutOfMemory("array '" + std::string(label == nullptr ? "" : label) + "' of " + std::to_string(bytes) +
                           " bytes is larger than the device's budget of " + std::to_string(d.budget_bytes) +
-                          " bytes (SEMCACHE_DEVICE_MEMORY). Live arrays:\n" + describe_live_buffers(device),
+                          " bytes (SEMCACHE_DEVICE_MEMORY). Raise the budget, or split the array. Live arrays:\n" +
+                          describe_live_buffers(device),
                       bytes, d.budget_bytes);
   }
   Memory* m = new_memory(device_space(device), label, bytes);

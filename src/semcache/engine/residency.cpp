@@ -30,6 +30,10 @@ std::uint64_t Engine::missing_bytes(const DeviceState& d, ByteRange range) const
 
 void Engine::map_memory(DeviceState& d, Memory& m) {
   const ByteRange range = granules(d, m);
+  // What it shares with neighbours is mapped apart: the rest can be given back while they stay.
+  const std::uint64_t unit = d.device->granularity_bytes();
+  const auto begin_of_memory = static_cast<std::uint64_t>(m.address - d.base);
+  const ByteRange alone{round_up(begin_of_memory, unit), round_down(begin_of_memory + m.bytes, unit)};
   std::vector<std::uint64_t> made;
   const auto map = [&](std::uint64_t begin, std::uint64_t end) {
     d.device->map(d.base + begin, end - begin);
@@ -45,7 +49,8 @@ void Engine::map_memory(DeviceState& d, Memory& m) {
         at = std::prev(next)->second.end;
         continue;
       }
-      const std::uint64_t stop = next == d.segments.end() ? range.end : std::min(range.end, next->first);
+      const std::uint64_t end = at < alone.begin ? alone.begin : at < alone.end ? alone.end : range.end;
+      const std::uint64_t stop = next == d.segments.end() ? end : std::min(end, next->first);
       map(at, stop);
       at = stop;
     }
