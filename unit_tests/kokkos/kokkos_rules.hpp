@@ -12,14 +12,15 @@
 /// and says so behind it. @param make  (label, size) to a semcache::DualView<double*, semcache::Device>
 namespace kokkos_rules {
 
+template <class View>
 struct Sum {
-  Kokkos::View<const double*, Kokkos::LayoutLeft, semcache::Device> v;
+  View v;
   KOKKOS_FUNCTION void operator()(int i, double& sum) const { sum += v(i); }
 };
 template <class View>
 double device_sum(const View& v) {
   double sum = 0;
-  Kokkos::parallel_reduce(Kokkos::RangePolicy<semcache::Exec>(0, v.extent(0)), Sum{v}, sum);
+  Kokkos::parallel_reduce(Kokkos::RangePolicy<semcache::Exec>(0, v.extent(0)), Sum<View>{v}, sum);
   return sum;
 }
 template <class View>
