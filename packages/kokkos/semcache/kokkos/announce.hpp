@@ -29,8 +29,8 @@ std::size_t reach(const View& view) {
 /// Announces a use of a view's elements by code that nobody notices: a library call, MPI, a system call, a raw kernel on
 /// `view.data()`. See semcache::access(address, bytes, mode) for what holds afterwards.
 ///
-/// A strided view announces all from its first to its last element, so `overwrite` is right only for contiguous views (a strided one is
-/// announced as `write`). Views in memory that is not the cache's need no announcement: nothing happens.
+/// A strided view announces all from its first to its last element, so `overwrite` is right only for contiguous views (a
+/// strided one is announced as `write`). Views in memory that is not the cache's need no announcement: nothing happens.
 /// @throws OutOfMemory device memory: the working set exceeds the budget; nothing changed
 /// Ordering: waits for kernels in flight that write the elements. Threads: any.
 template <class View, class = kokkos::detail::enable_for_views<View>>
