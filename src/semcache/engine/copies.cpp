@@ -77,8 +77,8 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     project();
     keep_maps_short(lock, *t);
     try {
-      if (n < page_bytes_ && t->on_host()) {
-        host_access(lock, *t, {at, at + n}, Access::read);  // below a page: settled at the call
+      if ((n < page_bytes_ && t->on_host()) || t->announced || host_side_is_announced(*f)) {
+        settle_copy(lock, *t, {at, at + n});
       } else if (options_.protocol == Protocol::write_through) {
         std::vector<ByteRange> stale;
         directory_.stale(t->slot, {at, at + n}, stale);
@@ -86,8 +86,6 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
         if (!t->on_host()) make_resident(lock, device_of(*t), {t});
         make_fresh(lock, *t, {at, at + n});
         project();
-      } else if (t->announced || host_side_is_announced(*f)) {
-        settle_copy(lock, *t, {at, at + n});
       }
     } catch (const Error&) {
       project();  // I9: the copy is made, lazily; moving the bytes now was our wish, not the program's

@@ -92,8 +92,6 @@ class Engine {
 
   // --- memory ------------------------------------------------------------------------------------------------------
   Memory* allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes);
-  /// Copies owed to `range` are made, and nothing in flight uses what they took their content from.
-  void settle(Memory& memory, ByteRange range);
   /// @param announced  the program announces every access of the host: its pages stay open
   Memory* allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced = false);
   void deallocate(Memory* memory) noexcept;
@@ -154,6 +152,8 @@ class Engine {
   bool write_in_together(Memory& memory, ByteRange range, TransitBuffer* const* buffers, std::size_t count);
   platform::FaultResult serve(std::byte* address, platform::FaultKind kind, const void* instruction = nullptr) noexcept;
   void settle_all();
+  /// Copies owed to `range` are made, and nothing in flight uses what they took their content from.
+  void settle(Memory& memory, ByteRange range);
   void native_capture(Memory& memory, bool writable);
   /// A kernel holds a raw pointer into a mirror and follows it past any protection: the mirror becomes open, and the device
   /// knows it under its own address.

@@ -705,7 +705,8 @@ void read_out(const void* address, const ByteRange* pieces, std::size_t count, c
     return;
   }
   const std::byte* from = outlived(address);
-  SEMCACHE_EXPECTS(from != nullptr, "a message is started on an array whose runtime has ended. Start it before semcache's end (Kokkos::finalize)");
+  SEMCACHE_EXPECTS(from != nullptr, "a message is started on an array whose runtime has ended. Start it before semcache's "
+                                    "end (Kokkos::finalize)");
   for (std::size_t i = 0; i < count; ++i) {
     std::memcpy(transit.address + offset + pieces[i].begin, from + pieces[i].begin, pieces[i].size());
   }
@@ -731,7 +732,8 @@ void write_in(void* address, const ByteRange* pieces, std::size_t count, const T
     return;
   }
   std::byte* to = outlived(address);
-  SEMCACHE_EXPECTS(to != nullptr, "a message arrives for an array whose runtime has ended. Complete it before semcache's end (Kokkos::finalize)");
+  SEMCACHE_EXPECTS(to != nullptr, "a message arrives for an array whose runtime has ended. Complete it before semcache's "
+                                  "end (Kokkos::finalize)");
   for (std::size_t i = 0; i < count; ++i) {
     std::memcpy(to + pieces[i].begin, transit.address + offset + pieces[i].begin, pieces[i].size());
   }

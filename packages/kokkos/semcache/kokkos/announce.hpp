@@ -24,7 +24,15 @@ std::size_t reach(const View& view) {
   }
   return elements;
 }
+
+/// Whatever lies between the view's elements is announced as they are.
+template <class View>
+void announce(const View& view, Access mode) {
+  const void* address = view.data();
+  const std::size_t bytes = reach(view) * sizeof(typename View::value_type);
+  if (bytes > 0 && is_tracked(address)) semcache::access(address, bytes, mode);
 }
+}  // namespace kokkos::detail
 
 /// Announces a use of a view's elements by code that nobody notices: a library call, MPI, a system call, a raw kernel on
 /// `view.data()`. See semcache::access(address, bytes, mode) for what holds afterwards.
@@ -35,11 +43,8 @@ std::size_t reach(const View& view) {
 /// Ordering: waits for kernels in flight that write the elements. Threads: any.
 template <class View, class = kokkos::detail::enable_for_views<View>>
 void access(const View& view, Access mode) {
-  const void* address = view.data();
-  const std::size_t bytes = kokkos::detail::reach(view) * sizeof(typename View::value_type);
-  if (bytes == 0 || !is_tracked(address)) return;
   if (mode == Access::overwrite && !view.span_is_contiguous()) mode = Access::write;
-  access(address, bytes, mode);
+  kokkos::detail::announce(view, mode);
 }
 
 /// Carries out what lazy copies owe to a view's elements.

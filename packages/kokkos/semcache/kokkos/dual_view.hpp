@@ -232,10 +232,8 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
 
  private:
   void announce_unnoticed(Access mode) const {
-    if (!is_unnoticed() || !is_tracked(h_view.data())) return;
     // Of a view with gaps the gaps, too: the flags are those of the whole array, whose host side was valid, by Kokkos' rules.
-    const std::size_t bytes = kokkos::detail::reach(h_view) * sizeof(typename t_host::value_type);
-    if (bytes > 0) semcache::access(h_view.data(), bytes, mode);
+    if (is_unnoticed()) kokkos::detail::announce(h_view, mode);
   }
   [[nodiscard]] bool is_unnoticed() const {
     return h_view.is_allocated() && !runtime::notices_host_accesses(h_view.data());
