@@ -24,6 +24,7 @@ int c_api_program(void) {
   void* device = NULL;
   void* mirror = NULL;
   void* copy = NULL;
+  void* none = NULL;
   double* values;
   double plain[count];
   int i;
@@ -38,6 +39,10 @@ int c_api_program(void) {
   EXPECT(semcache_is_tracked(device) == 1);
   EXPECT(semcache_is_tracked((char*)mirror + bytes - 1) == 1);
   EXPECT(semcache_is_tracked(plain) == 0);
+  EXPECT(semcache_allocate_host("absurd", (size_t)-1, NULL, &none) == SEMCACHE_ERROR_OUT_OF_MEMORY);
+  EXPECT(none == NULL && strstr(semcache_last_error(), "absurd") != NULL);
+  EXPECT(semcache_allocate_host("absurd", (size_t)-4096, NULL, &none) == SEMCACHE_ERROR_OUT_OF_MEMORY);
+  EXPECT(none == NULL && strstr(semcache_last_error(), "absurd") != NULL);
 
   EXPECT(semcache_access(mirror, bytes, SEMCACHE_OVERWRITE) == SEMCACHE_SUCCESS);
   values = (double*)mirror;

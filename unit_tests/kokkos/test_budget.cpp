@@ -151,3 +151,26 @@ KOKKOS_TEST(KokkosBudget, AnArrayGivesWayWhileASmallNeighbourIsInUse) {
   Kokkos::deep_copy(h, large);
   EXPECT_EQ(h(most - 101), most - 101.0);
 }
+
+/// What may use everything cannot run where everything does not fit: the message says why it asks for so much.
+KOKKOS_TEST(KokkosBudget, AnUnknownLaunchThatNeedsMoreSaysThatItIsUnknown) {
+  if (reductions_are_native_too) GTEST_SKIP() << native_launches_stay;
+  const Vector a("a", n), b("b", n), c("c", n), small("small", 16);
+  const Kokkos::View<Vector*, semcache::Device> views(Kokkos::view_alloc("views", Kokkos::WithoutInitializing), 1);
+  const auto filled = Kokkos::create_mirror(views);
+  filled(0) = small;
+  Kokkos::deep_copy(views, filled);
+  const State before;
+  const std::uint64_t launches = before.now.total.launches;
+
+  try {
+    Kokkos::parallel_for("by views", Range(0, 16), KOKKOS_LAMBDA(int i) { views(0)(i) = i; });
+    FAIL() << "72 MiB at once must be refused";
+  } catch (const semcache::OutOfMemory& e) {
+    EXPECT_NE(std::string(e.what()).find("nobody can tell"), std::string::npos) << e.what();
+    expect_names(e.what(), {"a", "b", "c", "small"});
+  }
+
+  expect_unchanged(before);
+  EXPECT_EQ(semcache::statistics().total.launches, launches) << "it did not run";
+}

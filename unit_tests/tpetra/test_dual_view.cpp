@@ -360,6 +360,32 @@ TEST(DualViewFlags, TwoWrappersOfOneDeviceView) {
   EXPECT_EQ(second.getHostView(Access::ReadOnly)(9), 77);
 }
 
+/// The elements of a row are not neighbours, and Kokkos' span of a row ends behind the array.
+TEST(DualViewFlags, ARowWrittenOnTheHost) {
+  using Matrix = Kokkos::DualView<double**, Kokkos::LayoutLeft, Device>;
+  const Matrix matrix("matrix", 4, 3);
+  Kokkos::DualView<double*, Kokkos::LayoutStride, Device> row(matrix, 3, Kokkos::ALL());
+  for (int j = 0; j < 3; ++j) row.h_view(j) = j + 1;
+  row.modify_host();
+  if (row.need_sync_device()) row.sync_device();
+  const auto device = row.view_device();
+  for (int j = 0; j < 3; ++j) EXPECT_EQ(on_device(device, j), j + 1);
+}
+
+/// After sync the host may write its next content, and say so later.
+TEST(DualViewFlags, SyncTakesWhatTheHostHoldsThen) {
+  Dual dual("dual", n);
+  dual.h_view(3) = 4;
+  dual.modify_host();
+  if (!dual.need_sync_device()) GTEST_SKIP() << "whatever the host writes is noticed";
+  dual.sync_device();
+  dual.h_view(3) = 5;
+  EXPECT_EQ(on_device(dual.view_device(), 3), 4);
+  dual.modify_host();
+  dual.sync_device();
+  EXPECT_EQ(on_device(dual.view_device(), 3), 5);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {

@@ -166,6 +166,12 @@ void Engine::place_on_device(Memory& m) {
   d.table->set(m.address, std::max<std::uint64_t>(m.bytes, 1), &m);
 }
 
+void Engine::throw_host_exhausted(const char* label, std::uint64_t bytes) const {
+  throw OutOfMemory("the host's reserved addresses are exhausted: " + std::to_string(bytes) + " bytes asked for '" +
+                        (label == nullptr ? "" : label) + "'. Free mirrors that are no longer used.",
+                    bytes, host_->bytes);
+}
+
 void Engine::place_on_host(Memory& m) {
   const std::uint64_t need = round_up(std::max<std::uint64_t>(m.bytes, 1) + header_gap_bytes, page_bytes_);
   std::optional<std::uint64_t> at;
@@ -183,11 +189,7 @@ void Engine::place_on_host(Memory& m) {
     m.reserved_bytes = round_up(need + page_bytes_, large_alignment);
     at = host_->large.allocate(m.reserved_bytes, large_alignment);
   }
-  if (!at) {
-    throw OutOfMemory("the host's reserved addresses are exhausted: " + std::to_string(m.bytes) + " bytes asked for '" +
-                          recorder_.name(m.label) + "'. Free mirrors that are no longer used.",
-                      m.bytes, host_->bytes);
-  }
+  if (!at) throw_host_exhausted(recorder_.name(m.label), m.bytes);
   m.address = host_->base + *at;
   host_->table.set(m.address, std::max<std::uint64_t>(m.bytes, 1), &m);
   if (m.bytes >= large_alignment) platform_->advise_huge(m.address, round_down(m.bytes, large_alignment));
@@ -267,6 +269,7 @@ Memory* Engine::allocate_host(const char* label, std::uint64_t bytes, Memory* pa
     SEMCACHE_EXPECTS(!directory_.slot_in(partner->datum, host_space).valid(),
                      std::string("device array '") + recorder_.name(partner->label) + "' has a host side already");
   }
+  if (bytes > host_->bytes) throw_host_exhausted(label, bytes);
   Memory* m = new_memory(host_space, label, bytes);
   try {
     place_on_host(*m);

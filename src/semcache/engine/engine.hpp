@@ -359,6 +359,7 @@ class Engine {
   [[nodiscard]] std::uint64_t missing_bytes(const DeviceState& d, ByteRange range) const;
   [[nodiscard]] ByteRange granules(const DeviceState& d, const Memory& memory) const noexcept;
   [[noreturn]] void throw_out_of_memory(const DeviceState& d, const std::vector<Memory*>& set, std::uint64_t need) const;
+  [[noreturn]] void throw_host_exhausted(const char* label, std::uint64_t bytes) const;
   Memory* new_snapshot(Lock& lock, SpaceId space, std::uint64_t bytes, trace::LabelId label);
   [[nodiscard]] bool room_for_snapshot(DeviceState& d, std::uint64_t bytes) const;
   void settle_uses(Lock& lock, Memory& memory);

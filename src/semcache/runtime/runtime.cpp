@@ -4,6 +4,7 @@
 
 #include <semcache/engine/engine.hpp>
 #include <semcache/runtime/configuration.hpp>
+#include <semcache/trace/detail/symbol.hpp>
 #include <semcache/trace/report.hpp>
 
 #include <dlfcn.h>
@@ -456,16 +457,25 @@ void Launch::add(void* memory, bool writable) {
 
 void Launch::begin(const ByteRange* overwritten) {
   static_assert(sizeof(Pin) == sizeof(Operand) && offsetof(Operand, writable) == offsetof(Pin, writable));
-  runtime().engine->begin_launch(queue_.valid() ? queue_.value : engine::unknown_queue,
-                                 reinterpret_cast<const Operand*>(pins_), count_, overwritten);
+  Runtime& r = runtime();
+  r.engine->begin_launch(queue_.valid() ? queue_.value : engine::unknown_queue, reinterpret_cast<const Operand*>(pins_),
+                         count_, overwritten);
+  r.recorder.launch();
 }
 
 void Launch::begin_unknown(const char* name) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
-  r.recorder.unknown_launch(name);
   std::vector<Operand> all;
-  r.engine->begin_unknown_launch(queue_.valid() ? queue_.value : engine::unknown_queue, all);
+  try {
+    r.engine->begin_unknown_launch(queue_.valid() ? queue_.value : engine::unknown_queue, all);
+  } catch (const OutOfMemory& e) {
+    throw OutOfMemory("nobody can tell what the launch of '" + trace::detail::demangled(name != nullptr ? name : "") +
+                          "' uses (it has pointers that may lead to any array), so it needs every array: " + e.what(),
+                      e.requested_bytes(), e.budget_bytes());
+  }
+  r.recorder.launch();
+  r.recorder.unknown_launch(name);
   count_ = 0;
   while (capacity_ < all.size()) grow();
   for (const Operand& o : all) pins_[count_++] = {o.memory, o.writable};
@@ -476,7 +486,6 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
     : queue_(queue) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
-  r.recorder.launch();
   bool unknown = false;
   const PinsGuard guard(pins_, inline_);
   for (std::size_t c = 0; c < count; ++c) {
@@ -515,7 +524,6 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
                std::uint64_t epoch, const Capture* captures, std::size_t count)
     : queue_(queue) {
   Runtime& r = runtime();
-  r.recorder.launch();
   const PinsGuard guard(pins_, inline_);
   static_assert(most_known <= inline_pins);
   SEMCACHE_EXPECTS(known_count <= most_known, "a launch with " + std::to_string(known_count) + " known captures");
@@ -549,7 +557,6 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue
   SEMCACHE_EXPECTS(count <= most_uses, "a library call uses " + std::to_string(count) + " arrays");
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
-  r.recorder.launch();
   ByteRange overwritten[most_uses] = {};
   const auto use = [&](const LibraryUse& u) {
     Memory* m = r.engine->find_device(u.pointer);

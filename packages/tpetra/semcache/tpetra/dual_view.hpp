@@ -200,6 +200,8 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
       if (!is_one_array() && need_sync_device()) Kokkos::deep_copy(view_device(), view_host());
     }
     flags().sync(kokkos::SyncState::device);
+    // The host may write its next content from now on, and say so later.
+    if (is_unnoticed() && is_tracked(d_view.data())) runtime::settle(d_view.data());
   }
 
   template <class Where>
@@ -279,10 +281,13 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     SEMCACHE_EXPECTS(same, "DualView: the device and host views of '" + device.label() + "' differ in size");
   }
 
-  /// Where the flags are all that is known of the host's accesses.
+  /// Where the flags are all that is known of the host's accesses. (A view with gaps is announced with them: the flags are
+  /// those of the whole array, whose host side was valid, by Kokkos' rules.)
   void announce(Access mode) const {
-    if (h_view.is_allocated() && !is_coherent() && !runtime::notices_host_accesses(h_view.data()))
-      semcache::access(view_host(), mode);
+    if (is_unnoticed()) kokkos::detail::announce(h_view, mode);
+  }
+  [[nodiscard]] bool is_unnoticed() const {
+    return h_view.is_allocated() && !is_coherent() && !runtime::notices_host_accesses(h_view.data());
   }
 
   template <class Where>
