@@ -11,6 +11,10 @@ using Mirror = semcache::kokkos::host_mirror_t<View>;
 static_assert(std::is_same<Mirror<Vector>::memory_space, HostMirrorSpace>::value, "mirror of a device's view");
 static_assert(std::is_same<Mirror<Kokkos::View<double*, Space>>::memory_space, HostMirrorSpace>::value,
               "mirror of a memory space's view");
+static_assert(std::is_same<Mirror<Kokkos::View<double*, Exec>>::memory_space, HostMirrorSpace>::value,
+              "mirror of an execution space's view");
+static_assert(std::is_same<semcache::DualView<double*, Exec>::t_host::memory_space, HostMirrorSpace>::value,
+              "a DualView of an execution space");
 static_assert(std::is_same<Mirror<Mirror<Vector>>::memory_space, HostMirrorSpace>::value, "mirror of a mirror");
 static_assert(std::is_same<Exec::memory_space, Space>::value, "the native space's memory space goes silently wrong");
 static_assert(!Kokkos::SpaceAccessibility<Kokkos::HostSpace, Space>::accessible, "host code may not touch device memory");
@@ -42,6 +46,21 @@ KOKKOS_STOCK_TEST(KokkosView, KeepsItsLabelAndSoDoesItsMirror) {
   auto h = Kokkos::create_mirror_view(a);
   EXPECT_EQ(a.label(), "a");
   EXPECT_EQ(h.label(), "a_mirror");
+}
+
+/// As programs have it that name Kokkos::DefaultExecutionSpace.
+KOKKOS_TEST(KokkosView, NamedByTheExecutionSpaceAloneIsCoherentToo) {
+  const Kokkos::View<double*, Exec> a("a", 1000);
+  const auto h = Kokkos::create_mirror_view(a);
+  const Since since;
+  h(7) = 5;
+  Kokkos::deep_copy(a, h);
+  Kokkos::deep_copy(a, h);  // redundant
+  EXPECT_EQ(since.h2d(), 0u) << "nothing has needed it yet";
+  Kokkos::parallel_for("add", Range(0, 1000), KOKKOS_LAMBDA(int i) { a(i) += 1; });
+  Kokkos::deep_copy(h, a);
+  EXPECT_EQ(h(7), 6.0);
+  EXPECT_LE(since.h2d(), 8000u);
 }
 
 KOKKOS_STOCK_TEST(KokkosView, StartsAtAMultipleOf512Bytes) {

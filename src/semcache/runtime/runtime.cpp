@@ -99,8 +99,8 @@ std::vector<std::unique_ptr<device::Device>> make_devices(const Configuration& c
   }
   if (c.device_count > 1) {
     throw ConfigurationError("SEMCACHE_DEVICES asks for " + std::to_string(c.device_count) +
-                             " devices; this version follows one device per process. Name one, or start one process "
-                             "per device.");
+                             " devices; this version follows one device per process. Name one (`1,` is device 1), or "
+                             "start one process per device.");
   }
   std::vector<std::unique_ptr<device::Device>> devices;
   if (kind == device::DeviceKind::cuda) {

@@ -24,7 +24,8 @@ inline constexpr Announced announced{};
 /// Where nobody notices host accesses (announced DualViews, SEMCACHE_TRACKER=explicit, SEMCACHE_PROTOCOL=off) they are what
 /// they are in Kokkos: sync_host makes the host side valid, modify_host says that the host has written it.
 ///
-/// The device is semcache::Device unless the properties name another one with semcache::Space.
+/// The properties must name semcache::Device (or another device with semcache::Space): without one Kokkos' default is taken,
+/// and refused at compile time.
 /// @throws OutOfMemory from constructors, resize, realloc
 /// Ordering: host accesses wait for the kernels in flight that write the data they touch; kernels see what the host
 /// wrote before their launch. Threads: as Kokkos::DualView; a data race of the program stays the program's.

@@ -76,6 +76,9 @@ struct MemorySpaceAccess<semcache::Space, semcache::kokkos::NativeExec::scratch_
 
 template <>
 struct HostMirror<semcache::Space> : semcache::kokkos::detail::MirrorInCache {};
+// Of View<T, semcache::Exec>: else its mirrors would be ordinary memory.
+template <>
+struct HostMirror<semcache::Exec> : semcache::kokkos::detail::MirrorInCache {};
 // Kokkos up to 5.0 asks for devices too.
 template <class E>
 struct HostMirror<Kokkos::Device<E, semcache::Space>> : semcache::kokkos::detail::MirrorInCache {};
