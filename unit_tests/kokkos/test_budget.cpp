@@ -152,6 +152,25 @@ KOKKOS_TEST(KokkosBudget, AnArrayGivesWayWhileASmallNeighbourIsInUse) {
   EXPECT_EQ(h(most - 101), most - 101.0);
 }
 
+/// What the host writes without a word must not come back as the device side's content.
+KOKKOS_TEST(KokkosBudget, AnEvictedSideOfAnAnnouncedDualViewIsNotReadBackFromTheHost) {
+  if (reductions_are_native_too) GTEST_SKIP() << native_launches_stay;
+  semcache::DualView<double*, Device> dual(semcache::announced, "dual", n);
+  const auto host = dual.view_host();
+  for (int i = 0; i < n; ++i) host(i) = i;
+  dual.modify_host();
+  dual.sync_device();
+  for (int i = 0; i < n; ++i) host(i) = -1;  // the next content
+
+  const Vector a("a", n), b("b", n);
+  add(a, b, a);
+  EXPECT_EQ(sum(dual.view_device()), expected_sum(0));
+
+  dual.modify_host();
+  dual.sync_device();
+  EXPECT_EQ(sum(dual.view_device()), -1.0 * n);
+}
+
 /// What may use everything cannot run where everything does not fit: the message says why it asks for so much.
 KOKKOS_TEST(KokkosBudget, AnUnknownLaunchThatNeedsMoreSaysThatItIsUnknown) {
   if (reductions_are_native_too) GTEST_SKIP() << native_launches_stay;

@@ -284,6 +284,19 @@ KOKKOS_STOCK_TEST(KokkosDualView, FromItsTwoSides) {
   EXPECT_THROW(Ours(dv.view_device(), other.view_host()), semcache::UsageError);
 }
 
+/// Where the source's host side is newer Kokkos copies that.
+KOKKOS_STOCK_TEST(KokkosDualView, CopiedFromTwoArrays) {
+  const Matrix d("d", 20, 8);
+  Ours from(d, Kokkos::create_mirror_view(d)), to("to", 20, 8);
+  from.view_host()(1, 1) = 3;
+  from.modify_host();
+  Kokkos::deep_copy(to, from);
+  EXPECT_EQ(to.view_host()(1, 1), 3.0);
+  semcache::DualView<const double**, Left, Device> read_only(to);
+  read_only.sync<Device>();
+  EXPECT_EQ(on_host(to.view_device())(1, 1), 3.0);
+}
+
 /// Kokkos' own way to give a device view a host side; the two stay two arrays.
 KOKKOS_STOCK_TEST(KokkosDualView, OfTwoArraysNeedsModifyAndSync) {
   const Matrix d("d", 20, 8);

@@ -36,8 +36,15 @@ TEST(DualViewWithoutTracker, ModifyAndSyncMoveTheData) {
   EXPECT_EQ(d.view_host()(8), 10.0);
 }
 
-TEST(DualViewWithoutTracker, CopiesHappenAtTheCall) {
-  kokkos_rules::expect_copies_at_the_call([](const char* label, int n) { return Dual(label, n); });
+TEST(DualViewWithoutTracker, ObeysKokkosRules) {
+  kokkos_rules::expect_kokkos_rules([](const char* label, int n) { return Dual(label, n); });
+}
+
+TEST(DualViewWithoutTracker, OfTwoArraysObeysKokkosRules) {
+  kokkos_rules::expect_kokkos_rules([](const char* label, int n) {
+    const Dual::t_dev device(std::string(label), n);
+    return Dual(device, Kokkos::create_mirror(device));
+  });
 }
 
 TEST(DualViewWithoutTracker, SubviewsMayHaveGaps) {

@@ -298,6 +298,36 @@ TEST(MpiDatatypes, AnArrayReachedFromOrdinaryMemoryIsAnError) {
   EXPECT_EQ(host_content(side), expected<int>(n, [](std::size_t i) { return theirs(i, rank_of()); }));
 }
 
+/// Open MPI 4.1 uses other bytes than such a type names, and gives it wrong extents.
+TEST(MpiDatatypes, ATypeThatTheLibraryGetsWrongIsRefusedElseRight) {
+  const ReturnErrors returned;
+  const auto x = Array<int>::on_device("x", n);
+  const Type backwards(vector_of(4, 1, -1));
+  MPI_Datatype nothing, made;
+  MPI_Type_contiguous(0, MPI_INT, &nothing);
+  const int lengths[] = {1, 1};
+  const MPI_Aint places[] = {8, 4};
+  const MPI_Datatype kinds[] = {MPI_INT, nothing};
+  MPI_Type_create_struct(2, lengths, places, kinds, &made);
+  MPI_Type_free(&nothing);
+  const Type with_empty(made);
+  for (const MPI_Datatype type : {MPI_Datatype(backwards), MPI_Datatype(with_empty)}) {
+    write_on_device(x, 0, n, [](std::size_t i) { return theirs(i, rank_of()); });
+    auto plain = expected<int>(n, [](std::size_t i) { return theirs(i, rank_of()); });
+    const std::vector<int> before = plain;
+    const int code = MPI_Sendrecv(x.data() + 100, 3, type, rank_of(), 0, x.data() + 200, 3, type, rank_of(), 0, world,
+                                  MPI_STATUS_IGNORE);
+    if (code == MPI_SUCCESS) {
+      MPI_Sendrecv(plain.data() + 100, 3, type, rank_of(), 0, plain.data() + 200, 3, type, rank_of(), 0, world,
+                   MPI_STATUS_IGNORE);
+      EXPECT_EQ(device_content(x), plain);
+    } else {
+      EXPECT_NE(text_of(code).find("SemCache"), std::string::npos) << text_of(code);
+      EXPECT_EQ(device_content(x), before);
+    }
+  }
+}
+
 TEST(MpiDatatypes, AFreedTypesHandleMayNameAnotherTypeLater) {
   const auto x = Array<int>::on_device("x", n);
   write_on_device(x, 0, n, [](std::size_t i) { return theirs(i, rank_of()); });

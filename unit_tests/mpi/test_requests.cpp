@@ -226,6 +226,21 @@ TEST(MpiRequests, WhatIsReportedCompleteIsThere) {
   EXPECT_EQ(device_content(d.x), std::vector<double>(n, 5.0)) << "delivered twice";
 }
 
+/// The error of one request is what the call returns.
+TEST(MpiRequests, OneRequestsStatusKeepsItsErrorField) {
+  const Device d;
+  for (const bool asked_before : {true, false}) {
+    MPI_Request request = d.receive();
+    send_plain();
+    MPI_Status status;
+    status.MPI_ERROR = 4711;
+    for (int flag = 0; asked_before && flag == 0;) MPI_Request_get_status(request, &flag, &status);
+    MPI_Wait(&request, &status);
+    EXPECT_EQ(status.MPI_ERROR, 4711);
+    EXPECT_EQ(device_content(d.x), received());
+  }
+}
+
 TEST(MpiRequests, PersistentRequestsSendTheContentOfEachStart) {
   const Device d;
   const auto got = Array<double>::on_host("got", n);

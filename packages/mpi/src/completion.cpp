@@ -5,6 +5,8 @@
 #include "layer.hpp"
 #include "pending.hpp"
 
+#include <mutex>
+
 using namespace semcache::mpi;
 
 const char semcache::mpi::completion_part = 0;
@@ -14,11 +16,15 @@ namespace {
 /// Statuses of the caller, or ours where it wants none.
 class Statuses {
  public:
-  /// The library writes errors where there are some, and as a rule says nothing else: they are none until it does.
+  /// Of several requests. The library writes errors where there are some, and as a rule says nothing else: they are none
+  /// until it does.
   Statuses(MPI_Status* callers, bool ignored, int count)
       : own_(ignored ? count : 0), use_(ignored ? own_.begin() : callers), wanted_(!ignored) {
     for (int i = 0; use_ != nullptr && i < count; ++i) use_[i].MPI_ERROR = MPI_SUCCESS;
   }
+  /// Of one: its error is what the call returns, and MPI_ERROR stays as it was.
+  Statuses(MPI_Status* callers, bool ignored)
+      : own_(ignored ? 1 : 0), use_(ignored ? own_.begin() : callers), wanted_(!ignored) {}
   [[nodiscard]] MPI_Status* get() noexcept { return use_; }
   [[nodiscard]] MPI_Status& operator[](int i) noexcept { return use_[i]; }
   [[nodiscard]] bool wanted() const noexcept { return wanted_; }
@@ -97,14 +103,14 @@ extern "C" {
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
   Completion done("MPI_Wait", 1, request);
   if (done.none()) return PMPI_Wait(request, status);
-  Statuses own(status, status == MPI_STATUS_IGNORE, 1);
+  Statuses own(status, status == MPI_STATUS_IGNORE);
   return complete_one(done, PMPI_Wait(request, own.get()), 0, own[0]);
 }
 
 int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   Completion done("MPI_Test", 1, request);
   if (done.none() || flag == nullptr) return PMPI_Test(request, flag, status);
-  Statuses own(status, status == MPI_STATUS_IGNORE, 1);
+  Statuses own(status, status == MPI_STATUS_IGNORE);
   const int code = PMPI_Test(request, flag, own.get());
   return complete_one(done, code, code == MPI_SUCCESS && *flag == 0 ? MPI_UNDEFINED : 0, own[0]);
 }
@@ -127,7 +133,7 @@ int MPI_Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuse
 int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   Completion done("MPI_Waitany", count, requests);
   if (done.none() || index == nullptr) return PMPI_Waitany(count, requests, index, status);
-  Statuses own(status, status == MPI_STATUS_IGNORE, 1);
+  Statuses own(status, status == MPI_STATUS_IGNORE);
   *index = MPI_UNDEFINED;
   const int code = PMPI_Waitany(count, requests, index, own.get());
   return complete_one(done, code, *index, own[0]);
@@ -136,7 +142,7 @@ int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status
 int MPI_Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   Completion done("MPI_Testany", count, requests);
   if (done.none() || index == nullptr) return PMPI_Testany(count, requests, index, flag, status);
-  Statuses own(status, status == MPI_STATUS_IGNORE, 1);
+  Statuses own(status, status == MPI_STATUS_IGNORE);
   *index = MPI_UNDEFINED;
   const int code = PMPI_Testany(count, requests, index, flag, own.get());
   return code == MPI_SUCCESS && *flag == 0 ? code : complete_one(done, code, *index, own[0]);
@@ -161,11 +167,17 @@ int MPI_Testsome(int count, MPI_Request* requests, int* completed, int* indices,
 }
 
 int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  Completion seen("MPI_Request_get_status", 1, &request);
-  if (seen.none()) return PMPI_Request_get_status(request, flag, status);
-  Statuses own(status, status == MPI_STATUS_IGNORE, 1);
+  const PendingPtr p = pending_of(request);
+  if (p == nullptr) return PMPI_Request_get_status(request, flag, status);
+  // Several threads may ask for one request: who hears that it is complete finds its content.
+  static std::mutex one_at_a_time;
+  const std::lock_guard<std::mutex> lock(one_at_a_time);
+  Statuses own(status, status == MPI_STATUS_IGNORE);
   const int code = PMPI_Request_get_status(request, flag, own.get());
-  return code == MPI_SUCCESS && *flag != 0 ? seen.visible(0, own[0]) : code;
+  if (code != MPI_SUCCESS || *flag == 0) return code;
+  const int refused = deliver("MPI_Request_get_status", *p, own.get());
+  if (refused != MPI_SUCCESS) p->delivered = false;  // whoever completes the request hears it again
+  return refused;
 }
 
 int MPI_Start(MPI_Request* request) {

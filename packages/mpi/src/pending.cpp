@@ -210,13 +210,9 @@ void Completion::deliver_together(int count, const int* indices, const MPI_Statu
   }
 }
 
-int Completion::visible(int i, const MPI_Status& status) {
-  const PendingPtr& p = entries_[i].pending;
-  return p == nullptr ? MPI_SUCCESS : deliver(call_, *p, &status);
-}
-
 int Completion::completed(int i, const MPI_Status& status) {
-  const int code = visible(i, status);
+  const PendingPtr& p = entries_[i].pending;
+  const int code = p == nullptr ? MPI_SUCCESS : deliver(call_, *p, &status);
   failed(i);
   return code;
 }

@@ -80,8 +80,6 @@ class Completion {
   void deliver_together(int count, const int* indices, const MPI_Status* statuses);
   /// Request `i` has completed without error. @return MPI_SUCCESS or the code of a refused delivery
   int completed(int i, const MPI_Status& status);
-  /// The same without an end: the program may look at its buffer, and completes the request later.
-  int visible(int i, const MPI_Status& status);
   void failed(int i);
 
  private:

@@ -3,6 +3,7 @@
 #include <semcache/directory/directory.hpp>
 
 #include <algorithm>
+#include <climits>
 
 namespace semcache::directory {
 namespace {
@@ -93,6 +94,7 @@ SlotId Directory::add_snapshot(SpaceId space, std::uint64_t bytes) {
   s.datum = DatumId{};
   s.space = space;
   s.live = true;
+  s.changing = false;
   return SlotId{index};
 }
 
@@ -109,6 +111,7 @@ void Directory::detach(SlotId slot) {
   auto& siblings = data_[s.datum.value].slots;
   siblings.erase(std::find(siblings.begin(), siblings.end(), slot));
   s.datum = DatumId{};
+  s.changing = false;
 }
 
 void Directory::remove_slot(SlotId slot) {
@@ -216,6 +219,10 @@ bool Directory::defined(DatumId datum, ByteRange range) const {
   return any;
 }
 
+unsigned Directory::fetch_cost(const Slot& from, const Slot& to, CostFunction cost) const {
+  return from.changing ? UINT_MAX : cost(from.space, to.space);
+}
+
 Step Directory::next_fetch(SlotId slot, ByteRange range, CostFunction cost) const {
   Step step;
   const Slot& s = slots_[slot.value];
@@ -262,7 +269,7 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, CostFunction cost) cons
     // The common case: somebody else has all of it.
     if (const ByteRange at = positions(u.delta, ref.offset, piece.size(), h.held.size());
         h.held.uniform() != nullptr && u.owner != slot.value && at.size() == piece.size()) {
-      const unsigned c = cost(h.space, s.space);
+      const unsigned c = fetch_cost(h, s, cost);
       if (!found || c < best_cost || (c == best_cost && piece.size() > step.bytes)) {
         found = true;
         best_cost = c;
@@ -287,7 +294,7 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, CostFunction cost) cons
                        bytes = std::min(bytes, distance);
                        if (bytes == 0) return;
                      }
-                     const unsigned c = cost(h.space, s.space);
+                     const unsigned c = fetch_cost(h, s, cost);
                      if (!found || c < best_cost || (c == best_cost && bytes > step.bytes)) {
                        found = true;
                        best_cost = c;
@@ -318,7 +325,7 @@ void Directory::last_held(SlotId slot, ByteRange range, bool overwritten, std::v
     // The next: some other slot holds all of it, in one extent.
     for (const Use& u : v.holders) {
       const ExtentMap& map = slots_[u.owner].held;
-      if (u.owner != slot.value && map.uniform() != nullptr &&
+      if (u.owner != slot.value && !slots_[u.owner].changing && map.uniform() != nullptr &&
           positions(u.delta, ref.offset, piece.size(), map.size()).size() == piece.size())
         return;
     }
@@ -340,6 +347,7 @@ void Directory::last_held(SlotId slot, ByteRange range, bool overwritten, std::v
     }
     for (const Use& u : v.holders) {
       if (wanted.empty()) break;
+      if (u.owner != slot.value && slots_[u.owner].changing) continue;
       const ExtentMap& map = slots_[u.owner].held;
       for_each_match(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta, [&](ByteRange at) {
         std::vector<Wanted> parts{{at, {}, 0}};

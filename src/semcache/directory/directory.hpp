@@ -59,6 +59,9 @@ class Directory {
   [[nodiscard]] SlotId add_snapshot(SpaceId space, std::uint64_t bytes);
   /// The slot leaves its datum and lives on as a snapshot: its memory becomes the saved value, nothing moves.
   void detach(SlotId slot);
+  /// The program changes this memory and says so later (an announced host side): the slot is the source of a fetch only
+  /// where nobody else has the value, and nobody is saved by it from being the last holder.
+  void mark_changing(SlotId slot, bool changing = true) { slots_[slot.value].changing = changing; }
   /// Forgets a slot; the engine has saved what it held last (I4).
   void remove_slot(SlotId slot);
   /// Forgets a datum (its slots are removed or detached before) and what it wanted.
@@ -84,7 +87,8 @@ class Directory {
   /// How to make the first stale piece of `range` hold what is wanted; bytes = 0 if all is fresh.
   /// Plan, carry out, `commit`, ask again: a step may be the source of the next. One step never overlaps itself.
   [[nodiscard]] Step next_fetch(SlotId slot, ByteRange range, CostFunction cost) const;
-  /// Pieces of `range` of which this slot is the last holder and that somebody wants; appended to `out`.
+  /// Pieces of `range` of which this slot is the last holder and that somebody wants; appended to `out`. Slots that are
+  /// marked as changing do not count as other holders.
   /// @param overwritten  true: the wants of the slot's own datum inside `range` are about to be replaced
   void last_held(SlotId slot, ByteRange range, bool overwritten, std::vector<LastHeld>& out) const;
   /// Does anybody want (part of) what the snapshot holds?
@@ -170,6 +174,7 @@ class Directory {
     DatumId datum;
     SpaceId space;
     bool live = false;
+    bool changing = false;
     std::uint32_t touched = untouched;  ///< its place in touched_
   };
   static constexpr std::uint32_t untouched = UINT32_MAX;
@@ -181,6 +186,7 @@ class Directory {
   void touch(SlotId slot, ByteRange range);
   void touch_holders(ValueRef ref, std::uint64_t bytes);
   [[nodiscard]] bool sole(SlotId slot, ByteRange piece, ValueRef ref) const;
+  [[nodiscard]] unsigned fetch_cost(const Slot& from, const Slot& to, CostFunction cost) const;
   /// Does the datum want one value that nobody but its own slots holds, nobody else wants, and nobody watches?
   [[nodiscard]] bool kept_among_its_slots(const Datum& datum) const;
 

@@ -20,7 +20,7 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - m.address);
   };
   for (const auto& [m, p] : {std::pair<Memory*, const void*>{t, to}, {f, from}}) {
-    SEMCACHE_EXPECTS(m == nullptr || n <= m->bytes - position(*m, p),
+    SEMCACHE_EXPECTS(m == nullptr || (position(*m, p) <= m->bytes && n <= m->bytes - position(*m, p)),
                      "a copy of " + std::to_string(n) + " bytes at offset " + std::to_string(position(*m, p)) + " leaves '" +
                          recorder_.name(m->label) + "' of " + std::to_string(m->bytes) + " bytes");
   }
@@ -88,6 +88,9 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
         project();
       }
     } catch (const Error&) {
+      const SlotId host = directory_.slot_in(f->datum, host_space);
+      while (host_side_is_announced(*f) && save_one(lock, memory_of(host), memory_of(host).all(), true)) {
+      }
       project();  // I9: the copy is made, lazily; moving the bytes now was our wish, not the program's
     }
   }

@@ -281,13 +281,14 @@ Memory* Engine::allocate_host(const char* label, std::uint64_t bytes, Memory* pa
     throw;
   }
   live_host_bytes_ += bytes;
-  // SEMCACHE_CHECK protects them all the same. So does a kernel that has no mapping left for them. Without a tracker the
-  // host's side of an array is used like one that the program announces.
+  // SEMCACHE_CHECK protects them all the same. So does a kernel that has no mapping left for them. Without a tracker all
+  // host memory is used like that of which the program announces the uses.
   if (!options_.notices) {
-    m->announced = partner != nullptr;
+    m->announced = true;
   } else if (announced && !options_.check) {
     m->announced = set_protection(*m, page_span(*m), platform::Protection::read_write);
   }
+  if (m->announced) directory_.mark_changing(m->slot);
   if (partner != nullptr) project_host(*m, m->all());
   return m;
 }
@@ -362,7 +363,17 @@ void Engine::deallocate(Memory* memory) noexcept {
         } else {
           busy = wait_conflict(lock, m, m.all(), true);
         }
-        if (busy || save_one(lock, m, m.all(), false)) continue;
+        if (busy) continue;
+        if (const SlotId host = directory_.slot_in(m.datum, host_space); host_side_is_announced(m) && host != m.slot) {
+          // What others want may not stay where the host writes without a word; what only the host still reads may.
+          if (save_one(lock, m, m.all(), true)) continue;
+          directory_.mark_changing(host, false);
+          const bool saved = save_one(lock, m, m.all(), false);
+          directory_.mark_changing(host);
+          if (saved) continue;
+        } else if (save_one(lock, m, m.all(), false)) {
+          continue;
+        }
         settle_uses(lock, m);
         if (seen == unlocks_) break;  // else somebody may have used it meanwhile
       }

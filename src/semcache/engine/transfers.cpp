@@ -338,6 +338,7 @@ bool Engine::save_one(Lock& lock, Memory& m, ByteRange range, bool overwritten) 
   const auto clean = [&](SlotId slot) {
     if (!slot.valid() || slot == m.slot) return false;
     Memory& w = memory_of(slot);
+    if (w.announced) return false;  // the program may be writing it
     const ByteRange at{piece.wanter_position, piece.wanter_position + piece.bytes};
     if (w.on_host()) {
       for (const FlightPtr& f : flights_) {

@@ -4,7 +4,6 @@
 
 #include <semcache/engine/engine.hpp>
 #include <semcache/runtime/configuration.hpp>
-#include <semcache/trace/detail/symbol.hpp>
 #include <semcache/trace/report.hpp>
 
 #include <dlfcn.h>
@@ -233,9 +232,9 @@ Located locate(Runtime& r, const void* address, std::size_t bytes) {
   SEMCACHE_EXPECTS(m != nullptr && m->live && !m->snapshot(),
                    "the address is not in a tracked array; only memory of semcache::Space and its host mirrors is tracked");
   const auto position = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - m->address);
-  SEMCACHE_EXPECTS(bytes <= m->bytes - position, "the range of " + std::to_string(bytes) + " bytes at offset " +
-                                                     std::to_string(position) + " leaves '" + r.recorder.name(m->label) +
-                                                     "' of " + std::to_string(m->bytes) + " bytes");
+  SEMCACHE_EXPECTS(position <= m->bytes && bytes <= m->bytes - position,
+                   "the range of " + std::to_string(bytes) + " bytes at offset " + std::to_string(position) + " leaves '" +
+                       r.recorder.name(m->label) + "' of " + std::to_string(m->bytes) + " bytes");
   return {m, position};
 }
 
@@ -470,7 +469,7 @@ void Launch::begin_unknown(const char* name) {
   try {
     r.engine->begin_unknown_launch(queue_.valid() ? queue_.value : engine::unknown_queue, all);
   } catch (const OutOfMemory& e) {
-    throw OutOfMemory("nobody can tell what the launch of '" + trace::detail::demangled(name != nullptr ? name : "") +
+    throw OutOfMemory("nobody can tell what the launch of '" + trace::Recorder::readable(name) +
                           "' uses (it has pointers that may lead to any array), so it needs every array: " + e.what(),
                       e.requested_bytes(), e.budget_bytes());
   }

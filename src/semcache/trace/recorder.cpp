@@ -263,11 +263,19 @@ void Recorder::opened(LabelId label) noexcept {
   event(Kind::opened, label, 0, {}, {});
 }
 
+namespace {
+const char* name_of_launch(const char* type_name) noexcept {
+  return type_name != nullptr && *type_name != '\0' ? type_name : "(unnamed)";
+}
+}  // namespace
+
+std::string Recorder::readable(const char* type_name) { return detail::demangled(name_of_launch(type_name)); }
+
 void Recorder::unknown_launch(const char* type_name) noexcept {
   unknown_launches_.fetch_add(1, std::memory_order_relaxed);
   event(Kind::unknown_launch, {}, 0, {}, {});
   count_call_site([](Counters& c) { ++c.unknown_launches; });
-  const std::string_view name = type_name != nullptr && *type_name != '\0' ? type_name : "(unnamed)";
+  const std::string_view name = name_of_launch(type_name);
   try {
     const std::lock_guard lock(names_->mutex);
     const auto found = names_->unknown.find(name);

@@ -85,6 +85,8 @@ class SEMCACHE_API Recorder {
   void launch() noexcept { launches_.fetch_add(1, std::memory_order_relaxed); }
   /// In addition to launch(). @param type_name  std::type_info::name() of the functor, or any text; copied; may be null
   void unknown_launch(const char* type_name) noexcept;
+  /// A launch's name as reports have it.
+  [[nodiscard]] static std::string readable(const char* type_name);
   void native_launch() noexcept;
   void device_wait() noexcept;
 

@@ -162,12 +162,22 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     sync<Where>();
   }
   void sync_host() {
-    if (apart_ && need_sync_host()) Kokkos::deep_copy(h_view, d_view);
+    if (need_sync_device()) return;  // the host's content is the newer one
+    if (apart_ && need_sync_host()) {
+      announce_unnoticed(Access::overwrite);  // whatever it has, it is not the device's
+      Kokkos::deep_copy(h_view, d_view);
+    }
     state_.sync(kokkos::SyncState::host);
     announce_unnoticed(Access::read);
   }
   void sync_device() {
-    if (apart_ && need_sync_device()) Kokkos::deep_copy(d_view, h_view);
+    if (need_sync_device()) {
+      announce_unnoticed(Access::overwrite);  // since modify_host, too
+      if constexpr (std::is_const<typename t_dev::value_type>::value)
+        SEMCACHE_EXPECTS(!apart_, "sync_device of a DualView of const data, '" + d_view.label() + "'");
+      else if (apart_)
+        Kokkos::deep_copy(d_view, h_view);
+    }
     state_.sync(kokkos::SyncState::device);
     // The host may write its next content from now on, and say so later.
     if (is_unnoticed() && is_tracked(d_view.data())) runtime::settle(d_view.data());
@@ -188,6 +198,12 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   [[nodiscard]] bool need_sync_host() const { return state_.needs_sync(kokkos::SyncState::host); }
   [[nodiscard]] bool need_sync_device() const { return state_.needs_sync(kokkos::SyncState::device); }
   void clear_sync_state() { state_.clear(); }
+  /// Where `modify` and `sync` are needed: has the host written it last? What it holds now is its content then.
+  [[nodiscard]] bool announce_newer_host_side() const {
+    if (!need_sync_device() || !(apart_ || is_unnoticed())) return false;
+    announce_unnoticed(Access::overwrite);
+    return true;
+  }
 
   // --- size ---------------------------------------------------------------------------------------------------------
   /// New extents, content discarded; an optional first argument as for Kokkos::realloc (WithoutInitializing, view_alloc).
@@ -274,6 +290,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
       state_.clear();
     else
       state_ = kokkos::SyncState::make();
+    announce_unnoticed(Access::read);  // equal, as the flags say
   }
 
   /// The host side of the same datum: no bytes, no initialisation of its own.
@@ -311,11 +328,21 @@ auto subview(const semcache::DualView<DataType, Properties...>& source, Args&&..
 /// Content of `src` as it is now, wherever it was written last.
 template <class DT, class... DP, class ST, class... SP>
 void deep_copy(const semcache::DualView<DT, DP...>& dst, const semcache::DualView<ST, SP...>& src) {
+  if (src.announce_newer_host_side()) {
+    deep_copy(dst.view_host(), src.view_host());
+    semcache::DualView<DT, DP...>(dst).modify_host();
+    return;
+  }
   deep_copy(dst.view_device(), src.view_device());
   semcache::DualView<DT, DP...>(dst).modify_device();
 }
 template <class E, class DT, class... DP, class ST, class... SP>
 void deep_copy(const E& exec, const semcache::DualView<DT, DP...>& dst, const semcache::DualView<ST, SP...>& src) {
+  if (src.announce_newer_host_side()) {
+    deep_copy(exec, dst.view_host(), src.view_host());
+    semcache::DualView<DT, DP...>(dst).modify_host();
+    return;
+  }
   deep_copy(exec, dst.view_device(), src.view_device());
   semcache::DualView<DT, DP...>(dst).modify_device();
 }

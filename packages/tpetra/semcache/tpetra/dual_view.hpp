@@ -189,15 +189,22 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   template <class... Instance>
   void sync_host(const Instance&...) {
     host_is_spare_ = false;
-    if (!is_one_array() && need_sync_host()) Kokkos::deep_copy(view_host(), view_device());
+    if (need_sync_device()) return;  // the host's content is the newer one
+    if (!is_one_array() && need_sync_host()) {
+      announce(Access::overwrite);  // whatever it has, it is not the device's
+      Kokkos::deep_copy(view_host(), view_device());
+    }
     announce(Access::read);
     flags().sync(kokkos::SyncState::host);
   }
   template <class... Instance>
   void sync_device(const Instance&...) {
     host_is_spare_ = false;
-    if constexpr (!std::is_const<typename t_dev::value_type>::value) {
-      if (!is_one_array() && need_sync_device()) Kokkos::deep_copy(view_device(), view_host());
+    if (need_sync_device()) {
+      announce(Access::overwrite);  // since modify_host, too
+      if constexpr (!std::is_const<typename t_dev::value_type>::value) {
+        if (!is_one_array()) Kokkos::deep_copy(view_device(), view_host());
+      }
     }
     flags().sync(kokkos::SyncState::device);
     // The host may write its next content from now on, and say so later.
