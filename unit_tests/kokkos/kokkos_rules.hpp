@@ -137,6 +137,15 @@ void expect_nobody_relies_on_the_host_side(Make&& make) {
     EXPECT_EQ(host_sum(m), 5.0 * n);
     EXPECT_EQ(device_sum(d.view_device()), 5.0 * n);
   }
+  {
+    auto d = make("passed on by a mirror", n);
+    host_writes(d.view_host(), 5);
+    d.modify_host();
+    Kokkos::deep_copy(m, d.view_host());
+    host_writes(d.view_host(), 9);
+    Kokkos::deep_copy(x, m);
+    EXPECT_EQ(device_sum(x), 5.0 * n);
+  }
 }
 
 /// Kokkos' modify_host says no more than who is newer: programs call it before, between and behind their writes.

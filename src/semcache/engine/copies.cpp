@@ -79,6 +79,11 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     try {
       if ((n < page_bytes_ && t->on_host()) || t->announced || host_side_is_announced(*f)) {
         settle_copy(lock, *t, {at, at + n});
+        // The host writes it without a word: its content must not pass for what others hold under the same number.
+        if (t->announced && result == directory::LinkResult::linked) {
+          directory_.write(t->slot, {at, at + n});
+          project();
+        }
       } else if (options_.protocol == Protocol::write_through) {
         std::vector<ByteRange> stale;
         directory_.stale(t->slot, {at, at + n}, stale);
