@@ -73,7 +73,7 @@ struct semcache_statistics_t {
   semcache_traffic deferred;      /* copies that moved nothing at the call */
   semcache_traffic dropped;       /* deferred bytes that nobody ever needed */
   semcache_traffic write_through; /* extra copies of that protocol (in h2d or d2h too) */
-  semcache_traffic read_ahead;    /* fetched with a faulting page (in d2h too) */
+  semcache_traffic read_ahead;    /* made valid with a faulting page, or before it was asked for (in d2h or filled too) */
   semcache_traffic unchanged;     /* captured as writable, found unchanged */
   uint64_t host_faults;
   uint64_t evictions;

@@ -171,6 +171,27 @@ KOKKOS_TEST(KokkosBudget, AnEvictedSideOfAnAnnouncedDualViewIsNotReadBackFromThe
   EXPECT_EQ(sum(dual.view_device()), -1.0 * n);
 }
 
+/// A raw use that was announced may begin at any time: its array stays, and the message says what lets it go.
+KOKKOS_TEST(KokkosBudget, AnnouncedArraysStayUntilALaunchNeedsTheirRoom) {
+  if (reductions_are_native_too) GTEST_SKIP() << native_launches_stay;
+  const Vector a("a", n), b("b", n), c("c", n);
+  semcache::access(a, semcache::Access::overwrite);
+  semcache::access(b, semcache::Access::overwrite);
+  try {
+    semcache::access(c, semcache::Access::read_write);
+    FAIL() << "72 MiB at once must be refused";
+  } catch (const semcache::OutOfMemory& e) {
+    const std::string text = e.what();
+    const std::size_t held = text.find("Announced with semcache::access");
+    ASSERT_NE(held, std::string::npos) << text;
+    EXPECT_NE(text.find("'a'", held), std::string::npos) << text;
+    EXPECT_NE(text.find("'b'", held), std::string::npos) << text;
+  }
+  iota(c, 1);
+  semcache::access(c, semcache::Access::read_write);
+  EXPECT_EQ(sum(c), expected_sum(1));
+}
+
 /// What may use everything cannot run where everything does not fit: the message says why it asks for so much.
 KOKKOS_TEST(KokkosBudget, AnUnknownLaunchThatNeedsMoreSaysThatItIsUnknown) {
   if (reductions_are_native_too) GTEST_SKIP() << native_launches_stay;

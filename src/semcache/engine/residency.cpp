@@ -93,6 +93,19 @@ void Engine::throw_out_of_memory(const DeviceState& d, const std::vector<Memory*
                      " bytes (SEMCACHE_DEVICE_MEMORY). Needed at once:\n";
   for (const Memory* m : set) text += "  " + std::to_string(m->bytes) + " bytes  '" + recorder_.name(m->label) + "'\n";
   text += "Live arrays:\n" + describe_live_buffers(set.front()->space.value - 1);
+  if (UnsubmittedLaunch::current != nullptr) {
+    std::string held;
+    for (const Memory& m : pool_) {
+      if (!m.live || m.on_host() || m.space != set.front()->space || (m.flags.load() & Memory::resident) == 0) continue;
+      const std::uint64_t use = m.on(unknown_queue).use.load();
+      if (use == 0 || d.queues->done(unknown_queue, use)) continue;
+      held += "  '" + std::string(recorder_.name(m.label)) + "'\n";
+    }
+    if (!held.empty()) {
+      text += "Announced with semcache::access, or captured by launches outside of semcache::Exec, and kept until the next "
+              "launch of semcache::Exec that needs their room:\n" + held;
+    }
+  }
   text += "Raise the budget, or let one kernel use less.";
   throw OutOfMemory(text, need, d.budget_bytes);
 }

@@ -37,7 +37,7 @@ struct Counters {
   Traffic deferred;        ///< deep_copy calls that moved nothing at the call (each byte moves later, or never)
   Traffic dropped;         ///< deferred bytes overwritten or freed before anybody needed them in that array
   Traffic write_through;   ///< extra copies of the write-through protocol (in h2d/d2h too)
-  Traffic read_ahead;      ///< bytes beyond the faulting page fetched with it (in d2h too)
+  Traffic read_ahead;      ///< made valid with a faulting page or before it was asked for: fetched (in d2h too) or known
   Traffic unchanged;       ///< captured as writable, found unchanged by SEMCACHE_CHECK_WRITES=1
   std::uint64_t host_faults = 0;
   std::uint64_t evictions = 0;
