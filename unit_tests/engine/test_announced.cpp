@@ -110,6 +110,48 @@ TEST(Announced, CopiesWithAnnouncedBuffersAreLazyAndRight) {
   x.unpack(8);
 }
 
+/// The host may write its next content before it says so, as Kokkos' modify_host has it.
+TEST(Announced, ADeviceSideThatWasEvictedIsNotReadBackFromTheHost) {
+  Exchange x;
+  x.deliver(5);
+  x.unpack(5);
+  x.engine().settle(*x.received_device, x.received_device->all());
+  x.host_write(*x.received, {0, size}, 6);  // not announced yet
+  for (int k = 0; k < 3; ++k) x.kernel_write(&stream_a, x.on_device(2u << 20), {0, 2u << 20}, 7);
+  ASSERT_GT(x.counters().evictions, 0u);
+  x.unpack(5);
+  x.engine().access(*x.received, x.received->all(), Access::overwrite);
+  x.unpack(6);
+}
+
+TEST(Announced, WhatOneHostSideWasGivenIsNotReadFromAnother) {
+  Exchange x;
+  Memory& other = x.on_device(size);
+  x.deliver(5);
+  x.copy(*x.sent, *x.received);
+  x.host_write(*x.received, {0, size}, 9);  // not announced yet
+  x.copy(other, *x.sent);
+  x.expect_device(other, {0, size}, 5, &stream_a);
+}
+
+TEST(Announced, AFreedDeviceSideLeavesWhatOthersWant) {
+  Exchange x;
+  Memory& mirror = x.on_host(size);
+  Memory& device = x.on_device(size);
+  Memory* const side = x.announced_side(device);
+  x.kernel_write(&stream_a, device, {0, size}, 5);
+  x.engine().access(*side, side->all(), Access::read);
+  Memory& other = x.on_device(size);
+  x.copy(other, device);
+  x.copy(mirror, other);
+  x.kernel_write(&stream_a, other, {0, size}, 6);
+  x.free(device);
+  x.expect_host(*side, 5);
+  x.host_write(*side, {0, size}, 7);
+  x.expect_host(mirror, 5);
+  x.engine().deallocate(side);
+}
+
 TEST(Announced, CheckModeWatchesTheBuffersAllTheSame) {
   Machine::Options o = Program::defaults();
   o.engine.check = true;
