@@ -134,6 +134,17 @@ TEST(Announced, WhatOneHostSideWasGivenIsNotReadFromAnother) {
   x.expect_device(other, {0, size}, 5, &stream_a);
 }
 
+TEST(Announced, ACopyTakesTheBytesThatTheHostSideHolds) {
+  Exchange x;
+  Memory &first = x.on_device(size), &second = x.on_device(size);
+  x.deliver(5);
+  x.copy(first, *x.received);
+  x.host_write(*x.received, {0, size}, 9);  // not announced yet
+  x.copy(second, *x.received);
+  x.expect_device(first, {0, size}, 5, &stream_a);
+  x.expect_device(second, {0, size}, 9, &stream_a);
+}
+
 TEST(Announced, AFreedDeviceSideLeavesWhatOthersWant) {
   Exchange x;
   Memory& mirror = x.on_host(size);

@@ -148,6 +148,24 @@ void expect_nobody_relies_on_the_host_side(Make&& make) {
   }
 }
 
+/// One announcement, many contents: a copy takes the bytes that are there.
+template <class Make>
+void expect_copies_of_what_the_host_holds(Make&& make) {
+  constexpr int n = 1000;
+  const Kokkos::View<double*, Kokkos::LayoutLeft, semcache::Device> x("x", n), y("y", n);
+  auto d = make("host", n);
+  d.modify_host();
+  for (int round = 1; round <= 4; ++round) {
+    host_writes(d.view_host(), round);
+    Kokkos::deep_copy(x, d.view_host());
+    EXPECT_EQ(device_sum(x), double(round) * n);
+    if (round % 2 == 0) device_writes(x, -1);
+    host_writes(d.view_host(), -round);
+    Kokkos::deep_copy(y, d.view_host());
+    EXPECT_EQ(device_sum(y), -double(round) * n);
+  }
+}
+
 /// Kokkos' modify_host says no more than who is newer: programs call it before, between and behind their writes.
 template <class Make>
 void expect_writes_until_sync(Make&& make) {
@@ -196,11 +214,13 @@ void expect_both_sides_after_resize(Make&& make) {
     auto d = make("written by the host", n);
     host_writes(d.view_host(), 5);
     d.modify_host();
+    device_sum(d.view_device());
+    d.view_host()(7) = 6;  // since modify_host
     d.resize(2 * n);
     d.view_host()(n) = 5;
     d.modify_host();
     d.sync_device();
-    EXPECT_EQ(device_sum(d.view_device()), 5.0 * (n + 1));
+    EXPECT_EQ(device_sum(d.view_device()), 5.0 * (n + 1) + 1);
   }
   {
     auto d = make("written by the device", n);
@@ -217,6 +237,7 @@ template <class Make>
 void expect_kokkos_rules(Make&& make) {
   expect_copies_at_the_call(make);
   expect_nobody_relies_on_the_host_side(make);
+  expect_copies_of_what_the_host_holds(make);
   expect_writes_until_sync(make);
   expect_both_sides_after_resize(make);
 }

@@ -15,7 +15,8 @@ namespace {
 struct Layout {
   std::vector<Piece> pieces;
   MPI_Count extent = 0;
-  bool as_the_library_has_it = true;
+  bool one_is_as_the_library_has_it = true;
+  bool several_are = true;
 };
 using LayoutPtr = std::shared_ptr<const Layout>;
 
@@ -199,7 +200,7 @@ Layout make_layout(MPI_Datatype type, const Envelope& envelope) {
 
 /// Does the library write the bytes that the type's makers named? Open MPI 4.1 does not for strides below zero and for some
 /// structs with empty members, and then its own extents are wrong, too. Asked of small types, and where the extents differ.
-bool is_as_the_library_has_it(MPI_Datatype type, const Layout& layout) {
+bool is_as_the_library_has_it(MPI_Datatype type, const Layout& layout, int count) {
   constexpr MPI_Count small = 64 << 10;
   constexpr MPI_Count most = 64 << 20;
   MPI_Count begin = 0;
@@ -210,7 +211,7 @@ bool is_as_the_library_has_it(MPI_Datatype type, const Layout& layout) {
   Piece ours = layout.pieces.empty() ? Piece{begin, begin + bytes} : layout.pieces.front();
   for (const Piece p : layout.pieces) ours = {std::min(ours.begin, p.begin), std::max(ours.end, p.end)};
   const bool same = ours.begin == begin && ours.end == begin + bytes;
-  // Two elements, so that their distance counts, and room for mistakes.
+  // Of several elements the distance counts. Room for mistakes.
   const MPI_Count low = std::min<MPI_Count>(ours.begin, begin) + std::min<MPI_Count>(0, layout.extent);
   const MPI_Count high = std::max<MPI_Count>(ours.end, begin + bytes) + std::max<MPI_Count>(0, layout.extent);
   const MPI_Count room = high - low;
@@ -220,16 +221,16 @@ bool is_as_the_library_has_it(MPI_Datatype type, const Layout& layout) {
   int packed_bytes = 0;
   PMPI_Type_dup(type, &committed);
   PMPI_Type_commit(&committed);
-  PMPI_Pack_size(2, committed, MPI_COMM_SELF, &packed_bytes);
+  PMPI_Pack_size(count, committed, MPI_COMM_SELF, &packed_bytes);
   const std::vector<char> packed(static_cast<std::size_t>(packed_bytes), '\xff');
   std::vector<char> seen(static_cast<std::size_t>(3 * room));
   std::vector<char> expected(seen.size());
   int position = 0;
-  PMPI_Unpack(packed.data(), packed_bytes, &position, seen.data() + room - low, 2, committed, MPI_COMM_SELF);
+  PMPI_Unpack(packed.data(), packed_bytes, &position, seen.data() + room - low, count, committed, MPI_COMM_SELF);
   PMPI_Type_free(&committed);
-  for (const MPI_Count element : {MPI_Count{0}, layout.extent}) {
+  for (int element = 0; element < count; ++element) {
     for (const Piece p : layout.pieces) {
-      const auto at = expected.begin() + static_cast<std::ptrdiff_t>(room - low + element + p.begin);
+      const auto at = expected.begin() + static_cast<std::ptrdiff_t>(room - low + element * layout.extent + p.begin);
       std::fill(at, at + (p.end - p.begin), '\xff');
     }
   }
@@ -259,7 +260,8 @@ LayoutPtr layout_of(MPI_Datatype type) {
     if (found != 0) return *static_cast<LayoutPtr*>(known);
   }
   Layout made = make_layout(type, envelope);
-  made.as_the_library_has_it = is_as_the_library_has_it(type, made);
+  made.one_is_as_the_library_has_it = is_as_the_library_has_it(type, made, 1);
+  made.several_are = is_as_the_library_has_it(type, made, 2);
   auto layout = std::make_shared<const Layout>(std::move(made));
   const std::lock_guard<std::mutex> lock(layouts_mutex);
   PMPI_Type_set_attr(type, layout_key, new LayoutPtr(layout));
@@ -267,9 +269,9 @@ LayoutPtr layout_of(MPI_Datatype type) {
 }
 
 /// @throws UsageError
-LayoutPtr usable_layout_of(MPI_Datatype type) {
+LayoutPtr usable_layout_of(MPI_Datatype type, MPI_Count count) {
   LayoutPtr layout = layout_of(type);
-  if (!layout->as_the_library_has_it) {
+  if (!layout->one_is_as_the_library_has_it || (count > 1 && !layout->several_are)) {
     throw UsageError("this MPI library does not use the bytes that the derived datatype's maker named (Open MPI errs with "
                      "strides below zero and with empty members of structs). Make it with strides above zero and without "
                      "empty members, or give MPI ordinary memory");
@@ -280,7 +282,7 @@ LayoutPtr usable_layout_of(MPI_Datatype type) {
 }  // namespace
 
 UsedBytes::UsedBytes(MPI_Count count, MPI_Datatype type) {
-  if (count > 0) append(*this, *usable_layout_of(type), 0, count);
+  if (count > 0) append(*this, *usable_layout_of(type, count), 0, count);
 }
 
 UsedBytes::UsedBytes(const Blocks& blocks) {
@@ -288,7 +290,7 @@ UsedBytes::UsedBytes(const Blocks& blocks) {
   LayoutPtr layout;
   for (const Block& b : blocks) {
     if (b.count <= 0) continue;
-    if (layout == nullptr || b.type != type) layout = usable_layout_of(b.type);
+    if (layout == nullptr || b.type != type || b.count > 1) layout = usable_layout_of(b.type, b.count);
     type = b.type;
     append(*this, *layout, b.displacement, b.count);
   }

@@ -43,7 +43,9 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     copy_to_open(lock, to, *f, position(*f, from), n);
   } else if (f == nullptr) {
     copy_from_open(lock, *t, position(*t, to), from, n);
-  } else if (options_.protocol == Protocol::off || t->open || f->open) {
+  } else if (options_.protocol == Protocol::off || t->open || f->open ||
+             ((t->announced || f->announced) && t->datum != f->datum)) {
+    // Of host memory that is written without a word the bytes are what counts, not what is known of them.
     copy_now(lock, *t, position(*t, to), *f, position(*f, from), n);
   } else {
     const std::uint64_t at = position(*t, to);
@@ -77,13 +79,8 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     project();
     keep_maps_short(lock, *t);
     try {
-      if ((n < page_bytes_ && t->on_host()) || t->announced || host_side_is_announced(*f)) {
+      if ((n < page_bytes_ && t->on_host()) || host_side_is_announced(*f)) {
         settle_copy(lock, *t, {at, at + n});
-        // The host writes it without a word: its content must not pass for what others hold under the same number.
-        if (t->announced && result == directory::LinkResult::linked) {
-          directory_.write(t->slot, {at, at + n});
-          project();
-        }
       } else if (options_.protocol == Protocol::write_through) {
         std::vector<ByteRange> stale;
         directory_.stale(t->slot, {at, at + n}, stale);

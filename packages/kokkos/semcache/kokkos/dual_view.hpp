@@ -220,7 +220,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   /// New extents; the common part keeps its content.
   template <class... Arguments>
   void resize(const Arguments&... arguments) {
-    if (apart_) sync_device();
+    if (apart_ || is_unnoticed()) sync_device();
     const void* before = d_view.data();
     if constexpr (starts_with_property<Arguments...>())
       resize_with(arguments...);
