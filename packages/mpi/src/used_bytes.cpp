@@ -95,45 +95,70 @@ void append_subarray(UsedBytes& out, const Layout& element, const Contents& c) {
   }
 }
 
-/// Any other datatype: the library itself shows which bytes it uses, and in which order. A part of another type need not
-/// be committed.
-void append_by_trial(UsedBytes& out, MPI_Datatype type) {
-  MPI_Datatype committed = MPI_DATATYPE_NULL;
-  MPI_Aint begin = 0;
-  MPI_Aint bytes = 0;
-  int packed_bytes = 0;
-  PMPI_Type_dup(type, &committed);
-  PMPI_Type_commit(&committed);
-  PMPI_Type_get_true_extent(type, &begin, &bytes);
-  PMPI_Pack_size(1, committed, MPI_COMM_SELF, &packed_bytes);
-  std::vector<char> packed(static_cast<std::size_t>(packed_bytes));
-  std::vector<char> seen(static_cast<std::size_t>(bytes));
-  const auto unpack = [&] {
+Piece hull_around(const std::vector<Piece>& pieces) noexcept {
+  Piece hull = pieces.empty() ? Piece{0, 0} : pieces.front();
+  for (const Piece p : pieces) hull = {std::min(hull.begin, p.begin), std::max(hull.end, p.end)};
+  return hull;
+}
+
+/// Lets the library unpack messages of `count` elements of a datatype. A part of another type need not be committed.
+class Trial {
+ public:
+  Trial(MPI_Datatype type, int count) : count_(count) {
+    PMPI_Type_dup(type, &type_);
+    PMPI_Type_commit(&type_);
+    int bytes = 0;
+    PMPI_Pack_size(count, type_, MPI_COMM_SELF, &bytes);
+    message.resize(static_cast<std::size_t>(bytes), '\xff');
+  }
+  ~Trial() { PMPI_Type_free(&type_); }
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+  /// Unpacks `message` so that the byte at displacement `low` of the datatype comes to `memory`.
+  void unpack(char* memory, MPI_Aint low) const {
     int position = 0;
+    // Types of absolute addresses are far from their base: no pointer of C++ gets there.
+    const auto base = reinterpret_cast<std::uintptr_t>(memory) - static_cast<std::uintptr_t>(low);
+    PMPI_Unpack(message.data(), static_cast<int>(message.size()), &position, reinterpret_cast<void*>(base), count_, type_,
+                MPI_COMM_SELF);
+  }
+
+  std::vector<char> message;
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+  int count_;
+};
+
+/// Any other datatype: the library itself shows which bytes it uses, and in which order.
+void append_by_trial(UsedBytes& out, MPI_Datatype type) {
+  const Piece hull = hull_of(type);
+  Trial trial(type, 1);
+  std::vector<char> seen(static_cast<std::size_t>(hull.end - hull.begin));
+  const auto unpack = [&] {
     std::fill(seen.begin(), seen.end(), '\0');
-    PMPI_Unpack(packed.data(), packed_bytes, &position, seen.data() - begin, 1, committed, MPI_COMM_SELF);
+    trial.unpack(seen.data(), hull.begin);
   };
   struct Place {
     std::uint32_t in_message;
     MPI_Aint in_memory;
   };
   std::vector<Place> places;
-  std::fill(packed.begin(), packed.end(), '\xff');
   unpack();
-  for (MPI_Aint i = 0; i < bytes; ++i) {
-    if (seen[static_cast<std::size_t>(i)] != '\0') places.push_back({0, i});
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (seen[i] != '\0') places.push_back({0, static_cast<MPI_Aint>(i)});
   }
   // Each byte arrives with one bit of its number after the other.
-  for (int bit = 0; bit < 31 && packed_bytes >> bit != 0; ++bit) {
-    for (std::size_t k = 0; k < packed.size(); ++k) packed[k] = (k >> bit & 1) != 0 ? '\xff' : '\0';
+  for (int bit = 0; bit < 31 && trial.message.size() >> bit != 0; ++bit) {
+    for (std::size_t k = 0; k < trial.message.size(); ++k) trial.message[k] = (k >> bit & 1) != 0 ? '\xff' : '\0';
     unpack();
     for (Place& p : places) {
       if (seen[static_cast<std::size_t>(p.in_memory)] != '\0') p.in_message |= std::uint32_t{1} << bit;
     }
   }
-  PMPI_Type_free(&committed);
   std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.in_message < b.in_message; });
-  for (const Place& p : places) out.add({begin + p.in_memory, begin + p.in_memory + 1});
+  for (const Place& p : places) out.add({hull.begin + p.in_memory, hull.begin + p.in_memory + 1});
 }
 
 Layout make_layout(MPI_Datatype type, const Envelope& envelope) {
@@ -203,33 +228,20 @@ Layout make_layout(MPI_Datatype type, const Envelope& envelope) {
 bool is_as_the_library_has_it(MPI_Datatype type, const Layout& layout, int count) {
   constexpr MPI_Count small = 64 << 10;
   constexpr MPI_Count most = 64 << 20;
-  MPI_Count begin = 0;
   MPI_Count bytes = 0;
   PMPI_Type_size_x(type, &bytes);
   if (bytes == 0) return layout.pieces.empty();
-  PMPI_Type_get_true_extent_x(type, &begin, &bytes);
-  Piece ours = layout.pieces.empty() ? Piece{begin, begin + bytes} : layout.pieces.front();
-  for (const Piece p : layout.pieces) ours = {std::min(ours.begin, p.begin), std::max(ours.end, p.end)};
-  const bool same = ours.begin == begin && ours.end == begin + bytes;
+  const Piece theirs = hull_of(type);
+  const Piece ours = layout.pieces.empty() ? theirs : hull_around(layout.pieces);
   // Of several elements the distance counts. Room for mistakes.
-  const MPI_Count low = std::min<MPI_Count>(ours.begin, begin) + std::min<MPI_Count>(0, layout.extent);
-  const MPI_Count high = std::max<MPI_Count>(ours.end, begin + bytes) + std::max<MPI_Count>(0, layout.extent);
+  const MPI_Count low = std::min(ours.begin, theirs.begin) + std::min<MPI_Count>(0, layout.extent);
+  const MPI_Count high = std::max(ours.end, theirs.end) + std::max<MPI_Count>(0, layout.extent);
   const MPI_Count room = high - low;
-  if (same && room > small) return true;
+  if (ours.begin == theirs.begin && ours.end == theirs.end && room > small) return true;
   if (room > most) return false;
-  MPI_Datatype committed = MPI_DATATYPE_NULL;
-  int packed_bytes = 0;
-  PMPI_Type_dup(type, &committed);
-  PMPI_Type_commit(&committed);
-  PMPI_Pack_size(count, committed, MPI_COMM_SELF, &packed_bytes);
-  const std::vector<char> packed(static_cast<std::size_t>(packed_bytes), '\xff');
   std::vector<char> seen(static_cast<std::size_t>(3 * room));
   std::vector<char> expected(seen.size());
-  int position = 0;
-  // Types of absolute addresses are far from their base: no pointer of C++ gets there.
-  const auto base = reinterpret_cast<std::uintptr_t>(seen.data()) + static_cast<std::uintptr_t>(room - low);
-  PMPI_Unpack(packed.data(), packed_bytes, &position, reinterpret_cast<void*>(base), count, committed, MPI_COMM_SELF);
-  PMPI_Type_free(&committed);
+  Trial(type, count).unpack(seen.data() + room, static_cast<MPI_Aint>(low));
   for (int element = 0; element < count; ++element) {
     for (const Piece p : layout.pieces) {
       const auto at = expected.begin() + static_cast<std::ptrdiff_t>(room - low + element * layout.extent + p.begin);
@@ -308,11 +320,7 @@ void UsedBytes::cut(std::uint64_t bytes) {
   pieces_.resize(kept);
 }
 
-Piece UsedBytes::hull() const noexcept {
-  Piece hull = pieces_.empty() ? Piece{0, 0} : pieces_.front();
-  for (const Piece p : pieces_) hull = {std::min(hull.begin, p.begin), std::max(hull.end, p.end)};
-  return hull;
-}
+Piece UsedBytes::hull() const noexcept { return hull_around(pieces_); }
 
 MPI_Aint extent_of(MPI_Datatype type) {
   MPI_Aint lower = 0;

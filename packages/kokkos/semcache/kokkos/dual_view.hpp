@@ -312,6 +312,18 @@ template <class DataType, class... Properties>
 struct DualViewOf<Kokkos::View<DataType, Properties...>> {
   using type = DualView<DataType, Properties...>;
 };
+
+/// `instance`: none, or one execution space instance.
+template <class Destination, class Source, class... Instance>
+void copy_newer_side(Destination dst, const Source& src, const Instance&... instance) {
+  if (src.announce_newer_host_side()) {
+    Kokkos::deep_copy(instance..., dst.view_host(), src.view_host());
+    dst.modify_host();
+    return;
+  }
+  Kokkos::deep_copy(instance..., dst.view_device(), src.view_device());
+  dst.modify_device();
+}
 }  // namespace kokkos::detail
 
 }  // namespace semcache
@@ -328,23 +340,11 @@ auto subview(const semcache::DualView<DataType, Properties...>& source, Args&&..
 /// Content of `src` as it is now, wherever it was written last.
 template <class DT, class... DP, class ST, class... SP>
 void deep_copy(const semcache::DualView<DT, DP...>& dst, const semcache::DualView<ST, SP...>& src) {
-  if (src.announce_newer_host_side()) {
-    deep_copy(dst.view_host(), src.view_host());
-    semcache::DualView<DT, DP...>(dst).modify_host();
-    return;
-  }
-  deep_copy(dst.view_device(), src.view_device());
-  semcache::DualView<DT, DP...>(dst).modify_device();
+  semcache::kokkos::detail::copy_newer_side(dst, src);
 }
 template <class E, class DT, class... DP, class ST, class... SP>
 void deep_copy(const E& exec, const semcache::DualView<DT, DP...>& dst, const semcache::DualView<ST, SP...>& src) {
-  if (src.announce_newer_host_side()) {
-    deep_copy(exec, dst.view_host(), src.view_host());
-    semcache::DualView<DT, DP...>(dst).modify_host();
-    return;
-  }
-  deep_copy(exec, dst.view_device(), src.view_device());
-  semcache::DualView<DT, DP...>(dst).modify_device();
+  semcache::kokkos::detail::copy_newer_side(dst, src, exec);
 }
 
 template <class DT, class... DP, class... Args>
