@@ -7,4 +7,4 @@ set -euo pipefail
 while [[ $1 == -* ]]; do shift; done
 keeper=${1//-/_}
 shift
-exec nsenter --target "${!keeper}" --net --uts --ipc --mount sh -c "$*"
+exec nsenter --target "${!keeper}" --net --uts --ipc --mount --root --wd sh -c "$*"
