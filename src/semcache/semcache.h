@@ -87,6 +87,7 @@ struct semcache_statistics_t {
   uint64_t mapped_device_bytes;
   uint64_t snapshot_bytes;
   uint64_t directory_bytes;
+  uint64_t unannounced;           /* uses outside launches that nobody had announced, noticed before they were made */
 };
 
 /* The library's version: 10000 * major + 100 * minor + patch. May differ from the header's in a later library. */

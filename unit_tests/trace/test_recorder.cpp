@@ -38,7 +38,7 @@ TEST(Recorder, StartsAtZero) {
 
   for (const Kind kind : all_traffic) EXPECT_EQ(traffic(s.total, kind), Traffic{}) << to_string(kind);
   EXPECT_EQ(s.total.launches + s.total.unknown_launches + s.total.native_launches + s.total.device_waits, 0u);
-  EXPECT_EQ(s.total.host_faults + s.total.evictions + s.total.opened, 0u);
+  EXPECT_EQ(s.total.host_faults + s.total.evictions + s.total.opened + s.total.unannounced, 0u);
   EXPECT_TRUE(s.labels.empty());
   EXPECT_TRUE(s.call_sites.empty());
   EXPECT_TRUE(s.unknown_launch_names.empty());
@@ -65,12 +65,13 @@ TEST(Recorder, EachKindCountsInItsOwnFieldOfTotalAndLabel) {
 
 TEST(Recorder, KindsHaveTheNamesOfTheFields) {
   std::set<std::string> names;
-  for (int k = 0; k <= static_cast<int>(Kind::opened); ++k) names.insert(to_string(static_cast<Kind>(k)));
+  for (int k = 0; k <= static_cast<int>(Kind::unannounced); ++k) names.insert(to_string(static_cast<Kind>(k)));
 
-  EXPECT_EQ(names.size(), static_cast<std::size_t>(Kind::opened) + 1);
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(Kind::unannounced) + 1);
   EXPECT_STREQ(to_string(Kind::saved_link), "saved_link");
   EXPECT_STREQ(to_string(Kind::write_through), "write_through");
   EXPECT_STREQ(to_string(Kind::opened), "opened");
+  EXPECT_STREQ(to_string(Kind::unannounced), "unannounced");
 }
 
 TEST(Recorder, EventsCountForTotalAndLabel) {
@@ -82,6 +83,7 @@ TEST(Recorder, EventsCountForTotalAndLabel) {
   recorder.host_fault(b);
   recorder.eviction(b);
   recorder.opened(a);
+  recorder.unannounced(b);
   recorder.host_fault({});  // an address without a label still counts
   recorder.launch();
   recorder.launch();
@@ -92,11 +94,13 @@ TEST(Recorder, EventsCountForTotalAndLabel) {
   EXPECT_EQ(s.total.host_faults, 4u);
   EXPECT_EQ(s.total.evictions, 1u);
   EXPECT_EQ(s.total.opened, 1u);
+  EXPECT_EQ(s.total.unannounced, 1u);
   EXPECT_EQ(s.total.launches, 2u);
   EXPECT_EQ(s.total.native_launches, 1u);
   EXPECT_EQ(s.total.device_waits, 1u);
   EXPECT_EQ(find(s.labels, "A")->host_faults, 2u);
   EXPECT_EQ(find(s.labels, "A")->opened, 1u);
+  EXPECT_EQ(find(s.labels, "B")->unannounced, 1u);
   EXPECT_EQ(find(s.labels, "B")->host_faults, 1u);
   EXPECT_EQ(find(s.labels, "B")->evictions, 1u);
   EXPECT_EQ(recorder.of(a).host_faults, 2u);

@@ -37,6 +37,7 @@ Statistics busy_statistics() {
   recorder.eviction(a);
   recorder.host_fault(mirror);
   recorder.opened(mirror);
+  recorder.unannounced(a);
   recorder.launch();
   recorder.unknown_launch("some functor");
   recorder.native_launch();
@@ -135,7 +136,7 @@ TEST(JsonReport, HasEveryFigureUnderItsDocumentedKey) {
   EXPECT_EQ(total.at("saved_link"), json({{"bytes", 4096}, {"count", 1}}));
   EXPECT_EQ(total.at("avoided"), json({{"bytes", 1024}, {"count", 1}}));
   for (std::size_t k = 0; k < traffic_kinds; ++k) EXPECT_TRUE(total.contains(to_string(static_cast<Kind>(k))));
-  for (const char* key : {"host_faults", "evictions", "opened", "launches", "unknown_launches", "native_launches", "device_waits"}) {
+  for (const char* key : {"host_faults", "evictions", "opened", "unannounced", "launches", "unknown_launches", "native_launches", "device_waits"}) {
     EXPECT_EQ(total.at(key), 1) << key;
   }
   ASSERT_EQ(j.at("labels").size(), 2u);

@@ -155,6 +155,8 @@ class Engine {
   /// Copies owed to `range` are made, and nothing in flight uses what they took their content from.
   void settle(Memory& memory, ByteRange range);
   void native_capture(Memory& memory, bool writable);
+  /// Device memory is about to be used by somebody who announced nothing: as `native_capture`, and counted.
+  void unannounced_use(Memory& memory, bool writable);
   /// A kernel holds a raw pointer into a mirror and follows it past any protection: the mirror becomes open, and the device
   /// knows it under its own address.
   void expose(Memory& mirror);

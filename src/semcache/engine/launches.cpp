@@ -267,4 +267,9 @@ void Engine::native_capture(Memory& memory, bool writable) {
   }
 }
 
+void Engine::unannounced_use(Memory& memory, bool writable) {
+  recorder_.unannounced(memory.label);
+  native_capture(memory, writable);
+}
+
 }  // namespace semcache::engine

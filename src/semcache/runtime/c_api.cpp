@@ -98,6 +98,7 @@ semcache_statistics_t in_c(const Statistics& s) noexcept {
   c.mapped_device_bytes = s.mapped_device_bytes;
   c.snapshot_bytes = s.snapshot_bytes;
   c.directory_bytes = s.directory_bytes;
+  c.unannounced = t.unannounced;
   return c;
 }
 

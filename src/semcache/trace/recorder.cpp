@@ -24,8 +24,9 @@ constexpr Traffic Counters::* traffic_fields[traffic_kinds] = {
 constexpr const char* kind_names[] = {"h2d",           "d2h",        "d2d",            "h2h",           "filled",
                                       "saved_link",    "saved_device", "saved_host",   "avoided",       "deferred",
                                       "dropped",       "write_through", "read_ahead",  "unchanged",     "host_fault",
-                                      "eviction",      "unknown_launch", "native_launch", "device_wait", "opened"};
-static_assert(std::size(kind_names) == static_cast<std::size_t>(Kind::opened) + 1);
+                                      "eviction",      "unknown_launch", "native_launch", "device_wait", "opened",
+                                      "unannounced"};
+static_assert(std::size(kind_names) == static_cast<std::size_t>(Kind::unannounced) + 1);
 
 constexpr std::uint32_t unlabelled = 0;
 constexpr std::uint32_t further_labels = 1;
@@ -46,7 +47,7 @@ std::uint64_t now_ns() noexcept {
 /// Most bytes over the link first, then most bytes at all, then most operations, then by name.
 void sort_by_traffic(std::vector<NamedCounters>& named) {
   const auto key = [](const Counters& c) {
-    std::uint64_t bytes = 0, operations = c.host_faults + c.evictions + c.unknown_launches + c.opened;
+    std::uint64_t bytes = 0, operations = c.host_faults + c.evictions + c.unknown_launches + c.opened + c.unannounced;
     for (const auto field : traffic_fields) {
       bytes += (c.*field).bytes;
       operations += (c.*field).count;
@@ -64,6 +65,7 @@ void add_to(Counters& sum, const Counters& c) noexcept {
   sum.host_faults += c.host_faults;
   sum.evictions += c.evictions;
   sum.opened += c.opened;
+  sum.unannounced += c.unannounced;
   sum.unknown_launches += c.unknown_launches;
 }
 
@@ -71,7 +73,7 @@ bool any(const Counters& c) noexcept {
   for (const auto field : traffic_fields) {
     if ((c.*field).bytes != 0 || (c.*field).count != 0) return true;
   }
-  return c.host_faults != 0 || c.evictions != 0 || c.opened != 0;
+  return c.host_faults != 0 || c.evictions != 0 || c.opened != 0 || c.unannounced != 0;
 }
 
 }  // namespace
@@ -92,6 +94,7 @@ struct Recorder::Cells {
   std::atomic<std::uint64_t> host_faults{0};
   std::atomic<std::uint64_t> evictions{0};
   std::atomic<std::uint64_t> opened{0};
+  std::atomic<std::uint64_t> unannounced{0};
 
   void add(Kind kind, std::uint64_t n_bytes, std::uint64_t n) noexcept {
     bytes[static_cast<int>(kind)].fetch_add(n_bytes, std::memory_order_relaxed);
@@ -107,6 +110,7 @@ struct Recorder::Cells {
     c.host_faults = host_faults.load(std::memory_order_relaxed);
     c.evictions = evictions.load(std::memory_order_relaxed);
     c.opened = opened.load(std::memory_order_relaxed);
+    c.unannounced = unannounced.load(std::memory_order_relaxed);
     return c;
   }
 };
@@ -261,6 +265,13 @@ void Recorder::opened(LabelId label) noexcept {
   if (Cells* own = cells(label)) own->opened.fetch_add(1, std::memory_order_relaxed);
   count_call_site([](Counters& c) { ++c.opened; });
   event(Kind::opened, label, 0, {}, {});
+}
+
+void Recorder::unannounced(LabelId label) noexcept {
+  total_->unannounced.fetch_add(1, std::memory_order_relaxed);
+  if (Cells* own = cells(label)) own->unannounced.fetch_add(1, std::memory_order_relaxed);
+  count_call_site([](Counters& c) { ++c.unannounced; });
+  event(Kind::unannounced, label, 0, {}, {});
 }
 
 namespace {

@@ -22,7 +22,7 @@ enum class Kind : std::uint8_t {
   h2d, d2h, d2d, h2h, filled, saved_link, saved_device, saved_host, avoided, deferred, dropped, write_through,
   read_ahead, unchanged,
   // Only in events, not in Counters' traffic:
-  host_fault, eviction, unknown_launch, native_launch, device_wait, opened,
+  host_fault, eviction, unknown_launch, native_launch, device_wait, opened, unannounced,
 };
 inline constexpr std::size_t traffic_kinds = 14;
 
@@ -81,6 +81,8 @@ class SEMCACHE_API Recorder {
   void host_fault(LabelId label) noexcept;
   void eviction(LabelId label) noexcept;
   void opened(LabelId label) noexcept;
+  /// A use outside our launches that the program did not announce, noticed before it was made.
+  void unannounced(LabelId label) noexcept;
   /// Every launch, unknown ones too.
   void launch() noexcept { launches_.fetch_add(1, std::memory_order_relaxed); }
   /// In addition to launch(). @param type_name  std::type_info::name() of the functor, or any text; copied; may be null

@@ -18,6 +18,7 @@ void put(Json& to, const Counters& counters) {
   to["host_faults"] = counters.host_faults;
   to["evictions"] = counters.evictions;
   to["opened"] = counters.opened;
+  to["unannounced"] = counters.unannounced;
 }
 
 /// @param sites  not of labels: unknown launches have none

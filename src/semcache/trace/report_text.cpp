@@ -121,7 +121,7 @@ std::string totals_table(const Counters& c) {
   out += "  launches " + std::to_string(c.launches) + " (unknown " + std::to_string(c.unknown_launches) +
          ", outside semcache::Exec " + std::to_string(c.native_launches) + "), host faults " + std::to_string(c.host_faults) +
          ", evictions " + std::to_string(c.evictions) + ", waits for a whole device " + std::to_string(c.device_waits) +
-         ", open mirrors " + std::to_string(c.opened) + "\n";
+         ", open mirrors " + std::to_string(c.opened) + ", unannounced uses " + std::to_string(c.unannounced) + "\n";
   return out;
 }
 
@@ -225,6 +225,11 @@ std::vector<std::string> advice(const Statistics& s) {
     add("Mirrors became open near the kernel's limit on mappings, so that their copies happen at the call: " +
         leaders(s.labels, [](const Counters& c) { return c.opened; }, false) +
         ". Use fewer, larger arrays, or raise vm.max_map_count.");
+  }
+  if (t.unannounced > 0) {
+    add("Used outside semcache::Exec without a word (kernels, libraries, driver copies), and taken for written: " +
+        leaders(s.labels, [](const Counters& c) { return c.unannounced; }, false) +
+        ". Announce such uses: semcache::access(view, semcache::Access::read).");
   }
   return out;
 }

@@ -46,6 +46,7 @@ struct Counters {
   std::uint64_t native_launches = 0;  ///< captures settled for a launch outside semcache::Exec
   std::uint64_t device_waits = 0;     ///< waits for a whole device because the queue was unknown
   std::uint64_t opened = 0;           ///< mirrors that became open near the kernel's limit on mappings
+  std::uint64_t unannounced = 0;      ///< uses outside semcache::Exec that nobody had announced, noticed before they were made
 };
 
 /// Counters of one label ("A", "A_mirror") or call site ("cg.cpp:42 in solve").
