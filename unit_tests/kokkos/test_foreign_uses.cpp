@@ -213,10 +213,17 @@ KOKKOS_TEST(KokkosForeignUses, AnUnannouncedCopyFromAFreshMirrorIsRight) {
   }
 }
 
+/// As where the driver's calls tell nobody: only the pages do. (Where they do tell: test_unannounced.cpp.)
+void without_device_tracker() {
+  semcache::finalize();
+  ::setenv("SEMCACHE_DEVICE_TRACKER", "off", 1);
+}
+
 KOKKOS_TEST(KokkosForeignUses, AnUnannouncedCopyFromAStaleMirrorEndsWithItsLabel) {
   for (const int count : copy_sizes) {
     EXPECT_DEATH(
         {
+          without_device_tracker();
           const PageLocked x(count);
           iota(x.device, 5);
           Kokkos::deep_copy(x.mirror, x.device);
@@ -233,6 +240,7 @@ KOKKOS_TEST(KokkosForeignUses, AnUnannouncedCopyIntoASharedMirrorEndsWithItsLabe
   for (const int count : copy_sizes) {
     EXPECT_DEATH(
         {
+          without_device_tracker();
           const PageLocked x(count);
           cudaMemcpy(x.mirror.data(), x.foreign, count * sizeof(double), cudaMemcpyDeviceToHost);
         },

@@ -6,9 +6,10 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 // What is promised to programs that call vendors' libraries on our arrays: announced calls are right; on mirrors,
-// unannounced ones are right or end with the array's label. (On device arrays: test_check.cpp.)
+// unannounced ones are right or end with the array's label. (On device arrays: test_unannounced.cpp.)
 namespace kokkos_vendor_library {
 using namespace test;
 
@@ -34,8 +35,14 @@ void host_axpy(int count, double alpha, const double* x, double* y) {
 }
 
 #ifdef KOKKOS_ENABLE_CUDA
-// --- how programs end ------------------------------------------------------------------------------------------------
+// --- how programs end where the driver's calls tell nobody -----------------------------------------------------------
+void without_device_tracker() {
+  semcache::finalize();
+  ::setenv("SEMCACHE_DEVICE_TRACKER", "off", 1);
+}
+
 void set_vector_from_a_stale_mirror() {
+  without_device_tracker();
   const VendorLibrary vendor;
   Pending x("stale", 0), y("y", 0);
   semcache::access(x.device, Access::read);
@@ -46,6 +53,7 @@ void set_vector_from_a_stale_mirror() {
 }
 
 void get_vector_into_a_shared_mirror() {  // the device's copy would be taken for the mirror's content
+  without_device_tracker();
   const VendorLibrary vendor;
   Pending x("shared", 0), y("y", 0);
   semcache::access(x.device, Access::read);
@@ -55,6 +63,7 @@ void get_vector_into_a_shared_mirror() {  // the device's copy would be taken fo
 
 constexpr int refused_by_cuda = 3;
 void give_a_mirror_to_the_gpu() {
+  without_device_tracker();
   const VendorLibrary vendor;
   Pending x("x", 1), y("y", 2);
   semcache::access(x.device, Access::read);

@@ -52,6 +52,7 @@ Statistics busy_statistics() {
   s.device_ordinal = 3;
   s.device_count = 2;
   s.tracker = "mprotect";
+  s.device_tracker = "pages";
   s.protocol = "write-back";
   s.live_device_bytes = 11;
   s.live_host_bytes = 22;
@@ -127,6 +128,7 @@ TEST(JsonReport, HasEveryFigureUnderItsDocumentedKey) {
   EXPECT_EQ(j.at("rank"), 3);
   EXPECT_EQ(j.at("device"), json({{"kind", "emulated"}, {"name", "host memory"}, {"count", 2}, {"ordinal", 3}}));
   EXPECT_EQ(j.at("tracker"), "mprotect");
+  EXPECT_EQ(j.at("device_tracker"), "pages");
   EXPECT_EQ(j.at("protocol"), "write-back");
   EXPECT_EQ(j.at("memory"), json({{"live_device_bytes", 11}, {"live_host_bytes", 22}, {"mapped_device_bytes", 33},
                                   {"snapshot_bytes", 44}, {"directory_bytes", 55}}));

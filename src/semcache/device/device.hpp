@@ -115,6 +115,47 @@ class Device {
   }
 };
 
+/// What the program, or a library, is about to ask the vendor's driver for.
+struct DriverUse {
+  enum class Kind : std::uint8_t {
+    read, write,  ///< a transfer's bytes, on the device or on the host; of strided ones all from the first to the last
+    argument,     ///< a word of a kernel's arguments
+    recorded,     ///< either, in work that a graph records and runs later
+  };
+  const void* address;
+  std::uint64_t bytes;  ///< 0: an argument
+  Kind kind;
+  std::uintptr_t neighbours[2];  ///< the words before and behind an argument; 0: none
+};
+
+/// Is told of uses before the driver makes them, by the thread that calls the driver. May call the driver itself.
+class DriverObserver {
+ public:
+  virtual ~DriverObserver() = default;
+  /// All uses of one call that lie in the ranges; a kernel's come together.
+  virtual void before(const DriverUse* uses, std::size_t count) noexcept = 0;
+  /// A graph is launched: what was recorded runs, perhaps.
+  virtual void before_graph() noexcept = 0;
+};
+
+struct DriverWatch {
+  DriverObserver* observer;
+  struct Range {
+    const std::byte* begin;
+    std::uint64_t bytes;
+  } ranges[2];                     ///< only uses inside are told of
+  /// Is the calling thread at the runtime's own work, of which nothing is told? Called at any time, after the end too.
+  bool (*own_work)() noexcept;
+};
+
+/// Starts telling `watch.observer`; one at a time per process. Uses are found in: launches of kernels (each aligned word of
+/// their arguments), copies, fills, and nodes of graphs; also those that the vendor's libraries make. Not found: pointers
+/// behind pointers. CUDA: callbacks of CUPTI, which serves one subscriber per process.
+/// @return empty; else why it cannot be done, and nothing is told
+[[nodiscard]] SEMCACHE_API std::string watch_cuda_driver(const DriverWatch& watch);
+/// Afterwards the observer is called no more. Waits for calls under way.
+SEMCACHE_API void unwatch_cuda_driver() noexcept;
+
 /// Devices of the machine. @throws ConfigurationError where the backend was not built, DeviceError where it fails.
 /// @param memory_bytes  emulated: memory of each device (0: a quarter of the host's)
 [[nodiscard]] SEMCACHE_API std::unique_ptr<Device> make_emulated_device(int ordinal, std::uint64_t memory_bytes);

@@ -63,6 +63,8 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     // Whichever side was named: the value that is linked here must not be given back for an earlier one later.
     for (const SlotId slot : std::vector<SlotId>(directory_.slots(f->datum))) {
       while (memory_of(slot).write_check) check_writes_before_fetch(lock, memory_of(slot));
+      // What was announced of it as read may be written from now on: that would be content that the copy wants.
+      memory_of(slot).native_use_at.store(0);
     }
     const auto earlier = owed_.owes(t->datum) ? directory_.wanted_extents(t->datum, {at, at + n})
                                               : std::vector<directory::ExtentMap::Extent>();

@@ -109,6 +109,12 @@ class Engine {
   [[nodiscard]] bool in_any_arena(const void* p) const noexcept;
   [[nodiscard]] std::byte* host_arena() const noexcept { return host_->base; }
   [[nodiscard]] std::uint64_t host_arena_bytes() const noexcept { return host_->bytes; }
+  [[nodiscard]] std::byte* device_arena(std::uint32_t d) const noexcept { return devices_[d]->base; }
+  [[nodiscard]] std::uint64_t device_arena_bytes(std::uint32_t d) const noexcept { return devices_[d]->bytes; }
+  [[nodiscard]] const char* label_of(const void* p) const noexcept {
+    const Memory* m = find(p);
+    return m == nullptr ? "?" : recorder_.name(m->label);
+  }
 
   // --- queues ------------------------------------------------------------------------------------------------------
   /// @param leased  `retire_queue` must be called once more before the queue is given up
@@ -155,8 +161,18 @@ class Engine {
   /// Copies owed to `range` are made, and nothing in flight uses what they took their content from.
   void settle(Memory& memory, ByteRange range);
   void native_capture(Memory& memory, bool writable);
+  // Uses outside our launches (foreign_uses.cpp), before they are made.
   /// Device memory is about to be used by somebody who announced nothing: as `native_capture`, and counted.
   void unannounced_use(Memory& memory, bool writable);
+  /// The same, unless an announcement or a native capture covers it: one does until something of ours uses the array again.
+  /// @param known  whether it is written; else it may be, and what was announced is believed
+  void foreign_use(Memory& device_memory, bool writable, bool known);
+  void foreign_host_use(Memory& host_memory, ByteRange range, bool writable);
+  /// A kernel outside our launches holds a raw pointer into a mirror.
+  void foreign_pointer_to_host(Memory& host_memory);
+  /// Work that uses it will run at launches of a graph, nobody knows which: each of them uses it from now on.
+  void recorded_in_graph(Memory& memory) noexcept;
+  void graph_launch();
   /// A kernel holds a raw pointer into a mirror and follows it past any protection: the mirror becomes open, and the device
   /// knows it under its own address.
   void expose(Memory& mirror);
@@ -177,6 +193,7 @@ class Engine {
   void launch_awaited(QueueIndex queue, Clock before, std::uint64_t number) noexcept;
 
   [[nodiscard]] platform::Platform& platform() noexcept { return *platform_; }
+  [[nodiscard]] const platform::Platform& platform() const noexcept { return *platform_; }
   [[nodiscard]] device::Device& device(std::uint32_t d) noexcept { return *devices_[d]->device; }
   [[nodiscard]] std::uint32_t device_count() const noexcept { return static_cast<std::uint32_t>(devices_.size()); }
   void add_to(Statistics& statistics) const;
@@ -376,6 +393,10 @@ class Engine {
   void follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept;
   void fetch_ahead(Lock& lock, Memory& written);
 
+  // foreign_uses.cpp
+  [[nodiscard]] static bool native_use_goes_on(const Memory& memory) noexcept;
+  static void note_native_use(Memory& memory, bool writable) noexcept;
+
   // foreign_io.cpp
   struct Source {
     SlotId slot;             ///< invalid: made of `fill`, or never written
@@ -446,6 +467,7 @@ class Engine {
   std::uint64_t projection_ = 0;  ///< projections so far
   std::list<FlightPtr> flights_;
   std::atomic<std::uint64_t> clock_{1};
+  std::atomic<std::uint32_t> arrays_in_graphs_{0};
   std::uint32_t running_launches_ = 0;  ///< counted under SEMCACHE_CHECK only
   std::uint64_t live_device_bytes_ = 0;
   std::uint64_t live_host_bytes_ = 0;

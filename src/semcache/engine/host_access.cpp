@@ -178,6 +178,7 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
       note_use(device_of(m), unknown_queue, m, true);
       keep_reachable(m);
       project();
+      note_native_use(m, true);
       return;
     }
     native_capture(m, writes(mode));

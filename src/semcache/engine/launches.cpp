@@ -256,20 +256,4 @@ void Engine::fetch_ahead(Lock& lock, Memory& m) {
   project();
 }
 
-void Engine::native_capture(Memory& memory, bool writable) {
-  const UnsubmittedLaunch unsubmitted;
-  const Operand operand{&memory, writable};
-  begin_launch(unknown_queue, &operand, 1);
-  end_launch(unknown_queue, &operand, 1);
-  if (options_.check) {
-    Lock lock(mutex_);
-    keep_reachable(memory);
-  }
-}
-
-void Engine::unannounced_use(Memory& memory, bool writable) {
-  recorder_.unannounced(memory.label);
-  native_capture(memory, writable);
-}
-
 }  // namespace semcache::engine

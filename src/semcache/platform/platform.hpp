@@ -106,6 +106,9 @@ class SEMCACHE_API RuntimeScope {
   RuntimeScope& operator=(const RuntimeScope&) = delete;
 };
 
+/// Is the calling thread inside one, or the tracker's own?
+[[nodiscard]] SEMCACHE_API bool inside_runtime() noexcept;
+
 /// Names the array at a faulting address for messages (label, or nullptr); allocation-free, async-signal-safe.
 using LabelLookup = const char* (*)(const void* address);
 SEMCACHE_API void set_label_lookup(LabelLookup lookup) noexcept;

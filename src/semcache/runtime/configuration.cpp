@@ -33,11 +33,13 @@ constexpr Variable report_variable{
     "SEMCACHE_REPORT", "stderr, or a file name (JSON if it ends in .json) with %p process, %h host, %r MPI rank, %% percent sign"};
 constexpr Variable snapshot_variable{"SEMCACHE_SNAPSHOT_SHARE", "a whole percentage from 0 to 100"};
 constexpr Variable mpi_cuda_variable{"SEMCACHE_MPI_CUDA", "auto, on or off"};
+constexpr Variable device_tracker_variable{"SEMCACHE_DEVICE_TRACKER", "auto, on or off"};
 constexpr Variable timeout_variable{"SEMCACHE_FAULT_TIMEOUT", "a whole number of seconds from 1 to 86400"};
 
 constexpr Variable known_variables[] = {device_variable,   devices_variable, memory_variable,       protocol_variable,
                                         tracker_variable,  check_variable,   check_writes_variable, report_variable,
-                                        snapshot_variable, timeout_variable, mpi_cuda_variable};
+                                        snapshot_variable, timeout_variable, mpi_cuda_variable,
+                                        device_tracker_variable};
 constexpr const char* rank_variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
 constexpr const char* local_rank_variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",    "MV2_COMM_WORLD_LOCAL_RANK",
                                                 "PALS_LOCAL_RANKID",          "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID"};
@@ -244,17 +246,17 @@ const char* to_string(TrackerChoice choice) noexcept {
   return "auto";
 }
 
-const char* to_string(MpiCudaChoice choice) noexcept {
+const char* to_string(Switch choice) noexcept {
   switch (choice) {
-    case MpiCudaChoice::on: return "on";
-    case MpiCudaChoice::off: return "off";
-    case MpiCudaChoice::automatic: break;
+    case Switch::on: return "on";
+    case Switch::off: return "off";
+    case Switch::automatic: break;
   }
   return "auto";
 }
 
 Configuration read_configuration(const Environment& environment) {
-  static constexpr MpiCudaChoice mpi_cuda[] = {MpiCudaChoice::automatic, MpiCudaChoice::on, MpiCudaChoice::off};
+  static constexpr Switch switches[] = {Switch::automatic, Switch::on, Switch::off};
   static constexpr DeviceChoice devices[] = {DeviceChoice::automatic, DeviceChoice::emulated, DeviceChoice::cuda};
   static constexpr Protocol protocols[] = {Protocol::write_back, Protocol::write_through, Protocol::off};
   static constexpr TrackerChoice trackers[] = {TrackerChoice::automatic, TrackerChoice::mprotect,
@@ -269,7 +271,8 @@ Configuration read_configuration(const Environment& environment) {
   if (const auto v = get(tracker_variable)) c.tracker = parse_choice(tracker_variable, *v, trackers);
   if (const auto v = get(check_variable)) c.check = parse_switch(check_variable, *v);
   if (const auto v = get(check_writes_variable)) c.check_writes = parse_switch(check_writes_variable, *v);
-  if (const auto v = get(mpi_cuda_variable)) c.mpi_cuda = parse_choice(mpi_cuda_variable, *v, mpi_cuda);
+  if (const auto v = get(mpi_cuda_variable)) c.mpi_cuda = parse_choice(mpi_cuda_variable, *v, switches);
+  if (const auto v = get(device_tracker_variable)) c.device_tracker = parse_choice(device_tracker_variable, *v, switches);
   if (const auto v = get(report_variable)) c.report = parse_report(report_variable, *v);
   if (const auto v = get(snapshot_variable)) {
     c.snapshot_share_percent = static_cast<unsigned>(bounded_number(snapshot_variable, *v, 0, 100));

@@ -15,13 +15,14 @@ namespace semcache::runtime {
 enum class DeviceChoice : std::uint8_t { automatic, emulated, cuda };
 enum class Protocol : std::uint8_t { write_back, write_through, off };
 enum class TrackerChoice : std::uint8_t { automatic, mprotect, userfaultfd, explicit_only };
-enum class MpiCudaChoice : std::uint8_t { automatic, on, off };
+/// What may be left to us.
+enum class Switch : std::uint8_t { automatic, on, off };
 
 /// As the variables spell them: "auto", "write-back", "explicit" …
 [[nodiscard]] SEMCACHE_API const char* to_string(DeviceChoice choice) noexcept;
 [[nodiscard]] SEMCACHE_API const char* to_string(Protocol protocol) noexcept;
 [[nodiscard]] SEMCACHE_API const char* to_string(TrackerChoice choice) noexcept;
-[[nodiscard]] SEMCACHE_API const char* to_string(MpiCudaChoice choice) noexcept;
+[[nodiscard]] SEMCACHE_API const char* to_string(Switch choice) noexcept;
 
 inline constexpr int max_devices = 64;
 
@@ -43,7 +44,10 @@ struct Configuration {
   std::string report;
   unsigned snapshot_share_percent = 25;  ///< SEMCACHE_SNAPSHOT_SHARE=0..100: part of the budget for saved copies
   /// SEMCACHE_MPI_CUDA=auto|on|off: may MPI be given device addresses? auto: as the MPI library says, of long messages.
-  MpiCudaChoice mpi_cuda = MpiCudaChoice::automatic;
+  Switch mpi_cuda = Switch::automatic;
+  /// SEMCACHE_DEVICE_TRACKER=auto|on|off: are uses of device memory noticed that nobody announced? auto: where it can be
+  /// done, with a message where it cannot; on: an error there.
+  Switch device_tracker = Switch::automatic;
   unsigned fault_timeout_s = 60;         ///< SEMCACHE_FAULT_TIMEOUT=1..86400
   /// From the MPI launcher (OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID: the first that holds a number); -1: none.
   int mpi_rank = -1;

@@ -4,6 +4,7 @@
 
 #include <semcache/engine/engine.hpp>
 #include <semcache/runtime/configuration.hpp>
+#include <semcache/runtime/driver_uses.hpp>
 #include <semcache/trace/report.hpp>
 
 #include <dlfcn.h>
@@ -27,6 +28,7 @@ struct Runtime {
   trace::Recorder recorder;
   std::unique_ptr<platform::Tracker> tracker;
   std::unique_ptr<Engine> engine;
+  std::unique_ptr<DriverUses> driver_uses;  ///< nullptr: nobody tells of the driver's calls
   std::uintptr_t lowest_address = 0;
   Runtime* ended_before = nullptr;  ///< ended too, and kept for the arrays that were alive then
 
@@ -134,6 +136,20 @@ const char* label_of(const void* address) {
   return m != nullptr && m->live ? r->recorder.name(m->label) : nullptr;
 }
 
+/// The memory of a GPU has no page protection that could notice uses which nobody announced: the driver's calls do.
+void notice_driver_uses(Runtime& r) {
+  const Configuration& c = r.configuration;
+  if (r.engine->device(0).kind() != device::DeviceKind::cuda || c.protocol == Protocol::off || c.device_tracker == Switch::off) {
+    return;
+  }
+  std::string why_not;
+  r.driver_uses = DriverUses::start(*r.engine, why_not);
+  if (r.driver_uses != nullptr) return;
+  if (c.device_tracker == Switch::on) throw ConfigurationError("SEMCACHE_DEVICE_TRACKER=on: " + why_not);
+  base::raw_log("uses of device memory outside semcache::Exec are not noticed: %s. Announce them with semcache::access; "
+                "SEMCACHE_DEVICE_TRACKER=off silences this line", why_not.c_str());
+}
+
 void write_report(Runtime& r) noexcept;
 
 void at_exit() {
@@ -167,6 +183,7 @@ Runtime* start() {
   r->engine = std::make_unique<Engine>(make_devices(c), std::move(pages.platform), r->recorder, options);
   Engine* engine = r->engine.get();
   r->lowest_address = engine->platform().lowest_address();
+  notice_driver_uses(*r);
   platform::set_label_lookup(&label_of);
   r->tracker->start(engine->host_arena(), engine->host_arena_bytes(),
                     [engine](std::byte* address, platform::FaultKind kind, const void* instruction) {
@@ -199,6 +216,7 @@ Statistics statistics_of(Runtime& r) {
   Statistics s = r.recorder.snapshot();
   r.engine->add_to(s);
   s.tracker = r.tracker->name();
+  s.device_tracker = r.driver_uses != nullptr ? "driver calls" : "none";
   s.protocol = to_string(r.configuration.protocol);
   return s;
 }
@@ -517,6 +535,7 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
     begin();
   }
   guard.dismiss();
+  ++launches_under_way;
 }
 
 Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint32_t used,
@@ -549,6 +568,7 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
     begin();
   }
   guard.dismiss();
+  ++launches_under_way;
 }
 
 Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue_(queue) {
@@ -576,6 +596,7 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue
     if (uses[u].mode == Access::overwrite) use(uses[u]);
   }
   begin(overwritten);
+  ++launches_under_way;
 }
 
 bool identify(const Capture& capture, KnownOperand& operand) noexcept {
@@ -609,6 +630,7 @@ Launch::~Launch() {
     if (awaited_) r->engine->launch_awaited(queue_.value, before_, number);
   }
   if (pins_ != inline_) delete[] pins_;
+  --launches_under_way;
 }
 
 void native_capture(const Capture& capture) noexcept {
@@ -767,9 +789,9 @@ bool write_in_together(void* first, std::size_t bytes, const Transit* const* tra
 DeviceAddresses device_addresses() {
   Runtime& r = runtime();
   switch (r.configuration.mpi_cuda) {
-    case MpiCudaChoice::on: return DeviceAddresses::always;
-    case MpiCudaChoice::off: return DeviceAddresses::never;
-    case MpiCudaChoice::automatic: break;
+    case Switch::on: return DeviceAddresses::always;
+    case Switch::off: return DeviceAddresses::never;
+    case Switch::automatic: break;
   }
   return r.engine->device(0).kind() == device::DeviceKind::cuda ? DeviceAddresses::if_library_can : DeviceAddresses::never;
 }
@@ -829,6 +851,7 @@ void finalize() {
   r->engine->open_everything();
   write_report(*r);
   r->tracker->stop();
+  r->driver_uses.reset();
   current.store(nullptr, std::memory_order_release);
   retired_queues.fetch_add(1, std::memory_order_release);
   // Leaked views: their pages stay where they are, open, for pointers that outlive the runtime.

@@ -44,6 +44,7 @@ std::string json_report(const Statistics& s, const ReportPlace& place) {
   j["rank"] = place.rank < 0 ? 0 : place.rank;
   j["device"] = {{"kind", s.device_kind}, {"name", s.device_name}, {"count", s.device_count}, {"ordinal", s.device_ordinal}};
   j["tracker"] = s.tracker;
+  j["device_tracker"] = s.device_tracker;
   j["protocol"] = s.protocol;
   j["memory"] = {{"live_device_bytes", s.live_device_bytes},
                  {"live_host_bytes", s.live_host_bytes},

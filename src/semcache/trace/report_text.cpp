@@ -263,7 +263,7 @@ std::string text_report(const Statistics& s, const ReportPlace& place) {
   if (!s.device_kind.empty()) {
     out += "  " + std::to_string(s.device_count) + " x " + s.device_kind + " (" + s.device_name + "), number " +
            std::to_string(s.device_ordinal) + ", protocol " + s.protocol +
-           ", tracker " + s.tracker + "\n";
+           ", tracker " + s.tracker + ", device tracker " + s.device_tracker + "\n";
   }
   out += "  live: device arrays " + human(s.live_device_bytes) + ", host arrays " + human(s.live_host_bytes) +
          "; device memory in use " + human(s.mapped_device_bytes) + ", of it saved copies " + human(s.snapshot_bytes) +

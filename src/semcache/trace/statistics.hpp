@@ -70,6 +70,7 @@ struct Statistics {
   int device_count = 0;
   int device_ordinal = 0;                    ///< which of the visible devices
   std::string tracker;
+  std::string device_tracker;                ///< how uses of device memory that nobody announced are noticed, or "none"
   std::string protocol;
 };
 

@@ -32,6 +32,10 @@ DriverApi load() {
 #define SEMCACHE_CUDA_BIND(name) bind(library, SEMCACHE_CUDA_NAME(name), api.name, missing);
   SEMCACHE_CUDA_FUNCTIONS(SEMCACHE_CUDA_BIND)
 #undef SEMCACHE_CUDA_BIND
+  std::string ignored;
+#define SEMCACHE_CUDA_BIND(name) bind(library, SEMCACHE_CUDA_NAME(name), api.name, ignored);
+  SEMCACHE_CUDA_OPTIONAL_FUNCTIONS(SEMCACHE_CUDA_BIND)
+#undef SEMCACHE_CUDA_BIND
   if (!missing.empty()) {
     api.failure = "the CUDA driver is too old: it lacks " + missing;
     return api;

@@ -22,11 +22,20 @@
   X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async) X(cuMemsetD16Async) X(cuMemsetD32Async)                 \
   X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLaunchKernel)
 
+/// Of these a driver may lack any: nullptr then.
+#if CUDA_VERSION >= 12040
+#define SEMCACHE_CUDA_OPTIONAL_FUNCTIONS(X)                                                                            \
+  X(cuKernelGetParamInfo) X(cuFuncGetParamInfo) X(cuStreamIsCapturing) X(cuThreadExchangeStreamCaptureMode)
+#else
+#define SEMCACHE_CUDA_OPTIONAL_FUNCTIONS(X) X(cuStreamIsCapturing) X(cuThreadExchangeStreamCaptureMode)
+#endif
+
 namespace semcache::device::cuda {
 
 struct DriverApi {
 #define SEMCACHE_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
   SEMCACHE_CUDA_FUNCTIONS(SEMCACHE_CUDA_MEMBER)
+  SEMCACHE_CUDA_OPTIONAL_FUNCTIONS(SEMCACHE_CUDA_MEMBER)
 #undef SEMCACHE_CUDA_MEMBER
 
   /// Empty when the driver was found, is recent enough and could be initialised; else why not.

@@ -71,6 +71,11 @@ RuntimeScope::~RuntimeScope() {
   if (--thread.runtime_depth == 0 && thread.place_inside >= 0) detail::leave(thread);
 }
 
+bool inside_runtime() noexcept {
+  const detail::ThreadState& thread = detail::thread_state();
+  return thread.runtime_depth > 0 || thread.is_service;
+}
+
 void set_label_lookup(LabelLookup lookup) noexcept { detail::label_lookup.store(lookup, std::memory_order_release); }
 
 }  // namespace semcache::platform

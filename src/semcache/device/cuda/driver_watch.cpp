@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/device/cuda/kernel_arguments.hpp>
+#include <semcache/device/device.hpp>
+
+#if __has_include(<cupti.h>) && defined(SEMCACHE_CUPTI_DIRECTORY)
+
+#include <cupti.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+// cuda.h renames these to their latest versions; programs use the earlier ones, too.
+#undef cuGraphAddKernelNode
+#undef cuGraphKernelNodeSetParams
+#undef cuGraphExecKernelNodeSetParams
+#undef cuGraphAddNode
+
+/// Callbacks of CUPTI at the driver's calls. The runtime interface and the vendor's libraries end in these, wherever they
+/// are linked from, so that every use arrives here before it is made.
+namespace semcache::device {
+namespace {
+
+using cuda::KernelArguments;
+using Kind = DriverUse::Kind;
+
+// --- CUPTI -------------------------------------------------------------------------------------------------------------
+
+struct Cupti {
+  decltype(&::cuptiSubscribe) subscribe = nullptr;
+  decltype(&::cuptiUnsubscribe) unsubscribe = nullptr;
+  decltype(&::cuptiEnableCallback) enable = nullptr;
+  decltype(&::cuptiGetResultString) text = nullptr;
+  std::string failure;
+};
+
+Cupti load() {
+  Cupti cupti;
+  // The headers' major version: the structures of the calls' parameters are its.
+  constexpr int major = CUDA_VERSION / 1000;
+  const std::string name = "libcupti.so." + std::to_string(major);
+  void* library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) library = ::dlopen((SEMCACHE_CUPTI_DIRECTORY "/" + name).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    cupti.failure = name + " is not found. Add its directory (of the CUDA toolkit, or extras/CUPTI/lib64 there) to "
+                           "LD_LIBRARY_PATH";
+    return cupti;
+  }
+  const auto bind = [&](auto& function, const char* symbol) {
+    function = reinterpret_cast<std::decay_t<decltype(function)>>(::dlsym(library, symbol));
+    if (function == nullptr) cupti.failure = name + " lacks " + symbol;
+  };
+  bind(cupti.subscribe, "cuptiSubscribe");
+  bind(cupti.unsubscribe, "cuptiUnsubscribe");
+  bind(cupti.enable, "cuptiEnableCallback");
+  bind(cupti.text, "cuptiGetResultString");
+  return cupti;
+}
+
+const Cupti& cupti() {
+  // Leaked, and the library never closed: callbacks may be under way until the process ends.
+  static const Cupti& loaded = *new Cupti(load());
+  return loaded;
+}
+
+// --- the watch ---------------------------------------------------------------------------------------------------------
+
+struct Watching {
+  std::mutex mutex;  ///< starting and ending
+  CUpti_SubscriberHandle subscriber = nullptr;
+  std::atomic<bool (*)() noexcept> own_work{nullptr};
+  std::atomic<DriverObserver*> observer{nullptr};
+  std::atomic<int> observing{0};  ///< threads inside the observer
+  struct Range {
+    std::atomic<std::uintptr_t> begin{0}, end{0};
+  } ranges[2];
+  KernelArguments arguments;
+  std::atomic<bool> said_unreadable{false};
+};
+
+Watching& watching() {
+  static Watching& w = *new Watching;  // callbacks outlive static destructors
+  return w;
+}
+
+bool is_watched(const Watching& w, std::uintptr_t first, std::uintptr_t last) noexcept {
+  for (const auto& range : w.ranges) {
+    if (last >= range.begin.load(std::memory_order_relaxed) && first < range.end.load(std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
+/// The uses of one call that lie in watched memory.
+class Uses {
+ public:
+  explicit Uses(Watching& w) : watching_(w) {}
+
+  void bytes(std::uintptr_t first, std::uint64_t n, Kind kind) {
+    if (n == 0 || first == 0 || !is_watched(watching_, first, first + (n - 1))) return;
+    list_.push_back({reinterpret_cast<const void*>(first), n, kind, {}});
+  }
+  void read(const void* from, std::uint64_t n) { bytes(reinterpret_cast<std::uintptr_t>(from), n, Kind::read); }
+  void read(CUdeviceptr from, std::uint64_t n) { bytes(from, n, Kind::read); }
+  void write(const void* to, std::uint64_t n) { bytes(reinterpret_cast<std::uintptr_t>(to), n, Kind::write); }
+  void write(CUdeviceptr to, std::uint64_t n) { bytes(to, n, Kind::write); }
+  void word(std::uintptr_t w, const std::byte* words, std::size_t i, std::size_t count) {
+    if (!is_watched(watching_, w, w)) return;
+    list_.push_back({reinterpret_cast<const void*>(w), 0, Kind::argument,
+                     {i > 0 ? cuda::word_at(words, i - 1) : 0, i + 1 < count ? cuda::word_at(words, i + 1) : 0}});
+  }
+  /// A kernel's arguments are copied to the device before it starts where they are large, as are lists of arrays.
+  void words_of(const void* from, std::uint64_t n) {
+    constexpr std::uint64_t largest_arguments = 32 * 1024;
+    if (from == nullptr || n > largest_arguments || !list_.empty()) return;
+    if (reinterpret_cast<std::uintptr_t>(from) % sizeof(std::uintptr_t) != 0) return;
+    cuda::for_each_word(from, n, [this](auto... at) { word(at...); });
+  }
+  void kernel(CUfunction f, void** parameters, void** extra, const char* name) {
+    if (watching_.arguments.for_each(f, parameters, extra, [this](auto... at) { word(at...); })) return;
+    if (watching_.said_unreadable.exchange(true)) return;
+    base::raw_log("the driver does not tell the parameters of kernel '%s': what it uses is not noticed (nor of further ones "
+                  "of its kind). Announce it with semcache::access", name == nullptr ? "?" : name);
+  }
+  void recorded() {
+    for (DriverUse& use : list_) use.kind = Kind::recorded;
+  }
+
+  [[nodiscard]] const std::vector<DriverUse>& list() const noexcept { return list_; }
+
+ private:
+  Watching& watching_;
+  std::vector<DriverUse> list_;  ///< as a rule empty, without memory
+};
+
+/// From the first to the last byte.
+std::uint64_t hull(std::uint64_t width, std::uint64_t pitch, std::uint64_t rows) {
+  return width == 0 || rows == 0 ? 0 : (rows - 1) * pitch + width;
+}
+
+template <class Copy>  // CUDA_MEMCPY2D
+void copy_2d(Uses& uses, const Copy& c) {
+  const std::uint64_t from = c.srcXInBytes + c.srcY * c.srcPitch;
+  const std::uint64_t to = c.dstXInBytes + c.dstY * c.dstPitch;
+  // Copies of one row may leave the pitch zero.
+  const std::uint64_t from_bytes = hull(c.WidthInBytes, c.srcPitch, c.Height);
+  const std::uint64_t to_bytes = hull(c.WidthInBytes, c.dstPitch, c.Height);
+  if (c.srcMemoryType == CU_MEMORYTYPE_HOST) uses.read(static_cast<const std::byte*>(c.srcHost) + from, from_bytes);
+  if (c.srcMemoryType == CU_MEMORYTYPE_DEVICE || c.srcMemoryType == CU_MEMORYTYPE_UNIFIED) {
+    uses.read(c.srcDevice + from, from_bytes);
+  }
+  if (c.dstMemoryType == CU_MEMORYTYPE_HOST) uses.write(static_cast<const std::byte*>(c.dstHost) + to, to_bytes);
+  if (c.dstMemoryType == CU_MEMORYTYPE_DEVICE || c.dstMemoryType == CU_MEMORYTYPE_UNIFIED) {
+    uses.write(c.dstDevice + to, to_bytes);
+  }
+}
+
+template <class Copy>  // CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER
+void copy_3d(Uses& uses, const Copy& c) {
+  const auto first = [](std::uint64_t x, std::uint64_t y, std::uint64_t z, std::uint64_t pitch, std::uint64_t height) {
+    return x + (y + z * height) * pitch;
+  };
+  const auto bytes = [&](std::uint64_t pitch, std::uint64_t height) {
+    const std::uint64_t layer = hull(c.WidthInBytes, pitch, c.Height);
+    return layer == 0 || c.Depth == 0 ? 0 : (c.Depth - 1) * height * pitch + layer;
+  };
+  const std::uint64_t from = first(c.srcXInBytes, c.srcY, c.srcZ, c.srcPitch, c.srcHeight);
+  const std::uint64_t to = first(c.dstXInBytes, c.dstY, c.dstZ, c.dstPitch, c.dstHeight);
+  const std::uint64_t from_bytes = bytes(c.srcPitch, c.srcHeight);
+  const std::uint64_t to_bytes = bytes(c.dstPitch, c.dstHeight);
+  if (c.srcMemoryType == CU_MEMORYTYPE_HOST) uses.read(static_cast<const std::byte*>(c.srcHost) + from, from_bytes);
+  if (c.srcMemoryType == CU_MEMORYTYPE_DEVICE || c.srcMemoryType == CU_MEMORYTYPE_UNIFIED) {
+    uses.read(c.srcDevice + from, from_bytes);
+  }
+  if (c.dstMemoryType == CU_MEMORYTYPE_HOST) uses.write(static_cast<const std::byte*>(c.dstHost) + to, to_bytes);
+  if (c.dstMemoryType == CU_MEMORYTYPE_DEVICE || c.dstMemoryType == CU_MEMORYTYPE_UNIFIED) {
+    uses.write(c.dstDevice + to, to_bytes);
+  }
+}
+
+template <class Parameters>  // CUDA_KERNEL_NODE_PARAMS of any version
+void kernel_node(Uses& uses, const Parameters* p) {
+  if (p == nullptr) return;
+  CUfunction f = p->func;
+  if constexpr (sizeof(Parameters) > sizeof(CUDA_KERNEL_NODE_PARAMS_v1)) {
+    if (f == nullptr) f = reinterpret_cast<CUfunction>(p->kern);
+  }
+  if (f != nullptr) uses.kernel(f, p->kernelParams, p->extra, nullptr);
+}
+
+template <class Parameters>
+void fill_node(Uses& uses, const Parameters* p) {
+  if (p != nullptr) uses.write(p->dst, hull(p->width * p->elementSize, p->pitch, std::max<std::size_t>(p->height, 1)));
+}
+
+void graph_node(Uses& uses, const CUgraphNodeParams* p) {
+  if (p == nullptr) return;
+  if (p->type == CU_GRAPH_NODE_TYPE_KERNEL) kernel_node(uses, &p->kernel);
+  if (p->type == CU_GRAPH_NODE_TYPE_MEMCPY) copy_3d(uses, p->memcpy.copyParams);
+  if (p->type == CU_GRAPH_NODE_TYPE_MEMSET) fill_node(uses, &p->memset);
+}
+
+// --- the driver's calls ------------------------------------------------------------------------------------------------
+
+// Each with what happens at its call: `p` are its parameters. The variants for a default stream of each thread have the
+// same ones.
+#define SEMCACHE_COPIES(X)                                                                                             \
+  X(cuMemcpyHtoD_v2, _ptds, { uses.read(p.srcHost, p.ByteCount); uses.write(p.dstDevice, p.ByteCount);                 \
+                              uses.words_of(p.srcHost, p.ByteCount); })                                                \
+  X(cuMemcpyDtoH_v2, _ptds, { uses.read(p.srcDevice, p.ByteCount); uses.write(p.dstHost, p.ByteCount); })              \
+  X(cuMemcpyDtoD_v2, _ptds, { uses.read(p.srcDevice, p.ByteCount); uses.write(p.dstDevice, p.ByteCount); })            \
+  X(cuMemcpyDtoA_v2, _ptds, { uses.read(p.srcDevice, p.ByteCount); })                                                  \
+  X(cuMemcpyAtoD_v2, _ptds, { uses.write(p.dstDevice, p.ByteCount); })                                                 \
+  X(cuMemcpyHtoA_v2, _ptds, { uses.read(p.srcHost, p.ByteCount); })                                                    \
+  X(cuMemcpyAtoH_v2, _ptds, { uses.write(p.dstHost, p.ByteCount); })                                                   \
+  X(cuMemcpy, _ptds, { uses.read(p.src, p.ByteCount); uses.write(p.dst, p.ByteCount); })                               \
+  X(cuMemcpyPeer, _ptds, { uses.read(p.srcDevice, p.ByteCount); uses.write(p.dstDevice, p.ByteCount); })               \
+  X(cuMemcpy2D_v2, _ptds, { copy_2d(uses, *p.pCopy); })                                                                \
+  X(cuMemcpy2DUnaligned_v2, _ptds, { copy_2d(uses, *p.pCopy); })                                                       \
+  X(cuMemcpy3D_v2, _ptds, { copy_3d(uses, *p.pCopy); })                                                                \
+  X(cuMemcpy3DPeer, _ptds, { copy_3d(uses, *p.pCopy); })                                                               \
+  X(cuMemsetD8_v2, _ptds, { uses.write(p.dstDevice, p.N); })                                                           \
+  X(cuMemsetD16_v2, _ptds, { uses.write(p.dstDevice, 2 * p.N); })                                                      \
+  X(cuMemsetD32_v2, _ptds, { uses.write(p.dstDevice, 4 * p.N); })                                                      \
+  X(cuMemsetD2D8_v2, _ptds, { uses.write(p.dstDevice, hull(p.Width, p.dstPitch, p.Height)); })                         \
+  X(cuMemsetD2D16_v2, _ptds, { uses.write(p.dstDevice, hull(2 * p.Width, p.dstPitch, p.Height)); })                    \
+  X(cuMemsetD2D32_v2, _ptds, { uses.write(p.dstDevice, hull(4 * p.Width, p.dstPitch, p.Height)); })
+
+/// The same, and what is known of them in `p.hStream`.
+#define SEMCACHE_STREAM_CALLS(X)                                                                                       \
+  X(cuMemcpyHtoDAsync_v2, _ptsz, { uses.read(p.srcHost, p.ByteCount); uses.write(p.dstDevice, p.ByteCount);            \
+                                   uses.words_of(p.srcHost, p.ByteCount); })                                           \
+  X(cuMemcpyDtoHAsync_v2, _ptsz, { uses.read(p.srcDevice, p.ByteCount); uses.write(p.dstHost, p.ByteCount); })         \
+  X(cuMemcpyDtoDAsync_v2, _ptsz, { uses.read(p.srcDevice, p.ByteCount); uses.write(p.dstDevice, p.ByteCount); })       \
+  X(cuMemcpyHtoAAsync_v2, _ptsz, { uses.read(p.srcHost, p.ByteCount); })                                               \
+  X(cuMemcpyAtoHAsync_v2, _ptsz, { uses.write(p.dstHost, p.ByteCount); })                                              \
+  X(cuMemcpyAsync, _ptsz, { uses.read(p.src, p.ByteCount); uses.write(p.dst, p.ByteCount); })                          \
+  X(cuMemcpyPeerAsync, _ptsz, { uses.read(p.srcDevice, p.ByteCount); uses.write(p.dstDevice, p.ByteCount); })          \
+  X(cuMemcpy2DAsync_v2, _ptsz, { copy_2d(uses, *p.pCopy); })                                                           \
+  X(cuMemcpy3DAsync_v2, _ptsz, { copy_3d(uses, *p.pCopy); })                                                           \
+  X(cuMemcpy3DPeerAsync, _ptsz, { copy_3d(uses, *p.pCopy); })                                                          \
+  X(cuMemsetD8Async, _ptsz, { uses.write(p.dstDevice, p.N); })                                                         \
+  X(cuMemsetD16Async, _ptsz, { uses.write(p.dstDevice, 2 * p.N); })                                                    \
+  X(cuMemsetD32Async, _ptsz, { uses.write(p.dstDevice, 4 * p.N); })                                                    \
+  X(cuMemsetD2D8Async, _ptsz, { uses.write(p.dstDevice, hull(p.Width, p.dstPitch, p.Height)); })                       \
+  X(cuMemsetD2D16Async, _ptsz, { uses.write(p.dstDevice, hull(2 * p.Width, p.dstPitch, p.Height)); })                  \
+  X(cuMemsetD2D32Async, _ptsz, { uses.write(p.dstDevice, hull(4 * p.Width, p.dstPitch, p.Height)); })                  \
+  X(cuLaunchKernel, _ptsz, { uses.kernel(p.f, p.kernelParams, p.extra, name); })                                       \
+  X(cuLaunchCooperativeKernel, _ptsz, { uses.kernel(p.f, p.kernelParams, nullptr, name); })                            \
+  SEMCACHE_BATCHES(X)
+
+#if CUDA_VERSION >= 13000
+#define SEMCACHE_BATCHES(X)                                                                                            \
+  X(cuMemcpyBatchAsync_v2, _ptsz, {                                                                                    \
+    for (std::size_t i = 0; i < p.count; ++i) {                                                                        \
+      uses.read(p.srcs[i], p.sizes[i]);                                                                                \
+      uses.write(p.dsts[i], p.sizes[i]);                                                                               \
+    }                                                                                                                  \
+  })
+#else
+#define SEMCACHE_BATCHES(X)
+#endif
+
+#define SEMCACHE_GRAPH_CALLS(X)                                                                                        \
+  X(cuGraphAddKernelNode, { kernel_node(uses, p.nodeParams); })                                                        \
+  X(cuGraphAddKernelNode_v2, { kernel_node(uses, p.nodeParams); })                                                     \
+  X(cuGraphKernelNodeSetParams, { kernel_node(uses, p.nodeParams); })                                                  \
+  X(cuGraphKernelNodeSetParams_v2, { kernel_node(uses, p.nodeParams); })                                               \
+  X(cuGraphExecKernelNodeSetParams, { kernel_node(uses, p.nodeParams); })                                              \
+  X(cuGraphExecKernelNodeSetParams_v2, { kernel_node(uses, p.nodeParams); })                                           \
+  X(cuGraphAddMemcpyNode, { copy_3d(uses, *p.copyParams); })                                                           \
+  X(cuGraphMemcpyNodeSetParams, { copy_3d(uses, *p.nodeParams); })                                                     \
+  X(cuGraphExecMemcpyNodeSetParams, { copy_3d(uses, *p.copyParams); })                                                 \
+  X(cuGraphAddMemsetNode, { fill_node(uses, p.memsetParams); })                                                        \
+  X(cuGraphMemsetNodeSetParams, { fill_node(uses, p.nodeParams); })                                                    \
+  X(cuGraphExecMemsetNodeSetParams, { fill_node(uses, p.memsetParams); })                                              \
+  X(cuGraphAddNode, { graph_node(uses, p.nodeParams); })                                                               \
+  X(cuGraphAddNode_v2, { graph_node(uses, p.nodeParams); })                                                            \
+  X(cuGraphNodeSetParams, { graph_node(uses, p.nodeParams); })                                                         \
+  X(cuGraphExecNodeSetParams, { graph_node(uses, p.nodeParams); })
+
+#define SEMCACHE_UNLOADS(X) X(cuModuleUnload) X(cuLibraryUnload) X(cuCtxDestroy_v2) X(cuDevicePrimaryCtxReset_v2)
+
+#define SEMCACHE_ID(name) CUPTI_DRIVER_TRACE_CBID_##name
+
+constexpr CUpti_CallbackId watched_calls[] = {
+#define SEMCACHE_TWO_IDS(name, variant, body) SEMCACHE_ID(name), SEMCACHE_ID(name##variant),
+#define SEMCACHE_ONE_ID(name, body) SEMCACHE_ID(name),
+#define SEMCACHE_BARE_ID(name) SEMCACHE_ID(name),
+    SEMCACHE_COPIES(SEMCACHE_TWO_IDS) SEMCACHE_STREAM_CALLS(SEMCACHE_TWO_IDS) SEMCACHE_GRAPH_CALLS(SEMCACHE_ONE_ID)
+        SEMCACHE_UNLOADS(SEMCACHE_BARE_ID) SEMCACHE_TWO_IDS(cuLaunchKernelEx, _ptsz, ) SEMCACHE_TWO_IDS(cuGraphLaunch, _ptsz, )
+            SEMCACHE_ID(cuLaunchCooperativeKernelMultiDevice)};
+
+struct Stream {
+  CUstream stream = nullptr;
+  bool of_the_thread = false;  ///< nullptr means the thread's default stream
+};
+
+/// Is work for this stream recorded in a graph instead of being carried out?
+bool is_capturing(const Stream& s) noexcept {
+  const cuda::DriverApi& api = cuda::driver_api();
+  const CUstream stream = s.stream == nullptr && s.of_the_thread ? CU_STREAM_PER_THREAD : s.stream;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return api.cuStreamIsCapturing != nullptr && api.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/// While a thread of the program records a graph, the driver refuses many calls of all threads that do not allow them.
+class CaptureAllowed {
+ public:
+  CaptureAllowed() noexcept { exchange(); }
+  ~CaptureAllowed() { exchange(); }
+  CaptureAllowed(const CaptureAllowed&) = delete;
+  CaptureAllowed& operator=(const CaptureAllowed&) = delete;
+
+ private:
+  void exchange() noexcept {
+    const cuda::DriverApi& api = cuda::driver_api();
+    if (api.cuThreadExchangeStreamCaptureMode != nullptr) (void)api.cuThreadExchangeStreamCaptureMode(&mode_);
+  }
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+template <class Tell>
+void tell(Watching& w, const Tell& tell_observer) noexcept {
+  w.observing.fetch_add(1);
+  if (DriverObserver* const observer = w.observer.load()) {
+    const CaptureAllowed allowed;
+    tell_observer(*observer);
+  }
+  w.observing.fetch_sub(1);
+}
+
+void look_at(Watching& w, CUpti_CallbackId id, const void* parameters, const char* name) {
+  Uses uses(w);
+  Stream stream;
+  bool graph_launch = false;
+  switch (id) {
+#define SEMCACHE_COPY_CASE(call, variant, body)      \
+  case SEMCACHE_ID(call):                            \
+  case SEMCACHE_ID(call##variant): {                 \
+    const auto& p = *static_cast<const call##_params*>(parameters); \
+    body break;                                      \
+  }
+    SEMCACHE_COPIES(SEMCACHE_COPY_CASE)
+#define SEMCACHE_STREAM_CASE(call, variant, body)    \
+  case SEMCACHE_ID(call):                            \
+  case SEMCACHE_ID(call##variant): {                 \
+    const auto& p = *static_cast<const call##_params*>(parameters); \
+    stream = {p.hStream, id == SEMCACHE_ID(call##variant)};         \
+    body break;                                      \
+  }
+    SEMCACHE_STREAM_CALLS(SEMCACHE_STREAM_CASE)
+#define SEMCACHE_GRAPH_CASE(call, body)              \
+  case SEMCACHE_ID(call): {                          \
+    const auto& p = *static_cast<const call##_params*>(parameters); \
+    body uses.recorded();                            \
+    break;                                           \
+  }
+    SEMCACHE_GRAPH_CALLS(SEMCACHE_GRAPH_CASE)
+#define SEMCACHE_UNLOAD_CASE(call) case SEMCACHE_ID(call):
+    SEMCACHE_UNLOADS(SEMCACHE_UNLOAD_CASE)
+    w.arguments.forget();
+    return;
+    case SEMCACHE_ID(cuLaunchKernelEx):
+    case SEMCACHE_ID(cuLaunchKernelEx_ptsz): {
+      const auto& p = *static_cast<const cuLaunchKernelEx_params*>(parameters);
+      stream = {p.config == nullptr ? nullptr : p.config->hStream, id == SEMCACHE_ID(cuLaunchKernelEx_ptsz)};
+      uses.kernel(p.f, p.kernelParams, p.extra, name);
+      break;
+    }
+    case SEMCACHE_ID(cuLaunchCooperativeKernelMultiDevice): {
+      const auto& p = *static_cast<const cuLaunchCooperativeKernelMultiDevice_params*>(parameters);
+      for (unsigned i = 0; i < p.numDevices; ++i) {
+        uses.kernel(p.launchParamsList[i].function, p.launchParamsList[i].kernelParams, nullptr, name);
+      }
+      break;
+    }
+    case SEMCACHE_ID(cuGraphLaunch):
+    case SEMCACHE_ID(cuGraphLaunch_ptsz): graph_launch = true; break;
+    default: return;
+  }
+  if (graph_launch) {
+    tell(w, [](DriverObserver& observer) { observer.before_graph(); });
+  } else if (!uses.list().empty()) {
+    if (is_capturing(stream)) uses.recorded();
+    tell(w, [&](DriverObserver& observer) { observer.before(uses.list().data(), uses.list().size()); });
+  }
+}
+
+void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const void* data) {
+  const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+  if (call.callbackSite != CUPTI_API_ENTER) return;
+  Watching& w = watching();
+  const auto own_work = w.own_work.load(std::memory_order_acquire);
+  if (own_work == nullptr || own_work()) return;
+  try {
+    look_at(w, id, call.functionParams, call.symbolName);
+  } catch (const std::exception& e) {
+    base::fatal("a use of device memory outside semcache::Exec cannot be looked at: %s", e.what());
+  }
+}
+
+}  // namespace
+
+std::string watch_cuda_driver(const DriverWatch& watch) {
+  const cuda::DriverApi& api = cuda::driver_api();
+  if (!api.failure.empty()) return api.failure;
+  if (!KernelArguments::known_to(api)) return "the CUDA driver does not tell what a kernel's parameters are; 12.4 or later does";
+  const Cupti& c = cupti();
+  if (!c.failure.empty()) return c.failure;
+  Watching& w = watching();
+  const std::lock_guard<std::mutex> lock(w.mutex);
+  SEMCACHE_EXPECTS(w.observer.load() == nullptr, "the driver's calls are watched already");
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(watch.ranges[i].begin);
+    w.ranges[i].begin.store(begin);
+    w.ranges[i].end.store(begin + watch.ranges[i].bytes);
+  }
+  w.own_work.store(watch.own_work, std::memory_order_release);
+  w.observer.store(watch.observer);
+  const auto text = [&](CUptiResult result) {
+    const char* said = nullptr;
+    return c.text(result, &said) == CUPTI_SUCCESS && said != nullptr ? std::string(said) : std::to_string(result);
+  };
+  CUptiResult result = c.subscribe(&w.subscriber, &on_call, nullptr);
+  if (result == CUPTI_SUCCESS) {
+    for (const CUpti_CallbackId id : watched_calls) {
+      result = c.enable(1, w.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+      if (result == CUPTI_SUCCESS) continue;
+      (void)c.unsubscribe(w.subscriber);
+      break;
+    }
+  }
+  if (result == CUPTI_SUCCESS) return {};
+  w.subscriber = nullptr;
+  w.observer.store(nullptr);
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    return "a profiler or debugger has CUPTI's callbacks, which serve one at a time";
+  }
+  return "CUPTI refuses it (" + text(result) + ")";
+}
+
+void unwatch_cuda_driver() noexcept {
+  Watching& w = watching();
+  const std::lock_guard<std::mutex> lock(w.mutex);
+  if (w.observer.exchange(nullptr) == nullptr) return;
+  (void)cupti().unsubscribe(w.subscriber);
+  w.subscriber = nullptr;
+  while (w.observing.load() != 0) std::this_thread::yield();
+}
+
+}  // namespace semcache::device
+
+#else
+
+namespace semcache::device {
+
+std::string watch_cuda_driver(const DriverWatch&) { return "SemCache was built without CUPTI (a part of the CUDA toolkit)"; }
+void unwatch_cuda_driver() noexcept {}
+
+}  // namespace semcache::device
+
+#endif

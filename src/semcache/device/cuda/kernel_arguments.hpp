@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/device/cuda/driver_api.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <shared_mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace semcache::device::cuda {
+
+[[nodiscard]] inline std::uintptr_t word_at(const std::byte* words, std::size_t i) noexcept {
+  std::uintptr_t word;
+  std::memcpy(&word, words + i * sizeof word, sizeof word);
+  return word;
+}
+
+/// Calls visit(word, words, number, count) for each word of `bytes` bytes at `data`, in steps of a pointer's size, as
+/// compilers place pointers. `words` need not be aligned.
+template <class Visit>
+void for_each_word(const void* data, std::size_t bytes, Visit&& visit) {
+  const auto* const words = static_cast<const std::byte*>(data);
+  const std::size_t count = bytes / sizeof(std::uintptr_t);
+  for (std::size_t i = 0; i < count; ++i) visit(word_at(words, i), words, i, count);
+}
+
+/// The words that a kernel gets as arguments. Remembers how large each kernel's parameters are: asking the driver costs a
+/// microsecond. Threads: any.
+class KernelArguments {
+ public:
+  /// Can the driver say how large parameters are? (CUDA 12.4)
+  [[nodiscard]] static bool known_to(const DriverApi& api) noexcept;
+
+  /// for_each_word of each argument; they are given as for cuLaunchKernel.
+  /// @return false: the driver does not say what the kernel's parameters are
+  template <class Visit>
+  bool for_each(CUfunction kernel, void** parameters, void** extra, Visit&& visit) {
+    if (parameters == nullptr) {
+      const void* buffer = nullptr;
+      const std::size_t* bytes = nullptr;
+      for (; extra != nullptr && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = extra[1];
+        if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE) bytes = static_cast<const std::size_t*>(extra[1]);
+      }
+      if (buffer != nullptr && bytes != nullptr) for_each_word(buffer, *bytes, visit);
+      return true;
+    }
+    std::shared_lock<std::shared_mutex> lock(mutex_);
+    auto found = sizes_.find(kernel);
+    if (found == sizes_.end()) {
+      lock.unlock();
+      if (!ask(kernel)) return false;
+      lock.lock();
+      found = sizes_.find(kernel);
+      if (found == sizes_.end()) return false;  // unloaded meanwhile
+    }
+    for (std::size_t k = 0; k < found->second.size(); ++k) {
+      if (parameters[k] != nullptr) for_each_word(parameters[k], found->second[k], visit);
+    }
+    return true;
+  }
+
+  /// Kernels are unloaded: others may get their handles.
+  void forget() noexcept;
+
+ private:
+  bool ask(CUfunction kernel);
+
+  std::shared_mutex mutex_;
+  std::unordered_map<CUfunction, std::vector<std::uint32_t>> sizes_;  ///< of each parameter, in bytes
+};
+
+}  // namespace semcache::device::cuda

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/device/device.hpp>
+#include <semcache/engine/engine.hpp>
+
+namespace semcache::runtime {
+
+/// Launches that this thread has prepared and not submitted yet. In the block that each thread has from its start: it costs
+/// every launch two additions.
+extern __attribute__((tls_model("initial-exec"), visibility("hidden"))) __thread unsigned launches_under_way;
+
+/// Makes what others ask the driver for right, before the driver does it: tracked memory that they did not announce becomes
+/// valid there and counts as used. Ends the process with a message where it cannot (I8): a driver's call of somebody else's
+/// has no way to report.
+class DriverUses final : public device::DriverObserver {
+ public:
+  /// Starts to be told. Empty: it works; else why not.
+  [[nodiscard]] static std::unique_ptr<DriverUses> start(engine::Engine& engine, std::string& why_not);
+  ~DriverUses() override { device::unwatch_cuda_driver(); }
+  DriverUses(const DriverUses&) = delete;
+  DriverUses& operator=(const DriverUses&) = delete;
+
+  void before(const device::DriverUse* uses, std::size_t count) noexcept override;
+  void before_graph() noexcept override;
+
+ private:
+  explicit DriverUses(engine::Engine& engine) : engine_(engine) {}
+  void before(const device::DriverUse& use);
+
+  engine::Engine& engine_;
+};
+
+}  // namespace semcache::runtime
