@@ -399,6 +399,42 @@ void Oracle::native_launch() {
   for (const Machine::Write& w : writes) write(a, w.range, w.seed);
 }
 
+/// A raw kernel or a copy of the driver's that nobody announced, of one or two arrays.
+void Oracle::foreign_call() {
+  std::vector<Array*> set;
+  for (std::uint64_t n = 1 + random_.below(2); n > 0; --n) {
+    Array& a = pick();
+    if (a.device != nullptr && !a.bytes.empty() && std::find(set.begin(), set.end(), &a) == set.end()) set.push_back(&a);
+  }
+  if (set.empty()) return;
+  const bool kernel = random_.chance(60);
+  std::vector<device::DriverUse> uses;
+  std::vector<Operand> operands;
+  std::string text = "move " + std::to_string(moves_) + (kernel ? ": a raw kernel of" : ": a driver's copy of");
+  for (Array* a : set) {
+    const bool writable = kernel ? random_.chance(50) : a == set.back();
+    const auto kind = kernel ? device::DriverUse::Kind::argument
+                             : (writable ? device::DriverUse::Kind::write : device::DriverUse::Kind::read);
+    uses.push_back({a->device->address + random_.below(a->bytes.size()), kernel ? 0u : 1u, kind, 0});
+    operands.push_back({a->device, writable});
+    text += " " + std::to_string(a->bytes.size()) + (writable ? "w" : "r");
+  }
+  note(text);
+  order_program(foreign_stream, operands);
+  std::unique_ptr<engine::ForeignCall> call;
+  if (!attempt([&] { call = machine_->engine().begin_foreign_call(uses.data(), uses.size(), kernel); })) return;
+  std::vector<Expected> expected;
+  std::vector<Machine::Write> writes;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    expected.push_back(expect(*set[i]));
+    if (operands[i].writable) writes.push_back({i, sub_range(set[i]->bytes.size()), next_seed_++});
+  }
+  machine_->device().launch(foreign_stream, Machine::touches(operands),
+                            kernel_body(operands, std::move(expected), writes, text));
+  for (const Machine::Write& w : writes) write(*set[w.operand], w.range, w.seed);
+  machine_->engine().end_foreign_call(std::move(call));
+}
+
 namespace {
 directory::Fill random_pattern(Random& random) {
   directory::Fill fill;
@@ -581,7 +617,8 @@ void Oracle::move() {
   if (choice < 410) return announced_access();
   if (choice < 620) return launch(false);
   if (choice < 625) return launch(true);
-  if (choice < 660) return native_launch();
+  if (choice < 640) return native_launch();
+  if (choice < 665) return foreign_call();
   if (choice < 690) return fill_by_kernel();
   if (choice < 840) return copy();
   if (choice < 870) return copy_open();

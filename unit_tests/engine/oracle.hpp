@@ -73,6 +73,7 @@ class Oracle {
   void announced_access();
   void launch(bool unknown);
   void native_launch();
+  void foreign_call();
   void fill_by_kernel();
   void copy();
   void copy_open();

@@ -335,6 +335,35 @@ KOKKOS_TEST(KokkosUnannounced, SeveralThreadsNeverHang) {
 
 #ifdef KOKKOS_ENABLE_CUDA
 
+KOKKOS_TEST(KokkosUnannounced, AVendorsLibraryOnTensorCores) {
+  // Recent GPUs' kernels get descriptors of their arrays rather than pointers.
+  const VendorLibrary vendor;
+  if (!vendor.missing().empty()) GTEST_SKIP() << vendor.missing();
+  using Halves = Kokkos::View<std::uint16_t*, Left, Device>;
+  constexpr std::uint16_t one = 0x3c00, two = 0x4000;
+  for (const int size : {64, 512, 1024}) {
+    const std::uint16_t results[] = {size == 64 ? std::uint16_t(0x5400) : size == 512 ? std::uint16_t(0x6000) : std::uint16_t(0x6400),
+                                     size == 64 ? std::uint16_t(0x5800) : size == 512 ? std::uint16_t(0x6400) : std::uint16_t(0x6800)};
+    Halves a("a", size * size), b("b", size * size), c("c", size * size);
+    const auto a_host = Kokkos::create_mirror_view(a), b_host = Kokkos::create_mirror_view(b), c_host = Kokkos::create_mirror_view(c);
+    for (int round = 0; round < 2; ++round) {
+      for (int i = 0; i < size * size; ++i) {
+        a_host(i) = one;
+        b_host(i) = round == 0 ? one : two;
+        c_host(i) = 7;
+      }
+      Kokkos::deep_copy(a, a_host);
+      Kokkos::deep_copy(b, b_host);
+      Kokkos::deep_copy(c, c_host);
+      Kokkos::fence();
+      vendor.multiply_half(size, a.data(), b.data(), c.data());
+      ASSERT_EQ(vendor.wait(), cudaSuccess);
+      Kokkos::deep_copy(c_host, c);
+      for (int i = 0; i < size * size; ++i) ASSERT_EQ(c_host(i), results[round]) << size << " " << round << " " << i;
+    }
+  }
+}
+
 KOKKOS_TEST(KokkosUnannounced, FillsAndStridedCopies) {
   const Pending x(1), y(2);
   ASSERT_EQ(cudaMemset(x.device.data() + n / 2, 0, all_bytes / 2), cudaSuccess);
@@ -434,6 +463,32 @@ KOKKOS_TEST(KokkosUnannounced, AGraphUsesItsArraysAtEachLaunch) {
   cudaGraphExecDestroy(exec);
   cudaGraphDestroy(graph);
   cudaStreamDestroy(stream);
+}
+
+namespace kokkos_unannounced {
+__global__ void add_to_each(double** lists, int count, double x) {
+  double* const data = lists[blockIdx.x];
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) data[i] += x;
+}
+}  // namespace kokkos_unannounced
+
+KOKKOS_TEST(KokkosUnannounced, AListOfArraysOnTheDevice) {
+  const Pending x(1), y(2);
+  double* const list[] = {x.device.data(), y.device.data()};
+  double** on_device = nullptr;
+  ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&on_device), sizeof list), cudaSuccess);
+  ASSERT_EQ(cudaMemcpy(on_device, list, sizeof list, cudaMemcpyHostToDevice), cudaSuccess);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < n; ++i) x.mirror(i) = y.mirror(i) = round;
+    Kokkos::deep_copy(x.device, x.mirror);
+    Kokkos::deep_copy(y.device, y.mirror);
+    add_to_each<<<2, 256>>>(on_device, n, 1);
+    Kokkos::deep_copy(x.mirror, x.device);
+    Kokkos::deep_copy(y.mirror, y.device);
+    ASSERT_EQ(x.mirror(n - 1), round + 1.0);
+    ASSERT_EQ(y.mirror(0), round + 1.0);
+  }
+  cudaFree(on_device);
 }
 
 KOKKOS_TEST(KokkosUnannounced, AnExplicitNodeOfAGraph) {

@@ -120,22 +120,27 @@ struct DriverUse {
   enum class Kind : std::uint8_t {
     read, write,  ///< a transfer's bytes, on the device or on the host; of strided ones all from the first to the last
     argument,     ///< a word of a kernel's arguments
-    recorded,     ///< either, in work that a graph records and runs later
+    listed,       ///< a word of little data on its way to a device: a list of arrays, or a kernel's arguments if they are large
+    recorded,     ///< any of these, in work that a graph records and runs later
   };
   const void* address;
-  std::uint64_t bytes;  ///< 0: an argument
+  std::uint64_t bytes;     ///< 0: a word
   Kind kind;
-  std::uintptr_t neighbours[2];  ///< the words before and behind an argument; 0: none
+  std::uintptr_t in_front;  ///< the word in front of it; 0: none
 };
 
-/// Is told of uses before the driver makes them, by the thread that calls the driver. May call the driver itself.
+/// Is told of calls to the driver by the thread that makes them. May call the driver itself.
 class DriverObserver {
  public:
   virtual ~DriverObserver() = default;
-  /// All uses of one call that lie in the ranges; a kernel's come together.
-  virtual void before(const DriverUse* uses, std::size_t count) noexcept = 0;
-  /// A graph is launched: what was recorded runs, perhaps.
-  virtual void before_graph() noexcept = 0;
+  /// Before the driver does it: all uses of the call that lie in the ranges.
+  /// @param launches  a kernel or a graph is launched, which may also use what was listed or recorded before
+  /// @return handed to `after`, unless nullptr: then that is not called
+  [[nodiscard]] virtual void* before(const DriverUse* uses, std::size_t count, bool launches) noexcept = 0;
+  /// The driver has taken the call's work.
+  virtual void after(void* call) noexcept = 0;
+  /// Is it to be told of launches of which no use lies in the ranges?
+  [[nodiscard]] virtual bool wants_launches() const noexcept = 0;
 };
 
 struct DriverWatch {
@@ -153,7 +158,7 @@ struct DriverWatch {
 /// behind pointers. CUDA: callbacks of CUPTI, which serves one subscriber per process.
 /// @return empty; else why it cannot be done, and nothing is told
 [[nodiscard]] SEMCACHE_API std::string watch_cuda_driver(const DriverWatch& watch);
-/// Afterwards the observer is called no more. Waits for calls under way.
+/// Afterwards the observer is called no more. Waits until what it was told of has been made.
 SEMCACHE_API void unwatch_cuda_driver() noexcept;
 
 /// Devices of the machine. @throws ConfigurationError where the backend was not built, DeviceError where it fails.

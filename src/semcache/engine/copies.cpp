@@ -39,6 +39,7 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
   }
   Lock lock(mutex_);
   const ProjectOnFailure guard{*this};
+  links_.fetch_add(1);
   if (t == nullptr) {
     copy_to_open(lock, to, *f, position(*f, from), n);
   } else if (f == nullptr) {
@@ -63,8 +64,6 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     // Whichever side was named: the value that is linked here must not be given back for an earlier one later.
     for (const SlotId slot : std::vector<SlotId>(directory_.slots(f->datum))) {
       while (memory_of(slot).write_check) check_writes_before_fetch(lock, memory_of(slot));
-      // What was announced of it as read may be written from now on: that would be content that the copy wants.
-      memory_of(slot).native_use_at.store(0);
     }
     const auto earlier = owed_.owes(t->datum) ? directory_.wanted_extents(t->datum, {at, at + n})
                                               : std::vector<directory::ExtentMap::Extent>();
@@ -362,6 +361,7 @@ void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
   if (n == 0) return;
   Lock lock(mutex_);
   const ProjectOnFailure guard{*this};
+  links_.fetch_add(1);
   const ByteRange range{position, position + n};
   if (options_.protocol != Protocol::off && !m.open) {
     m.write_check.reset();
@@ -389,6 +389,7 @@ void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
 void Engine::filled(Memory& m, std::uint64_t position, std::uint64_t n, const Fill& fill) {
   if (n == 0 || options_.protocol == Protocol::off) return;
   Lock lock(mutex_);
+  links_.fetch_add(1);
   m.write_check.reset();
   count_dropped(m, {position, position + n});
   directory_.fill(m.datum, {position, position + n}, fill);

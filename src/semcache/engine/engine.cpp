@@ -100,9 +100,9 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->label = recorder_.intern(label == nullptr ? "" : label);
   m->counted_snapshot = false;
   m->freeing = false;
-  m->native_use_at.store(0);
-  m->in_graph.store(false);
-  m->said_unreachable.store(false);
+  m->announced_use.at.store(0);
+  m->captured_use.at.store(0);
+  m->said_unreachable = false;
   m->used_unseen = false;
   m->transit_block.reset();
   m->holds_handles.store(false, std::memory_order_relaxed);
@@ -131,7 +131,10 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
 void Engine::recycle(Memory& m) noexcept {
   m.live = false;
   m.incarnation.fetch_add(1);
-  if (m.in_graph.exchange(false)) arrays_in_graphs_.fetch_sub(1);
+  if (std::exchange(m.listed, false)) {
+    listed_.erase(std::find(listed_.begin(), listed_.end(), &m));
+    listed_arrays_.store(listed_.size());
+  }
   while (!m.expected_in.empty()) expect_nothing(*m.expected_in.back());
   if (m.slot.valid()) by_slot_[m.slot.value] = nullptr;
   free_memories_.push_back(&m);

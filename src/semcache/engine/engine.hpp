@@ -11,6 +11,7 @@
 #include <semcache/platform/platform.hpp>
 #include <semcache/trace/recorder.hpp>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -78,6 +79,18 @@ struct TransitBuffer {
 struct Operand {
   Memory* memory;
   bool writable;
+};
+
+/// A call of somebody else's to the driver, while it is made.
+struct ForeignCall {
+  struct Use {
+    Memory* memory;
+    std::uint32_t incarnation;
+    bool writable;     ///< its content
+    bool used_writing; ///< whoever uses the array next waits for it as for a write
+    bool announced;
+  };
+  std::vector<Use> uses;  ///< of device memory; pinned
 };
 
 /// Threads: every public member, any thread. Members take the lock themselves; none waits for a transfer while it
@@ -160,19 +173,20 @@ class Engine {
   void settle_all();
   /// Copies owed to `range` are made, and nothing in flight uses what they took their content from.
   void settle(Memory& memory, ByteRange range);
-  void native_capture(Memory& memory, bool writable);
+  void native_capture(Memory& memory, bool writable) { use_natively(memory, writable, memory.captured_use); }
   // Uses outside our launches (foreign_uses.cpp), before they are made.
   /// Device memory is about to be used by somebody who announced nothing: as `native_capture`, and counted.
   void unannounced_use(Memory& memory, bool writable);
-  /// The same, unless an announcement or a native capture covers it: one does until something of ours uses the array again.
-  /// @param known  whether it is written; else it may be, and what was announced is believed
-  void foreign_use(Memory& device_memory, bool writable, bool known);
-  void foreign_host_use(Memory& host_memory, ByteRange range, bool writable);
-  /// A kernel outside our launches holds a raw pointer into a mirror.
-  void foreign_pointer_to_host(Memory& host_memory);
-  /// Work that uses it will run at launches of a graph, nobody knows which: each of them uses it from now on.
-  void recorded_in_graph(Memory& memory) noexcept;
-  void graph_launch();
+  /// Somebody else is about to call the driver. Everything that the call uses becomes valid and pinned, as for a launch on an
+  /// unknown queue; what it may write counts as written, unless something else was announced. What a kernel is given may be
+  /// written.
+  /// @param launches  a kernel or a graph: it may use any array that is listed
+  /// @return to be ended when the driver has taken the call's work; nullptr: nothing of ours is used
+  [[nodiscard]] std::unique_ptr<ForeignCall> begin_foreign_call(const device::DriverUse* uses, std::size_t count,
+                                                                bool launches);
+  void end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept;
+  /// Is there any array whose address a graph, or a list on the device, holds?
+  [[nodiscard]] bool any_listed() const noexcept { return listed_arrays_.load() != 0; }
   /// A kernel holds a raw pointer into a mirror and follows it past any protection: the mirror becomes open, and the device
   /// knows it under its own address.
   void expose(Memory& mirror);
@@ -220,6 +234,9 @@ class Engine {
     UnsubmittedLaunch* outer;
     std::uint64_t waited = 0;  ///< uses up to this one need no further wait now
   };
+  /// Until when this thread waits for launches of others.
+  static thread_local std::chrono::steady_clock::time_point pins_end_until;
+
   /// A member that fails half-way has carried some steps out: flags and pages must say so (I5, I6). Declared after the
   /// Lock.
   struct ProjectOnFailure {
@@ -386,6 +403,7 @@ class Engine {
   // launches.cpp
   void prepare(Lock& lock, const Operand* operands, std::size_t count, const ByteRange* overwritten);
   void begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten);
+  void pin(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count);
   static void ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& operand);
   /// Nothing need be done for this operand.
   [[nodiscard]] static bool ready(const Operand& operand) noexcept;
@@ -394,8 +412,26 @@ class Engine {
   void fetch_ahead(Lock& lock, Memory& written);
 
   // foreign_uses.cpp
-  [[nodiscard]] static bool native_use_goes_on(const Memory& memory) noexcept;
-  static void note_native_use(Memory& memory, bool writable) noexcept;
+  struct HostUse {
+    Memory* memory;
+    std::uint32_t incarnation;
+    ByteRange range;
+    bool writable;
+    bool pointer;  ///< a kernel's
+  };
+  /// It does until something of ours uses the array, or copies anything: who wants the content since would get what is
+  /// written under an announcement of reads.
+  [[nodiscard]] bool holds(const Memory::Said& said, const Memory& memory) const noexcept {
+    const std::uint64_t at = said.at.load();
+    return at != 0 && at == memory.recently.load() && said.links.load() == links_.load();
+  }
+  void use_natively(Memory& memory, bool writable, Memory::Said& said);
+  void list(Memory& memory);
+  static void add_use(ForeignCall& call, Memory& memory, bool writable, bool used_writing, bool announced);
+  void add_unless_announced(ForeignCall& call, Memory& memory, bool writable, bool known);
+  void make_host_use_right(const HostUse& use);
+  /// A kernel outside our launches holds a raw pointer into a mirror.
+  void pointer_to_host(Memory& mirror);
 
   // foreign_io.cpp
   struct Source {
@@ -467,7 +503,9 @@ class Engine {
   std::uint64_t projection_ = 0;  ///< projections so far
   std::list<FlightPtr> flights_;
   std::atomic<std::uint64_t> clock_{1};
-  std::atomic<std::uint32_t> arrays_in_graphs_{0};
+  std::vector<Memory*> listed_;
+  std::atomic<std::size_t> listed_arrays_{0};  ///< how many these are
+  std::atomic<std::uint64_t> links_{0};        ///< copies and fills so far: others may want what an array holds since
   std::uint32_t running_launches_ = 0;  ///< counted under SEMCACHE_CHECK only
   std::uint64_t live_device_bytes_ = 0;
   std::uint64_t live_host_bytes_ = 0;

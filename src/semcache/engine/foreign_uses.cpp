@@ -2,28 +2,27 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/engine.hpp>
 
-/// Kernels, libraries and driver calls outside our launches: announced ones, captures on native spaces, and those of which
+#include <cstring>
+
+/// Kernels, libraries and driver calls outside our launches: captures on native spaces, announced uses, and those of which
 /// nobody said a word.
 namespace semcache::engine {
 
-/// Has nothing of ours used the array since the last native use? Then what was said of that one holds for further ones.
-bool Engine::native_use_goes_on(const Memory& m) noexcept {
-  const std::uint64_t at = m.native_use_at.load();
-  return at != 0 && at == m.recently.load() && (m.flags.load() & Memory::is_fresh) != 0;
-}
+using Kind = device::DriverUse::Kind;
 
-void Engine::note_native_use(Memory& m, bool writable) noexcept {
-  m.native_use_writes.store(writable);
-  m.native_use_at.store(m.recently.load());
-}
+// --- captures and announcements ----------------------------------------------------------------------------------------
 
-void Engine::native_capture(Memory& m, bool writable) {
+/// By a kernel that is not submitted yet, and of which nobody will say when it is.
+void Engine::use_natively(Memory& m, bool writable, Memory::Said& said) {
   const UnsubmittedLaunch unsubmitted;
-  const bool written_before = native_use_goes_on(m) && m.native_use_writes.load();
+  const std::uint64_t links = links_.load();  // before: a copy of another thread's meanwhile ends it
+  const bool writes = writable || (holds(said, m) && said.writes.load());
   const Operand operand{&m, writable};
   begin_launch(unknown_queue, &operand, 1);
   end_launch(unknown_queue, &operand, 1);
-  note_native_use(m, writable || written_before);
+  said.writes.store(writes);
+  said.links.store(links);
+  said.at.store(m.recently.load());
   if (options_.check) {
     Lock lock(mutex_);
     keep_reachable(m);
@@ -32,34 +31,152 @@ void Engine::native_capture(Memory& m, bool writable) {
 
 void Engine::unannounced_use(Memory& m, bool writable) {
   recorder_.unannounced(m.label);
-  native_capture(m, writable);
+  const Operand operand{&m, writable};
+  begin_launch(unknown_queue, &operand, 1);
+  end_launch(unknown_queue, &operand, 1);
 }
 
-void Engine::foreign_use(Memory& m, bool writable, bool known) {
-  const bool announced = native_use_goes_on(m) && (!known || !writable || m.native_use_writes.load());
-  if (!announced) return unannounced_use(m, writable);
-  writable = m.native_use_writes.load();
-  // Noted, and nobody has waited for the device since: whoever does will wait for this use, too.
-  if (!unknown_use_pending(device_of(m), m, true)) native_capture(m, writable);
+// --- calls of somebody else's to the driver ----------------------------------------------------------------------------
+
+namespace {
+
+/// A View's handle has the word of its record in front of the data's address, in closures with the lowest bit set, and the
+/// record's address is the first word of the array's header.
+bool is_handle(const Memory& m, std::uintptr_t in_front) noexcept {
+  std::uintptr_t record;
+  std::memcpy(&record, m.header, sizeof record);
+  return record != 0 && in_front == (record | 1);
 }
 
-void Engine::foreign_host_use(Memory& m, ByteRange range, bool writable) {
+}  // namespace
+
+void Engine::list(Memory& m) {
+  if (m.listed) return;
+  listed_.push_back(&m);
+  m.listed = true;
+  listed_arrays_.store(listed_.size());
+}
+
+void Engine::add_use(ForeignCall& call, Memory& m, bool writable, bool used_writing, bool announced) {
+  for (ForeignCall::Use& use : call.uses) {
+    if (use.memory != &m) continue;
+    use.writable = use.writable || writable;
+    use.used_writing = use.used_writing || used_writing;
+    use.announced = use.announced && announced;
+    return;
+  }
+  call.uses.push_back({&m, m.incarnation.load(), writable, used_writing, announced});
+}
+
+/// @param known  `writable` is what the call does; else it is what the call may do, and an announcement is believed
+void Engine::add_unless_announced(ForeignCall& call, Memory& m, bool writable, bool known) {
+  const bool fresh = directory_.fresh(m.slot, m.all());
+  const bool announced = fresh && holds(m.announced_use, m) && (!known || !writable || m.announced_use.writes.load());
+  if (announced && !known) writable = m.announced_use.writes.load();
+  // Where nothing need be done, nobody need know.
+  if (!announced && (!fresh || (writable && !directory_.exclusive(m.slot, m.all())))) recorder_.unannounced(m.label);
+  add_use(call, m, writable, writable, announced);
+}
+
+std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse* uses, std::size_t count, bool launches) {
+  // A thread that is in a driver's call may hold what another's launch waits for: it never waits for that without end.
+  struct Patience {
+    Patience() { pins_end_until = std::chrono::steady_clock::now() + std::chrono::seconds(60); }
+    ~Patience() { pins_end_until = std::chrono::steady_clock::time_point::max(); }
+  } patience;
+  auto call = std::make_unique<ForeignCall>();
+  std::vector<HostUse> host_uses;
+  Lock lock(mutex_);
+  const device::Visit visit(*devices_[0]->device);
+  const ProjectOnFailure guard{*this};
+  for (std::size_t i = 0; i < count; ++i) {
+    const device::DriverUse& use = uses[i];
+    Memory* const found = find(use.address);
+    if (found == nullptr || !found->live || found->snapshot() || found->freeing) continue;
+    Memory& m = *found;
+    const bool word = use.bytes == 0;
+    const bool handle = word && is_handle(m, use.in_front);
+    if (handle && m.on_host()) continue;  // kernels do not follow it: frameworks see to that
+    if (use.kind == Kind::recorded || (use.kind == Kind::listed && !handle)) {
+      list(m);
+    } else if (handle && holds(m.captured_use, m)) {
+      // What it does was said when the handle was copied. Only now the kernel is submitted.
+      add_use(*call, m, false, true, false);
+    } else if (!m.on_host()) {
+      add_unless_announced(*call, m, use.kind != Kind::read, !word);
+    } else {
+      const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(use.address) - m.address);
+      host_uses.push_back({&m, m.incarnation.load(), {begin, std::min(m.bytes, begin + use.bytes)}, use.kind == Kind::write, word});
+    }
+  }
+  for (Memory* m : launches ? listed_ : std::vector<Memory*>()) {
+    if (!m->live || m->snapshot() || m->freeing) continue;
+    if (m->on_host()) {
+      host_uses.push_back({m, m->incarnation.load(), m->all(), true, true});
+    } else {
+      add_unless_announced(*call, *m, true, false);
+    }
+  }
+  if (call->uses.empty() && host_uses.empty()) return nullptr;
+
+  std::vector<Operand> operands;
+  for (;;) {
+    operands.clear();
+    for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable});
+    prepare(lock, operands.data(), operands.size(), nullptr);
+    // The host's pages come last: of a copy from one side of an array to the other both have to be there.
+    if (!host_uses.empty()) {
+      project();
+      unlocked(lock, [&] {
+        for (const HostUse& use : host_uses) make_host_use_right(use);
+      });
+    }
+    host_uses.clear();
+    // While the lock was given up arrays may have been freed, or evicted.
+    const auto gone = [](const ForeignCall::Use& use) { return use.memory->incarnation.load() != use.incarnation; };
+    call->uses.erase(std::remove_if(call->uses.begin(), call->uses.end(), gone), call->uses.end());
+    const auto resident = [](const ForeignCall::Use& use) { return (use.memory->flags.load() & Memory::resident) != 0; };
+    if (operands.size() == call->uses.size() && std::all_of(call->uses.begin(), call->uses.end(), resident)) break;
+  }
+  if (call->uses.empty()) return nullptr;
+  pin(lock, unknown_queue, operands.data(), operands.size());
+  return call;
+}
+
+void Engine::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
+  const std::uint64_t now = clock_.fetch_add(1, std::memory_order_relaxed);
+  // The driver has the work: who waits for the device from now on waits for it.
+  const std::uint64_t at = devices_[0]->queues->begin_position(unknown_queue);
+  for (const ForeignCall::Use& use : call->uses) {
+    Memory& m = *use.memory;
+    note_use(unknown_queue, m, use.used_writing, at, now);
+    if (use.announced) m.announced_use.at.store(now);  // it goes on, unless somebody has copied meanwhile
+    if (use.writable) m.writing_launches.fetch_add(1, std::memory_order_relaxed);
+    m.pins.fetch_sub(1);
+  }
+  if (options_.check || projection_waits_.load(std::memory_order_relaxed)) follow_launch(unknown_queue, nullptr, 0, nullptr);
+}
+
+void Engine::make_host_use_right(const HostUse& use) {
+  Memory& m = *use.memory;
+  if (m.incarnation.load() != use.incarnation) return;
+  if (use.pointer) return pointer_to_host(m);
   if (m.open) return;
   if (watched(m)) {
-    if ((m.flags.load() & (writable ? Memory::host_writable : Memory::host_readable)) != 0) return;
+    if ((m.flags.load() & (use.writable ? Memory::host_writable : Memory::host_readable)) != 0) return;
     recorder_.unannounced(m.label);
   }
   // A write may fail, and may be of some of the bytes only: the others stay.
-  access(m, range, writable ? Access::read_write : Access::read);
+  access(m, use.range, use.writable ? Access::read_write : Access::read);
 }
 
-void Engine::foreign_pointer_to_host(Memory& m) {
+void Engine::pointer_to_host(Memory& m) {
   {
     Lock lock(mutex_);
     if (!m.live || m.snapshot() || m.open) return;
     if (m.announced || directory_.slots(m.datum).size() > 1) {
       // Its pages are not for a device: following the pointer would be one more way to write both sides.
-      if (!m.said_unreachable.exchange(true) && !devices_[0]->device->can_reach(m.address)) {
+      if (!std::exchange(m.said_unreachable, true) && !devices_[0]->device->can_reach(m.address)) {
         base::raw_log("a kernel outside semcache::Exec is given a pointer into '%s', the host's side of an array: a GPU that "
                       "follows it reports an illegal address. Give it the device's side", recorder_.name(m.label));
       }
@@ -68,28 +185,6 @@ void Engine::foreign_pointer_to_host(Memory& m) {
   }
   recorder_.unannounced(m.label);
   expose(m);
-}
-
-void Engine::recorded_in_graph(Memory& m) noexcept {
-  if (!m.in_graph.exchange(true)) arrays_in_graphs_.fetch_add(1);
-}
-
-void Engine::graph_launch() {
-  if (arrays_in_graphs_.load() == 0) return;
-  std::vector<Memory*> recorded;
-  {
-    Lock lock(mutex_);
-    for (Memory& m : pool_) {
-      if (m.live && !m.snapshot() && !m.freeing && m.in_graph.load()) recorded.push_back(&m);
-    }
-  }
-  for (Memory* m : recorded) {
-    if (!m->on_host()) {
-      foreign_use(*m, true, false);
-    } else {
-      foreign_host_use(*m, m->all(), true);
-    }
-  }
 }
 
 }  // namespace semcache::engine

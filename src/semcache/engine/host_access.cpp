@@ -163,6 +163,7 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
   if (!m.on_host()) {
     // Whole arrays: raw kernels may use any stream, before and after.
     if (mode == Access::overwrite && range == m.all()) {
+      const std::uint64_t links = links_.load();
       Lock lock(mutex_);
       const ProjectOnFailure guard{*this};
       for (;;) {
@@ -178,10 +179,12 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
       note_use(device_of(m), unknown_queue, m, true);
       keep_reachable(m);
       project();
-      note_native_use(m, true);
+      m.announced_use.writes.store(true);
+      m.announced_use.links.store(links);
+      m.announced_use.at.store(m.recently.load());
       return;
     }
-    native_capture(m, writes(mode));
+    use_natively(m, writes(mode), m.announced_use);
     return;
   }
   // Nothing to do for an array whose pages permit it already: one load, no lock.

@@ -79,10 +79,17 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
 
 void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count,
                           const ByteRange* overwritten) {
+  const ProjectOnFailure guard{*this};
+  prepare(lock, operands, count, overwritten);
+  pin(lock, queue, operands, count);
+}
+
+/// Orders a launch behind the transfers of what it uses, or waits for these where its queue is unknown, and keeps the operands
+/// where they are from now on. @pre `prepare`, and nothing unlocked since
+void Engine::pin(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count) {
   std::vector<std::shared_ptr<Event>> wait_for;
   std::size_t pinned = 0;
   try {
-    prepare(lock, operands, count, overwritten);
     for (std::size_t i = 0; i < count; ++i) {
       Memory& m = *operands[i].memory;
       DeviceState& d = device_of(m);
@@ -110,7 +117,6 @@ void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands,
     if (options_.check && ++running_launches_ == 1) set_all_reachable(true);
   } catch (...) {
     for (std::size_t i = 0; i < pinned; ++i) operands[i].memory->pins.fetch_sub(1);  // I9
-    project();
     throw;
   }
   if (!wait_for.empty()) {

@@ -79,11 +79,17 @@ struct alignas(64) Memory {
   bool freeing = false;              ///< being freed: no victim of an eviction
   std::uint64_t projected = 0;       ///< the projection that set `flags` last
   std::atomic<bool> holds_handles{false};  ///< a kernel captured it as a view of what may be or contain views
-  /// `recently` behind the last use outside our launches, and whether that one wrote.
-  std::atomic<std::uint64_t> native_use_at{0};
-  std::atomic<bool> native_use_writes{false};
-  std::atomic<bool> in_graph{false};          ///< work that uses it was recorded in a graph of the driver's
-  std::atomic<bool> said_unreachable{false};
+  /// Something that was said of the device memory, and `recently` and the engine's `links_` behind it: it holds as long as
+  /// these are the same.
+  struct Said {
+    std::atomic<std::uint64_t> at{0};
+    std::atomic<std::uint64_t> links{0};
+    std::atomic<bool> writes{false};
+  };
+  Said announced_use;  ///< by semcache::access
+  Said captured_use;   ///< by a handle's copy for a launch on a native space
+  bool listed = false;            ///< any foreign launch may use it
+  bool said_unreachable = false;
   bool used_unseen = false;          ///< a kernel that we cannot see the end of may use it: stays reachable (SEMCACHE_CHECK)
 
   [[nodiscard]] bool on_host() const noexcept { return space == host_space; }

@@ -56,10 +56,17 @@ void Engine::wait_device(Lock& lock, DeviceState& d) {
   }
 }
 
+thread_local std::chrono::steady_clock::time_point Engine::pins_end_until = std::chrono::steady_clock::time_point::max();
+
 bool Engine::quiesce(Lock& lock, Memory& m) {
   revoke(m);
   if (m.pins.load() != 0) {
-    // A launch is being submitted (on a host-backed execution space: is running). It ends by itself.
+    // A launch is being submitted (on a host-backed execution space: is running). It ends by itself, unless it needs what
+    // a driver's call holds that we are in.
+    if (std::chrono::steady_clock::now() > pins_end_until) {
+      throw SystemError(std::string("a launch of another thread uses '") + recorder_.name(m.label) +
+                        "' and does not get to its submission");
+    }
     unlocked(lock, [] { std::this_thread::sleep_for(std::chrono::microseconds(5)); });
     return true;
   }

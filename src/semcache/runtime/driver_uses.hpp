@@ -22,12 +22,12 @@ class DriverUses final : public device::DriverObserver {
   DriverUses(const DriverUses&) = delete;
   DriverUses& operator=(const DriverUses&) = delete;
 
-  void before(const device::DriverUse* uses, std::size_t count) noexcept override;
-  void before_graph() noexcept override;
+  void* before(const device::DriverUse* uses, std::size_t count, bool launches) noexcept override;
+  void after(void* call) noexcept override;
+  [[nodiscard]] bool wants_launches() const noexcept override { return engine_.any_listed(); }
 
  private:
   explicit DriverUses(engine::Engine& engine) : engine_(engine) {}
-  void before(const device::DriverUse& use);
 
   engine::Engine& engine_;
 };

@@ -7,6 +7,8 @@
 
 #include <cupti.h>
 #include <dlfcn.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -20,6 +22,7 @@
 #undef cuGraphKernelNodeSetParams
 #undef cuGraphExecKernelNodeSetParams
 #undef cuGraphAddNode
+#undef cuMemcpyBatchAsync
 
 /// Callbacks of CUPTI at the driver's calls. The runtime interface and the vendor's libraries end in these, wherever they
 /// are linked from, so that every use arrives here before it is made.
@@ -75,7 +78,8 @@ struct Watching {
   CUpti_SubscriberHandle subscriber = nullptr;
   std::atomic<bool (*)() noexcept> own_work{nullptr};
   std::atomic<DriverObserver*> observer{nullptr};
-  std::atomic<int> observing{0};  ///< threads inside the observer
+  std::atomic<bool> telling{false};
+  std::atomic<int> under_way{0};  ///< calls that the observer is told of, or of whose end it will be
   struct Range {
     std::atomic<std::uintptr_t> begin{0}, end{0};
   } ranges[2];
@@ -102,37 +106,44 @@ class Uses {
 
   void bytes(std::uintptr_t first, std::uint64_t n, Kind kind) {
     if (n == 0 || first == 0 || !is_watched(watching_, first, first + (n - 1))) return;
-    list_.push_back({reinterpret_cast<const void*>(first), n, kind, {}});
+    list_.push_back({reinterpret_cast<const void*>(first), n, kind, 0});
   }
   void read(const void* from, std::uint64_t n) { bytes(reinterpret_cast<std::uintptr_t>(from), n, Kind::read); }
   void read(CUdeviceptr from, std::uint64_t n) { bytes(from, n, Kind::read); }
   void write(const void* to, std::uint64_t n) { bytes(reinterpret_cast<std::uintptr_t>(to), n, Kind::write); }
   void write(CUdeviceptr to, std::uint64_t n) { bytes(to, n, Kind::write); }
-  void word(std::uintptr_t w, const std::byte* words, std::size_t i, std::size_t count) {
-    if (!is_watched(watching_, w, w)) return;
-    list_.push_back({reinterpret_cast<const void*>(w), 0, Kind::argument,
-                     {i > 0 ? cuda::word_at(words, i - 1) : 0, i + 1 < count ? cuda::word_at(words, i + 1) : 0}});
+  void word(std::uintptr_t w, std::uintptr_t in_front, Kind kind) {
+    if (is_watched(watching_, w, w)) list_.push_back({reinterpret_cast<const void*>(w), 0, kind, in_front});
   }
   /// A kernel's arguments are copied to the device before it starts where they are large, as are lists of arrays.
   void words_of(const void* from, std::uint64_t n) {
-    constexpr std::uint64_t largest_arguments = 32 * 1024;
-    if (from == nullptr || n > largest_arguments || !list_.empty()) return;
-    if (reinterpret_cast<std::uintptr_t>(from) % sizeof(std::uintptr_t) != 0) return;
-    cuda::for_each_word(from, n, [this](auto... at) { word(at...); });
+    constexpr std::uint64_t largest_list = 32 * 1024;
+    if (n < sizeof(std::uintptr_t) || n > largest_list || !list_.empty()) return;
+    // By the kernel: the driver has not judged the address yet.
+    std::vector<std::byte> data(n);
+    const iovec to{data.data(), n}, source{const_cast<void*>(from), n};
+    if (::process_vm_readv(::getpid(), &to, 1, &source, 1, 0) != static_cast<ssize_t>(n)) return;
+    cuda::for_each_word(data.data(), n, [this](auto... at) { word(at..., Kind::listed); });
   }
   void kernel(CUfunction f, void** parameters, void** extra, const char* name) {
-    if (watching_.arguments.for_each(f, parameters, extra, [this](auto... at) { word(at...); })) return;
+    launches_ = true;
+    if (watching_.arguments.for_each(f, parameters, extra, [this](auto... at) { word(at..., Kind::argument); })) return;
     if (watching_.said_unreadable.exchange(true)) return;
     base::raw_log("the driver does not tell the parameters of kernel '%s': what it uses is not noticed (nor of further ones "
                   "of its kind). Announce it with semcache::access", name == nullptr ? "?" : name);
   }
   void recorded() {
+    launches_ = false;
     for (DriverUse& use : list_) use.kind = Kind::recorded;
   }
 
+  void graph() noexcept { launches_ = true; }
+
   [[nodiscard]] const std::vector<DriverUse>& list() const noexcept { return list_; }
+  [[nodiscard]] bool launches() const noexcept { return launches_; }
 
  private:
+  bool launches_ = false;  ///< a kernel or graph
   Watching& watching_;
   std::vector<DriverUse> list_;  ///< as a rule empty, without memory
 };
@@ -143,7 +154,9 @@ std::uint64_t hull(std::uint64_t width, std::uint64_t pitch, std::uint64_t rows)
 }
 
 template <class Copy>  // CUDA_MEMCPY2D
-void copy_2d(Uses& uses, const Copy& c) {
+void copy_2d(Uses& uses, const Copy* copy) {
+  if (copy == nullptr) return;
+  const Copy& c = *copy;
   const std::uint64_t from = c.srcXInBytes + c.srcY * c.srcPitch;
   const std::uint64_t to = c.dstXInBytes + c.dstY * c.dstPitch;
   // Copies of one row may leave the pitch zero.
@@ -160,7 +173,9 @@ void copy_2d(Uses& uses, const Copy& c) {
 }
 
 template <class Copy>  // CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER
-void copy_3d(Uses& uses, const Copy& c) {
+void copy_3d(Uses& uses, const Copy* copy) {
+  if (copy == nullptr) return;
+  const Copy& c = *copy;
   const auto first = [](std::uint64_t x, std::uint64_t y, std::uint64_t z, std::uint64_t pitch, std::uint64_t height) {
     return x + (y + z * height) * pitch;
   };
@@ -182,6 +197,13 @@ void copy_3d(Uses& uses, const Copy& c) {
   }
 }
 
+void copies(Uses& uses, const CUdeviceptr* to, const CUdeviceptr* from, const std::size_t* bytes, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    uses.read(from[i], bytes[i]);
+    uses.write(to[i], bytes[i]);
+  }
+}
+
 template <class Parameters>  // CUDA_KERNEL_NODE_PARAMS of any version
 void kernel_node(Uses& uses, const Parameters* p) {
   if (p == nullptr) return;
@@ -200,7 +222,7 @@ void fill_node(Uses& uses, const Parameters* p) {
 void graph_node(Uses& uses, const CUgraphNodeParams* p) {
   if (p == nullptr) return;
   if (p->type == CU_GRAPH_NODE_TYPE_KERNEL) kernel_node(uses, &p->kernel);
-  if (p->type == CU_GRAPH_NODE_TYPE_MEMCPY) copy_3d(uses, p->memcpy.copyParams);
+  if (p->type == CU_GRAPH_NODE_TYPE_MEMCPY) copy_3d(uses, &p->memcpy.copyParams);
   if (p->type == CU_GRAPH_NODE_TYPE_MEMSET) fill_node(uses, &p->memset);
 }
 
@@ -219,10 +241,10 @@ void graph_node(Uses& uses, const CUgraphNodeParams* p) {
   X(cuMemcpyAtoH_v2, _ptds, { uses.write(p.dstHost, p.ByteCount); })                                                   \
   X(cuMemcpy, _ptds, { uses.read(p.src, p.ByteCount); uses.write(p.dst, p.ByteCount); })                               \
   X(cuMemcpyPeer, _ptds, { uses.read(p.srcDevice, p.ByteCount); uses.write(p.dstDevice, p.ByteCount); })               \
-  X(cuMemcpy2D_v2, _ptds, { copy_2d(uses, *p.pCopy); })                                                                \
-  X(cuMemcpy2DUnaligned_v2, _ptds, { copy_2d(uses, *p.pCopy); })                                                       \
-  X(cuMemcpy3D_v2, _ptds, { copy_3d(uses, *p.pCopy); })                                                                \
-  X(cuMemcpy3DPeer, _ptds, { copy_3d(uses, *p.pCopy); })                                                               \
+  X(cuMemcpy2D_v2, _ptds, { copy_2d(uses, p.pCopy); })                                                                \
+  X(cuMemcpy2DUnaligned_v2, _ptds, { copy_2d(uses, p.pCopy); })                                                       \
+  X(cuMemcpy3D_v2, _ptds, { copy_3d(uses, p.pCopy); })                                                                \
+  X(cuMemcpy3DPeer, _ptds, { copy_3d(uses, p.pCopy); })                                                               \
   X(cuMemsetD8_v2, _ptds, { uses.write(p.dstDevice, p.N); })                                                           \
   X(cuMemsetD16_v2, _ptds, { uses.write(p.dstDevice, 2 * p.N); })                                                      \
   X(cuMemsetD32_v2, _ptds, { uses.write(p.dstDevice, 4 * p.N); })                                                      \
@@ -240,9 +262,9 @@ void graph_node(Uses& uses, const CUgraphNodeParams* p) {
   X(cuMemcpyAtoHAsync_v2, _ptsz, { uses.write(p.dstHost, p.ByteCount); })                                              \
   X(cuMemcpyAsync, _ptsz, { uses.read(p.src, p.ByteCount); uses.write(p.dst, p.ByteCount); })                          \
   X(cuMemcpyPeerAsync, _ptsz, { uses.read(p.srcDevice, p.ByteCount); uses.write(p.dstDevice, p.ByteCount); })          \
-  X(cuMemcpy2DAsync_v2, _ptsz, { copy_2d(uses, *p.pCopy); })                                                           \
-  X(cuMemcpy3DAsync_v2, _ptsz, { copy_3d(uses, *p.pCopy); })                                                           \
-  X(cuMemcpy3DPeerAsync, _ptsz, { copy_3d(uses, *p.pCopy); })                                                          \
+  X(cuMemcpy2DAsync_v2, _ptsz, { copy_2d(uses, p.pCopy); })                                                           \
+  X(cuMemcpy3DAsync_v2, _ptsz, { copy_3d(uses, p.pCopy); })                                                           \
+  X(cuMemcpy3DPeerAsync, _ptsz, { copy_3d(uses, p.pCopy); })                                                          \
   X(cuMemsetD8Async, _ptsz, { uses.write(p.dstDevice, p.N); })                                                         \
   X(cuMemsetD16Async, _ptsz, { uses.write(p.dstDevice, 2 * p.N); })                                                    \
   X(cuMemsetD32Async, _ptsz, { uses.write(p.dstDevice, 4 * p.N); })                                                    \
@@ -255,12 +277,8 @@ void graph_node(Uses& uses, const CUgraphNodeParams* p) {
 
 #if CUDA_VERSION >= 13000
 #define SEMCACHE_BATCHES(X)                                                                                            \
-  X(cuMemcpyBatchAsync_v2, _ptsz, {                                                                                    \
-    for (std::size_t i = 0; i < p.count; ++i) {                                                                        \
-      uses.read(p.srcs[i], p.sizes[i]);                                                                                \
-      uses.write(p.dsts[i], p.sizes[i]);                                                                               \
-    }                                                                                                                  \
-  })
+  X(cuMemcpyBatchAsync, _ptsz, { copies(uses, p.dsts, p.srcs, p.sizes, p.count); })                                    \
+  X(cuMemcpyBatchAsync_v2, _ptsz, { copies(uses, p.dsts, p.srcs, p.sizes, p.count); })
 #else
 #define SEMCACHE_BATCHES(X)
 #endif
@@ -272,9 +290,9 @@ void graph_node(Uses& uses, const CUgraphNodeParams* p) {
   X(cuGraphKernelNodeSetParams_v2, { kernel_node(uses, p.nodeParams); })                                               \
   X(cuGraphExecKernelNodeSetParams, { kernel_node(uses, p.nodeParams); })                                              \
   X(cuGraphExecKernelNodeSetParams_v2, { kernel_node(uses, p.nodeParams); })                                           \
-  X(cuGraphAddMemcpyNode, { copy_3d(uses, *p.copyParams); })                                                           \
-  X(cuGraphMemcpyNodeSetParams, { copy_3d(uses, *p.nodeParams); })                                                     \
-  X(cuGraphExecMemcpyNodeSetParams, { copy_3d(uses, *p.copyParams); })                                                 \
+  X(cuGraphAddMemcpyNode, { copy_3d(uses, p.copyParams); })                                                           \
+  X(cuGraphMemcpyNodeSetParams, { copy_3d(uses, p.nodeParams); })                                                     \
+  X(cuGraphExecMemcpyNodeSetParams, { copy_3d(uses, p.copyParams); })                                                 \
   X(cuGraphAddMemsetNode, { fill_node(uses, p.memsetParams); })                                                        \
   X(cuGraphMemsetNodeSetParams, { fill_node(uses, p.nodeParams); })                                                    \
   X(cuGraphExecMemsetNodeSetParams, { fill_node(uses, p.memsetParams); })                                              \
@@ -283,7 +301,8 @@ void graph_node(Uses& uses, const CUgraphNodeParams* p) {
   X(cuGraphNodeSetParams, { graph_node(uses, p.nodeParams); })                                                         \
   X(cuGraphExecNodeSetParams, { graph_node(uses, p.nodeParams); })
 
-#define SEMCACHE_UNLOADS(X) X(cuModuleUnload) X(cuLibraryUnload) X(cuCtxDestroy_v2) X(cuDevicePrimaryCtxReset_v2)
+#define SEMCACHE_UNLOADS(X)                                                                                             \
+  X(cuModuleUnload) X(cuLibraryUnload) X(cuCtxDestroy_v2) X(cuDevicePrimaryCtxReset_v2) X(cuDevicePrimaryCtxRelease_v2)
 
 #define SEMCACHE_ID(name) CUPTI_DRIVER_TRACE_CBID_##name
 
@@ -292,8 +311,7 @@ constexpr CUpti_CallbackId watched_calls[] = {
 #define SEMCACHE_ONE_ID(name, body) SEMCACHE_ID(name),
 #define SEMCACHE_BARE_ID(name) SEMCACHE_ID(name),
     SEMCACHE_COPIES(SEMCACHE_TWO_IDS) SEMCACHE_STREAM_CALLS(SEMCACHE_TWO_IDS) SEMCACHE_GRAPH_CALLS(SEMCACHE_ONE_ID)
-        SEMCACHE_UNLOADS(SEMCACHE_BARE_ID) SEMCACHE_TWO_IDS(cuLaunchKernelEx, _ptsz, ) SEMCACHE_TWO_IDS(cuGraphLaunch, _ptsz, )
-            SEMCACHE_ID(cuLaunchCooperativeKernelMultiDevice)};
+        SEMCACHE_UNLOADS(SEMCACHE_BARE_ID) SEMCACHE_TWO_IDS(cuLaunchKernelEx, _ptsz, ) SEMCACHE_TWO_IDS(cuGraphLaunch, _ptsz, )};
 
 struct Stream {
   CUstream stream = nullptr;
@@ -325,20 +343,10 @@ class CaptureAllowed {
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-template <class Tell>
-void tell(Watching& w, const Tell& tell_observer) noexcept {
-  w.observing.fetch_add(1);
-  if (DriverObserver* const observer = w.observer.load()) {
-    const CaptureAllowed allowed;
-    tell_observer(*observer);
-  }
-  w.observing.fetch_sub(1);
-}
-
-void look_at(Watching& w, CUpti_CallbackId id, const void* parameters, const char* name) {
+/// @return what `after` is to be told; nullptr: nothing
+void* look_at(Watching& w, CUpti_CallbackId id, const void* parameters, const char* name) {
   Uses uses(w);
   Stream stream;
-  bool graph_launch = false;
   switch (id) {
 #define SEMCACHE_COPY_CASE(call, variant, body)      \
   case SEMCACHE_ID(call):                            \
@@ -365,7 +373,7 @@ void look_at(Watching& w, CUpti_CallbackId id, const void* parameters, const cha
 #define SEMCACHE_UNLOAD_CASE(call) case SEMCACHE_ID(call):
     SEMCACHE_UNLOADS(SEMCACHE_UNLOAD_CASE)
     w.arguments.forget();
-    return;
+    return nullptr;
     case SEMCACHE_ID(cuLaunchKernelEx):
     case SEMCACHE_ID(cuLaunchKernelEx_ptsz): {
       const auto& p = *static_cast<const cuLaunchKernelEx_params*>(parameters);
@@ -373,33 +381,38 @@ void look_at(Watching& w, CUpti_CallbackId id, const void* parameters, const cha
       uses.kernel(p.f, p.kernelParams, p.extra, name);
       break;
     }
-    case SEMCACHE_ID(cuLaunchCooperativeKernelMultiDevice): {
-      const auto& p = *static_cast<const cuLaunchCooperativeKernelMultiDevice_params*>(parameters);
-      for (unsigned i = 0; i < p.numDevices; ++i) {
-        uses.kernel(p.launchParamsList[i].function, p.launchParamsList[i].kernelParams, nullptr, name);
-      }
-      break;
-    }
     case SEMCACHE_ID(cuGraphLaunch):
-    case SEMCACHE_ID(cuGraphLaunch_ptsz): graph_launch = true; break;
-    default: return;
+    case SEMCACHE_ID(cuGraphLaunch_ptsz): uses.graph(); break;
+    default: return nullptr;
   }
-  if (graph_launch) {
-    tell(w, [](DriverObserver& observer) { observer.before_graph(); });
-  } else if (!uses.list().empty()) {
+  if (uses.list().empty() && !uses.launches()) return nullptr;
+  w.under_way.fetch_add(1);  // keeps the observer where it is
+  void* call = nullptr;
+  DriverObserver* const observer = w.telling.load() ? w.observer.load() : nullptr;
+  if (observer != nullptr && (!uses.list().empty() || observer->wants_launches())) {
+    const CaptureAllowed allowed;
     if (is_capturing(stream)) uses.recorded();
-    tell(w, [&](DriverObserver& observer) { observer.before(uses.list().data(), uses.list().size()); });
+    call = observer->before(uses.list().data(), uses.list().size(), uses.launches());
   }
+  if (call == nullptr) w.under_way.fetch_sub(1);
+  return call;
 }
 
 void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const void* data) {
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-  if (call.callbackSite != CUPTI_API_ENTER) return;
+  std::uint64_t& shared = *call.correlationData;  // between the two callbacks of a call
   Watching& w = watching();
+  if (call.callbackSite != CUPTI_API_ENTER) {
+    if (shared == 0) return;
+    w.observer.load()->after(reinterpret_cast<void*>(shared));
+    w.under_way.fetch_sub(1);
+    return;
+  }
+  shared = 0;
   const auto own_work = w.own_work.load(std::memory_order_acquire);
   if (own_work == nullptr || own_work()) return;
   try {
-    look_at(w, id, call.functionParams, call.symbolName);
+    shared = reinterpret_cast<std::uint64_t>(look_at(w, id, call.functionParams, call.symbolName));
   } catch (const std::exception& e) {
     base::fatal("a use of device memory outside semcache::Exec cannot be looked at: %s", e.what());
   }
@@ -421,8 +434,9 @@ std::string watch_cuda_driver(const DriverWatch& watch) {
     w.ranges[i].begin.store(begin);
     w.ranges[i].end.store(begin + watch.ranges[i].bytes);
   }
-  w.own_work.store(watch.own_work, std::memory_order_release);
+  w.arguments.forget();  // unloads have not been seen
   w.observer.store(watch.observer);
+  w.own_work.store(watch.own_work, std::memory_order_release);
   const auto text = [&](CUptiResult result) {
     const char* said = nullptr;
     return c.text(result, &said) == CUPTI_SUCCESS && said != nullptr ? std::string(said) : std::to_string(result);
@@ -436,7 +450,10 @@ std::string watch_cuda_driver(const DriverWatch& watch) {
       break;
     }
   }
-  if (result == CUPTI_SUCCESS) return {};
+  if (result == CUPTI_SUCCESS) {
+    w.telling.store(true);
+    return {};
+  }
   w.subscriber = nullptr;
   w.observer.store(nullptr);
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
@@ -448,10 +465,14 @@ std::string watch_cuda_driver(const DriverWatch& watch) {
 void unwatch_cuda_driver() noexcept {
   Watching& w = watching();
   const std::lock_guard<std::mutex> lock(w.mutex);
-  if (w.observer.exchange(nullptr) == nullptr) return;
+  DriverObserver* const observer = w.observer.load();
+  if (observer == nullptr) return;
+  // No new ones. The observer stays for those under way: a thread has seen the flag gone, or is counted.
+  w.telling.store(false);
+  while (w.under_way.load() != 0) std::this_thread::yield();
+  w.observer.store(nullptr);
   (void)cupti().unsubscribe(w.subscriber);
   w.subscriber = nullptr;
-  while (w.observing.load() != 0) std::this_thread::yield();
 }
 
 }  // namespace semcache::device

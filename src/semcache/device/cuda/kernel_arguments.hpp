@@ -19,13 +19,17 @@ namespace semcache::device::cuda {
   return word;
 }
 
-/// Calls visit(word, words, number, count) for each word of `bytes` bytes at `data`, in steps of a pointer's size, as
-/// compilers place pointers. `words` need not be aligned.
+/// Calls visit(word, word in front of it or 0) for each word of `bytes` bytes at `data`, which need not be aligned, in steps
+/// of a pointer's size, as compilers place pointers.
 template <class Visit>
 void for_each_word(const void* data, std::size_t bytes, Visit&& visit) {
   const auto* const words = static_cast<const std::byte*>(data);
-  const std::size_t count = bytes / sizeof(std::uintptr_t);
-  for (std::size_t i = 0; i < count; ++i) visit(word_at(words, i), words, i, count);
+  std::uintptr_t in_front = 0;
+  for (std::size_t i = 0; i < bytes / sizeof(std::uintptr_t); ++i) {
+    const std::uintptr_t word = word_at(words, i);
+    visit(word, in_front);
+    in_front = word;
+  }
 }
 
 /// The words that a kernel gets as arguments. Remembers how large each kernel's parameters are: asking the driver costs a

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "program.hpp"
+
+#include <gtest/gtest.h>
+
+// Calls of somebody else's to the driver that use tracked memory, in orders that were wrong once or could be.
+namespace semcache::fakes {
+namespace {
+
+using device::DriverUse;
+using engine::Memory;
+using Kind = DriverUse::Kind;
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t size = 16 * page;
+char streams[3];
+void* const stream_a = &streams[0];
+void* const stream_b = &streams[1];
+void* const stream_c = &streams[2];
+
+struct Foreign : Program {
+  using Call = std::unique_ptr<engine::ForeignCall>;
+
+  Call before(std::vector<DriverUse> uses, bool launches = true) {
+    return engine().begin_foreign_call(uses.data(), uses.size(), launches);
+  }
+  void after(Call call) {
+    if (call != nullptr) engine().end_foreign_call(std::move(call));
+  }
+  static DriverUse argument(const Memory& m, std::uintptr_t in_front = 0) { return {m.address, 0, Kind::argument, in_front}; }
+  static DriverUse word(const Memory& m, Kind kind, std::uintptr_t in_front = 0) { return {m.address, 0, kind, in_front}; }
+  static DriverUse transfer(const Memory& m, Kind kind) { return {m.address, m.bytes, kind, 0}; }
+  void submit(void* stream, Memory& m, std::uint64_t seed) {
+    std::byte* const base = m.address;
+    const std::uint64_t n = m.bytes;
+    device().launch(stream, {{base, n, true}}, [base, n, seed] {
+      for (std::uint64_t i = 0; i < n; ++i) base[i] = mix(seed, i);
+    });
+  }
+  /// A raw kernel that writes the array.
+  void raw_write(void* stream, Memory& m, std::uint64_t seed) {
+    Call call = before({argument(m)});
+    submit(stream, m, seed);
+    after(std::move(call));
+  }
+  /// A driver's copy out of or into it.
+  void copied(Memory& m, Kind kind) { after(before({transfer(m, kind)}, false)); }
+  [[nodiscard]] std::uint64_t unannounced() const { return counters().unannounced; }
+  /// As frameworks do it: the first word of the header is the record, and closures have it in front of the address.
+  static std::uintptr_t make_handle(Memory& m) {
+    const std::uintptr_t record = 0x7000 + 16 * m.slot.value;
+    std::memcpy(m.header, &record, sizeof record);
+    return record | 1;
+  }
+};
+
+/// An array whose content the host has written, and a mirror that holds it, too.
+struct Shared : Foreign {
+  Shared() {
+    host_write(h, h.all(), 1);
+    copy(d, h);
+  }
+  Memory& d = on_device(size);
+  Memory& h = on_host(size);
+};
+
+TEST(ForeignCalls, ARawKernelSeesAndIsSeen) {
+  Shared p;
+  p.raw_write(stream_b, p.d, 2);
+  EXPECT_EQ(p.unannounced(), 1u);
+  p.copy(p.h, p.d);
+  p.expect_host(p.h, 2);
+  p.raw_write(stream_b, p.d, 3);
+  EXPECT_EQ(p.unannounced(), 2u) << "the mirror had it, too";
+  p.raw_write(stream_b, p.d, 4);
+  EXPECT_EQ(p.unannounced(), 2u) << "nobody else has it";
+  p.copy(p.h, p.d);
+  p.expect_host(p.h, 4);
+}
+
+TEST(ForeignCalls, WhatACopyWantsIsSavedFirst) {
+  Shared p;
+  p.kernel_write(stream_a, p.d, p.d.all(), 2);
+  p.copy(p.h, p.d);
+  p.device().synchronize_device();
+  p.raw_write(stream_b, p.d, 3);
+  p.expect_host(p.h, 2);
+}
+
+TEST(ForeignCalls, ACopyOutPromisesNothing) {
+  Shared p;
+  p.copied(p.d, Kind::read);
+  p.device().synchronize_device();
+  p.raw_write(stream_b, p.d, 2);
+  p.copy(p.h, p.d);
+  p.expect_host(p.h, 2);
+}
+
+TEST(ForeignCalls, ACopyOutChangesNothing) {
+  Shared p;
+  p.copied(p.d, Kind::read);
+  const std::uint64_t moved = p.counters().d2h.bytes;
+  p.copy(p.h, p.d);
+  p.expect_host(p.h, 1);
+  EXPECT_EQ(p.counters().d2h.bytes, moved);
+}
+
+TEST(ForeignCalls, ACaptureCoversTheNextLaunchWithThatHandleOnly) {
+  Shared p;
+  const std::uintptr_t record = Foreign::make_handle(p.d);
+  p.engine().native_capture(p.d, false);
+  p.after(p.before({Foreign::argument(p.d, record)}));  // its launch
+  EXPECT_EQ(p.unannounced(), 0u);
+  const std::uint64_t moved = p.counters().d2h.bytes;
+  p.copy(p.h, p.d);
+  p.expect_host(p.h, 1);
+  EXPECT_EQ(p.counters().d2h.bytes, moved) << "it was captured as const";
+  p.raw_write(stream_b, p.d, 2);
+  p.copy(p.h, p.d);
+  p.expect_host(p.h, 2);
+
+  p.engine().native_capture(p.d, false);
+  p.raw_write(stream_b, p.d, 3);  // another kernel, by its bare pointer
+  p.copy(p.h, p.d);
+  p.expect_host(p.h, 3);
+}
+
+TEST(ForeignCalls, AnAnnouncementEndsWithACopyThatMovesNothing) {
+  Shared p;
+  p.engine().access(p.d, p.d.all(), Access::read);
+  p.copy(p.d, p.h);
+  p.raw_write(stream_b, p.d, 2);
+  p.copy(p.h, p.d);
+  p.expect_host(p.h, 2);
+}
+
+TEST(ForeignCalls, AnAnnouncementEndsWhenAThirdArrayWantsTheContent) {
+  Foreign p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  Memory& k = p.on_host(size);
+  p.kernel_write(stream_a, d, d.all(), 1);
+  p.device().synchronize_device();
+  p.copy(h, d);
+  p.expect_host(h, 1);
+  p.engine().access(d, d.all(), Access::read);
+  p.copy(k, h);  // wants d's content, but names h
+  p.host_write(h, h.all(), 9);
+  p.raw_write(stream_b, d, 2);
+  p.device().synchronize_device();
+  p.expect_host(k, 1);
+}
+
+TEST(ForeignCalls, AnAnnouncementOfReadsCoversSeveralCalls) {
+  Shared p;
+  p.engine().access(p.d, p.d.all(), Access::read);
+  for (int i = 0; i < 3; ++i) p.after(p.before({Foreign::argument(p.d)}));
+  EXPECT_EQ(p.unannounced(), 0u);
+  const std::uint64_t moved = p.counters().d2h.bytes;
+  p.copy(p.h, p.d);
+  p.expect_host(p.h, 1);
+  EXPECT_EQ(p.counters().d2h.bytes, moved);
+  p.engine().access(p.d, p.d.all(), Access::read);
+  p.engine().access(p.d, p.d.all(), Access::read_write);
+  p.raw_write(stream_b, p.d, 2);
+  p.raw_write(stream_b, p.d, 3);
+  EXPECT_EQ(p.unannounced(), 0u);
+  p.copy(p.h, p.d);
+  p.expect_host(p.h, 3);
+}
+
+TEST(ForeignCalls, AKnownFillBetweenTwoRawKernels) {
+  Foreign p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  p.raw_write(stream_b, d, 1);
+  directory::Fill five;
+  five.pattern[0] = 5;
+  five.pattern_bytes = 1;
+  p.engine().filled(d, 0, size, five);
+  p.raw_write(stream_b, d, 2);
+  p.expect_host(h, 2);
+  p.fill(d, 9);
+  p.raw_write(stream_b, d, 3);
+  p.expect_host(h, 3);
+}
+
+TEST(ForeignCalls, AUseIsNumberedWhenTheDriverHasIt) {
+  Foreign p;
+  Memory& a = p.on_device(size);
+  Memory& b = p.on_device(size);
+  Memory& ha = p.on_host(size);
+  Memory& hb = p.on_host(size);
+  p.raw_write(stream_b, b, 3);
+  p.copy(hb, b);
+  Foreign::Call call = p.before({Foreign::argument(a)});
+  p.expect_host(hb, 3);  // another thread waits for the device
+  p.submit(stream_c, a, 4);
+  p.after(std::move(call));
+  p.copy(ha, a);
+  p.expect_host(ha, 4);
+}
+
+TEST(ForeignCalls, AKernelOfAnArrayAndOfAMirror) {
+  Foreign p;
+  Memory& a = p.on_device(size);
+  Memory& d = p.on_device(size);
+  Memory& m = p.on_host(size);
+  Memory& ha = p.on_host(size);
+  p.kernel_write(stream_a, a, a.all(), 7);
+  p.device().synchronize_device();
+  p.raw_write(stream_b, d, 3);
+  p.copy(m, d);  // owed by an array that an unknown queue writes
+  Foreign::Call call = p.before({Foreign::argument(a), Foreign::argument(m)});
+  EXPECT_EQ(Program::protection(p, m, 0), platform::Protection::read_write);
+  p.submit(stream_c, a, 4);
+  p.after(std::move(call));
+  p.copy(ha, a);
+  p.expect_host(ha, 4);
+  p.expect_host(m, 3);
+}
+
+TEST(ForeignCalls, CopiesBetweenTheSidesOfOneArray) {
+  for (const bool host_first : {false, true}) {
+    Foreign p;
+    Memory& d = p.on_device(size);
+    Memory& h = p.on_host(size, &d);
+    p.host_write(h, h.all(), 1);
+    std::vector<DriverUse> uses{Foreign::transfer(d, Kind::write), Foreign::transfer(h, Kind::read)};
+    if (host_first) std::swap(uses[0], uses[1]);
+    Foreign::Call call = p.before(uses, false);
+    EXPECT_NE(Program::protection(p, h, 0), platform::Protection::none) << "the driver reads it now";
+    p.after(std::move(call));
+    p.expect_host(h, 1);
+    p.expect_device(d, 1);
+
+    p.raw_write(stream_b, d, 2);
+    call = p.before({Foreign::transfer(d, Kind::read), Foreign::transfer(h, Kind::write)}, false);
+    EXPECT_EQ(Program::protection(p, h, 0), platform::Protection::read_write) << "the driver writes it now";
+    p.after(std::move(call));
+    p.expect_host(h, 2);
+    p.expect_device(d, 2);
+  }
+}
+
+TEST(ForeignCalls, AWriteOfPartOfAMirrorKeepsTheRest) {
+  Shared p;
+  p.kernel_write(stream_a, p.d, p.d.all(), 2);
+  p.copy(p.h, p.d);
+  Foreign::Call call = p.before({{p.h.address + 100, 50, Kind::write, 0}}, false);
+  EXPECT_EQ(call, nullptr) << "no device memory is used";
+  p.expect_host(p.h, {0, size}, 2);
+}
+
+TEST(ForeignCalls, ArraysThatAreUsedOneAfterTheOtherNeedNotFitTogether) {
+  Foreign p;  // 4 MiB
+  std::vector<Memory*> arrays;
+  for (int i = 0; i < 8; ++i) arrays.push_back(&p.on_device(1u << 20));
+  for (int i = 0; i < 8; ++i) ASSERT_NO_THROW(p.raw_write(stream_b, *arrays[i], i)) << i;
+  for (int i = 0; i + 1 < 8; ++i) {
+    ASSERT_NO_THROW(p.after(p.before({Foreign::argument(*arrays[i]), Foreign::argument(*arrays[i + 1])}))) << i;
+  }
+  for (int i = 0; i < 8; ++i) p.expect_device(*arrays[i], i);
+}
+
+TEST(ForeignCalls, ArraysThatDoNotFitTogetherAreRefusedAndKept) {
+  Foreign p;
+  std::vector<Memory*> arrays;
+  std::vector<DriverUse> uses;
+  for (int i = 0; i < 5; ++i) {
+    arrays.push_back(&p.on_device(1u << 20));
+    p.raw_write(stream_b, *arrays[i], i);
+    uses.push_back(Foreign::argument(*arrays[i]));
+  }
+  EXPECT_THROW((void)p.before(uses), OutOfMemory);
+  for (int i = 0; i < 5; ++i) p.expect_device(*arrays[i], i);
+}
+
+TEST(ForeignCalls, ListedAndRecordedArraysAreUsedByEachLaunch) {
+  for (const Kind kind : {Kind::listed, Kind::recorded}) {
+    Foreign p;
+    Memory& d = p.on_device(size);
+    Memory& other = p.on_device(size);
+    Memory& h = p.on_host(size);
+    EXPECT_EQ(p.before({Foreign::word(d, kind)}, false), nullptr);
+    EXPECT_TRUE(p.engine().any_listed());
+    for (std::uint64_t round = 0; round < 3; ++round) {
+      p.host_write(h, h.all(), 10 + round);
+      p.copy(d, h);
+      Foreign::Call call = p.before(round == 1 ? std::vector<DriverUse>{Foreign::argument(other)} : std::vector<DriverUse>());
+      ASSERT_NE(call, nullptr);
+      p.submit(stream_b, d, 20 + round);
+      p.after(std::move(call));
+      p.expect_host(h, 10 + round);
+      p.copy(h, d);
+      p.expect_host(h, 20 + round);
+    }
+    p.free(d);
+    EXPECT_FALSE(p.engine().any_listed());
+  }
+}
+
+TEST(ForeignCalls, HandlesOfHostSidesAreNoPointers) {
+  Foreign p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  const std::uintptr_t of_d = Foreign::make_handle(d);
+  const std::uintptr_t of_h = Foreign::make_handle(h);
+  p.host_write(h, h.all(), 1);
+  EXPECT_EQ(p.before({Foreign::word(d, Kind::recorded, of_d), Foreign::word(h, Kind::recorded, of_h)}, false), nullptr);
+  Foreign::Call call = p.before({});  // the graph that was recorded
+  p.submit(stream_b, d, 2);
+  p.after(std::move(call));
+  p.expect_host(h, 2);
+  p.engine().native_capture(d, true);
+  call = p.before({Foreign::argument(d, of_d), Foreign::argument(h, of_h)});
+  p.submit(stream_b, d, 3);
+  p.after(std::move(call));
+  p.expect_host(h, 3);
+  EXPECT_EQ(p.counters().opened, 0u);
+}
+
+TEST(ForeignCalls, AnArrayThatIsFreedMeanwhileIsNoLongerUsed) {
+  Foreign p;
+  Memory& d = p.on_device(size);
+  (void)p.before({Foreign::word(d, Kind::listed)}, false);
+  p.free(d);
+  EXPECT_EQ(p.before({}), nullptr);
+  EXPECT_EQ(p.before({{nullptr, 0, Kind::argument, 0}}), nullptr);
+}
+
+}  // namespace
+}  // namespace semcache::fakes
