@@ -164,10 +164,12 @@ Runtime* start() {
   options.check = c.check;
   options.check_writes = c.check_writes;
   options.notices = r->tracker->notices();
+  options.device_faults = c.tracker != TrackerChoice::userfaultfd;  // which follows one arena
   r->engine = std::make_unique<Engine>(make_devices(c), std::move(pages.platform), r->recorder, options);
   Engine* engine = r->engine.get();
   r->lowest_address = engine->platform().lowest_address();
   platform::set_label_lookup(&label_of);
+  if (const std::uint64_t bytes = engine->guarded_arena_bytes()) r->tracker->also_watch(engine->guarded_arena(), bytes);
   r->tracker->start(engine->host_arena(), engine->host_arena_bytes(),
                     [engine](std::byte* address, platform::FaultKind kind, const void* instruction) {
                       return engine->serve(address, kind, instruction);
