@@ -49,6 +49,7 @@ Oracle::Oracle(const Options& options) : options_(options), random_(options.seed
   o.engine.protocol = options.protocol;
   o.engine.check = options.check;
   o.engine.check_writes = options.check_writes;
+  o.engine.device_faults = options.device_faults;
   o.engine.registration_bytes = options.registration_pages * options.page_bytes;
   if (options.large) {
     o.platform.arena_bytes = std::uint64_t{256} << 20;
@@ -280,6 +281,22 @@ void Oracle::host_write() {
   const std::uint64_t seed = next_seed_++;
   machine_->unknown_faults(random_.chance(30));
   machine_->host_write(*a.host, r, seed);
+  write(a, r, seed);
+}
+
+void Oracle::raw_use() {
+  Array& a = pick();
+  if (a.device == nullptr) return;
+  const ByteRange r = sub_range(a.bytes.size());
+  const bool writes = random_.chance(50);
+  note(std::string("the host ") + (writes ? "writes " : "reads ") + show(r) + " of the device's " + std::to_string(a.bytes.size()));
+  const std::uint64_t seed = next_seed_++;
+  machine_->unknown_faults(random_.chance(30));
+  std::vector<std::byte> seen(r.size());
+  machine_->host_read(*a.device, r, seen.data());
+  check(expect(a), r, seen.data(), "the host, past the device,");
+  if (!writes) return;
+  machine_->host_write(*a.device, r, seed);
   write(a, r, seed);
 }
 
@@ -613,7 +630,7 @@ void Oracle::compare_everything() {
 void Oracle::move() {
   const std::uint64_t choice = random_.below(1000);
   if (choice < 200) return host_read();
-  if (choice < 340) return host_write();
+  if (choice < 340) return options_.device_faults && random_.chance(40) ? raw_use() : host_write();
   if (choice < 410) return announced_access();
   if (choice < 620) return launch(false);
   if (choice < 625) return launch(true);

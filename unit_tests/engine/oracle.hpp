@@ -23,6 +23,7 @@ class Oracle {
     bool check = false;          ///< SEMCACHE_CHECK
     bool check_writes = false;
     bool emulated = false;       ///< the engine's synchronous paths
+    bool device_faults = false;  ///< the host uses device memory without a word, which its pages notice
     bool registers_host = true;
     /// Of the calls that may fail: at random, or each call of each move in turn (the move is made again after each).
     /// Moves whose contract is to end the process are spared: faults of the host, and, but for memory, freeing.
@@ -70,6 +71,7 @@ class Oracle {
   void free_side(std::size_t index, bool device);
   void host_read();
   void host_write();
+  void raw_use();
   void announced_access();
   void launch(bool unknown);
   void native_launch();

@@ -160,5 +160,16 @@ TEST(Oracle, Emulated) {
   run(o, "emulated", moves_per_case());
 }
 
+/// With uses of device memory that nobody announces.
+TEST(Oracle, EmulatedDeviceFaults) {
+  Oracle::Options o;
+  o.emulated = true;
+  o.device_faults = true;
+  run(o, "device-faults", moves_per_case());
+  o.check_writes = true;
+  o.failures = Oracle::Failures::at_random;
+  run(o, "device-faults, check-writes, failures", moves_per_case());
+}
+
 }  // namespace
 }  // namespace semcache::fakes

@@ -457,6 +457,9 @@ void FakeDevice::execute(std::size_t queue) {
       return;
     }
   }
+  for (const Touch& t : op.touches) {
+    if (permits && !permits(t.begin, t.bytes, t.writes)) fail_(std::string(text(op.kind)) + " meets closed pages");
+  }
   if (op.kind == Kind::kernel) {  // the device's own work opens what it needs
     for (const Touch& t : op.touches) check_accessible(t.begin, t.bytes);
   }

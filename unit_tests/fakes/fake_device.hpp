@@ -116,6 +116,8 @@ class FakeDevice final : public device::Device {
   void require_page_locks(std::function<bool(const std::byte*)> where) { needs_page_lock_ = std::move(where); }
   /// Reports a failure if bytes of an emulated device's memory are inaccessible now.
   void check_accessible(const std::byte* begin, std::uint64_t bytes);
+  /// For every use of its memory: do its pages permit it? (address, bytes, writes)
+  std::function<bool(const std::byte*, std::uint64_t, bool)> permits;
   /// The k-th (from 1) of the calls in `mask` fails, once; 0: none.
   void fail_call(std::uint64_t k, unsigned mask) {
     fail_in_ = k;

@@ -48,8 +48,7 @@ class FakePlatform final : public platform::Platform {
     if (mapping_ == MAP_FAILED) throw SystemError("mmap");
     base_ = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(mapping_), alignment));
     bytes_ = bytes;
-    table_ = std::vector<std::atomic<platform::Protection>>(bytes / options_.page_bytes);
-    for (auto& p : table_) p.store(platform::Protection::read_write);
+    table_ = Table(base_, bytes, options_.page_bytes, platform::Protection::read_write);
     return base_;
   }
   void release(std::byte* base, std::uint64_t bytes) noexcept override {
@@ -58,18 +57,20 @@ class FakePlatform final : public platform::Platform {
     base_ = nullptr;
   }
   [[nodiscard]] bool protect(std::byte* address, std::uint64_t bytes, platform::Protection protection) noexcept override {
-    if (!inside(address, bytes) || offset(address) % options_.page_bytes != 0 || bytes % options_.page_bytes != 0 ||
-        bytes == 0) {
+    Table& table = second_.contains(address, bytes) ? second_ : table_;
+    if (!table.contains(address, bytes) || table.offset(address) % options_.page_bytes != 0 ||
+        bytes % options_.page_bytes != 0 || bytes == 0) {
       fail_("protect: not whole pages of the arena");
       return true;
     }
     ++protect_calls;
     if (refuse_protect && refuse_protect(address, bytes, protection)) return false;
-    for (std::uint64_t p = page(address); p < page(address) + bytes / options_.page_bytes; ++p) table_[p].store(protection);
+    for (std::uint64_t at = 0; at < bytes; at += options_.page_bytes) table.page(address + at).store(protection);
     return true;
   }
   void discard(std::byte* address, std::uint64_t bytes) noexcept override {
-    if (!inside(address, bytes) || offset(address) % options_.page_bytes != 0 || bytes % options_.page_bytes != 0) {
+    if (!table_.contains(address, bytes) || table_.offset(address) % options_.page_bytes != 0 ||
+        bytes % options_.page_bytes != 0) {
       fail_("discard: not whole pages of the arena");
     }
     if (watch_) watch_(address, bytes, true);
@@ -95,9 +96,16 @@ class FakePlatform final : public platform::Platform {
   [[nodiscard]] Mapped classify(const void*) const noexcept override { return Mapped::yes; }
 
   // --- for the test that plays the program ---------------------------------------------------------------------------
-  [[nodiscard]] platform::Protection protection(const std::byte* address) const { return table_[page(address)].load(); }
-  [[nodiscard]] bool owns(const std::byte* address) const { return inside(address, 1); }
+  /// A device's memory is protected here, too. @pre nobody has used it
+  void also_protect(const std::byte* base, std::uint64_t bytes) {
+    second_ = Table(base, bytes, options_.page_bytes, platform::Protection::none);
+  }
+  [[nodiscard]] platform::Protection protection(const std::byte* address) const {
+    return (second_.contains(address, 1) ? second_ : table_).page(address).load();
+  }
+  [[nodiscard]] bool owns(const std::byte* address) const { return table_.contains(address, 1); }
   [[nodiscard]] bool allows(const std::byte* address, bool write) const {
+    if (!table_.contains(address, 1) && !second_.contains(address, 1)) return true;
     return protection(address) >= (write ? platform::Protection::read_write : platform::Protection::read);
   }
   std::uint64_t protect_calls = 0;
@@ -107,11 +115,22 @@ class FakePlatform final : public platform::Platform {
   std::function<bool(const std::byte*, std::uint64_t, platform::Protection)> refuse_protect;
 
  private:
-  [[nodiscard]] std::uint64_t offset(const std::byte* a) const { return static_cast<std::uint64_t>(a - base_); }
-  [[nodiscard]] std::uint64_t page(const std::byte* a) const { return offset(a) / options_.page_bytes; }
-  [[nodiscard]] bool inside(const std::byte* a, std::uint64_t n) const {
-    return base_ != nullptr && a >= base_ && a + n <= base_ + bytes_;
-  }
+  using State = std::atomic<platform::Protection>;
+  struct Table {
+    Table() = default;
+    Table(const std::byte* b, std::uint64_t n, std::uint64_t page, platform::Protection first)
+        : base(b), bytes(n), page_bytes(page), states(n / page) {
+      for (State& s : states) s.store(first);
+    }
+    [[nodiscard]] bool contains(const std::byte* a, std::uint64_t n) const { return a >= base && a + n <= base + bytes; }
+    [[nodiscard]] std::uint64_t offset(const std::byte* a) const { return static_cast<std::uint64_t>(a - base); }
+    [[nodiscard]] State& page(const std::byte* a) { return states[offset(a) / page_bytes]; }
+    [[nodiscard]] const State& page(const std::byte* a) const { return states[offset(a) / page_bytes]; }
+    const std::byte* base = nullptr;
+    std::uint64_t bytes = 0;
+    std::uint64_t page_bytes = 1;
+    std::vector<State> states;
+  };
 
   Options options_;
   Failure fail_;
@@ -120,7 +139,8 @@ class FakePlatform final : public platform::Platform {
   std::uint64_t mapping_bytes_ = 0;
   std::byte* base_ = nullptr;
   std::uint64_t bytes_ = 0;
-  std::vector<std::atomic<platform::Protection>> table_;
+  Table table_;
+  Table second_;
 };
 
 }  // namespace semcache::fakes

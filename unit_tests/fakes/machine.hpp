@@ -46,6 +46,15 @@ class Machine {
     devices.push_back(std::move(device));
     engine_ = std::make_unique<engine::Engine>(std::move(devices), std::move(platform), recorder_, options.engine);
     notices_ = options.engine.notices;
+    if (const std::uint64_t bytes = engine_->guarded_arena_bytes(); bytes > 0) {
+      platform_->also_protect(engine_->device_arena(0), bytes);
+      device_->permits = [this](const std::byte* p, std::uint64_t n, bool writes) {
+        if (engine_->guarded_arena_bytes() == 0) return true;  // no longer: what is mapped now is open
+        bool all = true;
+        for (const std::byte* at = p; at < p + n; at += platform_->page_bytes()) all = all && platform_->allows(at, writes);
+        return all && (n == 0 || platform_->allows(p + n - 1, writes));
+      };
+    }
   }
 
   [[nodiscard]] engine::Engine& engine() { return *engine_; }

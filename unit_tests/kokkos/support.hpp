@@ -26,6 +26,7 @@
     const test::Since since;                                     \
     SUITE##_##NAME##_body();                                     \
     EXPECT_EQ(since.unknown(), 0u) << test::unknown_names();     \
+    EXPECT_EQ(since.unannounced(), 0u);                          \
   }                                                              \
   void SUITE##_##NAME##_body()
 
@@ -50,6 +51,8 @@ class Since {
   Since() : begin_(semcache::statistics()) {}
   [[nodiscard]] std::uint64_t launches() const { return now().launches - begin_.total.launches; }
   [[nodiscard]] std::uint64_t unknown() const { return now().unknown_launches - begin_.total.unknown_launches; }
+  [[nodiscard]] std::uint64_t unannounced() const { return now().unannounced - begin_.total.unannounced; }
+  [[nodiscard]] std::uint64_t device_waits() const { return now().device_waits - begin_.total.device_waits; }
   [[nodiscard]] std::uint64_t native() const { return now().native_launches - begin_.total.native_launches; }
   [[nodiscard]] std::uint64_t h2d() const { return now().h2d.bytes - begin_.total.h2d.bytes; }
   [[nodiscard]] std::uint64_t d2h() const { return now().d2h.bytes - begin_.total.d2h.bytes; }

@@ -64,6 +64,27 @@ TEST_F(MprotectTracker, WorksOnAStackOf64Kibibytes) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(result), Server::content(9));
 }
 
+TEST_F(MprotectTracker, ServesASecondArena) {
+  NoAccessPage page;
+  Server server;
+  ASSERT_TRUE(server.tracker().also_watch(static_cast<std::byte*>(page.address), 4096));
+  std::vector<std::byte*> served;
+  server.tracker().start(server.base(), Server::pages * Server::page, [&](std::byte* address, FaultKind kind, const void*) {
+    served.push_back(address);
+    ::mprotect(page.address, 4096, kind == FaultKind::read ? PROT_READ : PROT_READ | PROT_WRITE);
+    return FaultResult::served;
+  });
+
+  EXPECT_EQ(*page.word(), 0u);
+  *page.word() = 5;
+
+  EXPECT_EQ(*page.word(), 5u);
+  EXPECT_EQ(served, std::vector<std::byte*>(2, const_cast<std::byte*>(reinterpret_cast<volatile std::byte*>(page.word()))));
+  const int status = status_of_child([&] { *page.word() = 6; });  // readable pages are the child's own
+  EXPECT_TRUE(ended_well(status)) << status;
+  server.stop();
+}
+
 TEST_F(MprotectTracker, WorksOnAnAlternateStack) {
   std::vector<char> memory(64U << 10);
   stack_t stack{};

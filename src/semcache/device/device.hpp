@@ -50,6 +50,8 @@ class Device {
   /// Puts memory behind reserved addresses (multiples of the granularity). Its content is unspecified.
   /// @throws OutOfMemory; nothing is mapped then.
   virtual void map(std::byte* address, std::uint64_t bytes) = 0;
+  /// The same of memory that the host could reach, which whoever protects it opens: there is no moment at which it is open.
+  virtual void map_closed(std::byte* address, std::uint64_t bytes) { map(address, bytes); }
   /// Gives back exactly one earlier `map`. The caller has ordered all uses before. The addresses stay reserved.
   virtual void unmap(std::byte* address, std::uint64_t bytes) noexcept = 0;
   /// Emulated devices can make mapped pages inaccessible outside launches (SEMCACHE_CHECK=1); others ignore it.

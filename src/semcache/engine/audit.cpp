@@ -66,6 +66,19 @@ void Engine::audit() {
         if (held.is_number()) base::fatal("audit: '%s' holds a value, but has no memory", label(m));
       });
     }
+    if (guarded(m)) {
+      const bool resident = (flags & Memory::resident) != 0;
+      if (m.access != Protection::none && (!resident || m.snapshot() || !directory_.fresh(m.slot, m.all()))) {
+        base::fatal("audit: I5: the program can use the device memory of '%s', which is stale", label(m));
+      }
+      if (m.access == Protection::read_write && !directory_.exclusive(m.slot, m.all())) {
+        base::fatal("audit: I5: the program can write the device memory of '%s', which others share", label(m));
+      }
+      const Protection least = (flags & Memory::is_exclusive) != 0 ? Protection::read_write
+                               : (flags & Memory::is_fresh) != 0   ? Protection::read
+                                                                   : Protection::none;
+      if (m.access < least) base::fatal("audit: I5: launches believe that the pages of '%s' are open", label(m));
+    }
     if (m.snapshot()) continue;
     if ((flags & Memory::is_fresh) != 0 && !directory_.fresh(m.slot, m.all())) {
       base::fatal("audit: I1: launches believe that '%s' is fresh", label(m));

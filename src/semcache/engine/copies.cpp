@@ -120,6 +120,7 @@ void Engine::settle_copy(Lock& lock, Memory& to, ByteRange range) {
     if (seen == unlocks_) break;
   }
   complete_transfers(lock, to);
+  open_guarded(to);
   project();
 }
 
@@ -228,11 +229,8 @@ void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, cons
   const bool within = d.device->is_foreign_device_pointer(from);
   const QueueIndex queue = within ? d.within_queue : d.to_device_queue;
   order_queue(d, queue, to, true, false);
-  if (within) {
-    d.device->copy_within_device(d.queues->id(queue), to.address + position, static_cast<const std::byte*>(from), n);
-  } else {
-    d.device->copy_to_device(d.queues->id(queue), to.address + position, static_cast<const std::byte*>(from), n);
-  }
+  copy_by_device(d, queue, within ? &device::Device::copy_within_device : &device::Device::copy_to_device,
+                 to.address + position, static_cast<const std::byte*>(from), n);
   note_use(d, queue, to, true);
   note_written(to, range);
   recorder_.moved(within ? Kind::d2d : Kind::h2d, to.label, n, 1, within ? to.space : host_space, to.space);
@@ -271,11 +269,8 @@ void Engine::copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t posi
   const bool within = d.device->is_foreign_device_pointer(to);
   const QueueIndex queue = within ? d.within_queue : d.to_host_queue;
   order_queue(d, queue, from, false, false);
-  if (within) {
-    d.device->copy_within_device(d.queues->id(queue), static_cast<std::byte*>(to), from.address + position, n);
-  } else {
-    d.device->copy_from_device(d.queues->id(queue), static_cast<std::byte*>(to), from.address + position, n);
-  }
+  copy_by_device(d, queue, within ? &device::Device::copy_within_device : &device::Device::copy_from_device,
+                 static_cast<std::byte*>(to), from.address + position, n);
   note_use(d, queue, from, false);
   revoked_.push_back(&from);  // launches on other threads must see the transfer
   project();

@@ -27,6 +27,9 @@ Engine::Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique
   if (options_.notices) (void)platform_->protect(base, host_bytes, platform::Protection::read);
   try {
     for (auto& device : devices) add_device(std::move(device));
+    // SEMCACHE_CHECK has rules of its own for device memory; a GPU's has no pages of ours.
+    options_.device_faults = options_.device_faults && options_.notices && !options_.check &&
+                             devices_[0]->device->kind() == device::DeviceKind::emulated;
   } catch (...) {
     release_addresses();
     throw;
@@ -104,6 +107,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->captured_use.at.store(0);
   m->said_unreachable = false;
   m->used_unseen = false;
+  m->access = platform::Protection::none;
   m->transit_block.reset();
   m->holds_handles.store(false, std::memory_order_relaxed);
   std::memset(m->header, 0, sizeof m->header);
@@ -148,15 +152,16 @@ void Engine::bind(Memory& m, SlotId slot) {
 
 void Engine::place_on_device(Memory& m) {
   DeviceState& d = device_of(m);
-  const std::uint64_t need = round_up(std::max<std::uint64_t>(m.bytes, 1) + header_gap_bytes, device_alignment);
+  const std::uint64_t alignment = options_.device_faults ? page_bytes_ : device_alignment;  // pages of its own
+  const std::uint64_t need = round_up(std::max<std::uint64_t>(m.bytes, 1) + header_gap_bytes, alignment);
   std::optional<std::uint64_t> at;
   if (m.bytes < small_limit_bytes) {
-    at = d.small.allocate(need, device_alignment);
+    at = d.small.allocate(need, alignment);
     if (!at) {
       if (const auto slab = d.large.allocate(slab_bytes, large_alignment)) {
         // Room in front of the first array of a slab, for its header.
-        d.small.donate({*slab + device_alignment, *slab + slab_bytes});
-        at = d.small.allocate(need, device_alignment);
+        d.small.donate({*slab + alignment, *slab + slab_bytes});
+        at = d.small.allocate(need, alignment);
       }
     }
     m.reserved_bytes = need;
@@ -356,6 +361,7 @@ void Engine::deallocate(Memory* memory) noexcept {
         if (!m.on_host()) {
           m.counted_snapshot = true;
           device_of(m).snapshot_bytes += m.bytes;
+          protect_guarded(m, platform::Protection::none);
         }
         project();
         return;
@@ -426,11 +432,12 @@ void Engine::project() {
   const auto project_once = [&](Memory& m) {
     if (std::exchange(m.projected, projection) != projection) project_device(m);
   };
-  for (Memory* m : revoked_) {
+  projection_waits_.store(false);
+  projecting_.swap(revoked_);
+  for (Memory* m : projecting_) {
     if (m->live && !m->on_host() && !m->snapshot()) project_once(*m);
   }
-  revoked_.clear();
-  projection_waits_.store(false, std::memory_order_relaxed);
+  projecting_.clear();
   directory_.take_touched(touched_);
   for (const auto& touched : touched_) {
     if (touched.slot.value >= by_slot_.size()) continue;
@@ -447,10 +454,11 @@ void Engine::project() {
 void Engine::project_soon() {
   constexpr std::size_t many = 64;
   if (directory_.any_touched() || revoked_.size() > many) return project();
-  if (!revoked_.empty()) projection_waits_.store(true, std::memory_order_relaxed);
+  if (!revoked_.empty()) projection_waits_.store(true);
 }
 
 void Engine::project_device(Memory& m) {
+  using platform::Protection;
   std::uint32_t set = 0;
   if (directory_.fresh(m.slot, m.all())) {
     set |= Memory::is_fresh;
@@ -468,7 +476,56 @@ void Engine::project_device(Memory& m) {
   if (used) set |= Memory::unread;
   const std::uint32_t old = m.flags.load();
   if ((old & Memory::revocable & ~set) != 0) m.flags.fetch_and(~(Memory::revocable & ~set));
+  if (guarded(m)) {
+    const Protection most = (set & Memory::is_exclusive) != 0 ? Protection::read_write
+                            : (set & Memory::is_fresh) != 0   ? Protection::read
+                                                              : Protection::none;
+    if (m.access > most) {
+      // The flags are gone. A kernel that uses it still (and whose fault might wait for a thread that waits for the kernel)
+      // finds it open to its end, where the pages are closed: it sees `projection_waits_`, or we see its pin.
+      projection_waits_.store(true);
+      if (m.pins.load() != 0) {
+        revoked_.push_back(&m);
+      } else {
+        projection_waits_.store(!revoked_.empty());
+        protect_guarded(m, most);
+      }
+    }
+    // A launch that looks at the flags alone meets open pages.
+    if (m.access < Protection::read_write) set &= ~Memory::is_exclusive;
+    if (m.access < Protection::read) set &= ~Memory::is_fresh;
+  }
   if ((set & ~old) != 0) m.flags.fetch_or(set);
+}
+
+void Engine::protect_guarded(Memory& m, platform::Protection protection) noexcept {
+  if (!guarded(m) || m.access == protection) return;
+  if (mappings_scarce() || !platform_->protect(m.address, page_span(m).end, protection)) return stop_guarding(m);
+  m.access = protection;
+  mapping_estimate_ += 2;  // at most, as for mirrors
+}
+
+void Engine::open_guarded(Memory& m) {
+  using platform::Protection;
+  if (!guarded(m) || !m.live || m.snapshot() || (m.flags.load() & Memory::resident) == 0) return;
+  const Protection most = !directory_.fresh(m.slot, m.all())      ? Protection::none
+                          : directory_.exclusive(m.slot, m.all()) ? Protection::read_write
+                                                                  : Protection::read;
+  if (m.access < most) protect_guarded(m, most);
+}
+
+void Engine::stop_guarding(const Memory& m) noexcept {
+  options_.device_faults = false;
+  for (const auto& d : devices_) {
+    for (const auto& [begin, segment] : d->segments) {
+      if (platform_->protect(d->base + begin, segment.end - begin, platform::Protection::read_write)) continue;
+      base::fatal("cannot open the device memory of '%s' and others: the kernel's limit on mappings (vm.max_map_count) is used "
+                  "up. Raise it, or free arrays.", recorder_.name(m.label));
+    }
+  }
+  base::raw_log("uses of the device memory of '%s' and of all other arrays outside semcache::Exec are no longer noticed, because "
+                "the kernel's limit on mappings (vm.max_map_count) is near. Announce them with semcache::access(view, mode), "
+                "or raise it", recorder_.name(m.label));
 }
 
 /// I5: pages at least as strict as the state demands; they are relaxed only where an access asked for it.

@@ -33,6 +33,8 @@ struct Options {
   bool check = false;
   bool check_writes = false;
   bool notices = true;  ///< the tracker notices host accesses; false: pages are never protected
+  /// It also notices the program's accesses to the memory of an emulated device, whose pages are protected then.
+  bool device_faults = false;
   std::uint64_t host_address_bytes = std::uint64_t{1} << 38;
   std::uint64_t registration_bytes = 64 * 1024 * 1024;  ///< host pages are page-locked in pieces of this size
 };
@@ -128,6 +130,8 @@ class Engine {
     const Memory* m = find(p);
     return m == nullptr ? "?" : recorder_.name(m->label);
   }
+  /// Of the first device: how much of it is memory of which faults are to be served.
+  [[nodiscard]] std::uint64_t guarded_arena_bytes() const noexcept { return options_.device_faults ? device_arena_bytes(0) : 0; }
 
   // --- queues ------------------------------------------------------------------------------------------------------
   /// @param leased  `retire_queue` must be called once more before the queue is given up
@@ -175,8 +179,6 @@ class Engine {
   void settle(Memory& memory, ByteRange range);
   void native_capture(Memory& memory, bool writable) { use_natively(memory, writable, memory.captured_use); }
   // Uses outside our launches (foreign_uses.cpp), before they are made.
-  /// Device memory is about to be used by somebody who announced nothing: as `native_capture`, and counted.
-  void unannounced_use(Memory& memory, bool writable);
   /// Somebody else is about to call the driver. Everything that the call uses becomes valid and pinned, as for a launch on an
   /// unknown queue; what it may write counts as written, unless something else was announced. What a kernel is given may be
   /// written.
@@ -315,6 +317,13 @@ class Engine {
   }
   void project_device(Memory& memory);
   void project_host(Memory& memory, ByteRange range);
+  /// Are the pages of this device memory protected by its state, so that the program's own accesses are noticed?
+  [[nodiscard]] bool guarded(const Memory& m) const noexcept { return options_.device_faults && !m.on_host() && m.bytes > 0; }
+  /// Guarded pages permit what the state does, from now on: a kernel, or somebody who announced it, is about to use them.
+  void open_guarded(Memory& memory);
+  void protect_guarded(Memory& memory, platform::Protection protection) noexcept;
+  /// The kernel's limit on mappings is near.
+  void stop_guarding(const Memory& memory) noexcept;
   /// False if the pages could not be relaxed (the kernel's limit on mappings); tightening always succeeds.
   bool set_protection(Memory& memory, ByteRange pages, platform::Protection protection);
   void collect_orphans() noexcept;
@@ -358,6 +367,15 @@ class Engine {
   void check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                     std::uint64_t n);
   void copy_on_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
+  /// Whatever the protection of either side: it is given up to nobody, not even for a moment.
+  void copy_behind(std::byte* to, const std::byte* from, std::uint64_t n);
+  /// Can this thread, which has the lock, use the bytes as it is? Protections change under the lock alone.
+  [[nodiscard]] bool permits(const std::byte* address, std::uint64_t bytes, platform::Protection needed) const;
+  using CopyOfDevice = void (device::Device::*)(QueueId, std::byte*, const std::byte*, std::uint64_t);
+  /// A copy that the device makes, in its queue; behind the protection of its pages where it has one.
+  void copy_by_device(DeviceState& d, QueueIndex queue, CopyOfDevice copy, std::byte* to, const std::byte* from, std::uint64_t n);
+  /// Of what the array holds now.
+  [[nodiscard]] std::uint64_t digest_of(Memory& memory);
   void fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const directory::Fill& fill,
                      std::uint64_t phase);
   void order_queue(DeviceState& d, QueueIndex queue, Memory& memory, bool writing, bool transfers_only);
@@ -380,7 +398,7 @@ class Engine {
   static void mark_used(Memory& host, ByteRange range) noexcept;
   /// Writes a staged arrival behind the protection of its pages.
   void write_arrival(Memory& host, ByteRange range, const std::byte* bytes);
-  /// Host pages that are about to be a transfer's source can no longer change unnoticed.
+  /// Pages that are about to be a transfer's source can no longer change unnoticed.
   void freeze(Memory& host, ByteRange range);
   void check_writes_before_fetch(Lock& lock, Memory& memory);
 
@@ -467,6 +485,8 @@ class Engine {
 
   // host_access.cpp, copies.cpp
   void host_access(Lock& lock, Memory& memory, ByteRange range, Access mode);
+  platform::FaultResult serve_device(Lock& lock, Memory& memory, platform::FaultKind kind, const void* address,
+                                     const void* instruction);
   void note_fetch(Memory& host, ByteRange range);
   void wait_transfers(Lock& lock, Memory& memory);
   void copy_from_open(Lock& lock, Memory& to, std::uint64_t position, const void* from, std::uint64_t n);
@@ -474,7 +494,7 @@ class Engine {
   /// The maps of an array must stay small against the array: beyond a bound it is settled and numbered anew.
   void keep_maps_short(Lock& lock, Memory& memory);
   /// Near the kernel's limit on mappings: is it time to stop protecting further mirrors?
-  [[nodiscard]] bool mappings_scarce();
+  [[nodiscard]] bool mappings_scarce() noexcept;
   /// The mirror is valid, accessible and never protected again; copies with it happen at the call.
   void open_mirror(Lock& lock, Memory& memory, const char* reason);
   void unlock_pages(Memory& host) noexcept;
@@ -499,6 +519,7 @@ class Engine {
   std::vector<Memory*> snapshots_;
   std::vector<directory::Directory::Touched> touched_;  ///< room for `project`
   std::vector<Memory*> revoked_;  ///< flags to be computed anew at the next projection
+  std::vector<Memory*> projecting_;  ///< room for `project`
   std::atomic<bool> projection_waits_{false};  ///< for the end of a launch
   std::uint64_t projection_ = 0;  ///< projections so far
   std::list<FlightPtr> flights_;
@@ -513,6 +534,13 @@ class Engine {
   std::uint64_t mapping_estimate_ = 0;
   std::uint64_t mappings_counted_at_ = 0;  ///< the estimate when it was last replaced by a count
   std::atomic<bool> process_ends_{false};
+  struct DeviceFault {
+    const void* address = nullptr;
+    const void* instruction = nullptr;
+    Memory* memory = nullptr;
+  };
+  DeviceFault last_faults_[2];       ///< served last, and before
+  unsigned alternating_faults_ = 0;  ///< the same two in turn, so often
   bool warned_open_ = false;
   bool evicting_ = false;  ///< saves go to the host
   std::vector<TransitBuffer*> due_;  ///< of `bring_expected`

@@ -230,25 +230,15 @@ Engine::Source Engine::nearest_source(const Memory& m, ByteRange range) const {
 }
 
 void Engine::copy_host_pages(const Memory& m, ByteRange range, std::byte* to) {
-  bool readable = true;
-  if (!m.owns_allocation) {
-    m.pages.for_each(to_pages(m, range), [&](ByteRange, PageState s) {
-      readable = readable && s.protection != platform::Protection::none;
-    });
-  }
-  if (readable) {
-    std::memcpy(to, m.address + range.begin, range.size());  // protections change under our lock only
+  if (permits(m.address + range.begin, range.size(), platform::Protection::read)) {
+    std::memcpy(to, m.address + range.begin, range.size());
   } else {
     platform_->read_behind(to, m.address + range.begin, range.size());
   }
 }
 
 void Engine::write_host_pages(Memory& m, ByteRange range, const std::byte* from) {
-  bool writable = true;
-  m.pages.for_each(to_pages(m, range), [&](ByteRange, PageState s) {
-    writable = writable && s.protection == platform::Protection::read_write;
-  });
-  if (writable) {
+  if (permits(m.address + range.begin, range.size(), platform::Protection::read_write)) {
     std::memcpy(m.address + range.begin, from, range.size());
   } else {
     write_arrival(m, range, from);
@@ -324,11 +314,8 @@ void Engine::submit_pieces(Memory& m, std::uint64_t position, const ByteRange* p
   for (std::size_t i = 0; i < count; ++i) {
     std::byte* const target = to + pieces[i].begin;
     const std::byte* const source = m.address + position + pieces[i].begin;
-    if (buffer.on_device) {
-      d.device->copy_within_device(d.queues->id(queue), target, source, pieces[i].size());
-    } else {
-      d.device->copy_from_device(d.queues->id(queue), target, source, pieces[i].size());
-    }
+    copy_by_device(d, queue, buffer.on_device ? &device::Device::copy_within_device : &device::Device::copy_from_device, target,
+                   source, pieces[i].size());
     buffer.queue = queue;
     buffer.last_use = note_use(d, queue, m, false);
     bytes += pieces[i].size();
@@ -418,11 +405,8 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
     for (std::size_t i = 0; i < count; ++i) {
       std::byte* const to = m.address + position + pieces[i].begin;
       const std::byte* const source = from + pieces[i].begin;
-      if (buffer.on_device) {
-        d.device->copy_within_device(d.queues->id(queue), to, source, pieces[i].size());
-      } else {
-        d.device->copy_to_device(d.queues->id(queue), to, source, pieces[i].size());
-      }
+      copy_by_device(d, queue, buffer.on_device ? &device::Device::copy_within_device : &device::Device::copy_to_device, to,
+                     source, pieces[i].size());
     }
     recorder_.moved(buffer.on_device ? trace::Kind::d2d : trace::Kind::h2d, m.label, bytes, 1,
                     buffer.on_device ? m.space : host_space, m.space);

@@ -29,13 +29,6 @@ void Engine::use_natively(Memory& m, bool writable, Memory::Said& said) {
   }
 }
 
-void Engine::unannounced_use(Memory& m, bool writable) {
-  recorder_.unannounced(m.label);
-  const Operand operand{&m, writable};
-  begin_launch(unknown_queue, &operand, 1);
-  end_launch(unknown_queue, &operand, 1);
-}
-
 // --- calls of somebody else's to the driver ----------------------------------------------------------------------------
 
 namespace {
@@ -154,7 +147,7 @@ void Engine::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
     if (use.writable) m.writing_launches.fetch_add(1, std::memory_order_relaxed);
     m.pins.fetch_sub(1);
   }
-  if (options_.check || projection_waits_.load(std::memory_order_relaxed)) follow_launch(unknown_queue, nullptr, 0, nullptr);
+  if (options_.check || projection_waits_.load()) follow_launch(unknown_queue, nullptr, 0, nullptr);
 }
 
 void Engine::make_host_use_right(const HostUse& use) {

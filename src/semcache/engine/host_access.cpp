@@ -72,7 +72,7 @@ void Engine::host_access(Lock& lock, Memory& m, ByteRange range, Access mode) {
   }
 }
 
-bool Engine::mappings_scarce() {
+bool Engine::mappings_scarce() noexcept {
   const std::uint64_t limit = platform_->mapping_limit();
   if (mapping_estimate_ <= limit) return false;
   // The estimate is pessimistic (neighbours of equal protection share a mapping, splits heal): count now and then.
@@ -178,6 +178,7 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
       note_written(m, m.all());
       note_use(device_of(m), unknown_queue, m, true);
       keep_reachable(m);
+      open_guarded(m);
       project();
       m.announced_use.writes.store(true);
       m.announced_use.links.store(links);
@@ -209,15 +210,39 @@ void Engine::note_fetch(Memory& host, ByteRange range) {
   }
 }
 
+/// A use of guarded pages that nobody announced. No launch: what the program does by itself is over before the pages are closed,
+/// so nobody has to wait for it, and the array may be evicted at once, because its next use is noticed, too.
+FaultResult Engine::serve_device(Lock& lock, Memory& m, FaultKind kind, const void* address, const void* instruction) {
+  if (!guarded(m) || m.freeing) return FaultResult::not_ours;
+  const bool writes = kind == FaultKind::write || (kind == FaultKind::unknown && m.access == Protection::read);
+  // Another thread's fault may have opened the pages meanwhile; then the access succeeds.
+  if (m.access >= (writes ? Protection::read_write : Protection::read)) return FaultResult::not_ours;
+  recorder_.unannounced(m.label);
+  // One instruction may need two arrays that evict each other: then it gets both, or the end that says so.
+  const auto [other, before] = std::pair(last_faults_[0], last_faults_[1]);
+  alternating_faults_ = before.address == address && before.instruction == instruction ? alternating_faults_ + 1 : 0;
+  last_faults_[1] = other;
+  last_faults_[0] = {address, instruction, &m};
+  const bool both = alternating_faults_ > 16 && other.memory != &m && other.memory->live && !other.memory->snapshot() &&
+                    !other.memory->on_host();
+  const Operand operands[] = {{&m, writes}, {other.memory, false}};
+  const std::size_t count = both ? 2 : 1;
+  begin_launch(lock, unknown_queue, operands, count, nullptr);
+  for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_sub(1);
+  project();
+  return FaultResult::served;
+}
+
 FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instruction) noexcept {
   const trace::AccessScope scope(instruction);
   const char* label = "?";
   try {
     Lock lock(mutex_);
-    Memory* found = host_->table.find(address);
+    Memory* found = find(address);
     if (found == nullptr || !found->live || found->snapshot() || found->open || found->bytes == 0) return FaultResult::not_ours;
     Memory& m = *found;
     label = recorder_.name(m.label);
+    if (!m.on_host()) return serve_device(lock, m, kind, address, instruction);
     const auto position = static_cast<std::uint64_t>(address - m.address);
     const Protection now = m.pages.at(position).protection;
     if (kind == FaultKind::unknown) {
@@ -257,6 +282,7 @@ void Engine::settle_all() {
       host_access(lock, *m, m->all(), Access::read);
     } else if ((m->flags.load() & Memory::resident) != 0) {
       make_fresh(lock, *m, m->all());
+      open_guarded(*m);
       project();
     }
   }
@@ -266,21 +292,29 @@ void Engine::settle_all() {
 }
 
 void Engine::open_everything() noexcept {
-  std::vector<Memory*> mirrors;
+  std::vector<Memory*> protected_ones;
   {
     Lock lock(mutex_);
     for (Memory& m : pool_) {
-      if (m.live && m.on_host() && !m.snapshot()) mirrors.push_back(&m);
+      if (m.live && !m.snapshot() && (m.on_host() || (guarded(m) && (m.flags.load() & Memory::resident) != 0))) {
+        protected_ones.push_back(&m);
+      }
     }
   }
-  for (Memory* m : mirrors) {
+  for (Memory* m : protected_ones) {
     try {
       Lock lock(mutex_);
-      if (directory_.defined(m->datum, m->all())) host_access(lock, *m, m->all(), Access::read);
-      m->open = true;
-      set_protection(*m, page_span(*m), Protection::read_write);
+      const bool defined = directory_.defined(m->datum, m->all());
+      if (m->on_host()) {
+        if (defined) host_access(lock, *m, m->all(), Access::read);
+        m->open = true;
+        set_protection(*m, page_span(*m), Protection::read_write);
+      } else {
+        if (defined) make_fresh(lock, *m, m->all());
+        protect_guarded(*m, Protection::read_write);
+      }
     } catch (const std::exception& e) {
-      base::raw_log("'%s' cannot be brought to the host at the end: %s", recorder_.name(m->label), e.what());
+      base::raw_log("'%s' cannot be brought to its memory at the end: %s", recorder_.name(m->label), e.what());
     }
   }
 }

@@ -35,9 +35,7 @@ void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count, con
       if (options_.check_writes && unread.empty() && !m.write_check && m.bytes > 0 && directory_.defined(m.datum, m.all()) &&
           !directory_.exclusive(m.slot, m.all())) {
         if (quiesce(lock, m)) break;  // a native kernel may still write it
-        DeviceState& d = device_of(m);
-        order_queue(d, d.within_queue, m, false, false);
-        const std::uint64_t digest = d.device->digest(d.queues->id(d.within_queue), m.address, m.bytes);
+        const std::uint64_t digest = digest_of(m);
         m.write_check =
             std::make_unique<Memory::WriteCheck>(directory_, digest, directory_.wanted_extents(m.datum, m.all()));
       }
@@ -93,6 +91,7 @@ void Engine::pin(Lock& lock, QueueIndex queue, const Operand* operands, std::siz
     for (std::size_t i = 0; i < count; ++i) {
       Memory& m = *operands[i].memory;
       DeviceState& d = device_of(m);
+      if (!ready(operands[i])) open_guarded(m);
       if (queue == unknown_queue) {
         for (QueueIndex q = 1; q < d.queues->count(); ++q) {
           if (!d.queues->own(q) || m.on(q).use.load() == 0) continue;
@@ -183,8 +182,7 @@ std::uint64_t Engine::end_launch(QueueIndex queue, const Operand* operands, std:
   }
   // No memory is looked at any more without the lock: once unpinned, it may be freed and reused.
   record = record && counted->device->kind() != device::DeviceKind::emulated;
-  if (record || options_.check || options_.protocol == Protocol::write_through ||
-      projection_waits_.load(std::memory_order_relaxed)) {
+  if (record || options_.check || options_.protocol == Protocol::write_through || projection_waits_.load()) {
     follow_launch(queue, operands, count, record ? counted : nullptr);
   }
   return at;

@@ -78,6 +78,7 @@ struct alignas(64) Memory {
   bool counted_snapshot = false;     ///< its bytes count as saved copies
   bool freeing = false;              ///< being freed: no victim of an eviction
   std::uint64_t projected = 0;       ///< the projection that set `flags` last
+  platform::Protection access = platform::Protection::none;  ///< what guarded pages permit; never less than `flags` promise
   std::atomic<bool> holds_handles{false};  ///< a kernel captured it as a view of what may be or contain views
   /// Something that was said of the device memory, and `recently` and the engine's `links_` behind it: it holds as long as
   /// these are the same.

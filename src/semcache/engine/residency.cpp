@@ -36,7 +36,11 @@ void Engine::map_memory(DeviceState& d, Memory& m) {
   const ByteRange alone{round_up(begin_of_memory, unit), round_down(begin_of_memory + m.bytes, unit)};
   std::vector<std::uint64_t> made;
   const auto map = [&](std::uint64_t begin, std::uint64_t end) {
-    d.device->map(d.base + begin, end - begin);
+    if (options_.device_faults) {
+      d.device->map_closed(d.base + begin, end - begin);
+    } else {
+      d.device->map(d.base + begin, end - begin);
+    }
     if (options_.check && running_launches_ == 0) d.device->set_accessible(d.base + begin, end - begin, false);
     d.segments.emplace(begin, Segment{begin, end, 0});
     d.mapped_bytes += end - begin;
@@ -73,6 +77,8 @@ void Engine::map_memory(DeviceState& d, Memory& m) {
 
 void Engine::unmap_memory(DeviceState& d, Memory& m) noexcept {
   m.flags.fetch_and(~(Memory::resident | Memory::revocable));
+  protect_guarded(m, platform::Protection::none);  // neighbours may keep the granules
+  m.access = platform::Protection::none;
   const ByteRange range = granules(d, m);
   auto it = d.segments.upper_bound(range.begin);
   if (it != d.segments.begin()) --it;

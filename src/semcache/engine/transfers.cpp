@@ -241,7 +241,8 @@ void Engine::register_for_transfers(Memory& m, ByteRange range) {
 }
 
 void Engine::freeze(Memory& m, ByteRange range) {
-  if (m.snapshot() || !watched(m)) return;
+  if (m.access == platform::Protection::read_write) protect_guarded(m, platform::Protection::read);  // quiesced: no flags, no pins
+  if (!m.on_host() || m.snapshot() || !watched(m)) return;
   const ByteRange pages = to_pages(m, range);
   std::vector<ByteRange> writable;
   m.pages.for_each(pages, [&](ByteRange piece, PageState s) {
@@ -422,6 +423,7 @@ void Engine::carry_out(const Step& step, bool saving) {
     return;
   }
   Memory& from = memory_of(step.from);
+  freeze(from, {step.from_position, step.from_position + step.bytes});
   Kind kind = Kind::h2h;
   Kind saved = Kind::saved_host;
   if (to.on_host() && from.on_host()) {
@@ -441,8 +443,8 @@ void Engine::carry_out(const Step& step, bool saving) {
     DeviceState& d = device_of(to);
     order_queue(d, d.within_queue, from, false, false);
     order_queue(d, d.within_queue, to, true, false);
-    d.device->copy_within_device(d.queues->id(d.within_queue), to.address + step.to_position,
-                                 from.address + step.from_position, step.bytes);
+    copy_by_device(d, d.within_queue, &device::Device::copy_within_device, to.address + step.to_position,
+                   from.address + step.from_position, step.bytes);
     note_use(d, d.within_queue, from, false);
     note_use(d, d.within_queue, to, true);
   }
@@ -456,12 +458,11 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
                             std::uint64_t n) {
   DeviceState& d = device_of(to);
   const ByteRange range{from_position, from_position + n};
-  freeze(from, range);
   order_queue(d, d.to_device_queue, to, true, false);
   const QueueId queue = d.queues->id(d.to_device_queue);
   if (d.device->kind() == device::DeviceKind::emulated) {
     set_reachable(to, true);
-    platform_->read_behind(to.address + to_position, from.address + from_position, n);
+    copy_behind(to.address + to_position, from.address + from_position, n);
     set_reachable(to, false);
   } else {
     // Drivers read small sources with the processor (up to 24 KiB were seen): only accessible ones serve them directly.
@@ -513,7 +514,7 @@ void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, s
   order_queue(d, d.to_host_queue, from, false, false);
   if (d.device->kind() == device::DeviceKind::emulated) {
     set_reachable(from, true);
-    platform_->write_behind(to.address + to_position, from.address + from_position, n);
+    copy_behind(to.address + to_position, from.address + from_position, n);
     set_reachable(from, false);
     note_use(d, d.to_host_queue, from, false);
     return;
@@ -546,14 +547,52 @@ void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, s
 
 void Engine::copy_on_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                           std::uint64_t n) {
-  freeze(from, {from_position, from_position + n});
-  // Through a buffer: neither side's protection is given up for a moment.
+  copy_behind(to.address + to_position, from.address + from_position, n);
+}
+
+bool Engine::permits(const std::byte* address, std::uint64_t n, platform::Protection needed) const {
+  const Memory* m = find(address);
+  if (m == nullptr) return true;  // not ours, or a saved copy in ordinary memory
+  if (!m->on_host()) return !guarded(*m) || m->access >= needed;
+  const auto position = static_cast<std::uint64_t>(address - m->address);
+  bool all = true;
+  m->pages.for_each(to_pages(*m, {position, position + n}), [&](ByteRange, PageState s) { all = all && s.protection >= needed; });
+  return all;
+}
+
+void Engine::copy_behind(std::byte* to, const std::byte* from, std::uint64_t n) {
+  if (to + n <= from || from + n <= to) {
+    if (permits(to, n, platform::Protection::read_write)) return platform_->read_behind(to, from, n);
+    if (permits(from, n, platform::Protection::read)) return platform_->write_behind(to, from, n);
+  }
   std::vector<std::byte> buffer(std::min<std::uint64_t>(n, 1024 * 1024));
   for (std::uint64_t done = 0; done < n; done += buffer.size()) {
     const std::uint64_t part = std::min<std::uint64_t>(buffer.size(), n - done);
-    platform_->read_behind(buffer.data(), from.address + from_position + done, part);
-    platform_->write_behind(to.address + to_position + done, buffer.data(), part);
+    const std::uint64_t at = from < to ? n - done - part : done;  // they may overlap
+    platform_->read_behind(buffer.data(), from + at, part);
+    platform_->write_behind(to + at, buffer.data(), part);
   }
+}
+
+void Engine::copy_by_device(DeviceState& d, QueueIndex queue, CopyOfDevice copy, std::byte* to, const std::byte* from,
+                            std::uint64_t n) {
+  if (!options_.device_faults) return (*d.device.*copy)(d.queues->id(queue), to, from, n);
+  if (permits(to, n, platform::Protection::read_write) && permits(from, n, platform::Protection::read)) {
+    std::memmove(to, from, n);
+  } else {
+    copy_behind(to, from, n);
+  }
+}
+
+std::uint64_t Engine::digest_of(Memory& m) {
+  DeviceState& d = device_of(m);
+  order_queue(d, d.within_queue, m, false, false);
+  std::vector<std::byte> copy;
+  if (!permits(m.address, m.bytes, platform::Protection::read)) {
+    copy.resize(m.bytes);
+    platform_->read_behind(copy.data(), m.address, m.bytes);
+  }
+  return d.device->digest(d.queues->id(d.within_queue), copy.empty() ? m.address : copy.data(), m.bytes);
 }
 
 void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const Fill& fill, std::uint64_t phase) {
@@ -562,6 +601,16 @@ void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, 
     turned.pattern[i] = fill.pattern[(i + phase) % fill.pattern_bytes];
   }
   const auto* pattern = reinterpret_cast<const std::byte*>(turned.pattern.data());
+  const auto write = [&](std::uint64_t begin, std::uint64_t end) {
+    std::vector<std::byte> buffer(std::min<std::uint64_t>(round_up(n, 16), 64 * 1024));
+    for (std::size_t i = 0; i < buffer.size(); ++i) buffer[i] = pattern[i % fill.pattern_bytes];
+    for (std::uint64_t at = begin; at < end;) {
+      const std::uint64_t skip = (at - position) % fill.pattern_bytes;
+      const std::uint64_t part = std::min<std::uint64_t>(buffer.size() - skip, end - at);
+      platform_->write_behind(to.address + at, buffer.data() + skip, part);
+      at += part;
+    }
+  };
   if (!to.on_host()) {
     DeviceState& d = device_of(to);
     order_queue(d, d.within_queue, to, true, false);
@@ -573,6 +622,7 @@ void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, 
       Memory& to;
       ~Note() { engine.note_use(d, d.within_queue, to, true); }
     } const note{*this, d, to};
+    if (!permits(to.address, n, platform::Protection::read_write)) return write(position, position + n);
     if (whole > 0) d.device->fill(queue, to.address + position, whole, pattern, fill.pattern_bytes);
     for (std::uint64_t i = whole; i < n; ++i) d.device->fill(queue, to.address + position + i, 1, pattern + (i - whole), 1);
     return;
@@ -594,16 +644,6 @@ void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, 
       platform_->discard(to.address + untouched.begin, untouched.size());
     }
   }
-  std::vector<std::byte> buffer(std::min<std::uint64_t>(round_up(n, 16), 64 * 1024));
-  for (std::size_t i = 0; i < buffer.size(); ++i) buffer[i] = pattern[i % fill.pattern_bytes];
-  const auto write = [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t at = begin; at < end;) {
-      const std::uint64_t skip = (at - position) % fill.pattern_bytes;
-      const std::uint64_t part = std::min<std::uint64_t>(buffer.size() - skip, end - at);
-      platform_->write_behind(to.address + at, buffer.data() + skip, part);
-      at += part;
-    }
-  };
   if (untouched.empty()) {
     write(position, position + n);
   } else {
@@ -615,12 +655,10 @@ void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, 
 /// SEMCACHE_CHECK_WRITES: a view captured as writable whose content did not change keeps its number.
 void Engine::check_writes_before_fetch(Lock& lock, Memory& m) {
   if (!m.write_check) return;
-  DeviceState& d = device_of(m);
   if (quiesce(lock, m)) return;
-  order_queue(d, d.within_queue, m, false, false);
+  freeze(m, m.all());
   const std::unique_ptr<Memory::WriteCheck> check = std::move(m.write_check);
-  const std::uint64_t now = d.device->digest(d.queues->id(d.within_queue), m.address, m.bytes);
-  if (now != check->digest) return;
+  if (digest_of(m) != check->digest) return;
   directory_.restore(m.slot, m.all(), check->wanted);
   recorder_.moved(Kind::unchanged, m.label, m.bytes);
 }

@@ -92,6 +92,13 @@ class Tracker {
   /// False: pages are never protected; every host access must be announced.
   [[nodiscard]] virtual bool notices() const noexcept = 0;
   virtual void start(std::byte* arena, std::uint64_t arena_bytes, Serve serve) = 0;
+  /// Before `start`: faults in a second arena, which is protected by the program that owns it, are served as well.
+  /// False: this tracker cannot.
+  virtual bool also_watch(std::byte* arena, std::uint64_t arena_bytes) noexcept {
+    (void)arena;
+    (void)arena_bytes;
+    return false;
+  }
   /// Restores handlers (where ours is still the installed one) and joins the service thread. Idempotent.
   virtual void stop() noexcept = 0;
 };

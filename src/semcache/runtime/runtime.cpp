@@ -137,17 +137,21 @@ const char* label_of(const void* address) {
 }
 
 /// The memory of a GPU has no page protection that could notice uses which nobody announced: the driver's calls do.
-void notice_driver_uses(Runtime& r) {
+void notice_device_uses(Runtime& r) {
   const Configuration& c = r.configuration;
-  if (r.engine->device(0).kind() != device::DeviceKind::cuda || c.protocol == Protocol::off || c.device_tracker == Switch::off) {
-    return;
-  }
+  if (c.protocol == Protocol::off || c.device_tracker == Switch::off || r.engine->guarded_arena_bytes() > 0) return;
   std::string why_not;
-  r.driver_uses = DriverUses::start(*r.engine, why_not);
-  if (r.driver_uses != nullptr) return;
+  if (r.engine->device(0).kind() == device::DeviceKind::cuda) {
+    r.driver_uses = DriverUses::start(*r.engine, why_not);
+    if (r.driver_uses != nullptr) return;
+    if (c.device_tracker == Switch::automatic) {
+      base::raw_log("uses of device memory outside semcache::Exec are not noticed: %s. Announce them with semcache::access; "
+                    "SEMCACHE_DEVICE_TRACKER=off silences this line", why_not.c_str());
+    }
+  } else {
+    why_not = "on the emulated device this takes SEMCACHE_TRACKER=mprotect, and SEMCACHE_CHECK not to be set";
+  }
   if (c.device_tracker == Switch::on) throw ConfigurationError("SEMCACHE_DEVICE_TRACKER=on: " + why_not);
-  base::raw_log("uses of device memory outside semcache::Exec are not noticed: %s. Announce them with semcache::access; "
-                "SEMCACHE_DEVICE_TRACKER=off silences this line", why_not.c_str());
 }
 
 void write_report(Runtime& r) noexcept;
@@ -180,11 +184,14 @@ Runtime* start() {
   options.check = c.check;
   options.check_writes = c.check_writes;
   options.notices = r->tracker->notices();
+  options.device_faults = c.tracker != TrackerChoice::userfaultfd &&  // which follows one arena
+                          c.device_tracker != Switch::off;
   r->engine = std::make_unique<Engine>(make_devices(c), std::move(pages.platform), r->recorder, options);
   Engine* engine = r->engine.get();
   r->lowest_address = engine->platform().lowest_address();
-  notice_driver_uses(*r);
+  notice_device_uses(*r);
   platform::set_label_lookup(&label_of);
+  if (const std::uint64_t bytes = engine->guarded_arena_bytes()) r->tracker->also_watch(engine->device_arena(0), bytes);
   r->tracker->start(engine->host_arena(), engine->host_arena_bytes(),
                     [engine](std::byte* address, platform::FaultKind kind, const void* instruction) {
                       return engine->serve(address, kind, instruction);
@@ -216,7 +223,7 @@ Statistics statistics_of(Runtime& r) {
   Statistics s = r.recorder.snapshot();
   r.engine->add_to(s);
   s.tracker = r.tracker->name();
-  s.device_tracker = r.driver_uses != nullptr ? "driver calls" : "none";
+  s.device_tracker = r.driver_uses != nullptr ? "driver calls" : r.engine->guarded_arena_bytes() > 0 ? "pages" : "none";
   s.protocol = to_string(r.configuration.protocol);
   return s;
 }

@@ -124,10 +124,14 @@ void EmulatedDevice::take_memory(std::uint64_t bytes, const char* what) {
   used_bytes_ += bytes;
 }
 
-void EmulatedDevice::map(std::byte* address, std::uint64_t bytes) {
+void EmulatedDevice::map_closed(std::byte* address, std::uint64_t bytes) {
   SEMCACHE_EXPECTS(bytes % granularity == 0 && number(address) % granularity == 0,
                    "emulated device: map of a range that is not a multiple of the granularity");
   take_memory(bytes, "mapping");
+}
+
+void EmulatedDevice::map(std::byte* address, std::uint64_t bytes) {
+  map_closed(address, bytes);
   if (::mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0) return;
   const int error = errno;
   {

@@ -30,6 +30,7 @@ class EmulatedDevice final : public Device {
   std::byte* reserve(std::uint64_t& bytes) override;
   void release(std::byte* base, std::uint64_t bytes) noexcept override;
   void map(std::byte* address, std::uint64_t bytes) override;
+  void map_closed(std::byte* address, std::uint64_t bytes) override;
   void unmap(std::byte* address, std::uint64_t bytes) noexcept override;
   void set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept override;
 

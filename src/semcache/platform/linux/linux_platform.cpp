@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -211,10 +212,11 @@ int LinuxPlatform::memory_file() {
   return static_cast<int>(word & 0xffffffffU) - 1;
 }
 
+// Not the C library's functions, which a preload may have replaced by ones that ask us.
 void LinuxPlatform::write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
   const int file = memory_file();
   while (bytes > 0) {
-    const ssize_t n = ::pwrite(file, from, bytes, static_cast<off_t>(number(to)));
+    const long n = ::syscall(SYS_pwrite64, file, from, bytes, number(to));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) throw_behind("a write", to, bytes, n < 0 ? errno : EIO);
     to += n;
@@ -226,7 +228,7 @@ void LinuxPlatform::write_behind(std::byte* to, const std::byte* from, std::uint
 void LinuxPlatform::read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
   const int file = memory_file();
   while (bytes > 0) {
-    const ssize_t n = ::pread(file, to, bytes, static_cast<off_t>(number(from)));
+    const long n = ::syscall(SYS_pread64, file, to, bytes, number(from));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) throw_behind("a read", from, bytes, n < 0 ? errno : EIO);
     to += n;

@@ -33,11 +33,21 @@ enum class Outcome { repeat, refuse };
 /// all but the first find it already open.
 constexpr int most_refusals = 16;
 
-/// Everything the handler reads. A signal handler has no other way to it than a global; there is one arena and one
+/// Everything the handler reads. A signal handler has no other way to it than a global; there is one
 /// service thread per process. Constant-initialised, never destroyed: a handler that stays chained stays harmless.
-struct Shared {
+struct Arena {
   std::atomic<std::uintptr_t> begin{0};
   std::atomic<std::uintptr_t> end{0};
+  [[nodiscard]] bool contains(std::uintptr_t address) const noexcept {
+    return begin.load(std::memory_order_acquire) <= address && address < end.load();
+  }
+  void set(const std::byte* first, std::uint64_t bytes) noexcept {
+    begin.store(reinterpret_cast<std::uintptr_t>(first));
+    end.store(reinterpret_cast<std::uintptr_t>(first) + bytes, std::memory_order_release);
+  }
+};
+struct Shared {
+  Arena arenas[2];  ///< the mirrors', and another one
   std::atomic<bool> taken{false};   ///< a tracker is started
   std::atomic<bool> forked{false};  ///< this process is a child of the one that has the service thread
   std::atomic<unsigned> patience_s{0};
@@ -66,8 +76,9 @@ Outcome resolve_in_child(void* pointer, const FaultContext& fault) noexcept {
   if (!detail::find_mapping(address, mapping)) return Outcome::refuse;
   if (!mapping.readable) detail::die_in_child(pointer);
   if (mapping.writable || fault.kind == FaultKind::read) return refused(address, fault.instruction);
-  const std::uintptr_t begin = std::max(mapping.begin, shared.begin.load());
-  const std::uintptr_t end = std::min(mapping.end, shared.end.load());
+  const Arena& arena = shared.arenas[shared.arenas[0].contains(address) ? 0 : 1];
+  const std::uintptr_t begin = std::max(mapping.begin, arena.begin.load());
+  const std::uintptr_t end = std::min(mapping.end, arena.end.load());
   if (::mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) != 0)
     base::fatal("a forked child could not open array '%s' at %p for writing: mprotect failed with error %d",
                 detail::label_of(pointer), pointer, errno);
@@ -104,7 +115,7 @@ void handle_fault(int signal, siginfo_t* info, void* context) {
   // Only the kernel's report of an access against a page's protection can be ours.
   if (signal == SIGSEGV && info != nullptr && info->si_code == SEGV_ACCERR) {
     const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
-    if (shared.begin.load(std::memory_order_acquire) <= address && address < shared.end.load()) {
+    if (shared.arenas[0].contains(address) || shared.arenas[1].contains(address)) {
       const FaultContext fault = context != nullptr ? detail::read_fault_context(context) : FaultContext();
       done = resolve(info->si_addr, fault) == Outcome::repeat;
     } else {
@@ -127,6 +138,11 @@ class MprotectTracker final : public Tracker {
   const char* name() const noexcept override { return "mprotect"; }
   bool notices() const noexcept override { return true; }
   void start(std::byte* arena, std::uint64_t arena_bytes, Serve serve) override;
+  bool also_watch(std::byte* arena, std::uint64_t arena_bytes) noexcept override {
+    second_ = arena;
+    second_bytes_ = arena_bytes;
+    return true;
+  }
   void stop() noexcept override;
 
  private:
@@ -134,6 +150,8 @@ class MprotectTracker final : public Tracker {
   void serve_faults() noexcept;
 
   const unsigned patience_s_;
+  std::byte* second_ = nullptr;
+  std::uint64_t second_bytes_ = 0;
   Serve serve_;
   pthread_t service_{};
   pid_t owner_ = 0;  ///< the process that has the service thread
@@ -158,9 +176,8 @@ void MprotectTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve s
   owner_ = ::getpid();
   shared.patience_s.store(patience_s_);
   shared.driver.refresh();
-  const auto begin = reinterpret_cast<std::uintptr_t>(arena);
-  shared.begin.store(begin);
-  shared.end.store(begin + arena_bytes, std::memory_order_release);
+  shared.arenas[0].set(arena, arena_bytes);
+  shared.arenas[1].set(second_, second_bytes_);
 
   const sigset_t blocked = detail::signals_of_service();
   sigset_t before;
