@@ -320,6 +320,227 @@ TEST(ForeignCalls, HandlesOfHostSidesAreNoPointers) {
   EXPECT_EQ(p.counters().opened, 0u);
 }
 
+TEST(ForeignCalls, ShiftedCopyBetweenTheSidesOfOneArray) {
+  Foreign p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  p.raw_write(stream_b, d, 2);
+  p.device().synchronize_device();
+  // cudaMemcpy(d.data() + 8, h.data(), size - 8)
+  Foreign::Call call = p.before({{d.address + 8, size - 8, Kind::write, 0}, {h.address, size - 8, Kind::read, 0}}, false);
+  EXPECT_NE(Program::protection(p, h, 0), platform::Protection::none);
+  std::byte* const base = d.address;
+  p.device().launch(nullptr, {{base, size, true}}, [base] { std::memmove(base + 8, base, size - 8); });
+  p.after(std::move(call));
+  std::vector<std::byte> seen(size);
+  p.host_read(h, h.all(), seen.data());
+  EXPECT_EQ(seen[8], Program::mix(2, 0));
+  EXPECT_EQ(seen[page + 8], Program::mix(2, page));
+}
+
+TEST(ForeignCalls, ShiftedCopyUnderCheckWrites) {
+  Program::Options o = Program::defaults();
+  o.engine.check_writes = true;
+  Program p(o);
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  Memory& x = p.on_device(size);
+  p.host_write(h, h.all(), 2);
+  p.expect_device(d, 2);
+  p.copy(x, d);
+  std::vector<DriverUse> uses{{d.address + 8, size - 8, Kind::write, 0}, {h.address, size - 8, Kind::read, 0}};
+  auto call = p.engine().begin_foreign_call(uses.data(), uses.size(), false);
+  std::byte* const base = d.address;
+  p.device().launch(nullptr, {{base, size, true}}, [base] { std::memmove(base + 8, base, size - 8); });
+  p.engine().end_foreign_call(std::move(call));
+  std::vector<std::byte> seen(size);
+  p.host_read(h, h.all(), seen.data());
+  EXPECT_EQ(seen[8], Program::mix(2, 0));
+  p.device().synchronize_device();
+  p.expect_device(x, 2);
+}
+
+TEST(ForeignCalls, AListedArrayIsFreedWhileTheCallWaits) {
+  Foreign p;
+  Memory& a = p.on_device(size);
+  Memory& ha = p.on_host(size);
+  Memory& l = p.on_device(size);
+  (void)p.before({Foreign::word(l, Kind::listed)}, false);
+  p.raw_write(stream_b, a, 1);  // an unknown use is pending
+  p.host_write(ha, ha.all(), 5);
+  p.copy(a, ha);                // stale
+  p.device().meanwhile = [&] { p.free(l); };  // another thread's
+  Foreign::Call call;
+  EXPECT_NO_THROW(call = p.before({Foreign::argument(a)}));
+  p.after(std::move(call));
+  p.expect_device(a, 5);
+}
+
+TEST(ForeignCalls, AListedArrayIsFreedAndAMirrorMadeWhileTheCallWaits) {
+  Foreign p;
+  Memory& a = p.on_device(size);
+  Memory& ha = p.on_host(size);
+  Memory& l = p.on_device(size);
+  (void)p.before({Foreign::word(l, Kind::listed)}, false);
+  p.raw_write(stream_b, a, 1);
+  p.host_write(ha, ha.all(), 5);
+  p.copy(a, ha);
+  p.device().meanwhile = [&] {
+    p.free(l);
+    (void)p.on_host(size);
+  };
+  Foreign::Call call;
+  EXPECT_NO_THROW(call = p.before({Foreign::argument(a)}));
+  p.after(std::move(call));
+  p.expect_device(a, 5);
+}
+
+TEST(ForeignCalls, AnArrayIsFreedWhileAnUnknownLaunchWaits) {
+  Foreign p;
+  Memory& a = p.on_device(size);
+  Memory& ha = p.on_host(size);
+  Memory& l = p.on_device(size);
+  p.raw_write(stream_b, a, 1);
+  p.host_write(ha, ha.all(), 5);
+  p.copy(a, ha);
+  p.device().meanwhile = [&] { p.free(l); };
+  std::vector<engine::Operand> operands;
+  const auto q = p.queue(stream_a);
+  EXPECT_NO_THROW(p.engine().begin_unknown_launch(q, operands));
+  p.engine().end_launch(q, operands.data(), operands.size());
+}
+
+TEST(ForeignCalls, EvictedAndPartlyBroughtBackWhileTheHostSideIsFetched) {
+  Foreign p;  // 4 MiB
+  constexpr std::uint64_t big = 1u << 20;
+  Memory& d = p.on_device(big);
+  Memory& s = p.on_device(big);
+  Memory& m = p.on_host(big);
+  Memory* o[3];
+  for (auto& x : o) x = &p.on_device(big);
+  p.kernel_write(stream_a, d, d.all(), 1);
+  p.device().synchronize_device();
+  p.raw_write(stream_b, s, 3);
+  p.copy(m, s);  // owed
+  std::vector<std::byte> some(page);
+  p.device().meanwhile = [&] {  // another thread's
+    for (int k = 0; k < 3; ++k) p.kernel_write(stream_a, *o[k], o[k]->all(), k);
+    p.device().synchronize_device();
+    EXPECT_EQ(d.flags.load() & Memory::resident, 0u) << "setup: not evicted";
+    // the freed memory is another's for a while
+    p.engine().copy(some.data(), d.address, page);
+  };
+  Foreign::Call call = p.before({{d.address, big, Kind::read, 0}, {m.address, big, Kind::read, 0}}, false);
+  ASSERT_NE(call, nullptr);
+  const bool fresh = (d.flags.load() & Memory::is_fresh) != 0;
+  std::vector<std::byte> out(big);
+  const std::byte* base = d.address;
+  p.device().synchronize_device();
+  std::memcpy(out.data(), base, big);
+  p.after(std::move(call));
+  EXPECT_TRUE(fresh);
+  Program::expect(out, d.all(), 1, "what the driver copies");
+}
+
+TEST(ForeignCalls, AKernelWhoseArgumentsAreCopiedFirst) {
+  Foreign p;
+  Memory& b = p.on_device(size);
+  Memory& hb = p.on_host(size);
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  p.raw_write(stream_b, b, 3);
+  p.copy(hb, b);
+  const std::uintptr_t record = Foreign::make_handle(d);
+  p.engine().native_capture(d, true);
+  p.after(p.before({Foreign::word(d, Kind::listed, record)}, false));  // cudaMemcpyToSymbolAsync
+  p.expect_host(hb, 3);                                                // another thread waits for the device
+  p.after(p.before({}));                                               // the launch, without arguments
+  p.submit(stream_c, d, 4);
+  p.copy(h, d);
+  p.expect_host(h, 4);
+}
+
+TEST(ForeignCalls, TheHostWritesBetweenACaptureAndItsLaunch) {
+  Foreign p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  const std::uintptr_t record = Foreign::make_handle(d);
+  p.raw_write(stream_b, d, 1);
+  p.expect_host(h, 1);
+  p.engine().native_capture(d, true);
+  p.engine().access(h, h.all(), Access::overwrite);  // between capture and launch (a functor that is kept)
+  Foreign::Call call = p.before({Foreign::argument(d, record)});
+  p.submit(stream_c, d, 4);
+  p.after(std::move(call));
+  p.expect_host(h, 4);
+}
+
+TEST(ForeignCalls, TheHostSideIsClosedAgainWhenTheDeviceSideWasEvicted) {
+  Foreign p;  // 4 MiB
+  constexpr std::uint64_t big = 1u << 20;
+  Memory& d = p.on_device(big);
+  Memory& h = p.on_host(big, &d);
+  Memory* o[4];
+  for (auto& x : o) x = &p.on_device(big);
+  p.raw_write(stream_b, d, 2);
+  p.device().synchronize_device();
+  bool evicted = false;
+  p.device().meanwhile = [&] {
+    p.device().meanwhile = [&] {
+      for (int k = 0; k < 4; ++k) p.kernel_write(stream_a, *o[k], o[k]->all(), k);
+      p.device().synchronize_device();
+      evicted = (d.flags.load() & Memory::resident) == 0;
+    };
+  };
+  Foreign::Call call = p.before({Foreign::transfer(d, Kind::read), Foreign::transfer(h, Kind::write)}, false);
+  EXPECT_TRUE(evicted);
+  EXPECT_EQ(Program::protection(p, h, 0), platform::Protection::read_write) << "the driver writes it now";
+  p.after(std::move(call));
+}
+
+TEST(ForeignCalls, BatchThatSwapsTwoArrays) {
+  Foreign p;
+  Memory& d1 = p.on_device(size);
+  Memory& h1 = p.on_host(size, &d1);
+  Memory& d2 = p.on_device(size);
+  Memory& h2 = p.on_host(size, &d2);
+  p.host_write(h1, h1.all(), 1);
+  p.host_write(h2, h2.all(), 2);
+  Foreign::Call call = p.before({Foreign::transfer(d1, Kind::write), Foreign::transfer(h2, Kind::read),
+                                 Foreign::transfer(d2, Kind::write), Foreign::transfer(h1, Kind::read)}, false);
+  p.submit(stream_a, d1, 2);
+  p.submit(stream_b, d2, 1);
+  p.after(std::move(call));
+  p.expect_host(h1, 2);
+  p.expect_host(h2, 1);
+}
+
+TEST(ForeignCalls, TheHostReadsBetweenACaptureAndItsLaunch) {
+  Foreign p;
+  constexpr std::uint64_t big = 1u << 20;
+  Memory& d = p.on_device(big);
+  Memory& h = p.on_host(big, &d);
+  const std::uintptr_t record = Foreign::make_handle(d);
+  p.raw_write(stream_b, d, 1);
+  p.device().synchronize_device();
+  p.engine().native_capture(d, true);
+  p.expect_host(h, 1);
+  Foreign::Call call = p.before({Foreign::argument(d, record)});
+  p.submit(stream_c, d, 4);
+  p.after(std::move(call));
+  p.expect_host(h, 4);
+}
+
+TEST(ForeignCalls, ArraysWithoutBytes) {
+  Foreign p;
+  Memory& d = p.on_device(0);
+  Memory& h = p.on_host(0, &d);
+  Memory& e = p.on_device(size);
+  p.after(p.before({Foreign::argument(d), Foreign::argument(h), Foreign::argument(e)}));
+  p.after(p.before({Foreign::argument(d), Foreign::argument(e)}));
+  EXPECT_EQ(p.unannounced(), 1u) << "the other one has a content from now on";
+}
+
 TEST(ForeignCalls, AnArrayThatIsFreedMeanwhileIsNoLongerUsed) {
   Foreign p;
   Memory& d = p.on_device(size);

@@ -359,6 +359,7 @@ bool FakeDevice::complete(EventId event) {
 }
 
 void FakeDevice::synchronize(EventId event) {
+  do_meanwhile();
   const Lock lock(mutex_);
   may_fail(call_synchronize, "synchronize");
   ++questions;
@@ -392,6 +393,7 @@ void FakeDevice::settle_queue(std::size_t queue) {
 }
 
 void FakeDevice::synchronize_queue(QueueId queue) {
+  do_meanwhile();
   const Lock lock(mutex_);
   may_fail(call_synchronize, "synchronize_queue");
   ++questions;
@@ -406,6 +408,7 @@ void FakeDevice::synchronize_stream(void* native) {
 }
 
 void FakeDevice::synchronize_device() {
+  do_meanwhile();
   const Lock lock(mutex_);
   may_fail(call_synchronize, "synchronize_device");
   for (std::size_t i = 0; i < queues_.size(); ++i) {

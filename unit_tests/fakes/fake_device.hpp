@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <functional>
+#include <utility>
 #include <map>
 #include <mutex>
 #include <string>
@@ -132,6 +133,13 @@ class FakeDevice final : public device::Device {
   [[nodiscard]] std::uint64_t staging_bytes() const { return sum(staging_); }
   [[nodiscard]] std::uint64_t operations() const { return submitted_; }
   [[nodiscard]] std::size_t host_registrations() const { return registered_.size(); }
+  /// Another thread's moves, made once, while somebody waits for the device.
+  std::function<void()> meanwhile;
+  void do_meanwhile() {
+    if (meanwhile == nullptr) return;
+    const std::function<void()> moves = std::exchange(meanwhile, nullptr);
+    moves();
+  }
   struct Copied {
     std::uint64_t to_device = 0, from_device = 0, within = 0;
   };

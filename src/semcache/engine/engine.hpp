@@ -91,6 +91,8 @@ struct ForeignCall {
     bool writable;     ///< its content
     bool used_writing; ///< whoever uses the array next waits for it as for a write
     bool announced;
+    bool both_sides = false;     ///< the call uses the host's side, too: a write counts when the call is made
+    std::uint32_t unmapped = 0;  ///< when its content was there
   };
   std::vector<Use> uses;  ///< of device memory; pinned
 };
@@ -187,8 +189,9 @@ class Engine {
   [[nodiscard]] std::unique_ptr<ForeignCall> begin_foreign_call(const device::DriverUse* uses, std::size_t count,
                                                                 bool launches);
   void end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept;
-  /// Is there any array whose address a graph, or a list on the device, holds?
-  [[nodiscard]] bool any_listed() const noexcept { return listed_arrays_.load() != 0; }
+  /// May this thread's next launch use arrays that are not among its arguments: because a graph, or memory on the device,
+  /// holds their addresses?
+  [[nodiscard]] bool any_listed() const noexcept { return listed_arrays_.load() != 0 || !arguments_on_their_way.empty(); }
   /// A kernel holds a raw pointer into a mirror and follows it past any protection: the mirror becomes open, and the device
   /// knows it under its own address.
   void expose(Memory& mirror);
@@ -448,6 +451,7 @@ class Engine {
   static void add_use(ForeignCall& call, Memory& memory, bool writable, bool used_writing, bool announced);
   void add_unless_announced(ForeignCall& call, Memory& memory, bool writable, bool known);
   void make_host_use_right(const HostUse& use);
+  static thread_local std::vector<ForeignCall::Use> arguments_on_their_way;
   /// A kernel outside our launches holds a raw pointer into a mirror.
   void pointer_to_host(Memory& mirror);
 

@@ -43,6 +43,8 @@ bool is_handle(const Memory& m, std::uintptr_t in_front) noexcept {
 
 }  // namespace
 
+thread_local std::vector<ForeignCall::Use> Engine::arguments_on_their_way;
+
 void Engine::list(Memory& m) {
   if (m.listed) return;
   listed_.push_back(&m);
@@ -94,13 +96,21 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
       list(m);
     } else if (handle && holds(m.captured_use, m)) {
       // What it does was said when the handle was copied. Only now the kernel is submitted.
-      add_use(*call, m, false, true, false);
+      add_use(*call, m, m.captured_use.writes.load(), true, false);
+      if (use.kind == Kind::listed) arguments_on_their_way.push_back(call->uses.back());
     } else if (!m.on_host()) {
       add_unless_announced(*call, m, use.kind != Kind::read, !word);
     } else {
       const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(use.address) - m.address);
       host_uses.push_back({&m, m.incarnation.load(), {begin, std::min(m.bytes, begin + use.bytes)}, use.kind == Kind::write, word});
     }
+  }
+  // A kernel whose arguments this thread has copied to the device is launched without any.
+  if (launches) {
+    for (const ForeignCall::Use& use : arguments_on_their_way) {
+      if (use.memory->incarnation.load() == use.incarnation) add_use(*call, *use.memory, use.writable, true, false);
+    }
+    arguments_on_their_way.clear();
   }
   for (Memory* m : launches ? listed_ : std::vector<Memory*>()) {
     if (!m->live || m->snapshot() || m->freeing) continue;
@@ -112,24 +122,49 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
   }
   if (call->uses.empty() && host_uses.empty()) return nullptr;
 
+  for (ForeignCall::Use& use : call->uses) {
+    for (const HostUse& host : host_uses) use.both_sides = use.both_sides || (!host.pointer && host.memory->datum == use.memory->datum);
+  }
+  const auto make_host_right = [&](bool writable) {
+    bool any = false;
+    for (const HostUse& use : host_uses) any = any || use.writable == writable;
+    if (!any) return false;
+    project();
+    unlocked(lock, [&] {
+      for (const HostUse& use : host_uses) {
+        if (use.writable == writable) make_host_use_right(use);
+      }
+    });
+    return true;
+  };
   std::vector<Operand> operands;
   for (;;) {
-    operands.clear();
-    for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable});
-    prepare(lock, operands.data(), operands.size(), nullptr);
-    // The host's pages come last: of a copy from one side of an array to the other both have to be there.
-    if (!host_uses.empty()) {
-      project();
-      unlocked(lock, [&] {
-        for (const HostUse& use : host_uses) make_host_use_right(use);
-      });
-    }
-    host_uses.clear();
-    // While the lock was given up arrays may have been freed, or evicted.
+    // What the host's side is read for comes first, and what it is written for last: of a copy from one side of an array to the
+    // other both have to be there, and neither is taken for what it will be.
+    (void)make_host_right(false);
     const auto gone = [](const ForeignCall::Use& use) { return use.memory->incarnation.load() != use.incarnation; };
     call->uses.erase(std::remove_if(call->uses.begin(), call->uses.end(), gone), call->uses.end());
-    const auto resident = [](const ForeignCall::Use& use) { return (use.memory->flags.load() & Memory::resident) != 0; };
-    if (operands.size() == call->uses.size() && std::all_of(call->uses.begin(), call->uses.end(), resident)) break;
+    operands.clear();
+    for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable && !use.both_sides});
+    prepare(lock, operands.data(), operands.size(), nullptr);
+    if (std::any_of(call->uses.begin(), call->uses.end(), gone)) continue;
+    const std::uint64_t seen = unlocks_;
+    for (ForeignCall::Use& use : call->uses) {
+      use.unmapped = use.memory->unmapped;
+      if (!use.both_sides || !use.writable) continue;
+      while (save_one(lock, *use.memory, use.memory->all(), true)) {
+      }
+      use.memory->write_check.reset();
+    }
+    if (seen != unlocks_) continue;
+    if (!make_host_right(true)) break;
+    // While the lock was given up arrays may have been freed, evicted or changed.
+    const auto right = [&](const ForeignCall::Use& use) {
+      const Memory& m = *use.memory;
+      if (gone(use) || (m.flags.load() & Memory::resident) == 0 || m.unmapped != use.unmapped) return false;
+      return use.both_sides || (directory_.fresh(m.slot, m.all()) && (!use.writable || directory_.exclusive(m.slot, m.all())));
+    };
+    if (std::all_of(call->uses.begin(), call->uses.end(), right)) break;
   }
   if (call->uses.empty()) return nullptr;
   pin(lock, unknown_queue, operands.data(), operands.size());
@@ -137,6 +172,15 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
 }
 
 void Engine::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
+  bool written = false;
+  for (const ForeignCall::Use& use : call->uses) written = written || (use.both_sides && use.writable);
+  if (written) {
+    Lock lock(mutex_);
+    for (const ForeignCall::Use& use : call->uses) {
+      if (use.both_sides && use.writable) note_written(*use.memory, use.memory->all());
+    }
+    project();
+  }
   const std::uint64_t now = clock_.fetch_add(1, std::memory_order_relaxed);
   // The driver has the work: who waits for the device from now on waits for it.
   const std::uint64_t at = devices_[0]->queues->begin_position(unknown_queue);

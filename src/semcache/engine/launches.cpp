@@ -4,6 +4,10 @@
 
 namespace semcache::engine {
 
+/// An operand of an unknown launch, or of a driver's call, that another thread has freed while the lock was given up; its
+/// object may be another array's.
+static bool gone(const Memory& m) noexcept { return !m.live || m.on_host() || m.snapshot(); }
+
 /// Makes all operands resident and fresh, saves what the writable ones hold last and tells the directory of the writes,
 /// one after the other: of two operands that hold the same wanted value, the second is its last holder (I4). Afterwards
 /// nothing has been unlocked since the last look. A write that is told of early, or of a launch that fails, only gives
@@ -12,18 +16,21 @@ void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count, con
   for (;;) {
     const std::uint64_t seen = unlocks_;
     bool resident = true;
-    for (std::size_t i = 0; i < count; ++i) resident = resident && (operands[i].memory->flags.load() & Memory::resident) != 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      resident = resident && (gone(*operands[i].memory) || (operands[i].memory->flags.load() & Memory::resident) != 0);
+    }
     if (!resident) {
       std::vector<std::vector<Memory*>> sets(devices_.size());
-      for (std::size_t i = 0; i < count; ++i) sets[operands[i].memory->space.value - 1].push_back(operands[i].memory);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (!gone(*operands[i].memory)) sets[operands[i].memory->space.value - 1].push_back(operands[i].memory);
+      }
       for (std::size_t d = 0; d < sets.size(); ++d) {
         if (!sets[d].empty()) make_resident(lock, *devices_[d], sets[d]);
       }
     }
     for (std::size_t i = 0; i < count; ++i) {
       Memory& m = *operands[i].memory;
-      if (!m.live || m.on_host() || m.snapshot()) continue;  // an unknown launch's, freed while the lock was given up
-      if (ready(operands[i])) continue;
+      if (gone(m) || ready(operands[i])) continue;
       const ByteRange unread = overwritten ? overwritten[i] : ByteRange{};
       if (unread.begin > 0) make_fresh(lock, m, {0, unread.begin});
       make_fresh(lock, m, {unread.end, m.bytes});
@@ -90,6 +97,7 @@ void Engine::pin(Lock& lock, QueueIndex queue, const Operand* operands, std::siz
   try {
     for (std::size_t i = 0; i < count; ++i) {
       Memory& m = *operands[i].memory;
+      if (gone(m)) continue;
       DeviceState& d = device_of(m);
       if (!ready(operands[i])) open_guarded(m);
       if (queue == unknown_queue) {

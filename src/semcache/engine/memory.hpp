@@ -89,6 +89,7 @@ struct alignas(64) Memory {
   };
   Said announced_use;  ///< by semcache::access
   Said captured_use;   ///< by a handle's copy for a launch on a native space
+  std::uint32_t unmapped = 0;     ///< how often its device memory was taken away
   bool listed = false;            ///< any foreign launch may use it
   bool said_unreachable = false;
   bool used_unseen = false;          ///< a kernel that we cannot see the end of may use it: stays reachable (SEMCACHE_CHECK)

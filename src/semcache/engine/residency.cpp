@@ -77,6 +77,7 @@ void Engine::map_memory(DeviceState& d, Memory& m) {
 
 void Engine::unmap_memory(DeviceState& d, Memory& m) noexcept {
   m.flags.fetch_and(~(Memory::resident | Memory::revocable));
+  ++m.unmapped;
   protect_guarded(m, platform::Protection::none);  // neighbours may keep the granules
   m.access = platform::Protection::none;
   const ByteRange range = granules(d, m);
