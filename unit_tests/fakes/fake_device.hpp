@@ -7,10 +7,10 @@
 
 #include <deque>
 #include <functional>
-#include <utility>
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace semcache::fakes {
