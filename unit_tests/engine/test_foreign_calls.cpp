@@ -361,38 +361,24 @@ TEST(ForeignCalls, ShiftedCopyUnderCheckWrites) {
 }
 
 TEST(ForeignCalls, AListedArrayIsFreedWhileTheCallWaits) {
-  Foreign p;
-  Memory& a = p.on_device(size);
-  Memory& ha = p.on_host(size);
-  Memory& l = p.on_device(size);
-  (void)p.before({Foreign::word(l, Kind::listed)}, false);
-  p.raw_write(stream_b, a, 1);  // an unknown use is pending
-  p.host_write(ha, ha.all(), 5);
-  p.copy(a, ha);                // stale
-  p.device().meanwhile = [&] { p.free(l); };  // another thread's
-  Foreign::Call call;
-  EXPECT_NO_THROW(call = p.before({Foreign::argument(a)}));
-  p.after(std::move(call));
-  p.expect_device(a, 5);
-}
-
-TEST(ForeignCalls, AListedArrayIsFreedAndAMirrorMadeWhileTheCallWaits) {
-  Foreign p;
-  Memory& a = p.on_device(size);
-  Memory& ha = p.on_host(size);
-  Memory& l = p.on_device(size);
-  (void)p.before({Foreign::word(l, Kind::listed)}, false);
-  p.raw_write(stream_b, a, 1);
-  p.host_write(ha, ha.all(), 5);
-  p.copy(a, ha);
-  p.device().meanwhile = [&] {
-    p.free(l);
-    (void)p.on_host(size);
-  };
-  Foreign::Call call;
-  EXPECT_NO_THROW(call = p.before({Foreign::argument(a)}));
-  p.after(std::move(call));
-  p.expect_device(a, 5);
+  for (const bool a_mirror_takes_its_object : {false, true}) {
+    Foreign p;
+    Memory& a = p.on_device(size);
+    Memory& ha = p.on_host(size);
+    Memory& l = p.on_device(size);
+    (void)p.before({Foreign::word(l, Kind::listed)}, false);
+    p.raw_write(stream_b, a, 1);  // an unknown use is pending
+    p.host_write(ha, ha.all(), 5);
+    p.copy(a, ha);                // stale
+    p.device().meanwhile = [&] {  // another thread's
+      p.free(l);
+      if (a_mirror_takes_its_object) (void)p.on_host(size);
+    };
+    Foreign::Call call;
+    EXPECT_NO_THROW(call = p.before({Foreign::argument(a)}));
+    p.after(std::move(call));
+    p.expect_device(a, 5);
+  }
 }
 
 TEST(ForeignCalls, AnArrayIsFreedWhileAnUnknownLaunchWaits) {

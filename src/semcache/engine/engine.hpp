@@ -128,9 +128,10 @@ class Engine {
   [[nodiscard]] std::uint64_t host_arena_bytes() const noexcept { return host_->bytes; }
   [[nodiscard]] std::byte* device_arena(std::uint32_t d) const noexcept { return devices_[d]->base; }
   [[nodiscard]] std::uint64_t device_arena_bytes(std::uint32_t d) const noexcept { return devices_[d]->bytes; }
+  /// Of the live array at `p`; nullptr for other addresses. No lock.
   [[nodiscard]] const char* label_of(const void* p) const noexcept {
     const Memory* m = find(p);
-    return m == nullptr ? "?" : recorder_.name(m->label);
+    return m != nullptr && m->live ? recorder_.name(m->label) : nullptr;
   }
   /// Of the first device: how much of it is memory of which faults are to be served.
   [[nodiscard]] std::uint64_t guarded_arena_bytes() const noexcept { return options_.device_faults ? device_arena_bytes(0) : 0; }

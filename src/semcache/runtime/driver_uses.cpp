@@ -28,7 +28,10 @@ void* DriverUses::before(const device::DriverUse* uses, std::size_t count, bool 
     return engine_.begin_foreign_call(uses, count, launches).release();
   } catch (const std::exception& e) {
     std::string labels;
-    for (std::size_t i = 0; i < count; ++i) labels += (i == 0 ? "'" : ", '") + std::string(engine_.label_of(uses[i].address)) + "'";
+    for (std::size_t i = 0; i < count; ++i) {
+      const char* const label = engine_.label_of(uses[i].address);
+      labels += (i == 0 ? "'" : ", '") + std::string(label != nullptr ? label : "?") + "'";
+    }
     base::fatal("%s used outside semcache::Exec (a kernel, library or copy of the driver's) cannot be made valid: %s. Announce "
                 "such uses with semcache::access before, which reports this as an error",
                 count == 0 ? "arrays that a graph or a list on the device refers to and that are" : labels.c_str(), e.what());

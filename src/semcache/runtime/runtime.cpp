@@ -131,9 +131,7 @@ platform::Pages make_pages(const Configuration& c) {
 
 const char* label_of(const void* address) {
   Runtime* r = current.load(std::memory_order_acquire);
-  if (r == nullptr) return nullptr;
-  const Memory* m = r->engine->find(address);
-  return m != nullptr && m->live ? r->recorder.name(m->label) : nullptr;
+  return r == nullptr ? nullptr : r->engine->label_of(address);
 }
 
 /// The memory of a GPU has no page protection that could notice uses which nobody announced: the driver's calls do.

@@ -153,6 +153,19 @@ std::uint64_t hull(std::uint64_t width, std::uint64_t pitch, std::uint64_t rows)
   return width == 0 || rows == 0 ? 0 : (rows - 1) * pitch + width;
 }
 
+/// What a copy of either kind reads and writes, once the hulls of its two ends are known.
+template <class Copy>
+void strided(Uses& uses, const Copy& c, std::uint64_t from, std::uint64_t from_bytes, std::uint64_t to, std::uint64_t to_bytes) {
+  if (c.srcMemoryType == CU_MEMORYTYPE_HOST) uses.read(static_cast<const std::byte*>(c.srcHost) + from, from_bytes);
+  if (c.srcMemoryType == CU_MEMORYTYPE_DEVICE || c.srcMemoryType == CU_MEMORYTYPE_UNIFIED) {
+    uses.read(c.srcDevice + from, from_bytes);
+  }
+  if (c.dstMemoryType == CU_MEMORYTYPE_HOST) uses.write(static_cast<const std::byte*>(c.dstHost) + to, to_bytes);
+  if (c.dstMemoryType == CU_MEMORYTYPE_DEVICE || c.dstMemoryType == CU_MEMORYTYPE_UNIFIED) {
+    uses.write(c.dstDevice + to, to_bytes);
+  }
+}
+
 template <class Copy>  // CUDA_MEMCPY2D
 void copy_2d(Uses& uses, const Copy* copy) {
   if (copy == nullptr) return;
@@ -162,14 +175,7 @@ void copy_2d(Uses& uses, const Copy* copy) {
   // Copies of one row may leave the pitch zero.
   const std::uint64_t from_bytes = hull(c.WidthInBytes, c.srcPitch, c.Height);
   const std::uint64_t to_bytes = hull(c.WidthInBytes, c.dstPitch, c.Height);
-  if (c.srcMemoryType == CU_MEMORYTYPE_HOST) uses.read(static_cast<const std::byte*>(c.srcHost) + from, from_bytes);
-  if (c.srcMemoryType == CU_MEMORYTYPE_DEVICE || c.srcMemoryType == CU_MEMORYTYPE_UNIFIED) {
-    uses.read(c.srcDevice + from, from_bytes);
-  }
-  if (c.dstMemoryType == CU_MEMORYTYPE_HOST) uses.write(static_cast<const std::byte*>(c.dstHost) + to, to_bytes);
-  if (c.dstMemoryType == CU_MEMORYTYPE_DEVICE || c.dstMemoryType == CU_MEMORYTYPE_UNIFIED) {
-    uses.write(c.dstDevice + to, to_bytes);
-  }
+  strided(uses, c, from, from_bytes, to, to_bytes);
 }
 
 template <class Copy>  // CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER
@@ -187,14 +193,7 @@ void copy_3d(Uses& uses, const Copy* copy) {
   const std::uint64_t to = first(c.dstXInBytes, c.dstY, c.dstZ, c.dstPitch, c.dstHeight);
   const std::uint64_t from_bytes = bytes(c.srcPitch, c.srcHeight);
   const std::uint64_t to_bytes = bytes(c.dstPitch, c.dstHeight);
-  if (c.srcMemoryType == CU_MEMORYTYPE_HOST) uses.read(static_cast<const std::byte*>(c.srcHost) + from, from_bytes);
-  if (c.srcMemoryType == CU_MEMORYTYPE_DEVICE || c.srcMemoryType == CU_MEMORYTYPE_UNIFIED) {
-    uses.read(c.srcDevice + from, from_bytes);
-  }
-  if (c.dstMemoryType == CU_MEMORYTYPE_HOST) uses.write(static_cast<const std::byte*>(c.dstHost) + to, to_bytes);
-  if (c.dstMemoryType == CU_MEMORYTYPE_DEVICE || c.dstMemoryType == CU_MEMORYTYPE_UNIFIED) {
-    uses.write(c.dstDevice + to, to_bytes);
-  }
+  strided(uses, c, from, from_bytes, to, to_bytes);
 }
 
 void copies(Uses& uses, const CUdeviceptr* to, const CUdeviceptr* from, const std::size_t* bytes, std::size_t count) {

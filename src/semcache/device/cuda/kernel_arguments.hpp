@@ -13,12 +13,6 @@
 
 namespace semcache::device::cuda {
 
-[[nodiscard]] inline std::uintptr_t word_at(const std::byte* words, std::size_t i) noexcept {
-  std::uintptr_t word;
-  std::memcpy(&word, words + i * sizeof word, sizeof word);
-  return word;
-}
-
 /// Calls visit(word, word in front of it or 0) for each word of `bytes` bytes at `data`, which need not be aligned, in steps
 /// of a pointer's size, as compilers place pointers.
 template <class Visit>
@@ -26,7 +20,8 @@ void for_each_word(const void* data, std::size_t bytes, Visit&& visit) {
   const auto* const words = static_cast<const std::byte*>(data);
   std::uintptr_t in_front = 0;
   for (std::size_t i = 0; i < bytes / sizeof(std::uintptr_t); ++i) {
-    const std::uintptr_t word = word_at(words, i);
+    std::uintptr_t word;
+    std::memcpy(&word, words + i * sizeof word, sizeof word);
     visit(word, in_front);
     in_front = word;
   }
