@@ -300,6 +300,57 @@ TEST(ForeignCalls, ListedAndRecordedArraysAreUsedByEachLaunch) {
   }
 }
 
+TEST(ForeignCalls, ViewsThatLieInAnArrayLeadToAnyArray) {
+  enum Way { by_its_address, by_a_captured_handle, by_copied_arguments, by_a_graph };
+  for (const Way way : {by_its_address, by_a_captured_handle, by_copied_arguments, by_a_graph}) {
+    Foreign p;
+    Memory& outer = p.on_device(size);
+    Memory& inner = p.on_device(size);
+    Memory& h = p.on_host(size);
+    p.host_write(h, h.all(), 1);
+    p.copy(inner, h);
+    outer.holds_handles.store(true);
+    const std::uintptr_t handle = way == by_its_address ? 0 : Foreign::make_handle(outer);
+    if (way == by_a_captured_handle || way == by_copied_arguments) p.engine().native_capture(outer, false);
+    std::vector<DriverUse> arguments{Foreign::argument(outer, handle)};
+    if (way == by_copied_arguments || way == by_a_graph) {
+      Foreign::Call copied = p.before({Foreign::word(outer, way == by_a_graph ? Kind::recorded : Kind::listed, handle)}, false);
+      EXPECT_TRUE(copied == nullptr || copied->uses.size() == 1);
+      p.after(std::move(copied));
+      arguments.clear();
+    }
+    Foreign::Call call = p.before(arguments);
+    ASSERT_NE(call, nullptr);
+    EXPECT_EQ(call->uses.size(), 2u);
+    p.submit(stream_b, inner, 2);
+    p.after(std::move(call));
+    p.expect_host(h, 1);
+    p.copy(h, inner);
+    p.expect_host(h, 2);
+  }
+}
+
+TEST(ForeignCalls, AnArrayAmongTheArgumentsAndAtTheTargetOfTheirCopy) {
+  Foreign p;
+  Memory& d = p.on_device(size);
+  Memory& other = p.on_device(size);
+  Memory& h = p.on_host(size);
+  const std::uintptr_t handle = Foreign::make_handle(d);
+  p.host_write(h, h.all(), 1);
+  p.copy(d, h);
+  p.copy(other, h);
+  p.engine().native_capture(d, true);
+  p.after(p.before({Foreign::transfer(d, Kind::read), Foreign::transfer(other, Kind::write), Foreign::word(d, Kind::listed, handle)}, false));
+  Foreign::Call call = p.before({});
+  ASSERT_NE(call, nullptr);
+  ASSERT_EQ(call->uses.size(), 1u);
+  EXPECT_EQ(call->uses[0].memory, &d);
+  p.submit(stream_b, d, 2);
+  p.after(std::move(call));
+  p.copy(h, d);
+  p.expect_host(h, 2);
+}
+
 TEST(ForeignCalls, HandlesOfHostSidesAreNoPointers) {
   Foreign p;
   Memory& d = p.on_device(size);

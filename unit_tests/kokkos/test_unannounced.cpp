@@ -442,6 +442,75 @@ KOKKOS_TEST(KokkosUnannounced, ADualViewInANativeClosureIsNoRawPointer) {
   EXPECT_EQ(d.view_host()(n - 1), n);
 }
 
+namespace kokkos_unannounced {
+__global__ void add_to_inner(const Vector* outer, int count) {
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) outer[0](i) += 1;
+}
+}  // namespace kokkos_unannounced
+
+KOKKOS_TEST(KokkosUnannounced, AViewOfViewsLeadsRawKernelsToItsViews) {
+  const Pending x;
+  const Kokkos::View<Vector*, semcache::Device> outer(Kokkos::view_alloc("outer", Kokkos::WithoutInitializing), 1);
+  const Vector inner = x.device;
+  Kokkos::parallel_for("place", NativeRange(0, 1), KOKKOS_LAMBDA(int) { new (&outer(0)) Vector(inner); });
+  Kokkos::fence();
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < n; ++i) x.mirror(i) = i + round;
+    Kokkos::deep_copy(x.device, x.mirror);
+    if (round == 1) {
+      Kokkos::parallel_for("nested", NativeRange(0, n), KOKKOS_LAMBDA(int i) { outer(0)(i) += 1; });
+    } else {
+      add_to_inner<<<1, 256>>>(outer.data(), n);
+    }
+    Kokkos::deep_copy(x.mirror, x.device);
+    for (int i = 0; i < n; ++i) ASSERT_EQ(x.mirror(i), i + round + 1.0);
+  }
+}
+
+namespace kokkos_unannounced {
+/// What others do while this thread records a graph: the driver refuses them what they do not allow.
+void use_everything() {
+  const Pending x(1);
+  if (x.mirror(n - 1) != n || sum(x.device) != n + sum_of_indices) std::abort();
+  iota(x.device, 7);
+  Kokkos::deep_copy(x.mirror, x.device);
+  if (x.mirror(n - 1) != n + 6) std::abort();
+}
+}  // namespace kokkos_unannounced
+
+KOKKOS_TEST(KokkosUnannounced, AMirrorIsReadWhileAGraphIsRecorded) {
+  const Pending x(1);
+  iota(x.device, 7);
+  Kokkos::deep_copy(x.mirror, x.device);
+  Kokkos::fence();
+  cudaStream_t stream;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  EXPECT_EQ(x.mirror(n - 1), n + 6.0);
+  std::thread([&] { EXPECT_EQ(x.mirror(n - 2), n + 5.0); }).join();
+  add_kernel<<<n / 256, 256, 0, stream>>>(x.device.data(), n, 1);
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  cudaStreamDestroy(stream);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+KOKKOS_TEST(KokkosUnannounced, AnotherThreadLaunchesWhileAGraphIsRecorded) {
+  use_everything();
+  for (const cudaStreamCaptureMode mode : {cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed}) {
+    cudaStream_t stream;
+    ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+    ASSERT_EQ(cudaStreamBeginCapture(stream, mode), cudaSuccess);
+    std::thread(use_everything).join();
+    cudaGraph_t graph = nullptr;
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    if (graph != nullptr) cudaGraphDestroy(graph);
+    cudaStreamDestroy(stream);
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  }
+}
+
 KOKKOS_TEST(KokkosUnannounced, AGraphUsesItsArraysAtEachLaunch) {
   const Pending x(1);
   cudaStream_t stream;

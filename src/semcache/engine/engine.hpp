@@ -449,8 +449,9 @@ class Engine {
   }
   void use_natively(Memory& memory, bool writable, Memory::Said& said);
   void list(Memory& memory);
-  static void add_use(ForeignCall& call, Memory& memory, bool writable, bool used_writing, bool announced);
-  void add_unless_announced(ForeignCall& call, Memory& memory, bool writable, bool known);
+  static void add_use(ForeignCall& call, const ForeignCall::Use& use);
+  [[nodiscard]] ForeignCall::Use unless_announced(Memory& memory, bool writable, bool known);
+  void add_every_array(ForeignCall& call);
   void make_host_use_right(const HostUse& use);
   static thread_local std::vector<ForeignCall::Use> arguments_on_their_way;
   /// A kernel outside our launches holds a raw pointer into a mirror.

@@ -52,25 +52,37 @@ void Engine::list(Memory& m) {
   listed_arrays_.store(listed_.size());
 }
 
-void Engine::add_use(ForeignCall& call, Memory& m, bool writable, bool used_writing, bool announced) {
+void Engine::add_use(ForeignCall& call, const ForeignCall::Use& more) {
   for (ForeignCall::Use& use : call.uses) {
-    if (use.memory != &m) continue;
-    use.writable = use.writable || writable;
-    use.used_writing = use.used_writing || used_writing;
-    use.announced = use.announced && announced;
+    if (use.memory != more.memory) continue;
+    use.writable = use.writable || more.writable;
+    use.used_writing = use.used_writing || more.used_writing;
+    use.announced = use.announced && more.announced;
     return;
   }
-  call.uses.push_back({&m, m.incarnation.load(), writable, used_writing, announced});
+  call.uses.push_back(more);
 }
 
 /// @param known  `writable` is what the call does; else it is what the call may do, and an announcement is believed
-void Engine::add_unless_announced(ForeignCall& call, Memory& m, bool writable, bool known) {
+ForeignCall::Use Engine::unless_announced(Memory& m, bool writable, bool known) {
   const bool fresh = directory_.fresh(m.slot, m.all());
   const bool announced = fresh && holds(m.announced_use, m) && (!known || !writable || m.announced_use.writes.load());
   if (announced && !known) writable = m.announced_use.writes.load();
   // Where nothing need be done, nobody need know.
   if (!announced && (!fresh || (writable && !directory_.exclusive(m.slot, m.all())))) recorder_.unannounced(m.label);
-  add_use(call, m, writable, writable, announced);
+  return {&m, m.incarnation.load(), writable, writable, announced};
+}
+
+/// Who is given Views that lie in an array may use any.
+void Engine::add_every_array(ForeignCall& call) {
+  for (ForeignCall::Use& use : call.uses) use.writable = use.used_writing = true;
+  const std::size_t given = call.uses.size();
+  for (Memory& m : pool_) {
+    if (!m.live || m.on_host() || m.snapshot() || m.freeing) continue;
+    const auto end = call.uses.begin() + static_cast<std::ptrdiff_t>(given);
+    if (std::any_of(call.uses.begin(), end, [&](const ForeignCall::Use& use) { return use.memory == &m; })) continue;
+    call.uses.push_back(unless_announced(m, true, false));
+  }
 }
 
 std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse* uses, std::size_t count, bool launches) {
@@ -84,6 +96,7 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
   Lock lock(mutex_);
   const device::Visit visit(*devices_[0]->device);
   const ProjectOnFailure guard{*this};
+  bool leads_to_views = false;
   for (std::size_t i = 0; i < count; ++i) {
     const device::DriverUse& use = uses[i];
     Memory* const found = find(use.address);
@@ -92,14 +105,16 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
     const bool word = use.bytes == 0;
     const bool handle = word && is_handle(m, use.in_front);
     if (handle && m.on_host()) continue;  // kernels do not follow it: frameworks see to that
+    leads_to_views = leads_to_views || (word && m.holds_handles.load(std::memory_order_relaxed));
     if (use.kind == Kind::recorded || (use.kind == Kind::listed && !handle)) {
       list(m);
     } else if (handle && holds(m.captured_use, m)) {
       // What it does was said when the handle was copied. Only now the kernel is submitted.
-      add_use(*call, m, m.captured_use.writes.load(), true, false);
-      if (use.kind == Kind::listed) arguments_on_their_way.push_back(call->uses.back());
+      const ForeignCall::Use captured{&m, m.incarnation.load(), m.captured_use.writes.load(), true, false};
+      add_use(*call, captured);
+      if (use.kind == Kind::listed) arguments_on_their_way.push_back(captured);
     } else if (!m.on_host()) {
-      add_unless_announced(*call, m, use.kind != Kind::read, !word);
+      add_use(*call, unless_announced(m, use.kind != Kind::read, !word));
     } else {
       const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(use.address) - m.address);
       host_uses.push_back({&m, m.incarnation.load(), {begin, std::min(m.bytes, begin + use.bytes)}, use.kind == Kind::write, word});
@@ -108,7 +123,9 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
   // A kernel whose arguments this thread has copied to the device is launched without any.
   if (launches) {
     for (const ForeignCall::Use& use : arguments_on_their_way) {
-      if (use.memory->incarnation.load() == use.incarnation) add_use(*call, *use.memory, use.writable, true, false);
+      if (use.memory->incarnation.load() != use.incarnation) continue;
+      leads_to_views = leads_to_views || use.memory->holds_handles.load(std::memory_order_relaxed);
+      add_use(*call, use);
     }
     arguments_on_their_way.clear();
   }
@@ -117,9 +134,11 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
     if (m->on_host()) {
       host_uses.push_back({m, m->incarnation.load(), m->all(), true, true});
     } else {
-      add_unless_announced(*call, *m, true, false);
+      leads_to_views = leads_to_views || m->holds_handles.load(std::memory_order_relaxed);
+      add_use(*call, unless_announced(*m, true, false));
     }
   }
+  if (leads_to_views && launches) add_every_array(*call);
   if (call->uses.empty() && host_uses.empty()) return nullptr;
 
   for (ForeignCall::Use& use : call->uses) {

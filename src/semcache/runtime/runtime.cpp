@@ -644,6 +644,7 @@ void native_capture(const Capture& capture) noexcept {
   Memory* m = r->engine->find_device(capture.pointer);
   if (m == nullptr || !m->live || m->snapshot()) return;
   const platform::RuntimeScope scope;
+  if (capture.holds_handles) m->holds_handles.store(true, std::memory_order_relaxed);
   try {
     r->recorder.native_launch();
     r->engine->native_capture(*m, capture.writable);

@@ -50,10 +50,10 @@ struct Entered {
 };
 static __thread Entered entered;
 
-/// Makes the primary context current for the lifetime of the object; costs one query where it is already.
-class CudaDevice::Current {
+/// Makes the primary context current for the lifetime of the object; costs one query where it is already. Enough to submit work.
+class CudaDevice::Context {
  public:
-  explicit Current(const CudaDevice& device) noexcept : api_(device.api_) {
+  explicit Context(const CudaDevice& device) noexcept : api_(device.api_) {
     if (entered.device == &device) return;
     CUcontext now = nullptr;
     result_ = api_.cuCtxGetCurrent(&now);
@@ -61,12 +61,12 @@ class CudaDevice::Current {
     result_ = api_.cuCtxPushCurrent(device.context_);
     pushed_ = result_ == CUDA_SUCCESS;
   }
-  ~Current() {
+  ~Context() {
     CUcontext ignored = nullptr;
     if (pushed_) (void)api_.cuCtxPopCurrent(&ignored);
   }
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
 
   [[nodiscard]] CUresult result() const noexcept { return result_; }
 
@@ -74,6 +74,15 @@ class CudaDevice::Current {
   const cuda::DriverApi& api_;
   CUresult result_ = CUDA_SUCCESS;
   bool pushed_ = false;
+};
+
+/// And for all other calls.
+class CudaDevice::Current : public Context {
+ public:
+  using Context::Context;
+
+ private:
+  const cuda::CaptureAllowed allowed_;
 };
 
 void CudaDevice::enter() noexcept {
@@ -97,9 +106,11 @@ void CudaDevice::leave() noexcept {
 }
 
 // In functions that may throw: makes the context current, or throws.
-#define SEMCACHE_CUDA_CURRENT() \
-  const Current current(*this); \
+#define SEMCACHE_CUDA_CURRENT_FOR(kind) \
+  const kind current(*this);            \
   check(current.result(), "cuCtxPushCurrent")
+#define SEMCACHE_CUDA_CURRENT() SEMCACHE_CUDA_CURRENT_FOR(Current)
+#define SEMCACHE_CUDA_SUBMITS() SEMCACHE_CUDA_CURRENT_FOR(Context)
 
 CudaDevice::CudaDevice(int ordinal) : api_(cuda::driver_api()), ordinal_(ordinal) {
   if (!api_.failure.empty()) throw DeviceError("CUDA device " + std::to_string(ordinal) + ": " + api_.failure);
@@ -321,7 +332,7 @@ CUstream CudaDevice::stream_of_locked(QueueId queue) const {
 }
 
 EventId CudaDevice::record(QueueId queue) {
-  SEMCACHE_CUDA_CURRENT();
+  SEMCACHE_CUDA_SUBMITS();
   CUstream stream = nullptr;
   CUevent event = nullptr;
   {
@@ -343,7 +354,7 @@ EventId CudaDevice::record(QueueId queue) {
 void CudaDevice::wait(QueueId queue, EventId event) {
   if (event == 0) return;
   const CUstream stream = stream_of(queue);
-  SEMCACHE_CUDA_CURRENT();
+  SEMCACHE_CUDA_SUBMITS();
   check(api_.cuStreamWaitEvent(stream, to_event(event), 0), "cuStreamWaitEvent");
 }
 
@@ -398,21 +409,21 @@ void CudaDevice::synchronize_device() {
 void CudaDevice::copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) {
   const CUstream stream = stream_of(queue);
   if (bytes == 0) return;
-  SEMCACHE_CUDA_CURRENT();
+  SEMCACHE_CUDA_SUBMITS();
   check(api_.cuMemcpyHtoDAsync(number(device), host, bytes, stream), "cuMemcpyHtoDAsync");
 }
 
 void CudaDevice::copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) {
   const CUstream stream = stream_of(queue);
   if (bytes == 0) return;
-  SEMCACHE_CUDA_CURRENT();
+  SEMCACHE_CUDA_SUBMITS();
   check(api_.cuMemcpyDtoHAsync(host, number(device), bytes, stream), "cuMemcpyDtoHAsync");
 }
 
 void CudaDevice::copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) {
   const CUstream stream = stream_of(queue);
   if (bytes == 0) return;
-  SEMCACHE_CUDA_CURRENT();
+  SEMCACHE_CUDA_SUBMITS();
   check(api_.cuMemcpyDtoDAsync(number(to), number(from), bytes, stream), "cuMemcpyDtoDAsync");
 }
 
@@ -440,7 +451,7 @@ void CudaDevice::fill(QueueId queue, std::byte* to, std::uint64_t bytes, const s
     return number(to) % period == 0 && bytes % period == 0 && repeats(period);
   };
 
-  SEMCACHE_CUDA_CURRENT();
+  SEMCACHE_CUDA_SUBMITS();
   if (repeats(1)) {
     check(api_.cuMemsetD8Async(number(to), unit[0], bytes, stream), "cuMemsetD8Async");
   } else if (fits(2)) {

@@ -63,6 +63,7 @@ class CudaDevice final : public Device {
   bool can_reach(const void* pointer) const noexcept override;
 
  private:
+  class Context;
   class Current;
   struct Queue {
     bool open = false;

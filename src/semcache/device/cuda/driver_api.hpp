@@ -48,4 +48,21 @@ struct DriverApi {
 /// "CUDA_ERROR_X (text) in <call>".
 [[nodiscard]] std::string error_text(const DriverApi& api, CUresult result, const char* call);
 
+/// While a thread of the program records a graph, the driver refuses all threads the calls that could belong into it (to ask
+/// whether an event is complete, say), and the recording fails. During the object's lifetime the calling thread's are allowed.
+class CaptureAllowed {
+ public:
+  CaptureAllowed() noexcept : api_(driver_api()) { exchange(); }
+  ~CaptureAllowed() { exchange(); }
+  CaptureAllowed(const CaptureAllowed&) = delete;
+  CaptureAllowed& operator=(const CaptureAllowed&) = delete;
+
+ private:
+  void exchange() noexcept {
+    if (api_.cuThreadExchangeStreamCaptureMode != nullptr) (void)api_.cuThreadExchangeStreamCaptureMode(&mode_);
+  }
+  const DriverApi& api_;
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
 }  // namespace semcache::device::cuda

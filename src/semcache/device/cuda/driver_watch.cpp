@@ -326,22 +326,6 @@ bool is_capturing(const Stream& s) noexcept {
          status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-/// While a thread of the program records a graph, the driver refuses many calls of all threads that do not allow them.
-class CaptureAllowed {
- public:
-  CaptureAllowed() noexcept { exchange(); }
-  ~CaptureAllowed() { exchange(); }
-  CaptureAllowed(const CaptureAllowed&) = delete;
-  CaptureAllowed& operator=(const CaptureAllowed&) = delete;
-
- private:
-  void exchange() noexcept {
-    const cuda::DriverApi& api = cuda::driver_api();
-    if (api.cuThreadExchangeStreamCaptureMode != nullptr) (void)api.cuThreadExchangeStreamCaptureMode(&mode_);
-  }
-  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
-};
-
 /// @return what `after` is to be told; nullptr: nothing
 void* look_at(Watching& w, CUpti_CallbackId id, const void* parameters, const char* name) {
   Uses uses(w);
@@ -389,7 +373,7 @@ void* look_at(Watching& w, CUpti_CallbackId id, const void* parameters, const ch
   void* call = nullptr;
   DriverObserver* const observer = w.telling.load() ? w.observer.load() : nullptr;
   if (observer != nullptr && (!uses.list().empty() || observer->wants_launches())) {
-    const CaptureAllowed allowed;
+    const cuda::CaptureAllowed allowed;
     if (is_capturing(stream)) uses.recorded();
     call = observer->before(uses.list().data(), uses.list().size(), uses.launches());
   }
