@@ -509,6 +509,45 @@ KOKKOS_TEST(KokkosUnannounced, AnotherThreadLaunchesWhileAGraphIsRecorded) {
   }
 }
 
+KOKKOS_TEST(KokkosUnannounced, AGraphRecordsLaunchesOfTheNativeSpaceOnly) {
+  const Pending x(1);
+  cudaStream_t stream;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  const Exec exec{semcache::kokkos::NativeExec(stream)};
+  const semcache::kokkos::NativeExec native(stream);
+  const Vector device = x.device;
+  const auto add = KOKKOS_LAMBDA(int i) { device(i) += 1; };
+  const auto add_natively = KOKKOS_LAMBDA(int i) { device(i) += 1; };
+  Kokkos::parallel_for("ours", Kokkos::RangePolicy<Exec>(exec, 0, n), add);
+  exec.fence();
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  for (int time = 0; time < 2; ++time) {
+    try {
+      Kokkos::parallel_for("ours", Kokkos::RangePolicy<Exec>(exec, 0, n), add);
+      FAIL() << "nobody would know when it runs";
+    } catch (const semcache::UsageError& e) {
+      EXPECT_NE(std::string(e.what()).find("native space"), std::string::npos) << e.what();
+    }
+  }
+  Kokkos::parallel_for("theirs", Kokkos::RangePolicy<semcache::kokkos::NativeExec>(native, 0, n), add_natively);
+  cudaGraph_t graph;
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  cudaGraphExec_t replay;
+  ASSERT_EQ(cudaGraphInstantiate(&replay, graph, 0), cudaSuccess);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < n; ++i) x.mirror(i) = i + round;
+    Kokkos::deep_copy(x.device, x.mirror);
+    ASSERT_EQ(cudaGraphLaunch(replay, stream), cudaSuccess);
+    Kokkos::deep_copy(x.mirror, x.device);
+    for (int i = 0; i < n; ++i) ASSERT_EQ(x.mirror(i), i + round + 1.0);
+    Kokkos::parallel_for("ours", Kokkos::RangePolicy<Exec>(exec, 0, n), add);
+    Kokkos::deep_copy(x.mirror, x.device);
+    ASSERT_EQ(x.mirror(n - 1), n + round + 1.0);
+  }
+  cudaGraphExecDestroy(replay);
+  cudaGraphDestroy(graph);
+}
+
 KOKKOS_TEST(KokkosUnannounced, AGraphUsesItsArraysAtEachLaunch) {
   const Pending x(1);
   cudaStream_t stream;

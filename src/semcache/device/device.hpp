@@ -5,6 +5,7 @@
 #include <semcache/base/error.hpp>
 #include <semcache/base/types.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -107,6 +108,11 @@ class Device {
   [[nodiscard]] virtual bool register_host(std::byte* address, std::uint64_t bytes) noexcept = 0;
   virtual void unregister_host(std::byte* address) noexcept = 0;
 
+  /// Is work for this queue recorded in a graph instead of being carried out?
+  [[nodiscard]] virtual bool is_recording(QueueId queue) const {
+    (void)queue;
+    return false;
+  }
   /// Device memory that is not ours (asked for words of a closure). Never throws; false when unknown.
   [[nodiscard]] virtual bool is_foreign_device_pointer(const void* pointer) const noexcept = 0;
   /// Could a kernel follow this pointer? True when unknown: emulated devices reach all of the host's memory, a GPU its
@@ -162,6 +168,9 @@ struct DriverWatch {
 [[nodiscard]] SEMCACHE_API std::string watch_cuda_driver(const DriverWatch& watch);
 /// Afterwards the observer is called no more. Waits until what it was told of has been made.
 SEMCACHE_API void unwatch_cuda_driver() noexcept;
+
+/// Graphs that the program records from streams right now, as far as `watch_cuda_driver` has seen them begin.
+SEMCACHE_API extern std::atomic<unsigned> graphs_being_recorded;
 
 /// Devices of the machine. @throws ConfigurationError where the backend was not built, DeviceError where it fails.
 /// @param memory_bytes  emulated: memory of each device (0: a quarter of the host's)

@@ -139,6 +139,11 @@ void Engine::pin(Lock& lock, QueueIndex queue, const Operand* operands, std::siz
   }
 }
 
+bool Engine::is_recording(QueueIndex queue) {
+  Lock lock(mutex_);
+  return queue != unknown_queue && devices_[0]->device->is_recording(devices_[0]->queues->id(queue));
+}
+
 void Engine::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands) {
   Lock lock(mutex_);
   for (;;) {

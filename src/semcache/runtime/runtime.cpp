@@ -477,9 +477,17 @@ void Launch::add(void* memory, bool writable) {
   pins_[count_++] = {memory, writable};
 }
 
+void Launch::refuse_recording() const {
+  const platform::RuntimeScope scope;
+  if (!queue_.valid() || !runtime().engine->is_recording(queue_.value)) return;
+  throw UsageError("a kernel is launched on a semcache::Exec whose stream records a graph: nobody would know when the graph runs "
+                   "it. Record launches on the native space instead: what they use counts as used at each launch of the graph");
+}
+
 void Launch::begin(const ByteRange* overwritten) {
   static_assert(sizeof(Pin) == sizeof(Operand) && offsetof(Operand, writable) == offsetof(Pin, writable));
   Runtime& r = runtime();
+  if (device::graphs_being_recorded.load(std::memory_order_relaxed) != 0) refuse_recording();
   r.engine->begin_launch(queue_.valid() ? queue_.value : engine::unknown_queue, reinterpret_cast<const Operand*>(pins_),
                          count_, overwritten);
   r.recorder.launch();
@@ -488,6 +496,7 @@ void Launch::begin(const ByteRange* overwritten) {
 void Launch::begin_unknown(const char* name) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
+  if (device::graphs_being_recorded.load(std::memory_order_relaxed) != 0) refuse_recording();
   std::vector<Operand> all;
   try {
     r.engine->begin_unknown_launch(queue_.valid() ? queue_.value : engine::unknown_queue, all);

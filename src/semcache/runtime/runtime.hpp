@@ -117,6 +117,7 @@ struct LibraryUse {
 /// @param closure, closure_bytes  the functor as it will run: words that are neither part of a recorded handle nor
 ///        harmless make the launch unknown (it may read and write every noticed array). nullptr: not scanned.
 /// @throws OutOfMemory  the captured set does not fit the budget; the text names set, sizes and budget; nothing changed.
+/// @throws UsageError   a graph is recorded from the queue's stream (as far as the driver is watched); nothing changed.
 class SEMCACHE_API Launch {
  public:
   Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const void* closure,
@@ -154,6 +155,7 @@ class SEMCACHE_API Launch {
   void add(void* memory, bool writable);
   void begin(const ByteRange* overwritten = nullptr);
   void begin_unknown(const char* name);
+  void refuse_recording() const;
 
   QueueId queue_;
   bool follows_from_captures_ = true;

@@ -399,6 +399,12 @@ bool CudaDevice::queue_idle(QueueId queue) {
   return true;
 }
 
+bool CudaDevice::is_recording(QueueId queue) const {
+  const CUstream stream = stream_of(queue);
+  const Current current(*this);
+  return cuda::is_capturing(api_, stream);
+}
+
 void CudaDevice::synchronize_device() {
   SEMCACHE_CUDA_CURRENT();
   check(api_.cuCtxSynchronize(), "cuCtxSynchronize");
@@ -597,6 +603,8 @@ bool CudaDevice::can_reach(const void* pointer) const noexcept {
          api_.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(pointer)) ==
              CUDA_SUCCESS;
 }
+
+std::atomic<unsigned> graphs_being_recorded{0};
 
 // --- factories -------------------------------------------------------------------------------------------------------
 

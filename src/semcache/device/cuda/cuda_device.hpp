@@ -59,6 +59,7 @@ class CudaDevice final : public Device {
   void deallocate_staging(std::byte* address) noexcept override;
   bool register_host(std::byte* address, std::uint64_t bytes) noexcept override;
   void unregister_host(std::byte* address) noexcept override;
+  bool is_recording(QueueId queue) const override;
   bool is_foreign_device_pointer(const void* pointer) const noexcept override;
   bool can_reach(const void* pointer) const noexcept override;
 

@@ -14,5 +14,6 @@ std::unique_ptr<Device> make_cuda_device(int ordinal) {
 int cuda_device_count() noexcept { return 0; }
 std::string watch_cuda_driver(const DriverWatch&) { return "SemCache was built without CUDA"; }
 void unwatch_cuda_driver() noexcept {}
+std::atomic<unsigned> graphs_being_recorded{0};
 
 }  // namespace semcache::device

@@ -48,6 +48,13 @@ struct DriverApi {
 /// "CUDA_ERROR_X (text) in <call>".
 [[nodiscard]] std::string error_text(const DriverApi& api, CUresult result, const char* call);
 
+/// Is work for this stream recorded in a graph instead of being carried out?
+[[nodiscard]] inline bool is_capturing(const DriverApi& api, CUstream stream) noexcept {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return api.cuStreamIsCapturing != nullptr && api.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 /// While a thread of the program records a graph, the driver refuses all threads the calls that could belong into it (to ask
 /// whether an event is complete, say), and the recording fails. During the object's lifetime the calling thread's are allowed.
 class CaptureAllowed {

@@ -23,6 +23,7 @@
 #undef cuGraphExecKernelNodeSetParams
 #undef cuGraphAddNode
 #undef cuMemcpyBatchAsync
+#undef cuStreamBeginCapture
 
 /// Callbacks of CUPTI at the driver's calls. The runtime interface and the vendor's libraries end in these, wherever they
 /// are linked from, so that every use arrives here before it is made.
@@ -303,27 +304,30 @@ void graph_node(Uses& uses, const CUgraphNodeParams* p) {
 #define SEMCACHE_UNLOADS(X)                                                                                             \
   X(cuModuleUnload) X(cuLibraryUnload) X(cuCtxDestroy_v2) X(cuDevicePrimaryCtxReset_v2) X(cuDevicePrimaryCtxRelease_v2)
 
+#if CUDA_VERSION >= 12030
+#define SEMCACHE_RECORDINGS(X) X(cuStreamBeginCapture) X(cuStreamBeginCapture_v2) X(cuStreamBeginCaptureToGraph)
+#else
+#define SEMCACHE_RECORDINGS(X) X(cuStreamBeginCapture) X(cuStreamBeginCapture_v2)
+#endif
+
 #define SEMCACHE_ID(name) CUPTI_DRIVER_TRACE_CBID_##name
 
 constexpr CUpti_CallbackId watched_calls[] = {
 #define SEMCACHE_TWO_IDS(name, variant, body) SEMCACHE_ID(name), SEMCACHE_ID(name##variant),
 #define SEMCACHE_ONE_ID(name, body) SEMCACHE_ID(name),
 #define SEMCACHE_BARE_ID(name) SEMCACHE_ID(name),
+#define SEMCACHE_PTSZ_IDS(name) SEMCACHE_ID(name), SEMCACHE_ID(name##_ptsz),
     SEMCACHE_COPIES(SEMCACHE_TWO_IDS) SEMCACHE_STREAM_CALLS(SEMCACHE_TWO_IDS) SEMCACHE_GRAPH_CALLS(SEMCACHE_ONE_ID)
-        SEMCACHE_UNLOADS(SEMCACHE_BARE_ID) SEMCACHE_TWO_IDS(cuLaunchKernelEx, _ptsz, ) SEMCACHE_TWO_IDS(cuGraphLaunch, _ptsz, )};
+        SEMCACHE_UNLOADS(SEMCACHE_BARE_ID) SEMCACHE_RECORDINGS(SEMCACHE_PTSZ_IDS) SEMCACHE_PTSZ_IDS(cuStreamEndCapture)
+            SEMCACHE_PTSZ_IDS(cuLaunchKernelEx) SEMCACHE_PTSZ_IDS(cuGraphLaunch)};
 
 struct Stream {
   CUstream stream = nullptr;
   bool of_the_thread = false;  ///< nullptr means the thread's default stream
 };
 
-/// Is work for this stream recorded in a graph instead of being carried out?
 bool is_capturing(const Stream& s) noexcept {
-  const cuda::DriverApi& api = cuda::driver_api();
-  const CUstream stream = s.stream == nullptr && s.of_the_thread ? CU_STREAM_PER_THREAD : s.stream;
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return api.cuStreamIsCapturing != nullptr && api.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
-         status != CU_STREAM_CAPTURE_STATUS_NONE;
+  return cuda::is_capturing(cuda::driver_api(), s.stream == nullptr && s.of_the_thread ? CU_STREAM_PER_THREAD : s.stream);
 }
 
 /// @return what `after` is to be told; nullptr: nothing
@@ -366,6 +370,18 @@ void* look_at(Watching& w, CUpti_CallbackId id, const void* parameters, const ch
     }
     case SEMCACHE_ID(cuGraphLaunch):
     case SEMCACHE_ID(cuGraphLaunch_ptsz): uses.graph(); break;
+#define SEMCACHE_RECORDING_CASE(call) case SEMCACHE_ID(call): case SEMCACHE_ID(call##_ptsz):
+    SEMCACHE_RECORDINGS(SEMCACHE_RECORDING_CASE)
+    graphs_being_recorded.fetch_add(1);
+    return nullptr;
+    case SEMCACHE_ID(cuStreamEndCapture):
+    case SEMCACHE_ID(cuStreamEndCapture_ptsz): {
+      // Of one that began before the watch nothing is known.
+      unsigned known = graphs_being_recorded.load();
+      while (known > 0 && !graphs_being_recorded.compare_exchange_weak(known, known - 1)) {
+      }
+      return nullptr;
+    }
     default: return nullptr;
   }
   if (uses.list().empty() && !uses.launches()) return nullptr;
@@ -456,6 +472,7 @@ void unwatch_cuda_driver() noexcept {
   w.observer.store(nullptr);
   (void)cupti().unsubscribe(w.subscriber);
   w.subscriber = nullptr;
+  graphs_being_recorded.store(0);
 }
 
 }  // namespace semcache::device
