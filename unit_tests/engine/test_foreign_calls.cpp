@@ -351,6 +351,56 @@ TEST(ForeignCalls, AnArrayAmongTheArgumentsAndAtTheTargetOfTheirCopy) {
   p.expect_host(h, 2);
 }
 
+// Another thread's fill before the arguments are copied to the device.
+TEST(ForeignCalls, ArgumentsOnTheirWayWhoseCaptureHasEnded) {
+  for (const bool views : {false, true}) {
+    Foreign p;
+    Memory& d = p.on_device(size);
+    Memory& inner = p.on_device(size);
+    Memory& other = p.on_device(size);
+    Memory& h = p.on_host(size);
+    Memory& used = views ? inner : d;
+    d.holds_handles.store(views);
+    p.host_write(h, h.all(), 1);
+    p.copy(used, h);
+    const std::uintptr_t handle = Foreign::make_handle(d);
+    p.engine().native_capture(d, true);
+    p.fill(other, 7);
+    p.after(p.before({Foreign::word(d, Kind::listed, handle)}, false));
+    p.copy(h, used);
+    p.expect_host(h, 1);
+    Foreign::Call call = p.before({});
+    ASSERT_NE(call, nullptr);
+    EXPECT_EQ(call->uses.size(), views ? 3u : 1u);
+    p.submit(stream_b, used, 2);
+    p.after(std::move(call));
+    p.copy(h, used);
+    p.expect_host(h, 2);
+  }
+}
+
+TEST(ForeignCalls, WhatViewsLeadToHasToFit) {
+  Foreign p;
+  Memory& outer = p.on_device(size);
+  outer.holds_handles.store(true);
+  std::vector<Memory*> arrays;
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    arrays.push_back(&p.on_device(1u << 20));
+    p.raw_write(stream_b, *arrays[i], i);
+  }
+  try {
+    (void)p.before({Foreign::argument(outer)});
+    FAIL() << "8 MiB in a budget of 4";
+  } catch (const OutOfMemory& e) {
+    EXPECT_NE(std::string(e.what()).find("holds Views"), std::string::npos) << e.what();
+  }
+  Memory& h = p.on_host(1u << 20);
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    p.copy(h, *arrays[i]);
+    p.expect_host(h, i);
+  }
+}
+
 TEST(ForeignCalls, HandlesOfHostSidesAreNoPointers) {
   Foreign p;
   Memory& d = p.on_device(size);

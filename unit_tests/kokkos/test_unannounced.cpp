@@ -528,6 +528,15 @@ KOKKOS_TEST(KokkosUnannounced, AGraphRecordsLaunchesOfTheNativeSpaceOnly) {
     } catch (const semcache::UsageError& e) {
       EXPECT_NE(std::string(e.what()).find("native space"), std::string::npos) << e.what();
     }
+    EXPECT_THROW(Kokkos::deep_copy(exec, x.device, 0.0), semcache::UsageError);
+    EXPECT_THROW(Kokkos::deep_copy(exec, x.device, x.mirror), semcache::UsageError);
+    cudaStream_t other;
+    ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
+    cudaGraph_t none = nullptr;
+    EXPECT_NE(cudaStreamEndCapture(other, &none), cudaSuccess) << "it does not record";
+    EXPECT_NE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess) << "it does already";
+    (void)cudaGetLastError();
+    cudaStreamDestroy(other);
   }
   Kokkos::parallel_for("theirs", Kokkos::RangePolicy<semcache::kokkos::NativeExec>(native, 0, n), add_natively);
   cudaGraph_t graph;
@@ -546,6 +555,41 @@ KOKKOS_TEST(KokkosUnannounced, AGraphRecordsLaunchesOfTheNativeSpaceOnly) {
   }
   cudaGraphExecDestroy(replay);
   cudaGraphDestroy(graph);
+}
+
+// An event of ours on the stream would become part of the graph, and so would what waits for it.
+KOKKOS_TEST(KokkosUnannounced, WhatAnotherStreamNeedsOfARecordingOneWaits) {
+  const Pending x;
+  const Exec exec;
+  cudaStream_t stream;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  {
+    const Exec other{semcache::kokkos::NativeExec(stream)};
+    const Vector device = x.device;
+    Kokkos::parallel_for("first", Kokkos::RangePolicy<Exec>(exec, 0, n), KOKKOS_LAMBDA(int i) { device(i) += 1; });
+    exec.fence();
+    const auto add = KOKKOS_LAMBDA(int i) { device(i) += 2; };
+    ASSERT_EQ(cudaStreamBeginCapture(exec.cuda_stream(), cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    for (int i = 0; i < n; ++i) x.mirror(i) = 10 + i;
+    bool refused = false;
+    try {
+      Kokkos::deep_copy(other, x.device, x.mirror);
+      Kokkos::parallel_for("second", Kokkos::RangePolicy<Exec>(other, 0, n), add);
+    } catch (const semcache::DeviceError& e) {
+      refused = true;
+      EXPECT_NE(std::string(e.what()).find("graph"), std::string::npos) << e.what();
+    }
+    cudaGraph_t graph = nullptr;
+    ASSERT_EQ(cudaStreamEndCapture(exec.cuda_stream(), &graph), cudaSuccess);
+    std::size_t nodes = 1;
+    EXPECT_EQ(cudaGraphGetNodes(graph, nullptr, &nodes), cudaSuccess);
+    EXPECT_EQ(nodes, 0u);
+    cudaGraphDestroy(graph);
+    if (refused) Kokkos::parallel_for("second", Kokkos::RangePolicy<Exec>(other, 0, n), add);
+    Kokkos::deep_copy(x.mirror, x.device);
+    for (int i = 0; i < n; ++i) ASSERT_EQ(x.mirror(i), 12.0 + i) << refused;
+  }
+  cudaStreamDestroy(stream);
 }
 
 KOKKOS_TEST(KokkosUnannounced, AGraphUsesItsArraysAtEachLaunch) {

@@ -215,7 +215,8 @@ class Engine {
   [[nodiscard]] platform::Platform& platform() noexcept { return *platform_; }
   [[nodiscard]] const platform::Platform& platform() const noexcept { return *platform_; }
   [[nodiscard]] device::Device& device(std::uint32_t d) noexcept { return *devices_[d]->device; }
-  /// Is work for this queue recorded in a graph of the program's, so that nobody knows when it runs? @throws DeviceError
+  /// Is work for this queue recorded in a graph of the program's, so that nobody knows when it runs? Not known of the unknown
+  /// queue: false. @throws DeviceError
   [[nodiscard]] bool is_recording(QueueIndex queue);
   [[nodiscard]] std::uint32_t device_count() const noexcept { return static_cast<std::uint32_t>(devices_.size()); }
   void add_to(Statistics& statistics) const;

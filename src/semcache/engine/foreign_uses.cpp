@@ -75,7 +75,9 @@ ForeignCall::Use Engine::unless_announced(Memory& m, bool writable, bool known) 
 
 /// Who is given Views that lie in an array may use any.
 void Engine::add_every_array(ForeignCall& call) {
-  for (ForeignCall::Use& use : call.uses) use.writable = use.used_writing = true;
+  for (ForeignCall::Use& use : call.uses) {
+    if (!use.announced) use.writable = use.used_writing = true;
+  }
   const std::size_t given = call.uses.size();
   for (Memory& m : pool_) {
     if (!m.live || m.on_host() || m.snapshot() || m.freeing) continue;
@@ -114,7 +116,10 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
       add_use(*call, captured);
       if (use.kind == Kind::listed) arguments_on_their_way.push_back(captured);
     } else if (!m.on_host()) {
-      add_use(*call, unless_announced(m, use.kind != Kind::read, !word));
+      // Where no capture says it any more (somebody has copied meanwhile), arguments on their way are still arguments.
+      const ForeignCall::Use now = unless_announced(m, use.kind != Kind::read, !word);
+      add_use(*call, now);
+      if (use.kind == Kind::listed) arguments_on_their_way.push_back(now);
     } else {
       const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(use.address) - m.address);
       host_uses.push_back({&m, m.incarnation.load(), {begin, std::min(m.bytes, begin + use.bytes)}, use.kind == Kind::write, word});
@@ -165,7 +170,13 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
     call->uses.erase(std::remove_if(call->uses.begin(), call->uses.end(), gone), call->uses.end());
     operands.clear();
     for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable && !use.both_sides});
-    prepare(lock, operands.data(), operands.size(), nullptr);
+    try {
+      prepare(lock, operands.data(), operands.size(), nullptr);
+    } catch (const OutOfMemory& e) {
+      if (!leads_to_views) throw;
+      throw OutOfMemory(std::string("one of them holds Views, which may lead to any array, so it needs every array: ") + e.what(),
+                        e.requested_bytes(), e.budget_bytes());
+    }
     if (std::any_of(call->uses.begin(), call->uses.end(), gone)) continue;
     const std::uint64_t seen = unlocks_;
     for (ForeignCall::Use& use : call->uses) {

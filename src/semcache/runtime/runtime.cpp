@@ -366,15 +366,31 @@ void retire_queue(QueueId queue) noexcept {
 
 std::uint64_t epoch() noexcept { return starts.load(); }
 
-void copy(void* to, const void* from, std::size_t bytes, QueueId) {
+namespace {
+
+/// Of a graph that the program records from a stream nobody knows when it runs.
+void refuse_recording(Runtime& r, QueueId queue) {
+  if (device::graphs_being_recorded.load(std::memory_order_relaxed) == 0) return;
   const platform::RuntimeScope scope;
-  runtime().engine->copy(to, from, bytes);
+  if (!queue.valid() || !r.engine->is_recording(queue.value)) return;
+  throw UsageError("a launch, copy or fill on a semcache::Exec whose stream records a graph: nobody would know when the graph runs "
+                   "it. Record launches on the native space instead: what they use counts as used at each launch of the graph");
 }
 
-void fill(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes, QueueId) {
+}  // namespace
+
+void copy(void* to, const void* from, std::size_t bytes, QueueId queue) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  refuse_recording(r, queue);
+  r.engine->copy(to, from, bytes);
+}
+
+void fill(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes, QueueId queue) {
   if (bytes == 0) return;
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
+  refuse_recording(r, queue);
   const Located at = locate(r, to, bytes);
   r.engine->fill(*at.memory, at.position, bytes, make_fill(pattern, pattern_bytes));
 }
@@ -477,17 +493,10 @@ void Launch::add(void* memory, bool writable) {
   pins_[count_++] = {memory, writable};
 }
 
-void Launch::refuse_recording() const {
-  const platform::RuntimeScope scope;
-  if (!queue_.valid() || !runtime().engine->is_recording(queue_.value)) return;
-  throw UsageError("a kernel is launched on a semcache::Exec whose stream records a graph: nobody would know when the graph runs "
-                   "it. Record launches on the native space instead: what they use counts as used at each launch of the graph");
-}
-
 void Launch::begin(const ByteRange* overwritten) {
   static_assert(sizeof(Pin) == sizeof(Operand) && offsetof(Operand, writable) == offsetof(Pin, writable));
   Runtime& r = runtime();
-  if (device::graphs_being_recorded.load(std::memory_order_relaxed) != 0) refuse_recording();
+  if (count_ != 0) refuse_recording(r, queue_);
   r.engine->begin_launch(queue_.valid() ? queue_.value : engine::unknown_queue, reinterpret_cast<const Operand*>(pins_),
                          count_, overwritten);
   r.recorder.launch();
@@ -496,7 +505,7 @@ void Launch::begin(const ByteRange* overwritten) {
 void Launch::begin_unknown(const char* name) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
-  if (device::graphs_being_recorded.load(std::memory_order_relaxed) != 0) refuse_recording();
+  refuse_recording(r, queue_);
   std::vector<Operand> all;
   try {
     r.engine->begin_unknown_launch(queue_.valid() ? queue_.value : engine::unknown_queue, all);

@@ -71,6 +71,7 @@ SEMCACHE_API void retire_queue(QueueId queue) noexcept;
 /// Untracked addresses are open host memory (or foreign device memory where `foreign_device` says so).
 /// @param queue  the instance in whose order the content is taken; invalid: all work so far.
 /// After return the source may be changed and the destination read, on the host and (later work of) the queue.
+/// @throws UsageError  a graph is recorded from the queue's stream (`fill`, too)
 SEMCACHE_API void copy(void* to, const void* from, std::size_t bytes, QueueId queue);
 
 /// Makes the range a known pattern without touching memory in any space. `pattern_bytes` in {1,2,4,8,16}.
@@ -155,7 +156,6 @@ class SEMCACHE_API Launch {
   void add(void* memory, bool writable);
   void begin(const ByteRange* overwritten = nullptr);
   void begin_unknown(const char* name);
-  void refuse_recording() const;
 
   QueueId queue_;
   bool follows_from_captures_ = true;

@@ -331,6 +331,15 @@ CUstream CudaDevice::stream_of_locked(QueueId queue) const {
   return queues_[queue.value].stream;
 }
 
+/// What would become part of a graph of the program's, or end its recording, instead of telling when the queue's work is done.
+void CudaDevice::refuse_recording(CUstream stream, const char* call) const {
+  if (graphs_being_recorded.load(std::memory_order_relaxed) == 0) return;
+  const cuda::CaptureAllowed allowed;
+  if (!cuda::is_capturing(api_, stream)) return;
+  throw DeviceError("CUDA device " + std::to_string(ordinal_) + ": " + call + " on a stream from which a graph is recorded. Wait "
+                    "until the recording has ended");
+}
+
 EventId CudaDevice::record(QueueId queue) {
   SEMCACHE_CUDA_SUBMITS();
   CUstream stream = nullptr;
@@ -338,6 +347,7 @@ EventId CudaDevice::record(QueueId queue) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stream = stream_of_locked(queue);
+    refuse_recording(stream, "cuEventRecord");
     if (!idle_events_.empty()) {
       event = idle_events_.back();
       idle_events_.pop_back();
@@ -387,12 +397,14 @@ void CudaDevice::release(EventId event) noexcept {
 void CudaDevice::synchronize_queue(QueueId queue) {
   const CUstream stream = stream_of(queue);
   SEMCACHE_CUDA_CURRENT();
+  refuse_recording(stream, "cuStreamSynchronize");
   check(api_.cuStreamSynchronize(stream), "cuStreamSynchronize");
 }
 
 bool CudaDevice::queue_idle(QueueId queue) {
   const CUstream stream = stream_of(queue);
   SEMCACHE_CUDA_CURRENT();
+  refuse_recording(stream, "cuStreamQuery");
   const CUresult result = api_.cuStreamQuery(stream);
   if (result == CUDA_ERROR_NOT_READY) return false;
   check(result, "cuStreamQuery");

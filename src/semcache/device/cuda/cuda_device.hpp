@@ -65,6 +65,7 @@ class CudaDevice final : public Device {
 
  private:
   class Context;
+  void refuse_recording(CUstream stream, const char* call) const;
   class Current;
   struct Queue {
     bool open = false;

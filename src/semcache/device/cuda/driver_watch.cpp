@@ -230,55 +230,43 @@ void graph_node(Uses& uses, const CUgraphNodeParams* p) {
 
 // Each with what happens at its call: `p` are its parameters. The variants for a default stream of each thread have the
 // same ones.
-#define SEMCACHE_COPIES(X)                                                                                             \
-  X(cuMemcpyHtoD_v2, _ptds, { uses.read(p.srcHost, p.ByteCount); uses.write(p.dstDevice, p.ByteCount);                 \
-                              uses.words_of(p.srcHost, p.ByteCount); })                                                \
-  X(cuMemcpyDtoH_v2, _ptds, { uses.read(p.srcDevice, p.ByteCount); uses.write(p.dstHost, p.ByteCount); })              \
-  X(cuMemcpyDtoD_v2, _ptds, { uses.read(p.srcDevice, p.ByteCount); uses.write(p.dstDevice, p.ByteCount); })            \
-  X(cuMemcpyDtoA_v2, _ptds, { uses.read(p.srcDevice, p.ByteCount); })                                                  \
-  X(cuMemcpyAtoD_v2, _ptds, { uses.write(p.dstDevice, p.ByteCount); })                                                 \
-  X(cuMemcpyHtoA_v2, _ptds, { uses.read(p.srcHost, p.ByteCount); })                                                    \
-  X(cuMemcpyAtoH_v2, _ptds, { uses.write(p.dstHost, p.ByteCount); })                                                   \
-  X(cuMemcpy, _ptds, { uses.read(p.src, p.ByteCount); uses.write(p.dst, p.ByteCount); })                               \
-  X(cuMemcpyPeer, _ptds, { uses.read(p.srcDevice, p.ByteCount); uses.write(p.dstDevice, p.ByteCount); })               \
-  X(cuMemcpy2D_v2, _ptds, { copy_2d(uses, p.pCopy); })                                                                \
-  X(cuMemcpy2DUnaligned_v2, _ptds, { copy_2d(uses, p.pCopy); })                                                       \
-  X(cuMemcpy3D_v2, _ptds, { copy_3d(uses, p.pCopy); })                                                                \
-  X(cuMemcpy3DPeer, _ptds, { copy_3d(uses, p.pCopy); })                                                               \
-  X(cuMemsetD8_v2, _ptds, { uses.write(p.dstDevice, p.N); })                                                           \
-  X(cuMemsetD16_v2, _ptds, { uses.write(p.dstDevice, 2 * p.N); })                                                      \
-  X(cuMemsetD32_v2, _ptds, { uses.write(p.dstDevice, 4 * p.N); })                                                      \
-  X(cuMemsetD2D8_v2, _ptds, { uses.write(p.dstDevice, hull(p.Width, p.dstPitch, p.Height)); })                         \
-  X(cuMemsetD2D16_v2, _ptds, { uses.write(p.dstDevice, hull(2 * p.Width, p.dstPitch, p.Height)); })                    \
-  X(cuMemsetD2D32_v2, _ptds, { uses.write(p.dstDevice, hull(4 * p.Width, p.dstPitch, p.Height)); })
 
-/// The same, and what is known of them in `p.hStream`.
+/// Synchronous ones, and what does the same in `p.hStream`.
+#define SEMCACHE_TRANSFERS(X)                                                                                          \
+  X(cuMemcpyHtoD_v2, cuMemcpyHtoDAsync_v2, { uses.read(p.srcHost, p.ByteCount);                                        \
+      uses.write(p.dstDevice, p.ByteCount); uses.words_of(p.srcHost, p.ByteCount); })                                  \
+  X(cuMemcpyDtoH_v2, cuMemcpyDtoHAsync_v2, { uses.read(p.srcDevice, p.ByteCount);                                      \
+      uses.write(p.dstHost, p.ByteCount); })                                                                           \
+  X(cuMemcpyDtoD_v2, cuMemcpyDtoDAsync_v2, { uses.read(p.srcDevice, p.ByteCount);                                      \
+      uses.write(p.dstDevice, p.ByteCount); })                                                                         \
+  X(cuMemcpyHtoA_v2, cuMemcpyHtoAAsync_v2, { uses.read(p.srcHost, p.ByteCount); })                                     \
+  X(cuMemcpyAtoH_v2, cuMemcpyAtoHAsync_v2, { uses.write(p.dstHost, p.ByteCount); })                                    \
+  X(cuMemcpy, cuMemcpyAsync, { uses.read(p.src, p.ByteCount); uses.write(p.dst, p.ByteCount); })                       \
+  X(cuMemcpyPeer, cuMemcpyPeerAsync, { uses.read(p.srcDevice, p.ByteCount); uses.write(p.dstDevice, p.ByteCount); })   \
+  X(cuMemcpy2D_v2, cuMemcpy2DAsync_v2, { copy_2d(uses, p.pCopy); })                                                    \
+  X(cuMemcpy3D_v2, cuMemcpy3DAsync_v2, { copy_3d(uses, p.pCopy); })                                                    \
+  X(cuMemcpy3DPeer, cuMemcpy3DPeerAsync, { copy_3d(uses, p.pCopy); })                                                  \
+  X(cuMemsetD8_v2, cuMemsetD8Async, { uses.write(p.dstDevice, p.N); })                                                 \
+  X(cuMemsetD16_v2, cuMemsetD16Async, { uses.write(p.dstDevice, 2 * p.N); })                                           \
+  X(cuMemsetD32_v2, cuMemsetD32Async, { uses.write(p.dstDevice, 4 * p.N); })                                           \
+  X(cuMemsetD2D8_v2, cuMemsetD2D8Async, { uses.write(p.dstDevice, hull(p.Width, p.dstPitch, p.Height)); })             \
+  X(cuMemsetD2D16_v2, cuMemsetD2D16Async, { uses.write(p.dstDevice, hull(2 * p.Width, p.dstPitch, p.Height)); })       \
+  X(cuMemsetD2D32_v2, cuMemsetD2D32Async, { uses.write(p.dstDevice, hull(4 * p.Width, p.dstPitch, p.Height)); })
+
+#define SEMCACHE_SYNCHRONOUS_CALLS(X)                                                                                  \
+  X(cuMemcpyDtoA_v2, { uses.read(p.srcDevice, p.ByteCount); })                                                         \
+  X(cuMemcpyAtoD_v2, { uses.write(p.dstDevice, p.ByteCount); })                                                        \
+  X(cuMemcpy2DUnaligned_v2, { copy_2d(uses, p.pCopy); })
+
 #define SEMCACHE_STREAM_CALLS(X)                                                                                       \
-  X(cuMemcpyHtoDAsync_v2, _ptsz, { uses.read(p.srcHost, p.ByteCount); uses.write(p.dstDevice, p.ByteCount);            \
-                                   uses.words_of(p.srcHost, p.ByteCount); })                                           \
-  X(cuMemcpyDtoHAsync_v2, _ptsz, { uses.read(p.srcDevice, p.ByteCount); uses.write(p.dstHost, p.ByteCount); })         \
-  X(cuMemcpyDtoDAsync_v2, _ptsz, { uses.read(p.srcDevice, p.ByteCount); uses.write(p.dstDevice, p.ByteCount); })       \
-  X(cuMemcpyHtoAAsync_v2, _ptsz, { uses.read(p.srcHost, p.ByteCount); })                                               \
-  X(cuMemcpyAtoHAsync_v2, _ptsz, { uses.write(p.dstHost, p.ByteCount); })                                              \
-  X(cuMemcpyAsync, _ptsz, { uses.read(p.src, p.ByteCount); uses.write(p.dst, p.ByteCount); })                          \
-  X(cuMemcpyPeerAsync, _ptsz, { uses.read(p.srcDevice, p.ByteCount); uses.write(p.dstDevice, p.ByteCount); })          \
-  X(cuMemcpy2DAsync_v2, _ptsz, { copy_2d(uses, p.pCopy); })                                                           \
-  X(cuMemcpy3DAsync_v2, _ptsz, { copy_3d(uses, p.pCopy); })                                                           \
-  X(cuMemcpy3DPeerAsync, _ptsz, { copy_3d(uses, p.pCopy); })                                                          \
-  X(cuMemsetD8Async, _ptsz, { uses.write(p.dstDevice, p.N); })                                                         \
-  X(cuMemsetD16Async, _ptsz, { uses.write(p.dstDevice, 2 * p.N); })                                                    \
-  X(cuMemsetD32Async, _ptsz, { uses.write(p.dstDevice, 4 * p.N); })                                                    \
-  X(cuMemsetD2D8Async, _ptsz, { uses.write(p.dstDevice, hull(p.Width, p.dstPitch, p.Height)); })                       \
-  X(cuMemsetD2D16Async, _ptsz, { uses.write(p.dstDevice, hull(2 * p.Width, p.dstPitch, p.Height)); })                  \
-  X(cuMemsetD2D32Async, _ptsz, { uses.write(p.dstDevice, hull(4 * p.Width, p.dstPitch, p.Height)); })                  \
-  X(cuLaunchKernel, _ptsz, { uses.kernel(p.f, p.kernelParams, p.extra, name); })                                       \
-  X(cuLaunchCooperativeKernel, _ptsz, { uses.kernel(p.f, p.kernelParams, nullptr, name); })                            \
+  X(cuLaunchKernel, { uses.kernel(p.f, p.kernelParams, p.extra, name); })                                              \
+  X(cuLaunchCooperativeKernel, { uses.kernel(p.f, p.kernelParams, nullptr, name); })                                   \
   SEMCACHE_BATCHES(X)
 
 #if CUDA_VERSION >= 13000
 #define SEMCACHE_BATCHES(X)                                                                                            \
-  X(cuMemcpyBatchAsync, _ptsz, { copies(uses, p.dsts, p.srcs, p.sizes, p.count); })                                    \
-  X(cuMemcpyBatchAsync_v2, _ptsz, { copies(uses, p.dsts, p.srcs, p.sizes, p.count); })
+  X(cuMemcpyBatchAsync, { copies(uses, p.dsts, p.srcs, p.sizes, p.count); })                                           \
+  X(cuMemcpyBatchAsync_v2, { copies(uses, p.dsts, p.srcs, p.sizes, p.count); })
 #else
 #define SEMCACHE_BATCHES(X)
 #endif
@@ -313,13 +301,14 @@ void graph_node(Uses& uses, const CUgraphNodeParams* p) {
 #define SEMCACHE_ID(name) CUPTI_DRIVER_TRACE_CBID_##name
 
 constexpr CUpti_CallbackId watched_calls[] = {
-#define SEMCACHE_TWO_IDS(name, variant, body) SEMCACHE_ID(name), SEMCACHE_ID(name##variant),
+#define SEMCACHE_PTSZ_IDS(name, ...) SEMCACHE_ID(name), SEMCACHE_ID(name##_ptsz),
+#define SEMCACHE_PTDS_IDS(name, ...) SEMCACHE_ID(name), SEMCACHE_ID(name##_ptds),
+#define SEMCACHE_BOTH_IDS(name, async, body) SEMCACHE_PTDS_IDS(name) SEMCACHE_PTSZ_IDS(async)
 #define SEMCACHE_ONE_ID(name, body) SEMCACHE_ID(name),
 #define SEMCACHE_BARE_ID(name) SEMCACHE_ID(name),
-#define SEMCACHE_PTSZ_IDS(name) SEMCACHE_ID(name), SEMCACHE_ID(name##_ptsz),
-    SEMCACHE_COPIES(SEMCACHE_TWO_IDS) SEMCACHE_STREAM_CALLS(SEMCACHE_TWO_IDS) SEMCACHE_GRAPH_CALLS(SEMCACHE_ONE_ID)
-        SEMCACHE_UNLOADS(SEMCACHE_BARE_ID) SEMCACHE_RECORDINGS(SEMCACHE_PTSZ_IDS) SEMCACHE_PTSZ_IDS(cuStreamEndCapture)
-            SEMCACHE_PTSZ_IDS(cuLaunchKernelEx) SEMCACHE_PTSZ_IDS(cuGraphLaunch)};
+    SEMCACHE_TRANSFERS(SEMCACHE_BOTH_IDS) SEMCACHE_SYNCHRONOUS_CALLS(SEMCACHE_PTDS_IDS) SEMCACHE_STREAM_CALLS(SEMCACHE_PTSZ_IDS)
+        SEMCACHE_GRAPH_CALLS(SEMCACHE_ONE_ID) SEMCACHE_UNLOADS(SEMCACHE_BARE_ID) SEMCACHE_RECORDINGS(SEMCACHE_PTSZ_IDS)
+            SEMCACHE_PTSZ_IDS(cuStreamEndCapture) SEMCACHE_PTSZ_IDS(cuLaunchKernelEx) SEMCACHE_PTSZ_IDS(cuGraphLaunch)};
 
 struct Stream {
   CUstream stream = nullptr;
@@ -335,20 +324,22 @@ void* look_at(Watching& w, CUpti_CallbackId id, const void* parameters, const ch
   Uses uses(w);
   Stream stream;
   switch (id) {
-#define SEMCACHE_COPY_CASE(call, variant, body)      \
-  case SEMCACHE_ID(call):                            \
-  case SEMCACHE_ID(call##variant): {                 \
+#define SEMCACHE_SYNCHRONOUS_CASE(call, body)                       \
+  case SEMCACHE_ID(call):                                           \
+  case SEMCACHE_ID(call##_ptds): {                                  \
     const auto& p = *static_cast<const call##_params*>(parameters); \
-    body break;                                      \
+    body break;                                                     \
   }
-    SEMCACHE_COPIES(SEMCACHE_COPY_CASE)
-#define SEMCACHE_STREAM_CASE(call, variant, body)    \
-  case SEMCACHE_ID(call):                            \
-  case SEMCACHE_ID(call##variant): {                 \
+#define SEMCACHE_STREAM_CASE(call, body)                            \
+  case SEMCACHE_ID(call):                                           \
+  case SEMCACHE_ID(call##_ptsz): {                                  \
     const auto& p = *static_cast<const call##_params*>(parameters); \
-    stream = {p.hStream, id == SEMCACHE_ID(call##variant)};         \
-    body break;                                      \
+    stream = {p.hStream, id == SEMCACHE_ID(call##_ptsz)};           \
+    body break;                                                     \
   }
+#define SEMCACHE_BOTH_CASES(call, async, body) SEMCACHE_SYNCHRONOUS_CASE(call, body) SEMCACHE_STREAM_CASE(async, body)
+    SEMCACHE_TRANSFERS(SEMCACHE_BOTH_CASES)
+    SEMCACHE_SYNCHRONOUS_CALLS(SEMCACHE_SYNCHRONOUS_CASE)
     SEMCACHE_STREAM_CALLS(SEMCACHE_STREAM_CASE)
 #define SEMCACHE_GRAPH_CASE(call, body)              \
   case SEMCACHE_ID(call): {                          \
@@ -370,18 +361,6 @@ void* look_at(Watching& w, CUpti_CallbackId id, const void* parameters, const ch
     }
     case SEMCACHE_ID(cuGraphLaunch):
     case SEMCACHE_ID(cuGraphLaunch_ptsz): uses.graph(); break;
-#define SEMCACHE_RECORDING_CASE(call) case SEMCACHE_ID(call): case SEMCACHE_ID(call##_ptsz):
-    SEMCACHE_RECORDINGS(SEMCACHE_RECORDING_CASE)
-    graphs_being_recorded.fetch_add(1);
-    return nullptr;
-    case SEMCACHE_ID(cuStreamEndCapture):
-    case SEMCACHE_ID(cuStreamEndCapture_ptsz): {
-      // Of one that began before the watch nothing is known.
-      unsigned known = graphs_being_recorded.load();
-      while (known > 0 && !graphs_being_recorded.compare_exchange_weak(known, known - 1)) {
-      }
-      return nullptr;
-    }
     default: return nullptr;
   }
   if (uses.list().empty() && !uses.launches()) return nullptr;
@@ -397,19 +376,56 @@ void* look_at(Watching& w, CUpti_CallbackId id, const void* parameters, const ch
   return call;
 }
 
+// A call's two callbacks share a word: what the observer is handed afterwards, or one of these.
+constexpr std::uint64_t nothing = 0, begins_recording = 1, ends_recording = 2;
+
+bool is_capturing(CUpti_CallbackId end_of_capture, const void* parameters) noexcept {
+  const auto& p = *static_cast<const cuStreamEndCapture_params*>(parameters);
+  return is_capturing({p.hStream, end_of_capture == SEMCACHE_ID(cuStreamEndCapture_ptsz)});
+}
+
+void ended_recording() noexcept {
+  unsigned known = graphs_being_recorded.load();  // of one that began before the watch nothing is known
+  while (known > 0 && !graphs_being_recorded.compare_exchange_weak(known, known - 1)) {
+  }
+}
+
+/// Counted from before the driver begins to record until after it has ended.
+std::uint64_t note_recording(CUpti_CallbackId id, const void* parameters) noexcept {
+  switch (id) {
+#define SEMCACHE_RECORDING_CASE(call) case SEMCACHE_ID(call): case SEMCACHE_ID(call##_ptsz):
+    SEMCACHE_RECORDINGS(SEMCACHE_RECORDING_CASE)
+    graphs_being_recorded.fetch_add(1);
+    return begins_recording;
+    case SEMCACHE_ID(cuStreamEndCapture):
+    case SEMCACHE_ID(cuStreamEndCapture_ptsz): return is_capturing(id, parameters) ? ends_recording : nothing;
+    default: return nothing;
+  }
+}
+
 void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const void* data) {
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
   std::uint64_t& shared = *call.correlationData;  // between the two callbacks of a call
   Watching& w = watching();
   if (call.callbackSite != CUPTI_API_ENTER) {
-    if (shared == 0) return;
+    if (shared == nothing) return;
+    if (shared == begins_recording) {
+      if (*static_cast<const CUresult*>(call.functionReturnValue) != CUDA_SUCCESS) ended_recording();
+      return;
+    }
+    if (shared == ends_recording) {
+      if (!is_capturing(id, call.functionParams)) ended_recording();
+      return;
+    }
     w.observer.load()->after(reinterpret_cast<void*>(shared));
     w.under_way.fetch_sub(1);
     return;
   }
-  shared = 0;
+  shared = nothing;
   const auto own_work = w.own_work.load(std::memory_order_acquire);
   if (own_work == nullptr || own_work()) return;
+  shared = note_recording(id, call.functionParams);
+  if (shared != nothing) return;
   try {
     shared = reinterpret_cast<std::uint64_t>(look_at(w, id, call.functionParams, call.symbolName));
   } catch (const std::exception& e) {
