@@ -170,7 +170,7 @@ struct DriverWatch {
 SEMCACHE_API void unwatch_cuda_driver() noexcept;
 
 /// Graphs that the program records from streams right now, as far as `watch_cuda_driver` has seen them begin.
-SEMCACHE_API extern std::atomic<unsigned> graphs_being_recorded;
+extern __attribute__((visibility("hidden"))) std::atomic<unsigned> graphs_being_recorded;
 
 /// Devices of the machine. @throws ConfigurationError where the backend was not built, DeviceError where it fails.
 /// @param memory_bytes  emulated: memory of each device (0: a quarter of the host's)
