@@ -86,6 +86,30 @@ KOKKOS_STOCK_TEST(KokkosRepeatedLaunch, WithOtherNumbersIsTheSameLaunch) {
   EXPECT_EQ(since.launches(), 6u);
 }
 
+struct AddRows {
+  Kokkos::View<const double**, semcache::Device> from;
+  Vector to;
+  std::int64_t rows;
+  KOKKOS_FUNCTION void operator()(int i) const {
+    if (i < rows) to(i) += from(i, 1);
+  }
+};
+
+/// Extents and counts of arrays of some size are no pointers: a functor that holds them is remembered, too.
+KOKKOS_STOCK_TEST(KokkosRepeatedLaunch, OfLargeArraysIsRemembered) {
+  constexpr int rows = 400000;
+  const Kokkos::View<double**, semcache::Device> from("from", rows, 2);
+  const Vector to("to", rows);
+  Kokkos::deep_copy(from, 1);
+  for (int k = 1; k <= 3; ++k) {
+    Kokkos::parallel_for("add rows", Range(0, rows), AddRows{from, to, rows});
+    EXPECT_EQ(semcache::kokkos::MemoOf<AddRows>::memo.count, 2u);
+  }
+  const auto host = Kokkos::create_mirror_view(to);
+  Kokkos::deep_copy(host, to);
+  EXPECT_EQ(host(rows - 1), 3);
+}
+
 KOKKOS_STOCK_TEST(KokkosRepeatedLaunch, AfterAnArrayWasFreedAndAnotherTookItsPlace) {
   const Vector to = filled("to", 0);
   const Seen seen(to);

@@ -20,6 +20,15 @@ std::uintptr_t word_at(const unsigned char* bytes) noexcept {
   return word;
 }
 
+/// Extents and other small numbers do not.
+class LooksLikePointer {
+ public:
+  bool operator()(std::uintptr_t word) const noexcept { return word - lowest_ < (std::uintptr_t{1} << 47) - lowest_; }
+
+ private:
+  std::uintptr_t lowest_ = runtime::lowest_pointer();
+};
+
 /// Reads a word that may not be mapped; false also where the kernel refuses the call.
 bool read_if_mapped(std::uintptr_t address, std::uintptr_t& word) noexcept {
   iovec to{&word, word_bytes};
@@ -28,7 +37,7 @@ bool read_if_mapped(std::uintptr_t address, std::uintptr_t& word) noexcept {
 }
 
 /// True if (tracker, data) are those of a view on a whole small allocation in plain host memory without pointers in it.
-bool is_small_host_view(std::uintptr_t tracker, std::uintptr_t data) noexcept {
+bool is_small_host_view(std::uintptr_t tracker, std::uintptr_t data, const LooksLikePointer& looks_like_pointer) noexcept {
   constexpr std::size_t small = 64;
   const std::uintptr_t record_address = tracker & ~std::uintptr_t{1};
   std::uintptr_t header_record = 0;
@@ -67,6 +76,7 @@ bool CaptureMemo::belongs_to(const void* thread) noexcept {
 
 bool CaptureMemo::fits(const std::uintptr_t* word, const void* functor, std::size_t words) const noexcept {
   if (count == 0) return false;
+  const LooksLikePointer looks_like_pointer;
   for (std::size_t i = 0; i < words; ++i) {
     const std::uintptr_t now = word_at(static_cast<const unsigned char*>(functor) + i * word_bytes);
     if (now != word[i] && ((handles >> i & 1) != 0 || looks_like_pointer(now))) return false;
@@ -159,6 +169,7 @@ void CaptureList::close() noexcept {
 }
 
 bool CaptureList::holds_pointers() const noexcept {
+  const LooksLikePointer looks_like_pointer;
   for (std::size_t i = 0; i + word_bytes <= picture_bytes_; i += word_bytes) {
     if (looks_like_pointer(word_at(picture_ + i))) return true;
   }
@@ -176,12 +187,13 @@ void CaptureList::explain(std::size_t position, std::uint32_t bytes) noexcept {
 }
 
 void CaptureList::explain_small_host_views() noexcept {
+  const LooksLikePointer looks_like_pointer;
   // A View is [tracker][data][extent or nothing]: with rank 0 the third word is never initialised, but copied.
   for (std::size_t i = 0; i + 3 * word_bytes <= picture_bytes_; i += word_bytes) {
     const std::uintptr_t tracker = word_at(picture_ + i);
     const std::uintptr_t data = word_at(picture_ + i + word_bytes);
     if (!looks_like_pointer(tracker) || !looks_like_pointer(data) || data % word_bytes != 0) continue;
-    if (is_small_host_view(tracker, data)) explain(i, 3 * word_bytes);
+    if (is_small_host_view(tracker, data, looks_like_pointer)) explain(i, 3 * word_bytes);
   }
 }
 

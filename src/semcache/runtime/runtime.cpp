@@ -366,6 +366,11 @@ void retire_queue(QueueId queue) noexcept {
 
 std::uint64_t epoch() noexcept { return starts.load(); }
 
+std::uintptr_t lowest_pointer() noexcept {
+  const Runtime* r = running();
+  return r == nullptr ? 0x10000 : r->lowest_address;
+}
+
 namespace {
 
 /// Of a graph that the program records from a stream nobody knows when it runs.

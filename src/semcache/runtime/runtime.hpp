@@ -80,6 +80,9 @@ SEMCACHE_API void fill(void* to, std::size_t bytes, const void* pattern, std::ui
 /// Counts a transfer that the framework itself made over the link (a reduction's result read back).
 SEMCACHE_API void count_external_transfer(bool to_host, std::uint64_t bytes) noexcept;
 
+/// Smaller numbers in a functor are no addresses (platform::Platform::lowest_address).
+[[nodiscard]] SEMCACHE_API std::uintptr_t lowest_pointer() noexcept;
+
 // --- launches ----------------------------------------------------------------------------------------------------
 /// One view handle that was copied into a closure.
 struct Capture {

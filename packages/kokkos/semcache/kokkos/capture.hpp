@@ -20,10 +20,6 @@ class CaptureList;
 /// The list of the closure that this thread is constructing; nullptr outside. `__thread`: no wrapper call on the hot path.
 extern SEMCACHE_API __thread CaptureList* open_capture_list;
 
-[[nodiscard]] inline bool looks_like_pointer(std::uintptr_t word) noexcept {
-  return word >= 0x10000 && word < (std::uintptr_t{1} << 47);
-}
-
 /// What the last functor of a type captured, kept for the next one: most launches repeat an earlier one. It belongs to the
 /// first thread that launches such functors (thread-local memos would grow the stack of every thread by all functor types).
 /// Only of functors that their words describe: every handle lies in the functor itself and is copied from there, and
