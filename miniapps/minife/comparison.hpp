@@ -46,9 +46,9 @@ class Comparison {
 
 [[nodiscard]] bool is_of_belos(const nlohmann::json& report);
 
-/// One problem solved by Belos on the stock node (manual) and on ours (semcache): same iterations, norms of the
-/// residual and solutions to rounding; in the iterations exactly the halo's bytes cross, in each direction; no unknown
-/// launches.
+/// One problem solved by Belos on the stock node (manual) and on ours (semcache): same iterations (on a GPU two more or
+/// fewer), norms of the residual and solutions to rounding; in the iterations exactly the halo's bytes cross, in each
+/// direction; no unknown launches.
 /// @param same_sums  both nodes call the same functions of Kokkos-Kernels: the norms must be equal, bit by bit
 /// @throws std::invalid_argument  a variant is missing or twice, or a report lacks a field; the text names it
 [[nodiscard]] std::vector<Check> check_belos(const std::vector<nlohmann::json>& reports, bool same_sums = false);
