@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <optional>
 #include <thread>
 #include <variant>
@@ -95,19 +96,58 @@ struct AddRows {
   }
 };
 
-/// Extents and counts of arrays of some size are no pointers: a functor that holds them is remembered, too.
+/// Extents of arrays of some size are no pointers, nor are other numbers like them: the functor's first launch is remembered
+/// for all others.
 KOKKOS_STOCK_TEST(KokkosRepeatedLaunch, OfLargeArraysIsRemembered) {
-  constexpr int rows = 400000;
+  constexpr int rows = 100000;
   const Kokkos::View<double**, semcache::Device> from("from", rows, 2);
   const Vector to("to", rows);
   Kokkos::deep_copy(from, 1);
   for (int k = 1; k <= 3; ++k) {
-    Kokkos::parallel_for("add rows", Range(0, rows), AddRows{from, to, rows});
+    Kokkos::parallel_for("add rows", Range(0, rows), AddRows{from, to, rows * k});
     EXPECT_EQ(semcache::kokkos::MemoOf<AddRows>::memo.count, 2u);
+    EXPECT_EQ(semcache::kokkos::MemoOf<AddRows>::memo.written, 1u);
   }
   const auto host = Kokkos::create_mirror_view(to);
   Kokkos::deep_copy(host, to);
   EXPECT_EQ(host(rows - 1), 3);
+}
+
+struct BarePointer {
+  double* data;
+  explicit BarePointer(double* d) : data(d) {}
+  BarePointer(const BarePointer& other) : data(other.data) {}  // not trivial: a copy leaves out what is switched off
+};
+struct AddAndLogBare {
+  Vector to;
+  std::int64_t large = 400000;
+  bool is_on = true;
+  union {
+    BarePointer log;
+  };
+  AddAndLogBare(const Vector& v, double* d) : to(v), log(d) {}
+  AddAndLogBare(const AddAndLogBare& other) : to(other.to), large(other.large), is_on(other.is_on) {
+    if (is_on) new (&log) BarePointer(other.log);
+  }
+  KOKKOS_FUNCTION ~AddAndLogBare() {}
+  KOKKOS_FUNCTION void operator()(int i) const {
+    to(i) += 1;
+    if (is_on) log.data[i] += 1;
+  }
+};
+/// A pointer that is switched off is in the functor, but not in its copy.
+KOKKOS_STOCK_TEST(KokkosRepeatedLaunch, OfABarePointerThatIsSwitchedOn) {
+  const Vector a = filled("a", 0), log = filled("log", 0);
+  const Seen seen(log);
+  seen.set(10);
+  AddAndLogBare f(a, log.data());
+  for (int k = 1; k <= 3; ++k) {
+    f.is_on = false;
+    Kokkos::parallel_for(Range(0, n), f);
+    f.is_on = true;
+    Kokkos::parallel_for(Range(0, n), f);
+    EXPECT_EQ(seen(), 10 + k);
+  }
 }
 
 KOKKOS_STOCK_TEST(KokkosRepeatedLaunch, AfterAnArrayWasFreedAndAnotherTookItsPlace) {

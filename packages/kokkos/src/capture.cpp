@@ -79,7 +79,7 @@ bool CaptureMemo::fits(const std::uintptr_t* word, const void* functor, std::siz
   const LooksLikePointer looks_like_pointer;
   for (std::size_t i = 0; i < words; ++i) {
     const std::uintptr_t now = word_at(static_cast<const unsigned char*>(functor) + i * word_bytes);
-    if (now != word[i] && ((handles >> i & 1) != 0 || looks_like_pointer(now))) return false;
+    if ((handles >> i & 1) != 0 ? now != word[i] : looks_like_pointer(now)) return false;
   }
   return runtime::are_current(operands, count, epoch);
 }

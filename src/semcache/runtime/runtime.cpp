@@ -186,7 +186,8 @@ Runtime* start() {
                           c.device_tracker != Switch::off;
   r->engine = std::make_unique<Engine>(make_devices(c), std::move(pages.platform), r->recorder, options);
   Engine* engine = r->engine.get();
-  r->lowest_address = engine->platform().lowest_address();
+  // Where nothing is known of mappings: the null pointer leads nowhere anyway.
+  r->lowest_address = std::max<std::uintptr_t>(engine->platform().lowest_address(), engine->platform().page_bytes());
   notice_device_uses(*r);
   platform::set_label_lookup(&label_of);
   if (const std::uint64_t bytes = engine->guarded_arena_bytes()) r->tracker->also_watch(engine->device_arena(0), bytes);

@@ -23,8 +23,9 @@ extern SEMCACHE_API __thread CaptureList* open_capture_list;
 /// What the last functor of a type captured, kept for the next one: most launches repeat an earlier one. It belongs to the
 /// first thread that launches such functors (thread-local memos would grow the stack of every thread by all functor types).
 /// Only of functors that their words describe: every handle lies in the functor itself and is copied from there, and
-/// nothing else looks like a pointer. It saves the picture and looking arrays up, not the recording: which handles the
-/// closure's copy really has, their copying tells (a flag may switch one off).
+/// no other word of the copy looks like a pointer. It saves the picture and looking arrays up, not the recording: which
+/// handles the closure's copy really has, their copying tells (a flag may switch one off). A copy constructor that makes a
+/// bare pointer of a number, once nullptr and once another, is not seen through.
 struct CaptureMemo {
   static constexpr std::size_t most_words = 64;
   static constexpr std::size_t most_operands = runtime::Launch::most_known;
@@ -37,7 +38,7 @@ struct CaptureMemo {
   runtime::KnownOperand operands[most_operands];
 
   [[nodiscard]] bool belongs_to(const void* thread) noexcept;
-  /// Handles must be the same; other words may differ as long as they cannot be pointers.
+  /// Handles must be the same; no other word may be a pointer (even one that was there before: it may have been switched off).
   [[nodiscard]] bool fits(const std::uintptr_t* word, const void* functor, std::size_t words) const noexcept;
 };
 
@@ -48,6 +49,16 @@ struct __attribute__((visibility("hidden"))) MemoOf {
   static inline CaptureMemo memo{};
   static inline std::uintptr_t word[words]{};
 };
+
+/// nvcc keeps a host copy of an extended lambda behind a pointer in its last word, which no kernel follows.
+template <class Functor>
+constexpr bool ends_with_host_copy() {
+#if defined(__CUDACC_EXTENDED_LAMBDA__)
+  return __nv_is_extended_host_device_lambda_closure_type(Functor);
+#else
+  return false;
+#endif
+}
 
 /// What a closure captured. A base class of our closures, constructed before the pattern that copies the functor: the
 /// list belongs to the closure, so a closure that is never executed leaves nothing behind, and one that is executed
@@ -71,17 +82,14 @@ class SEMCACHE_API CaptureList {
       if constexpr (alignof(Functor) <= picture_alignment) {
         using Memo = MemoOf<Functor>;
         if constexpr (Memo::words <= CaptureMemo::most_words) {
-          if (remembers(Memo::memo, Memo::word, std::addressof(functor), Memo::words)) return;
+          constexpr std::size_t words = Memo::words - (ends_with_host_copy<Functor>() ? 1 : 0);
+          if (remembers(Memo::memo, Memo::word, std::addressof(functor), words)) return;
         }
         copy_on_blank(functor);
       } else {
         watch_copies_of(std::addressof(functor), sizeof(Functor));
       }
-#if defined(__CUDACC_EXTENDED_LAMBDA__)
-      // nvcc keeps a host copy of such a lambda behind a pointer in its last word, which no kernel follows.
-      if constexpr (__nv_is_extended_host_device_lambda_closure_type(Functor))
-        explain(sizeof(Functor) - sizeof(void*), sizeof(void*));
-#endif
+      if constexpr (ends_with_host_copy<Functor>()) explain(sizeof(Functor) - sizeof(void*), sizeof(void*));
     }
   }
 
