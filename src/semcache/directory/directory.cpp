@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <utility>
 
 namespace semcache::directory {
 namespace {
@@ -65,32 +66,34 @@ void subtract(std::vector<Piece>& pieces, ByteRange cut) {
 
 // --- arrays and memory ---------------------------------------------------------------------------------------------
 
-DatumId Directory::add_datum(std::uint64_t bytes) {
-  std::uint32_t index;
-  if (free_data_.empty()) {
-    index = static_cast<std::uint32_t>(data_.size());
-    data_.emplace_back();
-  } else {
-    index = free_data_.back();
-    free_data_.pop_back();
+/// The number of an entry that nobody uses, still listed as free. Giving a number back never fails.
+template <class Entry>
+static std::uint32_t unused_entry(std::vector<Entry>& entries, std::vector<std::uint32_t>& free) {
+  if (free.empty()) {
+    if (free.capacity() <= entries.size()) free.reserve(2 * entries.size() + 1);
+    entries.emplace_back();
+    free.push_back(static_cast<std::uint32_t>(entries.size() - 1));
   }
-  data_[index].wanted = ExtentMap(bytes, {undefined_value, 0});
+  return free.back();
+}
+
+DatumId Directory::add_datum(std::uint64_t bytes) {
+  ExtentMap wanted(bytes, {undefined_value, 0});
+  const std::uint32_t index = unused_entry(data_, free_data_);
+  free_data_.pop_back();
+  data_[index].wanted = std::move(wanted);
   data_[index].slots.clear();
   data_[index].live = true;
   return DatumId{index};
 }
 
 SlotId Directory::add_snapshot(SpaceId space, std::uint64_t bytes) {
-  std::uint32_t index;
-  if (free_slots_.empty()) {
-    index = static_cast<std::uint32_t>(slots_.size());
-    slots_.emplace_back();
-  } else {
-    index = free_slots_.back();
-    free_slots_.pop_back();
-  }
+  ExtentMap held(bytes, {no_value, 0});
+  const std::uint32_t index = unused_entry(slots_, free_slots_);
+  for (std::vector<Touched>* const list : {&touched_, &taken_}) base::make_room(*list, slots_.size() - list->size());
+  free_slots_.pop_back();
   Slot& s = slots_[index];
-  s.held = ExtentMap(bytes, {no_value, 0});
+  s.held = std::move(held);
   s.datum = DatumId{};
   s.space = space;
   s.live = true;
@@ -99,13 +102,14 @@ SlotId Directory::add_snapshot(SpaceId space, std::uint64_t bytes) {
 }
 
 SlotId Directory::add_slot(DatumId datum, SpaceId space) {
+  base::make_room(data_[datum.value].slots, 1);
   const SlotId slot = add_snapshot(space, size(datum));
   slots_[slot.value].datum = datum;
   data_[datum.value].slots.push_back(slot);
   return slot;
 }
 
-void Directory::detach(SlotId slot) {
+void Directory::detach(SlotId slot) noexcept {
   Slot& s = slots_[slot.value];
   if (!s.datum.valid()) return;
   auto& siblings = data_[s.datum.value].slots;
@@ -114,15 +118,15 @@ void Directory::detach(SlotId slot) {
   s.changing = false;
 }
 
-void Directory::remove_slot(SlotId slot) {
-  if (size(slot) > 0) set_held(slot, {0, size(slot)}, {no_value, 0});
+void Directory::remove_slot(SlotId slot) noexcept {
+  drop(slot);
   touch(slot, {0, size(slot)});  // the number is used again
   detach(slot);
   slots_[slot.value].live = false;
   free_slots_.push_back(slot.value);
 }
 
-void Directory::remove_datum(DatumId datum) {
+void Directory::remove_datum(DatumId datum) noexcept {
   if (size(datum) > 0) set_wanted(datum, {0, size(datum)}, {undefined_value, 0});
   data_[datum.value].live = false;
   free_data_.push_back(datum.value);
@@ -405,7 +409,12 @@ std::vector<ExtentMap::Extent> Directory::wanted_extents(DatumId datum, ByteRang
 
 // --- events --------------------------------------------------------------------------------------------------------
 
+void Directory::prepare_commit(const Step& step) {
+  prepare_held(step.to, {step.to_position, step.to_position + step.bytes}, step.value);
+}
+
 void Directory::commit(const Step& step) {
+  prepare_commit(step);
   set_held(step.to, {step.to_position, step.to_position + step.bytes}, step.value);
 }
 
@@ -422,8 +431,23 @@ bool Directory::kept_among_its_slots(const Datum& datum) const {
   return true;
 }
 
+void Directory::prepare_write(SlotId slot, ByteRange range, std::size_t ranges) {
+  Slot& s = slots_[slot.value];
+  Datum& d = data_[s.datum.value];
+  if (ranges > 1) {
+    d.wanted.make_room(ranges);
+    s.held.make_room(ranges);
+  } else {
+    d.wanted.make_room(range);
+    s.held.make_room(range);
+  }
+  values_.make_room(ranges);
+  if (kept_among_its_slots(d)) prepare_use(&Value::holders, *d.wanted.uniform());
+}
+
 void Directory::write(SlotId slot, ByteRange range) {
   if (range.empty() || exclusive(slot, range)) return;
+  prepare_write(slot, range);
   const DatumId datum = slots_[slot.value].datum;
   // All of it is written, and nobody outside knows the number: it stays, and the other slots lose it.
   if (const Datum& d = data_[datum.value]; range.size() == d.wanted.size() && kept_among_its_slots(d)) {
@@ -457,6 +481,7 @@ void Directory::write(SlotId slot, ByteRange range) {
 
 void Directory::renumber(SlotId slot, ByteRange range) {
   if (range.empty()) return;
+  prepare_write(slot, range);
   ValueRef ref = new_value();
   ref.offset = range.begin;
   set_wanted(slots_[slot.value].datum, range, ref);
@@ -464,12 +489,14 @@ void Directory::renumber(SlotId slot, ByteRange range) {
 }
 
 void Directory::fill(DatumId datum, ByteRange range, const Fill& fill) {
-  if (!range.empty()) set_wanted(datum, range, new_value(fill));
+  if (range.empty()) return;
+  data_[datum.value].wanted.make_room(range);
+  set_wanted(datum, range, new_value(fill));
 }
 
 LinkResult Directory::link(DatumId to, std::uint64_t to_position, DatumId from, std::uint64_t from_position,
                            std::uint64_t bytes) {
-  const std::vector<ExtentMap::Extent> pieces = wanted_extents(from, {from_position, from_position + bytes});
+  std::vector<ExtentMap::Extent> pieces = wanted_extents(from, {from_position, from_position + bytes});
   bool same = true;
   for (const auto& e : pieces) {
     const std::uint64_t at = to_position + (e.begin - from_position);
@@ -478,18 +505,39 @@ LinkResult Directory::link(DatumId to, std::uint64_t to_position, DatumId from, 
     });
   }
   if (same) return LinkResult::unchanged;
-  // Within one array in memmove's order: a fill that is overwritten before it is copied would be forgotten.
-  const bool backwards = to == from && to_position > from_position;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const auto& e = pieces[backwards ? pieces.size() - 1 - i : i];
+  // The new uses are counted first: nothing fails afterwards, and within one array no fill is forgotten because it is
+  // overwritten before it is copied.
+  for (auto& e : pieces) {
     const std::uint64_t at = to_position + (e.begin - from_position);
-    set_wanted(to, {at, at + (e.end - e.begin)}, e.ref);
+    e = {at, at + (e.end - e.begin), e.ref};
   }
+  data_[to.value].wanted.make_room(pieces.size());
+  std::size_t counted = 0;
+  const auto forget = [&] {
+    while (counted > 0) count(&Value::wanters, to.value, pieces[--counted], -1);
+  };
+  try {
+    for (; counted < pieces.size(); ++counted) {
+      prepare_use(&Value::wanters, pieces[counted].ref);
+      count(&Value::wanters, to.value, pieces[counted], +1);
+    }
+  } catch (...) {
+    forget();
+    throw;
+  }
+  for (const auto& e : pieces) set_wanted(to, {e.begin, e.end}, e.ref);
+  forget();
   return LinkResult::linked;
 }
 
 void Directory::drop(SlotId slot, ByteRange range) {
-  if (!range.empty()) set_held(slot, range, {no_value, 0});
+  if (range.empty()) return;
+  prepare_held(slot, range, {no_value, 0});
+  set_held(slot, range, {no_value, 0});
+}
+
+void Directory::drop(SlotId slot) noexcept {
+  if (size(slot) > 0) set_held(slot, {0, size(slot)}, {no_value, 0});
 }
 
 void Directory::restore(SlotId slot, ByteRange range, const std::vector<ExtentMap::Extent>& earlier) {
@@ -504,6 +552,8 @@ void Directory::restore(SlotId slot, ByteRange range, const std::vector<ExtentMa
     for (const ByteRange gap : later) {
       if (const ByteRange part{begin, gap.begin}; !part.empty()) {
         const ValueRef ref = e.ref.advanced(part.begin - e.begin);
+        prepare_wanted(datum, part, ref);
+        prepare_held(slot, part, ref);
         set_wanted(datum, part, ref);
         set_held(slot, part, ref);
       }
@@ -513,16 +563,24 @@ void Directory::restore(SlotId slot, ByteRange range, const std::vector<ExtentMa
 }
 
 void Directory::watch(const std::vector<ExtentMap::Extent>& extents) {
-  for (const auto& e : extents) {
-    if (Value* value = values_.find(e.ref.id)) {
-      value->watched.push_back({e.ref.offset, e.ref.offset + (e.end - e.begin)});
-      touch_holders(e.ref, e.end - e.begin);
+  std::size_t watched = 0;
+  try {
+    for (; watched < extents.size(); ++watched) {
+      const ExtentMap::Extent& e = extents[watched];
+      if (Value* value = values_.find(e.ref.id)) {
+        value->watched.push_back({e.ref.offset, e.ref.offset + (e.end - e.begin)});
+        touch_holders(e.ref, e.end - e.begin);
+      }
     }
+  } catch (...) {
+    unwatch(extents, watched);
+    throw;
   }
 }
 
-void Directory::unwatch(const std::vector<ExtentMap::Extent>& extents) {
-  for (const auto& e : extents) {
+void Directory::unwatch(const std::vector<ExtentMap::Extent>& extents, std::size_t first_ones) noexcept {
+  for (std::size_t i = 0; i < first_ones; ++i) {
+    const ExtentMap::Extent& e = extents[i];
     if (Value* value = values_.find(e.ref.id)) {
       auto& watched = value->watched;
       watched.erase(std::find(watched.begin(), watched.end(), ByteRange{e.ref.offset, e.ref.offset + (e.end - e.begin)}));
@@ -531,10 +589,11 @@ void Directory::unwatch(const std::vector<ExtentMap::Extent>& extents) {
   }
 }
 
-void Directory::take_touched(std::vector<Touched>& out) {
-  out.clear();
-  out.swap(touched_);
-  for (const Touched& t : out) slots_[t.slot.value].touched = untouched;
+const std::vector<Directory::Touched>& Directory::take_touched() noexcept {
+  taken_.clear();
+  taken_.swap(touched_);
+  for (const Touched& t : taken_) slots_[t.slot.value].touched = untouched;
+  return taken_;
 }
 
 // --- bookkeeping ---------------------------------------------------------------------------------------------------
@@ -545,7 +604,22 @@ ValueRef Directory::new_value(Fill fill) {
   return {id, 0};
 }
 
-void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent, int change) {
+void Directory::prepare_use(std::vector<Use> Value::*uses, ValueRef ref) {
+  if (ref.is_number()) base::make_room(values_.find(ref.id)->*uses, 1);
+}
+
+void Directory::prepare_wanted(DatumId datum, ByteRange range, ValueRef ref) {
+  data_[datum.value].wanted.make_room(range);
+  prepare_use(&Value::wanters, ref);
+}
+
+void Directory::prepare_held(SlotId slot, ByteRange range, ValueRef ref) {
+  slots_[slot.value].held.make_room(range);
+  prepare_use(&Value::holders, ref);
+}
+
+void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent,
+                      int change) noexcept {
   if (!extent.ref.is_number()) return;
   Value* value = values_.find(extent.ref.id);
   std::vector<Use>& list = value->*uses;
@@ -564,7 +638,7 @@ void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const 
   }
 }
 
-void Directory::touch(SlotId slot, ByteRange range) {
+void Directory::touch(SlotId slot, ByteRange range) noexcept {
   if (range.empty()) return;
   Slot& s = slots_[slot.value];
   if (s.touched != untouched) {
@@ -576,7 +650,7 @@ void Directory::touch(SlotId slot, ByteRange range) {
   touched_.push_back({slot, range});
 }
 
-void Directory::touch_holders(ValueRef ref, std::uint64_t bytes) {
+void Directory::touch_holders(ValueRef ref, std::uint64_t bytes) noexcept {
   if (!ref.is_number()) return;
   const Value* value = values_.find(ref.id);
   if (value == nullptr) return;
@@ -585,7 +659,7 @@ void Directory::touch_holders(ValueRef ref, std::uint64_t bytes) {
   }
 }
 
-void Directory::set_wanted(DatumId datum, ByteRange range, ValueRef ref) {
+void Directory::set_wanted(DatumId datum, ByteRange range, ValueRef ref) noexcept {
   Datum& d = data_[datum.value];
   // Former and future holders may become, or cease to be, the only ones concerned.
   d.wanted.for_each(range, [&](ByteRange piece, ValueRef old) { touch_holders(old, piece.size()); });
@@ -596,7 +670,7 @@ void Directory::set_wanted(DatumId datum, ByteRange range, ValueRef ref) {
   for (const SlotId s : d.slots) touch(s, range);
 }
 
-void Directory::set_held(SlotId slot, ByteRange range, ValueRef ref) {
+void Directory::set_held(SlotId slot, ByteRange range, ValueRef ref) noexcept {
   Slot& s = slots_[slot.value];
   if (const ValueRef* old = s.held.uniform(); old != nullptr && range.size() == s.held.size()) {
     if (*old == ref) return;

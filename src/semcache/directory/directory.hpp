@@ -48,7 +48,8 @@ enum class LinkResult : std::uint8_t {
 };
 
 /// Contract: the caller serialises all calls (the engine's lock). Ranges must lie inside their datum or slot.
-/// A call that throws (bad_alloc only) may leave no half-made change visible to others: the engine treats it as fatal.
+/// A call that throws (bad_alloc only) has changed nothing (I9): every event makes room first and cannot fail afterwards.
+/// The `prepare_` members make that room early, for an event that must not fail when the bytes have moved already.
 class Directory {
  public:
   // --- arrays and memory -------------------------------------------------------------------------------------------
@@ -58,14 +59,14 @@ class Directory {
   /// Memory that belongs to no array: a saved value.
   [[nodiscard]] SlotId add_snapshot(SpaceId space, std::uint64_t bytes);
   /// The slot leaves its datum and lives on as a snapshot: its memory becomes the saved value, nothing moves.
-  void detach(SlotId slot);
+  void detach(SlotId slot) noexcept;
   /// The program changes this memory and says so later (an announced host side): the slot is the source of a fetch only
   /// where nobody else has the value, and nobody is saved by it from being the last holder.
   void mark_changing(SlotId slot, bool changing = true) { slots_[slot.value].changing = changing; }
   /// Forgets a slot; the engine has saved what it held last (I4).
-  void remove_slot(SlotId slot);
+  void remove_slot(SlotId slot) noexcept;
   /// Forgets a datum (its slots are removed or detached before) and what it wanted.
-  void remove_datum(DatumId datum);
+  void remove_datum(DatumId datum) noexcept;
 
   [[nodiscard]] std::uint64_t size(DatumId datum) const { return data_[datum.value].wanted.size(); }
   [[nodiscard]] std::uint64_t size(SlotId slot) const { return slots_[slot.value].held.size(); }
@@ -114,6 +115,10 @@ class Directory {
   [[nodiscard]] std::string audit() const;
 
   // --- events ------------------------------------------------------------------------------------------------------
+  /// Until the next event `commit` of this step cannot fail, nor `drop` of what it makes.
+  void prepare_commit(const Step& step);
+  /// Until another event `write` cannot fail, for so many ranges of the slot. @param range  the only one, or all of them
+  void prepare_write(SlotId slot, ByteRange range, std::size_t ranges = 1);
   /// A step is carried out (or is certain to be, before anybody looks): the slot holds the value.
   void commit(const Step& step);
   /// `range` of the slot is written there: the datum gets a new value, held by this slot alone (I2).
@@ -126,9 +131,11 @@ class Directory {
   LinkResult link(DatumId to, std::uint64_t to_position, DatumId from, std::uint64_t from_position, std::uint64_t bytes);
   /// The memory of `range` lost its content (evicted, or about to be).
   void drop(SlotId slot, ByteRange range);
+  /// All of it was. Never fails.
+  void drop(SlotId slot) noexcept;
   /// The values of `extents` keep their content until `unwatch`: whoever changes them, even alone, makes a new value.
   void watch(const std::vector<ExtentMap::Extent>& extents);
-  void unwatch(const std::vector<ExtentMap::Extent>& extents);
+  void unwatch(const std::vector<ExtentMap::Extent>& extents) noexcept { unwatch(extents, extents.size()); }
   /// `range` of the slot was found to have the content that `earlier` numbers it with: gives it back that number where
   /// the slot is fresh (what was wanted later, from elsewhere, stays) and the number is still in use.
   /// @pre `earlier` was watched since; nobody else wants what the slot holds now
@@ -140,8 +147,8 @@ class Directory {
     SlotId slot;
     ByteRange range;
   };
-  /// Replaces `out` by what was touched since the last call.
-  void take_touched(std::vector<Touched>& out);
+  /// What was touched since the last call; valid until the next one.
+  [[nodiscard]] const std::vector<Touched>& take_touched() noexcept;
   [[nodiscard]] bool any_touched() const noexcept { return !touched_.empty(); }
 
  private:
@@ -157,6 +164,10 @@ class Directory {
     Fill fill;
     std::vector<ByteRange> watched;  ///< offsets
 
+    Value() {  // the first of either never fails
+      holders.reserve(1);
+      wanters.reserve(1);
+    }
     void clear() noexcept {
       holders.clear();
       wanters.clear();
@@ -180,11 +191,16 @@ class Directory {
   static constexpr std::uint32_t untouched = UINT32_MAX;
 
   ValueRef new_value(Fill fill = {});
-  void set_wanted(DatumId datum, ByteRange range, ValueRef ref);
-  void set_held(SlotId slot, ByteRange range, ValueRef ref);
-  void count(std::vector<Use> Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent, int change);
-  void touch(SlotId slot, ByteRange range);
-  void touch_holders(ValueRef ref, std::uint64_t bytes);
+  /// Afterwards the two below cannot fail with the same arguments. (All of a map, and no number: they never do.)
+  void prepare_wanted(DatumId datum, ByteRange range, ValueRef ref);
+  void prepare_held(SlotId slot, ByteRange range, ValueRef ref);
+  void set_wanted(DatumId datum, ByteRange range, ValueRef ref) noexcept;
+  void set_held(SlotId slot, ByteRange range, ValueRef ref) noexcept;
+  void prepare_use(std::vector<Use> Value::*uses, ValueRef ref);
+  void count(std::vector<Use> Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent, int change) noexcept;
+  void unwatch(const std::vector<ExtentMap::Extent>& extents, std::size_t first_ones) noexcept;
+  void touch(SlotId slot, ByteRange range) noexcept;
+  void touch_holders(ValueRef ref, std::uint64_t bytes) noexcept;
   [[nodiscard]] bool sole(SlotId slot, ByteRange piece, ValueRef ref) const;
   [[nodiscard]] unsigned fetch_cost(const Slot& from, const Slot& to, CostFunction cost) const;
   /// Does the datum want one value that nobody but its own slots holds, nobody else wants, and nobody watches?
@@ -195,7 +211,8 @@ class Directory {
   std::vector<std::uint32_t> free_data_;
   std::vector<std::uint32_t> free_slots_;
   ValueTable<Value> values_;
-  std::vector<Touched> touched_;
+  std::vector<Touched> touched_;  // as `taken_`, it has room for every slot
+  std::vector<Touched> taken_;
 };
 
 }  // namespace semcache::directory

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/room.hpp>
 #include <semcache/base/types.hpp>
 
 #include <cassert>
@@ -77,7 +78,13 @@ class BasicExtentMap {
     return e.ref.advanced(position - e.begin);
   }
 
-  /// Gives `range` (inside the map, not empty) the reference `ref`, merging with neighbours.
+  /// Afterwards `assign` cannot fail for `range`, nor for so many ranges.
+  void make_room(ByteRange range) {
+    if (range.size() < size()) make_room(std::size_t{1});
+  }
+  void make_room(std::size_t ranges) { base::make_room(extents_, 2 * ranges); }
+
+  /// Gives `range` (inside the map, not empty) the reference `ref`, merging with neighbours. All of the map never fails.
   /// `count(Extent, +1 or -1)` is told of every extent that appears or vanishes, appearances first.
   template <class Count>
   void assign(ByteRange range, Ref ref, Count&& count) {

@@ -19,13 +19,17 @@ namespace semcache::directory {
 template <class Value>
 class ValueTable {
  public:
-  [[nodiscard]] ValueId add() {
-    if (free_.empty()) {
+  /// Afterwards `add` cannot fail for so many values.
+  void make_room(std::size_t values) {
+    while (free_.size() < values) {
       if (entries_.size() > index_mask) throw std::bad_alloc();
-      free_.reserve(entries_.size() + 1);  // erase must not fail
+      if (free_.capacity() <= entries_.size()) free_.reserve(2 * entries_.size() + 1);  // erase must not fail
       entries_.emplace_back();
       free_.push_back(entries_.size() - 1);
     }
+  }
+  [[nodiscard]] ValueId add() {
+    make_room(1);
     const std::size_t index = free_.back();
     free_.pop_back();
     Entry& e = entries_[index];

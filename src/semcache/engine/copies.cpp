@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/engine.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -50,6 +51,8 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     copy_now(lock, *t, position(*t, to), *f, position(*f, from), n);
   } else {
     const std::uint64_t at = position(*t, to);
+    const Kept to_kept(*t);
+    const Kept from_kept(*f);
     // Near the kernel's limit on mappings single mirrors become open before they are protected.
     bool opened = false;
     for (Memory* m : {t, f}) {
@@ -58,13 +61,14 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
       opened = true;
     }
     if (opened) {
+      expect_not_freed(to_kept);
+      expect_not_freed(from_kept);
       copy_now(lock, *t, at, *f, position(*f, from), n);
       return;
     }
-    // Whichever side was named: the value that is linked here must not be given back for an earlier one later.
-    for (const SlotId slot : std::vector<SlotId>(directory_.slots(f->datum))) {
-      while (memory_of(slot).write_check) check_writes_before_fetch(lock, memory_of(slot));
-    }
+    finish_write_checks(lock, *f);
+    expect_not_freed(to_kept);
+    expect_not_freed(from_kept);
     const auto earlier = owed_.owes(t->datum) ? directory_.wanted_extents(t->datum, {at, at + n})
                                               : std::vector<directory::ExtentMap::Extent>();
     const auto result = directory_.link(t->datum, at, f->datum, position(*f, from), n);
@@ -78,26 +82,54 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
       note_owed(*t, {at, at + n});
     }
     project();
-    keep_maps_short(lock, *t);
-    try {
-      if ((n < page_bytes_ && t->on_host()) || host_side_is_announced(*f)) {
-        settle_copy(lock, *t, {at, at + n});
-      } else if (options_.protocol == Protocol::write_through) {
-        std::vector<ByteRange> stale;
-        directory_.stale(t->slot, {at, at + n}, stale);
-        for (const ByteRange r : stale) recorder_.moved(Kind::write_through, t->label, r.size());
-        if (!t->on_host()) make_resident(lock, device_of(*t), {t});
-        make_fresh(lock, *t, {at, at + n});
-        project();
-      }
-    } catch (const Error&) {
-      const SlotId host = directory_.slot_in(f->datum, host_space);
-      while (host_side_is_announced(*f) && save_one(lock, memory_of(host), memory_of(host).all(), true)) {
-      }
-      project();  // I9: the copy is made, lazily; moving the bytes now was our wish, not the program's
-    }
+    settle_early(lock, *t, {at, at + n}, *f);
   }
   if (!snapshots_.empty()) collect_orphans();
+}
+
+/// Whichever side was named: a value that is linked elsewhere must not be given back for an earlier one later.
+void Engine::finish_write_checks(Lock& lock, Memory& m) {
+  const Kept kept(m);
+  const auto checked = [&]() -> Memory* {
+    if (kept.gone()) return nullptr;
+    for (const SlotId slot : directory_.slots(m.datum)) {
+      if (memory_of(slot).write_check) return &memory_of(slot);
+    }
+    return nullptr;
+  };
+  while (Memory* const side = checked()) check_writes_before_fetch(lock, *side);
+}
+
+/// What of a lazy copy is made at the call all the same. I9: the copy is made, lazily; moving the bytes now is our wish, not the
+/// program's, so it never fails.
+void Engine::settle_early(Lock& lock, Memory& to, ByteRange range, Memory& from) noexcept {
+  const Kept to_kept(to);
+  const Kept from_kept(from);
+  const bool must_not_stay = host_side_is_announced(from);  // the program changes it without a word
+  try {
+    keep_maps_short(lock, to);
+    if (to_kept.gone()) return;
+    if ((range.size() < page_bytes_ && to.on_host()) || must_not_stay) {
+      settle_copy(lock, to, range);
+    } else if (options_.protocol == Protocol::write_through) {
+      std::vector<ByteRange> stale;
+      directory_.stale(to.slot, range, stale);
+      for (const ByteRange r : stale) recorder_.moved(Kind::write_through, to.label, r.size());
+      if (!to.on_host()) make_resident(lock, to);
+      make_fresh(lock, to, range);
+    }
+  } catch (const std::exception&) {
+    try {
+      while (!from_kept.gone() && host_side_is_announced(from)) {
+        Memory& host = memory_of(directory_.slot_in(from.datum, host_space));
+        if (!save_one(lock, host, host.all(), true)) break;
+      }
+    } catch (const std::exception& e) {
+      base::fatal("the content of '%s' at this deep_copy can neither be copied nor saved before the host changes it: %s. Free "
+                  "memory of the host, or raise SEMCACHE_DEVICE_MEMORY", recorder_.name(from_kept.label()), e.what());
+    }
+  }
+  project();
 }
 
 /// May the host use the array now, and say so later (DualView::modify_host)?
@@ -112,14 +144,16 @@ void Engine::settle_copy(Lock& lock, Memory& to, ByteRange range) {
     host_access(lock, to, range, Access::read);
     return;
   }
+  const Kept kept(to);
   for (;;) {
     const std::uint64_t seen = unlocks_;
     make_resident(lock, to);
     make_fresh(lock, to, range);
-    if (quiesce(lock, to)) continue;
-    if (seen == unlocks_) break;
+    expect_not_freed(kept);
+    if (!quiesce(lock, to) && seen == unlocks_) break;
   }
   complete_transfers(lock, to);
+  expect_not_freed(kept);
   open_guarded(to);
   project();
 }
@@ -196,16 +230,24 @@ void Engine::check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Mem
   }
 }
 
-void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, const void* from, std::uint64_t n) {
-  const ByteRange range{position, position + n};
+/// Of bytes that are written whatever they were.
+void Engine::make_ready_to_write(Lock& lock, Memory& to, ByteRange range) {
+  const Kept kept(to);
   for (;;) {
     const std::uint64_t seen = unlocks_;
     if (!to.on_host()) make_resident(lock, to);
+    expect_not_freed(kept);
     if (to.on_host() ? wait_conflict(lock, to, range, true) : quiesce(lock, to)) continue;
-    while (save_one(lock, to, range, true)) {
+    while (seen == unlocks_ && save_one(lock, to, range, true)) {
     }
-    if (seen == unlocks_) break;
+    if (seen == unlocks_) return;
   }
+}
+
+void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, const void* from, std::uint64_t n) {
+  const ByteRange range{position, position + n};
+  make_ready_to_write(lock, to, range);
+  directory_.prepare_write(to.slot, range);  // nobody forgets what is written
   to.write_check.reset();
   if (to.on_host()) {
     DeviceState* owner = nullptr;
@@ -240,10 +282,12 @@ void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, cons
 
 void Engine::copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t position, std::uint64_t n) {
   const ByteRange range{position, position + n};
+  const Kept kept(from);
   for (;;) {
     const std::uint64_t seen = unlocks_;
     if (!from.on_host()) make_resident(lock, from);
     make_fresh(lock, from, range);
+    expect_not_freed(kept);
     if (from.on_host() ? wait_conflict(lock, from, range, false) : quiesce(lock, from)) continue;
     if (seen == unlocks_) break;
   }
@@ -272,7 +316,7 @@ void Engine::copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t posi
   copy_by_device(d, queue, within ? &device::Device::copy_within_device : &device::Device::copy_from_device,
                  static_cast<std::byte*>(to), from.address + position, n);
   note_use(d, queue, from, false);
-  revoked_.push_back(&from);  // launches on other threads must see the transfer
+  project_later(from);  // launches on other threads must see the transfer
   project();
   recorder_.moved(within ? Kind::d2d : Kind::d2h, from.label, n, 1, from.space, within ? from.space : host_space);
   complete(lock, d, queue);
@@ -285,21 +329,27 @@ void Engine::copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory&
   const ByteRange from_range{from_position, from_position + n};
   // A GPU's kernels may use an open mirror without our knowledge.
   if ((to.open || from.open) && devices_[0]->device->kind() != device::DeviceKind::emulated) wait_device(lock, *devices_[0]);
+  const Kept to_kept(to);
+  const Kept from_kept(from);
+  std::vector<Memory*> on_device;
+  for (Memory* const m : {&to, &from}) {
+    if (!m->on_host() && std::find(on_device.begin(), on_device.end(), m) == on_device.end()) on_device.push_back(m);
+  }
   for (;;) {
     const std::uint64_t seen = unlocks_;
-    for (Memory* m : {&to, &from}) {
-      if (!m->on_host()) make_resident(lock, device_of(*m), to.on_host() || from.on_host() || &to == &from
-                                                                 ? std::vector<Memory*>{m}
-                                                                 : std::vector<Memory*>{&to, &from});
-    }
+    expect_not_freed(to_kept);
+    expect_not_freed(from_kept);
+    if (!on_device.empty() && !make_resident(lock, device_of(*on_device[0]), on_device)) continue;
     if (from.on_host() && from.open) note_written(from, from_range);  // counts as changed at every use
     make_fresh(lock, from, from_range);
+    if (seen != unlocks_) continue;
     if (from.on_host() ? wait_conflict(lock, from, from_range, false) : quiesce(lock, from)) continue;
     if (to.on_host() ? wait_conflict(lock, to, to_range, true) : quiesce(lock, to)) continue;
-    while (save_one(lock, to, to_range, true)) {
+    while (seen == unlocks_ && save_one(lock, to, to_range, true)) {
     }
     if (seen == unlocks_) break;
   }
+  directory_.prepare_write(to.slot, to_range, 2 + n / options_.registration_bytes);  // nobody forgets what is written
   Step step;
   step.from = from.slot;
   step.to = to.slot;
@@ -324,7 +374,7 @@ void Engine::complete(Lock& lock, DeviceState& d, QueueIndex queue) {
   try {
     const auto event = d.queues->record(queue);
     unlocked(lock, [&] { event->synchronize(); });
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     unlocked(lock, [&] { complete_locked(d, queue); });
   }
 }
@@ -332,19 +382,20 @@ void Engine::complete(Lock& lock, DeviceState& d, QueueIndex queue) {
 void Engine::complete_locked(DeviceState& d, QueueIndex queue) {
   try {
     d.device->synchronize_queue(d.queues->id(queue));
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     d.device->synchronize_device();
   }
 }
 
 void Engine::complete_transfers(Lock& lock, Memory& m) {
+  const Kept kept(m);
   const auto wait = [&] {
     while (!flights_.empty()) finish(lock, FlightPtr(flights_.front()));
-    if (!m.on_host()) wait_transfers(lock, m);
+    if (!kept.gone() && !m.on_host()) wait_transfers(lock, m);
   };
   try {
     wait();
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     unlocked(lock, [&] {
       for (auto& d : devices_) d->device->synchronize_device();
     });
@@ -359,21 +410,15 @@ void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
   links_.fetch_add(1);
   const ByteRange range{position, position + n};
   if (options_.protocol != Protocol::off && !m.open) {
+    directory_.fill(m.datum, range, fill);
     m.write_check.reset();
     count_dropped(m, range);
-    directory_.fill(m.datum, range, fill);
     project();
     if (!snapshots_.empty()) collect_orphans();
     return;
   }
-  for (;;) {
-    const std::uint64_t seen = unlocks_;
-    if (!m.on_host()) make_resident(lock, m);
-    if (m.on_host() ? wait_conflict(lock, m, range, true) : quiesce(lock, m)) continue;
-    while (save_one(lock, m, range, true)) {
-    }
-    if (seen == unlocks_) break;
-  }
+  make_ready_to_write(lock, m, range);
+  directory_.prepare_write(m.slot, range);  // nobody forgets what is written
   fill_in_place(m, position, n, fill, 0);
   note_written(m, range);
   recorder_.moved(Kind::filled, m.label, n, 1, {}, m.space);
@@ -385,9 +430,10 @@ void Engine::filled(Memory& m, std::uint64_t position, std::uint64_t n, const Fi
   if (n == 0 || options_.protocol == Protocol::off) return;
   Lock lock(mutex_);
   links_.fetch_add(1);
+  const ProjectOnFailure guard{*this};
+  directory_.fill(m.datum, {position, position + n}, fill);
   m.write_check.reset();
   count_dropped(m, {position, position + n});
-  directory_.fill(m.datum, {position, position + n}, fill);
   Step step;
   step.to = m.slot;
   step.to_position = position;

@@ -14,6 +14,26 @@ constexpr std::uint64_t small_limit_bytes = 1024 * 1024;
 constexpr std::uint64_t slab_bytes = 4 * 1024 * 1024;
 constexpr std::uint64_t large_alignment = LookupTable::granule_bytes;
 
+/// From the slabs, of which one more is made where they are full.
+std::optional<std::uint64_t> allocate_small(AddressSpace& small, AddressSpace& large, std::uint64_t bytes,
+                                            std::uint64_t alignment) {
+  if (const auto at = small.allocate(bytes, alignment)) return at;
+  const auto slab = large.allocate(slab_bytes, large_alignment);
+  if (!slab) return std::nullopt;
+  try {
+    small.donate({*slab + alignment, *slab + slab_bytes});  // room in front of its first array, for a header
+  } catch (...) {
+    large.release({*slab, *slab + slab_bytes});
+    throw;
+  }
+  return small.allocate(bytes, alignment);
+}
+
+template <class Vector>
+void reserve_for(Vector& list, std::size_t size) {
+  if (list.size() < size) base::make_room(list, size - list.size());
+}
+
 }  // namespace
 
 Engine::Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique_ptr<platform::Platform> platform,
@@ -21,11 +41,16 @@ Engine::Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique
     : platform_(std::move(platform)), recorder_(recorder), options_(options), page_bytes_(platform_->page_bytes()) {
   std::uint64_t host_bytes = options_.host_address_bytes;
   std::byte* base = platform_->reserve(host_bytes);
-  host_ = std::make_unique<HostState>(base, host_bytes, page_bytes_);
-  host_->large.donate({0, host_bytes});
-  // Untouched mirrors can be read (zeros) but not written unnoticed: one mapping for the whole arena.
-  if (options_.notices) (void)platform_->protect(base, host_bytes, platform::Protection::read);
   try {
+    host_ = std::make_unique<HostState>(base, host_bytes, page_bytes_);
+  } catch (...) {
+    platform_->release(base, host_bytes);
+    throw;
+  }
+  try {
+    host_->large.donate({0, host_bytes});
+    // Untouched mirrors can be read (zeros) but not written unnoticed: one mapping for the whole arena.
+    if (options_.notices) (void)platform_->protect(base, host_bytes, platform::Protection::read);
     for (auto& device : devices) add_device(std::move(device));
     // SEMCACHE_CHECK has rules of its own for device memory; a GPU's has no pages of ours.
     options_.device_faults = options_.device_faults && options_.notices && !options_.check &&
@@ -64,7 +89,7 @@ Engine::~Engine() {
   for (auto& d : devices_) {
     try {
       d->device->synchronize_device();
-    } catch (const Error& e) {
+    } catch (const std::exception& e) {
       base::raw_log("while ending: %s", e.what());
     }
     d->queues.reset();
@@ -88,19 +113,24 @@ void Engine::release_addresses() noexcept {
 // --- memory objects ------------------------------------------------------------------------------------------------
 
 Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes) {
-  Memory* m;
+  // What can fail comes first.
+  const trace::LabelId name = recorder_.intern(label == nullptr ? "" : label);
+  directory::BasicExtentMap<PageState> pages(space == host_space ? round_up(bytes, page_bytes_) : 0, {});
+  std::vector<bool> used(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
   if (free_memories_.empty()) {
-    m = &pool_.emplace_back();
-  } else {
-    m = free_memories_.back();
-    free_memories_.pop_back();
+    for (std::vector<Memory*>* const list : {&free_memories_, &revoked_, &projecting_, &snapshots_}) {
+      reserve_for(*list, pool_.size() + 1);
+    }
+    free_memories_.push_back(&pool_.emplace_back());
   }
+  Memory* const m = free_memories_.back();
+  free_memories_.pop_back();
   m->slot = {};
   m->datum = {};
   m->space = space;
   m->address = nullptr;
   m->bytes = bytes;
-  m->label = recorder_.intern(label == nullptr ? "" : label);
+  m->label = name;
   m->counted_snapshot = false;
   m->freeing = false;
   m->announced_use.at.store(0);
@@ -119,9 +149,9 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->writing_launches.store(0, std::memory_order_relaxed);
   m->writing_launches_at_fetch = 0;
   m->write_check.reset();
-  m->pages = directory::BasicExtentMap<PageState>(space == host_space ? round_up(bytes, page_bytes_) : 0, {});
+  m->pages = std::move(pages);
   m->read_ahead = {};
-  m->used.assign(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
+  m->used = std::move(used);
   m->locked.clear();
   m->forecast = policy::FetchForecast();
   m->asked_end = 0;
@@ -140,7 +170,7 @@ void Engine::recycle(Memory& m) noexcept {
     listed_arrays_.store(listed_.size());
   }
   while (!m.expected_in.empty()) expect_nothing(*m.expected_in.back());
-  if (m.slot.valid()) by_slot_[m.slot.value] = nullptr;
+  if (m.slot.valid() && m.slot.value < by_slot_.size()) by_slot_[m.slot.value] = nullptr;
   free_memories_.push_back(&m);
 }
 
@@ -150,20 +180,18 @@ void Engine::bind(Memory& m, SlotId slot) {
   by_slot_[slot.value] = &m;
 }
 
+void Engine::expect_not_freed(const Kept& array) const {
+  SEMCACHE_EXPECTS(!array.gone(), std::string("'") + recorder_.name(array.label()) +
+                                      "' was freed by another thread while this call used it. Free an array after its last use");
+}
+
 void Engine::place_on_device(Memory& m) {
   DeviceState& d = device_of(m);
   const std::uint64_t alignment = options_.device_faults ? page_bytes_ : device_alignment;  // pages of its own
   const std::uint64_t need = round_up(std::max<std::uint64_t>(m.bytes, 1) + header_gap_bytes, alignment);
   std::optional<std::uint64_t> at;
   if (m.bytes < small_limit_bytes) {
-    at = d.small.allocate(need, alignment);
-    if (!at) {
-      if (const auto slab = d.large.allocate(slab_bytes, large_alignment)) {
-        // Room in front of the first array of a slab, for its header.
-        d.small.donate({*slab + alignment, *slab + slab_bytes});
-        at = d.small.allocate(need, alignment);
-      }
-    }
+    at = allocate_small(d.small, d.large, need, alignment);
     m.reserved_bytes = need;
   } else {
     m.reserved_bytes = round_up(need, large_alignment);
@@ -188,13 +216,7 @@ void Engine::place_on_host(Memory& m) {
   const std::uint64_t need = round_up(std::max<std::uint64_t>(m.bytes, 1) + header_gap_bytes, page_bytes_);
   std::optional<std::uint64_t> at;
   if (m.bytes < small_limit_bytes) {
-    at = host_->small.allocate(need, page_bytes_);
-    if (!at) {
-      if (const auto slab = host_->large.allocate(slab_bytes, large_alignment)) {
-        host_->small.donate({*slab + page_bytes_, *slab + slab_bytes});
-        at = host_->small.allocate(need, page_bytes_);
-      }
-    }
+    at = allocate_small(host_->small, host_->large, need, page_bytes_);
     m.reserved_bytes = need;
   } else {
     // The page in front belongs to this block too: its header's address.
@@ -261,8 +283,7 @@ Memory* Engine::allocate_device(std::uint32_t device, const char* label, std::ui
     m->datum = directory_.add_datum(bytes);
     bind(*m, directory_.add_slot(m->datum, m->space));
   } catch (...) {
-    release_place(*m);
-    recycle(*m);
+    destroy(*m);
     throw;
   }
   live_device_bytes_ += bytes;
@@ -287,122 +308,130 @@ Memory* Engine::allocate_host(const char* label, std::uint64_t bytes, Memory* pa
     place_on_host(*m);
     m->datum = partner != nullptr ? partner->datum : directory_.add_datum(bytes);
     bind(*m, directory_.add_slot(m->datum, host_space));
+    // SEMCACHE_CHECK protects them all the same. So does a kernel that has no mapping left for them. Without a tracker all
+    // host memory is used like that of which the program announces the uses.
+    m->announced = !options_.notices || (announced && !options_.check &&
+                                         set_protection(*m, page_span(*m), platform::Protection::read_write));
   } catch (...) {
-    release_place(*m);
-    recycle(*m);
+    destroy(*m);
     throw;
   }
   live_host_bytes_ += bytes;
-  // SEMCACHE_CHECK protects them all the same. So does a kernel that has no mapping left for them. Without a tracker all
-  // host memory is used like that of which the program announces the uses.
-  if (!options_.notices) {
-    m->announced = true;
-  } else if (announced && !options_.check) {
-    m->announced = set_protection(*m, page_span(*m), platform::Protection::read_write);
-  }
   if (m->announced) directory_.mark_changing(m->slot);
   if (partner != nullptr) project_host(*m, m->all());
   return m;
 }
 
-/// The memory is needed no more: addresses, pages and object are given back once nothing in flight uses it.
 void Engine::note_written(Memory& m, ByteRange range) {
   count_dropped(m, range);
   directory_.write(m.slot, range);
 }
 
+/// The memory is needed no more, and nothing in flight uses it. Also what an allocation that failed has made so far (I9).
 void Engine::destroy(Memory& m) noexcept {
   if (m.counted_snapshot) device_of(m).snapshot_bytes -= m.bytes;
   if (!m.on_host() && (m.flags.load() & Memory::resident) != 0) unmap_memory(device_of(m), m);
-  directory_.remove_slot(m.slot);
+  if (m.slot.valid()) directory_.remove_slot(m.slot);
+  if (m.datum.valid() && directory_.slots(m.datum).empty()) directory_.remove_datum(m.datum);
   release_place(m);
   recycle(m);
 }
 
 void Engine::deallocate(Memory* memory) noexcept {
   if (memory == nullptr) return;
+  Memory& m = *memory;
+  Lock lock(mutex_);
+  (m.on_host() ? live_host_bytes_ : live_device_bytes_) -= m.bytes;
+  m.incarnation.fetch_add(1);
   try {
-    Lock lock(mutex_);
-    Memory& m = *memory;
-    if (m.on_host()) {
-      live_host_bytes_ -= m.bytes;
-    } else {
-      live_device_bytes_ -= m.bytes;
-    }
-    m.incarnation.fetch_add(1);
-    const DatumId datum = m.datum;
-    const bool last_side = directory_.slots(datum).size() == 1;
-    if (last_side) {
-      // Nobody wants the array itself any more; copies of it may still be wanted elsewhere (I4).
-      const SlotId slot = m.slot;
-      m.freeing = true;  // until it is listed as a saved copy, or gone
-      m.write_check.reset();
-      count_dropped(m, m.all());
-      directory_.detach(slot);
-      directory_.remove_datum(datum);
-      m.datum = DatumId{};
-      std::uint64_t seen;
-      do {
-        seen = unlocks_;
-        if (!m.on_host()) {
-          while (quiesce(lock, m)) {
-          }
-        } else {
-          while (wait_conflict(lock, m, m.all(), true)) {
-          }
-        }
-      } while (seen != unlocks_);
-      std::vector<directory::LastHeld> last;
-      directory_.last_held(slot, m.all(), false, last);
-      if (!last.empty()) {
-        // Its memory becomes the saved value: nothing moves. The addresses are not reused until it is read or dropped.
-        m.freeing = false;
-        snapshots_.push_back(&m);
-        if (!m.on_host()) {
-          m.counted_snapshot = true;
-          device_of(m).snapshot_bytes += m.bytes;
-          protect_guarded(m, platform::Protection::none);
-        }
-        project();
-        return;
-      }
-    } else {
-      // The other side lives on: it must have everything that only this side holds.
-      for (;;) {
-        const std::uint64_t seen = unlocks_;
-        bool busy = false;
-        if (!m.on_host()) {
-          busy = quiesce(lock, m);
-        } else {
-          busy = wait_conflict(lock, m, m.all(), true);
-        }
-        if (busy) continue;
-        if (const SlotId host = directory_.slot_in(m.datum, host_space); host_side_is_announced(m) && host != m.slot) {
-          // What others want may not stay where the host writes without a word; what only the host still reads may.
-          if (save_one(lock, m, m.all(), true)) continue;
-          directory_.mark_changing(host, false);
-          const bool saved = save_one(lock, m, m.all(), false);
-          directory_.mark_changing(host);
-          if (saved) continue;
-        } else if (save_one(lock, m, m.all(), false)) {
-          continue;
-        }
-        settle_uses(lock, m);
-        if (seen == unlocks_) break;  // else somebody may have used it meanwhile
-      }
-      m.freeing = true;
-    }
-    std::uint64_t seen;
-    do {
-      seen = unlocks_;
-      settle_uses(lock, m);
-    } while (seen != unlocks_);
-    destroy(m);
-    collect_orphans();
-    project();
+    free_array(lock, m);
+  } catch (const OutOfMemory&) {  // what others want of it stays where it is
+    keep_as_saved_copy(m);
+  } catch (const std::bad_alloc&) {
+    keep_as_saved_copy(m);
   } catch (const std::exception& e) {
-    base::fatal("freeing '%s' failed: %s", recorder_.name(memory->label), e.what());
+    base::fatal("freeing '%s' failed: %s", recorder_.name(m.label), e.what());
   }
+}
+
+void Engine::free_array(Lock& lock, Memory& m) {
+  // While the lock is given up another thread may free the other side, or use this one.
+  while (!m.snapshot()) {
+    const std::uint64_t seen = unlocks_;
+    if (directory_.slots(m.datum).size() == 1) {
+      leave_datum(m);
+    } else if (m.on_host() ? !wait_conflict(lock, m, m.all(), true) : !quiesce(lock, m)) {
+      // The other side lives on: it must have everything that only this side holds.
+      if (save_before_leaving(lock, m)) continue;
+      settle_uses(lock, m);
+      if (seen == unlocks_) break;
+    }
+  }
+  m.freeing = true;  // until it is listed as a saved copy, or gone
+  std::uint64_t seen;
+  do {
+    seen = unlocks_;
+    while (m.on_host() ? wait_conflict(lock, m, m.all(), true) : quiesce(lock, m)) {
+    }
+  } while (seen != unlocks_);
+  if (m.snapshot()) {
+    std::vector<directory::LastHeld> last;
+    directory_.last_held(m.slot, m.all(), false, last);
+    if (!last.empty()) return keep_as_saved_copy(m);
+  }
+  do {
+    seen = unlocks_;
+    settle_uses(lock, m);
+  } while (seen != unlocks_);
+  destroy(m);
+  collect_orphans();
+  project();
+}
+
+void Engine::leave_datum(Memory& m) noexcept {
+  const DatumId datum = m.datum;
+  m.incarnation.fetch_add(1);
+  m.freeing = true;
+  m.write_check.reset();
+  directory_.detach(m.slot);
+  if (directory_.slots(datum).empty()) {
+    count_dropped(m, m.all());
+    directory_.remove_datum(datum);
+  }
+  m.datum = DatumId{};
+}
+
+void Engine::keep_as_saved_copy(Memory& m) noexcept {
+  if (!m.snapshot()) leave_datum(m);
+  m.freeing = false;
+  snapshots_.push_back(&m);
+  if (!m.on_host()) {
+    m.counted_snapshot = true;
+    device_of(m).snapshot_bytes += m.bytes;
+    protect_guarded(m, platform::Protection::none);
+  }
+  project();
+}
+
+bool Engine::save_before_leaving(Lock& lock, Memory& m) {
+  const SlotId host = directory_.slot_in(m.datum, host_space);
+  if (!host_side_is_announced(m) || host == m.slot) return save_one(lock, m, m.all(), false);
+  // What others want may not stay where the host writes without a word; what only the host still reads may.
+  if (save_one(lock, m, m.all(), true)) return true;
+  struct Unmarked {
+    directory::Directory& directory;
+    SlotId slot;
+    Unmarked(directory::Directory& d, SlotId s) : directory(d), slot(s) { directory.mark_changing(slot, false); }
+    ~Unmarked() { directory.mark_changing(slot); }
+  };
+  std::vector<directory::LastHeld> last;
+  {
+    const Unmarked unmarked(directory_, host);
+    directory_.last_held(m.slot, m.all(), false, last);
+  }
+  if (last.empty()) return false;
+  save(lock, m, last.front());
+  return true;
 }
 
 Memory* Engine::find_device(const void* p) const noexcept {
@@ -427,7 +456,7 @@ bool Engine::in_any_arena(const void* p) const noexcept {
 
 // --- projection: from the directory to flags and protections ---------------------------------------------------------
 
-void Engine::project() {
+void Engine::project() noexcept {
   const std::uint64_t projection = ++projection_;
   const auto project_once = [&](Memory& m) {
     if (std::exchange(m.projected, projection) != projection) project_device(m);
@@ -435,11 +464,11 @@ void Engine::project() {
   projection_waits_.store(false);
   projecting_.swap(revoked_);
   for (Memory* m : projecting_) {
+    m->awaits_projection = false;
     if (m->live && !m->on_host() && !m->snapshot()) project_once(*m);
   }
   projecting_.clear();
-  directory_.take_touched(touched_);
-  for (const auto& touched : touched_) {
+  for (const auto& touched : directory_.take_touched()) {
     if (touched.slot.value >= by_slot_.size()) continue;
     Memory* m = by_slot_[touched.slot.value];
     if (m == nullptr || !m->live || m->snapshot()) continue;
@@ -451,13 +480,13 @@ void Engine::project() {
   }
 }
 
-void Engine::project_soon() {
+void Engine::project_soon() noexcept {
   constexpr std::size_t many = 64;
   if (directory_.any_touched() || revoked_.size() > many) return project();
   if (!revoked_.empty()) projection_waits_.store(true);
 }
 
-void Engine::project_device(Memory& m) {
+void Engine::project_device(Memory& m) noexcept {
   using platform::Protection;
   std::uint32_t set = 0;
   if (directory_.fresh(m.slot, m.all())) {
@@ -485,7 +514,7 @@ void Engine::project_device(Memory& m) {
       // finds it open to its end, where the pages are closed: it sees `projection_waits_`, or we see its pin.
       projection_waits_.store(true);
       if (m.pins.load() != 0) {
-        revoked_.push_back(&m);
+        project_later(m);
       } else {
         projection_waits_.store(!revoked_.empty());
         protect_guarded(m, most);
@@ -529,9 +558,18 @@ void Engine::stop_guarding(const Memory& m) noexcept {
 }
 
 /// I5: pages at least as strict as the state demands; they are relaxed only where an access asked for it.
-void Engine::project_host(Memory& m, ByteRange range) {
-  using platform::Protection;
+void Engine::project_host(Memory& m, ByteRange range) noexcept {
   if (!watched(m) || m.bytes == 0) return;
+  try {
+    tighten_pages(m, range);
+  } catch (const std::exception&) {
+    // One protection for the whole array takes no memory, and the strictest is safe.
+    (void)set_protection(m, page_span(m), platform::Protection::none);
+  }
+}
+
+void Engine::tighten_pages(Memory& m, ByteRange range) {
+  using platform::Protection;
   range = to_pages(m, range);
   struct Run {
     ByteRange range;
@@ -615,6 +653,7 @@ bool Engine::set_protection(Memory& m, ByteRange pages, platform::Protection pro
     relaxes = relaxes || s.protection < protection;
   });
   if (!changes) return true;
+  m.pages.make_room(pages);  // what the kernel does is noted
   const auto clear_flags = [&] {
     if (protection != platform::Protection::read_write) m.flags.fetch_and(~Memory::host_writable);
     if (protection == platform::Protection::none) m.flags.fetch_and(~Memory::host_readable);
@@ -649,9 +688,10 @@ ByteRange Engine::to_pages(const Memory& m, ByteRange r) const noexcept {
 void Engine::collect_orphans() noexcept {
   for (std::size_t i = 0; i < snapshots_.size();) {
     Memory& m = *snapshots_[i];
-    bool busy = directory_.needed(m.slot);
+    bool busy = directory_.needed(m.slot) || m.pins.load() != 0;
     if (!busy && !m.on_host()) {
       DeviceState& d = device_of(m);
+      busy = unknown_use_pending(d, m, true);
       try {
         for (QueueIndex q = 1; q < d.queues->count() && !busy; ++q) busy = !d.queues->reached(q, m.on(q).use.load());
       } catch (const std::exception&) {

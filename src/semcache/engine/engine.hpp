@@ -204,6 +204,8 @@ class Engine {
   void begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten = nullptr);
   /// As if every noticed array had been captured as writable. Pins nothing; the queue remembers.
   void begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands);
+  /// Instead of `end_launch`, of a launch whose kernel is not submitted after all.
+  void cancel_launch(const Operand* operands, std::size_t count) noexcept;
   /// The kernel is submitted. Returns its number on the queue; 0: it uses nothing and has none.
   std::uint64_t end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept;
   /// For `launch_awaited`: between `begin_launch` and the kernel's submission. No lock.
@@ -226,7 +228,8 @@ class Engine {
   /// end instead of ending the process its own way.
   void process_ends() noexcept { process_ends_.store(true); }
   /// Everything on the host valid and accessible, for pointers that outlive the runtime.
-  void open_everything() noexcept;
+  /// @throws std::bad_alloc  some are not; the others are
+  void open_everything();
   [[nodiscard]] bool any_live() const;
 
  private:
@@ -245,6 +248,22 @@ class Engine {
   };
   /// Until when this thread waits for launches of others.
   static thread_local std::chrono::steady_clock::time_point pins_end_until;
+
+  /// An array that a member goes on with after it has given up the lock. Meanwhile another thread may have freed it, and its
+  /// object may be another array's: who keeps a Memory& of somebody else's looks at this before anything else.
+  class Kept {
+   public:
+    explicit Kept(const Memory& m) noexcept : memory_(&m), incarnation_(m.incarnation.load()), label_(m.label) {}
+    [[nodiscard]] bool gone() const noexcept { return memory_->incarnation.load() != incarnation_; }
+    [[nodiscard]] trace::LabelId label() const noexcept { return label_; }
+
+   private:
+    const Memory* memory_;
+    std::uint32_t incarnation_;
+    trace::LabelId label_;
+  };
+  /// For the array that a caller named. @throws UsageError
+  void expect_not_freed(const Kept& array) const;
 
   /// A member that fails half-way has carried some steps out: flags and pages must say so (I5, I6). Declared after the
   /// Lock.
@@ -305,25 +324,35 @@ class Engine {
   void recycle(Memory& memory) noexcept;
   [[nodiscard]] Memory& memory_of(SlotId slot) { return *by_slot_[slot.value]; }
   void bind(Memory& memory, SlotId slot);
+  void free_array(Lock& lock, Memory& memory);
+  /// Nobody wants the array itself any more; copies of it may still be wanted elsewhere (I4).
+  void leave_datum(Memory& memory) noexcept;
+  /// Its memory becomes a saved value: nothing moves. The addresses are not reused until it is read or dropped.
+  void keep_as_saved_copy(Memory& memory) noexcept;
+  bool save_before_leaving(Lock& lock, Memory& memory);
   void place_on_device(Memory& memory);
   void place_on_host(Memory& memory);
   void release_place(Memory& memory) noexcept;
-  void project();
+  void project() noexcept;
   /// The same at the end of the next launch, while the device is busy, if only flags of device arrays are to be set anew:
   /// until then they say less than they could, and launches look closer.
-  void project_soon();
+  void project_soon() noexcept;
   /// `range` of the memory is written there: a new value (I2). What it was owed is dropped.
   void note_written(Memory& memory, ByteRange range);
   void count_dropped(const Memory& memory, ByteRange range) noexcept {
     if (const std::uint64_t bytes = owed_.take(memory.datum, range)) recorder_.moved(trace::Kind::dropped, memory.label, bytes);
   }
   /// Launches look closer from now on, until the next projection.
-  void revoke(Memory& device_memory) {
+  void revoke(Memory& device_memory) noexcept {
     device_memory.flags.fetch_and(~Memory::revocable);
-    revoked_.push_back(&device_memory);
+    project_later(device_memory);
   }
-  void project_device(Memory& memory);
-  void project_host(Memory& memory, ByteRange range);
+  void project_later(Memory& m) noexcept {
+    if (!std::exchange(m.awaits_projection, true)) revoked_.push_back(&m);  // there is room for all
+  }
+  void project_device(Memory& memory) noexcept;
+  void project_host(Memory& memory, ByteRange range) noexcept;
+  void tighten_pages(Memory& memory, ByteRange range);
   /// Are the pages of this device memory protected by its state, so that the program's own accesses are noticed?
   [[nodiscard]] bool guarded(const Memory& m) const noexcept { return options_.device_faults && !m.on_host() && m.bytes > 0; }
   /// Guarded pages permit what the state does, from now on: a kernel, or somebody who announced it, is about to use them.
@@ -351,9 +380,10 @@ class Engine {
   void make_fresh(Lock& lock, Memory& memory, ByteRange range);
   /// Saves one last holder in `range`; false if there is none. May unlock.
   bool save_one(Lock& lock, Memory& memory, ByteRange range, bool overwritten);
+  void save(Lock& lock, Memory& memory, const directory::LastHeld& piece);
   void carry_out(const directory::Step& step, bool saving);
   void submit(const directory::Step& step, bool saving);
-  void submit_or_drop(const directory::Step& step, bool saving);
+  void submit_and_commit(const directory::Step& step, bool saving);
   void copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
   void copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
   /// SEMCACHE_CHECK=1 on emulated devices: device pages are accessible during launches and our own copies only.
@@ -393,7 +423,8 @@ class Engine {
   bool quiesce(Lock& lock, Memory& memory);
   bool wait_conflict(Lock& lock, Memory& host, ByteRange range, bool writing);
   void finish(Lock& lock, const FlightPtr& flight);
-  void poll_flights();
+  void poll_flights() noexcept;
+  void forget_finished_flights();
   void wait_device(Lock& lock, DeviceState& d);
   [[nodiscard]] bool unknown_use_pending(DeviceState& d, const Memory& m, bool writing) const;
   std::byte* take_staging(DeviceState& d, std::uint64_t bytes);
@@ -410,10 +441,10 @@ class Engine {
   void check_writes_before_fetch(Lock& lock, Memory& memory);
 
   // residency.cpp
-  void make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*>& set);
-  void make_resident(Lock& lock, Memory& memory) {
-    if ((memory.flags.load() & Memory::resident) == 0) make_resident(lock, device_of(memory), {&memory});
-  }
+  /// False: the lock was given up on the way, so that the set may have changed; ask again with what it is now.
+  [[nodiscard]] bool make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*>& set);
+  /// Of one array. Nothing is done where it is freed meanwhile.
+  void make_resident(Lock& lock, Memory& memory);
   bool evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& keep);
   void map_memory(DeviceState& d, Memory& memory);
   void unmap_memory(DeviceState& d, Memory& memory) noexcept;
@@ -421,14 +452,16 @@ class Engine {
   [[nodiscard]] ByteRange granules(const DeviceState& d, const Memory& memory) const noexcept;
   [[noreturn]] void throw_out_of_memory(const DeviceState& d, const std::vector<Memory*>& set, std::uint64_t need) const;
   [[noreturn]] void throw_host_exhausted(const char* label, std::uint64_t bytes) const;
-  Memory* new_snapshot(Lock& lock, SpaceId space, std::uint64_t bytes, trace::LabelId label);
+  Memory* new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId label);
   [[nodiscard]] bool room_for_snapshot(DeviceState& d, std::uint64_t bytes) const;
   void settle_uses(Lock& lock, Memory& memory);
 
   // launches.cpp
-  void prepare(Lock& lock, const Operand* operands, std::size_t count, const ByteRange* overwritten);
+  /// False: the lock was given up on the way, so that operands may be gone; ask again with those that are there now.
+  [[nodiscard]] bool prepare(Lock& lock, const Operand* operands, std::size_t count, const ByteRange* overwritten);
   void begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten);
   void pin(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count);
+  void unpin(const Operand* operands, std::size_t count) noexcept;
   static void ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& operand);
   /// Nothing need be done for this operand.
   [[nodiscard]] static bool ready(const Operand& operand) noexcept;
@@ -455,10 +488,10 @@ class Engine {
   static void add_use(ForeignCall& call, const ForeignCall::Use& use);
   [[nodiscard]] ForeignCall::Use unless_announced(Memory& memory, bool writable, bool known);
   void add_every_array(ForeignCall& call);
-  void make_host_use_right(const HostUse& use);
+  void make_host_use_right(Lock& lock, const HostUse& use);
   static thread_local std::vector<ForeignCall::Use> arguments_on_their_way;
   /// A kernel outside our launches holds a raw pointer into a mirror.
-  void pointer_to_host(Memory& mirror);
+  void pointer_to_host(Lock& lock, Memory& mirror);
 
   // foreign_io.cpp
   struct Source {
@@ -489,25 +522,34 @@ class Engine {
   using Buffers = std::vector<std::unique_ptr<TransitBuffer>>;
   std::unique_ptr<TransitBuffer> no_longer_idle(Buffers::iterator which) noexcept;
   /// Somebody else needs the memory. False if there was none. Unlocks.
-  bool release_idle_buffers(Lock& lock, bool on_device);
-  void free_buffers(Lock& lock, Buffers& buffers) noexcept;
+  bool release_idle_buffers(Lock& lock, bool on_device) noexcept;
+  void free_buffer(Lock& lock, std::unique_ptr<TransitBuffer> buffer) noexcept;
 
   // host_access.cpp, copies.cpp
+  /// Of those that live, one after the other: with the lock, which `visit` may give up.
+  template <class Visit>
+  void for_each_array(const Visit& visit);
+  /// Nothing is done where the array is freed meanwhile.
   void host_access(Lock& lock, Memory& memory, ByteRange range, Access mode);
+  bool relax_pages(Memory& memory, ByteRange pages, platform::Protection wanted);
   platform::FaultResult serve_device(Lock& lock, Memory& memory, platform::FaultKind kind, const void* address,
                                      const void* instruction);
   void note_fetch(Memory& host, ByteRange range);
   void wait_transfers(Lock& lock, Memory& memory);
+  void make_ready_to_write(Lock& lock, Memory& to, ByteRange range);
   void copy_from_open(Lock& lock, Memory& to, std::uint64_t position, const void* from, std::uint64_t n);
   void copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t position, std::uint64_t n);
   /// The maps of an array must stay small against the array: beyond a bound it is settled and numbered anew.
-  void keep_maps_short(Lock& lock, Memory& memory);
+  void keep_maps_short(Lock& lock, Memory& memory) noexcept;
   /// Near the kernel's limit on mappings: is it time to stop protecting further mirrors?
   [[nodiscard]] bool mappings_scarce() noexcept;
   /// The mirror is valid, accessible and never protected again; copies with it happen at the call.
+  void expose(Lock& lock, Memory& mirror);
   void open_mirror(Lock& lock, Memory& memory, const char* reason);
   void unlock_pages(Memory& host) noexcept;
   [[nodiscard]] bool host_side_is_announced(const Memory& memory);
+  void finish_write_checks(Lock& lock, Memory& memory);
+  void settle_early(Lock& lock, Memory& to, ByteRange range, Memory& from) noexcept;
   void settle_copy(Lock& lock, Memory& to, ByteRange range);
   void copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                 std::uint64_t n);
@@ -522,12 +564,11 @@ class Engine {
   std::unique_ptr<HostState> host_;
   directory::Directory directory_;
   OwedCopies owed_;
-  std::deque<Memory> pool_;
+  std::deque<Memory> pool_;  ///< the four lists of Memory* below that are noted from noexcept members have room for all
   std::vector<Memory*> free_memories_;
   std::vector<Memory*> by_slot_;
   std::vector<Memory*> snapshots_;
-  std::vector<directory::Directory::Touched> touched_;  ///< room for `project`
-  std::vector<Memory*> revoked_;  ///< flags to be computed anew at the next projection
+  std::vector<Memory*> revoked_;  ///< flags to be computed anew at the next projection; each once
   std::vector<Memory*> projecting_;  ///< room for `project`
   std::atomic<bool> projection_waits_{false};  ///< for the end of a launch
   std::uint64_t projection_ = 0;  ///< projections so far
@@ -553,6 +594,8 @@ class Engine {
   bool warned_open_ = false;
   bool evicting_ = false;  ///< saves go to the host
   std::vector<TransitBuffer*> due_;  ///< of `bring_expected`
+  std::vector<std::byte> detour_;    ///< of `copy_behind`
+  std::size_t buffers_taken_ = 0;  ///< that will be idle again
   Buffers idle_buffers_;  // last: given back before the devices go
   std::uint64_t idle_host_bytes_ = 0;
   std::uint64_t idle_device_bytes_ = 0;

@@ -43,7 +43,7 @@ void Engine::expect_read_out(Memory& m, std::uint64_t position, const ByteRange*
   // The message is complete, so what launches had to wait for has happened.
   if ((m.flags.load() & Memory::revocable) == Memory::revocable) return;
   if (projection_waits_.load(std::memory_order_relaxed)) {
-    revoked_.push_back(&m);  // something has arrived: its launch comes first, and projects
+    project_later(m);  // something has arrived: its launch comes first, and projects
   } else {
     project_device(m);
   }

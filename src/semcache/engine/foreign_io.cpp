@@ -87,14 +87,19 @@ TransitBuffer* Engine::take_buffer(std::uint64_t bytes, bool on_device) {
     if (best != idle_buffers_.end() && (*best)->bytes <= b.bytes) continue;
     if (d.queues->reached(b.queue, b.last_use)) best = it;
   }
-  if (best != idle_buffers_.end()) return no_longer_idle(best).release();
+  if (best != idle_buffers_.end()) {
+    ++buffers_taken_;
+    return no_longer_idle(best).release();
+  }
   auto buffer = std::make_unique<TransitBuffer>(*d.device);
+  base::make_room(idle_buffers_, buffers_taken_ + 1);  // giving back never fails
   buffer->bytes = round_up(std::max<std::uint64_t>(bytes, 1), page_bytes_);
   buffer->on_device = on_device;
   buffer->pooled = on_device || bytes <= pooled_limit_bytes;
   for (;;) {
     try {
       buffer->allocate();
+      ++buffers_taken_;
       return buffer.release();
     } catch (const OutOfMemory&) {
       if (!release_idle_buffers(lock, on_device)) throw;
@@ -128,19 +133,16 @@ TransitBuffer* Engine::take_buffer_beside(Memory& m, ByteRange range) {
 
 void Engine::give_buffer(TransitBuffer* taken) noexcept {
   std::unique_ptr<TransitBuffer> buffer(taken);
-  Buffers freed;
   Lock lock(mutex_);
   expect_nothing(*buffer);
-  if (buffer->pooled && buffer->block == nullptr) {
-    (buffer->on_device ? idle_device_bytes_ : idle_host_bytes_) += buffer->bytes;
-    idle_buffers_.push_back(std::move(buffer));
-    while (idle_device_bytes_ + idle_host_bytes_ > idle_limit_bytes) {
-      freed.push_back(no_longer_idle(idle_buffers_.begin()));  // the one that has been idle longest
-    }
-  } else {
-    freed.push_back(std::move(buffer));
+  if (buffer->block != nullptr) return free_buffer(lock, std::move(buffer));
+  --buffers_taken_;
+  if (!buffer->pooled) return free_buffer(lock, std::move(buffer));
+  (buffer->on_device ? idle_device_bytes_ : idle_host_bytes_) += buffer->bytes;
+  idle_buffers_.push_back(std::move(buffer));
+  while (idle_device_bytes_ + idle_host_bytes_ > idle_limit_bytes) {
+    free_buffer(lock, no_longer_idle(idle_buffers_.begin()));  // the one that has been idle longest
   }
-  free_buffers(lock, freed);
 }
 
 std::unique_ptr<TransitBuffer> Engine::no_longer_idle(Buffers::iterator which) noexcept {
@@ -152,34 +154,30 @@ std::unique_ptr<TransitBuffer> Engine::no_longer_idle(Buffers::iterator which) n
   return buffer;
 }
 
-bool Engine::release_idle_buffers(Lock& lock, bool on_device) {
-  Buffers freed;
-  for (auto it = idle_buffers_.begin(); it != idle_buffers_.end();) {
-    if ((*it)->on_device == on_device) {
-      freed.push_back(no_longer_idle(it));  // behind it stands the next one
-    } else {
-      ++it;
-    }
+bool Engine::release_idle_buffers(Lock& lock, bool on_device) noexcept {
+  bool any = false;
+  for (;;) {
+    const auto idle = std::find_if(idle_buffers_.begin(), idle_buffers_.end(),
+                                   [&](const auto& buffer) { return buffer->on_device == on_device; });
+    if (idle == idle_buffers_.end()) return any;
+    free_buffer(lock, no_longer_idle(idle));
+    any = true;
   }
-  const bool any = !freed.empty();
-  free_buffers(lock, freed);
-  return any;
 }
 
-void Engine::free_buffers(Lock& lock, Buffers& buffers) noexcept {
-  for (std::unique_ptr<TransitBuffer>& buffer : buffers) {
-    try {
-      wait_for_user(lock, *buffer);
-      if (buffer->block != nullptr) {
-        std::vector<ByteRange>& taken = buffer->block->taken;
-        taken.erase(std::find(taken.begin(), taken.end(), buffer->place));
-      }
-    } catch (const std::exception& e) {
-      base::raw_log("the memory of a message is not given back: %s", e.what());
-      (void)buffer.release();  // the device may still read it
+/// Gives up the lock.
+void Engine::free_buffer(Lock& lock, std::unique_ptr<TransitBuffer> buffer) noexcept {
+  try {
+    wait_for_user(lock, *buffer);
+    if (buffer->block != nullptr) {
+      std::vector<ByteRange>& taken = buffer->block->taken;
+      taken.erase(std::find(taken.begin(), taken.end(), buffer->place));
     }
+  } catch (const std::exception& e) {
+    base::raw_log("the memory of a message is not given back: %s", e.what());
+    (void)buffer.release();  // the device may still read it
   }
-  if (!buffers.empty()) unlocked(lock, [&] { buffers.clear(); });
+  unlocked(lock, [&] { buffer.reset(); });
 }
 
 void Engine::settle_buffer(TransitBuffer& buffer) {
@@ -260,7 +258,9 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
     m.flags.fetch_or(Memory::read_on_host);
     return;
   }
+  const Kept kept(m);
   wait_for_user(lock, buffer);
+  expect_not_freed(kept);
   // Needed, wherever the message gets it from.
   for (std::size_t i = 0; i < count; ++i) (void)owed_.take(m.datum, at_array(pieces[i], position));
   if (buffer.on_device) {
@@ -269,11 +269,9 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
     const Ranges wanted(m, position, pieces, count);
     for (;;) {
       const std::uint64_t seen = unlocks_;
-      for (std::size_t i = 0; i < wanted.size(); ++i) make_fresh(lock, m, wanted[i]);
-      for (std::size_t i = 0; i < wanted.size(); ++i) {
-        while (wait_conflict(lock, m, wanted[i], false)) {
-        }
-      }
+      for (std::size_t i = 0; seen == unlocks_ && i < wanted.size(); ++i) make_fresh(lock, m, wanted[i]);
+      for (std::size_t i = 0; seen == unlocks_ && i < wanted.size(); ++i) (void)wait_conflict(lock, m, wanted[i], false);
+      expect_not_freed(kept);
       if (seen == unlocks_) break;
     }
     project();
@@ -292,10 +290,12 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
 
 void Engine::read_within_device(Lock& lock, Memory& m, std::uint64_t position, const ByteRange* pieces,
                                 std::size_t count, TransitBuffer& buffer, std::byte* to) {
+  const Kept kept(m);
   for (;;) {
     const std::uint64_t seen = unlocks_;
     make_resident(lock, m);
-    for (std::size_t i = 0; i < count; ++i) make_fresh(lock, m, at_array(pieces[i], position));
+    for (std::size_t i = 0; seen == unlocks_ && i < count; ++i) make_fresh(lock, m, at_array(pieces[i], position));
+    expect_not_freed(kept);
     if (quiesce(lock, m)) continue;
     if (seen == unlocks_) break;
   }
@@ -327,9 +327,11 @@ void Engine::submit_pieces(Memory& m, std::uint64_t position, const ByteRange* p
 void Engine::read_from_device(Lock& lock, Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                               TransitBuffer& buffer, std::byte* to) {
   std::uint64_t found_on_host = 0;
+  const Kept kept(m);
   for (std::size_t i = 0; i < count; ++i) {
     const ByteRange piece = at_array(pieces[i], position);
     for (std::uint64_t at = piece.begin; at < piece.end;) {
+      expect_not_freed(kept);
       const Source source = nearest_source(m, {at, piece.end});
       std::byte* const target = to + (at - position);
       if (!source.slot.valid()) {
@@ -368,20 +370,22 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) bytes += pieces[i].size();
   bool shared = true;
+  const Kept kept(m);
   for (;;) {
     const std::uint64_t seen = unlocks_;
     if (!m.on_host()) make_resident(lock, m);
     if (written.is_hull()) make_fresh(lock, m, written[0]);
+    expect_not_freed(kept);
     shared = (m.flags.load() & Memory::is_exclusive) == 0;
     if (!m.on_host() && quiesce(lock, m)) continue;
     for (std::size_t i = 0; i < written.size(); ++i) {
-      while (m.on_host() && wait_conflict(lock, m, written[i], true)) {
-      }
-      while (shared && save_one(lock, m, written[i], true)) {
+      if (seen == unlocks_ && m.on_host()) (void)wait_conflict(lock, m, written[i], true);
+      while (seen == unlocks_ && shared && save_one(lock, m, written[i], true)) {
       }
     }
     if (seen == unlocks_) break;
   }
+  if (shared) directory_.prepare_write(m.slot, written[0], written.size());  // nobody forgets what is written
   m.write_check.reset();
   if (m.on_host()) {
     for (std::size_t i = 0; i < count; ++i) write_host_pages(m, at_array(pieces[i], position), from + pieces[i].begin);

@@ -153,12 +153,9 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
     bool any = false;
     for (const HostUse& use : host_uses) any = any || use.writable == writable;
     if (!any) return false;
-    project();
-    unlocked(lock, [&] {
-      for (const HostUse& use : host_uses) {
-        if (use.writable == writable) make_host_use_right(use);
-      }
-    });
+    for (const HostUse& use : host_uses) {
+      if (use.writable == writable) make_host_use_right(lock, use);
+    }
     return true;
   };
   std::vector<Operand> operands;
@@ -167,23 +164,24 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
     // other both have to be there, and neither is taken for what it will be.
     (void)make_host_right(false);
     const auto gone = [](const ForeignCall::Use& use) { return use.memory->incarnation.load() != use.incarnation; };
-    call->uses.erase(std::remove_if(call->uses.begin(), call->uses.end(), gone), call->uses.end());
-    operands.clear();
-    for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable && !use.both_sides});
     try {
-      prepare(lock, operands.data(), operands.size(), nullptr);
+      do {  // arrays may be freed while the lock is given up
+        call->uses.erase(std::remove_if(call->uses.begin(), call->uses.end(), gone), call->uses.end());
+        operands.clear();
+        for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable && !use.both_sides});
+      } while (!prepare(lock, operands.data(), operands.size(), nullptr));
     } catch (const OutOfMemory& e) {
       if (!leads_to_views) throw;
       throw OutOfMemory(std::string("one of them holds Views, which may lead to any array, so it needs every array: ") + e.what(),
                         e.requested_bytes(), e.budget_bytes());
     }
-    if (std::any_of(call->uses.begin(), call->uses.end(), gone)) continue;
     const std::uint64_t seen = unlocks_;
     for (ForeignCall::Use& use : call->uses) {
       use.unmapped = use.memory->unmapped;
       if (!use.both_sides || !use.writable) continue;
-      while (save_one(lock, *use.memory, use.memory->all(), true)) {
+      while (seen == unlocks_ && save_one(lock, *use.memory, use.memory->all(), true)) {
       }
+      if (seen != unlocks_) break;
       use.memory->write_check.reset();
     }
     if (seen != unlocks_) continue;
@@ -207,7 +205,13 @@ void Engine::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
   if (written) {
     Lock lock(mutex_);
     for (const ForeignCall::Use& use : call->uses) {
-      if (use.both_sides && use.writable) note_written(*use.memory, use.memory->all());
+      if (!use.both_sides || !use.writable) continue;
+      try {
+        note_written(*use.memory, use.memory->all());
+      } catch (const std::exception& e) {
+        base::fatal("a call of the driver has written '%s', which cannot be noted: %s. Free memory of the host",
+                    recorder_.name(use.memory->label), e.what());
+      }
     }
     project();
   }
@@ -224,34 +228,30 @@ void Engine::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
   if (options_.check || projection_waits_.load()) follow_launch(unknown_queue, nullptr, 0, nullptr);
 }
 
-void Engine::make_host_use_right(const HostUse& use) {
+void Engine::make_host_use_right(Lock& lock, const HostUse& use) {
   Memory& m = *use.memory;
-  if (m.incarnation.load() != use.incarnation) return;
-  if (use.pointer) return pointer_to_host(m);
-  if (m.open) return;
+  if (m.incarnation.load() != use.incarnation || m.snapshot() || m.open) return;
+  if (use.pointer) return pointer_to_host(lock, m);
   if (watched(m)) {
     if ((m.flags.load() & (use.writable ? Memory::host_writable : Memory::host_readable)) != 0) return;
     recorder_.unannounced(m.label);
   }
   // A write may fail, and may be of some of the bytes only: the others stay.
-  access(m, use.range, use.writable ? Access::read_write : Access::read);
+  host_access(lock, m, use.range, use.writable ? Access::read_write : Access::read);
+  if (m.incarnation.load() == use.incarnation) note_fetch(m, use.range);
 }
 
-void Engine::pointer_to_host(Memory& m) {
-  {
-    Lock lock(mutex_);
-    if (!m.live || m.snapshot() || m.open) return;
-    if (m.announced || directory_.slots(m.datum).size() > 1) {
-      // Its pages are not for a device: following the pointer would be one more way to write both sides.
-      if (!std::exchange(m.said_unreachable, true) && !devices_[0]->device->can_reach(m.address)) {
-        base::raw_log("a kernel outside semcache::Exec is given a pointer into '%s', the host's side of an array: a GPU that "
-                      "follows it reports an illegal address. Give it the device's side", recorder_.name(m.label));
-      }
-      return;
+void Engine::pointer_to_host(Lock& lock, Memory& m) {
+  if (m.announced || directory_.slots(m.datum).size() > 1) {
+    // Its pages are not for a device: following the pointer would be one more way to write both sides.
+    if (!std::exchange(m.said_unreachable, true) && !devices_[0]->device->can_reach(m.address)) {
+      base::raw_log("a kernel outside semcache::Exec is given a pointer into '%s', the host's side of an array: a GPU that "
+                    "follows it reports an illegal address. Give it the device's side", recorder_.name(m.label));
     }
+    return;
   }
   recorder_.unannounced(m.label);
-  expose(m);
+  expose(lock, m);
 }
 
 }  // namespace semcache::engine

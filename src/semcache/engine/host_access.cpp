@@ -19,6 +19,7 @@ void Engine::host_access(Lock& lock, Memory& m, ByteRange range, Access mode) {
     if (mode == Access::overwrite && range != m.all()) mode = Access::read_write;
     range = m.all();
   }
+  const Kept kept(m);
   for (;;) {
     const std::uint64_t seen = unlocks_;
     const ByteRange pages = to_pages(m, range);
@@ -30,28 +31,19 @@ void Engine::host_access(Lock& lock, Memory& m, ByteRange range, Access mode) {
       if (range.end < content.end) make_fresh(lock, m, {range.end, content.end});
     }
     if (writes(mode)) {
-      while (save_one(lock, m, content, true)) {
+      while (seen == unlocks_ && save_one(lock, m, content, true)) {
       }
     }
-    while (wait_conflict(lock, m, content, writes(mode))) {
+    while (seen == unlocks_ && wait_conflict(lock, m, content, writes(mode))) {
     }
+    if (kept.gone()) return;  // freed by another thread: its next access is a crash of the program's
     if (seen != unlocks_) continue;
+    if (pages_matter) m.pages.make_room(2);  // what is written is opened, too (`relax_pages`)
     if (writes(mode)) note_written(m, content);  // I2
     project();
     if (pages_matter) {
       const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
-      std::vector<ByteRange> relax;
-      m.pages.for_each(pages, [&](ByteRange piece, PageState s) {
-        if (s.protection >= wanted) return;
-        if (!relax.empty() && relax.back().end == piece.begin) {
-          relax.back().end = piece.end;
-        } else {
-          relax.push_back(piece);
-        }
-      });
-      bool opened = true;
-      for (const ByteRange piece : relax) opened = opened && set_protection(m, piece, wanted);
-      if (!opened) {
+      if (!relax_pages(m, pages, wanted)) {
         if (range == m.all()) {
           // One protection for the whole array splits no mapping.
           if (set_protection(m, page_span(m), wanted)) {
@@ -72,6 +64,22 @@ void Engine::host_access(Lock& lock, Memory& m, ByteRange range, Access mode) {
   }
 }
 
+/// At most two more extents of the page map, at the ends of `pages`. False: the kernel's limit on mappings.
+bool Engine::relax_pages(Memory& m, ByteRange pages, Protection wanted) {
+  for (;;) {
+    ByteRange closed;  // the first run
+    bool ended = false;
+    m.pages.for_each(pages, [&](ByteRange piece, PageState s) {
+      ended = ended || (!closed.empty() && s.protection >= wanted);
+      if (ended || s.protection >= wanted) return;
+      closed = {closed.empty() ? piece.begin : closed.begin, piece.end};
+    });
+    if (closed.empty()) return true;
+    if (!set_protection(m, closed, wanted)) return false;
+    pages.begin = closed.end;
+  }
+}
+
 bool Engine::mappings_scarce() noexcept {
   const std::uint64_t limit = platform_->mapping_limit();
   if (mapping_estimate_ <= limit) return false;
@@ -85,6 +93,10 @@ bool Engine::mappings_scarce() noexcept {
 
 void Engine::expose(Memory& m) {
   Lock lock(mutex_);
+  expose(lock, m);
+}
+
+void Engine::expose(Lock& lock, Memory& m) {
   const ProjectOnFailure guard{*this};
   if (!m.live || m.snapshot()) return;
   if (m.announced || directory_.slots(m.datum).size() > 1) {
@@ -92,8 +104,11 @@ void Engine::expose(Memory& m) {
     return;
   }
   if (m.open) return;
+  const Kept kept(m);
   open_mirror(lock, m, "a kernel holds a raw pointer into it");
+  if (kept.gone()) return;
   unlock_pages(m);
+  m.locked.reserve(page_span(m).end / options_.registration_bytes + 1);  // what is page-locked is noted
   for (std::uint64_t at = 0; at < page_span(m).end; at += options_.registration_bytes) {
     const std::uint64_t bytes = std::min(options_.registration_bytes, page_span(m).end - at);
     m.locked.push_back(devices_[0]->device->register_host(m.address + at, bytes) ? m.address + at : nullptr);
@@ -102,21 +117,21 @@ void Engine::expose(Memory& m) {
 
 void Engine::open_mirror(Lock& lock, Memory& m, const char* reason) {
   if (m.open) return;
+  const Kept kept(m);
   for (;;) {
     const std::uint64_t seen = unlocks_;
     make_fresh(lock, m, m.all());
-    while (save_one(lock, m, m.all(), true)) {
+    while (seen == unlocks_ && (save_one(lock, m, m.all(), true) || wait_conflict(lock, m, m.all(), true))) {
     }
-    while (wait_conflict(lock, m, m.all(), true)) {
-    }
+    if (kept.gone()) return;
     if (seen == unlocks_) break;
   }
+  directory_.renumber(m.slot, m.all());  // from now on the host may change it unnoticed
   if (!set_protection(m, page_span(m), Protection::read_write)) {
     base::fatal("cannot open the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) is used up. "
                 "Raise it, or free mirrors.", recorder_.name(m.label), static_cast<void*>(m.address));
   }
   m.open = true;
-  directory_.renumber(m.slot, m.all());
   recorder_.opened(m.label);
   if (!warned_open_) {
     warned_open_ = true;
@@ -126,25 +141,27 @@ void Engine::open_mirror(Lock& lock, Memory& m, const char* reason) {
   project();
 }
 
-void Engine::keep_maps_short(Lock& lock, Memory& m) {
+void Engine::keep_maps_short(Lock& lock, Memory& m) noexcept {
   // 64 bytes of maps per extent, at most 1 % of the array.
   const std::size_t bound = static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 6400));
   if (directory_.extent_count(m.datum) <= bound) return;
+  const Kept kept(m);
   try {
     for (;;) {
       const std::uint64_t seen = unlocks_;
       if (!m.on_host()) make_resident(lock, m);
       make_fresh(lock, m, m.all());
+      if (kept.gone()) return;
       if (m.on_host() ? wait_conflict(lock, m, m.all(), true) : quiesce(lock, m)) continue;
-      while (save_one(lock, m, m.all(), true)) {
+      while (seen == unlocks_ && save_one(lock, m, m.all(), true)) {
       }
       if (seen == unlocks_) break;
     }
-  } catch (const Error&) {
-    return;  // I9: what the caller asked for is done; the maps stay long until the next time
+    directory_.renumber(m.slot, m.all());
+  } catch (const std::exception&) {  // I9: what the caller asked for is done; the maps stay long until the next time
+    return project();
   }
   m.write_check.reset();
-  directory_.renumber(m.slot, m.all());
   project();
 }
 
@@ -166,13 +183,12 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
       const std::uint64_t links = links_.load();
       Lock lock(mutex_);
       const ProjectOnFailure guard{*this};
+      const Kept kept(m);
       for (;;) {
+        make_ready_to_write(lock, m, m.all());
         const std::uint64_t seen = unlocks_;
-        make_resident(lock, m);
-        if (quiesce(lock, m)) continue;
-        while (save_one(lock, m, m.all(), true)) {
-        }
         wait_transfers(lock, m);
+        expect_not_freed(kept);
         if (seen == unlocks_) break;
       }
       note_written(m, m.all());
@@ -193,7 +209,9 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
   Lock lock(mutex_);
   const device::Visit visit(*devices_[0]->device);
   const ProjectOnFailure guard{*this};
+  const Kept kept(m);
   host_access(lock, m, range, mode);
+  expect_not_freed(kept);
   if (needs_content(mode)) note_fetch(m, range);
 }
 
@@ -225,10 +243,16 @@ FaultResult Engine::serve_device(Lock& lock, Memory& m, FaultKind kind, const vo
   last_faults_[0] = {address, instruction, &m};
   const bool both = alternating_faults_ > 16 && other.memory != &m && other.memory->live && !other.memory->snapshot() &&
                     !other.memory->on_host();
-  const Operand operands[] = {{&m, writes}, {other.memory, false}};
-  const std::size_t count = both ? 2 : 1;
-  begin_launch(lock, unknown_queue, operands, count, nullptr);
-  for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_sub(1);
+  const Operand operands[] = {{&m, writes}, {both ? other.memory : &m, false}};
+  std::size_t count = both ? 2 : 1;
+  const Kept kept(m);
+  const Kept other_kept(*operands[1].memory);
+  while (!prepare(lock, operands, count, nullptr)) {
+    if (kept.gone()) return FaultResult::not_ours;
+    if (count == 2 && other_kept.gone()) count = 1;
+  }
+  pin(lock, unknown_queue, operands, count);
+  unpin(operands, count);
   project();
   return FaultResult::served;
 }
@@ -260,63 +284,66 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
     if (ahead > 0) recorder_.moved(trace::Kind::read_ahead, m.label, ahead);
     host_access(lock, m, range, kind == FaultKind::write ? Access::write : Access::read);
     return FaultResult::served;
+  } catch (const std::bad_alloc&) {
+    while (process_ends_.load()) std::this_thread::sleep_for(std::chrono::seconds(1));
+    base::fatal("an access to '%s' at %p cannot be served: the host has no memory for what must be noted of it. Free memory of "
+                "the host", label, static_cast<void*>(address));
   } catch (const std::exception& e) {
     while (process_ends_.load()) std::this_thread::sleep_for(std::chrono::seconds(1));
     base::fatal("an access to '%s' at %p cannot be served: %s", label, static_cast<void*>(address), e.what());
   }
 }
 
-void Engine::settle_all() {
-  std::vector<Memory*> all;
-  {
+template <class Visit>
+void Engine::for_each_array(const Visit& visit) {
+  for (std::size_t i = 0;; ++i) {
     Lock lock(mutex_);
-    for (Memory& m : pool_) {
-      if (m.live && !m.snapshot()) all.push_back(&m);
-    }
+    if (i == pool_.size()) return;
+    Memory& m = pool_[i];
+    if (m.live && !m.snapshot()) visit(lock, m);
   }
-  for (Memory* m : all) {
-    Lock lock(mutex_);
+}
+
+void Engine::settle_all() {
+  for_each_array([&](Lock& lock, Memory& m) {
     const ProjectOnFailure guard{*this};
-    if (!m->live || m->snapshot() || directory_.fresh(m->slot, m->all())) continue;
-    if (m->on_host()) {
-      host_access(lock, *m, m->all(), Access::read);
-    } else if ((m->flags.load() & Memory::resident) != 0) {
-      make_fresh(lock, *m, m->all());
-      open_guarded(*m);
+    if (directory_.fresh(m.slot, m.all())) return;
+    if (m.on_host()) {
+      host_access(lock, m, m.all(), Access::read);
+    } else if ((m.flags.load() & Memory::resident) != 0) {
+      const Kept kept(m);
+      make_fresh(lock, m, m.all());
+      if (!kept.gone()) open_guarded(m);
       project();
     }
-  }
+  });
   Lock lock(mutex_);
   while (!flights_.empty()) finish(lock, FlightPtr(flights_.front()));
   collect_orphans();
 }
 
-void Engine::open_everything() noexcept {
-  std::vector<Memory*> protected_ones;
-  {
-    Lock lock(mutex_);
-    for (Memory& m : pool_) {
-      if (m.live && !m.snapshot() && (m.on_host() || (guarded(m) && (m.flags.load() & Memory::resident) != 0))) {
-        protected_ones.push_back(&m);
-      }
-    }
-  }
-  for (Memory* m : protected_ones) {
+void Engine::open_everything() {
+  for_each_array([&](Lock& lock, Memory& m) {
+    if (!m.on_host() && (!guarded(m) || (m.flags.load() & Memory::resident) == 0)) return;
+    const Kept kept(m);
     try {
-      Lock lock(mutex_);
-      const bool defined = directory_.defined(m->datum, m->all());
-      if (m->on_host()) {
-        if (defined) host_access(lock, *m, m->all(), Access::read);
-        m->open = true;
-        set_protection(*m, page_span(*m), Protection::read_write);
+      const ProjectOnFailure guard{*this};
+      const bool defined = directory_.defined(m.datum, m.all());
+      if (m.on_host()) {
+        if (defined) host_access(lock, m, m.all(), Access::read);
+        if (kept.gone()) return;
+        m.open = true;
+        set_protection(m, page_span(m), Protection::read_write);
       } else {
-        if (defined) make_fresh(lock, *m, m->all());
-        protect_guarded(*m, Protection::read_write);
+        if (defined) make_fresh(lock, m, m.all());
+        if (!kept.gone()) protect_guarded(m, Protection::read_write);
       }
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& e) {
-      base::raw_log("'%s' cannot be brought to its memory at the end: %s", recorder_.name(m->label), e.what());
+      base::raw_log("'%s' cannot be brought to its memory at the end: %s", recorder_.name(kept.label()), e.what());
     }
-  }
+  });
 }
 
 }  // namespace semcache::engine

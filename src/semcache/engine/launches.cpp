@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/engine.hpp>
 
+#include <string>
+
 namespace semcache::engine {
 
 /// An operand of an unknown launch, or of a driver's call, that another thread has freed while the lock was given up; its
@@ -9,47 +11,47 @@ namespace semcache::engine {
 static bool gone(const Memory& m) noexcept { return !m.live || m.on_host() || m.snapshot(); }
 
 /// Makes all operands resident and fresh, saves what the writable ones hold last and tells the directory of the writes,
-/// one after the other: of two operands that hold the same wanted value, the second is its last holder (I4). Afterwards
+/// one after the other: of two operands that hold the same wanted value, the second is its last holder (I4). After true
 /// nothing has been unlocked since the last look. A write that is told of early, or of a launch that fails, only gives
 /// unchanged content a new number.
-void Engine::prepare(Lock& lock, const Operand* operands, std::size_t count, const ByteRange* overwritten) {
-  for (;;) {
-    const std::uint64_t seen = unlocks_;
-    bool resident = true;
-    for (std::size_t i = 0; i < count; ++i) {
-      resident = resident && (gone(*operands[i].memory) || (operands[i].memory->flags.load() & Memory::resident) != 0);
-    }
-    if (!resident) {
-      std::vector<std::vector<Memory*>> sets(devices_.size());
-      for (std::size_t i = 0; i < count; ++i) {
-        if (!gone(*operands[i].memory)) sets[operands[i].memory->space.value - 1].push_back(operands[i].memory);
-      }
-      for (std::size_t d = 0; d < sets.size(); ++d) {
-        if (!sets[d].empty()) make_resident(lock, *devices_[d], sets[d]);
-      }
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      Memory& m = *operands[i].memory;
-      if (gone(m) || ready(operands[i])) continue;
-      const ByteRange unread = overwritten ? overwritten[i] : ByteRange{};
-      if (unread.begin > 0) make_fresh(lock, m, {0, unread.begin});
-      make_fresh(lock, m, {unread.end, m.bytes});
-      if (!operands[i].writable) continue;
-      while (save_one(lock, m, m.all(), true)) {
-      }
-      if (seen != unlocks_) break;
-      // What is overwritten unread may be anything now: finding the same afterwards says nothing.
-      if (options_.check_writes && unread.empty() && !m.write_check && m.bytes > 0 && directory_.defined(m.datum, m.all()) &&
-          !directory_.exclusive(m.slot, m.all())) {
-        if (quiesce(lock, m)) break;  // a native kernel may still write it
-        const std::uint64_t digest = digest_of(m);
-        m.write_check =
-            std::make_unique<Memory::WriteCheck>(directory_, digest, directory_.wanted_extents(m.datum, m.all()));
-      }
-      note_written(m, m.all());  // I2
-    }
-    if (seen == unlocks_) return;
+bool Engine::prepare(Lock& lock, const Operand* operands, std::size_t count, const ByteRange* overwritten) {
+  const std::uint64_t seen = unlocks_;
+  bool resident = true;
+  for (std::size_t i = 0; i < count; ++i) {
+    resident = resident && (gone(*operands[i].memory) || (operands[i].memory->flags.load() & Memory::resident) != 0);
   }
+  if (!resident) {
+    std::vector<std::vector<Memory*>> sets(devices_.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!gone(*operands[i].memory)) sets[operands[i].memory->space.value - 1].push_back(operands[i].memory);
+    }
+    for (std::size_t d = 0; d < sets.size(); ++d) {
+      if (!sets[d].empty() && !make_resident(lock, *devices_[d], sets[d])) return false;
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    Memory& m = *operands[i].memory;
+    if (gone(m) || ready(operands[i])) continue;
+    const ByteRange unread = overwritten ? overwritten[i] : ByteRange{};
+    if (unread.begin > 0) make_fresh(lock, m, {0, unread.begin});
+    if (seen != unlocks_) return false;
+    make_fresh(lock, m, {unread.end, m.bytes});
+    if (seen != unlocks_) return false;
+    if (!operands[i].writable) continue;
+    while (save_one(lock, m, m.all(), true)) {
+      if (seen != unlocks_) return false;
+    }
+    // What is overwritten unread may be anything now: finding the same afterwards says nothing.
+    if (options_.check_writes && unread.empty() && !m.write_check && m.bytes > 0 && directory_.defined(m.datum, m.all()) &&
+        !directory_.exclusive(m.slot, m.all())) {
+      if (quiesce(lock, m)) return false;  // a native kernel may still write it
+      const std::uint64_t digest = digest_of(m);
+      m.write_check =
+          std::make_unique<Memory::WriteCheck>(directory_, digest, directory_.wanted_extents(m.datum, m.all()));
+    }
+    note_written(m, m.all());  // I2
+  }
+  return true;
 }
 
 /// Launches on one of several program queues go on looking closer while the others are not ordered behind a transfer of
@@ -85,7 +87,13 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
 void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count,
                           const ByteRange* overwritten) {
   const ProjectOnFailure guard{*this};
-  prepare(lock, operands, count, overwritten);
+  while (!prepare(lock, operands, count, overwritten)) {
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    SEMCACHE_EXPECTS(!gone(*operands[i].memory), std::string("'") + recorder_.name(operands[i].memory->label) +
+                                                     "' was freed by another thread while a launch that uses it began. Free "
+                                                     "an array after its last use");
+  }
   pin(lock, queue, operands, count);
 }
 
@@ -93,50 +101,52 @@ void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands,
 /// where they are from now on. @pre `prepare`, and nothing unlocked since
 void Engine::pin(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count) {
   std::vector<std::shared_ptr<Event>> wait_for;
-  std::size_t pinned = 0;
-  try {
-    for (std::size_t i = 0; i < count; ++i) {
-      Memory& m = *operands[i].memory;
-      if (gone(m)) continue;
-      DeviceState& d = device_of(m);
-      if (!ready(operands[i])) open_guarded(m);
-      if (queue == unknown_queue) {
-        for (QueueIndex q = 1; q < d.queues->count(); ++q) {
-          if (!d.queues->own(q) || m.on(q).use.load() == 0) continue;
-          if (auto event = d.queues->event_after(q, m.on(q).use.load())) wait_for.push_back(std::move(event));
-        }
-      } else {
-        // Who submits a transfer has revoked the flags of all that it uses, also where preparing another operand did.
-        if (ready(operands[i])) continue;
-        if (d.queues->program_queues() > 1) ask_for_transfers(d, queue, m);
-        order_queue(d, queue, m, operands[i].writable, true);
-        revoked_.push_back(&m);  // launches may be ordered after the transfers now
+  for (std::size_t i = 0; i < count; ++i) {
+    Memory& m = *operands[i].memory;
+    if (gone(m)) continue;
+    DeviceState& d = device_of(m);
+    if (!ready(operands[i])) open_guarded(m);
+    if (queue == unknown_queue) {
+      for (QueueIndex q = 1; q < d.queues->count(); ++q) {
+        if (!d.queues->own(q) || m.on(q).use.load() == 0) continue;
+        if (auto event = d.queues->event_after(q, m.on(q).use.load())) wait_for.push_back(std::move(event));
       }
+    } else {
+      // Who submits a transfer has revoked the flags of all that it uses, also where preparing another operand did.
+      if (ready(operands[i])) continue;
+      if (d.queues->program_queues() > 1) ask_for_transfers(d, queue, m);
+      order_queue(d, queue, m, operands[i].writable, true);
+      project_later(m);  // launches may be ordered after the transfers now
     }
-    project_soon();
-    for (std::size_t i = 0; i < count; ++i) {
-      Memory& m = *operands[i].memory;
-      m.pins.fetch_add(1);
-      ++pinned;
-      m.recently.store(clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
-    }
-    if (!snapshots_.empty()) collect_orphans();
-    if (options_.check && ++running_launches_ == 1) set_all_reachable(true);
+  }
+  project_soon();
+  for (std::size_t i = 0; i < count; ++i) {
+    Memory& m = *operands[i].memory;
+    m.pins.fetch_add(1);
+    m.recently.store(clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+  if (!snapshots_.empty()) collect_orphans();
+  if (options_.check && ++running_launches_ == 1) set_all_reachable(true);
+  if (wait_for.empty()) return;
+  try {
+    unlocked(lock, [&] {
+      for (const auto& event : wait_for) event->synchronize();
+    });
   } catch (...) {
-    for (std::size_t i = 0; i < pinned; ++i) operands[i].memory->pins.fetch_sub(1);  // I9
+    unpin(operands, count);  // I9
     throw;
   }
-  if (!wait_for.empty()) {
-    try {
-      unlocked(lock, [&] {
-        for (const auto& event : wait_for) event->synchronize();
-      });
-    } catch (...) {
-      for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_sub(1);  // I9
-      if (options_.check && --running_launches_ == 0) set_all_reachable(false);
-      throw;
-    }
-  }
+}
+
+void Engine::unpin(const Operand* operands, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_sub(1);
+  if (options_.check && --running_launches_ == 0) set_all_reachable(false);
+}
+
+void Engine::cancel_launch(const Operand* operands, std::size_t count) noexcept {
+  Lock lock(mutex_);
+  unpin(operands, count);
+  project();
 }
 
 bool Engine::is_recording(QueueIndex queue) {
@@ -146,26 +156,14 @@ bool Engine::is_recording(QueueIndex queue) {
 
 void Engine::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands) {
   Lock lock(mutex_);
-  for (;;) {
+  const ProjectOnFailure guard{*this};
+  do {  // arrays come and go while the lock is given up
     operands.clear();
     for (Memory& m : pool_) {
       if (m.live && !m.on_host() && !m.snapshot() && !m.freeing) operands.push_back({&m, true});
     }
-    const std::uint64_t seen = unlocks_;
-    begin_launch(lock, queue, operands.data(), operands.size(), nullptr);
-    // Arrays may have come and gone while the lock was given up. Nothing is pinned twice: what was pinned is given back.
-    if (seen == unlocks_) return;
-    bool same = true;
-    std::size_t i = 0;
-    for (Memory& m : pool_) {
-      if (!m.live || m.on_host() || m.snapshot() || m.freeing) continue;
-      same = same && i < operands.size() && operands[i].memory == &m;
-      ++i;
-    }
-    if (same && i == operands.size()) return;
-    for (const Operand& o : operands) o.memory->pins.fetch_sub(1);
-    if (options_.check) --running_launches_;
-  }
+  } while (!prepare(lock, operands.data(), operands.size(), nullptr));
+  pin(lock, queue, operands.data(), operands.size());
 }
 
 std::uint64_t Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept {
@@ -238,7 +236,7 @@ void Engine::follow_launch(QueueIndex queue, const Operand* operands, std::size_
       Lock lock(mutex_);
       for (std::size_t i = 0; i < count; ++i) {
         Memory& m = *operands[i].memory;
-        if (!operands[i].writable || !m.live || m.snapshot()) continue;
+        if (!operands[i].writable || gone(m)) continue;  // once unpinned it may be freed
         const SlotId host = directory_.slot_in(m.datum, host_space);
         if (!host.valid()) continue;
         std::vector<ByteRange> stale;

@@ -16,6 +16,10 @@ void LookupTable::set(const std::byte* address, std::uint64_t bytes, Memory* mem
     const std::uint64_t granule_end = (granule + 1) * granule_bytes;
     const std::uint64_t stop = std::min(end, granule_end);
     std::uintptr_t entry = table_[granule].load(std::memory_order_relaxed);
+    if (memory == nullptr && entry == 0) {  // never entered: removing fails nowhere
+      at = stop;
+      continue;
+    }
     if ((entry & 1) == 0 && at % granule_bytes == 0 && stop == granule_end) {
       table_[granule].store(reinterpret_cast<std::uintptr_t>(memory), std::memory_order_release);
     } else {

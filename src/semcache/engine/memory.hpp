@@ -77,6 +77,7 @@ struct alignas(64) Memory {
   trace::LabelId label;
   bool counted_snapshot = false;     ///< its bytes count as saved copies
   bool freeing = false;              ///< being freed: no victim of an eviction
+  bool awaits_projection = false;    ///< listed in `Engine::revoked_`
   std::uint64_t projected = 0;       ///< the projection that set `flags` last
   platform::Protection access = platform::Protection::none;  ///< what guarded pages permit; never less than `flags` promise
   std::atomic<bool> holds_handles{false};  ///< a kernel captured it as a view of what may be or contain views
@@ -166,7 +167,8 @@ class LookupTable {
     const auto* units = reinterpret_cast<const std::atomic<Memory*>*>(entry & ~std::uintptr_t{1});
     return units[offset % granule_bytes / unit_bytes_].load(std::memory_order_acquire);
   }
-  /// Enters (memory != nullptr) or removes [address, address + bytes); whole granules where it fills them.
+  /// Enters (memory != nullptr) or removes [address, address + bytes); whole granules where it fills them. What throws has
+  /// entered a part: remove it. Removing never throws.
   void set(const std::byte* address, std::uint64_t bytes, Memory* memory);
 
  private:

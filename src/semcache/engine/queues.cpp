@@ -92,7 +92,14 @@ std::shared_ptr<Event> Queues::record(QueueIndex q) {
   if (!queue.recorded.empty() && queue.recorded.back().first == at) return queue.recorded.back().second;
   prune(q);
   const Clock before = happened_with(q, at);
-  auto event = std::make_shared<Event>(device_, device_.record(queue.id), *this, q, before);
+  const device::EventId id = device_.record(queue.id);
+  std::shared_ptr<Event> event;
+  try {
+    event = std::make_shared<Event>(device_, id, *this, q, before);
+  } catch (...) {
+    device_.release(id);
+    throw;
+  }
   queue.recorded.emplace_back(at, event);
   return event;
 }

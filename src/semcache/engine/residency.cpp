@@ -34,17 +34,20 @@ void Engine::map_memory(DeviceState& d, Memory& m) {
   const std::uint64_t unit = d.device->granularity_bytes();
   const auto begin_of_memory = static_cast<std::uint64_t>(m.address - d.base);
   const ByteRange alone{round_up(begin_of_memory, unit), round_down(begin_of_memory + m.bytes, unit)};
-  std::vector<std::uint64_t> made;
   const auto map = [&](std::uint64_t begin, std::uint64_t end) {
-    if (options_.device_faults) {
-      d.device->map_closed(d.base + begin, end - begin);
-    } else {
-      d.device->map(d.base + begin, end - begin);
+    const auto segment = d.segments.emplace(begin, Segment{begin, end, 0}).first;
+    try {
+      if (options_.device_faults) {
+        d.device->map_closed(d.base + begin, end - begin);
+      } else {
+        d.device->map(d.base + begin, end - begin);
+      }
+    } catch (...) {
+      d.segments.erase(segment);
+      throw;
     }
     if (options_.check && running_launches_ == 0) d.device->set_accessible(d.base + begin, end - begin, false);
-    d.segments.emplace(begin, Segment{begin, end, 0});
     d.mapped_bytes += end - begin;
-    made.push_back(begin);
   };
   try {
     for (std::uint64_t at = range.begin; at < range.end;) {
@@ -59,11 +62,15 @@ void Engine::map_memory(DeviceState& d, Memory& m) {
       at = stop;
     }
   } catch (...) {
-    for (const std::uint64_t begin : made) {
-      const Segment& s = d.segments.at(begin);
+    for (auto it = d.segments.lower_bound(range.begin); it != d.segments.end() && it->first < range.end;) {
+      const Segment& s = it->second;
+      if (s.residents > 0) {
+        ++it;
+        continue;
+      }
       d.device->unmap(d.base + s.begin, s.end - s.begin);
       d.mapped_bytes -= s.end - s.begin;
-      d.segments.erase(begin);
+      it = d.segments.erase(it);
     }
     throw;
   }
@@ -117,7 +124,14 @@ void Engine::throw_out_of_memory(const DeviceState& d, const std::vector<Memory*
   throw OutOfMemory(text, need, d.budget_bytes);
 }
 
-void Engine::make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*>& set) {
+void Engine::make_resident(Lock& lock, Memory& m) {
+  const Kept kept(m);
+  while (!kept.gone() && (m.flags.load() & Memory::resident) == 0) {
+    if (make_resident(lock, device_of(m), {&m})) return;
+  }
+}
+
+bool Engine::make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*>& set) {
   for (;;) {
     // Shared granules are counted once: the set's own, and what is missing of them.
     std::map<std::uint64_t, std::uint64_t> own;
@@ -128,7 +142,7 @@ void Engine::make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*
       const ByteRange range = granules(d, *m);
       if (!range.empty()) own[range.begin] = std::max(own[range.begin], range.end);
     }
-    if (all) return;
+    if (all) return true;
     std::uint64_t total = 0;
     std::uint64_t reached = 0;
     for (const auto& [begin, end] : own) {
@@ -143,22 +157,26 @@ void Engine::make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*
     }
     if (total > d.budget_bytes) throw_out_of_memory(d, set, total);
     // Messages' memory that nobody uses goes before anybody's content.
-    if (d.mapped_bytes + idle_device_bytes_ + missing > d.budget_bytes && release_idle_buffers(lock, true)) continue;
+    if (d.mapped_bytes + idle_device_bytes_ + missing > d.budget_bytes && release_idle_buffers(lock, true)) return false;
     if (d.mapped_bytes + missing > d.budget_bytes) {
       const std::uint64_t before = d.mapped_bytes;
       collect_orphans();
       // What went may have shared granules with the set: they are missing now.
-      if (d.mapped_bytes == before && !evict_one(lock, d, set)) throw_out_of_memory(d, set, total);
+      if (d.mapped_bytes != before) continue;
+      const std::uint64_t seen = unlocks_;
+      if (!evict_one(lock, d, set)) throw_out_of_memory(d, set, total);
+      if (seen != unlocks_) return false;
       continue;
     }
     try {
       for (Memory* m : set) {
         if ((m->flags.load() & Memory::resident) == 0) map_memory(d, *m);
       }
-      return;
+      return true;
     } catch (const OutOfMemory&) {
       // Less is free than the budget assumed: somebody else uses the device too.
       if (!release_idle_buffers(lock, true) && !evict_one(lock, d, set)) throw;
+      return false;
     }
   }
 }
@@ -183,6 +201,8 @@ bool Engine::evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& k
   }
   if (victim == nullptr) return false;
   Memory& m = *victim;
+  const Kept kept(m);
+  const auto left = [&] { return kept.gone() || (m.flags.load() & Memory::resident) == 0; };
   for (;;) {
     const std::uint64_t seen = unlocks_;
     if (quiesce(lock, m)) return true;  // somebody started using it: choose again
@@ -192,23 +212,23 @@ bool Engine::evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& k
       ~Reset() { flag = false; }
     } reset{evicting_};
     const bool saved = save_one(lock, m, m.all(), false);
-    if (!m.live || (m.flags.load() & Memory::resident) == 0) return true;
+    if (left()) return true;
     if (saved || seen != unlocks_) continue;
     break;
   }
-  directory_.drop(m.slot, m.all());
+  directory_.drop(m.slot);
   m.write_check.reset();
   const std::uint64_t last_used = m.recently.load();
   settle_uses(lock, m);
-  if (!m.live || (m.flags.load() & Memory::resident) == 0) return true;
+  if (left()) return true;
   // Of an array that nobody has written the flags may be back: first they go, then the pins are looked at, then whether a
   // launch has noted its use, which it does before it unpins.
   revoke(m);
   if (m.pins.load() != 0 || m.recently.load() != last_used) return true;  // wanted back meanwhile
-  directory_.drop(m.slot, m.all());
+  directory_.drop(m.slot);
   unmap_memory(d, m);
   recorder_.eviction(m.label);
-  if (m.snapshot() && !m.freeing) {  // an array that is being freed has no datum either: who frees it goes on
+  if (m.snapshot()) {
     snapshots_.erase(std::find(snapshots_.begin(), snapshots_.end(), &m));
     destroy(m);
   }
@@ -223,7 +243,7 @@ bool Engine::room_for_snapshot(DeviceState& d, std::uint64_t bytes) const {
   return d.snapshot_bytes + bytes <= share && d.mapped_bytes + rounded <= d.budget_bytes;
 }
 
-Memory* Engine::new_snapshot(Lock&, SpaceId space, std::uint64_t bytes, trace::LabelId label) {
+Memory* Engine::new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId label) {
   Memory* m = new_memory(space, recorder_.name(label), bytes);
   try {
     if (m->on_host()) {
@@ -245,8 +265,7 @@ Memory* Engine::new_snapshot(Lock&, SpaceId space, std::uint64_t bytes, trace::L
     }
     bind(*m, directory_.add_snapshot(space, bytes));
   } catch (...) {
-    if (m->address != nullptr) release_place(*m);
-    recycle(*m);
+    destroy(*m);
     throw;
   }
   snapshots_.push_back(m);

@@ -153,7 +153,14 @@ void Engine::write_arrival(Memory& m, ByteRange range, const std::byte* bytes) {
   mark_used(m, range);
 }
 
-void Engine::poll_flights() {
+void Engine::poll_flights() noexcept {
+  try {
+    forget_finished_flights();
+  } catch (const std::exception&) {  // whoever needs one waits for it, and is told
+  }
+}
+
+void Engine::forget_finished_flights() {
   for (auto it = flights_.begin(); it != flights_.end();) {
     const FlightPtr flight = *it;
     // Staged arrivals need the processor: whoever waits for them does that.
@@ -181,7 +188,11 @@ std::byte* Engine::take_staging(DeviceState& d, std::uint64_t bytes) {
 
 void Engine::give_staging(DeviceState& d, std::byte* buffer, std::uint64_t bytes) noexcept {
   d.staging_bytes -= bytes;
-  d.staging.emplace(bytes, buffer);
+  try {
+    d.staging.emplace(bytes, buffer);
+  } catch (const std::bad_alloc&) {
+    d.device->deallocate_staging(buffer);
+  }
   while (d.staging.size() > 32) {
     const auto largest = std::prev(d.staging.end());
     d.device->deallocate_staging(largest->second);
@@ -281,9 +292,10 @@ void Engine::keep_reachable(Memory& m) noexcept {
 // --- steps -------------------------------------------------------------------------------------------------------------
 
 void Engine::make_fresh(Lock& lock, Memory& m, ByteRange range) {
+  const Kept kept(m);
   for (;;) {
-    // Evicted while the lock was given up: whoever asked looks again, having seen `unlocks_` grow.
-    if (!m.on_host() && (m.flags.load() & Memory::resident) == 0) return;
+    // Freed or evicted while the lock was given up: whoever asked looks again, having seen `unlocks_` grow.
+    if (kept.gone() || (!m.on_host() && (m.flags.load() & Memory::resident) == 0)) return;
     Step step = directory_.next_fetch(m.slot, range, &policy::copy_cost);
     if (step.bytes == 0) return;
     if (!step.from.valid() && step.fill.pattern_bytes == 0) {
@@ -324,8 +336,7 @@ void Engine::make_fresh(Lock& lock, Memory& m, ByteRange range) {
       }
     }
     if (save_one(lock, m, to_range, false)) continue;
-    submit_or_drop(step, false);
-    directory_.commit(step);
+    submit_and_commit(step, false);
   }
 }
 
@@ -333,9 +344,12 @@ bool Engine::save_one(Lock& lock, Memory& m, ByteRange range, bool overwritten) 
   std::vector<directory::LastHeld> last;
   directory_.last_held(m.slot, range, overwritten, last);
   if (last.empty()) return false;
-  directory::LastHeld piece = last.front();
-  const std::uint64_t seen = unlocks_;
+  save(lock, m, last.front());
+  return true;
+}
 
+/// Gives up the lock, if at all, as the last it does.
+void Engine::save(Lock& lock, Memory& m, const directory::LastHeld& piece) {
   Step step;
   step.from = m.slot;
   step.from_position = piece.position;
@@ -369,7 +383,7 @@ bool Engine::save_one(Lock& lock, Memory& m, ByteRange range, bool overwritten) 
     Memory* snapshot = nullptr;
     if (m.on_host() || room_for_snapshot(device_of(m), piece.bytes)) {
       try {
-        snapshot = new_snapshot(lock, m.space, piece.bytes, m.label);
+        snapshot = new_snapshot(m.space, piece.bytes, m.label);
       } catch (const OutOfMemory&) {
         if (m.on_host()) throw;
       }
@@ -380,32 +394,31 @@ bool Engine::save_one(Lock& lock, Memory& m, ByteRange range, bool overwritten) 
       step.to = host_side;
       step.to_position = piece.wanter_position;
     } else {
-      step.to = new_snapshot(lock, host_space, piece.bytes, m.label)->slot;
+      step.to = new_snapshot(host_space, piece.bytes, m.label)->slot;
     }
   }
   step.bytes = piece.bytes;
-  if (seen != unlocks_) return true;  // the plan is void; an unused snapshot is collected
   Memory& to = memory_of(step.to);
   if (to.on_host() != m.on_host() && !to.owns_allocation) {
     step.bytes = std::min(step.bytes, options_.registration_bytes - step.to_position % options_.registration_bytes);
     const ByteRange to_range{step.to_position, step.to_position + step.bytes};
     if (!direct(to, to_range)) step.bytes = std::min(step.bytes, staging_piece_bytes);
   }
-  if (!m.on_host() && quiesce(lock, m)) return true;
-  if (m.on_host() && wait_conflict(lock, m, {piece.position, piece.position + step.bytes}, false)) return true;
-  submit_or_drop(step, true);
-  directory_.commit(step);
-  return true;
+  // An unused snapshot is collected.
+  if (m.on_host() ? wait_conflict(lock, m, {piece.position, piece.position + step.bytes}, false) : quiesce(lock, m)) return;
+  submit_and_commit(step, true);
 }
 
 /// A step that fails may have changed part of its destination already, which nobody needs: it holds nothing then (I9).
-void Engine::submit_or_drop(const Step& step, bool saving) {
+void Engine::submit_and_commit(const Step& step, bool saving) {
+  directory_.prepare_commit(step);  // nobody forgets what has moved
   try {
     submit(step, saving);
   } catch (...) {
     directory_.drop(step.to, {step.to_position, step.to_position + step.bytes});
     throw;
   }
+  directory_.commit(step);
 }
 
 void Engine::submit(const Step& step, bool saving) {
@@ -476,7 +489,8 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
         page_locked = page_locked && s.protection != platform::Protection::none;
       });
     }
-    auto flight = std::make_shared<Flight>();
+    std::list<FlightPtr> flights(1, std::make_shared<Flight>());  // what is under way is always listed
+    const FlightPtr& flight = flights.front();
     flight->host = nullptr;
     flight->range = range;
     flight->to_host = false;
@@ -501,7 +515,7 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
       }
     }
     flight->position = note_use(d, d.to_device_queue, to, true);
-    flights_.push_back(std::move(flight));
+    flights_.splice(flights_.end(), flights);
     if (flights_.size() > 64) poll_flights();
     return;
   }
@@ -519,7 +533,8 @@ void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, s
     note_use(d, d.to_host_queue, from, false);
     return;
   }
-  auto flight = std::make_shared<Flight>();
+  std::list<FlightPtr> flights(1, std::make_shared<Flight>());  // what is under way is always listed
+  const FlightPtr& flight = flights.front();
   flight->host = &to;
   flight->range = {to_position, to_position + n};
   flight->to_host = true;
@@ -542,7 +557,7 @@ void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, s
     throw;
   }
   flight->position = note_use(d, d.to_host_queue, from, false);
-  flights_.push_back(std::move(flight));
+  flights_.splice(flights_.end(), flights);
 }
 
 void Engine::copy_on_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
@@ -565,12 +580,13 @@ void Engine::copy_behind(std::byte* to, const std::byte* from, std::uint64_t n) 
     if (permits(to, n, platform::Protection::read_write)) return platform_->read_behind(to, from, n);
     if (permits(from, n, platform::Protection::read)) return platform_->write_behind(to, from, n);
   }
-  std::vector<std::byte> buffer(std::min<std::uint64_t>(n, 1024 * 1024));
-  for (std::uint64_t done = 0; done < n; done += buffer.size()) {
-    const std::uint64_t part = std::min<std::uint64_t>(buffer.size(), n - done);
+  const std::uint64_t most = std::min<std::uint64_t>(n, 1024 * 1024);
+  if (detour_.size() < most) detour_.resize(most);
+  for (std::uint64_t done = 0; done < n; done += most) {
+    const std::uint64_t part = std::min<std::uint64_t>(most, n - done);
     const std::uint64_t at = from < to ? n - done - part : done;  // they may overlap
-    platform_->read_behind(buffer.data(), from + at, part);
-    platform_->write_behind(to + at, buffer.data(), part);
+    platform_->read_behind(detour_.data(), from + at, part);
+    platform_->write_behind(to + at, detour_.data(), part);
   }
 }
 
@@ -601,9 +617,12 @@ void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, 
     turned.pattern[i] = fill.pattern[(i + phase) % fill.pattern_bytes];
   }
   const auto* pattern = reinterpret_cast<const std::byte*>(turned.pattern.data());
-  const auto write = [&](std::uint64_t begin, std::uint64_t end) {
-    std::vector<std::byte> buffer(std::min<std::uint64_t>(round_up(n, 16), 64 * 1024));
+  std::vector<std::byte> buffer;
+  const auto prepare_buffer = [&] {  // before anything is overwritten
+    buffer.resize(std::min<std::uint64_t>(round_up(n, 16), 64 * 1024));
     for (std::size_t i = 0; i < buffer.size(); ++i) buffer[i] = pattern[i % fill.pattern_bytes];
+  };
+  const auto write = [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t at = begin; at < end;) {
       const std::uint64_t skip = (at - position) % fill.pattern_bytes;
       const std::uint64_t part = std::min<std::uint64_t>(buffer.size() - skip, end - at);
@@ -622,11 +641,15 @@ void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, 
       Memory& to;
       ~Note() { engine.note_use(d, d.within_queue, to, true); }
     } const note{*this, d, to};
-    if (!permits(to.address, n, platform::Protection::read_write)) return write(position, position + n);
+    if (!permits(to.address, n, platform::Protection::read_write)) {
+      prepare_buffer();
+      return write(position, position + n);
+    }
     if (whole > 0) d.device->fill(queue, to.address + position, whole, pattern, fill.pattern_bytes);
     for (std::uint64_t i = whole; i < n; ++i) d.device->fill(queue, to.address + position + i, 1, pattern + (i - whole), 1);
     return;
   }
+  prepare_buffer();
   bool zero = true;
   for (std::uint32_t i = 0; i < fill.pattern_bytes; ++i) zero = zero && turned.pattern[i] == 0;
   ByteRange untouched;  // pages that become zero by forgetting them: no memory is allocated

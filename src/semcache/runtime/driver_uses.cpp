@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/runtime/driver_uses.hpp>
 
+#include <cstdio>
+
 namespace semcache::runtime {
 
 __thread unsigned launches_under_way = 0;
@@ -27,14 +29,16 @@ void* DriverUses::before(const device::DriverUse* uses, std::size_t count, bool 
   try {
     return engine_.begin_foreign_call(uses, count, launches).release();
   } catch (const std::exception& e) {
-    std::string labels;
-    for (std::size_t i = 0; i < count; ++i) {
+    char labels[512] = "";  // there may be no memory
+    std::size_t length = 0;
+    for (std::size_t i = 0; i < count && length < sizeof labels; ++i) {
       const char* const label = engine_.label_of(uses[i].address);
-      labels += (i == 0 ? "'" : ", '") + std::string(label != nullptr ? label : "?") + "'";
+      length += static_cast<std::size_t>(std::snprintf(labels + length, sizeof labels - length, "%s'%s'", i == 0 ? "" : ", ",
+                                                       label != nullptr ? label : "?"));
     }
     base::fatal("%s used outside semcache::Exec (a kernel, library or copy of the driver's) cannot be made valid: %s. Announce "
                 "such uses with semcache::access before, which reports this as an error",
-                count == 0 ? "arrays that a graph or a list on the device refers to and that are" : labels.c_str(), e.what());
+                count == 0 ? "arrays that a graph or a list on the device refers to and that are" : labels, e.what());
   }
 }
 

@@ -520,10 +520,15 @@ void Launch::begin_unknown(const char* name) {
                           "' uses (it has pointers that may lead to any array), so it needs every array: " + e.what(),
                       e.requested_bytes(), e.budget_bytes());
   }
+  try {
+    while (capacity_ < all.size()) grow();
+  } catch (...) {
+    r.engine->cancel_launch(all.data(), all.size());
+    throw;
+  }
   r.recorder.launch();
   r.recorder.unknown_launch(name);
   count_ = 0;
-  while (capacity_ < all.size()) grow();
   for (const Operand& o : all) pins_[count_++] = {o.memory, o.writable};
 }
 

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace semcache::base {
+
+/// Room for `more` further elements: adding them cannot fail then. It grows as push_back does.
+/// Whoever must not fail half-way (I9) asks for room before the first change.
+template <class Vector>
+void make_room(Vector& vector, std::size_t more) {
+  const std::size_t needed = vector.size() + more;
+  if (vector.capacity() < needed) vector.reserve(std::max(needed, 2 * vector.capacity()));
+}
+
+}  // namespace semcache::base
