@@ -18,7 +18,11 @@ constexpr std::uint64_t large_alignment = LookupTable::granule_bytes;
 
 Engine::Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique_ptr<platform::Platform> platform,
                trace::Recorder& recorder, const Options& options)
-    : platform_(std::move(platform)), recorder_(recorder), options_(options), page_bytes_(platform_->page_bytes()) {
+    : platform_(std::move(platform)),
+      recorder_(recorder),
+      options_(options),
+      surroundings_(options.surroundings != nullptr ? *options.surroundings : nothing_known_),
+      page_bytes_(platform_->page_bytes()) {
   std::uint64_t host_bytes = options_.host_address_bytes;
   std::byte* base = platform_->reserve(host_bytes);
   host_ = std::make_unique<HostState>(base, host_bytes, page_bytes_);
@@ -495,7 +499,7 @@ void Engine::project_device(Memory& m) {
     if (m.access < Protection::read_write) set &= ~Memory::is_exclusive;
     if (m.access < Protection::read) set &= ~Memory::is_fresh;
   }
-  if ((set & ~old) != 0) m.flags.fetch_or(set);
+  if ((set & ~old) != 0 && m.awaited == 0) m.flags.fetch_or(set);
 }
 
 void Engine::protect_guarded(Memory& m, platform::Protection protection) noexcept {
