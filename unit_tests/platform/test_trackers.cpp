@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 namespace semcache::platform::testing {
 namespace {
@@ -178,6 +179,122 @@ TEST_F(Trackers, ALongQueueIsNoReasonToEnd) {
   for (auto& thread : all) thread.join();
 
   EXPECT_EQ(server.served, 8);
+}
+
+TEST_F(Trackers, WorkThatTakesLongerThanThePatienceIsWaitedFor) {
+  Server server(1);
+  server.before = [](std::byte*) {
+    const base::TakesTime work;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  };
+  server.start();
+  server.make_stale(0);
+
+  EXPECT_EQ(*server.word(0), Server::content(0));
+}
+
+TEST_F(Trackers, ManyShortWorksAreSignsOfLife) {
+  Server server(1);
+  server.before = [](std::byte*) {
+    for (int i = 0; i < 50; ++i) {
+      { const base::TakesTime work; }
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  };
+  server.start();
+  server.make_stale(0);
+
+  EXPECT_EQ(*server.word(0), Server::content(0));
+}
+
+TEST_F(Trackers, AProcessThatIsStoppedLosesNoPatience) {
+  if (__tsan_init != nullptr) GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts a thread";
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Server server(2);
+    server.before = [&](std::byte*) {
+      if (::write(ends[1], "x", 1) != 1) _exit(2);
+      // Half of the patience, by a clock that stands still while the process is stopped.
+      for (int i = 0; i < 100; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    };
+    server.start();
+    server.make_stale(0);
+    _exit(*server.word(0) == Server::content(0) ? 0 : 1);
+  }
+  char told;
+  ASSERT_EQ(::read(ends[0], &told, 1), 1);
+  ASSERT_EQ(::kill(child, SIGSTOP), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(3000));
+  ASSERT_EQ(::kill(child, SIGCONT), 0);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(ended_well(status)) << status;
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+// --- who waits for whom ----------------------------------------------------------------------------------------------
+
+/// What a thread holds in these tests: a number.
+using Told = std::atomic<const void*>;
+Holds holding(const int& thing) {
+  return [&thing](const void* holdings) { return holdings == &thing; };
+}
+
+TEST_F(Trackers, WhoHoldsWhatAFaultWaitsForIsServedFirst) {
+  Server server;
+  const int thing = 0;
+  std::vector<std::uint64_t> order;
+  std::vector<Holder> helped;
+  server.before = [&](std::byte* address) {
+    const auto page = static_cast<std::uint64_t>(address - server.base()) / Server::page;
+    const void* where = nullptr;
+    // The fault of page 0 cannot be served before the thread that waits for page 1 has gone on.
+    while (page == 0 && (helped.empty() || helped.back() == Holder::runs))
+      helped.push_back(server.tracker().help_holder(holding(thing), where));
+    order.push_back(page);
+  };
+  server.start();
+  server.make_stale(0);
+  server.make_stale(1);
+  std::thread first([&] { (void)*server.word(0); });
+  std::thread holder([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    Told holdings{&thing};
+    tell_holdings(&holdings);
+    (void)*server.word(1);
+  });
+  first.join();
+  holder.join();
+  EXPECT_EQ(helped.back(), Holder::was_helped);
+  EXPECT_EQ(order, (std::vector<std::uint64_t>{1, 0}));
+  EXPECT_EQ(server.served, 2);
+}
+
+TEST_F(Trackers, WhoWaitsForItselfIsKnown) {
+  Server server;
+  const int thing = 0;
+  std::atomic<Holder> found{Holder::runs};
+  const void* where = nullptr;
+  server.before = [&](std::byte*) { found = server.tracker().help_holder(holding(thing), where); };
+  server.start();
+  server.make_stale(3);
+  std::thread thread([&] {
+    Told holdings{&thing};
+    tell_holdings(&holdings);
+    (void)*server.word(3, 5);
+  });
+  thread.join();
+  EXPECT_EQ(found, Holder::waits_for_the_same);
+  // The kernel reports whole pages before Linux 5.18 and to userfaultfd.
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(where) / Server::page, reinterpret_cast<std::uintptr_t>(server.word(3)) / Server::page);
+
+  server.make_stale(3);
+  found = Holder::waits_for_the_same;
+  (void)*server.word(3);  // by a thread that holds nothing
+  EXPECT_EQ(found, Holder::runs);
 }
 
 // --- what is nobody's ------------------------------------------------------------------------------------------------

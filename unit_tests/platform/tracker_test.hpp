@@ -3,6 +3,7 @@
 #pragma once
 
 #include <platform/toy_server.hpp>
+#include <semcache/base/patience.hpp>
 
 #include <gtest/gtest.h>
 

@@ -38,7 +38,11 @@ void reserve_for(Vector& list, std::size_t size) {
 
 Engine::Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique_ptr<platform::Platform> platform,
                trace::Recorder& recorder, const Options& options)
-    : platform_(std::move(platform)), recorder_(recorder), options_(options), page_bytes_(platform_->page_bytes()) {
+    : platform_(std::move(platform)),
+      recorder_(recorder),
+      options_(options),
+      surroundings_(options.surroundings != nullptr ? *options.surroundings : nothing_known_),
+      page_bytes_(platform_->page_bytes()) {
   std::uint64_t host_bytes = options_.host_address_bytes;
   std::byte* base = platform_->reserve(host_bytes);
   try {
@@ -524,7 +528,7 @@ void Engine::project_device(Memory& m) noexcept {
     if (m.access < Protection::read_write) set &= ~Memory::is_exclusive;
     if (m.access < Protection::read) set &= ~Memory::is_fresh;
   }
-  if ((set & ~old) != 0) m.flags.fetch_or(set);
+  if ((set & ~old) != 0 && m.awaited == 0) m.flags.fetch_or(set);
 }
 
 void Engine::protect_guarded(Memory& m, platform::Protection protection) noexcept {

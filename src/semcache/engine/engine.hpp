@@ -2,12 +2,14 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/patience.hpp>
 #include <semcache/device/device.hpp>
 #include <semcache/directory/directory.hpp>
 #include <semcache/engine/address_space.hpp>
 #include <semcache/engine/memory.hpp>
 #include <semcache/engine/owed_copies.hpp>
 #include <semcache/engine/queues.hpp>
+#include <semcache/engine/surroundings.hpp>
 #include <semcache/platform/platform.hpp>
 #include <semcache/trace/recorder.hpp>
 
@@ -37,6 +39,9 @@ struct Options {
   bool device_faults = false;
   std::uint64_t host_address_bytes = std::uint64_t{1} << 38;
   std::uint64_t registration_bytes = 64 * 1024 * 1024;  ///< host pages are page-locked in pieces of this size
+  /// Nobody waits longer for a thread that may be waiting for him.
+  std::chrono::seconds patience{60};
+  Surroundings* surroundings = nullptr;  ///< nullptr: nothing is known; outlives the engine
 };
 
 /// Page-locked memory for the persistent messages of one small device array, laid out as the array is: messages that lie
@@ -246,8 +251,11 @@ class Engine {
     UnsubmittedLaunch* outer;
     std::uint64_t waited = 0;  ///< uses up to this one need no further wait now
   };
-  /// Until when this thread waits for launches of others.
-  static thread_local std::chrono::steady_clock::time_point pins_end_until;
+  /// A thread that is in a driver's call may hold what another's launch waits for: it never waits for that without end. nullptr:
+  /// this thread is in none.
+  static thread_local base::Patience* in_driver_call;
+  /// The access whose fault this thread serves; nullptr: none.
+  static thread_local const std::byte* served_address;
 
   /// An array that a member goes on with after it has given up the lock. Meanwhile another thread may have freed it, and its
   /// object may be another array's: who keeps a Memory& of somebody else's looks at this before anything else.
@@ -419,6 +427,9 @@ class Engine {
   std::uint64_t note_use(DeviceState& d, QueueIndex queue, Memory& memory, bool writing) noexcept;
   /// One piece of work, number `at` of its queue, that uses several memories.
   static void note_use(QueueIndex queue, Memory& memory, bool writing, std::uint64_t at, std::uint64_t now) noexcept;
+  /// Waits for launches that pin it, a moment or until one has got what it waits for.
+  void wait_for_pins(Lock& lock, Memory& memory);
+  [[nodiscard]] bool at_work(DeviceState& d) const;
   /// Device memory may be used by a transfer: flags revoked and no launch between check and submission. May unlock.
   bool quiesce(Lock& lock, Memory& memory);
   bool wait_conflict(Lock& lock, Memory& host, ByteRange range, bool writing);
@@ -462,6 +473,7 @@ class Engine {
   void begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten);
   void pin(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count);
   void unpin(const Operand* operands, std::size_t count) noexcept;
+  void give_way(Lock& lock, const Operand* operands, std::size_t count);
   static void ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& operand);
   /// Nothing need be done for this operand.
   [[nodiscard]] static bool ready(const Operand& operand) noexcept;
@@ -560,6 +572,8 @@ class Engine {
   std::unique_ptr<platform::Platform> platform_;
   trace::Recorder& recorder_;
   Options options_;
+  Surroundings nothing_known_;
+  Surroundings& surroundings_;
   std::uint64_t page_bytes_;
   std::unique_ptr<HostState> host_;
   directory::Directory directory_;
@@ -609,6 +623,8 @@ void Engine::unlocked(Lock& lock, Body&& body) {
     Lock& lock;
     ~Relock() { lock.lock(); }
   } relock{lock};
+  if (served_address == nullptr) return body();
+  const base::TakesTime wait;
   body();
 }
 

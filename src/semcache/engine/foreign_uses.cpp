@@ -88,11 +88,11 @@ void Engine::add_every_array(ForeignCall& call) {
 }
 
 std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse* uses, std::size_t count, bool launches) {
-  // A thread that is in a driver's call may hold what another's launch waits for: it never waits for that without end.
-  struct Patience {
-    Patience() { pins_end_until = std::chrono::steady_clock::now() + std::chrono::seconds(60); }
-    ~Patience() { pins_end_until = std::chrono::steady_clock::time_point::max(); }
-  } patience;
+  struct InDriverCall {
+    explicit InDriverCall(std::chrono::seconds most) : patience(most) { in_driver_call = &patience; }
+    ~InDriverCall() { in_driver_call = nullptr; }
+    base::Patience patience;
+  } const in_call(options_.patience);
   auto call = std::make_unique<ForeignCall>();
   std::vector<HostUse> host_uses;
   Lock lock(mutex_);

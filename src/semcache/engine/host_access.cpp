@@ -257,8 +257,15 @@ FaultResult Engine::serve_device(Lock& lock, Memory& m, FaultKind kind, const vo
   return FaultResult::served;
 }
 
+thread_local const std::byte* Engine::served_address = nullptr;
+
 FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instruction) noexcept {
   const trace::AccessScope scope(instruction);
+  struct Served {  // within another fault's wait, too
+    explicit Served(const std::byte* a) : outer(std::exchange(served_address, a)) {}
+    ~Served() { served_address = outer; }
+    const std::byte* outer;
+  } const served(address);
   const char* label = "?";
   try {
     Lock lock(mutex_);

@@ -2,7 +2,10 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/engine.hpp>
 
+#include <algorithm>
 #include <string>
+#include <thread>
+#include <utility>
 
 namespace semcache::engine {
 
@@ -81,7 +84,20 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
   const platform::RuntimeScope scope;
   Lock lock(mutex_);
   const device::Visit visit(*devices_[0]->device);
+  surroundings_.look_around();
+  give_way(lock, operands, count);
   begin_launch(lock, queue, operands, count, overwritten);
+}
+
+/// Who waits for an operand's pins comes first: else launches behind each other keep a fault waiting for ever. Not while this
+/// thread has pins of its own, which may be the ones; and not without end, because a kernel may wait for this launch.
+void Engine::give_way(Lock& lock, const Operand* operands, std::size_t count) {
+  if (surroundings_.in_launch()) return;
+  const auto awaited = [](const Operand& o) { return o.memory->awaited != 0; };
+  base::Patience patience(options_.patience);
+  while (std::any_of(operands, operands + count, awaited) && !patience.over()) {
+    unlocked(lock, [] { std::this_thread::sleep_for(std::chrono::microseconds(5)); });
+  }
 }
 
 void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count,
@@ -157,12 +173,18 @@ bool Engine::is_recording(QueueIndex queue) {
 void Engine::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands) {
   Lock lock(mutex_);
   const ProjectOnFailure guard{*this};
-  do {  // arrays come and go while the lock is given up
+  for (bool gave_way = false;;) {  // arrays come and go while the lock is given up
     operands.clear();
     for (Memory& m : pool_) {
       if (m.live && !m.on_host() && !m.snapshot() && !m.freeing) operands.push_back({&m, true});
     }
-  } while (!prepare(lock, operands.data(), operands.size(), nullptr));
+    if (!std::exchange(gave_way, true)) {
+      const std::uint64_t seen = unlocks_;
+      give_way(lock, operands.data(), operands.size());
+      if (seen != unlocks_) continue;
+    }
+    if (prepare(lock, operands.data(), operands.size(), nullptr)) break;
+  }
   pin(lock, queue, operands.data(), operands.size());
 }
 

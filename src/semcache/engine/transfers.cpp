@@ -56,18 +56,54 @@ void Engine::wait_device(Lock& lock, DeviceState& d) {
   }
 }
 
-thread_local std::chrono::steady_clock::time_point Engine::pins_end_until = std::chrono::steady_clock::time_point::max();
+thread_local base::Patience* Engine::in_driver_call = nullptr;
+
+bool Engine::at_work(DeviceState& d) const {
+  for (QueueIndex q = 1; q < d.queues->count(); ++q) {
+    if (d.queues->live(q) && !d.device->queue_idle(d.queues->id(q))) return true;
+  }
+  return false;
+}
+
+/// A launch is being submitted (on a host-backed execution space: is running). It ends by itself, unless its thread waits for
+/// us: because it is our own, because it waits for a fault (which is served first, if it is another than the one that waits
+/// here), or because it needs what a driver's call holds that we are in.
+void Engine::wait_for_pins(Lock& lock, Memory& m) {
+  if (surroundings_.in_launch_of(m)) {
+    throw UsageError(std::string("a kernel, or what is called while it is launched, asks for content that is in '") +
+                     recorder_.name(m.label) + "', which the kernel itself uses: it would wait for its own end. Ask for it with "
+                     "semcache::access(view, ...) before the launch");
+  }
+  if (in_driver_call != nullptr && in_driver_call->over()) {
+    if (!at_work(device_of(m))) {
+      throw SystemError(std::string("a launch of another thread uses '") + recorder_.name(m.label) +
+                        "' and does not get to its submission");
+    }
+    in_driver_call->restart();
+  }
+  platform::Holder holder = platform::Holder::runs;
+  const void* where = nullptr;
+  ++m.awaited;
+  unlocked(lock, [&] {
+    if (served_address != nullptr) holder = surroundings_.help_holder(m, where);
+    if (holder == platform::Holder::runs) std::this_thread::sleep_for(std::chrono::microseconds(5));
+  });
+  --m.awaited;
+  if (holder != platform::Holder::waits_for_the_same) return;
+  const auto label = [this](const void* address) {
+    const char* const name = label_of(address);
+    return name != nullptr ? name : "?";
+  };
+  base::fatal("an access to '%s' at %p needs content that is in '%s', which a kernel uses, and the kernel's thread waits for its own "
+              "access to '%s' at %p: neither can go on. Call semcache::access(view, ...) before the launch for what the kernel "
+              "reads or writes besides its captures", label(served_address),
+              static_cast<const void*>(served_address), recorder_.name(m.label), label(where), where);
+}
 
 bool Engine::quiesce(Lock& lock, Memory& m) {
   revoke(m);
   if (m.pins.load() != 0) {
-    // A launch is being submitted (on a host-backed execution space: is running). It ends by itself, unless it needs what
-    // a driver's call holds that we are in.
-    if (std::chrono::steady_clock::now() > pins_end_until) {
-      throw SystemError(std::string("a launch of another thread uses '") + recorder_.name(m.label) +
-                        "' and does not get to its submission");
-    }
-    unlocked(lock, [] { std::this_thread::sleep_for(std::chrono::microseconds(5)); });
+    wait_for_pins(lock, m);
     return true;
   }
   DeviceState& d = device_of(m);

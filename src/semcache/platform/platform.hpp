@@ -5,6 +5,7 @@
 #include <semcache/base/error.hpp>
 #include <semcache/base/types.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -79,6 +80,15 @@ enum class FaultResult : std::uint8_t {
   not_ours,    ///< not a tracked page, or a page whose protection already permits the access: a real crash
 };
 
+/// What a thread has told that it keeps from others until it goes on (`tell_holdings`): is what is asked for among it?
+using Holds = std::function<bool(const void* holdings)>;
+/// Of a thread that holds what somebody waits for.
+enum class Holder : std::uint8_t {
+  runs,                ///< as far as faults are concerned
+  was_helped,          ///< it waited for a fault, which has been served
+  waits_for_the_same,  ///< its own fault is the one, or one that waits for the one, that is being served: neither can go on
+};
+
 /// Notices accesses to protected pages. Replaceable: mprotect + SIGSEGV, userfaultfd, explicit only.
 ///
 /// `serve` runs on the tracker's service thread (signals blocked); it may allocate, lock and wait for transfers.
@@ -92,6 +102,14 @@ class Tracker {
   /// False: pages are never protected; every host access must be announced.
   [[nodiscard]] virtual bool notices() const noexcept = 0;
   virtual void start(std::byte* arena, std::uint64_t arena_bytes, Serve serve) = 0;
+  /// Within `serve`, which waits for what some thread holds. Faults are served one after the other: where that thread waits for
+  /// one itself, it comes first.
+  /// @param where  set with `waits_for_the_same`: the address that the thread waits for
+  [[nodiscard]] virtual Holder help_holder(const Holds& holds, const void*& where) {
+    (void)holds;
+    (void)where;
+    return Holder::runs;
+  }
   /// Before `start`: faults in a second arena, which is protected by the program that owns it, are served as well.
   /// False: this tracker cannot.
   virtual bool also_watch(std::byte* arena, std::uint64_t arena_bytes) noexcept {
@@ -115,6 +133,9 @@ class SEMCACHE_API RuntimeScope {
 
 /// Is the calling thread inside one, or the tracker's own?
 [[nodiscard]] SEMCACHE_API bool inside_runtime() noexcept;
+
+/// From now on `*holdings` is what the calling thread holds (nullptr: nothing); as long as the thread lives. Known to `Holds`.
+SEMCACHE_API void tell_holdings(const std::atomic<const void*>* holdings);
 
 /// Names the array at a faulting address for messages (label, or nullptr); allocation-free, async-signal-safe.
 using LabelLookup = const char* (*)(const void* address);

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -22,11 +23,24 @@ using engine::Engine;
 using engine::Memory;
 using engine::Operand;
 
+/// What the engine may ask of the launches and faults of threads.
+class Threads final : public engine::Surroundings {
+ public:
+  explicit Threads(platform::Tracker& tracker) : tracker_(tracker) {}
+  bool in_launch() const noexcept override;
+  bool in_launch_of(const Memory& memory) const noexcept override;
+  platform::Holder help_holder(const Memory& memory, const void*& where) override;
+
+ private:
+  platform::Tracker& tracker_;
+};
+
 /// One lifetime of the runtime: from the first use to `finalize`.
 struct Runtime {
   Configuration configuration;
   trace::Recorder recorder;
   std::unique_ptr<platform::Tracker> tracker;
+  std::unique_ptr<Threads> threads;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<DriverUses> driver_uses;  ///< nullptr: nobody tells of the driver's calls
   std::uintptr_t lowest_address = 0;
@@ -173,6 +187,7 @@ Runtime* start() {
   auto r = std::make_unique<Runtime>(c, recorder_options);
   platform::Pages pages = make_pages(c);
   r->tracker = std::move(pages.tracker);
+  r->threads = std::make_unique<Threads>(*r->tracker);
   engine::Options options;
   options.protocol = c.protocol == Protocol::write_back      ? engine::Protocol::write_back
                      : c.protocol == Protocol::write_through ? engine::Protocol::write_through
@@ -182,6 +197,8 @@ Runtime* start() {
   options.check = c.check;
   options.check_writes = c.check_writes;
   options.notices = r->tracker->notices();
+  options.patience = std::chrono::seconds(c.fault_timeout_s);
+  options.surroundings = r->threads.get();
   options.device_faults = c.tracker != TrackerChoice::userfaultfd &&  // which follows one arena
                           c.device_tracker != Switch::off;
   r->engine = std::make_unique<Engine>(make_devices(c), std::move(pages.platform), r->recorder, options);
@@ -499,12 +516,73 @@ void Launch::add(void* memory, bool writable) {
   pins_[count_++] = {memory, writable};
 }
 
+/// The launches of one thread that are under way, or about to be.
+struct LaunchesOfThread {
+  std::atomic<const void*> innermost{nullptr};  ///< read by the thread that serves faults, while this one waits for it
+  bool told = false;
+
+  [[nodiscard]] const Launch* first() const noexcept {
+    return static_cast<const Launch*>(innermost.load(std::memory_order_relaxed));
+  }
+  enum class Which { begun, all };
+  [[nodiscard]] static bool use(const Launch* first, const void* memory, Which which) noexcept {
+    for (const Launch* l = first; l != nullptr; l = l->outer_) {
+      if (which == Which::begun && !l->begun_) continue;
+      for (std::size_t i = 0; i < l->count_; ++i) {
+        if (l->pins_[i].memory == memory) return true;
+      }
+    }
+    return false;
+  }
+  [[nodiscard]] bool any_begun() const noexcept {
+    const Launch* l = first();
+    while (l != nullptr && !l->begun_) l = l->outer_;
+    return l != nullptr;
+  }
+};
+
+namespace {
+
+thread_local LaunchesOfThread launches_here;
+
+bool Threads::in_launch() const noexcept { return launches_here.any_begun(); }
+
+bool Threads::in_launch_of(const Memory& memory) const noexcept {
+  return LaunchesOfThread::use(launches_here.first(), &memory, LaunchesOfThread::Which::begun);
+}
+
+platform::Holder Threads::help_holder(const Memory& memory, const void*& where) {
+  const auto holds = [&memory](const void* holdings) {
+    return LaunchesOfThread::use(static_cast<const Launch*>(holdings), &memory, LaunchesOfThread::Which::all);
+  };
+  return tracker_.help_holder(holds, where);
+}
+
+}  // namespace
+
+/// A launch that has not begun is known, too: a signal's handler may touch arrays while it begins.
+void Launch::enter() {
+  if (!launches_here.told) platform::tell_holdings(&launches_here.innermost);
+  launches_here.told = true;
+  outer_ = launches_here.first();
+  launches_here.innermost.store(this, std::memory_order_release);
+}
+
+void Launch::leave() noexcept { launches_here.innermost.store(outer_, std::memory_order_release); }
+
 void Launch::begin(const ByteRange* overwritten) {
   static_assert(sizeof(Pin) == sizeof(Operand) && offsetof(Operand, writable) == offsetof(Pin, writable));
   Runtime& r = runtime();
   if (count_ != 0) refuse_recording(r, queue_);
-  r.engine->begin_launch(queue_.valid() ? queue_.value : engine::unknown_queue, reinterpret_cast<const Operand*>(pins_),
-                         count_, overwritten);
+  enter();
+  try {
+    r.engine->begin_launch(queue_.valid() ? queue_.value : engine::unknown_queue, reinterpret_cast<const Operand*>(pins_),
+                           count_, overwritten);
+  } catch (...) {
+    leave();
+    throw;
+  }
+  begun_ = true;
   r.recorder.launch();
 }
 
@@ -530,6 +608,8 @@ void Launch::begin_unknown(const char* name) {
   r.recorder.unknown_launch(name);
   count_ = 0;
   for (const Operand& o : all) pins_[count_++] = {o.memory, o.writable};
+  enter();
+  begun_ = true;
 }
 
 Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const void* closure,
@@ -663,6 +743,7 @@ Launch::~Launch() {
                                                        reinterpret_cast<const Operand*>(pins_), count_);
     if (awaited_) r->engine->launch_awaited(queue_.value, before_, number);
   }
+  leave();
   if (pins_ != inline_) delete[] pins_;
   --launches_under_way;
 }

@@ -159,8 +159,13 @@ class SEMCACHE_API Launch {
   void add(void* memory, bool writable);
   void begin(const ByteRange* overwritten = nullptr);
   void begin_unknown(const char* name);
+  void enter();
+  void leave() noexcept;
+  friend struct LaunchesOfThread;
 
   QueueId queue_;
+  const Launch* outer_ = nullptr;  ///< of the same thread
+  bool begun_ = false;
   bool follows_from_captures_ = true;
   bool waits_ = false;    ///< `before_` is known
   bool awaited_ = false;

@@ -26,73 +26,73 @@ void futex_wake(std::atomic<std::uint32_t>& word, int waiters) noexcept {
   ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, waiters, nullptr, nullptr, 0);
 }
 
-std::int64_t now_ns() noexcept {
-  timespec t;
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
-
 }  // namespace
 
-/// Runs out when nothing at all was answered for the whole patience: a long queue alone is no reason to end.
-class FaultDesk::Deadline {
- public:
-  Deadline(const std::atomic<std::uint32_t>& answers, unsigned patience_s) noexcept
-      : answers_(answers),
-        seen_(answers.load()),
-        patience_ns_(std::int64_t{patience_s} * 1'000'000'000),
-        start_(now_ns()) {}
-
-  [[nodiscard]] bool passed() noexcept {
-    if (const std::uint32_t n = answers_.load(); n != seen_) {
-      seen_ = n;
-      start_ = now_ns();
+FaultDesk::Place* FaultDesk::claim(std::uint32_t& word) noexcept {
+  for (const State wanted : {empty, answered}) {
+    for (Place& place : place_) {
+      std::uint32_t before = place.word.load(std::memory_order_relaxed);
+      if (state_of(before) != wanted) continue;
+      word = in_state(before + ticket_unit, claimed);
+      if (place.word.compare_exchange_strong(before, word, std::memory_order_acquire)) return &place;
     }
-    return now_ns() - start_ > patience_ns_;
-  }
-
- private:
-  const std::atomic<std::uint32_t>& answers_;
-  std::uint32_t seen_;
-  std::int64_t patience_ns_;
-  std::int64_t start_;
-};
-
-FaultDesk::Place* FaultDesk::claim() noexcept {
-  for (Place& place : place_) {
-    std::uint32_t expected = empty;
-    if (place.state.compare_exchange_strong(expected, claimed, std::memory_order_acquire)) return &place;
   }
   return nullptr;
 }
 
-FaultDesk::Answer FaultDesk::post_and_wait(void* address, const FaultContext& context, unsigned patience_s) noexcept {
-  Deadline deadline(answers_, patience_s);
+FaultDesk::Answer FaultDesk::post_and_wait(void* address, const FaultContext& context, const void* holdings,
+                                           unsigned patience_s, LongWork long_work) noexcept {
+  using Seen = SignsOfLife::Seen;
+  SignsOfLife signs(patience_s);
   Place* place = nullptr;
+  std::uint32_t mine = 0;
   while (true) {
     if (!open_.load(std::memory_order_acquire)) return Answer::closed;
-    place = claim();
+    place = claim(mine);
     if (place != nullptr) break;
-    if (deadline.passed()) return Answer::too_late;
+    if (signs.look(answers_.load()) == Seen::silence) return Answer::too_late;
     ::sched_yield();
   }
   place->address = address;
   place->context = context;
-  place->state.store(posted, std::memory_order_release);
+  place->holdings = holdings;
+  place->word.store(in_state(mine, posted), std::memory_order_release);
   posts_.fetch_add(1);
   futex_wake(posts_, 1);
 
   while (true) {
-    std::uint32_t state = place->state.load(std::memory_order_acquire);
-    if (state == answered) break;
+    std::uint32_t word = place->word.load(std::memory_order_acquire);
+    if (ticket_of(word) != ticket_of(mine)) return Answer::served;
+    if (state_of(word) == answered) {
+      const Answer answer = answer_of(word);
+      place->word.compare_exchange_strong(word, in_state(word, empty), std::memory_order_release);
+      return answer;
+    }
     // A post that came after the service thread's last look is taken back.
-    if (!open_.load() && state == posted && place->state.compare_exchange_strong(state, empty)) return Answer::closed;
-    if (deadline.passed()) return Answer::too_late;  // the place stays taken: the process ends
-    futex_wait(place->state, state, &look_around);
+    if (!open_.load() && state_of(word) == posted && place->word.compare_exchange_strong(word, in_state(word, empty)))
+      return Answer::closed;
+    switch (signs.look(answers_.load())) {
+      case Seen::silence:
+        return Answer::too_late;  // the place stays taken: the process ends
+      case Seen::long_work:
+        long_work(address, patience_s);
+        break;
+      case Seen::enough:
+        break;
+    }
+    futex_wait(place->word, word, &look_around);
   }
-  const Answer answer = place->answer;
-  place->state.store(empty, std::memory_order_release);
-  return answer;
+}
+
+bool FaultDesk::take(std::size_t at, Posted& fault) noexcept {
+  Place& place = place_[at];
+  std::uint32_t word = place.word.load(std::memory_order_relaxed);
+  if (state_of(word) != posted ||
+      !place.word.compare_exchange_strong(word, in_state(word, serving), std::memory_order_acquire)) {
+    return false;
+  }
+  fault = {place.address, place.context, place.holdings, at};
+  return true;
 }
 
 bool FaultDesk::next(Posted& fault) noexcept {
@@ -100,10 +100,8 @@ bool FaultDesk::next(Posted& fault) noexcept {
     const std::uint32_t seen = posts_.load();
     for (std::size_t i = 0; i < places; ++i) {
       const std::size_t at = (turn_ + i) % places;
-      std::uint32_t expected = posted;
-      if (!place_[at].state.compare_exchange_strong(expected, serving, std::memory_order_acquire)) continue;
+      if (!take(at, fault)) continue;
       turn_ = at + 1;
-      fault = {place_[at].address, place_[at].context, at};
       return true;
     }
     if (closing_.load()) return false;
@@ -111,16 +109,35 @@ bool FaultDesk::next(Posted& fault) noexcept {
   }
 }
 
+bool FaultDesk::next_of(const Holds& holds, Posted& fault) {
+  for (std::size_t at = 0; at < places; ++at) {
+    const Place& place = place_[at];
+    if (state_of(place.word.load(std::memory_order_acquire)) != posted || !holds(place.holdings)) continue;
+    if (take(at, fault)) return true;
+  }
+  return false;
+}
+
+const void* FaultDesk::taken_of(const Holds& holds) const {
+  for (const Place& place : place_) {
+    if (state_of(place.word.load(std::memory_order_acquire)) == serving && holds(place.holdings)) return place.address;
+  }
+  return nullptr;
+}
+
+void FaultDesk::put(Place& place, Answer answer) noexcept {
+  const std::uint32_t word = place.word.load(std::memory_order_relaxed);  // nobody else changes it while it is being served
+  place.word.store(in_state(word, answered) + static_cast<std::uint32_t>(answer) * answer_unit, std::memory_order_release);
+  futex_wake(place.word, INT_MAX);
+}
+
 void FaultDesk::answer(const Posted& fault, Answer answer) noexcept {
-  Place& place = place_[fault.place];
-  place.answer = answer;
   answers_.fetch_add(1);
-  place.state.store(answered, std::memory_order_release);
-  futex_wake(place.state, INT_MAX);
+  put(place_[fault.place], answer);
 }
 
 void FaultDesk::forget() noexcept {
-  for (Place& place : place_) place.state.store(empty);
+  for (Place& place : place_) place.word.store(empty);
 }
 
 void FaultDesk::open() noexcept {
@@ -138,12 +155,9 @@ void FaultDesk::request_close() noexcept {
 
 void FaultDesk::close() noexcept {
   open_.store(false);
-  for (Place& place : place_) {
-    std::uint32_t expected = posted;
-    if (!place.state.compare_exchange_strong(expected, serving)) continue;
-    place.answer = Answer::closed;
-    place.state.store(answered, std::memory_order_release);
-    futex_wake(place.state, INT_MAX);
+  Posted ignored;
+  for (std::size_t at = 0; at < places; ++at) {
+    if (take(at, ignored)) put(place_[at], Answer::closed);
   }
 }
 

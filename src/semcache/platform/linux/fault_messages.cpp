@@ -4,6 +4,8 @@
 #include <semcache/platform/linux/thread_state.hpp>
 #include <semcache/platform/platform.hpp>
 
+#include <atomic>
+
 namespace semcache::platform::detail {
 
 void die_in_runtime(const void* address) noexcept {
@@ -33,6 +35,15 @@ void die_impatient(const void* address, unsigned patience_s) noexcept {
       "an access to array '%s' at %p was not served for %u s. Either work that it waits for does not finish, or the "
       "access was made by a library that holds the GPU driver's locks, or by a child made without fork(): call "
       "semcache::access(view, ...) before handing the pointer to it",
+      label_of(address), address, patience_s);
+}
+
+void mention_long_work(const void* address, unsigned patience_s) noexcept {
+  static std::atomic<bool> said{false};
+  if (said.exchange(true)) return;
+  base::raw_log(
+      "an access to array '%s' at %p has waited for %u s and goes on waiting, because work that it needs (a kernel, a launch, a "
+      "large copy) is under way. If that work waits for this thread, call semcache::access(view, ...) before it is started",
       label_of(address), address, patience_s);
 }
 

@@ -11,6 +11,9 @@ namespace semcache::platform::detail {
 [[noreturn]] void die_in_child(const void* address) noexcept;
 [[noreturn]] void die_impatient(const void* address, unsigned patience_s) noexcept;
 
+/// A line, once per process: the access waits, and whatever it waits for is under way.
+void mention_long_work(const void* address, unsigned patience_s) noexcept;
+
 /// A line about an access to a device's memory, where `address` is in it. On devices that the host reaches it is closed
 /// under SEMCACHE_CHECK and where nothing is stored.
 void mention_device_memory(const void* address) noexcept;

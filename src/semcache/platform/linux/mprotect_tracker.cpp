@@ -89,11 +89,12 @@ Outcome resolve(void* pointer, const FaultContext& fault) noexcept {
   if (shared.forked.load(std::memory_order_acquire)) return resolve_in_child(pointer, fault);
 
   const detail::ThreadState& thread = thread_state();
+  const void* const holdings = thread.holdings != nullptr ? thread.holdings->load(std::memory_order_relaxed) : nullptr;
   if (thread.is_service || thread.runtime_depth > 0) detail::die_in_runtime(pointer);
   if (shared.driver.made(fault)) detail::die_in_driver(pointer);
 
   const unsigned patience_s = shared.patience_s.load(std::memory_order_relaxed);
-  switch (shared.desk.post_and_wait(pointer, fault, patience_s)) {
+  switch (shared.desk.post_and_wait(pointer, fault, holdings, patience_s, &detail::mention_long_work)) {
     case FaultDesk::Answer::served:
       thread_state().refusals = 0;
       return Outcome::repeat;
@@ -143,11 +144,13 @@ class MprotectTracker final : public Tracker {
     second_bytes_ = arena_bytes;
     return true;
   }
+  Holder help_holder(const Holds& holds, const void*& where) override;
   void stop() noexcept override;
 
  private:
   static void* run(void* self) noexcept;
   void serve_faults() noexcept;
+  void serve(const FaultDesk::Posted& fault) noexcept;
 
   const unsigned patience_s_;
   std::byte* second_ = nullptr;
@@ -171,7 +174,10 @@ void MprotectTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve s
   }
 
   serve_ = std::move(serve);
-  if (shared.forked.load()) shared.desk.forget();
+  if (shared.forked.load()) {
+    shared.desk.forget();
+    base::TakesTime::forget();
+  }
   shared.desk.open();
   owner_ = ::getpid();
   shared.patience_s.store(patience_s_);
@@ -223,16 +229,27 @@ void* MprotectTracker::run(void* self) noexcept {
 
 void MprotectTracker::serve_faults() noexcept {
   FaultDesk::Posted fault;
-  while (shared.desk.next(fault)) {
-    shared.driver.refresh();
-    FaultDesk::Answer answer = FaultDesk::Answer::in_driver;
-    if (!shared.driver.made(fault.context)) {
-      const FaultResult result = serve_(static_cast<std::byte*>(fault.address), fault.context.kind,
-                                        reinterpret_cast<const void*>(fault.context.instruction));
-      answer = result == FaultResult::served ? FaultDesk::Answer::served : FaultDesk::Answer::not_ours;
-    }
-    shared.desk.answer(fault, answer);
+  while (shared.desk.next(fault)) serve(fault);
+}
+
+void MprotectTracker::serve(const FaultDesk::Posted& fault) noexcept {
+  shared.driver.refresh();
+  FaultDesk::Answer answer = FaultDesk::Answer::in_driver;
+  if (!shared.driver.made(fault.context)) {
+    const FaultResult result = serve_(static_cast<std::byte*>(fault.address), fault.context.kind,
+                                      reinterpret_cast<const void*>(fault.context.instruction));
+    answer = result == FaultResult::served ? FaultDesk::Answer::served : FaultDesk::Answer::not_ours;
   }
+  shared.desk.answer(fault, answer);
+}
+
+Holder MprotectTracker::help_holder(const Holds& holds, const void*& where) {
+  where = shared.desk.taken_of(holds);
+  if (where != nullptr) return Holder::waits_for_the_same;
+  FaultDesk::Posted fault;
+  if (!shared.desk.next_of(holds, fault)) return Holder::runs;
+  serve(fault);
+  return Holder::was_helped;
 }
 
 }  // namespace

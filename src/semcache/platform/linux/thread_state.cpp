@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <map>
+#include <mutex>
 
 namespace semcache::platform {
 namespace detail {
@@ -39,6 +41,38 @@ void leave(ThreadState& thread) noexcept {
 
 }  // namespace
 
+namespace {
+
+/// Of all threads, by number; never destroyed.
+struct Told {
+  std::mutex mutex;
+  std::map<int, const std::atomic<const void*>*> holdings;
+};
+Told& told() {
+  static Told* const all = new Told;
+  return *all;
+}
+
+/// Takes its thread's holdings away when the thread ends.
+struct Untell {
+  int id = 0;
+  ~Untell() {
+    if (id == 0) return;
+    thread_state().holdings = nullptr;
+    const std::lock_guard<std::mutex> lock(told().mutex);
+    told().holdings.erase(id);
+  }
+};
+thread_local Untell untell;
+
+}  // namespace
+
+const void* holdings_of(int id) {
+  const std::lock_guard<std::mutex> lock(told().mutex);
+  const auto found = told().holdings.find(id);
+  return found == told().holdings.end() ? nullptr : found->second->load(std::memory_order_acquire);
+}
+
 ThreadState& thread_state() noexcept { return state_of_this_thread; }
 
 void list_threads_inside(bool on) noexcept { inside_listed.store(on); }
@@ -69,6 +103,13 @@ RuntimeScope::RuntimeScope() noexcept {
 RuntimeScope::~RuntimeScope() {
   detail::ThreadState& thread = detail::thread_state();
   if (--thread.runtime_depth == 0 && thread.place_inside >= 0) detail::leave(thread);
+}
+
+void tell_holdings(const std::atomic<const void*>* holdings) {
+  detail::untell.id = static_cast<int>(::syscall(SYS_gettid));
+  const std::lock_guard<std::mutex> lock(detail::told().mutex);
+  detail::told().holdings[detail::untell.id] = holdings;
+  detail::thread_state().holdings = holdings;
 }
 
 bool inside_runtime() noexcept {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace semcache::platform::detail {
@@ -18,6 +19,7 @@ struct ThreadState {
   const void* chained_context = nullptr;  ///< the fault being handed to an earlier handler, and to which one
   int chained_level = 0;
   const void* chained_frame = nullptr;
+  const std::atomic<const void*>* holdings = nullptr;  ///< see `tell_holdings`
 };
 
 /// The calling thread's state. Async-signal-safe: the storage exists from the thread's start (initial-exec), so that
@@ -29,6 +31,9 @@ struct ThreadState {
 void list_threads_inside(bool on) noexcept;
 /// Is thread `id` listed? No, wrongly, where more than 512 are, or where it came in before the list was kept.
 [[nodiscard]] bool is_inside(int id) noexcept;
+
+/// What thread `id` holds now; nullptr: nothing, or it has not told. To be looked into only while it sleeps.
+[[nodiscard]] const void* holdings_of(int id);
 
 /// The label of the array at `address` for messages, or a substitute; never nullptr. Async-signal-safe.
 [[nodiscard]] const char* label_of(const void* address) noexcept;

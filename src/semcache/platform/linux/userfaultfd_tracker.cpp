@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/platform/linux/driver_text.hpp>
+#include <semcache/platform/linux/fault_desk.hpp>
 #include <semcache/platform/linux/fault_messages.hpp>
 #include <semcache/platform/linux/signal_chain.hpp>
 #include <semcache/platform/linux/thread_state.hpp>
@@ -16,7 +17,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
@@ -30,10 +30,9 @@ namespace {
 
 using detail::thread_state;
 using detail::Userfaultfd;
-using Clock = std::chrono::steady_clock;
 
 /// How often somebody looks after a service thread that is busy.
-constexpr std::chrono::milliseconds look_around{100};
+constexpr auto look_around = base::Patience::slice;
 
 /// A page is offered to the server this often before its refusal counts: it also declines what is open already.
 constexpr int most_refusals = 16;
@@ -100,6 +99,18 @@ bool where_it_sleeps(int thread, detail::FaultContext& context) {
   return false;
 }
 
+/// A signal may have taken a thread out of its fault; then it runs, sooner or later.
+bool runs(int thread) {
+  char name[64];
+  char text[16] = {};
+  std::snprintf(name, sizeof name, "/proc/self/task/%d/syscall", thread);
+  std::FILE* const file = std::fopen(name, "re");
+  if (file == nullptr) return false;
+  const bool running = std::fgets(text, sizeof text, file) != nullptr && std::strncmp(text, "running", 7) == 0;
+  std::fclose(file);
+  return running;
+}
+
 class UserfaultfdTracker final : public Tracker {
  public:
   UserfaultfdTracker(UserfaultfdPlatform& pages, unsigned patience_s)
@@ -109,6 +120,7 @@ class UserfaultfdTracker final : public Tracker {
   const char* name() const noexcept override { return "userfaultfd"; }
   bool notices() const noexcept override { return true; }
   void start(std::byte* arena, std::uint64_t arena_bytes, Serve serve) override;
+  Holder help_holder(const Holds& holds, const void*& where) override;
   void stop() noexcept override;
 
  private:
@@ -119,6 +131,8 @@ class UserfaultfdTracker final : public Tracker {
   void look_after_service() noexcept;
   void take();
   [[nodiscard]] bool next(Fault& fault);
+  void begin(const Fault& fault);
+  void end();
   void answer(const Fault& fault);
   void wake(const Fault& fault) noexcept {
     pages_.faults().wake(round_down(fault.address, pages_.page_bytes()), pages_.page_bytes());
@@ -139,7 +153,7 @@ class UserfaultfdTracker final : public Tracker {
   std::condition_variable changed_;
   std::vector<Fault> taken_;
   std::deque<Fault> waiting_;
-  Fault current_;
+  std::vector<Fault> served_;  ///< each but the first is served first because the one before waits for its thread
   std::uint64_t begun_ = 0;     ///< faults that the service thread has begun to serve, and has served
   std::uint64_t answered_ = 0;
   bool looked_after_ = false;
@@ -178,6 +192,7 @@ void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serv
   owner_ = ::getpid();
   stopping_ = looked_after_ = false;
   begun_ = answered_ = 0;
+  served_.clear();
   service_id_ = 0;
   driver_.refresh();
   shared.begin.store(begin);
@@ -264,9 +279,9 @@ bool UserfaultfdTracker::next(Fault& fault) {
       const Lock lock(mutex_);
       take();
       if (!waiting_.empty()) {
-        fault = current_ = waiting_.front();
+        fault = waiting_.front();
         waiting_.pop_front();
-        ++begun_;
+        begin(fault);
         if (!std::exchange(looked_after_, true)) changed_.notify_all();
         return true;
       }
@@ -275,6 +290,43 @@ bool UserfaultfdTracker::next(Fault& fault) {
     pollfd events[2] = {{pages_.faults().descriptor(), POLLIN, 0}, {stop_event_, POLLIN, 0}};
     (void)::poll(events, 2, -1);
   }
+}
+
+/// `mutex_` is held.
+void UserfaultfdTracker::begin(const Fault& fault) {
+  served_.push_back(fault);
+  ++begun_;
+}
+
+void UserfaultfdTracker::end() {
+  const Lock lock(mutex_);
+  served_.pop_back();
+  ++answered_;
+}
+
+Holder UserfaultfdTracker::help_holder(const Holds& holds, const void*& where) {
+  const auto holder = [&](const Fault& fault) {
+    const void* const holdings = detail::holdings_of(fault.thread);
+    return holdings != nullptr && !runs(fault.thread) && holds(holdings);
+  };
+  Fault fault;
+  {
+    const Lock lock(mutex_);
+    take();
+    const auto served = std::find_if(served_.begin(), served_.end(), holder);
+    if (served != served_.end()) {
+      where = reinterpret_cast<const void*>(served->address);
+      return Holder::waits_for_the_same;
+    }
+    const auto waiting = std::find_if(waiting_.begin(), waiting_.end(), holder);
+    if (waiting == waiting_.end()) return Holder::runs;
+    fault = *waiting;
+    waiting_.erase(waiting);
+    begin(fault);
+  }
+  answer(fault);
+  end();
+  return Holder::was_helped;
 }
 
 void UserfaultfdTracker::answer(const Fault& fault) {
@@ -305,8 +357,7 @@ void UserfaultfdTracker::serve_faults() noexcept {
   Fault fault;
   while (next(fault)) {
     answer(fault);
-    const Lock lock(mutex_);
-    ++answered_;
+    end();
   }
 }
 
@@ -316,24 +367,27 @@ void UserfaultfdTracker::look_after_service() noexcept {
   while (!stopping_) {
     changed_.wait(lock, [&] { return looked_after_ || stopping_; });
     std::uint64_t seen = begun_ + answered_;
-    Clock::time_point since = Clock::now();
+    detail::SignsOfLife signs(patience_s_);
     while (looked_after_ && !stopping_) {
       if (changed_.wait_for(lock, look_around, [&] { return stopping_; })) break;
       pages_.forgive();
-      if (begun_ + answered_ != seen) {
-        seen = begun_ + answered_;
-        since = Clock::now();
-      } else if (begun_ == answered_) {
-        looked_after_ = false;  // nothing to do for a while
-      }
-      if (begun_ == answered_) continue;
+      const bool idle = begun_ == answered_;
+      if (idle && begun_ + answered_ == seen) looked_after_ = false;  // nothing to do for a while
+      seen = begun_ + answered_;
+      const detail::SignsOfLife::Seen life = signs.look(seen);
+      if (idle) continue;
       take();  // the service thread looks at what is waiting before it sleeps
-      if (Clock::now() - since > std::chrono::seconds(patience_s_)) {
+      const auto* const address = reinterpret_cast<const void*>(served_.back().address);
+      if (life == detail::SignsOfLife::Seen::silence) {
         // If a system call sleeps there, it may hold a lock of the file that the message goes to: it ends with EFAULT.
         shared.dying.store(true);
-        pages_.decline(current_.address);
-        wake(current_);
-        detail::die_impatient(reinterpret_cast<const void*>(current_.address), patience_s_);
+        pages_.decline(served_.back().address);
+        wake(served_.back());
+        detail::die_impatient(address, patience_s_);
+      } else if (life == detail::SignsOfLife::Seen::long_work) {
+        lock.unlock();  // for the same reason
+        detail::mention_long_work(address, patience_s_);
+        lock.lock();
       }
     }
   }

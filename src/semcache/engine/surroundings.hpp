@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/platform/platform.hpp>
+
+namespace semcache::engine {
+
+struct Memory;
+
+/// What the engine asks of who knows the threads: what they have launched, and which faults they wait for. As it is: nothing
+/// is known.
+class Surroundings {
+ public:
+  virtual ~Surroundings() = default;
+  /// Has the calling thread a launch under way?
+  [[nodiscard]] virtual bool in_launch() const noexcept { return false; }
+  /// Does one of them use this memory?
+  [[nodiscard]] virtual bool in_launch_of(const Memory& memory) const noexcept {
+    (void)memory;
+    return false;
+  }
+  /// While a fault is served: see `platform::Tracker::help_holder`, of the launches that use this memory. No lock is held.
+  [[nodiscard]] virtual platform::Holder help_holder(const Memory& memory, const void*& where) {
+    (void)memory;
+    (void)where;
+    return platform::Holder::runs;
+  }
+  /// Called now and then where some hundred nanoseconds do not matter. A lock is held.
+  virtual void look_around() noexcept {}
+};
+
+}  // namespace semcache::engine

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/base/patience.hpp>
+#include <semcache/platform/linux/fault_desk.hpp>
+
+#include <gtest/gtest.h>
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
+#include <chrono>
+#include <csetjmp>
+#include <thread>
+#include <vector>
+
+namespace semcache::platform::testing {
+namespace {
+
+using base::Patience;
+using detail::FaultContext;
+using detail::FaultDesk;
+using namespace std::chrono_literals;
+
+constexpr std::size_t places = 64;
+
+// --- patience --------------------------------------------------------------------------------------------------------
+
+TEST(Patience, IsOverAfterAsManySlicesAsFillIt) {
+  Patience::Clock::time_point now{};
+  Patience patience(2s, now);
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(patience.over(now += 100ms)) << i;
+  EXPECT_TRUE(patience.over(now += 100ms));
+  EXPECT_TRUE(patience.over(now));
+}
+
+TEST(Patience, ShortSlicesAreSummed) {
+  Patience::Clock::time_point now{};
+  Patience patience(1s, now);
+  for (int i = 0; i < 100'000; ++i) EXPECT_FALSE(patience.over(now += 10us)) << i;
+  EXPECT_TRUE(patience.over(now += 10us));
+}
+
+TEST(Patience, AProcessThatWasStoppedHasNotWaited) {
+  Patience::Clock::time_point now{};
+  Patience patience(1s, now);
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(patience.over(now += 24h)) << i;
+  EXPECT_TRUE(patience.over(now += 24h));
+}
+
+TEST(Patience, BeginsAnew) {
+  Patience::Clock::time_point now{};
+  Patience patience(1s, now);
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_FALSE(patience.over(now += 100ms)) << i;
+    if (i % 9 == 8) patience.restart(now);
+  }
+}
+
+// --- the desk --------------------------------------------------------------------------------------------------------
+
+void no_long_work(const void*, unsigned) {}
+
+/// A desk at which nobody serves but the test.
+struct Desk : FaultDesk {
+  Desk() { open(); }
+  Answer post(void* address, const void* holdings = nullptr, unsigned patience_s = 60) {
+    return post_and_wait(address, FaultContext(), holdings, patience_s, &no_long_work);
+  }
+  void* serve_next(Answer with = Answer::served) {
+    Posted fault;
+    if (!next(fault)) return nullptr;
+    answer(fault, with);
+    return fault.address;
+  }
+};
+char arrays[2 * places];
+
+struct Poster {
+  Poster(Desk& desk, void* address, const void* holdings = nullptr)
+      : thread([&desk, address, holdings, this] { answer = desk.post(address, holdings); }) {}
+  FaultDesk::Answer joined() {
+    thread.join();
+    return answer;
+  }
+  FaultDesk::Answer answer{};
+  std::thread thread;
+};
+
+TEST(FaultDesk, AnswersReachWhoAsked) {
+  using Answer = FaultDesk::Answer;
+  for (const Answer with : {Answer::served, Answer::not_ours, Answer::in_driver, Answer::closed}) {
+    Desk desk;
+    Poster poster(desk, &arrays[3]);
+    EXPECT_EQ(desk.serve_next(with), &arrays[3]);
+    EXPECT_EQ(poster.joined(), with);
+  }
+}
+
+thread_local sigjmp_buf out;
+std::atomic<int> jumps{0};
+void jump_out(int) {
+  ++jumps;
+  siglongjmp(out, 1);
+}
+
+/// Posts, and is thrown out of the wait by a signal's handler.
+void post_and_jump_out(Desk& desk, void* address) {
+  std::atomic<bool> there{false};
+  const int before = jumps;
+  std::thread thread([&] {
+    if (sigsetjmp(out, 1) == 0) {
+      there = true;
+      (void)desk.post(address);
+    }
+  });
+  while (!there) std::this_thread::yield();
+  FaultDesk::Posted fault;
+  ASSERT_TRUE(desk.next(fault));  // it waits, or is about to
+  while (jumps == before) {
+    ::pthread_kill(thread.native_handle(), SIGUSR1);
+    std::this_thread::sleep_for(1ms);
+  }
+  thread.join();
+  desk.answer(fault, FaultDesk::Answer::served);
+}
+
+TEST(FaultDesk, WhoJumpsOutOfAWaitLeavesNoPlaceTaken) {
+  struct sigaction action {}, before{};
+  action.sa_handler = &jump_out;
+  ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
+  static Desk desk;
+  for (std::size_t i = 0; i < 2 * places; ++i) {
+    post_and_jump_out(desk, &arrays[i]);
+    Poster other(desk, &arrays[0]);
+    EXPECT_EQ(desk.serve_next(), &arrays[0]);
+    EXPECT_EQ(other.joined(), FaultDesk::Answer::served) << i;
+  }
+  ::sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST(FaultDesk, WhoseHoldingsAreAskedForComesFirst) {
+  Desk desk;
+  const int holdings[3] = {};
+  std::vector<std::unique_ptr<Poster>> posters;
+  for (int i = 0; i < 3; ++i) {
+    posters.push_back(std::make_unique<Poster>(desk, &arrays[i], &holdings[i]));
+  }
+  const auto of = [&](int i) { return [&, i](const void* h) { return h == &holdings[i]; }; };
+  FaultDesk::Posted third, first;
+  EXPECT_EQ(desk.taken_of(of(2)), nullptr);
+  while (!desk.next_of(of(2), third)) std::this_thread::yield();
+  EXPECT_EQ(third.address, &arrays[2]);
+  EXPECT_EQ(desk.taken_of(of(2)), &arrays[2]);
+  EXPECT_EQ(desk.taken_of(of(0)), nullptr);
+  FaultDesk::Posted again;
+  EXPECT_FALSE(desk.next_of(of(2), again));
+  while (!desk.next_of(of(0), first)) std::this_thread::yield();
+  desk.answer(first, FaultDesk::Answer::served);
+  EXPECT_EQ(desk.taken_of(of(0)), nullptr);
+  desk.answer(third, FaultDesk::Answer::not_ours);
+  EXPECT_EQ(desk.serve_next(), &arrays[1]);
+  EXPECT_EQ(posters[0]->joined(), FaultDesk::Answer::served);
+  EXPECT_EQ(posters[1]->joined(), FaultDesk::Answer::served);
+  EXPECT_EQ(posters[2]->joined(), FaultDesk::Answer::not_ours);
+}
+
+TEST(FaultDesk, SilenceEndsAWait) {
+  Desk desk;
+  EXPECT_EQ(desk.post(&arrays[0], nullptr, 1), FaultDesk::Answer::too_late);
+}
+
+}  // namespace
+}  // namespace semcache::platform::testing
