@@ -12,6 +12,12 @@ using platform::FaultKind;
 using platform::FaultResult;
 using platform::Protection;
 
+void Engine::die_closed(const Memory& m) const noexcept {
+  base::fatal("cannot open the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) or, where "
+              "vm.overcommit_memory is 2, on memory (vm.overcommit_ratio) is used up. Raise it, or free mirrors.",
+              recorder_.name(m.label), static_cast<void*>(m.address));
+}
+
 void Engine::host_access(Lock& lock, Memory& m, ByteRange range, Access mode) {
   const bool pages_matter = watched(m);
   // Near the kernel's limit on mappings arrays are opened as a whole: no further mapping.
@@ -58,8 +64,7 @@ void Engine::host_access(Lock& lock, Memory& m, ByteRange range, Access mode) {
             keep_maps_short(lock, m);
             return;
           }
-          base::fatal("cannot open the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) is used "
-                      "up. Raise it, or free mirrors.", recorder_.name(m.label), static_cast<void*>(m.address));
+          die_closed(m);
         }
         if (mode == Access::overwrite) mode = Access::read_write;
         range = m.all();
@@ -112,8 +117,7 @@ void Engine::open_mirror(Lock& lock, Memory& m, const char* reason) {
     if (seen == unlocks_) break;
   }
   if (!set_protection(m, page_span(m), Protection::read_write)) {
-    base::fatal("cannot open the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) is used up. "
-                "Raise it, or free mirrors.", recorder_.name(m.label), static_cast<void*>(m.address));
+    die_closed(m);
   }
   m.open = true;
   directory_.renumber(m.slot, m.all());
@@ -308,7 +312,7 @@ void Engine::open_everything() noexcept {
       if (m->on_host()) {
         if (defined) host_access(lock, *m, m->all(), Access::read);
         m->open = true;
-        set_protection(*m, page_span(*m), Protection::read_write);
+        (void)set_protection(*m, page_span(*m), Protection::read_write);  // looked at below
       } else {
         if (defined) make_fresh(lock, *m, m->all());
         protect_guarded(*m, Protection::read_write);
@@ -316,6 +320,11 @@ void Engine::open_everything() noexcept {
     } catch (const std::exception& e) {
       base::raw_log("'%s' cannot be brought to its memory at the end: %s", recorder_.name(m->label), e.what());
     }
+  }
+  // Nobody serves faults from here on. What the kernel's limit on mappings kept closed may be opened when its neighbours are.
+  for (Memory* m : protected_ones) {
+    if (!m->open || set_protection(*m, page_span(*m), Protection::read_write)) continue;
+    die_closed(*m);
   }
 }
 

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/runtime/runtime.hpp>
 
+#include <semcache/base/addresses.hpp>
 #include <semcache/engine/engine.hpp>
 #include <semcache/runtime/configuration.hpp>
 #include <semcache/runtime/driver_uses.hpp>
@@ -451,7 +452,7 @@ bool hides_something(Runtime& r, const Capture* captures, std::size_t count, con
   for (std::size_t i = 0; i + sizeof(std::uintptr_t) <= bytes; i += sizeof(std::uintptr_t)) {
     std::uintptr_t word;
     std::memcpy(&word, begin + i, sizeof word);
-    if (word < r.lowest_address || word >= (std::uintptr_t{1} << 47)) continue;
+    if (word < r.lowest_address || word >= base::end_of_addresses) continue;
     const void* pointer = reinterpret_cast<const void*>(word);
     if (recognised(i, pointer)) continue;
     if (r.engine->in_any_arena(pointer)) {
