@@ -4,6 +4,7 @@
 # One route to SemCache: installs it (ROUTE static or shared) or adds its source (ROUTE subdirectory), then builds and
 # runs consumers. Variables: see CMakeLists.txt.
 cmake_minimum_required(VERSION 3.23)
+include(${CMAKE_CURRENT_LIST_DIR}/../runtime/check_thread_storage.cmake)
 
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -27,10 +28,11 @@ function(build_consumer folder)
   message(STATUS "${folder}: built and run")
 endfunction()
 
-# What a shared library must be: known by its SONAME, and silent about everything that is not SemCache's, or is named in
+# What a shared library must be: loadable into a running program, known by its SONAME, and silent about everything that is not SemCache's, or is named in
 # ARGN (a regular expression).
 function(check_shared_library library soname)
   file(REAL_PATH ${library} file)
+  check_thread_storage(${file})
   run(${CMAKE_OBJDUMP} -p ${file})
   if(NOT output MATCHES "SONAME +${soname}\n")
     message(FATAL_ERROR "${library}: SONAME is not ${soname}\n${output}")

@@ -48,7 +48,7 @@ class FakePlatform final : public platform::Platform {
     if (mapping_ == MAP_FAILED) throw SystemError("mmap");
     base_ = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(mapping_), alignment));
     bytes_ = bytes;
-    table_ = Table(base_, bytes, options_.page_bytes, platform::Protection::read_write);
+    table_ = Table(base_, bytes, options_.page_bytes, platform::Protection::none);
     return base_;
   }
   void release(std::byte* base, std::uint64_t bytes) noexcept override {

@@ -22,7 +22,10 @@ const char constant_text[] = "constant";
 int global_variable = 1;
 
 struct LinuxPlatform : ::testing::Test {
-  void SetUp() override { base = platform->reserve(bytes); }
+  void SetUp() override {
+    base = platform->reserve(bytes);
+    ASSERT_TRUE(platform->make_usable(base, bytes, Protection::read_write));
+  }
   void TearDown() override { platform->release(base, bytes); }
 
   [[nodiscard]] bool has(std::uint64_t offset, bool readable, bool writable) const {
@@ -31,13 +34,42 @@ struct LinuxPlatform : ::testing::Test {
            m.writable == writable;
   }
 
+  /// "VmFlags: ..." of the mapping that contains `address`.
+  [[nodiscard]] static std::string flags_of(const std::byte* address) {
+    std::ifstream file("/proc/self/smaps");
+    bool inside = false;
+    for (std::string line; std::getline(file, line);) {
+      unsigned long long begin = 0;
+      unsigned long long end = 0;
+      const auto at = reinterpret_cast<std::uintptr_t>(address);
+      if (std::sscanf(line.c_str(), "%llx-%llx ", &begin, &end) == 2) inside = begin <= at && at < end;
+      if (inside && line.rfind("VmFlags:", 0) == 0) return line;
+    }
+    ADD_FAILURE() << "no mapping";
+    return {};
+  }
+
   std::unique_ptr<Platform> platform = make_linux_platform();
   std::uint64_t bytes = std::uint64_t{32} << 20;
   std::uint64_t page = platform->page_bytes();
   std::byte* base = nullptr;
 };
 
-TEST_F(LinuxPlatform, ReservesAlignedZeroedWritableAddresses) {
+TEST_F(LinuxPlatform, ReservesAddressesThatNobodyCanAccessAndNothingIsChargedFor) {
+  std::uint64_t size = std::uint64_t{1} << 30;
+  std::byte* const reserved = platform->reserve(size);
+  detail::Mapping m;
+  ASSERT_TRUE(detail::find_mapping(reinterpret_cast<std::uintptr_t>(reserved + size / 2), m));
+  EXPECT_FALSE(m.readable || m.writable);
+  EXPECT_EQ(flags_of(reserved + size / 2).find(" ac"), std::string::npos) << "accountable";
+  // Memory that can only be read is charged to nobody, whatever vm.overcommit_memory is.
+  ASSERT_TRUE(platform->make_usable(reserved, size, Protection::read));
+  EXPECT_EQ(reserved[size - 1], std::byte{0});
+  EXPECT_EQ(flags_of(reserved + size / 2).find(" ac"), std::string::npos);
+  platform->release(reserved, size);
+}
+
+TEST_F(LinuxPlatform, ReservesAlignedAddressesThatAreZeroOnceTheyAreUsable) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(base) % (2U << 20), 0U);
   EXPECT_EQ(bytes, 32U << 20);
   EXPECT_EQ(base[bytes - 1], std::byte{0});

@@ -19,6 +19,7 @@ TEST(LinuxPlatformDeathTest, ReserveHalvesUnderALimitOnAddresses) {
     const auto platform = make_linux_platform();
     std::uint64_t bytes = std::uint64_t{16} << 30;
     std::byte* const base = platform->reserve(bytes);
+    if (!platform->make_usable(base, bytes, Protection::read_write)) _exit(4);
     base[bytes - 1] = std::byte{1};
     _exit(bytes < (std::uint64_t{4} << 30) && bytes >= (std::uint64_t{1} << 30) ? 0 : 3);
   };
@@ -49,6 +50,7 @@ TEST(LinuxPlatformFaults, TheKernelsLimitOnMappingsIsFalseAndChangesNothing) {
   const std::uint64_t asked = wide;
   std::byte* const many = platform->reserve(wide);
   ASSERT_GE(wide, asked);
+  ASSERT_TRUE(platform->make_usable(many, wide, Protection::read_write));
 
   std::uint64_t refused = 0;
   for (std::uint64_t i = 0; i + 3 < wide / page; i += 2)
@@ -72,7 +74,7 @@ TEST(LinuxPlatformDeathTest, ProtectedPagesStopThePrograms) {
   const auto platform = make_linux_platform();
   std::uint64_t bytes = 2U << 20;
   std::byte* const base = platform->reserve(bytes);
-  ASSERT_TRUE(platform->protect(base, bytes, Protection::read));
+  ASSERT_TRUE(platform->make_usable(base, bytes, Protection::read));
 
   EXPECT_EQ(base[0], std::byte{0});
   EXPECT_EXIT({ base[0] = std::byte{1}; }, ::testing::KilledBySignal(SIGSEGV), "");

@@ -18,6 +18,7 @@ class LockPages : public testing::Test {
   void SetUp() override {
     bytes_ = 8 * unit;
     base_ = platform_->reserve(bytes_);
+    ASSERT_TRUE(platform_->make_usable(base_, bytes_, Protection::read_write));
     for (std::uint64_t i = 0; i < bytes_; ++i) base_[i] = static_cast<std::byte>(i / 4096 + i);
   }
   void TearDown() override { platform_->release(base_, bytes_); }

@@ -29,6 +29,7 @@ class UserfaultfdPages : public Userfaultfd {
     platform_ = make_userfaultfd_pages(20).platform;
     bytes_ = 4 * huge;
     base_ = platform_->reserve(bytes_);
+    ASSERT_TRUE(platform_->make_usable(base_, bytes_, Protection::read_write));
   }
   void TearDown() override {
     if (platform_ != nullptr) platform_->release(base_, bytes_);
@@ -187,6 +188,7 @@ TEST_F(UserfaultfdPages, TheKernelsLimitOnMappingsIsFalseAndChangesNothing) {
     const std::uint64_t asked = wide;
     std::byte* const many = other->reserve(wide);
     ASSERT_GE(wide, asked);
+    ASSERT_TRUE(other->make_usable(many, wide, Protection::read_write));
     std::uint64_t refused = 0;
     for (std::uint64_t i = 0; i + 8 < wide / page; i += 2) {
       many[i * page] = std::byte{3};

@@ -24,6 +24,7 @@ class ToyServer {
 
   explicit ToyServer(Pages of) : platform_(std::move(of.platform)), tracker_(std::move(of.tracker)) {
     base_ = platform_->reserve(reserved_);
+    if (!platform_->make_usable(base_, reserved_, Protection::read_write)) std::abort();
     states_.assign(pages, Protection::read_write);
   }
   ~ToyServer() {

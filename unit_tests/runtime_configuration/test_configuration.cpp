@@ -44,6 +44,7 @@ TEST(Configuration, AnEmptyEnvironmentGivesTheDefaults) {
   EXPECT_EQ(c.device_count, 0);
   EXPECT_TRUE(c.device_ordinals.empty());
   EXPECT_EQ(c.device_memory_bytes, 0u);
+  EXPECT_EQ(c.host_address_bytes, 0u);
   EXPECT_EQ(c.protocol, Protocol::write_back);
   EXPECT_EQ(c.tracker, TrackerChoice::automatic);
   EXPECT_FALSE(c.check);
@@ -57,7 +58,7 @@ TEST(Configuration, AnEmptyEnvironmentGivesTheDefaults) {
 constexpr const char* all_names[] = {
     "SEMCACHE_DEVICE", "SEMCACHE_DEVICES",      "SEMCACHE_DEVICE_MEMORY", "SEMCACHE_PROTOCOL",       "SEMCACHE_TRACKER",
     "SEMCACHE_CHECK",  "SEMCACHE_CHECK_WRITES", "SEMCACHE_REPORT",        "SEMCACHE_SNAPSHOT_SHARE", "SEMCACHE_FAULT_TIMEOUT",
-    "SEMCACHE_DEVICE_TRACKER"};
+    "SEMCACHE_DEVICE_TRACKER", "SEMCACHE_HOST_ADDRESSES"};
 
 TEST(Configuration, AnEmptyOrBlankVariableIsAnAbsentOne) {
   for (const char* name : all_names) {
@@ -121,6 +122,10 @@ TEST(Configuration, DeviceMemoryTakesPowersOf1024) {
   EXPECT_EQ(bytes("17179869183G"), 17179869183ull << 30);
 }
 
+TEST(Configuration, AddressesForHostArraysAreBytes) {
+  EXPECT_EQ(read({{"SEMCACHE_HOST_ADDRESSES", "3G"}}).host_address_bytes, std::uint64_t{3} << 30);
+}
+
 TEST(Configuration, ASumOfBytesThatOverflowsIsRefused) {
   for (const char* text : {"18446744073709551616", "17179869184G", "18446744073709551615K", "18014398509481984K",
                            "99999999999999999999999999999999999999G"}) {
@@ -149,6 +154,7 @@ TEST(Configuration, NonsenseInAnyVariableIsRefusedByNameValueAndAcceptedForms) {
       {"SEMCACHE_SNAPSHOT_SHARE", {"101", "-1", "25%", "0.25", "x", "18446744073709551641", "184467440737095516160"}},
       {"SEMCACHE_FAULT_TIMEOUT", {"0", "86401", "-60", "1m", "inf", "4294967356", "60s"}},
       {"SEMCACHE_DEVICE_TRACKER", {"1", "yes", "cupti", "ON"}},
+      {"SEMCACHE_HOST_ADDRESSES", {"-1", "64GiB", "half", "1T"}},
   };
   ASSERT_EQ(nonsense.size(), std::size(all_names));
 

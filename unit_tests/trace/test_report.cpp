@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -295,19 +296,49 @@ TEST(WriteReport, TheExtensionChoosesTheFormatAndLettersTheName) {
 
 TEST(WriteReport, AnExistingFileIsReplacedAsAWhole) {
   const Folder folder;
-  const fs::path file = folder.path() / "r.json", link = folder.path() / "latest.json";
+  const fs::path file = folder.path() / "r.json";
   std::ofstream(file) << std::string(100000, 'x');
   std::ifstream reader(file);  // who has the old file open keeps the old content
-  fs::create_symlink(file, link);
 
-  EXPECT_TRUE(write_report(busy_statistics(), link.string(), 0));
+  EXPECT_TRUE(write_report(busy_statistics(), file.string(), 0));
 
   EXPECT_EQ(json::parse(content(file)).at("schema_version"), 1);
-  EXPECT_TRUE(fs::is_symlink(link));
   std::string old;
   reader >> old;
   EXPECT_EQ(old.size(), 100000u);
-  EXPECT_EQ(folder.entries(), 2u);
+  EXPECT_EQ(folder.entries(), 1u);
+}
+
+TEST(WriteReport, ASymbolicLinkIsRefusedAndLeadsNowhere) {
+  const Folder folder;
+  const fs::path file = folder.path() / "somebody's", link = folder.path() / "r.json", dangling = folder.path() / "d.json";
+  std::ofstream(file) << "mine";
+  fs::create_symlink(file, link);
+  fs::create_symlink(folder.path() / "not there", dangling);
+  for (const fs::path& path : {link, dangling}) {
+    testing::internal::CaptureStderr();
+    EXPECT_FALSE(write_report(busy_statistics(), path.string(), 0));
+    const std::string text = testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(contains(text, "symbolic link") && contains(text, path.string())) << text;
+    EXPECT_TRUE(fs::is_symlink(path));
+  }
+  EXPECT_EQ(content(file), "mine");
+  EXPECT_EQ(folder.entries(), 3u);
+}
+
+TEST(WriteReport, AReplacedFilePermitsNobodyMore) {
+  const Folder folder;
+  const fs::path file = folder.path() / "r.txt";
+  for (const unsigned mode : {0600U, 0640U, 0604U, 0200U}) {
+    std::ofstream(file) << "old";
+    fs::permissions(file, fs::perms(mode));
+    ASSERT_TRUE(write_report(busy_statistics(), file.string(), 0));
+    struct stat now {};
+    ASSERT_EQ(::stat(file.c_str(), &now), 0);
+    EXPECT_EQ(now.st_mode & 07777U, mode);
+    EXPECT_GT(now.st_size, 100);
+    fs::remove(file);
+  }
 }
 
 TEST(WriteReport, WhatIsNotARegularFileIsWrittenToAndNotReplaced) {

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/kokkos/capture.hpp>
 
+#include <semcache/base/addresses.hpp>
+
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -23,7 +25,7 @@ std::uintptr_t word_at(const unsigned char* bytes) noexcept {
 /// Extents and other small numbers do not.
 class LooksLikePointer {
  public:
-  bool operator()(std::uintptr_t word) const noexcept { return word - lowest_ < (std::uintptr_t{1} << 47) - lowest_; }
+  bool operator()(std::uintptr_t word) const noexcept { return word - lowest_ < base::end_of_addresses - lowest_; }
 
  private:
   std::uintptr_t lowest_ = runtime::lowest_pointer();

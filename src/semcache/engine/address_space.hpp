@@ -20,6 +20,7 @@ class AddressSpace {
   }
 
   /// `bytes` bytes at a multiple of `alignment` (a power of two); nothing if no free range is large enough.
+  /// Nothing has changed where it throws.
   [[nodiscard]] std::optional<std::uint64_t> allocate(std::uint64_t bytes, std::uint64_t alignment) {
     for (auto it = free_.begin(); it != free_.end(); ++it) {
       const ByteRange hole{it->first, it->second};

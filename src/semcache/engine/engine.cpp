@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/engine.hpp>
 
+#include <semcache/base/addresses.hpp>
+
 #include <cstring>
 #include <string>
 
@@ -13,6 +15,10 @@ constexpr std::uint64_t device_alignment = 512;
 constexpr std::uint64_t small_limit_bytes = 1024 * 1024;
 constexpr std::uint64_t slab_bytes = 4 * 1024 * 1024;
 constexpr std::uint64_t large_alignment = LookupTable::granule_bytes;
+constexpr std::uint64_t usual_host_addresses = std::uint64_t{256} << 30;
+
+/// The rest stays the program's.
+std::uint64_t share_of_addresses() { return std::max(base::addresses_left() / 4, large_alignment); }
 
 /// From the slabs, of which one more is made where they are full.
 std::optional<std::uint64_t> allocate_small(AddressSpace& small, AddressSpace& large, std::uint64_t bytes,
@@ -43,8 +49,8 @@ Engine::Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique
       options_(options),
       surroundings_(options.surroundings != nullptr ? *options.surroundings : nothing_known_),
       page_bytes_(platform_->page_bytes()) {
-  std::uint64_t host_bytes = options_.host_address_bytes;
-  std::byte* base = platform_->reserve(host_bytes);
+  std::uint64_t host_bytes = 0;
+  std::byte* base = reserve_host(host_bytes);
   try {
     host_ = std::make_unique<HostState>(base, host_bytes, page_bytes_);
   } catch (...) {
@@ -53,8 +59,6 @@ Engine::Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique
   }
   try {
     host_->large.donate({0, host_bytes});
-    // Untouched mirrors can be read (zeros) but not written unnoticed: one mapping for the whole arena.
-    if (options_.notices) (void)platform_->protect(base, host_bytes, platform::Protection::read);
     for (auto& device : devices) add_device(std::move(device));
     // SEMCACHE_CHECK has rules of its own for device memory; a GPU's has no pages of ours.
     options_.device_faults = options_.device_faults && options_.notices && !options_.check &&
@@ -65,6 +69,16 @@ Engine::Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique
   }
 }
 
+std::byte* Engine::reserve_host(std::uint64_t& bytes) {
+  const std::uint64_t asked = options_.host_address_bytes;
+  bytes = asked != 0 ? round_up(asked, large_alignment) : std::min(usual_host_addresses, share_of_addresses());
+  std::byte* const base = platform_->reserve(bytes);
+  if (bytes >= asked) return base;
+  platform_->release(base, bytes);
+  throw ConfigurationError("the system gave " + std::to_string(bytes) + " bytes of addresses for host arrays where SEMCACHE_HOST_ADDRESSES=" +
+                           std::to_string(asked) + " asks for more. Ask for less, or raise the limit on virtual memory (ulimit -v).");
+}
+
 void Engine::add_device(std::unique_ptr<device::Device> device) {
   devices_.push_back(std::make_unique<DeviceState>());
   DeviceState* const state = devices_.back().get();
@@ -72,7 +86,7 @@ void Engine::add_device(std::unique_ptr<device::Device> device) {
   state->budget_bytes = options_.device_memory_bytes != 0 ? options_.device_memory_bytes
                                                           : state->device->free_memory_bytes() / 10 * 9;
   state->bytes = std::max(state->device->total_memory_bytes() * 4, std::uint64_t{1} << 36);
-  state->bytes = round_up(state->bytes, large_alignment);
+  state->bytes = round_up(std::min(state->bytes, share_of_addresses()), large_alignment);
   state->base = state->device->reserve(state->bytes);
   state->table = std::make_unique<LookupTable>(state->base, state->bytes, device_alignment);
   // The first granule stays free: a header in front of the first array has an address of its own.
@@ -202,8 +216,9 @@ void Engine::place_on_device(Memory& m) {
     at = d.large.allocate(m.reserved_bytes, large_alignment);
   }
   if (!at) {
-    throw OutOfMemory("the device's reserved addresses are exhausted: " + std::to_string(m.bytes) +
-                          " bytes asked for '" + recorder_.name(m.label) + "'. Free arrays that are no longer used.",
+    throw OutOfMemory("the device's reserved addresses (" + std::to_string(d.bytes) + " bytes) are exhausted: " +
+                          std::to_string(m.bytes) + " bytes asked for '" + recorder_.name(m.label) +
+                          "'. Free arrays that are no longer used, or raise the limit on virtual memory (ulimit -v).",
                       m.bytes, d.bytes);
   }
   m.address = d.base + *at;
@@ -211,12 +226,31 @@ void Engine::place_on_device(Memory& m) {
 }
 
 void Engine::throw_host_exhausted(const char* label, std::uint64_t bytes) const {
-  throw OutOfMemory("the host's reserved addresses are exhausted: " + std::to_string(bytes) + " bytes asked for '" +
-                        (label == nullptr ? "" : label) + "'. Free mirrors that are no longer used.",
+  throw OutOfMemory("the host's reserved addresses (" + std::to_string(host_->bytes) + " bytes) are exhausted: " +
+                        std::to_string(bytes) + " bytes asked for '" + (label == nullptr ? "" : label) +
+                        "'. Free mirrors that are no longer used, reserve more (SEMCACHE_HOST_ADDRESSES), or raise the limit on "
+                        "virtual memory (ulimit -v).",
                     bytes, host_->bytes);
 }
 
+AddressSpace& Engine::host_addresses(std::uint64_t array_bytes) noexcept {
+  return array_bytes < small_limit_bytes ? host_->small : host_->large;
+}
+
+/// Untouched mirrors can be read (zeros) but not written unnoticed: one mapping for all of them.
+bool Engine::make_usable(std::uint64_t end) noexcept {
+  if (end <= host_->usable_end) return true;
+  end = std::min(round_up(end, slab_bytes), host_->bytes);
+  if (!platform_->make_usable(host_->base + host_->usable_end, end - host_->usable_end,
+                              options_.notices ? platform::Protection::read : platform::Protection::read_write)) {
+    return false;
+  }
+  host_->usable_end = end;
+  return true;
+}
+
 void Engine::place_on_host(Memory& m) {
+  release_withheld();
   const std::uint64_t need = round_up(std::max<std::uint64_t>(m.bytes, 1) + header_gap_bytes, page_bytes_);
   std::optional<std::uint64_t> at;
   if (m.bytes < small_limit_bytes) {
@@ -228,6 +262,12 @@ void Engine::place_on_host(Memory& m) {
     at = host_->large.allocate(m.reserved_bytes, large_alignment);
   }
   if (!at) throw_host_exhausted(recorder_.name(m.label), m.bytes);
+  if (!make_usable(*at + m.reserved_bytes)) {
+    host_addresses(m.bytes).release({*at, *at + m.reserved_bytes});
+    throw SystemError("the system refuses " + std::to_string(m.bytes) + " bytes for the host array '" + recorder_.name(m.label) +
+                      "'. Free mirrors that are no longer used, or raise the limit on mappings (vm.max_map_count) or, where "
+                      "vm.overcommit_memory is 2, on memory (vm.overcommit_ratio).");
+  }
   m.address = host_->base + *at;
   host_->table.set(m.address, std::max<std::uint64_t>(m.bytes, 1), &m);
   if (m.bytes >= large_alignment) platform_->advise_huge(m.address, round_down(m.bytes, large_alignment));
@@ -245,10 +285,18 @@ void Engine::release_place(Memory& m) noexcept {
     const std::uint64_t span = page_span(m).end;
     unlock_pages(m);
     platform_->discard(m.address, span);
-    set_protection(m, {0, span}, platform::Protection::read);
     host_->table.set(m.address, std::max<std::uint64_t>(m.bytes, 1), nullptr);
     const auto at = static_cast<std::uint64_t>(m.address - host_->base);
-    (m.bytes < small_limit_bytes ? host_->small : host_->large).release({at, at + m.reserved_bytes});
+    const ByteRange place{at, at + m.reserved_bytes};
+    if (open_for_next(m.address, m.pages)) {
+      host_addresses(m.bytes).release(place);
+    } else {
+      try {
+        host_->withheld.push_back({m.address, place, m.bytes, std::move(m.pages)});
+      } catch (const std::bad_alloc&) {
+        // The addresses are lost, which nobody notices.
+      }
+    }
   } else {
     DeviceState& d = device_of(m);
     d.table->set(m.address, std::max<std::uint64_t>(m.bytes, 1), nullptr);
@@ -256,6 +304,27 @@ void Engine::release_place(Memory& m) noexcept {
     (m.bytes < small_limit_bytes ? d.small : d.large).release({at, at + m.reserved_bytes});
   }
   m.address = nullptr;
+}
+
+/// As untouched pages are: readable. False: the kernel's limit on mappings; called again, it goes on.
+bool Engine::open_for_next(std::byte* address, const directory::BasicExtentMap<PageState>& pages) noexcept {
+  bool all = true;
+  pages.for_each({0, pages.size()}, [&](ByteRange piece, PageState s) {
+    if (s.protection == platform::Protection::read) return;
+    all = all && platform_->protect(address + piece.begin, piece.size(), platform::Protection::read);
+    mapping_estimate_ += 2;
+  });
+  return all;
+}
+
+void Engine::release_withheld() noexcept {
+  auto& withheld = host_->withheld;
+  const auto opened = [this](const Withheld& w) {
+    if (!open_for_next(w.address, w.pages)) return false;
+    host_addresses(w.bytes).release(w.place);
+    return true;
+  };
+  withheld.erase(std::remove_if(withheld.begin(), withheld.end(), opened), withheld.end());
 }
 
 void Engine::unlock_pages(Memory& m) noexcept {
@@ -552,8 +621,8 @@ void Engine::stop_guarding(const Memory& m) noexcept {
   for (const auto& d : devices_) {
     for (const auto& [begin, segment] : d->segments) {
       if (platform_->protect(d->base + begin, segment.end - begin, platform::Protection::read_write)) continue;
-      base::fatal("cannot open the device memory of '%s' and others: the kernel's limit on mappings (vm.max_map_count) is used "
-                  "up. Raise it, or free arrays.", recorder_.name(m.label));
+      base::fatal("cannot open the device memory of '%s' at %p and others: the kernel's limit on mappings (vm.max_map_count) or, "
+                  "where vm.overcommit_memory is 2, on memory (vm.overcommit_ratio) is used up. Raise it, or free arrays.", recorder_.name(m.label), static_cast<void*>(m.address));
     }
   }
   base::raw_log("uses of the device memory of '%s' and of all other arrays outside semcache::Exec are no longer noticed, because "
@@ -671,8 +740,8 @@ bool Engine::set_protection(Memory& m, ByteRange pages, platform::Protection pro
     m.pages.for_each(pages, [&](ByteRange, PageState s) { protection = std::min(protection, s.protection); });
     clear_flags();
     if (!platform_->protect(m.address, pages.end, protection)) {
-      base::fatal("cannot protect the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) is used up. "
-                  "Raise it, or free mirrors.", recorder_.name(m.label), static_cast<void*>(m.address));
+      base::fatal("cannot protect the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) is used up. Raise "
+                  "it, or free mirrors.", recorder_.name(m.label), static_cast<void*>(m.address));
     }
   }
   m.pages.assign(pages, PageState{protection}, [](const auto&, int) {});

@@ -37,7 +37,8 @@ struct Options {
   bool notices = true;  ///< the tracker notices host accesses; false: pages are never protected
   /// It also notices the program's accesses to the memory of an emulated device, whose pages are protected then.
   bool device_faults = false;
-  std::uint64_t host_address_bytes = std::uint64_t{1} << 38;
+  /// Addresses for host arrays; 0: 256 GiB, but at most a quarter of what a limit on addresses leaves.
+  std::uint64_t host_address_bytes = 0;
   std::uint64_t registration_bytes = 64 * 1024 * 1024;  ///< host pages are page-locked in pieces of this size
   /// Nobody waits longer for a thread that may be waiting for him.
   std::chrono::seconds patience{60};
@@ -319,12 +320,22 @@ class Engine {
     std::multimap<std::uint64_t, std::byte*> staging;  // free staging buffers by size
     std::uint64_t staging_bytes = 0;
   };
+  /// A freed place that the kernel, at its limit on mappings, did not let us open. Its next owner would take it for readable:
+  /// nobody gets it before it is.
+  struct Withheld {
+    std::byte* address;
+    ByteRange place;
+    std::uint64_t bytes;  ///< of the array, which says where the place goes back to
+    directory::BasicExtentMap<PageState> pages;
+  };
   struct HostState {
     HostState(std::byte* b, std::uint64_t n, std::uint64_t page) : base(b), bytes(n), table(b, n, page) {}
     std::byte* base;
     std::uint64_t bytes;
+    std::uint64_t usable_end = 0;  ///< nobody can access what lies behind, and nothing is charged for it
     LookupTable table;
     AddressSpace large, small;
+    std::vector<Withheld> withheld;
   };
 
   // engine.cpp: memory objects, projection
@@ -341,6 +352,10 @@ class Engine {
   void place_on_device(Memory& memory);
   void place_on_host(Memory& memory);
   void release_place(Memory& memory) noexcept;
+  [[nodiscard]] bool make_usable(std::uint64_t end) noexcept;
+  [[nodiscard]] AddressSpace& host_addresses(std::uint64_t array_bytes) noexcept;
+  [[nodiscard]] bool open_for_next(std::byte* address, const directory::BasicExtentMap<PageState>& pages) noexcept;
+  void release_withheld() noexcept;
   void project() noexcept;
   /// The same at the end of the next launch, while the device is busy, if only flags of device arrays are to be set anew:
   /// until then they say less than they could, and launches look closer.
@@ -370,6 +385,7 @@ class Engine {
   void stop_guarding(const Memory& memory) noexcept;
   /// False if the pages could not be relaxed (the kernel's limit on mappings); tightening always succeeds.
   bool set_protection(Memory& memory, ByteRange pages, platform::Protection protection);
+  [[noreturn]] void die_closed(const Memory& memory) const noexcept;
   void collect_orphans() noexcept;
   void add_device(std::unique_ptr<device::Device> device);
   void release_addresses() noexcept;
@@ -462,6 +478,7 @@ class Engine {
   [[nodiscard]] std::uint64_t missing_bytes(const DeviceState& d, ByteRange range) const;
   [[nodiscard]] ByteRange granules(const DeviceState& d, const Memory& memory) const noexcept;
   [[noreturn]] void throw_out_of_memory(const DeviceState& d, const std::vector<Memory*>& set, std::uint64_t need) const;
+  [[nodiscard]] std::byte* reserve_host(std::uint64_t& bytes);
   [[noreturn]] void throw_host_exhausted(const char* label, std::uint64_t bytes) const;
   Memory* new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId label);
   [[nodiscard]] bool room_for_snapshot(DeviceState& d, std::uint64_t bytes) const;

@@ -12,6 +12,12 @@ using platform::FaultKind;
 using platform::FaultResult;
 using platform::Protection;
 
+void Engine::die_closed(const Memory& m) const noexcept {
+  base::fatal("cannot open the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) or, where "
+              "vm.overcommit_memory is 2, on memory (vm.overcommit_ratio) is used up. Raise it, or free mirrors.",
+              recorder_.name(m.label), static_cast<void*>(m.address));
+}
+
 void Engine::host_access(Lock& lock, Memory& m, ByteRange range, Access mode) {
   const bool pages_matter = watched(m);
   // Near the kernel's limit on mappings arrays are opened as a whole: no further mapping.
@@ -50,8 +56,7 @@ void Engine::host_access(Lock& lock, Memory& m, ByteRange range, Access mode) {
             keep_maps_short(lock, m);
             return;
           }
-          base::fatal("cannot open the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) is used "
-                      "up. Raise it, or free mirrors.", recorder_.name(m.label), static_cast<void*>(m.address));
+          die_closed(m);
         }
         if (mode == Access::overwrite) mode = Access::read_write;
         range = m.all();
@@ -128,8 +133,7 @@ void Engine::open_mirror(Lock& lock, Memory& m, const char* reason) {
   }
   directory_.renumber(m.slot, m.all());  // from now on the host may change it unnoticed
   if (!set_protection(m, page_span(m), Protection::read_write)) {
-    base::fatal("cannot open the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) is used up. "
-                "Raise it, or free mirrors.", recorder_.name(m.label), static_cast<void*>(m.address));
+    die_closed(m);
   }
   m.open = true;
   recorder_.opened(m.label);
@@ -340,7 +344,7 @@ void Engine::open_everything() {
         if (defined) host_access(lock, m, m.all(), Access::read);
         if (kept.gone()) return;
         m.open = true;
-        set_protection(m, page_span(m), Protection::read_write);
+        (void)set_protection(m, page_span(m), Protection::read_write);  // looked at below
       } else {
         if (defined) make_fresh(lock, m, m.all());
         if (!kept.gone()) protect_guarded(m, Protection::read_write);
@@ -350,6 +354,10 @@ void Engine::open_everything() {
     } catch (const std::exception& e) {
       base::raw_log("'%s' cannot be brought to its memory at the end: %s", recorder_.name(kept.label()), e.what());
     }
+  });
+  // Nobody serves faults from here on. What the kernel's limit on mappings kept closed may be opened when its neighbours are.
+  for_each_array([&](Lock&, Memory& m) {
+    if (m.on_host() && m.open && !set_protection(m, page_span(m), Protection::read_write)) die_closed(m);
   });
 }
 

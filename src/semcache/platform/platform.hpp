@@ -29,10 +29,16 @@ class Platform {
   /// Numbers below are no addresses of data: 4 MiB, where ELF programs begin and below which no kernel places anything
   /// unasked, or the lowest mapping when the platform was made.
   [[nodiscard]] virtual std::uintptr_t lowest_address() const noexcept { return 0x10000; }
-  /// Reserves readable and writable addresses; memory appears at first touch and reads as zero. May return less than
-  /// asked for (halved until it succeeds); `bytes` is updated. Aligned to 2 MiB. @throws SystemError.
+  /// Reserves addresses that nobody can access and for which the process is charged nothing. May return less than asked for:
+  /// a share of what a limit on addresses leaves, halved until it succeeds; `bytes` is updated. Aligned to 2 MiB.
+  /// @throws SystemError.
   [[nodiscard]] virtual std::byte* reserve(std::uint64_t& bytes) = 0;
   virtual void release(std::byte* base, std::uint64_t bytes) noexcept = 0;
+  /// The next of the reserved addresses, in ascending order, are used from now on: memory appears there at first touch and
+  /// reads as zero. False where the system refuses (nothing changed that anybody notices).
+  [[nodiscard]] virtual bool make_usable(std::byte* address, std::uint64_t bytes, Protection protection) noexcept {
+    return protect(address, bytes, protection);
+  }
   /// Sets the protection of whole pages. False when the kernel's limit on mappings was met (nothing changed then).
   [[nodiscard]] virtual bool protect(std::byte* address, std::uint64_t bytes, Protection protection) noexcept = 0;
   /// Drops the memory behind pages; they read as zero afterwards.
@@ -60,7 +66,9 @@ class Platform {
                                               const std::function<bool(std::byte*)>& lock) {
     if (!protect(address, bytes, Protection::read_write)) return nullptr;
     const bool locked = lock(address);
-    (void)protect(address, bytes, Protection::none);
+    if (!protect(address, bytes, Protection::none))
+      base::fatal("page-locked pages at %p cannot be closed again: the kernel's limit on mappings (vm.max_map_count) is used "
+                  "up. Raise it", static_cast<void*>(address));
     return locked ? address : nullptr;
   }
   /// Gives back what lock_pages returned, after the driver has forgotten it.

@@ -4,6 +4,7 @@
 
 #include <semcache/trace/report.hpp>
 
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +26,8 @@ constexpr Variable devices_variable{
     "SEMCACHE_DEVICES", "a count from 1 to 64 (2), or a comma-separated list of distinct devices (0,2; 1, for one alone)"};
 constexpr Variable memory_variable{
     "SEMCACHE_DEVICE_MEMORY", "a whole number of bytes for each device, with K, M or G for powers of 1024 (512M); 0 for the default"};
+constexpr Variable host_addresses_variable{
+    "SEMCACHE_HOST_ADDRESSES", "a whole number of bytes, with K, M or G for powers of 1024 (64G); 0 for the default"};
 constexpr Variable protocol_variable{"SEMCACHE_PROTOCOL", "write-back, write-through or off"};
 constexpr Variable tracker_variable{"SEMCACHE_TRACKER", "auto, mprotect, userfaultfd or explicit"};
 constexpr Variable check_variable{"SEMCACHE_CHECK", "0 or 1"};
@@ -39,7 +42,7 @@ constexpr Variable timeout_variable{"SEMCACHE_FAULT_TIMEOUT", "a whole number of
 constexpr Variable known_variables[] = {device_variable,   devices_variable, memory_variable,       protocol_variable,
                                         tracker_variable,  check_variable,   check_writes_variable, report_variable,
                                         snapshot_variable, timeout_variable, mpi_cuda_variable,
-                                        device_tracker_variable};
+                                        device_tracker_variable, host_addresses_variable};
 constexpr const char* rank_variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
 constexpr const char* local_rank_variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",    "MV2_COMM_WORLD_LOCAL_RANK",
                                                 "PALS_LOCAL_RANKID",          "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID"};
@@ -267,6 +270,7 @@ Configuration read_configuration(const Environment& environment) {
   if (const auto v = get(device_variable)) c.device = parse_choice(device_variable, *v, devices);
   if (const auto v = get(devices_variable)) parse_devices(*v, c);
   if (const auto v = get(memory_variable)) c.device_memory_bytes = parse_bytes(memory_variable, *v);
+  if (const auto v = get(host_addresses_variable)) c.host_address_bytes = parse_bytes(host_addresses_variable, *v);
   if (const auto v = get(protocol_variable)) c.protocol = parse_choice(protocol_variable, *v, protocols);
   if (const auto v = get(tracker_variable)) c.tracker = parse_choice(tracker_variable, *v, trackers);
   if (const auto v = get(check_variable)) c.check = parse_switch(check_variable, *v);
@@ -312,6 +316,8 @@ std::vector<std::string> unknown_variable_warnings(const std::vector<std::string
 }
 
 Configuration read_process_configuration() {
+  // A program that runs with rights that its caller does not have (set-user-id) obeys no variables of its caller.
+  if (::getauxval(AT_SECURE) != 0) return read_configuration([](const char*) { return nullptr; });
   std::vector<std::string> entries;
   for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) entries.emplace_back(*entry);
   for (const std::string& warning : unknown_variable_warnings(entries)) base::raw_log("warning: %s", warning.c_str());

@@ -35,6 +35,8 @@ struct Configuration {
   std::vector<int> device_ordinals;
   /// SEMCACHE_DEVICE_MEMORY: bytes of each device, K M G = powers of 1024; 0: the device's default.
   std::uint64_t device_memory_bytes = 0;
+  /// SEMCACHE_HOST_ADDRESSES: bytes of addresses reserved for host arrays, K M G; 0: see engine::Options.
+  std::uint64_t host_address_bytes = 0;
   Protocol protocol = Protocol::write_back;             ///< SEMCACHE_PROTOCOL=write-back|write-through|off
   TrackerChoice tracker = TrackerChoice::automatic;     ///< SEMCACHE_TRACKER=auto|mprotect|userfaultfd|explicit
   bool check = false;                                   ///< SEMCACHE_CHECK=0|1
@@ -69,7 +71,7 @@ using Environment = std::function<const char*(const char* name)>;
 [[nodiscard]] SEMCACHE_API std::vector<std::string> unknown_variable_warnings(
     const std::vector<std::string>& environ_entries);
 
-/// read_configuration of this process; writes the warnings to stderr, one line each.
+/// read_configuration of this process; writes the warnings to stderr, one line each. A set-user-id program has the defaults.
 /// @throws ConfigurationError as read_configuration.
 [[nodiscard]] SEMCACHE_API Configuration read_process_configuration();
 

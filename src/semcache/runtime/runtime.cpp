@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/runtime/runtime.hpp>
 
+#include <semcache/base/addresses.hpp>
 #include <semcache/engine/engine.hpp>
 #include <semcache/runtime/configuration.hpp>
 #include <semcache/runtime/driver_uses.hpp>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -69,22 +71,52 @@ std::atomic<bool> forked{false};
 
 constexpr const char* copy_marker = "_SEMCACHE_RUNTIME";
 
+/// What `claimed` holds in a copy of the runtime that was started. The same in all versions.
+constexpr std::uint64_t claim = 0x53656d4361636865;
+/// In memory, so that it ends with the program: the environment survives exec, in a process with the same number.
+std::atomic<std::uint64_t> claimed{0};
+
+const char* file_of_this_copy() {
+  Dl_info here{};
+  return dladdr(reinterpret_cast<const void*>(&file_of_this_copy), &here) != 0 && here.dli_fname != nullptr ? here.dli_fname : "?";
+}
+
+bool holds_claim(std::uintptr_t address) {
+  std::uint64_t word = 0;
+  try {
+    platform::make_linux_platform()->read_behind(reinterpret_cast<std::byte*>(&word),
+                                                 reinterpret_cast<const std::byte*>(address), sizeof word);
+  } catch (const SystemError&) {
+    return false;  // left from before an exec, or set by somebody else
+  }
+  return word == claim;
+}
+
 /// Two copies of the runtime in one process (static in two plugins) would each believe to own every page fault.
 void refuse_second_copy() {
-  Dl_info here{};
-  (void)dladdr(reinterpret_cast<const void*>(&refuse_second_copy), &here);
-  const std::string mine = std::to_string(getpid()) + ":" +
-                           std::to_string(reinterpret_cast<std::uintptr_t>(&lifetime_mutex)) + ":" +
-                           (here.dli_fname != nullptr ? here.dli_fname : "?");
-  const std::string pid = std::to_string(getpid()) + ":";
-  const char* other = std::getenv(copy_marker);
-  if (other != nullptr && std::strncmp(other, pid.c_str(), pid.size()) == 0 && mine != other) {
-    throw ConfigurationError(std::string("this process holds two copies of SemCache's runtime: one in ") +
-                             (std::strrchr(other, ':') + 1) + " and one in " +
-                             (here.dli_fname != nullptr ? here.dli_fname : "?") +
-                             ". Link all of them to the shared library libsemcache.so.");
+  if (claimed.load() == claim) return;
+  if (const char* const other = std::getenv(copy_marker)) {
+    long process = 0;
+    unsigned long long address = 0;
+    int file = 0;
+    if (std::sscanf(other, "%ld:%llx:%n", &process, &address, &file) == 2 && file > 0 && process == ::getpid() &&
+        holds_claim(static_cast<std::uintptr_t>(address))) {
+      throw ConfigurationError(std::string("this process holds two copies of SemCache's runtime: one in ") + (other + file) +
+                               " and one in " + file_of_this_copy() +
+                               ". Link all of them to the shared library libsemcache.so.");
+    }
   }
-  ::setenv(copy_marker, mine.c_str(), 1);
+  char mine[64];
+  std::snprintf(mine, sizeof mine, "%ld:%llx:", static_cast<long>(::getpid()),
+                static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(&claimed)));
+  ::setenv(copy_marker, (std::string(mine) + file_of_this_copy()).c_str(), 1);
+  claimed.store(claim);
+}
+
+/// Handlers and threads of ours cannot go away: a plugin that holds this copy stays loaded when it is closed.
+void stay_loaded() {
+  (void)::dlopen(file_of_this_copy(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  (void)::dlerror();  // the program itself is no plugin
 }
 
 std::vector<std::unique_ptr<device::Device>> make_devices(const Configuration& c) {
@@ -181,6 +213,7 @@ Runtime* start() {
   const std::lock_guard<std::mutex> guard(lifetime_mutex);
   if (Runtime* r = current.load(std::memory_order_acquire)) return r;
   refuse_second_copy();
+  stay_loaded();
   const Configuration c = read_process_configuration();
   trace::RecorderOptions recorder_options;
   recorder_options.call_sites = !c.report.empty();
@@ -193,6 +226,7 @@ Runtime* start() {
                      : c.protocol == Protocol::write_through ? engine::Protocol::write_through
                                                              : engine::Protocol::off;
   options.device_memory_bytes = c.device_memory_bytes;
+  options.host_address_bytes = c.host_address_bytes;
   options.snapshot_share_percent = c.snapshot_share_percent;
   options.check = c.check;
   options.check_writes = c.check_writes;
@@ -468,7 +502,7 @@ bool hides_something(Runtime& r, const Capture* captures, std::size_t count, con
   for (std::size_t i = 0; i + sizeof(std::uintptr_t) <= bytes; i += sizeof(std::uintptr_t)) {
     std::uintptr_t word;
     std::memcpy(&word, begin + i, sizeof word);
-    if (word < r.lowest_address || word >= (std::uintptr_t{1} << 47)) continue;
+    if (word < r.lowest_address || word >= base::end_of_addresses) continue;
     const void* pointer = reinterpret_cast<const void*>(word);
     if (recognised(i, pointer)) continue;
     if (r.engine->in_any_arena(pointer)) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/base/addresses.hpp>
 #include <semcache/device/detail/digest.hpp>
 #include <semcache/device/emulated/emulated_device.hpp>
 
@@ -92,7 +93,7 @@ std::uint64_t EmulatedDevice::free_memory_bytes() const {
 
 std::byte* EmulatedDevice::reserve(std::uint64_t& bytes) {
   SEMCACHE_EXPECTS(bytes > 0, "emulated device: 0 bytes of addresses asked for");
-  const std::uint64_t largest = (std::uint64_t{1} << 47) - address_alignment;
+  const std::uint64_t largest = base::end_of_addresses - address_alignment;
   for (std::uint64_t size = round_up(std::min(bytes, largest), address_alignment); size >= address_alignment;
        size = round_down(size / 2, address_alignment)) {
     // One alignment unit more than needed; what lies in front and behind goes back.
@@ -139,16 +140,20 @@ void EmulatedDevice::map(std::byte* address, std::uint64_t bytes) {
     used_bytes_ -= bytes;
   }
   // A range over several mappings may have been opened in part: close it again, so that nothing is mapped (I9).
-  ::mprotect(address, bytes, PROT_NONE);
+  protect_or_die(number(address), number(address) + bytes, PROT_NONE);
   throw OutOfMemory(name() + ": the system refused memory for " + std::to_string(bytes) +
-                        " bytes (mprotect: " + std::strerror(error) + ")",
+                        " bytes (mprotect: " + std::strerror(error) +
+                        "). Raise the limit on mappings (vm.max_map_count) or, where vm.overcommit_memory is 2, on memory "
+                        "(vm.overcommit_ratio), or use less (SEMCACHE_DEVICE_MEMORY)",
                     bytes, memory_bytes_);
 }
 
 void EmulatedDevice::unmap(std::byte* address, std::uint64_t bytes) noexcept {
   set_accessible(address, bytes, true);
-  ::madvise(address, bytes, MADV_DONTNEED);
-  protect_or_die(number(address), number(address) + bytes, PROT_NONE);
+  // New pages instead of closed ones: the process is charged for the old ones no more.
+  if (::mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+    base::fatal("emulated device: memory at %p cannot be given back (mmap: error %d); raise vm.max_map_count",
+                static_cast<void*>(address), errno);
   const std::lock_guard<std::mutex> lock(mutex_);
   SEMCACHE_CHECK(used_bytes_ >= bytes);
   used_bytes_ -= bytes;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/base/addresses.hpp>
 #include <semcache/platform/linux/linux_platform.hpp>
 #include <semcache/platform/linux/maps.hpp>
+#include <semcache/platform/linux/thread_state.hpp>
 
 #include <fcntl.h>
 #include <link.h>
@@ -134,13 +136,13 @@ void LinuxPlatform::write_unused(std::byte* to, const std::byte* from, std::uint
 
 std::byte* LinuxPlatform::reserve(std::uint64_t& bytes) {
   SEMCACHE_EXPECTS(bytes > 0, "0 bytes of host addresses asked for");
-  const std::uint64_t largest = (std::uint64_t{1} << 47) - address_alignment;
+  const std::uint64_t largest = base::end_of_addresses - address_alignment;
   int error = ENOMEM;
   for (std::uint64_t size = round_up(std::min(bytes, largest), address_alignment); size >= address_alignment;
        size = round_down(size / 2, address_alignment)) {
     // One alignment unit more than needed; what lies in front and behind goes back.
-    void* const got = ::mmap(nullptr, size + address_alignment, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const got =
+        ::mmap(nullptr, size + address_alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (got == MAP_FAILED) {
       error = errno;
       continue;
@@ -171,8 +173,8 @@ bool LinuxPlatform::protect(std::byte* address, std::uint64_t bytes, Protection 
     if (detail::find_mapping(number(address), first) && from_mapping(first) != protection) return false;
   }
   // I8: the protection of these pages is unknown now.
-  base::fatal("mprotect of %zu bytes at %p failed with error %d%s", static_cast<std::size_t>(bytes),
-              static_cast<void*>(address), error,
+  base::fatal("mprotect of %zu bytes at %p in array '%s' failed with error %d%s", static_cast<std::size_t>(bytes),
+              static_cast<void*>(address), detail::label_of(address), error,
               error == ENOMEM ? ": the kernel's limit on mappings was met half-way; raise vm.max_map_count" : "");
 }
 
@@ -184,7 +186,8 @@ void LinuxPlatform::discard(std::byte* address, std::uint64_t bytes) noexcept {
     for (std::uint64_t done = 0; done < bytes; done += sizeof zeros)
       write_behind(address + done, zeros, std::min<std::uint64_t>(sizeof zeros, bytes - done));
   } catch (const std::exception& e) {
-    base::fatal("pages at %p can be neither dropped nor cleared: %s", static_cast<void*>(address), e.what());
+    base::fatal("pages of array '%s' at %p can be neither dropped nor cleared: %s. Do not lock the process's memory "
+                "(mlockall)", detail::label_of(address), static_cast<void*>(address), e.what());
   }
 }
 
@@ -282,8 +285,8 @@ std::byte* LinuxPlatform::lock_pages(std::byte* address, std::uint64_t bytes,
                 lock(static_cast<std::byte*>(pointer(other)));
   if (moved > 0) {
     if (::mprotect(pointer(other), moved, PROT_NONE) != 0 || !move_pages(other, own, moved, back)) {
-      base::fatal("pages at %p could not be moved back to their place (error %d): the kernel's limit on mappings was met; "
-                  "raise vm.max_map_count", static_cast<void*>(address), errno);
+      base::fatal("pages of array '%s' at %p could not be moved back to their place (error %d): the kernel's limit on mappings "
+                  "was met; raise vm.max_map_count", detail::label_of(address), static_cast<void*>(address), errno);
     }
   }
   if (locked) return static_cast<std::byte*>(pointer(other));

@@ -4,6 +4,7 @@
 #include <semcache/platform/linux/fault_desk.hpp>
 #include <semcache/platform/linux/fault_messages.hpp>
 #include <semcache/platform/linux/maps.hpp>
+#include <semcache/platform/linux/service_thread.hpp>
 #include <semcache/platform/linux/signal_chain.hpp>
 #include <semcache/platform/linux/thread_state.hpp>
 #include <semcache/platform/platform.hpp>
@@ -89,7 +90,8 @@ Outcome resolve(void* pointer, const FaultContext& fault) noexcept {
   if (shared.forked.load(std::memory_order_acquire)) return resolve_in_child(pointer, fault);
 
   const detail::ThreadState& thread = thread_state();
-  const void* const holdings = thread.holdings != nullptr ? thread.holdings->load(std::memory_order_relaxed) : nullptr;
+  const std::atomic<const void*>* const told = thread.holdings.load(std::memory_order_relaxed);
+  const void* const holdings = told != nullptr ? told->load(std::memory_order_relaxed) : nullptr;
   if (thread.is_service || thread.runtime_depth > 0) detail::die_in_runtime(pointer);
   if (shared.driver.made(fault)) detail::die_in_driver(pointer);
 
@@ -164,6 +166,7 @@ class MprotectTracker final : public Tracker {
 void MprotectTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve serve) {
   SEMCACHE_EXPECTS(serve != nullptr && arena != nullptr && arena_bytes > 0, "a tracker needs an arena and a server");
   SEMCACHE_EXPECTS(!started_ || shared.forked.load(), "this tracker is started already");
+  detail::follow_forks();
   bool free = false;
   if (!shared.taken.compare_exchange_strong(free, true) && !shared.forked.load())
     throw UsageError("another mprotect tracker runs in this process; there can be one at a time");
@@ -221,9 +224,10 @@ void MprotectTracker::stop() noexcept {
 }
 
 void* MprotectTracker::run(void* self) noexcept {
-  ::pthread_setname_np(::pthread_self(), "semcache-fault");
+  detail::begin_service_thread("semcache-fault");
   thread_state().is_service = true;
   static_cast<MprotectTracker*>(self)->serve_faults();
+  thread_state().is_service = false;  // another thread may get the number
   return nullptr;
 }
 

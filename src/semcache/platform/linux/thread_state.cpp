@@ -3,84 +3,164 @@
 #include <semcache/platform/linux/thread_state.hpp>
 #include <semcache/platform/platform.hpp>
 
+#include <pthread.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <map>
-#include <mutex>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <string>
 
 namespace semcache::platform {
 namespace detail {
 namespace {
 
-// The attribute keeps the storage in the block that every thread has from its start, in shared libraries too.
-__attribute__((tls_model("initial-exec"))) thread_local ThreadState state_of_this_thread;
+constexpr int nobody = 0;
+constexpr int changing_hands = -1;
 
-std::atomic<LabelLookup> label_lookup{nullptr};
+/// States by thread number, open addressing. A place that had an owner never becomes free again: a search ends at the first
+/// free one. It is taken over when its thread has ended and no place is free.
+struct Table {
+  static constexpr unsigned places = 1024;
+  struct alignas(64) Place {
+    std::atomic<int> owner{nobody};
+    ThreadState state;
+  };
+  Place place[places];
+  std::atomic<Table*> next{nullptr};
 
-constexpr unsigned places_inside = 512;
-std::atomic<int> inside[places_inside];
-std::atomic<bool> inside_listed{false};
+  [[nodiscard]] Place& at(int thread, unsigned step) noexcept {
+    return place[(static_cast<unsigned>(thread) + step) % places];
+  }
+};
+Table first_table;
 
-void enter(ThreadState& thread) noexcept {
-  if (thread.id == 0) thread.id = static_cast<int>(::syscall(SYS_gettid));
-  for (unsigned i = 0; i < places_inside; ++i) {
-    const unsigned at = (static_cast<unsigned>(thread.id) + i) % places_inside;
-    int free = 0;
-    if (!inside[at].compare_exchange_strong(free, thread.id)) continue;
-    thread.place_inside = static_cast<int>(at);
-    return;
+int number_of_this_thread() noexcept { return static_cast<int>(::syscall(SYS_gettid)); }
+
+bool has_ended(int thread) noexcept {
+  const int saved = errno;
+  const bool ended = ::syscall(SYS_tgkill, ::getpid(), thread, 0) != 0 && errno == ESRCH;
+  errno = saved;
+  return ended;
+}
+
+/// nullptr: it has none.
+ThreadState* find(int thread) noexcept {
+  for (Table* table = &first_table; table != nullptr; table = table->next.load(std::memory_order_acquire)) {
+    for (unsigned step = 0; step < Table::places; ++step) {
+      Table::Place& place = table->at(thread, step);
+      const int owner = place.owner.load(std::memory_order_acquire);
+      if (owner == thread) return &place.state;
+      if (owner == nobody) return nullptr;
+    }
+  }
+  return nullptr;
+}
+
+void reset(ThreadState& state) noexcept { new (&state) ThreadState; }
+
+/// nullptr: all places belong to threads that live.
+ThreadState* claim_in(Table& table, int thread) noexcept {
+  for (unsigned step = 0; step < Table::places; ++step) {
+    Table::Place& place = table.at(thread, step);
+    int owner = nobody;
+    if (place.owner.compare_exchange_strong(owner, thread) || owner == thread) return &place.state;
+  }
+  for (unsigned step = 0; step < Table::places; ++step) {
+    Table::Place& place = table.at(thread, step);
+    int owner = place.owner.load();
+    if (owner == changing_hands || !has_ended(owner) || !place.owner.compare_exchange_strong(owner, changing_hands)) continue;
+    reset(place.state);
+    place.owner.store(thread, std::memory_order_release);
+    return &place.state;
+  }
+  return nullptr;
+}
+
+/// One more table. From mmap: the handler allocates nothing else.
+Table* table_behind(Table& last) noexcept {
+  if (Table* const next = last.next.load(std::memory_order_acquire)) return next;
+  void* const room = ::mmap(nullptr, sizeof(Table), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED)
+    base::fatal("no memory to remember another thread's state (mmap: error %d): use fewer threads at a time, or raise the limit "
+                "on memory or mappings (vm.max_map_count)", errno);
+  Table* const made = new (room) Table;
+  Table* next = nullptr;
+  if (last.next.compare_exchange_strong(next, made)) return made;
+  ::munmap(room, sizeof(Table));  // another thread was faster
+  return next;
+}
+
+ThreadState& claim(int thread) noexcept {
+  for (Table* table = &first_table;; table = table_behind(*table)) {
+    if (ThreadState* const state = claim_in(*table, thread)) return *state;
   }
 }
 
-void leave(ThreadState& thread) noexcept {
-  inside[thread.place_inside].store(0);
-  thread.place_inside = -1;
+/// Where the calling thread has found its state before.
+thread_local ThreadState* known = nullptr;
+
+ThreadState& known_state() noexcept {
+  if (known == nullptr) known = &thread_state();
+  return *known;
 }
+
+/// Of all threads only this one is left, with another number.
+void after_fork_in_child() {
+  const int depth = known != nullptr ? known->runtime_depth.load(std::memory_order_relaxed) : 0;
+  const std::atomic<const void*>* const holdings = known != nullptr ? known->holdings.load() : nullptr;
+  for (Table* table = &first_table; table != nullptr; table = table->next.load()) {
+    for (Table::Place& place : table->place) {
+      if (place.owner.load(std::memory_order_relaxed) == nobody) continue;
+      place.owner.store(nobody, std::memory_order_relaxed);
+      reset(place.state);
+    }
+  }
+  if (known == nullptr) return;
+  known = &thread_state();
+  known->runtime_depth.store(depth, std::memory_order_relaxed);
+  known->holdings.store(holdings);
+}
+
+std::atomic<LabelLookup> label_lookup{nullptr};
 
 }  // namespace
 
 namespace {
 
-/// Of all threads, by number; never destroyed.
-struct Told {
-  std::mutex mutex;
-  std::map<int, const std::atomic<const void*>*> holdings;
-};
-Told& told() {
-  static Told* const all = new Told;
-  return *all;
-}
-
 /// Takes its thread's holdings away when the thread ends.
 struct Untell {
-  int id = 0;
+  bool told = false;
   ~Untell() {
-    if (id == 0) return;
-    thread_state().holdings = nullptr;
-    const std::lock_guard<std::mutex> lock(told().mutex);
-    told().holdings.erase(id);
+    if (told) thread_state().holdings.store(nullptr);
   }
 };
 thread_local Untell untell;
 
 }  // namespace
 
-const void* holdings_of(int id) {
-  const std::lock_guard<std::mutex> lock(told().mutex);
-  const auto found = told().holdings.find(id);
-  return found == told().holdings.end() ? nullptr : found->second->load(std::memory_order_acquire);
+ThreadState& thread_state() noexcept {
+  const int thread = number_of_this_thread();
+  ThreadState* const found = find(thread);
+  return found != nullptr ? *found : claim(thread);
 }
 
-ThreadState& thread_state() noexcept { return state_of_this_thread; }
-
-void list_threads_inside(bool on) noexcept { inside_listed.store(on); }
+const void* holdings_of(int id) noexcept {
+  const ThreadState* const state = find(id);
+  const std::atomic<const void*>* const holdings = state != nullptr ? state->holdings.load() : nullptr;
+  return holdings != nullptr ? holdings->load(std::memory_order_acquire) : nullptr;
+}
 
 bool is_inside(int id) noexcept {
-  for (const std::atomic<int>& place : inside)
-    if (place.load() == id) return true;
-  return false;
+  const ThreadState* const state = find(id);
+  return state != nullptr && state->runtime_depth.load() > 0;
+}
+
+void follow_forks() {
+  static const int registered = ::pthread_atfork(nullptr, nullptr, &after_fork_in_child);
+  if (registered != 0) throw SystemError(std::string("pthread_atfork failed: ") + std::strerror(registered));
 }
 
 const char* tracked_label(const void* address) noexcept {
@@ -96,25 +176,23 @@ const char* label_of(const void* address) noexcept {
 }  // namespace detail
 
 RuntimeScope::RuntimeScope() noexcept {
-  detail::ThreadState& thread = detail::thread_state();
-  if (thread.runtime_depth++ == 0 && detail::inside_listed.load(std::memory_order_relaxed)) detail::enter(thread);
+  std::atomic<int>& depth = detail::known_state().runtime_depth;
+  depth.store(depth.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 RuntimeScope::~RuntimeScope() {
-  detail::ThreadState& thread = detail::thread_state();
-  if (--thread.runtime_depth == 0 && thread.place_inside >= 0) detail::leave(thread);
+  std::atomic<int>& depth = detail::known_state().runtime_depth;
+  depth.store(depth.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }
 
 void tell_holdings(const std::atomic<const void*>* holdings) {
-  detail::untell.id = static_cast<int>(::syscall(SYS_gettid));
-  const std::lock_guard<std::mutex> lock(detail::told().mutex);
-  detail::told().holdings[detail::untell.id] = holdings;
-  detail::thread_state().holdings = holdings;
+  detail::untell.told = true;
+  detail::known_state().holdings.store(holdings);
 }
 
 bool inside_runtime() noexcept {
-  const detail::ThreadState& thread = detail::thread_state();
-  return thread.runtime_depth > 0 || thread.is_service;
+  const detail::ThreadState& thread = detail::known_state();
+  return thread.runtime_depth.load(std::memory_order_relaxed) > 0 || thread.is_service;
 }
 
 void set_label_lookup(LabelLookup lookup) noexcept { detail::label_lookup.store(lookup, std::memory_order_release); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/platform/linux/thread_state.hpp>
 #include <semcache/platform/linux/userfaultfd_platform.hpp>
 
 #include <fcntl.h>
@@ -43,9 +44,9 @@ int open_page_map() {
 
 /// I8: the state of these pages is unknown now.
 [[noreturn]] void die(const char* what, std::uintptr_t begin, std::uintptr_t end, int error) noexcept {
-  base::fatal("%s of %zu bytes at %p failed with error %d%s", what, static_cast<std::size_t>(end - begin),
-              pointer(begin), error,
-              error == ENOMEM ? ": memory, or the kernel's limit on mappings (vm.max_map_count), is used up" : "");
+  base::fatal("%s of %zu bytes at %p in array '%s' failed with error %d%s", what, static_cast<std::size_t>(end - begin),
+              pointer(begin), detail::label_of(pointer(begin)), error,
+              error == ENOMEM ? ": memory, or the kernel's limit on mappings (vm.max_map_count), is used up. Raise it, or free mirrors" : "");
 }
 
 void advise(std::uintptr_t begin, std::uintptr_t end, int advice, const char* what) noexcept {
@@ -100,10 +101,8 @@ std::byte* UserfaultfdPlatform::reserve(std::uint64_t& bytes) {
     if (const int error = give_to_children(number(other), number(other) + bytes, false))
       die("madvise(MADV_DONTFORK)", number(other), number(other) + bytes, error);
     const Lock lock(mutex);
-    begin_ = number(base);
-    end_ = begin_ + bytes;
+    begin_ = end_ = number(base);
     aside_ = number(other);
-    protections_ = {{begin_, Protection::read_write}};
     return base;
   }
 }
@@ -116,6 +115,23 @@ void UserfaultfdPlatform::release(std::byte* base, std::uint64_t bytes) noexcept
   begin_ = end_ = aside_ = 0;
   protections_.clear();
   declined_.clear();
+}
+
+/// The kernel may count the memory of both places, from here on (vm.overcommit_memory=2).
+bool UserfaultfdPlatform::make_usable(std::byte* address, std::uint64_t bytes, Protection protection) noexcept {
+  {
+    const Lock lock(mutex);
+    SEMCACHE_CHECK(number(address) == end_);
+    constexpr int open = PROT_READ | PROT_WRITE;
+    if (::mprotect(pointer(aside(end_)), bytes, open) != 0 || ::mprotect(address, bytes, open) != 0) return false;
+    end_ += bytes;
+    protections_[number(address)] = Protection::read_write;
+  }
+  if (protect(address, bytes, protection)) return true;
+  const Lock lock(mutex);
+  end_ -= bytes;
+  protections_.erase(number(address));
+  return false;
 }
 
 // --- states ----------------------------------------------------------------------------------------------------------

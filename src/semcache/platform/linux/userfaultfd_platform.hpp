@@ -20,6 +20,7 @@ class UserfaultfdPlatform final : public LinuxPlatform {
 
   std::byte* reserve(std::uint64_t& bytes) override;
   void release(std::byte* base, std::uint64_t bytes) noexcept override;
+  bool make_usable(std::byte* address, std::uint64_t bytes, Protection protection) noexcept override;
   bool protect(std::byte* address, std::uint64_t bytes, Protection protection) noexcept override;
   void discard(std::byte* address, std::uint64_t bytes) noexcept override;
   void write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
@@ -69,7 +70,7 @@ class UserfaultfdPlatform final : public LinuxPlatform {
   detail::Userfaultfd userfaultfd_;
   const int page_map_;
   std::uintptr_t begin_ = 0;
-  std::uintptr_t end_ = 0;
+  std::uintptr_t end_ = 0;                              ///< of what is usable; nobody can access what lies behind
   std::uintptr_t aside_ = 0;                            ///< as many addresses again, where closed pages are
   std::map<std::uintptr_t, Protection> protections_;    ///< from each address to the next one
   std::set<std::uintptr_t> declined_;

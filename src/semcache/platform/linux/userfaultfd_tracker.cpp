@@ -3,6 +3,7 @@
 #include <semcache/platform/linux/driver_text.hpp>
 #include <semcache/platform/linux/fault_desk.hpp>
 #include <semcache/platform/linux/fault_messages.hpp>
+#include <semcache/platform/linux/service_thread.hpp>
 #include <semcache/platform/linux/signal_chain.hpp>
 #include <semcache/platform/linux/thread_state.hpp>
 #include <semcache/platform/linux/userfaultfd_platform.hpp>
@@ -64,7 +65,6 @@ void handle_fault(int signal, siginfo_t* info, void* context) {
 }
 
 void after_fork_in_child() {
-  thread_state().id = 0;
   if (shared.taken.load()) shared.forked.store(true, std::memory_order_release);
 }
 
@@ -177,6 +177,7 @@ void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serv
   SEMCACHE_EXPECTS(serve != nullptr && arena != nullptr && arena_bytes > 0, "a tracker needs an arena and a server");
   SEMCACHE_EXPECTS(!started_, "this tracker is started already");
   SEMCACHE_EXPECTS(pages_.faults().descriptor() >= 0, "the pages are those of this process's parent");
+  detail::follow_forks();
   bool free = false;
   if (!shared.taken.compare_exchange_strong(free, true) && !shared.forked.load())
     throw UsageError("another userfaultfd tracker runs in this process; there can be one at a time");
@@ -198,13 +199,12 @@ void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serv
   shared.begin.store(begin);
   shared.end.store(begin + arena_bytes, std::memory_order_release);
   shared.forked.store(false, std::memory_order_release);
-  detail::list_threads_inside(true);
   int threads = 0;
   try {
     detail::install_handler(&handle_fault);
     service_ = start_thread(
         [](void* self) -> void* {
-          ::pthread_setname_np(::pthread_self(), "semcache-fault");
+          detail::begin_service_thread("semcache-fault");
           static_cast<UserfaultfdTracker*>(self)->serve_faults();
           return nullptr;
         },
@@ -212,7 +212,7 @@ void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serv
     ++threads;
     caretaker_ = start_thread(
         [](void* self) -> void* {
-          ::pthread_setname_np(::pthread_self(), "semcache-care");
+          detail::begin_service_thread("semcache-care");
           static_cast<UserfaultfdTracker*>(self)->look_after_service();
           return nullptr;
         },
@@ -228,7 +228,6 @@ void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serv
     }
     ::close(stop_event_);
     detail::remove_handler(&handle_fault);
-    detail::list_threads_inside(false);
     shared.taken.store(false);
     throw;
   }
@@ -252,7 +251,6 @@ void UserfaultfdTracker::stop() noexcept {
     ::close(stop_event_);
     pages_.stop_watching();
     serve_ = nullptr;
-    detail::list_threads_inside(false);
   }
   detail::remove_handler(&handle_fault);
   shared.taken.store(false);
@@ -359,6 +357,7 @@ void UserfaultfdTracker::serve_faults() noexcept {
     answer(fault);
     end();
   }
+  thread_state().is_service = false;  // another thread may get the number
 }
 
 /// Threads that sleep in the kernel cannot look at the clock, and the service thread cannot when it is one of them.

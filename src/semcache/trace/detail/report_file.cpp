@@ -9,9 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 
 namespace semcache::trace::detail {
 namespace {
@@ -20,12 +18,19 @@ std::string reason() { return std::strerror(errno); }
 
 bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
 
-std::string append(const std::string& path, const std::string& content) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+std::string append(const std::string& path, const std::string& content, int flags) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | flags);
   if (file < 0) return reason();
   const std::string why = write_all(file, content);
   ::close(file);
   return why;
+}
+
+/// A file that replaces `old` is readable by nobody who could not read that one.
+std::string take_over_permissions(int file, const struct stat& old) {
+  mode_t mode = old.st_mode & 0777;
+  if (::fchown(file, static_cast<uid_t>(-1), old.st_gid) != 0) mode &= ~static_cast<mode_t>(070);
+  return ::fchmod(file, mode) == 0 ? std::string() : reason();
 }
 
 }  // namespace
@@ -43,32 +48,29 @@ std::string write_all(int file, const std::string& content) {
 
 std::string replace_file(const std::string& path, const std::string& content) {
   struct stat now {};
-  const bool exists = ::stat(path.c_str(), &now) == 0;
-  const bool stream = starts_with(path, "/dev/") || starts_with(path, "/proc/");
+  const bool stream = starts_with(path, "/dev/") || starts_with(path, "/proc/");  // links of the system's own
+  const bool exists = (stream ? ::stat(path.c_str(), &now) : ::lstat(path.c_str(), &now)) == 0;
   if (exists && S_ISDIR(now.st_mode)) return std::strerror(EISDIR);
-  if (exists && (stream || !S_ISREG(now.st_mode))) return append(path, content);
-
-  std::string target = path;
-  if (const std::unique_ptr<char, void (*)(void*)> real(exists ? ::realpath(path.c_str(), nullptr) : nullptr, &std::free);
-      real) {
-    target = real.get();
-  }
+  if (exists && S_ISLNK(now.st_mode)) return "it is a symbolic link, which is not followed; name the file itself";
+  if (exists && stream) return append(path, content, 0);
+  if (exists && !S_ISREG(now.st_mode)) return append(path, content, O_NOFOLLOW);
 
   // Processes on other hosts may share the folder: a name that exists is somebody else's.
   constexpr int attempts = 100;
   std::string temporary;
   int file = -1;
   for (int i = 0; file < 0 && i < attempts; ++i) {
-    temporary = target + ".tmp" + std::to_string(::getpid()) + "-" + std::to_string(i);
-    file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    temporary = path + ".tmp" + std::to_string(::getpid()) + "-" + std::to_string(i);
+    file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? 0600 : 0666);
     if (file < 0 && errno != EEXIST) return reason();
   }
   if (file < 0) return reason();
 
-  std::string why = write_all(file, content);
+  std::string why = exists ? take_over_permissions(file, now) : std::string();
+  if (why.empty()) why = write_all(file, content);
   // Some file systems report a full disk only here.
   if (::close(file) != 0 && why.empty()) why = reason();
-  if (why.empty() && std::rename(temporary.c_str(), target.c_str()) != 0) why = reason();
+  if (why.empty() && std::rename(temporary.c_str(), path.c_str()) != 0) why = reason();
   if (!why.empty()) ::unlink(temporary.c_str());
   return why;
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/base/error.hpp>
+
+#include <cstdint>
+
+/// What is known of a process's addresses without asking for memory.
+namespace semcache::base {
+
+/// Numbers from here on are no addresses of a program's data: kernels place nothing there unasked.
+#if defined(__aarch64__)
+inline constexpr std::uint64_t end_of_addresses = std::uint64_t{1} << 48;
+#elif defined(__x86_64__)
+inline constexpr std::uint64_t end_of_addresses = std::uint64_t{1} << 47;
+#else
+inline constexpr std::uint64_t end_of_addresses = std::uint64_t{1} << 52;
+#endif
+
+/// How many more the process's limit on virtual memory (ulimit -v) permits; UINT64_MAX where there is none.
+[[nodiscard]] SEMCACHE_API std::uint64_t addresses_left() noexcept;
+
+}  // namespace semcache::base

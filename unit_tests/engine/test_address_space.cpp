@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/address_space.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+#include <random>
+
+namespace {
+bool refuse_memory = false;
+}
+
+void* operator new(std::size_t bytes) {
+  void* const p = refuse_memory ? nullptr : std::malloc(bytes);
+  if (p == nullptr) throw std::bad_alloc();
+  return p;
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+namespace semcache::engine {
+namespace {
+
+struct Block {
+  ByteRange range;
+};
+
+TEST(AddressSpace, GivesBackWithoutMemoryAndNeverTwice) {
+  constexpr std::uint64_t unit = 16;
+  constexpr std::uint64_t units = 512;
+  std::mt19937 random(7);
+  AddressSpace space;
+  for (std::uint64_t at = 0; at < units; at += units / 4) space.donate({at * unit, (at + units / 4) * unit});
+  std::vector<bool> used(units, false);
+  std::vector<Block> blocks;
+  blocks.reserve(units);
+  for (int move = 0; move < 20000; ++move) {
+    if (random() % 2 == 0) {
+      const std::uint64_t alignment = unit << random() % 3;
+      const std::uint64_t bytes = unit * (1 + random() % 24);
+      refuse_memory = random() % 8 == 0;
+      std::optional<std::uint64_t> at;
+      try {
+        at = space.allocate(bytes, alignment);
+      } catch (const std::bad_alloc&) {
+      }
+      refuse_memory = false;
+      if (!at) continue;
+      ASSERT_EQ(*at % alignment, 0u);
+      for (std::uint64_t u = *at / unit; u < (*at + bytes) / unit; ++u) {
+        ASSERT_FALSE(used.at(u));
+        used[u] = true;
+      }
+      blocks.push_back({{*at, *at + bytes}});
+    } else if (!blocks.empty()) {
+      std::swap(blocks[random() % blocks.size()], blocks.back());
+      const ByteRange range = blocks.back().range;
+      blocks.pop_back();
+      refuse_memory = true;
+      space.release(range);
+      refuse_memory = false;
+      for (std::uint64_t u = range.begin / unit; u < range.end / unit; ++u) used[u] = false;
+    }
+  }
+  for (const Block& b : blocks) space.release(b.range);
+  EXPECT_EQ(space.allocate(units * unit, unit), std::optional<std::uint64_t>(0)) << "all is one again";
+}
+
+}  // namespace
+}  // namespace semcache::engine
