@@ -56,6 +56,9 @@
 #define SEMCACHE_KOKKOS_TOOLS_DEVICE_ID (KOKKOS_VERSION >= 30600)
 /// get_tile_size_properties exists (MDRange on a GPU asks for limits of the block).
 #define SEMCACHE_KOKKOS_TILE_PROPERTIES (KOKKOS_VERSION >= 30500)
+/// Kokkos has deduction guides: for MDRangePolicy, and for TeamPolicy.
+#define SEMCACHE_KOKKOS_MDRANGE_GUIDES (KOKKOS_VERSION >= 40300)
+#define SEMCACHE_KOKKOS_TEAM_GUIDES (KOKKOS_VERSION >= 40400)
 /// partition_space exists in Kokkos::Experimental.
 #define SEMCACHE_KOKKOS_PARTITION_SPACE (KOKKOS_VERSION >= 30500)
 /// partition_space is implemented by a template that qualified calls find only as an explicit specialisation.
