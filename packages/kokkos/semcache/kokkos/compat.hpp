@@ -66,6 +66,13 @@
 /// Random_UniqueIndex is parametrised by the device, not by the execution space.
 #define SEMCACHE_KOKKOS_RANDOM_BY_DEVICE (KOKKOS_VERSION >= 30500)
 
+/// Members without state take no place.
+#ifdef MDSPAN_IMPL_NO_UNIQUE_ADDRESS
+#define SEMCACHE_KOKKOS_NO_UNIQUE_ADDRESS MDSPAN_IMPL_NO_UNIQUE_ADDRESS
+#else
+#define SEMCACHE_KOKKOS_NO_UNIQUE_ADDRESS [[no_unique_address]]
+#endif
+
 /// Statements for the host compilation pass only; functions that use it must return void.
 #ifdef KOKKOS_IF_ON_HOST
 #define SEMCACHE_KOKKOS_ON_HOST(...) KOKKOS_IF_ON_HOST((__VA_ARGS__))
