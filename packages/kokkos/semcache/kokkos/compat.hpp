@@ -59,6 +59,9 @@
 /// Kokkos has deduction guides: for MDRangePolicy, and for TeamPolicy.
 #define SEMCACHE_KOKKOS_MDRANGE_GUIDES (KOKKOS_VERSION >= 40300)
 #define SEMCACHE_KOKKOS_TEAM_GUIDES (KOKKOS_VERSION >= 40400)
+/// sort(exec, view) and sort(exec, view, comparator) choose their way by the type of the space; so does sort_by_key.
+#define SEMCACHE_KOKKOS_SORT_DISPATCH (KOKKOS_VERSION >= 40200)
+#define SEMCACHE_KOKKOS_SORT_BY_KEY (KOKKOS_VERSION >= 40300)
 /// partition_space exists in Kokkos::Experimental.
 #define SEMCACHE_KOKKOS_PARTITION_SPACE (KOKKOS_VERSION >= 30500)
 /// partition_space is implemented by a template that qualified calls find only as an explicit specialisation.
