@@ -15,6 +15,7 @@
 #include <semcache/kokkos/handles.hpp>
 #include <semcache/kokkos/patterns.hpp>
 #include <semcache/kokkos/records.hpp>
+#include <semcache/kokkos/sort.hpp>
 #include <semcache/semcache.hpp>
 
 // Programs with Tpetra (who links SemCache::tpetra has it) have another Kokkos::DualView on semcache::Device: in all

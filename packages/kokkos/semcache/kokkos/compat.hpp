@@ -56,12 +56,25 @@
 #define SEMCACHE_KOKKOS_TOOLS_DEVICE_ID (KOKKOS_VERSION >= 30600)
 /// get_tile_size_properties exists (MDRange on a GPU asks for limits of the block).
 #define SEMCACHE_KOKKOS_TILE_PROPERTIES (KOKKOS_VERSION >= 30500)
+/// Kokkos has deduction guides: for MDRangePolicy, and for TeamPolicy.
+#define SEMCACHE_KOKKOS_MDRANGE_GUIDES (KOKKOS_VERSION >= 40300)
+#define SEMCACHE_KOKKOS_TEAM_GUIDES (KOKKOS_VERSION >= 40400)
+/// sort(exec, view) and sort(exec, view, comparator) choose their way by the type of the space; so does sort_by_key.
+#define SEMCACHE_KOKKOS_SORT_DISPATCH (KOKKOS_VERSION >= 40200)
+#define SEMCACHE_KOKKOS_SORT_BY_KEY (KOKKOS_VERSION >= 40300)
 /// partition_space exists in Kokkos::Experimental.
 #define SEMCACHE_KOKKOS_PARTITION_SPACE (KOKKOS_VERSION >= 30500)
 /// partition_space is implemented by a template that qualified calls find only as an explicit specialisation.
 #define SEMCACHE_KOKKOS_IMPL_PARTITION_SPACE (KOKKOS_VERSION >= 40699)
 /// Random_UniqueIndex is parametrised by the device, not by the execution space.
 #define SEMCACHE_KOKKOS_RANDOM_BY_DEVICE (KOKKOS_VERSION >= 30500)
+
+/// Members without state take no place.
+#ifdef MDSPAN_IMPL_NO_UNIQUE_ADDRESS
+#define SEMCACHE_KOKKOS_NO_UNIQUE_ADDRESS MDSPAN_IMPL_NO_UNIQUE_ADDRESS
+#else
+#define SEMCACHE_KOKKOS_NO_UNIQUE_ADDRESS [[no_unique_address]]
+#endif
 
 /// Statements for the host compilation pass only; functions that use it must return void.
 #ifdef KOKKOS_IF_ON_HOST

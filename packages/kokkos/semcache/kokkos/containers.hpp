@@ -21,6 +21,10 @@ struct DefaultContribution<semcache::Exec, Duplication>
 #endif
 
 #if __has_include(<Kokkos_Random.hpp>)
+// fill_random knows the containers that are declared before it.
+#if __has_include(<Kokkos_DynRankView.hpp>)
+#include <Kokkos_DynRankView.hpp>
+#endif
 #include <Kokkos_Random.hpp>
 namespace Kokkos {
 namespace Impl {

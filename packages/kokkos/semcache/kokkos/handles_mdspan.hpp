@@ -67,6 +67,45 @@ class NoticedHandle {
 template <class From, class To>
 inline constexpr bool handle_converts = std::is_convertible_v<From (*)[], To (*)[]>;
 
+/// Stands for the memory space of handles that only look at its memory.
+template <class MemorySpace>
+struct Unowned {
+  using memory_space = MemorySpace;
+};
+
+/// Kokkos' SpaceAwareAccessor around an accessor that has no state, with a handle that is noticed and owns nothing.
+template <class MemorySpace, class Nested>
+struct NoticedAccessor {
+  using nested_accessor_type = Nested;
+  using element_type = typename Nested::element_type;
+  using reference = typename Nested::reference;
+  using data_handle_type = Kokkos::Impl::ReferenceCountedDataHandle<element_type, Unowned<MemorySpace>>;
+  using memory_space = MemorySpace;
+
+  KOKKOS_DEFAULTED_FUNCTION constexpr NoticedAccessor() = default;
+  template <class OtherSpace, class OtherNested,
+            std::enable_if_t<Kokkos::Impl::MemorySpaceAccess<MemorySpace, OtherSpace>::assignable &&
+                                 std::is_constructible_v<Nested, OtherNested>,
+                             int> = 0>
+  KOKKOS_FUNCTION constexpr NoticedAccessor(  // NOLINT: as Kokkos' accessor
+      const Kokkos::Impl::SpaceAwareAccessor<OtherSpace, OtherNested>&) noexcept {}
+  KOKKOS_FUNCTION NoticedAccessor(const Nested&) {}  // NOLINT: as Kokkos' accessor
+  KOKKOS_FUNCTION explicit operator Nested() const { return nested_acc; }
+  KOKKOS_FUNCTION constexpr const Nested& nested_accessor() const noexcept { return nested_acc; }
+
+  KOKKOS_FUNCTION constexpr reference access(const data_handle_type& handle, std::size_t i) const noexcept {
+    Kokkos::Impl::runtime_check_memory_access_violation<memory_space>(
+        "Kokkos::SpaceAwareAccessor ERROR: attempt to access inaccessible memory space");
+    return nested_acc.access(handle.get(), i);
+  }
+  KOKKOS_FUNCTION constexpr data_handle_type offset(const data_handle_type& handle, std::size_t i) const noexcept {
+    return data_handle_type(handle.get() + i);
+  }
+
+  // Named as in Kokkos' accessor, whose conversions read it.
+  SEMCACHE_KOKKOS_NO_UNIQUE_ADDRESS Nested nested_acc;
+};
+
 }  // namespace semcache::kokkos::detail
 
 namespace Kokkos {
@@ -112,45 +151,41 @@ SEMCACHE_KOKKOS_HANDLE(semcache::Space)
 SEMCACHE_KOKKOS_HANDLE(semcache::HostMirrorSpace)
 #undef SEMCACHE_KOKKOS_HANDLE
 
-/// Unmanaged views would have a plain pointer.
-template <class Traits>
-struct AccessorFromViewTraits<
-    Traits, std::enable_if_t<semcache::kokkos::detail::is_tracked_space<typename Traits::memory_space> &&
-                             Traits::memory_traits::is_unmanaged && !Traits::memory_traits::is_atomic>> {
-  using type = CheckedReferenceCountedAccessor<typename Traits::value_type, typename Traits::memory_space>;
+/// The handle of unmanaged views: noticed, too, but it owns nothing, and no label either. By its name Kokkos knows that it
+/// is no plain pointer.
+template <class ElementType, class MemorySpace>
+class ReferenceCountedDataHandle<ElementType, semcache::kokkos::detail::Unowned<MemorySpace>>
+    : public semcache::kokkos::detail::NoticedHandle<ElementType, MemorySpace> {
+  using base = semcache::kokkos::detail::NoticedHandle<ElementType, MemorySpace>;
+  template <class, class>
+  friend class ReferenceCountedDataHandle;
+
+ public:
+  using typename base::pointer;
+  KOKKOS_DEFAULTED_FUNCTION ReferenceCountedDataHandle() = default;
+  template <class Other, class = std::enable_if_t<semcache::kokkos::detail::handle_converts<Other, ElementType>>>
+  KOKKOS_FUNCTION ReferenceCountedDataHandle(Other* data)  // NOLINT: stands for a pointer
+      : base(SharedAllocationTracker(), data) {}
+  template <class Other, class OtherSpace,
+            class = std::enable_if_t<semcache::kokkos::detail::handle_converts<Other, ElementType>>>
+  KOKKOS_FUNCTION ReferenceCountedDataHandle(const ReferenceCountedDataHandle<Other, OtherSpace>& other)  // NOLINT
+      : ReferenceCountedDataHandle(other.get()) {}
+  KOKKOS_FUNCTION operator pointer() const noexcept { return base::get(); }  // NOLINT: stands for a pointer
 };
 
-/// So would unmanaged atomic views, whose AccessorFromViewTraits cannot be outranked; but the accessor in it can.
-template <class ElementType, class MemoryScope>
-struct SpaceAwareAccessor<semcache::Space, AtomicAccessorRelaxed<ElementType, MemoryScope>> {
-  using nested_accessor_type = AtomicAccessorRelaxed<ElementType, MemoryScope>;
-  using element_type = ElementType;
-  using reference = typename nested_accessor_type::reference;
-  using data_handle_type = ReferenceCountedDataHandle<ElementType, semcache::Space>;
-  using offset_policy = SpaceAwareAccessor;
-  using memory_space = semcache::Space;
-
-  KOKKOS_DEFAULTED_FUNCTION constexpr SpaceAwareAccessor() = default;
-  template <class OtherSpace, class OtherNested,
-            std::enable_if_t<MemorySpaceAccess<semcache::Space, OtherSpace>::assignable &&
-                                 (std::is_constructible_v<nested_accessor_type, OtherNested> ||
-                                  std::is_constructible_v<default_accessor<ElementType>, OtherNested> ||
-                                  IsReferenceCountedAccessor<OtherNested>::value),
-                             int> = 0>
-  KOKKOS_FUNCTION constexpr SpaceAwareAccessor(const SpaceAwareAccessor<OtherSpace, OtherNested>&) noexcept {}
-  KOKKOS_FUNCTION SpaceAwareAccessor(const nested_accessor_type&) {}
-  KOKKOS_FUNCTION explicit operator nested_accessor_type() const { return {}; }
-  KOKKOS_FUNCTION constexpr nested_accessor_type nested_accessor() const noexcept { return {}; }
-
-  KOKKOS_FUNCTION constexpr reference access(const data_handle_type& handle, std::size_t i) const noexcept {
-    runtime_check_memory_access_violation<memory_space>(
-        "Kokkos::SpaceAwareAccessor ERROR: attempt to access inaccessible memory space");
-    return nested_accessor_type{}.access(handle.get(), i);
-  }
-  KOKKOS_FUNCTION constexpr data_handle_type offset(const data_handle_type& handle, std::size_t i) const noexcept {
-    return data_handle_type{handle, handle.get() + i};
-  }
-};
+/// Kokkos' accessors of unmanaged views have plain pointers as handles; these have ours.
+#define SEMCACHE_KOKKOS_ACCESSOR(SPACE, NESTED)                                                                       \
+  template <class ElementType>                                                                                        \
+  struct SpaceAwareAccessor<SPACE, NESTED<ElementType>>                                                               \
+      : semcache::kokkos::detail::NoticedAccessor<SPACE, NESTED<ElementType>> {                                       \
+    using semcache::kokkos::detail::NoticedAccessor<SPACE, NESTED<ElementType>>::NoticedAccessor;                     \
+    using offset_policy = SpaceAwareAccessor;                                                                         \
+  };
+SEMCACHE_KOKKOS_ACCESSOR(semcache::Space, default_accessor)
+SEMCACHE_KOKKOS_ACCESSOR(semcache::Space, AtomicAccessorRelaxed)
+SEMCACHE_KOKKOS_ACCESSOR(semcache::HostMirrorSpace, default_accessor)
+SEMCACHE_KOKKOS_ACCESSOR(semcache::HostMirrorSpace, AtomicAccessorRelaxed)
+#undef SEMCACHE_KOKKOS_ACCESSOR
 
 }  // namespace Impl
 }  // namespace Kokkos

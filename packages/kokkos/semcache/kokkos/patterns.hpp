@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/kokkos/closure.hpp>
+#include <semcache/kokkos/deduction_guides.hpp>
 #include <semcache/kokkos/team_policy.hpp>
 
 /// parallel_for, parallel_reduce and parallel_scan on semcache::Exec: the native patterns between a list of captures and
