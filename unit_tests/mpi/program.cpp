@@ -51,12 +51,12 @@ struct Arrays {
   }
   void write(int first) const {
     const runtime::Capture capture{device, nullptr, 0, true, false};
-    const runtime::Launch launch(runtime::queue_of(nullptr), "write", &capture, 1, nullptr, 0);
+    const runtime::Launch launch(runtime::queue_of(nullptr), "write", &capture, 1);
     for (int i = 0; i < n; ++i) device[i] = first + i;
   }
   [[nodiscard]] std::vector<int> on_device() const {
     const runtime::Capture capture{device, nullptr, 0, false, false};
-    const runtime::Launch launch(runtime::queue_of(nullptr), "read", &capture, 1, nullptr, 0);
+    const runtime::Launch launch(runtime::queue_of(nullptr), "read", &capture, 1);
     return {device, device + n};
   }
   void free() const {

@@ -62,7 +62,7 @@ class Array {
 template <class T, class Body>
 void kernel(const Array<T>& array, bool writable, Body&& body) {
   const semcache::runtime::Capture capture{array.data(), nullptr, 0, writable, false};
-  const semcache::runtime::Launch launch(semcache::runtime::queue_of(nullptr), "kernel", &capture, 1, nullptr, 0);
+  const semcache::runtime::Launch launch(semcache::runtime::queue_of(nullptr), "kernel", &capture, 1);
   body(array.data());
 }
 /// Writes value(i) to the elements [begin, end).

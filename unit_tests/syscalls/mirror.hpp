@@ -38,7 +38,7 @@ class Mirror {
     host_ = static_cast<char*>(runtime::allocate_host("mirror", size));
     const runtime::Capture capture{device_, nullptr, 0, true, false};
     {
-      const runtime::Launch launch(runtime::queue_of(nullptr), "fill", &capture, 1, nullptr, 0);
+      const runtime::Launch launch(runtime::queue_of(nullptr), "fill", &capture, 1);
       for (std::size_t i = 0; i < size; ++i) device_[i] = content(i);
     }
     runtime::copy(host_, device_, size, {});
@@ -56,7 +56,7 @@ class Mirror {
   [[nodiscard]] Bytes on_device() const {
     runtime::copy(device_, host_, size_, {});
     const runtime::Capture capture{device_, nullptr, 0, false, false};
-    const runtime::Launch launch(runtime::queue_of(nullptr), "look", &capture, 1, nullptr, 0);
+    const runtime::Launch launch(runtime::queue_of(nullptr), "look", &capture, 1);
     return {device_, device_ + size_};
   }
 

@@ -158,7 +158,7 @@ TEST(SystemCallsAndKernels, ACallMayBeMadeWhileAKernelOverwritesTheArray) {
   std::thread kernels([&] {
     const runtime::Capture capture{device, nullptr, 0, true, false};
     while (!stop) {
-      const runtime::Launch launch(runtime::queue_of(nullptr), "kernel", &capture, 1, nullptr, 0);
+      const runtime::Launch launch(runtime::queue_of(nullptr), "kernel", &capture, 1);
       std::fill(device + 8192, device + n, 'k');
       ++launches;
     }

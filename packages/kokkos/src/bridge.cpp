@@ -27,6 +27,7 @@ void start(bool native_is_cuda, int ordinal, const char* native_name) {
   device.ordinal = ordinal;
   device.framework = framework.c_str();
   runtime::use_framework_device(device);
+  runtime::recognise_handles(&recognise_view);
   Kokkos::push_finalize_hook([] { semcache::finalize(); });
 }
 

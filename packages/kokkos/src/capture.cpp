@@ -4,9 +4,6 @@
 
 #include <semcache/base/addresses.hpp>
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -31,32 +28,68 @@ class LooksLikePointer {
   std::uintptr_t lowest_ = runtime::lowest_pointer();
 };
 
-/// Reads a word that may not be mapped; false also where the kernel refuses the call.
-bool read_if_mapped(std::uintptr_t address, std::uintptr_t& word) noexcept {
-  iovec to{&word, word_bytes};
-  iovec from{reinterpret_cast<void*>(address), word_bytes};  // NOLINT: an address found in a functor
-  return ::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(word_bytes);
-}
-
-/// True if (tracker, data) are those of a view on a whole small allocation in plain host memory without pointers in it.
-bool is_small_host_view(std::uintptr_t tracker, std::uintptr_t data, const LooksLikePointer& looks_like_pointer) noexcept {
-  constexpr std::size_t small = 64;
-  const std::uintptr_t record_address = tracker & ~std::uintptr_t{1};
-  std::uintptr_t header_record = 0;
-  // Kokkos' header in front of the data names the record, which names the data: no accident does both.
-  if (!read_if_mapped(data - runtime::header_bytes, header_record) || header_record != record_address) return false;
-  const auto* record = reinterpret_cast<const Kokkos::Impl::SharedAllocationRecord<void, void>*>(record_address);
-  if (reinterpret_cast<std::uintptr_t>(record->data()) != data || record->size() > small) return false;
-  // Allocations are rounded up to words: the last half word may hold anything, and only makes a pointer by accident.
-  const auto* bytes = reinterpret_cast<const unsigned char*>(data);
-  std::uintptr_t ignored = 0;
-  for (std::size_t i = 0; i + word_bytes <= record->size(); i += word_bytes) {
-    const std::uintptr_t word = word_at(bytes + i);
-    if (!looks_like_pointer(word) || word % word_bytes != 0) continue;
-    // Device arrays are seldom mapped for the processor.
-    if (is_tracked(reinterpret_cast<const void*>(word)) || read_if_mapped(word, ignored)) return false;  // NOLINT
+/// Numbers of threads: which place they have in the table, and which thread it is that has it. A place whose number has changed
+/// was left by its thread.
+class ThreadNumbers {
+ public:
+  /// 0: there are too many threads, or this one is about to end.
+  static std::uint64_t mine() noexcept {
+    if (mine_ == 0) enter();
+    return mine_ == left ? 0 : mine_;
   }
-  return true;
+  static bool has_ended(std::uint64_t number) noexcept {
+    return places_[number % places].load(std::memory_order_acquire) != number;
+  }
+
+ private:
+  static constexpr std::uint64_t places = 1024, left = ~std::uint64_t{0};
+  struct Leave {
+    ~Leave() {
+      places_[mine_ % places].store(0, std::memory_order_release);
+      mine_ = left;
+    }
+    void touch() noexcept {}
+  };
+
+  [[gnu::noinline]] static void enter() noexcept {
+    for (std::uint64_t place = 0; place < places; ++place) {
+      std::uint64_t nobody = 0;
+      const std::uint64_t number = next_.fetch_add(1, std::memory_order_relaxed) * places + place;
+      if (!places_[place].compare_exchange_strong(nobody, number)) continue;
+      mine_ = number;
+      thread_local Leave leave;
+      leave.touch();
+      return;
+    }
+    mine_ = left;
+  }
+
+  static inline std::atomic<std::uint64_t> places_[places];
+  static inline std::atomic<std::uint64_t> next_{1};
+  static inline __thread std::uint64_t mine_ = 0;
+};
+
+/// Few words lie where the function has them, many on the heap.
+class Words {
+ public:
+  explicit Words(std::size_t count) noexcept : words_(count <= most ? inlined_ : new (std::nothrow) std::uintptr_t[count]) {
+    if (!words_) base::fatal("out of host memory while a kernel of %zu bytes was prepared", count * word_bytes);
+  }
+  ~Words() {
+    if (words_ != inlined_) delete[] words_;
+  }
+  Words(const Words&) = delete;
+  Words& operator=(const Words&) = delete;
+  [[nodiscard]] std::uintptr_t* begin() noexcept { return words_; }
+
+ private:
+  static constexpr std::size_t most = 64;
+  std::uintptr_t* words_;
+  std::uintptr_t inlined_[most];
+};
+
+bool hold_pointers(const std::uintptr_t* words, std::size_t count) noexcept {
+  return std::any_of(words, words + count, LooksLikePointer());
 }
 
 }  // namespace
@@ -68,12 +101,12 @@ CaptureList::CaptureList() noexcept : outer_(open_capture_list) { open_capture_l
 CaptureList::~CaptureList() {
   if (open_capture_list == this) open_capture_list = outer_;
   if (captures_ != inline_captures_) std::free(captures_);
-  if (picture_ != inline_picture_) std::free(picture_);
 }
 
-bool CaptureMemo::belongs_to(const void* thread) noexcept {
-  const void* known = owner.load(std::memory_order_relaxed);
-  return known == thread || (known == nullptr && owner.compare_exchange_strong(known, thread));
+bool CaptureMemo::belongs_to(std::uint64_t thread) noexcept {
+  std::uint64_t known = owner.load(std::memory_order_relaxed);
+  if (known == thread) return thread != 0;
+  return thread != 0 && (known == 0 || ThreadNumbers::has_ended(known)) && owner.compare_exchange_strong(known, thread);
 }
 
 bool CaptureMemo::fits(const std::uintptr_t* word, const void* functor, std::size_t words) const noexcept {
@@ -87,7 +120,7 @@ bool CaptureMemo::fits(const std::uintptr_t* word, const void* functor, std::siz
 }
 
 bool CaptureList::remembers(CaptureMemo& memo, std::uintptr_t* word, const void* functor, std::size_t words) noexcept {
-  if (!memo.belongs_to(&open_capture_list)) return false;
+  if (!memo.belongs_to(ThreadNumbers::mine())) return false;
   if (memo.fits(word, functor, words)) {
     // Copied: before this closure runs, another one may be constructed.
     known_count_ = memo.count;
@@ -106,15 +139,15 @@ void CaptureList::begin_memo(CaptureMemo& memo, const void* functor) noexcept {
   memo.epoch = runtime::epoch();
   written_ = ++memo.written;
   memo_ = &memo;
-  thread_ = &open_capture_list;
+  thread_ = ThreadNumbers::mine();
   original_ = static_cast<const unsigned char*>(functor);
   described_ = true;
 }
 
 void CaptureList::remember(const runtime::Launch& launch) const noexcept {
-  if (memo_ == nullptr || thread_ != &open_capture_list || memo_->written != written_) return;
+  if (memo_ == nullptr || thread_ != ThreadNumbers::mine() || memo_->written != written_) return;
   // Results are no part of the functor.
-  if (!described_ || suspicious_ || count_ != recorded_ || !launch.follows_from_captures()) return;
+  if (!described_ || count_ != recorded_ || !launch.follows_from_captures()) return;
   memo_->handles = 0;
   std::uint32_t operands = 0;
   for (std::size_t c = 0; c < count_; ++c) {
@@ -124,31 +157,49 @@ void CaptureList::remember(const runtime::Launch& launch) const noexcept {
       operand.repeats = std::any_of(memo_->operands, &operand, [&](const auto& o) { return o.memory == operand.memory; });
       ++operands;
     }
-    const auto at = static_cast<std::size_t>(static_cast<const unsigned char*>(captures_[c].handle) - picture_);
+    const std::size_t at = position_of(captures_[c]);
     for (std::size_t i = at / word_bytes; i * word_bytes < at + captures_[c].handle_bytes && i < CaptureMemo::most_words; ++i)
       memo_->handles |= std::uint64_t{1} << i;
   }
   memo_->count = operands;
 }
 
-void* CaptureList::blank(std::size_t bytes) noexcept {
-  if (bytes > inline_picture) {
-    picture_ = static_cast<unsigned char*>(std::malloc(bytes));
-    if (!picture_) base::fatal("out of host memory while a kernel of %zu bytes was prepared", bytes);
-  }
-  std::memset(picture_, 0, bytes);
+void* CaptureList::blank(void* memory, std::size_t bytes) noexcept {
+  picture_ = static_cast<const unsigned char*>(detail::blank(memory, bytes));
   picture_bytes_ = bytes;
-  origin_ = picture_;
   recording_ = Recording::by_place;
-  return picture_;
+  return memory;
 }
 
-void CaptureList::develop() noexcept { recording_ = Recording::off; }
+void CaptureList::develop(const Subject& subject, std::size_t host_copy) noexcept {
+  recording_ = Recording::off;
+  const std::size_t count = picture_bytes_ / word_bytes;
+  Words copied(count);
+  std::uintptr_t* const words = copied.begin();
+  std::memcpy(words, picture_, count * word_bytes);
+  // What is explained becomes zero: whatever is left and looks like a pointer is followed.
+  const auto explain = [&](std::size_t position, std::size_t bytes) {
+    const std::size_t end = std::min(count, (position + bytes + word_bytes - 1) / word_bytes);
+    for (std::size_t i = position / word_bytes; i < end; ++i) words[i] = 0;
+  };
+  for (std::size_t c = 0; c < count_; ++c) {
+    if (captures_[c].handle) explain(position_of(captures_[c]), captures_[c].handle_bytes);
+  }
+  explain(host_copy, word_bytes);
+  if (subject.results) {
+    const Original& reducer = subject.originals[subject.count - 1];
+    const std::size_t begin = reducer.position / word_bytes;
+    subject.results->wipe_out(words + begin, std::min(count - begin, reducer.bytes / word_bytes));
+  }
+  if (!hold_pointers(words, count)) return;
+  described_ = false;
+  leads_.reset(new (std::nothrow) runtime::Leads);
+  if (!leads_) base::fatal("out of host memory while a kernel of %zu bytes was prepared", picture_bytes_);
+  leads_->follow(words, count, picture_, subject.originals, subject.count);
+}
 
-void CaptureList::watch_copies_of(const void* functor, std::size_t bytes) noexcept {
-  std::memcpy(blank(bytes), functor, bytes);
-  origin_ = static_cast<const unsigned char*>(functor);
-  recording_ = Recording::by_source;
+std::size_t CaptureList::position_of(const runtime::Capture& capture) const noexcept {
+  return static_cast<std::size_t>(static_cast<const unsigned char*>(capture.handle) - picture_);
 }
 
 void CaptureList::close() noexcept {
@@ -156,47 +207,39 @@ void CaptureList::close() noexcept {
   open_capture_list = outer_;
   recording_ = Recording::off;
   recorded_ = count_;
-  if (known_count_ != 0) return;
-  // What handles explain becomes zero: whatever is left and looks like a pointer is looked at.
-  for (std::size_t c = 0; c < count_; ++c) {
-    if (captures_[c].handle)
-      explain(static_cast<std::size_t>(static_cast<const unsigned char*>(captures_[c].handle) - picture_),
-              captures_[c].handle_bytes);
-  }
-  suspicious_ = holds_pointers();
-  if (!suspicious_) return;
-  described_ = false;
-  explain_small_host_views();
-  suspicious_ = holds_pointers();
 }
 
-bool CaptureList::holds_pointers() const noexcept {
-  const LooksLikePointer looks_like_pointer;
-  for (std::size_t i = 0; i + word_bytes <= picture_bytes_; i += word_bytes) {
-    if (looks_like_pointer(word_at(picture_ + i))) return true;
-  }
-  return false;
+void* detail::blank(void* memory, std::size_t bytes) noexcept { return std::memset(memory, 0, bytes); }
+
+void ResultWords::add(const void* view, std::size_t bytes, const void* data) noexcept {
+  if (count_ == most) return;  // its words are followed
+  Result& result = results_[count_++];
+  result.words = bytes / word_bytes;
+  std::memcpy(result.view, view, result.words * word_bytes);
+  result.data = reinterpret_cast<std::uintptr_t>(data);
 }
 
-void CaptureList::explain(std::size_t position, std::uint32_t bytes) noexcept {
-  const std::size_t end = std::min(picture_bytes_, (position + bytes + word_bytes - 1) / word_bytes * word_bytes);
-  // A loop over words where one fits: memset is a call.
-  for (; position + word_bytes <= end; position += word_bytes) {
-    constexpr std::uintptr_t nothing = 0;
-    std::memcpy(picture_ + position, &nothing, word_bytes);
+void ResultWords::wipe_out(std::uintptr_t* words, std::size_t count) const noexcept {
+  for (const Result* r = results_; r != results_ + count_; ++r) {
+    const std::size_t data_at = static_cast<std::size_t>(std::find(r->view, r->view + r->words, r->data) - r->view);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (words[i] == 0 || words[i] != r->data) continue;
+      words[i] = 0;
+      // A view with its words before and behind, of which some are never initialised. Records' lowest bits differ.
+      if (i < data_at || i - data_at + r->words > count) continue;
+      std::uintptr_t* const view = words + (i - data_at);
+      const bool is_view = std::equal(view, words + i, r->view, [](auto a, auto b) { return (a | 1) == (b | 1); });
+      if (is_view) std::fill_n(view, r->words, 0);
+    }
   }
-  std::memset(picture_ + position, 0, end - position);
 }
 
-void CaptureList::explain_small_host_views() noexcept {
-  const LooksLikePointer looks_like_pointer;
-  // A View is [tracker][data][extent or nothing]: with rank 0 the third word is never initialised, but copied.
-  for (std::size_t i = 0; i + 3 * word_bytes <= picture_bytes_; i += word_bytes) {
-    const std::uintptr_t tracker = word_at(picture_ + i);
-    const std::uintptr_t data = word_at(picture_ + i + word_bytes);
-    if (!looks_like_pointer(tracker) || !looks_like_pointer(data) || data % word_bytes != 0) continue;
-    if (is_small_host_view(tracker, data, looks_like_pointer)) explain(i, 3 * word_bytes);
-  }
+void ResultWords::look_at(const void* reducer, std::size_t bytes) noexcept {
+  const std::size_t count = bytes / word_bytes;
+  Words words(count);
+  std::memcpy(words.begin(), reducer, count * word_bytes);
+  wipe_out(words.begin(), count);
+  are_all_ = !hold_pointers(words.begin(), count);
 }
 
 void CaptureList::grow() noexcept {

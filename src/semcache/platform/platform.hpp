@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 /// Pages of the host: reserving, protecting, reaching behind a protection, and noticing accesses.
 namespace semcache::platform {
@@ -77,9 +78,24 @@ class Platform {
     (void)bytes;
   }
   /// Is the page of `pointer` mapped in this process, and could it be written (heap, stack, globals)?
-  /// Read-only program text and constants answer no_handles.
+  /// Read-only program text and constants answer no_handles, and so does all that the C and C++ libraries have.
   enum class Mapped : std::uint8_t { no, no_handles, yes };
   [[nodiscard]] virtual Mapped classify(const void* pointer) const noexcept = 0;
+  /// Copies bytes that may be inaccessible or not mapped at all. False: some of them could not be read.
+  [[nodiscard]] virtual bool read(const void* from, void* to, std::uint64_t bytes) const noexcept {
+    (void)from, (void)to, (void)bytes;
+    return false;
+  }
+  /// Bytes of the block of the heap that begins at `pointer`; 0: none does, or the heap does not tell.
+  [[nodiscard]] virtual std::uint64_t heap_block(const void* pointer) const noexcept {
+    (void)pointer;
+    return 0;
+  }
+  /// What lies at `pointer`, for messages: "the stack", "'table' of ./program". Slow.
+  [[nodiscard]] virtual std::string describe(const void* pointer) const {
+    (void)pointer;
+    return "memory";
+  }
 };
 
 enum class FaultKind : std::uint8_t { read, write, unknown };

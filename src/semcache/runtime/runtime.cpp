@@ -6,6 +6,7 @@
 #include <semcache/engine/engine.hpp>
 #include <semcache/runtime/configuration.hpp>
 #include <semcache/runtime/driver_uses.hpp>
+#include <semcache/runtime/follower.hpp>
 #include <semcache/trace/report.hpp>
 
 #include <dlfcn.h>
@@ -478,47 +479,6 @@ void Launch::grow() {
 
 namespace {
 
-/// Does the closure hold words that could lead a kernel to arrays we were not told of? Raw pointers into device arrays
-/// are reported through `raw`; anything that may hide handles makes the launch unknown.
-template <class Raw>
-bool hides_something(Runtime& r, const Capture* captures, std::size_t count, const void* closure, std::size_t bytes,
-                     Raw&& raw) {
-  const auto* begin = static_cast<const std::byte*>(closure);
-  const auto misalignment = reinterpret_cast<std::uintptr_t>(begin) % sizeof(std::uintptr_t);
-  if (misalignment != 0) return bytes >= sizeof(std::uintptr_t);
-  const auto recognised = [&](std::size_t position, const void* pointer) {
-    // Handles whose place in the closure is known are skipped by place; where closures were copied on, by value.
-    bool placed = true;
-    for (std::size_t c = 0; c < count; ++c) {
-      const auto* handle = static_cast<const std::byte*>(captures[c].handle);
-      if (handle != nullptr && begin + position >= handle && begin + position < handle + captures[c].handle_bytes) return true;
-      placed = placed && handle != nullptr && handle >= begin && handle + captures[c].handle_bytes <= begin + bytes;
-    }
-    for (std::size_t c = 0; c < count && !placed; ++c) {
-      if (captures[c].pointer == pointer) return true;
-    }
-    return false;
-  };
-  for (std::size_t i = 0; i + sizeof(std::uintptr_t) <= bytes; i += sizeof(std::uintptr_t)) {
-    std::uintptr_t word;
-    std::memcpy(&word, begin + i, sizeof word);
-    if (word < r.lowest_address || word >= base::end_of_addresses) continue;
-    const void* pointer = reinterpret_cast<const void*>(word);
-    if (recognised(i, pointer)) continue;
-    if (r.engine->in_any_arena(pointer)) {
-      raw(pointer);
-      continue;
-    }
-    // Handles keep their record in a word with the lowest bit set; objects that hold handles are aligned.
-    if (word % sizeof(std::uintptr_t) != 0) continue;
-    // Host memory that the device cannot reach leads a kernel nowhere.
-    if (!r.engine->device(0).can_reach(pointer)) continue;
-    if (r.engine->device(0).is_foreign_device_pointer(pointer)) return true;
-    if (r.engine->platform().classify(pointer) == platform::Platform::Mapped::yes) return true;
-  }
-  return false;
-}
-
 /// Gives back a list of pins that outgrew its place if the launch fails.
 template <class Pin>
 class PinsGuard {
@@ -620,7 +580,9 @@ void Launch::begin(const ByteRange* overwritten) {
   r.recorder.launch();
 }
 
-void Launch::begin_unknown(const char* name) {
+/// @param reason  makes a text, which takes long
+template <class Reason>
+void Launch::begin_unknown(const char* name, const Reason& reason) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   refuse_recording(r, queue_);
@@ -629,7 +591,7 @@ void Launch::begin_unknown(const char* name) {
     r.engine->begin_unknown_launch(queue_.valid() ? queue_.value : engine::unknown_queue, all);
   } catch (const OutOfMemory& e) {
     throw OutOfMemory("nobody can tell what the launch of '" + trace::Recorder::readable(name) +
-                          "' uses (it has pointers that may lead to any array), so it needs every array: " + e.what(),
+                          "' uses (" + reason() + "), so it needs every array: " + e.what(),
                       e.requested_bytes(), e.budget_bytes());
   }
   try {
@@ -639,19 +601,27 @@ void Launch::begin_unknown(const char* name) {
     throw;
   }
   r.recorder.launch();
-  r.recorder.unknown_launch(name);
+  if (r.recorder.unknown_launch(name)) r.recorder.explain_unknown_launch(name, reason());
   count_ = 0;
   for (const Operand& o : all) pins_[count_++] = {o.memory, o.writable};
   enter();
   begun_ = true;
 }
 
-Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const void* closure,
-               std::size_t closure_bytes)
+namespace {
+
+std::string leads_to_views(const Runtime& r, const Memory& m) {
+  return std::string("'") + r.recorder.name(m.label) + "' holds views or pointers, which may lead anywhere: let the functor "
+         "hold these views itself";
+}
+
+}  // namespace
+
+Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const Leads* leads)
     : queue_(queue) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
-  bool unknown = false;
+  const Memory* holder = nullptr;  // of handles
   const PinsGuard guard(pins_, inline_);
   for (std::size_t c = 0; c < count; ++c) {
     Memory* m = r.engine->find_device(captures[c].pointer);
@@ -660,30 +630,51 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
       continue;
     }
     add(m, captures[c].writable);
-    if (captures[c].holds_handles) m->holds_handles.store(true, std::memory_order_relaxed);
-    unknown = unknown || captures[c].holds_handles;
+    if (captures[c].holds_handles) {
+      m->holds_handles.store(true, std::memory_order_relaxed);
+      holder = m;
+    }
   }
-  follows_from_captures_ = follows_from_captures_ && closure == nullptr && !unknown;
-  if (closure != nullptr && !unknown) {
-    bool leads_to_views = false;
-    unknown = hides_something(r, captures, count, closure, closure_bytes, [&](const void* pointer) {
+  follows_from_captures_ = follows_from_captures_ && leads == nullptr && holder == nullptr;
+  if (leads != nullptr) {
+    for (const void* pointer : leads->arrays()) {
       if (Memory* m = r.engine->find_device(pointer); m != nullptr && m->live) {
         add(m, true);
-        leads_to_views = leads_to_views || m->holds_handles.load(std::memory_order_relaxed);
+        if (m->holds_handles.load(std::memory_order_relaxed)) holder = m;
       } else if (Memory* mirror = r.engine->find(pointer);
                  mirror != nullptr && mirror->live && mirror->on_host() && !mirror->snapshot() &&
                  r.engine->device(0).kind() == device::DeviceKind::cuda) {
         r.engine->expose(*mirror);
       }
-    }) || leads_to_views;
+    }
   }
-  if (unknown) {
-    begin_unknown(name);
+  if (leads != nullptr && leads->lead_anywhere()) {
+    begin_unknown(name, [&] { return leads->reason(r.engine->platform()); });
+  } else if (holder != nullptr) {
+    begin_unknown(name, [&] { return leads_to_views(r, *holder); });
   } else {
     begin();
   }
   guard.dismiss();
   ++launches_under_way;
+}
+
+bool read(const void* from, void* to, std::size_t bytes) noexcept {
+  const Runtime* r = running();
+  return r != nullptr && r->engine->platform().read(from, to, bytes);
+}
+
+void Leads::follow(const std::uintptr_t* words, std::size_t count, const void* copy,
+                   const Original* originals, std::size_t original_count) noexcept {
+  const platform::RuntimeScope scope;
+  Runtime* r = running();
+  if (r == nullptr) return;  // there are no arrays
+  try {
+    Follower(*r->engine, r->lowest_address, *this).follow(words, count, copy, originals, original_count);
+  } catch (const std::bad_alloc&) {
+    doubt_ = "to more than there is memory to look through";
+    remedy_ = "capture the members that the kernel needs, not the object that holds them";
+  }
 }
 
 Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint32_t used,
@@ -711,7 +702,7 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
     unknown = captures[c].holds_handles;
   }
   if (unknown) {
-    begin_unknown(name);
+    begin_unknown(name, [] { return std::string("an array that it captured was freed before the launch"); });
   } else {
     begin();
   }

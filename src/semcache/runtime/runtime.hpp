@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/device/device.hpp>
+#include <semcache/runtime/leads.hpp>
 #include <semcache/semcache.hpp>
 
 #include <array>
@@ -118,14 +119,14 @@ struct LibraryUse {
 /// A kernel on a noticed queue. The constructor makes everything captured valid, physically present and pinned; the
 /// kernel is then submitted by the caller; the destructor unpins and remembers (queue, position).
 ///
-/// @param closure, closure_bytes  the functor as it will run: words that are neither part of a recorded handle nor
-///        harmless make the launch unknown (it may read and write every noticed array). nullptr: not scanned.
+/// @param leads  where the functor leads beyond its handles; arrays found there count as written. nullptr: nowhere. Leads that may
+///        end anywhere make the launch unknown (it may read and write every noticed array), and so does a capture that holds
+///        handles itself.
 /// @throws OutOfMemory  the captured set does not fit the budget; the text names set, sizes and budget; nothing changed.
 /// @throws UsageError   a graph is recorded from the queue's stream (as far as the driver is watched); nothing changed.
 class SEMCACHE_API Launch {
  public:
-  Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const void* closure,
-         std::size_t closure_bytes);
+  Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const Leads* leads = nullptr);
   /// Of a functor whose captures are known from epoch `epoch`, and `captures` beside it. Unknown if they are not current.
   /// @param used  which of the known ones it has
   Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint32_t used,
@@ -158,7 +159,8 @@ class SEMCACHE_API Launch {
   void grow();
   void add(void* memory, bool writable);
   void begin(const ByteRange* overwritten = nullptr);
-  void begin_unknown(const char* name);
+  template <class Reason>
+  void begin_unknown(const char* name, const Reason& reason);
   void enter();
   void leave() noexcept;
   friend struct LaunchesOfThread;

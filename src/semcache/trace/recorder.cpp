@@ -139,7 +139,11 @@ struct Recorder::Names {
   std::mutex mutex;
   std::unordered_map<detail::CallStack, CallSite, detail::HashOfCallStack> call_sites;
   CallSite other_call_sites;
-  std::map<std::string, std::uint64_t, std::less<>> unknown;
+  struct Unknown {
+    std::uint64_t count;
+    std::string reason;
+  };
+  std::map<std::string, Unknown, std::less<>> unknown;
   std::uint64_t other_unknown = 0;
 };
 
@@ -282,7 +286,7 @@ const char* name_of_launch(const char* type_name) noexcept {
 
 std::string Recorder::readable(const char* type_name) { return detail::demangled(name_of_launch(type_name)); }
 
-void Recorder::unknown_launch(const char* type_name) noexcept {
+bool Recorder::unknown_launch(const char* type_name) noexcept {
   unknown_launches_.fetch_add(1, std::memory_order_relaxed);
   event(Kind::unknown_launch, {}, 0, {}, {});
   count_call_site([](Counters& c) { ++c.unknown_launches; });
@@ -291,13 +295,22 @@ void Recorder::unknown_launch(const char* type_name) noexcept {
     const std::lock_guard lock(names_->mutex);
     const auto found = names_->unknown.find(name);
     if (found != names_->unknown.end()) {
-      ++found->second;
+      ++found->second.count;
     } else if (names_->unknown.size() < options_.max_names) {
-      names_->unknown.emplace(name, 1);
+      names_->unknown.emplace(name, Names::Unknown{1, {}});
+      return true;
     } else {
       ++names_->other_unknown;
     }
   } catch (...) {  // no memory for a name: the total has it
+  }
+  return false;
+}
+
+void Recorder::explain_unknown_launch(const char* type_name, std::string reason) noexcept {
+  const std::lock_guard lock(names_->mutex);
+  if (const auto found = names_->unknown.find(name_of_launch(type_name)); found != names_->unknown.end()) {
+    found->second.reason = std::move(reason);
   }
 }
 
@@ -404,10 +417,10 @@ Statistics Recorder::snapshot() const {
     for (const auto& [stack, site] : names_->call_sites) add_to(call_sites[site.name], site.counters);
     for (const auto& [name, counters] : call_sites) add(s.call_sites, name.empty() ? "(unknown)" : name, counters);
     add(s.call_sites, "(other call sites)", names_->other_call_sites.counters);
-    for (const auto& [mangled, count] : names_->unknown) {
+    for (const auto& [mangled, unknown] : names_->unknown) {
       Counters c;
-      c.unknown_launches = count;
-      add(s.unknown_launch_names, detail::demangled(mangled.c_str()), c);
+      c.unknown_launches = unknown.count;
+      s.unknown_launch_names.push_back({detail::demangled(mangled.c_str()), c, unknown.reason});
     }
     Counters others;
     others.unknown_launches = names_->other_unknown;

@@ -86,7 +86,10 @@ class SEMCACHE_API Recorder {
   /// Every launch, unknown ones too.
   void launch() noexcept { launches_.fetch_add(1, std::memory_order_relaxed); }
   /// In addition to launch(). @param type_name  std::type_info::name() of the functor, or any text; copied; may be null
-  void unknown_launch(const char* type_name) noexcept;
+  /// @return true: the first one of this name, whose reason is wanted
+  bool unknown_launch(const char* type_name) noexcept;
+  /// Why nobody can tell what the launches of this name use.
+  void explain_unknown_launch(const char* type_name, std::string reason) noexcept;
   /// A launch's name as reports have it.
   [[nodiscard]] static std::string readable(const char* type_name);
   void native_launch() noexcept;

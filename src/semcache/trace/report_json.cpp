@@ -62,7 +62,7 @@ std::string json_report(const Statistics& s, const ReportPlace& place) {
   j["call_sites"] = list(s.call_sites, true);
   Json unknown = Json::array();
   for (const NamedCounters& n : s.unknown_launch_names) {
-    unknown.push_back({{"name", n.name}, {"count", n.counters.unknown_launches}});
+    unknown.push_back({{"name", n.name}, {"count", n.counters.unknown_launches}, {"reason", n.reason}});
   }
   j["unknown_launches"] = std::move(unknown);
   j["advice"] = advice(s);

@@ -245,6 +245,8 @@ std::string unknown_table(const Statistics& s) {
     std::snprintf(times, sizeof times, "%10llu  ",
                   static_cast<unsigned long long>(s.unknown_launch_names[i].counters.unknown_launches));
     std::string name = s.unknown_launch_names[i].name;
+    const std::string& reason = s.unknown_launch_names[i].reason;
+    if (!reason.empty()) name += " (" + reason + ")";
     std::replace_if(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
     out += times + name + "\n";
   }

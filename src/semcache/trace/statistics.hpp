@@ -49,10 +49,11 @@ struct Counters {
   std::uint64_t unannounced = 0;      ///< uses outside semcache::Exec that nobody had announced, noticed before they were made
 };
 
-/// Counters of one label ("A", "A_mirror") or call site ("cg.cpp:42 in solve").
+/// Counters of one label ("A", "A_mirror"), call site ("cg.cpp:42 in solve") or functor.
 struct NamedCounters {
   std::string name;
   Counters counters;
+  std::string reason = {};  ///< of a functor whose launches are unknown: what made the first one so, and what helps
 };
 
 struct Statistics {

@@ -5,6 +5,7 @@
 #include <semcache/kokkos/compat.hpp>
 #include <semcache/runtime/runtime.hpp>
 
+#include <cstdint>
 #include <memory>
 
 /// The compiled half of the Kokkos package: what need not be a template.
@@ -13,6 +14,9 @@ namespace semcache::kokkos::detail {
 /// Tells the runtime which device Kokkos computes on and lets Kokkos::finalize end it; first call only.
 /// @throws ConfigurationError SEMCACHE_DEVICE or SEMCACHE_DEVICES contradicts Kokkos
 SEMCACHE_API void start(bool native_is_cuda, int ordinal, const char* native_name);
+
+/// Are these the first two words of a View, [record][data]? Then its array. For runtime::recognise_handles.
+SEMCACHE_API bool recognise_view(std::uintptr_t first, std::uintptr_t second, runtime::ArrayBlock& block) noexcept;
 
 /// Where a space's memory lies.
 enum class Side : std::uint8_t { device, mirror };

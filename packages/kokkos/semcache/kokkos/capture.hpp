@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <utility>
 
 /// Which tracked arrays a kernel uses: Kokkos copies the functor into the pattern's closure while allocation tracking is
 /// disabled, so a data handle whose copy constructor looks at that flag sees exactly the views that the kernel captures.
@@ -20,8 +22,9 @@ class CaptureList;
 /// The list of the closure that this thread is constructing; nullptr outside. `__thread`: no wrapper call on the hot path.
 extern SEMCACHE_API __thread CaptureList* open_capture_list;
 
-/// What the last functor of a type captured, kept for the next one: most launches repeat an earlier one. It belongs to the
-/// first thread that launches such functors (thread-local memos would grow the stack of every thread by all functor types).
+/// What the last functor of a type captured, kept for the next one: most launches repeat an earlier one. It belongs to one
+/// thread, the first one that launches such functors (thread-local memos would grow the stack of every thread by all functor
+/// types); when that thread has ended, to the next one that does.
 /// Only of functors that their words describe: every handle lies in the functor itself and is copied from there, and
 /// no other word of the copy looks like a pointer. It saves the picture and looking arrays up, not the recording: which
 /// handles the closure's copy really has, their copying tells (a flag may switch one off). A copy constructor that makes a
@@ -30,14 +33,14 @@ struct CaptureMemo {
   static constexpr std::size_t most_words = 64;
   static constexpr std::size_t most_operands = runtime::Launch::most_known;
 
-  std::atomic<const void*> owner;  ///< `open_capture_list` of the thread
+  std::atomic<std::uint64_t> owner;  ///< number of the thread; 0: nobody yet
   std::uint64_t handles;           ///< words that belong to handles
   std::uint64_t epoch;
   std::uint32_t written;  ///< how often this was
   std::uint32_t count;    ///< of operands, one for each capture; 0: nothing is known
   runtime::KnownOperand operands[most_operands];
 
-  [[nodiscard]] bool belongs_to(const void* thread) noexcept;
+  [[nodiscard]] bool belongs_to(std::uint64_t thread) noexcept;
   /// Handles must be the same; no other word may be a pointer (even one that was there before: it may have been switched off).
   [[nodiscard]] bool fits(const std::uintptr_t* word, const void* functor, std::size_t words) const noexcept;
 };
@@ -60,13 +63,79 @@ constexpr bool ends_with_host_copy() {
 #endif
 }
 
+namespace detail {
+/// Makes the bytes zero. Opaque to the compiler, which would drop it before the lifetime of an object there.
+SEMCACHE_API void* blank(void* memory, std::size_t bytes) noexcept;
+}  // namespace detail
+
+/// The views of their results that a reducer holds: what lies there is written, not followed.
+class SEMCACHE_API ResultWords {
+ public:
+  template <class Reducer>
+  [[gnu::visibility("hidden")]] explicit ResultWords(const Reducer& reducer) {
+    // On blank memory, as pictures are taken.
+    alignas(Reducer) alignas(std::uintptr_t) unsigned char memory[sizeof(Reducer)];
+    auto* copy = ::new (detail::blank(memory, sizeof(Reducer))) Reducer(reducer);
+    add_of(*copy);
+    look_at(memory, sizeof(Reducer));
+    copy->~Reducer();
+  }
+  /// Has the reducer no other words that look like pointers?
+  [[nodiscard]] bool are_all() const noexcept { return are_all_; }
+  /// Makes the words zero.
+  void wipe_out(std::uintptr_t* words, std::size_t count) const noexcept;
+
+ private:
+  template <class Reducer>
+  void add_of(const Reducer& reducer) {
+    const auto& view = reducer.view();
+    static_assert(sizeof view <= sizeof(Result::view), "a view of a reduction's result is larger than expected");
+    add(std::addressof(view), sizeof view, view.data());
+  }
+  /// Several in one, each with its result.
+  template <class Space, class... Reducers>
+  void add_of(const Kokkos::Impl::CombinedReducer<Space, Reducers...>& reducers) {
+    add_all(reducers, std::index_sequence_for<Reducers...>());
+  }
+  struct Result {
+    std::uintptr_t view[8];
+    std::size_t words;
+    std::uintptr_t data;
+  };
+  static constexpr std::size_t most = 16;
+
+  template <class Space, class... Reducers, std::size_t... I>
+  void add_all(const Kokkos::Impl::CombinedReducer<Space, Reducers...>& reducers, std::index_sequence<I...>) {
+    add(std::addressof(reducers.view()), sizeof reducers.view(), reducers.view().data());
+    // The only way to a private base class, whose only member is the reducer.
+    (add_of(reinterpret_cast<const Reducers&>((const Kokkos::Impl::CombinedReducerStorageImpl<I, Reducers>&)reducers)), ...);
+  }
+  void add(const void* view, std::size_t bytes, const void* data) noexcept;
+  void look_at(const void* reducer, std::size_t bytes) noexcept;
+
+  bool are_all_ = false;
+  Result results_[most];
+  std::size_t count_ = 0;
+};
+
+template <class Functor, class Reducer>
+struct FunctorAndReducer {
+  FunctorAndReducer(const Functor& f, const Reducer& r) : functor(f), reducer(r) {}
+  static constexpr std::size_t position_of_reducer =
+      (sizeof(Functor) + alignof(Reducer) - 1) / alignof(Reducer) * alignof(Reducer);
+  Functor functor;
+  Reducer reducer;
+};
+
 /// What a closure captured. A base class of our closures, constructed before the pattern that copies the functor: the
 /// list belongs to the closure, so a closure that is never executed leaves nothing behind, and one that is executed
 /// twice, or by another thread, finds its captures.
 ///
 /// Where a pattern keeps its copy of the functor is its own secret, therefore we make one more: a picture, taken on blank
-/// memory. Its handles say what they point to and where they lie in it, and are wiped out; the other words are looked
-/// through for pointers that no handle explains, and padding, which would hold anything in the functor itself, is zero.
+/// memory. Its handles say what they point to and where they lie in it; the other words are looked through for pointers
+/// that no handle explains, and padding, which would hold anything in the functor itself, is zero. Pointers are followed
+/// (runtime::Leads) while the picture is there, and what it owns with it. A reducer that holds more than its result is
+/// on the picture, too.
 /// Threads: filled by the constructing thread only; afterwards read-only.
 class SEMCACHE_API CaptureList {
  public:
@@ -79,18 +148,24 @@ class SEMCACHE_API CaptureList {
   template <class Functor>
   [[gnu::visibility("hidden")]] void take_picture_of(const Functor& functor) {
     if constexpr (sizeof(Functor) >= sizeof(void*)) {
-      if constexpr (alignof(Functor) <= picture_alignment) {
-        using Memo = MemoOf<Functor>;
-        if constexpr (Memo::words <= CaptureMemo::most_words) {
-          constexpr std::size_t words = Memo::words - (ends_with_host_copy<Functor>() ? 1 : 0);
-          if (remembers(Memo::memo, Memo::word, std::addressof(functor), words)) return;
-        }
-        copy_on_blank(functor);
-      } else {
-        watch_copies_of(std::addressof(functor), sizeof(Functor));
+      using Memo = MemoOf<Functor>;
+      if constexpr (Memo::words <= CaptureMemo::most_words) {
+        constexpr std::size_t words = Memo::words - (ends_with_host_copy<Functor>() ? 1 : 0);
+        if (remembers(Memo::memo, Memo::word, std::addressof(functor), words)) return;
       }
-      if constexpr (ends_with_host_copy<Functor>()) explain(sizeof(Functor) - sizeof(void*), sizeof(void*));
+      const Original original{std::addressof(functor), sizeof(Functor), 0};
+      copy_on_blank<Functor, Functor>({&original, 1, nullptr}, functor);
     }
+  }
+  /// The same of a functor that travels with a reducer. Kokkos' own reducers lead to their result and nowhere else.
+  template <class Functor, class Reducer>
+  [[gnu::visibility("hidden")]] void take_picture_of(const Functor& functor, const Reducer& reducer) {
+    const ResultWords results(reducer);
+    if (results.are_all()) return take_picture_of(functor);
+    using Both = FunctorAndReducer<Functor, Reducer>;
+    const Original originals[] = {{std::addressof(functor), sizeof(Functor), 0},
+                                  {std::addressof(reducer), sizeof(Reducer), Both::position_of_reducer}};
+    copy_on_blank<Both, Functor>({originals, 2, &results}, functor, reducer);
   }
 
   /// Ends the recording. Idempotent.
@@ -110,11 +185,11 @@ class SEMCACHE_API CaptureList {
       return;
     }
     if (recording_ == Recording::off) return;
-    const auto* at = static_cast<const unsigned char*>(recording_ == Recording::by_place ? place : source);
-    const bool inside = at >= origin_ && at + bytes <= origin_ + picture_bytes_;
-    described_ = described_ && inside && static_cast<const unsigned char*>(source) - original_ == at - origin_;
+    const auto* at = static_cast<const unsigned char*>(place);
+    const bool inside = at >= picture_ && at + bytes <= picture_ + picture_bytes_;
+    described_ = described_ && inside && static_cast<const unsigned char*>(source) - original_ == at - picture_;
     if (!pointer && !inside) return;
-    append(pointer, inside ? picture_ + (at - origin_) : nullptr, bytes, writable, holds_handles);
+    append(pointer, inside ? at : nullptr, bytes, writable, holds_handles);
   }
 
   /// The copied handle is the known capture whose turn it is: nothing else is to be noticed.
@@ -126,38 +201,40 @@ class SEMCACHE_API CaptureList {
     return true;
   }
 
-  /// Forgets the picture: all views of this functor are named by `add`.
-  void trust() noexcept {
-    picture_bytes_ = count_ = 0;
-    suspicious_ = false;
-  }
 
   /// The launch of this closure's kernel: alive while the kernel is submitted.
   /// @throws OutOfMemory as runtime::Launch
   [[nodiscard]] runtime::Launch launch(QueueId queue, const char* name) const {
     if (__builtin_expect(known_count_ != 0, 1))
       return runtime::Launch(queue, name, known_, known_count_, used_, epoch_, captures_, count_);
-    return runtime::Launch(queue, name, captures_, count_, suspicious_ ? picture_ : nullptr, picture_bytes_);
+    return runtime::Launch(queue, name, captures_, count_, leads_.get());
   }
   /// For the next functor of this type.
   void remember(const runtime::Launch& launch) const noexcept;
 
  private:
   static constexpr std::size_t inline_captures = 8;
-  static constexpr std::size_t inline_picture = 256;
-  static constexpr std::size_t picture_alignment = 16;
-  enum class Recording : std::uint8_t { off, by_place, by_source, known };
+  enum class Recording : std::uint8_t { off, by_place, known };
+  using Original = runtime::Leads::Original;
+  /// What a picture is taken of.
+  struct Subject {
+    const Original* originals;
+    std::size_t count;
+    const ResultWords* results;  ///< which the last one, a reducer, may hold; or nullptr
+  };
 
   /// Does the memo hold for this functor? If it may, but does not: a new one begins. Out of line, as everything that is not
   /// the functor's own: code that lies together is fast.
   [[nodiscard]] bool remembers(CaptureMemo& memo, std::uintptr_t* word, const void* functor, std::size_t words) noexcept;
-  template <class Functor>
-  [[gnu::noinline, gnu::visibility("hidden")]] void copy_on_blank(const Functor& functor) {
+  template <class Copy, class Functor, class... Originals>
+  [[gnu::noinline, gnu::visibility("hidden")]] void copy_on_blank(const Subject& subject, const Originals&... originals) {
+    constexpr std::size_t host_copy = ends_with_host_copy<Functor>() ? sizeof(Functor) - sizeof(void*) : sizeof(Copy);
+    alignas(Copy) alignas(std::uintptr_t) unsigned char memory[sizeof(Copy)];
     // The calls are opaque to the compiler: it must neither drop the blanking before the lifetime of the copy nor the
     // bytes after it.
-    auto* copy = ::new (blank(sizeof(Functor))) Functor(functor);
-    develop();
-    copy->~Functor();
+    auto* copy = ::new (blank(memory, sizeof(Copy))) Copy(originals...);
+    develop(subject, host_copy);
+    copy->~Copy();
   }
   /// Handles are copied in the same order each time.
   [[nodiscard]] bool is_known(const void* pointer, bool writable) noexcept {
@@ -168,14 +245,10 @@ class SEMCACHE_API CaptureList {
     return false;
   }
   void begin_memo(CaptureMemo& memo, const void* functor) noexcept;
-  void* blank(std::size_t bytes) noexcept;
-  void develop() noexcept;
-  void watch_copies_of(const void* functor, std::size_t bytes) noexcept;
-  void explain(std::size_t position, std::uint32_t bytes) noexcept;
-  [[nodiscard]] bool holds_pointers() const noexcept;
-  /// Containers carry small views of plain host memory (UnorderedMap its size). A view whose whole allocation holds no
-  /// word that looks like a pointer leads nowhere: its words are harmless.
-  void explain_small_host_views() noexcept;
+  void* blank(void* memory, std::size_t bytes) noexcept;
+  /// Looks at the picture. @param host_copy  where nvcc's pointer lies, if it does
+  void develop(const Subject& subject, std::size_t host_copy) noexcept;
+  [[nodiscard]] std::size_t position_of(const runtime::Capture& capture) const noexcept;
   void append(const void* pointer, const void* handle, std::uint32_t bytes, bool writable, bool holds_handles) noexcept {
     if (count_ == capacity_) grow();
     captures_[count_++] = runtime::Capture{pointer, handle, handle ? bytes : 0, writable, holds_handles};
@@ -184,26 +257,24 @@ class SEMCACHE_API CaptureList {
 
   CaptureList* outer_;
   Recording recording_ = Recording::off;
-  bool suspicious_ = true;  ///< the picture holds words that may be pointers; until it is closed: perhaps
   bool described_ = false;  ///< by its words: a memo of it holds
   std::uint32_t written_ = 0;
   std::uint32_t known_count_ = 0;  ///< a memo fits: no picture was taken
   std::uint32_t used_ = 0;         ///< which of the known captures the closure's copy has
   std::uint32_t next_known_ = 0;
   std::uint64_t epoch_ = 0;
-  CaptureMemo* memo_ = nullptr;   ///< to be written
-  const void* thread_ = nullptr;  ///< whose memo that is
+  CaptureMemo* memo_ = nullptr;  ///< to be written
+  std::uint64_t thread_ = 0;     ///< whose memo that is
   const unsigned char* original_ = nullptr;
   std::size_t recorded_ = 0;  ///< captures that the functor's handles recorded
-  const unsigned char* origin_ = nullptr;  ///< what positions are counted from: the picture or the watched functor
+  const unsigned char* picture_ = nullptr;  ///< gone when it has been developed: where places are counted from
   std::size_t picture_bytes_ = 0;
-  unsigned char* picture_ = inline_picture_;
+  std::unique_ptr<runtime::Leads> leads_;  ///< nullptr: the functor leads nowhere but to its captures
   runtime::Capture* captures_ = inline_captures_;
   std::size_t count_ = 0;
   std::size_t capacity_ = inline_captures;
   runtime::KnownOperand known_[CaptureMemo::most_operands];
   runtime::Capture inline_captures_[inline_captures];
-  alignas(picture_alignment) unsigned char inline_picture_[inline_picture];
 };
 
 namespace detail {

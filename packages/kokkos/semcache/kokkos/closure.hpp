@@ -100,6 +100,8 @@ struct Rebound {
   using renamed = typename RenamedFunctor<functor_type, Policy, Analysis>::type;
   using type = std::conditional_t<std::is_same<renamed, functor_type>::value, Combined,
                                   Kokkos::Impl::CombinedFunctorReducer<renamed, reducer_type>>;
+  /// The functor itself where it has no other reducer.
+  static const auto& reducer_of(const Combined& combined) { return combined.get_reducer().get_functor(); }
   static decltype(auto) make(const Combined& combined) {
     if constexpr (std::is_same<type, Combined>::value)
       return (combined);
@@ -194,13 +196,21 @@ class Closure : public CaptureList {
   Closure(const Policy& policy, const Functor& functor) : stream_(stream_of(native_space(policy))) {
     if constexpr (!KnownFunctor<Functor>::value) take_picture_of(functor);
   }
+  /// @param reducer  what the reduction's closure is given: a reducer, or the result of a functor that reduces by itself
+  template <class Policy, class Functor, class Reducer>
+  Closure(const Policy& policy, const Functor& functor, const Reducer& reducer)
+      : stream_(stream_of(native_space(policy))) {
+    if constexpr (Kokkos::is_reducer<Reducer>::value && !std::is_same<Functor, Reducer>::value)
+      take_picture_of(functor, reducer);
+    else
+      take_picture_of(functor);
+  }
 
   /// The functor has been copied.
   template <class Functor>
   void finish(const Functor& functor) {
     close();
     if constexpr (KnownFunctor<Functor>::value) {
-      trust();
       KnownFunctor<Functor>::captures(*this, functor);
       if constexpr (KnownFunctor<Functor>::is_pattern) {
         // A fill of a contiguous range needs no kernel: its value is known, and whoever reads it makes it (and a kernel

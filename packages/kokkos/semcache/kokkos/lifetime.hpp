@@ -106,7 +106,7 @@ class ElementLifetime {
     }();
     if constexpr (std::is_same<MemorySpace, Space>::value) {
       const runtime::Capture elements{pointer_, nullptr, 0, true, false};
-      runtime::Launch launch(queue_of(exec_), typeid(Stock).name(), &elements, 1, nullptr, 0);
+      runtime::Launch launch(queue_of(exec_), typeid(Stock).name(), &elements, 1);
       enter_kernel();
       body(stock);
       leave_kernel();

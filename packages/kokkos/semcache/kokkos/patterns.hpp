@@ -54,7 +54,7 @@ SEMCACHE_KOKKOS_PARALLEL_FOR(TeamPolicy, rebind_team)
    public:                                                                                                           \
     template <class Result>                                                                                          \
     ParallelReduce(const Combined& combined, const Kokkos::POLICY<Properties...>& policy, const Result& result)      \
-        : closure(policy, combined.get_functor()),                                                           \
+        : closure(policy, combined.get_functor(), rebound::reducer_of(combined)),                                    \
           native(rebound::make(combined), policy, semcache::kokkos::detail::native_result(result)) {                 \
       closure::finish_reduction(policy, result);                                                                                \
     }                                                                                                                \
@@ -78,7 +78,7 @@ SEMCACHE_KOKKOS_PARALLEL_FOR(TeamPolicy, rebind_team)
    public:                                                                                                           \
     template <class Result>                                                                                          \
     ParallelReduce(const Functor& functor, const Kokkos::POLICY<Properties...>& policy, const Result& result)        \
-        : closure(policy, functor),                                                                          \
+        : closure(policy, functor, result),                                                                  \
           native(semcache::kokkos::detail::rebind_functor<rebound>(functor), policy,                                 \
                  semcache::kokkos::detail::native_result(result)) {                                                  \
       closure::finish_reduction(policy, result);                                                                                \

@@ -305,12 +305,25 @@ struct LinuxPlatform::LoadedObjects {
     return 1;
   }
 
-  /// Read-only segments (text, constants) and what is made read-only after relocation.
+  /// Libraries that know of no handles: what leads there (a FILE*) leads nowhere.
+  static bool is_system_library(const char* path) noexcept {
+    const char* const slash = std::strrchr(path, '/');
+    const char* const name = slash != nullptr ? slash + 1 : path;
+    for (const char* library : {"libc.so.", "libstdc++.so.", "libc++.so.", "libm.so.", "ld-linux"}) {
+      if (std::strncmp(name, library, std::strlen(library)) == 0) return true;
+    }
+    return false;
+  }
+
+  /// Read-only segments (text, constants), what is made read-only after relocation, and all of the system's libraries.
   static int collect(dl_phdr_info* info, std::size_t, void* out) {
     auto& ranges = *static_cast<std::vector<Range>*>(out);
+    const bool system = is_system_library(info->dlpi_name);
     for (int i = 0; i < info->dlpi_phnum; ++i) {
       const auto& header = info->dlpi_phdr[i];
-      const bool constant = (header.p_type == PT_LOAD && (header.p_flags & PF_W) == 0) || header.p_type == PT_GNU_RELRO;
+      const bool constant =
+          system ? header.p_type == PT_LOAD
+                 : (header.p_type == PT_LOAD && (header.p_flags & PF_W) == 0) || header.p_type == PT_GNU_RELRO;
       if (!constant || header.p_memsz == 0) continue;
       const std::uintptr_t begin = info->dlpi_addr + header.p_vaddr;
       ranges.push_back({begin, begin + header.p_memsz});

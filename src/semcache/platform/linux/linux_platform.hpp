@@ -31,6 +31,9 @@ class LinuxPlatform : public Platform {
   std::byte* lock_pages(std::byte* address, std::uint64_t bytes, const std::function<bool(std::byte*)>& lock) override;
   void forget_locked(std::byte* address, std::uint64_t bytes) noexcept override;
   Mapped classify(const void* pointer) const noexcept override;
+  bool read(const void* from, void* to, std::uint64_t bytes) const noexcept override;
+  std::uint64_t heap_block(const void* pointer) const noexcept override;
+  std::string describe(const void* pointer) const override;
 
  protected:
   /// Moves the pages of [from, from + bytes) mapping by mapping, as mremap wants it; the addresses stay mapped, without
@@ -57,7 +60,7 @@ class LinuxPlatform : public Platform {
   std::atomic<std::uint64_t> memory_file_{0};
 
   mutable std::mutex constants_mutex_;               ///< guards what follows
-  mutable std::vector<Range> constants_;             ///< read-only parts of loaded objects, sorted, disjoint
+  mutable std::vector<Range> constants_;             ///< of loaded objects: no handles lie there; sorted, disjoint
   mutable unsigned long long objects_seen_ = ~0ULL;  ///< loads and unloads counted by the dynamic linker
 };
 

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/runtime/leads.hpp>
+
+#include <semcache/engine/engine.hpp>
+#include <semcache/runtime/follower.hpp>
+
+#include <atomic>
+#include <new>
+
+namespace semcache::runtime {
+namespace {
+
+constexpr std::size_t word_bytes = sizeof(std::uintptr_t);
+
+std::atomic<RecogniseHandle> recognise_handle{nullptr};
+
+std::uintptr_t number(const void* pointer) noexcept { return reinterpret_cast<std::uintptr_t>(pointer); }
+const void* pointer(std::uintptr_t word) noexcept { return reinterpret_cast<const void*>(word); }
+
+/// Handles say in the lowest bit of their record's address whether they own a share of it.
+bool same(std::uintptr_t word, std::uintptr_t other) noexcept { return (word | 1) == (other | 1); }
+
+}  // namespace
+
+void recognise_handles(RecogniseHandle recognise) noexcept { recognise_handle.store(recognise); }
+
+void Follower::follow(const std::uintptr_t* words, std::size_t count, const void* copy,
+                      const Leads::Original* originals, std::size_t original_count) {
+  copy_ = {number(copy), count * word_bytes, {0, 0}};
+  for (const Leads::Original* o = originals; o != originals + original_count; ++o) {
+    originals_.push_back({number(o->address), o->bytes, {o->position, 0}});
+  }
+  original_is_meant_.assign(originals_.size(), false);
+  for (std::size_t i = 0; i < count && !doubts();) i += word(words + i, count - i, {i * word_bytes, 0});
+  look_through_blocks();
+  for (std::size_t o = 0; o < originals_.size() && !doubts(); ++o) {
+    if (original_is_meant_[o]) look_through_original(originals_[o]);
+  }
+  look_through_blocks();
+  for (const Pending& p : pending_) {
+    if (!inside_a_block(p.word)) {
+      doubt(p.word, p.way, "to ", "capture by value what it stands for");
+      leads_.points_ = true;
+      return;
+    }
+  }
+}
+
+/// @return how many words were understood
+std::size_t Follower::word(const std::uintptr_t* words, std::size_t left, Way way) {
+  const std::uintptr_t word = *words;
+  if (!looks_like_pointer(word)) return 1;
+  if (left >= 2 && looks_like_pointer(words[1])) {
+    ArrayBlock array;
+    const RecogniseHandle recognise = recognise_handle.load(std::memory_order_relaxed);
+    if (recognise != nullptr && recognise(word, words[1], array)) {
+      if (engine_.in_any_arena(array.begin)) {
+        leads_.arrays_.push_back(array.begin);
+      } else if (array.bytes != 0 && engine_.device(0).can_reach(array.begin)) {
+        add_block(number(array.begin), array.bytes, words[1], way);
+      }
+      return left < 3 ? 2 : 3;
+    }
+  }
+  if (engine_.in_any_arena(pointer(word))) {
+    leads_.arrays_.push_back(pointer(word));
+    return 1;
+  }
+  // Handles keep their record in a word with the lowest bit set; objects that hold handles are aligned.
+  if (word % word_bytes == 0) address(word, way);
+  return 1;
+}
+
+void Follower::address(std::uintptr_t word, Way way) {
+  if (copy_.holds(word)) return;
+  for (const Block& block : blocks_) {
+    if (block.holds(word)) return;
+  }
+  for (std::size_t o = 0; o < originals_.size(); ++o) {
+    if (originals_[o].holds(word)) {
+      original_is_meant_[o] = true;
+      return;
+    }
+  }
+  device::Device& device = engine_.device(0);
+  const platform::Platform& platform = engine_.platform();
+  if (!device.can_reach(pointer(word))) return;
+  if (device.is_foreign_device_pointer(pointer(word))) {
+    return doubt(word, way, "to device memory of somebody else's", "hold it in semcache::Space");
+  }
+  if (platform.classify(pointer(word)) != platform::Platform::Mapped::yes) return;
+  if (const std::uint64_t bytes = platform.heap_block(pointer(word))) return add_block(word, bytes, word, way);
+  pending_.push_back({word, way});
+}
+
+void Follower::add_block(std::uintptr_t begin, std::size_t bytes, std::uintptr_t word, Way way) {
+  for (const Block& block : blocks_) {
+    if (block.begin == begin && block.bytes >= bytes) return;
+  }
+  bytes_ += bytes;
+  if (bytes_ > Leads::most_bytes || blocks_.size() >= Leads::most_blocks || way.level >= Leads::most_levels) {
+    return doubt(word, way, "to more memory than is looked through",
+                 "capture the members that the kernel needs, not the object that holds them");
+  }
+  blocks_.push_back({begin, bytes, {way.position, way.level + 1}});
+}
+
+bool Follower::inside_a_block(std::uintptr_t word) const noexcept {
+  for (const Block& block : blocks_) {
+    if (word - block.begin <= block.bytes) return true;  // the end, too: containers keep it
+  }
+  return false;
+}
+
+bool Follower::read(const Block& block) {
+  content_.resize(block.bytes / word_bytes);
+  if (content_.empty() || engine_.platform().read(pointer(block.begin), content_.data(), content_.size() * word_bytes)) {
+    return true;
+  }
+  doubt(block.begin, block.way, "to memory that cannot be read", "capture Views instead");
+  return false;
+}
+
+/// Blocks are found while others are looked through.
+void Follower::look_through_blocks() {
+  while (looked_through_ < blocks_.size() && !doubts()) look_through(blocks_[looked_through_++]);
+}
+
+void Follower::look_through(Block block) {
+  if (!read(block)) return;
+  for (std::size_t i = 0; i < content_.size() && !doubts();) {
+    i += word(content_.data() + i, content_.size() - i, block.way);
+  }
+}
+
+/// Where its words differ from the copy's: these are known, handles and all.
+void Follower::look_through_original(const Block& original) {
+  if (!read(original)) return;
+  std::vector<std::uintptr_t> copied(content_.size());
+  if (!engine_.platform().read(pointer(copy_.begin + original.way.position), copied.data(), copied.size() * word_bytes)) return;
+  for (std::size_t i = 0; i < content_.size() && !doubts(); ++i) {
+    if (!same(content_[i], copied[i])) (void)word(content_.data() + i, 1, {original.way.position + i * word_bytes, 1});
+  }
+}
+
+void Follower::doubt(std::uintptr_t word, Way way, const char* what, const char* remedy) noexcept {
+  if (doubts()) return;
+  leads_.doubt_ = what;
+  leads_.remedy_ = remedy;
+  leads_.position_ = way.position;
+  leads_.level_ = way.level;
+  leads_.pointer_ = pointer(word);
+}
+
+std::string Leads::reason(const platform::Platform& platform) const {
+  if (doubt_ == nullptr) return {};
+  std::string text = "the pointer at byte " + std::to_string(position_) + " of the functor leads ";
+  if (level_ > 0) text += "through " + std::to_string(level_) + (level_ == 1 ? " block " : " blocks ");
+  return text + doubt_ + (points_ ? platform.describe(pointer_) : "") + ": " + remedy_;
+}
+
+}  // namespace semcache::runtime
