@@ -719,9 +719,11 @@ void Engine::add_to(Statistics& s) const {
   s.snapshot_bytes = host_snapshot_bytes_;
   for (const auto& d : devices_) {
     s.mapped_device_bytes += d->mapped_bytes;
+    s.device_budget_bytes += d->budget_bytes;
     s.snapshot_bytes += d->snapshot_bytes;
   }
   s.directory_bytes = directory_.memory_bytes();
+  s.check_writes = options_.check_writes;
   s.device_count = static_cast<int>(devices_.size());
   if (!devices_.empty()) {
     s.device_kind = to_string(devices_[0]->device->kind());

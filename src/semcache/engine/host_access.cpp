@@ -93,6 +93,7 @@ void Engine::expose(Memory& m) {
   }
   if (m.open) return;
   open_mirror(lock, m, "a kernel holds a raw pointer into it");
+  recorder_.exposed(m.label);
   unlock_pages(m);
   for (std::uint64_t at = 0; at < page_span(m).end; at += options_.registration_bytes) {
     const std::uint64_t bytes = std::min(options_.registration_bytes, page_span(m).end - at);
@@ -218,6 +219,7 @@ FaultResult Engine::serve_device(Lock& lock, Memory& m, FaultKind kind, const vo
   // Another thread's fault may have opened the pages meanwhile; then the access succeeds.
   if (m.access >= (writes ? Protection::read_write : Protection::read)) return FaultResult::not_ours;
   recorder_.unannounced(m.label);
+  if (kernels_.load(std::memory_order_relaxed) > 0) recorder_.uncaptured(m.label);
   // One instruction may need two arrays that evict each other: then it gets both, or the end that says so.
   const auto [other, before] = std::pair(last_faults_[0], last_faults_[1]);
   alternating_faults_ = before.address == address && before.instruction == instruction ? alternating_faults_ + 1 : 0;

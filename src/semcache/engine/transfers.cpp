@@ -395,6 +395,10 @@ bool Engine::save_one(Lock& lock, Memory& m, ByteRange range, bool overwritten) 
   if (m.on_host() && wait_conflict(lock, m, {piece.position, piece.position + step.bytes}, false)) return true;
   submit_or_drop(step, true);
   directory_.commit(step);
+  // The array's own content, or what has to give way: no copy is to blame.
+  if (to.on_host() != m.on_host() && (evicting_ || piece.wanter == m.datum)) {
+    recorder_.moved(Kind::written_back, m.label, step.bytes);
+  }
   return true;
 }
 
@@ -658,7 +662,7 @@ void Engine::check_writes_before_fetch(Lock& lock, Memory& m) {
   if (quiesce(lock, m)) return;
   freeze(m, m.all());
   const std::unique_ptr<Memory::WriteCheck> check = std::move(m.write_check);
-  if (digest_of(m) != check->digest) return;
+  if (digest_of(m) != check->digest) return recorder_.changed(m.label);
   directory_.restore(m.slot, m.all(), check->wanted);
   recorder_.moved(Kind::unchanged, m.label, m.bytes);
 }

@@ -564,6 +564,7 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
     begin();
   }
   guard.dismiss();
+  r.engine->kernel_starts();
   ++launches_under_way;
 }
 
@@ -597,6 +598,7 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
     begin();
   }
   guard.dismiss();
+  r.engine->kernel_starts();
   ++launches_under_way;
 }
 
@@ -625,6 +627,7 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue
     if (uses[u].mode == Access::overwrite) use(uses[u]);
   }
   begin(overwritten);
+  r.engine->kernel_starts();
   ++launches_under_way;
 }
 
@@ -654,6 +657,7 @@ void Launch::before_wait() noexcept {
 
 Launch::~Launch() {
   if (Runtime* r = running()) {
+    r->engine->kernel_ends();
     const std::uint64_t number = r->engine->end_launch(queue_.valid() ? queue_.value : engine::unknown_queue,
                                                        reinterpret_cast<const Operand*>(pins_), count_);
     if (awaited_) r->engine->launch_awaited(queue_.value, before_, number);
