@@ -98,8 +98,9 @@ SlotId Directory::add_snapshot(SpaceId space, std::uint64_t bytes) {
   return SlotId{index};
 }
 
-SlotId Directory::add_slot(DatumId datum, SpaceId space) {
+SlotId Directory::add_slot(DatumId datum, SpaceId space, Content content) {
   const SlotId slot = add_snapshot(space, size(datum));
+  if (content == Content::zeros) slots_[slot.value].held = ExtentMap(size(datum), {zeros_value, 0});
   slots_[slot.value].datum = datum;
   data_[datum.value].slots.push_back(slot);
   return slot;
@@ -464,7 +465,17 @@ void Directory::renumber(SlotId slot, ByteRange range) {
 }
 
 void Directory::fill(DatumId datum, ByteRange range, const Fill& fill) {
-  if (!range.empty()) set_wanted(datum, range, new_value(fill));
+  if (range.empty()) return;
+  const ValueRef ref = new_value(fill);
+  set_wanted(datum, range, ref);
+  if (!fill.is_zero()) return;
+  for (const SlotId slot : data_[datum.value].slots) {
+    std::vector<ByteRange> unwritten;
+    slots_[slot.value].held.for_each(range, [&](ByteRange piece, ValueRef held) {
+      if (held.id == zeros_value) unwritten.push_back(piece);
+    });
+    for (const ByteRange piece : unwritten) set_held(slot, piece, ref.advanced(piece.begin - range.begin));
+  }
 }
 
 LinkResult Directory::link(DatumId to, std::uint64_t to_position, DatumId from, std::uint64_t from_position,

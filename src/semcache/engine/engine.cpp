@@ -120,7 +120,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->writing_launches_at_fetch = 0;
   m->write_check.reset();
   m->pages = directory::BasicExtentMap<PageState>(space == host_space ? round_up(bytes, page_bytes_) : 0, {});
-  m->read_ahead = {};
+  m->read_ahead.reset();
   m->used.assign(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
   m->locked.clear();
   m->forecast = policy::FetchForecast();
@@ -286,7 +286,8 @@ Memory* Engine::allocate_host(const char* label, std::uint64_t bytes, Memory* pa
   try {
     place_on_host(*m);
     m->datum = partner != nullptr ? partner->datum : directory_.add_datum(bytes);
-    bind(*m, directory_.add_slot(m->datum, host_space));
+    // Its pages are new, and whoever writes them is noticed.
+    bind(*m, directory_.add_slot(m->datum, host_space, options_.notices ? directory::Content::zeros : directory::Content::unknown));
   } catch (...) {
     release_place(*m);
     recycle(*m);
@@ -300,7 +301,10 @@ Memory* Engine::allocate_host(const char* label, std::uint64_t bytes, Memory* pa
   } else if (announced && !options_.check) {
     m->announced = set_protection(*m, page_span(*m), platform::Protection::read_write);
   }
-  if (m->announced) directory_.mark_changing(m->slot);
+  if (m->announced) {
+    directory_.drop(m->slot, m->all());  // written without a word
+    directory_.mark_changing(m->slot);
+  }
   if (partner != nullptr) project_host(*m, m->all());
   return m;
 }

@@ -222,7 +222,7 @@ void Engine::register_for_transfers(Memory& m, ByteRange range) {
     // The whole chunk must hold what the host has used, and nothing may write it while it is open for a moment.
     bool used = true;
     directory_.for_each_held(m.slot, intersect(chunk, m.all()), [&](ByteRange, directory::ValueRef ref) {
-      used = used && (ref.is_number() || ref.id == directory::former_value);
+      used = used && (ref.is_number() ? !directory_.fill_of(ref.id).is_zero() : ref.id == directory::former_value);
     });
     if (!noticed) {
       if (used || range.contains(intersect(chunk, m.all()))) {
