@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -413,6 +414,17 @@ TEST(WriteReport, StderrGetsTheText) {
   testing::internal::CaptureStderr();
   EXPECT_TRUE(write_report(busy_statistics(), "stderr", 0));
   EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(), "SemCache report: process "));
+}
+
+TEST(WriteReport, StdoutGetsTheTextBehindWhatTheProgramPrinted) {
+  for (const char* target : {"stdout", "-"}) {
+    testing::internal::CaptureStdout();
+    std::printf("the program's last words");
+    EXPECT_TRUE(write_report(busy_statistics(), target, 0));
+    const std::string text = testing::internal::GetCapturedStdout();
+    EXPECT_EQ(text.rfind("the program's last wordsSemCache report: process ", 0), 0u) << text;
+    EXPECT_FALSE(fs::exists(target));
+  }
 }
 
 TEST(WriteReport, TheExtensionChoosesTheFormatAndLettersTheName) {

@@ -499,12 +499,17 @@ void Launch::add(void* memory, bool writable) {
   pins_[count_++] = {memory, writable};
 }
 
-void Launch::begin(const ByteRange* overwritten) {
+void Launch::begin(const char* name, const ByteRange* overwritten) {
   static_assert(sizeof(Pin) == sizeof(Operand) && offsetof(Operand, writable) == offsetof(Pin, writable));
   Runtime& r = runtime();
   if (count_ != 0) refuse_recording(r, queue_);
-  r.engine->begin_launch(queue_.valid() ? queue_.value : engine::unknown_queue, reinterpret_cast<const Operand*>(pins_),
-                         count_, overwritten);
+  try {
+    r.engine->begin_launch(queue_.valid() ? queue_.value : engine::unknown_queue, reinterpret_cast<const Operand*>(pins_),
+                           count_, overwritten);
+  } catch (const OutOfMemory& e) {
+    const std::string who = name != nullptr ? "the kernel '" + trace::Recorder::readable(name) + "'" : "a library's routine";
+    throw OutOfMemory(who + " cannot run: " + e.what(), e.requested_bytes(), e.budget_bytes());
+  }
   r.recorder.launch();
 }
 
@@ -561,7 +566,7 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
   if (unknown) {
     begin_unknown(name);
   } else {
-    begin();
+    begin(name);
   }
   guard.dismiss();
   r.engine->kernel_starts();
@@ -595,7 +600,7 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
   if (unknown) {
     begin_unknown(name);
   } else {
-    begin();
+    begin(name);
   }
   guard.dismiss();
   r.engine->kernel_starts();
@@ -626,7 +631,7 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue
   for (std::size_t u = 0; u < count; ++u) {
     if (uses[u].mode == Access::overwrite) use(uses[u]);
   }
-  begin(overwritten);
+  begin(nullptr, overwritten);
   r.engine->kernel_starts();
   ++launches_under_way;
 }

@@ -120,7 +120,8 @@ struct LibraryUse {
 ///
 /// @param closure, closure_bytes  the functor as it will run: words that are neither part of a recorded handle nor
 ///        harmless make the launch unknown (it may read and write every noticed array). nullptr: not scanned.
-/// @throws OutOfMemory  the captured set does not fit the budget; the text names set, sizes and budget; nothing changed.
+/// @throws OutOfMemory  the captured set does not fit the budget; the text names kernel, set, sizes, their sum and budget; nothing
+///                      changed.
 /// @throws UsageError   a graph is recorded from the queue's stream (as far as the driver is watched); nothing changed.
 class SEMCACHE_API Launch {
  public:
@@ -157,7 +158,8 @@ class SEMCACHE_API Launch {
   static constexpr std::size_t most_queues = 16;
   void grow();
   void add(void* memory, bool writable);
-  void begin(const ByteRange* overwritten = nullptr);
+  /// @param name  the kernel's, for messages; nullptr: a library's routine
+  void begin(const char* name, const ByteRange* overwritten = nullptr);
   void begin_unknown(const char* name);
 
   QueueId queue_;
