@@ -87,7 +87,12 @@ struct semcache_statistics_t {
   uint64_t mapped_device_bytes;
   uint64_t snapshot_bytes;
   uint64_t directory_bytes;
-  uint64_t unannounced;           /* uses outside launches that nobody had announced, noticed before they were made */
+  uint64_t unannounced;           /* uses that nobody had captured or announced, noticed before they were made */
+  semcache_traffic written_back;  /* of saved_link: evicted, or one side of an array freed */
+  uint64_t exposed;               /* of opened: a kernel holds a raw pointer into them */
+  uint64_t uncaptured;            /* of unannounced: while a launch ran */
+  uint64_t changed;               /* captured as writable, found changed */
+  uint64_t device_budget_bytes;   /* how much device memory may be used */
 };
 
 /* The library's version: 10000 * major + 100 * minor + patch. May differ from the header's in a later library. */

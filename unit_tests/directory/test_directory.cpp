@@ -55,6 +55,45 @@ TEST(Directory, AFillIsHeldByNobodyAndLostByNobody) {
   EXPECT_EQ(x.moved, 0u);
 }
 
+TEST(Directory, AZeroFillIsHeldByMemoryThatNobodyHasWritten) {
+  Directory d;
+  const DatumId x = d.add_datum(100);
+  const SlotId host = d.add_slot(x, host_space, Content::zeros), device = d.add_slot(x, SpaceId{1});
+  Fill zero, one;
+  zero.pattern_bytes = one.pattern_bytes = 4;
+  one.pattern[2] = 1;
+
+  d.fill(x, {0, 100}, one);
+  EXPECT_FALSE(d.fresh(host, {0, 100})) << "these are no zeros";
+  d.fill(x, {0, 100}, zero);
+  EXPECT_TRUE(d.fresh(host, {0, 100}));
+  EXPECT_FALSE(d.fresh(device, {0, 100})) << "of this memory nobody knows";
+  EXPECT_FALSE(d.exclusive(host, {0, 100}));
+
+  d.write(host, {40, 60});
+  d.fill(x, {0, 100}, zero);
+  std::vector<ByteRange> stale;
+  d.stale(host, {0, 100}, stale);
+  ASSERT_EQ(stale.size(), 1u) << "all of it was held by number, which the second fill replaced";
+  EXPECT_EQ(stale.front(), (ByteRange{0, 100}));
+  EXPECT_EQ(d.audit(), "");
+}
+
+TEST(Directory, OnlyTheBytesThatNobodyHasWrittenHoldAZeroFill) {
+  Directory d;
+  const DatumId x = d.add_datum(100);
+  const SlotId host = d.add_slot(x, host_space, Content::zeros);
+  Fill zero;
+  zero.pattern_bytes = 8;
+  d.write(host, {40, 60});
+  d.drop(host, {80, 90});
+  d.fill(x, {10, 100}, zero);
+  std::vector<ByteRange> stale;
+  d.stale(host, {0, 100}, stale);
+  EXPECT_EQ(stale, (std::vector<ByteRange>{{40, 60}, {80, 90}}));
+  EXPECT_EQ(d.audit(), "");
+}
+
 TEST(Directory, AWatchedValueIsNotChangedInPlace) {
   Simulation x;
   x.add(100, 1);

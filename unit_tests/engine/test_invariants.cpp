@@ -472,5 +472,59 @@ TEST(Invariants, I9_AWorkingSetBeyondTheBudgetIsRefusedByName) {
   p.expect_device(a, 1);
 }
 
+// Kokkos fills each mirror with zeros when it is made.
+TEST(Mirror, AZeroFillOfAnUntouchedOneTouchesNothing) {
+  Program p;
+  Memory& m = p.on_host(4 * page);
+  const std::uint64_t calls = p.platform().protect_calls;
+  p.fill(m, 0);
+  EXPECT_EQ(p.platform().protect_calls, calls);
+  std::vector<std::byte> seen(m.bytes, std::byte{1});
+  p.host_read(m, m.all(), seen.data());
+  EXPECT_EQ(seen, std::vector<std::byte>(m.bytes));
+  EXPECT_EQ(p.counters().filled.bytes, 0u);
+  EXPECT_EQ(p.counters().host_faults, 0u);
+}
+
+TEST(Mirror, AZeroFillOfOneThatWasWrittenMakesItZero) {
+  Program p;
+  Memory& m = p.on_host(4 * page);
+  p.host_write(m, {page, page + 8}, 7);
+  p.fill(m, 0);
+  std::vector<std::byte> seen(m.bytes, std::byte{1});
+  p.host_read(m, m.all(), seen.data());
+  EXPECT_EQ(seen, std::vector<std::byte>(m.bytes));
+  EXPECT_LT(p.counters().filled.bytes, m.bytes) << "the pages that nobody had written were zero";
+  // Once more: what was filled and not written is nobody's to trust but the number's.
+  p.host_write(m, {0, 8}, 8);
+  p.fill(m, 0);
+  p.host_read(m, m.all(), seen.data());
+  EXPECT_EQ(seen, std::vector<std::byte>(m.bytes));
+}
+
+TEST(Mirror, AnotherFillIsNotTakenForZeros) {
+  Program p;
+  Memory& m = p.on_host(2 * page);
+  p.fill(m, 5);
+  std::vector<std::byte> seen(m.bytes);
+  p.host_read(m, m.all(), seen.data());
+  EXPECT_EQ(seen, std::vector<std::byte>(m.bytes, std::byte{5}));
+}
+
+// Its addresses are a new one's afterwards.
+TEST(Mirror, AFreedOneLeavesZeros) {
+  Program p;
+  Memory& first = p.on_host(2 * page);
+  const std::byte* const address = first.address;
+  p.host_write(first, first.all(), 7);
+  p.free(first);
+  Memory& m = p.on_host(2 * page);
+  ASSERT_EQ(m.address, address);
+  p.fill(m, 0);
+  std::vector<std::byte> seen(m.bytes, std::byte{1});
+  p.host_read(m, m.all(), seen.data());
+  EXPECT_EQ(seen, std::vector<std::byte>(m.bytes));
+}
+
 }  // namespace
 }  // namespace semcache::fakes

@@ -140,6 +140,8 @@ TEST(DroppedCopies, OverwrittenByACopyAtTheCall) {
   Memory& h = p.on_host(size);
   p.host_write(h, h.all(), 3);
   p.engine().expose(h);  // open: copied at the call
+  EXPECT_EQ(p.counters().opened, 1u);
+  EXPECT_EQ(p.counters().exposed, 1u);
   p.copy(p.to, p.from);
 
   p.copy(p.to, h);

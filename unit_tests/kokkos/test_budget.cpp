@@ -63,6 +63,11 @@ KOKKOS_TEST(KokkosBudget, ALaunchThatNeedsMoreIsRefusedByNameAndChangesNothing) 
     FAIL() << "72 MiB at once must be refused";
   } catch (const semcache::OutOfMemory& e) {
     expect_names(e.what(), {"first operand", "second operand", "result", "bystander"});
+    const std::string text = e.what();
+    EXPECT_EQ(text.rfind("the kernel 'kokkos_budget::add(", 0), 0u) << text;
+    EXPECT_NE(text.find("3 arrays are needed at once, " + std::to_string(3 * sizeof(double) * n) + " bytes in all"),
+              std::string::npos) << text;
+    EXPECT_NE(text.find("Raise the budget"), std::string::npos) << text;
     EXPECT_GE(e.requested_bytes(), 3 * sizeof(double) * n);
     EXPECT_EQ(e.budget_bytes(), budget);
   }
@@ -182,6 +187,8 @@ KOKKOS_TEST(KokkosBudget, AnnouncedArraysStayUntilALaunchNeedsTheirRoom) {
     FAIL() << "72 MiB at once must be refused";
   } catch (const semcache::OutOfMemory& e) {
     const std::string text = e.what();
+    EXPECT_NE(text.find("1 array is needed at once"), std::string::npos) << text;
+    EXPECT_NE(text.find("beside arrays that are in use and cannot leave"), std::string::npos) << text;
     const std::size_t held = text.find("Announced with semcache::access");
     ASSERT_NE(held, std::string::npos) << text;
     EXPECT_NE(text.find("'a'", held), std::string::npos) << text;

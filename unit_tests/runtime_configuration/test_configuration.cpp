@@ -150,7 +150,7 @@ TEST(Configuration, NonsenseInAnyVariableIsRefusedByNameValueAndAcceptedForms) {
       {"SEMCACHE_TRACKER", {"userfault", "mprotect ,", "off", "none", "1"}},
       {"SEMCACHE_CHECK", {"yes", "true", "2", "-1", "01", "on"}},
       {"SEMCACHE_CHECK_WRITES", {"yes", "2", "10"}},
-      {"SEMCACHE_REPORT", {"%", "report.%", "%d.json", "%P", "%%%", "folder/", "/"}},
+      {"SEMCACHE_REPORT", {"%", "report.%", "%d.json", "%P", "%%%", "folder/", "/", "1", "0", "on", "off", "yes", "true"}},
       {"SEMCACHE_SNAPSHOT_SHARE", {"101", "-1", "25%", "0.25", "x", "18446744073709551641", "184467440737095516160"}},
       {"SEMCACHE_FAULT_TIMEOUT", {"0", "86401", "-60", "1m", "inf", "4294967356", "60s"}},
       {"SEMCACHE_DEVICE_TRACKER", {"1", "yes", "cupti", "ON"}},
@@ -183,7 +183,7 @@ TEST(Configuration, AHugeOrBinaryValueStaysReadableInItsMessage) {
 }
 
 TEST(Configuration, AReportNameIsKeptAsWritten) {
-  EXPECT_EQ(read({{"SEMCACHE_REPORT", "stderr"}}).report, "stderr");
+  for (const char* name : {"stderr", "stdout", "-", "./1", "./stdout", "on.txt"}) EXPECT_EQ(read({{"SEMCACHE_REPORT", name}}).report, name);
   EXPECT_EQ(read({{"SEMCACHE_REPORT", "out/%h-%r-%p-100%%.json"}}).report, "out/%h-%r-%p-100%%.json");
   EXPECT_EQ(read({{"SEMCACHE_REPORT", "with blanks.txt"}}).report, "with blanks.txt");
 }

@@ -21,7 +21,8 @@ using namespace semcache::trace;
 
 constexpr Kind all_traffic[] = {Kind::h2d,          Kind::d2h,       Kind::d2d,     Kind::h2h,      Kind::filled,
                                 Kind::saved_link,   Kind::saved_device, Kind::saved_host, Kind::avoided, Kind::deferred,
-                                Kind::dropped,      Kind::write_through, Kind::read_ahead, Kind::unchanged};
+                                Kind::dropped,      Kind::write_through, Kind::read_ahead, Kind::unchanged,
+                                Kind::written_back};
 static_assert(std::size(all_traffic) == traffic_kinds);
 
 const Counters* find(const std::vector<NamedCounters>& named, const std::string& name) {
@@ -61,6 +62,7 @@ TEST(Recorder, EachKindCountsInItsOwnFieldOfTotalAndLabel) {
   EXPECT_EQ(s.total.h2d, (Traffic{1000, 1}));
   EXPECT_EQ(s.total.d2h, (Traffic{1001, 2}));
   EXPECT_EQ(s.total.unchanged, (Traffic{1013, 14}));
+  EXPECT_EQ(s.total.written_back, (Traffic{1014, 15}));
 }
 
 TEST(Recorder, KindsHaveTheNamesOfTheFields) {
@@ -83,7 +85,10 @@ TEST(Recorder, EventsCountForTotalAndLabel) {
   recorder.host_fault(b);
   recorder.eviction(b);
   recorder.opened(a);
+  recorder.exposed(a);
   recorder.unannounced(b);
+  recorder.uncaptured(b);
+  recorder.changed(b);
   recorder.host_fault({});  // an address without a label still counts
   recorder.launch();
   recorder.launch();
@@ -94,13 +99,19 @@ TEST(Recorder, EventsCountForTotalAndLabel) {
   EXPECT_EQ(s.total.host_faults, 4u);
   EXPECT_EQ(s.total.evictions, 1u);
   EXPECT_EQ(s.total.opened, 1u);
+  EXPECT_EQ(s.total.exposed, 1u);
   EXPECT_EQ(s.total.unannounced, 1u);
+  EXPECT_EQ(s.total.uncaptured, 1u);
+  EXPECT_EQ(s.total.changed, 1u);
   EXPECT_EQ(s.total.launches, 2u);
   EXPECT_EQ(s.total.native_launches, 1u);
   EXPECT_EQ(s.total.device_waits, 1u);
   EXPECT_EQ(find(s.labels, "A")->host_faults, 2u);
   EXPECT_EQ(find(s.labels, "A")->opened, 1u);
+  EXPECT_EQ(find(s.labels, "A")->exposed, 1u);
   EXPECT_EQ(find(s.labels, "B")->unannounced, 1u);
+  EXPECT_EQ(find(s.labels, "B")->uncaptured, 1u);
+  EXPECT_EQ(find(s.labels, "B")->changed, 1u);
   EXPECT_EQ(find(s.labels, "B")->host_faults, 1u);
   EXPECT_EQ(find(s.labels, "B")->evictions, 1u);
   EXPECT_EQ(recorder.of(a).host_faults, 2u);

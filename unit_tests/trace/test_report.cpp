@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -38,7 +39,12 @@ Statistics busy_statistics() {
   recorder.eviction(a);
   recorder.host_fault(mirror);
   recorder.opened(mirror);
+  recorder.opened(mirror);
+  recorder.exposed(mirror);
   recorder.unannounced(a);
+  recorder.unannounced(a);
+  recorder.uncaptured(a);
+  recorder.changed(a);
   recorder.launch();
   recorder.unknown_launch("some functor");
   recorder.native_launch();
@@ -58,6 +64,7 @@ Statistics busy_statistics() {
   s.live_device_bytes = 11;
   s.live_host_bytes = 22;
   s.mapped_device_bytes = 33;
+  s.device_budget_bytes = 66;
   s.snapshot_bytes = 44;
   s.directory_bytes = 55;
   return s;
@@ -132,14 +139,15 @@ TEST(JsonReport, HasEveryFigureUnderItsDocumentedKey) {
   EXPECT_EQ(j.at("device_tracker"), "pages");
   EXPECT_EQ(j.at("protocol"), "write-back");
   EXPECT_EQ(j.at("memory"), json({{"live_device_bytes", 11}, {"live_host_bytes", 22}, {"mapped_device_bytes", 33},
-                                  {"snapshot_bytes", 44}, {"directory_bytes", 55}}));
+                                  {"device_budget_bytes", 66}, {"snapshot_bytes", 44}, {"directory_bytes", 55}}));
   const json& total = j.at("total");
   EXPECT_EQ(total.at("h2d"), json({{"bytes", 3ull << 30}, {"count", 3}}));
   EXPECT_EQ(total.at("d2h"), json({{"bytes", 8192}, {"count", 2}}));
   EXPECT_EQ(total.at("saved_link"), json({{"bytes", 4096}, {"count", 1}}));
   EXPECT_EQ(total.at("avoided"), json({{"bytes", 1024}, {"count", 1}}));
   for (std::size_t k = 0; k < traffic_kinds; ++k) EXPECT_TRUE(total.contains(to_string(static_cast<Kind>(k))));
-  for (const char* key : {"host_faults", "evictions", "opened", "unannounced", "launches", "unknown_launches", "native_launches", "device_waits"}) {
+  for (const char* key : {"opened", "unannounced"}) EXPECT_EQ(total.at(key), 2) << key;
+  for (const char* key : {"host_faults", "evictions", "exposed", "uncaptured", "changed", "launches", "unknown_launches", "native_launches", "device_waits"}) {
     EXPECT_EQ(total.at(key), 1) << key;
   }
   ASSERT_EQ(j.at("labels").size(), 2u);
@@ -173,34 +181,6 @@ TEST(TextReport, NamesFiguresLabelsCallSitesAndUnknownLaunches) {
   }
 }
 
-TEST(TextReport, SaysWhatToDoAboutEachThingThatCostSomethingAndNothingElse) {
-  const std::string busy = text_report(busy_statistics(), place);
-  for (const char* part : {"Unknown launches may read", "outside semcache::Exec: use it", "Raise SEMCACHE_DEVICE_MEMORY",
-                           "SEMCACHE_SNAPSHOT_SHARE", "vm.max_map_count", "Came back from a device: A_mirror (8.00 KiB)"}) {
-    EXPECT_TRUE(contains(busy, part)) << part << "\n" << busy;
-  }
-
-  EXPECT_FALSE(contains(text_report(Statistics{}, place), "what to do"));
-
-  Statistics checked = busy_statistics();
-  checked.total.unchanged = {64, 1};
-  checked.labels[0].counters.unchanged = {64, 1};
-  const std::string text = text_report(checked, place);
-  EXPECT_TRUE(contains(text, "Captured as writable, but never changed: A (64 B)")) << text;
-  EXPECT_FALSE(contains(text, "Came back from a device"));
-
-  Statistics off;
-  off.protocol = "off";
-  EXPECT_TRUE(contains(text_report(off, place), "SEMCACHE_PROTOCOL=off"));
-
-  Statistics faults;
-  faults.total.host_faults = 100;
-  faults.total.d2h = {100 * 4096, 100};
-  EXPECT_TRUE(contains(text_report(faults, place), "semcache::Access::read"));
-  faults.total.d2h = {100 << 20, 100};
-  EXPECT_FALSE(contains(text_report(faults, place), "semcache::Access::read"));
-}
-
 TEST(Advice, IsTheSameInBothReports) {
   const Statistics s = busy_statistics();
   const std::vector<std::string> sentences = advice(s);
@@ -221,46 +201,200 @@ std::string advice_about(const Statistics& s, const std::string& about) {
   return {};
 }
 
-// Kernels that only read y captured it as writable. It is among the smallest of many arrays that came back, but few others
-// had content of the host's.
-TEST(Advice, WhatTheHostHadSentIsNotLostBehindWhatKernelsMade) {
+/// One label's counters, which are the totals too.
+Statistics with(const Counters& counters, const std::string& label = "x") {
   Statistics s;
+  s.total = counters;
+  s.labels.push_back({label, counters});
+  s.protocol = "write-back";
+  return s;
+}
+/// Another label, whose counters add to the totals' bytes over the link.
+void add(Statistics& s, const std::string& label, const Counters& counters) {
+  s.total.h2d += counters.h2d;
+  s.total.d2h += counters.d2h;
+  s.labels.push_back({label, counters});
+}
+
+TEST(Advice, IsSilentWhereNothingCostAnything) {
+  EXPECT_TRUE(advice(Statistics{}).empty());
+  EXPECT_FALSE(contains(text_report(Statistics{}, place), "what to do"));
+  Counters c;
+  c.h2d = c.d2h = c.d2d = c.h2h = c.filled = c.saved_device = c.saved_host = c.avoided = c.deferred = c.dropped = {1 << 20, 9};
+  c.launches = 1000;
+  c.host_faults = 63;
+  Statistics s = with(c);
+  s.labels.clear();  // sums of the framework's own transfers belong to no label
+  EXPECT_TRUE(advice(s).empty()) << advice(s).front();
+}
+
+TEST(Advice, OffSaysThatNothingWasSaved) {
+  Statistics s = with({});
+  s.protocol = "off";
+  EXPECT_TRUE(contains(advice_about(s, "SEMCACHE_PROTOCOL=off"), "Unset it"));
+  s.protocol = "write-back";
+  EXPECT_EQ(advice_about(s, "SEMCACHE_PROTOCOL=off"), "");
+}
+
+TEST(Advice, UnknownAndNativeLaunches) {
+  Counters c;
+  c.launches = 5;
+  c.unknown_launches = 1;
+  EXPECT_TRUE(contains(advice_about(with(c), "Unknown launches may read"), "hold Views"));
+  EXPECT_EQ(advice(with(c)).size(), 1u);
+  c = {};
+  c.native_launches = 1;
+  EXPECT_TRUE(contains(advice_about(with(c), "Arrays were captured by kernels outside"), "semcache::Device"));
+  EXPECT_EQ(advice(with(c)).size(), 1u);
+}
+
+TEST(Advice, WaitsForADeviceAreCounted) {
+  Counters c;
+  c.device_waits = 1;
+  EXPECT_TRUE(contains(advice_about(with(c), "A whole device"), "(once)"));
+  c.device_waits = 2;
+  EXPECT_TRUE(contains(advice_about(with(c), "A whole device"), "(2 times)"));
+  EXPECT_EQ(advice(with(c)).size(), 1u);
+}
+
+TEST(Advice, AnEvictionIsNoCopyThatIsOwed) {
+  Counters c;
+  c.evictions = 3;
+  c.h2d = {8 << 20, 2};
+  c.d2h = c.saved_link = c.written_back = {12 << 20, 3};
+  Statistics s = with(c);
+  s.device_budget_bytes = 64 << 20;
+  const std::string found = advice_about(s, "Device memory was short");
+  EXPECT_TRUE(contains(found, "64.0 MiB may be used. Evicted most often: x (3). Raise SEMCACHE_DEVICE_MEMORY")) << found;
+  EXPECT_EQ(advice(s).size(), 1u);
+}
+
+TEST(Advice, ACopyThatIsOwedIsNamedWithItsBytesAlone) {
+  Counters c;
+  c.d2h = c.saved_link = {5 << 20, 5};
+  c.written_back = {3 << 20, 3};
+  const std::string found = advice_about(with(c), "Content was saved over the link");
+  EXPECT_TRUE(contains(found, "still owed: x (2.00 MiB). ")) << found;
+  EXPECT_TRUE(contains(found, "SEMCACHE_SNAPSHOT_SHARE")) << found;
+  EXPECT_EQ(advice(with(c)).size(), 1u);
+  c.written_back = c.saved_link;  // one side of an array freed
+  EXPECT_TRUE(advice(with(c)).empty());
+}
+
+// Kernels that only read y captured it as writable. It is among the smallest of many arrays that came back, but the others had
+// no content of the host's.
+TEST(Advice, WhatWasSentAndCameBackMayBeOnlyRead) {
+  Statistics s = with({});
   const auto label = [&](const std::string& name, std::uint64_t h2d, std::uint64_t d2h) {
     Counters c;
     c.h2d.bytes = h2d;
     c.d2h.bytes = d2h;
-    s.total.h2d.bytes += h2d;
-    s.total.d2h.bytes += d2h;
-    s.labels.push_back({name, c});
+    add(s, name, c);
   };
   for (int i = 0; i < 20; ++i) {
     label("result " + std::to_string(i), 0, 0);
     label("result " + std::to_string(i) + "_mirror", 0, 1024 * (2 + i));
   }
   label("y", 1024, 0);
+  EXPECT_EQ(advice_about(s, "Came back"), "") << "what kernels make comes back, and what is sent stays";
   label("y_mirror", 0, 1024);
   label("both ways", 512, 512);
   label("mirror", 0, 256);
 
   const std::string found = advice_about(s, "Came back");
+  EXPECT_EQ(found.rfind("Came back from a device: y_mirror (1.00 KiB), both ways (512 B), because", 0), 0u) << found;
+  EXPECT_FALSE(contains(found, "result")) << found;
+  EXPECT_TRUE(contains(found, "SEMCACHE_CHECK_WRITES=1 finds")) << found;
+  for (const char* protocol : {"off", "write-through"}) {  // everything comes back
+    s.protocol = protocol;
+    EXPECT_EQ(advice_about(s, "Came back"), "");
+  }
+  s.protocol = "write-back";
+  s.check_writes = true;  // it was looked for
+  EXPECT_EQ(advice_about(s, "Came back"), "");
+}
 
-  EXPECT_EQ(found.rfind("Came back from a device: y_mirror (1.00 KiB), both ways (512 B), result 19_mirror (21.0 KiB), "
-                        "result 18_mirror (20.0 KiB), ", 0), 0u) << found;
-  EXPECT_TRUE(contains(found, "result 10_mirror (12.0 KiB) and 11 more. Where kernels only read")) << found;
+TEST(Advice, WhatWasEvictedOrSavedDidNotComeBackBecauseItWasCaptured) {
+  Counters c;
+  c.h2d = {1024, 1};
+  c.d2h = c.saved_link = {1024, 1};
+  EXPECT_EQ(advice_about(with(c), "Came back"), "");
+  c.d2h = {3072, 2};
+  EXPECT_TRUE(contains(advice_about(with(c), "Came back"), "x (2.00 KiB)"));
+  c.evictions = 1;  // what was sent may be what had been evicted
+  EXPECT_EQ(advice_about(with(c), "Came back"), "");
 }
 
 TEST(Advice, NamesTwelveArraysThatNeverChangedAndSaysHowManyMore) {
-  Statistics s;
+  Statistics s = with({});
+  s.check_writes = true;
   for (int i = 1; i <= 13; ++i) {
     s.labels.push_back({"x" + std::to_string(i), {}});
     s.labels.back().counters.unchanged = {static_cast<std::uint64_t>(i), 1};
     s.total.unchanged += {static_cast<std::uint64_t>(i), 1};
   }
-
-  const std::string found = advice_about(s, "Captured as writable");
-
+  const std::string found = advice_about(s, "Captured as writable, but never changed");
   EXPECT_TRUE(contains(found, ": x13 (13 B), x12 (12 B), ")) << found;
   EXPECT_TRUE(contains(found, "x2 (2 B) and 1 more. ")) << found;
+}
+
+TEST(Advice, WhatChangedOnceIsNotToBeCapturedAsConst) {
+  Counters c;
+  c.unchanged = {4096, 4};
+  Statistics s = with(c);
+  s.check_writes = true;
+  EXPECT_TRUE(contains(advice_about(s, "Captured as writable"), "x (4.00 KiB)"));
+  s.labels[0].counters.changed = s.total.changed = 1;
+  EXPECT_TRUE(advice(s).empty());
+}
+
+TEST(Advice, OnlyLabelsWithManyFaultsOfFewBytesAreNamed) {
+  Counters many;
+  many.host_faults = 64;
+  many.d2h = {64 * 4096, 64};
+  Counters few;
+  few.host_faults = 2;
+  Counters large;
+  large.host_faults = 100;
+  large.d2h = {100ull << 20, 100};
+  Statistics s = with(many, "many");
+  add(s, "few", few);
+  add(s, "large", large);
+  const std::string found = advice_about(s, "Many host faults");
+  EXPECT_TRUE(contains(found, ": many (64). Before a pass over a whole array")) << found;
+  for (const char* mode : {"semcache::Access::read", "write", "overwrite"}) EXPECT_TRUE(contains(found, mode)) << found;
+
+  Statistics others;
+  others.total.host_faults = 1000;  // a few of each array
+  for (int i = 0; i < 20; ++i) add(others, "few", few);
+  add(others, "large", large);
+  EXPECT_TRUE(advice(others).empty());
+}
+
+TEST(Advice, MirrorsAreOpenForTwoReasons) {
+  Counters c;
+  c.opened = 3;
+  EXPECT_TRUE(contains(advice_about(with(c), "Mirrors became open near"), "x (3). Use fewer"));
+  EXPECT_EQ(advice(with(c)).size(), 1u);
+  c.exposed = 1;
+  EXPECT_TRUE(contains(advice_about(with(c), "Mirrors became open near"), "x (2). Use fewer"));
+  EXPECT_TRUE(contains(advice_about(with(c), "Mirrors became open because a kernel"), "x (1). Let kernels"));
+  c.exposed = 3;
+  EXPECT_FALSE(contains(advice(with(c)).front(), "max_map_count"));
+  EXPECT_EQ(advice(with(c)).size(), 1u);
+}
+
+TEST(Advice, UsesThatNobodyAnnouncedAreOutsideOrWithinOurKernels) {
+  Counters c;
+  c.unannounced = 3;
+  EXPECT_TRUE(contains(advice_about(with(c), "Used outside semcache::Exec"), "x (3). Announce"));
+  EXPECT_EQ(advice(with(c)).size(), 1u);
+  c.uncaptured = 1;
+  EXPECT_TRUE(contains(advice_about(with(c), "Used outside semcache::Exec"), "x (2). Announce"));
+  EXPECT_TRUE(contains(advice_about(with(c), "Used while a kernel of semcache::Exec"), "x (1). Let the kernel capture"));
+  c.uncaptured = 3;
+  EXPECT_FALSE(contains(advice(with(c)).front(), "outside semcache::Exec"));
+  EXPECT_EQ(advice(with(c)).size(), 1u);
 }
 
 TEST(TextReport, ManyLabelsAndLongOnesStayReadable) {
@@ -281,6 +415,17 @@ TEST(WriteReport, StderrGetsTheText) {
   testing::internal::CaptureStderr();
   EXPECT_TRUE(write_report(busy_statistics(), "stderr", 0));
   EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(), "SemCache report: process "));
+}
+
+TEST(WriteReport, StdoutGetsTheTextBehindWhatTheProgramPrinted) {
+  for (const char* target : {"stdout", "-"}) {
+    testing::internal::CaptureStdout();
+    std::printf("the program's last words");
+    EXPECT_TRUE(write_report(busy_statistics(), target, 0));
+    const std::string text = testing::internal::GetCapturedStdout();
+    EXPECT_EQ(text.rfind("the program's last wordsSemCache report: process ", 0), 0u) << text;
+    EXPECT_FALSE(fs::exists(target));
+  }
 }
 
 TEST(WriteReport, TheExtensionChoosesTheFormatAndLettersTheName) {

@@ -101,9 +101,10 @@ SlotId Directory::add_snapshot(SpaceId space, std::uint64_t bytes) {
   return SlotId{index};
 }
 
-SlotId Directory::add_slot(DatumId datum, SpaceId space) {
+SlotId Directory::add_slot(DatumId datum, SpaceId space, Content content) {
   base::make_room(data_[datum.value].slots, 1);
   const SlotId slot = add_snapshot(space, size(datum));
+  if (content == Content::zeros) slots_[slot.value].held = ExtentMap(size(datum), {zeros_value, 0});
   slots_[slot.value].datum = datum;
   data_[datum.value].slots.push_back(slot);
   return slot;
@@ -491,7 +492,21 @@ void Directory::renumber(SlotId slot, ByteRange range) {
 void Directory::fill(DatumId datum, ByteRange range, const Fill& fill) {
   if (range.empty()) return;
   data_[datum.value].wanted.make_room(range);
-  set_wanted(datum, range, new_value(fill));
+  // Of new memory a datum has one slot at most, on the host: the first use of a value never fails.
+  SlotId zeros;
+  std::vector<ByteRange> unwritten;
+  for (const SlotId slot : data_[datum.value].slots) {
+    if (!fill.is_zero() || zeros.valid()) break;
+    slots_[slot.value].held.for_each(range, [&](ByteRange piece, ValueRef held) {
+      if (held.id == zeros_value) unwritten.push_back(piece);
+    });
+    if (unwritten.empty()) continue;
+    zeros = slot;
+    slots_[slot.value].held.make_room(unwritten.size());
+  }
+  const ValueRef ref = new_value(fill);
+  set_wanted(datum, range, ref);
+  for (const ByteRange piece : unwritten) set_held(zeros, piece, ref.advanced(piece.begin - range.begin));
 }
 
 LinkResult Directory::link(DatumId to, std::uint64_t to_position, DatumId from, std::uint64_t from_position,

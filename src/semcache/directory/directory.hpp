@@ -17,7 +17,16 @@ namespace semcache::directory {
 struct Fill {
   std::array<std::uint8_t, 16> pattern{};
   std::uint32_t pattern_bytes = 0;  ///< 1, 2, 4, 8 or 16; 0: not a fill
+  [[nodiscard]] bool is_zero() const noexcept {
+    for (std::uint32_t i = 0; i < pattern_bytes; ++i) {
+      if (pattern[i] != 0) return false;
+    }
+    return pattern_bytes != 0;
+  }
 };
+
+/// Of memory that is new to the directory.
+enum class Content : std::uint8_t { unknown, zeros };
 
 /// One movement that makes bytes of a slot hold a value.
 struct Step {
@@ -55,7 +64,8 @@ class Directory {
   // --- arrays and memory -------------------------------------------------------------------------------------------
   [[nodiscard]] DatumId add_datum(std::uint64_t bytes);
   /// A slot of `datum` in `space`, of the datum's size, holding nothing.
-  [[nodiscard]] SlotId add_slot(DatumId datum, SpaceId space);
+  /// @param content  what the memory holds, if that is known
+  [[nodiscard]] SlotId add_slot(DatumId datum, SpaceId space, Content content = Content::unknown);
   /// Memory that belongs to no array: a saved value.
   [[nodiscard]] SlotId add_snapshot(SpaceId space, std::uint64_t bytes);
   /// The slot leaves its datum and lives on as a snapshot: its memory becomes the saved value, nothing moves.
@@ -125,7 +135,8 @@ class Directory {
   void write(SlotId slot, ByteRange range);
   /// Gives `range` one new number whatever numbers it had (the slot holds it physically): keeps the maps short.
   void renumber(SlotId slot, ByteRange range);
-  /// `range` of the datum is a known pattern from now on; no slot need hold it. Pattern phase 0 at range.begin.
+  /// `range` of the datum is a known pattern from now on; no slot need hold it (but memory that nobody has written yet holds
+  /// zeros already). Pattern phase 0 at range.begin.
   void fill(DatumId datum, ByteRange range, const Fill& fill);
   /// deep_copy: from now on `to` wants at [to_position, +bytes) what `from` wants at from_position (I7).
   LinkResult link(DatumId to, std::uint64_t to_position, DatumId from, std::uint64_t from_position, std::uint64_t bytes);

@@ -21,12 +21,15 @@ inline constexpr ValueId no_value = UINT64_MAX;
 /// In a held map: the slot holds something there that nobody wants any more.
 inline constexpr ValueId former_value = UINT64_MAX - 1;
 
+/// In a held map: nobody has written there yet, and the system gave the memory filled with zeros.
+inline constexpr ValueId zeros_value = UINT64_MAX - 2;
+
 /// A byte position inside a value.
 struct ValueRef {
   ValueId id = undefined_value;
   std::uint64_t offset = 0;
 
-  [[nodiscard]] constexpr bool is_number() const noexcept { return id != undefined_value && id < former_value; }
+  [[nodiscard]] constexpr bool is_number() const noexcept { return id != undefined_value && id < zeros_value; }
   /// The reference `bytes` further on.
   [[nodiscard]] constexpr ValueRef advanced(std::uint64_t bytes) const noexcept {
     return is_number() ? ValueRef{id, offset + bytes} : *this;

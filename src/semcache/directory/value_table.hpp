@@ -23,7 +23,8 @@ class ValueTable {
   void make_room(std::size_t values) {
     while (free_.size() < values) {
       if (entries_.size() > index_mask) throw std::bad_alloc();
-      if (free_.capacity() <= entries_.size()) free_.reserve(2 * entries_.size() + 1);  // erase must not fail
+      // Erase must not fail. Twice as much each time: one more each time would copy the list at each new value.
+      if (free_.capacity() <= entries_.size()) free_.reserve(2 * entries_.size() + 1);
       entries_.emplace_back();
       free_.push_back(entries_.size() - 1);
     }
@@ -71,7 +72,7 @@ class ValueTable {
   };
   static constexpr unsigned index_bits = 28;
   static constexpr std::uint64_t index_mask = (std::uint64_t{1} << index_bits) - 1;
-  // One less than what fits: `no_value` and `former_value` are no numbers.
+  // One less than what fits: `no_value`, `former_value` and `zeros_value` are no numbers.
   static constexpr std::uint64_t last_generation = (std::uint64_t{1} << (64 - index_bits)) - 2;
 
   [[nodiscard]] static ValueId number(std::size_t index, const Entry& e) noexcept {

@@ -168,7 +168,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->writing_launches_at_fetch = 0;
   m->write_check.reset();
   m->pages = std::move(pages);
-  m->read_ahead = {};
+  m->read_ahead.reset();
   m->used = std::move(used);
   m->locked.clear();
   m->forecast = policy::FetchForecast();
@@ -380,7 +380,9 @@ Memory* Engine::allocate_host(const char* label, std::uint64_t bytes, Memory* pa
   try {
     place_on_host(*m);
     m->datum = partner != nullptr ? partner->datum : directory_.add_datum(bytes);
-    bind(*m, directory_.add_slot(m->datum, host_space));
+    // Its pages are new, and whoever writes them is noticed, unless the program promises to announce it.
+    bind(*m, directory_.add_slot(m->datum, host_space, options_.notices && !announced ? directory::Content::zeros
+                                                                                     : directory::Content::unknown));
     // SEMCACHE_CHECK protects them all the same. So does a kernel that has no mapping left for them. Without a tracker all
     // host memory is used like that of which the program announces the uses.
     m->announced = !options_.notices || (announced && !options_.check &&
@@ -832,9 +834,11 @@ void Engine::add_to(Statistics& s) const {
   s.snapshot_bytes = host_snapshot_bytes_;
   for (const auto& d : devices_) {
     s.mapped_device_bytes += d->mapped_bytes;
+    s.device_budget_bytes += d->budget_bytes;
     s.snapshot_bytes += d->snapshot_bytes;
   }
   s.directory_bytes = directory_.memory_bytes();
+  s.check_writes = options_.check_writes;
   s.device_count = static_cast<int>(devices_.size());
   if (!devices_.empty()) {
     s.device_kind = to_string(devices_[0]->device->kind());

@@ -220,6 +220,14 @@ class Engine {
   /// @param number  what `end_launch` returned
   void launch_awaited(QueueIndex queue, Clock before, std::uint64_t number) noexcept;
 
+  /// A kernel of ours may run from now on, until `kernel_ends`: what faults meanwhile may be its use of what it did not capture.
+  void kernel_starts() noexcept {
+    if (options_.device_faults) kernels_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void kernel_ends() noexcept {
+    if (options_.device_faults) kernels_.fetch_sub(1, std::memory_order_relaxed);
+  }
+
   [[nodiscard]] platform::Platform& platform() noexcept { return *platform_; }
   [[nodiscard]] const platform::Platform& platform() const noexcept { return *platform_; }
   [[nodiscard]] device::Device& device(std::uint32_t d) noexcept { return *devices_[d]->device; }
@@ -609,6 +617,7 @@ class Engine {
   std::atomic<std::size_t> listed_arrays_{0};  ///< how many these are
   std::atomic<std::uint64_t> links_{0};        ///< copies and fills so far: others may want what an array holds since
   std::uint32_t running_launches_ = 0;  ///< counted under SEMCACHE_CHECK only
+  std::atomic<std::uint32_t> kernels_{0};  ///< launches under way, where uses of device memory fault (Options::device_faults)
   std::uint64_t live_device_bytes_ = 0;
   std::uint64_t live_host_bytes_ = 0;
   std::uint64_t host_snapshot_bytes_ = 0;

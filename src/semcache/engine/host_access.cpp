@@ -112,6 +112,7 @@ void Engine::expose(Lock& lock, Memory& m) {
   const Kept kept(m);
   open_mirror(lock, m, "a kernel holds a raw pointer into it");
   if (kept.gone()) return;
+  recorder_.exposed(m.label);
   unlock_pages(m);
   m.locked.reserve(page_span(m).end / options_.registration_bytes + 1);  // what is page-locked is noted
   for (std::uint64_t at = 0; at < page_span(m).end; at += options_.registration_bytes) {
@@ -240,6 +241,7 @@ FaultResult Engine::serve_device(Lock& lock, Memory& m, FaultKind kind, const vo
   // Another thread's fault may have opened the pages meanwhile; then the access succeeds.
   if (m.access >= (writes ? Protection::read_write : Protection::read)) return FaultResult::not_ours;
   recorder_.unannounced(m.label);
+  if (kernels_.load(std::memory_order_relaxed) > 0) recorder_.uncaptured(m.label);
   // One instruction may need two arrays that evict each other: then it gets both, or the end that says so.
   const auto [other, before] = std::pair(last_faults_[0], last_faults_[1]);
   alternating_faults_ = before.address == address && before.instruction == instruction ? alternating_faults_ + 1 : 0;
@@ -286,7 +288,8 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
     // Another thread's fault has opened the page meanwhile.
     if (now == Protection::read_write || (kind == FaultKind::read && now == Protection::read)) return FaultResult::served;
     recorder_.host_fault(m.label);
-    const ByteRange range = m.read_ahead.next(position, m.bytes, page_bytes_);
+    if (!m.read_ahead) m.read_ahead = std::make_unique<policy::ReadAhead>();
+    const ByteRange range = m.read_ahead->next(position, m.bytes, page_bytes_);
     std::vector<ByteRange> stale;
     directory_.stale(m.slot, range, stale);
     std::uint64_t ahead = 0;

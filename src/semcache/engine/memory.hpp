@@ -76,11 +76,15 @@ struct alignas(64) Memory {
   std::uint64_t reserved_bytes = 0;  ///< of address space; at least header_bytes of it behind the data
   trace::LabelId label;
   bool counted_snapshot = false;     ///< its bytes count as saved copies
+  bool owns_allocation = false;      ///< host snapshot in ordinary memory
   bool freeing = false;              ///< being freed: no victim of an eviction
   bool awaits_projection = false;    ///< listed in `Engine::revoked_`
   std::uint64_t projected = 0;       ///< the projection that set `flags` last
   platform::Protection access = platform::Protection::none;  ///< what guarded pages permit; never less than `flags` promise
   std::atomic<bool> holds_handles{false};  ///< a kernel captured it as a view of what may be or contain views
+  // Host memory only:
+  bool open = false;              ///< never protected: copies happen at the call
+  bool announced = false;         ///< never protected: the program promised to announce every access
   /// Something that was said of the device memory, and `recently` and the engine's `links_` behind it: it holds as long as
   /// these are the same.
   struct Said {
@@ -122,15 +126,12 @@ struct alignas(64) Memory {
 
   // --- host memory ---
   directory::BasicExtentMap<PageState> pages{0, {}};
-  policy::ReadAhead read_ahead;
+  std::unique_ptr<policy::ReadAhead> read_ahead;  ///< none before the first fault
   std::vector<bool> used;         ///< per huge page: the host, or a transfer, has put something there
   /// Per registration chunk: the address under which the device knows its page-locked pages; nullptr: not page-locked.
   std::vector<std::byte*> locked;
   policy::FetchForecast forecast;
   std::uint64_t asked_end = 0;    ///< the host asked for what lies before, one piece behind the other
-  bool open = false;              ///< never protected: copies happen at the call
-  bool announced = false;         ///< never protected: the program promised to announce every access
-  bool owns_allocation = false;   ///< host snapshot in ordinary memory
 };
 
 /// Address to Memory without a lock: two levels, 2 MiB granules of units (512 bytes on devices, a page on the host).
@@ -164,15 +165,27 @@ class LookupTable {
     if (!covers(p)) return nullptr;
     const std::uint64_t offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - base_);
     const std::uintptr_t entry = table_[offset / granule_bytes].load(std::memory_order_acquire);
-    if ((entry & 1) == 0) return reinterpret_cast<Memory*>(entry);
+    if ((entry & 1) == 0) {
+      const std::uint64_t filled = entry >> address_bits;
+      if (filled != 0 && offset % granule_bytes / unit_bytes_ >= filled) return nullptr;
+      return reinterpret_cast<Memory*>(entry & address_mask);
+    }
     const auto* units = reinterpret_cast<const std::atomic<Memory*>*>(entry & ~std::uintptr_t{1});
     return units[offset % granule_bytes / unit_bytes_].load(std::memory_order_acquire);
   }
-  /// Enters (memory != nullptr) or removes [address, address + bytes); whole granules where it fills them. What throws has
-  /// entered a part: remove it. Removing never throws.
+  /// Enters (memory != nullptr) or removes [address, address + bytes) as it was entered. Removing allocates nothing.
+  /// @throws std::bad_alloc  to be removed all the same
   void set(const std::byte* address, std::uint64_t bytes, Memory* memory);
 
  private:
+  /// A granule's entry is the address of a table of units with the lowest bit set; or of the one memory that begins with it, and
+  /// above the address how many units that fills, 0 for all; or 0.
+  static constexpr unsigned address_bits = 48;
+  static constexpr std::uintptr_t address_mask = (std::uintptr_t{1} << address_bits) - 1;
+  static_assert(sizeof(std::uintptr_t) == 8 && alignof(Memory) > 1);
+  using Unit = std::atomic<Memory*>;
+  Unit* units_of(std::uint64_t granule);
+
   std::byte* base_;
   std::uint64_t bytes_;
   std::uint64_t unit_bytes_;

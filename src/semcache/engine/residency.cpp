@@ -103,8 +103,16 @@ void Engine::unmap_memory(DeviceState& d, Memory& m) noexcept {
 }
 
 void Engine::throw_out_of_memory(const DeviceState& d, const std::vector<Memory*>& set, std::uint64_t need) const {
-  std::string text = "the working set does not fit the device's memory budget of " + std::to_string(d.budget_bytes) +
-                     " bytes (SEMCACHE_DEVICE_MEMORY). Needed at once:\n";
+  std::uint64_t bytes = 0;
+  for (const Memory* m : set) bytes += m->bytes;
+  std::string text = (set.size() == 1 ? std::string("1 array is") : std::to_string(set.size()) + " arrays are") +
+                     " needed at once, " + std::to_string(bytes) + " bytes in all";
+  if (need != bytes) text += " (" + std::to_string(need) + " in whole pages of the device)";
+  const std::string budget =
+      "the device's memory budget of " + std::to_string(d.budget_bytes) + " bytes (SEMCACHE_DEVICE_MEMORY)";
+  text += need > d.budget_bytes ? ", which does not fit " + budget
+                                : ", for which there is no room in " + budget + " beside arrays that are in use and cannot leave";
+  text += ":\n";
   for (const Memory* m : set) text += "  " + std::to_string(m->bytes) + " bytes  '" + recorder_.name(m->label) + "'\n";
   text += "Live arrays:\n" + describe_live_buffers(set.front()->space.value - 1);
   if (UnsubmittedLaunch::current != nullptr) {

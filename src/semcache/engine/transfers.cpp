@@ -269,7 +269,7 @@ void Engine::register_for_transfers(Memory& m, ByteRange range) {
     // The whole chunk must hold what the host has used, and nothing may write it while it is open for a moment.
     bool used = true;
     directory_.for_each_held(m.slot, intersect(chunk, m.all()), [&](ByteRange, directory::ValueRef ref) {
-      used = used && (ref.is_number() || ref.id == directory::former_value);
+      used = used && (ref.is_number() ? !directory_.fill_of(ref.id).is_zero() : ref.id == directory::former_value);
     });
     if (!noticed) {
       if (used || range.contains(intersect(chunk, m.all()))) {
@@ -443,6 +443,10 @@ void Engine::save(Lock& lock, Memory& m, const directory::LastHeld& piece) {
   // An unused snapshot is collected.
   if (m.on_host() ? wait_conflict(lock, m, {piece.position, piece.position + step.bytes}, false) : quiesce(lock, m)) return;
   submit_and_commit(step, true);
+  // The array's own content, or what has to give way: no copy is to blame.
+  if (to.on_host() != m.on_host() && (evicting_ || piece.wanter == m.datum)) {
+    recorder_.moved(Kind::written_back, m.label, step.bytes);
+  }
 }
 
 /// A step that fails may have changed part of its destination already, which nobody needs: it holds nothing then (I9).
@@ -717,7 +721,7 @@ void Engine::check_writes_before_fetch(Lock& lock, Memory& m) {
   if (quiesce(lock, m)) return;
   freeze(m, m.all());
   const std::unique_ptr<Memory::WriteCheck> check = std::move(m.write_check);
-  if (digest_of(m) != check->digest) return;
+  if (digest_of(m) != check->digest) return recorder_.changed(m.label);
   directory_.restore(m.slot, m.all(), check->wanted);
   recorder_.moved(Kind::unchanged, m.label, m.bytes);
 }

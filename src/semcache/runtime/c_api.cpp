@@ -99,6 +99,11 @@ semcache_statistics_t in_c(const Statistics& s) noexcept {
   c.snapshot_bytes = s.snapshot_bytes;
   c.directory_bytes = s.directory_bytes;
   c.unannounced = t.unannounced;
+  c.written_back = in_c(t.written_back);
+  c.exposed = t.exposed;
+  c.uncaptured = t.uncaptured;
+  c.changed = t.changed;
+  c.device_budget_bytes = s.device_budget_bytes;
   return c;
 }
 

@@ -33,7 +33,7 @@ constexpr Variable tracker_variable{"SEMCACHE_TRACKER", "auto, mprotect, userfau
 constexpr Variable check_variable{"SEMCACHE_CHECK", "0 or 1"};
 constexpr Variable check_writes_variable{"SEMCACHE_CHECK_WRITES", "0 or 1"};
 constexpr Variable report_variable{
-    "SEMCACHE_REPORT", "stderr, or a file name (JSON if it ends in .json) with %p process, %h host, %r MPI rank, %% percent sign"};
+    "SEMCACHE_REPORT", "stderr, stdout (or -), or a file name (JSON if it ends in .json) with %p process, %h host, %r MPI rank, %% percent sign"};
 constexpr Variable snapshot_variable{"SEMCACHE_SNAPSHOT_SHARE", "a whole percentage from 0 to 100"};
 constexpr Variable mpi_cuda_variable{"SEMCACHE_MPI_CUDA", "auto, on or off"};
 constexpr Variable device_tracker_variable{"SEMCACHE_DEVICE_TRACKER", "auto, on or off"};
@@ -188,6 +188,9 @@ std::string parse_report(const Variable& variable, std::string_view text) {
   constexpr std::size_t longest_path = 3500;  // PATH_MAX less what %h and the temporary name add
   if (text.size() > longest_path) refuse(variable, text, "too long");
   if (text.back() == '/') refuse(variable, text, "it names a folder");
+  for (const char* word : {"0", "1", "on", "off", "yes", "no", "true", "false"}) {
+    if (text == word) refuse(variable, text, "it is no switch (a file of that name is ./" + std::string(text) + ")");
+  }
   (void)trace::expand_report_path(text, trace::ReportPlace{});  // its error names the variable and the forms
   return std::string(text);
 }

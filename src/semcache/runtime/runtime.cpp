@@ -564,7 +564,7 @@ void Launch::enter() {
 
 void Launch::leave() noexcept { launches_here.innermost.store(outer_, std::memory_order_release); }
 
-void Launch::begin(const ByteRange* overwritten) {
+void Launch::begin(const char* name, const ByteRange* overwritten) {
   static_assert(sizeof(Pin) == sizeof(Operand) && offsetof(Operand, writable) == offsetof(Pin, writable));
   Runtime& r = runtime();
   if (count_ != 0) refuse_recording(r, queue_);
@@ -572,6 +572,10 @@ void Launch::begin(const ByteRange* overwritten) {
   try {
     r.engine->begin_launch(queue_.valid() ? queue_.value : engine::unknown_queue, reinterpret_cast<const Operand*>(pins_),
                            count_, overwritten);
+  } catch (const OutOfMemory& e) {
+    leave();
+    const std::string who = name != nullptr ? "the kernel '" + trace::Recorder::readable(name) + "'" : "a library's routine";
+    throw OutOfMemory(who + " cannot run: " + e.what(), e.requested_bytes(), e.budget_bytes());
   } catch (...) {
     leave();
     throw;
@@ -653,9 +657,10 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
   } else if (holder != nullptr) {
     begin_unknown(name, [&] { return leads_to_views(r, *holder); });
   } else {
-    begin();
+    begin(name);
   }
   guard.dismiss();
+  r.engine->kernel_starts();
   ++launches_under_way;
 }
 
@@ -704,9 +709,10 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
   if (unknown) {
     begin_unknown(name, [] { return std::string("an array that it captured was freed before the launch"); });
   } else {
-    begin();
+    begin(name);
   }
   guard.dismiss();
+  r.engine->kernel_starts();
   ++launches_under_way;
 }
 
@@ -734,7 +740,8 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue
   for (std::size_t u = 0; u < count; ++u) {
     if (uses[u].mode == Access::overwrite) use(uses[u]);
   }
-  begin(overwritten);
+  begin(nullptr, overwritten);
+  r.engine->kernel_starts();
   ++launches_under_way;
 }
 
@@ -764,6 +771,7 @@ void Launch::before_wait() noexcept {
 
 Launch::~Launch() {
   if (Runtime* r = running()) {
+    r->engine->kernel_ends();
     const std::uint64_t number = r->engine->end_launch(queue_.valid() ? queue_.value : engine::unknown_queue,
                                                        reinterpret_cast<const Operand*>(pins_), count_);
     if (awaited_) r->engine->launch_awaited(queue_.value, before_, number);

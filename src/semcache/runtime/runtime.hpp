@@ -122,7 +122,8 @@ struct LibraryUse {
 /// @param leads  where the functor leads beyond its handles; arrays found there count as written. nullptr: nowhere. Leads that may
 ///        end anywhere make the launch unknown (it may read and write every noticed array), and so does a capture that holds
 ///        handles itself.
-/// @throws OutOfMemory  the captured set does not fit the budget; the text names set, sizes and budget; nothing changed.
+/// @throws OutOfMemory  the captured set does not fit the budget; the text names kernel, set, sizes, their sum and budget; nothing
+///                      changed.
 /// @throws UsageError   a graph is recorded from the queue's stream (as far as the driver is watched); nothing changed.
 class SEMCACHE_API Launch {
  public:
@@ -158,7 +159,8 @@ class SEMCACHE_API Launch {
   static constexpr std::size_t most_queues = 16;
   void grow();
   void add(void* memory, bool writable);
-  void begin(const ByteRange* overwritten = nullptr);
+  /// @param name  the kernel's, for messages; nullptr: a library's routine
+  void begin(const char* name, const ByteRange* overwritten = nullptr);
   template <class Reason>
   void begin_unknown(const char* name, const Reason& reason);
   void enter();

@@ -19,13 +19,19 @@ namespace {
 constexpr Traffic Counters::* traffic_fields[traffic_kinds] = {
     &Counters::h2d,        &Counters::d2h,          &Counters::d2d,        &Counters::h2h,     &Counters::filled,
     &Counters::saved_link, &Counters::saved_device, &Counters::saved_host, &Counters::avoided, &Counters::deferred,
-    &Counters::dropped,    &Counters::write_through, &Counters::read_ahead, &Counters::unchanged};
+    &Counters::dropped,    &Counters::write_through, &Counters::read_ahead, &Counters::unchanged, &Counters::written_back};
+
+/// Counts of labels and call sites that have no bytes.
+constexpr std::uint64_t Counters::* plain_counts[] = {&Counters::host_faults, &Counters::evictions,  &Counters::opened,
+                                                      &Counters::exposed,     &Counters::unannounced, &Counters::uncaptured,
+                                                      &Counters::changed};
+enum PlainCount : std::size_t { host_faults, evictions, opened, exposed, unannounced, uncaptured, changed };
 
 constexpr const char* kind_names[] = {"h2d",           "d2h",        "d2d",            "h2h",           "filled",
                                       "saved_link",    "saved_device", "saved_host",   "avoided",       "deferred",
-                                      "dropped",       "write_through", "read_ahead",  "unchanged",     "host_fault",
-                                      "eviction",      "unknown_launch", "native_launch", "device_wait", "opened",
-                                      "unannounced"};
+                                      "dropped",       "write_through", "read_ahead",  "unchanged",     "written_back",
+                                      "host_fault",    "eviction",   "unknown_launch", "native_launch", "device_wait",
+                                      "opened",        "unannounced"};
 static_assert(std::size(kind_names) == static_cast<std::size_t>(Kind::unannounced) + 1);
 
 constexpr std::uint32_t unlabelled = 0;
@@ -47,7 +53,8 @@ std::uint64_t now_ns() noexcept {
 /// Most bytes over the link first, then most bytes at all, then most operations, then by name.
 void sort_by_traffic(std::vector<NamedCounters>& named) {
   const auto key = [](const Counters& c) {
-    std::uint64_t bytes = 0, operations = c.host_faults + c.evictions + c.unknown_launches + c.opened + c.unannounced;
+    std::uint64_t bytes = 0, operations = c.unknown_launches;
+    for (const auto field : plain_counts) operations += c.*field;
     for (const auto field : traffic_fields) {
       bytes += (c.*field).bytes;
       operations += (c.*field).count;
@@ -62,10 +69,7 @@ void sort_by_traffic(std::vector<NamedCounters>& named) {
 
 void add_to(Counters& sum, const Counters& c) noexcept {
   for (const auto field : traffic_fields) sum.*field += c.*field;
-  sum.host_faults += c.host_faults;
-  sum.evictions += c.evictions;
-  sum.opened += c.opened;
-  sum.unannounced += c.unannounced;
+  for (const auto field : plain_counts) sum.*field += c.*field;
   sum.unknown_launches += c.unknown_launches;
 }
 
@@ -73,7 +77,7 @@ bool any(const Counters& c) noexcept {
   for (const auto field : traffic_fields) {
     if ((c.*field).bytes != 0 || (c.*field).count != 0) return true;
   }
-  return c.host_faults != 0 || c.evictions != 0 || c.opened != 0 || c.unannounced != 0;
+  return std::any_of(std::begin(plain_counts), std::end(plain_counts), [&](const auto field) { return c.*field != 0; });
 }
 
 }  // namespace
@@ -91,10 +95,7 @@ const Traffic& traffic(const Counters& counters, Kind kind) noexcept {
 struct Recorder::Cells {
   std::atomic<std::uint64_t> bytes[traffic_kinds] = {};
   std::atomic<std::uint64_t> count[traffic_kinds] = {};
-  std::atomic<std::uint64_t> host_faults{0};
-  std::atomic<std::uint64_t> evictions{0};
-  std::atomic<std::uint64_t> opened{0};
-  std::atomic<std::uint64_t> unannounced{0};
+  std::atomic<std::uint64_t> plain[std::size(plain_counts)] = {};
 
   void add(Kind kind, std::uint64_t n_bytes, std::uint64_t n) noexcept {
     bytes[static_cast<int>(kind)].fetch_add(n_bytes, std::memory_order_relaxed);
@@ -107,10 +108,7 @@ struct Recorder::Cells {
       (c.*traffic_fields[k]).bytes = bytes[k].load(std::memory_order_relaxed);
       (c.*traffic_fields[k]).count = count[k].load(std::memory_order_relaxed);
     }
-    c.host_faults = host_faults.load(std::memory_order_relaxed);
-    c.evictions = evictions.load(std::memory_order_relaxed);
-    c.opened = opened.load(std::memory_order_relaxed);
-    c.unannounced = unannounced.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < std::size(plain_counts); ++i) c.*plain_counts[i] = plain[i].load(std::memory_order_relaxed);
     return c;
   }
 };
@@ -250,33 +248,37 @@ void Recorder::moved(Kind kind, LabelId label, std::uint64_t bytes, std::uint64_
   event(kind, label, bytes, from, to);
 }
 
+void Recorder::count(std::size_t plain_count, LabelId label) noexcept {
+  total_->plain[plain_count].fetch_add(1, std::memory_order_relaxed);
+  if (Cells* own = cells(label)) own->plain[plain_count].fetch_add(1, std::memory_order_relaxed);
+  count_call_site([&](Counters& c) { ++(c.*plain_counts[plain_count]); });
+}
+
 void Recorder::host_fault(LabelId label) noexcept {
-  total_->host_faults.fetch_add(1, std::memory_order_relaxed);
-  if (Cells* own = cells(label)) own->host_faults.fetch_add(1, std::memory_order_relaxed);
-  count_call_site([](Counters& c) { ++c.host_faults; });
+  count(PlainCount::host_faults, label);
   event(Kind::host_fault, label, 0, {}, host_space);
 }
 
 void Recorder::eviction(LabelId label) noexcept {
-  total_->evictions.fetch_add(1, std::memory_order_relaxed);
-  if (Cells* own = cells(label)) own->evictions.fetch_add(1, std::memory_order_relaxed);
-  count_call_site([](Counters& c) { ++c.evictions; });
+  count(PlainCount::evictions, label);
   event(Kind::eviction, label, 0, {}, {});
 }
 
 void Recorder::opened(LabelId label) noexcept {
-  total_->opened.fetch_add(1, std::memory_order_relaxed);
-  if (Cells* own = cells(label)) own->opened.fetch_add(1, std::memory_order_relaxed);
-  count_call_site([](Counters& c) { ++c.opened; });
+  count(PlainCount::opened, label);
   event(Kind::opened, label, 0, {}, {});
 }
 
+void Recorder::exposed(LabelId label) noexcept { count(PlainCount::exposed, label); }
+
 void Recorder::unannounced(LabelId label) noexcept {
-  total_->unannounced.fetch_add(1, std::memory_order_relaxed);
-  if (Cells* own = cells(label)) own->unannounced.fetch_add(1, std::memory_order_relaxed);
-  count_call_site([](Counters& c) { ++c.unannounced; });
+  count(PlainCount::unannounced, label);
   event(Kind::unannounced, label, 0, {}, {});
 }
+
+void Recorder::uncaptured(LabelId label) noexcept { count(PlainCount::uncaptured, label); }
+
+void Recorder::changed(LabelId label) noexcept { count(PlainCount::changed, label); }
 
 namespace {
 const char* name_of_launch(const char* type_name) noexcept {

@@ -20,11 +20,11 @@ namespace semcache::trace {
 /// One field of Counters that has bytes. A byte that belongs to two fields ("in h2d/d2h too") is counted by two calls.
 enum class Kind : std::uint8_t {
   h2d, d2h, d2d, h2h, filled, saved_link, saved_device, saved_host, avoided, deferred, dropped, write_through,
-  read_ahead, unchanged,
+  read_ahead, unchanged, written_back,
   // Only in events, not in Counters' traffic:
   host_fault, eviction, unknown_launch, native_launch, device_wait, opened, unannounced,
 };
-inline constexpr std::size_t traffic_kinds = 14;
+inline constexpr std::size_t traffic_kinds = 15;
 
 /// "h2d", "saved_link", … : the names of Counters' fields.
 [[nodiscard]] SEMCACHE_API const char* to_string(Kind kind) noexcept;
@@ -81,8 +81,14 @@ class SEMCACHE_API Recorder {
   void host_fault(LabelId label) noexcept;
   void eviction(LabelId label) noexcept;
   void opened(LabelId label) noexcept;
-  /// A use outside our launches that the program did not announce, noticed before it was made.
+  /// In addition to opened(): a kernel holds a raw pointer into the mirror.
+  void exposed(LabelId label) noexcept;
+  /// A use that the program neither captured nor announced, noticed before it was made.
   void unannounced(LabelId label) noexcept;
+  /// In addition to unannounced(): a kernel of ours was running.
+  void uncaptured(LabelId label) noexcept;
+  /// Captured as writable, and found changed by those who look.
+  void changed(LabelId label) noexcept;
   /// Every launch, unknown ones too.
   void launch() noexcept { launches_.fetch_add(1, std::memory_order_relaxed); }
   /// In addition to launch(). @param type_name  std::type_info::name() of the functor, or any text; copied; may be null
@@ -115,6 +121,7 @@ class SEMCACHE_API Recorder {
   struct Names;
 
   LabelEntry* entry(LabelId label) const noexcept;
+  void count(std::size_t plain_count, LabelId label) noexcept;
   Cells* cells(LabelId label) noexcept;
   void event(Kind kind, LabelId label, std::uint64_t bytes, SpaceId from, SpaceId to) noexcept;
   void name_call_sites() const;

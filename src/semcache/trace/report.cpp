@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <climits>
+#include <cstdio>
 #include <exception>
 
 namespace semcache::trace {
@@ -37,7 +38,7 @@ std::string expand_report_path(std::string_view path, const ReportPlace& place) 
         throw ConfigurationError("SEMCACHE_REPORT=\"" + std::string(path) + "\" cannot be used: " +
                                  (letter == '\0' ? std::string("it ends in a lone %")
                                                  : std::string("%") + letter + " stands for nothing") +
-                                 ". Accepted: stderr, or a file name (JSON if it ends in .json) with %p process, "
+                                 ". Accepted: stderr, stdout (or -), or a file name (JSON if it ends in .json) with %p process, "
                                  "%h host, %r MPI rank, %% percent sign.");
     }
   }
@@ -51,6 +52,12 @@ bool write_report(const Statistics& statistics, std::string_view target, int ran
     if (target == "stderr") {
       const std::string why = detail::write_all(STDERR_FILENO, text_report(statistics, place));
       return why.empty();  // where stderr itself cannot be written there is nobody to tell
+    }
+    if (target == "stdout" || target == "-") {
+      std::fflush(stdout);
+      const std::string why = detail::write_all(STDOUT_FILENO, text_report(statistics, place));
+      if (!why.empty()) base::raw_log("the report could not be written: %s: stdout", why.c_str());
+      return why.empty();
     }
     const std::string path = expand_report_path(target, place);
     constexpr std::string_view json = ".json";

@@ -32,7 +32,8 @@ struct ReportPlace {
 [[nodiscard]] SEMCACHE_API std::string text_report(const Statistics& statistics, const ReportPlace& place);
 [[nodiscard]] SEMCACHE_API std::string json_report(const Statistics& statistics, const ReportPlace& place);
 
-/// Writes a report where `target` (SEMCACHE_REPORT) says: "" nothing, "stderr" the text, else the expanded file name,
+/// Writes a report where `target` (SEMCACHE_REPORT) says: "" nothing, "stderr" the text there, "stdout" or "-" the text there
+/// behind what the program has printed, else the expanded file name,
 /// as JSON if it ends in ".json", as text otherwise. A file appears complete or not at all: it is written beside its
 /// final name and renamed. Never throws: a report that cannot be written is one line on stderr.
 /// @return false if the report could not be written

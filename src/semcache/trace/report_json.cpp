@@ -18,7 +18,10 @@ void put(Json& to, const Counters& counters) {
   to["host_faults"] = counters.host_faults;
   to["evictions"] = counters.evictions;
   to["opened"] = counters.opened;
+  to["exposed"] = counters.exposed;
   to["unannounced"] = counters.unannounced;
+  to["uncaptured"] = counters.uncaptured;
+  to["changed"] = counters.changed;
 }
 
 /// @param sites  not of labels: unknown launches have none
@@ -49,6 +52,7 @@ std::string json_report(const Statistics& s, const ReportPlace& place) {
   j["memory"] = {{"live_device_bytes", s.live_device_bytes},
                  {"live_host_bytes", s.live_host_bytes},
                  {"mapped_device_bytes", s.mapped_device_bytes},
+                 {"device_budget_bytes", s.device_budget_bytes},
                  {"snapshot_bytes", s.snapshot_bytes},
                  {"directory_bytes", s.directory_bytes}};
   Json total;

@@ -108,7 +108,8 @@ std::string totals_table(const Counters& c) {
   line("copied on or between devices", c.d2d);
   line("copied between host arrays", c.h2h);
   line("filled in place", c.filled);
-  line("saved before a write, over the link (counted above too)", c.saved_link);
+  line("saved over the link (counted above too)", c.saved_link);
+  line("of it written back: evicted, or a side freed", c.written_back);
   line("saved before a write, on the device", c.saved_device);
   line("saved before a write, on the host", c.saved_host);
   line("extra copies of write-through (counted above too)", c.write_through);
@@ -127,12 +128,16 @@ std::string totals_table(const Counters& c) {
 
 using Figure = std::pair<std::uint64_t, std::string>;  ///< of a label
 
+std::string times(std::uint64_t n) { return n == 1 ? "once" : std::to_string(n) + " times"; }
+
+enum class Unit : std::uint8_t { bytes, times };
+
 /// "A (1.50 GiB), B (4.00 KiB) and 3 more", in the order given.
-std::string enumeration(const std::vector<Figure>& found, bool as_bytes, std::size_t most) {
+std::string enumeration(const std::vector<Figure>& found, Unit unit, std::size_t most) {
   std::string out;
   for (std::size_t i = 0; i < found.size() && i < most; ++i) {
     const auto& [value, name] = found[i];
-    out += (i > 0 ? ", " : "") + shown(name) + " (" + (as_bytes ? human(value) : std::to_string(value)) + ")";
+    out += (i > 0 ? ", " : "") + shown(name) + " (" + (unit == Unit::bytes ? human(value) : std::to_string(value)) + ")";
   }
   if (found.size() > most) out += " and " + std::to_string(found.size() - most) + " more";
   return out;
@@ -150,87 +155,139 @@ std::vector<Figure> ordered(const std::vector<NamedCounters>& named, Get get) {
 }
 
 template <class Get>
-std::string leaders(const std::vector<NamedCounters>& named, Get get, bool as_bytes) {
-  return enumeration(ordered(named, get), as_bytes, 5);
+std::string leaders(const std::vector<NamedCounters>& named, Get get, Unit unit) {
+  return enumeration(ordered(named, get), unit, 5);
 }
 
 /// Something is to be done about each of these, so more are named.
 constexpr std::size_t most_candidates = 12;
 
-/// What came back from a device. A kernel that only reads an array reads, as a rule, what the host sent: arrays that
-/// had been sent come first, however small. Kokkos names the mirror of "A" "A_mirror".
-std::string came_back(const std::vector<NamedCounters>& named) {
+/// What was sent to a device and came back. What kernels make comes back as well, and so does what was evicted: there is
+/// nothing to do about either. Kokkos names the mirror of "A" "A_mirror".
+std::vector<Figure> came_back(const std::vector<NamedCounters>& named) {
   std::unordered_set<std::string> sent;
   for (const NamedCounters& n : named) {
-    if (n.counters.h2d.bytes > 0) sent.insert(n.name);
+    if (n.counters.h2d.bytes > 0 && n.counters.evictions == 0) sent.insert(n.name);
   }
-  const auto was_sent = [&](const Figure& figure) {
+  const auto was_sent = [&](const std::string& name) {
     constexpr std::string_view suffix = "_mirror";
-    const std::string& name = figure.second;
     if (sent.count(name) != 0) return true;
     const std::size_t end = name.size() - std::min(name.size(), suffix.size());
     return name.compare(end, suffix.size(), suffix) == 0 && sent.count(name.substr(0, end)) != 0;
   };
-  auto found = ordered(named, [](const Counters& c) { return c.d2h.bytes; });
-  std::stable_partition(found.begin(), found.end(), was_sent);
-  return enumeration(found, true, most_candidates);
+  auto found = ordered(named, [](const Counters& c) { return c.d2h.bytes - std::min(c.d2h.bytes, c.saved_link.bytes); });
+  found.erase(std::remove_if(found.begin(), found.end(), [&](const Figure& f) { return !was_sent(f.second); }), found.end());
+  return found;
+}
+
+/// Faults of labels that had many, each of which brought little.
+std::uint64_t small_faults(const Counters& c) {
+  constexpr std::uint64_t many = 64, small_bytes = 64 * 1024;
+  return c.host_faults >= many && c.d2h.bytes / c.host_faults < small_bytes ? c.host_faults : 0;
+}
+
+/// Of `all`, what is not `part`.
+std::uint64_t rest(std::uint64_t all, std::uint64_t part) { return all - std::min(all, part); }
+std::uint64_t owed(const Counters& c) { return rest(c.saved_link.bytes, c.written_back.bytes); }
+std::uint64_t scarce(const Counters& c) { return rest(c.opened, c.exposed); }
+std::uint64_t outside(const Counters& c) { return rest(c.unannounced, c.uncaptured); }
+
+using Advice = std::vector<std::string>;
+
+void about_the_protocol(const Statistics& s, Advice& out) {
+  if (s.protocol != "off") return;
+  out.push_back("SEMCACHE_PROTOCOL=off: every copy was carried out as it was written, and only counted. Unset it to see what "
+                "need not move.");
+}
+
+void about_launches(const Counters& t, Advice& out) {
+  if (t.unknown_launches > 0) {
+    out.push_back("Unknown launches may read and write every array, so that everything owed was settled first. Let their "
+                  "functors, which this report lists, hold Views rather than raw pointers, references or Views of Views.");
+  }
+  if (t.native_launches > 0) {
+    out.push_back("Arrays were captured by kernels outside semcache::Exec: use it (or semcache::Device) as the kernel's "
+                  "execution space, so that its arrays are made ready together and in its own queue.");
+  }
+  if (t.device_waits > 0) {
+    out.push_back("A whole device was waited for (" + times(t.device_waits) + "), because nobody knew the queue on "
+                  "which an array was used: it had been announced with semcache::access, or was used outside semcache::Exec. "
+                  "Launch through semcache::Exec where you can.");
+  }
+}
+
+void about_memory(const Statistics& s, Advice& out) {
+  const Counters& t = s.total;
+  if (t.evictions > 0) {
+    out.push_back("Device memory was short" +
+                  (s.device_budget_bytes > 0 ? ": " + human(s.device_budget_bytes) + " may be used" : std::string()) +
+                  ". Evicted most often: " + leaders(s.labels, [](const Counters& c) { return c.evictions; }, Unit::times) +
+                  ". Raise SEMCACHE_DEVICE_MEMORY if the device has more, or work on fewer arrays at a time.");
+  }
+  if (owed(t) > 0) {
+    out.push_back("Content was saved over the link before it was overwritten, because a copy of it was still owed: " +
+                  leaders(s.labels, owed, Unit::bytes) +
+                  ". Remove copies that nobody reads, or raise SEMCACHE_SNAPSHOT_SHARE or SEMCACHE_DEVICE_MEMORY.");
+  }
+}
+
+void about_captures(const Statistics& s, Advice& out) {
+  if (s.check_writes) {
+    const auto same = ordered(s.labels, [](const Counters& c) { return c.changed == 0 ? c.unchanged.bytes : 0; });
+    if (same.empty()) return;
+    out.push_back("Captured as writable, but never changed: " + enumeration(same, Unit::bytes, most_candidates) +
+                  ". Capture them as View<const T*> where kernels only read them, and no check is needed.");
+    return;
+  }
+  if (s.protocol == "off" || s.protocol == "write-through") return;  // everything comes back
+  if (const auto found = came_back(s.labels); !found.empty()) {
+    out.push_back("Came back from a device: " + enumeration(found, Unit::bytes, most_candidates) +
+                  ", because a kernel that captures an array as writable counts as having written it. Where kernels only read "
+                  "one of them, capture it as View<const T*>; SEMCACHE_CHECK_WRITES=1 finds such arrays.");
+  }
+}
+
+void about_host_arrays(const Statistics& s, Advice& out) {
+  if (const std::string found = leaders(s.labels, small_faults, Unit::times); !found.empty()) {
+    out.push_back("Many host faults, few bytes each: " + found +
+                  ". Before a pass over a whole array, announce it: semcache::access(view, semcache::Access::read), or write, "
+                  "read_write or overwrite if the pass writes it.");
+  }
+  if (scarce(s.total) > 0) {
+    out.push_back("Mirrors became open near the kernel's limit on mappings, so that their copies happen at the call: " +
+                  leaders(s.labels, scarce, Unit::times) + ". Use fewer, larger arrays, or raise vm.max_map_count.");
+  }
+  if (s.total.exposed > 0) {
+    out.push_back("Mirrors became open because a kernel holds a raw pointer into them, so that their copies happen at the call: " +
+                  leaders(s.labels, [](const Counters& c) { return c.exposed; }, Unit::times) +
+                  ". Let kernels capture the device's View.");
+  }
+}
+
+void about_unnoticed_uses(const Statistics& s, Advice& out) {
+  if (outside(s.total) > 0) {
+    out.push_back("Used outside semcache::Exec without a word (kernels, libraries, driver copies): " +
+                  leaders(s.labels, outside, Unit::times) +
+                  ". Announce such uses with what they do: semcache::access(view, semcache::Access::read), write, read_write or "
+                  "overwrite. What nobody can tell counts as written.");
+  }
+  if (s.total.uncaptured > 0) {
+    out.push_back("Used while a kernel of semcache::Exec ran that had not captured them (by a global, or a pointer that the kernel "
+                  "does not show): " + leaders(s.labels, [](const Counters& c) { return c.uncaptured; }, Unit::times) +
+                  ". Let the kernel capture a View of them: on a GPU nobody notices such a use, and it may read stale values.");
+  }
 }
 
 }  // namespace
 
 std::vector<std::string> advice(const Statistics& s) {
-  const Counters& t = s.total;
-  std::vector<std::string> out;
-  const auto add = [&](std::string text) { out.push_back(std::move(text)); };
-
-  if (s.protocol == "off") {
-    add("SEMCACHE_PROTOCOL=off: every copy was carried out as it was written, and only counted. Unset it to see what "
-        "need not move.");
-  }
-  if (t.unknown_launches > 0) {
-    add("Unknown launches may read and write every array, so that everything owed was settled first. Let the functors "
-        "named above hold Views rather than raw pointers, references or Views of Views.");
-  }
-  if (t.native_launches > 0) {
-    add("Arrays were captured by kernels outside semcache::Exec: use it (or semcache::Device) as the kernel's execution "
-        "space, so that its arrays are made ready together and in its own queue.");
-  }
-  if (t.device_waits > 0) {
-    add("The queue that wrote an array was unknown, so that a whole device was waited for: launch through "
-        "semcache::Exec where device pointers are announced with semcache::access.");
-  }
-  if (t.evictions > 0) {
-    add("Device memory was short. Evicted most often: " + leaders(s.labels, [](const Counters& c) { return c.evictions; }, false) +
-        ". Raise SEMCACHE_DEVICE_MEMORY, or work on fewer arrays at a time.");
-  }
-  if (t.saved_link.bytes > 0) {
-    add("Content was saved over the link before it was overwritten, because a copy of it was still owed: " +
-        leaders(s.labels, [](const Counters& c) { return c.saved_link.bytes; }, true) +
-        ". Remove copies that nobody reads, or raise SEMCACHE_SNAPSHOT_SHARE.");
-  }
-  if (t.unchanged.bytes > 0) {
-    add("Captured as writable, but never changed: " +
-        enumeration(ordered(s.labels, [](const Counters& c) { return c.unchanged.bytes; }), true, most_candidates) +
-        ". Capture them as View<const T*>, and no check is needed.");
-  } else if (t.h2d.bytes > 0 && t.d2h.bytes > 0) {
-    add("Came back from a device: " + came_back(s.labels) +
-        ". Where kernels only read one of them, capture it as View<const T*>; SEMCACHE_CHECK_WRITES=1 finds such arrays.");
-  }
-  constexpr std::uint64_t small_fault_bytes = 64 * 1024, many_faults = 64;
-  if (t.host_faults >= many_faults && t.d2h.bytes / t.host_faults < small_fault_bytes) {
-    add("Many host faults, few bytes each: " + leaders(s.labels, [](const Counters& c) { return c.host_faults; }, false) +
-        ". Before a pass over a whole array, announce it: semcache::access(view, semcache::Access::read).");
-  }
-  if (t.opened > 0) {
-    add("Mirrors became open near the kernel's limit on mappings, so that their copies happen at the call: " +
-        leaders(s.labels, [](const Counters& c) { return c.opened; }, false) +
-        ". Use fewer, larger arrays, or raise vm.max_map_count.");
-  }
-  if (t.unannounced > 0) {
-    add("Used outside semcache::Exec without a word (kernels, libraries, driver copies), and taken for written: " +
-        leaders(s.labels, [](const Counters& c) { return c.unannounced; }, false) +
-        ". Announce such uses: semcache::access(view, semcache::Access::read).");
-  }
+  Advice out;
+  about_the_protocol(s, out);
+  about_launches(s.total, out);
+  about_memory(s, out);
+  about_captures(s, out);
+  about_host_arrays(s, out);
+  about_unnoticed_uses(s, out);
   return out;
 }
 

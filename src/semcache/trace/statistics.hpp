@@ -39,6 +39,7 @@ struct Counters {
   Traffic write_through;   ///< extra copies of the write-through protocol (in h2d/d2h too)
   Traffic read_ahead;      ///< made valid with a faulting page or before it was asked for: fetched (in d2h too) or known
   Traffic unchanged;       ///< captured as writable, found unchanged by SEMCACHE_CHECK_WRITES=1
+  Traffic written_back;    ///< of saved_link: because an array was evicted, or one side of it freed
   std::uint64_t host_faults = 0;
   std::uint64_t evictions = 0;
   std::uint64_t launches = 0;
@@ -46,7 +47,10 @@ struct Counters {
   std::uint64_t native_launches = 0;  ///< captures settled for a launch outside semcache::Exec
   std::uint64_t device_waits = 0;     ///< waits for a whole device because the queue was unknown
   std::uint64_t opened = 0;           ///< mirrors that became open near the kernel's limit on mappings
-  std::uint64_t unannounced = 0;      ///< uses outside semcache::Exec that nobody had announced, noticed before they were made
+  std::uint64_t exposed = 0;          ///< of opened: because a kernel holds a raw pointer into them
+  std::uint64_t unannounced = 0;      ///< uses that nobody had captured or announced, noticed before they were made
+  std::uint64_t uncaptured = 0;       ///< of unannounced: while a kernel of semcache::Exec ran
+  std::uint64_t changed = 0;          ///< captured as writable, found changed by SEMCACHE_CHECK_WRITES=1
 };
 
 /// Counters of one label ("A", "A_mirror"), call site ("cg.cpp:42 in solve") or functor.
@@ -64,6 +68,7 @@ struct Statistics {
   std::uint64_t live_device_bytes = 0;       ///< payload: sum of live device arrays
   std::uint64_t live_host_bytes = 0;         ///< payload: sum of live host mirrors
   std::uint64_t mapped_device_bytes = 0;     ///< device memory really in use, snapshots included
+  std::uint64_t device_budget_bytes = 0;     ///< how much of it may be in use (SEMCACHE_DEVICE_MEMORY)
   std::uint64_t snapshot_bytes = 0;
   std::uint64_t directory_bytes = 0;
   std::string device_kind;                   ///< "emulated" or "cuda"
@@ -73,6 +78,7 @@ struct Statistics {
   std::string tracker;
   std::string device_tracker;                ///< how uses of device memory that nobody announced are noticed, or "none"
   std::string protocol;
+  bool check_writes = false;                 ///< SEMCACHE_CHECK_WRITES=1
 };
 
 }  // namespace semcache

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/runtime/runtime.hpp>
+#include <semcache/semcache.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+// What an array costs beside its content: host memory, counted where it is asked for.
+namespace {
+
+std::atomic<std::uint64_t> asked_for{0};
+
+void* counted(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
+  asked_for.fetch_add(bytes, std::memory_order_relaxed);
+  void* memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return counted(bytes); }
+void* operator new[](std::size_t bytes) { return counted(bytes); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) { return counted(bytes, static_cast<std::size_t>(alignment)); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace semcache::runtime {
+namespace {
+
+constexpr std::uint32_t zero = 0;
+
+/// Bytes asked for, for each of `count` arrays that live at once.
+template <class Allocate>
+std::uint64_t cost_of_each(std::size_t count, Allocate&& allocate) {
+  std::vector<void*> arrays(count);
+  deallocate(allocate());  // what the first one needs once
+  const std::uint64_t before = asked_for.load();
+  for (void*& array : arrays) array = allocate();
+  const std::uint64_t each = (asked_for.load() - before) / count;
+  for (void* array : arrays) deallocate(array);
+  return each;
+}
+
+void* make_mirror() {
+  void* mirror = allocate_host("mirror", 4096);
+  fill(mirror, 4096, &zero, sizeof zero, QueueId{});
+  return mirror;
+}
+
+TEST(CostOfArrays, AMirrorCostsNoMoreWhereThereAreMany) {
+  EXPECT_LT(cost_of_each(1000, &make_mirror), 1500u);
+  EXPECT_LT(cost_of_each(20000, &make_mirror), 1500u);
+  finalize();
+}
+
+TEST(CostOfArrays, ADeviceArrayCostsNoMoreWhereThereAreMany) {
+  const auto make = [] { return allocate_device("array", 4096); };
+  EXPECT_LT(cost_of_each(1000, make), 1500u);
+  EXPECT_LT(cost_of_each(20000, make), 1500u);
+  finalize();
+}
+
+TEST(CostOfArrays, WhatIsFreedIsUsedAgain) {
+  EXPECT_LT(cost_of_each(10000, &make_mirror), 1500u);
+  const std::uint64_t before = asked_for.load();
+  for (int i = 0; i < 1000; ++i) deallocate(make_mirror());
+  EXPECT_LT((asked_for.load() - before) / 1000, 500u);
+  finalize();
+}
+
+}  // namespace
+}  // namespace semcache::runtime
