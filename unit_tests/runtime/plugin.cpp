@@ -21,7 +21,7 @@ extern "C" __attribute__((visibility("default"))) unsigned char* plugin_stale_mi
     void* const mirror = runtime::allocate_host("mirror", bytes, device, false);
     const runtime::Capture capture{device, nullptr, 0, true, false};
     {
-      const runtime::Launch launch(queue, "kernel", &capture, 1, nullptr, 0);
+      const runtime::Launch launch(queue, "kernel", &capture, 1);
       std::memset(device, value, bytes);
     }
     return static_cast<unsigned char*>(mirror);

@@ -30,7 +30,7 @@ unsigned char* stale_mirror(std::size_t bytes, int value) {
   void* const device = runtime::allocate_device("device", bytes);
   void* const mirror = runtime::allocate_host("mirror", bytes, device, false);
   const runtime::Capture capture{device, nullptr, 0, true, false};
-  const runtime::Launch launch(runtime::queue_of(nullptr), "kernel", &capture, 1, nullptr, 0);
+  const runtime::Launch launch(runtime::queue_of(nullptr), "kernel", &capture, 1);
   std::memset(device, value, bytes);
   return static_cast<unsigned char*>(mirror);
 }

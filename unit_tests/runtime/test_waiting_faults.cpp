@@ -42,7 +42,7 @@ struct Pair {
   void refresh(double first) {
     {
       const Capture written = capture(true);
-      const Launch launch(queue(), "writes", &written, 1, nullptr, 0);
+      const Launch launch(queue(), "writes", &written, 1);
       for (std::size_t i = 0; i < n; ++i) device[i] = first + static_cast<double>(i);
     }
     copy(mirror, device, n * sizeof(double), queue());
@@ -62,7 +62,7 @@ class Kernel {
   Kernel(const Pair& uses, Body body) {
     thread_ = std::thread([this, &uses, body] {
       const Capture read = uses.capture();
-      const Launch launch(Pair::queue(), "reads", &read, 1, nullptr, 0);
+      const Launch launch(Pair::queue(), "reads", &read, 1);
       runs_ = true;
       body();
     });
@@ -102,7 +102,7 @@ void read_beside_launchers(unsigned launchers, std::chrono::milliseconds kernel)
       std::this_thread::sleep_for(kernel * t / launchers);
       const Capture read = a.capture();
       while (!stop) {
-        const Launch launch(Pair::queue(), "reads", &read, 1, nullptr, 0);
+        const Launch launch(Pair::queue(), "reads", &read, 1);
         ++kernels;
         std::this_thread::sleep_for(kernel);
       }
@@ -144,11 +144,11 @@ TEST_F(WaitingFaults, ALaunchWithinALaunchIsNotKeptWaiting) {
   std::thread reader;
   {
     const Capture read = a.capture();
-    const Launch outer(Pair::queue(), "outer", &read, 1, nullptr, 0);
+    const Launch outer(Pair::queue(), "outer", &read, 1);
     reader = std::thread([&] { EXPECT_EQ(a.read(7), 12.0); });
     for (int i = 0; i < 20; ++i) {
       std::this_thread::sleep_for(5ms);  // the reader waits for the outer one
-      const Launch inner(Pair::queue(), "inner", &read, 1, nullptr, 0);
+      const Launch inner(Pair::queue(), "inner", &read, 1);
     }
   }
   reader.join();
@@ -159,7 +159,7 @@ TEST_F(WaitingFaults, ALaunchWithinALaunchIsNotKeptWaiting) {
 void a_kernel_reads_its_own_mirror() {
   const Pair a("a", "mirror of a", 5);
   const Capture read = a.capture();
-  const Launch launch(Pair::queue(), "reads", &read, 1, nullptr, 0);
+  const Launch launch(Pair::queue(), "reads", &read, 1);
   (void)a.read(7);
 }
 
@@ -190,7 +190,7 @@ TEST_F(WaitingFaults, AnAnnouncementThatWouldWaitForItsOwnKernelIsRefused) {
   const Pair a("a", "mirror of a", 5);
   const Capture read = a.capture();
   {
-    const Launch launch(Pair::queue(), "reads", &read, 1, nullptr, 0);
+    const Launch launch(Pair::queue(), "reads", &read, 1);
     try {
       semcache::access(a.mirror, n * sizeof(double), Access::read);
       FAIL() << "it was served";
