@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <fakes/failing_memory.hpp>
 #include <fakes/random.hpp>
 #include <semcache/device/device.hpp>
 
@@ -184,7 +185,11 @@ class FakeDevice final : public device::Device {
     const char* what;
     std::vector<Touch> touches;
   };
-  using Lock = std::lock_guard<std::recursive_mutex>;
+  struct Lock {
+    explicit Lock(std::recursive_mutex& mutex) : guard(mutex) {}
+    std::lock_guard<std::recursive_mutex> guard;
+    FailuresPaused paused;
+  };
 
   static const char* text(Kind kind) noexcept;
   static std::uint64_t sum(const std::map<std::byte*, std::uint64_t>& sizes) {
