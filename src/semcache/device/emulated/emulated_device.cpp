@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/base/patience.hpp>
 #include <semcache/device/detail/digest.hpp>
 #include <semcache/device/emulated/emulated_device.hpp>
 
@@ -147,6 +148,7 @@ void EmulatedDevice::map(std::byte* address, std::uint64_t bytes) {
 
 void EmulatedDevice::unmap(std::byte* address, std::uint64_t bytes) noexcept {
   set_accessible(address, bytes, true);
+  const base::TakesTime work;
   ::madvise(address, bytes, MADV_DONTNEED);
   protect_or_die(number(address), number(address) + bytes, PROT_NONE);
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -225,6 +227,7 @@ void EmulatedDevice::synchronize_device() {}
 void EmulatedDevice::copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) {
   expect_open(queue);
   if (bytes == 0) return;
+  const base::TakesTime work;
   const Opened opened(*this, device, bytes);
   std::memcpy(device, host, bytes);
 }
@@ -232,6 +235,7 @@ void EmulatedDevice::copy_to_device(QueueId queue, std::byte* device, const std:
 void EmulatedDevice::copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) {
   expect_open(queue);
   if (bytes == 0) return;
+  const base::TakesTime work;
   const Opened opened(*this, device, bytes);
   std::memcpy(host, device, bytes);
 }
@@ -239,6 +243,7 @@ void EmulatedDevice::copy_from_device(QueueId queue, std::byte* host, const std:
 void EmulatedDevice::copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) {
   expect_open(queue);
   if (bytes == 0) return;
+  const base::TakesTime work;
   const Opened opened(*this, to, bytes, from, bytes);
   std::memmove(to, from, bytes);
 }
@@ -250,6 +255,7 @@ void EmulatedDevice::fill(QueueId queue, std::byte* to, std::uint64_t bytes, con
                    "emulated device: fill of " + std::to_string(bytes) + " bytes with a pattern of " +
                        std::to_string(pattern_bytes));
   if (bytes == 0) return;
+  const base::TakesTime work;
   const Opened opened(*this, to, bytes);
   if (pattern_bytes == 1) {
     std::memset(to, static_cast<int>(pattern[0]), bytes);
@@ -268,6 +274,7 @@ void EmulatedDevice::fill(QueueId queue, std::byte* to, std::uint64_t bytes, con
 
 std::uint64_t EmulatedDevice::digest(QueueId queue, const std::byte* device, std::uint64_t bytes) {
   expect_open(queue);
+  const base::TakesTime work;
   const Opened opened(*this, device, bytes);
   std::uint64_t sum = 0;
   const std::uint64_t words = bytes / 8;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/base/patience.hpp>
 #include <semcache/platform/linux/linux_platform.hpp>
 #include <semcache/platform/linux/maps.hpp>
 
@@ -100,6 +101,7 @@ std::uint64_t LinuxPlatform::mapping_count() const {
 }
 
 void LinuxPlatform::write_unused(std::byte* to, const std::byte* from, std::uint64_t bytes, Protection protection) {
+  const base::TakesTime work;
   // Filled elsewhere, protected there, and moved into place in one step: no thread ever sees them half done.
   const std::uint64_t begin = round_up(number(to), address_alignment) - number(to);
   const std::uint64_t end = round_down(number(to) + bytes, address_alignment) - number(to);
@@ -161,6 +163,7 @@ void LinuxPlatform::release(std::byte* base, std::uint64_t bytes) noexcept {
 }
 
 bool LinuxPlatform::protect(std::byte* address, std::uint64_t bytes, Protection protection) noexcept {
+  const base::TakesTime work;
   if (bytes == 0 || ::mprotect(address, bytes, to_system(protection)) == 0) return true;
   const int error = errno;
   if (error == ENOMEM) {
@@ -177,6 +180,7 @@ bool LinuxPlatform::protect(std::byte* address, std::uint64_t bytes, Protection 
 }
 
 void LinuxPlatform::discard(std::byte* address, std::uint64_t bytes) noexcept {
+  const base::TakesTime work;
   if (bytes == 0 || ::madvise(address, bytes, MADV_DONTNEED) == 0) return;
   // Locked pages (mlockall) cannot be dropped, but they can be cleared.
   try {
@@ -214,6 +218,7 @@ int LinuxPlatform::memory_file() {
 
 // Not the C library's functions, which a preload may have replaced by ones that ask us.
 void LinuxPlatform::write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  const base::TakesTime work;
   const int file = memory_file();
   while (bytes > 0) {
     const long n = ::syscall(SYS_pwrite64, file, from, bytes, number(to));
@@ -226,6 +231,7 @@ void LinuxPlatform::write_behind(std::byte* to, const std::byte* from, std::uint
 }
 
 void LinuxPlatform::read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  const base::TakesTime work;
   const int file = memory_file();
   while (bytes > 0) {
     const long n = ::syscall(SYS_pread64, file, to, bytes, number(from));
