@@ -400,6 +400,13 @@ void FakeDevice::synchronize_queue(QueueId queue) {
   settle_queue(queue.value);
 }
 
+bool FakeDevice::queue_idle(QueueId queue) {
+  const Lock lock(mutex_);
+  if (!tells_idle || !queues_[queue.value].pending.empty()) return false;
+  settle_queue(queue.value);  // the host has seen it
+  return true;
+}
+
 void FakeDevice::synchronize_stream(void* native) {
   const QueueId queue = stream(native);
   const Lock lock(mutex_);

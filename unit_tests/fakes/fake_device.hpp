@@ -79,6 +79,7 @@ class FakeDevice final : public device::Device {
   void synchronize(device::EventId event) override;
   void release(device::EventId event) noexcept override;
   void synchronize_queue(QueueId queue) override;
+  [[nodiscard]] bool queue_idle(QueueId queue) override;
   void synchronize_device() override;
 
   void copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) override;
@@ -110,6 +111,8 @@ class FakeDevice final : public device::Device {
   /// The program makes `later` wait for what `earlier` has been given so far.
   void order_streams(void* later, void* earlier);
   void synchronize_stream(void* native);
+  /// `queue_idle` answers; else it costs no less than waiting.
+  bool tells_idle = false;
   /// Some queue goes on, maybe several operations.
   void tick();
   /// Reports a failure if the host touches bytes of which an operation is not known to be done.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/base/addresses.hpp>
+#include <semcache/base/patience.hpp>
 #include <semcache/device/detail/digest.hpp>
 #include <semcache/device/emulated/emulated_device.hpp>
 
@@ -151,6 +152,7 @@ void EmulatedDevice::map(std::byte* address, std::uint64_t bytes) {
 void EmulatedDevice::unmap(std::byte* address, std::uint64_t bytes) noexcept {
   set_accessible(address, bytes, true);
   // New pages instead of closed ones: the process is charged for the old ones no more.
+  const base::TakesTime work;
   if (::mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
     base::fatal("emulated device: memory at %p cannot be given back (mmap: error %d); raise vm.max_map_count",
                 static_cast<void*>(address), errno);
@@ -230,6 +232,7 @@ void EmulatedDevice::synchronize_device() {}
 void EmulatedDevice::copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) {
   expect_open(queue);
   if (bytes == 0) return;
+  const base::TakesTime work;
   const Opened opened(*this, device, bytes);
   std::memcpy(device, host, bytes);
 }
@@ -237,6 +240,7 @@ void EmulatedDevice::copy_to_device(QueueId queue, std::byte* device, const std:
 void EmulatedDevice::copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) {
   expect_open(queue);
   if (bytes == 0) return;
+  const base::TakesTime work;
   const Opened opened(*this, device, bytes);
   std::memcpy(host, device, bytes);
 }
@@ -244,6 +248,7 @@ void EmulatedDevice::copy_from_device(QueueId queue, std::byte* host, const std:
 void EmulatedDevice::copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) {
   expect_open(queue);
   if (bytes == 0) return;
+  const base::TakesTime work;
   const Opened opened(*this, to, bytes, from, bytes);
   std::memmove(to, from, bytes);
 }
@@ -255,6 +260,7 @@ void EmulatedDevice::fill(QueueId queue, std::byte* to, std::uint64_t bytes, con
                    "emulated device: fill of " + std::to_string(bytes) + " bytes with a pattern of " +
                        std::to_string(pattern_bytes));
   if (bytes == 0) return;
+  const base::TakesTime work;
   const Opened opened(*this, to, bytes);
   if (pattern_bytes == 1) {
     std::memset(to, static_cast<int>(pattern[0]), bytes);
@@ -273,6 +279,7 @@ void EmulatedDevice::fill(QueueId queue, std::byte* to, std::uint64_t bytes, con
 
 std::uint64_t EmulatedDevice::digest(QueueId queue, const std::byte* device, std::uint64_t bytes) {
   expect_open(queue);
+  const base::TakesTime work;
   const Opened opened(*this, device, bytes);
   std::uint64_t sum = 0;
   const std::uint64_t words = bytes / 8;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/base/addresses.hpp>
+#include <semcache/base/patience.hpp>
 #include <semcache/platform/linux/linux_platform.hpp>
 #include <semcache/platform/linux/maps.hpp>
 #include <semcache/platform/linux/thread_state.hpp>
@@ -102,6 +103,7 @@ std::uint64_t LinuxPlatform::mapping_count() const {
 }
 
 void LinuxPlatform::write_unused(std::byte* to, const std::byte* from, std::uint64_t bytes, Protection protection) {
+  const base::TakesTime work;
   // Filled elsewhere, protected there, and moved into place in one step: no thread ever sees them half done.
   const std::uint64_t begin = round_up(number(to), address_alignment) - number(to);
   const std::uint64_t end = round_down(number(to) + bytes, address_alignment) - number(to);
@@ -163,6 +165,7 @@ void LinuxPlatform::release(std::byte* base, std::uint64_t bytes) noexcept {
 }
 
 bool LinuxPlatform::protect(std::byte* address, std::uint64_t bytes, Protection protection) noexcept {
+  const base::TakesTime work;
   if (bytes == 0 || ::mprotect(address, bytes, to_system(protection)) == 0) return true;
   const int error = errno;
   if (error == ENOMEM) {
@@ -179,6 +182,7 @@ bool LinuxPlatform::protect(std::byte* address, std::uint64_t bytes, Protection 
 }
 
 void LinuxPlatform::discard(std::byte* address, std::uint64_t bytes) noexcept {
+  const base::TakesTime work;
   if (bytes == 0 || ::madvise(address, bytes, MADV_DONTNEED) == 0) return;
   // Locked pages (mlockall) cannot be dropped, but they can be cleared.
   try {
@@ -217,6 +221,7 @@ int LinuxPlatform::memory_file() {
 
 // Not the C library's functions, which a preload may have replaced by ones that ask us.
 void LinuxPlatform::write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  const base::TakesTime work;
   const int file = memory_file();
   while (bytes > 0) {
     const long n = ::syscall(SYS_pwrite64, file, from, bytes, number(to));
@@ -229,6 +234,7 @@ void LinuxPlatform::write_behind(std::byte* to, const std::byte* from, std::uint
 }
 
 void LinuxPlatform::read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  const base::TakesTime work;
   const int file = memory_file();
   while (bytes > 0) {
     const long n = ::syscall(SYS_pread64, file, to, bytes, number(from));

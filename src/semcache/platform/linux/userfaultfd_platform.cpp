@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/base/patience.hpp>
 #include <semcache/platform/linux/thread_state.hpp>
 #include <semcache/platform/linux/userfaultfd_platform.hpp>
 
@@ -156,6 +157,7 @@ void UserfaultfdPlatform::note(std::uintptr_t begin, std::uintptr_t end, Protect
 }
 
 bool UserfaultfdPlatform::protect(std::byte* address, std::uint64_t bytes, Protection protection) noexcept {
+  const base::TakesTime work;
   const Lock lock(mutex);
   bool changed = false;
   for (const Piece& piece : pieces(number(address), number(address) + bytes)) {
@@ -257,6 +259,7 @@ void UserfaultfdPlatform::bring_back(std::uintptr_t begin, std::uintptr_t end) {
 }
 
 void UserfaultfdPlatform::discard(std::byte* address, std::uint64_t bytes) noexcept {
+  const base::TakesTime work;
   const Lock lock(mutex);
   for (const Piece& piece : pieces(number(address), number(address) + bytes)) {
     if (piece.protection == Protection::none) {
@@ -295,6 +298,7 @@ std::vector<UserfaultfdPlatform::Piece> UserfaultfdPlatform::pieces_now(const st
 // never with the mutex held, which the answer needs.
 
 void UserfaultfdPlatform::write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  const base::TakesTime work;
   if (!in_arena(to)) return LinuxPlatform::write_behind(to, from, bytes);
   std::vector<std::byte> buffer;
   for (const Piece& piece : pieces_now(to, bytes)) {
@@ -316,6 +320,7 @@ void UserfaultfdPlatform::write_behind(std::byte* to, const std::byte* from, std
 }
 
 void UserfaultfdPlatform::read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  const base::TakesTime work;
   if (!in_arena(from)) return LinuxPlatform::read_behind(to, from, bytes);
   std::vector<std::byte> buffer;
   for (const Piece& piece : pieces_now(from, bytes)) {

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+/// Who waits for the launches of other threads, and who lets whom go first.
+namespace semcache::fakes {
+namespace {
+
+using device::DriverUse;
+using engine::Memory;
+using engine::Operand;
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t size = 4 * page;
+char streams[2];
+
+/// What a test says of its threads.
+struct Said final : engine::Surroundings {
+  bool in_launch() const noexcept override { return launches; }
+  bool in_launch_of(const Memory& m) const noexcept override { return launches && &m == of; }
+  platform::Holder help_holder(const Memory& m, const void*& where) override {
+    if (&m != of) return platform::Holder::runs;
+    where = waits_at;
+    return help ? help() : platform::Holder::runs;
+  }
+  void look_around() noexcept override { ++looks; }
+
+  bool launches = false;
+  const Memory* of = nullptr;
+  const void* waits_at = nullptr;
+  std::function<platform::Holder()> help;
+  std::atomic<int> looks{0};
+};
+
+/// An array that a kernel has written, and a mirror that wants its content.
+struct Waiting : ::testing::Test {
+  static Machine::Options options(Said& said) {
+    Machine::Options o = Program::defaults();
+    o.device.finds_races = false;  // one clock for the host: threads have several
+    o.engine.surroundings = &said;
+    o.engine.patience = 1s;
+    return o;
+  }
+  Waiting() {
+    p.platform().watch({});
+    p.kernel_write(&streams[0], d, d.all(), 1);
+    p.copy(h, d);
+    q = p.queue(&streams[0]);
+  }
+  void begin() { p.engine().begin_launch(q, &reads, 1); }
+  void end() { p.engine().end_launch(q, &reads, 1); }
+  /// Another thread reads the mirror; afterwards it waits for the launch under way.
+  void start_reader() {
+    reader = std::thread([this] { p.expect_host(h, 1); });
+    while ((d.flags.load() & Memory::is_fresh) != 0) std::this_thread::yield();
+    (void)p.engine().any_live();  // under the lock: it has been given up there
+  }
+
+  Said said;
+  Program p{options(said)};
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  engine::QueueIndex q{};
+  Operand reads{&d, false};
+  std::thread reader;
+};
+
+TEST_F(Waiting, ALaunchLetsGoFirstWhoWaitsForItsOperands) {
+  begin();
+  start_reader();
+  end();
+  begin();
+  EXPECT_EQ(p.device().copied.from_device, size) << "the reader has had its turn";
+  end();
+  reader.join();
+}
+
+TEST_F(Waiting, SoDoesALaunchThatMayUseAnything) {
+  begin();
+  start_reader();
+  end();
+  std::vector<Operand> all;
+  p.engine().begin_unknown_launch(q, all);
+  EXPECT_EQ(p.device().copied.from_device, size);
+  p.engine().end_launch(q, all.data(), all.size());
+  reader.join();
+}
+
+TEST_F(Waiting, ALaunchOfOtherArraysDoesNotWait) {
+  Memory& other = p.on_device(size);
+  begin();
+  start_reader();
+  const Operand writes{&other, true};
+  for (int i = 0; i < 100; ++i) {
+    p.engine().begin_launch(q, &writes, 1);
+    p.engine().access(other, other.all(), Access::read);  // so that the next one looks closer, and sets flags anew
+    p.engine().end_launch(q, &writes, 1);
+    ASSERT_EQ(d.flags.load() & Memory::is_fresh, 0u) << "the next launch would not look closer";
+  }
+  EXPECT_EQ(p.device().copied.from_device, 0u);
+  end();
+  reader.join();
+}
+
+TEST_F(Waiting, ALaunchWithinALaunchDoesNotWait) {
+  begin();
+  start_reader();
+  said.launches = true;
+  begin();
+  EXPECT_EQ(p.device().copied.from_device, 0u);
+  end();
+  said.launches = false;
+  end();
+  reader.join();
+}
+
+TEST_F(Waiting, AKernelThatWaitsForAnotherThreadsLaunchGetsIt) {
+  begin();
+  start_reader();
+  begin();  // of another thread: after the patience
+  EXPECT_EQ(p.device().copied.from_device, 0u);
+  end();
+  end();
+  reader.join();
+}
+
+TEST_F(Waiting, LaunchesThatLookCloserLookAround) {
+  const int before = said.looks;
+  begin();
+  start_reader();
+  end();
+  reader.join();
+  EXPECT_EQ(said.looks, before);
+  p.engine().access(d, d.all(), Access::read);  // takes flags away
+  Memory& stale = p.on_device(size);
+  const Operand writes{&stale, true};
+  p.engine().begin_launch(q, &writes, 1);
+  p.engine().end_launch(q, &writes, 1);
+  EXPECT_GT(said.looks, before);
+}
+
+TEST_F(Waiting, TheFaultOfTheHolderIsServedFirst) {
+  Memory& other = p.on_host(size);
+  p.kernel_write(&streams[0], d, d.all(), 2);
+  p.copy(other, d);
+  begin();
+  said.of = &d;
+  int helped = 0;
+  Memory& independent = p.on_host(size);
+  said.help = [&] {
+    // The thread of the launch waits for something else. Its launch ends when it has got that.
+    if (++helped > 1) return platform::Holder::runs;
+    p.host_write(independent, independent.all(), 5);
+    end();
+    return platform::Holder::was_helped;
+  };
+  p.expect_host(other, 2);
+  EXPECT_EQ(helped, 1);
+  p.expect_host(independent, 5);
+  p.expect_host(h, 1);
+}
+
+using WaitingDeathTest = Waiting;
+
+TEST_F(WaitingDeathTest, WhoWaitsForEachOtherEnds) {
+  begin();
+  said.of = &d;
+  said.waits_at = h.address + 8;
+  said.help = [] { return platform::Holder::waits_for_the_same; };
+  EXPECT_DEATH(p.expect_host(h, 1), "access to 'host array' .*'device array', which a kernel uses.*access to 'host array' .*"
+                                    "neither can go on.*semcache::access");
+  end();
+  said.help = nullptr;
+  p.expect_host(h, 1);
+}
+
+TEST_F(Waiting, WhatWouldWaitForItsOwnLaunchIsRefused) {
+  begin();
+  said.launches = true;
+  said.of = &d;
+  EXPECT_THROW(p.engine().access(h, h.all(), Access::read), UsageError);
+  said.launches = false;
+  end();
+  p.expect_host(h, 1);
+}
+
+// --- from within a driver's call -------------------------------------------------------------------------------------
+
+/// A raw kernel that uses a device array whose content must come from the one that a launch uses.
+struct WaitingInADriversCall : Waiting {
+  WaitingInADriversCall() { p.copy(target, d); }
+  void raw_kernel() {
+    const DriverUse use{target.address, 0, DriverUse::Kind::argument, 0};
+    p.engine().end_foreign_call(p.engine().begin_foreign_call(&use, 1, true));
+  }
+  Memory& target = p.on_device(size);
+};
+
+TEST_F(WaitingInADriversCall, ALaunchThatNeverGetsToItsSubmissionEndsTheWait) {
+  p.device().tells_idle = true;
+  p.device().synchronize_device();
+  begin();
+  EXPECT_THROW(raw_kernel(), SystemError);
+  end();
+  raw_kernel();
+  p.expect_host(h, 1);
+}
+
+TEST_F(WaitingInADriversCall, ALaunchWhoseKernelRunsIsWaitedFor) {
+  p.device().tells_idle = true;
+  p.device().synchronize_device();
+  begin();
+  p.device().launch(&streams[0], {{d.address, size, false}}, [] {});
+  std::thread kernel([this] {
+    std::this_thread::sleep_for(2500ms);  // of a patience of one second
+    p.device().synchronize_device();
+    end();
+  });
+  EXPECT_NO_THROW(raw_kernel());
+  kernel.join();
+  p.expect_host(h, 1);
+}
+
+}  // namespace
+}  // namespace semcache::fakes
