@@ -32,8 +32,8 @@ class Oracle {
     bool few_mappings = false;   ///< the kernel's limit on mappings is near
     bool large = false;          ///< arrays of up to several huge pages
     std::uint64_t registration_pages = 16384;  ///< page-locked in pieces of so many pages
-    std::uint64_t page_bytes = 4096;
-    std::uint64_t granularity_bytes = 16 * 1024;
+    std::uint64_t page_bytes = fakes::page_bytes();
+    std::uint64_t granularity_bytes = std::max<std::uint64_t>(16 * 1024, page_bytes);
     std::uint64_t budget_bytes = 0;  ///< 0: a third of the payload
   };
 

@@ -8,8 +8,8 @@ namespace {
 using engine::Memory;
 
 char stream_a;
-constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t size = 5 * page + 100;
+const std::uint64_t page = page_bytes();
+const std::uint64_t size = 5 * page + 100;
 
 /// An exchange as a solver does it: a kernel packs, the host takes, the host delivers, a kernel unpacks.
 struct Exchange : Program {

@@ -11,7 +11,8 @@ namespace {
 using engine::Memory;
 using platform::Protection;
 
-constexpr std::uint64_t size = 3 * 4096 + 100;
+const std::uint64_t page = page_bytes();
+const std::uint64_t size = 3 * page + 100;
 char stream;
 
 Program::Options guarded() {
@@ -99,9 +100,9 @@ TEST(DeviceFaults, LaunchesThatNeedNothingChangeNoProtection) {
 TEST(DeviceFaults, SmallArraysHavePagesOfTheirOwn) {
   Program p(guarded());
   const Memory* before = nullptr;
-  for (const std::uint64_t bytes : {1, 100, 4096 - 128, 4096, 5000, 8}) {
+  for (const std::uint64_t bytes : std::vector<std::uint64_t>{1, 100, page - 128, page, page + 904, 8}) {
     const Memory& m = p.on_device(bytes);
-    EXPECT_EQ(static_cast<std::uint64_t>(m.address - p.engine().device_arena(0)) % 4096, 0u);
+    EXPECT_EQ(static_cast<std::uint64_t>(m.address - p.engine().device_arena(0)) % page, 0u);
     if (before != nullptr) {
       EXPECT_GE(m.address - before->address, static_cast<std::ptrdiff_t>(before->bytes + 128)) << "room for a header";
     }

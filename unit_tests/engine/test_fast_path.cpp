@@ -24,7 +24,7 @@ namespace {
 using engine::Memory;
 using engine::Operand;
 
-constexpr std::uint64_t size = 4096;
+const std::uint64_t size = page_bytes();
 char stream;
 
 /// A place where a thread stays until it is let go.

@@ -12,8 +12,8 @@ using engine::Memory;
 using engine::TransitBuffer;
 
 char stream_a;
-constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t size = 5 * page + 100;
+const std::uint64_t page = page_bytes();
+const std::uint64_t size = 5 * page + 100;
 
 TEST(ForeignIo, ExactlyThePiecesCrossAndAreComplete) {
   Program p;
@@ -267,7 +267,7 @@ TEST(ForeignIo, IdleMemoryIsBounded) {
 
 TEST(ForeignIo, IdleMemoryGoesWhenArraysNeedIt) {
   Program::Options options = Program::defaults();
-  options.engine.device_memory_bytes = 8 * 16 * 1024;
+  options.engine.device_memory_bytes = 32 * page;
   Program p(options);
   Memory& first = p.on_device(4 * 16 * 1024);
   Memory& second = p.on_device(3 * 16 * 1024);
@@ -506,7 +506,7 @@ TEST(ForeignIo, RandomProgramsAgreeWithFlatArrays) {
       options.device.eagerness = seed % 3 == 0 ? 0 : 30;
       if (seed % 5 == 0) options.engine.protocol = engine::Protocol::write_through;
       // In every other program not all arrays fit the device.
-      if (seed % 2 == 0) options.engine.device_memory_bytes = 5 * 16 * 1024;
+      if (seed % 2 == 0) options.engine.device_memory_bytes = 20 * page;
       SCOPED_TRACE("seed " + std::to_string(seed));
       ForeignIoOracle(seed, options).run(60);
     }

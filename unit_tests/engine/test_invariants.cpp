@@ -11,8 +11,8 @@ namespace {
 using engine::Memory;
 using platform::Protection;
 
-constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t size = 16 * page;
+const std::uint64_t page = page_bytes();
+const std::uint64_t size = 16 * page;
 char streams[2];
 void* const stream_a = &streams[0];
 void* const stream_b = &streams[1];

@@ -27,8 +27,8 @@ void run(Oracle::Options options, const char* what, std::uint64_t moves, std::ui
   const std::uint64_t only = from_environment("SEMCACHE_ORACLE_SEED", 0);
   for (std::uint64_t s = 1; s <= (only != 0 ? 1 : seeds); ++s) {
     options.seed = only != 0 ? only : s * first;
-    options.page_bytes = options.seed % 2 == 0 ? 1024 : 4096;
-    options.granularity_bytes = options.seed % 3 == 0 ? 4096 : 16384;
+    options.page_bytes = options.seed % 2 == 0 ? page_bytes() / 4 : page_bytes();
+    options.granularity_bytes = options.seed % 3 == 0 ? page_bytes() : std::max<std::uint64_t>(16384, page_bytes());
     options.failing = static_cast<unsigned>(from_environment("SEMCACHE_ORACLE_CALLS", options.failing));
     Oracle oracle(options);
     const bool right = oracle.run(moves);

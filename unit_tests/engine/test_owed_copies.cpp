@@ -14,8 +14,8 @@ namespace {
 
 using engine::Memory;
 
-constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t size = 16 * page;
+const std::uint64_t page = page_bytes();
+const std::uint64_t size = 16 * page;
 char stream;
 
 Traffic dropped(const Program& p) { return p.counters().dropped; }

@@ -12,8 +12,8 @@ namespace {
 using engine::Memory;
 using platform::Protection;
 
-constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t size = 16 * page;
+const std::uint64_t page = page_bytes();
+const std::uint64_t size = 16 * page;
 int stream;
 
 /// Refuses to relax pages of [begin, begin + bytes), as the kernel does where these are part of a larger mapping.

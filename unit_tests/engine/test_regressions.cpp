@@ -10,8 +10,8 @@ namespace {
 
 using engine::Memory;
 
-constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t size = 16 * page;
+const std::uint64_t page = page_bytes();
+const std::uint64_t size = 16 * page;
 char streams[2];
 void* const stream_a = &streams[0];
 void* const stream_b = &streams[1];
@@ -198,7 +198,7 @@ TEST(Regressions, CheckedWritesAreNotDigestedUnderANativeKernel) {
 
 TEST(Regressions, SavedCopiesNeverExceedTheBudget) {
   Machine::Options o = Program::defaults();
-  o.engine.device_memory_bytes = 4 * 16384;
+  o.engine.device_memory_bytes = 16 * page;
   o.engine.snapshot_share_percent = 100;
   Program p(o);
   Memory& pad = p.on_device(10000);
@@ -258,7 +258,7 @@ TEST(Regressions, WhatIsGivenBackWhileRoomIsMadeMayBeMissingAgain) {
 
 TEST(Regressions, ArraysThatShareAGranuleAreCountedOnce) {
   Machine::Options o = Program::defaults();
-  o.engine.device_memory_bytes = 3 * 16384;
+  o.engine.device_memory_bytes = 12 * page;
   Program p(o);
   Memory& big = p.on_device(16000);  // with its neighbours: three granules
   Memory& a = p.on_device(15000);

@@ -4,6 +4,7 @@
 
 #include <fakes/failing_memory.hpp>
 #include <fakes/random.hpp>
+#include <fakes/page_bytes.hpp>
 #include <semcache/device/device.hpp>
 
 #include <deque>
@@ -29,7 +30,7 @@ class FakeDevice final : public device::Device {
     bool asynchronous = true;   ///< false: work is done when it is submitted
     bool registers_host = true;
     unsigned eagerness = 20;    ///< percent of submissions at which some queue goes on
-    std::uint64_t granularity_bytes = 16 * 1024;
+    std::uint64_t granularity_bytes = std::max<std::uint64_t>(16 * 1024, page_bytes());
     std::uint64_t memory_bytes = std::uint64_t{1} << 30;
     std::uint64_t arena_bytes = std::uint64_t{128} << 20;
     bool finds_races = true;

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <fakes/page_bytes.hpp>
 #include <semcache/platform/platform.hpp>
 
 #include <sys/mman.h>
@@ -21,8 +22,8 @@ namespace semcache::fakes {
 class FakePlatform final : public platform::Platform {
  public:
   struct Options {
-    std::uint64_t page_bytes = 4096;
-    std::uint64_t arena_bytes = std::uint64_t{64} << 20;
+    std::uint64_t page_bytes = fakes::page_bytes();
+    std::uint64_t arena_bytes = 16384 * fakes::page_bytes();
     std::uint64_t mapping_limit = 1u << 20;
   };
   using Failure = std::function<void(const std::string&)>;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/platform/linux/thread_state.hpp>
+#include <semcache/platform/platform.hpp>
+
+#include <gtest/gtest.h>
+
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace semcache::platform::testing {
+namespace {
+
+using detail::is_inside;
+using detail::thread_state;
+
+int this_thread() { return static_cast<int>(::syscall(SYS_gettid)); }
+
+TEST(ThreadState, IsOneOfItsOwnForEachOfMoreThreadsThanATableHas) {
+  constexpr int many = 1100;
+  std::atomic<int> ready{0};
+  std::atomic<bool> leave{false}, end{false};
+  std::vector<int> ids(many);
+  std::vector<const void*> states(many);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < many; ++t) {
+    threads.emplace_back([&, t] {
+      ids[t] = this_thread();
+      states[t] = &thread_state();
+      {
+        const RuntimeScope scope;
+        ready.fetch_add(1);
+        while (!leave.load()) ::usleep(10000);
+      }
+      ready.fetch_sub(1);
+      while (!end.load()) ::usleep(10000);
+    });
+  }
+  while (ready.load() < many) ::usleep(1000);
+  EXPECT_EQ(std::set<const void*>(states.begin(), states.end()).size(), static_cast<std::size_t>(many));
+  for (const int id : ids) EXPECT_TRUE(is_inside(id));
+  EXPECT_FALSE(is_inside(this_thread()));
+  leave.store(true);
+  while (ready.load() > 0) ::usleep(1000);
+  for (const int id : ids) EXPECT_FALSE(is_inside(id));
+  end.store(true);
+  for (std::thread& t : threads) t.join();
+}
+
+TEST(ThreadState, PlacesOfThreadsThatHaveEndedAreTakenOver) {
+  std::set<const void*> states;
+  for (int round = 0; round < 3000; ++round) {
+    std::thread([&] {
+      EXPECT_EQ(thread_state().runtime_depth.load(), 0);
+      EXPECT_FALSE(thread_state().is_service);
+      const RuntimeScope scope;
+      EXPECT_TRUE(is_inside(this_thread()));
+      thread_state().refusals = 5;
+      states.insert(&thread_state());
+    }).join();
+  }
+  EXPECT_LE(states.size(), 2U * 1024U);
+}
+
+TEST(ThreadState, AForkedChildKnowsItselfByItsNewNumber) {
+  detail::follow_forks();
+  const RuntimeScope scope;
+  const int parent = this_thread();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool right = inside_runtime() && is_inside(this_thread()) && !is_inside(parent) && &thread_state() == &thread_state();
+    _exit(right ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_TRUE(is_inside(parent));
+}
+
+}  // namespace
+}  // namespace semcache::platform::testing
