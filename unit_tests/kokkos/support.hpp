@@ -102,7 +102,8 @@ inline std::vector<Exec> two_instances() {
 #ifdef KOKKOS_ENABLE_OPENMP
   if (std::is_same<Exec::native_type, Kokkos::OpenMP>::value && Exec().concurrency() < 2) return {Exec(), Exec()};
 #endif
-  return Kokkos::Experimental::partition_space(Exec(), 1, 1);
+  const auto parts = Kokkos::Experimental::partition_space(Exec(), 1, 1);
+  return {parts.begin(), parts.end()};
 }
 
 /// v(i) = first + i * step, on the device.
