@@ -22,3 +22,7 @@ void graph() {
       Exec(), [](const auto& root) { root.then_parallel_for(Kokkos::RangePolicy<Exec>(0, 1), Nothing()); });
 }
 #endif
+
+#ifdef REFUSE_DUAL_VIEW_WITHOUT_A_DEVICE
+semcache::DualView<double*> without_a_device("without", 1);
+#endif
