@@ -79,7 +79,7 @@ struct semcache_statistics_t {
   uint64_t evictions;
   uint64_t launches;
   uint64_t unknown_launches;
-  uint64_t native_launches;
+  uint64_t native_captures;       /* arrays captured by kernels outside semcache::Exec, each one of each kernel */
   uint64_t device_waits;
   uint64_t opened;
   uint64_t live_device_bytes;

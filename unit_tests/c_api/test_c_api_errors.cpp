@@ -50,7 +50,7 @@ Statistics statistics() {
     t->count = ++n;
   }
   for (std::uint64_t* f : {&s.total.host_faults, &s.total.evictions, &s.total.launches, &s.total.unknown_launches,
-                           &s.total.native_launches, &s.total.device_waits, &s.total.opened, &s.live_device_bytes,
+                           &s.total.native_captures, &s.total.device_waits, &s.total.opened, &s.live_device_bytes,
                            &s.live_host_bytes, &s.mapped_device_bytes, &s.snapshot_bytes, &s.directory_bytes,
                            &s.total.unannounced}) {
     *f = ++n;

@@ -30,8 +30,23 @@ auto halves(const E& exec) {
 static_assert(Shape<decltype(halves(Exec()))>::of == Shape<decltype(halves(Native()))>::of);
 static_assert(std::is_same<decltype(halves(Exec()))::value_type, Exec>::value);
 #endif
+
+struct AddThree {
+  Vector to;
+  ConstVector a, b, c;
+  KOKKOS_FUNCTION void operator()(int i) const { to(i) += a(i) + b(i) + c(i); }
+};
 }  // namespace kokkos_space
 using namespace kokkos_space;
+
+// Not the launches: where one ends and the next one begins, nobody says.
+KOKKOS_TEST(KokkosSpace, KernelsOnTheNativeSpaceCountWhatTheyCapture) {
+  const AddThree functor{Vector("to", 10), Vector("a", 10), Vector("b", 10), Vector("c", 10)};
+  const Since since;
+  for (int i = 0; i < 10; ++i) Kokkos::parallel_for(Kokkos::RangePolicy<Native>(0, 10), functor);
+  EXPECT_EQ(since.native(), 40u);
+  EXPECT_EQ(since.launches(), 0u);
+}
 
 #if SEMCACHE_KOKKOS_PARTITION_SPACE
 KOKKOS_STOCK_TEST(KokkosSpace, PartitionsAreWhatKokkosMakes) {

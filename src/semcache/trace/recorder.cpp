@@ -24,7 +24,7 @@ constexpr Traffic Counters::* traffic_fields[traffic_kinds] = {
 constexpr const char* kind_names[] = {"h2d",           "d2h",        "d2d",            "h2h",           "filled",
                                       "saved_link",    "saved_device", "saved_host",   "avoided",       "deferred",
                                       "dropped",       "write_through", "read_ahead",  "unchanged",     "host_fault",
-                                      "eviction",      "unknown_launch", "native_launch", "device_wait", "opened",
+                                      "eviction",      "unknown_launch", "native_capture", "device_wait", "opened",
                                       "unannounced"};
 static_assert(std::size(kind_names) == static_cast<std::size_t>(Kind::unannounced) + 1);
 
@@ -301,9 +301,9 @@ void Recorder::unknown_launch(const char* type_name) noexcept {
   }
 }
 
-void Recorder::native_launch() noexcept {
-  native_launches_.fetch_add(1, std::memory_order_relaxed);
-  event(Kind::native_launch, {}, 0, {}, {});
+void Recorder::native_capture() noexcept {
+  native_captures_.fetch_add(1, std::memory_order_relaxed);
+  event(Kind::native_capture, {}, 0, {}, {});
 }
 
 void Recorder::device_wait() noexcept {
@@ -355,7 +355,7 @@ Counters Recorder::totals() const noexcept {
   Counters c = total_->read();
   c.launches = launches_.load(std::memory_order_relaxed);
   c.unknown_launches = unknown_launches_.load(std::memory_order_relaxed);
-  c.native_launches = native_launches_.load(std::memory_order_relaxed);
+  c.native_captures = native_captures_.load(std::memory_order_relaxed);
   c.device_waits = device_waits_.load(std::memory_order_relaxed);
   return c;
 }
