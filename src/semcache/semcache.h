@@ -79,7 +79,7 @@ struct semcache_statistics_t {
   uint64_t evictions;
   uint64_t launches;
   uint64_t unknown_launches;
-  uint64_t native_launches;
+  uint64_t native_launches;       /* the older name of native_captures */
   uint64_t device_waits;
   uint64_t opened;
   uint64_t live_device_bytes;
@@ -93,6 +93,7 @@ struct semcache_statistics_t {
   uint64_t uncaptured;            /* of unannounced: while a launch ran */
   uint64_t changed;               /* captured as writable, found changed */
   uint64_t device_budget_bytes;   /* how much device memory may be used */
+  uint64_t native_captures;       /* arrays captured by kernels outside semcache::Exec, each one of each kernel */
 };
 
 /* The library's version: 10000 * major + 100 * minor + patch. May differ from the header's in a later library. */

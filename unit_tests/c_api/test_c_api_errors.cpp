@@ -50,7 +50,7 @@ Statistics statistics() {
     t->count = ++n;
   }
   for (std::uint64_t* f : {&s.total.host_faults, &s.total.evictions, &s.total.launches, &s.total.unknown_launches,
-                           &s.total.native_launches, &s.total.device_waits, &s.total.opened, &s.live_device_bytes,
+                           &s.total.native_captures, &s.total.device_waits, &s.total.opened, &s.live_device_bytes,
                            &s.live_host_bytes, &s.mapped_device_bytes, &s.snapshot_bytes, &s.directory_bytes,
                            &s.total.unannounced}) {
     *f = ++n;
@@ -221,9 +221,11 @@ TEST_F(CInterfaceErrors, EveryFigureArrivesInItsField) {
   // The runtime above numbers the fields in the order in which both structs declare them.
   std::uint64_t figures[(sizeof s - offsetof(semcache_statistics_t, h2d)) / sizeof(std::uint64_t)];
   std::memcpy(figures, &s.h2d, sizeof figures);
-  for (std::size_t i = 0; i < std::size(figures); ++i) EXPECT_EQ(figures[i], i + 1);
+  const std::size_t named_once = std::size(figures) - 1;
+  for (std::size_t i = 0; i < named_once; ++i) EXPECT_EQ(figures[i], i + 1);
+  EXPECT_EQ(s.native_captures, s.native_launches);  // two names of one figure
   EXPECT_EQ(s.size, sizeof s);
-  EXPECT_EQ(std::size(figures), 47u);
+  EXPECT_EQ(named_once, 47u);
 }
 
 TEST_F(CInterfaceErrors, AnOlderOrNewerCallersStructIsRespected) {

@@ -53,7 +53,7 @@ class Since {
   [[nodiscard]] std::uint64_t unknown() const { return now().unknown_launches - begin_.total.unknown_launches; }
   [[nodiscard]] std::uint64_t unannounced() const { return now().unannounced - begin_.total.unannounced; }
   [[nodiscard]] std::uint64_t device_waits() const { return now().device_waits - begin_.total.device_waits; }
-  [[nodiscard]] std::uint64_t native() const { return now().native_launches - begin_.total.native_launches; }
+  [[nodiscard]] std::uint64_t native() const { return now().native_captures - begin_.total.native_captures; }
   [[nodiscard]] std::uint64_t h2d() const { return now().h2d.bytes - begin_.total.h2d.bytes; }
   [[nodiscard]] std::uint64_t d2h() const { return now().d2h.bytes - begin_.total.d2h.bytes; }
   [[nodiscard]] std::uint64_t d2d() const { return now().d2d.bytes - begin_.total.d2d.bytes; }
@@ -102,7 +102,8 @@ inline std::vector<Exec> two_instances() {
 #ifdef KOKKOS_ENABLE_OPENMP
   if (std::is_same<Exec::native_type, Kokkos::OpenMP>::value && Exec().concurrency() < 2) return {Exec(), Exec()};
 #endif
-  return Kokkos::Experimental::partition_space(Exec(), 1, 1);
+  const auto parts = Kokkos::Experimental::partition_space(Exec(), 1, 1);
+  return {parts.begin(), parts.end()};
 }
 
 /// v(i) = first + i * step, on the device.

@@ -39,7 +39,7 @@ Crossed crossed(const Work& work) {
   const auto after = semcache::statistics().total;
   EXPECT_GT(after.launches, before.launches);
   EXPECT_EQ(after.unknown_launches, before.unknown_launches);
-  EXPECT_EQ(after.native_launches, before.native_launches);
+  EXPECT_EQ(after.native_captures, before.native_captures);
   return {after.h2d.bytes - before.h2d.bytes, after.d2h.bytes - before.d2h.bytes};
 }
 

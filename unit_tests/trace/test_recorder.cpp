@@ -38,7 +38,7 @@ TEST(Recorder, StartsAtZero) {
   const Statistics s = recorder.snapshot();
 
   for (const Kind kind : all_traffic) EXPECT_EQ(traffic(s.total, kind), Traffic{}) << to_string(kind);
-  EXPECT_EQ(s.total.launches + s.total.unknown_launches + s.total.native_launches + s.total.device_waits, 0u);
+  EXPECT_EQ(s.total.launches + s.total.unknown_launches + s.total.native_captures + s.total.device_waits, 0u);
   EXPECT_EQ(s.total.host_faults + s.total.evictions + s.total.opened + s.total.unannounced, 0u);
   EXPECT_TRUE(s.labels.empty());
   EXPECT_TRUE(s.call_sites.empty());
@@ -92,7 +92,7 @@ TEST(Recorder, EventsCountForTotalAndLabel) {
   recorder.host_fault({});  // an address without a label still counts
   recorder.launch();
   recorder.launch();
-  recorder.native_launch();
+  recorder.native_capture();
   recorder.device_wait();
 
   const Statistics s = recorder.snapshot();
@@ -104,7 +104,7 @@ TEST(Recorder, EventsCountForTotalAndLabel) {
   EXPECT_EQ(s.total.uncaptured, 1u);
   EXPECT_EQ(s.total.changed, 1u);
   EXPECT_EQ(s.total.launches, 2u);
-  EXPECT_EQ(s.total.native_launches, 1u);
+  EXPECT_EQ(s.total.native_captures, 1u);
   EXPECT_EQ(s.total.device_waits, 1u);
   EXPECT_EQ(find(s.labels, "A")->host_faults, 2u);
   EXPECT_EQ(find(s.labels, "A")->opened, 1u);

@@ -47,7 +47,7 @@ Statistics busy_statistics() {
   recorder.changed(a);
   recorder.launch();
   recorder.unknown_launch("some functor");
-  recorder.native_launch();
+  recorder.native_capture();
   recorder.device_wait();
   Statistics s = recorder.snapshot();
   semcache::NamedCounters site{"cg.cpp:42 in solve", {}};
@@ -147,7 +147,8 @@ TEST(JsonReport, HasEveryFigureUnderItsDocumentedKey) {
   EXPECT_EQ(total.at("avoided"), json({{"bytes", 1024}, {"count", 1}}));
   for (std::size_t k = 0; k < traffic_kinds; ++k) EXPECT_TRUE(total.contains(to_string(static_cast<Kind>(k))));
   for (const char* key : {"opened", "unannounced"}) EXPECT_EQ(total.at(key), 2) << key;
-  for (const char* key : {"host_faults", "evictions", "exposed", "uncaptured", "changed", "launches", "unknown_launches", "native_launches", "device_waits"}) {
+  for (const char* key : {"host_faults", "evictions", "exposed", "uncaptured", "changed", "launches", "unknown_launches",
+                          "native_captures", "native_launches", "device_waits"}) {
     EXPECT_EQ(total.at(key), 1) << key;
   }
   ASSERT_EQ(j.at("labels").size(), 2u);
@@ -176,7 +177,7 @@ TEST(TextReport, NamesFiguresLabelsCallSitesAndUnknownLaunches) {
 
   for (const char* part : {"process 4711 on node7, rank 3", "2 x emulated (host memory), number 3, protocol write-back, tracker mprotect",
                            "3221225472", "3.00 GiB", "A_mirror", "call site", "cg.cpp:42 in solve", "some functor",
-                           "launches 1 (unknown 1, outside semcache::Exec 1)"}) {
+                           "launches 1 (unknown 1), captures outside semcache::Exec 1,"}) {
     EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
   }
 }
@@ -243,7 +244,7 @@ TEST(Advice, UnknownAndNativeLaunches) {
   EXPECT_TRUE(contains(advice_about(with(c), "Unknown launches may read"), "hold Views"));
   EXPECT_EQ(advice(with(c)).size(), 1u);
   c = {};
-  c.native_launches = 1;
+  c.native_captures = 1;
   EXPECT_TRUE(contains(advice_about(with(c), "Arrays were captured by kernels outside"), "semcache::Device"));
   EXPECT_EQ(advice(with(c)).size(), 1u);
 }

@@ -90,7 +90,7 @@ semcache_statistics_t in_c(const Statistics& s) noexcept {
   c.evictions = t.evictions;
   c.launches = t.launches;
   c.unknown_launches = t.unknown_launches;
-  c.native_launches = t.native_launches;
+  c.native_launches = t.native_captures;
   c.device_waits = t.device_waits;
   c.opened = t.opened;
   c.live_device_bytes = s.live_device_bytes;
@@ -104,6 +104,7 @@ semcache_statistics_t in_c(const Statistics& s) noexcept {
   c.uncaptured = t.uncaptured;
   c.changed = t.changed;
   c.device_budget_bytes = s.device_budget_bytes;
+  c.native_captures = t.native_captures;
   return c;
 }
 

@@ -789,7 +789,7 @@ void native_capture(const Capture& capture) noexcept {
   const platform::RuntimeScope scope;
   if (capture.holds_handles) m->holds_handles.store(true, std::memory_order_relaxed);
   try {
-    r->recorder.native_launch();
+    r->recorder.native_capture();
     r->engine->native_capture(*m, capture.writable);
   } catch (const std::exception& e) {
     base::fatal("'%s' is captured by a kernel outside semcache::Exec and cannot be made valid: %s. Launch the kernel on "

@@ -30,7 +30,7 @@ enum PlainCount : std::size_t { host_faults, evictions, opened, exposed, unannou
 constexpr const char* kind_names[] = {"h2d",           "d2h",        "d2d",            "h2h",           "filled",
                                       "saved_link",    "saved_device", "saved_host",   "avoided",       "deferred",
                                       "dropped",       "write_through", "read_ahead",  "unchanged",     "written_back",
-                                      "host_fault",    "eviction",   "unknown_launch", "native_launch", "device_wait",
+                                      "host_fault",    "eviction",   "unknown_launch", "native_capture", "device_wait",
                                       "opened",        "unannounced"};
 static_assert(std::size(kind_names) == static_cast<std::size_t>(Kind::unannounced) + 1);
 
@@ -316,9 +316,9 @@ void Recorder::explain_unknown_launch(const char* type_name, std::string reason)
   }
 }
 
-void Recorder::native_launch() noexcept {
-  native_launches_.fetch_add(1, std::memory_order_relaxed);
-  event(Kind::native_launch, {}, 0, {}, {});
+void Recorder::native_capture() noexcept {
+  native_captures_.fetch_add(1, std::memory_order_relaxed);
+  event(Kind::native_capture, {}, 0, {}, {});
 }
 
 void Recorder::device_wait() noexcept {
@@ -370,7 +370,7 @@ Counters Recorder::totals() const noexcept {
   Counters c = total_->read();
   c.launches = launches_.load(std::memory_order_relaxed);
   c.unknown_launches = unknown_launches_.load(std::memory_order_relaxed);
-  c.native_launches = native_launches_.load(std::memory_order_relaxed);
+  c.native_captures = native_captures_.load(std::memory_order_relaxed);
   c.device_waits = device_waits_.load(std::memory_order_relaxed);
   return c;
 }

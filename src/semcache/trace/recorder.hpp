@@ -22,7 +22,7 @@ enum class Kind : std::uint8_t {
   h2d, d2h, d2d, h2h, filled, saved_link, saved_device, saved_host, avoided, deferred, dropped, write_through,
   read_ahead, unchanged, written_back,
   // Only in events, not in Counters' traffic:
-  host_fault, eviction, unknown_launch, native_launch, device_wait, opened, unannounced,
+  host_fault, eviction, unknown_launch, native_capture, device_wait, opened, unannounced,
 };
 inline constexpr std::size_t traffic_kinds = 15;
 
@@ -98,7 +98,7 @@ class SEMCACHE_API Recorder {
   void explain_unknown_launch(const char* type_name, std::string reason) noexcept;
   /// A launch's name as reports have it.
   [[nodiscard]] static std::string readable(const char* type_name);
-  void native_launch() noexcept;
+  void native_capture() noexcept;
   void device_wait() noexcept;
 
   /// Totals; labels that counted anything (most bytes over the link first, then most bytes at all, then by name); call
@@ -139,7 +139,7 @@ class SEMCACHE_API Recorder {
   alignas(64) std::unique_ptr<Cells> total_;
   std::unique_ptr<Cells> other_labels_;
   std::atomic<std::uint64_t> unknown_launches_{0};
-  std::atomic<std::uint64_t> native_launches_{0};
+  std::atomic<std::uint64_t> native_captures_{0};
   std::atomic<std::uint64_t> device_waits_{0};
 
   // Labels: chunks never move, so that `name` needs no lock.

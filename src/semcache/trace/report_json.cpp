@@ -59,7 +59,8 @@ std::string json_report(const Statistics& s, const ReportPlace& place) {
   put(total, s.total);
   total["launches"] = s.total.launches;
   total["unknown_launches"] = s.total.unknown_launches;
-  total["native_launches"] = s.total.native_launches;
+  total["native_captures"] = s.total.native_captures;
+  total["native_launches"] = s.total.native_captures;  // its older name
   total["device_waits"] = s.total.device_waits;
   j["total"] = std::move(total);
   j["labels"] = list(s.labels);

@@ -120,7 +120,7 @@ std::string totals_table(const Counters& c) {
   line("captured as writable, found unchanged", c.unchanged);
   std::string out = "\n" + table.text() + "\n";
   out += "  launches " + std::to_string(c.launches) + " (unknown " + std::to_string(c.unknown_launches) +
-         ", outside semcache::Exec " + std::to_string(c.native_launches) + "), host faults " + std::to_string(c.host_faults) +
+         "), captures outside semcache::Exec " + std::to_string(c.native_captures) + ", host faults " + std::to_string(c.host_faults) +
          ", evictions " + std::to_string(c.evictions) + ", waits for a whole device " + std::to_string(c.device_waits) +
          ", open mirrors " + std::to_string(c.opened) + ", unannounced uses " + std::to_string(c.unannounced) + "\n";
   return out;
@@ -205,7 +205,7 @@ void about_launches(const Counters& t, Advice& out) {
     out.push_back("Unknown launches may read and write every array, so that everything owed was settled first. Let their "
                   "functors, which this report lists, hold Views rather than raw pointers, references or Views of Views.");
   }
-  if (t.native_launches > 0) {
+  if (t.native_captures > 0) {
     out.push_back("Arrays were captured by kernels outside semcache::Exec: use it (or semcache::Device) as the kernel's "
                   "execution space, so that its arrays are made ready together and in its own queue.");
   }

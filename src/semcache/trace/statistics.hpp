@@ -44,7 +44,7 @@ struct Counters {
   std::uint64_t evictions = 0;
   std::uint64_t launches = 0;
   std::uint64_t unknown_launches = 0;
-  std::uint64_t native_launches = 0;  ///< captures settled for a launch outside semcache::Exec
+  std::uint64_t native_captures = 0;  ///< arrays captured by kernels outside semcache::Exec, each one of each kernel
   std::uint64_t device_waits = 0;     ///< waits for a whole device because the queue was unknown
   std::uint64_t opened = 0;           ///< mirrors that became open near the kernel's limit on mappings
   std::uint64_t exposed = 0;          ///< of opened: because a kernel holds a raw pointer into them

@@ -81,6 +81,14 @@ class GraphNodeKernelImpl<semcache::Exec, Policy, Functor, Tag, Arguments...> {
                 "announce its views with semcache::access before each submit");
 };
 
+/// The graph's and the queue's own arrays are no part of the functor.
+template <class Functor, class... Properties>
+class ParallelFor<Functor, Kokkos::WorkGraphPolicy<Properties...>, semcache::Exec> {
+  static_assert(!std::is_same<Functor, Functor>::value,
+                "Kokkos::WorkGraphPolicy cannot run on semcache::Exec: name the native execution space in the policy, and "
+                "announce the views that its functor uses with semcache::access");
+};
+
 }  // namespace Impl
 
 namespace Experimental {

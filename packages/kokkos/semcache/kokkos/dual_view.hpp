@@ -24,8 +24,8 @@ inline constexpr Announced announced{};
 /// Where nobody notices host accesses (announced DualViews, SEMCACHE_TRACKER=explicit, SEMCACHE_PROTOCOL=off) they are what
 /// they are in Kokkos: sync_host makes the host side valid, modify_host says that the host has written it.
 ///
-/// The properties must name semcache::Device (or another device with semcache::Space): without one Kokkos' default is taken,
-/// and refused at compile time.
+/// The properties must name a space. Where that is none of ours (semcache::DefaultDevice of a build that chose stock
+/// Kokkos) it is Kokkos' DualView in all but name: two arrays, and `modify` and `sync` are needed.
 /// @throws OutOfMemory from constructors, resize, realloc
 /// Ordering: host accesses wait for the kernels in flight that write the data they touch; kernels see what the host
 /// wrote before their launch. Threads: as Kokkos::DualView; a data race of the program stays the program's.
@@ -57,11 +57,16 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
                    Kokkos::MemoryTraits<Kokkos::Unmanaged | Kokkos::RandomAccess>>;
   using t_host_const_randomread_um = kokkos::host_mirror_t<t_dev_const_randomread_um>;
 
-  static_assert(std::is_same<typename t_dev::memory_space, Space>::value,
-                "semcache::DualView is for views in semcache::Space: name semcache::Device, or use Kokkos::DualView");
-  static_assert(std::is_same<typename t_host::memory_space, HostMirrorSpace>::value, "the mirror space is ours");
+  /// Two sides of one array, as said above.
+  static constexpr bool is_coherent = std::is_same<typename t_dev::memory_space, Space>::value;
+  static_assert(is_coherent || (Kokkos::is_space<Properties>::value || ...),
+                "semcache::DualView: name its device: semcache::Device, or semcache::DefaultDevice for the build's choice");
+  static_assert(!is_coherent || std::is_same<typename t_host::memory_space, HostMirrorSpace>::value,
+                "the mirror space is ours");
 
-  static constexpr bool impl_dualview_is_single_device = false;
+  /// One array seen from one side: nothing to keep in step.
+  static constexpr bool impl_dualview_is_single_device =
+      std::is_same<typename t_dev::device_type, typename t_host::device_type>::value;
 
   /// The device side. Public as in Kokkos::DualView before version 5. @see view_device
   t_dev d_view;
@@ -75,15 +80,20 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   DualView(const std::string& label, std::size_t n0 = none, std::size_t n1 = none, std::size_t n2 = none,
            std::size_t n3 = none, std::size_t n4 = none, std::size_t n5 = none, std::size_t n6 = none,
            std::size_t n7 = none)
-      : d_view(label, n0, n1, n2, n3, n4, n5, n6, n7), h_view(host_side_of(d_view)), state_(kokkos::SyncState::make()) {}
+      : d_view(label, n0, n1, n2, n3, n4, n5, n6, n7),
+        h_view(host_side_of(d_view)),
+        state_(kokkos::SyncState::make()),
+        apart_(is_stock_pair()) {}
 
   /// As before; the host's accesses are announced. resize and realloc keep the promise.
   DualView(Announced, const std::string& label, std::size_t n0 = none, std::size_t n1 = none, std::size_t n2 = none,
            std::size_t n3 = none, std::size_t n4 = none, std::size_t n5 = none, std::size_t n6 = none,
            std::size_t n7 = none)
-      : d_view(label, n0, n1, n2, n3, n4, n5, n6, n7), state_(kokkos::SyncState::make()), announced_(true) {
-    h_view = host_side_of(d_view, true);
-  }
+      : d_view(label, n0, n1, n2, n3, n4, n5, n6, n7),
+        h_view(host_side_of(d_view, true)),
+        state_(kokkos::SyncState::make()),
+        announced_(true),
+        apart_(is_stock_pair()) {}
 
   /// With view_alloc(...): label, WithoutInitializing, an execution space instance.
   template <class... P>
@@ -93,7 +103,8 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
                     std::size_t n5 = none, std::size_t n6 = none, std::size_t n7 = none)
       : d_view(properties, n0, n1, n2, n3, n4, n5, n6, n7),
         h_view(host_side_of(d_view)),
-        state_(kokkos::SyncState::make()) {}
+        state_(kokkos::SyncState::make()),
+        apart_(is_stock_pair()) {}
 
   /// Shallow; also to const data. Shares flags.
   template <class OtherType, class... OtherProperties>
@@ -121,7 +132,8 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
       : d_view(device),
         h_view(host),
         state_(kokkos::SyncState::make()),
-        apart_(device.is_allocated() && !runtime::are_sides_of_one_array(device.data(), host.data())) {
+        apart_(is_coherent ? device.is_allocated() && !runtime::are_sides_of_one_array(device.data(), host.data())
+                           : is_stock_pair()) {
     bool same = device.span() == host.span();
     for (unsigned r = 0; r < unsigned(t_dev::rank); ++r) same = same && device.extent(r) == host.extent(r);
     SEMCACHE_EXPECTS(same, "semcache::DualView: the device and host views of '" + device.label() + "' differ in size");
@@ -148,10 +160,13 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     is_device_side<Where> ? modify_device() : modify_host();
   }
   void modify_host() {
+    if constexpr (impl_dualview_is_single_device) return;
     state_.modify(kokkos::SyncState::host);
     announce_unnoticed(Access::overwrite);  // written already, as with Kokkos: nothing is fetched
   }
-  void modify_device() { state_.modify(kokkos::SyncState::device); }
+  void modify_device() {
+    if constexpr (!impl_dualview_is_single_device) state_.modify(kokkos::SyncState::device);
+  }
 
   template <class Where>
   void sync() {
@@ -226,7 +241,9 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
       resize_with(arguments...);
     else
       Kokkos::resize(d_view, arguments...);
-    if (d_view.data() != before || h_view.span() != d_view.span()) renew();
+    if (d_view.data() == before && h_view.span() == d_view.span()) return;
+    renew();
+    if (apart_) Kokkos::deep_copy(h_view, d_view);
   }
 
   KOKKOS_FUNCTION constexpr std::size_t span() const { return d_view.span(); }
@@ -253,7 +270,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     if (is_unnoticed()) kokkos::detail::announce(h_view, mode);
   }
   [[nodiscard]] bool is_unnoticed() const {
-    return h_view.is_allocated() && !runtime::notices_host_accesses(h_view.data());
+    return is_coherent && h_view.is_allocated() && !runtime::notices_host_accesses(h_view.data());
   }
 
   static constexpr std::size_t none = kokkos::detail::no_extent;
@@ -284,8 +301,8 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   }
 
   void renew() {
-    apart_ = false;
     h_view = host_side_of(d_view, announced_);
+    apart_ = is_stock_pair();
     if (state_)
       state_.clear();
     else
@@ -293,11 +310,17 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     announce_unnoticed(Access::read);  // equal, as the flags say
   }
 
+  [[nodiscard]] bool is_stock_pair() const { return !is_coherent && h_view.data() != d_view.data(); }
+
   /// The host side of the same datum: no bytes, no initialisation of its own.
-  static t_host host_side_of(const t_dev& device, bool announced = false) {
+  static t_host host_side_of(const t_dev& device, [[maybe_unused]] bool announced = false) {
     if (!device.is_allocated()) return t_host();
-    kokkos::detail::PartnerScope partner(device.data(), announced);
-    return t_host(Kokkos::view_alloc(Kokkos::WithoutInitializing, device.label() + "_mirror"), device.layout());
+    if constexpr (is_coherent) {
+      kokkos::detail::PartnerScope partner(device.data(), announced);
+      return t_host(Kokkos::view_alloc(Kokkos::WithoutInitializing, device.label() + "_mirror"), device.layout());
+    } else {
+      return Kokkos::create_mirror_view(device);
+    }
   }
 
   kokkos::SyncState state_;

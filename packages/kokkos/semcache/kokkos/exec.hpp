@@ -4,6 +4,10 @@
 
 #include <semcache/kokkos/spaces.hpp>
 
+#include <algorithm>
+#include <array>
+#include <vector>
+
 namespace semcache {
 namespace kokkos::detail {
 
@@ -117,6 +121,15 @@ template <class E>
   return runtime::queue_of(nullptr);
 }
 
+/// Instances of the native space as instances of Exec.
+inline std::vector<Exec> as_exec(const std::vector<NativeExec>& parts) { return {parts.begin(), parts.end()}; }
+template <std::size_t N>
+std::array<Exec, N> as_exec(const std::array<NativeExec, N>& parts) {
+  std::array<Exec, N> instances;
+  std::copy(parts.begin(), parts.end(), instances.begin());
+  return instances;
+}
+
 }  // namespace kokkos::detail
 }  // namespace semcache
 
@@ -137,12 +150,11 @@ struct DeviceTypeTraits<semcache::Exec> {
 
 namespace Experimental {
 /// Without these a "partition" would be the same instance again, silently (overloads for Exec: the generic function only
-/// copies).
+/// copies). They return what this version of Kokkos does: a vector, or for weights that are counted here an array.
 template <class... Weights>
-std::vector<semcache::Exec> partition_space(const semcache::Exec& exec, Weights... weights) {
+auto partition_space(const semcache::Exec& exec, Weights... weights) {
 #if SEMCACHE_KOKKOS_PARTITION_SPACE
-  const auto parts = Kokkos::Experimental::partition_space(exec.native(), weights...);
-  return std::vector<semcache::Exec>(parts.begin(), parts.end());
+  return semcache::kokkos::detail::as_exec(Kokkos::Experimental::partition_space(exec.native(), weights...));
 #else
   return std::vector<semcache::Exec>(sizeof...(weights), exec);
 #endif
@@ -150,8 +162,7 @@ std::vector<semcache::Exec> partition_space(const semcache::Exec& exec, Weights.
 template <class Weight>
 std::vector<semcache::Exec> partition_space(const semcache::Exec& exec, const std::vector<Weight>& weights) {
 #if SEMCACHE_KOKKOS_PARTITION_SPACE
-  const auto parts = Kokkos::Experimental::partition_space(exec.native(), weights);
-  return std::vector<semcache::Exec>(parts.begin(), parts.end());
+  return semcache::kokkos::detail::as_exec(Kokkos::Experimental::partition_space(exec.native(), weights));
 #else
   return std::vector<semcache::Exec>(weights.size(), exec);
 #endif
@@ -159,16 +170,19 @@ std::vector<semcache::Exec> partition_space(const semcache::Exec& exec, const st
 #if SEMCACHE_KOKKOS_IMPL_PARTITION_SPACE
 // For generic code that calls the implementation.
 namespace Impl {
-template <>
-inline std::vector<semcache::Exec> impl_partition_space<semcache::Exec, int>(const semcache::Exec& exec,
-                                                                             const std::vector<int>& weights) {
-  return Kokkos::Experimental::partition_space(exec, weights);
-}
-template <>
-inline std::vector<semcache::Exec> impl_partition_space<semcache::Exec, double>(const semcache::Exec& exec,
-                                                                                const std::vector<double>& weights) {
-  return Kokkos::Experimental::partition_space(exec, weights);
-}
+#define SEMCACHE_KOKKOS_PARTITION(WEIGHT)                                                                             \
+  template <>                                                                                                         \
+  inline std::vector<semcache::Exec> impl_partition_space<semcache::Exec, WEIGHT>(                                    \
+      const semcache::Exec& exec, const std::vector<WEIGHT>& weights) {                                               \
+    return Kokkos::Experimental::partition_space(exec, weights);                                                      \
+  }
+SEMCACHE_KOKKOS_PARTITION(int)
+SEMCACHE_KOKKOS_PARTITION(unsigned)
+SEMCACHE_KOKKOS_PARTITION(long)
+SEMCACHE_KOKKOS_PARTITION(unsigned long)
+SEMCACHE_KOKKOS_PARTITION(float)
+SEMCACHE_KOKKOS_PARTITION(double)
+#undef SEMCACHE_KOKKOS_PARTITION
 }  // namespace Impl
 #endif
 }  // namespace Experimental
