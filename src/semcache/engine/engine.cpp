@@ -179,8 +179,11 @@ void Engine::place_on_device(Memory& m) {
 }
 
 void Engine::throw_host_exhausted(const char* label, std::uint64_t bytes) const {
-  throw OutOfMemory("the host's reserved addresses are exhausted: " + std::to_string(bytes) + " bytes asked for '" +
-                        (label == nullptr ? "" : label) + "'. Free mirrors that are no longer used.",
+  const std::string asked = std::to_string(bytes) + " bytes asked for '" + (label == nullptr ? "" : label) + "'";
+  throw OutOfMemory(bytes > host_->bytes ? asked + " are more than all the addresses for host arrays, " +
+                                               std::to_string(host_->bytes) + " bytes. Split the array."
+                                         : "the host's reserved addresses are exhausted: " + asked + " of " +
+                                               std::to_string(host_->bytes) + ". Free mirrors that are no longer used.",
                     bytes, host_->bytes);
 }
 
@@ -679,14 +682,14 @@ std::string Engine::describe_live_buffers(std::uint32_t device) const {
     if (m.live && m.space == device_space(device)) live.push_back(&m);
   }
   std::sort(live.begin(), live.end(), [](const Memory* a, const Memory* b) { return a->bytes > b->bytes; });
-  std::string text;
+  std::string text = live.empty() ? "  none\n" : "";
   for (std::size_t i = 0; i < live.size() && i < 32; ++i) {
     const Memory& m = *live[i];
     const std::uint32_t flags = m.flags.load();
     text += "  " + std::to_string(m.bytes) + " bytes  '" + recorder_.name(m.label) + "'" +
-            (m.snapshot() ? " (saved copy)" : "") + ((flags & Memory::resident) != 0 ? ", on the device" : ", evicted") + "\n";
+            (m.snapshot() ? " (saved copy)" : "") + ((flags & Memory::resident) != 0 ? ", on the device" : ", not on the device now") + "\n";
   }
-  if (live.size() > 32) text += "  and " + std::to_string(live.size() - 32) + " smaller ones\n";
+  if (live.size() > 32) text += "  and " + std::to_string(live.size() - 32) + " not larger\n";
   return text;
 }
 
