@@ -167,7 +167,7 @@ TEST_F(Addresses, TooLargeIsSaidWithTheRemedyThatFits) {
     const std::string host_text = said([&] { (void)runtime::allocate_host("huge", bytes); });
     EXPECT_TRUE(contains(host_text, std::to_string(bytes)) && contains(host_text, "'huge'") && contains(host_text, "Split")) << host_text;
     const std::string device_text = said([&] { (void)runtime::allocate_device("huge", bytes); });
-    EXPECT_TRUE(contains(device_text, std::to_string(bytes)) && contains(device_text, "'huge'") && contains(device_text, "split"))
+    EXPECT_TRUE(contains(device_text, std::to_string(bytes)) && contains(device_text, "'huge'") && contains(device_text, "plit the array"))
         << device_text;
     EXPECT_TRUE(contains(device_text, "'device array', not on the device now")) << device_text;
   }

@@ -42,7 +42,8 @@ void Engine::add_device(std::unique_ptr<device::Device> device) {
   state->device = std::move(device);
   state->budget_bytes = options_.device_memory_bytes != 0 ? options_.device_memory_bytes
                                                           : state->device->free_memory_bytes() / 10 * 9;
-  state->bytes = std::max(state->device->total_memory_bytes() * 4, std::uint64_t{1} << 36);
+  constexpr std::uint64_t least = std::uint64_t{1} << 36, most = std::uint64_t{1} << 46;  // less than processors address
+  state->bytes = std::clamp(std::min(state->device->total_memory_bytes(), most) * 4, least, most);
   state->bytes = round_up(state->bytes, large_alignment);
   state->base = state->device->reserve(state->bytes);
   state->table = std::make_unique<LookupTable>(state->base, state->bytes, device_alignment);
@@ -257,6 +258,12 @@ Memory* Engine::allocate_device(std::uint32_t device, const char* label, std::ui
                           " bytes (SEMCACHE_DEVICE_MEMORY). Raise the budget, or split the array. Live arrays:\n" +
                           describe_live_buffers(device),
                       bytes, d.budget_bytes);
+  }
+  if (bytes > d.bytes) {
+    throw OutOfMemory("array '" + std::string(label == nullptr ? "" : label) + "' of " + std::to_string(bytes) +
+                          " bytes is larger than all the addresses for device arrays, " + std::to_string(d.bytes) +
+                          " bytes. Split the array. Live arrays:\n" + describe_live_buffers(device),
+                      bytes, d.bytes);
   }
   Memory* m = new_memory(device_space(device), label, bytes);
   try {
