@@ -111,6 +111,32 @@ file(RENAME ${SCRATCH}/first ${SCRATCH}/prefix)
 
 build_consumer(core -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DCOMPONENTS=core
   -DCMAKE_DISABLE_FIND_PACKAGE_Kokkos=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON)
+# What there is not is refused with what there is.
+function(expect_refusal what)
+  execute_process(
+    COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/project -B ${SCRATCH}/refused_${what} ${common}
+      -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DCOMPONENTS=core,${what}
+    RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")  # CMake breaks lines
+  if(result EQUAL 0)
+    message(FATAL_ERROR "the component ${what} was found")
+  endif()
+  foreach(part "Components of this SemCache: core" ${ARGN})
+    if(NOT output MATCHES "${part}")
+      message(FATAL_ERROR "the component ${what} was refused without '${part}':\n${output}")
+    endif()
+  endforeach()
+  message(STATUS "the component ${what}: refused with a reason")
+endfunction()
+expect_refusal(cuda "cuda is no component of SemCache" "here: (ON|OFF|TRUE|FALSE)")
+expect_refusal(Kokkos "SemCache has no component Kokkos")
+if(NOT KOKKOS)
+  expect_refusal(kokkos "-DSemCache_ENABLE_KOKKOS=ON")
+endif()
+if(NOT TPETRA)
+  expect_refusal(tpetra "-DSemCache_ENABLE_TPETRA=ON")
+endif()
+
 if(KOKKOS OR MPI)
   build_consumer(components -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DCOMPONENTS=${components}
     -DDEFAULT_DEVICE=${DEFAULT_DEVICE} ${example})

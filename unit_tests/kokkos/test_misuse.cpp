@@ -179,6 +179,32 @@ KOKKOS_TEST(KokkosMisuse, RawPointerInALambda) {
   EXPECT_EQ(x.back(4095), 4096.0);
 }
 
+// Of memory that is not ours there is nothing to announce; of ours that was freed there is something to say.
+KOKKOS_TEST(KokkosMisuse, AnnouncingAnArrayThatWasFreed) {
+  using UnmanagedMirror = Kokkos::View<double*, Left, HostMirrorSpace, Kokkos::MemoryUnmanaged>;
+  double* device = nullptr;
+  double* host = nullptr;
+  {
+    const Pending x;
+    device = x.device.data();
+    host = x.host.data();
+  }
+  const Unmanaged freed(device, 4096);
+  const UnmanagedMirror freed_mirror(host, 4096);
+  for (const semcache::Access mode : {semcache::Access::read, semcache::Access::overwrite}) {
+    EXPECT_THROW(semcache::access(freed, mode), semcache::UsageError);
+    EXPECT_THROW(semcache::access(freed_mirror, mode), semcache::UsageError);
+  }
+  EXPECT_THROW(semcache::settle(freed), semcache::UsageError);
+  EXPECT_THROW(semcache::settle(freed_mirror), semcache::UsageError);
+  std::vector<double> plain(10);
+  const Kokkos::View<double*, Kokkos::HostSpace> elsewhere("elsewhere", 10);
+  EXPECT_NO_THROW(semcache::settle(Unmanaged(plain.data(), 10)));
+  EXPECT_NO_THROW(semcache::settle(elsewhere));
+  EXPECT_NO_THROW(semcache::access(elsewhere, semcache::Access::write));
+  EXPECT_NO_THROW(semcache::settle(Vector()));
+}
+
 KOKKOS_TEST(KokkosMisuse, FreeingAViewWithAPendingCopy) {
   Vector target("target", 4096);
   {

@@ -58,7 +58,7 @@ TEST(Configuration, AnEmptyEnvironmentGivesTheDefaults) {
 constexpr const char* all_names[] = {
     "SEMCACHE_DEVICE", "SEMCACHE_DEVICES",      "SEMCACHE_DEVICE_MEMORY", "SEMCACHE_PROTOCOL",       "SEMCACHE_TRACKER",
     "SEMCACHE_CHECK",  "SEMCACHE_CHECK_WRITES", "SEMCACHE_REPORT",        "SEMCACHE_SNAPSHOT_SHARE", "SEMCACHE_FAULT_TIMEOUT",
-    "SEMCACHE_DEVICE_TRACKER", "SEMCACHE_HOST_ADDRESSES"};
+    "SEMCACHE_DEVICE_TRACKER", "SEMCACHE_HOST_ADDRESSES", "SEMCACHE_MPI_CUDA"};
 
 TEST(Configuration, AnEmptyOrBlankVariableIsAnAbsentOne) {
   for (const char* name : all_names) {
@@ -155,6 +155,7 @@ TEST(Configuration, NonsenseInAnyVariableIsRefusedByNameValueAndAcceptedForms) {
       {"SEMCACHE_FAULT_TIMEOUT", {"0", "86401", "-60", "1m", "inf", "4294967356", "60s"}},
       {"SEMCACHE_DEVICE_TRACKER", {"1", "yes", "cupti", "ON"}},
       {"SEMCACHE_HOST_ADDRESSES", {"-1", "64GiB", "half", "1T"}},
+      {"SEMCACHE_MPI_CUDA", {"1", "always", "never", "OFF", "-1"}},
   };
   ASSERT_EQ(nonsense.size(), std::size(all_names));
 

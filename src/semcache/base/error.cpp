@@ -61,6 +61,12 @@ void fatal(const char* format, ...) noexcept {
   std::abort();
 }
 
+std::string text_of(const void* address) {
+  char text[2 + 2 * sizeof address + 1];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(address)));
+  return text;
+}
+
 void raw_log(const char* format, ...) noexcept {
   char line[message_size];
   va_list arguments;

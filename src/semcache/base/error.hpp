@@ -67,6 +67,9 @@ SEMCACHE_API FatalHandler set_fatal_handler(FatalHandler handler) noexcept;
 /// for %s %d %u %x %p %lu %llu %zu (vsnprintf without floating point).
 [[noreturn]] SEMCACHE_API void fatal(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
 
+/// "0x7f0012345000", for messages that may allocate.
+[[nodiscard]] SEMCACHE_API std::string text_of(const void* address);
+
 /// One line to stderr by write(2), prefixed "semcache: ". Allocation-free; for handlers, destructors, noexcept code.
 SEMCACHE_API void raw_log(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
 

@@ -15,8 +15,15 @@ using trace::Kind;
 
 void Engine::copy(void* to, const void* from, std::uint64_t n) {
   if (n == 0 || to == from) return;
-  Memory* t = find(to);
-  Memory* f = find(from);
+  const auto array_at = [&](const void* p) {
+    Memory* const m = find(p);
+    if (m != nullptr && m->live && !m->snapshot()) return m;
+    SEMCACHE_EXPECTS(!in_any_arena(p), "a copy of " + std::to_string(n) + " bytes " + (p == to ? "to " : "from ") + base::text_of(p) +
+                                           ", where no array is any more: it has been freed");
+    return static_cast<Memory*>(nullptr);
+  };
+  Memory* const t = array_at(to);
+  Memory* const f = array_at(from);
   const auto position = [](const Memory& m, const void* p) {
     return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - m.address);
   };

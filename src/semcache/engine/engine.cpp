@@ -85,7 +85,8 @@ void Engine::add_device(std::unique_ptr<device::Device> device) {
   state->device = std::move(device);
   state->budget_bytes = options_.device_memory_bytes != 0 ? options_.device_memory_bytes
                                                           : state->device->free_memory_bytes() / 10 * 9;
-  state->bytes = std::max(state->device->total_memory_bytes() * 4, std::uint64_t{1} << 36);
+  constexpr std::uint64_t least = std::uint64_t{1} << 36, most = std::uint64_t{1} << 46;  // less than processors address
+  state->bytes = std::clamp(std::min(state->device->total_memory_bytes(), most) * 4, least, most);
   state->bytes = round_up(std::min(state->bytes, share_of_addresses()), large_alignment);
   state->base = state->device->reserve(state->bytes);
   state->table = std::make_unique<LookupTable>(state->base, state->bytes, device_alignment);
@@ -226,10 +227,13 @@ void Engine::place_on_device(Memory& m) {
 }
 
 void Engine::throw_host_exhausted(const char* label, std::uint64_t bytes) const {
-  throw OutOfMemory("the host's reserved addresses (" + std::to_string(host_->bytes) + " bytes) are exhausted: " +
-                        std::to_string(bytes) + " bytes asked for '" + (label == nullptr ? "" : label) +
-                        "'. Free mirrors that are no longer used, reserve more (SEMCACHE_HOST_ADDRESSES), or raise the limit on "
-                        "virtual memory (ulimit -v).",
+  const std::string asked = std::to_string(bytes) + " bytes asked for '" + (label == nullptr ? "" : label) + "'";
+  const std::string most = std::to_string(host_->bytes) + " bytes";
+  const char* const more = "reserve more (SEMCACHE_HOST_ADDRESSES), or raise the limit on virtual memory (ulimit -v).";
+  throw OutOfMemory(bytes > host_->bytes
+                        ? asked + " are more than all the addresses for host arrays, " + most + ". Split the array, " + more
+                        : "the host's reserved addresses (" + most + ") are exhausted: " + asked +
+                              ". Free mirrors that are no longer used, " + more,
                     bytes, host_->bytes);
 }
 
@@ -349,6 +353,12 @@ Memory* Engine::allocate_device(std::uint32_t device, const char* label, std::ui
                           " bytes (SEMCACHE_DEVICE_MEMORY). Raise the budget, or split the array. Live arrays:\n" +
                           describe_live_buffers(device),
                       bytes, d.budget_bytes);
+  }
+  if (bytes > d.bytes) {
+    throw OutOfMemory("array '" + std::string(label == nullptr ? "" : label) + "' of " + std::to_string(bytes) +
+                          " bytes is larger than all the addresses for device arrays, " + std::to_string(d.bytes) +
+                          " bytes. Split the array. Live arrays:\n" + describe_live_buffers(device),
+                      bytes, d.bytes);
   }
   Memory* m = new_memory(device_space(device), label, bytes);
   try {
@@ -790,14 +800,14 @@ std::string Engine::describe_live_buffers(std::uint32_t device) const {
     if (m.live && m.space == device_space(device)) live.push_back(&m);
   }
   std::sort(live.begin(), live.end(), [](const Memory* a, const Memory* b) { return a->bytes > b->bytes; });
-  std::string text;
+  std::string text = live.empty() ? "  none\n" : "";
   for (std::size_t i = 0; i < live.size() && i < 32; ++i) {
     const Memory& m = *live[i];
     const std::uint32_t flags = m.flags.load();
     text += "  " + std::to_string(m.bytes) + " bytes  '" + recorder_.name(m.label) + "'" +
-            (m.snapshot() ? " (saved copy)" : "") + ((flags & Memory::resident) != 0 ? ", on the device" : ", evicted") + "\n";
+            (m.snapshot() ? " (saved copy)" : "") + ((flags & Memory::resident) != 0 ? ", on the device" : ", not on the device now") + "\n";
   }
-  if (live.size() > 32) text += "  and " + std::to_string(live.size() - 32) + " smaller ones\n";
+  if (live.size() > 32) text += "  and " + std::to_string(live.size() - 32) + " not larger\n";
   return text;
 }
 

@@ -157,7 +157,7 @@ std::vector<std::unique_ptr<device::Device>> make_devices(const Configuration& c
                     "do so too, give each a device of its own (Kokkos: --kokkos-map-device-id-by=mpi_rank, before 3.7 "
                     "KOKKOS_NUM_DEVICES=%d)", local_rank, framework.framework, count, count);
     }
-    if (ordinal >= count) {
+    if (count > 0 && ordinal >= count) {  // where there is none, who makes the device knows why
       throw ConfigurationError("device " + std::to_string(ordinal) + " does not exist: " + std::to_string(count) +
                                " CUDA device(s) are visible (SEMCACHE_DEVICES, CUDA_VISIBLE_DEVICES).");
     }
@@ -289,6 +289,7 @@ void write_report(Runtime& r) noexcept {
 }
 
 directory::Fill make_fill(const void* pattern, std::uint32_t pattern_bytes) {
+  SEMCACHE_EXPECTS(pattern != nullptr, "a fill without a pattern: a null pointer");
   SEMCACHE_EXPECTS(pattern_bytes == 1 || pattern_bytes == 2 || pattern_bytes == 4 || pattern_bytes == 8 ||
                        pattern_bytes == 16,
                    "a fill pattern has 1, 2, 4, 8 or 16 bytes, not " + std::to_string(pattern_bytes));
@@ -306,7 +307,8 @@ struct Located {
 Located locate(Runtime& r, const void* address, std::size_t bytes) {
   Memory* m = r.engine->find(address);
   SEMCACHE_EXPECTS(m != nullptr && m->live && !m->snapshot(),
-                   "the address is not in a tracked array; only memory of semcache::Space and its host mirrors is tracked");
+                   "the address " + base::text_of(address) + " is in no tracked array; only memory of semcache::Space and its host "
+                   "mirrors is tracked" + (r.engine->in_any_arena(address) ? ", and what was there has been freed" : ""));
   const auto position = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - m->address);
   SEMCACHE_EXPECTS(position <= m->bytes && bytes <= m->bytes - position,
                    "the range of " + std::to_string(bytes) + " bytes at offset " + std::to_string(position) + " leaves '" +
@@ -340,7 +342,8 @@ void* allocate_host(const char* label, std::size_t bytes, const void* partner, b
   Memory* device_side = nullptr;
   if (partner != nullptr) {
     device_side = r.engine->find_device(partner);
-    SEMCACHE_EXPECTS(device_side != nullptr, "the partner of a host side must be the first byte of a device array");
+    SEMCACHE_EXPECTS(device_side != nullptr && device_side->address == partner,
+                     "the partner of a host side must be the first byte of a device array; " + base::text_of(partner) + " is not");
   }
   return r.engine->allocate_host(label, bytes, device_side, announced)->address;
 }
@@ -350,8 +353,12 @@ void deallocate(void* address) noexcept {
   if (r == nullptr || address == nullptr) return;  // the runtime has ended: its memory is gone or stays as it is
   const platform::RuntimeScope scope;
   Memory* m = r->engine->find(address);
-  if (m == nullptr || !m->live || m->snapshot() || m->address != address) return;
-  r->engine->deallocate(m);
+  if (m != nullptr && m->live && !m->snapshot() && m->address == address) return r->engine->deallocate(m);
+  // Elsewhere it may be an array of a runtime that has ended.
+  if (r->engine->in_any_arena(address)) {
+    base::raw_log("warning: %p is freed, where no array begins: it has been freed already, or lies inside one. Nothing is done",
+                  address);
+  }
 }
 
 void* header_of(const void* address) noexcept {
@@ -438,6 +445,9 @@ void refuse_recording(Runtime& r, QueueId queue) {
 }  // namespace
 
 void copy(void* to, const void* from, std::size_t bytes, QueueId queue) {
+  if (bytes == 0) return;
+  SEMCACHE_EXPECTS(to != nullptr && from != nullptr, "a copy of " + std::to_string(bytes) + " bytes " +
+                                                         (to == nullptr ? "to" : "from") + " a null pointer");
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   refuse_recording(r, queue);
@@ -965,6 +975,7 @@ namespace semcache {
 using namespace runtime;  // NOLINT: the public functions are a thin face of this room
 
 void access(const void* address, std::size_t bytes, Access mode) {
+  SEMCACHE_EXPECTS(mode <= Access::overwrite, std::to_string(static_cast<int>(mode)) + " is no access mode");
   if (bytes == 0) return;
   const platform::RuntimeScope scope;
   Runtime& r = runtime::runtime();

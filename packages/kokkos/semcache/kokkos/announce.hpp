@@ -30,7 +30,7 @@ template <class View>
 void announce(const View& view, Access mode) {
   const void* address = view.data();
   const std::size_t bytes = reach(view) * sizeof(typename View::value_type);
-  if (bytes > 0 && is_tracked(address)) semcache::access(address, bytes, mode);
+  if (bytes > 0 && semcache_foreign_io_1()->overlaps(address, address)) semcache::access(address, bytes, mode);
 }
 }  // namespace kokkos::detail
 
@@ -40,6 +40,7 @@ void announce(const View& view, Access mode) {
 /// A strided view announces all from its first to its last element, so `overwrite` is right only for contiguous views (a
 /// strided one is announced as `write`). Views in memory that is not the cache's need no announcement: nothing happens.
 /// @throws OutOfMemory device memory: the working set exceeds the budget; nothing changed
+/// @throws UsageError  the view's array has been freed
 /// Ordering: waits for kernels in flight that write the elements. Threads: any.
 template <class View, class = kokkos::detail::enable_for_views<View>>
 void access(const View& view, Access mode) {
@@ -47,7 +48,7 @@ void access(const View& view, Access mode) {
   kokkos::detail::announce(view, mode);
 }
 
-/// Carries out what lazy copies owe to a view's elements.
+/// Carries out what lazy copies owe to a view's elements. The same as access(view, Access::read), errors too.
 template <class View, class = kokkos::detail::enable_for_views<View>>
 void settle(const View& view) {
   access(view, Access::read);
