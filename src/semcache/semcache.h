@@ -88,6 +88,8 @@ struct semcache_statistics_t {
   uint64_t snapshot_bytes;
   uint64_t directory_bytes;
   uint64_t unannounced;           /* uses outside launches that nobody had announced, noticed before they were made */
+  semcache_traffic write_ahead;   /* opened for writing with a faulting page */
+  semcache_traffic read_ahead_lost; /* of read_ahead: fetched, and no later fault showed its use */
 };
 
 /* The library's version: 10000 * major + 100 * minor + patch. May differ from the header's in a later library. */

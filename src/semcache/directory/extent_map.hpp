@@ -77,6 +77,24 @@ class BasicExtentMap {
     return e.ref.advanced(position - e.begin);
   }
 
+  /// `range` (inside the map, not empty) and what lies on either side of it as long as `test(Ref)` holds, where `Ref` is a
+  /// constant property.
+  template <class Test>
+  [[nodiscard]] ByteRange extended(ByteRange range, Test&& test) const {
+    assert(!range.empty() && range.end <= size());
+    std::size_t i = find(range.begin);
+    for (; range.begin > 0; range.begin = extents_[i].begin) {
+      if (extents_[i].begin == range.begin) --i;
+      if (!test(extents_[i].ref)) break;
+    }
+    i = find(range.end - 1);
+    for (; range.end < size(); range.end = extents_[i].end) {
+      if (extents_[i].end == range.end) ++i;
+      if (!test(extents_[i].ref)) break;
+    }
+    return range;
+  }
+
   /// Gives `range` (inside the map, not empty) the reference `ref`, merging with neighbours.
   /// `count(Extent, +1 or -1)` is told of every extent that appears or vanishes, appearances first.
   template <class Count>

@@ -315,6 +315,7 @@ void Engine::destroy(Memory& m) noexcept {
   if (m.counted_snapshot) device_of(m).snapshot_bytes -= m.bytes;
   if (!m.on_host() && (m.flags.load() & Memory::resident) != 0) unmap_memory(device_of(m), m);
   directory_.remove_slot(m.slot);
+  end_host_phase(m);
   release_place(m);
   recycle(m);
 }
@@ -610,11 +611,14 @@ bool Engine::set_protection(Memory& m, ByteRange pages, platform::Protection pro
   if (pages.empty()) return true;
   bool changes = false;
   bool relaxes = false;
+  bool closes = false;
   m.pages.for_each(pages, [&](ByteRange, PageState s) {
     changes = changes || s.protection != protection;
     relaxes = relaxes || s.protection < protection;
+    closes = closes || s.protection > protection;
   });
   if (!changes) return true;
+  if (closes) end_host_phase(m);
   const auto clear_flags = [&] {
     if (protection != platform::Protection::read_write) m.flags.fetch_and(~Memory::host_writable);
     if (protection == platform::Protection::none) m.flags.fetch_and(~Memory::host_readable);

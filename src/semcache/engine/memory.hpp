@@ -5,6 +5,7 @@
 #include <semcache/directory/directory.hpp>
 #include <semcache/platform/platform.hpp>
 #include <semcache/policy/policy.hpp>
+#include <semcache/policy/read_ahead.hpp>
 #include <semcache/trace/recorder.hpp>
 
 #include <atomic>
@@ -120,7 +121,7 @@ struct alignas(64) Memory {
 
   // --- host memory ---
   directory::BasicExtentMap<PageState> pages{0, {}};
-  policy::ReadAhead read_ahead;
+  policy::ReadAhead read_ahead;   ///< of this host phase: begins anew when pages close
   std::vector<bool> used;         ///< per huge page: the host, or a transfer, has put something there
   /// Per registration chunk: the address under which the device knows its page-locked pages; nullptr: not page-locked.
   std::vector<std::byte*> locked;

@@ -99,6 +99,8 @@ semcache_statistics_t in_c(const Statistics& s) noexcept {
   c.snapshot_bytes = s.snapshot_bytes;
   c.directory_bytes = s.directory_bytes;
   c.unannounced = t.unannounced;
+  c.write_ahead = in_c(t.write_ahead);
+  c.read_ahead_lost = in_c(t.read_ahead_lost);
   return c;
 }
 

@@ -19,13 +19,14 @@ namespace {
 constexpr Traffic Counters::* traffic_fields[traffic_kinds] = {
     &Counters::h2d,        &Counters::d2h,          &Counters::d2d,        &Counters::h2h,     &Counters::filled,
     &Counters::saved_link, &Counters::saved_device, &Counters::saved_host, &Counters::avoided, &Counters::deferred,
-    &Counters::dropped,    &Counters::write_through, &Counters::read_ahead, &Counters::unchanged};
+    &Counters::dropped,    &Counters::write_through, &Counters::read_ahead, &Counters::unchanged,
+    &Counters::write_ahead, &Counters::read_ahead_lost};
 
 constexpr const char* kind_names[] = {"h2d",           "d2h",        "d2d",            "h2h",           "filled",
                                       "saved_link",    "saved_device", "saved_host",   "avoided",       "deferred",
-                                      "dropped",       "write_through", "read_ahead",  "unchanged",     "host_fault",
-                                      "eviction",      "unknown_launch", "native_launch", "device_wait", "opened",
-                                      "unannounced"};
+                                      "dropped",       "write_through", "read_ahead",  "unchanged",     "write_ahead",
+                                      "read_ahead_lost", "host_fault",  "eviction",    "unknown_launch", "native_launch",
+                                      "device_wait",   "opened",     "unannounced"};
 static_assert(std::size(kind_names) == static_cast<std::size_t>(Kind::unannounced) + 1);
 
 constexpr std::uint32_t unlabelled = 0;
