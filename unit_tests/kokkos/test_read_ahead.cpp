@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <kokkos/support.hpp>
+#include <semcache/trace/report.hpp>
 
 #include <cstddef>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -162,6 +164,33 @@ KOKKOS_TEST(KokkosReadAhead, AReadOfAllIsNotLost) {
     Kokkos::deep_copy(h, v);
     EXPECT_EQ(movement.lost(), 0u);
   }
+}
+
+/// Of an array that is probed, but of none that is swept, written here and there, or probed a few times only.
+KOKKOS_TEST(KokkosReadAhead, TheReportNamesArraysWhoseForecastLost) {
+  constexpr int n = 1 << 18;
+  Vector probed("probed", n), swept("swept", n), written("written", n), once("once", n);
+  const auto probed_h = Kokkos::create_mirror_view(probed);
+  const auto swept_h = Kokkos::create_mirror_view(swept);
+  const auto written_h = Kokkos::create_mirror_view(written);
+  const auto once_h = Kokkos::create_mirror_view(once);
+  for (int k = 0; k < 6; ++k) {
+    for (const auto& [device, host] : {std::pair(probed, probed_h), {swept, swept_h}, {written, written_h}, {once, once_h}}) {
+      add_index(device);
+      Kokkos::deep_copy(host, device);
+    }
+    double sum = k == 0 ? once_h(5) : 0.0;
+    for (int i = 0; i < n; ++i) sum += swept_h(i);
+    sum += probed_h(50000) + probed_h(0);
+    written_h(n / 2) = sum;
+    written_h(n / 4) = sum;
+  }
+  std::string found;
+  for (const std::string& sentence : semcache::trace::advice(semcache::statistics())) {
+    if (sentence.rfind("Read ahead of host faults", 0) == 0) found = sentence;
+  }
+  EXPECT_NE(found.find("probed_mirror (120.0 KiB)"), std::string::npos) << found;  // 5 times 2 times 3 pages
+  for (const char* other : {"swept", "written", "once"}) EXPECT_EQ(found.find(other), std::string::npos) << found;
 }
 
 /// Each thread sweeps its own part: as many faults as if it were alone.

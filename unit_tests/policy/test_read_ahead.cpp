@@ -163,7 +163,7 @@ void every_order(std::uint64_t pages, bool writes, const std::function<void(cons
 }
 
 TEST(ReadAheadBound, HoldsForEveryOrderOfReadsOfASmallArray) {
-  for (std::uint64_t pages = 1; pages <= 8; ++pages) {
+  for (std::uint64_t pages = 1; pages <= 7; ++pages) {
     every_order(pages, false, [&](const Pattern& pattern) {
       for (const std::uint64_t fault_pages : {0, 1, 2, 3, 5, 16}) {
         for (const std::uint64_t page_bytes : {page, std::uint64_t{16384}}) {
@@ -176,7 +176,7 @@ TEST(ReadAheadBound, HoldsForEveryOrderOfReadsOfASmallArray) {
 }
 
 TEST(ReadAheadBound, HoldsForEveryOrderOfReadsAndWritesOfASmallArray) {
-  for (std::uint64_t pages = 1; pages <= 6; ++pages) {
+  for (std::uint64_t pages = 1; pages <= 5; ++pages) {
     every_order(pages, true, [&](const Pattern& pattern) {
       for (const std::uint64_t fault_pages : {0, 1, 2, 3, 5, 16}) {
         for (const bool stale : {true, false}) {

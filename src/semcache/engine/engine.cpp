@@ -124,6 +124,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->used.assign(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
   m->locked.clear();
   m->forecast = policy::FetchForecast();
+  m->sent_ahead = false;
   m->asked_end = 0;
   m->open = false;
   m->announced = false;

@@ -213,7 +213,11 @@ void Engine::note_fetch(Memory& host, ByteRange range) {
     Memory& m = memory_of(slot);
     if (m.on_host()) continue;
     const std::uint32_t launches = m.writing_launches.load(std::memory_order_relaxed);
-    host.forecast.fetched(launches - std::exchange(m.writing_launches_at_fetch, launches));
+    const std::uint32_t writes = launches - std::exchange(m.writing_launches_at_fetch, launches);
+    host.forecast.fetched(writes);
+    if (std::exchange(host.sent_ahead, false) && writes > 1) {
+      recorder_.moved(trace::Kind::read_ahead_lost, host.label, host.bytes);
+    }
   }
 }
 
@@ -255,7 +259,8 @@ void Engine::begin_host_phase(Memory& m) {
 }
 
 void Engine::end_host_phase(Memory& m) noexcept {
-  if (const std::uint64_t lost = m.read_ahead.end()) recorder_.moved(trace::Kind::read_ahead_lost, m.label, lost);
+  const std::uint64_t lost = m.read_ahead.end() + (std::exchange(m.sent_ahead, false) ? m.bytes : 0);
+  if (lost > 0) recorder_.moved(trace::Kind::read_ahead_lost, m.label, lost);
 }
 
 ByteRange Engine::plan_fault(Memory& m, std::uint64_t position, Access mode) {

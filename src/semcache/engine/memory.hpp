@@ -126,6 +126,7 @@ struct alignas(64) Memory {
   /// Per registration chunk: the address under which the device knows its page-locked pages; nullptr: not page-locked.
   std::vector<std::byte*> locked;
   policy::FetchForecast forecast;
+  bool sent_ahead = false;        ///< by that forecast, and the host has not asked since
   std::uint64_t asked_end = 0;    ///< the host asked for what lies before, one piece behind the other
   bool open = false;              ///< never protected: copies happen at the call
   bool announced = false;         ///< never protected: the program promised to announce every access

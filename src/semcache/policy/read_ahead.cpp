@@ -95,10 +95,16 @@ ReadAhead::Plan ReadAhead::next(const Fault& fault) noexcept {
   Kind& kind = kinds_[static_cast<int>(fault.use)];
   kind.whole = kind.whole || (kind.faulted && too_many_faults(fault.use));
   kind.faulted = true;
-  if (kind.whole) return {window(page), Reason::whole};
-
   Sweep* s = find(fault, page);
   const bool continued = s != nullptr;
+  if (continued) s->unshown = 0;
+  if (kind.whole) {
+    for (Sweep& other : sweeps_) {  // those that go on will not fault again
+      if (other.continued > 0) other.unshown = 0;
+    }
+    return {window(page), Reason::whole};
+  }
+
   if (continued) {
     s->direction = continues(*s, fault, page);
     ++s->continued;
@@ -113,7 +119,6 @@ ReadAhead::Plan ReadAhead::next(const Fault& fault) noexcept {
   s->last = range;
   s->chunk = chunk;
   s->through += range.size();
-  s->unshown = 0;
   s->used = faults_;
   latest_ = static_cast<std::size_t>(s - sweeps_.data());
   range.end = std::min(range.end, phase_.bytes);
