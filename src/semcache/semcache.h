@@ -89,6 +89,8 @@ struct semcache_statistics_t {
   uint64_t directory_bytes;
   uint64_t unannounced;           /* uses that nobody had captured or announced, noticed before they were made */
   semcache_traffic written_back;  /* of saved_link: evicted, or one side of an array freed */
+  semcache_traffic write_ahead;   /* opened for writing with a faulting page */
+  semcache_traffic read_ahead_lost; /* of read_ahead: fetched, and no later fault showed its use */
   uint64_t exposed;               /* of opened: a kernel holds a raw pointer into them */
   uint64_t uncaptured;            /* of unannounced: while a launch ran */
   uint64_t changed;               /* captured as writable, found changed */

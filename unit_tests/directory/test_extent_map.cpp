@@ -77,6 +77,29 @@ TEST(ExtentMap, AppearancesAreToldFirst) {
   EXPECT_LT(last_appeared, first_vanished) << "else a value would be forgotten on the way";
 }
 
+/// A property of bytes.
+struct Mark {
+  bool set = false;
+  [[nodiscard]] Mark advanced(std::uint64_t) const { return *this; }
+  friend bool operator==(Mark a, Mark b) { return a.set == b.set; }
+};
+
+TEST(ExtentMap, ExtendsARangeAsFarAsATestHolds) {
+  BasicExtentMap<Mark> map(100, {});
+  const auto mark = [&](ByteRange range) { map.assign(range, {true}, [](const auto&, int) {}); };
+  const auto extended = [&](ByteRange range) { return map.extended(range, [](Mark m) { return m.set; }); };
+  EXPECT_EQ(extended({40, 50}), (ByteRange{40, 50}));
+  mark({20, 40});
+  mark({50, 60});
+  EXPECT_EQ(extended({40, 50}), (ByteRange{20, 60}));
+  EXPECT_EQ(extended({42, 50}), (ByteRange{42, 60}));  // what lies in front is not marked
+  EXPECT_EQ(extended({30, 35}), (ByteRange{20, 40}));
+  mark({0, 20});
+  mark({60, 100});
+  EXPECT_EQ(extended({40, 50}), (ByteRange{0, 100}));
+  EXPECT_EQ(extended({0, 100}), (ByteRange{0, 100}));
+}
+
 TEST(ExtentMap, VisitsClippedPiecesInOrder) {
   ExtentMap map(100, {1, 0});
   map.assign({50, 100}, {2, 7}, [](const ExtentMap::Extent&, int) {});

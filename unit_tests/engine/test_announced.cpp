@@ -63,6 +63,7 @@ TEST(Announced, WhatTheHostAlwaysAsksForIsSentBehindItsKernel) {
     EXPECT_EQ(x.counters().d2h.count, round);
   }
   EXPECT_EQ(x.counters().read_ahead.bytes, 8 * size);
+  EXPECT_EQ(x.counters().read_ahead_lost.bytes, 0u);
 }
 
 TEST(Announced, AForecastThatFailsCostsOneTransferAndIsNotRepeated) {
@@ -76,6 +77,7 @@ TEST(Announced, AForecastThatFailsCostsOneTransferAndIsNotRepeated) {
   EXPECT_EQ(x.counters().d2h.bytes, before + size);
   x.take(50);
   EXPECT_EQ(x.counters().d2h.bytes, before + 2 * size);
+  EXPECT_EQ(x.counters().read_ahead_lost.bytes, size);
 }
 
 TEST(Announced, HostAccessesThatAskForPartsMakeNoForecast) {

@@ -1,90 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <fakes/random.hpp>
 #include <semcache/policy/policy.hpp>
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace semcache::policy {
 namespace {
-
-constexpr std::uint64_t page = 4096;
-
-/// The choices for a sweep over `size` bytes: each fault is at the first byte (or page) that no earlier one brought.
-std::uint64_t faults_of_sweep(std::uint64_t size, bool ascending) {
-  ReadAhead ahead;
-  std::uint64_t faults = 0;
-  std::uint64_t at = ascending ? 0 : size - 1;
-  for (;;) {
-    const ByteRange r = ahead.next(at, size, page);
-    ++faults;
-    EXPECT_TRUE(r.contains({round_down(at, page), std::min(round_down(at, page) + page, size)}));
-    if (ascending ? r.end >= size : r.begin == 0) return faults;
-    at = ascending ? r.end : r.begin - 1;
-  }
-}
-
-TEST(ReadAhead, ContainsTheFaultingPageAndStaysInsideTheArray) {
-  fakes::Random random(5);
-  for (int arrays = 0; arrays < 200; ++arrays) {
-    ReadAhead ahead;
-    const std::uint64_t unit = std::uint64_t{1} << (9 + random.below(8));
-    const std::uint64_t size = 1 + random.below(std::uint64_t{1} << (10 + random.below(24)));
-    std::uint64_t at = random.below(size);
-    for (int faults = 0; faults < 200; ++faults) {
-      const ByteRange r = ahead.next(at, size, unit);
-
-      ASSERT_LE(r.begin, at);
-      ASSERT_GT(r.end, at);
-      ASSERT_LE(r.end, size);
-      ASSERT_EQ(r.begin % unit, 0u);
-      ASSERT_TRUE(r.end % unit == 0 || r.end == size);
-      ASSERT_LE(r.size(), ReadAhead::last_chunk_bytes);
-      at = random.chance(60) && r.end < size ? r.end : random.chance(50) && r.begin > 0 ? r.begin - 1 : random.below(size);
-    }
-  }
-}
-
-TEST(ReadAhead, ASweepCostsLogarithmicallyManyFaults) {
-  for (const bool ascending : {true, false}) {
-    for (std::uint64_t size = page; size <= std::uint64_t{1} << 28; size *= 2) {
-      std::uint64_t bound = 2;  // of chunks that quadruple
-      for (std::uint64_t reached = ReadAhead::first_chunk_bytes; reached < size; reached *= 2) ++bound;
-      EXPECT_LE(faults_of_sweep(size, ascending), bound) << size << (ascending ? " up" : " down");
-    }
-  }
-}
-
-TEST(ReadAhead, TwoSweepsAtOnceDoNotDisturbEachOther) {
-  ReadAhead ahead;
-  constexpr std::uint64_t size = std::uint64_t{256} << 20;
-  std::uint64_t low = 0;
-  std::uint64_t high = size / 2;
-  std::uint64_t faults = 0;
-  while (low < size / 2) {
-    low = ahead.next(low, size, page).end;
-    if (high < size) high = ahead.next(high, size, page).end;
-    ++faults;
-  }
-  EXPECT_LE(faults, 12u);
-}
-
-TEST(ReadAhead, AStridedReaderGetsOneSmallChunkAtATime) {
-  ReadAhead ahead;
-  constexpr std::uint64_t size = std::uint64_t{1} << 30;
-  for (std::uint64_t at = 0; at < size; at += 1u << 20) {
-    EXPECT_EQ(ahead.next(at, size, page).size(), ReadAhead::first_chunk_bytes);
-  }
-}
-
-TEST(ReadAhead, ARandomReaderGetsOneSmallChunkAtATime) {
-  ReadAhead ahead;
-  fakes::Random random(11);
-  constexpr std::uint64_t size = std::uint64_t{1} << 30;
-  std::uint64_t bytes = 0;
-  for (int i = 0; i < 1024; ++i) bytes += ahead.next(random.below(size), size, page).size();
-  EXPECT_LE(bytes, 1024 * 20 * std::uint64_t{1024});
-}
 
 TEST(FetchForecast, TwoFetchesBehindOneWriteEachMakeAHabit) {
   FetchForecast f;
@@ -120,6 +43,29 @@ TEST(FetchForecast, OnceIsEnoughForWhoSaysThatItAsksAgain) {
   EXPECT_FALSE(f.fetch_follows());
   f.fetched(1);
   EXPECT_TRUE(f.fetch_follows());
+}
+
+/// Whatever the order of launches and questions: the transfers are at most twice those that were asked for.
+TEST(FetchForecast, AtMostDoublesTheTransfers) {
+  for (const std::uint32_t needed : {1u, 2u}) {
+    for (std::uint32_t order = 0; order < 1u << 18; ++order) {
+      FetchForecast f(needed);
+      std::uint32_t transfers = 0, asked = 0, writes = 0;
+      bool fresh = true;
+      for (int step = 0; step < 18; ++step) {
+        if ((order >> step & 1) != 0) {  // a kernel writes; at most one transfer for each question
+          fresh = ++writes == 1 && f.fetch_follows();
+          transfers += fresh ? 1 : 0;
+        } else {  // the host asks
+          asked += writes > 0 ? 1 : 0;
+          transfers += fresh ? 0 : 1;
+          f.fetched(std::exchange(writes, 0));
+          fresh = true;
+        }
+      }
+      ASSERT_LE(transfers, 2 * asked + (writes > 0 ? 1 : 0)) << order << " needed " << needed;
+    }
+  }
 }
 
 TEST(CopyCost, PrefersTheSameSpaceThenDevicesThenTheLink) {

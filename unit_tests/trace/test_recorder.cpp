@@ -22,7 +22,7 @@ using namespace semcache::trace;
 constexpr Kind all_traffic[] = {Kind::h2d,          Kind::d2h,       Kind::d2d,     Kind::h2h,      Kind::filled,
                                 Kind::saved_link,   Kind::saved_device, Kind::saved_host, Kind::avoided, Kind::deferred,
                                 Kind::dropped,      Kind::write_through, Kind::read_ahead, Kind::unchanged,
-                                Kind::written_back};
+                                Kind::written_back, Kind::write_ahead,  Kind::read_ahead_lost};
 static_assert(std::size(all_traffic) == traffic_kinds);
 
 const Counters* find(const std::vector<NamedCounters>& named, const std::string& name) {

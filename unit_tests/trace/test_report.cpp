@@ -326,6 +326,29 @@ TEST(Advice, WhatWasEvictedOrSavedDidNotComeBackBecauseItWasCaptured) {
   EXPECT_EQ(advice_about(with(c), "Came back"), "");
 }
 
+TEST(Advice, NamesArraysWhoseForecastLost) {
+  constexpr std::uint64_t kib = 1024;
+  Statistics s;
+  const auto label = [&](const std::string& name, std::uint64_t ahead, std::uint64_t lost) {
+    Counters c;
+    c.read_ahead.bytes = ahead;
+    c.read_ahead_lost.bytes = lost;
+    s.total.read_ahead.bytes += ahead;
+    s.total.read_ahead_lost.bytes += lost;
+    s.labels.push_back({name, c});
+  };
+  label("swept", 1024 * kib, 0);
+  label("swept with an end in the dark", 1024 * kib, 512 * kib);  // not more than a half
+  label("too little to mention", 60 * kib, 60 * kib);
+  EXPECT_EQ(advice_about(s, "Read ahead"), "");
+
+  label("probed", 96 * kib, 96 * kib);
+  label("mostly probed", 1024 * kib, 513 * kib);
+
+  EXPECT_EQ(advice_about(s, "Read ahead").rfind("Read ahead of host faults, mostly without any sign of use: mostly probed "
+                                                "(513.0 KiB), probed (96.0 KiB). ", 0), 0u) << advice_about(s, "Read ahead");
+}
+
 TEST(Advice, NamesTwelveArraysThatNeverChangedAndSaysHowManyMore) {
   Statistics s = with({});
   s.check_writes = true;

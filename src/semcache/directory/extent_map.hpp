@@ -87,6 +87,24 @@ class BasicExtentMap {
   }
   void make_room(std::size_t ranges) { base::make_room(extents_, 2 * ranges); }
 
+  /// `range` (inside the map, not empty) and what lies on either side of it as long as `test(Ref)` holds, where `Ref` is a
+  /// constant property.
+  template <class Test>
+  [[nodiscard]] ByteRange extended(ByteRange range, Test&& test) const {
+    assert(!range.empty() && range.end <= size());
+    std::size_t i = find(range.begin);
+    for (; range.begin > 0; range.begin = extents_[i].begin) {
+      if (extents_[i].begin == range.begin) --i;
+      if (!test(extents_[i].ref)) break;
+    }
+    i = find(range.end - 1);
+    for (; range.end < size(); range.end = extents_[i].end) {
+      if (extents_[i].end == range.end) ++i;
+      if (!test(extents_[i].ref)) break;
+    }
+    return range;
+  }
+
   /// Gives `range` (inside the map, not empty) the reference `ref`, merging with neighbours. All of the map never fails.
   /// `count(Extent, +1 or -1)` is told of every extent that appears or vanishes, appearances first.
   template <class Count>

@@ -173,6 +173,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->used = std::move(used);
   m->locked.clear();
   m->forecast = policy::FetchForecast();
+  m->sent_ahead = false;
   m->asked_end = 0;
   m->open = false;
   m->announced = false;
@@ -418,6 +419,7 @@ void Engine::destroy(Memory& m) noexcept {
   if (!m.on_host() && (m.flags.load() & Memory::resident) != 0) unmap_memory(device_of(m), m);
   if (m.slot.valid()) directory_.remove_slot(m.slot);
   if (m.datum.valid() && directory_.slots(m.datum).empty()) directory_.remove_datum(m.datum);
+  end_host_phase(m);
   release_place(m);
   recycle(m);
 }
@@ -733,12 +735,15 @@ bool Engine::set_protection(Memory& m, ByteRange pages, platform::Protection pro
   if (pages.empty()) return true;
   bool changes = false;
   bool relaxes = false;
+  bool closes = false;
   m.pages.for_each(pages, [&](ByteRange, PageState s) {
     changes = changes || s.protection != protection;
     relaxes = relaxes || s.protection < protection;
+    closes = closes || s.protection > protection;
   });
   if (!changes) return true;
   m.pages.make_room(pages);  // what the kernel does is noted
+  if (closes) end_host_phase(m);
   const auto clear_flags = [&] {
     if (protection != platform::Protection::read_write) m.flags.fetch_and(~Memory::host_writable);
     if (protection == platform::Protection::none) m.flags.fetch_and(~Memory::host_readable);

@@ -569,6 +569,12 @@ class Engine {
   /// Nothing is done where the array is freed meanwhile.
   void host_access(Lock& lock, Memory& memory, ByteRange range, Access mode);
   bool relax_pages(Memory& memory, ByteRange pages, platform::Protection wanted);
+  /// The pages that a fault at `position` makes valid and opens; counts those beyond the faulting one.
+  [[nodiscard]] ByteRange plan_fault(Memory& host, std::uint64_t position, Access mode);
+  std::uint64_t count_ahead(Memory& host, ByteRange page, ByteRange range, Access mode);
+  void begin_host_phase(Memory& host);
+  /// Pages of the mirror close, or it is freed: what was fetched ahead, and no fault showed its use, is counted.
+  void end_host_phase(Memory& host) noexcept;
   platform::FaultResult serve_device(Lock& lock, Memory& memory, platform::FaultKind kind, const void* address,
                                      const void* instruction);
   void note_fetch(Memory& host, ByteRange range);

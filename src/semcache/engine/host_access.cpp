@@ -18,6 +18,13 @@ void Engine::die_closed(const Memory& m) const noexcept {
               recorder_.name(m.label), static_cast<void*>(m.address));
 }
 
+/// The price of a host fault: the bytes that the link carries in the time that one takes, with the thread that waits for it,
+/// the thread that serves it and a small transfer. A constant for each kind of device, so that counts are the same in every
+/// run: the emulated device's link is the processor's memory.
+static std::uint64_t fault_bytes(device::DeviceKind kind) noexcept {
+  return kind == device::DeviceKind::emulated ? 64 * 1024 : 512 * 1024;
+}
+
 void Engine::host_access(Lock& lock, Memory& m, ByteRange range, Access mode) {
   const bool pages_matter = watched(m);
   // Near the kernel's limit on mappings arrays are opened as a whole: no further mapping.
@@ -229,7 +236,11 @@ void Engine::note_fetch(Memory& host, ByteRange range) {
     Memory& m = memory_of(slot);
     if (m.on_host()) continue;
     const std::uint32_t launches = m.writing_launches.load(std::memory_order_relaxed);
-    host.forecast.fetched(launches - std::exchange(m.writing_launches_at_fetch, launches));
+    const std::uint32_t writes = launches - std::exchange(m.writing_launches_at_fetch, launches);
+    host.forecast.fetched(writes);
+    if (std::exchange(host.sent_ahead, false) && writes > 1) {
+      recorder_.moved(trace::Kind::read_ahead_lost, host.label, host.bytes);
+    }
   }
 }
 
@@ -265,6 +276,69 @@ FaultResult Engine::serve_device(Lock& lock, Memory& m, FaultKind kind, const vo
 
 thread_local const std::byte* Engine::served_address = nullptr;
 
+void Engine::begin_host_phase(Memory& m) {
+  policy::ReadAhead::Phase phase;
+  phase.bytes = m.bytes;
+  phase.page_bytes = page_bytes_;
+  phase.fault_bytes = fault_bytes(devices_[0]->device->kind());
+  std::vector<ByteRange> stale;
+  directory_.stale(m.slot, m.all(), stale);
+  for (const ByteRange r : stale) phase.stale_bytes += r.size();
+  m.pages.for_each(page_span(m), [&](ByteRange piece, PageState s) {
+    if (s.protection != Protection::read_write) phase.closed_bytes += piece.size();
+  });
+  m.read_ahead->begin(phase);
+}
+
+void Engine::end_host_phase(Memory& m) noexcept {
+  const std::uint64_t lost = (m.read_ahead ? m.read_ahead->end() : 0) + (std::exchange(m.sent_ahead, false) ? m.bytes : 0);
+  if (lost > 0) recorder_.moved(trace::Kind::read_ahead_lost, m.label, lost);
+}
+
+ByteRange Engine::plan_fault(Memory& m, std::uint64_t position, Access mode) {
+  using policy::ReadAhead;
+  if (!m.read_ahead) m.read_ahead = std::make_unique<ReadAhead>();
+  if (!m.read_ahead->begun()) begin_host_phase(m);
+  const std::uint64_t begin = round_down(position, page_bytes_);
+  const ByteRange page{begin, begin + page_bytes_};
+  const auto is_open = [needed = writes(mode) ? Protection::read_write : Protection::read](PageState s) {
+    return s.protection >= needed;
+  };
+  const ByteRange open = m.pages.extended(page, is_open);
+  const ByteRange range =
+      m.read_ahead->next({writes(mode) ? ReadAhead::Use::write : ReadAhead::Use::read, position, open}).range;
+  const std::uint64_t fetched = count_ahead(m, page, range, mode);
+  // A sweep that goes on faults at the next closed page. Where there is none, nothing can be said.
+  const ByteRange given = m.pages.extended(to_pages(m, range), is_open);
+  const bool up = range.begin == begin;
+  if (up ? given.end < page_span(m).end : given.begin > 0) m.read_ahead->fetched_ahead(fetched);
+  return range;
+}
+
+/// Counts what a fault at `page` makes valid, and opens for writing, beyond it. Returns the bytes of it that are fetched.
+std::uint64_t Engine::count_ahead(Memory& m, ByteRange page, ByteRange range, Access mode) {
+  std::vector<ByteRange> stale;
+  directory_.stale(m.slot, range, stale);
+  std::uint64_t made_valid = 0;
+  std::uint64_t filled = 0;
+  for (const ByteRange r : stale) {
+    directory_.for_each_wanted(m.datum, r, [&](ByteRange piece, directory::ValueRef wanted) {
+      const std::uint64_t ahead = piece.size() - intersect(piece, page).size();
+      made_valid += ahead;
+      if (directory_.fill_of(wanted.id).pattern_bytes != 0) filled += ahead;
+    });
+  }
+  if (made_valid > 0) recorder_.moved(trace::Kind::read_ahead, m.label, made_valid);
+  std::uint64_t opened = 0;
+  if (writes(mode)) {
+    m.pages.for_each(to_pages(m, range), [&](ByteRange piece, PageState s) {
+      if (s.protection < Protection::read_write) opened += piece.size() - intersect(piece, page).size();
+    });
+  }
+  if (opened > 0) recorder_.moved(trace::Kind::write_ahead, m.label, opened);
+  return made_valid - filled;
+}
+
 FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instruction) noexcept {
   const trace::AccessScope scope(instruction);
   struct Served {  // within another fault's wait, too
@@ -288,15 +362,8 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
     // Another thread's fault has opened the page meanwhile.
     if (now == Protection::read_write || (kind == FaultKind::read && now == Protection::read)) return FaultResult::served;
     recorder_.host_fault(m.label);
-    if (!m.read_ahead) m.read_ahead = std::make_unique<policy::ReadAhead>();
-    const ByteRange range = m.read_ahead->next(position, m.bytes, page_bytes_);
-    std::vector<ByteRange> stale;
-    directory_.stale(m.slot, range, stale);
-    std::uint64_t ahead = 0;
-    const std::uint64_t faulting = round_down(position, page_bytes_);
-    for (const ByteRange r : stale) ahead += r.size() - intersect(r, {faulting, faulting + page_bytes_}).size();
-    if (ahead > 0) recorder_.moved(trace::Kind::read_ahead, m.label, ahead);
-    host_access(lock, m, range, kind == FaultKind::write ? Access::write : Access::read);
+    const Access mode = kind == FaultKind::write ? Access::write : Access::read;
+    host_access(lock, m, plan_fault(m, position, mode), mode);
     return FaultResult::served;
   } catch (const std::bad_alloc&) {
     while (process_ends_.load()) std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -344,6 +411,7 @@ void Engine::open_everything() {
       const ProjectOnFailure guard{*this};
       const bool defined = directory_.defined(m.datum, m.all());
       if (m.on_host()) {
+        end_host_phase(m);
         if (defined) host_access(lock, m, m.all(), Access::read);
         if (kept.gone()) return;
         m.open = true;

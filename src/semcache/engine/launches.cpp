@@ -290,6 +290,7 @@ void Engine::fetch_ahead(Lock& lock, Memory& m) {
   if (m.pins.load() != 0) return project();
   recorder_.moved(trace::Kind::read_ahead, host.label, host.bytes);
   make_fresh(lock, host, host.all());
+  host.sent_ahead = true;
   project();
 }
 

@@ -5,6 +5,7 @@
 #include <semcache/directory/directory.hpp>
 #include <semcache/platform/platform.hpp>
 #include <semcache/policy/policy.hpp>
+#include <semcache/policy/read_ahead.hpp>
 #include <semcache/trace/recorder.hpp>
 
 #include <atomic>
@@ -126,11 +127,12 @@ struct alignas(64) Memory {
 
   // --- host memory ---
   directory::BasicExtentMap<PageState> pages{0, {}};
-  std::unique_ptr<policy::ReadAhead> read_ahead;  ///< none before the first fault
+  std::unique_ptr<policy::ReadAhead> read_ahead;  ///< of this host phase, which begins anew when pages close; none before the first fault
   std::vector<bool> used;         ///< per huge page: the host, or a transfer, has put something there
   /// Per registration chunk: the address under which the device knows its page-locked pages; nullptr: not page-locked.
   std::vector<std::byte*> locked;
   policy::FetchForecast forecast;
+  bool sent_ahead = false;        ///< by that forecast, and the host has not asked since
   std::uint64_t asked_end = 0;    ///< the host asked for what lies before, one piece behind the other
 };
 

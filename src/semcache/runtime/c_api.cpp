@@ -105,6 +105,8 @@ semcache_statistics_t in_c(const Statistics& s) noexcept {
   c.changed = t.changed;
   c.device_budget_bytes = s.device_budget_bytes;
   c.native_captures = t.native_captures;
+  c.write_ahead = in_c(t.write_ahead);
+  c.read_ahead_lost = in_c(t.read_ahead_lost);
   return c;
 }
 

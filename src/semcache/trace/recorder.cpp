@@ -19,7 +19,8 @@ namespace {
 constexpr Traffic Counters::* traffic_fields[traffic_kinds] = {
     &Counters::h2d,        &Counters::d2h,          &Counters::d2d,        &Counters::h2h,     &Counters::filled,
     &Counters::saved_link, &Counters::saved_device, &Counters::saved_host, &Counters::avoided, &Counters::deferred,
-    &Counters::dropped,    &Counters::write_through, &Counters::read_ahead, &Counters::unchanged, &Counters::written_back};
+    &Counters::dropped,    &Counters::write_through, &Counters::read_ahead, &Counters::unchanged, &Counters::written_back,
+    &Counters::write_ahead, &Counters::read_ahead_lost};
 
 /// Counts of labels and call sites that have no bytes.
 constexpr std::uint64_t Counters::* plain_counts[] = {&Counters::host_faults, &Counters::evictions,  &Counters::opened,
@@ -30,8 +31,8 @@ enum PlainCount : std::size_t { host_faults, evictions, opened, exposed, unannou
 constexpr const char* kind_names[] = {"h2d",           "d2h",        "d2d",            "h2h",           "filled",
                                       "saved_link",    "saved_device", "saved_host",   "avoided",       "deferred",
                                       "dropped",       "write_through", "read_ahead",  "unchanged",     "written_back",
-                                      "host_fault",    "eviction",   "unknown_launch", "native_capture", "device_wait",
-                                      "opened",        "unannounced"};
+                                      "write_ahead",   "read_ahead_lost", "host_fault", "eviction",     "unknown_launch",
+                                      "native_capture", "device_wait",  "opened",      "unannounced"};
 static_assert(std::size(kind_names) == static_cast<std::size_t>(Kind::unannounced) + 1);
 
 constexpr std::uint32_t unlabelled = 0;

@@ -20,11 +20,11 @@ namespace semcache::trace {
 /// One field of Counters that has bytes. A byte that belongs to two fields ("in h2d/d2h too") is counted by two calls.
 enum class Kind : std::uint8_t {
   h2d, d2h, d2d, h2h, filled, saved_link, saved_device, saved_host, avoided, deferred, dropped, write_through,
-  read_ahead, unchanged, written_back,
+  read_ahead, unchanged, written_back, write_ahead, read_ahead_lost,
   // Only in events, not in Counters' traffic:
   host_fault, eviction, unknown_launch, native_capture, device_wait, opened, unannounced,
 };
-inline constexpr std::size_t traffic_kinds = 15;
+inline constexpr std::size_t traffic_kinds = 17;
 
 /// "h2d", "saved_link", … : the names of Counters' fields.
 [[nodiscard]] SEMCACHE_API const char* to_string(Kind kind) noexcept;

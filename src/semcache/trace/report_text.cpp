@@ -114,6 +114,8 @@ std::string totals_table(const Counters& c) {
   line("saved before a write, on the host", c.saved_host);
   line("extra copies of write-through (counted above too)", c.write_through);
   line("read ahead of a fault (counted above too)", c.read_ahead);
+  line("read ahead, and not seen to be used", c.read_ahead_lost);
+  line("opened for writing ahead of a fault", c.write_ahead);
   line("avoided: the destination had the content already", c.avoided, true);
   line("deferred: moves when somebody reads it", c.deferred, true);
   line("dropped: deferred, and never needed", c.dropped, true);
@@ -247,11 +249,25 @@ void about_captures(const Statistics& s, Advice& out) {
   }
 }
 
+/// The arrays of which most of what was read ahead was not seen to be used, with these bytes.
+std::string lost_forecasts(const std::vector<NamedCounters>& named) {
+  constexpr std::uint64_t worth_a_word = 64 * 1024;
+  return leaders(named, [](const Counters& c) {
+    const std::uint64_t lost = c.read_ahead_lost.bytes;
+    return lost >= worth_a_word && 2 * lost > c.read_ahead.bytes ? lost : 0;
+  }, Unit::bytes);
+}
+
 void about_host_arrays(const Statistics& s, Advice& out) {
   if (const std::string found = leaders(s.labels, small_faults, Unit::times); !found.empty()) {
     out.push_back("Many host faults, few bytes each: " + found +
                   ". Before a pass over a whole array, announce it: semcache::access(view, semcache::Access::read), or write, "
                   "read_write or overwrite if the pass writes it.");
+  }
+  if (const std::string lost = lost_forecasts(s.labels); !lost.empty()) {
+    out.push_back("Read ahead of host faults, mostly without any sign of use: " + lost +
+                  ". Where the host reads parts of an array that a device writes, announce them: semcache::access(address, bytes, "
+                  "semcache::Access::read); nothing else is fetched then.");
   }
   if (scarce(s.total) > 0) {
     out.push_back("Mirrors became open near the kernel's limit on mappings, so that their copies happen at the call: " +

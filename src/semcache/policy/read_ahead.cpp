@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/policy/read_ahead.hpp>
+
+#include <algorithm>
+#include <new>
+
+namespace semcache::policy {
+
+/// Would one more fault, with everything fetched, cost more than 2.1 times the whole array at once?
+bool ReadAhead::too_many_faults(Use use) const noexcept {
+  const std::uint64_t all = phase_.stale_bytes + (use == Use::write ? phase_.closed_bytes : 0);
+  const std::uint64_t windows = phase_.bytes / last_chunk_bytes;  // the whole array may take so many faults more
+  return 10 * ((faults_ + 1 + windows) * phase_.fault_bytes + all) > 21 * (phase_.fault_bytes + all);
+}
+
+ReadAhead::Direction ReadAhead::continues(const Sweep& s, const Fault& fault, std::uint64_t page) const noexcept {
+  if (s.use != fault.use) return Direction::unknown;
+  if (s.direction != Direction::down && s.last.end >= fault.open.begin && s.last.end <= page) return Direction::up;
+  const std::uint64_t page_end = page + phase_.page_bytes;
+  if (s.direction != Direction::up && s.last.begin >= page_end && s.last.begin <= fault.open.end) return Direction::down;
+  return Direction::unknown;
+}
+
+/// The sweep that the fault continues. If there are several, one that goes up, and of those the one used last.
+ReadAhead::Sweep* ReadAhead::find(const Fault& fault, std::uint64_t page) noexcept {
+  Sweep* found = nullptr;
+  Direction way = Direction::unknown;
+  for (Sweep& s : sweeps_) {
+    const Direction d = continues(s, fault, page);
+    if (d == Direction::unknown || (way == Direction::up && d == Direction::down)) continue;
+    if (found != nullptr && way == d && s.used < found->used) continue;
+    found = &s;
+    way = d;
+  }
+  return found;
+}
+
+/// A new sweep, in the place of the one used longest ago if there are too many; nullptr without memory.
+ReadAhead::Sweep* ReadAhead::add(Use use) noexcept {
+  Sweep* place = nullptr;
+  if (sweeps_.size() < most_sweeps) {
+    try {
+      place = &sweeps_.emplace_back();
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  if (place == nullptr) {
+    if (sweeps_.empty()) return nullptr;
+    place = &*std::min_element(sweeps_.begin(), sweeps_.end(), [](const Sweep& a, const Sweep& b) { return a.used < b.used; });
+    unshown_ += place->unshown;
+  }
+  *place = Sweep{};
+  place->use = use;
+  return place;
+}
+
+/// With the faulting page.
+std::uint64_t ReadAhead::chunk_for(const Sweep& s) const noexcept {
+  const std::uint64_t page = phase_.page_bytes;
+  // A page that is opened for writing counts as written: never more than what was written in order, this page included.
+  if (s.use == Use::write) return s.continued == 0 ? page : page + s.through + page;
+  return round_up(s.continued == 0 ? std::max(first_chunk_bytes, page) : s.chunk * growth, page);
+}
+
+/// As much of `chunk` as the faults so far have paid for: 1.1 times their price.
+std::uint64_t ReadAhead::paid(Use use, std::uint64_t chunk) noexcept {
+  const std::uint64_t price = use == Use::write ? 2 : 1;  // what is opened for writing comes over and goes back
+  ++unbelieved_faults_;
+  const std::uint64_t allowed = unbelieved_faults_ * phase_.fault_bytes / 10 * 11;
+  const std::uint64_t left = allowed > unbelieved_ahead_ ? (allowed - unbelieved_ahead_) / price : 0;
+  const std::uint64_t ahead = std::min(chunk - phase_.page_bytes, round_down(left, phase_.page_bytes));
+  unbelieved_ahead_ += ahead * price;
+  return phase_.page_bytes + ahead;
+}
+
+/// The part of the array that is fetched at once, when all of it is.
+ByteRange ReadAhead::window(std::uint64_t page) const noexcept {
+  const std::uint64_t begin = round_down(page, last_chunk_bytes);
+  return {begin, std::min(begin + last_chunk_bytes, phase_.bytes)};
+}
+
+/// As much of `chunk` as a sweep has earned that is believed: a quarter of what its pages would have cost one by one.
+std::uint64_t ReadAhead::earned(const Sweep& s, std::uint64_t chunk) const noexcept {
+  const std::uint64_t page = phase_.page_bytes;
+  const std::uint64_t ahead = s.through / page * (phase_.fault_bytes + page) / 4;
+  return std::min(chunk, page + round_down(ahead, page));
+}
+
+ReadAhead::Plan ReadAhead::next(const Fault& fault) noexcept {
+  const std::uint64_t page = round_down(fault.position, phase_.page_bytes);
+  const std::uint64_t page_end = page + phase_.page_bytes;
+  ++faults_;
+  latest_ = SIZE_MAX;
+  Kind& kind = kinds_[static_cast<int>(fault.use)];
+  kind.whole = kind.whole || (kind.faulted && too_many_faults(fault.use));
+  kind.faulted = true;
+  Sweep* s = find(fault, page);
+  const bool continued = s != nullptr;
+  if (continued) s->unshown = 0;
+  if (kind.whole) {
+    for (Sweep& other : sweeps_) {  // those that go on will not fault again
+      if (other.continued > 0) other.unshown = 0;
+    }
+    return {window(page), Reason::whole};
+  }
+
+  if (continued) {
+    s->direction = continues(*s, fault, page);
+    ++s->continued;
+  } else {
+    s = add(fault.use);
+    if (s == nullptr) return {{page, std::min(page_end, phase_.bytes)}, Reason::first};
+  }
+  std::uint64_t chunk = std::min(chunk_for(*s), last_chunk_bytes);
+  chunk = s->continued < believed_after ? paid(fault.use, chunk) : earned(*s, chunk);
+  ByteRange range{page, page + chunk};
+  if (s->direction == Direction::down) range = {page_end > chunk ? page_end - chunk : 0, page_end};
+  s->last = range;
+  s->chunk = chunk;
+  s->through += range.size();
+  s->used = faults_;
+  latest_ = static_cast<std::size_t>(s - sweeps_.data());
+  range.end = std::min(range.end, phase_.bytes);
+  return {range, continued ? Reason::sweep : Reason::first};
+}
+
+void ReadAhead::fetched_ahead(std::uint64_t bytes) noexcept {
+  if (latest_ < sweeps_.size()) sweeps_[latest_].unshown = bytes;
+}
+
+std::uint64_t ReadAhead::end() noexcept {
+  std::uint64_t unshown = unshown_;
+  for (const Sweep& s : sweeps_) unshown += s.unshown;
+  *this = ReadAhead{};
+  return unshown;
+}
+
+std::string ReadAhead::describe() const {
+  std::string text = std::to_string(faults_) + " faults, " + std::to_string(unbelieved_ahead_) + " bytes ahead of " +
+                     std::to_string(unbelieved_faults_) + " of them";
+  for (const Sweep& s : sweeps_) {
+    text += std::string("; ") + (s.use == Use::read ? "read" : "write") + " sweep " +
+            (s.direction == Direction::down ? "down" : "up") + " to [" + std::to_string(s.last.begin) + ", " +
+            std::to_string(s.last.end) + "), continued " + std::to_string(s.continued) + " times";
+  }
+  return text;
+}
+
+const char* to_string(ReadAhead::Reason reason) noexcept {
+  switch (reason) {
+    case ReadAhead::Reason::first: return "first";
+    case ReadAhead::Reason::sweep: return "sweep";
+    case ReadAhead::Reason::whole: return "whole";
+  }
+  return "?";
+}
+
+std::string to_string(const ReadAhead::Plan& plan) {
+  return "[" + std::to_string(plan.range.begin) + ", " + std::to_string(plan.range.end) + ") " + to_string(plan.reason);
+}
+
+}  // namespace semcache::policy
