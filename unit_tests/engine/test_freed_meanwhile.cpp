@@ -111,6 +111,94 @@ void check(const Machine::Options& options) {
   }
 }
 
+/// Room is made for the set of an unknown launch by evicting a saved copy, which waits for its last use.
+void free_operand_of_unknown_launch(Program::Options o, Reuse how) {
+  constexpr std::uint64_t big = 1 << 20;
+  o.engine.device_memory_bytes = 3 * big + 64 * 1024;
+  Program p(o);
+  Memory& saved = p.on_device(big);
+  p.kernel_write(stream, saved, saved.all(), 1);
+  Memory& mirror = p.on_host(big);
+  p.copy(mirror, saved);
+  p.free(saved);
+  Memory& used = p.on_device(big);
+  Memory& freed_one = p.on_device(big);
+  Memory& other = p.on_device(big);
+  p.kernel_write(stream, used, used.all(), 2);
+  const engine::QueueIndex q = p.queue(stream);
+  bool waited = false;
+  p.device().meanwhile = [&] {
+    waited = true;
+    std::thread([&] {
+      p.free(freed_one);
+      if (how == Reuse::mirror) (void)p.on_host(big);
+      if (how == Reuse::device) (void)p.on_device(big);
+    }).join();
+  };
+  std::vector<Operand> operands;
+  EXPECT_NO_THROW(p.engine().begin_unknown_launch(q, operands));
+  EXPECT_TRUE(waited);
+  const auto has = [&](const Memory& m) {
+    return std::count_if(operands.begin(), operands.end(), [&](const Operand& operand) { return operand.memory == &m; });
+  };
+  EXPECT_EQ(has(used), 1);
+  EXPECT_EQ(has(other), 1);
+  EXPECT_EQ(operands.size(), how == Reuse::device ? 3u : 2u);
+  p.engine().audit();
+  p.engine().end_launch(q, operands.data(), operands.size());
+  p.expect_device(used, used.all(), 2, stream);
+  p.expect_host(mirror, 1);
+}
+
+TEST(FreedMeanwhile, AnOperandOfAnUnknownLaunch) {
+  base::set_fatal_handler(&say_where);
+  for (const Reuse how : {Reuse::none, Reuse::mirror, Reuse::device}) {
+    SCOPED_TRACE(static_cast<int>(how));
+    Program::Options o = Program::defaults();
+    free_operand_of_unknown_launch(o, how);
+    o.device.kind = device::DeviceKind::emulated;
+    o.device.asynchronous = false;
+    free_operand_of_unknown_launch(o, how);
+    o.engine.device_faults = true;
+    free_operand_of_unknown_launch(o, how);
+  }
+}
+
+TEST(FreedMeanwhile, BothSidesAtOnce) {
+  for (const bool announced : {false, true}) {
+    Program p;
+    const auto side = [&](Memory* partner) { return p.engine().allocate_host("host", size, partner, announced); };
+    Memory* const d = p.engine().allocate_device(0, "device", size);
+    Memory* const h = side(d);
+    Memory& wants = p.on_host(size);
+    p.kernel_write(stream, *d, d->all(), 1);
+    p.copy(wants, *d);
+    p.engine().native_capture(*d, false);
+    p.device().meanwhile = [&] { std::thread([&] { p.engine().deallocate(h); }).join(); };
+    p.engine().deallocate(d);
+    p.engine().audit();
+    Memory& later = p.on_device(size);  // has the numbers of what went
+    p.kernel_write(stream, later, later.all(), 2);
+    p.expect_host(wants, 1);
+    p.expect_device(later, later.all(), 2, stream);
+  }
+}
+
+TEST(FreedMeanwhile, TheSourceOfACopyIsAnErrorOfTheCaller) {
+  Program p;
+  Memory* const d = p.engine().allocate_device(0, "freed too early", size);
+  p.kernel_write(stream, *d, d->all(), 1);
+  p.engine().native_capture(*d, false);
+  p.device().meanwhile = [&] { std::thread([&] { p.engine().deallocate(d); }).join(); };
+  std::vector<std::byte> ordinary(size);
+  try {
+    p.engine().copy(ordinary.data(), d->address, size);
+    ADD_FAILURE() << "nothing was said";
+  } catch (const UsageError& e) {
+    EXPECT_NE(std::string(e.what()).find("'freed too early' was freed by another thread"), std::string::npos) << e.what();
+  }
+}
+
 TEST(FreedMeanwhile, Gpu) { check(gpu()); }
 TEST(FreedMeanwhile, GpuWithLittleMemory) { check(with_little_memory(gpu())); }
 /// All arrays fit, if the saved copy goes.
