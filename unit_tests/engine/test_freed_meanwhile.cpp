@@ -181,6 +181,12 @@ TEST(FreedMeanwhile, BothSidesAtOnce) {
     p.kernel_write(stream, later, later.all(), 2);
     p.expect_host(wants, 1);
     p.expect_device(later, later.all(), 2, stream);
+    p.free(wants);
+    p.device().synchronize_device();
+    p.engine().settle_all();
+    Statistics s;
+    p.engine().add_to(s);
+    EXPECT_EQ(s.snapshot_bytes, 0u) << "kept for an array that is gone";
   }
 }
 
