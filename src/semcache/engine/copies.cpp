@@ -154,9 +154,9 @@ void Engine::settle_copy(Lock& lock, Memory& to, ByteRange range) {
   const Kept kept(to);
   for (;;) {
     const std::uint64_t seen = unlocks_;
+    expect_not_freed(kept);
     make_resident(lock, to);
     make_fresh(lock, to, range);
-    expect_not_freed(kept);
     if (!quiesce(lock, to) && seen == unlocks_) break;
   }
   complete_transfers(lock, to);
@@ -242,8 +242,8 @@ void Engine::make_ready_to_write(Lock& lock, Memory& to, ByteRange range) {
   const Kept kept(to);
   for (;;) {
     const std::uint64_t seen = unlocks_;
-    if (!to.on_host()) make_resident(lock, to);
     expect_not_freed(kept);
+    if (!to.on_host()) make_resident(lock, to);
     if (to.on_host() ? wait_conflict(lock, to, range, true) : quiesce(lock, to)) continue;
     while (seen == unlocks_ && save_one(lock, to, range, true)) {
     }
@@ -292,9 +292,9 @@ void Engine::copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t posi
   const Kept kept(from);
   for (;;) {
     const std::uint64_t seen = unlocks_;
+    expect_not_freed(kept);
     if (!from.on_host()) make_resident(lock, from);
     make_fresh(lock, from, range);
-    expect_not_freed(kept);
     if (from.on_host() ? wait_conflict(lock, from, range, false) : quiesce(lock, from)) continue;
     if (seen == unlocks_) break;
   }

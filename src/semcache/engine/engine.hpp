@@ -279,7 +279,7 @@ class Engine {
     std::uint32_t incarnation_;
     trace::LabelId label_;
   };
-  /// For the array that a caller named. @throws UsageError
+  /// For the array that a caller named: before each plan for it. @throws UsageError
   void expect_not_freed(const Kept& array) const;
 
   /// A member that fails half-way has carried some steps out: flags and pages must say so (I5, I6). Declared after the

@@ -269,9 +269,9 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
     const Ranges wanted(m, position, pieces, count);
     for (;;) {
       const std::uint64_t seen = unlocks_;
+      expect_not_freed(kept);
       for (std::size_t i = 0; seen == unlocks_ && i < wanted.size(); ++i) make_fresh(lock, m, wanted[i]);
       for (std::size_t i = 0; seen == unlocks_ && i < wanted.size(); ++i) (void)wait_conflict(lock, m, wanted[i], false);
-      expect_not_freed(kept);
       if (seen == unlocks_) break;
     }
     project();
@@ -293,9 +293,9 @@ void Engine::read_within_device(Lock& lock, Memory& m, std::uint64_t position, c
   const Kept kept(m);
   for (;;) {
     const std::uint64_t seen = unlocks_;
+    expect_not_freed(kept);
     make_resident(lock, m);
     for (std::size_t i = 0; seen == unlocks_ && i < count; ++i) make_fresh(lock, m, at_array(pieces[i], position));
-    expect_not_freed(kept);
     if (quiesce(lock, m)) continue;
     if (seen == unlocks_) break;
   }
@@ -373,9 +373,9 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
   const Kept kept(m);
   for (;;) {
     const std::uint64_t seen = unlocks_;
+    expect_not_freed(kept);
     if (!m.on_host()) make_resident(lock, m);
     if (written.is_hull()) make_fresh(lock, m, written[0]);
-    expect_not_freed(kept);
     shared = (m.flags.load() & Memory::is_exclusive) == 0;
     if (!m.on_host() && quiesce(lock, m)) continue;
     for (std::size_t i = 0; i < written.size(); ++i) {

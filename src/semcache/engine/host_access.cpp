@@ -161,9 +161,9 @@ void Engine::keep_maps_short(Lock& lock, Memory& m) noexcept {
   try {
     for (;;) {
       const std::uint64_t seen = unlocks_;
+      if (kept.gone()) return;
       if (!m.on_host()) make_resident(lock, m);
       make_fresh(lock, m, m.all());
-      if (kept.gone()) return;
       if (m.on_host() ? wait_conflict(lock, m, m.all(), true) : quiesce(lock, m)) continue;
       while (seen == unlocks_ && save_one(lock, m, m.all(), true)) {
       }

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include "program.hpp"
+
+#include <fakes/failing_memory.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// Every call of the engine on arrays in many states, for tests that make something happen in the middle of each.
+namespace semcache::fakes {
+
+using engine::Memory;
+using engine::Operand;
+using engine::TransitBuffer;
+using Bytes = std::vector<std::byte>;
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t size = 8 * page;
+inline char streams[4];
+inline void* const stream = &streams[0];
+
+struct Array {
+  Memory* memory = nullptr;
+  Bytes content;
+};
+
+inline directory::Fill pattern(std::uint8_t byte) {
+  directory::Fill fill;
+  fill.pattern[0] = byte;
+  fill.pattern_bytes = 1;
+  return fill;
+}
+
+/// Arrays that share values whole and in pieces, sides of one array, a saved copy, and what each of them must hold.
+class World {
+ public:
+  explicit World(const Machine::Options& options)
+      : machine_(options, [](const std::string& text) { ADD_FAILURE() << text; }) {
+    for (Array* a : {&d1, &d2, &d3}) *a = on_device();
+    for (Array* a : {&h1, &h2, &h3, &hs}) *a = on_host(nullptr);
+    pair_d = on_device();
+    pair_h = on_host(pair_d.memory);
+    said_d = on_device();
+    said_h = on_host(said_d.memory, true);
+    kernel(d1, d1.memory->all(), 1);
+    kernel(d2, d2.memory->all(), 2);
+    kernel(d3, d3.memory->all(), 3);
+    kernel(pair_d, pair_d.memory->all(), 4);
+    said(5);
+    host_write(h3, h3.memory->all(), 6);
+    copy(h1, d1);
+    fill(h2, h2.memory->all(), 9);
+    for (std::uint64_t at = 0; at + 2 * page <= size; at += 2 * page) copy(h2, at, d2, at + page, page);
+    Array saved = on_device();
+    kernel(saved, saved.memory->all(), 7);
+    copy(hs, saved);
+    free(saved);
+    pair_h.content = pair_d.content;
+  }
+  ~World() {
+    for (Array* a : all()) free(*a);
+    for (Array& a : more) free(a);
+    machine_.device().synchronize_device();
+    e().settle_all();  // saved copies that nobody wants any more go at the next occasion
+    e().audit();
+    Statistics s;
+    e().add_to(s);
+    EXPECT_EQ(s.live_device_bytes, 0u);
+    EXPECT_EQ(s.live_host_bytes, 0u);
+    EXPECT_EQ(s.snapshot_bytes, 0u);
+    EXPECT_EQ(s.mapped_device_bytes, 0u);
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  /// Device arrays are used by kernels of which nobody knows when they are submitted: as many as fit.
+  void use_natively() {
+    try {
+      for (Array* a : {&d1, &d2, &d3, &pair_d, &said_d}) e().native_capture(*a->memory, false);
+    } catch (const OutOfMemory&) {
+    }
+  }
+  static constexpr std::size_t count = 11;  ///< of `all`
+  /// The k-th allocation of the attempts from now on fails.
+  void arm(long k) { k_ = k; }
+  void disarm() { k_ = -1; }
+  [[nodiscard]] bool fired() const { return k_ < 0; }
+  /// A call in which allocations may fail. True: it worked.
+  template <class Call>
+  bool attempt(const Call& call) {
+    bool worked = true;
+    {
+      const FailingMemory failing(k_);
+      try {
+        call();
+      } catch (const std::bad_alloc&) {
+        worked = false;
+      } catch (const Error&) {
+        worked = false;
+      }
+      k_ = FailingMemory::left();
+    }
+    return worked;
+  }
+
+  engine::Engine& e() { return machine_.engine(); }
+  Machine& machine() { return machine_; }
+  Array on_device() { return {e().allocate_device(0, "device array", size), Bytes(size)}; }
+  Array on_host(Memory* partner, bool announced = false) {
+    return {e().allocate_host("host array", size, partner, announced), Bytes(size)};
+  }
+  void free(Array& a) {
+    if (a.memory != nullptr) e().deallocate(std::exchange(a.memory, nullptr));
+  }
+  static void set(Array& a, ByteRange r, std::uint64_t seed) {
+    for (std::uint64_t i = r.begin; i < r.end; ++i) a.content[i] = Machine::mix(seed, i);
+  }
+  static void set(Array& to, std::uint64_t at, const Array& from, std::uint64_t from_at, std::uint64_t n) {
+    const Bytes piece(from.content.begin() + static_cast<std::ptrdiff_t>(from_at),
+                      from.content.begin() + static_cast<std::ptrdiff_t>(from_at + n));
+    std::copy(piece.begin(), piece.end(), to.content.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  /// A kernel that writes `range`; `operands` are used besides.
+  void kernel(Array& a, ByteRange range, std::uint64_t seed, bool unknown = false) {
+    const engine::QueueIndex q = machine_.queue(stream);
+    std::vector<Operand> operands{{a.memory, true}};
+    if (!attempt([&] {
+          if (unknown) {
+            e().begin_unknown_launch(q, operands);
+          } else {
+            e().begin_launch(q, operands.data(), operands.size());
+          }
+        }))
+      return;
+    submit(a, range, seed);
+    (void)attempt([&] { e().end_launch(q, operands.data(), operands.size()); });
+  }
+  void submit(Array& a, ByteRange range, std::uint64_t seed) {
+    std::byte* const base = a.memory->address;
+    machine_.device().launch(stream, {{base, size, true}}, [base, range, seed] {
+      for (std::uint64_t i = range.begin; i < range.end; ++i) base[i] = Machine::mix(seed, i);
+    });
+    set(a, range, seed);
+  }
+  void copy(Array& to, std::uint64_t at, Array& from, std::uint64_t from_at, std::uint64_t n) {
+    if (attempt([&] { e().copy(to.memory->address + at, from.memory->address + from_at, n); })) set(to, at, from, from_at, n);
+  }
+  void copy(Array& to, Array& from) { copy(to, 0, from, 0, size); }
+  void fill(Array& a, ByteRange r, std::uint8_t byte) {
+    if (!attempt([&] { e().fill(*a.memory, r.begin, r.size(), pattern(byte)); })) return;
+    std::fill(a.content.begin() + static_cast<std::ptrdiff_t>(r.begin), a.content.begin() + static_cast<std::ptrdiff_t>(r.end),
+              std::byte{byte});
+  }
+  void host_write(Array& a, ByteRange r, std::uint64_t seed) {
+    machine_.host_write(*a.memory, r, seed);
+    set(a, r, seed);
+  }
+  /// The announced host side is written.
+  void said(std::uint64_t seed) {
+    e().access(*said_h.memory, said_h.memory->all(), Access::overwrite);
+    for (std::uint64_t i = 0; i < size; ++i) said_h.memory->address[i] = Machine::mix(seed, i);
+    set(said_h, said_h.memory->all(), seed);
+    said_d.content = said_h.content;
+  }
+  void expect_content(const char* when) {
+    e().audit();
+    for (Array* a : all()) {
+      if (a->memory == nullptr) continue;
+      if (a == &said_h) e().access(*a->memory, a->memory->all(), Access::read);
+      const Bytes seen = a->memory->on_host() ? machine_.host_content(*a->memory) : machine_.device_content(stream, *a->memory);
+      const auto [at, want] = std::mismatch(seen.begin(), seen.end(), a->content.begin());
+      if (at != seen.end()) {
+        ADD_FAILURE() << when << ": array " << name(a) << " is wrong at byte " << at - seen.begin();
+      }
+    }
+    e().audit();
+  }
+  /// The engine has ended: mirrors are there and open.
+  void expect_open() {
+    for (Array* a : {&h1, &h2, &h3, &hs, &pair_h, &said_h}) {
+      if (a->memory == nullptr) continue;
+      EXPECT_TRUE(machine_.platform().allows(a->memory->address, true)) << name(a);
+      EXPECT_EQ(std::memcmp(a->memory->address, a->content.data(), size), 0) << name(a);
+    }
+    ended = true;
+  }
+  bool ended = false;
+  /// Later work of all kinds, which must meet nothing odd.
+  void go_on() {
+    if (d1.memory != nullptr) kernel(d1, {page, 3 * page}, 21);
+    if (h1.memory != nullptr && d1.memory != nullptr) copy(h1, d1);
+    if (d3.memory != nullptr && h3.memory != nullptr) {
+      host_write(h3, {100, 2 * page}, 22);
+      copy(d3, h3);
+    }
+    if (pair_d.memory != nullptr) {
+      kernel(pair_d, {0, 2 * page}, 23);
+      pair_h.content = pair_d.content;
+    }
+    if (said_h.memory != nullptr && said_d.memory != nullptr) {
+      said(24);
+      kernel(said_d, {page, 2 * page}, 25);
+      said_h.content = said_d.content;
+    }
+    expect_content("later");
+  }
+  void whole_array_written_by_host(Array& a, std::uint64_t seed) {
+    for (std::uint64_t i = 0; i < size; ++i) a.memory->address[i] = Machine::mix(seed, i);
+    set(a, a.memory->all(), seed);
+  }
+  std::vector<Array*> all() {
+    return {&d1, &d2, &d3, &h1, &h2, &h3, &hs, &pair_d, &pair_h, &said_d, &said_h};
+  }
+  std::string name(const Array* a) {
+    static const char* const names[] = {"d1", "d2", "d3", "h1", "h2", "h3", "hs", "pair_d", "pair_h", "said_d", "said_h"};
+    const std::vector<Array*> every = all();
+    return names[std::find(every.begin(), every.end(), a) - every.begin()];
+  }
+
+ private:
+  Machine machine_;
+  long k_ = -1;
+
+ public:
+  Array d1, d2, d3;      ///< h1 wants what d1 has, h2 pieces of what d2 has
+  Array h1, h2, h3, hs;  ///< hs wants what is freed
+  Array pair_d, pair_h;
+  Array said_d, said_h;  ///< the host's side is announced
+  std::vector<Array> more;
+};
+
+struct Scenario {
+  const char* name;
+  const char* uses;  ///< the arrays that it names
+  std::function<void(World&)> call;
+};
+
+inline void message(World& w, Array& a, bool on_device, bool in) {
+  const std::vector<ByteRange> pieces{{0, 700}, {2 * page, 3 * page + 5}};
+  const std::uint64_t n = 4 * page;
+  TransitBuffer* buffer = nullptr;
+  if (!w.attempt([&] { buffer = w.e().take_buffer(n, on_device); })) return;
+  const std::uint64_t position = 100;
+  if (in) {
+    std::memset(buffer->address, 77, n);
+    if (w.attempt([&] { w.e().write_in(*a.memory, position, pieces.data(), pieces.size(), *buffer, buffer->address); })) {
+      for (const ByteRange p : pieces) {
+        for (std::uint64_t i = p.begin; i < p.end; ++i) a.content[position + i] = std::byte{77};
+      }
+    }
+  } else if (w.attempt([&] {
+               w.e().read_out(*a.memory, position, pieces.data(), pieces.size(), *buffer, buffer->address);
+               w.e().settle_buffer(*buffer);
+             })) {
+    for (const ByteRange p : pieces) {
+      for (std::uint64_t i = p.begin; i < p.end; ++i) {
+        if (buffer->address[i] == a.content[position + i]) continue;
+        ADD_FAILURE() << "the message is wrong at " << i;
+        return;
+      }
+    }
+  }
+  (void)w.attempt([&] { w.e().give_buffer(buffer); });
+}
+
+inline void persistent(World& w, Array& a) {
+  const ByteRange range{page, 2 * page};
+  const ByteRange whole{0, page};
+  TransitBuffer* buffers[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    (void)w.attempt([&] {
+      buffers[i] = w.e().take_buffer_beside(*a.memory, {range.begin + i * page, range.end + i * page});
+    });
+  }
+  for (int round = 0; round < 3 && buffers[0] != nullptr; ++round) {
+    w.kernel(a, a.memory->all(), 40 + static_cast<std::uint64_t>(round));
+    const bool worked = w.attempt([&] {
+      w.e().read_out(*a.memory, range.begin, &whole, 1, *buffers[0], buffers[0]->address);
+      w.e().settle_buffer(*buffers[0]);
+    });
+    if (worked) {
+      EXPECT_EQ(buffers[0]->address[5], a.content[range.begin + 5]);
+    }
+    (void)w.attempt([&] { w.e().expect_read_out(*a.memory, range.begin, &whole, 1, *buffers[0], buffers[0]->address); });
+  }
+  if (buffers[0] != nullptr && buffers[1] != nullptr) {
+    (void)w.attempt([&] { w.e().settle_buffer(*buffers[1]); });
+    w.kernel(a, a.memory->all(), 44);
+    (void)w.attempt([&] {
+      w.e().read_out(*a.memory, range.begin, &whole, 1, *buffers[0], buffers[0]->address);
+      w.e().settle_buffer(*buffers[0]);
+    });
+    std::memset(buffers[0]->address, 78, page);
+    std::memset(buffers[1]->address, 79, page);
+    if (w.attempt([&] { EXPECT_TRUE(w.e().write_in_together(*a.memory, {page, 3 * page}, buffers, 2)); })) {
+      std::fill(a.content.begin() + page, a.content.begin() + 2 * page, std::byte{78});
+      std::fill(a.content.begin() + 2 * page, a.content.begin() + 3 * page, std::byte{79});
+    }
+  }
+  for (TransitBuffer* b : buffers) {
+    if (b != nullptr) (void)w.attempt([&] { w.e().give_buffer(b); });
+  }
+}
+
+inline void foreign_call(World& w, std::vector<device::DriverUse> uses, const std::function<void()>& made) {
+  std::unique_ptr<engine::ForeignCall> call;
+  if (!w.attempt([&] { call = w.e().begin_foreign_call(uses.data(), uses.size(), true); })) return;
+  made();
+  if (call != nullptr) w.e().end_foreign_call(std::move(call));
+}
+
+inline const std::vector<Scenario>& scenarios() {
+  using Kind = device::DriverUse::Kind;
+  static const std::vector<Scenario> all = {
+      {"copy to a device array", "d3 h3", [](World& w) { w.copy(w.d3, w.h3); }},
+      {"copy a piece of what is wanted elsewhere", "d1 h3", [](World& w) { w.copy(w.d1, page, w.h3, 3 * page, 4 * page); }},
+      {"copy less than a page", "h3 d2", [](World& w) { w.copy(w.h3, 10, w.d2, 50, 300); }},
+      {"copy many pieces", "h1 h2 d3", [](World& w) { w.copy(w.h1, w.h2); w.copy(w.d3, 7, w.h2, 0, size - 7); }},
+      {"copy within an array", "d2 h2", [](World& w) { w.copy(w.d2, page, w.d2, 0, 5 * page); w.copy(w.h2, 0, w.h2, page, 5 * page); }},
+      {"copy what is there", "h1 d1", [](World& w) { w.copy(w.h1, w.d1); }},
+      {"copy from an announced side", "said_h d3", [](World& w) { w.said(30); w.copy(w.d3, w.said_h); }},
+      {"copy from the array of an announced side", "said_h d3 said_d", [](World& w) { w.said(31); w.copy(w.d3, w.said_d); w.said(32); }},
+      {"copy to an announced side", "said_h d2 said_d", [](World& w) { w.copy(w.said_h, w.d2); w.said_d.content = w.said_h.content; }},
+      {"copy between sides", "pair_h pair_d said_h said_d", [](World& w) { w.copy(w.pair_h, w.pair_d); w.said(33); w.copy(w.said_d, w.said_h); }},
+      {"copy from ordinary memory", "d2 h2 h1 d1",
+       [](World& w) {
+         const Bytes ordinary(size, std::byte{66});
+         for (Array* a : {&w.d2, &w.h2, &w.h1, &w.d1}) {
+           if (!w.attempt([&] { w.e().copy(a->memory->address + 64, ordinary.data(), 3 * page); })) continue;
+           std::fill_n(a->content.begin() + 64, 3 * page, std::byte{66});
+         }
+       }},
+      {"copy to ordinary memory", "d2 h2 h1 hs",
+       [](World& w) {
+         Bytes ordinary(size);
+         for (Array* a : {&w.d2, &w.h2, &w.h1, &w.hs}) {
+           if (!w.attempt([&] { w.e().copy(ordinary.data(), a->memory->address, size); })) continue;
+           EXPECT_EQ(ordinary, a->content);
+         }
+       }},
+      {"fill a piece", "d2 h1", [](World& w) { w.fill(w.d2, {100, 5 * page}, 50); w.fill(w.h1, {page, 2 * page}, 51); }},
+      {"fill an array", "d1 pair_h pair_d", [](World& w) { w.fill(w.d1, {0, size}, 0); w.fill(w.pair_h, {0, size}, 52); w.pair_d.content = w.pair_h.content; }},
+      {"filled by a kernel", "d1",
+       [](World& w) {
+         const engine::QueueIndex q = w.machine().queue(stream);
+         const Operand operand{w.d1.memory, true};
+         if (!w.attempt([&] { w.e().begin_launch(q, &operand, 1); })) return;
+         std::byte* const base = w.d1.memory->address;
+         w.machine().device().launch(stream, {{base, size, true}}, [base] { std::memset(base, 53, size); });
+         std::fill(w.d1.content.begin(), w.d1.content.end(), std::byte{53});
+         (void)w.attempt([&] { w.e().filled(*w.d1.memory, 0, size, pattern(53)); });
+         (void)w.attempt([&] { w.e().end_launch(q, &operand, 1); });
+       }},
+      {"a launch that writes what a mirror wants", "d1", [](World& w) { w.kernel(w.d1, {100, 9000}, 60); }},
+      {"a launch that writes what is wanted in pieces", "d2", [](World& w) { w.kernel(w.d2, {5000, 20000}, 61); }},
+      {"a launch that fetches", "d3 h2", [](World& w) { w.copy(w.d3, w.h2); w.kernel(w.d3, {0, page}, 62); }},
+      {"a launch behind the host's writes", "pair_h pair_d",
+       [](World& w) { w.host_write(w.pair_h, {0, 3 * page}, 63); w.pair_d.content = w.pair_h.content; w.kernel(w.pair_d, {page, size}, 64); w.pair_h.content = w.pair_d.content; }},
+      {"launches on another queue", "d1",
+       [](World& w) {
+         engine::QueueIndex q = 0;
+         if (!w.attempt([&] { q = w.e().adopt_queue(0, &streams[1], {}); })) return;
+         const Operand operand{w.d1.memory, false};
+         if (w.attempt([&] { w.e().begin_launch(q, &operand, 1); })) (void)w.attempt([&] { w.e().end_launch(q, &operand, 1); });
+         (void)w.attempt([&] { w.e().retire_queue(0, q); });
+       }},
+      {"an unknown launch", "d1 pair_h pair_d", [](World& w) { w.kernel(w.d1, {page, 2 * page}, 65, true); w.pair_h.content = w.pair_d.content; }},
+      {"a launch that overwrites", "d1",
+       [](World& w) {
+         const engine::QueueIndex q = w.machine().queue(stream);
+         const Operand operand{w.d1.memory, true};
+         const ByteRange all = w.d1.memory->all();
+         if (w.attempt([&] { w.e().begin_launch(q, &operand, 1, &all); })) {
+           w.submit(w.d1, all, 66);
+           (void)w.attempt([&] { w.e().end_launch(q, &operand, 1); });
+         } else {
+           w.kernel(w.d1, all, 67);  // it may be lost
+         }
+       }},
+      {"a native capture", "d1 d2 d3",
+       [](World& w) {
+         for (Array* a : {&w.d1, &w.d2, &w.d3}) {
+           if (!w.attempt([&] { w.e().native_capture(*a->memory, a != &w.d3); })) continue;
+           if (a != &w.d3) w.submit(*a, {0, page}, 68);
+         }
+       }},
+      {"host accesses", "h1 h2 pair_h pair_d",
+       [](World& w) {
+         for (Array* a : {&w.h1, &w.h2, &w.pair_h}) {
+           (void)w.attempt([&] { w.e().access(*a->memory, {10, 3 * page}, Access::read); });
+           if (!w.attempt([&] { w.e().access(*a->memory, {5000, 10000}, Access::read_write); })) continue;
+           w.host_write(*a, {5000, 10000}, 70);
+         }
+         w.pair_d.content = w.pair_h.content;
+       }},
+      {"a host access that overwrites", "h1 pair_h said_h pair_d said_d",
+       [](World& w) {
+         for (Array* a : {&w.h1, &w.pair_h, &w.said_h}) {
+           if (!w.attempt([&] { w.e().access(*a->memory, a->memory->all(), Access::overwrite); })) continue;
+           w.whole_array_written_by_host(*a, 71);
+         }
+         w.pair_d.content = w.pair_h.content;
+         w.said_d.content = w.said_h.content;
+       }},
+      {"a host access that overwrites a piece", "h2",
+       [](World& w) {
+         if (!w.attempt([&] { w.e().access(*w.h2.memory, {100, 9000}, Access::overwrite); })) return;
+         w.host_write(w.h2, {100, 9000}, 72);
+       }},
+      {"device accesses", "d3 d2 d1",
+       [](World& w) {
+         (void)w.attempt([&] { w.e().access(*w.d3.memory, w.d3.memory->all(), Access::read); });
+         if (w.attempt([&] { w.e().access(*w.d2.memory, w.d2.memory->all(), Access::read_write); })) w.submit(w.d2, {0, page}, 73);
+         if (w.attempt([&] { w.e().access(*w.d1.memory, w.d1.memory->all(), Access::overwrite); })) w.submit(w.d1, {0, size}, 74);
+       }},
+      {"allocations", "",
+       [](World& w) {
+         for (const bool announced : {false, true}) {
+           Memory* made = nullptr;
+           if (w.attempt([&] { made = w.e().allocate_device(0, announced ? "a" : "b", 3 * page); })) w.more.push_back({made, {}});
+           Memory* side = nullptr;
+           if (made != nullptr && w.attempt([&] { side = w.e().allocate_host(announced ? "c" : "d", 3 * page, made, announced); }))
+             w.more.push_back({side, {}});
+         }
+         Memory* large = nullptr;
+         if (w.attempt([&] { large = w.e().allocate_host("large", 5u << 20, nullptr); })) w.more.push_back({large, {}});
+       }},
+      {"freeing what others want", "d1 d2",
+       [](World& w) { for (Array* a : {&w.d1, &w.d2}) (void)w.attempt([&] { w.free(*a); }); }},
+      {"freeing mirrors", "d3 h3 hs h2", [](World& w) { w.copy(w.d3, w.h3); for (Array* a : {&w.h3, &w.hs, &w.h2}) (void)w.attempt([&] { w.free(*a); }); }},
+      {"freeing the device's side", "pair_d said_d", [](World& w) { for (Array* a : {&w.pair_d, &w.said_d}) (void)w.attempt([&] { w.free(*a); }); }},
+      {"freeing the host's side", "pair_h pair_d said_h",
+       [](World& w) {
+         w.host_write(w.pair_h, {0, page}, 75);
+         w.pair_d.content = w.pair_h.content;
+         for (Array* a : {&w.pair_h, &w.said_h}) (void)w.attempt([&] { w.free(*a); });
+       }},
+      {"settle", "d3 h2 h1", [](World& w) { w.copy(w.d3, w.h2); for (Array* a : {&w.h1, &w.d3}) (void)w.attempt([&] { w.e().settle(*a->memory, a->memory->all()); }); }},
+      {"settle all", "d3 h2", [](World& w) { w.copy(w.d3, w.h2); (void)w.attempt([&] { w.e().settle_all(); }); }},
+      {"statistics", "", [](World& w) { (void)w.attempt([&] { Statistics s; w.e().add_to(s); (void)w.e().any_live(); }); }},
+      {"messages from a device array", "d2", [](World& w) { message(w, w.d2, false, false); message(w, w.d2, true, false); }},
+      {"messages from a mirror", "h1", [](World& w) { message(w, w.h1, false, false); }},
+      {"messages to a device array", "d1 d2", [](World& w) { message(w, w.d1, false, true); message(w, w.d2, true, true); }},
+      {"messages to a mirror", "h1 hs", [](World& w) { message(w, w.h1, false, true); message(w, w.hs, false, true); }},
+      {"persistent messages", "d1", [](World& w) { persistent(w, w.d1); }},
+      {"a raw pointer into a mirror", "h1", [](World& w) { (void)w.attempt([&] { w.e().expose(*w.h1.memory); }); }},
+      {"a kernel of somebody else's", "d1",
+       [](World& w) { foreign_call(w, {{w.d1.memory->address, 0, Kind::argument, 0}}, [&] { w.submit(w.d1, {0, page}, 80); }); }},
+      {"a kernel of somebody else's that uses the host", "d2 h1",
+       [](World& w) {
+         foreign_call(w, {{w.d2.memory->address, 0, Kind::argument, 0}, {w.h1.memory->address, size, Kind::read, 0}},
+                      [&] { w.submit(w.d2, {0, page}, 81); });
+       }},
+      {"everything is opened at the end", "",
+       [](World& w) {
+         if (!w.attempt([&] { w.e().open_everything(); })) w.e().open_everything();
+         w.expect_open();
+       }},
+  };
+  return all;
+}
+
+inline Machine::Options gpu() {
+  Machine::Options o = Program::defaults();
+  o.device.eagerness = 10;
+  o.device.arena_bytes = 32u << 20;
+  o.platform.arena_bytes = 32u << 20;
+  o.engine.device_memory_bytes = 32 * size;
+  return o;
+}
+
+inline Machine::Options emulated() {
+  Machine::Options o = gpu();
+  o.device.kind = device::DeviceKind::emulated;
+  o.device.asynchronous = false;
+  return o;
+}
+
+inline Machine::Options guarded() {
+  Machine::Options o = emulated();
+  o.engine.device_faults = true;
+  return o;
+}
+
+inline Machine::Options with_little_memory(Machine::Options o) {
+  o.engine.device_memory_bytes = 5 * size;  // three arrays, or two and a saved copy
+  return o;
+}
+
+}  // namespace semcache::fakes

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "calls.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <thread>
+
+/// Another thread frees an array while a call has given up the lock: at every wait of every call, each array. Its object may be
+/// another array's right afterwards. Where the call does not use it, nobody notices; where it does, it is a race of the
+/// program's, of which the directory and the other arrays know nothing.
+namespace semcache::fakes {
+namespace {
+
+const char* running = "";
+std::string freed;
+long at_wait = 0;
+
+[[noreturn]] void say_where(const char* message) {
+  std::fprintf(stderr, "%s\n(%s, %s is freed at wait %ld)\n", message, running, freed.c_str(), at_wait);
+  std::abort();
+}
+
+enum class Reuse { none, mirror, device };
+
+/// The record of what was freed is the next that is used.
+Array reuse(World& w, Reuse how) {
+  if (how == Reuse::none) return {};
+  Array a = how == Reuse::mirror ? w.on_host(nullptr) : w.on_device();
+  if (how == Reuse::device) {
+    const engine::QueueIndex q = w.machine().queue(&streams[2]);
+    const Operand operand{a.memory, true};
+    try {
+      w.e().begin_launch(q, &operand, 1);
+      std::byte* const base = a.memory->address;
+      w.machine().device().launch(&streams[2], {{base, size, true}}, [base] { std::memset(base, 90, size); });
+      w.e().end_launch(q, &operand, 1);
+      std::fill(a.content.begin(), a.content.end(), std::byte{90});
+    } catch (const OutOfMemory&) {  // all others are needed
+    }
+  }
+  return a;
+}
+
+bool names(const char* uses, const std::string& name) {
+  std::istringstream words(uses);
+  for (std::string word; words >> word;) {
+    if (word == name) return true;
+  }
+  return false;
+}
+
+/// @return  false: the call waits less often
+bool free_at(const Machine::Options& options, const Scenario& scenario, std::size_t which, long wait) {
+  World w(options);
+  w.use_natively();  // whoever needs device memory waits for the device
+  Array& a = *w.all()[which];
+  freed = w.name(&a);
+  if (names(scenario.uses, freed)) return false;
+  std::thread other;
+  std::atomic<bool> done{false};
+  Array made;
+  long left = wait;
+  const std::function<void()> moves = [&] {
+    if (left-- > 0) {
+      w.machine().device().meanwhile = moves;
+      return;
+    }
+    other = std::thread([&] {
+      w.free(a);
+      made = reuse(w, static_cast<Reuse>((which + static_cast<std::size_t>(wait)) % 3));
+      done = true;
+    });
+    // Where the lock is not given up, it comes later.
+    for (int i = 0; i < 1000 && !done; ++i) std::this_thread::sleep_for(std::chrono::microseconds(10));
+  };
+  w.machine().device().meanwhile = moves;
+  scenario.call(w);
+  w.machine().device().meanwhile = nullptr;
+  if (!other.joinable()) return false;
+  other.join();
+  if (!w.ended) {
+    w.expect_content("behind the call");
+    if (!made.content.empty() && made.content[0] == std::byte{90}) {
+      EXPECT_EQ(w.machine().device_content(stream, *made.memory), made.content) << "the array that was made meanwhile";
+    }
+    w.go_on();
+  }
+  if (made.memory != nullptr) w.more.push_back(made);
+  return true;
+}
+
+void check(const Machine::Options& options) {
+  base::set_fatal_handler(&say_where);
+  for (const Scenario& scenario : scenarios()) {
+    running = scenario.name;
+    for (std::size_t which = 0; which < World::count; ++which) {
+      for (at_wait = 0; at_wait < 100; ++at_wait) {
+        SCOPED_TRACE(std::string(scenario.name) + ", array " + std::to_string(which) + ", wait " + std::to_string(at_wait));
+        const bool fired = free_at(options, scenario, which, at_wait);
+        if (::testing::Test::HasFailure()) return;
+        if (!fired) break;
+      }
+    }
+  }
+}
+
+/// Room is made for the set of an unknown launch by evicting a saved copy, which waits for its last use.
+void free_operand_of_unknown_launch(Program::Options o, Reuse how) {
+  constexpr std::uint64_t big = 1 << 20;
+  o.engine.device_memory_bytes = 3 * big + 64 * 1024;
+  Program p(o);
+  Memory& saved = p.on_device(big);
+  p.kernel_write(stream, saved, saved.all(), 1);
+  Memory& mirror = p.on_host(big);
+  p.copy(mirror, saved);
+  p.free(saved);
+  Memory& used = p.on_device(big);
+  Memory& freed_one = p.on_device(big);
+  Memory& other = p.on_device(big);
+  p.kernel_write(stream, used, used.all(), 2);
+  const engine::QueueIndex q = p.queue(stream);
+  bool waited = false;
+  p.device().meanwhile = [&] {
+    waited = true;
+    std::thread([&] {
+      p.free(freed_one);
+      if (how == Reuse::mirror) (void)p.on_host(big);
+      if (how == Reuse::device) (void)p.on_device(big);
+    }).join();
+  };
+  std::vector<Operand> operands;
+  EXPECT_NO_THROW(p.engine().begin_unknown_launch(q, operands));
+  EXPECT_TRUE(waited);
+  const auto has = [&](const Memory& m) {
+    return std::count_if(operands.begin(), operands.end(), [&](const Operand& operand) { return operand.memory == &m; });
+  };
+  EXPECT_EQ(has(used), 1);
+  EXPECT_EQ(has(other), 1);
+  EXPECT_EQ(operands.size(), how == Reuse::device ? 3u : 2u);
+  p.engine().audit();
+  p.engine().end_launch(q, operands.data(), operands.size());
+  p.expect_device(used, used.all(), 2, stream);
+  p.expect_host(mirror, 1);
+}
+
+TEST(FreedMeanwhile, AnOperandOfAnUnknownLaunch) {
+  base::set_fatal_handler(&say_where);
+  for (const Reuse how : {Reuse::none, Reuse::mirror, Reuse::device}) {
+    SCOPED_TRACE(static_cast<int>(how));
+    Program::Options o = Program::defaults();
+    free_operand_of_unknown_launch(o, how);
+    o.device.kind = device::DeviceKind::emulated;
+    o.device.asynchronous = false;
+    free_operand_of_unknown_launch(o, how);
+    o.engine.device_faults = true;
+    free_operand_of_unknown_launch(o, how);
+  }
+}
+
+TEST(FreedMeanwhile, BothSidesAtOnce) {
+  for (const bool announced : {false, true}) {
+    Program p;
+    const auto side = [&](Memory* partner) { return p.engine().allocate_host("host", size, partner, announced); };
+    Memory* const d = p.engine().allocate_device(0, "device", size);
+    Memory* const h = side(d);
+    Memory& wants = p.on_host(size);
+    p.kernel_write(stream, *d, d->all(), 1);
+    p.copy(wants, *d);
+    p.engine().native_capture(*d, false);
+    p.device().meanwhile = [&] { std::thread([&] { p.engine().deallocate(h); }).join(); };
+    p.engine().deallocate(d);
+    p.engine().audit();
+    Memory& later = p.on_device(size);  // has the numbers of what went
+    p.kernel_write(stream, later, later.all(), 2);
+    p.expect_host(wants, 1);
+    p.expect_device(later, later.all(), 2, stream);
+    p.free(wants);
+    p.device().synchronize_device();
+    p.engine().settle_all();
+    Statistics s;
+    p.engine().add_to(s);
+    EXPECT_EQ(s.snapshot_bytes, 0u) << "kept for an array that is gone";
+  }
+}
+
+TEST(FreedMeanwhile, TheSourceOfACopyIsAnErrorOfTheCaller) {
+  Program p;
+  Memory* const d = p.engine().allocate_device(0, "freed too early", size);
+  p.kernel_write(stream, *d, d->all(), 1);
+  p.engine().native_capture(*d, false);
+  p.device().meanwhile = [&] { std::thread([&] { p.engine().deallocate(d); }).join(); };
+  std::vector<std::byte> ordinary(size);
+  try {
+    p.engine().copy(ordinary.data(), d->address, size);
+    ADD_FAILURE() << "nothing was said";
+  } catch (const UsageError& e) {
+    EXPECT_NE(std::string(e.what()).find("'freed too early' was freed by another thread"), std::string::npos) << e.what();
+  }
+}
+
+TEST(FreedMeanwhile, Gpu) { check(gpu()); }
+TEST(FreedMeanwhile, GpuWithLittleMemory) { check(with_little_memory(gpu())); }
+/// All arrays fit, if the saved copy goes.
+TEST(FreedMeanwhile, GpuWithMemoryForAllArrays) {
+  Machine::Options o = gpu();
+  o.engine.device_memory_bytes = 6 * size;
+  check(o);
+  o.device.registers_host = false;
+  check(o);
+}
+TEST(FreedMeanwhile, GuardedWithMemoryForAllArrays) {
+  Machine::Options o = guarded();
+  o.engine.device_memory_bytes = 6 * size;
+  check(o);
+}
+TEST(FreedMeanwhile, Emulated) { check(with_little_memory(emulated())); }
+TEST(FreedMeanwhile, Guarded) { check(with_little_memory(guarded())); }
+TEST(FreedMeanwhile, CheckedWrites) {
+  Machine::Options o = gpu();
+  o.engine.check_writes = true;
+  check(o);
+}
+TEST(FreedMeanwhile, WriteThrough) {
+  Machine::Options o = gpu();
+  o.engine.protocol = engine::Protocol::write_through;
+  check(o);
+}
+
+}  // namespace
+}  // namespace semcache::fakes
