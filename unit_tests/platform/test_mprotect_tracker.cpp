@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -100,6 +102,133 @@ TEST_F(MprotectTracker, WorksOnAnAlternateStack) {
 
   before.ss_flags = SS_DISABLE;
   ::sigaltstack(&before, nullptr);
+}
+
+/// A thread's stack for signals with inaccessible pages behind its end.
+class SignalStack {
+ public:
+  explicit SignalStack(std::size_t bytes) {
+    memory_ = static_cast<char*>(::mmap(nullptr, guard + most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ::mprotect(memory_, guard, PROT_NONE);
+    stack_t stack{};
+    stack.ss_sp = memory_ + guard;
+    stack.ss_size = bytes;
+    if (::sigaltstack(&stack, &before_) != 0) std::abort();
+  }
+  ~SignalStack() {
+    before_.ss_flags = SS_DISABLE;
+    ::sigaltstack(&before_, nullptr);
+    ::munmap(memory_, guard + most);
+  }
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+  [[nodiscard]] const char* end() const { return memory_ + guard; }
+
+ private:
+  static constexpr std::size_t guard = 8192;
+  static constexpr std::size_t most = 64U << 10;
+  char* memory_;
+  stack_t before_{};
+};
+
+/// What the kernel puts on a signal stack before the handler begins.
+std::size_t bytes_of_kernel() {
+  static const char* frame;
+  constexpr std::size_t bytes = 32U << 10;
+  const SignalStack stack(bytes);
+  struct sigaction action {}, before{};
+  action.sa_sigaction = [](int, siginfo_t*, void*) { frame = static_cast<const char*>(__builtin_frame_address(0)); };
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  ::sigaction(SIGUSR1, &action, &before);
+  ::raise(SIGUSR1);
+  ::sigaction(SIGUSR1, &before, nullptr);
+  return static_cast<std::size_t>(stack.end() + bytes - frame);
+}
+
+/// The first fault of a process, on a signal stack of this size.
+void read_on_signal_stack(std::size_t bytes) {
+  ::alarm(30);  // instead of a loop without end
+  Server server;
+  server.start();
+  server.make_stale(0);
+  std::thread([&] {
+    const SignalStack stack(bytes);
+    if (*server.word(0) == Server::content(0)) std::fputs("right\n", stderr);
+  }).join();
+  _exit(0);
+}
+
+struct SmallSignalStacks : TrackerTest {
+  void SetUp() override {
+    if (no_threads_in_children() != nullptr) GTEST_SKIP() << no_threads_in_children();
+    TrackerTest::SetUp();
+    // Each in a process of its own, where no function was called before.
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+  }
+  void TearDown() override {
+    GTEST_FLAG_SET(death_test_style, "fast");
+    TrackerTest::TearDown();
+  }
+};
+using SmallSignalStacksDeathTest = SmallSignalStacks;
+
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
+TEST_F(SmallSignalStacksDeathTest, HalfAKibibyteIsEnough) {
+  EXPECT_EXIT(read_on_signal_stack(bytes_of_kernel() + 512), ::testing::ExitedWithCode(0), "right");
+}
+#endif
+
+TEST_F(SmallSignalStacksDeathTest, WithLessTheProcessEndsWithAMessage) {
+  const auto served_or_told = [](int status) {
+    return (WIFEXITED(status) && WEXITSTATUS(status) == 0) || (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+  };
+  for (const std::size_t more : {64, 96, 128, 192, 256, 320, 384, 448, 512, 768, 1024, 2048, 4096}) {
+    EXPECT_EXIT(read_on_signal_stack(bytes_of_kernel() + more), served_or_told,
+                "right|access at 0x[0-9a-f]+ cannot be served: the signal stack .* is too small")
+        << more;
+  }
+}
+
+TEST_F(SmallSignalStacksDeathTest, MessagesAreWrittenElsewhere) {
+  EXPECT_EXIT(
+      {
+        ::alarm(30);
+        Server server;
+        server.start();
+        server.make_stale(0);
+        std::thread([&] {
+          const RuntimeScope scope;
+          const SignalStack stack(bytes_of_kernel() + 1024);
+          (void)*server.word(0);
+        }).join();
+      },
+      ::testing::KilledBySignal(SIGABRT), "middle of a SemCache call|signal stack .* is too small");
+}
+
+/// A handler of the program's that needs more than there is.
+__attribute__((noinline)) int use_stack(int kibibytes) {
+  volatile char room[1024];
+  room[0] = static_cast<char>(kibibytes);
+  return kibibytes > 0 ? use_stack(kibibytes - 1) + room[0] : room[0];
+}
+volatile int used;
+
+TEST_F(SmallSignalStacksDeathTest, AnotherHandlerThatOverrunsItIsNamed) {
+  EXPECT_EXIT(
+      {
+        ::alarm(30);
+        Server server;
+        server.start();
+        struct sigaction action {};
+        action.sa_handler = [](int) { used = use_stack(64); };
+        action.sa_flags = SA_ONSTACK;
+        ::sigaction(SIGUSR1, &action, nullptr);
+        std::thread([&] {
+          const SignalStack stack(bytes_of_kernel() + 8192);
+          ::raise(SIGUSR1);
+        }).join();
+      },
+      ::testing::KilledBySignal(SIGABRT), "run out of its thread's signal stack .* of [0-9]+ bytes|is too small");
 }
 
 TEST_F(MprotectTracker, SystemCallsOnStalePagesFailCleanly) {
