@@ -254,6 +254,11 @@ void chain(int signal, siginfo_t* info, void* context) {
   below_later.sa_sigaction(signal, info, context);
 }
 
+void print_and_jump_out(int signal, siginfo_t* info, void* context) {
+  std::fputs("", stderr);
+  jump_out(signal, info, context);
+}
+
 TEST_F(MprotectTracker, ALaterHandlerThatChainsKeepsUsServed) {
   Server server;
   server.start();
@@ -305,6 +310,68 @@ TEST_F(MprotectTracker, ALaterHandlerThatStaysIsNotRemovedAndCausesNoLoop) {
     EXPECT_TRUE(faults(foreign.word()));
     server.stop();
   }
+}
+
+TEST_F(MprotectTracker, StaysOnTopAndChainsWhatWasInstalledOverIt) {
+  const NoAccessPage foreign;
+  Server server;
+  server.start();
+  server.tracker().stay_on_top();
+  server.make_stale(0);
+  {
+    const Installed later(&jump_out);  // does not chain
+    server.tracker().stay_on_top();
+    EXPECT_EQ(*server.word(0), Server::content(0));
+    EXPECT_EQ(seen_count, 0);
+    EXPECT_TRUE(faults(foreign.word()));  // what is not ours is still its own
+    EXPECT_EQ(seen_address, foreign.word());
+  }
+  server.make_stale(0);
+  server.tracker().stay_on_top();
+  EXPECT_EQ(*server.word(0), Server::content(0));
+  server.stop();
+}
+
+TEST_F(MprotectTracker, StaysOnTopHoweverOftenTheSameHandlersComeAndGo) {
+  const NoAccessPage foreign;
+  const Installed earliest(&jump_out);
+  Server server;
+  server.start();
+  for (int i = 0; i < 100; ++i) {
+    const Installed later(i % 2 == 0 ? &jump_out : &print_and_jump_out);
+    server.tracker().stay_on_top();
+    server.make_stale(1);
+    ASSERT_EQ(*server.word(1), Server::content(1)) << i;
+    ASSERT_TRUE(faults(foreign.word())) << i;
+  }
+  server.stop();
+}
+
+TEST_F(MprotectTracker, StaysOnTopOfAHandlerThatChainsWithoutALoop) {
+  const NoAccessPage foreign;
+  const Installed earliest(&jump_out);
+  Server server;
+  server.start();
+  const Installed later(&chain);
+  below_later = later.before;
+  server.tracker().stay_on_top();
+  server.make_stale(0);
+  EXPECT_EQ(*server.word(0), Server::content(0));
+  EXPECT_EQ(seen_count, 0);
+  EXPECT_TRUE(faults(foreign.word()));
+  EXPECT_EQ(seen_count, 2);  // the one that chains, and the earliest
+  server.stop();
+}
+
+TEST_F(MprotectTracker, IsNotPutBackAfterItsEnd) {
+  Server server;
+  server.start();
+  server.stop();
+  struct sigaction before, after;
+  ::sigaction(SIGSEGV, nullptr, &before);
+  server.tracker().stay_on_top();
+  ::sigaction(SIGSEGV, nullptr, &after);
+  EXPECT_EQ(before.sa_sigaction, after.sa_sigaction);
 }
 
 // --- fork ------------------------------------------------------------------------------------------------------------

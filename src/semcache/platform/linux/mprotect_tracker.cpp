@@ -172,6 +172,7 @@ class MprotectTracker final : public Tracker {
     return true;
   }
   Holder help_holder(const Holds& holds, const void*& where) override;
+  void stay_on_top() noexcept override;
   void stop() noexcept override;
 
  private:
@@ -230,6 +231,18 @@ void MprotectTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve s
     stop();
     throw;
   }
+}
+
+void MprotectTracker::stay_on_top() noexcept {
+  const detail::Found found = detail::keep_on_top(&handle_fault);
+  if (found == detail::Found::on_top) return;
+  static std::atomic<bool> said{false};
+  if (said.exchange(true)) return;
+  base::raw_log("a SIGSEGV handler was installed over SemCache's, %s. Accesses to arrays whose content is elsewhere go to such a "
+                "handler until SemCache notices it, at the next allocation or a later copy or launch: install it before the first "
+                "use of SemCache, or not at all (Boost.Test: --catch_system_errors=no)",
+                found == detail::Found::put_back ? "which is back on top and calls the other one for all that is not its own"
+                                                 : "by ever other ones, and stays there");
 }
 
 void MprotectTracker::stop() noexcept {
