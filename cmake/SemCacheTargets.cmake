@@ -28,6 +28,9 @@ function(semcache_add_room name)
   set(target semcache_room_${name})
   add_library(${target} OBJECT ${arg_SOURCES})
   semcache_set_defaults(${target})
+  # Functions of other libraries are bound when ours is loaded: at their first call that takes kilobytes of stack, which a
+  # thread in a signal's handler may not have.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-fno-plt>)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PRIVATE ${arg_PRIVATE})
   set_property(GLOBAL APPEND PROPERTY SEMCACHE_OBJECTS $<TARGET_OBJECTS:${target}>)

@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -102,6 +104,133 @@ TEST_F(MprotectTracker, WorksOnAnAlternateStack) {
   ::sigaltstack(&before, nullptr);
 }
 
+/// A thread's stack for signals with inaccessible pages behind its end.
+class SignalStack {
+ public:
+  explicit SignalStack(std::size_t bytes) {
+    memory_ = static_cast<char*>(::mmap(nullptr, guard + most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ::mprotect(memory_, guard, PROT_NONE);
+    stack_t stack{};
+    stack.ss_sp = memory_ + guard;
+    stack.ss_size = bytes;
+    if (::sigaltstack(&stack, &before_) != 0) std::abort();
+  }
+  ~SignalStack() {
+    before_.ss_flags = SS_DISABLE;
+    ::sigaltstack(&before_, nullptr);
+    ::munmap(memory_, guard + most);
+  }
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+  [[nodiscard]] const char* end() const { return memory_ + guard; }
+
+ private:
+  static constexpr std::size_t guard = 8192;
+  static constexpr std::size_t most = 64U << 10;
+  char* memory_;
+  stack_t before_{};
+};
+
+/// What the kernel puts on a signal stack before the handler begins.
+std::size_t bytes_of_kernel() {
+  static const char* frame;
+  constexpr std::size_t bytes = 32U << 10;
+  const SignalStack stack(bytes);
+  struct sigaction action {}, before{};
+  action.sa_sigaction = [](int, siginfo_t*, void*) { frame = static_cast<const char*>(__builtin_frame_address(0)); };
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  ::sigaction(SIGUSR1, &action, &before);
+  ::raise(SIGUSR1);
+  ::sigaction(SIGUSR1, &before, nullptr);
+  return static_cast<std::size_t>(stack.end() + bytes - frame);
+}
+
+/// The first fault of a process, on a signal stack of this size.
+void read_on_signal_stack(std::size_t bytes) {
+  ::alarm(30);  // instead of a loop without end
+  Server server;
+  server.start();
+  server.make_stale(0);
+  std::thread([&] {
+    const SignalStack stack(bytes);
+    if (*server.word(0) == Server::content(0)) std::fputs("right\n", stderr);
+  }).join();
+  _exit(0);
+}
+
+struct SmallSignalStacks : TrackerTest {
+  void SetUp() override {
+    if (no_threads_in_children() != nullptr) GTEST_SKIP() << no_threads_in_children();
+    TrackerTest::SetUp();
+    // Each in a process of its own, where no function was called before.
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+  }
+  void TearDown() override {
+    GTEST_FLAG_SET(death_test_style, "fast");
+    TrackerTest::TearDown();
+  }
+};
+using SmallSignalStacksDeathTest = SmallSignalStacks;
+
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
+TEST_F(SmallSignalStacksDeathTest, HalfAKibibyteIsEnough) {
+  EXPECT_EXIT(read_on_signal_stack(bytes_of_kernel() + 512), ::testing::ExitedWithCode(0), "right");
+}
+#endif
+
+TEST_F(SmallSignalStacksDeathTest, WithLessTheProcessEndsWithAMessage) {
+  const auto served_or_told = [](int status) {
+    return (WIFEXITED(status) && WEXITSTATUS(status) == 0) || (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+  };
+  for (const std::size_t more : {64, 96, 128, 192, 256, 320, 384, 448, 512, 768, 1024, 2048, 4096}) {
+    EXPECT_EXIT(read_on_signal_stack(bytes_of_kernel() + more), served_or_told,
+                "right|access at 0x[0-9a-f]+ cannot be served: the signal stack .* is too small")
+        << more;
+  }
+}
+
+TEST_F(SmallSignalStacksDeathTest, MessagesAreWrittenElsewhere) {
+  EXPECT_EXIT(
+      {
+        ::alarm(30);
+        Server server;
+        server.start();
+        server.make_stale(0);
+        std::thread([&] {
+          const RuntimeScope scope;
+          const SignalStack stack(bytes_of_kernel() + 1024);
+          (void)*server.word(0);
+        }).join();
+      },
+      ::testing::KilledBySignal(SIGABRT), "middle of a SemCache call|signal stack .* is too small");
+}
+
+/// A handler of the program's that needs more than there is.
+__attribute__((noinline)) int use_stack(int kibibytes) {
+  volatile char room[1024];
+  room[0] = static_cast<char>(kibibytes);
+  return kibibytes > 0 ? use_stack(kibibytes - 1) + room[0] : room[0];
+}
+volatile int used;
+
+TEST_F(SmallSignalStacksDeathTest, AnotherHandlerThatOverrunsItIsNamed) {
+  EXPECT_EXIT(
+      {
+        ::alarm(30);
+        Server server;
+        server.start();
+        struct sigaction action {};
+        action.sa_handler = [](int) { used = use_stack(64); };
+        action.sa_flags = SA_ONSTACK;
+        ::sigaction(SIGUSR1, &action, nullptr);
+        std::thread([&] {
+          const SignalStack stack(bytes_of_kernel() + 8192);
+          ::raise(SIGUSR1);
+        }).join();
+      },
+      ::testing::KilledBySignal(SIGABRT), "run out of its thread's signal stack .* of [0-9]+ bytes|is too small");
+}
+
 TEST_F(MprotectTracker, SystemCallsOnStalePagesFailCleanly) {
   Server server;
   server.start();
@@ -123,6 +252,11 @@ struct sigaction below_later;
 void chain(int signal, siginfo_t* info, void* context) {
   seen_count = seen_count + 1;
   below_later.sa_sigaction(signal, info, context);
+}
+
+void print_and_jump_out(int signal, siginfo_t* info, void* context) {
+  std::fputs("", stderr);
+  jump_out(signal, info, context);
 }
 
 TEST_F(MprotectTracker, ALaterHandlerThatChainsKeepsUsServed) {
@@ -176,6 +310,68 @@ TEST_F(MprotectTracker, ALaterHandlerThatStaysIsNotRemovedAndCausesNoLoop) {
     EXPECT_TRUE(faults(foreign.word()));
     server.stop();
   }
+}
+
+TEST_F(MprotectTracker, StaysOnTopAndChainsWhatWasInstalledOverIt) {
+  const NoAccessPage foreign;
+  Server server;
+  server.start();
+  server.tracker().stay_on_top();
+  server.make_stale(0);
+  {
+    const Installed later(&jump_out);  // does not chain
+    server.tracker().stay_on_top();
+    EXPECT_EQ(*server.word(0), Server::content(0));
+    EXPECT_EQ(seen_count, 0);
+    EXPECT_TRUE(faults(foreign.word()));  // what is not ours is still its own
+    EXPECT_EQ(seen_address, foreign.word());
+  }
+  server.make_stale(0);
+  server.tracker().stay_on_top();
+  EXPECT_EQ(*server.word(0), Server::content(0));
+  server.stop();
+}
+
+TEST_F(MprotectTracker, StaysOnTopHoweverOftenTheSameHandlersComeAndGo) {
+  const NoAccessPage foreign;
+  const Installed earliest(&jump_out);
+  Server server;
+  server.start();
+  for (int i = 0; i < 100; ++i) {
+    const Installed later(i % 2 == 0 ? &jump_out : &print_and_jump_out);
+    server.tracker().stay_on_top();
+    server.make_stale(1);
+    ASSERT_EQ(*server.word(1), Server::content(1)) << i;
+    ASSERT_TRUE(faults(foreign.word())) << i;
+  }
+  server.stop();
+}
+
+TEST_F(MprotectTracker, StaysOnTopOfAHandlerThatChainsWithoutALoop) {
+  const NoAccessPage foreign;
+  const Installed earliest(&jump_out);
+  Server server;
+  server.start();
+  const Installed later(&chain);
+  below_later = later.before;
+  server.tracker().stay_on_top();
+  server.make_stale(0);
+  EXPECT_EQ(*server.word(0), Server::content(0));
+  EXPECT_EQ(seen_count, 0);
+  EXPECT_TRUE(faults(foreign.word()));
+  EXPECT_EQ(seen_count, 2);  // the one that chains, and the earliest
+  server.stop();
+}
+
+TEST_F(MprotectTracker, IsNotPutBackAfterItsEnd) {
+  Server server;
+  server.start();
+  server.stop();
+  struct sigaction before, after;
+  ::sigaction(SIGSEGV, nullptr, &before);
+  server.tracker().stay_on_top();
+  ::sigaction(SIGSEGV, nullptr, &after);
+  EXPECT_EQ(before.sa_sigaction, after.sa_sigaction);
 }
 
 // --- fork ------------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -418,7 +419,54 @@ TEST_F(TrackersDeathTest, AFaultInsideTheRuntimeNamesTheArray) {
         { const RuntimeScope inner; }
         (void)*server.word(0);
       },
-      ::testing::KilledBySignal(SIGABRT), "SemCache's own code.*'toy array'.*semcache::access");
+      ::testing::KilledBySignal(SIGABRT), "'toy array'.*middle of a SemCache call.*handler of a signal.*semcache::access");
+}
+
+Server* interrupted = nullptr;
+
+TEST_F(TrackersDeathTest, AFaultOfAHandlerThatInterruptsTheRuntimeNamesTheSignal) {
+  EXPECT_EXIT(
+      {
+        Server server;
+        server.start();
+        server.make_stale(0);
+        interrupted = &server;
+        ::signal(SIGUSR2, [](int) { (void)*interrupted->word(0); });
+        const RuntimeScope scope;
+        ::raise(SIGUSR2);
+      },
+      ::testing::KilledBySignal(SIGABRT),
+      tested.by_signal ? "'toy array'.*middle of a SemCache call.*handler of signal " + std::to_string(SIGUSR2)
+                       : "'toy array'.*middle of a SemCache call.*handler of a signal");
+}
+
+TEST_F(Trackers, AHandlerThatInterruptsTheProgramIsServed) {
+  Server server;
+  server.start();
+  server.make_stale(0);
+  interrupted = &server;
+  const auto before = ::signal(SIGUSR2, [](int) { (void)*interrupted->word(0); });
+  ::raise(SIGUSR2);
+  ::signal(SIGUSR2, before);
+  EXPECT_EQ(server.served, 1);
+}
+
+TEST_F(Trackers, AHandlerThatInterruptsAWaitIsServed) {
+  Server server;
+  server.start();
+  server.make_stale(0);
+  server.make_stale(1);
+  interrupted = &server;
+  const auto before = ::signal(SIGUSR2, [](int) { (void)*interrupted->word(0); });
+  const pthread_t reader = ::pthread_self();
+  server.before = [&](std::byte* address) {
+    if (address < server.base() + Server::page) return;
+    ::pthread_kill(reader, SIGUSR2);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  };
+  EXPECT_EQ(*server.word(1), Server::content(1));
+  while (server.served < 2) std::this_thread::yield();
+  ::signal(SIGUSR2, before);
 }
 
 TEST_F(TrackersDeathTest, AFaultOfTheServiceThreadNamesTheArray) {

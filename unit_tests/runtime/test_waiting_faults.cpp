@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -199,6 +200,44 @@ TEST_F(WaitingFaults, AnAnnouncementThatWouldWaitForItsOwnKernelIsRefused) {
     }
   }
   EXPECT_EQ(a.read(7), 12.0);
+}
+
+// --- handlers of the program -----------------------------------------------------------------------------------------
+
+/// Installs a handler that ends the process and tells nobody else, as frameworks for tests do.
+class EndsAtFaults {
+ public:
+  EndsAtFaults() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { _exit(3); };
+    ::sigaction(SIGSEGV, &action, &before_);
+  }
+  ~EndsAtFaults() { ::sigaction(SIGSEGV, &before_, nullptr); }
+  EndsAtFaults(const EndsAtFaults&) = delete;
+  EndsAtFaults& operator=(const EndsAtFaults&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
+TEST_F(WaitingFaults, AHandlerInstalledLaterThatDoesNotChainIsNoticedAtAllocations) {
+  const Pair a("a", "mirror of a", 5);
+  for (int i = 0; i < 20; ++i) {
+    const EndsAtFaults handler;
+    const Pair other("other", "mirror of other", i);
+    EXPECT_EQ(other.read(3), i + 3.0);
+  }
+  EXPECT_EQ(a.read(7), 12.0);
+}
+
+TEST_F(WaitingFaults, AndAtCopiesAndLaunchesNowAndThen) {
+  Pair a("a", "mirror of a", 5);
+  for (int i = 0; i < 3; ++i) {
+    const EndsAtFaults handler;
+    std::this_thread::sleep_for(20ms);
+    a.refresh(i);
+    EXPECT_EQ(a.read(7), i + 7.0);
+  }
 }
 
 // --- handlers that jump out ------------------------------------------------------------------------------------------

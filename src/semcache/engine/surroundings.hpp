@@ -26,7 +26,7 @@ class Surroundings {
     (void)where;
     return platform::Holder::runs;
   }
-  /// Called now and then where some hundred nanoseconds do not matter. A lock is held.
+  /// Called before launches that look closer. A lock is held.
   virtual void look_around() noexcept {}
 };
 

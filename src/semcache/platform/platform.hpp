@@ -141,6 +141,9 @@ class Tracker {
     (void)arena_bytes;
     return false;
   }
+  /// Puts its signal handler, if it has one, back over any that was installed since, and chains that. Threads: any, not in
+  /// handlers. Cost: a system call.
+  virtual void stay_on_top() noexcept {}
   /// Restores handlers (where ours is still the installed one) and joins the service thread. Idempotent.
   virtual void stop() noexcept = 0;
 };

@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -33,9 +34,11 @@ class Threads final : public engine::Surroundings {
   bool in_launch() const noexcept override;
   bool in_launch_of(const Memory& memory) const noexcept override;
   platform::Holder help_holder(const Memory& memory, const void*& where) override;
+  void look_around() noexcept override;
 
  private:
   platform::Tracker& tracker_;
+  std::atomic<std::int64_t> looked_ms_{0};
 };
 
 /// One lifetime of the runtime: from the first use to `finalize`.
@@ -333,12 +336,15 @@ void use_framework_device(const FrameworkDevice& device) {
 
 void* allocate_device(const char* label, std::size_t bytes) {
   const platform::RuntimeScope scope;
-  return runtime().engine->allocate_device(0, label, bytes)->address;
+  Runtime& r = runtime();
+  r.tracker->stay_on_top();
+  return r.engine->allocate_device(0, label, bytes)->address;
 }
 
 void* allocate_host(const char* label, std::size_t bytes, const void* partner, bool announced) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
+  r.tracker->stay_on_top();
   Memory* device_side = nullptr;
   if (partner != nullptr) {
     device_side = r.engine->find_device(partner);
@@ -451,6 +457,7 @@ void copy(void* to, const void* from, std::size_t bytes, QueueId queue) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   refuse_recording(r, queue);
+  r.threads->look_around();
   r.engine->copy(to, from, bytes);
 }
 
@@ -560,6 +567,14 @@ platform::Holder Threads::help_holder(const Memory& memory, const void*& where) 
     return LaunchesOfThread::use(static_cast<const Launch*>(holdings), &memory, LaunchesOfThread::Which::all);
   };
   return tracker_.help_holder(holds, where);
+}
+
+/// The clock costs some nanoseconds, a look some hundred.
+void Threads::look_around() noexcept {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  const std::int64_t now_ms = std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+  if (looked_ms_.exchange(now_ms, std::memory_order_relaxed) != now_ms) tracker_.stay_on_top();
 }
 
 }  // namespace

@@ -6,10 +6,15 @@
 /// trackers. Async-signal-safe.
 namespace semcache::platform::detail {
 
-[[noreturn]] void die_in_runtime(const void* address) noexcept;
+/// By the thread that serves faults.
+[[noreturn]] void die_in_service(const void* address) noexcept;
+/// By another one, inside the runtime. @param context  a handler's third argument, where there is one
+[[noreturn]] void die_in_runtime(const void* address, const void* context) noexcept;
 [[noreturn]] void die_in_driver(const void* address) noexcept;
 [[noreturn]] void die_in_child(const void* address) noexcept;
 [[noreturn]] void die_impatient(const void* address, unsigned patience_s) noexcept;
+/// Somebody has left the signal stack at its end.
+[[noreturn]] void die_of_overrun(const void* address, const void* context) noexcept;
 
 /// A line, once per process: the access waits, and whatever it waits for is under way.
 void mention_long_work(const void* address, unsigned patience_s) noexcept;

@@ -6,6 +6,7 @@
 #include <semcache/platform/linux/maps.hpp>
 #include <semcache/platform/linux/service_thread.hpp>
 #include <semcache/platform/linux/signal_chain.hpp>
+#include <semcache/platform/linux/signal_stack.hpp>
 #include <semcache/platform/linux/thread_state.hpp>
 #include <semcache/platform/platform.hpp>
 
@@ -86,13 +87,15 @@ Outcome resolve_in_child(void* pointer, const FaultContext& fault) noexcept {
   return Outcome::repeat;
 }
 
-Outcome resolve(void* pointer, const FaultContext& fault) noexcept {
+Outcome resolve(void* pointer, const void* context) noexcept {
+  const FaultContext fault = context != nullptr ? detail::read_fault_context(context) : FaultContext();
   if (shared.forked.load(std::memory_order_acquire)) return resolve_in_child(pointer, fault);
 
   const detail::ThreadState& thread = thread_state();
   const std::atomic<const void*>* const told = thread.holdings.load(std::memory_order_relaxed);
   const void* const holdings = told != nullptr ? told->load(std::memory_order_relaxed) : nullptr;
-  if (thread.is_service || thread.runtime_depth > 0) detail::die_in_runtime(pointer);
+  if (thread.is_service) detail::die_in_service(pointer);
+  if (thread.runtime_depth > 0) detail::die_in_runtime(pointer, context);
   if (shared.driver.made(fault)) detail::die_in_driver(pointer);
 
   const unsigned patience_s = shared.patience_s.load(std::memory_order_relaxed);
@@ -111,22 +114,46 @@ Outcome resolve(void* pointer, const FaultContext& fault) noexcept {
   return refused(reinterpret_cast<std::uintptr_t>(pointer), fault.instruction);
 }
 
-/// Runs on the stack of the faulting thread (64 KiB must do): no allocation, no lock, errno preserved.
-void handle_fault(int signal, siginfo_t* info, void* context) {
+/// What this handler needs of a signal stack, besides what the kernel puts there. Messages are written elsewhere.
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+constexpr std::size_t least_room = 384;
+#else
+constexpr std::size_t least_room = 4096;
+#endif
+
+/// No allocation, no lock, errno preserved.
+__attribute__((noinline)) void handle_with_room(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   bool done = false;
   // Only the kernel's report of an access against a page's protection can be ours.
   if (signal == SIGSEGV && info != nullptr && info->si_code == SEGV_ACCERR) {
     const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
     if (shared.arenas[0].contains(address) || shared.arenas[1].contains(address)) {
-      const FaultContext fault = context != nullptr ? detail::read_fault_context(context) : FaultContext();
-      done = resolve(info->si_addr, fault) == Outcome::repeat;
+      done = resolve(info->si_addr, context) == Outcome::repeat;
     } else {
       detail::mention_device_memory(info->si_addr);
     }
   }
   if (!done) detail::pass_on(signal, info, context);
   errno = saved;
+}
+
+/// Runs on the stack of the faulting thread, which may be one for signals that is hardly larger than what the kernel has put
+/// there: no frame before that is known, and no function anywhere that is bound at its first call (-fno-plt), which takes
+/// kilobytes.
+void handle_fault(int signal, siginfo_t* info, void* context) {
+  if (signal == SIGSEGV && info != nullptr && info->si_code == SEGV_ACCERR && context != nullptr) {
+    const stack_t& stack = detail::signal_stack(context);
+    const std::size_t room = detail::room_on(stack, __builtin_frame_address(0));
+    if (room != detail::other_stack) {
+      const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+      const bool ours = shared.arenas[0].contains(address) || shared.arenas[1].contains(address);
+      const bool overrun = !ours && detail::behind(stack, info->si_addr);
+      if ((ours || overrun) && room < least_room) detail::die_on_small_stack(info->si_addr);
+      if (overrun) detail::die_of_overrun(info->si_addr, context);
+    }
+  }
+  handle_with_room(signal, info, context);
 }
 
 void after_fork_in_child() {
@@ -147,6 +174,7 @@ class MprotectTracker final : public Tracker {
     return true;
   }
   Holder help_holder(const Holds& holds, const void*& where) override;
+  void stay_on_top() noexcept override;
   void stop() noexcept override;
 
  private:
@@ -206,6 +234,18 @@ void MprotectTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve s
     stop();
     throw;
   }
+}
+
+void MprotectTracker::stay_on_top() noexcept {
+  const detail::Found found = detail::keep_on_top(&handle_fault);
+  if (found == detail::Found::on_top) return;
+  static std::atomic<bool> said{false};
+  if (said.exchange(true)) return;
+  base::raw_log("a SIGSEGV handler was installed over SemCache's, %s. Accesses to arrays whose content is elsewhere go to such a "
+                "handler until SemCache notices it, at the next allocation or a later copy or launch: install it before the first "
+                "use of SemCache, or not at all (Boost.Test: --catch_system_errors=no)",
+                found == detail::Found::put_back ? "which is back on top and calls the other one for all that is not its own"
+                                                 : "by ever other ones, and stays there");
 }
 
 void MprotectTracker::stop() noexcept {

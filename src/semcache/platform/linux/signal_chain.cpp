@@ -5,6 +5,8 @@
 #include <semcache/platform/platform.hpp>
 
 #include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -21,9 +23,54 @@ constexpr int most_installations = 16;
 struct sigaction below[most_installations];
 std::atomic<int> installations{0};
 
+/// The handler that is to stay on top; nullptr: none. Guarded by `Changing`.
+SignalHandler kept = nullptr;
+
+/// One thread at a time changes what is installed. In a forked child, a thread of the parent's that did is none.
+class Changing {
+ public:
+  Changing() noexcept {
+    const pid_t process = ::getpid();
+    for (pid_t who = 0; !changing_.compare_exchange_weak(who, process);) {
+      if (who == process) {
+        ::sched_yield();
+        who = 0;
+      }
+    }
+  }
+  ~Changing() { changing_.store(0); }
+  Changing(const Changing&) = delete;
+  Changing& operator=(const Changing&) = delete;
+
+ private:
+  static std::atomic<pid_t> changing_;
+};
+std::atomic<pid_t> Changing::changing_{0};
+
+bool is(const struct sigaction& action, SignalHandler handler) noexcept {
+  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == handler;
+}
+
+bool same(const struct sigaction& a, const struct sigaction& b) noexcept {
+  return a.sa_flags == b.sa_flags &&
+         ((a.sa_flags & SA_SIGINFO) != 0 ? a.sa_sigaction == b.sa_sigaction : a.sa_handler == b.sa_handler);
+}
+
 bool is_on_top(SignalHandler handler) noexcept {
   struct sigaction now;
-  return ::sigaction(SIGSEGV, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == handler;
+  return ::sigaction(SIGSEGV, nullptr, &now) == 0 && is(now, handler);
+}
+
+/// @return 0, or an error of the system
+int put_on_top(SignalHandler handler) noexcept {
+  struct sigaction ours;
+  std::memset(&ours, 0, sizeof ours);
+  ours.sa_sigaction = handler;
+  // SA_ONSTACK: threads with an alternate stack use it. SA_NODEFER: a chained handler (a crash reporter) that touches
+  // a tracked page while it runs is served, and one that jumps out leaves the signal open.
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigemptyset(&ours.sa_mask);
+  return ::sigaction(SIGSEGV, &ours, nullptr) == 0 ? 0 : errno;
 }
 
 /// The default action, with the address of the original access.
@@ -53,6 +100,8 @@ void call(const struct sigaction& action, int signal, siginfo_t* info, void* con
 }  // namespace
 
 void install_handler(SignalHandler handler) {
+  const Changing guard;
+  kept = handler;
   if (is_on_top(handler)) return;
   const int level = installations.load();
   if (level == most_installations)
@@ -63,21 +112,32 @@ void install_handler(SignalHandler handler) {
     throw SystemError(std::string("sigaction(SIGSEGV) failed: ") + std::strerror(errno));
   installations.store(level + 1);
 
-  struct sigaction ours;
-  std::memset(&ours, 0, sizeof ours);
-  ours.sa_sigaction = handler;
-  // SA_ONSTACK: threads with an alternate stack use it. SA_NODEFER: a chained handler (a crash reporter) that touches
-  // a tracked page while it runs is served, and one that jumps out leaves the signal open.
-  ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-  sigemptyset(&ours.sa_mask);
-  if (::sigaction(SIGSEGV, &ours, nullptr) != 0) {
-    const int error = errno;
+  if (const int error = put_on_top(handler); error != 0) {
     installations.store(level);
     throw SystemError(std::string("sigaction(SIGSEGV) failed: ") + std::strerror(error));
   }
 }
 
+Found keep_on_top(SignalHandler handler) noexcept {
+  struct sigaction now;
+  if (::sigaction(SIGSEGV, nullptr, &now) != 0 || is(now, handler)) return Found::on_top;
+  const Changing guard;
+  if (kept != handler || ::sigaction(SIGSEGV, nullptr, &now) != 0 || is(now, handler)) return Found::on_top;
+  // Frameworks install theirs again and again, or put back what was there before us: no new level for what is known.
+  int level = installations.load();
+  while (level > 0 && !same(below[level - 1], now)) --level;
+  if (level == 0) {
+    level = installations.load() + 1;
+    if (level > most_installations) return Found::given_up;
+    below[level - 1] = now;
+  }
+  installations.store(level);
+  return put_on_top(handler) == 0 ? Found::put_back : Found::given_up;
+}
+
 void remove_handler(SignalHandler handler) noexcept {
+  const Changing guard;
+  kept = nullptr;
   const int level = installations.load();
   if (level == 0 || !is_on_top(handler)) return;
   ::sigaction(SIGSEGV, &below[level - 1], nullptr);

@@ -16,6 +16,11 @@ void install_handler(SignalHandler handler);
 /// go on passing faults through; a later install puts it on top once more.
 void remove_handler(SignalHandler handler) noexcept;
 
+enum class Found { on_top, put_back, given_up };
+/// While `handler` is installed and not removed: puts it back where something else was installed over it, which it chains then.
+/// @return given_up  this was done too often already, with ever other handlers. Not async-signal-safe. Cost: a system call.
+[[nodiscard]] Found keep_on_top(SignalHandler handler) noexcept;
+
 /// Hands a signal to the handler that was installed before ours, as the kernel would have: with or without
 /// SA_SIGINFO, under its mask. SIG_DFL ends the process with the original address once the access is repeated.
 /// Where a foreign handler above us passed the fault back to us, the next older one is taken: no endless loop.

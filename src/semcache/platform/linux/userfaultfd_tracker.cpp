@@ -265,8 +265,9 @@ void UserfaultfdTracker::take() {
       wake(fault);
       continue;
     }
-    if (fault.thread == service_id_ || detail::is_inside(fault.thread))
-      detail::die_in_runtime(reinterpret_cast<const void*>(fault.address));
+    const auto* const address = reinterpret_cast<const void*>(fault.address);
+    if (fault.thread == service_id_) detail::die_in_service(address);
+    if (detail::is_inside(fault.thread)) detail::die_in_runtime(address, nullptr);
     waiting_.push_back(fault);
   }
 }
