@@ -28,7 +28,7 @@ struct Program : Machine {
   static Options defaults() {
     Options o;
     o.device.eagerness = 0;
-    o.engine.device_memory_bytes = 1024 * page_bytes();
+    o.engine.device_memory_bytes = 4u << 20;
     return o;
   }
   engine::Memory& on_device(std::uint64_t bytes) {

@@ -113,7 +113,9 @@ TEST(Invariants, I3_AFillCrossesNoLink) {
 }
 
 TEST(Invariants, I4_TheLastHolderIsSavedBeforeAKernelOverwritesIt) {
-  Program p;
+  Program::Options o = Program::defaults();
+  o.engine.device_memory_bytes = 64 * size;
+  Program p(o);
   Memory& d = p.on_device(size);
   Memory& h = p.on_host(size);
 

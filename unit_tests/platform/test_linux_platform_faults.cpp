@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <platform/address_limit.hpp>
+#include <platform/emulator.hpp>
 #include <semcache/platform/linux/maps.hpp>
 #include <semcache/platform/platform.hpp>
 
@@ -14,6 +15,7 @@ namespace semcache::platform::testing {
 namespace {
 
 TEST(LinuxPlatformDeathTest, ReserveHalvesUnderALimitOnAddresses) {
+  if (in_qemu_user()) GTEST_SKIP() << "qemu-user obeys no limit on addresses";
   const auto limited = [] {
     if (!limit_addresses(std::uint64_t{4} << 30)) _exit(2);
     const auto platform = make_linux_platform();
@@ -27,6 +29,7 @@ TEST(LinuxPlatformDeathTest, ReserveHalvesUnderALimitOnAddresses) {
 }
 
 TEST(LinuxPlatformDeathTest, NoAddressesAtAllIsASystemError) {
+  if (in_qemu_user()) GTEST_SKIP() << "qemu-user obeys no limit on addresses";
   const auto limited = [] {
     const auto platform = make_linux_platform();
     if (!limit_addresses(1U << 20)) _exit(2);  // half of what reservations are aligned to
@@ -42,6 +45,7 @@ TEST(LinuxPlatformDeathTest, NoAddressesAtAllIsASystemError) {
 }
 
 TEST(LinuxPlatformFaults, TheKernelsLimitOnMappingsIsFalseAndChangesNothing) {
+  if (in_qemu_user()) GTEST_SKIP() << "qemu-user does not tell of the kernel's mappings";
   const auto platform = make_linux_platform();
   const std::uint64_t page = platform->page_bytes();
   const std::uint64_t limit = 2 * platform->mapping_limit();

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <platform/emulator.hpp>
 #include <platform/toy_server.hpp>
 #include <semcache/base/patience.hpp>
 
