@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/engine/engine.hpp>
 #include <semcache/runtime/leads.hpp>
 
 namespace semcache::runtime {
@@ -36,8 +37,11 @@ class Follower {
     return word >= lowest_address_ && word < (std::uintptr_t{1} << 47);
   }
   [[nodiscard]] bool doubts() const noexcept { return leads_.lead_anywhere(); }
-  std::size_t word(const std::uintptr_t* words, std::size_t left, Way way);
-  void address(std::uintptr_t word, Way way);
+  std::size_t word(const std::uintptr_t* words, std::size_t left, std::uintptr_t at, Way way);
+  void address(const std::uintptr_t* words, std::size_t left, Way way);
+  [[nodiscard]] static std::size_t extent_of_container(const std::uintptr_t* words, std::size_t left,
+                                                       platform::Platform::HostBlock block) noexcept;
+  [[nodiscard]] static bool is_short_string(const std::uintptr_t* words, std::size_t left, std::uintptr_t address) noexcept;
   void add_block(std::uintptr_t begin, std::size_t bytes, std::uintptr_t word, Way way);
   [[nodiscard]] bool inside_a_block(std::uintptr_t word) const noexcept;
   [[nodiscard]] bool read(const Block& block);
