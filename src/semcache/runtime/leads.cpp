@@ -80,9 +80,7 @@ std::size_t Follower::word(const std::uintptr_t* words, std::size_t left, std::u
 void Follower::address(const std::uintptr_t* words, std::size_t left, Way way) {
   const std::uintptr_t word = *words;
   if (copy_.holds(word)) return;
-  for (const Block& block : blocks_) {
-    if (block.holds(word)) return;
-  }
+  if (inside_a_block(word)) return;
   for (std::size_t o = 0; o < originals_.size(); ++o) {
     if (originals_[o].holds(word)) {
       original_is_meant_[o] = true;
@@ -135,7 +133,7 @@ void Follower::add_block(std::uintptr_t begin, std::size_t bytes, std::uintptr_t
 
 bool Follower::inside_a_block(std::uintptr_t word) const noexcept {
   for (const Block& block : blocks_) {
-    if (word - block.begin <= block.bytes) return true;  // the end, too: containers keep it
+    if (word - block.begin <= block.bytes) return true;  // its end, too: containers keep that, and no other block begins there
   }
   return false;
 }

@@ -58,7 +58,7 @@ std::uintptr_t begin_of_heap() noexcept {
 struct SizeWord {
   explicit SizeWord(std::uintptr_t word) noexcept : word(word), bytes(word & ~std::uintptr_t{7}) {}
   [[nodiscard]] bool plausible() const noexcept {
-    return bytes >= 16 && bytes % 16 == 0 && bytes < (std::uintptr_t{1} << 40);
+    return bytes >= 32 && bytes % 16 == 0 && bytes < (std::uintptr_t{1} << 40);
   }
   [[nodiscard]] bool previous_is_used() const noexcept { return (word & 1) != 0; }
   [[nodiscard]] bool has_own_mapping() const noexcept { return (word & 2) != 0; }
@@ -72,39 +72,29 @@ class GnuHeap {
  public:
   explicit GnuHeap(const LinuxPlatform& platform) noexcept : platform_(platform) {}
 
-  /// The block that begins here.
-  [[nodiscard]] Platform::HostBlock block_at(std::uintptr_t begin) const noexcept {
-    std::uintptr_t word = 0;
-    if (begin % 16 != 0 || !read_word(begin - word_bytes, word)) return {};
-    const SizeWord own(word);
-    if (!own.plausible() || own.bytes < 32) return {};
-    if (own.has_own_mapping()) return mapped_block(begin, own.bytes);
-    const std::uintptr_t end = own.is_of_another_arena() ? end_of_heap_of_thread(begin) : end_of_main_heap(begin);
-    const std::uintptr_t behind = begin + own.bytes;
-    if (end == 0 || behind > end) return {};
-    if (end - behind < 4096 && behind + 16 > end) return {begin, own.bytes - 16, true};  // the last one is free
-    // No accident makes several that follow agree.
-    bool used = true;
-    std::uintptr_t at = behind;
-    for (int k = 0; k < 3 && at < end; ++k) {
-      if (!read_word(at - word_bytes, word)) return {};
-      const SizeWord next(word);
-      if (!next.plausible()) return {};
-      if (k == 0) used = next.previous_is_used();
-      at += next.bytes;
-    }
-    return {begin, own.bytes - word_bytes, !used};
-  }
-
-  /// The block that holds the address.
+  /// The block that holds the address. Words in a block may look like the one in front of a block: all that could be it are
+  /// taken together, so that nothing is left out.
   [[nodiscard]] Platform::HostBlock block_around(std::uintptr_t address) const noexcept {
-    if (end_of_main_heap(address) == 0 && end_of_heap_of_thread(address) == 0) return {};
     const std::uintptr_t last = address / 16 * 16;
-    for (std::uintptr_t begin = last; begin > last - farthest; begin -= 16) {
-      const Platform::HostBlock block = block_at(begin);
-      if (address - begin < block.bytes) return block;
+    const std::uintptr_t page = platform_.page_bytes();
+    std::uintptr_t words[window / word_bytes];
+    Platform::HostBlock found;
+    // Where the heap begins, or a block with a mapping of its own, less can be read.
+    for (std::uintptr_t first : {last - window, last / page * page}) {
+      const std::size_t count = (last - first) / word_bytes;
+      if (!platform_.read(pointer(first), words, count * word_bytes)) continue;
+      for (std::uintptr_t begin = first + 16; begin <= last; begin += 16) {
+        const SizeWord own(words[(begin - first) / word_bytes - 1]);
+        if (!own.plausible() || (!own.has_own_mapping() && address - begin >= own.bytes)) continue;
+        const Platform::HostBlock block = block_at(begin, own);
+        if (address - begin >= block.bytes) continue;
+        if (found.bytes == 0) found = block;
+        found.bytes = std::max(found.bytes, begin + block.bytes - found.begin);
+        found.leads_nowhere = found.leads_nowhere && block.leads_nowhere;
+      }
+      return found;
     }
-    return {};
+    return found;
   }
 
   /// As fopen allocates it: what it points to are the library's buffers.
@@ -117,7 +107,27 @@ class GnuHeap {
   }
 
  private:
-  static constexpr std::uintptr_t farthest = 4096;
+  static constexpr std::uintptr_t window = 8192;
+
+  /// The block that begins here, if one does.
+  [[nodiscard]] Platform::HostBlock block_at(std::uintptr_t begin, SizeWord own) const noexcept {
+    if (own.has_own_mapping()) return mapped_block(begin, own.bytes);
+    const std::uintptr_t end = own.is_of_another_arena() ? end_of_heap_of_thread(begin) : end_of_main_heap(begin);
+    const std::uintptr_t behind = begin + own.bytes;
+    if (end == 0 || behind > end) return {};
+    if (end - behind < 4096 && behind + 16 > end) return {begin, own.bytes - 16, true};  // the last one is free
+    // No accident makes several that follow agree.
+    bool used = true;
+    std::uintptr_t at = behind, word = 0;
+    for (int k = 0; k < 8 && at < end; ++k) {
+      if (!read_word(at - word_bytes, word)) return {};
+      const SizeWord next(word);
+      if (!next.plausible()) return {};
+      if (k == 0) used = next.previous_is_used();
+      at += next.bytes;
+    }
+    return {begin, own.bytes - word_bytes, !used};
+  }
 
   [[nodiscard]] bool read_word(std::uintptr_t address, std::uintptr_t& word) const noexcept {
     return platform_.read(pointer(address), &word, sizeof word);
@@ -183,8 +193,7 @@ Platform::HostBlock LinuxPlatform::heap_block(const void* inside) const noexcept
   }
   if (!malloc_is_gnu()) return {};
   const GnuHeap heap(*this);
-  HostBlock block = heap.block_at(number(inside));
-  if (block.bytes == 0) block = heap.block_around(number(inside));
+  HostBlock block = heap.block_around(number(inside));
   block.leads_nowhere = block.leads_nowhere || heap.is_file(block);
   return block;
 }
