@@ -82,8 +82,13 @@ class Platform {
     std::uint64_t bytes = 0;  ///< 0: there is none
     bool leads_nowhere = false;  ///< it is free, or a FILE
   };
-  /// The block of the heap that holds the address, with what `malloc` has added to it; none where the heap does not tell.
-  [[nodiscard]] virtual HostBlock heap_block(const void* inside) const noexcept {
+  /// The block of the heap that begins there, with what `malloc` has added to it; none where the heap does not tell.
+  [[nodiscard]] virtual HostBlock heap_block(const void* begin) const noexcept {
+    (void)begin;
+    return {};
+  }
+  /// The block that holds the address, and perhaps others around: where that is in doubt it is never less.
+  [[nodiscard]] virtual HostBlock heap_around(const void* inside) const noexcept {
     (void)inside;
     return {};
   }

@@ -46,6 +46,7 @@ class Follower {
   [[nodiscard]] bool inside_a_block(std::uintptr_t word) const noexcept;
   [[nodiscard]] bool read(const Block& block);
   void look_through_blocks();
+  void look_around(Pending middle);
   void look_through(Block block);
   void look_through_original(const Block& original);
   void doubt(std::uintptr_t word, Way way, const char* what, const char* remedy) noexcept;

@@ -40,17 +40,23 @@ void Follower::follow(const std::uintptr_t* words, std::size_t count, const void
     if (original_is_meant_[o]) look_through_original(originals_[o]);
   }
   look_through_blocks();
-  for (const Pending& p : pending_) {
-    if (doubts()) return;
-    if (!inside_a_block(p.word)) {
-      leads_.points_ = true;
-      doubt(p.word, p.way, "to ", "capture by value what it stands for");
-      return;
-    }
+  // Others are added meanwhile.
+  for (std::size_t p = 0; p < pending_.size() && !doubts(); ++p) {
+    look_around(pending_[p]);
+    look_through_blocks();
   }
 }
 
-/// @return how many words were understood
+/// At a pointer into the middle of something that no other pointer leads to.
+void Follower::look_around(Pending middle) {
+  if (inside_a_block(middle.word)) return;
+  const platform::Platform::HostBlock block = engine_.platform().heap_around(pointer(middle.word));
+  if (block.leads_nowhere) return;
+  if (block.bytes != 0) return add_block(block.begin, block.bytes, middle.word, middle.way);
+  doubt(middle.word, middle.way, "to ", "capture by value what it stands for");
+  leads_.points_ = true;
+}
+
 /// @param at  where the words lie
 std::size_t Follower::word(const std::uintptr_t* words, std::size_t left, std::uintptr_t at, Way way) {
   const std::uintptr_t word = *words;

@@ -72,6 +72,13 @@ class GnuHeap {
  public:
   explicit GnuHeap(const LinuxPlatform& platform) noexcept : platform_(platform) {}
 
+  /// The block that begins here, if one does.
+  [[nodiscard]] Platform::HostBlock block_at(std::uintptr_t begin) const noexcept {
+    std::uintptr_t word = 0;
+    if (begin % 16 != 0 || !read_word(begin - word_bytes, word) || !SizeWord(word).plausible()) return {};
+    return block_at(begin, SizeWord(word));
+  }
+
   /// The block that holds the address. Words in a block may look like the one in front of a block: all that could be it are
   /// taken together, so that nothing is left out.
   [[nodiscard]] Platform::HostBlock block_around(std::uintptr_t address) const noexcept {
@@ -80,7 +87,7 @@ class GnuHeap {
     std::uintptr_t words[window / word_bytes];
     Platform::HostBlock found;
     // Where the heap begins, or a block with a mapping of its own, less can be read.
-    for (std::uintptr_t first : {last - window, last / page * page}) {
+    for (std::uintptr_t first : {last - window, last / page * page - page, last / page * page}) {
       const std::size_t count = (last - first) / word_bytes;
       if (!platform_.read(pointer(first), words, count * word_bytes)) continue;
       for (std::uintptr_t begin = first + 16; begin <= last; begin += 16) {
@@ -107,9 +114,8 @@ class GnuHeap {
   }
 
  private:
-  static constexpr std::uintptr_t window = 8192;
+  static constexpr std::uintptr_t window = 8192;  // more than a page
 
-  /// The block that begins here, if one does.
   [[nodiscard]] Platform::HostBlock block_at(std::uintptr_t begin, SizeWord own) const noexcept {
     if (own.has_own_mapping()) return mapped_block(begin, own.bytes);
     const std::uintptr_t end = own.is_of_another_arena() ? end_of_heap_of_thread(begin) : end_of_main_heap(begin);
@@ -159,6 +165,18 @@ class GnuHeap {
   const LinuxPlatform& platform_;
 };
 
+const auto locate = &__asan_locate_address != nullptr ? &__asan_locate_address : &__tsan_locate_address;
+const bool sanitizer_knows = locate != nullptr;
+
+Platform::HostBlock located(const void* inside) noexcept {
+  char name[8];
+  void* begin = nullptr;
+  std::size_t bytes = 0;
+  const char* const what = locate(const_cast<void*>(inside), name, sizeof name, &begin, &bytes);
+  const bool in_heap = what != nullptr && std::strcmp(what, "heap") == 0 && number(inside) - number(begin) < bytes;
+  return in_heap ? Platform::HostBlock{number(begin), bytes, false} : Platform::HostBlock{};
+}
+
 bool on_this_stack(std::uintptr_t address) noexcept {
   pthread_attr_t attributes;
   if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return false;
@@ -180,22 +198,21 @@ bool LinuxPlatform::read(const void* from, void* to, std::uint64_t bytes) const 
   return moved >= 0 && static_cast<std::uint64_t>(moved) == bytes;
 }
 
-Platform::HostBlock LinuxPlatform::heap_block(const void* inside) const noexcept {
-  const auto locate = &__asan_locate_address != nullptr ? &__asan_locate_address : &__tsan_locate_address;
-  if (locate != nullptr) {
-    char name[8];
-    void* begin = nullptr;
-    std::size_t bytes = 0;
-    const char* const what = locate(const_cast<void*>(inside), name, sizeof name, &begin, &bytes);
-    return what != nullptr && std::strcmp(what, "heap") == 0 && number(inside) - number(begin) < bytes
-               ? HostBlock{number(begin), bytes, false}
-               : HostBlock{};
+Platform::HostBlock LinuxPlatform::heap_block(const void* begin) const noexcept {
+  if (sanitizer_knows) {
+    const HostBlock block = located(begin);
+    return block.begin == number(begin) ? block : HostBlock{};
   }
   if (!malloc_is_gnu()) return {};
   const GnuHeap heap(*this);
-  HostBlock block = heap.block_around(number(inside));
+  HostBlock block = heap.block_at(number(begin));
   block.leads_nowhere = block.leads_nowhere || heap.is_file(block);
   return block;
+}
+
+Platform::HostBlock LinuxPlatform::heap_around(const void* inside) const noexcept {
+  if (sanitizer_knows) return located(inside);
+  return malloc_is_gnu() ? GnuHeap(*this).block_around(number(inside)) : HostBlock{};
 }
 
 std::string LinuxPlatform::describe(const void* pointer) const {
@@ -205,7 +222,7 @@ std::string LinuxPlatform::describe(const void* pointer) const {
     const std::string variable = object.dli_sname != nullptr ? "'" + std::string(object.dli_sname) + "'" : "a variable";
     return variable + " of " + object.dli_fname;
   }
-  return heap_block(pointer).bytes != 0 ? "the heap" : "memory of unknown extent";
+  return heap_around(pointer).bytes != 0 ? "the heap" : "memory of unknown extent";
 }
 
 }  // namespace semcache::platform
