@@ -87,7 +87,7 @@ inline constexpr bool reductions_are_native_too = KOKKOS_VERSION >= 40100 && KOK
 /// Names of the unknown launches so far, for messages.
 inline std::string unknown_names() {
   std::string names;
-  for (const auto& entry : semcache::statistics().unknown_launch_names) names += entry.name + "\n";
+  for (const auto& entry : semcache::statistics().unknown_launch_names) names += entry.name + ": " + entry.reason + "\n";
   return names;
 }
 

@@ -371,4 +371,51 @@ TEST(KokkosRepeatedLaunch, OnAnotherThread) {
   }
 }
 
+struct AddOfThreads {
+  Vector to;
+  KOKKOS_FUNCTION void operator()(int i) const { to(i) += 1; }
+};
+/// A thread that has ended remembers nothing: the memo is the next one's.
+TEST(KokkosRepeatedLaunch, AfterAThreadThatWasTheFirst) {
+  if (host_is_threads) GTEST_SKIP() << "Kokkos' Threads takes kernels from the main thread only";
+  const Vector a = filled("a", 0), b = filled("b", 0);
+  const Seen seen_a(a), seen_b(b);
+  const auto launch = [](const Vector& v) { Kokkos::parallel_for(Range(0, n), AddOfThreads{v}); };
+  const auto& memo = semcache::kokkos::MemoOf<AddOfThreads>::memo;
+  for (int k = 1; k <= 3; ++k) {
+    std::thread([&] {
+      launch(a);
+      launch(a);
+    }).join();
+    EXPECT_EQ(seen_a(), 2 * k);
+    launch(b);
+    const std::uint32_t written = memo.written;
+    for (int again = 0; again < 3; ++again) launch(b);
+    EXPECT_EQ(memo.count, 1u);
+    EXPECT_EQ(memo.written, written);
+    EXPECT_EQ(seen_b(), 4 * k);
+  }
+}
+
+/// Nor is anything mixed up while threads begin and end.
+TEST(KokkosRepeatedLaunch, OfThreadsThatComeAndGo) {
+  if (host_is_threads) GTEST_SKIP() << "Kokkos' Threads takes kernels from the main thread only";
+  constexpr int lanes = 4, rounds = 50;
+  std::vector<Vector> arrays;
+  for (int t = 0; t < lanes; ++t) arrays.push_back(filled("of a lane", 0));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < lanes; ++t) {
+    threads.emplace_back([&, t] {
+      for (int k = 0; k < rounds; ++k) {
+        std::thread([&] {
+          for (int again = 0; again < 3; ++again) Kokkos::parallel_for(Range(0, n), AddOfThreads{arrays[t]});
+        }).join();
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  Kokkos::fence();
+  for (const Vector& v : arrays) EXPECT_EQ(Seen(v)(), 3 * rounds);
+}
+
 }  // namespace kokkos_repeated

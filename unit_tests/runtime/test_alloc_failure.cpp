@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/runtime/leads.hpp>
 #include <semcache/runtime/runtime.hpp>
 #include <semcache/semcache.h>
 #include <semcache/semcache.hpp>
@@ -100,7 +101,7 @@ class World {
   void kernel(Array& a, std::size_t begin, std::size_t end, unsigned char value, bool unknown = false) {
     (void)attempt([&] {
       const Capture c = capture(a, true, unknown);
-      const Launch launch(queue, "kernel", &c, 1, nullptr, 0);
+      const Launch launch(queue, "kernel", &c, 1);
       run(a, begin, end, value);
     });
   }
@@ -120,7 +121,7 @@ class World {
     for (Array* a : {&d1, &d2, &d3, &pair_d}) {
       if (a->at == nullptr) continue;
       const Capture c = capture(*a, false);
-      const Launch launch(queue, "read", &c, 1, nullptr, 0);
+      const Launch launch(queue, "read", &c, 1);
       EXPECT_EQ(std::memcmp(a->at, a->content.data(), size), 0) << when << ": " << a->name << " is wrong";
     }
   }
@@ -218,7 +219,7 @@ const std::vector<Scenario>& scenarios() {
          const unsigned char value = 52;
          (void)w.attempt([&] {
            const Capture c = World::capture(w.d1, true);
-           const Launch launch(w.queue, "fill", &c, 1, nullptr, 0);
+           const Launch launch(w.queue, "fill", &c, 1);
            w.run(w.d1, 0, size, value);
            filled_by_kernel(w.d1.at, size, &value, 1);
          });
@@ -229,12 +230,11 @@ const std::vector<Scenario>& scenarios() {
       {"an unknown launch", [](World& w) { w.kernel(w.d1, page, 2 * page, 63, true); }},
       {"a launch that is looked through",
        [](World& w) {
-         struct {
-           unsigned char* raw;
-           void* other;
-         } closure{w.d2.at, &w};
+         const std::uintptr_t closure[] = {reinterpret_cast<std::uintptr_t>(w.d2.at), reinterpret_cast<std::uintptr_t>(&w)};
          (void)w.attempt([&] {
-           const Launch launch(w.queue, "closure", nullptr, 0, &closure, sizeof closure);
+           Leads leads;
+           leads.follow(closure, std::size(closure), closure, nullptr, 0);
+           const Launch launch(w.queue, "closure", nullptr, 0, &leads);
            w.run(w.d2, 0, page, 64);
          });
        }},
@@ -244,7 +244,7 @@ const std::vector<Scenario>& scenarios() {
          std::vector<Capture> captures{World::capture(w.d1, true)};
          for (void* p : w.more) captures.push_back({p, nullptr, 0, true, false});
          (void)w.attempt([&] {
-           const Launch launch(w.queue, "many", captures.data(), captures.size(), nullptr, 0);
+           const Launch launch(w.queue, "many", captures.data(), captures.size());
            w.run(w.d1, 0, page, 65);
          });
          w.kernel(w.d1, page, 2 * page, 66, true);
@@ -391,7 +391,7 @@ TEST(AllocFailure, TheStart) {
     auto* const h = static_cast<unsigned char*>(allocate_host("mirror", size, p));
     {
       const Capture c{p, nullptr, 0, true, false};
-      const Launch launch(queue_of(nullptr), "write", &c, 1, nullptr, 0);
+      const Launch launch(queue_of(nullptr), "write", &c, 1);
       std::memset(p, 3, size);
     }
     EXPECT_EQ(h[size - 1], 3);
@@ -411,7 +411,7 @@ TEST(AllocFailure, TheEnd) {
     auto* const side = static_cast<unsigned char*>(allocate_host("left over, too", size, d));
     {
       const Capture c{d, nullptr, 0, true, false};
-      const Launch launch(queue_of(nullptr), "write", &c, 1, nullptr, 0);
+      const Launch launch(queue_of(nullptr), "write", &c, 1);
       std::memset(d, static_cast<int>(k % 100 + 1), size);
     }
     for (std::size_t at = 0; at + 2 * page <= size; at += 2 * page) copy(h + at, d + at, 2 * page, {});

@@ -51,7 +51,7 @@ TEST(FreedWhileLaunched, UnknownLaunchesBesideThreadsThatFree) {
     try {
       const Capture written{d, nullptr, 0, true, false};
       {
-        const Launch launch(queue, "write", &written, 1, nullptr, 0);
+        const Launch launch(queue, "write", &written, 1);
         std::memset(d, byte, large);
       }
       copy(h, d, large, queue);
@@ -61,7 +61,7 @@ TEST(FreedWhileLaunched, UnknownLaunchesBesideThreadsThatFree) {
     deallocate(d);  // becomes a saved copy
     try {
       const Capture any{fixed, nullptr, 0, true, true};
-      const Launch launch(queue, "unknown", &any, 1, nullptr, 0);
+      const Launch launch(queue, "unknown", &any, 1);
       ++unknown;
     } catch (const std::exception& e) {
       refused.emplace_back(e.what());

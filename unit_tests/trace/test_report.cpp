@@ -160,7 +160,7 @@ TEST(JsonReport, HasEveryFigureUnderItsDocumentedKey) {
   EXPECT_EQ(j.at("call_sites")[0].at("name"), "cg.cpp:42 in solve");
   EXPECT_EQ(j.at("call_sites")[0].at("unknown_launches"), 6);
   EXPECT_EQ(j.at("call_sites")[0].at("d2h").at("count"), 2);
-  EXPECT_EQ(j.at("unknown_launches"), json::array({{{"name", "some functor"}, {"count", 1}}}));
+  EXPECT_EQ(j.at("unknown_launches"), json::array({{{"name", "some functor"}, {"count", 1}, {"reason", ""}}}));
 }
 
 TEST(JsonReport, EmptyStatisticsAndOddLabelsAreStillJson) {

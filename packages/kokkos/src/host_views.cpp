@@ -28,6 +28,10 @@ bool recognise_view(std::uintptr_t first, std::uintptr_t second, runtime::ArrayB
   if (address % alignof(Record) != 0 || !runtime::read(reinterpret_cast<const void*>(address), bytes, sizeof bytes)) {  // NOLINT
     return false;
   }
+  // Nodes of lists look much the same, but their first word is no table of virtual functions.
+  void* first_word = nullptr;
+  std::memcpy(&first_word, bytes, sizeof first_word);
+  if (!runtime::is_constant(first_word)) return false;
   const auto* record = reinterpret_cast<const Record*>(bytes);
   const auto data = reinterpret_cast<std::uintptr_t>(record->data());
   if (second - data > record->size() || record->size() == 0 || !header_names(address, data)) return false;

@@ -86,10 +86,20 @@ class Platform {
     (void)from, (void)to, (void)bytes;
     return false;
   }
-  /// Bytes of the block of the heap that begins at `pointer`; 0: none does, or the heap does not tell.
-  [[nodiscard]] virtual std::uint64_t heap_block(const void* pointer) const noexcept {
-    (void)pointer;
-    return 0;
+  struct HostBlock {
+    std::uintptr_t begin = 0;
+    std::uint64_t bytes = 0;  ///< 0: there is none
+    bool leads_nowhere = false;  ///< it is free, or a FILE
+  };
+  /// The block of the heap that begins there, with what `malloc` has added to it; none where the heap does not tell.
+  [[nodiscard]] virtual HostBlock heap_block(const void* begin) const noexcept {
+    (void)begin;
+    return {};
+  }
+  /// The block that holds the address, and perhaps others around: where that is in doubt it is never less.
+  [[nodiscard]] virtual HostBlock heap_around(const void* inside) const noexcept {
+    (void)inside;
+    return {};
   }
   /// What lies at `pointer`, for messages: "the stack", "'table' of ./program". Slow.
   [[nodiscard]] virtual std::string describe(const void* pointer) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/base/addresses.hpp>
+#include <semcache/engine/engine.hpp>
 #include <semcache/runtime/leads.hpp>
 
 namespace semcache::runtime {
@@ -37,12 +38,16 @@ class Follower {
     return word >= lowest_address_ && word < base::end_of_addresses;
   }
   [[nodiscard]] bool doubts() const noexcept { return leads_.lead_anywhere(); }
-  std::size_t word(const std::uintptr_t* words, std::size_t left, Way way);
-  void address(std::uintptr_t word, Way way);
+  std::size_t word(const std::uintptr_t* words, std::size_t left, std::uintptr_t at, Way way);
+  void address(const std::uintptr_t* words, std::size_t left, Way way);
+  [[nodiscard]] static std::size_t extent_of_container(const std::uintptr_t* words, std::size_t left,
+                                                       platform::Platform::HostBlock block) noexcept;
+  [[nodiscard]] static bool is_short_string(const std::uintptr_t* words, std::size_t left, std::uintptr_t address) noexcept;
   void add_block(std::uintptr_t begin, std::size_t bytes, std::uintptr_t word, Way way);
   [[nodiscard]] bool inside_a_block(std::uintptr_t word) const noexcept;
   [[nodiscard]] bool read(const Block& block);
   void look_through_blocks();
+  void look_around(Pending middle);
   void look_through(Block block);
   void look_through_original(const Block& original);
   void doubt(std::uintptr_t word, Way way, const char* what, const char* remedy) noexcept;

@@ -32,25 +32,36 @@ void Follower::follow(const std::uintptr_t* words, std::size_t count, const void
     originals_.push_back({number(o->address), o->bytes, {o->position, 0}});
   }
   original_is_meant_.assign(originals_.size(), false);
-  for (std::size_t i = 0; i < count && !doubts();) i += word(words + i, count - i, {i * word_bytes, 0});
+  for (std::size_t i = 0; i < count && !doubts();) {
+    i += word(words + i, count - i, copy_.begin + i * word_bytes, {i * word_bytes, 0});
+  }
   look_through_blocks();
   for (std::size_t o = 0; o < originals_.size() && !doubts(); ++o) {
     if (original_is_meant_[o]) look_through_original(originals_[o]);
   }
   look_through_blocks();
-  for (const Pending& p : pending_) {
-    if (!inside_a_block(p.word)) {
-      doubt(p.word, p.way, "to ", "capture by value what it stands for");
-      leads_.points_ = true;
-      return;
-    }
+  // Others are added meanwhile.
+  for (std::size_t p = 0; p < pending_.size() && !doubts(); ++p) {
+    look_around(pending_[p]);
+    look_through_blocks();
   }
 }
 
-/// @return how many words were understood
-std::size_t Follower::word(const std::uintptr_t* words, std::size_t left, Way way) {
+/// At a pointer into the middle of something that no other pointer leads to.
+void Follower::look_around(Pending middle) {
+  if (inside_a_block(middle.word)) return;
+  const platform::Platform::HostBlock block = engine_.platform().heap_around(pointer(middle.word));
+  if (block.leads_nowhere) return;
+  if (block.bytes != 0) return add_block(block.begin, block.bytes, middle.word, middle.way);
+  doubt(middle.word, middle.way, "to ", "capture by value what it stands for");
+  leads_.points_ = true;
+}
+
+/// @param at  where the words lie
+std::size_t Follower::word(const std::uintptr_t* words, std::size_t left, std::uintptr_t at, Way way) {
   const std::uintptr_t word = *words;
   if (!looks_like_pointer(word)) return 1;
+  if (is_short_string(words, left, at)) return 4;
   if (left >= 2 && looks_like_pointer(words[1])) {
     ArrayBlock array;
     const RecogniseHandle recognise = recognise_handle.load(std::memory_order_relaxed);
@@ -68,15 +79,14 @@ std::size_t Follower::word(const std::uintptr_t* words, std::size_t left, Way wa
     return 1;
   }
   // Handles keep their record in a word with the lowest bit set; objects that hold handles are aligned.
-  if (word % word_bytes == 0) address(word, way);
+  if (word % word_bytes == 0) address(words, left, way);
   return 1;
 }
 
-void Follower::address(std::uintptr_t word, Way way) {
+void Follower::address(const std::uintptr_t* words, std::size_t left, Way way) {
+  const std::uintptr_t word = *words;
   if (copy_.holds(word)) return;
-  for (const Block& block : blocks_) {
-    if (block.holds(word)) return;
-  }
+  if (inside_a_block(word)) return;
   for (std::size_t o = 0; o < originals_.size(); ++o) {
     if (originals_[o].holds(word)) {
       original_is_meant_[o] = true;
@@ -90,8 +100,29 @@ void Follower::address(std::uintptr_t word, Way way) {
     return doubt(word, way, "to device memory of somebody else's", "hold it in semcache::Space");
   }
   if (platform.classify(pointer(word)) != platform::Platform::Mapped::yes) return;
-  if (const std::uint64_t bytes = platform.heap_block(pointer(word))) return add_block(word, bytes, word, way);
+  const platform::Platform::HostBlock block = platform.heap_block(pointer(word));
+  if (block.leads_nowhere) return;
+  if (block.bytes != 0) return add_block(block.begin, extent_of_container(words, left, block), word, way);
   pending_.push_back({word, way});
+}
+
+/// Of a block that a vector or a string owns: what the words say that follow the pointer. The block's end may be anything,
+/// which was there before.
+std::size_t Follower::extent_of_container(const std::uintptr_t* words, std::size_t left,
+                                          platform::Platform::HostBlock block) noexcept {
+  constexpr std::size_t most_added = 24;
+  if (left < 3 || words[0] != block.begin || words[1] > words[2]) return block.bytes;
+  const std::size_t vector = words[2] - words[0], string = words[2] + 1;
+  for (const std::size_t bytes : {vector, string}) {
+    const bool ends_in_order = bytes == string || words[0] <= words[1];
+    if (ends_in_order && bytes <= block.bytes && block.bytes - bytes < most_added) return bytes;
+  }
+  return block.bytes;
+}
+
+/// A short string lies behind its pointer, in words of which not all are its own.
+bool Follower::is_short_string(const std::uintptr_t* words, std::size_t left, std::uintptr_t address) noexcept {
+  return left >= 4 && words[0] == address + 2 * word_bytes && words[1] < 16;
 }
 
 void Follower::add_block(std::uintptr_t begin, std::size_t bytes, std::uintptr_t word, Way way) {
@@ -108,7 +139,7 @@ void Follower::add_block(std::uintptr_t begin, std::size_t bytes, std::uintptr_t
 
 bool Follower::inside_a_block(std::uintptr_t word) const noexcept {
   for (const Block& block : blocks_) {
-    if (word - block.begin <= block.bytes) return true;  // the end, too: containers keep it
+    if (word - block.begin <= block.bytes) return true;  // its end, too: containers keep that, and no other block begins there
   }
   return false;
 }
@@ -130,7 +161,7 @@ void Follower::look_through_blocks() {
 void Follower::look_through(Block block) {
   if (!read(block)) return;
   for (std::size_t i = 0; i < content_.size() && !doubts();) {
-    i += word(content_.data() + i, content_.size() - i, block.way);
+    i += word(content_.data() + i, content_.size() - i, block.begin + i * word_bytes, block.way);
   }
 }
 
@@ -140,7 +171,9 @@ void Follower::look_through_original(const Block& original) {
   std::vector<std::uintptr_t> copied(content_.size());
   if (!engine_.platform().read(pointer(copy_.begin + original.way.position), copied.data(), copied.size() * word_bytes)) return;
   for (std::size_t i = 0; i < content_.size() && !doubts(); ++i) {
-    if (!same(content_[i], copied[i])) (void)word(content_.data() + i, 1, {original.way.position + i * word_bytes, 1});
+    if (!same(content_[i], copied[i])) {
+      (void)word(content_.data() + i, 1, original.begin + i * word_bytes, {original.way.position + i * word_bytes, 1});
+    }
   }
 }
 

@@ -29,6 +29,9 @@ SEMCACHE_API void recognise_handles(RecogniseHandle recognise) noexcept;
 /// Copies bytes that may be inaccessible or not mapped at all. False: some of them could not be read.
 [[nodiscard]] SEMCACHE_API bool read(const void* from, void* to, std::size_t bytes) noexcept;
 
+/// Does it point to code or constants?
+[[nodiscard]] SEMCACHE_API bool is_constant(const void* pointer) noexcept;
+
 /// Where the words of a functor lead a kernel, beyond the handles that it captured.
 ///
 /// Memory that the device reaches is looked through as it is at that moment: blocks of the heap, and arrays that a handle

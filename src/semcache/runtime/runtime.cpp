@@ -694,6 +694,11 @@ bool read(const void* from, void* to, std::size_t bytes) noexcept {
   return r != nullptr && r->engine->platform().read(from, to, bytes);
 }
 
+bool is_constant(const void* pointer) noexcept {
+  const Runtime* r = running();
+  return r != nullptr && r->engine->platform().classify(pointer) == platform::Platform::Mapped::no_handles;
+}
+
 void Leads::follow(const std::uintptr_t* words, std::size_t count, const void* copy,
                    const Original* originals, std::size_t original_count) noexcept {
   const platform::RuntimeScope scope;

@@ -3,22 +3,29 @@
 #include <semcache/platform/linux/linux_platform.hpp>
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
 
-// Of sanitizers, whose heap is not the C library's.
+// What sanitizers know of their heap, which is not the C library's.
 extern "C" {
-[[gnu::weak]] int __sanitizer_get_ownership(const volatile void*);
-[[gnu::weak]] std::size_t __sanitizer_get_allocated_size(const volatile void*);
+[[gnu::weak]] const char* __asan_locate_address(void*, char*, std::size_t, void**, std::size_t*);
+[[gnu::weak]] const char* __tsan_locate_address(void*, char*, std::size_t, void**, std::size_t*);
 }
 
 namespace semcache::platform {
 namespace {
 
+constexpr std::size_t word_bytes = sizeof(std::uintptr_t);
+
 std::uintptr_t number(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
+const void* pointer(std::uintptr_t n) noexcept { return reinterpret_cast<const void*>(n); }
 
 /// Is `malloc` that of the GNU C library, whose blocks say how large they are?
 bool malloc_is_gnu() noexcept {
@@ -32,17 +39,143 @@ bool malloc_is_gnu() noexcept {
   return is;
 }
 
-/// The word in front of a block: its size with the word itself and up to the next one's, and three flags.
+/// Where the process' first heap begins: the 47th field of /proc/self/stat.
+std::uintptr_t begin_of_heap() noexcept {
+  static const std::uintptr_t begin = [] {
+    char text[2048];
+    const int file = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    const ssize_t bytes = file < 0 ? -1 : ::read(file, text, sizeof text - 1);
+    if (file >= 0) ::close(file);
+    text[std::max<ssize_t>(bytes, 0)] = '\0';
+    const char* at = std::strrchr(text, ')');  // ends the second field, which may hold anything
+    for (int field = 2; field < 47 && at != nullptr; ++field) at = std::strchr(at + 1, ' ');
+    return at != nullptr ? std::strtoull(at, nullptr, 10) : std::uintptr_t(-1);
+  }();
+  return begin;
+}
+
+/// The word in front of a block: the bytes from there to the next such word, and three flags.
 struct SizeWord {
-  explicit SizeWord(std::uintptr_t word) noexcept : bytes(word & ~std::uintptr_t{7}), word(word) {}
+  explicit SizeWord(std::uintptr_t word) noexcept : word(word), bytes(word & ~std::uintptr_t{7}) {}
   [[nodiscard]] bool plausible() const noexcept {
-    return bytes >= 16 && bytes % 16 == 0 && bytes < (std::uintptr_t{1} << 40);
+    return bytes >= 32 && bytes % 16 == 0 && bytes < (std::uintptr_t{1} << 40);
   }
-  [[nodiscard]] bool says_that_previous_is_used() const noexcept { return (word & 1) != 0; }
+  [[nodiscard]] bool previous_is_used() const noexcept { return (word & 1) != 0; }
   [[nodiscard]] bool has_own_mapping() const noexcept { return (word & 2) != 0; }
-  std::uintptr_t bytes;
+  [[nodiscard]] bool is_of_another_arena() const noexcept { return (word & 4) != 0; }
   std::uintptr_t word;
+  std::uintptr_t bytes;
 };
+
+/// Blocks of the main heap and of those that threads have, by what the C library writes in front of them.
+class GnuHeap {
+ public:
+  explicit GnuHeap(const LinuxPlatform& platform) noexcept : platform_(platform) {}
+
+  /// The block that begins here, if one does.
+  [[nodiscard]] Platform::HostBlock block_at(std::uintptr_t begin) const noexcept {
+    std::uintptr_t word = 0;
+    if (begin % 16 != 0 || !read_word(begin - word_bytes, word) || !SizeWord(word).plausible()) return {};
+    return block_at(begin, SizeWord(word));
+  }
+
+  /// The block that holds the address. Words in a block may look like the one in front of a block: all that could be it are
+  /// taken together, so that nothing is left out.
+  [[nodiscard]] Platform::HostBlock block_around(std::uintptr_t address) const noexcept {
+    const std::uintptr_t last = address / 16 * 16;
+    const std::uintptr_t page = platform_.page_bytes();
+    std::uintptr_t words[window / word_bytes];
+    Platform::HostBlock found;
+    // Where the heap begins, or a block with a mapping of its own, less can be read.
+    for (std::uintptr_t first : {last - window, last / page * page - page, last / page * page}) {
+      const std::size_t count = (last - first) / word_bytes;
+      if (!platform_.read(pointer(first), words, count * word_bytes)) continue;
+      for (std::uintptr_t begin = first + 16; begin <= last; begin += 16) {
+        const SizeWord own(words[(begin - first) / word_bytes - 1]);
+        if (!own.plausible() || (!own.has_own_mapping() && address - begin >= own.bytes)) continue;
+        const Platform::HostBlock block = block_at(begin, own);
+        if (address - begin >= block.bytes) continue;
+        if (found.bytes == 0) found = block;
+        found.bytes = std::max(found.bytes, begin + block.bytes - found.begin);
+        found.leads_nowhere = found.leads_nowhere && block.leads_nowhere;
+      }
+      return found;
+    }
+    return found;
+  }
+
+  /// As fopen allocates it: what it points to are the library's buffers.
+  [[nodiscard]] bool is_file(const Platform::HostBlock& block) const noexcept {
+    constexpr std::uintptr_t magic = 0xfbad0000, table_at = 216;
+    std::uintptr_t flags = 0, table = 0;
+    return block.bytes > table_at && read_word(block.begin, flags) && (flags & 0xffff0000) == magic &&
+           read_word(block.begin + table_at, table) &&
+           platform_.classify(pointer(table)) == Platform::Mapped::no_handles;
+  }
+
+ private:
+  static constexpr std::uintptr_t window = 8192;  // more than a page
+
+  [[nodiscard]] Platform::HostBlock block_at(std::uintptr_t begin, SizeWord own) const noexcept {
+    if (own.has_own_mapping()) return mapped_block(begin, own.bytes);
+    const std::uintptr_t end = own.is_of_another_arena() ? end_of_heap_of_thread(begin) : end_of_main_heap(begin);
+    const std::uintptr_t behind = begin + own.bytes;
+    if (end == 0 || behind > end) return {};
+    if (end - behind < 4096 && behind + 16 > end) return {begin, own.bytes - 16, true};  // the last one is free
+    // No accident makes several that follow agree.
+    bool used = true;
+    std::uintptr_t at = behind, word = 0;
+    for (int k = 0; k < 8 && at < end; ++k) {
+      if (!read_word(at - word_bytes, word)) return {};
+      const SizeWord next(word);
+      if (!next.plausible()) return {};
+      if (k == 0) used = next.previous_is_used();
+      at += next.bytes;
+    }
+    return {begin, own.bytes - word_bytes, !used};
+  }
+
+  [[nodiscard]] bool read_word(std::uintptr_t address, std::uintptr_t& word) const noexcept {
+    return platform_.read(pointer(address), &word, sizeof word);
+  }
+  /// 0: the address is elsewhere.
+  [[nodiscard]] static std::uintptr_t end_of_main_heap(std::uintptr_t address) noexcept {
+    const std::uintptr_t end = number(::sbrk(0));
+    return address >= begin_of_heap() && address < end ? end : 0;
+  }
+  /// They lie at multiples of 64 MiB and begin with two pointers, their size and how much of it was made accessible.
+  [[nodiscard]] std::uintptr_t end_of_heap_of_thread(std::uintptr_t address) const noexcept {
+    constexpr std::uintptr_t heap_bytes = std::uintptr_t{64} << 20;
+    const std::uintptr_t heap = address & ~(heap_bytes - 1);
+    std::uintptr_t arena = 0, bytes = 0, accessible = 0;
+    const bool is_heap = read_word(heap, arena) && read_word(heap + 2 * word_bytes, bytes) &&
+                         read_word(heap + 3 * word_bytes, accessible) && arena % 16 == 0 && bytes <= accessible &&
+                         accessible <= heap_bytes && bytes % platform_.page_bytes() == 0;
+    return is_heap && address - heap < bytes ? heap + bytes : 0;
+  }
+  /// Large blocks have mappings of their own: two words, then the block.
+  [[nodiscard]] Platform::HostBlock mapped_block(std::uintptr_t begin, std::uintptr_t bytes) const noexcept {
+    std::uintptr_t before = 0;
+    if (!read_word(begin - 2 * word_bytes, before)) return {};
+    const std::uint64_t page = platform_.page_bytes();
+    if ((begin - 16 - before) % page != 0 || (bytes + before) % page != 0) return {};
+    return {begin, bytes - 16, false};
+  }
+
+  const LinuxPlatform& platform_;
+};
+
+const auto locate = &__asan_locate_address != nullptr ? &__asan_locate_address : &__tsan_locate_address;
+const bool sanitizer_knows = locate != nullptr;
+
+Platform::HostBlock located(const void* inside) noexcept {
+  char name[8];
+  void* begin = nullptr;
+  std::size_t bytes = 0;
+  const char* const what = locate(const_cast<void*>(inside), name, sizeof name, &begin, &bytes);
+  const bool in_heap = what != nullptr && std::strcmp(what, "heap") == 0 && number(inside) - number(begin) < bytes;
+  return in_heap ? Platform::HostBlock{number(begin), bytes, false} : Platform::HostBlock{};
+}
 
 bool on_this_stack(std::uintptr_t address) noexcept {
   pthread_attr_t attributes;
@@ -65,26 +198,21 @@ bool LinuxPlatform::read(const void* from, void* to, std::uint64_t bytes) const 
   return moved >= 0 && static_cast<std::uint64_t>(moved) == bytes;
 }
 
-std::uint64_t LinuxPlatform::heap_block(const void* pointer) const noexcept {
-  if (&__sanitizer_get_ownership != nullptr && &__sanitizer_get_allocated_size != nullptr) {
-    return __sanitizer_get_ownership(pointer) != 0 ? __sanitizer_get_allocated_size(pointer) : 0;
+Platform::HostBlock LinuxPlatform::heap_block(const void* begin) const noexcept {
+  if (sanitizer_knows) {
+    const HostBlock block = located(begin);
+    return block.begin == number(begin) ? block : HostBlock{};
   }
-  if (number(pointer) % 16 != 0 || !malloc_is_gnu()) return 0;
-  const auto* at = static_cast<const std::byte*>(pointer);
-  std::uintptr_t word = 0;
-  if (!read(at - sizeof word, &word, sizeof word)) return 0;
-  const SizeWord own(word);
-  if (!own.plausible() || own.bytes < 32) return 0;
-  if (own.has_own_mapping()) {
-    std::uintptr_t before = 0;
-    if (!read(at - 2 * sizeof before, &before, sizeof before)) return 0;
-    const bool whole_pages = (number(at) - 16 - before) % page_bytes_ == 0 && (own.bytes + before) % page_bytes_ == 0;
-    return whole_pages ? own.bytes - 16 : 0;
-  }
-  // No accident makes the next block agree.
-  if (!read(at + own.bytes - sizeof word, &word, sizeof word)) return 0;
-  const SizeWord next(word);
-  return next.plausible() && next.says_that_previous_is_used() ? own.bytes - sizeof word : 0;
+  if (!malloc_is_gnu()) return {};
+  const GnuHeap heap(*this);
+  HostBlock block = heap.block_at(number(begin));
+  block.leads_nowhere = block.leads_nowhere || heap.is_file(block);
+  return block;
+}
+
+Platform::HostBlock LinuxPlatform::heap_around(const void* inside) const noexcept {
+  if (sanitizer_knows) return located(inside);
+  return malloc_is_gnu() ? GnuHeap(*this).block_around(number(inside)) : HostBlock{};
 }
 
 std::string LinuxPlatform::describe(const void* pointer) const {
@@ -94,7 +222,7 @@ std::string LinuxPlatform::describe(const void* pointer) const {
     const std::string variable = object.dli_sname != nullptr ? "'" + std::string(object.dli_sname) + "'" : "a variable";
     return variable + " of " + object.dli_fname;
   }
-  return heap_block(pointer) != 0 ? "the heap" : "memory of unknown extent";
+  return heap_around(pointer).bytes != 0 ? "the heap" : "memory of unknown extent";
 }
 
 }  // namespace semcache::platform

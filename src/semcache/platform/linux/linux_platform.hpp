@@ -32,7 +32,8 @@ class LinuxPlatform : public Platform {
   void forget_locked(std::byte* address, std::uint64_t bytes) noexcept override;
   Mapped classify(const void* pointer) const noexcept override;
   bool read(const void* from, void* to, std::uint64_t bytes) const noexcept override;
-  std::uint64_t heap_block(const void* pointer) const noexcept override;
+  HostBlock heap_block(const void* begin) const noexcept override;
+  HostBlock heap_around(const void* inside) const noexcept override;
   std::string describe(const void* pointer) const override;
 
  protected:

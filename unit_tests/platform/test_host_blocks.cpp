@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/platform/platform.hpp>
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace semcache::platform {
+namespace {
+
+int variable = 0;
+
+class HostBlocks : public testing::Test {
+ protected:
+  /// All of the block's own bytes are in what is found, whatever byte of it one asks for.
+  void expect_found(const char* begin, std::size_t bytes) const {
+    for (const std::size_t at : {std::size_t{0}, bytes / 2, bytes - 1}) {
+      const Platform::HostBlock block = at == 0 ? platform->heap_block(begin) : platform->heap_around(begin + at);
+      const auto address = reinterpret_cast<std::uintptr_t>(begin);
+      ASSERT_LE(block.begin, address) << "byte " << at << " of " << bytes;
+      ASSERT_GE(block.begin + block.bytes, address + bytes) << "byte " << at << " of " << bytes;
+      ASSERT_FALSE(block.leads_nowhere);
+    }
+  }
+  const std::unique_ptr<Platform> platform = make_linux_platform();
+};
+
+struct Free {
+  void operator()(char* block) const { std::free(block); }
+};
+using Block = std::unique_ptr<char, Free>;
+
+/// Filled with words like those that the heap itself writes.
+Block block_of(std::size_t bytes, std::mt19937& random) {
+  Block block(static_cast<char*>(std::malloc(bytes)));
+  for (std::size_t i = 0; i + 8 <= bytes; i += 8) {
+    const std::uint64_t word = random() % 4 != 0 ? random() % 200 : reinterpret_cast<std::uintptr_t>(block.get());
+    std::memcpy(block.get() + i, &word, 8);
+  }
+  return block;
+}
+
+TEST_F(HostBlocks, AreFoundFromAnyOfTheirBytes) {
+  std::mt19937 random(7);
+  std::vector<std::pair<Block, std::size_t>> blocks;
+  for (int k = 0; k < 3000; ++k) {
+    const std::size_t bytes = random() % 400 + 1;
+    blocks.emplace_back(block_of(bytes, random), bytes);
+    if (k % 3 == 0) std::swap(blocks[random() % blocks.size()], blocks.back()), blocks.pop_back();
+  }
+  for (const auto& [block, bytes] : blocks) {
+    expect_found(block.get(), bytes);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(HostBlocks, OfAnotherThreadAndLargeOnesToo) {
+  std::mt19937 random(8);
+  std::vector<Block> blocks;
+  std::thread([&] {
+    for (int k = 0; k < 100; ++k) blocks.push_back(block_of(100, random));
+  }).join();
+  for (const Block& block : blocks) expect_found(block.get(), 100);
+  const Block large = block_of(std::size_t{1} << 20, random);
+  const Platform::HostBlock found = platform->heap_block(large.get());
+  EXPECT_EQ(found.begin, reinterpret_cast<std::uintptr_t>(large.get()));
+  EXPECT_GE(found.bytes, std::size_t{1} << 20);
+}
+
+TEST_F(HostBlocks, AreOfTheHeapOnly) {
+  int on_stack = 0;
+  for (const void* elsewhere : {static_cast<const void*>(&on_stack), static_cast<const void*>(&variable),
+                                static_cast<const void*>(nullptr), reinterpret_cast<const void*>(0x12345670)}) {
+    EXPECT_EQ(platform->heap_block(elsewhere).bytes, 0u);
+    EXPECT_EQ(platform->heap_around(elsewhere).bytes, 0u);
+  }
+  EXPECT_EQ(platform->describe(&on_stack), "the stack");
+  EXPECT_NE(platform->describe(&variable).find("variable"), std::string::npos);
+}
+
+TEST_F(HostBlocks, FilesLeadNowhere) {
+  std::FILE* const file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  std::fputs("used", file);
+  const Platform::HostBlock block = platform->heap_block(file);
+  EXPECT_TRUE(block.bytes == 0 || block.leads_nowhere);
+  EXPECT_EQ(platform->classify(stdout), Platform::Mapped::no_handles);
+  std::fclose(file);
+}
+
+TEST_F(HostBlocks, ReadsCannotFault) {
+  const std::size_t page = platform->page_bytes();
+  char* const pages = static_cast<char*>(::mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(pages, MAP_FAILED);
+  std::memset(pages, 7, 2 * page);
+  ASSERT_EQ(::mprotect(pages + page, page, PROT_NONE), 0);
+  char out[64] = {};
+  EXPECT_TRUE(platform->read(pages + page - 64, out, 64));
+  EXPECT_EQ(out[63], 7);
+  EXPECT_FALSE(platform->read(pages + page - 8, out, 64));
+  EXPECT_FALSE(platform->read(pages + page, out, 1));
+  ::munmap(pages, 2 * page);
+  EXPECT_FALSE(platform->read(pages, out, 1));
+  EXPECT_FALSE(platform->read(nullptr, out, 1));
+}
+
+}  // namespace
+}  // namespace semcache::platform
