@@ -56,6 +56,8 @@
 #define SEMCACHE_KOKKOS_TOOLS_DEVICE_ID (KOKKOS_VERSION >= 30600)
 /// get_tile_size_properties exists (MDRange on a GPU asks for limits of the block).
 #define SEMCACHE_KOKKOS_TILE_PROPERTIES (KOKKOS_VERSION >= 30500)
+/// TeamMDRange exists: its nesting is looked up by the execution space of the team's member.
+#define SEMCACHE_KOKKOS_TEAM_MDRANGE (KOKKOS_VERSION >= 40000)
 /// partition_space exists in Kokkos::Experimental.
 #define SEMCACHE_KOKKOS_PARTITION_SPACE (KOKKOS_VERSION >= 30500)
 /// partition_space is implemented by a template that qualified calls find only as an explicit specialisation.
