@@ -62,6 +62,8 @@
 /// sort(exec, view) and sort(exec, view, comparator) choose their way by the type of the space; so does sort_by_key.
 #define SEMCACHE_KOKKOS_SORT_DISPATCH (KOKKOS_VERSION >= 40200)
 #define SEMCACHE_KOKKOS_SORT_BY_KEY (KOKKOS_VERSION >= 40300)
+/// TeamMDRange exists: its nesting is looked up by the execution space of the team's member.
+#define SEMCACHE_KOKKOS_TEAM_MDRANGE (KOKKOS_VERSION >= 40000)
 /// partition_space exists in Kokkos::Experimental.
 #define SEMCACHE_KOKKOS_PARTITION_SPACE (KOKKOS_VERSION >= 30500)
 /// partition_space is implemented by a template that qualified calls find only as an explicit specialisation.

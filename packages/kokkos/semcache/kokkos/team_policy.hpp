@@ -4,9 +4,30 @@
 
 #include <semcache/kokkos/closure.hpp>
 
+namespace semcache::kokkos {
+
+/// The native member of a team. Generic code, Kokkos' own algorithms among it, asks it for the space that it is on: views
+/// in semcache::Space are accessible there.
+template <class NativeMember>
+class TeamMember : public NativeMember {
+ public:
+  using execution_space = Exec;
+  using team_handle = TeamMember;
+
+  KOKKOS_FUNCTION TeamMember(const NativeMember& member) : NativeMember(member) {}  // NOLINT: what kernels are given
+};
+
+}  // namespace semcache::kokkos
+
 /// TeamPolicy<Exec>: the native policy, asked about the functors that will really run.
 namespace Kokkos {
 namespace Impl {
+
+#if SEMCACHE_KOKKOS_TEAM_MDRANGE
+template <class Rank, TeamMDRangeThreadAndVector Both>
+struct ThreadAndVectorNestLevel<Rank, semcache::Exec, Both>
+    : ThreadAndVectorNestLevel<Rank, semcache::kokkos::NativeExec, Both> {};
+#endif
 
 template <class... Properties>
 class TeamPolicyInternal<semcache::Exec, Properties...>
@@ -21,6 +42,7 @@ class TeamPolicyInternal<semcache::Exec, Properties...>
  public:
   using execution_policy = TeamPolicyInternal;
   using execution_space = semcache::Exec;
+  using member_type = semcache::kokkos::TeamMember<typename native::member_type>;
   using traits = typename native::traits;  // must be a base class: TeamPolicy assigns through it
 
   using native::native;
