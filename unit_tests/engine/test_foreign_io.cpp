@@ -269,8 +269,8 @@ TEST(ForeignIo, IdleMemoryGoesWhenArraysNeedIt) {
   Program::Options options = Program::defaults();
   options.engine.device_memory_bytes = 32 * page;
   Program p(options);
-  Memory& first = p.on_device(4 * 16 * 1024);
-  Memory& second = p.on_device(3 * 16 * 1024);
+  Memory& first = p.on_device(16 * page);
+  Memory& second = p.on_device(12 * page);
   const ByteRange piece = first.all();
   p.kernel_write(&stream_a, first, piece, 1);
   TransitBuffer* buffer = p.engine().take_buffer(first.bytes, true);

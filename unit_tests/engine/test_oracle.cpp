@@ -51,7 +51,7 @@ TEST(Oracle, WriteBack) { run({}, "write-back", moves_per_case()); }
 TEST(Oracle, AMillionMovesOfOneProgram) {
   Oracle::Options o;
   o.failures = Oracle::Failures::at_random;
-  o.budget_bytes = 32 * 1024;
+  o.budget_bytes = 8 * page_bytes();
   run(o, "million", 12 * moves_per_case(), 1, 6);
 }
 

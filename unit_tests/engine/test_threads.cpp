@@ -17,14 +17,14 @@ namespace {
 
 using engine::Memory;
 
-const std::uint64_t size = 5 * page_bytes();
+constexpr std::uint64_t size = 5 * 4096;
 char streams[8];
 
 void stress(bool little_memory) {
   Machine::Options o = Program::defaults();
   o.device.eagerness = 20;
   o.device.finds_races = false;  // one clock for the host: threads have several
-  o.engine.device_memory_bytes = little_memory ? 64 * page_bytes() : 2048 * page_bytes();
+  o.engine.device_memory_bytes = little_memory ? 8 * 32768 : 8u << 20;
   std::atomic<int> wrong{0};
   Machine p(o, [&](const std::string& text) {
     ++wrong;

@@ -75,6 +75,11 @@ MUTATIONS = [
        "const Protection wanted = Protection::read_write;")]),
     ("overwrite does not fetch the front of its first page", "engine/host_access.cpp",
      [("      if (content.begin < range.begin) make_fresh(lock, m, {content.begin, range.begin});\n", "")]),
+    ("a freed place whose pages stay closed is handed out", "engine/engine.cpp",
+     [("    if (open_for_next(m.address, m.pages)) {\n", "    (void)open_for_next(m.address, m.pages);\n    if (true) {\n")]),
+    ("a place that is kept back is never tried again", "engine/engine.cpp", [("  release_withheld();\n", "")]),
+    ("what stays closed at the end is not looked at", "engine/host_access.cpp",
+     [("    if (!m->open || set_protection(*m, page_span(*m), Protection::read_write)) continue;\n", "    continue;\n")]),
     ("at the limit on mappings a page is relaxed by its neighbour", "engine/engine.cpp",
      [("    m.pages.for_each(pages, [&](ByteRange, PageState s) { protection = std::min(protection, s.protection); });\n", "")]),
     # --- I6: order -------------------------------------------------------------------------------------------------------

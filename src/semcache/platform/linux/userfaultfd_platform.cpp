@@ -240,8 +240,9 @@ void UserfaultfdPlatform::put_aside(std::uintptr_t begin, std::uintptr_t end) {
     if (move_pages(begin, aside(begin), end - begin, moved)) return;
     begin += moved;
     // Some kernels unmap the target before they refuse.
-    (void)::mmap(pointer(aside(begin)), end - begin, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (::mmap(pointer(aside(begin)), end - begin, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED && errno != EEXIST)
+      die("mmap of the place aside", begin, end, errno);
   }
   for (const ByteRange run : present(begin, end))
     LinuxPlatform::read_behind(bytes_at(aside(run.begin)), bytes_at(run.begin), run.size());
