@@ -94,6 +94,24 @@ TEST_F(Waiting, SoDoesALaunchThatMayUseAnything) {
   reader.join();
 }
 
+TEST_F(Waiting, ALaunchOutsideOurSightLetsGoFirstWhoWaitsForTheDevice) {
+  p.engine().native_capture(d, false);  // somebody's kernel may use it: who wants its content waits for the device
+  std::thread other;
+  std::atomic<bool> captured{false};
+  p.device().meanwhile = [&] {  // while the reader waits
+    other = std::thread([&] {
+      p.engine().native_capture(d, false);
+      captured = true;
+    });
+    for (int i = 0; i < 20; ++i) {
+      std::this_thread::sleep_for(1ms);
+      EXPECT_FALSE(captured);
+    }
+  };
+  p.expect_host(h, 1);
+  other.join();
+}
+
 TEST_F(Waiting, ALaunchOfOtherArraysDoesNotWait) {
   Memory& other = p.on_device(size);
   begin();

@@ -451,7 +451,7 @@ class Engine {
   std::uint64_t note_use(DeviceState& d, QueueIndex queue, Memory& memory, bool writing) noexcept;
   /// One piece of work, number `at` of its queue, that uses several memories.
   static void note_use(QueueIndex queue, Memory& memory, bool writing, std::uint64_t at, std::uint64_t now) noexcept;
-  /// Waits for launches that pin it, a moment or until one has got what it waits for.
+  /// Waits for launches that pin it: a moment, or until one has got what its thread waits for.
   void wait_for_pins(Lock& lock, Memory& memory);
   [[nodiscard]] bool at_work(DeviceState& d) const;
   /// Device memory may be used by a transfer: flags revoked and no launch between check and submission. May unlock.

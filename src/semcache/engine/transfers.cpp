@@ -65,6 +65,19 @@ bool Engine::at_work(DeviceState& d) const {
   return false;
 }
 
+namespace {
+
+/// While one lives, somebody waits for launches that use the memory. Made and ended with the engine's lock.
+struct Awaiting {
+  explicit Awaiting(Memory& m) noexcept : memory(m) { ++memory.awaited; }
+  ~Awaiting() { --memory.awaited; }
+  Awaiting(const Awaiting&) = delete;
+  Awaiting& operator=(const Awaiting&) = delete;
+  Memory& memory;
+};
+
+}  // namespace
+
 /// A launch is being submitted (on a host-backed execution space: is running). It ends by itself, unless its thread waits for
 /// us: because it is our own, because it waits for a fault (which is served first, if it is another than the one that waits
 /// here), or because it needs what a driver's call holds that we are in.
@@ -83,12 +96,11 @@ void Engine::wait_for_pins(Lock& lock, Memory& m) {
   }
   platform::Holder holder = platform::Holder::runs;
   const void* where = nullptr;
-  ++m.awaited;
+  const Awaiting awaiting(m);
   unlocked(lock, [&] {
     if (served_address != nullptr) holder = surroundings_.help_holder(m, where);
     if (holder == platform::Holder::runs) std::this_thread::sleep_for(std::chrono::microseconds(5));
   });
-  --m.awaited;
   if (holder != platform::Holder::waits_for_the_same) return;
   const auto label = [this](const void* address) {
     const char* const name = label_of(address);
@@ -108,6 +120,7 @@ bool Engine::quiesce(Lock& lock, Memory& m) {
   }
   DeviceState& d = device_of(m);
   if (unknown_use_pending(d, m, true)) {
+    const Awaiting awaiting(m);
     wait_device(lock, d);
     return true;
   }
