@@ -61,7 +61,8 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     bool opened = false;
     for (Memory* m : {t, f}) {
       if (!m->on_host() || !watched(*m) || !mappings_scarce() || directory_.slots(m->datum).size() > 1) continue;
-      open_mirror(lock, *m, "many mirrors have different protections and the kernel's limit on mappings (vm.max_map_count) is near");
+      open_mirror(lock, *m, "many mirrors have different protections and the kernel's limit on mappings (vm.max_map_count) is near. "
+                               "Use fewer, larger arrays, or raise it");
       opened = true;
     }
     if (opened) {

@@ -92,7 +92,7 @@ void Engine::expose(Memory& m) {
     return;
   }
   if (m.open) return;
-  open_mirror(lock, m, "a kernel holds a raw pointer into it");
+  open_mirror(lock, m, "a kernel holds a raw pointer into it. Let kernels capture the device's View");
   recorder_.exposed(m.label);
   unlock_pages(m);
   for (std::uint64_t at = 0; at < page_span(m).end; at += options_.registration_bytes) {
