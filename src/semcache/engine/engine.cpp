@@ -297,7 +297,8 @@ Memory* Engine::allocate_host(const char* label, std::uint64_t bytes, Memory* pa
     place_on_host(*m);
     m->datum = partner != nullptr ? partner->datum : directory_.add_datum(bytes);
     // Its pages are new, and whoever writes them is noticed.
-    bind(*m, directory_.add_slot(m->datum, host_space, options_.notices ? directory::Content::zeros : directory::Content::unknown));
+    bind(*m, directory_.add_slot(m->datum, host_space,
+                                 options_.notices ? directory::Content::zeros : directory::Content::unknown));
   } catch (...) {
     release_place(*m);
     recycle(*m);
