@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <vector>
+
 /// Each invariant under its number: the shortest programs that fail if its rule is removed.
 namespace semcache::fakes {
 namespace {
@@ -511,6 +514,16 @@ TEST(Mirror, AnotherFillIsNotTakenForZeros) {
   std::vector<std::byte> seen(m.bytes);
   p.host_read(m, m.all(), seen.data());
   EXPECT_EQ(seen, std::vector<std::byte>(m.bytes, std::byte{5}));
+}
+
+TEST(Mirror, AZeroFillOfOneThatIsWrittenWithoutAWordMakesItZero) {
+  Program p;
+  Memory* const m = p.engine().allocate_host("announced", 2 * page, nullptr, true);
+  std::memset(m->address, 7, m->bytes);
+  p.fill(*m, 0);
+  p.engine().access(*m, m->all(), Access::read);
+  EXPECT_EQ(std::vector<std::byte>(m->address, m->address + m->bytes), std::vector<std::byte>(m->bytes));
+  p.engine().deallocate(m);
 }
 
 // Its addresses are a new one's afterwards.

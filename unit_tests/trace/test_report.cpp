@@ -177,7 +177,8 @@ TEST(TextReport, NamesFiguresLabelsCallSitesAndUnknownLaunches) {
 
   for (const char* part : {"process 4711 on node7, rank 3", "2 x emulated (host memory), number 3, protocol write-back, tracker mprotect",
                            "3221225472", "3.00 GiB", "A_mirror", "call site", "cg.cpp:42 in solve", "some functor",
-                           "launches 1 (unknown 1), captures outside semcache::Exec 1,"}) {
+                            "launches 1 (unknown 1), captures outside semcache::Exec 1,", "device memory in use 33 B of 66 B, of it saved copies 44 B",
+                            "open mirrors 2, unannounced uses 2 (in kernels of semcache::Exec 1)"}) {
     EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
   }
 }

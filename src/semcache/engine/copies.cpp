@@ -18,8 +18,8 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
   const auto array_at = [&](const void* p) {
     Memory* const m = find(p);
     if (m != nullptr && m->live && !m->snapshot()) return m;
-    SEMCACHE_EXPECTS(!in_any_arena(p), "a copy of " + std::to_string(n) + " bytes " + (p == to ? "to " : "from ") + base::text_of(p) +
-                                           ", where no array is any more: it has been freed");
+    SEMCACHE_EXPECTS(!in_any_arena(p), "a copy of " + std::to_string(n) + " bytes " + (p == to ? "to " : "from ") +
+                                           base::text_of(p) + ", where no array is: it has been freed, or ends before");
     return static_cast<Memory*>(nullptr);
   };
   Memory* const t = array_at(to);
@@ -64,7 +64,8 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     bool opened = false;
     for (Memory* m : {t, f}) {
       if (!m->on_host() || !watched(*m) || !mappings_scarce() || directory_.slots(m->datum).size() > 1) continue;
-      open_mirror(lock, *m, "many mirrors have different protections and the kernel's limit on mappings (vm.max_map_count) is near");
+      open_mirror(lock, *m, "many mirrors have different protections and the kernel's limit on mappings (vm.max_map_count) is "
+                            "near. Use fewer, larger arrays, or raise it");
       opened = true;
     }
     if (opened) {

@@ -117,7 +117,7 @@ void Engine::expose(Lock& lock, Memory& m) {
   }
   if (m.open) return;
   const Kept kept(m);
-  open_mirror(lock, m, "a kernel holds a raw pointer into it");
+  open_mirror(lock, m, "a kernel holds a raw pointer into it. Let kernels capture the device's View");
   if (kept.gone()) return;
   recorder_.exposed(m.label);
   unlock_pages(m);

@@ -16,7 +16,8 @@ LookupTable::Unit* LookupTable::units_of(std::uint64_t granule) {
   if (units == nullptr) throw std::bad_alloc();
   if (entry != 0) {
     const std::uint64_t filled = entry >> address_bits;
-    for (std::uint64_t u = 0; u < (filled != 0 ? filled : count); ++u) units[u].store(reinterpret_cast<Memory*>(entry & address_mask));
+    auto* const memory = reinterpret_cast<Memory*>(entry & address_mask);
+    for (std::uint64_t u = 0; u < (filled != 0 ? filled : count); ++u) units[u].store(memory);
   }
   table_[granule].store(reinterpret_cast<std::uintptr_t>(units) | 1, std::memory_order_release);
   return units;
@@ -29,7 +30,8 @@ void LookupTable::set(const std::byte* address, std::uint64_t bytes, Memory* mem
   for (std::uint64_t at = begin; at < end; at = round_down(at, granule_bytes) + granule_bytes) {
     const std::uint64_t granule = at / granule_bytes;
     const std::uint64_t first = at % granule_bytes / unit_bytes_;
-    const std::uint64_t last = (std::min(end, (granule + 1) * granule_bytes) - granule * granule_bytes + unit_bytes_ - 1) / unit_bytes_;
+    const std::uint64_t stop = std::min(end - granule * granule_bytes, granule_bytes);  // in the granule
+    const std::uint64_t last = (stop + unit_bytes_ - 1) / unit_bytes_;
     const std::uintptr_t entry = table_[granule].load(std::memory_order_relaxed);
     const bool tabled = (entry & 1) != 0;
     if (memory == nullptr && !tabled) {

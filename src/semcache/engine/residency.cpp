@@ -256,8 +256,10 @@ Memory* Engine::new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId 
   try {
     if (m->on_host()) {
       m->address = static_cast<std::byte*>(std::aligned_alloc(page_bytes_, round_up(bytes, page_bytes_)));
-      if (m->address == nullptr) throw OutOfMemory("no host memory to save a copy of '" +
-          std::string(recorder_.name(label)) + "' (" + std::to_string(bytes) + " bytes)", bytes, 0);
+      if (m->address == nullptr) {
+        throw OutOfMemory("no host memory to save a copy of '" + std::string(recorder_.name(label)) + "' (" + std::to_string(bytes) +
+                              " bytes). Free some, or remove copies that nobody reads", bytes, 0);
+      }
       m->owns_allocation = true;
       host_snapshot_bytes_ += bytes;
     } else {

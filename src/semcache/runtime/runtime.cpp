@@ -311,7 +311,7 @@ Located locate(Runtime& r, const void* address, std::size_t bytes) {
   Memory* m = r.engine->find(address);
   SEMCACHE_EXPECTS(m != nullptr && m->live && !m->snapshot(),
                    "the address " + base::text_of(address) + " is in no tracked array; only memory of semcache::Space and its host "
-                   "mirrors is tracked" + (r.engine->in_any_arena(address) ? ", and what was there has been freed" : ""));
+                   "mirrors is tracked" + (r.engine->in_any_arena(address) ? ", and what was there has been freed, or ends before" : ""));
   const auto position = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - m->address);
   SEMCACHE_EXPECTS(position <= m->bytes && bytes <= m->bytes - position,
                    "the range of " + std::to_string(bytes) + " bytes at offset " + std::to_string(position) + " leaves '" +
@@ -362,7 +362,8 @@ void deallocate(void* address) noexcept {
   if (m != nullptr && m->live && !m->snapshot() && m->address == address) return r->engine->deallocate(m);
   // Elsewhere it may be an array of a runtime that has ended.
   if (r->engine->in_any_arena(address)) {
-    base::raw_log("warning: %p is freed, where no array begins: it has been freed already, or lies inside one. Nothing is done",
+    base::raw_log("warning: %p is freed, where no array begins: it has been freed already, or the address lies inside one. Nothing "
+                  "is done",
                   address);
   }
 }

@@ -124,7 +124,8 @@ std::string totals_table(const Counters& c) {
   out += "  launches " + std::to_string(c.launches) + " (unknown " + std::to_string(c.unknown_launches) +
          "), captures outside semcache::Exec " + std::to_string(c.native_captures) + ", host faults " + std::to_string(c.host_faults) +
          ", evictions " + std::to_string(c.evictions) + ", waits for a whole device " + std::to_string(c.device_waits) +
-         ", open mirrors " + std::to_string(c.opened) + ", unannounced uses " + std::to_string(c.unannounced) + "\n";
+         ", open mirrors " + std::to_string(c.opened) + ", unannounced uses " + std::to_string(c.unannounced) + " (in kernels of " +
+         "semcache::Exec " + std::to_string(c.uncaptured) + ")\n";
   return out;
 }
 
@@ -341,7 +342,8 @@ std::string text_report(const Statistics& s, const ReportPlace& place) {
            ", tracker " + s.tracker + ", device tracker " + s.device_tracker + "\n";
   }
   out += "  live: device arrays " + human(s.live_device_bytes) + ", host arrays " + human(s.live_host_bytes) +
-         "; device memory in use " + human(s.mapped_device_bytes) + ", of it saved copies " + human(s.snapshot_bytes) +
+         "; device memory in use " + human(s.mapped_device_bytes) +
+         (s.device_budget_bytes > 0 ? " of " + human(s.device_budget_bytes) : std::string()) + ", of it saved copies " + human(s.snapshot_bytes) +
          "; directory " + human(s.directory_bytes) + "\n";
   out += totals_table(s.total);
   out += named_table("label", s.labels);
