@@ -19,7 +19,8 @@ constexpr std::uint64_t size = pages * page;
 
 /// A device array and its host side. Each step: a kernel writes, the host does something, a kernel reads.
 struct Steps : Program {
-  explicit Steps(device::DeviceKind kind) : Program(options(kind)), device_array(on_device(size)), host(on_host(size, &device_array)) {
+  explicit Steps(device::DeviceKind kind)
+      : Program(options(kind)), device_array(on_device(size)), host(on_host(size, &device_array)) {
     fault_bytes = kind == device::DeviceKind::emulated ? 64 * 1024 : 512 * 1024;
   }
   static Options options(device::DeviceKind kind) {
@@ -60,7 +61,8 @@ struct Steps : Program {
     std::set<std::uint64_t> touched = read;
     touched.insert(written.begin(), written.end());
     const std::uint64_t cost = faults * fault_bytes + d2h() + h2d();
-    const std::uint64_t page_by_page = (read.size() + written.size()) * fault_bytes + (touched.size() + written.size()) * page;
+    const std::uint64_t page_by_page =
+        (read.size() + written.size()) * fault_bytes + (touched.size() + written.size()) * page;
     const std::uint64_t whole = (!read.empty() + !written.empty()) * fault_bytes + size + (written.empty() ? 0 : size);
     EXPECT_LE(10 * cost, 21 * std::min(page_by_page, whole)) << what << ": " << faults << " faults";
   }
@@ -75,7 +77,8 @@ struct Steps : Program {
 };
 
 class ReadAheadOfKind : public testing::TestWithParam<device::DeviceKind> {};
-INSTANTIATE_TEST_SUITE_P(Kinds, ReadAheadOfKind, testing::Values(device::DeviceKind::emulated, device::DeviceKind::cuda),
+INSTANTIATE_TEST_SUITE_P(Kinds, ReadAheadOfKind,
+                         testing::Values(device::DeviceKind::emulated, device::DeviceKind::cuda),
                          [](const auto& kind) { return device::to_string(kind.param); });
 
 TEST_P(ReadAheadOfKind, TwoPagesWrittenInEachStepMoveNoOther) {
@@ -174,8 +177,8 @@ TEST_P(ReadAheadOfKind, PatternsStayWithinTheBoundInEachStep) {
     const std::uint64_t count = 1 + random.below(random.chance(50) ? 8 : pages);
     const std::uint64_t kind = random.below(4);
     for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t p = kind == 0   ? (base + i) % pages                      // a sweep
-                              : kind == 1 ? (base + (pages - 1) * i) % pages        // one downwards
+      const std::uint64_t p = kind == 0   ? (base + i) % pages                // a sweep
+                              : kind == 1 ? (base + (pages - 1) * i) % pages  // one downwards
                               : kind == 2 ? (base + stride * i) % pages
                                           : random.below(pages);
       random.chance(written) ? s.writes(p) : s.reads(p);

@@ -19,7 +19,8 @@ constexpr std::uint64_t KiB = 1024;
 using Rows = Kokkos::View<double**, Kokkos::LayoutRight, Device>;
 
 void add_index(const Vector& v) {
-  Kokkos::parallel_for("add", Range(0, v.extent(0)), KOKKOS_LAMBDA(int i) { v(i) += i; });
+  Kokkos::parallel_for(
+      "add", Range(0, v.extent(0)), KOKKOS_LAMBDA(int i) { v(i) += i; });
 }
 void add_column(const Rows& a) {
   Kokkos::parallel_for(
@@ -35,8 +36,8 @@ bool operator==(const Moved& a, const Moved& b) {
   return a.d2h == b.d2h && a.h2d == b.h2d && a.faults == b.faults && a.write_ahead == b.write_ahead;
 }
 std::ostream& operator<<(std::ostream& out, const Moved& m) {
-  return out << "{to host " << m.d2h << ", to device " << m.h2d << ", faults " << m.faults << ", opened ahead " << m.write_ahead
-             << "}";
+  return out << "{to host " << m.d2h << ", to device " << m.h2d << ", faults " << m.faults << ", opened ahead "
+             << m.write_ahead << "}";
 }
 
 /// There faults are cheaper against bytes, so that chunks grow more slowly.
@@ -175,7 +176,8 @@ KOKKOS_TEST(KokkosReadAhead, TheReportNamesArraysWhoseForecastLost) {
   const auto written_h = Kokkos::create_mirror_view(written);
   const auto once_h = Kokkos::create_mirror_view(once);
   for (int k = 0; k < 6; ++k) {
-    for (const auto& [device, host] : {std::pair(probed, probed_h), {swept, swept_h}, {written, written_h}, {once, once_h}}) {
+    for (const auto& [device, host] :
+         {std::pair(probed, probed_h), {swept, swept_h}, {written, written_h}, {once, once_h}}) {
       add_index(device);
       Kokkos::deep_copy(host, device);
     }

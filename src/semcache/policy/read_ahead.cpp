@@ -18,7 +18,8 @@ ReadAhead::Direction ReadAhead::continues(const Sweep& s, const Fault& fault, st
   if (s.use != fault.use) return Direction::unknown;
   if (s.direction != Direction::down && s.last.end >= fault.open.begin && s.last.end <= page) return Direction::up;
   const std::uint64_t page_end = page + phase_.page_bytes;
-  if (s.direction != Direction::up && s.last.begin >= page_end && s.last.begin <= fault.open.end) return Direction::down;
+  if (s.direction != Direction::up && s.last.begin >= page_end && s.last.begin <= fault.open.end)
+    return Direction::down;
   return Direction::unknown;
 }
 
@@ -47,7 +48,8 @@ ReadAhead::Sweep* ReadAhead::add(Use use) noexcept {
   }
   if (place == nullptr) {
     if (sweeps_.empty()) return nullptr;
-    place = &*std::min_element(sweeps_.begin(), sweeps_.end(), [](const Sweep& a, const Sweep& b) { return a.used < b.used; });
+    place = &*std::min_element(sweeps_.begin(), sweeps_.end(),
+                               [](const Sweep& a, const Sweep& b) { return a.used < b.used; });
     unshown_ += place->unshown;
   }
   *place = Sweep{};
@@ -89,40 +91,45 @@ std::uint64_t ReadAhead::earned(const Sweep& s, std::uint64_t chunk) const noexc
 
 ReadAhead::Plan ReadAhead::next(const Fault& fault) noexcept {
   const std::uint64_t page = round_down(fault.position, phase_.page_bytes);
-  const std::uint64_t page_end = page + phase_.page_bytes;
   ++faults_;
   latest_ = SIZE_MAX;
-  Kind& kind = kinds_[static_cast<int>(fault.use)];
-  kind.whole = kind.whole || (kind.faulted && too_many_faults(fault.use));
-  kind.faulted = true;
-  Sweep* s = find(fault, page);
-  const bool continued = s != nullptr;
-  if (continued) s->unshown = 0;
-  if (kind.whole) {
-    for (Sweep& other : sweeps_) {  // those that go on will not fault again
-      if (other.continued > 0) other.unshown = 0;
-    }
-    return {window(page), Reason::whole};
-  }
+  Sweep* sweep = find(fault, page);
+  if (sweep != nullptr) sweep->unshown = 0;
+  if (takes_whole(fault.use)) return {window(page), Reason::whole};
 
+  const bool continued = sweep != nullptr;
   if (continued) {
-    s->direction = continues(*s, fault, page);
-    ++s->continued;
+    sweep->direction = continues(*sweep, fault, page);
+    ++sweep->continued;
   } else {
-    s = add(fault.use);
-    if (s == nullptr) return {{page, std::min(page_end, phase_.bytes)}, Reason::first};
+    sweep = add(fault.use);
+    if (sweep == nullptr) return {{page, std::min(page + phase_.page_bytes, phase_.bytes)}, Reason::first};
   }
-  std::uint64_t chunk = std::min(chunk_for(*s), last_chunk_bytes);
-  chunk = s->continued < believed_after ? paid(fault.use, chunk) : earned(*s, chunk);
-  ByteRange range{page, page + chunk};
-  if (s->direction == Direction::down) range = {page_end > chunk ? page_end - chunk : 0, page_end};
-  s->last = range;
-  s->chunk = chunk;
-  s->through += range.size();
-  s->used = faults_;
-  latest_ = static_cast<std::size_t>(s - sweeps_.data());
-  range.end = std::min(range.end, phase_.bytes);
-  return {range, continued ? Reason::sweep : Reason::first};
+  return {give(*sweep, page), continued ? Reason::sweep : Reason::first};
+}
+
+bool ReadAhead::takes_whole(Use use) noexcept {
+  Kind& kind = kinds_[static_cast<int>(use)];
+  kind.whole = kind.whole || (kind.faulted && too_many_faults(use));
+  kind.faulted = true;
+  for (Sweep& s : sweeps_) {  // those that go on will not fault again
+    if (kind.whole && s.continued > 0) s.unshown = 0;
+  }
+  return kind.whole;
+}
+
+/// The next chunk of a sweep that is new or continued at `page`.
+ByteRange ReadAhead::give(Sweep& s, std::uint64_t page) noexcept {
+  std::uint64_t chunk = std::min(chunk_for(s), last_chunk_bytes);
+  chunk = s.continued < believed_after ? paid(s.use, chunk) : earned(s, chunk);
+  const std::uint64_t page_end = page + phase_.page_bytes;
+  const std::uint64_t below = page_end > chunk ? page_end - chunk : 0;
+  s.last = s.direction == Direction::down ? ByteRange{below, page_end} : ByteRange{page, page + chunk};
+  s.chunk = chunk;
+  s.through += s.last.size();
+  s.used = faults_;
+  latest_ = static_cast<std::size_t>(&s - sweeps_.data());
+  return {s.last.begin, std::min(s.last.end, phase_.bytes)};
 }
 
 void ReadAhead::fetched_ahead(std::uint64_t bytes) noexcept {
@@ -149,9 +156,12 @@ std::string ReadAhead::describe() const {
 
 const char* to_string(ReadAhead::Reason reason) noexcept {
   switch (reason) {
-    case ReadAhead::Reason::first: return "first";
-    case ReadAhead::Reason::sweep: return "sweep";
-    case ReadAhead::Reason::whole: return "whole";
+    case ReadAhead::Reason::first:
+      return "first";
+    case ReadAhead::Reason::sweep:
+      return "sweep";
+    case ReadAhead::Reason::whole:
+      return "whole";
   }
   return "?";
 }

@@ -12,7 +12,7 @@ namespace semcache::policy {
 
 /// How much to bring over, or to open for writing, when a page of a host array faults. With cost = faults x F + bytes / link
 /// rate, a host phase (from the moment when pages close to the moment when some close again) costs at most 2.1 times the
-/// better of page by page and the whole array at once: README.md says why, and for whom the one exception is.
+/// better of page by page and the whole array at once: README.md says why, and what the one exception is.
 ///
 /// It is a state machine without a clock, a measurement or chance: equal faults give equal plans.
 class ReadAhead {
@@ -33,7 +33,7 @@ class ReadAhead {
 
   /// What a host phase begins with.
   struct Phase {
-    std::uint64_t bytes = 0;         ///< of the array
+    std::uint64_t bytes = 0;  ///< of the array
     std::uint64_t page_bytes = 4096;
     std::uint64_t fault_bytes = 0;   ///< the price of a fault: what the link carries in the same time
     std::uint64_t stale_bytes = 0;   ///< a read of the whole array would fetch them
@@ -69,11 +69,11 @@ class ReadAhead {
   struct Sweep {
     Use use = Use::read;
     Direction direction = Direction::unknown;
-    ByteRange last;              ///< what its last fault was given
-    std::uint64_t chunk = 0;     ///< the size of that before clipping
-    std::uint64_t through = 0;   ///< all that its faults were given, one behind the other
-    std::uint64_t unshown = 0;   ///< fetched ahead by the last fault
-    std::uint64_t used = 0;      ///< for choosing the sweep to forget
+    ByteRange last;             ///< what its last fault was given
+    std::uint64_t chunk = 0;    ///< the size of that before clipping
+    std::uint64_t through = 0;  ///< all that its faults were given, one behind the other
+    std::uint64_t unshown = 0;  ///< fetched ahead by the last fault
+    std::uint64_t used = 0;     ///< for choosing the sweep to forget
     unsigned continued = 0;
   };
 
@@ -83,6 +83,8 @@ class ReadAhead {
   };
 
   [[nodiscard]] bool too_many_faults(Use use) const noexcept;
+  [[nodiscard]] bool takes_whole(Use use) noexcept;
+  [[nodiscard]] ByteRange give(Sweep& sweep, std::uint64_t page) noexcept;
   [[nodiscard]] Direction continues(const Sweep& sweep, const Fault& fault, std::uint64_t page) const noexcept;
   [[nodiscard]] Sweep* find(const Fault& fault, std::uint64_t page) noexcept;
   [[nodiscard]] Sweep* add(Use use) noexcept;
@@ -93,12 +95,12 @@ class ReadAhead {
 
   Phase phase_;
   std::vector<Sweep> sweeps_;
-  std::size_t latest_ = SIZE_MAX;      ///< the sweep of the last plan
+  std::size_t latest_ = SIZE_MAX;  ///< the sweep of the last plan
   std::uint64_t faults_ = 0;
   std::uint64_t unbelieved_faults_ = 0;
-  std::uint64_t unbelieved_ahead_ = 0; ///< bytes that these may have cost beyond their pages
-  std::uint64_t unshown_ = 0;          ///< of sweeps that are forgotten
-  Kind kinds_[2];                      ///< by use
+  std::uint64_t unbelieved_ahead_ = 0;  ///< bytes that these may have cost beyond their pages
+  std::uint64_t unshown_ = 0;           ///< of sweeps that are forgotten
+  Kind kinds_[2];                       ///< by use
 };
 
 [[nodiscard]] const char* to_string(ReadAhead::Reason reason) noexcept;

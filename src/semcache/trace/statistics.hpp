@@ -41,7 +41,7 @@ struct Counters {
   Traffic unchanged;       ///< captured as writable, found unchanged by SEMCACHE_CHECK_WRITES=1
   Traffic written_back;    ///< of saved_link: because an array was evicted, or one side of it freed
   Traffic write_ahead;     ///< opened for writing with a faulting page: counts as written
-  Traffic read_ahead_lost; ///< of `read_ahead`: fetched, and no later fault showed its use before the array changed or was freed
+  Traffic read_ahead_lost; ///< of `read_ahead`: fetched, and no fault showed its use until the array changed or was freed
   std::uint64_t host_faults = 0;
   std::uint64_t evictions = 0;
   std::uint64_t launches = 0;
