@@ -193,8 +193,9 @@ TEST_F(WaitingDeathTest, WhoWaitsForEachOtherEnds) {
   said.of = &d;
   said.waits_at = h.address + 8;
   said.help = [] { return platform::Holder::waits_for_the_same; };
-  EXPECT_DEATH(p.expect_host(h, 1), "access to 'host array' .*'device array', which a kernel uses.*access to 'host array' .*"
-                                    "neither can go on.*semcache::access");
+  EXPECT_DEATH(p.expect_host(h, 1),
+               "access to 'host array' .*'device array', which a kernel uses.*access to 'host array' .*"
+               "neither can go on.*semcache::access");
   end();
   said.help = nullptr;
   p.expect_host(h, 1);

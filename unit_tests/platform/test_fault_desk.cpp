@@ -126,7 +126,8 @@ void post_and_jump_out(Desk& desk, void* address) {
 }
 
 TEST(FaultDesk, WhoJumpsOutOfAWaitLeavesNoPlaceTaken) {
-  struct sigaction action {}, before{};
+  struct sigaction action {};
+  struct sigaction before {};
   action.sa_handler = &jump_out;
   ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
   static Desk desk;

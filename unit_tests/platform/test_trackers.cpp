@@ -424,7 +424,8 @@ TEST_F(TrackersDeathTest, AFaultInsideTheRuntimeNamesTheArray) {
         { const RuntimeScope inner; }
         (void)*server.word(0);
       },
-      ::testing::KilledBySignal(SIGABRT), "'toy array'.*middle of a SemCache call.*handler of a signal.*semcache::access");
+      ::testing::KilledBySignal(SIGABRT),
+      "'toy array'.*middle of a SemCache call.*handler of a signal.*semcache::access");
 }
 
 Server* interrupted = nullptr;

@@ -80,7 +80,8 @@ class Kernel {
 
 struct WaitingFaults : ::testing::Test {
   static void SetUpTestSuite() {
-    if (const char* const patience = std::getenv("SEMCACHE_FAULT_TIMEOUT"); patience == nullptr || std::string(patience) != "1")
+    if (const char* const patience = std::getenv("SEMCACHE_FAULT_TIMEOUT");
+        patience == nullptr || std::string(patience) != "1")
       GTEST_FAIL() << "to be run with SEMCACHE_FAULT_TIMEOUT=1";
   }
 };
@@ -166,7 +167,8 @@ void a_kernel_reads_its_own_mirror() {
 
 TEST_F(WaitingFaultsDeathTest, AKernelThatWaitsForItselfEndsWithBothArrays) {
   EXPECT_DEATH(a_kernel_reads_its_own_mirror(),
-               "access to 'mirror of a' .*'a', which a kernel uses, .* access to 'mirror of a' .*neither can go on.*semcache::access");
+               "access to 'mirror of a' .*'a', which a kernel uses, .* access to 'mirror of a' .*neither can go "
+               "on.*semcache::access");
 }
 
 void two_kernels_read_each_others_mirrors() {
@@ -183,8 +185,9 @@ void two_kernels_read_each_others_mirrors() {
 }
 
 TEST_F(WaitingFaultsDeathTest, TwoKernelsThatWaitForEachOtherEndWithBothArrays) {
-  EXPECT_DEATH(two_kernels_read_each_others_mirrors(),
-               "access to 'mirror of (a|b)' .*'(a|b)', which a kernel uses, .* access to 'mirror of (a|b)' .*neither can go on");
+  EXPECT_DEATH(
+      two_kernels_read_each_others_mirrors(),
+      "access to 'mirror of (a|b)' .*'(a|b)', which a kernel uses, .* access to 'mirror of (a|b)' .*neither can go on");
 }
 
 TEST_F(WaitingFaults, AnAnnouncementThatWouldWaitForItsOwnKernelIsRefused) {
@@ -249,7 +252,8 @@ void jump_out(int) {
 }
 
 TEST_F(WaitingFaults, AHandlerMayJumpOutOfAnAccessThatWaitsAgainAndAgain) {
-  struct sigaction action {}, before{};
+  struct sigaction action {};
+  struct sigaction before {};
   action.sa_handler = &jump_out;
   ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
   Pair a("a", "mirror of a", 5);

@@ -34,7 +34,8 @@ class Patience {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds slice{100};
 
-  explicit Patience(std::chrono::seconds most, Clock::time_point now = Clock::now()) noexcept : most_(most), last_(now) {}
+  explicit Patience(std::chrono::seconds most, Clock::time_point now = Clock::now()) noexcept
+      : most_(most), last_(now) {}
 
   /// The wait begins anew.
   void restart(Clock::time_point now = Clock::now()) noexcept {

@@ -126,8 +126,10 @@ const void* FaultDesk::taken_of(const Holds& holds) const {
 }
 
 void FaultDesk::put(Place& place, Answer answer) noexcept {
-  const std::uint32_t word = place.word.load(std::memory_order_relaxed);  // nobody else changes it while it is being served
-  place.word.store(in_state(word, answered) + static_cast<std::uint32_t>(answer) * answer_unit, std::memory_order_release);
+  // Nobody else changes it while it is being served.
+  const std::uint32_t word = place.word.load(std::memory_order_relaxed);
+  place.word.store(in_state(word, answered) + static_cast<std::uint32_t>(answer) * answer_unit,
+                   std::memory_order_release);
   futex_wake(place.word, INT_MAX);
 }
 

@@ -69,8 +69,8 @@ class FaultDesk {
 
   // --- faulting threads; async-signal-safe ---
   /// Posts a fault and waits for its answer. When all places are taken it waits for one. A signal's handler may jump out.
-  [[nodiscard]] Answer post_and_wait(void* address, const FaultContext& context, const void* holdings, unsigned patience_s,
-                                     LongWork long_work) noexcept;
+  [[nodiscard]] Answer post_and_wait(void* address, const FaultContext& context, const void* holdings,
+                                     unsigned patience_s, LongWork long_work) noexcept;
 
   // --- the service thread ---
   /// The next fault, in turn over the places so that nobody starves; blocks. False after `request_close`, once

@@ -49,7 +49,7 @@ struct Arena {
   }
 };
 struct Shared {
-  Arena arenas[2];  ///< the mirrors', and another one
+  Arena arenas[2];                  ///< the mirrors', and another one
   std::atomic<bool> taken{false};   ///< a tracker is started
   std::atomic<bool> forked{false};  ///< this process is a child of the one that has the service thread
   std::atomic<unsigned> patience_s{0};
@@ -241,11 +241,12 @@ void MprotectTracker::stay_on_top() noexcept {
   if (found == detail::Found::on_top) return;
   static std::atomic<bool> said{false};
   if (said.exchange(true)) return;
-  base::raw_log("a SIGSEGV handler was installed over SemCache's, %s. Accesses to arrays whose content is elsewhere go to such a "
-                "handler until SemCache notices it, at the next allocation or a later copy or launch: install it before the first "
-                "use of SemCache, or not at all (Boost.Test: --catch_system_errors=no)",
-                found == detail::Found::put_back ? "which is back on top and calls the other one for all that is not its own"
-                                                 : "by ever other ones, and stays there");
+  base::raw_log(
+      "a SIGSEGV handler was installed over SemCache's, %s. Accesses to arrays whose content is elsewhere go to "
+      "such a handler until SemCache notices it, at the next allocation or a later copy or launch: install it "
+      "before the first use of SemCache, or not at all (Boost.Test: --catch_system_errors=no)",
+      found == detail::Found::put_back ? "which is back on top and calls the other one for all that is not its own"
+                                       : "by ever other ones, and stays there");
 }
 
 void MprotectTracker::stop() noexcept {

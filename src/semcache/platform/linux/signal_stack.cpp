@@ -43,10 +43,11 @@ std::size_t good_signal_stack_bytes() noexcept {
 // No frame, and no function that has one.
 void die_on_small_stack(const void* address) noexcept {
   static char text[] =
-      "semcache: the access at 0x0000000000000000 cannot be served: the signal stack (sigaltstack) of its thread is too small for "
-      "a handler. Make it 64 KiB\n";
+      "semcache: the access at 0x0000000000000000 cannot be served: the signal stack (sigaltstack) of its thread is "
+      "too small for a handler. Make it 64 KiB\n";
   char* digit = text + sizeof "semcache: the access at 0x0000000000000000" - 1;
-  for (auto rest = reinterpret_cast<std::uintptr_t>(address); rest != 0; rest /= 16) *--digit = "0123456789abcdef"[rest % 16];
+  for (auto rest = reinterpret_cast<std::uintptr_t>(address); rest != 0; rest /= 16)
+    *--digit = "0123456789abcdef"[rest % 16];
   ::syscall(SYS_write, STDERR_FILENO, text, sizeof text - 1);
   ::syscall(SYS_tgkill, ::syscall(SYS_getpid), ::syscall(SYS_gettid), SIGABRT);
   for (;;) ::syscall(SYS_exit_group, 128 + SIGABRT);
@@ -64,7 +65,8 @@ void call_with_room(void (*body)(const void*), const void* argument) noexcept {
     spare.there.uc_stack.ss_sp = spare.memory;
     spare.there.uc_stack.ss_size = sizeof spare.memory;
     spare.there.uc_link = &spare.here;
-    sigfillset(&spare.there.uc_sigmask);  // a handler on the thread's signal stack would begin at its top, over our caller
+    // A handler on the thread's signal stack would begin at its top, over our caller.
+    sigfillset(&spare.there.uc_sigmask);
     ::makecontext(&spare.there, &run_spare, 0);
     (void)::swapcontext(&spare.here, &spare.there);
   }

@@ -19,7 +19,9 @@ inline std::size_t room_on(const stack_t& stack, const void* frame) noexcept {
 }
 
 /// Of a handler with this third argument.
-inline const stack_t& signal_stack(const void* context) noexcept { return static_cast<const ucontext_t*>(context)->uc_stack; }
+inline const stack_t& signal_stack(const void* context) noexcept {
+  return static_cast<const ucontext_t*>(context)->uc_stack;
+}
 
 /// Is `address` behind the stack's end, where somebody gets to who runs out of it? (The kernel begins at its top again then,
 /// over what lies there.)
