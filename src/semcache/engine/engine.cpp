@@ -121,7 +121,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->writing_launches_at_fetch = 0;
   m->write_check.reset();
   m->pages = directory::BasicExtentMap<PageState>(space == host_space ? round_up(bytes, page_bytes_) : 0, {});
-  m->read_ahead.reset();
+  m->read_ahead = {};
   m->used.assign(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
   m->locked.clear();
   m->forecast = policy::FetchForecast();

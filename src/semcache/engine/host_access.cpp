@@ -253,8 +253,7 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
     // Another thread's fault has opened the page meanwhile.
     if (now == Protection::read_write || (kind == FaultKind::read && now == Protection::read)) return FaultResult::served;
     recorder_.host_fault(m.label);
-    if (!m.read_ahead) m.read_ahead = std::make_unique<policy::ReadAhead>();
-    const ByteRange range = m.read_ahead->next(position, m.bytes, page_bytes_);
+    const ByteRange range = m.read_ahead.next(position, m.bytes, page_bytes_);
     std::vector<ByteRange> stale;
     directory_.stale(m.slot, range, stale);
     std::uint64_t ahead = 0;

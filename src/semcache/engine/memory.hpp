@@ -124,7 +124,7 @@ struct alignas(64) Memory {
 
   // --- host memory ---
   directory::BasicExtentMap<PageState> pages{0, {}};
-  std::unique_ptr<policy::ReadAhead> read_ahead;  ///< none before the first fault
+  policy::ReadAhead read_ahead;
   std::vector<bool> used;         ///< per huge page: the host, or a transfer, has put something there
   /// Per registration chunk: the address under which the device knows its page-locked pages; nullptr: not page-locked.
   std::vector<std::byte*> locked;
