@@ -15,18 +15,21 @@ using namespace kokkos_team_algorithms;
 
 KOKKOS_STOCK_TEST(KokkosTeamAlgorithms, FillAndScan) {
   Vector x("x", 100), sums("sums", 100);
-  Kokkos::parallel_for("fill and scan", Team(1, 1), KOKKOS_LAMBDA(const Member& team) {
-    KE::fill(team, x, 2.0);
-    team.team_barrier();
-    KE::exclusive_scan(team, x, sums, 0.0);
-  });
+  Kokkos::parallel_for(
+      "fill and scan", Team(1, 1), KOKKOS_LAMBDA(const Member& team) {
+        KE::fill(team, x, 2.0);
+        team.team_barrier();
+        KE::exclusive_scan(team, x, sums, 0.0);
+      });
   EXPECT_EQ(on_host(sums)(99), 198);
 }
 
 KOKKOS_STOCK_TEST(KokkosTeamAlgorithms, Sort) {
   Vector x("x", 100);
-  Kokkos::parallel_for("fill", Range(0, 100), KOKKOS_LAMBDA(int i) { x(i) = i * 7919 % 100; });
-  Kokkos::parallel_for("sort", Team(1, 1), KOKKOS_LAMBDA(const Member& team) { KE::sort_team(team, x); });
+  Kokkos::parallel_for(
+      "fill", Range(0, 100), KOKKOS_LAMBDA(int i) { x(i) = i * 7919 % 100; });
+  Kokkos::parallel_for(
+      "sort", Team(1, 1), KOKKOS_LAMBDA(const Member& team) { KE::sort_team(team, x); });
   const auto h = on_host(x);
   for (int i = 0; i < 100; ++i) ASSERT_EQ(h(i), i);
 }
