@@ -14,7 +14,8 @@ using Traits = Kokkos::MemoryTraits<Kokkos::RandomAccess>;
 template <class A, class B>
 constexpr bool same = std::is_same<A, B>::value;
 static_assert(same<semcache::View<double*>, Kokkos::View<double*, DefaultDevice>>);
-static_assert(same<semcache::View<double*, Kokkos::LayoutLeft>, Kokkos::View<double*, Kokkos::LayoutLeft, DefaultDevice>>);
+static_assert(
+    same<semcache::View<double*, Kokkos::LayoutLeft>, Kokkos::View<double*, Kokkos::LayoutLeft, DefaultDevice>>);
 static_assert(same<semcache::View<const int*, Traits>, Kokkos::View<const int*, DefaultDevice, Traits>>);
 static_assert(same<semcache::View<int*, Kokkos::LayoutRight, Kokkos::MemoryUnmanaged>,
                    Kokkos::View<int*, Kokkos::LayoutRight, DefaultDevice, Kokkos::MemoryUnmanaged>>);
@@ -50,24 +51,31 @@ using namespace kokkos_porting;
 KOKKOS_TEST(KokkosPorting, BareCounts) {
   const semcache::View<double*> x("x", 100);
   const ExpectOnDevice on_device(8);
-  semcache::parallel_for(100, KOKKOS_LAMBDA(int i) { x(i) = i; });
-  semcache::parallel_for("named", x.extent(0), KOKKOS_LAMBDA(int i) { x(i) += 1; });
-  semcache::parallel_for(std::string("named"), 100L, KOKKOS_LAMBDA(int i) { x(i) += 1; });
+  semcache::parallel_for(
+      100, KOKKOS_LAMBDA(int i) { x(i) = i; });
+  semcache::parallel_for(
+      "named", x.extent(0), KOKKOS_LAMBDA(int i) { x(i) += 1; });
+  semcache::parallel_for(
+      std::string("named"), 100L, KOKKOS_LAMBDA(int i) { x(i) += 1; });
   double total = 0, largest = 0;
-  semcache::parallel_reduce(100, KOKKOS_LAMBDA(int i, double& update) { update += x(i); }, total);
+  semcache::parallel_reduce(
+      100, KOKKOS_LAMBDA(int i, double& update) { update += x(i); }, total);
   EXPECT_EQ(total, 99 * 50 + 200);
   semcache::parallel_reduce(
       "largest", 100, KOKKOS_LAMBDA(int i, double& update) { update = x(i) > update ? x(i) : update; },
       Kokkos::Max<double>(largest));
   EXPECT_EQ(largest, 101);
   const semcache::View<double> result("result");
-  semcache::parallel_reduce("view", 100, KOKKOS_LAMBDA(int i, double& update) { update += x(i); }, result);
-  semcache::parallel_scan(100, KOKKOS_LAMBDA(int i, double& update, bool last) {
-    update += 1;
-    if (last) x(i) = update;
-  });
+  semcache::parallel_reduce(
+      "view", 100, KOKKOS_LAMBDA(int i, double& update) { update += x(i); }, result);
+  semcache::parallel_scan(
+      100, KOKKOS_LAMBDA(int i, double& update, bool last) {
+        update += 1;
+        if (last) x(i) = update;
+      });
   long count = 0;
-  semcache::parallel_scan("scan", 100, KOKKOS_LAMBDA(int, long& update, bool) { update += 1; }, count);
+  semcache::parallel_scan(
+      "scan", 100, KOKKOS_LAMBDA(int, long& update, bool) { update += 1; }, count);
   EXPECT_EQ(count, 100);
   EXPECT_EQ(test::on_host(x)(99), 100);
   EXPECT_EQ(test::on_host(result)(), 99 * 50 + 200);
@@ -76,12 +84,13 @@ KOKKOS_TEST(KokkosPorting, BareCounts) {
 KOKKOS_TEST(KokkosPorting, Policies) {
   const semcache::View<double**> x("x", 10, 10);
   const ExpectOnDevice on_device(4);
-  semcache::parallel_for(semcache::MDRangePolicy<Kokkos::Rank<2>>({0, 0}, {10, 10}),
-                         KOKKOS_LAMBDA(int i, int j) { x(i, j) = i + j; });
-  semcache::parallel_for("range", semcache::RangePolicy<Kokkos::Schedule<Kokkos::Static>>(0, 10),
-                         KOKKOS_LAMBDA(int i) { x(i, i) = 1; });
+  semcache::parallel_for(
+      semcache::MDRangePolicy<Kokkos::Rank<2>>({0, 0}, {10, 10}), KOKKOS_LAMBDA(int i, int j) { x(i, j) = i + j; });
+  semcache::parallel_for(
+      "range", semcache::RangePolicy<Kokkos::Schedule<Kokkos::Static>>(0, 10), KOKKOS_LAMBDA(int i) { x(i, i) = 1; });
   using Teams = semcache::TeamPolicy<>;
-  semcache::parallel_for(Teams(10, 1), KOKKOS_LAMBDA(const Teams::member_type& team) { x(team.league_rank(), 0) = 2; });
+  semcache::parallel_for(
+      Teams(10, 1), KOKKOS_LAMBDA(const Teams::member_type& team) { x(team.league_rank(), 0) = 2; });
   double total = 0;
   semcache::parallel_reduce(
       "teams", Teams(10, 1),
@@ -93,7 +102,8 @@ KOKKOS_TEST(KokkosPorting, WhatNamesASpaceKeepsIt) {
   using Host = Kokkos::DefaultHostExecutionSpace;
   const semcache::View<double*, Kokkos::HostSpace> x("x", 10);
   const ExpectOnDevice on_device(0);
-  semcache::parallel_for(semcache::RangePolicy<Host>(0, 10), KOKKOS_LAMBDA(int i) { x(i) = i; });
+  semcache::parallel_for(
+      semcache::RangePolicy<Host>(0, 10), KOKKOS_LAMBDA(int i) { x(i) = i; });
   Kokkos::fence();
   EXPECT_EQ(x(9), 9);
 }

@@ -26,18 +26,18 @@ KOKKOS_FUNCTION inline int shuffled(int i) { return i * 7919 % n; }
 
 template <class View>
 void shuffle(const View& v) {
-  Kokkos::parallel_for("shuffle", Range(0, n), KOKKOS_LAMBDA(int i) { v(i) = shuffled(i); });
+  Kokkos::parallel_for(
+      "shuffle", Range(0, n), KOKKOS_LAMBDA(int i) { v(i) = shuffled(i); });
 }
 
 /// Every second element of a longer array.
-inline Strided every_second(const Vector& all) {
-  return Strided(all.data(), Kokkos::LayoutStride(n, 2));
-}
+inline Strided every_second(const Vector& all) { return Strided(all.data(), Kokkos::LayoutStride(n, 2)); }
 
 template <class View>
 Vector contiguous(const View& v) {
   Vector copy("copy", n);
-  Kokkos::parallel_for("copy", Range(0, n), KOKKOS_LAMBDA(int i) { copy(i) = v(i); });
+  Kokkos::parallel_for(
+      "copy", Range(0, n), KOKKOS_LAMBDA(int i) { copy(i) = v(i); });
   return copy;
 }
 
@@ -111,7 +111,8 @@ KOKKOS_STOCK_TEST(KokkosSort, TheComparatorsViewsAreCaptured) {
   const Kokkos::View<int*, Left, Device> places("places", n);
   const auto h = Kokkos::create_mirror_view(keys);
   for (int i = 0; i < n; ++i) h(i) = shuffled(i);
-  Kokkos::parallel_for("places", Range(0, n), KOKKOS_LAMBDA(int i) { places(i) = i; });
+  Kokkos::parallel_for(
+      "places", Range(0, n), KOKKOS_LAMBDA(int i) { places(i) = i; });
   for (int round = 0; round < 3; ++round) {  // a remembered comparator, too
     for (int i = 0; i < n; ++i) h(i) = round % 2 == 0 ? shuffled(i) : n - shuffled(i);
     Kokkos::deep_copy(keys, h);  // the comparator alone brings it to the device
@@ -128,7 +129,8 @@ template <class Keys, class Values>
 void expect_sorted_by_key(const Keys& keys, const Values& values) {
   namespace KE = Kokkos::Experimental;
   shuffle(keys);
-  Kokkos::parallel_for("values", Range(0, n), KOKKOS_LAMBDA(int i) { values(i) = n - 1 - keys(i); });
+  Kokkos::parallel_for(
+      "values", Range(0, n), KOKKOS_LAMBDA(int i) { values(i) = n - 1 - keys(i); });
   expect_on_the_device([&] { KE::sort_by_key(Exec(), keys, values); });
   expect_ascending(keys);
   expect_descending(values);

@@ -47,7 +47,8 @@ constexpr unsigned conversions() {
   return (converts<Managed<D>, Other<D, Unmanaged>> << 0) | (converts<Managed<D>, Other<D, Atomic>> << 1) |
          (converts<Other<D, Unmanaged>, Managed<D>> << 2) | (converts<Other<D, Unmanaged>, Other<D, Atomic>> << 3) |
          (converts<Other<D, Atomic>, Managed<D>> << 4) | (converts<Other<D, Atomic>, Other<D, Unmanaged>> << 5) |
-         (converts<OtherConst<D, Random>, Managed<D>> << 6) | (converts<OtherConst<D, Random>, Other<D, Unmanaged>> << 7) |
+         (converts<OtherConst<D, Random>, Managed<D>> << 6) |
+         (converts<OtherConst<D, Random>, Other<D, Unmanaged>> << 7) |
          (converts<Other<D, Unmanaged>, OtherConst<D, Unmanaged>> << 8) |
          (converts<Other<D, Unmanaged>, Kokkos::View<float*, Left, D, Unmanaged>> << 9);
 }
@@ -115,9 +116,12 @@ KOKKOS_STOCK_TEST(KokkosUnmanaged, KernelsCaptureThemAsArrays) {
   const auto mirror = Kokkos::create_mirror_view(a);
   for (int i = 0; i < 10; ++i) mirror(i) = i;
   Kokkos::deep_copy(a, mirror);
-  Kokkos::parallel_for("column", Range(0, 4), KOKKOS_LAMBDA(int i) { column(i) += 10; });
-  Kokkos::parallel_for("atomic", Range(0, 10), KOKKOS_LAMBDA(int) { atomic(0) += 1; });
-  Kokkos::parallel_for("one", Range(0, 1), KOKKOS_LAMBDA(int) { one() = -1; });
+  Kokkos::parallel_for(
+      "column", Range(0, 4), KOKKOS_LAMBDA(int i) { column(i) += 10; });
+  Kokkos::parallel_for(
+      "atomic", Range(0, 10), KOKKOS_LAMBDA(int) { atomic(0) += 1; });
+  Kokkos::parallel_for(
+      "one", Range(0, 1), KOKKOS_LAMBDA(int) { one() = -1; });
   Kokkos::deep_copy(mirror, a);
   EXPECT_EQ(mirror(0), 10);
   EXPECT_EQ(mirror(4), 4);

@@ -46,3 +46,19 @@ struct Random_UniqueIndex<Kokkos::Device<semcache::Exec, MemorySpace>> {
 }  // namespace Impl
 }  // namespace Kokkos
 #endif
+
+/// Algorithms within a team ask whether the team's execution space, which is the native one, can access their views.
+namespace Kokkos {
+namespace Experimental {
+namespace Impl {
+template <class... Arguments>
+struct iterators_are_accessible_from;
+template <class Iterator>
+struct iterators_are_accessible_from<semcache::kokkos::NativeExec, Iterator> {
+  using memory_space = typename Iterator::view_type::memory_space;
+  static constexpr bool value = std::is_same<memory_space, semcache::Space>::value ||
+                                SpaceAccessibility<semcache::kokkos::NativeExec, memory_space>::accessible;
+};
+}  // namespace Impl
+}  // namespace Experimental
+}  // namespace Kokkos

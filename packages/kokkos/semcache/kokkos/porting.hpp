@@ -27,8 +27,9 @@ struct DeviceSecond {
 };
 template <class DataType, class First, class... Rest>
 struct DeviceSecond<DataType, First, Rest...> {
-  using type = std::conditional_t<Kokkos::is_array_layout<First>::value, Kokkos::View<DataType, First, DefaultDevice, Rest...>,
-                                  Kokkos::View<DataType, DefaultDevice, First, Rest...>>;
+  using type =
+      std::conditional_t<Kokkos::is_array_layout<First>::value, Kokkos::View<DataType, First, DefaultDevice, Rest...>,
+                         Kokkos::View<DataType, DefaultDevice, First, Rest...>>;
 };
 template <bool NamesSpace, class DataType, class... Properties>
 struct PortedView : DeviceSecond<DataType, Properties...> {};
@@ -60,29 +61,30 @@ inline constexpr bool is_label = std::is_convertible<Policy, std::string>::value
 }  // namespace kokkos::detail
 
 template <class DataType, class... Properties>
-using View = typename kokkos::detail::PortedView<kokkos::detail::names_space<Properties...>, DataType, Properties...>::type;
+using View =
+    typename kokkos::detail::PortedView<kokkos::detail::names_space<Properties...>, DataType, Properties...>::type;
 
 template <class... Properties>
-using RangePolicy =
-    typename kokkos::detail::PortedPolicy<kokkos::detail::names_space<Properties...>, Kokkos::RangePolicy, Properties...>::type;
+using RangePolicy = typename kokkos::detail::PortedPolicy<kokkos::detail::names_space<Properties...>,
+                                                          Kokkos::RangePolicy, Properties...>::type;
 template <class... Properties>
-using MDRangePolicy =
-    typename kokkos::detail::PortedPolicy<kokkos::detail::names_space<Properties...>, Kokkos::MDRangePolicy, Properties...>::type;
+using MDRangePolicy = typename kokkos::detail::PortedPolicy<kokkos::detail::names_space<Properties...>,
+                                                            Kokkos::MDRangePolicy, Properties...>::type;
 template <class... Properties>
-using TeamPolicy =
-    typename kokkos::detail::PortedPolicy<kokkos::detail::names_space<Properties...>, Kokkos::TeamPolicy, Properties...>::type;
+using TeamPolicy = typename kokkos::detail::PortedPolicy<kokkos::detail::names_space<Properties...>, Kokkos::TeamPolicy,
+                                                         Properties...>::type;
 
 /// As Kokkos' functions of these names: an optional label, a count or a policy, the functor, and results.
 /// Ordering, threads, exceptions: as kernels on the execution space of the policy.
-#define SEMCACHE_KOKKOS_PORTED(PATTERN)                                                                            \
-  template <class Policy, class Functor, class... Results,                                                         \
-            std::enable_if_t<!kokkos::detail::is_label<Policy>, int> = 0>                                          \
-  void PATTERN(const Policy& policy, const Functor& functor, Results&&... results) {                               \
-    Kokkos::PATTERN(kokkos::detail::ported(policy), functor, std::forward<Results>(results)...);                   \
-  }                                                                                                                \
-  template <class Policy, class Functor, class... Results>                                                         \
-  void PATTERN(const std::string& label, const Policy& policy, const Functor& functor, Results&&... results) {     \
-    Kokkos::PATTERN(label, kokkos::detail::ported(policy), functor, std::forward<Results>(results)...);            \
+#define SEMCACHE_KOKKOS_PORTED(PATTERN)                                                                        \
+  template <class Policy, class Functor, class... Results,                                                     \
+            std::enable_if_t<!kokkos::detail::is_label<Policy>, int> = 0>                                      \
+  void PATTERN(const Policy& policy, const Functor& functor, Results&&... results) {                           \
+    Kokkos::PATTERN(kokkos::detail::ported(policy), functor, std::forward<Results>(results)...);               \
+  }                                                                                                            \
+  template <class Policy, class Functor, class... Results>                                                     \
+  void PATTERN(const std::string& label, const Policy& policy, const Functor& functor, Results&&... results) { \
+    Kokkos::PATTERN(label, kokkos::detail::ported(policy), functor, std::forward<Results>(results)...);        \
   }
 SEMCACHE_KOKKOS_PORTED(parallel_for)
 SEMCACHE_KOKKOS_PORTED(parallel_reduce)
