@@ -319,11 +319,43 @@ void Engine::destroy(Memory& m) noexcept {
   recycle(m);
 }
 
+/// False: it can be freed at once.
+bool Engine::put_off(Memory& m) {
+  if (m.on_host() || m.pins.load() == 0 || device_of(m).device->kind() != device::DeviceKind::emulated) return false;
+  put_off_.push_back(&m);
+  put_off_count_.store(put_off_.size());
+  if (m.pins.load() != 0) {
+    m.incarnation.fetch_add(1);
+    m.freeing = true;
+    return true;
+  }
+  put_off_.pop_back();  // the launch has ended, and may not have seen it
+  put_off_count_.store(put_off_.size());
+  return false;
+}
+
+void Engine::free_put_off() noexcept {
+  const platform::RuntimeScope scope;
+  for (;;) {
+    Memory* ready = nullptr;
+    {
+      Lock lock(mutex_);
+      const auto at = std::find_if(put_off_.begin(), put_off_.end(), [](const Memory* m) { return m->pins.load() == 0; });
+      if (at == put_off_.end()) return;
+      ready = *at;
+      put_off_.erase(at);
+      put_off_count_.store(put_off_.size());
+    }
+    deallocate(ready);
+  }
+}
+
 void Engine::deallocate(Memory* memory) noexcept {
   if (memory == nullptr) return;
   try {
     Lock lock(mutex_);
     Memory& m = *memory;
+    if (put_off(m)) return;
     if (m.on_host()) {
       live_host_bytes_ -= m.bytes;
     } else {
