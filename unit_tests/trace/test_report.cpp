@@ -39,7 +39,8 @@ Statistics busy_statistics() {
   recorder.opened(mirror);
   recorder.unannounced(a);
   recorder.launch();
-  recorder.unknown_launch("some functor");
+  EXPECT_TRUE(recorder.unknown_launch("some functor"));
+  recorder.explain_unknown_launch("some functor", "it points to the stack");
   recorder.native_launch();
   recorder.device_wait();
   Statistics s = recorder.snapshot();
@@ -150,7 +151,7 @@ TEST(JsonReport, HasEveryFigureUnderItsDocumentedKey) {
   EXPECT_EQ(j.at("call_sites")[0].at("name"), "cg.cpp:42 in solve");
   EXPECT_EQ(j.at("call_sites")[0].at("unknown_launches"), 6);
   EXPECT_EQ(j.at("call_sites")[0].at("d2h").at("count"), 2);
-  EXPECT_EQ(j.at("unknown_launches"), json::array({{{"name", "some functor"}, {"count", 1}}}));
+  EXPECT_EQ(j.at("unknown_launches"), json::array({{{"name", "some functor"}, {"count", 1}, {"reason", "it points to the stack"}}}));
 }
 
 TEST(JsonReport, EmptyStatisticsAndOddLabelsAreStillJson) {
@@ -166,7 +167,7 @@ TEST(TextReport, NamesFiguresLabelsCallSitesAndUnknownLaunches) {
   const std::string text = text_report(busy_statistics(), place);
 
   for (const char* part : {"process 4711 on node7, rank 3", "2 x emulated (host memory), number 3, protocol write-back, tracker mprotect",
-                           "3221225472", "3.00 GiB", "A_mirror", "call site", "cg.cpp:42 in solve", "some functor",
+                           "3221225472", "3.00 GiB", "A_mirror", "call site", "cg.cpp:42 in solve", "some functor (it points to the stack)",
                            "launches 1 (unknown 1, outside semcache::Exec 1)"}) {
     EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
   }
