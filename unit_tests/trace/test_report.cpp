@@ -46,7 +46,8 @@ Statistics busy_statistics() {
   recorder.uncaptured(a);
   recorder.changed(a);
   recorder.launch();
-  recorder.unknown_launch("some functor");
+  EXPECT_TRUE(recorder.unknown_launch("some functor"));
+  recorder.explain_unknown_launch("some functor", "it points to the stack");
   recorder.native_capture();
   recorder.device_wait();
   Statistics s = recorder.snapshot();
@@ -160,7 +161,7 @@ TEST(JsonReport, HasEveryFigureUnderItsDocumentedKey) {
   EXPECT_EQ(j.at("call_sites")[0].at("name"), "cg.cpp:42 in solve");
   EXPECT_EQ(j.at("call_sites")[0].at("unknown_launches"), 6);
   EXPECT_EQ(j.at("call_sites")[0].at("d2h").at("count"), 2);
-  EXPECT_EQ(j.at("unknown_launches"), json::array({{{"name", "some functor"}, {"count", 1}, {"reason", ""}}}));
+  EXPECT_EQ(j.at("unknown_launches"), json::array({{{"name", "some functor"}, {"count", 1}, {"reason", "it points to the stack"}}}));
 }
 
 TEST(JsonReport, EmptyStatisticsAndOddLabelsAreStillJson) {
@@ -176,9 +177,9 @@ TEST(TextReport, NamesFiguresLabelsCallSitesAndUnknownLaunches) {
   const std::string text = text_report(busy_statistics(), place);
 
   for (const char* part : {"process 4711 on node7, rank 3", "2 x emulated (host memory), number 3, protocol write-back, tracker mprotect",
-                           "3221225472", "3.00 GiB", "A_mirror", "call site", "cg.cpp:42 in solve", "some functor",
-                            "launches 1 (unknown 1), captures outside semcache::Exec 1,", "device memory in use 33 B of 66 B, of it saved copies 44 B",
-                            "open mirrors 2, unannounced uses 2 (in kernels of semcache::Exec 1)"}) {
+                           "3221225472", "3.00 GiB", "A_mirror", "call site", "cg.cpp:42 in solve", "some functor (it points to the stack)",
+                           "launches 1 (unknown 1), captures outside semcache::Exec 1,", "device memory in use 33 B of 66 B, of it saved copies 44 B",
+                           "open mirrors 2, unannounced uses 2 (in kernels of semcache::Exec 1)"}) {
     EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
   }
 }

@@ -137,7 +137,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   directory::BasicExtentMap<PageState> pages(space == host_space ? round_up(bytes, page_bytes_) : 0, {});
   std::vector<bool> used(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
   if (free_memories_.empty()) {
-    for (std::vector<Memory*>* const list : {&free_memories_, &revoked_, &projecting_, &snapshots_}) {
+    for (std::vector<Memory*>* const list : {&free_memories_, &revoked_, &projecting_, &snapshots_, &put_off_}) {
       reserve_for(*list, pool_.size() + 1);
     }
     free_memories_.push_back(&pool_.emplace_back());
@@ -424,10 +424,42 @@ void Engine::destroy(Memory& m) noexcept {
   recycle(m);
 }
 
+/// False: it can be freed at once.
+bool Engine::put_off(Memory& m) noexcept {
+  if (m.on_host() || m.pins.load() == 0 || device_of(m).device->kind() != device::DeviceKind::emulated) return false;
+  put_off_.push_back(&m);
+  put_off_count_.store(put_off_.size());
+  if (m.pins.load() != 0) {
+    m.incarnation.fetch_add(1);
+    m.freeing = true;
+    return true;
+  }
+  put_off_.pop_back();  // the launch has ended, and may not have seen it
+  put_off_count_.store(put_off_.size());
+  return false;
+}
+
+void Engine::free_put_off() noexcept {
+  const platform::RuntimeScope scope;
+  for (;;) {
+    Memory* ready = nullptr;
+    {
+      Lock lock(mutex_);
+      const auto at = std::find_if(put_off_.begin(), put_off_.end(), [](const Memory* m) { return m->pins.load() == 0; });
+      if (at == put_off_.end()) return;
+      ready = *at;
+      put_off_.erase(at);
+      put_off_count_.store(put_off_.size());
+    }
+    deallocate(ready);
+  }
+}
+
 void Engine::deallocate(Memory* memory) noexcept {
   if (memory == nullptr) return;
   Memory& m = *memory;
   Lock lock(mutex_);
+  if (put_off(m)) return;
   (m.on_host() ? live_host_bytes_ : live_device_bytes_) -= m.bytes;
   m.incarnation.fetch_add(1);
   try {

@@ -117,6 +117,8 @@ class Engine {
   Memory* allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes);
   /// @param announced  the program announces every access of the host: its pages stay open
   Memory* allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced = false);
+  /// Waits for uses of it; on the emulated device, whose kernels may free arrays themselves, one that a running launch pins
+  /// is freed when that ends.
   void deallocate(Memory* memory) noexcept;
   /// The live memory whose data contains `p`; nullptr for foreign addresses. No lock.
   [[nodiscard]] Memory* find(const void* p) const noexcept;
@@ -397,6 +399,8 @@ class Engine {
   void collect_orphans() noexcept;
   void add_device(std::unique_ptr<device::Device> device);
   void release_addresses() noexcept;
+  [[nodiscard]] bool put_off(Memory& m);
+  void free_put_off() noexcept;
   void destroy(Memory& memory) noexcept;
   [[nodiscard]] std::uint64_t page() const noexcept { return page_bytes_; }
   /// Are accesses of the host noticed, because the pages are protected?
@@ -613,6 +617,8 @@ class Engine {
   std::vector<Memory*> free_memories_;
   std::vector<Memory*> by_slot_;
   std::vector<Memory*> snapshots_;
+  std::vector<Memory*> put_off_;                ///< to be freed when their launches have ended
+  std::atomic<std::size_t> put_off_count_{0};
   std::vector<Memory*> revoked_;  ///< flags to be computed anew at the next projection; each once
   std::vector<Memory*> projecting_;  ///< room for `project`
   std::atomic<bool> projection_waits_{false};  ///< for the end of a launch

@@ -214,6 +214,7 @@ std::uint64_t Engine::end_launch(QueueIndex queue, const Operand* operands, std:
     m.pins.fetch_sub(1);
   }
   // No memory is looked at any more without the lock: once unpinned, it may be freed and reused.
+  if (put_off_count_.load() != 0) free_put_off();
   record = record && counted->device->kind() != device::DeviceKind::emulated;
   if (record || options_.check || options_.protocol == Protocol::write_through || projection_waits_.load()) {
     follow_launch(queue, operands, count, record ? counted : nullptr);

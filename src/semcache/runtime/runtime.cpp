@@ -776,6 +776,11 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue
   ++launches_under_way;
 }
 
+void expect_handles(const void* array) noexcept {
+  const Runtime* r = running();
+  if (Memory* m = r == nullptr ? nullptr : r->engine->find_device(array)) m->holds_handles.store(true, std::memory_order_relaxed);
+}
+
 bool identify(const Capture& capture, KnownOperand& operand) noexcept {
   Runtime* r = running();
   Memory* m = r == nullptr ? nullptr : r->engine->find_device(capture.pointer);

@@ -94,6 +94,9 @@ struct Capture {
   bool holds_handles;          ///< the element type may itself contain handles (View of Views)
 };
 
+/// A kernel that is given the array by a bare pointer may find others there.
+SEMCACHE_API void expect_handles(const void* array) noexcept;
+
 /// What a launch found a capture to be, for the next launch of the same functor with the same handles.
 struct KnownOperand {
   const void* pointer;

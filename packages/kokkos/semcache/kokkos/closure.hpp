@@ -153,7 +153,7 @@ struct KnownFunctor {
 };
 template <class View, class Layout, class E, int Rank, class Index>
 struct KnownFunctor<Kokkos::Impl::ViewFill<View, Layout, E, Rank, Index>> {
-  static constexpr bool value = true;
+  static constexpr bool value = Kokkos::is_view<View>::value;
   using functor = Kokkos::Impl::ViewFill<View, Layout, E, Rank, Index>;
   using element = typename View::non_const_value_type;
   static constexpr bool is_pattern = std::is_trivially_copyable<element>::value && is_pattern_width<element>;
@@ -164,7 +164,8 @@ struct KnownFunctor<Kokkos::Impl::ViewFill<View, Layout, E, Rank, Index>> {
 };
 template <class Destination, class Source, class Layout, class E, int Rank, class Index>
 struct KnownFunctor<Kokkos::Impl::ViewCopy<Destination, Source, Layout, E, Rank, Index>> {
-  static constexpr bool value = true;
+  /// DynamicViews are copied so, too: they have no data of their own.
+  static constexpr bool value = Kokkos::is_view<Destination>::value && Kokkos::is_view<Source>::value;
   using functor = Kokkos::Impl::ViewCopy<Destination, Source, Layout, E, Rank, Index>;
   using element = typename Destination::non_const_value_type;
   static constexpr bool is_pattern = false;

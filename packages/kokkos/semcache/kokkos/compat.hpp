@@ -43,6 +43,8 @@
 #else
 #define SEMCACHE_KOKKOS_MDSPAN_VIEW (KOKKOS_VERSION >= 40699)
 #endif
+/// DynamicView keeps its list of chunks where ChunkArraySpace says; since 3.5 in its own space, and on the host.
+#define SEMCACHE_KOKKOS_CHUNK_ARRAY_SPACE (KOKKOS_VERSION < 30500)
 /// ZeroMemset<Exec>(exec, pointer, bytes).
 #define SEMCACHE_KOKKOS_ZERO_MEMSET_POINTER (KOKKOS_VERSION >= 40500)
 /// ZeroMemset<Exec, View>(exec, view), before 4.3 also with the value, and without the instance.

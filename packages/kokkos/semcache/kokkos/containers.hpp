@@ -62,3 +62,30 @@ struct iterators_are_accessible_from<semcache::kokkos::NativeExec, Iterator> {
 }  // namespace Impl
 }  // namespace Experimental
 }  // namespace Kokkos
+#if SEMCACHE_KOKKOS_CHUNK_ARRAY_SPACE && __has_include(<Kokkos_DynamicView.hpp>)
+#include <Kokkos_DynamicView.hpp>
+namespace semcache {
+namespace kokkos {
+/// Where a message of the compiler names this: before Kokkos 3.5 host kernels refuse the elements of a DynamicView in any memory but the
+/// host's. Use Kokkos 3.5 or newer, a View, or a DynamicView in Kokkos::HostSpace.
+struct dynamic_view_in_semcache_space_needs_kokkos_3_5;
+namespace detail {
+template <bool on_device>
+struct ChunkArraySpace {
+  using memory_space = dynamic_view_in_semcache_space_needs_kokkos_3_5;
+};
+/// Host code writes the list of chunks, kernels read it: it lies where both can, as with the native space.
+template <>
+struct ChunkArraySpace<true> : Kokkos::Experimental::Impl::ChunkArraySpace<NativeExec::memory_space> {};
+}  // namespace detail
+}  // namespace kokkos
+}  // namespace semcache
+namespace Kokkos {
+namespace Experimental {
+namespace Impl {
+template <>
+struct ChunkArraySpace<semcache::Space> : semcache::kokkos::detail::ChunkArraySpace<semcache::kokkos::native_is_device> {};
+}  // namespace Impl
+}  // namespace Experimental
+}  // namespace Kokkos
+#endif

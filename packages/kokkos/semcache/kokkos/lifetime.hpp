@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/kokkos/capture.hpp>
 #include <semcache/kokkos/deep_copy.hpp>
 
 #include <cstring>
@@ -83,21 +84,24 @@ class ElementLifetime {
     } else if constexpr (is_born_known<T>) {
       fill_with(pointer_, count_, T(), queue());
     } else {
-      run([](Stock& stock) { stock.construct_shared_allocation(); });
+      run(Elements::begin, [](Stock& stock) { stock.construct_shared_allocation(); });
     }
   }
 
   void destroy_shared_allocation() {
     if constexpr (!std::is_trivially_destructible<T>::value) {
-      if (count_ != 0) run([](Stock& stock) { stock.destroy_shared_allocation(); });
+      if (count_ != 0) run(Elements::end, [](Stock& stock) { stock.destroy_shared_allocation(); });
     }
   }
 
  private:
   [[nodiscard]] QueueId queue() const { return ordered_ ? queue_of(exec_) : QueueId{}; }
 
+  enum class Elements : std::uint8_t { begin, end };
+
+  /// Elements that end may hold views, to which their destructors may do anything; those that begin hold none.
   template <class Body>
-  void run(const Body& body) {
+  void run(Elements elements, const Body& body) {
     Stock stock = [&] {
       if constexpr (std::is_constructible<Stock, T*, std::size_t, std::string>::value) {
         if (!ordered_) return Stock(pointer_, count_, label_);
@@ -105,8 +109,8 @@ class ElementLifetime {
       return Stock(static_cast<const native_of<E>&>(exec_), pointer_, count_, label_);
     }();
     if constexpr (std::is_same<MemorySpace, Space>::value) {
-      const runtime::Capture elements{pointer_, nullptr, 0, true, false};
-      runtime::Launch launch(queue_of(exec_), typeid(Stock).name(), &elements, 1);
+      const runtime::Capture capture{pointer_, nullptr, 0, true, elements == Elements::end && HoldsHandles<T>::value};
+      runtime::Launch launch(queue_of(exec_), typeid(Stock).name(), &capture, 1);
       enter_kernel();
       body(stock);
       leave_kernel();

@@ -21,8 +21,14 @@ class Space {
 
   static constexpr const char* name() { return "SemCache"; }
 
-  void* allocate(std::size_t bytes) const { return allocate("[unlabeled]", bytes, bytes); }
-  void* allocate(const char* label, std::size_t bytes) const { return allocate(label, bytes, bytes); }
+  void* allocate(std::size_t bytes) const { return allocate("[unlabeled]", bytes); }
+  /// Memory of the program's own making may hold anything: addresses of other arrays, too (DynamicView's list of its chunks). A
+  /// kernel that is led there may use every array.
+  void* allocate(const char* label, std::size_t bytes) const {
+    void* const address = allocate(label, bytes, bytes);
+    runtime::expect_handles(address);
+    return address;
+  }
   /// As Kokkos' records ask: `total` bytes of which the last `logical` are data.
   void* allocate(const char* label, std::size_t total, std::size_t logical) const {
     kokkos::detail::start_once();
@@ -30,11 +36,11 @@ class Space {
   }
   template <class E>
   void* allocate(const E&, std::size_t bytes) const {
-    return allocate("[unlabeled]", bytes, bytes);
+    return allocate("[unlabeled]", bytes);
   }
   template <class E>
   void* allocate(const E&, const char* label, std::size_t bytes) const {
-    return allocate(label, bytes, bytes);
+    return allocate(label, bytes);
   }
   template <class E>
   void* allocate(const E&, const char* label, std::size_t total, std::size_t logical) const {
