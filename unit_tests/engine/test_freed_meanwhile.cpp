@@ -190,6 +190,27 @@ TEST(FreedMeanwhile, BothSidesAtOnce) {
   }
 }
 
+/// Words of a closure that look like an address in it.
+TEST(FreedMeanwhile, ASavedCopyIsNobodysOperand) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  p.kernel_write(stream, d, d.all(), 1);
+  p.copy(h, d);
+  p.free(d);
+  ASSERT_TRUE(d.live && d.snapshot());
+  const engine::QueueIndex q = p.queue(stream);
+  const Operand operand{&d, true};
+  EXPECT_NO_THROW(p.engine().begin_launch(q, &operand, 1));
+  p.free(h);  // nobody wants it any more, but it is in use
+  EXPECT_TRUE(d.live);
+  p.engine().end_launch(q, &operand, 1);
+  p.engine().settle_all();  // asks whether the device is done with it
+  p.device().synchronize_device();
+  p.engine().settle_all();
+  EXPECT_FALSE(d.live);
+}
+
 TEST(FreedMeanwhile, TheSourceOfACopyIsAnErrorOfTheCaller) {
   Program p;
   Memory* const d = p.engine().allocate_device(0, "freed too early", size);

@@ -111,6 +111,29 @@ TEST(Regressions, AFillThatIsRefusedHalfWayHoldsNothing) {
   p.expect_device(a, {0, size}, 1);
 }
 
+TEST(Regressions, AMessageThatIsRefusedHalfWayIsNotTakenForTheFormerContent) {
+  const ByteRange pieces[] = {{0, page}, {2 * page, 3 * page}};
+  bool fired = true;
+  for (std::uint64_t k = 1; fired; ++k) {
+    Program p;
+    Memory& d = p.on_device(size);
+    Memory& h = p.on_host(size);
+    p.kernel_write(stream_a, d, d.all(), 1);
+    p.copy(h, d);
+    engine::TransitBuffer* const buffer = p.engine().take_buffer(3 * page, false);
+    std::memset(buffer->address, 0, 3 * page);
+    p.device().fail_call(k, FakeDevice::call_copy);
+    try {
+      p.engine().write_in(d, 0, pieces, 2, *buffer, buffer->address);
+    } catch (const DeviceError&) {
+    }
+    fired = !p.device().failure_pending();
+    p.device().fail_call(0, 0);
+    p.engine().give_buffer(buffer);
+    p.expect_host(h, 1);
+  }
+}
+
 TEST(Regressions, AForgottenFillIsNotCopiedWithinItsArray) {
   Program p;
   Memory& a = p.on_device(64);

@@ -613,7 +613,7 @@ class Engine {
   std::unique_ptr<HostState> host_;
   directory::Directory directory_;
   OwedCopies owed_;
-  std::deque<Memory> pool_;  ///< the four lists of Memory* below that are noted from noexcept members have room for all
+  std::deque<Memory> pool_;  ///< `free_memories_`, `snapshots_`, `revoked_` and `projecting_` have room for all of them
   std::vector<Memory*> free_memories_;
   std::vector<Memory*> by_slot_;
   std::vector<Memory*> snapshots_;

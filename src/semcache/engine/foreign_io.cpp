@@ -386,6 +386,9 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
     if (seen == unlocks_) break;
   }
   if (shared) directory_.prepare_write(m.slot, written[0], written.size());  // nobody forgets what is written
+  const auto note_pieces = [&] {
+    for (std::size_t i = 0; i < written.size(); ++i) note_written(m, written[i]);
+  };
   m.write_check.reset();
   if (m.on_host()) {
     for (std::size_t i = 0; i < count; ++i) write_host_pages(m, at_array(pieces[i], position), from + pieces[i].begin);
@@ -409,13 +412,18 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
     for (std::size_t i = 0; i < count; ++i) {
       std::byte* const to = m.address + position + pieces[i].begin;
       const std::byte* const source = from + pieces[i].begin;
-      copy_by_device(d, queue, buffer.on_device ? &device::Device::copy_within_device : &device::Device::copy_to_device, to,
-                     source, pieces[i].size());
+      try {
+        copy_by_device(d, queue, buffer.on_device ? &device::Device::copy_within_device : &device::Device::copy_to_device, to,
+                       source, pieces[i].size());
+      } catch (...) {  // what others want is saved; nobody may take the earlier pieces for it
+        if (i > 0 && shared) note_pieces();
+        throw;
+      }
     }
     recorder_.moved(buffer.on_device ? trace::Kind::d2d : trace::Kind::h2d, m.label, bytes, 1,
                     buffer.on_device ? m.space : host_space, m.space);
   }
-  for (std::size_t i = 0; shared && i < written.size(); ++i) note_written(m, written[i]);  // I2
+  if (shared) note_pieces();  // I2
   project_soon();
   keep_maps_short(lock, m);
   if (!snapshots_.empty()) collect_orphans();

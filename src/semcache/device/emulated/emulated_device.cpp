@@ -10,9 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -46,38 +48,43 @@ std::byte* allocate_aligned(std::uint64_t bytes) {
 
 }  // namespace
 
-/// Opens the closed pages that overlap one range for the lifetime of the object, so that the device's own copies work
-/// while programs may not touch the pages. Nothing is locked where nothing is closed.
+/// Opens the closed pages that overlap one range, or two, for the lifetime of the object, so that the device's own copies work
+/// while programs may not touch the pages. Nothing is locked where nothing is closed. It allocates nothing.
 class EmulatedDevice::Opened {
  public:
   Opened(EmulatedDevice& device, const std::byte* address, std::uint64_t bytes)
       : Opened(device, address, bytes, nullptr, 0) {}
-  Opened(EmulatedDevice& device, const std::byte* a, std::uint64_t a_bytes, const std::byte* b, std::uint64_t b_bytes) {
+  Opened(EmulatedDevice& device, const std::byte* a, std::uint64_t a_bytes, const std::byte* b, std::uint64_t b_bytes)
+      : device_(device), a_{number(a), number(a) + a_bytes}, b_{number(b), number(b) + b_bytes} {
     if (!device.any_closed_.load(std::memory_order_acquire)) return;
     lock_ = std::unique_lock<std::mutex>(device.access_mutex_);
-    open(device, number(a), number(a) + a_bytes);
-    open(device, number(b), number(b) + b_bytes);
+    protect(a_, PROT_READ | PROT_WRITE);
+    protect(b_, PROT_READ | PROT_WRITE);
   }
   ~Opened() {
-    for (const auto& [begin, end] : ranges_) protect_or_die(begin, end, PROT_NONE);
+    if (!lock_.owns_lock()) return;
+    protect(a_, PROT_NONE);
+    protect(b_, PROT_NONE);
   }
   Opened(const Opened&) = delete;
   Opened& operator=(const Opened&) = delete;
 
  private:
-  void open(EmulatedDevice& device, std::uintptr_t begin, std::uintptr_t end) {
-    if (begin == end) return;
-    auto it = device.closed_.upper_bound(begin);
-    if (it != device.closed_.begin()) --it;
-    for (; it != device.closed_.end() && it->first < end; ++it) {
-      if (it->second <= begin) continue;
-      ranges_.emplace_back(it->first, it->second);
-      protect_or_die(it->first, it->second, PROT_READ | PROT_WRITE);
+  struct Range {
+    std::uintptr_t begin, end;
+  };
+  void protect(Range range, int protection) noexcept {
+    if (range.begin == range.end) return;
+    auto it = device_.closed_.upper_bound(range.begin);
+    if (it != device_.closed_.begin()) --it;
+    for (; it != device_.closed_.end() && it->first < range.end; ++it) {
+      if (it->second > range.begin) protect_or_die(it->first, it->second, protection);
     }
   }
 
+  EmulatedDevice& device_;
+  const Range a_, b_;
   std::unique_lock<std::mutex> lock_;
-  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> ranges_;
 };
 
 EmulatedDevice::EmulatedDevice(int ordinal, std::uint64_t memory_bytes)
@@ -164,24 +171,32 @@ void EmulatedDevice::unmap(std::byte* address, std::uint64_t bytes) noexcept {
 void EmulatedDevice::set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept {
   if (bytes == 0 || (accessible && !any_closed_.load(std::memory_order_acquire))) return;
   const std::lock_guard<std::mutex> lock(access_mutex_);
-  const std::uintptr_t begin = number(address);
-  const std::uintptr_t end = begin + bytes;
-  // Cut [begin, end) out of the closed ranges first, whichever way the pages go.
+  std::uintptr_t begin = number(address);
+  std::uintptr_t end = begin + bytes;
   auto it = closed_.upper_bound(begin);
-  if (it != closed_.begin()) --it;
+  if (it != closed_.begin() && std::prev(it)->second > begin) --it;
+  // What is closed in front and behind stays so, and the range may be added. Without memory for that more is open.
+  std::map<std::uintptr_t, std::uintptr_t> rest;
+  try {
+    for (auto closed = it; closed != closed_.end() && closed->first < end; ++closed) {
+      if (closed->first < begin) rest.emplace(closed->first, begin);
+      if (closed->second > end) rest.emplace(end, closed->second);
+    }
+    if (!accessible) rest.emplace(begin, end);
+  } catch (const std::bad_alloc&) {
+    if (!accessible) return;
+    rest.clear();
+  }
   bool was_closed = false;
   while (it != closed_.end() && it->first < end) {
-    const auto [first, last] = *it;
-    if (last <= begin) {
-      ++it;
-      continue;
-    }
     was_closed = true;
+    if (rest.empty()) {
+      begin = std::min(begin, it->first);
+      end = std::max(end, it->second);
+    }
     it = closed_.erase(it);
-    if (first < begin) closed_.emplace(first, begin);
-    if (last > end) it = closed_.emplace(end, last).first;
   }
-  if (!accessible) closed_.emplace(begin, end);
+  closed_.merge(rest);
   if (!accessible || was_closed) protect_or_die(begin, end, accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
   any_closed_.store(!closed_.empty(), std::memory_order_release);
 }
