@@ -249,7 +249,7 @@ def parse_arguments():
     parser.add_argument("--tests", default=".*", help="programs whose whole name matches this regular expression")
     parser.add_argument("--shard", default="1/1", help="I/N: the I-th of N shares of the programs")
     parser.add_argument("--part", action="store_true", help="the part that CI runs")
-    parser.add_argument("--timeout", type=int, default=600, help="seconds for a program (default: 600)")
+    parser.add_argument("--timeout", type=int, default=1800, help="seconds for a program (default: 1800)")
     return parser.parse_args()
 
 
