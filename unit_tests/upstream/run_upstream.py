@@ -18,7 +18,7 @@ MODES = {
     "check": [{"SEMCACHE_CHECK": "1"}],
     "write-through": [{"SEMCACHE_PROTOCOL": "write-through"}],
     "off": [{"SEMCACHE_PROTOCOL": "off"}],
-    "budget": [{"SEMCACHE_DEVICE_MEMORY": size} for size in ("1M", "32M", "512M")],
+    "budget": [{"SEMCACHE_DEVICE_MEMORY": size} for size in ("1M", "32M", "512M", "8G")],
 }
 TOO_SMALL = "(SEMCACHE_DEVICE_MEMORY)"  # what the message about a budget names
 
