@@ -298,6 +298,25 @@ KOKKOS_STOCK_TEST(KokkosTeam, ReducesWithAnAutomaticSize) {
   EXPECT_EQ(total, 64 * 4950.0);
 }
 
+// Kokkos' own algorithms ask a member which space it is on, and which memory that may use.
+KOKKOS_STOCK_TEST(KokkosTeam, AMemberIsOnTheSpaceOfItsPolicy) {
+  static_assert(std::is_same<Member::execution_space, Exec>::value);
+  static_assert(std::is_same<Member::team_handle, Member>::value);
+  static_assert(Kokkos::SpaceAccessibility<Member::execution_space, Vector::memory_space>::accessible);
+  Vector sums("sums", 16);
+  Kokkos::parallel_for(
+      "member", Team(16, Kokkos::AUTO), KOKKOS_LAMBDA(const Member& team) {
+        double sum = 0;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamVectorRange(team, 10), [&](int i, double& w) { w += i * team.league_rank(); }, sum);
+        Kokkos::single(Kokkos::PerTeam(team), [&]() { sums(team.league_rank()) = sum; });
+      });
+  auto h = Kokkos::create_mirror_view(sums);
+  Kokkos::deep_copy(h, sums);
+  EXPECT_EQ(h(0), 0.0);
+  EXPECT_EQ(h(15), 675.0);
+}
+
 KOKKOS_STOCK_TEST(KokkosTeam, ScratchOfLevelZero) { expect_right_scratch(0); }
 KOKKOS_STOCK_TEST(KokkosTeam, ScratchOfLevelOne) { expect_right_scratch(1); }
 

@@ -85,7 +85,7 @@ MUTATIONS = [
      [("    if (open_for_next(m.address, m.pages)) {\n", "    (void)open_for_next(m.address, m.pages);\n    if (true) {\n")]),
     ("a place that is kept back is never tried again", "engine/engine.cpp", [("  release_withheld();\n", "")]),
     ("what stays closed at the end is not looked at", "engine/host_access.cpp",
-     [("    if (!m->open || set_protection(*m, page_span(*m), Protection::read_write)) continue;\n", "    continue;\n")]),
+     [("    if (m.on_host() && m.open && !set_protection(m, page_span(m), Protection::read_write)) die_closed(m);\n", "    (void)m;\n")]),
     ("at the limit on mappings a page is relaxed by its neighbour", "engine/engine.cpp",
      [("    m.pages.for_each(pages, [&](ByteRange, PageState s) { protection = std::min(protection, s.protection); });\n", "")]),
     # --- I6: order -------------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ MUTATIONS = [
     ("a second stream inherits the first one's order", "engine/engine.cpp",
      [("  if (queues.program_queues() > before && before > 0) {\n", "  if (false) {\n    (void)before;\n")]),
     ("uses on unknown queues are not waited for", "engine/transfers.cpp",
-     [("  if (unknown_use_pending(d, m, true)) {\n    wait_device", "  if (false) {\n    wait_device")]),
+     [("  if (unknown_use_pending(d, m, true)) {\n", "  if (false) {\n")]),
     # --- I3, I9, choices ---------------------------------------------------------------------------------------------------
     ("a redundant copy is not noticed", "directory/directory.cpp",
      [("  if (same) return LinkResult::unchanged;\n", "")]),

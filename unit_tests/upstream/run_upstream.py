@@ -18,7 +18,7 @@ MODES = {
     "check": [{"SEMCACHE_CHECK": "1"}],
     "write-through": [{"SEMCACHE_PROTOCOL": "write-through"}],
     "off": [{"SEMCACHE_PROTOCOL": "off"}],
-    "budget": [{"SEMCACHE_DEVICE_MEMORY": size} for size in ("1M", "32M", "512M")],
+    "budget": [{"SEMCACHE_DEVICE_MEMORY": size} for size in ("1M", "32M", "512M", "8G")],
 }
 TOO_SMALL = "(SEMCACHE_DEVICE_MEMORY)"  # what the message about a budget names
 
@@ -249,7 +249,7 @@ def parse_arguments():
     parser.add_argument("--tests", default=".*", help="programs whose whole name matches this regular expression")
     parser.add_argument("--shard", default="1/1", help="I/N: the I-th of N shares of the programs")
     parser.add_argument("--part", action="store_true", help="the part that CI runs")
-    parser.add_argument("--timeout", type=int, default=600, help="seconds for a program (default: 600)")
+    parser.add_argument("--timeout", type=int, default=1800, help="seconds for a program (default: 1800)")
     return parser.parse_args()
 
 

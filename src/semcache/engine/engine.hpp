@@ -399,7 +399,7 @@ class Engine {
   void collect_orphans() noexcept;
   void add_device(std::unique_ptr<device::Device> device);
   void release_addresses() noexcept;
-  [[nodiscard]] bool put_off(Memory& m);
+  [[nodiscard]] bool put_off(Memory& m) noexcept;
   void free_put_off() noexcept;
   void destroy(Memory& memory) noexcept;
   [[nodiscard]] std::uint64_t page() const noexcept { return page_bytes_; }
