@@ -146,6 +146,19 @@ struct Recorder::Names {
   std::uint64_t other_unknown = 0;
 };
 
+template <class Chunks>
+static void free_labels(Chunks& chunks, std::size_t labels) noexcept {
+  for (auto& chunk : chunks) {
+    auto* const entries = chunk.load();
+    if (entries == nullptr) continue;
+    for (std::size_t i = 0; i < labels; ++i) {
+      delete[] entries[i].text.load();
+      delete entries[i].cells.load();
+    }
+    delete[] entries;
+  }
+}
+
 Recorder::Recorder(RecorderOptions options)
     : options_(options),
       start_ns_(now_ns()),
@@ -153,21 +166,16 @@ Recorder::Recorder(RecorderOptions options)
       other_labels_(std::make_unique<Cells>()),
       ring_(options.ring_events > 0 ? std::make_unique<RingSlot[]>(options.ring_events) : nullptr),
       names_(std::make_unique<Names>()) {
-  (void)intern("(unlabelled)");
-  (void)intern("(further labels)");
-}
-
-Recorder::~Recorder() {
-  for (auto& chunk : chunks_) {
-    LabelEntry* entries = chunk.load();
-    if (entries == nullptr) continue;
-    for (std::size_t i = 0; i < chunk_labels; ++i) {
-      delete[] entries[i].text.load();
-      delete entries[i].cells.load();
-    }
-    delete[] entries;
+  try {
+    (void)intern("(unlabelled)");
+    (void)intern("(further labels)");
+  } catch (...) {
+    free_labels(chunks_, chunk_labels);
+    throw;
   }
 }
+
+Recorder::~Recorder() { free_labels(chunks_, chunk_labels); }
 
 LabelId Recorder::intern(std::string_view label) {
   if (label.empty()) return LabelId{unlabelled};
