@@ -26,6 +26,7 @@ struct Steps : Program {
   static Options options(device::DeviceKind kind) {
     Options o = defaults();
     o.device.kind = kind;
+    o.platform.page_bytes = page;  // the counts are of these
     if (kind == device::DeviceKind::emulated) o.device.asynchronous = false;
     return o;
   }

@@ -48,6 +48,9 @@ void add_one_within(const Outer& outer) {
   Kokkos::parallel_for("nested", Range(0, 4096), KOKKOS_LAMBDA(int i) { outer(1)(i) += 1; });
 }
 
+/// What kernels reach through pointers in memory is looked through where kernels run on the host; a GPU's launch is unknown.
+constexpr std::uint64_t unknown_behind_pointers = semcache::kokkos::native_is_device ? 1 : 0;
+
 /// The struct lies where the host and kernels reach it.
 template <class MemorySpace>
 void expect_struct_is_followed() {
@@ -56,7 +59,7 @@ void expect_struct_is_followed() {
   auto* const holder = ::new (memory) Holder{x.device};
   const Since since;
   add_one_behind(holder);
-  EXPECT_EQ(since.unknown(), 1u);
+  EXPECT_EQ(since.unknown(), unknown_behind_pointers);
   EXPECT_EQ(x.back(4095), 4096.0);
   Kokkos::fence();  // a processor may not touch managed memory under a kernel
   holder->~Holder();
@@ -82,7 +85,7 @@ void expect_nested_is_followed() {
   Kokkos::deep_copy(outer, filled);
   const Since since;
   add_one_within(outer);
-  EXPECT_EQ(since.unknown(), 1u);
+  EXPECT_EQ(since.unknown(), std::is_same<OuterSpace, Device>::value ? 1 : unknown_behind_pointers);
   EXPECT_EQ(x.back(4095), 4096.0);
 }
 

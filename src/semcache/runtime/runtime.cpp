@@ -631,7 +631,10 @@ void Launch::begin_unknown(const char* name, const Reason& reason) {
     throw;
   }
   r.recorder.launch();
-  if (r.recorder.unknown_launch(name)) r.recorder.explain_unknown_launch(name, reason());
+  try {
+    if (r.recorder.unknown_launch(name)) r.recorder.explain_unknown_launch(name, reason());
+  } catch (const std::bad_alloc&) {  // the report goes without the reason
+  }
   count_ = 0;
   for (const Operand& o : all) pins_[count_++] = {o.memory, o.writable};
   enter();
