@@ -85,7 +85,7 @@ void expect_nested_is_followed() {
   Kokkos::deep_copy(outer, filled);
   const Since since;
   add_one_within(outer);
-  EXPECT_EQ(since.unknown(), std::is_same<OuterSpace, Device>::value ? 1 : unknown_behind_pointers);
+  EXPECT_EQ(since.unknown(), (std::is_same<OuterSpace, Device>::value ? 1 : unknown_behind_pointers));
   EXPECT_EQ(x.back(4095), 4096.0);
 }
 

@@ -27,17 +27,6 @@ template <class... Arguments>
 using UpstreamView = typename UpstreamViewOf<Arguments...>::type;
 using UpstreamExecutionSpace = TEST_EXECSPACE;
 
-#ifndef SEMCACHE_UPSTREAM_NATIVE
-// The functors of these tests take members of any type, so they are given the native space's, which may not use views in
-// semcache::Space outside a kernel of semcache::Exec.
-namespace Experimental {
-namespace Impl {
-template <class Iterator>
-struct iterators_are_accessible_from<semcache::kokkos::NativeExec, Iterator> : std::true_type {};
-}  // namespace Impl
-}  // namespace Experimental
-#endif
-
 }  // namespace Kokkos
 
 #define View UpstreamView
