@@ -63,6 +63,7 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     // Near the kernel's limit on mappings single mirrors become open before they are protected.
     bool opened = false;
     for (Memory* m : {t, f}) {
+      expect_not_freed(m == t ? to_kept : from_kept);
       if (!m->on_host() || !watched(*m) || !mappings_scarce() || directory_.slots(m->datum).size() > 1) continue;
       open_mirror(lock, *m, "many mirrors have different protections and the kernel's limit on mappings (vm.max_map_count) is "
                             "near. Use fewer, larger arrays, or raise it");
@@ -267,7 +268,13 @@ void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, cons
       complete_locked(*owner, owner->to_host_queue);
       platform_->write_behind(to.address + position, buffer.data(), n);
     } else {
-      platform_->write_behind(to.address + position, static_cast<const std::byte*>(from), n);
+      try {
+        platform_->write_behind(to.address + position, static_cast<const std::byte*>(from), n);
+      } catch (...) {  // part of it may have been copied: it is not the former content any more
+        note_written(to, range);
+        project();
+        throw;
+      }
     }
     note_written(to, range);
     recorder_.moved(owner != nullptr ? Kind::d2h : Kind::h2h, to.label, n, 1,

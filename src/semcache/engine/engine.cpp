@@ -426,6 +426,11 @@ void Engine::destroy(Memory& m) noexcept {
 
 /// False: it can be freed at once.
 bool Engine::put_off(Memory& m) noexcept {
+  if (std::find(put_off_.begin(), put_off_.end(), &m) != put_off_.end()) {
+    base::raw_log("'%s' at %p is freed already, and goes when the launch that uses it ends. Nothing is done; free it once",
+                  recorder_.name(m.label), static_cast<void*>(m.address));
+    return true;
+  }
   if (m.on_host() || m.pins.load() == 0 || device_of(m).device->kind() != device::DeviceKind::emulated) return false;
   put_off_.push_back(&m);
   put_off_count_.store(put_off_.size());

@@ -353,7 +353,12 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
     if (found == nullptr || !found->live || found->snapshot() || found->open || found->bytes == 0) return FaultResult::not_ours;
     Memory& m = *found;
     label = recorder_.name(m.label);
-    if (!m.on_host()) return serve_device(lock, m, kind, address, instruction);
+    if (!m.on_host()) {
+      const FaultResult result = serve_device(lock, m, kind, address, instruction);
+      lock.unlock();
+      if (put_off_count_.load() != 0) free_put_off();
+      return result;
+    }
     const auto position = static_cast<std::uint64_t>(address - m.address);
     const Protection now = m.pages.at(position).protection;
     if (kind == FaultKind::unknown) {

@@ -161,9 +161,12 @@ void Engine::unpin(const Operand* operands, std::size_t count) noexcept {
 }
 
 void Engine::cancel_launch(const Operand* operands, std::size_t count) noexcept {
-  Lock lock(mutex_);
-  unpin(operands, count);
-  project();
+  {
+    Lock lock(mutex_);
+    unpin(operands, count);
+    project();
+  }
+  if (put_off_count_.load() != 0) free_put_off();
 }
 
 bool Engine::is_recording(QueueIndex queue) {

@@ -194,7 +194,7 @@ bool Engine::evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& k
   bool leaving = false;
   for (Memory& m : pool_) {
     if (!m.live || m.on_host() || &device_of(m) != &d || (m.flags.load() & Memory::resident) == 0) continue;
-    leaving = leaving || m.freeing;
+    leaving = leaving || (m.freeing && m.pins.load() == 0);  // what a launch uses leaves when that ends, which may wait for us
     if (m.bytes == 0 || m.freeing || m.pins.load() != 0 || std::find(keep.begin(), keep.end(), &m) != keep.end()) continue;
     // What a launch that is not submitted yet will use stays.
     if (UnsubmittedLaunch::current != nullptr && m.on(unknown_queue).use.load() != 0 &&

@@ -61,7 +61,13 @@ void Follower::look_around(Pending middle) {
 std::size_t Follower::word(const std::uintptr_t* words, std::size_t left, std::uintptr_t at, Way way) {
   const std::uintptr_t word = *words;
   if (!looks_like_pointer(word)) return 1;
-  if (is_short_string(words, left, at)) return 4;
+  if (is_short_string(words, left, at)) {
+    // Something else may have its look, and pointers where a string has characters.
+    for (const std::uintptr_t inside : {words[2], words[3]}) {
+      if (engine_.in_any_arena(pointer(inside))) leads_.arrays_.push_back(pointer(inside));
+    }
+    return 4;
+  }
   if (left >= 2 && looks_like_pointer(words[1])) {
     ArrayBlock array;
     const RecogniseHandle recognise = recognise_handle.load(std::memory_order_relaxed);
