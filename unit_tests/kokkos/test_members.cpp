@@ -179,6 +179,22 @@ KOKKOS_TEST(KokkosMembers, WhatPointsIntoTheFunctorLeadsNowhere) {
 // On hosts kernels reach all memory: what lies there is looked through, at each launch.
 namespace kokkos_members {
 
+/// Lists of few pointers in a block of the heap: what follows the address might be taken for a string's or a vector's words.
+struct Bare {
+  double** first;
+};
+struct Counted {
+  double** first;
+  std::size_t count, room;
+};
+struct UpToLast {
+  double** first;
+  double** current;
+  double** last;
+};
+constexpr std::size_t listed = 3;
+std::vector<double*> list_with(double* at_its_end) { return {nullptr, nullptr, at_its_end}; }
+
 template <class Member>
 struct AddThrough {
   Member member;
@@ -234,6 +250,18 @@ struct AddThrough {
     for_each(std::get<0>(p), body);
     for_each(std::get<1>(p), body);
   }
+  template <class Body>
+  static void for_each(const Bare& list, const Body& body) {
+    for (std::size_t k = 0; k < listed; ++k) for_each(list.first[k], body);
+  }
+  template <class Body>
+  static void for_each(const Counted& list, const Body& body) {
+    for_each(Bare{list.first}, body);
+  }
+  template <class Body>
+  static void for_each(const UpToLast& list, const Body& body) {
+    for_each(Bare{list.first}, body);
+  }
   template <class... T, class Body>
   static void for_each(const std::variant<T...>& v, const Body& body) {
     std::visit([&](const auto& one) { for_each(one, body); }, v);
@@ -288,6 +316,16 @@ KOKKOS_TEST(KokkosMembers, ViewsBehindPointersAreFound) {
     return std::make_shared<Vector>(Kokkos::View<double*, Left, Device, Kokkos::MemoryUnmanaged>(x.data(), n));
   });
   check_found([](const Vector& x) { return std::make_shared<Vector>(Kokkos::subview(x, std::make_pair(0, n))); });
+}
+
+KOKKOS_TEST(KokkosMembers, RawPointersInSmallBlocksAreFound) {
+  std::vector<double*> list;
+  check_found([&](const Vector& x) { return list = list_with(x.data()), Bare{list.data()}; });
+  check_found([&](const Vector& x) { return list = list_with(x.data()), Counted{list.data(), listed, listed}; });
+  check_found([&](const Vector& x) { return list = list_with(x.data()), Counted{list.data(), listed, 20}; });
+  check_found([&](const Vector& x) {
+    return list = list_with(x.data()), UpToLast{list.data(), list.data(), list.data() + listed - 1};
+  });
 }
 
 KOKKOS_TEST(KokkosMembers, RawPointersInContainersAreFound) {

@@ -26,6 +26,7 @@ class Follower {
     std::uintptr_t begin;
     std::size_t bytes;
     Way way;
+    std::size_t followed = bytes;  ///< words behind that many bytes may be anything: only pointers to arrays count there
     [[nodiscard]] bool holds(std::uintptr_t word) const noexcept { return word - begin < bytes; }
   };
   /// A pointer into the middle of something.
@@ -40,10 +41,11 @@ class Follower {
   [[nodiscard]] bool doubts() const noexcept { return leads_.lead_anywhere(); }
   std::size_t word(const std::uintptr_t* words, std::size_t left, std::uintptr_t at, Way way);
   void address(const std::uintptr_t* words, std::size_t left, Way way);
-  [[nodiscard]] static std::size_t extent_of_container(const std::uintptr_t* words, std::size_t left,
-                                                       platform::Platform::HostBlock block) noexcept;
+  [[nodiscard]] std::size_t extent_of_container(const std::uintptr_t* words, std::size_t left,
+                                                platform::Platform::HostBlock block) const noexcept;
   [[nodiscard]] static bool is_short_string(const std::uintptr_t* words, std::size_t left, std::uintptr_t address) noexcept;
-  void add_block(std::uintptr_t begin, std::size_t bytes, std::uintptr_t word, Way way);
+  void add_block(std::uintptr_t begin, std::size_t bytes, std::size_t followed, std::uintptr_t word, Way way);
+  void count_array(std::uintptr_t word);
   [[nodiscard]] bool inside_a_block(std::uintptr_t word) const noexcept;
   [[nodiscard]] bool read(const Block& block);
   void look_through_blocks();

@@ -52,7 +52,7 @@ void Follower::look_around(Pending middle) {
   if (inside_a_block(middle.word)) return;
   const platform::Platform::HostBlock block = engine_.platform().heap_around(pointer(middle.word));
   if (block.leads_nowhere) return;
-  if (block.bytes != 0) return add_block(block.begin, block.bytes, middle.word, middle.way);
+  if (block.bytes != 0) return add_block(block.begin, block.bytes, block.bytes, middle.word, middle.way);
   doubt(middle.word, middle.way, "to ", "capture by value what it stands for");
   leads_.points_ = true;
 }
@@ -63,9 +63,8 @@ std::size_t Follower::word(const std::uintptr_t* words, std::size_t left, std::u
   if (!looks_like_pointer(word)) return 1;
   if (is_short_string(words, left, at)) {
     // Something else may have its look, and pointers where a string has characters.
-    for (const std::uintptr_t inside : {words[2], words[3]}) {
-      if (engine_.in_any_arena(pointer(inside))) leads_.arrays_.push_back(pointer(inside));
-    }
+    count_array(words[2]);
+    count_array(words[3]);
     return 4;
   }
   if (left >= 2 && looks_like_pointer(words[1])) {
@@ -75,9 +74,11 @@ std::size_t Follower::word(const std::uintptr_t* words, std::size_t left, std::u
       if (engine_.in_any_arena(array.begin)) {
         leads_.arrays_.push_back(array.begin);
       } else if (array.bytes != 0 && engine_.device(0).can_reach(array.begin)) {
-        add_block(number(array.begin), array.bytes, words[1], way);
+        add_block(number(array.begin), array.bytes, array.bytes, words[1], way);
       }
-      return left < 3 ? 2 : 3;
+      if (left < 3) return 2;
+      count_array(words[2]);  // it may be somebody else's
+      return 3;
     }
   }
   if (engine_.in_any_arena(pointer(word))) {
@@ -108,22 +109,29 @@ void Follower::address(const std::uintptr_t* words, std::size_t left, Way way) {
   if (platform.classify(pointer(word)) != platform::Platform::Mapped::yes) return;
   const platform::Platform::HostBlock block = platform.heap_block(pointer(word));
   if (block.leads_nowhere) return;
-  if (block.bytes != 0) return add_block(block.begin, extent_of_container(words, left, block), word, way);
+  if (block.bytes != 0) return add_block(block.begin, block.bytes, extent_of_container(words, left, block), word, way);
   pending_.push_back({word, way});
 }
 
 /// Of a block that a vector or a string owns: what the words say that follow the pointer. The block's end may be anything,
 /// which was there before.
 std::size_t Follower::extent_of_container(const std::uintptr_t* words, std::size_t left,
-                                          platform::Platform::HostBlock block) noexcept {
-  constexpr std::size_t most_added = 24;
+                                          platform::Platform::HostBlock block) const noexcept {
+  constexpr std::size_t most_added = 24, longest_short_string = 15;
   if (left < 3 || words[0] != block.begin || words[1] > words[2]) return block.bytes;
-  const std::size_t vector = words[2] - words[0], string = words[2] + 1;
-  for (const std::size_t bytes : {vector, string}) {
-    const bool ends_in_order = bytes == string || words[0] <= words[1];
-    if (ends_in_order && bytes <= block.bytes && block.bytes - bytes < most_added) return bytes;
+  const auto is_extent = [&](std::size_t bytes) { return bytes <= block.bytes && block.bytes - bytes < most_added; };
+  if (words[0] <= words[1] && is_extent(words[2] - words[0])) return words[2] - words[0];
+  const std::size_t string = words[2] + 1;
+  char end = 1;
+  if (words[2] > longest_short_string && is_extent(string) &&
+      engine_.platform().read(pointer(words[0] + words[1]), &end, 1) && end == 0) {
+    return string;
   }
   return block.bytes;
+}
+
+void Follower::count_array(std::uintptr_t word) {
+  if (engine_.in_any_arena(pointer(word))) leads_.arrays_.push_back(pointer(word));
 }
 
 /// A short string lies behind its pointer, in words of which not all are its own.
@@ -131,7 +139,7 @@ bool Follower::is_short_string(const std::uintptr_t* words, std::size_t left, st
   return left >= 4 && words[0] == address + 2 * word_bytes && words[1] < 16;
 }
 
-void Follower::add_block(std::uintptr_t begin, std::size_t bytes, std::uintptr_t word, Way way) {
+void Follower::add_block(std::uintptr_t begin, std::size_t bytes, std::size_t followed, std::uintptr_t word, Way way) {
   for (const Block& block : blocks_) {
     if (block.begin == begin && block.bytes >= bytes) return;
   }
@@ -140,7 +148,7 @@ void Follower::add_block(std::uintptr_t begin, std::size_t bytes, std::uintptr_t
     return doubt(word, way, "to more memory than is looked through",
                  "capture the members that the kernel needs, not the object that holds them");
   }
-  blocks_.push_back({begin, bytes, {way.position, way.level + 1}});
+  blocks_.push_back({begin, bytes, {way.position, way.level + 1}, followed});
 }
 
 bool Follower::inside_a_block(std::uintptr_t word) const noexcept {
@@ -166,9 +174,12 @@ void Follower::look_through_blocks() {
 
 void Follower::look_through(Block block) {
   if (!read(block)) return;
-  for (std::size_t i = 0; i < content_.size() && !doubts();) {
-    i += word(content_.data() + i, content_.size() - i, block.begin + i * word_bytes, block.way);
+  const std::size_t followed = block.followed / word_bytes;
+  std::size_t i = 0;
+  while (i < followed && !doubts()) {
+    i += word(content_.data() + i, followed - i, block.begin + i * word_bytes, block.way);
   }
+  for (; i < content_.size(); ++i) count_array(content_[i]);
 }
 
 /// Where its words differ from the copy's: these are known, handles and all.
