@@ -268,13 +268,7 @@ void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, cons
       complete_locked(*owner, owner->to_host_queue);
       platform_->write_behind(to.address + position, buffer.data(), n);
     } else {
-      try {
-        platform_->write_behind(to.address + position, static_cast<const std::byte*>(from), n);
-      } catch (...) {  // part of it may have been copied: it is not the former content any more
-        note_written(to, range);
-        project();
-        throw;
-      }
+      platform_->write_behind(to.address + position, static_cast<const std::byte*>(from), n);
     }
     note_written(to, range);
     recorder_.moved(owner != nullptr ? Kind::d2h : Kind::h2h, to.label, n, 1,
