@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/engine.hpp>
+#include <semcache/engine/transaction.hpp>
 
 /// Do directory, flags, page states, mappings and counts agree? Between public calls of all threads they do.
 namespace semcache::engine {
@@ -9,7 +9,7 @@ using directory::ValueRef;
 using platform::Protection;
 
 void Engine::audit() {
-  const Lock lock(mutex_);
+  const Look look(*this);
   if (const std::string wrong = directory_.audit(); !wrong.empty()) base::fatal("audit: %s", wrong.c_str());
 
   const auto label = [&](const Memory& m) { return recorder_.name(m.label); };
@@ -120,14 +120,13 @@ void Engine::audit() {
     }
   }
   if (host_snapshots != host_snapshot_bytes_) base::fatal("audit: saved copies on the host are counted wrongly");
-  for (const FlightPtr& f : flights_) {
-    if (f->finished) base::fatal("audit: a finished transfer is still listed");
-    if (f->host == nullptr) continue;
-    if (!f->host->live || f->range.end > f->host->bytes) base::fatal("audit: I6: a transfer's host memory is gone");
-    if (f->host->snapshot() || !watched(*f->host)) continue;
-    f->host->pages.for_each(to_pages(*f->host, f->range), [&](ByteRange, PageState s) {
-      if (s.protection > (f->to_host ? Protection::none : Protection::read)) {
-        base::fatal("audit: I6: the pages of '%s' are open under a transfer", label(*f->host));
+  for (const Flight& f : flights_) {
+    if (f.host == nullptr) continue;
+    if (!f.host->live || f.range.end > f.host->bytes) base::fatal("audit: I6: a transfer's host memory is gone");
+    if (f.host->snapshot() || !watched(*f.host)) continue;
+    f.host->pages.for_each(to_pages(*f.host, f.range), [&](ByteRange, PageState s) {
+      if (s.protection > (f.to_host ? Protection::none : Protection::read)) {
+        base::fatal("audit: I6: the pages of '%s' are open under a transfer", label(*f.host));
       }
     });
   }

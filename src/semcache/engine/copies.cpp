@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/engine.hpp>
+#include <semcache/engine/transaction.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -35,104 +35,114 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
   if (t == nullptr && f == nullptr) {
     for (auto& d : devices_) {
       if (!d->device->is_foreign_device_pointer(to) && !d->device->is_foreign_device_pointer(from)) continue;
-      Lock lock(mutex_);
+      Transaction t(*this);
       d->device->copy_within_device(d->queues->id(d->within_queue), static_cast<std::byte*>(to),
                                     static_cast<const std::byte*>(from), n);
       d->queues->begin_position(d->within_queue);
-      complete(lock, *d, d->within_queue);
+      complete(t, static_cast<std::uint32_t>(&d - devices_.data()), d->within_queue);
       return;
     }
     std::memcpy(to, from, n);
     return;
   }
-  Lock lock(mutex_);
-  const ProjectOnFailure guard{*this};
+  Transaction transaction(*this);
   links_.fetch_add(1);
   if (t == nullptr) {
-    copy_to_open(lock, to, *f, position(*f, from), n);
+    copy_to_open(transaction, to, *f, position(*f, from), n);
   } else if (f == nullptr) {
-    copy_from_open(lock, *t, position(*t, to), from, n);
+    copy_from_open(transaction, *t, position(*t, to), from, n);
   } else if (options_.protocol == Protocol::off || t->open || f->open ||
              ((t->announced || f->announced) && t->datum != f->datum)) {
     // Of host memory that is written without a word the bytes are what counts, not what is known of them.
-    copy_now(lock, *t, position(*t, to), *f, position(*f, from), n);
+    copy_now(transaction, *t, position(*t, to), *f, position(*f, from), n);
+  } else if (link(transaction, *t, position(*t, to), *f, position(*f, from), n)) {
+    settle_early(transaction, *t, {position(*t, to), position(*t, to) + n}, *f);
   } else {
-    const std::uint64_t at = position(*t, to);
-    const Kept to_kept(*t);
-    const Kept from_kept(*f);
-    // Near the kernel's limit on mappings single mirrors become open before they are protected.
-    bool opened = false;
-    for (Memory* m : {t, f}) {
-      expect_not_freed(m == t ? to_kept : from_kept);
-      if (!m->on_host() || !watched(*m) || !mappings_scarce() || directory_.slots(m->datum).size() > 1) continue;
-      open_mirror(lock, *m, "many mirrors have different protections and the kernel's limit on mappings (vm.max_map_count) is "
-                            "near. Use fewer, larger arrays, or raise it");
-      opened = true;
-    }
-    if (opened) {
-      expect_not_freed(to_kept);
-      expect_not_freed(from_kept);
-      copy_now(lock, *t, at, *f, position(*f, from), n);
-      return;
-    }
-    finish_write_checks(lock, *f);
-    expect_not_freed(to_kept);
-    expect_not_freed(from_kept);
-    const auto earlier = owed_.owes(t->datum) ? directory_.wanted_extents(t->datum, {at, at + n})
-                                              : std::vector<directory::ExtentMap::Extent>();
-    const auto result = directory_.link(t->datum, at, f->datum, position(*f, from), n);
-    if (result == directory::LinkResult::unchanged) {
-      if (options_.check) check_elided(lock, *t, at, *f, position(*f, from), n);
-      recorder_.moved(Kind::avoided, t->label, n, 1, f->space, t->space);
-    } else {
-      t->write_check.reset();
-      recorder_.moved(Kind::deferred, t->label, n, 1, f->space, t->space);
-      count_replaced(*t, earlier);
-      note_owed(*t, {at, at + n});
-    }
-    project();
-    settle_early(lock, *t, {at, at + n}, *f);
+    copy_now(transaction, *t, position(*t, to), *f, position(*f, from), n);
+    return;
   }
   if (!snapshots_.empty()) collect_orphans();
 }
 
-/// Whichever side was named: a value that is linked elsewhere must not be given back for an earlier one later.
-void Engine::finish_write_checks(Lock& lock, Memory& m) {
-  const Kept kept(m);
-  const auto checked = [&]() -> Memory* {
-    if (kept.gone()) return nullptr;
-    for (const SlotId slot : directory_.slots(m.datum)) {
-      if (memory_of(slot).write_check) return &memory_of(slot);
+/// False: a side has become open on the way.
+bool Engine::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
+                  std::uint64_t n) {
+  const Kept to_kept(to);
+  const Kept from_kept(from);
+  bool opened = false;
+  t.run([&]() -> Obstacle {
+    expect_not_freed(to_kept);
+    expect_not_freed(from_kept);
+    // Near the kernel's limit on mappings single mirrors become open before they are protected.
+    for (Memory* m : {&to, &from}) {
+      if (!m->on_host() || !watched(*m) || !mappings_scarce() || directory_.slots(m->datum).size() > 1) continue;
+      if (const Obstacle o = open_mirror(*m, "many mirrors have different protections and the kernel's limit on mappings "
+                                             "(vm.max_map_count) is near. Use fewer, larger arrays, or raise it")) {
+        return o;
+      }
+      opened = true;
     }
-    return nullptr;
-  };
-  while (Memory* const side = checked()) check_writes_before_fetch(lock, *side);
+    if (opened) return {};
+    if (const Obstacle o = finish_write_checks(from)) return o;
+    const ByteRange range{to_position, to_position + n};
+    const auto earlier = owed_.owes(to.datum) ? directory_.wanted_extents(to.datum, range)
+                                              : std::vector<directory::ExtentMap::Extent>();
+    const auto result = directory_.link(to.datum, to_position, from.datum, from_position, n);
+    if (result == directory::LinkResult::unchanged) {
+      if (options_.check) {
+        if (const Obstacle o = check_elided(to, to_position, from, from_position, n)) return o;
+      }
+      recorder_.moved(Kind::avoided, to.label, n, 1, from.space, to.space);
+    } else {
+      to.write_check.reset();
+      recorder_.moved(Kind::deferred, to.label, n, 1, from.space, to.space);
+      count_replaced(to, earlier);
+      note_owed(to, range);
+    }
+    project();
+    return {};
+  });
+  return !opened;
+}
+
+/// Whichever side was named: a value that is linked elsewhere must not be given back for an earlier one later.
+Obstacle Engine::finish_write_checks(const Memory& m) {
+  for (const SlotId slot : directory_.slots(m.datum)) {
+    if (const Obstacle o = check_writes(memory_of(slot))) return o;
+  }
+  return {};
 }
 
 /// What of a lazy copy is made at the call all the same. I9: the copy is made, lazily; moving the bytes now is our wish, not the
 /// program's, so it never fails.
-void Engine::settle_early(Lock& lock, Memory& to, ByteRange range, Memory& from) noexcept {
+void Engine::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& from) noexcept {
   const Kept to_kept(to);
   const Kept from_kept(from);
   const bool must_not_stay = host_side_is_announced(from);  // the program changes it without a word
   try {
-    keep_maps_short(lock, to);
+    keep_maps_short(t, to);
     if (to_kept.gone()) return;
     if ((range.size() < page_bytes_ && to.on_host()) || must_not_stay) {
-      settle_copy(lock, to, range);
+      settle_copy(t, to, range);
     } else if (options_.protocol == Protocol::write_through) {
       std::vector<ByteRange> stale;
       directory_.stale(to.slot, range, stale);
       for (const ByteRange r : stale) recorder_.moved(Kind::write_through, to.label, r.size());
-      if (!to.on_host()) make_resident(lock, to);
-      make_fresh(lock, to, range);
+      t.run([&]() -> Obstacle {
+        if (to_kept.gone()) return {};
+        if (!to.on_host()) {
+          if (const Obstacle o = make_resident(to)) return o;
+        }
+        return make_fresh(to, range);
+      });
     }
   } catch (const std::exception&) {
     try {
-      while (!from_kept.gone() && host_side_is_announced(from)) {
+      t.run([&]() -> Obstacle {
+        if (from_kept.gone() || !host_side_is_announced(from)) return {};
         Memory& host = memory_of(directory_.slot_in(from.datum, host_space));
-        if (!save_one(lock, host, host.all(), true)) break;
-      }
+        return save_all(host, host.all(), true);
+      });
     } catch (const std::exception& e) {
       base::fatal("the content of '%s' at this deep_copy can neither be copied nor saved before the host changes it: %s. Free "
                   "memory of the host, or raise SEMCACHE_DEVICE_MEMORY", recorder_.name(from_kept.label()), e.what());
@@ -148,29 +158,24 @@ bool Engine::host_side_is_announced(const Memory& m) {
 }
 
 /// A copy at the call: afterwards nothing in flight uses what it took its content from.
-void Engine::settle_copy(Lock& lock, Memory& to, ByteRange range) {
-  if (to.on_host()) {
-    host_access(lock, to, range, Access::read);
-    return;
-  }
+void Engine::settle_copy(Transaction& t, Memory& to, ByteRange range) {
+  if (to.on_host()) return host_access(t, to, range, Access::read);
   const Kept kept(to);
-  for (;;) {
-    const std::uint64_t seen = unlocks_;
+  t.run([&]() -> Obstacle {
     expect_not_freed(kept);
-    make_resident(lock, to);
-    make_fresh(lock, to, range);
-    if (!quiesce(lock, to) && seen == unlocks_) break;
-  }
-  complete_transfers(lock, to);
+    if (const Obstacle o = make_resident(to)) return o;
+    if (const Obstacle o = make_fresh(to, range)) return o;
+    return quiesce(to);
+  });
+  complete_transfers(t, to);
   expect_not_freed(kept);
   open_guarded(to);
   project();
 }
 
 void Engine::settle(Memory& m, ByteRange range) {
-  Lock lock(mutex_);
-  const ProjectOnFailure guard{*this};
-  settle_copy(lock, m, range);
+  Transaction t(*this);
+  settle_copy(t, m, range);
 }
 
 void Engine::note_owed(const Memory& m, ByteRange range) noexcept {
@@ -198,22 +203,17 @@ void Engine::count_replaced(const Memory& m, const std::vector<directory::Extent
   if (bytes > 0) recorder_.moved(Kind::dropped, m.label, bytes);
 }
 
-void Engine::check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
-                          std::uint64_t n) {
+Obstacle Engine::check_elided(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n) {
   const ByteRange to_range{to_position, to_position + n};
   const ByteRange from_range{from_position, from_position + n};
-  std::uint64_t seen;
-  do {  // afterwards nothing is in flight, and the lock is kept
-    seen = unlocks_;
-    settle_uses(lock, to);
-    settle_uses(lock, from);
-  } while (seen != unlocks_);
-  if (!directory_.fresh(to.slot, to_range) || !directory_.fresh(from.slot, from_range)) return;
+  if (const Obstacle o = uses_of(to)) return o;
+  if (const Obstacle o = uses_of(from)) return o;
+  if (!directory_.fresh(to.slot, to_range) || !directory_.fresh(from.slot, from_range)) return {};
   std::vector<ByteRange> defined;  // what nobody wrote may differ
   directory_.for_each_wanted(to.datum, to_range, [&](ByteRange piece, directory::ValueRef ref) {
     if (ref.is_number()) defined.push_back({piece.begin - to_position, piece.end - to_position});
   });
-  if (defined.empty()) return;
+  if (defined.empty()) return {};
   const auto bytes_of = [&](Memory& m, ByteRange range) {
     std::vector<std::byte> bytes(n);
     if (m.on_host()) {
@@ -227,8 +227,8 @@ void Engine::check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Mem
     }
     return bytes;
   };
-  if (!to.on_host() && (to.flags.load() & Memory::resident) == 0) return;
-  if (!from.on_host() && (from.flags.load() & Memory::resident) == 0) return;
+  if (!to.on_host() && (to.flags.load() & Memory::resident) == 0) return {};
+  if (!from.on_host() && (from.flags.load() & Memory::resident) == 0) return {};
   const std::vector<std::byte> there = bytes_of(to, to_range);
   const std::vector<std::byte> here = bytes_of(from, from_range);
   for (const ByteRange r : defined) {
@@ -237,25 +237,24 @@ void Engine::check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Mem
                 "library). Announce such uses with semcache::access(view, mode).",
                 recorder_.name(to.label), recorder_.name(from.label));
   }
+  return {};
 }
 
-/// Of bytes that are written whatever they were.
-void Engine::make_ready_to_write(Lock& lock, Memory& to, ByteRange range) {
-  const Kept kept(to);
-  for (;;) {
-    const std::uint64_t seen = unlocks_;
-    expect_not_freed(kept);
-    if (!to.on_host()) make_resident(lock, to);
-    if (to.on_host() ? wait_conflict(lock, to, range, true) : quiesce(lock, to)) continue;
-    while (seen == unlocks_ && save_one(lock, to, range, true)) {
-    }
-    if (seen == unlocks_) return;
+Obstacle Engine::make_ready_to_write(Memory& to, ByteRange range) {
+  if (!to.on_host()) {
+    if (const Obstacle o = make_resident(to)) return o;
   }
+  if (const Obstacle o = to.on_host() ? flights_of(to, range, true) : quiesce(to)) return o;
+  return save_all(to, range, true);
 }
 
-void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, const void* from, std::uint64_t n) {
+void Engine::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, const void* from, std::uint64_t n) {
   const ByteRange range{position, position + n};
-  make_ready_to_write(lock, to, range);
+  const Kept kept(to);
+  t.run([&] {
+    expect_not_freed(kept);
+    return make_ready_to_write(to, range);
+  });
   directory_.prepare_write(to.slot, range);  // nobody forgets what is written
   to.write_check.reset();
   if (to.on_host()) {
@@ -286,20 +285,20 @@ void Engine::copy_from_open(Lock& lock, Memory& to, std::uint64_t position, cons
   note_written(to, range);
   recorder_.moved(within ? Kind::d2d : Kind::h2d, to.label, n, 1, within ? to.space : host_space, to.space);
   project();
-  complete(lock, d, queue);  // the source may be changed after the call
+  complete(t, device_index(to), queue);  // the source may be changed after the call
 }
 
-void Engine::copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t position, std::uint64_t n) {
+void Engine::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t position, std::uint64_t n) {
   const ByteRange range{position, position + n};
   const Kept kept(from);
-  for (;;) {
-    const std::uint64_t seen = unlocks_;
+  t.run([&]() -> Obstacle {
     expect_not_freed(kept);
-    if (!from.on_host()) make_resident(lock, from);
-    make_fresh(lock, from, range);
-    if (from.on_host() ? wait_conflict(lock, from, range, false) : quiesce(lock, from)) continue;
-    if (seen == unlocks_) break;
-  }
+    if (!from.on_host()) {
+      if (const Obstacle o = make_resident(from)) return o;
+    }
+    if (const Obstacle o = make_fresh(from, range)) return o;
+    return from.on_host() ? flights_of(from, range, false) : quiesce(from);
+  });
   project();
   if (from.on_host()) {
     bool foreign = false;
@@ -315,7 +314,7 @@ void Engine::copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t posi
     d.device->copy_to_device(d.queues->id(d.to_device_queue), static_cast<std::byte*>(to), buffer.data(), n);
     d.queues->begin_position(d.to_device_queue);
     recorder_.moved(Kind::h2d, from.label, n, 1, host_space, device_space(0));
-    complete(lock, d, d.to_device_queue);
+    complete(t, 0, d.to_device_queue);
     return;
   }
   DeviceState& d = device_of(from);
@@ -328,36 +327,34 @@ void Engine::copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t posi
   project_later(from);  // launches on other threads must see the transfer
   project();
   recorder_.moved(within ? Kind::d2d : Kind::d2h, from.label, n, 1, from.space, within ? from.space : host_space);
-  complete(lock, d, queue);
+  complete(t, device_index(from), queue);
 }
 
 /// The bytes move at the call, whatever the destination held (protocol `off`, open mirrors).
-void Engine::copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
+void Engine::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                       std::uint64_t n) {
   const ByteRange to_range{to_position, to_position + n};
   const ByteRange from_range{from_position, from_position + n};
   // A GPU's kernels may use an open mirror without our knowledge.
-  if ((to.open || from.open) && devices_[0]->device->kind() != device::DeviceKind::emulated) wait_device(lock, *devices_[0]);
+  if ((to.open || from.open) && devices_[0]->device->kind() != device::DeviceKind::emulated) t.wait(Obstacle::whole_device(0));
   const Kept to_kept(to);
   const Kept from_kept(from);
   std::vector<Memory*> on_device;
   for (Memory* const m : {&to, &from}) {
     if (!m->on_host() && std::find(on_device.begin(), on_device.end(), m) == on_device.end()) on_device.push_back(m);
   }
-  for (;;) {
-    const std::uint64_t seen = unlocks_;
+  t.run([&]() -> Obstacle {
     expect_not_freed(to_kept);
     expect_not_freed(from_kept);
-    if (!on_device.empty() && !make_resident(lock, device_of(*on_device[0]), on_device)) continue;
-    if (from.on_host() && from.open) note_written(from, from_range);  // counts as changed at every use
-    make_fresh(lock, from, from_range);
-    if (seen != unlocks_) continue;
-    if (from.on_host() ? wait_conflict(lock, from, from_range, false) : quiesce(lock, from)) continue;
-    if (to.on_host() ? wait_conflict(lock, to, to_range, true) : quiesce(lock, to)) continue;
-    while (seen == unlocks_ && save_one(lock, to, to_range, true)) {
+    if (!on_device.empty()) {
+      if (const Obstacle o = make_resident(device_of(*on_device[0]), on_device)) return o;
     }
-    if (seen == unlocks_) break;
-  }
+    if (from.on_host() && from.open) note_written(from, from_range);  // counts as changed at every use
+    if (const Obstacle o = make_fresh(from, from_range)) return o;
+    if (const Obstacle o = from.on_host() ? flights_of(from, from_range, false) : quiesce(from)) return o;
+    if (const Obstacle o = to.on_host() ? flights_of(to, to_range, true) : quiesce(to)) return o;
+    return save_all(to, to_range, true);
+  });
   directory_.prepare_write(to.slot, to_range, 2 + n / options_.registration_bytes);  // nobody forgets what is written
   Step step;
   step.from = from.slot;
@@ -376,46 +373,12 @@ void Engine::copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory&
     note_written(to, {step.to_position, step.to_position + step.bytes});
   }
   project();
-  complete_transfers(lock, to);
-}
-
-void Engine::complete(Lock& lock, DeviceState& d, QueueIndex queue) {
-  try {
-    const auto event = d.queues->record(queue);
-    unlocked(lock, [&] { event->synchronize(); });
-  } catch (const std::exception&) {
-    unlocked(lock, [&] { complete_locked(d, queue); });
-  }
-}
-
-void Engine::complete_locked(DeviceState& d, QueueIndex queue) {
-  try {
-    d.device->synchronize_queue(d.queues->id(queue));
-  } catch (const std::exception&) {
-    d.device->synchronize_device();
-  }
-}
-
-void Engine::complete_transfers(Lock& lock, Memory& m) {
-  const Kept kept(m);
-  const auto wait = [&] {
-    while (!flights_.empty()) finish(lock, FlightPtr(flights_.front()));
-    if (!kept.gone() && !m.on_host()) wait_transfers(lock, m);
-  };
-  try {
-    wait();
-  } catch (const std::exception&) {
-    unlocked(lock, [&] {
-      for (auto& d : devices_) d->device->synchronize_device();
-    });
-    wait();
-  }
+  complete_transfers(t, to);
 }
 
 void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill& fill) {
   if (n == 0) return;
-  Lock lock(mutex_);
-  const ProjectOnFailure guard{*this};
+  Transaction t(*this);
   links_.fetch_add(1);
   const ByteRange range{position, position + n};
   if (options_.protocol != Protocol::off && !m.open) {
@@ -426,20 +389,23 @@ void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
     if (!snapshots_.empty()) collect_orphans();
     return;
   }
-  make_ready_to_write(lock, m, range);
+  const Kept kept(m);
+  t.run([&] {
+    expect_not_freed(kept);
+    return make_ready_to_write(m, range);
+  });
   directory_.prepare_write(m.slot, range);  // nobody forgets what is written
   fill_in_place(m, position, n, fill, 0);
   note_written(m, range);
   recorder_.moved(Kind::filled, m.label, n, 1, {}, m.space);
   project();
-  if (!m.on_host()) complete_transfers(lock, m);
+  if (!m.on_host()) complete_transfers(t, m);
 }
 
 void Engine::filled(Memory& m, std::uint64_t position, std::uint64_t n, const Fill& fill) {
   if (n == 0 || options_.protocol == Protocol::off) return;
-  Lock lock(mutex_);
+  const Transaction t(*this);
   links_.fetch_add(1);
-  const ProjectOnFailure guard{*this};
   directory_.fill(m.datum, {position, position + n}, fill);
   m.write_check.reset();
   count_dropped(m, {position, position + n});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/engine.hpp>
+#include <semcache/engine/transaction.hpp>
 
 #include <semcache/base/addresses.hpp>
 
@@ -100,8 +100,8 @@ void Engine::add_device(std::unique_ptr<device::Device> device) {
 
 Engine::~Engine() {
   try {
-    Lock lock(mutex_);
-    while (!flights_.empty()) finish(lock, FlightPtr(flights_.front()));
+    Transaction t(*this);
+    t.run([&] { return land_all(); });
   } catch (const std::exception& e) {
     base::raw_log("while ending: %s", e.what());  // as below, the device is waited for all the same
   }
@@ -346,7 +346,7 @@ void Engine::unlock_pages(Memory& m) noexcept {
 }
 
 Memory* Engine::allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes) {
-  Lock lock(mutex_);
+  const Transaction t(*this);
   DeviceState& d = *devices_.at(device);
   if (bytes > d.budget_bytes) {
     throw OutOfMemory("array '" + std::string(label == nullptr ? "" : label) + "' of " + std::to_string(bytes) +
@@ -376,7 +376,7 @@ Memory* Engine::allocate_device(std::uint32_t device, const char* label, std::ui
 }
 
 Memory* Engine::allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced) {
-  Lock lock(mutex_);
+  const Transaction t(*this);
   if (partner != nullptr) {
     SEMCACHE_EXPECTS(partner->live && !partner->snapshot() && !partner->on_host(),
                      "the partner of a host side must be a live device array");
@@ -449,7 +449,7 @@ void Engine::free_put_off() noexcept {
   for (;;) {
     Memory* ready = nullptr;
     {
-      Lock lock(mutex_);
+      const Transaction t(*this);
       const auto at = std::find_if(put_off_.begin(), put_off_.end(), [](const Memory* m) { return m->pins.load() == 0; });
       if (at == put_off_.end()) return;
       ready = *at;
@@ -463,12 +463,12 @@ void Engine::free_put_off() noexcept {
 void Engine::deallocate(Memory* memory) noexcept {
   if (memory == nullptr) return;
   Memory& m = *memory;
-  Lock lock(mutex_);
+  Transaction t(*this);
   if (put_off(m)) return;
   (m.on_host() ? live_host_bytes_ : live_device_bytes_) -= m.bytes;
   m.incarnation.fetch_add(1);
   try {
-    free_array(lock, m);
+    t.run([&] { return free_array(m); });
   } catch (const OutOfMemory&) {  // what others want of it stays where it is
     keep_as_saved_copy(m);
   } catch (const std::bad_alloc&) {
@@ -478,38 +478,30 @@ void Engine::deallocate(Memory* memory) noexcept {
   }
 }
 
-void Engine::free_array(Lock& lock, Memory& m) {
+Obstacle Engine::free_array(Memory& m) {
   // While the lock is given up another thread may free the other side, or use this one.
-  while (!m.snapshot()) {
-    const std::uint64_t seen = unlocks_;
-    if (directory_.slots(m.datum).size() == 1) {
-      leave_datum(m);
-    } else if (m.on_host() ? !wait_conflict(lock, m, m.all(), true) : !quiesce(lock, m)) {
-      // The other side lives on: it must have everything that only this side holds.
-      if (save_before_leaving(lock, m)) continue;
-      settle_uses(lock, m);
-      if (seen == unlocks_) break;
-    }
+  if (!m.snapshot() && directory_.slots(m.datum).size() == 1) leave_datum(m);
+  if (!m.snapshot()) {
+    // The other side lives on: it must have everything that only this side holds.
+    if (const Obstacle o = m.on_host() ? flights_of(m, m.all(), true) : quiesce(m)) return o;
+    if (const Obstacle o = save_before_leaving(m)) return o;
+    if (const Obstacle o = uses_of(m)) return o;
   }
   m.freeing = true;  // until it is listed as a saved copy, or gone
-  std::uint64_t seen;
-  do {
-    seen = unlocks_;
-    while (m.on_host() ? wait_conflict(lock, m, m.all(), true) : quiesce(lock, m)) {
-    }
-  } while (seen != unlocks_);
+  if (const Obstacle o = m.on_host() ? flights_of(m, m.all(), true) : quiesce(m)) return o;
   if (m.snapshot()) {
     std::vector<directory::LastHeld> last;
     directory_.last_held(m.slot, m.all(), false, last);
-    if (!last.empty()) return keep_as_saved_copy(m);
+    if (!last.empty()) {
+      keep_as_saved_copy(m);
+      return {};
+    }
   }
-  do {
-    seen = unlocks_;
-    settle_uses(lock, m);
-  } while (seen != unlocks_);
+  if (const Obstacle o = uses_of(m)) return o;
   destroy(m);
   collect_orphans();
   project();
+  return {};
 }
 
 void Engine::leave_datum(Memory& m) noexcept {
@@ -537,25 +529,25 @@ void Engine::keep_as_saved_copy(Memory& m) noexcept {
   project();
 }
 
-bool Engine::save_before_leaving(Lock& lock, Memory& m) {
+Obstacle Engine::save_before_leaving(Memory& m) {
   const SlotId host = directory_.slot_in(m.datum, host_space);
-  if (!host_side_is_announced(m) || host == m.slot) return save_one(lock, m, m.all(), false);
+  if (!host_side_is_announced(m) || host == m.slot) return save_all(m, m.all(), false);
   // What others want may not stay where the host writes without a word; what only the host still reads may.
-  if (save_one(lock, m, m.all(), true)) return true;
+  if (const Obstacle o = save_all(m, m.all(), true)) return o;
   struct Unmarked {
     directory::Directory& directory;
     SlotId slot;
     Unmarked(directory::Directory& d, SlotId s) : directory(d), slot(s) { directory.mark_changing(slot, false); }
     ~Unmarked() { directory.mark_changing(slot); }
   };
-  std::vector<directory::LastHeld> last;
-  {
-    const Unmarked unmarked(directory_, host);
-    directory_.last_held(m.slot, m.all(), false, last);
+  for (std::vector<directory::LastHeld> last;; last.clear()) {
+    {
+      const Unmarked unmarked(directory_, host);
+      directory_.last_held(m.slot, m.all(), false, last);
+    }
+    if (last.empty()) return {};
+    if (const Obstacle o = save(m, last.front())) return o;
   }
-  if (last.empty()) return false;
-  save(lock, m, last.front());
-  return true;
 }
 
 Memory* Engine::find_device(const void* p) const noexcept {
@@ -734,12 +726,12 @@ void Engine::tighten_pages(Memory& m, ByteRange range) {
       }
     });
   });
-  for (const FlightPtr& f : flights_) {
-    if (f->host != &m || !f->range.overlaps(content)) continue;
-    const ByteRange pages = to_pages(m, intersect(f->range, content));
+  for (const Flight& f : flights_) {
+    if (f.host != &m || !f.range.overlaps(content)) continue;
+    const ByteRange pages = to_pages(m, intersect(f.range, content));
     std::vector<Run> split;
     for (const Run& r : runs) {
-      const Protection level = std::min(r.level, f->to_host ? Protection::none : Protection::read);
+      const Protection level = std::min(r.level, f.to_host ? Protection::none : Protection::read);
       const ByteRange inside = intersect(r.range, pages);
       if (inside.empty()) {
         split.push_back(r);
@@ -818,14 +810,14 @@ void Engine::collect_orphans() noexcept {
     bool busy = directory_.needed(m.slot) || m.pins.load() != 0;
     if (!busy && !m.on_host()) {
       DeviceState& d = device_of(m);
-      busy = unknown_use_pending(d, m, true);
+      busy = unknown_use_pending(m, true);
       try {
         for (QueueIndex q = 1; q < d.queues->count() && !busy; ++q) busy = !d.queues->reached(q, m.on(q).use.load());
       } catch (const std::exception&) {
         busy = true;  // not known: asked again at the next occasion
       }
     }
-    for (const FlightPtr& f : flights_) busy = busy || f->host == &m;
+    for (const Flight& f : flights_) busy = busy || f.host == &m;
     if (busy) {
       ++i;
       continue;
@@ -854,7 +846,7 @@ std::string Engine::describe_live_buffers(std::uint32_t device) const {
 }
 
 QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner, bool leased) {
-  Lock lock(mutex_);
+  const Transaction t(*this);
   Queues& queues = *devices_.at(device)->queues;
   const QueueIndex before = queues.program_queues();
   const QueueIndex queue = queues.adopt(native, std::move(owner));
@@ -872,7 +864,7 @@ QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_p
 
 void Engine::retire_queue(std::uint32_t device, QueueIndex queue) noexcept {
   try {
-    Lock lock(mutex_);
+    const Transaction t(*this);
     devices_.at(device)->queues->retire(queue);
   } catch (const std::exception& e) {
     base::raw_log("retiring a queue: %s", e.what());
@@ -880,7 +872,7 @@ void Engine::retire_queue(std::uint32_t device, QueueIndex queue) noexcept {
 }
 
 void Engine::add_to(Statistics& s) const {
-  Lock lock(mutex_);
+  const Look look(*this);
   s.live_device_bytes = live_device_bytes_;
   s.live_host_bytes = live_host_bytes_;
   s.snapshot_bytes = host_snapshot_bytes_;
@@ -900,7 +892,7 @@ void Engine::add_to(Statistics& s) const {
 }
 
 bool Engine::any_live() const {
-  Lock lock(mutex_);
+  const Look look(*this);
   for (const Memory& m : pool_) {
     if (m.live && !m.snapshot()) return true;
   }

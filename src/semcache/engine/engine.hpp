@@ -7,6 +7,7 @@
 #include <semcache/directory/directory.hpp>
 #include <semcache/engine/address_space.hpp>
 #include <semcache/engine/memory.hpp>
+#include <semcache/engine/obstacle.hpp>
 #include <semcache/engine/owed_copies.hpp>
 #include <semcache/engine/queues.hpp>
 #include <semcache/engine/surroundings.hpp>
@@ -249,7 +250,8 @@ class Engine {
   [[nodiscard]] bool any_live() const;
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
+  class Transaction;
+  class Look;
 
   /// While a thread settles handles for a launch outside our sight, that launch is not submitted yet: waiting for the
   /// device does not show that the uses noted for it are over.
@@ -268,8 +270,8 @@ class Engine {
   /// The access whose fault this thread serves; nullptr: none.
   static thread_local const std::byte* served_address;
 
-  /// An array that a member goes on with after it has given up the lock. Meanwhile another thread may have freed it, and its
-  /// object may be another array's: who keeps a Memory& of somebody else's looks at this before anything else.
+  /// An array that a transaction goes on with after a wait. Meanwhile another thread may have freed it, and its object may be
+  /// another array's: each attempt looks at this before anything else.
   class Kept {
    public:
     explicit Kept(const Memory& m) noexcept : memory_(&m), incarnation_(m.incarnation.load()), label_(m.label) {}
@@ -281,32 +283,21 @@ class Engine {
     std::uint32_t incarnation_;
     trace::LabelId label_;
   };
-  /// For the array that a caller named: before each plan for it. @throws UsageError
+  /// For the array that a caller named: first of all in each attempt. @throws UsageError
   void expect_not_freed(const Kept& array) const;
-
-  /// A member that fails half-way has carried some steps out: flags and pages must say so (I5, I6). Declared after the
-  /// Lock.
-  struct ProjectOnFailure {
-    Engine& engine;
-    int before = std::uncaught_exceptions();
-    ~ProjectOnFailure() {
-      if (std::uncaught_exceptions() > before) engine.project();
-    }
-  };
 
   /// A transfer between a device and host pages that has not happened yet (I6).
   struct Flight {
-    Memory* host;
+    Memory* host = nullptr;  ///< nullptr: staged, so that no page is concerned
     ByteRange range;
-    bool to_host;
-    std::byte* staging;      ///< pinned bytes still to be written behind the protection; nullptr: direct
-    std::uint64_t staged_bytes;
-    std::uint32_t device;
-    QueueIndex queue;        ///< it is work `position` of this queue
-    std::uint64_t position;
-    bool finished = false;
+    bool to_host = false;
+    std::byte* staging = nullptr;  ///< pinned bytes still to be written behind the protection; nullptr: direct
+    std::uint64_t staged_bytes = 0;
+    std::uint32_t device = 0;
+    QueueIndex queue = unknown_queue;  ///< it is work `position` of this queue
+    std::uint64_t position = 0;
   };
-  using FlightPtr = std::shared_ptr<Flight>;
+  using Flights = std::list<Flight>;
 
   static constexpr std::uint64_t staging_piece_bytes = 16 * 1024 * 1024;
   static constexpr std::uint64_t staging_limit_bytes = 64 * 1024 * 1024;
@@ -353,12 +344,12 @@ class Engine {
   void recycle(Memory& memory) noexcept;
   [[nodiscard]] Memory& memory_of(SlotId slot) { return *by_slot_[slot.value]; }
   void bind(Memory& memory, SlotId slot);
-  void free_array(Lock& lock, Memory& memory);
+  Obstacle free_array(Memory& memory);
   /// Nobody wants the array itself any more; copies of it may still be wanted elsewhere (I4).
   void leave_datum(Memory& memory) noexcept;
   /// Its memory becomes a saved value: nothing moves. The addresses are not reused until it is read or dropped.
   void keep_as_saved_copy(Memory& memory) noexcept;
-  bool save_before_leaving(Lock& lock, Memory& memory);
+  Obstacle save_before_leaving(Memory& memory);
   void place_on_device(Memory& memory);
   void place_on_host(Memory& memory);
   void release_place(Memory& memory) noexcept;
@@ -409,14 +400,41 @@ class Engine {
   [[nodiscard]] ByteRange page_span(const Memory& m) const noexcept { return {0, round_up(m.bytes, page_bytes_)}; }
   [[nodiscard]] std::string describe_live_buffers(std::uint32_t device) const;
   DeviceState& device_of(const Memory& m) { return *devices_[m.space.value - 1]; }
-  template <class Body>
-  void unlocked(Lock& lock, Body&& body);
+  [[nodiscard]] static std::uint32_t device_index(const Memory& m) noexcept { return m.space.value - 1; }
+
+  // waiting.cpp
+  void wait(Transaction& transaction, const Obstacle& obstacle);
+  void wait_for_launches(Transaction& transaction, Memory& memory);
+  void wait_for_device(Transaction& transaction, std::uint32_t device);
+  [[nodiscard]] bool at_work(DeviceState& d) const;
+  /// Afterwards what was submitted to the queue last is done. It cannot be taken back, so where an event fails the queue is
+  /// waited for, and then the device. @throws DeviceError  the device is lost
+  void complete(Transaction& transaction, std::uint32_t device, QueueIndex queue);
+  void complete_locked(DeviceState& d, QueueIndex queue);
+  /// All transfers, and those of `memory`; in the same way.
+  void complete_transfers(Transaction& transaction, Memory& memory);
+  /// None: work `position` of the queue is known to be done.
+  [[nodiscard]] Obstacle not_done(std::uint32_t device, QueueIndex queue, std::uint64_t position) const noexcept;
+  [[nodiscard]] bool unknown_use_pending(const Memory& m, bool writing) const;
+  /// None: a transfer may use the device memory. Its flags are revoked, no launch is between its check and its submission, and no
+  /// use is pending of which nobody knows the end.
+  Obstacle quiesce(Memory& memory);
+  /// None: no transfer under way reads or writes these host pages (writing), or writes them (reading).
+  Obstacle flights_of(Memory& host, ByteRange range, bool writing);
+  /// None: nothing on any queue uses the memory.
+  Obstacle uses_of(Memory& memory);
+  /// None: no transfer uses the device memory.
+  Obstacle transfers_of(const Memory& memory) const noexcept;
+  /// None: the transfer has landed, and is forgotten.
+  Obstacle land(Flights::iterator flight);
+  Obstacle land_all();
 
   // transfers.cpp: steps
-  void make_fresh(Lock& lock, Memory& memory, ByteRange range);
-  /// Saves one last holder in `range`; false if there is none. May unlock.
-  bool save_one(Lock& lock, Memory& memory, ByteRange range, bool overwritten);
-  void save(Lock& lock, Memory& memory, const directory::LastHeld& piece);
+  /// @pre device memory is resident
+  Obstacle make_fresh(Memory& memory, ByteRange range);
+  /// What the memory is the last holder of in `range` and others want, is saved. @param any  set if there was something
+  Obstacle save_all(Memory& memory, ByteRange range, bool overwritten, bool* any = nullptr);
+  Obstacle save(Memory& memory, const directory::LastHeld& piece);
   void carry_out(const directory::Step& step, bool saving);
   void submit(const directory::Step& step, bool saving);
   void submit_and_commit(const directory::Step& step, bool saving);
@@ -426,19 +444,12 @@ class Engine {
   void set_reachable(Memory& memory, bool reachable) noexcept;
   void set_all_reachable(bool reachable) noexcept;
   void keep_reachable(Memory& memory) noexcept;
-  /// SEMCACHE_CHECK=1: a copy is about to be elided; do both sides really have the same bytes?
-  /// Afterwards what was submitted to the queue last is done. It cannot be taken back, so where an event fails the queue is
-  /// waited for, and then the device. @throws DeviceError  the device is lost
-  void complete(Lock& lock, DeviceState& d, QueueIndex queue);
-  void complete_locked(DeviceState& d, QueueIndex queue);
-  /// All transfers, and those of `memory`; in the same way.
-  void complete_transfers(Lock& lock, Memory& memory);
   /// What was copied to the memory's datum is owed where none of its slots holds it.
   void note_owed(const Memory& memory, ByteRange range) noexcept;
   /// What it was owed is dropped where it wants something else now. @param earlier  what it wanted
   void count_replaced(const Memory& memory, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept;
-  void check_elided(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
-                    std::uint64_t n);
+  /// SEMCACHE_CHECK=1: a copy is about to be elided; do both sides really have the same bytes?
+  Obstacle check_elided(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
   void copy_on_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
   /// Whatever the protection of either side: it is given up to nobody, not even for a moment.
   void copy_behind(std::byte* to, const std::byte* from, std::uint64_t n);
@@ -455,17 +466,8 @@ class Engine {
   std::uint64_t note_use(DeviceState& d, QueueIndex queue, Memory& memory, bool writing) noexcept;
   /// One piece of work, number `at` of its queue, that uses several memories.
   static void note_use(QueueIndex queue, Memory& memory, bool writing, std::uint64_t at, std::uint64_t now) noexcept;
-  /// Waits for launches that pin it: a moment, or until one has got what its thread waits for.
-  void wait_for_pins(Lock& lock, Memory& memory);
-  [[nodiscard]] bool at_work(DeviceState& d) const;
-  /// Device memory may be used by a transfer: flags revoked and no launch between check and submission. May unlock.
-  bool quiesce(Lock& lock, Memory& memory);
-  bool wait_conflict(Lock& lock, Memory& host, ByteRange range, bool writing);
-  void finish(Lock& lock, const FlightPtr& flight);
   void poll_flights() noexcept;
   void forget_finished_flights();
-  void wait_device(Lock& lock, DeviceState& d);
-  [[nodiscard]] bool unknown_use_pending(DeviceState& d, const Memory& m, bool writing) const;
   std::byte* take_staging(DeviceState& d, std::uint64_t bytes);
   void give_staging(DeviceState& d, std::byte* buffer, std::uint64_t bytes) noexcept;
   [[nodiscard]] bool direct(const Memory& host, ByteRange range) const noexcept;
@@ -477,14 +479,14 @@ class Engine {
   void write_arrival(Memory& host, ByteRange range, const std::byte* bytes);
   /// Pages that are about to be a transfer's source can no longer change unnoticed.
   void freeze(Memory& host, ByteRange range);
-  void check_writes_before_fetch(Lock& lock, Memory& memory);
+  Obstacle check_writes(Memory& memory);
 
   // residency.cpp
-  /// False: the lock was given up on the way, so that the set may have changed; ask again with what it is now.
-  [[nodiscard]] bool make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*>& set);
-  /// Of one array. Nothing is done where it is freed meanwhile.
-  void make_resident(Lock& lock, Memory& memory);
-  bool evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& keep);
+  /// All of the set at once, of one device. @throws OutOfMemory
+  Obstacle make_resident(DeviceState& d, const std::vector<Memory*>& set);
+  Obstacle make_resident(Memory& memory);
+  /// @param evicted  false: there is nothing that could go
+  Obstacle evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted);
   void map_memory(DeviceState& d, Memory& memory);
   void unmap_memory(DeviceState& d, Memory& memory) noexcept;
   [[nodiscard]] std::uint64_t missing_bytes(const DeviceState& d, ByteRange range) const;
@@ -494,21 +496,18 @@ class Engine {
   [[noreturn]] void throw_host_exhausted(const char* label, std::uint64_t bytes) const;
   Memory* new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId label);
   [[nodiscard]] bool room_for_snapshot(DeviceState& d, std::uint64_t bytes) const;
-  void settle_uses(Lock& lock, Memory& memory);
 
   // launches.cpp
-  /// False: the lock was given up on the way, so that operands may be gone; ask again with those that are there now.
-  [[nodiscard]] bool prepare(Lock& lock, const Operand* operands, std::size_t count, const ByteRange* overwritten);
-  void begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten);
-  void pin(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count);
+  Obstacle prepare(const Operand* operands, std::size_t count, const ByteRange* overwritten);
+  void pin(Transaction& transaction, QueueIndex queue, const Operand* operands, std::size_t count);
   void unpin(const Operand* operands, std::size_t count) noexcept;
-  void give_way(Lock& lock, const Operand* operands, std::size_t count);
+  Obstacle give_way(const Operand* operands, std::size_t count, base::Patience& patience) const;
   static void ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& operand);
   /// Nothing need be done for this operand.
   [[nodiscard]] static bool ready(const Operand& operand) noexcept;
   /// What a launch leaves to be done. @param recorded  the device whose queue gets an event behind it; nullptr: none
   void follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept;
-  void fetch_ahead(Lock& lock, Memory& written);
+  void fetch_ahead(Memory& written);
 
   // foreign_uses.cpp
   struct HostUse {
@@ -517,6 +516,8 @@ class Engine {
     ByteRange range;
     bool writable;
     bool pointer;  ///< a kernel's
+    bool counted = false;   ///< as one that nobody announced
+    bool served = false;    ///< its pages were not as it needs them
   };
   /// It does until something of ours uses the array, or copies anything: who wants the content since would get what is
   /// written under an announcement of reads.
@@ -529,10 +530,10 @@ class Engine {
   static void add_use(ForeignCall& call, const ForeignCall::Use& use);
   [[nodiscard]] ForeignCall::Use unless_announced(Memory& memory, bool writable, bool known);
   void add_every_array(ForeignCall& call);
-  void make_host_use_right(Lock& lock, const HostUse& use);
+  Obstacle make_right(HostUse& use);
   static thread_local std::vector<ForeignCall::Use> arguments_on_their_way;
   /// A kernel outside our launches holds a raw pointer into a mirror.
-  void pointer_to_host(Lock& lock, Memory& mirror);
+  Obstacle pointer_to_host(HostUse& use);
 
   // foreign_io.cpp
   struct Source {
@@ -543,9 +544,9 @@ class Engine {
     std::uint64_t phase;     ///< of the pattern at its first byte
   };
   [[nodiscard]] Source nearest_source(const Memory& memory, ByteRange range) const;
-  void read_from_device(Lock& lock, Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
+  void read_from_device(Transaction& transaction, Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                         TransitBuffer& buffer, std::byte* to);
-  void read_within_device(Lock& lock, Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
+  void read_within_device(Transaction& transaction, Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                           TransitBuffer& buffer, std::byte* to);
   /// Copies from memory that is mapped and fresh there, behind what writes it.
   void submit_pieces(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
@@ -559,19 +560,20 @@ class Engine {
   static void expect_nothing(TransitBuffer& buffer) noexcept;
   void copy_host_pages(const Memory& host, ByteRange range, std::byte* to);
   void write_host_pages(Memory& host, ByteRange range, const std::byte* from);
-  void wait_for_user(Lock& lock, TransitBuffer& buffer);
+  [[nodiscard]] Obstacle user_of(const TransitBuffer& buffer) const noexcept;
   using Buffers = std::vector<std::unique_ptr<TransitBuffer>>;
   std::unique_ptr<TransitBuffer> no_longer_idle(Buffers::iterator which) noexcept;
-  /// Somebody else needs the memory. False if there was none. Unlocks.
-  bool release_idle_buffers(Lock& lock, bool on_device) noexcept;
-  void free_buffer(Lock& lock, std::unique_ptr<TransitBuffer> buffer) noexcept;
+  /// Somebody else needs the memory. False if there was none.
+  bool release_idle_buffers(Transaction& transaction, bool on_device) noexcept;
+  void free_buffer(Transaction& transaction, std::unique_ptr<TransitBuffer> buffer) noexcept;
 
   // host_access.cpp, copies.cpp
-  /// Of those that live, one after the other: with the lock, which `visit` may give up.
+  /// Of those that live, one after the other, each in a transaction of its own.
   template <class Visit>
   void for_each_array(const Visit& visit);
   /// Nothing is done where the array is freed meanwhile.
-  void host_access(Lock& lock, Memory& memory, ByteRange range, Access mode);
+  void host_access(Transaction& transaction, Memory& memory, ByteRange range, Access mode);
+  Obstacle open_pages(Memory& memory, ByteRange range, Access mode);
   bool relax_pages(Memory& memory, ByteRange pages, platform::Protection wanted);
   /// The pages that a fault at `position` makes valid and opens; counts those beyond the faulting one.
   [[nodiscard]] ByteRange plan_fault(Memory& host, std::uint64_t position, Access mode);
@@ -579,30 +581,32 @@ class Engine {
   void begin_host_phase(Memory& host);
   /// Pages of the mirror close, or it is freed: what was fetched ahead, and no fault showed its use, is counted.
   void end_host_phase(Memory& host) noexcept;
-  platform::FaultResult serve_device(Lock& lock, Memory& memory, platform::FaultKind kind, const void* address,
+  platform::FaultResult serve(std::byte* address, platform::FaultKind kind, const void* instruction, const char*& label);
+  platform::FaultResult serve_device(Transaction& transaction, Memory& memory, platform::FaultKind kind, const void* address,
                                      const void* instruction);
   void note_fetch(Memory& host, ByteRange range);
-  void wait_transfers(Lock& lock, Memory& memory);
-  void make_ready_to_write(Lock& lock, Memory& to, ByteRange range);
-  void copy_from_open(Lock& lock, Memory& to, std::uint64_t position, const void* from, std::uint64_t n);
-  void copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t position, std::uint64_t n);
+  /// Of bytes that are written whatever they were.
+  Obstacle make_ready_to_write(Memory& to, ByteRange range);
+  void copy_from_open(Transaction& transaction, Memory& to, std::uint64_t position, const void* from, std::uint64_t n);
+  void copy_to_open(Transaction& transaction, void* to, Memory& from, std::uint64_t position, std::uint64_t n);
   /// The maps of an array must stay small against the array: beyond a bound it is settled and numbered anew.
-  void keep_maps_short(Lock& lock, Memory& memory) noexcept;
+  void keep_maps_short(Transaction& transaction, Memory& memory) noexcept;
   /// Near the kernel's limit on mappings: is it time to stop protecting further mirrors?
   [[nodiscard]] bool mappings_scarce() noexcept;
   /// The mirror is valid, accessible and never protected again; copies with it happen at the call.
-  void expose(Lock& lock, Memory& mirror);
-  void open_mirror(Lock& lock, Memory& memory, const char* reason);
+  Obstacle open_for_device(Memory& mirror);
+  Obstacle open_mirror(Memory& memory, const char* reason);
   void unlock_pages(Memory& host) noexcept;
   [[nodiscard]] bool host_side_is_announced(const Memory& memory);
-  void finish_write_checks(Lock& lock, Memory& memory);
-  void settle_early(Lock& lock, Memory& to, ByteRange range, Memory& from) noexcept;
-  void settle_copy(Lock& lock, Memory& to, ByteRange range);
-  void copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
+  Obstacle finish_write_checks(const Memory& memory);
+  [[nodiscard]] bool link(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from,
+                          std::uint64_t from_position, std::uint64_t n);
+  void settle_early(Transaction& transaction, Memory& to, ByteRange range, Memory& from) noexcept;
+  void settle_copy(Transaction& transaction, Memory& to, ByteRange range);
+  void copy_now(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                 std::uint64_t n);
 
   mutable std::mutex mutex_;
-  std::uint64_t unlocks_ = 0;  ///< grows whenever a member gave up the lock: plans made before are void
   std::vector<std::unique_ptr<DeviceState>> devices_;
   std::unique_ptr<platform::Platform> platform_;
   trace::Recorder& recorder_;
@@ -623,7 +627,7 @@ class Engine {
   std::vector<Memory*> projecting_;  ///< room for `project`
   std::atomic<bool> projection_waits_{false};  ///< for the end of a launch
   std::uint64_t projection_ = 0;  ///< projections so far
-  std::list<FlightPtr> flights_;
+  Flights flights_;
   std::atomic<std::uint64_t> clock_{1};
   std::vector<Memory*> listed_;
   std::atomic<std::size_t> listed_arrays_{0};  ///< how many these are
@@ -652,18 +656,5 @@ class Engine {
   std::uint64_t idle_host_bytes_ = 0;
   std::uint64_t idle_device_bytes_ = 0;
 };
-
-template <class Body>
-void Engine::unlocked(Lock& lock, Body&& body) {
-  ++unlocks_;
-  lock.unlock();
-  struct Relock {
-    Lock& lock;
-    ~Relock() { lock.lock(); }
-  } relock{lock};
-  if (served_address == nullptr) return body();
-  const base::TakesTime wait;
-  body();
-}
 
 }  // namespace semcache::engine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/engine.hpp>
+#include <semcache/engine/transaction.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -32,7 +32,7 @@ bool is_continued(const TransitBuffer& a, const TransitBuffer& b) noexcept {
 
 void Engine::expect_read_out(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                              TransitBuffer& buffer, std::byte* to) {
-  Lock lock(mutex_);
+  const Transaction t(*this);
   expect_nothing(buffer);
   if (count == 0 || m.on_host() || !m.live || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return;
   buffer.expected_pieces.assign(pieces, pieces + count);
@@ -73,7 +73,7 @@ void Engine::bring_expected(Memory& m) {
     return !b->brought && b->forecast.fetch_follows() && launches - b->writing_launches_at_fetch.value_or(launches) == 1;
   };
   if (std::none_of(m.expected_in.begin(), m.expected_in.end(), follows)) return;
-  if (m.write_check || unknown_use_pending(device_of(m), m, true)) return;
+  if (m.write_check || unknown_use_pending(m, true)) return;
   revoke(m);  // the next projection does: kernels follow now that need none
   if (m.pins.load() != 0) return;
   due_.clear();

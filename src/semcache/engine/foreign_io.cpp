@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/engine.hpp>
+#include <semcache/engine/transaction.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -78,7 +78,7 @@ TransitBuffer::~TransitBuffer() {
 }
 
 TransitBuffer* Engine::take_buffer(std::uint64_t bytes, bool on_device) {
-  Lock lock(mutex_);
+  Transaction t(*this);
   DeviceState& d = *devices_[0];
   auto best = idle_buffers_.end();
   for (auto it = idle_buffers_.begin(); it != idle_buffers_.end(); ++it) {
@@ -102,13 +102,13 @@ TransitBuffer* Engine::take_buffer(std::uint64_t bytes, bool on_device) {
       ++buffers_taken_;
       return buffer.release();
     } catch (const OutOfMemory&) {
-      if (!release_idle_buffers(lock, on_device)) throw;
+      if (!release_idle_buffers(t, on_device)) throw;
     }
   }
 }
 
 TransitBuffer* Engine::take_buffer_beside(Memory& m, ByteRange range) {
-  Lock lock(mutex_);
+  const Transaction t(*this);
   if (m.on_host() || !m.live || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return nullptr;
   std::shared_ptr<TransitBlock> block = m.transit_block.lock();
   if (block == nullptr) {
@@ -133,15 +133,15 @@ TransitBuffer* Engine::take_buffer_beside(Memory& m, ByteRange range) {
 
 void Engine::give_buffer(TransitBuffer* taken) noexcept {
   std::unique_ptr<TransitBuffer> buffer(taken);
-  Lock lock(mutex_);
+  Transaction t(*this);
   expect_nothing(*buffer);
-  if (buffer->block != nullptr) return free_buffer(lock, std::move(buffer));
+  if (buffer->block != nullptr) return free_buffer(t, std::move(buffer));
   --buffers_taken_;
-  if (!buffer->pooled) return free_buffer(lock, std::move(buffer));
+  if (!buffer->pooled) return free_buffer(t, std::move(buffer));
   (buffer->on_device ? idle_device_bytes_ : idle_host_bytes_) += buffer->bytes;
   idle_buffers_.push_back(std::move(buffer));
   while (idle_device_bytes_ + idle_host_bytes_ > idle_limit_bytes) {
-    free_buffer(lock, no_longer_idle(idle_buffers_.begin()));  // the one that has been idle longest
+    free_buffer(t, no_longer_idle(idle_buffers_.begin()));  // the one that has been idle longest
   }
 }
 
@@ -154,21 +154,20 @@ std::unique_ptr<TransitBuffer> Engine::no_longer_idle(Buffers::iterator which) n
   return buffer;
 }
 
-bool Engine::release_idle_buffers(Lock& lock, bool on_device) noexcept {
+bool Engine::release_idle_buffers(Transaction& t, bool on_device) noexcept {
   bool any = false;
   for (;;) {
     const auto idle = std::find_if(idle_buffers_.begin(), idle_buffers_.end(),
                                    [&](const auto& buffer) { return buffer->on_device == on_device; });
     if (idle == idle_buffers_.end()) return any;
-    free_buffer(lock, no_longer_idle(idle));
+    free_buffer(t, no_longer_idle(idle));
     any = true;
   }
 }
 
-/// Gives up the lock.
-void Engine::free_buffer(Lock& lock, std::unique_ptr<TransitBuffer> buffer) noexcept {
+void Engine::free_buffer(Transaction& t, std::unique_ptr<TransitBuffer> buffer) noexcept {
   try {
-    wait_for_user(lock, *buffer);
+    t.run([&] { return user_of(*buffer); });
     if (buffer->block != nullptr) {
       std::vector<ByteRange>& taken = buffer->block->taken;
       taken.erase(std::find(taken.begin(), taken.end(), buffer->place));
@@ -177,25 +176,22 @@ void Engine::free_buffer(Lock& lock, std::unique_ptr<TransitBuffer> buffer) noex
     base::raw_log("the memory of a message is not given back: %s", e.what());
     (void)buffer.release();  // the device may still read it
   }
-  unlocked(lock, [&] { buffer.reset(); });
+  t.unlocked([&] { buffer.reset(); });
 }
 
 void Engine::settle_buffer(TransitBuffer& buffer) {
   // Nobody else changes these: what is expected of a buffer ends with the `read_out` before this.
-  if (buffer.queue == unknown_queue || devices_[0]->queues->done(buffer.queue, buffer.last_use)) return;
-  Lock lock(mutex_);
-  wait_for_user(lock, buffer);
+  if (!user_of(buffer)) return;
+  Transaction t(*this);
+  t.run([&] { return user_of(buffer); });
 }
 
-void Engine::wait_for_user(Lock& lock, TransitBuffer& buffer) {
-  Queues& queues = *devices_[0]->queues;
-  if (buffer.queue == unknown_queue || queues.done(buffer.queue, buffer.last_use)) return;
-  const Queues::Wait wait = queues.wait_for(buffer.queue, buffer.last_use);
-  unlocked(lock, [&] { wait(); });
+Obstacle Engine::user_of(const TransitBuffer& buffer) const noexcept {
+  return buffer.queue == unknown_queue ? Obstacle() : not_done(0, buffer.queue, buffer.last_use);
 }
 
 bool Engine::valid_here(const Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count) const {
-  const Lock lock(mutex_);
+  const Look look(*this);
   return fresh_here(m, position, pieces, count);
 }
 
@@ -245,8 +241,7 @@ void Engine::write_host_pages(Memory& m, ByteRange range, const std::byte* from)
 
 void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                       TransitBuffer& buffer, std::byte* to) {
-  Lock lock(mutex_);
-  const ProjectOnFailure guard{*this};
+  Transaction t(*this);
   const bool there = brought(m, position, pieces, count, buffer, to);
   expect_nothing(buffer);
   if (!m.on_host()) {
@@ -259,21 +254,24 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
     return;
   }
   const Kept kept(m);
-  wait_for_user(lock, buffer);
+  t.run([&] { return user_of(buffer); });
   expect_not_freed(kept);
   // Needed, wherever the message gets it from.
   for (std::size_t i = 0; i < count; ++i) (void)owed_.take(m.datum, at_array(pieces[i], position));
   if (buffer.on_device) {
-    read_within_device(lock, m, position, pieces, count, buffer, to);
+    read_within_device(t, m, position, pieces, count, buffer, to);
   } else if (m.on_host()) {
     const Ranges wanted(m, position, pieces, count);
-    for (;;) {
-      const std::uint64_t seen = unlocks_;
+    t.run([&]() -> Obstacle {
       expect_not_freed(kept);
-      for (std::size_t i = 0; seen == unlocks_ && i < wanted.size(); ++i) make_fresh(lock, m, wanted[i]);
-      for (std::size_t i = 0; seen == unlocks_ && i < wanted.size(); ++i) (void)wait_conflict(lock, m, wanted[i], false);
-      if (seen == unlocks_) break;
-    }
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (const Obstacle o = make_fresh(m, wanted[i])) return o;
+      }
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (const Obstacle o = flights_of(m, wanted[i], false)) return o;
+      }
+      return {};
+    });
     project();
     for (std::size_t i = 0; i < wanted.size(); ++i) note_fetch(m, wanted[i]);
     std::uint64_t bytes = 0;
@@ -283,22 +281,22 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
     }
     recorder_.moved(trace::Kind::h2h, m.label, bytes, 1, host_space, host_space);
   } else {
-    read_from_device(lock, m, position, pieces, count, buffer, to);
+    read_from_device(t, m, position, pieces, count, buffer, to);
   }
   if (!snapshots_.empty()) collect_orphans();
 }
 
-void Engine::read_within_device(Lock& lock, Memory& m, std::uint64_t position, const ByteRange* pieces,
+void Engine::read_within_device(Transaction& t, Memory& m, std::uint64_t position, const ByteRange* pieces,
                                 std::size_t count, TransitBuffer& buffer, std::byte* to) {
   const Kept kept(m);
-  for (;;) {
-    const std::uint64_t seen = unlocks_;
+  t.run([&]() -> Obstacle {
     expect_not_freed(kept);
-    make_resident(lock, m);
-    for (std::size_t i = 0; seen == unlocks_ && i < count; ++i) make_fresh(lock, m, at_array(pieces[i], position));
-    if (quiesce(lock, m)) continue;
-    if (seen == unlocks_) break;
-  }
+    if (const Obstacle o = make_resident(m)) return o;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (const Obstacle o = make_fresh(m, at_array(pieces[i], position))) return o;
+    }
+    return quiesce(m);
+  });
   submit_pieces(m, position, pieces, count, buffer, to);
   project();
 }
@@ -324,15 +322,22 @@ void Engine::submit_pieces(Memory& m, std::uint64_t position, const ByteRange* p
                   buffer.on_device ? m.space : host_space);
 }
 
-void Engine::read_from_device(Lock& lock, Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
+void Engine::read_from_device(Transaction& t, Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                               TransitBuffer& buffer, std::byte* to) {
   std::uint64_t found_on_host = 0;
   const Kept kept(m);
-  for (std::size_t i = 0; i < count; ++i) {
-    const ByteRange piece = at_array(pieces[i], position);
-    for (std::uint64_t at = piece.begin; at < piece.end;) {
-      expect_not_freed(kept);
-      const Source source = nearest_source(m, {at, piece.end});
+  // What has been read stays read: each attempt goes on behind it.
+  std::size_t piece = 0;
+  std::uint64_t at = count > 0 ? at_array(pieces[0], position).begin : 0;
+  t.run([&]() -> Obstacle {
+    expect_not_freed(kept);
+    while (piece < count) {
+      const std::uint64_t end = at_array(pieces[piece], position).end;
+      if (at == end) {
+        if (++piece < count) at = at_array(pieces[piece], position).begin;
+        continue;
+      }
+      const Source source = nearest_source(m, {at, end});
       std::byte* const target = to + (at - position);
       if (!source.slot.valid()) {
         const std::uint32_t period = source.fill.pattern_bytes;
@@ -345,18 +350,18 @@ void Engine::read_from_device(Lock& lock, Memory& m, std::uint64_t position, con
       }
       Memory& from = memory_of(source.slot);
       const ByteRange range{source.position, source.position + source.bytes};
+      if (const Obstacle o = from.on_host() ? flights_of(from, range, false) : quiesce(from)) return o;
       if (from.on_host()) {
-        if (wait_conflict(lock, from, range, false)) continue;
         copy_host_pages(from, range, target);
         found_on_host += range.size();
       } else {
-        if (quiesce(lock, from)) continue;
         const ByteRange whole{0, range.size()};
         submit_pieces(from, range.begin, &whole, 1, buffer, target);
       }
       at += source.bytes;
     }
-  }
+    return {};
+  });
   if (found_on_host > 0) recorder_.moved(trace::Kind::h2h, m.label, found_on_host, 1, host_space, host_space);
   project();
 }
@@ -364,27 +369,33 @@ void Engine::read_from_device(Lock& lock, Memory& m, std::uint64_t position, con
 void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                       TransitBuffer& buffer, const std::byte* from) {
   if (count == 0) return;
-  Lock lock(mutex_);
-  const ProjectOnFailure guard{*this};
+  Transaction t(*this);
   const Ranges written(m, position, pieces, count);
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) bytes += pieces[i].size();
   bool shared = true;
   const Kept kept(m);
-  for (;;) {
-    const std::uint64_t seen = unlocks_;
+  t.run([&]() -> Obstacle {
     expect_not_freed(kept);
-    if (!m.on_host()) make_resident(lock, m);
-    if (written.is_hull()) make_fresh(lock, m, written[0]);
-    shared = (m.flags.load() & Memory::is_exclusive) == 0;
-    if (!m.on_host() && quiesce(lock, m)) continue;
-    for (std::size_t i = 0; i < written.size(); ++i) {
-      if (seen == unlocks_ && m.on_host()) (void)wait_conflict(lock, m, written[i], true);
-      while (seen == unlocks_ && shared && save_one(lock, m, written[i], true)) {
-      }
+    if (!m.on_host()) {
+      if (const Obstacle o = make_resident(m)) return o;
     }
-    if (seen == unlocks_) break;
-  }
+    if (written.is_hull()) {
+      if (const Obstacle o = make_fresh(m, written[0])) return o;
+    }
+    shared = (m.flags.load() & Memory::is_exclusive) == 0;
+    if (!m.on_host()) {
+      if (const Obstacle o = quiesce(m)) return o;
+    }
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      if (m.on_host()) {
+        if (const Obstacle o = flights_of(m, written[i], true)) return o;
+      }
+      if (!shared) continue;
+      if (const Obstacle o = save_all(m, written[i], true)) return o;
+    }
+    return {};
+  });
   if (shared) directory_.prepare_write(m.slot, written[0], written.size());  // nobody forgets what is written
   const auto note_pieces = [&] {
     for (std::size_t i = 0; i < written.size(); ++i) note_written(m, written[i]);
@@ -425,7 +436,7 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
   }
   if (shared) note_pieces();  // I2
   project_soon();
-  keep_maps_short(lock, m);
+  keep_maps_short(t, m);
   if (!snapshots_.empty()) collect_orphans();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/engine.hpp>
+#include <semcache/engine/transaction.hpp>
 
 #include <cstring>
 
@@ -24,7 +24,7 @@ void Engine::use_natively(Memory& m, bool writable, Memory::Said& said) {
   said.links.store(links);
   said.at.store(m.recently.load());
   if (options_.check) {
-    Lock lock(mutex_);
+    const Transaction t(*this);
     keep_reachable(m);
   }
 }
@@ -95,9 +95,8 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
   } const in_call(options_.patience);
   auto call = std::make_unique<ForeignCall>();
   std::vector<HostUse> host_uses;
-  Lock lock(mutex_);
+  Transaction t(*this);
   const device::Visit visit(*devices_[0]->device);
-  const ProjectOnFailure guard{*this};
   bool leads_to_views = false;
   for (std::size_t i = 0; i < count; ++i) {
     const device::DriverUse& use = uses[i];
@@ -149,53 +148,43 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
   for (ForeignCall::Use& use : call->uses) {
     for (const HostUse& host : host_uses) use.both_sides = use.both_sides || (!host.pointer && host.memory->datum == use.memory->datum);
   }
-  const auto make_host_right = [&](bool writable) {
-    bool any = false;
-    for (const HostUse& use : host_uses) any = any || use.writable == writable;
-    if (!any) return false;
-    for (const HostUse& use : host_uses) {
-      if (use.writable == writable) make_host_use_right(lock, use);
+  const auto make_host_right = [&](bool writable) -> Obstacle {
+    for (HostUse& use : host_uses) {
+      if (use.writable != writable) continue;
+      if (const Obstacle o = make_right(use)) return o;
     }
-    return true;
+    return {};
   };
+  const auto gone = [](const auto& use) { return use.memory->incarnation.load() != use.incarnation; };
+  for (const HostUse& use : host_uses) keep_maps_short(t, *use.memory);  // what earlier calls have left; later there are pins
   std::vector<Operand> operands;
-  for (;;) {
-    // What the host's side is read for comes first, and what it is written for last: of a copy from one side of an array to the
-    // other both have to be there, and neither is taken for what it will be.
-    (void)make_host_right(false);
-    const auto gone = [](const ForeignCall::Use& use) { return use.memory->incarnation.load() != use.incarnation; };
-    try {
-      do {  // arrays may be freed while the lock is given up
-        call->uses.erase(std::remove_if(call->uses.begin(), call->uses.end(), gone), call->uses.end());
-        operands.clear();
-        for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable && !use.both_sides});
-      } while (!prepare(lock, operands.data(), operands.size(), nullptr));
-    } catch (const OutOfMemory& e) {
-      if (!leads_to_views) throw;
-      throw OutOfMemory(std::string("one of them holds Views, which may lead to any array, so it needs every array: ") + e.what(),
-                        e.requested_bytes(), e.budget_bytes());
-    }
-    const std::uint64_t seen = unlocks_;
-    for (ForeignCall::Use& use : call->uses) {
-      use.unmapped = use.memory->unmapped;
-      if (!use.both_sides || !use.writable) continue;
-      while (seen == unlocks_ && save_one(lock, *use.memory, use.memory->all(), true)) {
+  try {
+    t.run([&]() -> Obstacle {
+      // What the host's side is read for comes first, and what it is written for last: of a copy from one side of an array to
+      // the other both have to be there, and neither is taken for what it will be.
+      if (const Obstacle o = make_host_right(false)) return o;
+      // Arrays may be freed while the lock is given up.
+      call->uses.erase(std::remove_if(call->uses.begin(), call->uses.end(), gone), call->uses.end());
+      operands.clear();
+      for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable && !use.both_sides});
+      if (const Obstacle o = prepare(operands.data(), operands.size(), nullptr)) return o;
+      for (const ForeignCall::Use& use : call->uses) {
+        if (!use.both_sides || !use.writable) continue;
+        if (const Obstacle o = save_all(*use.memory, use.memory->all(), true)) return o;
+        use.memory->write_check.reset();
       }
-      if (seen != unlocks_) break;
-      use.memory->write_check.reset();
-    }
-    if (seen != unlocks_) continue;
-    if (!make_host_right(true)) break;
-    // While the lock was given up arrays may have been freed, evicted or changed.
-    const auto right = [&](const ForeignCall::Use& use) {
-      const Memory& m = *use.memory;
-      if (gone(use) || (m.flags.load() & Memory::resident) == 0 || m.unmapped != use.unmapped) return false;
-      return use.both_sides || (directory_.fresh(m.slot, m.all()) && (!use.writable || directory_.exclusive(m.slot, m.all())));
-    };
-    if (std::all_of(call->uses.begin(), call->uses.end(), right)) break;
+      return make_host_right(true);
+    });
+  } catch (const OutOfMemory& e) {
+    if (!leads_to_views) throw;
+    throw OutOfMemory(std::string("one of them holds Views, which may lead to any array, so it needs every array: ") + e.what(),
+                      e.requested_bytes(), e.budget_bytes());
+  }
+  for (const HostUse& use : host_uses) {
+    if (use.served && !gone(use)) note_fetch(*use.memory, use.range);
   }
   if (call->uses.empty()) return nullptr;
-  pin(lock, unknown_queue, operands.data(), operands.size());
+  pin(t, unknown_queue, operands.data(), operands.size());
   return call;
 }
 
@@ -203,7 +192,7 @@ void Engine::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
   bool written = false;
   for (const ForeignCall::Use& use : call->uses) written = written || (use.both_sides && use.writable);
   if (written) {
-    Lock lock(mutex_);
+    const Transaction t(*this);
     for (const ForeignCall::Use& use : call->uses) {
       if (!use.both_sides || !use.writable) continue;
       try {
@@ -228,30 +217,31 @@ void Engine::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
   if (options_.check || projection_waits_.load()) follow_launch(unknown_queue, nullptr, 0, nullptr);
 }
 
-void Engine::make_host_use_right(Lock& lock, const HostUse& use) {
+Obstacle Engine::make_right(HostUse& use) {
   Memory& m = *use.memory;
-  if (m.incarnation.load() != use.incarnation || m.snapshot() || m.open) return;
-  if (use.pointer) return pointer_to_host(lock, m);
+  if (m.incarnation.load() != use.incarnation || m.snapshot() || m.open) return {};
+  if (use.pointer) return pointer_to_host(use);
   if (watched(m)) {
-    if ((m.flags.load() & (use.writable ? Memory::host_writable : Memory::host_readable)) != 0) return;
-    recorder_.unannounced(m.label);
+    if ((m.flags.load() & (use.writable ? Memory::host_writable : Memory::host_readable)) != 0) return {};
+    if (!std::exchange(use.counted, true)) recorder_.unannounced(m.label);
   }
+  use.served = true;
   // A write may fail, and may be of some of the bytes only: the others stay.
-  host_access(lock, m, use.range, use.writable ? Access::read_write : Access::read);
-  if (m.incarnation.load() == use.incarnation) note_fetch(m, use.range);
+  return open_pages(m, use.range, use.writable ? Access::read_write : Access::read);
 }
 
-void Engine::pointer_to_host(Lock& lock, Memory& m) {
+Obstacle Engine::pointer_to_host(HostUse& use) {
+  Memory& m = *use.memory;
   if (m.announced || directory_.slots(m.datum).size() > 1) {
     // Its pages are not for a device: following the pointer would be one more way to write both sides.
     if (!std::exchange(m.said_unreachable, true) && !devices_[0]->device->can_reach(m.address)) {
       base::raw_log("a kernel outside semcache::Exec is given a pointer into '%s', the host's side of an array: a GPU that "
                     "follows it reports an illegal address. Give it the device's side", recorder_.name(m.label));
     }
-    return;
+    return {};
   }
-  recorder_.unannounced(m.label);
-  expose(lock, m);
+  if (!std::exchange(use.counted, true)) recorder_.unannounced(m.label);
+  return open_for_device(m);
 }
 
 }  // namespace semcache::engine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/engine.hpp>
+#include <semcache/engine/transaction.hpp>
 
 #include <chrono>
 #include <string>
@@ -25,54 +25,47 @@ static std::uint64_t fault_bytes(device::DeviceKind kind) noexcept {
   return kind == device::DeviceKind::emulated ? 64 * 1024 : 512 * 1024;
 }
 
-void Engine::host_access(Lock& lock, Memory& m, ByteRange range, Access mode) {
+void Engine::host_access(Transaction& t, Memory& m, ByteRange range, Access mode) {
+  const Kept kept(m);
+  t.run([&] { return kept.gone() ? Obstacle() : open_pages(m, range, mode); });
+  if (kept.gone()) return;  // freed by another thread: its next access is a crash of the program's
+  keep_maps_short(t, m);
+  if (!snapshots_.empty()) collect_orphans();
+}
+
+/// The bytes are valid and accessible on the host, and no transfer is in the way.
+Obstacle Engine::open_pages(Memory& m, ByteRange range, Access mode) {
   const bool pages_matter = watched(m);
-  // Near the kernel's limit on mappings arrays are opened as a whole: no further mapping.
-  if (pages_matter && mappings_scarce()) {
+  const auto widen = [&] {
     if (mode == Access::overwrite && range != m.all()) mode = Access::read_write;
     range = m.all();
-  }
-  const Kept kept(m);
+  };
+  // Near the kernel's limit on mappings arrays are opened as a whole: no further mapping.
+  if (pages_matter && mappings_scarce()) widen();
   for (;;) {
-    const std::uint64_t seen = unlocks_;
     const ByteRange pages = to_pages(m, range);
     const ByteRange content = pages_matter ? intersect(pages, m.all()) : range;
     if (needs_content(mode)) {
-      make_fresh(lock, m, content);
+      if (const Obstacle o = make_fresh(m, content)) return o;
     } else {  // I5: a page that is opened for writing holds all its wanted bytes, but those announced
-      if (content.begin < range.begin) make_fresh(lock, m, {content.begin, range.begin});
-      if (range.end < content.end) make_fresh(lock, m, {range.end, content.end});
+      if (const Obstacle o = make_fresh(m, {content.begin, range.begin})) return o;
+      if (const Obstacle o = make_fresh(m, {range.end, content.end})) return o;
     }
     if (writes(mode)) {
-      while (seen == unlocks_ && save_one(lock, m, content, true)) {
-      }
+      if (const Obstacle o = save_all(m, content, true)) return o;
     }
-    while (seen == unlocks_ && wait_conflict(lock, m, content, writes(mode))) {
-    }
-    if (kept.gone()) return;  // freed by another thread: its next access is a crash of the program's
-    if (seen != unlocks_) continue;
+    if (const Obstacle o = flights_of(m, content, writes(mode))) return o;
     if (pages_matter) m.pages.make_room(2);  // what is written is opened, too (`relax_pages`)
     if (writes(mode)) note_written(m, content);  // I2
     project();
-    if (pages_matter) {
-      const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
-      if (!relax_pages(m, pages, wanted)) {
-        if (range == m.all()) {
-          // One protection for the whole array splits no mapping.
-          if (set_protection(m, page_span(m), wanted)) {
-            keep_maps_short(lock, m);
-            return;
-          }
-          die_closed(m);
-        }
-        if (mode == Access::overwrite) mode = Access::read_write;
-        range = m.all();
-        continue;
-      }
+    const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
+    if (!pages_matter || relax_pages(m, pages, wanted)) return {};
+    if (range == m.all()) {
+      // One protection for the whole array splits no mapping.
+      if (set_protection(m, page_span(m), wanted)) return {};
+      die_closed(m);
     }
-    keep_maps_short(lock, m);
-    if (!snapshots_.empty()) collect_orphans();
-    return;
+    widen();
   }
 }
 
@@ -104,21 +97,18 @@ bool Engine::mappings_scarce() noexcept {
 }
 
 void Engine::expose(Memory& m) {
-  Lock lock(mutex_);
-  expose(lock, m);
+  Transaction t(*this);
+  const Kept kept(m);
+  t.run([&]() -> Obstacle {
+    if (kept.gone() || !m.live || m.snapshot()) return {};
+    if (m.announced || directory_.slots(m.datum).size() > 1) return open_pages(m, m.all(), Access::read_write);
+    return open_for_device(m);
+  });
 }
 
-void Engine::expose(Lock& lock, Memory& m) {
-  const ProjectOnFailure guard{*this};
-  if (!m.live || m.snapshot()) return;
-  if (m.announced || directory_.slots(m.datum).size() > 1) {
-    host_access(lock, m, m.all(), Access::read_write);
-    return;
-  }
-  if (m.open) return;
-  const Kept kept(m);
-  open_mirror(lock, m, "a kernel holds a raw pointer into it. Let kernels capture the device's View");
-  if (kept.gone()) return;
+Obstacle Engine::open_for_device(Memory& m) {
+  if (m.open) return {};
+  if (const Obstacle o = open_mirror(m, "a kernel holds a raw pointer into it. Let kernels capture the device's View")) return o;
   recorder_.exposed(m.label);
   unlock_pages(m);
   m.locked.reserve(page_span(m).end / options_.registration_bytes + 1);  // what is page-locked is noted
@@ -126,19 +116,14 @@ void Engine::expose(Lock& lock, Memory& m) {
     const std::uint64_t bytes = std::min(options_.registration_bytes, page_span(m).end - at);
     m.locked.push_back(devices_[0]->device->register_host(m.address + at, bytes) ? m.address + at : nullptr);
   }
+  return {};
 }
 
-void Engine::open_mirror(Lock& lock, Memory& m, const char* reason) {
-  if (m.open) return;
-  const Kept kept(m);
-  for (;;) {
-    const std::uint64_t seen = unlocks_;
-    make_fresh(lock, m, m.all());
-    while (seen == unlocks_ && (save_one(lock, m, m.all(), true) || wait_conflict(lock, m, m.all(), true))) {
-    }
-    if (kept.gone()) return;
-    if (seen == unlocks_) break;
-  }
+Obstacle Engine::open_mirror(Memory& m, const char* reason) {
+  if (m.open) return {};
+  if (const Obstacle o = make_fresh(m, m.all())) return o;
+  if (const Obstacle o = save_all(m, m.all(), true)) return o;
+  if (const Obstacle o = flights_of(m, m.all(), true)) return o;
   directory_.renumber(m.slot, m.all());  // from now on the host may change it unnoticed
   if (!set_protection(m, page_span(m), Protection::read_write)) {
     die_closed(m);
@@ -151,40 +136,30 @@ void Engine::open_mirror(Lock& lock, Memory& m, const char* reason) {
                   "because %s", recorder_.name(m.label), reason);
   }
   project();
+  return {};
 }
 
-void Engine::keep_maps_short(Lock& lock, Memory& m) noexcept {
+void Engine::keep_maps_short(Transaction& t, Memory& m) noexcept {
   // 64 bytes of maps per extent, at most 1 % of the array.
   const std::size_t bound = static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 6400));
-  if (directory_.extent_count(m.datum) <= bound) return;
+  if (!m.live || m.snapshot() || directory_.extent_count(m.datum) <= bound) return;
   const Kept kept(m);
   try {
-    for (;;) {
-      const std::uint64_t seen = unlocks_;
-      if (kept.gone()) return;
-      if (!m.on_host()) make_resident(lock, m);
-      make_fresh(lock, m, m.all());
-      if (m.on_host() ? wait_conflict(lock, m, m.all(), true) : quiesce(lock, m)) continue;
-      while (seen == unlocks_ && save_one(lock, m, m.all(), true)) {
+    t.run([&]() -> Obstacle {
+      if (kept.gone()) return {};
+      if (!m.on_host()) {
+        if (const Obstacle o = make_resident(m)) return o;
       }
-      if (seen == unlocks_) break;
-    }
-    directory_.renumber(m.slot, m.all());
+      if (const Obstacle o = make_fresh(m, m.all())) return o;
+      if (const Obstacle o = m.on_host() ? flights_of(m, m.all(), true) : quiesce(m)) return o;
+      if (const Obstacle o = save_all(m, m.all(), true)) return o;
+      directory_.renumber(m.slot, m.all());
+      m.write_check.reset();
+      return {};
+    });
   } catch (const std::exception&) {  // I9: what the caller asked for is done; the maps stay long until the next time
-    return project();
   }
-  m.write_check.reset();
   project();
-}
-
-void Engine::wait_transfers(Lock& lock, Memory& m) {
-  DeviceState& d = device_of(m);
-  for (QueueIndex q = 1; q < d.queues->count(); ++q) {
-    if (!d.queues->own(q) || m.on(q).use.load() == 0) continue;
-    if (const auto event = d.queues->event_after(q, m.on(q).use.load())) {
-      unlocked(lock, [&] { event->synchronize(); });
-    }
-  }
 }
 
 void Engine::access(Memory& m, ByteRange range, Access mode) {
@@ -193,16 +168,13 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
     // Whole arrays: raw kernels may use any stream, before and after.
     if (mode == Access::overwrite && range == m.all()) {
       const std::uint64_t links = links_.load();
-      Lock lock(mutex_);
-      const ProjectOnFailure guard{*this};
+      Transaction t(*this);
       const Kept kept(m);
-      for (;;) {
-        make_ready_to_write(lock, m, m.all());
-        const std::uint64_t seen = unlocks_;
-        wait_transfers(lock, m);
+      t.run([&] {
         expect_not_freed(kept);
-        if (seen == unlocks_) break;
-      }
+        const Obstacle o = make_ready_to_write(m, m.all());
+        return o ? o : transfers_of(m);
+      });
       note_written(m, m.all());
       note_use(device_of(m), unknown_queue, m, true);
       keep_reachable(m);
@@ -218,11 +190,10 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
   }
   // Nothing to do for an array whose pages permit it already: one load, no lock.
   if (watched(m) && (m.flags.load() & (writes(mode) ? Memory::host_writable : Memory::host_readable)) != 0) return;
-  Lock lock(mutex_);
+  Transaction t(*this);
   const device::Visit visit(*devices_[0]->device);
-  const ProjectOnFailure guard{*this};
   const Kept kept(m);
-  host_access(lock, m, range, mode);
+  host_access(t, m, range, mode);
   expect_not_freed(kept);
   if (needs_content(mode)) note_fetch(m, range);
 }
@@ -246,7 +217,7 @@ void Engine::note_fetch(Memory& host, ByteRange range) {
 
 /// A use of guarded pages that nobody announced. No launch: what the program does by itself is over before the pages are closed,
 /// so nobody has to wait for it, and the array may be evicted at once, because its next use is noticed, too.
-FaultResult Engine::serve_device(Lock& lock, Memory& m, FaultKind kind, const void* address, const void* instruction) {
+FaultResult Engine::serve_device(Transaction& t, Memory& m, FaultKind kind, const void* address, const void* instruction) {
   if (!guarded(m) || m.freeing) return FaultResult::not_ours;
   const bool writes = kind == FaultKind::write || (kind == FaultKind::unknown && m.access == Protection::read);
   // Another thread's fault may have opened the pages meanwhile; then the access succeeds.
@@ -264,17 +235,16 @@ FaultResult Engine::serve_device(Lock& lock, Memory& m, FaultKind kind, const vo
   std::size_t count = both ? 2 : 1;
   const Kept kept(m);
   const Kept other_kept(*operands[1].memory);
-  while (!prepare(lock, operands, count, nullptr)) {
-    if (kept.gone()) return FaultResult::not_ours;
-    if (count == 2 && other_kept.gone()) count = 1;
-  }
-  pin(lock, unknown_queue, operands, count);
+  t.run([&] {
+    if (other_kept.gone()) count = 1;
+    return kept.gone() ? Obstacle() : prepare(operands, count, nullptr);
+  });
+  if (kept.gone()) return FaultResult::not_ours;
+  pin(t, unknown_queue, operands, count);
   unpin(operands, count);
   project();
   return FaultResult::served;
 }
-
-thread_local const std::byte* Engine::served_address = nullptr;
 
 void Engine::begin_host_phase(Memory& m) {
   policy::ReadAhead::Phase phase;
@@ -348,28 +318,9 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
   } const served(address);
   const char* label = "?";
   try {
-    Lock lock(mutex_);
-    Memory* found = find(address);
-    if (found == nullptr || !found->live || found->snapshot() || found->open || found->bytes == 0) return FaultResult::not_ours;
-    Memory& m = *found;
-    label = recorder_.name(m.label);
-    if (!m.on_host()) {
-      const FaultResult result = serve_device(lock, m, kind, address, instruction);
-      lock.unlock();
-      if (put_off_count_.load() != 0) free_put_off();
-      return result;
-    }
-    const auto position = static_cast<std::uint64_t>(address - m.address);
-    const Protection now = m.pages.at(position).protection;
-    if (kind == FaultKind::unknown) {
-      kind = now == Protection::none ? FaultKind::read : FaultKind::write;
-    }
-    // Another thread's fault has opened the page meanwhile.
-    if (now == Protection::read_write || (kind == FaultKind::read && now == Protection::read)) return FaultResult::served;
-    recorder_.host_fault(m.label);
-    const Access mode = kind == FaultKind::write ? Access::write : Access::read;
-    host_access(lock, m, plan_fault(m, position, mode), mode);
-    return FaultResult::served;
+    const FaultResult result = serve(address, kind, instruction, label);
+    if (put_off_count_.load() != 0) free_put_off();
+    return result;
   } catch (const std::bad_alloc&) {
     while (process_ends_.load()) std::this_thread::sleep_for(std::chrono::seconds(1));
     base::fatal("an access to '%s' at %p cannot be served: the host has no memory for what must be noted of it. Free memory of "
@@ -380,59 +331,83 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
   }
 }
 
+FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instruction, const char*& label) {
+  Transaction t(*this);
+  Memory* const found = find(address);
+  if (found == nullptr || !found->live || found->snapshot() || found->open || found->bytes == 0) return FaultResult::not_ours;
+  Memory& m = *found;
+  label = recorder_.name(m.label);
+  if (!m.on_host()) return serve_device(t, m, kind, address, instruction);
+  const auto position = static_cast<std::uint64_t>(address - m.address);
+  const Protection now = m.pages.at(position).protection;
+  if (kind == FaultKind::unknown) kind = now == Protection::none ? FaultKind::read : FaultKind::write;
+  // Another thread's fault has opened the page meanwhile.
+  if (now == Protection::read_write || (kind == FaultKind::read && now == Protection::read)) return FaultResult::served;
+  recorder_.host_fault(m.label);
+  const Access mode = kind == FaultKind::write ? Access::write : Access::read;
+  host_access(t, m, plan_fault(m, position, mode), mode);
+  return FaultResult::served;
+}
+
 template <class Visit>
 void Engine::for_each_array(const Visit& visit) {
   for (std::size_t i = 0;; ++i) {
-    Lock lock(mutex_);
+    Transaction t(*this);
     if (i == pool_.size()) return;
     Memory& m = pool_[i];
-    if (m.live && !m.snapshot()) visit(lock, m);
+    if (m.live && !m.snapshot()) visit(t, m);
   }
 }
 
 void Engine::settle_all() {
-  for_each_array([&](Lock& lock, Memory& m) {
-    const ProjectOnFailure guard{*this};
+  for_each_array([&](Transaction& t, Memory& m) {
     if (directory_.fresh(m.slot, m.all())) return;
-    if (m.on_host()) {
-      host_access(lock, m, m.all(), Access::read);
-    } else if ((m.flags.load() & Memory::resident) != 0) {
-      const Kept kept(m);
-      make_fresh(lock, m, m.all());
-      if (!kept.gone()) open_guarded(m);
-      project();
-    }
+    if (m.on_host()) return host_access(t, m, m.all(), Access::read);
+    const Kept kept(m);
+    t.run([&]() -> Obstacle {
+      if (kept.gone() || (m.flags.load() & Memory::resident) == 0) return {};
+      if (const Obstacle o = make_fresh(m, m.all())) return o;
+      open_guarded(m);
+      return {};
+    });
+    project();
   });
-  Lock lock(mutex_);
-  while (!flights_.empty()) finish(lock, FlightPtr(flights_.front()));
+  Transaction t(*this);
+  t.run([&] { return land_all(); });
   collect_orphans();
 }
 
 void Engine::open_everything() {
-  for_each_array([&](Lock& lock, Memory& m) {
+  for_each_array([&](Transaction& t, Memory& m) {
     if (!m.on_host() && (!guarded(m) || (m.flags.load() & Memory::resident) == 0)) return;
     const Kept kept(m);
     try {
-      const ProjectOnFailure guard{*this};
       const bool defined = directory_.defined(m.datum, m.all());
       if (m.on_host()) {
         end_host_phase(m);
-        if (defined) host_access(lock, m, m.all(), Access::read);
+        if (defined) host_access(t, m, m.all(), Access::read);
         if (kept.gone()) return;
         m.open = true;
         (void)set_protection(m, page_span(m), Protection::read_write);  // looked at below
       } else {
-        if (defined) make_fresh(lock, m, m.all());
-        if (!kept.gone()) protect_guarded(m, Protection::read_write);
+        t.run([&]() -> Obstacle {
+          if (kept.gone() || (m.flags.load() & Memory::resident) == 0) return {};
+          if (defined) {
+            if (const Obstacle o = make_fresh(m, m.all())) return o;
+          }
+          protect_guarded(m, Protection::read_write);
+          return {};
+        });
       }
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& e) {
+      project();
       base::raw_log("'%s' cannot be brought to its memory at the end: %s", recorder_.name(kept.label()), e.what());
     }
   });
   // Nobody serves faults from here on. What the kernel's limit on mappings kept closed may be opened when its neighbours are.
-  for_each_array([&](Lock&, Memory& m) {
+  for_each_array([&](Transaction&, Memory& m) {
     if (m.on_host() && m.open && !set_protection(m, page_span(m), Protection::read_write)) die_closed(m);
   });
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/engine.hpp>
+#include <semcache/engine/transaction.hpp>
 
 #include <algorithm>
 #include <string>
-#include <thread>
 #include <utility>
 
 namespace semcache::engine {
@@ -14,11 +13,9 @@ namespace semcache::engine {
 static bool gone(const Memory& m) noexcept { return !m.live || m.on_host() || m.snapshot(); }
 
 /// Makes all operands resident and fresh, saves what the writable ones hold last and tells the directory of the writes,
-/// one after the other: of two operands that hold the same wanted value, the second is its last holder (I4). After true
-/// nothing has been unlocked since the last look. A write that is told of early, or of a launch that fails, only gives
-/// unchanged content a new number.
-bool Engine::prepare(Lock& lock, const Operand* operands, std::size_t count, const ByteRange* overwritten) {
-  const std::uint64_t seen = unlocks_;
+/// one after the other: of two operands that hold the same wanted value, the second is its last holder (I4). A write that is
+/// told of early, or of a launch that fails, only gives unchanged content a new number.
+Obstacle Engine::prepare(const Operand* operands, std::size_t count, const ByteRange* overwritten) {
   bool resident = true;
   for (std::size_t i = 0; i < count; ++i) {
     resident = resident && (gone(*operands[i].memory) || (operands[i].memory->flags.load() & Memory::resident) != 0);
@@ -26,35 +23,32 @@ bool Engine::prepare(Lock& lock, const Operand* operands, std::size_t count, con
   if (!resident) {
     std::vector<std::vector<Memory*>> sets(devices_.size());
     for (std::size_t i = 0; i < count; ++i) {
-      if (!gone(*operands[i].memory)) sets[operands[i].memory->space.value - 1].push_back(operands[i].memory);
+      if (!gone(*operands[i].memory)) sets[device_index(*operands[i].memory)].push_back(operands[i].memory);
     }
     for (std::size_t d = 0; d < sets.size(); ++d) {
-      if (!sets[d].empty() && !make_resident(lock, *devices_[d], sets[d])) return false;
+      if (sets[d].empty()) continue;
+      if (const Obstacle o = make_resident(*devices_[d], sets[d])) return o;
     }
   }
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
     if (gone(m) || ready(operands[i])) continue;
     const ByteRange unread = overwritten ? overwritten[i] : ByteRange{};
-    if (unread.begin > 0) make_fresh(lock, m, {0, unread.begin});
-    if (seen != unlocks_) return false;
-    make_fresh(lock, m, {unread.end, m.bytes});
-    if (seen != unlocks_) return false;
+    if (const Obstacle o = make_fresh(m, {0, unread.begin})) return o;
+    if (const Obstacle o = make_fresh(m, {unread.end, m.bytes})) return o;
     if (!operands[i].writable) continue;
-    while (save_one(lock, m, m.all(), true)) {
-      if (seen != unlocks_) return false;
-    }
+    if (const Obstacle o = save_all(m, m.all(), true)) return o;
     // What is overwritten unread may be anything now: finding the same afterwards says nothing.
     if (options_.check_writes && unread.empty() && !m.write_check && m.bytes > 0 && directory_.defined(m.datum, m.all()) &&
         !directory_.exclusive(m.slot, m.all())) {
-      if (quiesce(lock, m)) return false;  // a native kernel may still write it
+      if (const Obstacle o = quiesce(m)) return o;  // a native kernel may still write it
       const std::uint64_t digest = digest_of(m);
       m.write_check =
           std::make_unique<Memory::WriteCheck>(directory_, digest, directory_.wanted_extents(m.datum, m.all()));
     }
     note_written(m, m.all());  // I2
   }
-  return true;
+  return {};
 }
 
 /// Launches on one of several program queues go on looking closer while the others are not ordered behind a transfer of
@@ -82,59 +76,44 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
   for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_sub(1);
 
   const platform::RuntimeScope scope;
-  Lock lock(mutex_);
+  Transaction t(*this);
   const device::Visit visit(*devices_[0]->device);
   surroundings_.look_around();
-  give_way(lock, operands, count);
-  begin_launch(lock, queue, operands, count, overwritten);
-}
-
-/// Who waits for an operand's pins comes first: else launches behind each other keep a fault waiting for ever. Not while this
-/// thread has pins of its own, which may be the ones; and not without end, because a kernel may wait for this launch.
-void Engine::give_way(Lock& lock, const Operand* operands, std::size_t count) {
-  if (surroundings_.in_launch()) return;
-  const auto awaited = [](const Operand& o) { return o.memory->awaited != 0; };
   base::Patience patience(options_.patience);
-  while (std::any_of(operands, operands + count, awaited) && !patience.over()) {
-    unlocked(lock, [] { std::this_thread::sleep_for(std::chrono::microseconds(5)); });
-  }
-}
-
-void Engine::begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count,
-                          const ByteRange* overwritten) {
-  const ProjectOnFailure guard{*this};
-  while (!prepare(lock, operands, count, overwritten)) {
-  }
+  t.run([&] {
+    const Obstacle o = give_way(operands, count, patience);
+    return o ? o : prepare(operands, count, overwritten);
+  });
   for (std::size_t i = 0; i < count; ++i) {
     const Memory& m = *operands[i].memory;
     // Words that look like addresses may lead to what was freed and is kept as a saved copy: that is nobody's.
     SEMCACHE_EXPECTS(m.live && !m.on_host(), std::string("'") + recorder_.name(m.label) + "' was freed by another thread while a "
                                                  "launch that uses it began. Free an array after its last use");
   }
-  pin(lock, queue, operands, count);
+  pin(t, queue, operands, count);
+}
+
+/// Who waits for an operand's pins comes first: else launches behind each other keep a fault waiting for ever. Not while this
+/// thread has pins of its own, which may be the ones; and not without end, because a kernel may wait for this launch.
+Obstacle Engine::give_way(const Operand* operands, std::size_t count, base::Patience& patience) const {
+  if (surroundings_.in_launch()) return {};
+  const auto awaited = [](const Operand& o) { return o.memory->awaited != 0; };
+  return std::any_of(operands, operands + count, awaited) && !patience.over() ? Obstacle::moment() : Obstacle();
 }
 
 /// Orders a launch behind the transfers of what it uses, or waits for these where its queue is unknown, and keeps the operands
-/// where they are from now on. @pre `prepare`, and nothing unlocked since
-void Engine::pin(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count) {
-  std::vector<std::shared_ptr<Event>> wait_for;
+/// where they are from now on. @pre `prepare`, and no wait since
+void Engine::pin(Transaction& t, QueueIndex queue, const Operand* operands, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
     if (gone(m)) continue;
-    DeviceState& d = device_of(m);
     if (!ready(operands[i])) open_guarded(m);
-    if (queue == unknown_queue) {
-      for (QueueIndex q = 1; q < d.queues->count(); ++q) {
-        if (!d.queues->own(q) || m.on(q).use.load() == 0) continue;
-        if (auto event = d.queues->event_after(q, m.on(q).use.load())) wait_for.push_back(std::move(event));
-      }
-    } else {
-      // Who submits a transfer has revoked the flags of all that it uses, also where preparing another operand did.
-      if (ready(operands[i])) continue;
-      if (d.queues->program_queues() > 1) ask_for_transfers(d, queue, m);
-      order_queue(d, queue, m, operands[i].writable, true);
-      project_later(m);  // launches may be ordered after the transfers now
-    }
+    // Who submits a transfer has revoked the flags of all that it uses, also where preparing another operand did.
+    if (queue == unknown_queue || ready(operands[i])) continue;
+    DeviceState& d = device_of(m);
+    if (d.queues->program_queues() > 1) ask_for_transfers(d, queue, m);
+    order_queue(d, queue, m, operands[i].writable, true);
+    project_later(m);  // launches may be ordered after the transfers now
   }
   project_soon();
   for (std::size_t i = 0; i < count; ++i) {
@@ -144,11 +123,12 @@ void Engine::pin(Lock& lock, QueueIndex queue, const Operand* operands, std::siz
   }
   if (!snapshots_.empty()) collect_orphans();
   if (options_.check && ++running_launches_ == 1) set_all_reachable(true);
-  if (wait_for.empty()) return;
+  if (queue != unknown_queue) return;
   try {
-    unlocked(lock, [&] {
-      for (const auto& event : wait_for) event->synchronize();
-    });
+    for (std::size_t i = 0; i < count; ++i) {
+      const Memory& m = *operands[i].memory;
+      if (!gone(m)) t.run([&] { return transfers_of(m); });
+    }
   } catch (...) {
     unpin(operands, count);  // I9
     throw;
@@ -162,7 +142,7 @@ void Engine::unpin(const Operand* operands, std::size_t count) noexcept {
 
 void Engine::cancel_launch(const Operand* operands, std::size_t count) noexcept {
   {
-    Lock lock(mutex_);
+    const Transaction t(*this);
     unpin(operands, count);
     project();
   }
@@ -170,26 +150,26 @@ void Engine::cancel_launch(const Operand* operands, std::size_t count) noexcept 
 }
 
 bool Engine::is_recording(QueueIndex queue) {
-  Lock lock(mutex_);
+  const Look look(*this);
   return queue != unknown_queue && devices_[0]->device->is_recording(devices_[0]->queues->id(queue));
 }
 
 void Engine::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands) {
-  Lock lock(mutex_);
-  const ProjectOnFailure guard{*this};
-  for (bool gave_way = false;;) {  // arrays come and go while the lock is given up
+  Transaction t(*this);
+  base::Patience patience(options_.patience);
+  bool gave_way = false;
+  t.run([&]() -> Obstacle {  // arrays come and go while the lock is given up
     operands.clear();
     for (Memory& m : pool_) {
       if (m.live && !m.on_host() && !m.snapshot() && !m.freeing) operands.push_back({&m, true});
     }
-    if (!std::exchange(gave_way, true)) {
-      const std::uint64_t seen = unlocks_;
-      give_way(lock, operands.data(), operands.size());
-      if (seen != unlocks_) continue;
+    if (!gave_way) {
+      if (const Obstacle o = give_way(operands.data(), operands.size(), patience)) return o;
     }
-    if (prepare(lock, operands.data(), operands.size(), nullptr)) break;
-  }
-  pin(lock, queue, operands.data(), operands.size());
+    gave_way = true;
+    return prepare(operands.data(), operands.size(), nullptr);
+  });
+  pin(t, queue, operands.data(), operands.size());
 }
 
 std::uint64_t Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept {
@@ -241,26 +221,26 @@ void Engine::follow_launch(QueueIndex queue, const Operand* operands, std::size_
   const platform::RuntimeScope scope;
   try {
     if (options_.check) {
-      Lock lock(mutex_);
+      const Transaction t(*this);
       if (--running_launches_ == 0) set_all_reachable(false);
     }
     if (projection_waits_.load(std::memory_order_relaxed)) {
-      Lock lock(mutex_);
+      const Transaction t(*this);
       project();
     }
     if (recorded != nullptr && queue != unknown_queue) {
-      Lock lock(mutex_);
+      const Transaction t(*this);
       const device::Visit visit(*recorded->device);
       recorded->queues->record(queue);
       for (std::size_t i = 0; i < count && options_.protocol == Protocol::write_back; ++i) {
         if (!operands[i].writable) continue;
-        fetch_ahead(lock, *operands[i].memory);
+        fetch_ahead(*operands[i].memory);
         bring_expected(*operands[i].memory);
       }
     }
     // Where the queue is unknown the kernel may not even be submitted yet: its result is fetched when it is wanted.
     if (options_.protocol == Protocol::write_through && queue != unknown_queue) {
-      Lock lock(mutex_);
+      Transaction t(*this);
       for (std::size_t i = 0; i < count; ++i) {
         Memory& m = *operands[i].memory;
         if (!operands[i].writable || gone(m)) continue;  // once unpinned it may be freed
@@ -269,7 +249,9 @@ void Engine::follow_launch(QueueIndex queue, const Operand* operands, std::size_
         std::vector<ByteRange> stale;
         directory_.stale(host, m.all(), stale);
         for (const ByteRange r : stale) recorder_.moved(trace::Kind::write_through, m.label, r.size());
-        make_fresh(lock, memory_of(host), m.all());
+        Memory& side = memory_of(host);
+        const Kept kept(side);
+        t.run([&] { return kept.gone() ? Obstacle() : make_fresh(side, side.all()); });
       }
       project();
     }
@@ -279,22 +261,22 @@ void Engine::follow_launch(QueueIndex queue, const Operand* operands, std::size_
 }
 
 /// Starts the transfer that the host is about to ask for, if it always did so far.
-void Engine::fetch_ahead(Lock& lock, Memory& m) {
+void Engine::fetch_ahead(Memory& m) {
   if (!m.live || m.on_host() || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return;
   if (m.writing_launches.load() - m.writing_launches_at_fetch != 1) return;
   const SlotId slot = directory_.slot_in(m.datum, host_space);
   if (!slot.valid()) return;
   Memory& host = memory_of(slot);
   if (!host.announced || !host.forecast.fetch_follows() || !direct(host, host.all()) || m.write_check) return;
-  // A forecast waits for nobody, so the lock is kept. Flags go first: from then on launches that pin come through the lock.
-  if (unknown_use_pending(device_of(m), m, true)) return;
-  for (const FlightPtr& f : flights_) {
-    if (f->host == &host) return;
+  // Flags go first: from then on launches that pin come through the lock.
+  if (unknown_use_pending(m, true)) return;
+  for (const Flight& f : flights_) {
+    if (f.host == &host) return;
   }
   revoke(m);
   if (m.pins.load() != 0) return project();
   recorder_.moved(trace::Kind::read_ahead, host.label, host.bytes);
-  make_fresh(lock, host, host.all());
+  (void)make_fresh(host, host.all());  // a forecast waits for nobody
   host.sent_ahead = true;
   project();
 }

@@ -2,10 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/engine.hpp>
 
-#include <chrono>
 #include <cstdlib>
 #include <string>
-#include <thread>
 
 /// Device memory comes and goes behind stable addresses: what is mapped stays within the budget, the least recently
 /// used array gives way, and the last holder is written back first (I4).
@@ -132,14 +130,11 @@ void Engine::throw_out_of_memory(const DeviceState& d, const std::vector<Memory*
   throw OutOfMemory(text, need, d.budget_bytes);
 }
 
-void Engine::make_resident(Lock& lock, Memory& m) {
-  const Kept kept(m);
-  while (!kept.gone() && (m.flags.load() & Memory::resident) == 0) {
-    if (make_resident(lock, device_of(m), {&m})) return;
-  }
+Obstacle Engine::make_resident(Memory& m) {
+  return (m.flags.load() & Memory::resident) != 0 ? Obstacle() : make_resident(device_of(m), {&m});
 }
 
-bool Engine::make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*>& set) {
+Obstacle Engine::make_resident(DeviceState& d, const std::vector<Memory*>& set) {
   for (;;) {
     // Shared granules are counted once: the set's own, and what is missing of them.
     std::map<std::uint64_t, std::uint64_t> own;
@@ -150,7 +145,7 @@ bool Engine::make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*
       const ByteRange range = granules(d, *m);
       if (!range.empty()) own[range.begin] = std::max(own[range.begin], range.end);
     }
-    if (all) return true;
+    if (all) return {};
     std::uint64_t total = 0;
     std::uint64_t reached = 0;
     for (const auto& [begin, end] : own) {
@@ -165,31 +160,33 @@ bool Engine::make_resident(Lock& lock, DeviceState& d, const std::vector<Memory*
     }
     if (total > d.budget_bytes) throw_out_of_memory(d, set, total);
     // Messages' memory that nobody uses goes before anybody's content.
-    if (d.mapped_bytes + idle_device_bytes_ + missing > d.budget_bytes && release_idle_buffers(lock, true)) return false;
+    if (d.mapped_bytes + idle_device_bytes_ + missing > d.budget_bytes && idle_device_bytes_ > 0) return Obstacle::idle_buffers(true);
     if (d.mapped_bytes + missing > d.budget_bytes) {
       const std::uint64_t before = d.mapped_bytes;
       collect_orphans();
       // What went may have shared granules with the set: they are missing now.
       if (d.mapped_bytes != before) continue;
-      const std::uint64_t seen = unlocks_;
-      if (!evict_one(lock, d, set)) throw_out_of_memory(d, set, total);
-      if (seen != unlocks_) return false;
+      bool evicted = true;
+      if (const Obstacle o = evict_one(d, set, evicted)) return o;
+      if (!evicted) throw_out_of_memory(d, set, total);
       continue;
     }
     try {
       for (Memory* m : set) {
         if ((m->flags.load() & Memory::resident) == 0) map_memory(d, *m);
       }
-      return true;
+      return {};
     } catch (const OutOfMemory&) {
       // Less is free than the budget assumed: somebody else uses the device too.
-      if (!release_idle_buffers(lock, true) && !evict_one(lock, d, set)) throw;
-      return false;
+      if (idle_device_bytes_ > 0) return Obstacle::idle_buffers(true);
+      bool evicted = true;
+      if (const Obstacle o = evict_one(d, set, evicted)) return o;
+      if (!evicted) throw;
     }
   }
 }
 
-bool Engine::evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& keep) {
+Obstacle Engine::evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted) {
   Memory* victim = nullptr;
   bool leaving = false;
   for (Memory& m : pool_) {
@@ -203,37 +200,23 @@ bool Engine::evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& k
     }
     if (victim == nullptr || m.recently.load() < victim->recently.load()) victim = &m;
   }
-  if (victim == nullptr && leaving) {  // another thread is freeing one: it ends by itself
-    unlocked(lock, [] { std::this_thread::sleep_for(std::chrono::microseconds(5)); });
-    return true;
+  if (victim == nullptr) {
+    evicted = false;
+    return leaving ? Obstacle::moment() : Obstacle();  // another thread is freeing one: it ends by itself
   }
-  if (victim == nullptr) return false;
   Memory& m = *victim;
-  const Kept kept(m);
-  const auto left = [&] { return kept.gone() || (m.flags.load() & Memory::resident) == 0; };
-  for (;;) {
-    const std::uint64_t seen = unlocks_;
-    if (quiesce(lock, m)) return true;  // somebody started using it: choose again
+  if (const Obstacle o = quiesce(m)) return o;
+  {
     evicting_ = true;
     struct Reset {
       bool& flag;
       ~Reset() { flag = false; }
-    } reset{evicting_};
-    const bool saved = save_one(lock, m, m.all(), false);
-    if (left()) return true;
-    if (saved || seen != unlocks_) continue;
-    break;
+    } const reset{evicting_};
+    if (const Obstacle o = save_all(m, m.all(), false)) return o;
   }
+  if (const Obstacle o = uses_of(m)) return o;
   directory_.drop(m.slot);
   m.write_check.reset();
-  const std::uint64_t last_used = m.recently.load();
-  settle_uses(lock, m);
-  if (left()) return true;
-  // Of an array that nobody has written the flags may be back: first they go, then the pins are looked at, then whether a
-  // launch has noted its use, which it does before it unpins.
-  revoke(m);
-  if (m.pins.load() != 0 || m.recently.load() != last_used) return true;  // wanted back meanwhile
-  directory_.drop(m.slot);
   unmap_memory(d, m);
   recorder_.eviction(m.label);
   if (m.snapshot()) {
@@ -241,7 +224,7 @@ bool Engine::evict_one(Lock& lock, DeviceState& d, const std::vector<Memory*>& k
     destroy(m);
   }
   project();
-  return true;
+  return {};
 }
 
 bool Engine::room_for_snapshot(DeviceState& d, std::uint64_t bytes) const {
@@ -280,23 +263,6 @@ Memory* Engine::new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId 
   }
   snapshots_.push_back(m);
   return m;
-}
-
-void Engine::settle_uses(Lock& lock, Memory& m) {
-  if (m.on_host()) {
-    while (wait_conflict(lock, m, m.all(), true)) {
-    }
-    return;
-  }
-  DeviceState& d = device_of(m);
-  if (unknown_use_pending(d, m, true)) wait_device(lock, d);
-  for (QueueIndex q = 1; q < d.queues->count(); ++q) {
-    const std::uint64_t at = m.on(q).use.load();
-    if (at == 0) continue;
-    if (const auto event = d.queues->event_after(q, at)) {
-      unlocked(lock, [&] { event->synchronize(); });
-    }
-  }
 }
 
 }  // namespace semcache::engine

@@ -2,10 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/engine.hpp>
 
-#include <chrono>
 #include <cstring>
-#include <string>
-#include <thread>
 
 namespace semcache::engine {
 
@@ -13,9 +10,7 @@ using directory::Fill;
 using directory::Step;
 using trace::Kind;
 
-thread_local Engine::UnsubmittedLaunch* Engine::UnsubmittedLaunch::current = nullptr;
-
-// --- who must wait for whom ------------------------------------------------------------------------------------------
+// --- order on queues ------------------------------------------------------------------------------------------
 
 void Engine::order_queue(DeviceState& d, QueueIndex queue, Memory& m, bool writing, bool transfers_only) {
   const QueueIndex end = transfers_only ? d.queues->own_end() : d.queues->count();
@@ -36,122 +31,6 @@ void Engine::note_use(QueueIndex queue, Memory& m, bool writing, std::uint64_t a
   raise(m.on(queue).use, at);  // threads may share a stream
   if (writing) raise(m.on(queue).write, at);
   m.recently.store(now, std::memory_order_relaxed);
-}
-
-bool Engine::unknown_use_pending(DeviceState& d, const Memory& m, bool writing) const {
-  const Memory::Uses& uses = m.on(unknown_queue);
-  const std::uint64_t at = (writing ? uses.use : uses.write).load();
-  if (UnsubmittedLaunch::current != nullptr && at <= UnsubmittedLaunch::current->waited) return false;
-  return at != 0 && !d.queues->done(unknown_queue, at);
-}
-
-void Engine::wait_device(Lock& lock, DeviceState& d) {
-  const std::uint64_t at = d.queues->position(unknown_queue);
-  recorder_.device_wait();
-  unlocked(lock, [&] { d.device->synchronize_device(); });
-  if (UnsubmittedLaunch::current != nullptr) {
-    UnsubmittedLaunch::current->waited = at;
-  } else {
-    d.queues->note_done(unknown_queue, at);
-  }
-}
-
-thread_local base::Patience* Engine::in_driver_call = nullptr;
-
-bool Engine::at_work(DeviceState& d) const {
-  for (QueueIndex q = 1; q < d.queues->count(); ++q) {
-    if (d.queues->live(q) && !d.device->queue_idle(d.queues->id(q))) return true;
-  }
-  return false;
-}
-
-namespace {
-
-/// While one lives, somebody waits for launches that use the memory. Made and ended with the engine's lock.
-struct Awaiting {
-  explicit Awaiting(Memory& m) noexcept : memory(m) { ++memory.awaited; }
-  ~Awaiting() { --memory.awaited; }
-  Awaiting(const Awaiting&) = delete;
-  Awaiting& operator=(const Awaiting&) = delete;
-  Memory& memory;
-};
-
-}  // namespace
-
-/// A launch is being submitted (on a host-backed execution space: is running). It ends by itself, unless its thread waits for
-/// us: because it is our own, because it waits for a fault (which is served first, if it is another than the one that waits
-/// here), or because it needs what a driver's call holds that we are in.
-void Engine::wait_for_pins(Lock& lock, Memory& m) {
-  if (surroundings_.in_launch_of(m)) {
-    throw UsageError(std::string("a kernel, or what is called while it is launched, asks for content that is in '") +
-                     recorder_.name(m.label) + "', which the kernel itself uses: it would wait for its own end. Ask for it with "
-                     "semcache::access(view, ...) before the launch");
-  }
-  if (in_driver_call != nullptr && in_driver_call->over()) {
-    if (!at_work(device_of(m))) {
-      throw SystemError(std::string("a launch of another thread uses '") + recorder_.name(m.label) +
-                        "' and does not get to its submission");
-    }
-    in_driver_call->restart();
-  }
-  platform::Holder holder = platform::Holder::runs;
-  const void* where = nullptr;
-  const Awaiting awaiting(m);
-  unlocked(lock, [&] {
-    if (served_address != nullptr) holder = surroundings_.help_holder(m, where);
-    if (holder == platform::Holder::runs) std::this_thread::sleep_for(std::chrono::microseconds(5));
-  });
-  if (holder != platform::Holder::waits_for_the_same) return;
-  const auto label = [this](const void* address) {
-    const char* const name = label_of(address);
-    return name != nullptr ? name : "?";
-  };
-  base::fatal("an access to '%s' at %p needs content that is in '%s', which a kernel uses, and the kernel's thread waits for its own "
-              "access to '%s' at %p: neither can go on. Call semcache::access(view, ...) before the launch for what the kernel "
-              "reads or writes besides its captures", label(served_address),
-              static_cast<const void*>(served_address), recorder_.name(m.label), label(where), where);
-}
-
-bool Engine::quiesce(Lock& lock, Memory& m) {
-  revoke(m);
-  if (m.pins.load() != 0) {
-    wait_for_pins(lock, m);
-    return true;
-  }
-  DeviceState& d = device_of(m);
-  if (unknown_use_pending(d, m, true)) {
-    const Awaiting awaiting(m);
-    wait_device(lock, d);
-    return true;
-  }
-  return false;
-}
-
-bool Engine::wait_conflict(Lock& lock, Memory& host, ByteRange range, bool writing) {
-  for (const FlightPtr& f : flights_) {
-    if (f->host == &host && f->range.overlaps(range) && (f->to_host || writing)) {
-      finish(lock, FlightPtr(f));
-      return true;
-    }
-  }
-  return false;
-}
-
-void Engine::finish(Lock& lock, const FlightPtr& flight) {
-  Queues& queues = *devices_[flight->device]->queues;
-  if (!flight->finished && !queues.done(flight->queue, flight->position)) {
-    const Queues::Wait wait = queues.wait_for(flight->queue, flight->position);
-    unlocked(lock, [&] { wait(); });
-  }
-  if (flight->finished) return;  // somebody else was faster
-  if (flight->staging != nullptr) {
-    if (flight->to_host) {
-      write_arrival(*flight->host, flight->range, flight->staging);
-    }
-    give_staging(*devices_[flight->device], flight->staging, flight->staged_bytes);
-  }
-  flight->finished = true;
-  flights_.remove(flight);
 }
 
 void Engine::mark_used(Memory& m, ByteRange range) noexcept {
@@ -210,18 +89,14 @@ void Engine::poll_flights() noexcept {
 }
 
 void Engine::forget_finished_flights() {
-  for (auto it = flights_.begin(); it != flights_.end();) {
-    const FlightPtr flight = *it;
+  for (auto next = flights_.begin(); next != flights_.end();) {
+    const auto flight = next++;
     // Staged arrivals need the processor: whoever waits for them does that.
-    if (flight->to_host && flight->staging != nullptr) {
-      ++it;
-      continue;
-    }
+    if (flight->to_host && flight->staging != nullptr) continue;
     // Most go in order: the younger ones are not asked.
     if (!devices_[flight->device]->queues->reached(flight->queue, flight->position)) return;
     if (flight->staging != nullptr) give_staging(*devices_[flight->device], flight->staging, flight->staged_bytes);
-    flight->finished = true;
-    it = flights_.erase(it);
+    flights_.erase(flight);
   }
 }
 
@@ -340,13 +215,10 @@ void Engine::keep_reachable(Memory& m) noexcept {
 
 // --- steps -------------------------------------------------------------------------------------------------------------
 
-void Engine::make_fresh(Lock& lock, Memory& m, ByteRange range) {
-  const Kept kept(m);
+Obstacle Engine::make_fresh(Memory& m, ByteRange range) {
   for (;;) {
-    // Freed or evicted while the lock was given up: whoever asked looks again, having seen `unlocks_` grow.
-    if (kept.gone() || (!m.on_host() && (m.flags.load() & Memory::resident) == 0)) return;
     Step step = directory_.next_fetch(m.slot, range, &policy::copy_cost);
-    if (step.bytes == 0) return;
+    if (step.bytes == 0) return {};
     if (!step.from.valid() && step.fill.pattern_bytes == 0) {
       base::fatal("I4: nobody holds %llu bytes of '%s' at offset %llu any more",
                   static_cast<unsigned long long>(step.bytes), recorder_.name(m.label),
@@ -363,42 +235,47 @@ void Engine::make_fresh(Lock& lock, Memory& m, ByteRange range) {
         step.bytes = std::min(step.bytes, staging_piece_bytes);
         DeviceState& d = m.on_host() ? device_of(*from) : device_of(m);
         if (d.staging_bytes + step.bytes > staging_limit_bytes && d.staging_bytes > 0) {
-          const auto staged = std::find_if(flights_.begin(), flights_.end(),
-                                           [](const FlightPtr& f) { return f->staging != nullptr; });
+          const auto staged =
+              std::find_if(flights_.begin(), flights_.end(), [](const Flight& f) { return f.staging != nullptr; });
           if (staged != flights_.end()) {
-            finish(lock, FlightPtr(*staged));
+            if (const Obstacle o = land(staged)) return o;
             continue;
           }
         }
       }
     }
     const ByteRange to_range{step.to_position, step.to_position + step.bytes};
-    if (m.on_host() ? wait_conflict(lock, m, to_range, true) : quiesce(lock, m)) continue;
+    const ByteRange from_range{step.from_position, step.from_position + step.bytes};
+    if (const Obstacle o = m.on_host() ? flights_of(m, to_range, true) : quiesce(m)) return o;
     if (from == &m && m.on_host()) {
-      if (wait_conflict(lock, m, {step.from_position, step.from_position + step.bytes}, false)) continue;
+      if (const Obstacle o = flights_of(m, from_range, false)) return o;
     } else if (from != nullptr && from != &m) {
-      const ByteRange from_range{step.from_position, step.from_position + step.bytes};
-      if (from->on_host() ? wait_conflict(lock, *from, from_range, false) : quiesce(lock, *from)) continue;
+      if (const Obstacle o = from->on_host() ? flights_of(*from, from_range, false) : quiesce(*from)) return o;
       if (m.on_host() && from->write_check) {
-        check_writes_before_fetch(lock, *from);
+        if (const Obstacle o = check_writes(*from)) return o;
         continue;
       }
     }
-    if (save_one(lock, m, to_range, false)) continue;
-    submit_and_commit(step, false);
+    bool saved = false;
+    if (const Obstacle o = save_all(m, to_range, false, &saved)) return o;
+    if (!saved) submit_and_commit(step, false);
   }
 }
 
-bool Engine::save_one(Lock& lock, Memory& m, ByteRange range, bool overwritten) {
+Obstacle Engine::save_all(Memory& m, ByteRange range, bool overwritten, bool* any) {
   std::vector<directory::LastHeld> last;
-  directory_.last_held(m.slot, range, overwritten, last);
-  if (last.empty()) return false;
-  save(lock, m, last.front());
-  return true;
+  for (;;) {
+    last.clear();
+    directory_.last_held(m.slot, range, overwritten, last);
+    if (last.empty()) return {};
+    if (any != nullptr) *any = true;
+    if (const Obstacle o = save(m, last.front())) return o;
+  }
 }
 
-/// Gives up the lock, if at all, as the last it does.
-void Engine::save(Lock& lock, Memory& m, const directory::LastHeld& piece) {
+Obstacle Engine::save(Memory& m, const directory::LastHeld& piece) {
+  const ByteRange range{piece.position, piece.position + piece.bytes};
+  if (const Obstacle o = m.on_host() ? flights_of(m, range, false) : quiesce(m)) return o;
   Step step;
   step.from = m.slot;
   step.from_position = piece.position;
@@ -412,11 +289,11 @@ void Engine::save(Lock& lock, Memory& m, const directory::LastHeld& piece) {
     if (w.announced) return false;  // the program may be writing it
     const ByteRange at{piece.wanter_position, piece.wanter_position + piece.bytes};
     if (w.on_host()) {
-      for (const FlightPtr& f : flights_) {
-        if (f->host == &w && f->range.overlaps(at)) return false;
+      for (const Flight& f : flights_) {
+        if (f.host == &w && f.range.overlaps(at)) return false;
       }
     } else if ((w.flags.load() & Memory::resident) == 0 || w.pins.load() != 0 ||
-               unknown_use_pending(device_of(w), w, true)) {
+               unknown_use_pending(w, true)) {
       return false;
     }
     std::vector<directory::LastHeld> needed;
@@ -453,13 +330,12 @@ void Engine::save(Lock& lock, Memory& m, const directory::LastHeld& piece) {
     const ByteRange to_range{step.to_position, step.to_position + step.bytes};
     if (!direct(to, to_range)) step.bytes = std::min(step.bytes, staging_piece_bytes);
   }
-  // An unused snapshot is collected.
-  if (m.on_host() ? wait_conflict(lock, m, {piece.position, piece.position + step.bytes}, false) : quiesce(lock, m)) return;
   submit_and_commit(step, true);
   // The array's own content, or what has to give way: no copy is to blame.
   if (to.on_host() != m.on_host() && (evicting_ || piece.wanter == m.datum)) {
     recorder_.moved(Kind::written_back, m.label, step.bytes);
   }
+  return {};
 }
 
 /// A step that fails may have changed part of its destination already, which nobody needs: it holds nothing then (I9).
@@ -542,14 +418,10 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
         page_locked = page_locked && s.protection != platform::Protection::none;
       });
     }
-    std::list<FlightPtr> flights(1, std::make_shared<Flight>());  // what is under way is always listed
-    const FlightPtr& flight = flights.front();
-    flight->host = nullptr;
+    Flights flights(1);  // what is under way is always listed
+    Flight* const flight = &flights.front();
     flight->range = range;
-    flight->to_host = false;
-    flight->staging = nullptr;
-    flight->staged_bytes = 0;
-    flight->device = to.space.value - 1;
+    flight->device = device_index(to);
     flight->queue = d.to_device_queue;
     d.queues->separate(d.to_device_queue);
     if (page_locked) {
@@ -586,14 +458,12 @@ void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, s
     note_use(d, d.to_host_queue, from, false);
     return;
   }
-  std::list<FlightPtr> flights(1, std::make_shared<Flight>());  // what is under way is always listed
-  const FlightPtr& flight = flights.front();
+  Flights flights(1);  // what is under way is always listed
+  Flight* const flight = &flights.front();
   flight->host = &to;
   flight->range = {to_position, to_position + n};
   flight->to_host = true;
-  flight->staging = nullptr;
-  flight->staged_bytes = 0;
-  flight->device = from.space.value - 1;
+  flight->device = device_index(from);
   flight->queue = d.to_host_queue;
   d.queues->separate(d.to_host_queue);
   std::byte* target = device_name_of(to, to_position);
@@ -729,14 +599,18 @@ void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, 
 }
 
 /// SEMCACHE_CHECK_WRITES: a view captured as writable whose content did not change keeps its number.
-void Engine::check_writes_before_fetch(Lock& lock, Memory& m) {
-  if (!m.write_check) return;
-  if (quiesce(lock, m)) return;
+Obstacle Engine::check_writes(Memory& m) {
+  if (!m.write_check) return {};
+  if (const Obstacle o = quiesce(m)) return o;
   freeze(m, m.all());
   const std::unique_ptr<Memory::WriteCheck> check = std::move(m.write_check);
-  if (digest_of(m) != check->digest) return recorder_.changed(m.label);
+  if (digest_of(m) != check->digest) {
+    recorder_.changed(m.label);
+    return {};
+  }
   directory_.restore(m.slot, m.all(), check->wanted);
   recorder_.moved(Kind::unchanged, m.label, m.bytes);
+  return {};
 }
 
 }  // namespace semcache::engine

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/engine/memory.hpp>
+
+#include <cstdint>
+
+namespace semcache::engine {
+
+/// Why an attempt cannot go on: what has to be waited for first. A member that returns one has waited for nothing, and what
+/// it has done so far is right and noted, so the whole attempt is made anew after the wait (`Engine::Transaction`).
+class [[nodiscard]] Obstacle {
+ public:
+  enum class Kind : std::uint8_t {
+    none,
+    launches,  ///< that pin `memory`: between their check and their submission
+    device,    ///< everything that was given to `device`; who asks uses `memory`, if that is set
+    work,      ///< work `position` of `queue` of `device`
+    moment,    ///< another thread, which ends by itself
+    buffers,   ///< nothing: idle messages' memory can be given back, on the device or on the host
+  };
+
+  Obstacle() noexcept = default;
+  static Obstacle launches(Memory& memory) noexcept {
+    Obstacle o(Kind::launches);
+    o.memory = &memory;
+    return o;
+  }
+  static Obstacle whole_device(std::uint32_t device, Memory* user = nullptr) noexcept {
+    Obstacle o(Kind::device);
+    o.device = device;
+    o.memory = user;
+    return o;
+  }
+  static Obstacle work(std::uint32_t device, QueueIndex queue, std::uint64_t position) noexcept {
+    Obstacle o(Kind::work);
+    o.device = device;
+    o.queue = queue;
+    o.position = position;
+    return o;
+  }
+  static Obstacle moment() noexcept { return Obstacle(Kind::moment); }
+  static Obstacle idle_buffers(bool on_device) noexcept {
+    Obstacle o(Kind::buffers);
+    o.on_device = on_device;
+    return o;
+  }
+
+  explicit operator bool() const noexcept { return kind != Kind::none; }
+
+  Kind kind = Kind::none;
+  bool on_device = false;
+  std::uint32_t device = 0;
+  QueueIndex queue = unknown_queue;
+  std::uint64_t position = 0;
+  Memory* memory = nullptr;
+
+ private:
+  explicit Obstacle(Kind k) noexcept : kind(k) {}
+};
+
+}  // namespace semcache::engine

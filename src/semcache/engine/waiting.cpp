@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/transaction.hpp>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+/// Who must wait for whom, and how: the only place where anybody does.
+namespace semcache::engine {
+
+thread_local Engine::UnsubmittedLaunch* Engine::UnsubmittedLaunch::current = nullptr;
+thread_local base::Patience* Engine::in_driver_call = nullptr;
+thread_local const std::byte* Engine::served_address = nullptr;
+
+// --- what stands in the way ------------------------------------------------------------------------------------------
+
+Obstacle Engine::not_done(std::uint32_t device, QueueIndex queue, std::uint64_t position) const noexcept {
+  return devices_[device]->queues->done(queue, position) ? Obstacle() : Obstacle::work(device, queue, position);
+}
+
+bool Engine::unknown_use_pending(const Memory& m, bool writing) const {
+  const Memory::Uses& uses = m.on(unknown_queue);
+  const std::uint64_t at = (writing ? uses.use : uses.write).load();
+  if (UnsubmittedLaunch::current != nullptr && at <= UnsubmittedLaunch::current->waited) return false;
+  return at != 0 && !devices_[device_index(m)]->queues->done(unknown_queue, at);
+}
+
+Obstacle Engine::quiesce(Memory& m) {
+  revoke(m);
+  if (m.pins.load() != 0) return Obstacle::launches(m);
+  return unknown_use_pending(m, true) ? Obstacle::whole_device(device_index(m), &m) : Obstacle();
+}
+
+Obstacle Engine::flights_of(Memory& host, ByteRange range, bool writing) {
+  for (auto next = flights_.begin(); next != flights_.end();) {
+    const auto flight = next++;
+    if (flight->host != &host || !flight->range.overlaps(range) || !(flight->to_host || writing)) continue;
+    if (const Obstacle o = land(flight)) return o;
+  }
+  return {};
+}
+
+Obstacle Engine::land(Flights::iterator flight) {
+  if (const Obstacle o = not_done(flight->device, flight->queue, flight->position)) return o;
+  if (flight->staging != nullptr) {
+    if (flight->to_host) write_arrival(*flight->host, flight->range, flight->staging);
+    give_staging(*devices_[flight->device], flight->staging, flight->staged_bytes);
+  }
+  flights_.erase(flight);
+  return {};
+}
+
+Obstacle Engine::land_all() {
+  while (!flights_.empty()) {
+    if (const Obstacle o = land(flights_.begin())) return o;
+  }
+  return {};
+}
+
+Obstacle Engine::uses_of(Memory& m) {
+  if (m.on_host()) return flights_of(m, m.all(), true);
+  if (unknown_use_pending(m, true)) return Obstacle::whole_device(device_index(m));
+  for (QueueIndex q = 1; q < device_of(m).queues->count(); ++q) {
+    if (const Obstacle o = not_done(device_index(m), q, m.on(q).use.load())) return o;
+  }
+  return {};
+}
+
+Obstacle Engine::transfers_of(const Memory& m) const noexcept {
+  const Queues& queues = *devices_[device_index(m)]->queues;
+  for (QueueIndex q = 1; q < queues.own_end(); ++q) {
+    if (const Obstacle o = not_done(device_index(m), q, m.on(q).use.load())) return o;
+  }
+  return {};
+}
+
+// --- waiting ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// While one lives, somebody waits for launches that use the memory. Made and ended with the engine's lock.
+struct Awaiting {
+  explicit Awaiting(Memory& m) noexcept : memory(m) { ++memory.awaited; }
+  ~Awaiting() { --memory.awaited; }
+  Awaiting(const Awaiting&) = delete;
+  Awaiting& operator=(const Awaiting&) = delete;
+  Memory& memory;
+};
+
+}  // namespace
+
+void Engine::wait(Transaction& t, const Obstacle& o) {
+  switch (o.kind) {
+    case Obstacle::Kind::none:
+      return;
+    case Obstacle::Kind::launches:
+      return wait_for_launches(t, *o.memory);
+    case Obstacle::Kind::device: {
+      std::optional<Awaiting> awaiting;
+      if (o.memory != nullptr) awaiting.emplace(*o.memory);
+      return wait_for_device(t, o.device);
+    }
+    case Obstacle::Kind::work: {
+      const Queues::Wait wait = devices_[o.device]->queues->wait_for(o.queue, o.position);
+      return t.unlocked([&] { wait(); });
+    }
+    case Obstacle::Kind::moment:
+      return t.unlocked([] { std::this_thread::sleep_for(std::chrono::microseconds(5)); });
+    case Obstacle::Kind::buffers:
+      (void)release_idle_buffers(t, o.on_device);
+  }
+}
+
+void Engine::wait_for_device(Transaction& t, std::uint32_t device) {
+  DeviceState& d = *devices_[device];
+  const std::uint64_t at = d.queues->position(unknown_queue);
+  recorder_.device_wait();
+  t.unlocked([&] { d.device->synchronize_device(); });
+  if (UnsubmittedLaunch::current != nullptr) {
+    UnsubmittedLaunch::current->waited = at;
+  } else {
+    d.queues->note_done(unknown_queue, at);
+  }
+}
+
+bool Engine::at_work(DeviceState& d) const {
+  for (QueueIndex q = 1; q < d.queues->count(); ++q) {
+    if (d.queues->live(q) && !d.device->queue_idle(d.queues->id(q))) return true;
+  }
+  return false;
+}
+
+/// A launch is being submitted (on a host-backed execution space: is running). It ends by itself, unless its thread waits for
+/// us: because it is our own, because it waits for a fault (which is served first, if it is another than the one that waits
+/// here), or because it needs what a driver's call holds that we are in.
+void Engine::wait_for_launches(Transaction& t, Memory& m) {
+  if (surroundings_.in_launch_of(m)) {
+    throw UsageError(std::string("a kernel, or what is called while it is launched, asks for content that is in '") +
+                     recorder_.name(m.label) + "', which the kernel itself uses: it would wait for its own end. Ask for it with "
+                     "semcache::access(view, ...) before the launch");
+  }
+  if (in_driver_call != nullptr && in_driver_call->over()) {
+    if (!at_work(device_of(m))) {
+      throw SystemError(std::string("a launch of another thread uses '") + recorder_.name(m.label) +
+                        "' and does not get to its submission");
+    }
+    in_driver_call->restart();
+  }
+  platform::Holder holder = platform::Holder::runs;
+  const void* where = nullptr;
+  const Awaiting awaiting(m);
+  t.unlocked([&] {
+    if (served_address != nullptr) holder = surroundings_.help_holder(m, where);
+    if (holder == platform::Holder::runs) std::this_thread::sleep_for(std::chrono::microseconds(5));
+  });
+  if (holder != platform::Holder::waits_for_the_same) return;
+  const auto label = [this](const void* address) {
+    const char* const name = label_of(address);
+    return name != nullptr ? name : "?";
+  };
+  base::fatal("an access to '%s' at %p needs content that is in '%s', which a kernel uses, and the kernel's thread waits for its own "
+              "access to '%s' at %p: neither can go on. Call semcache::access(view, ...) before the launch for what the kernel "
+              "reads or writes besides its captures", label(served_address),
+              static_cast<const void*>(served_address), recorder_.name(m.label), label(where), where);
+}
+
+void Engine::complete(Transaction& t, std::uint32_t device, QueueIndex queue) {
+  DeviceState& d = *devices_[device];
+  try {
+    t.wait(not_done(device, queue, d.queues->position(queue)));
+  } catch (const std::exception&) {
+    t.unlocked([&] { complete_locked(d, queue); });
+  }
+}
+
+void Engine::complete_locked(DeviceState& d, QueueIndex queue) {
+  try {
+    d.device->synchronize_queue(d.queues->id(queue));
+  } catch (const std::exception&) {
+    d.device->synchronize_device();
+  }
+}
+
+void Engine::complete_transfers(Transaction& t, Memory& m) {
+  const Kept kept(m);
+  const auto transfers = [&]() -> Obstacle {
+    if (const Obstacle o = land_all()) return o;
+    return kept.gone() || m.on_host() ? Obstacle() : transfers_of(m);
+  };
+  try {
+    t.run(transfers);
+  } catch (const std::exception&) {
+    t.unlocked([&] {
+      for (auto& d : devices_) d->device->synchronize_device();
+    });
+    t.run(transfers);
+  }
+}
+
+}  // namespace semcache::engine
