@@ -69,7 +69,7 @@ bool free_at(const Machine::Options& options, const Scenario& scenario, std::siz
   long left = wait;
   const std::function<void()> moves = [&] {
     if (left-- > 0) {
-      w.machine().device().meanwhile = moves;
+      w.machine().when_unlocked(moves);
       return;
     }
     other = std::thread([&] {
@@ -80,9 +80,9 @@ bool free_at(const Machine::Options& options, const Scenario& scenario, std::siz
     // Where the lock is not given up, it comes later.
     for (int i = 0; i < 1000 && !done; ++i) std::this_thread::sleep_for(std::chrono::microseconds(10));
   };
-  w.machine().device().meanwhile = moves;
+  w.machine().when_unlocked(moves);
   scenario.call(w);
-  w.machine().device().meanwhile = nullptr;
+  w.machine().when_unlocked(nullptr);
   if (!other.joinable()) return false;
   other.join();
   if (!w.ended) {
@@ -127,14 +127,14 @@ void free_operand_of_unknown_launch(Program::Options o, Reuse how) {
   p.kernel_write(stream, used, used.all(), 2);
   const engine::QueueIndex q = p.queue(stream);
   bool waited = false;
-  p.device().meanwhile = [&] {
+  p.when_unlocked([&] {
     waited = true;
     std::thread([&] {
       p.free(freed_one);
       if (how == Reuse::mirror) (void)p.on_host(big);
       if (how == Reuse::device) (void)p.on_device(big);
     }).join();
-  };
+  });
   std::vector<Operand> operands;
   EXPECT_NO_THROW(p.engine().begin_unknown_launch(q, operands));
   EXPECT_TRUE(waited);
@@ -174,7 +174,7 @@ TEST(FreedMeanwhile, BothSidesAtOnce) {
     p.kernel_write(stream, *d, d->all(), 1);
     p.copy(wants, *d);
     p.engine().native_capture(*d, false);
-    p.device().meanwhile = [&] { std::thread([&] { p.engine().deallocate(h); }).join(); };
+    p.when_unlocked([&] { std::thread([&] { p.engine().deallocate(h); }).join(); });
     p.engine().deallocate(d);
     p.engine().audit();
     Memory& later = p.on_device(size);  // has the numbers of what went
@@ -216,7 +216,7 @@ TEST(FreedMeanwhile, TheSourceOfACopyIsAnErrorOfTheCaller) {
   Memory* const d = p.engine().allocate_device(0, "freed too early", size);
   p.kernel_write(stream, *d, d->all(), 1);
   p.engine().native_capture(*d, false);
-  p.device().meanwhile = [&] { std::thread([&] { p.engine().deallocate(d); }).join(); };
+  p.when_unlocked([&] { std::thread([&] { p.engine().deallocate(d); }).join(); });
   std::vector<std::byte> ordinary(size);
   try {
     p.engine().copy(ordinary.data(), d->address, size);

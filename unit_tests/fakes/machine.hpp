@@ -6,7 +6,9 @@
 #include <fakes/fake_platform.hpp>
 #include <semcache/engine/engine.hpp>
 
+#include <atomic>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -31,6 +33,7 @@ class Machine {
   };
 
   Machine(Options options, Failure fail) : fail_(std::move(fail)) {
+    if (options.engine.surroundings == nullptr) options.engine.surroundings = &others_;
     auto device = std::make_unique<FakeDevice>(options.device, fail_);
     auto platform = std::make_unique<FakePlatform>(options.platform, fail_);
     device_ = device.get();
@@ -57,6 +60,9 @@ class Machine {
     }
   }
 
+  /// Runs once, when a call has given up the engine's lock next time; nullptr: nothing does. Not where the options name
+  /// surroundings.
+  void when_unlocked(std::function<void()> move) { others_.set(std::move(move)); }
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
   [[nodiscard]] FakeDevice& device() { return *device_; }
   [[nodiscard]] FakePlatform& platform() { return *platform_; }
@@ -166,6 +172,19 @@ class Machine {
   std::uint64_t faults = 0;
 
  private:
+  /// Other threads, whose turn it is whenever the engine's lock is free.
+  struct Others : engine::Surroundings {
+    void set(std::function<void()> next) {
+      move = std::move(next);
+      waits.store(move != nullptr);
+    }
+    void without_lock() override {
+      if (waits.exchange(false)) std::exchange(move, nullptr)();
+    }
+    std::function<void()> move;
+    std::atomic<bool> waits{false};
+  };
+  Others others_;
   Failure fail_;
   trace::Recorder recorder_;
   FakeDevice* device_ = nullptr;

@@ -28,6 +28,8 @@ class Surroundings {
   }
   /// Called before launches that look closer. A lock is held.
   virtual void look_around() noexcept {}
+  /// Called whenever a transaction has given up the lock to wait, before it does: what it has planned so far is void. For tests.
+  virtual void without_lock() {}
 };
 
 }  // namespace semcache::engine

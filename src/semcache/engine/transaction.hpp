@@ -45,6 +45,7 @@ class Engine::Transaction {
       std::unique_lock<std::mutex>& lock;
       ~Relock() { lock.lock(); }
     } const relock{lock_};
+    engine_.surroundings_.without_lock();
     if (served_address == nullptr) return body();
     const base::TakesTime takes_time;
     body();
