@@ -665,10 +665,24 @@ void Directory::touch(SlotId slot, ByteRange range) noexcept {
   touched_.push_back({slot, range});
 }
 
-void Directory::touch_holders(ValueRef ref, std::uint64_t bytes) noexcept {
+/// Are all these bytes of the value wanted at two places, apart from `but`? Then no holder has them alone, and all holders are
+/// needed, whatever `but` does. Looks at a few only, so a value that thousands want costs no more than one that a few want.
+bool Directory::wanted_twice(const Value& v, ByteRange offsets, DatumId but) const noexcept {
+  constexpr std::size_t few = 4;
+  unsigned found = 0;
+  for (std::size_t i = 0; i < v.wanters.size() && i < few; ++i) {
+    const Use& u = v.wanters[i];
+    const ExtentMap& map = data_[u.owner].wanted;
+    if (u.owner == but.value || map.uniform() == nullptr) continue;
+    if (positions(u.delta, offsets.begin, offsets.size(), map.size()).size() == offsets.size()) ++found;
+  }
+  return found >= 2;
+}
+
+void Directory::touch_holders(ValueRef ref, std::uint64_t bytes, DatumId wants) noexcept {
   if (!ref.is_number()) return;
   const Value* value = values_.find(ref.id);
-  if (value == nullptr) return;
+  if (value == nullptr || wanted_twice(*value, {ref.offset, ref.offset + bytes}, wants)) return;
   for (const Use& u : value->holders) {
     touch(SlotId{u.owner}, positions(u.delta, ref.offset, bytes, slots_[u.owner].held.size()));
   }
@@ -677,11 +691,11 @@ void Directory::touch_holders(ValueRef ref, std::uint64_t bytes) noexcept {
 void Directory::set_wanted(DatumId datum, ByteRange range, ValueRef ref) noexcept {
   Datum& d = data_[datum.value];
   // Former and future holders may become, or cease to be, the only ones concerned.
-  d.wanted.for_each(range, [&](ByteRange piece, ValueRef old) { touch_holders(old, piece.size()); });
+  d.wanted.for_each(range, [&](ByteRange piece, ValueRef old) { touch_holders(old, piece.size(), datum); });
   d.wanted.assign(range, ref, [&](const ExtentMap::Extent& e, int change) {
     count(&Value::wanters, datum.value, e, change);
   });
-  touch_holders(ref, range.size());
+  touch_holders(ref, range.size(), datum);
   for (const SlotId s : d.slots) touch(s, range);
 }
 

@@ -153,7 +153,8 @@ class Directory {
   void restore(SlotId slot, ByteRange range, const std::vector<ExtentMap::Extent>& earlier);
   [[nodiscard]] std::vector<ExtentMap::Extent> wanted_extents(DatumId datum, ByteRange range) const;
 
-  /// Slots whose freshness or exclusiveness may have changed, with the hull of the bytes.
+  /// Slots whose freshness or exclusiveness may have changed, and snapshots that nobody may want any more, with the hull of the
+  /// bytes.
   struct Touched {
     SlotId slot;
     ByteRange range;
@@ -161,6 +162,8 @@ class Directory {
   /// What was touched since the last call; valid until the next one.
   [[nodiscard]] const std::vector<Touched>& take_touched() noexcept;
   [[nodiscard]] bool any_touched() const noexcept { return !touched_.empty(); }
+  /// The same, to be taken later.
+  [[nodiscard]] const std::vector<Touched>& touched() const noexcept { return touched_; }
 
  private:
   /// All extents of one owner that see a value at the same displacement (position = offset + delta).
@@ -211,7 +214,9 @@ class Directory {
   void count(std::vector<Use> Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent, int change) noexcept;
   void unwatch(const std::vector<ExtentMap::Extent>& extents, std::size_t first_ones) noexcept;
   void touch(SlotId slot, ByteRange range) noexcept;
-  void touch_holders(ValueRef ref, std::uint64_t bytes) noexcept;
+  /// @param wants  of this datum are about to change, or have changed; invalid: nobody's
+  void touch_holders(ValueRef ref, std::uint64_t bytes, DatumId wants = {}) noexcept;
+  [[nodiscard]] bool wanted_twice(const Value& value, ByteRange offsets, DatumId but) const noexcept;
   [[nodiscard]] bool sole(SlotId slot, ByteRange piece, ValueRef ref) const;
   [[nodiscard]] unsigned fetch_cost(const Slot& from, const Slot& to, CostFunction cost) const;
   /// Does the datum want one value that nobody but its own slots holds, nobody else wants, and nobody watches?

@@ -19,8 +19,15 @@ void Engine::audit() {
   for (Memory& m : pool_) {
     if (!m.live) continue;
     if (!m.slot.valid() || by_slot_.at(m.slot.value) != &m) base::fatal("audit: '%s' is not its slot's memory", label(m));
-    const bool listed = std::find(snapshots_.begin(), snapshots_.end(), &m) != snapshots_.end();
-    if (m.snapshot() != listed) base::fatal("audit: '%s': a saved copy and the list of them disagree", label(m));
+    const bool listed = std::find(unwanted_.begin(), unwanted_.end(), &m) != unwanted_.end();
+    if (m.perhaps_unwanted != listed || (listed && !m.snapshot())) {
+      base::fatal("audit: '%s': a saved copy and the list of those that are perhaps unwanted disagree", label(m));
+    }
+    const auto& touched = directory_.touched();
+    if (m.snapshot() && !listed && !m.freeing && !directory_.needed(m.slot) &&
+        std::none_of(touched.begin(), touched.end(), [&](const auto& t) { return t.slot == m.slot; })) {
+      base::fatal("audit: '%s': nobody wants the saved copy, and nobody will look", label(m));
+    }
     if (m.on_host()) {
       if (m.owns_allocation) host_snapshots += m.bytes;
       if (m.snapshot() || !watched(m)) continue;

@@ -61,7 +61,7 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     copy_now(transaction, *t, position(*t, to), *f, position(*f, from), n);
     return;
   }
-  if (!snapshots_.empty()) collect_orphans();
+  collect_orphans();
 }
 
 /// False: a side has become open on the way.
@@ -386,7 +386,7 @@ void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
     m.write_check.reset();
     count_dropped(m, range);
     project();
-    if (!snapshots_.empty()) collect_orphans();
+    collect_orphans();
     return;
   }
   const Kept kept(m);

@@ -137,7 +137,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   directory::BasicExtentMap<PageState> pages(space == host_space ? round_up(bytes, page_bytes_) : 0, {});
   std::vector<bool> used(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
   if (free_memories_.empty()) {
-    for (std::vector<Memory*>* const list : {&free_memories_, &revoked_, &projecting_, &snapshots_, &put_off_}) {
+    for (std::vector<Memory*>* const list : {&free_memories_, &revoked_, &projecting_, &unwanted_, &put_off_}) {
       reserve_for(*list, pool_.size() + 1);
     }
     free_memories_.push_back(&pool_.emplace_back());
@@ -415,6 +415,7 @@ void Engine::note_written(Memory& m, ByteRange range) {
 
 /// The memory is needed no more, and nothing in flight uses it. Also what an allocation that failed has made so far (I9).
 void Engine::destroy(Memory& m) noexcept {
+  look_away(m);
   if (m.counted_snapshot) device_of(m).snapshot_bytes -= m.bytes;
   if (!m.on_host() && (m.flags.load() & Memory::resident) != 0) unmap_memory(device_of(m), m);
   if (m.slot.valid()) directory_.remove_slot(m.slot);
@@ -520,7 +521,7 @@ void Engine::leave_datum(Memory& m) noexcept {
 void Engine::keep_as_saved_copy(Memory& m) noexcept {
   if (!m.snapshot()) leave_datum(m);
   m.freeing = false;
-  snapshots_.push_back(&m);
+  look_at(m);
   if (!m.on_host()) {
     m.counted_snapshot = true;
     device_of(m).snapshot_bytes += m.bytes;
@@ -587,8 +588,10 @@ void Engine::project() noexcept {
   for (const auto& touched : directory_.take_touched()) {
     if (touched.slot.value >= by_slot_.size()) continue;
     Memory* m = by_slot_[touched.slot.value];
-    if (m == nullptr || !m->live || m->snapshot()) continue;
-    if (m->on_host()) {
+    if (m == nullptr || !m->live) continue;
+    if (m->snapshot()) {
+      if (!m->freeing) look_at(*m);
+    } else if (m->on_host()) {
       project_host(*m, touched.range);
     } else {
       project_once(*m);
@@ -805,9 +808,17 @@ ByteRange Engine::to_pages(const Memory& m, ByteRange r) const noexcept {
 }
 
 void Engine::collect_orphans() noexcept {
-  for (std::size_t i = 0; i < snapshots_.size();) {
-    Memory& m = *snapshots_[i];
-    bool busy = directory_.needed(m.slot) || m.pins.load() != 0;
+  for (const auto& touched : directory_.touched()) {
+    Memory* const m = touched.slot.value < by_slot_.size() ? by_slot_[touched.slot.value] : nullptr;
+    if (m != nullptr && m->live && m->snapshot() && !m->freeing) look_at(*m);
+  }
+  for (std::size_t i = 0; i < unwanted_.size();) {
+    Memory& m = *unwanted_[i];
+    if (directory_.needed(m.slot)) {  // it is touched when that changes
+      look_away(m);
+      continue;
+    }
+    bool busy = m.pins.load() != 0;
     if (!busy && !m.on_host()) {
       DeviceState& d = device_of(m);
       busy = unknown_use_pending(m, true);
@@ -822,10 +833,18 @@ void Engine::collect_orphans() noexcept {
       ++i;
       continue;
     }
-    snapshots_[i] = snapshots_.back();
-    snapshots_.pop_back();
     destroy(m);
   }
+}
+
+void Engine::look_at(Memory& saved) noexcept {
+  if (!std::exchange(saved.perhaps_unwanted, true)) unwanted_.push_back(&saved);  // there is room for all
+}
+
+void Engine::look_away(Memory& saved) noexcept {
+  if (!std::exchange(saved.perhaps_unwanted, false)) return;
+  *std::find(unwanted_.begin(), unwanted_.end(), &saved) = unwanted_.back();
+  unwanted_.pop_back();
 }
 
 std::string Engine::describe_live_buffers(std::uint32_t device) const {

@@ -387,7 +387,10 @@ class Engine {
   /// False if the pages could not be relaxed (the kernel's limit on mappings); tightening always succeeds.
   bool set_protection(Memory& memory, ByteRange pages, platform::Protection protection);
   [[noreturn]] void die_closed(const Memory& memory) const noexcept;
+  /// Frees the saved copies that nobody wants any more.
   void collect_orphans() noexcept;
+  void look_at(Memory& saved) noexcept;
+  void look_away(Memory& saved) noexcept;
   void add_device(std::unique_ptr<device::Device> device);
   void release_addresses() noexcept;
   [[nodiscard]] bool put_off(Memory& m) noexcept;
@@ -617,10 +620,12 @@ class Engine {
   std::unique_ptr<HostState> host_;
   directory::Directory directory_;
   OwedCopies owed_;
-  std::deque<Memory> pool_;  ///< `free_memories_`, `snapshots_`, `revoked_` and `projecting_` have room for all of them
+  std::deque<Memory> pool_;  ///< `free_memories_`, `unwanted_`, `revoked_` and `projecting_` have room for all of them
   std::vector<Memory*> free_memories_;
   std::vector<Memory*> by_slot_;
-  std::vector<Memory*> snapshots_;
+  /// Saved copies that perhaps nobody wants any more: those that are new, and those that the directory has touched since they
+  /// were looked at; and those that nobody wants, but that are in use.
+  std::vector<Memory*> unwanted_;
   std::vector<Memory*> put_off_;                ///< to be freed when their launches have ended
   std::atomic<std::size_t> put_off_count_{0};
   std::vector<Memory*> revoked_;  ///< flags to be computed anew at the next projection; each once

@@ -283,7 +283,7 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
   } else {
     read_from_device(t, m, position, pieces, count, buffer, to);
   }
-  if (!snapshots_.empty()) collect_orphans();
+  collect_orphans();
 }
 
 void Engine::read_within_device(Transaction& t, Memory& m, std::uint64_t position, const ByteRange* pieces,
@@ -437,7 +437,7 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
   if (shared) note_pieces();  // I2
   project_soon();
   keep_maps_short(t, m);
-  if (!snapshots_.empty()) collect_orphans();
+  collect_orphans();
 }
 
 bool Engine::write_in_together(Memory& m, ByteRange range, TransitBuffer* const* buffers, std::size_t count) {

@@ -30,7 +30,7 @@ void Engine::host_access(Transaction& t, Memory& m, ByteRange range, Access mode
   t.run([&] { return kept.gone() ? Obstacle() : open_pages(m, range, mode); });
   if (kept.gone()) return;  // freed by another thread: its next access is a crash of the program's
   keep_maps_short(t, m);
-  if (!snapshots_.empty()) collect_orphans();
+  collect_orphans();
 }
 
 /// The bytes are valid and accessible on the host, and no transfer is in the way.

@@ -121,7 +121,7 @@ void Engine::pin(Transaction& t, QueueIndex queue, const Operand* operands, std:
     m.pins.fetch_add(1);
     m.recently.store(clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
   }
-  if (!snapshots_.empty()) collect_orphans();
+  collect_orphans();
   if (options_.check && ++running_launches_ == 1) set_all_reachable(true);
   if (queue != unknown_queue) return;
   try {

@@ -79,6 +79,7 @@ struct alignas(64) Memory {
   bool counted_snapshot = false;     ///< its bytes count as saved copies
   bool owns_allocation = false;      ///< host snapshot in ordinary memory
   bool freeing = false;              ///< being freed: no victim of an eviction
+  bool perhaps_unwanted = false;     ///< a saved copy that is listed in `Engine::unwanted_`
   bool awaits_projection = false;    ///< listed in `Engine::revoked_`
   std::uint64_t projected = 0;       ///< the projection that set `flags` last
   platform::Protection access = platform::Protection::none;  ///< what guarded pages permit; never less than `flags` promise

@@ -219,10 +219,7 @@ Obstacle Engine::evict_one(DeviceState& d, const std::vector<Memory*>& keep, boo
   m.write_check.reset();
   unmap_memory(d, m);
   recorder_.eviction(m.label);
-  if (m.snapshot()) {
-    snapshots_.erase(std::find(snapshots_.begin(), snapshots_.end(), &m));
-    destroy(m);
-  }
+  if (m.snapshot()) destroy(m);
   project();
   return {};
 }
@@ -261,7 +258,7 @@ Memory* Engine::new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId 
     destroy(*m);
     throw;
   }
-  snapshots_.push_back(m);
+  look_at(*m);
   return m;
 }
 
