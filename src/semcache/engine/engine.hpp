@@ -294,6 +294,18 @@ class Engine {
     }
   };
 
+  /// While one lives, `range` of the memory is overwritten, of which others have what they want. Where an exception ends that,
+  /// nobody knows which bytes are new.
+  struct NoteIfRefused {
+    Engine& engine;
+    Memory& memory;
+    ByteRange range;
+    int before = std::uncaught_exceptions();
+    ~NoteIfRefused() {
+      if (std::uncaught_exceptions() > before) engine.note_refused(memory, range);
+    }
+  };
+
   /// A transfer between a device and host pages that has not happened yet (I6).
   struct Flight {
     Memory* host;
@@ -584,6 +596,8 @@ class Engine {
   void note_fetch(Memory& host, ByteRange range);
   void wait_transfers(Lock& lock, Memory& memory);
   void make_ready_to_write(Lock& lock, Memory& to, ByteRange range);
+  /// What is also held elsewhere comes from there again. What only this memory had is what lies there now: a new value.
+  void note_refused(Memory& memory, ByteRange range) noexcept;
   void copy_from_open(Lock& lock, Memory& to, std::uint64_t position, const void* from, std::uint64_t n);
   void copy_to_open(Lock& lock, void* to, Memory& from, std::uint64_t position, std::uint64_t n);
   /// The maps of an array must stay small against the array: beyond a bound it is settled and numbered anew.
