@@ -182,6 +182,26 @@ TEST(RefusedCopies, OfMessages) {
   }
 }
 
+TEST(RefusedCopies, OverWhatIsStillToBeCopiedWithinTheArray) {
+  const std::vector<std::byte> foreign = bytes_of(message);
+  for (const std::uint64_t copied : {std::uint64_t{0}, page / 2, page + 1}) {
+    Program p;
+    Memory& h = p.on_host(size);
+    p.host_write(h, h.all(), former);
+    p.engine().copy(h.address + page, h.address, page);
+    p.platform().refused_after = copied;
+    EXPECT_THROW(p.engine().copy(h.address, foreign.data(), 2 * page), SystemError);
+    p.engine().audit();
+
+    const std::vector<std::byte> now = p.host_content(h);
+
+    for (std::uint64_t i = page; i < 2 * page; ++i) {
+      ASSERT_TRUE(now[i] == Machine::mix(former, i - page) || now[i] == Machine::mix(message, i)) << i;
+    }
+    Program::expect({now.begin() + static_cast<std::ptrdiff_t>(2 * page), now.end()}, {2 * page, size}, former, "behind it");
+  }
+}
+
 TEST(RefusedCopies, OfPatternsAtTheCall) {
   for (const std::uint64_t copied : {std::uint64_t{0}, page / 4, page + page / 2, part.size() - 1}) {
     Program::Options o = Program::defaults();

@@ -394,6 +394,7 @@ void Engine::copy_now(Lock& lock, Memory& to, std::uint64_t to_position, Memory&
                      ? n - done
                      : std::min(n - done, options_.registration_bytes - host_position % options_.registration_bytes);
     const ByteRange piece{step.to_position, step.to_position + step.bytes};
+    count_dropped(to, piece);
     {
       const NoteIfRefused guard{*this, to, piece};
       submit(step, false);

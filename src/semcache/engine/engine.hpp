@@ -467,7 +467,11 @@ class Engine {
   std::uint64_t note_use(DeviceState& d, QueueIndex queue, Memory& memory, bool writing) noexcept;
   /// One piece of work, number `at` of its queue, that uses several memories.
   static void note_use(QueueIndex queue, Memory& memory, bool writing, std::uint64_t at, std::uint64_t now) noexcept;
-  /// Waits for launches that pin it: a moment, or until one has got what its thread waits for.
+  /// While a fault is served: what it waits for is held by a thread that waits for it.
+  struct NeitherCanGoOn : SystemError {
+    using SystemError::SystemError;
+  };
+  /// Waits for launches that pin it: a moment, or until one has got what its thread waits for. @throws NeitherCanGoOn
   void wait_for_pins(Lock& lock, Memory& memory);
   [[nodiscard]] bool at_work(DeviceState& d) const;
   /// Device memory may be used by a transfer: flags revoked and no launch between check and submission. May unlock.
@@ -513,6 +517,7 @@ class Engine {
   [[nodiscard]] bool prepare(Lock& lock, const Operand* operands, std::size_t count, const ByteRange* overwritten);
   void begin_launch(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten);
   void pin(Lock& lock, QueueIndex queue, const Operand* operands, std::size_t count);
+  /// The one end of every pin: what is to be freed behind it goes. Without the lock.
   void unpin(const Operand* operands, std::size_t count) noexcept;
   void give_way(Lock& lock, const Operand* operands, std::size_t count);
   static void ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& operand);

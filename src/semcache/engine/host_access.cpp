@@ -157,6 +157,9 @@ void Engine::keep_maps_short(Lock& lock, Memory& m) noexcept {
   // 64 bytes of maps per extent, at most 1 % of the array.
   const std::size_t bound = static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 6400));
   if (directory_.extent_count(m.datum) <= bound) return;
+  // A fault keeps nobody waiting for a wish: its thread may have what would be waited for. Its extents are whole pages, so there
+  // are not many more before the next copy or message.
+  if (served_address != nullptr) return;
   const Kept kept(m);
   try {
     for (;;) {
@@ -269,7 +272,7 @@ FaultResult Engine::serve_device(Lock& lock, Memory& m, FaultKind kind, const vo
     if (count == 2 && other_kept.gone()) count = 1;
   }
   pin(lock, unknown_queue, operands, count);
-  unpin(operands, count);
+  unlocked(lock, [&] { unpin(operands, count); });
   project();
   return FaultResult::served;
 }
@@ -353,12 +356,7 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
     if (found == nullptr || !found->live || found->snapshot() || found->open || found->bytes == 0) return FaultResult::not_ours;
     Memory& m = *found;
     label = recorder_.name(m.label);
-    if (!m.on_host()) {
-      const FaultResult result = serve_device(lock, m, kind, address, instruction);
-      lock.unlock();
-      if (put_off_count_.load() != 0) free_put_off();
-      return result;
-    }
+    if (!m.on_host()) return serve_device(lock, m, kind, address, instruction);
     const auto position = static_cast<std::uint64_t>(address - m.address);
     const Protection now = m.pages.at(position).protection;
     if (kind == FaultKind::unknown) {
@@ -368,7 +366,17 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
     if (now == Protection::read_write || (kind == FaultKind::read && now == Protection::read)) return FaultResult::served;
     recorder_.host_fault(m.label);
     const Access mode = kind == FaultKind::write ? Access::write : Access::read;
-    host_access(lock, m, plan_fault(m, position, mode), mode);
+    const ByteRange range = plan_fault(m, position, mode);
+    const ByteRange page{round_down(position, page_bytes_), round_down(position, page_bytes_) + page_bytes_};
+    const Kept kept(m);
+    try {
+      const ProjectOnFailure guard{*this};
+      host_access(lock, m, range, mode);
+    } catch (const NeitherCanGoOn&) {  // what lies beyond the page is a wish
+      if (kept.gone()) return FaultResult::served;  // the program's next access is a crash of its own
+      if (page.contains(range)) throw;
+      host_access(lock, m, page, mode);
+    }
     return FaultResult::served;
   } catch (const std::bad_alloc&) {
     while (process_ends_.load()) std::this_thread::sleep_for(std::chrono::seconds(1));

@@ -79,7 +79,7 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
     all_ready = all_ready && ready(operands[i]);
   }
   if (all_ready) return;
-  for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_sub(1);
+  unpin(operands, count);
 
   const platform::RuntimeScope scope;
   Lock lock(mutex_);
@@ -143,30 +143,30 @@ void Engine::pin(Lock& lock, QueueIndex queue, const Operand* operands, std::siz
     m.recently.store(clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
   }
   if (!snapshots_.empty()) collect_orphans();
-  if (options_.check && ++running_launches_ == 1) set_all_reachable(true);
-  if (wait_for.empty()) return;
-  try {
+  if (!wait_for.empty()) {
     unlocked(lock, [&] {
-      for (const auto& event : wait_for) event->synchronize();
+      try {
+        for (const auto& event : wait_for) event->synchronize();
+      } catch (...) {
+        unpin(operands, count);  // I9
+        throw;
+      }
     });
-  } catch (...) {
-    unpin(operands, count);  // I9
-    throw;
   }
+  if (options_.check && ++running_launches_ == 1) set_all_reachable(true);
 }
 
 void Engine::unpin(const Operand* operands, std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_sub(1);
-  if (options_.check && --running_launches_ == 0) set_all_reachable(false);
+  // No memory is looked at any more without the lock: once unpinned, it may be freed and reused.
+  if (put_off_count_.load() != 0) free_put_off();
 }
 
 void Engine::cancel_launch(const Operand* operands, std::size_t count) noexcept {
-  {
-    Lock lock(mutex_);
-    unpin(operands, count);
-    project();
-  }
-  if (put_off_count_.load() != 0) free_put_off();
+  unpin(operands, count);
+  Lock lock(mutex_);
+  if (options_.check && --running_launches_ == 0) set_all_reachable(false);
+  project();
 }
 
 bool Engine::is_recording(QueueIndex queue) {
@@ -215,10 +215,8 @@ std::uint64_t Engine::end_launch(QueueIndex queue, const Operand* operands, std:
         record = true;
       }
     }
-    m.pins.fetch_sub(1);
   }
-  // No memory is looked at any more without the lock: once unpinned, it may be freed and reused.
-  if (put_off_count_.load() != 0) free_put_off();
+  unpin(operands, count);
   record = record && counted->device->kind() != device::DeviceKind::emulated;
   if (record || options_.check || options_.protocol == Protocol::write_through || projection_waits_.load()) {
     follow_launch(queue, operands, count, record ? counted : nullptr);

@@ -102,14 +102,14 @@ void Engine::wait_for_pins(Lock& lock, Memory& m) {
     if (holder == platform::Holder::runs) std::this_thread::sleep_for(std::chrono::microseconds(5));
   });
   if (holder != platform::Holder::waits_for_the_same) return;
-  const auto label = [this](const void* address) {
+  const auto array_at = [this](const void* address) {
     const char* const name = label_of(address);
-    return name != nullptr ? name : "?";
+    return std::string("'") + (name != nullptr ? name : "?") + "' at " + base::text_of(address);
   };
-  base::fatal("an access to '%s' at %p needs content that is in '%s', which a kernel uses, and the kernel's thread waits for its own "
-              "access to '%s' at %p: neither can go on. Call semcache::access(view, ...) before the launch for what the kernel "
-              "reads or writes besides its captures", label(served_address),
-              static_cast<const void*>(served_address), recorder_.name(m.label), label(where), where);
+  throw NeitherCanGoOn("an access to " + array_at(served_address) + " needs content that is in '" + recorder_.name(m.label) +
+                       "', which a kernel uses, and the kernel's thread waits for its own access to " + array_at(where) +
+                       ": neither can go on. Call semcache::access(view, ...) before the launch for what the kernel reads or "
+                       "writes besides its captures");
 }
 
 bool Engine::quiesce(Lock& lock, Memory& m) {
@@ -397,8 +397,10 @@ bool Engine::save_one(Lock& lock, Memory& m, ByteRange range, bool overwritten) 
   return true;
 }
 
-/// Gives up the lock, if at all, as the last it does.
+/// Gives up the lock, if at all, as the first it does, and has saved nothing then.
 void Engine::save(Lock& lock, Memory& m, const directory::LastHeld& piece) {
+  const ByteRange range{piece.position, piece.position + piece.bytes};
+  if (m.on_host() ? wait_conflict(lock, m, range, false) : quiesce(lock, m)) return;
   Step step;
   step.from = m.slot;
   step.from_position = piece.position;
@@ -453,8 +455,6 @@ void Engine::save(Lock& lock, Memory& m, const directory::LastHeld& piece) {
     const ByteRange to_range{step.to_position, step.to_position + step.bytes};
     if (!direct(to, to_range)) step.bytes = std::min(step.bytes, staging_piece_bytes);
   }
-  // An unused snapshot is collected.
-  if (m.on_host() ? wait_conflict(lock, m, {piece.position, piece.position + step.bytes}, false) : quiesce(lock, m)) return;
   submit_and_commit(step, true);
   // The array's own content, or what has to give way: no copy is to blame.
   if (to.on_host() != m.on_host() && (evicting_ || piece.wanter == m.datum)) {
