@@ -37,8 +37,9 @@ class NoSignals {
   NoSignals& operator=(const NoSignals&) = delete;
 
  private:
-  static constexpr std::uint64_t bit(int signal) noexcept { return std::uint64_t{1} << (signal - 1); }
-  static constexpr std::uint64_t all_others = ~(bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGTRAP));
+  static constexpr std::uint64_t one = 1;  ///< stands for signal 1
+  static constexpr std::uint64_t all_others =
+      ~(one << (SIGSEGV - 1) | one << (SIGBUS - 1) | one << (SIGILL - 1) | one << (SIGFPE - 1) | one << (SIGTRAP - 1));
   static void set(const std::uint64_t* mask, std::uint64_t* old) noexcept {
     ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, old, sizeof *mask);
   }
@@ -68,21 +69,21 @@ FaultDesk::Answer FaultDesk::post_and_wait(void* address, const FaultContext& co
   while (true) {
     if (!open_.load(std::memory_order_acquire)) return Answer::closed;
     {
-      const NoSignals whole;  // who jumped out in between would leave the place claimed for ever
+      const NoSignals whole;  // who jumped out in between would leave the place taken for ever
       place = claim(mine);
       if (place != nullptr) {
         place->address = address;
         place->context = context;
         place->holdings = holdings;
         place->word.store(in_state(mine, posted), std::memory_order_release);
+        posts_.fetch_add(1);
+        futex_wake(posts_, 1);
         break;
       }
     }
     if (signs.look(answers_.load()) == Seen::silence) return Answer::too_late;
     ::sched_yield();
   }
-  posts_.fetch_add(1);
-  futex_wake(posts_, 1);
 
   while (true) {
     std::uint32_t word = place->word.load(std::memory_order_acquire);
