@@ -202,20 +202,21 @@ TEST_F(WaitingDeathTest, WhoWaitsForEachOtherEnds) {
 }
 
 TEST_F(Waiting, AFaultDoesNotWaitForWhatItWouldReadAhead) {
-  Memory& other = p.on_device(size);
-  Memory& both = p.on_host(2 * size);
+  constexpr std::uint64_t swept = 41 * page;
+  Memory& other = p.on_device(swept);
+  Memory& both = p.on_host(swept + size);
   p.kernel_write(&streams[0], other, other.all(), 3);
-  p.engine().copy(both.address, other.address, size);
-  p.engine().copy(both.address + size, d.address, size);
+  p.engine().copy(both.address, other.address, swept);
+  p.engine().copy(both.address + swept, d.address, size);
   begin();
   said.of = &d;
   said.waits_at = both.address;
   said.help = [] { return platform::Holder::waits_for_the_same; };
-  p.expect_host(both, {0, size}, 3);
+  p.expect_host(both, {0, swept}, 3);
   said.help = nullptr;
   end();
   std::vector<std::byte> rest(size);
-  p.host_read(both, {size, 2 * size}, rest.data());
+  p.host_read(both, {swept, swept + size}, rest.data());
   Program::expect(rest, {0, size}, 1, "host");
 }
 
