@@ -211,6 +211,24 @@ TEST(FreedMeanwhile, ASavedCopyIsNobodysOperand) {
   EXPECT_FALSE(d.live);
 }
 
+/// On the emulated device freeing is put off to the end of the launch, which may be that it does not begin.
+TEST(FreedMeanwhile, AnOperandOfALaunchThatFailsGoesWithIt) {
+  Machine::Options o = Program::defaults();
+  o.device.kind = device::DeviceKind::emulated;
+  Program p(o);
+  Memory* const d = p.engine().allocate_device(0, "device array", size);
+  Memory& h = p.on_host(size);
+  p.host_write(h, h.all(), 1);
+  p.copy(*d, h);
+  p.device().meanwhile = [&] {
+    p.engine().deallocate(d);
+    p.device().fail_call(1, FakeDevice::call_synchronize);
+  };
+  const Operand operand{d, false};
+  EXPECT_THROW(p.engine().begin_launch(engine::unknown_queue, &operand, 1), DeviceError);
+  EXPECT_FALSE(d->live) << "nobody frees it any more";
+}
+
 TEST(FreedMeanwhile, TheSourceOfACopyIsAnErrorOfTheCaller) {
   Program p;
   Memory* const d = p.engine().allocate_device(0, "freed too early", size);

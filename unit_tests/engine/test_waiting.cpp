@@ -201,6 +201,61 @@ TEST_F(WaitingDeathTest, WhoWaitsForEachOtherEnds) {
   p.expect_host(h, 1);
 }
 
+TEST_F(Waiting, AFaultDoesNotWaitForWhatItWouldReadAhead) {
+  constexpr std::uint64_t swept = 41 * page;
+  Memory& other = p.on_device(swept);
+  Memory& both = p.on_host(swept + size);
+  p.kernel_write(&streams[0], other, other.all(), 3);
+  p.engine().copy(both.address, other.address, swept);
+  p.engine().copy(both.address + swept, d.address, size);
+  begin();
+  said.of = &d;
+  said.waits_at = both.address;
+  said.help = [] { return platform::Holder::waits_for_the_same; };
+  p.expect_host(both, {0, swept}, 3);
+  said.help = nullptr;
+  end();
+  std::vector<std::byte> rest(size);
+  p.host_read(both, {swept, swept + size}, rest.data());
+  Program::expect(rest, {0, size}, 1, "host");
+}
+
+TEST_F(Waiting, AFaultDoesNotWaitForShorterMaps) {
+  constexpr std::uint64_t pages = 400;
+  Memory& large = p.on_host(pages * page);
+  p.engine().copy(large.address + (pages - 4) * page, d.address, size);
+  begin();
+  said.of = &d;
+  said.waits_at = large.address;
+  said.help = [] { return platform::Holder::waits_for_the_same; };
+  for (std::uint64_t at = 0; at + 8 < pages; at += 2) p.host_write(large, {at * page, at * page + 1}, at);
+  said.help = nullptr;
+  end();
+  std::vector<std::byte> rest(size);
+  p.host_read(large, {(pages - 4) * page, pages * page}, rest.data());
+  Program::expect(rest, {0, size}, 1, "host");
+}
+
+TEST_F(Waiting, WhoWaitsToSaveMakesNoCopyBeforeItCan) {
+  Memory& wanter = p.on_device(size);
+  p.copy(wanter, d);
+  begin();
+  std::thread writer([this] { p.kernel_write(&streams[0], d, d.all(), 2); });
+  while (d.awaited == 0) {
+    (void)p.engine().any_live();
+    std::this_thread::yield();
+  }
+  for (int i = 0; i < 20; ++i) {
+    std::this_thread::sleep_for(1ms);
+    Statistics s;
+    p.engine().add_to(s);
+    ASSERT_LE(s.snapshot_bytes, size) << "saved copies pile up";
+  }
+  end();
+  writer.join();
+  p.expect_host(h, 1);
+}
+
 TEST_F(Waiting, WhatWouldWaitForItsOwnLaunchIsRefused) {
   begin();
   said.launches = true;

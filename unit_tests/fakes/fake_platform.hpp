@@ -12,7 +12,9 @@
 #include <cstring>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace semcache::fakes {
@@ -80,19 +82,11 @@ class FakePlatform final : public platform::Platform {
   void advise_huge(std::byte*, std::uint64_t) noexcept override {}
   void write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override {
     if (may_fail) may_fail("write_behind");
-    if (watch_) {
-      watch_(to, bytes, true);
-      watch_(from, bytes, false);
-    }
-    std::memcpy(to, from, bytes);
+    copy(to, from, bytes);
   }
   void read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override {
     if (may_fail) may_fail("read_behind");
-    if (watch_) {
-      watch_(to, bytes, true);
-      watch_(from, bytes, false);
-    }
-    std::memcpy(to, from, bytes);
+    copy(to, from, bytes);
   }
   [[nodiscard]] Mapped classify(const void*) const noexcept override { return Mapped::yes; }
 
@@ -110,12 +104,25 @@ class FakePlatform final : public platform::Platform {
     return protection(address) >= (write ? platform::Protection::read_write : platform::Protection::read);
   }
   std::uint64_t protect_calls = 0;
+  /// The next copy past a protection of more bytes than these makes so many of them, and is refused then.
+  std::optional<std::uint64_t> refused_after;
   /// Asked before the calls that may throw.
   std::function<void(const char*)> may_fail;
   /// True: the kernel's limit on mappings is met by this call.
   std::function<bool(const std::byte*, std::uint64_t, platform::Protection)> refuse_protect;
 
  private:
+  void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+    const bool refused = refused_after && *refused_after < bytes;
+    if (refused) bytes = *std::exchange(refused_after, std::nullopt);
+    if (watch_) {
+      watch_(to, bytes, true);
+      watch_(from, bytes, false);
+    }
+    if (bytes > 0) std::memcpy(to, from, bytes);
+    if (refused) throw SystemError("a copy is refused half-way");
+  }
+
   using State = std::atomic<platform::Protection>;
   struct Table {
     Table() = default;

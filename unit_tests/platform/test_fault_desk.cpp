@@ -140,6 +140,65 @@ TEST(FaultDesk, WhoJumpsOutOfAWaitLeavesNoPlaceTaken) {
   ::sigaction(SIGUSR1, &before, nullptr);
 }
 
+#if defined(__x86_64__)
+/// The processor's single steps: the signal comes behind the n-th instruction.
+int signal_at = 0;
+int steps = 0;
+void count_step(int) {
+  if (++steps == signal_at) ::raise(SIGUSR1);
+}
+__attribute__((always_inline)) inline void begin_steps() { asm volatile("pushf; orq $0x100, (%%rsp); popf" ::: "memory", "cc"); }
+__attribute__((always_inline)) inline void end_steps() { asm volatile("pushf; andq $~0x100, (%%rsp); popf" ::: "memory", "cc"); }
+
+TEST(FaultDesk, WhoJumpsOutAtAnyMomentLeavesNoPlaceTaken) {
+  struct sigaction action {};
+  struct sigaction before {};
+  struct sigaction stepping {};
+  struct sigaction before_stepping {};
+  action.sa_handler = &jump_out;
+  stepping.sa_handler = &count_step;
+  ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
+  ASSERT_EQ(::sigaction(SIGTRAP, &stepping, &before_stepping), 0);
+  static Desk desk;
+  std::thread server([] {
+    while (desk.serve_next() != nullptr) {
+    }
+  });
+  volatile bool jumped = true;
+  for (signal_at = 1; jumped && signal_at < 600; ++signal_at) {  // by then it waits
+    steps = 0;
+    jumped = false;
+    if (sigsetjmp(out, 1) == 0) {
+      begin_steps();
+      (void)desk.post(&arrays[0]);
+      end_steps();
+    } else {
+      end_steps();
+      jumped = true;
+    }
+  }
+  EXPECT_GT(signal_at, 100);
+  ::sigaction(SIGTRAP, &before_stepping, nullptr);
+  ::sigaction(SIGUSR1, &before, nullptr);
+  desk.request_close();
+  server.join();
+  desk.open();
+
+  std::vector<std::unique_ptr<Poster>> posters;
+  for (std::size_t i = 0; i < places; ++i) posters.push_back(std::make_unique<Poster>(desk, &arrays[i]));
+  std::vector<FaultDesk::Posted> posted;
+  FaultDesk::Posted fault;
+  for (int tries = 0; posted.size() < places && tries < 2000; ++tries) {
+    while (desk.next_of([](const void*) { return true; }, fault)) posted.push_back(fault);
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(posted.size(), places) << "places are lost";
+  for (const FaultDesk::Posted& p : posted) desk.answer(p, FaultDesk::Answer::served);
+  desk.close();
+  for (const auto& p : posters) p->thread.join();
+}
+#endif
+
 TEST(FaultDesk, WhoseHoldingsAreAskedForComesFirst) {
   Desk desk;
   const int holdings[3] = {};

@@ -340,7 +340,7 @@ void Directory::last_held(SlotId slot, ByteRange range, bool overwritten, std::v
       const ExtentMap& map = data_[u.owner].wanted;
       for_each_match(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta, [&](ByteRange at) {
         std::vector<Wanted> parts{{at, DatumId{u.owner}, u.delta}};
-        if (overwritten && u.owner == s.datum.value) subtract(parts, range);
+        if (overwritten && u.owner == s.datum.value && u.delta == here) subtract(parts, range);
         for (Wanted& part : parts) {
           part.range.begin = static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.begin) - u.delta);
           part.range.end = static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.end) - u.delta);

@@ -100,7 +100,8 @@ class Directory {
   [[nodiscard]] Step next_fetch(SlotId slot, ByteRange range, CostFunction cost) const;
   /// Pieces of `range` of which this slot is the last holder and that somebody wants; appended to `out`. Slots that are
   /// marked as changing do not count as other holders.
-  /// @param overwritten  true: the wants of the slot's own datum inside `range` are about to be replaced
+  /// @param overwritten  true: the slot's own datum is about to want something else where the bytes lie. (What it wants elsewhere
+  ///                     counts, inside `range`, too: who overwrites the range may fail half-way.)
   void last_held(SlotId slot, ByteRange range, bool overwritten, std::vector<LastHeld>& out) const;
   /// Does anybody want (part of) what the snapshot holds?
   [[nodiscard]] bool needed(SlotId snapshot) const;

@@ -248,6 +248,23 @@ Obstacle Engine::make_ready_to_write(Memory& to, ByteRange range) {
   return save_all(to, range, true);
 }
 
+void Engine::note_refused(Memory& m, ByteRange range) noexcept {
+  try {
+    std::vector<directory::LastHeld> alone;
+    directory_.last_held(m.slot, range, false, alone);
+    std::uint64_t begin = range.begin;
+    for (const directory::LastHeld& piece : alone) {
+      directory_.drop(m.slot, {begin, piece.position});
+      begin = piece.position + piece.bytes;
+      note_written(m, {piece.position, begin});
+    }
+    directory_.drop(m.slot, {begin, range.end});
+  } catch (const std::bad_alloc&) {
+    base::fatal("a copy to '%s' at %p was refused half-way, and the host has no memory to note what is there now. Free memory of "
+                "the host", recorder_.name(m.label), static_cast<void*>(m.address));
+  }
+}
+
 void Engine::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, const void* from, std::uint64_t n) {
   const ByteRange range{position, position + n};
   const Kept kept(to);
@@ -260,14 +277,17 @@ void Engine::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
   if (to.on_host()) {
     DeviceState* owner = nullptr;
     for (auto& d : devices_) owner = d->device->is_foreign_device_pointer(from) ? d.get() : owner;
+    std::vector<std::byte> buffer;
+    const auto* source = static_cast<const std::byte*>(from);
     if (owner != nullptr) {  // another space's device memory: through a buffer
-      std::vector<std::byte> buffer(n);
-      owner->device->copy_from_device(owner->queues->id(owner->to_host_queue), buffer.data(),
-                                      static_cast<const std::byte*>(from), n);
+      buffer.resize(n);
+      owner->device->copy_from_device(owner->queues->id(owner->to_host_queue), buffer.data(), source, n);
       complete_locked(*owner, owner->to_host_queue);
-      platform_->write_behind(to.address + position, buffer.data(), n);
-    } else {
-      platform_->write_behind(to.address + position, static_cast<const std::byte*>(from), n);
+      source = buffer.data();
+    }
+    {
+      const NoteIfRefused guard{*this, to, range};
+      platform_->write_behind(to.address + position, source, n);
     }
     note_written(to, range);
     recorder_.moved(owner != nullptr ? Kind::d2h : Kind::h2h, to.label, n, 1,
@@ -279,8 +299,11 @@ void Engine::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
   const bool within = d.device->is_foreign_device_pointer(from);
   const QueueIndex queue = within ? d.within_queue : d.to_device_queue;
   order_queue(d, queue, to, true, false);
-  copy_by_device(d, queue, within ? &device::Device::copy_within_device : &device::Device::copy_to_device,
-                 to.address + position, static_cast<const std::byte*>(from), n);
+  {
+    const NoteIfRefused guard{*this, to, range};
+    copy_by_device(d, queue, within ? &device::Device::copy_within_device : &device::Device::copy_to_device,
+                   to.address + position, static_cast<const std::byte*>(from), n);
+  }
   note_use(d, queue, to, true);
   note_written(to, range);
   recorder_.moved(within ? Kind::d2d : Kind::h2d, to.label, n, 1, within ? to.space : host_space, to.space);
@@ -367,10 +390,14 @@ void Engine::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
     step.bytes = to.on_host() == from.on_host()
                      ? n - done
                      : std::min(n - done, options_.registration_bytes - host_position % options_.registration_bytes);
-    count_dropped(to, {step.to_position, step.to_position + step.bytes});
-    submit(step, false);
+    const ByteRange piece{step.to_position, step.to_position + step.bytes};
+    count_dropped(to, piece);
+    {
+      const NoteIfRefused guard{*this, to, piece};
+      submit(step, false);
+    }
     // Piece by piece: a later one may fail, and what was overwritten must not be taken for the former content (I9).
-    note_written(to, {step.to_position, step.to_position + step.bytes});
+    note_written(to, piece);
   }
   project();
   complete_transfers(t, to);
@@ -395,7 +422,10 @@ void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
     return make_ready_to_write(m, range);
   });
   directory_.prepare_write(m.slot, range);  // nobody forgets what is written
-  fill_in_place(m, position, n, fill, 0);
+  {
+    const NoteIfRefused guard{*this, m, range};
+    fill_in_place(m, position, n, fill, 0);
+  }
   note_written(m, range);
   recorder_.moved(Kind::filled, m.label, n, 1, {}, m.space);
   project();

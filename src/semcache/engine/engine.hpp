@@ -286,6 +286,18 @@ class Engine {
   /// For the array that a caller named: first of all in each attempt. @throws UsageError
   void expect_not_freed(const Kept& array) const;
 
+  /// While one lives, `range` of the memory is overwritten, of which others have what they want. Where an exception ends that,
+  /// nobody knows which bytes are new.
+  struct NoteIfRefused {
+    Engine& engine;
+    Memory& memory;
+    ByteRange range;
+    int before = std::uncaught_exceptions();
+    ~NoteIfRefused() {
+      if (std::uncaught_exceptions() > before) engine.note_refused(memory, range);
+    }
+  };
+
   /// A transfer between a device and host pages that has not happened yet (I6).
   struct Flight {
     Memory* host = nullptr;  ///< nullptr: staged, so that no page is concerned
@@ -407,6 +419,11 @@ class Engine {
 
   // waiting.cpp
   void wait(Transaction& transaction, const Obstacle& obstacle);
+  /// While a fault is served: what it waits for is held by a thread that waits for it.
+  struct NeitherCanGoOn : SystemError {
+    using SystemError::SystemError;
+  };
+  /// A moment, or until one has got what its thread waits for. @throws NeitherCanGoOn
   void wait_for_launches(Transaction& transaction, Memory& memory);
   void wait_for_device(Transaction& transaction, std::uint32_t device);
   [[nodiscard]] bool at_work(DeviceState& d) const;
@@ -503,6 +520,7 @@ class Engine {
   // launches.cpp
   Obstacle prepare(const Operand* operands, std::size_t count, const ByteRange* overwritten);
   void pin(Transaction& transaction, QueueIndex queue, const Operand* operands, std::size_t count);
+  /// The one end of every pin: what is to be freed behind it goes. Without the lock.
   void unpin(const Operand* operands, std::size_t count) noexcept;
   Obstacle give_way(const Operand* operands, std::size_t count, base::Patience& patience) const;
   static void ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& operand);
@@ -590,6 +608,8 @@ class Engine {
   void note_fetch(Memory& host, ByteRange range);
   /// Of bytes that are written whatever they were.
   Obstacle make_ready_to_write(Memory& to, ByteRange range);
+  /// What is also held elsewhere comes from there again. What only this memory had is what lies there now: a new value.
+  void note_refused(Memory& memory, ByteRange range) noexcept;
   void copy_from_open(Transaction& transaction, Memory& to, std::uint64_t position, const void* from, std::uint64_t n);
   void copy_to_open(Transaction& transaction, void* to, Memory& from, std::uint64_t position, std::uint64_t n);
   /// The maps of an array must stay small against the array: beyond a bound it is settled and numbered anew.

@@ -397,44 +397,39 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
     return {};
   });
   if (shared) directory_.prepare_write(m.slot, written[0], written.size());  // nobody forgets what is written
-  const auto note_pieces = [&] {
-    for (std::size_t i = 0; i < written.size(); ++i) note_written(m, written[i]);
-  };
   m.write_check.reset();
-  if (m.on_host()) {
-    for (std::size_t i = 0; i < count; ++i) write_host_pages(m, at_array(pieces[i], position), from + pieces[i].begin);
-    recorder_.moved(trace::Kind::h2h, m.label, bytes, 1, host_space, host_space);
-  } else {
-    DeviceState& d = device_of(m);
-    const QueueIndex queue = buffer.on_device ? d.within_queue : d.to_device_queue;
-    order_queue(d, queue, m, true, false);
-    d.queues->separate(queue);
-    struct Note {  // also when a later copy is refused: the earlier ones are under way (I6)
-      Engine& engine;
-      DeviceState& d;
-      QueueIndex queue;
-      Memory& m;
-      TransitBuffer& buffer;
-      ~Note() {
-        buffer.queue = queue;
-        buffer.last_use = engine.note_use(d, queue, m, true);
+  try {
+    if (m.on_host()) {
+      for (std::size_t i = 0; i < count; ++i) write_host_pages(m, at_array(pieces[i], position), from + pieces[i].begin);
+      recorder_.moved(trace::Kind::h2h, m.label, bytes, 1, host_space, host_space);
+    } else {
+      DeviceState& d = device_of(m);
+      const QueueIndex queue = buffer.on_device ? d.within_queue : d.to_device_queue;
+      order_queue(d, queue, m, true, false);
+      d.queues->separate(queue);
+      struct Note {  // also when a later copy is refused: the earlier ones are under way (I6)
+        Engine& engine;
+        DeviceState& d;
+        QueueIndex queue;
+        Memory& m;
+        TransitBuffer& buffer;
+        ~Note() {
+          buffer.queue = queue;
+          buffer.last_use = engine.note_use(d, queue, m, true);
+        }
+      } const note{*this, d, queue, m, buffer};
+      const auto copy = buffer.on_device ? &device::Device::copy_within_device : &device::Device::copy_to_device;
+      for (std::size_t i = 0; i < count; ++i) {
+        copy_by_device(d, queue, copy, m.address + position + pieces[i].begin, from + pieces[i].begin, pieces[i].size());
       }
-    } const note{*this, d, queue, m, buffer};
-    for (std::size_t i = 0; i < count; ++i) {
-      std::byte* const to = m.address + position + pieces[i].begin;
-      const std::byte* const source = from + pieces[i].begin;
-      try {
-        copy_by_device(d, queue, buffer.on_device ? &device::Device::copy_within_device : &device::Device::copy_to_device, to,
-                       source, pieces[i].size());
-      } catch (...) {  // what others want is saved; nobody may take the earlier pieces for it
-        if (i > 0 && shared) note_pieces();
-        throw;
-      }
+      recorder_.moved(buffer.on_device ? trace::Kind::d2d : trace::Kind::h2d, m.label, bytes, 1,
+                      buffer.on_device ? m.space : host_space, m.space);
     }
-    recorder_.moved(buffer.on_device ? trace::Kind::d2d : trace::Kind::h2d, m.label, bytes, 1,
-                    buffer.on_device ? m.space : host_space, m.space);
+  } catch (...) {  // nobody knows which pieces have arrived
+    for (std::size_t i = 0; i < written.size(); ++i) note_refused(m, written[i]);
+    throw;
   }
-  if (shared) note_pieces();  // I2
+  for (std::size_t i = 0; shared && i < written.size(); ++i) note_written(m, written[i]);  // I2
   project_soon();
   keep_maps_short(t, m);
   collect_orphans();

@@ -212,7 +212,8 @@ void Engine::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
     note_use(unknown_queue, m, use.used_writing, at, now);
     if (use.announced) m.announced_use.at.store(now);  // it goes on, unless somebody has copied meanwhile
     if (use.writable) m.writing_launches.fetch_add(1, std::memory_order_relaxed);
-    m.pins.fetch_sub(1);
+    const Operand operand{&m, use.writable};
+    unpin(&operand, 1);
   }
   if (options_.check || projection_waits_.load()) follow_launch(unknown_queue, nullptr, 0, nullptr);
 }

@@ -143,6 +143,9 @@ void Engine::keep_maps_short(Transaction& t, Memory& m) noexcept {
   // 64 bytes of maps per extent, at most 1 % of the array.
   const std::size_t bound = static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 6400));
   if (!m.live || m.snapshot() || directory_.extent_count(m.datum) <= bound) return;
+  // A fault keeps nobody waiting for a wish: its thread may have what would be waited for. Its extents are whole pages, so there
+  // are not many more before the next copy or message.
+  if (served_address != nullptr) return;
   const Kept kept(m);
   try {
     t.run([&]() -> Obstacle {
@@ -241,7 +244,7 @@ FaultResult Engine::serve_device(Transaction& t, Memory& m, FaultKind kind, cons
   });
   if (kept.gone()) return FaultResult::not_ours;
   pin(t, unknown_queue, operands, count);
-  unpin(operands, count);
+  t.unlocked([&] { unpin(operands, count); });
   project();
   return FaultResult::served;
 }
@@ -318,9 +321,7 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
   } const served(address);
   const char* label = "?";
   try {
-    const FaultResult result = serve(address, kind, instruction, label);
-    if (put_off_count_.load() != 0) free_put_off();
-    return result;
+    return serve(address, kind, instruction, label);
   } catch (const std::bad_alloc&) {
     while (process_ends_.load()) std::this_thread::sleep_for(std::chrono::seconds(1));
     base::fatal("an access to '%s' at %p cannot be served: the host has no memory for what must be noted of it. Free memory of "
@@ -345,7 +346,17 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
   if (now == Protection::read_write || (kind == FaultKind::read && now == Protection::read)) return FaultResult::served;
   recorder_.host_fault(m.label);
   const Access mode = kind == FaultKind::write ? Access::write : Access::read;
-  host_access(t, m, plan_fault(m, position, mode), mode);
+  const ByteRange range = plan_fault(m, position, mode);
+  const ByteRange page{round_down(position, page_bytes_), round_down(position, page_bytes_) + page_bytes_};
+  const Kept kept(m);
+  try {
+    host_access(t, m, range, mode);
+  } catch (const NeitherCanGoOn&) {  // what lies beyond the page is a wish
+    project();
+    if (kept.gone()) return FaultResult::served;  // the program's next access is a crash of its own
+    if (page.contains(range)) throw;
+    host_access(t, m, page, mode);
+  }
   return FaultResult::served;
 }
 

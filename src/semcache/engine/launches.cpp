@@ -73,7 +73,7 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
     all_ready = all_ready && ready(operands[i]);
   }
   if (all_ready) return;
-  for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_sub(1);
+  unpin(operands, count);
 
   const platform::RuntimeScope scope;
   Transaction t(*this);
@@ -122,31 +122,29 @@ void Engine::pin(Transaction& t, QueueIndex queue, const Operand* operands, std:
     m.recently.store(clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
   }
   collect_orphans();
-  if (options_.check && ++running_launches_ == 1) set_all_reachable(true);
-  if (queue != unknown_queue) return;
   try {
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; queue == unknown_queue && i < count; ++i) {
       const Memory& m = *operands[i].memory;
       if (!gone(m)) t.run([&] { return transfers_of(m); });
     }
   } catch (...) {
-    unpin(operands, count);  // I9
+    t.unlocked([&] { unpin(operands, count); });  // I9
     throw;
   }
+  if (options_.check && ++running_launches_ == 1) set_all_reachable(true);
 }
 
 void Engine::unpin(const Operand* operands, std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_sub(1);
-  if (options_.check && --running_launches_ == 0) set_all_reachable(false);
+  // No memory is looked at any more without the lock: once unpinned, it may be freed and reused.
+  if (put_off_count_.load() != 0) free_put_off();
 }
 
 void Engine::cancel_launch(const Operand* operands, std::size_t count) noexcept {
-  {
-    const Transaction t(*this);
-    unpin(operands, count);
-    project();
-  }
-  if (put_off_count_.load() != 0) free_put_off();
+  unpin(operands, count);
+  const Transaction t(*this);
+  if (options_.check && --running_launches_ == 0) set_all_reachable(false);
+  project();
 }
 
 bool Engine::is_recording(QueueIndex queue) {
@@ -195,10 +193,8 @@ std::uint64_t Engine::end_launch(QueueIndex queue, const Operand* operands, std:
         record = true;
       }
     }
-    m.pins.fetch_sub(1);
   }
-  // No memory is looked at any more without the lock: once unpinned, it may be freed and reused.
-  if (put_off_count_.load() != 0) free_put_off();
+  unpin(operands, count);
   record = record && counted->device->kind() != device::DeviceKind::emulated;
   if (record || options_.check || options_.protocol == Protocol::write_through || projection_waits_.load()) {
     follow_launch(queue, operands, count, record ? counted : nullptr);

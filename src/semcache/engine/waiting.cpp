@@ -155,14 +155,14 @@ void Engine::wait_for_launches(Transaction& t, Memory& m) {
     if (holder == platform::Holder::runs) std::this_thread::sleep_for(std::chrono::microseconds(5));
   });
   if (holder != platform::Holder::waits_for_the_same) return;
-  const auto label = [this](const void* address) {
+  const auto array_at = [this](const void* address) {
     const char* const name = label_of(address);
-    return name != nullptr ? name : "?";
+    return std::string("'") + (name != nullptr ? name : "?") + "' at " + base::text_of(address);
   };
-  base::fatal("an access to '%s' at %p needs content that is in '%s', which a kernel uses, and the kernel's thread waits for its own "
-              "access to '%s' at %p: neither can go on. Call semcache::access(view, ...) before the launch for what the kernel "
-              "reads or writes besides its captures", label(served_address),
-              static_cast<const void*>(served_address), recorder_.name(m.label), label(where), where);
+  throw NeitherCanGoOn("an access to " + array_at(served_address) + " needs content that is in '" + recorder_.name(m.label) +
+                       "', which a kernel uses, and the kernel's thread waits for its own access to " + array_at(where) +
+                       ": neither can go on. Call semcache::access(view, ...) before the launch for what the kernel reads or "
+                       "writes besides its captures");
 }
 
 void Engine::complete(Transaction& t, std::uint32_t device, QueueIndex queue) {

@@ -809,13 +809,13 @@ void Launch::before_wait() noexcept {
 }
 
 Launch::~Launch() {
+  leave();  // what follows the kernel may wait for those that use its arrays, and it is none of them any more
   if (Runtime* r = running()) {
     r->engine->kernel_ends();
     const std::uint64_t number = r->engine->end_launch(queue_.valid() ? queue_.value : engine::unknown_queue,
                                                        reinterpret_cast<const Operand*>(pins_), count_);
     if (awaited_) r->engine->launch_awaited(queue_.value, before_, number);
   }
-  leave();
   if (pins_ != inline_) delete[] pins_;
   --launches_under_way;
 }

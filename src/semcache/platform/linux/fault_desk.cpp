@@ -4,6 +4,7 @@
 
 #include <linux/futex.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +26,25 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, const 
 void futex_wake(std::atomic<std::uint32_t>& word, int waiters) noexcept {
   ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, waiters, nullptr, nullptr, 0);
 }
+
+/// While one lives, no signal's handler runs on this thread, but for what its own instructions raise. (The system call itself:
+/// the C library's function needs more of a small signal stack.)
+class NoSignals {
+ public:
+  NoSignals() noexcept { set(&all_others, &before_); }
+  ~NoSignals() { set(&before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  static constexpr std::uint64_t one = 1;  ///< stands for signal 1
+  static constexpr std::uint64_t all_others =
+      ~(one << (SIGSEGV - 1) | one << (SIGBUS - 1) | one << (SIGILL - 1) | one << (SIGFPE - 1) | one << (SIGTRAP - 1));
+  static void set(const std::uint64_t* mask, std::uint64_t* old) noexcept {
+    ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, old, sizeof *mask);
+  }
+  std::uint64_t before_ = 0;
+};
 
 }  // namespace
 
@@ -48,17 +68,22 @@ FaultDesk::Answer FaultDesk::post_and_wait(void* address, const FaultContext& co
   std::uint32_t mine = 0;
   while (true) {
     if (!open_.load(std::memory_order_acquire)) return Answer::closed;
-    place = claim(mine);
-    if (place != nullptr) break;
+    {
+      const NoSignals whole;  // who jumped out in between would leave the place taken for ever
+      place = claim(mine);
+      if (place != nullptr) {
+        place->address = address;
+        place->context = context;
+        place->holdings = holdings;
+        place->word.store(in_state(mine, posted), std::memory_order_release);
+        posts_.fetch_add(1);
+        futex_wake(posts_, 1);
+        break;
+      }
+    }
     if (signs.look(answers_.load()) == Seen::silence) return Answer::too_late;
     ::sched_yield();
   }
-  place->address = address;
-  place->context = context;
-  place->holdings = holdings;
-  place->word.store(in_state(mine, posted), std::memory_order_release);
-  posts_.fetch_add(1);
-  futex_wake(posts_, 1);
 
   while (true) {
     std::uint32_t word = place->word.load(std::memory_order_acquire);
