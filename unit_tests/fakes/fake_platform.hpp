@@ -37,6 +37,7 @@ class FakePlatform final : public platform::Platform {
     if (base_ != nullptr) fail_("the platform's addresses were never given back");
   }
   void watch(Watch watch) { watch_ = std::move(watch); }
+  void set_mapping_limit(std::uint64_t limit) { options_.mapping_limit = limit; }
 
   [[nodiscard]] std::uint64_t page_bytes() const noexcept override { return options_.page_bytes; }
   [[nodiscard]] std::uint64_t mapping_limit() const noexcept override { return options_.mapping_limit; }

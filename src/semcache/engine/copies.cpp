@@ -69,7 +69,7 @@ bool Engine::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
                   std::uint64_t n) {
   const Kept to_kept(to);
   const Kept from_kept(from);
-  bool opened = false;
+  const auto open = [&] { return to.open || from.open; };
   t.run([&]() -> Obstacle {
     expect_not_freed(to_kept);
     expect_not_freed(from_kept);
@@ -80,9 +80,8 @@ bool Engine::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
                                              "(vm.max_map_count) is near. Use fewer, larger arrays, or raise it")) {
         return o;
       }
-      opened = true;
     }
-    if (opened) return {};
+    if (open()) return {};  // by us, or by another thread meanwhile
     if (const Obstacle o = finish_write_checks(from)) return o;
     const ByteRange range{to_position, to_position + n};
     const auto earlier = owed_.owes(to.datum) ? directory_.wanted_extents(to.datum, range)
@@ -102,7 +101,7 @@ bool Engine::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
     project();
     return {};
   });
-  return !opened;
+  return !open();
 }
 
 /// Whichever side was named: a value that is linked elsewhere must not be given back for an earlier one later.
@@ -137,6 +136,7 @@ void Engine::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& f
       });
     }
   } catch (const std::exception&) {
+    project();
     try {
       t.run([&]() -> Obstacle {
         if (from_kept.gone() || !host_side_is_announced(from)) return {};
@@ -359,9 +359,9 @@ void Engine::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
   const ByteRange to_range{to_position, to_position + n};
   const ByteRange from_range{from_position, from_position + n};
   // A GPU's kernels may use an open mirror without our knowledge.
-  if ((to.open || from.open) && devices_[0]->device->kind() != device::DeviceKind::emulated) t.wait(Obstacle::whole_device(0));
   const Kept to_kept(to);
   const Kept from_kept(from);
+  if ((to.open || from.open) && devices_[0]->device->kind() != device::DeviceKind::emulated) t.wait(Obstacle::whole_device(0));
   std::vector<Memory*> on_device;
   for (Memory* const m : {&to, &from}) {
     if (!m->on_host() && std::find(on_device.begin(), on_device.end(), m) == on_device.end()) on_device.push_back(m);

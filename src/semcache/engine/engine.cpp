@@ -185,6 +185,9 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
 void Engine::recycle(Memory& m) noexcept {
   m.live = false;
   m.incarnation.fetch_add(1);
+  for (auto& d : devices_) {
+    if (d->victim == &m) d->victim = nullptr;
+  }
   if (std::exchange(m.listed, false)) {
     listed_.erase(std::find(listed_.begin(), listed_.end(), &m));
     listed_arrays_.store(listed_.size());

@@ -332,6 +332,9 @@ class Engine {
     QueueIndex to_device_queue = 0, to_host_queue = 0, within_queue = 0;
     std::multimap<std::uint64_t, std::byte*> staging;  // free staging buffers by size
     std::uint64_t staging_bytes = 0;
+    /// What an eviction has begun to write back: it goes on with this array, unless somebody has used it since.
+    Memory* victim = nullptr;
+    std::uint64_t victim_used = 0;  ///< its `recently`, after what the eviction itself has used it for
   };
   /// A freed place that the kernel, at its limit on mappings, did not let us open. Its next owner would take it for readable:
   /// nobody gets it before it is.
@@ -425,6 +428,7 @@ class Engine {
   };
   /// A moment, or until one has got what its thread waits for. @throws NeitherCanGoOn
   void wait_for_launches(Transaction& transaction, Memory& memory);
+  void wait_for_launches_a_moment(Transaction& transaction, Memory& memory);
   void wait_for_device(Transaction& transaction, std::uint32_t device);
   [[nodiscard]] bool at_work(DeviceState& d) const;
   /// Afterwards what was submitted to the queue last is done. It cannot be taken back, so where an event fails the queue is
@@ -507,6 +511,7 @@ class Engine {
   Obstacle make_resident(Memory& memory);
   /// @param evicted  false: there is nothing that could go
   Obstacle evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted);
+  Obstacle evict(DeviceState& d, Memory& memory);
   void map_memory(DeviceState& d, Memory& memory);
   void unmap_memory(DeviceState& d, Memory& memory) noexcept;
   [[nodiscard]] std::uint64_t missing_bytes(const DeviceState& d, ByteRange range) const;
@@ -522,7 +527,8 @@ class Engine {
   void pin(Transaction& transaction, QueueIndex queue, const Operand* operands, std::size_t count);
   /// The one end of every pin: what is to be freed behind it goes. Without the lock.
   void unpin(const Operand* operands, std::size_t count) noexcept;
-  Obstacle give_way(const Operand* operands, std::size_t count, base::Patience& patience) const;
+  void unpin(Transaction& transaction, const Operand* operands, std::size_t count) noexcept;
+  void give_way(Transaction& transaction, const Operand* operands, std::size_t count);
   static void ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& operand);
   /// Nothing need be done for this operand.
   [[nodiscard]] static bool ready(const Operand& operand) noexcept;
@@ -532,6 +538,7 @@ class Engine {
 
   // foreign_uses.cpp
   struct HostUse {
+    [[nodiscard]] bool gone() const noexcept { return memory->incarnation.load() != incarnation; }
     Memory* memory;
     std::uint32_t incarnation;
     ByteRange range;
@@ -551,6 +558,8 @@ class Engine {
   static void add_use(ForeignCall& call, const ForeignCall::Use& use);
   [[nodiscard]] ForeignCall::Use unless_announced(Memory& memory, bool writable, bool known);
   void add_every_array(ForeignCall& call);
+  /// Nothing need be done for it.
+  [[nodiscard]] bool is_right(const HostUse& use) const noexcept;
   Obstacle make_right(HostUse& use);
   static thread_local std::vector<ForeignCall::Use> arguments_on_their_way;
   /// A kernel outside our launches holds a raw pointer into a mirror.

@@ -155,8 +155,10 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
     }
     return {};
   };
-  const auto gone = [](const auto& use) { return use.memory->incarnation.load() != use.incarnation; };
-  for (const HostUse& use : host_uses) keep_maps_short(t, *use.memory);  // what earlier calls have left; later there are pins
+  const auto gone = [](const ForeignCall::Use& use) { return use.memory->incarnation.load() != use.incarnation; };
+  for (const HostUse& use : host_uses) {  // what earlier calls have left; later there are pins
+    if (!use.pointer && !is_right(use)) keep_maps_short(t, *use.memory);
+  }
   std::vector<Operand> operands;
   try {
     t.run([&]() -> Obstacle {
@@ -181,7 +183,7 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
                       e.requested_bytes(), e.budget_bytes());
   }
   for (const HostUse& use : host_uses) {
-    if (use.served && !gone(use)) note_fetch(*use.memory, use.range);
+    if (use.served && !use.gone()) note_fetch(*use.memory, use.range);
   }
   if (call->uses.empty()) return nullptr;
   pin(t, unknown_queue, operands.data(), operands.size());
@@ -218,14 +220,17 @@ void Engine::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
   if (options_.check || projection_waits_.load()) follow_launch(unknown_queue, nullptr, 0, nullptr);
 }
 
+bool Engine::is_right(const HostUse& use) const noexcept {
+  const Memory& m = *use.memory;
+  if (use.gone() || m.snapshot() || m.open) return true;
+  return !use.pointer && watched(m) && (m.flags.load() & (use.writable ? Memory::host_writable : Memory::host_readable)) != 0;
+}
+
 Obstacle Engine::make_right(HostUse& use) {
   Memory& m = *use.memory;
-  if (m.incarnation.load() != use.incarnation || m.snapshot() || m.open) return {};
+  if (is_right(use)) return {};
   if (use.pointer) return pointer_to_host(use);
-  if (watched(m)) {
-    if ((m.flags.load() & (use.writable ? Memory::host_writable : Memory::host_readable)) != 0) return {};
-    if (!std::exchange(use.counted, true)) recorder_.unannounced(m.label);
-  }
+  if (watched(m) && !std::exchange(use.counted, true)) recorder_.unannounced(m.label);
   use.served = true;
   // A write may fail, and may be of some of the bytes only: the others stay.
   return open_pages(m, use.range, use.writable ? Access::read_write : Access::read);

@@ -244,7 +244,7 @@ FaultResult Engine::serve_device(Transaction& t, Memory& m, FaultKind kind, cons
   });
   if (kept.gone()) return FaultResult::not_ours;
   pin(t, unknown_queue, operands, count);
-  t.unlocked([&] { unpin(operands, count); });
+  unpin(t, operands, count);
   project();
   return FaultResult::served;
 }

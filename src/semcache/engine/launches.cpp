@@ -33,6 +33,8 @@ Obstacle Engine::prepare(const Operand* operands, std::size_t count, const ByteR
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
     if (gone(m) || ready(operands[i])) continue;
+    // An earlier attempt has made it ready, only the flags do not say so yet.
+    if (directory_.fresh(m.slot, m.all()) && (!operands[i].writable || directory_.exclusive(m.slot, m.all()))) continue;
     const ByteRange unread = overwritten ? overwritten[i] : ByteRange{};
     if (const Obstacle o = make_fresh(m, {0, unread.begin})) return o;
     if (const Obstacle o = make_fresh(m, {unread.end, m.bytes})) return o;
@@ -79,11 +81,8 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
   Transaction t(*this);
   const device::Visit visit(*devices_[0]->device);
   surroundings_.look_around();
-  base::Patience patience(options_.patience);
-  t.run([&] {
-    const Obstacle o = give_way(operands, count, patience);
-    return o ? o : prepare(operands, count, overwritten);
-  });
+  give_way(t, operands, count);
+  t.run([&] { return prepare(operands, count, overwritten); });
   for (std::size_t i = 0; i < count; ++i) {
     const Memory& m = *operands[i].memory;
     // Words that look like addresses may lead to what was freed and is kept as a saved copy: that is nobody's.
@@ -95,10 +94,11 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
 
 /// Who waits for an operand's pins comes first: else launches behind each other keep a fault waiting for ever. Not while this
 /// thread has pins of its own, which may be the ones; and not without end, because a kernel may wait for this launch.
-Obstacle Engine::give_way(const Operand* operands, std::size_t count, base::Patience& patience) const {
-  if (surroundings_.in_launch()) return {};
+void Engine::give_way(Transaction& t, const Operand* operands, std::size_t count) {
+  if (surroundings_.in_launch()) return;
   const auto awaited = [](const Operand& o) { return o.memory->awaited != 0; };
-  return std::any_of(operands, operands + count, awaited) && !patience.over() ? Obstacle::moment() : Obstacle();
+  base::Patience patience(options_.patience);
+  while (std::any_of(operands, operands + count, awaited) && !patience.over()) t.wait(Obstacle::moment());
 }
 
 /// Orders a launch behind the transfers of what it uses, or waits for these where its queue is unknown, and keeps the operands
@@ -128,7 +128,7 @@ void Engine::pin(Transaction& t, QueueIndex queue, const Operand* operands, std:
       if (!gone(m)) t.run([&] { return transfers_of(m); });
     }
   } catch (...) {
-    t.unlocked([&] { unpin(operands, count); });  // I9
+    unpin(t, operands, count);  // I9
     throw;
   }
   if (options_.check && ++running_launches_ == 1) set_all_reachable(true);
@@ -154,17 +154,16 @@ bool Engine::is_recording(QueueIndex queue) {
 
 void Engine::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands) {
   Transaction t(*this);
-  base::Patience patience(options_.patience);
-  bool gave_way = false;
-  t.run([&]() -> Obstacle {  // arrays come and go while the lock is given up
+  const auto all_arrays = [&] {  // they come and go while the lock is given up
     operands.clear();
     for (Memory& m : pool_) {
       if (m.live && !m.on_host() && !m.snapshot() && !m.freeing) operands.push_back({&m, true});
     }
-    if (!gave_way) {
-      if (const Obstacle o = give_way(operands.data(), operands.size(), patience)) return o;
-    }
-    gave_way = true;
+  };
+  all_arrays();
+  give_way(t, operands.data(), operands.size());
+  t.run([&] {
+    all_arrays();
     return prepare(operands.data(), operands.size(), nullptr);
   });
   pin(t, queue, operands.data(), operands.size());
@@ -271,8 +270,8 @@ void Engine::fetch_ahead(Memory& m) {
   }
   revoke(m);
   if (m.pins.load() != 0) return project();
+  if (make_fresh(host, host.all())) return project();  // a forecast waits for nobody
   recorder_.moved(trace::Kind::read_ahead, host.label, host.bytes);
-  (void)make_fresh(host, host.all());  // a forecast waits for nobody
   host.sent_ahead = true;
   project();
 }

@@ -153,10 +153,15 @@ static const void* this_thread_token() noexcept {
   return &token;
 }
 
-void Queues::separate(QueueIndex q) {
+void Queues::note_submitter(QueueIndex q) noexcept {
   Queue& queue = queues_[q];
   if (queue.submitter == nullptr) queue.submitter = this_thread_token();
   queue.shared = queue.shared || queue.submitter != this_thread_token();
+}
+
+void Queues::separate(QueueIndex q) {
+  note_submitter(q);
+  Queue& queue = queues_[q];
   const std::uint64_t at = queue.position.load(std::memory_order_acquire);
   if (at != 0 && !done(q, at) && (queue.recorded.empty() || queue.recorded.back().first < at)) record(q);
 }

@@ -89,6 +89,8 @@ class Queues {
   std::shared_ptr<Event> event_after(QueueIndex q, std::uint64_t position);
   /// Records an event after all work submitted to `q` so far, for later `event_after`.
   std::shared_ptr<Event> record(QueueIndex q);
+  /// This thread submits work to a queue of ours.
+  void note_submitter(QueueIndex q) noexcept;
   /// Before work is submitted to a queue of ours: lets others wait for what was submitted so far alone.
   void separate(QueueIndex q);
   /// What a thread does to wait for work `position` of `q`, without the engine's lock.

@@ -188,6 +188,7 @@ Obstacle Engine::make_resident(DeviceState& d, const std::vector<Memory*>& set) 
 
 Obstacle Engine::evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted) {
   Memory* victim = nullptr;
+  bool begun = false;
   bool leaving = false;
   for (Memory& m : pool_) {
     if (!m.live || m.on_host() || &device_of(m) != &d || (m.flags.load() & Memory::resident) == 0) continue;
@@ -198,13 +199,22 @@ Obstacle Engine::evict_one(DeviceState& d, const std::vector<Memory*>& keep, boo
         !d.queues->done(unknown_queue, m.on(unknown_queue).use.load())) {
       continue;
     }
-    if (victim == nullptr || m.recently.load() < victim->recently.load()) victim = &m;
+    // What was written back of it on the way was a use, too: without this each attempt would begin with another array.
+    begun = &m == d.victim && m.recently.load() == d.victim_used;
+    if (victim == nullptr || begun || m.recently.load() < victim->recently.load()) victim = &m;
+    if (begun) break;
   }
   if (victim == nullptr) {
     evicted = false;
     return leaving ? Obstacle::moment() : Obstacle();  // another thread is freeing one: it ends by itself
   }
-  Memory& m = *victim;
+  const Obstacle o = evict(d, *victim);
+  d.victim = o ? victim : nullptr;
+  d.victim_used = victim->recently.load();
+  return o;
+}
+
+Obstacle Engine::evict(DeviceState& d, Memory& m) {
   if (const Obstacle o = quiesce(m)) return o;
   {
     evicting_ = true;

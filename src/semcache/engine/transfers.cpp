@@ -22,6 +22,7 @@ void Engine::order_queue(DeviceState& d, QueueIndex queue, Memory& m, bool writi
 }
 
 std::uint64_t Engine::note_use(DeviceState& d, QueueIndex queue, Memory& m, bool writing) noexcept {
+  d.queues->note_submitter(queue);
   const std::uint64_t at = d.queues->begin_position(queue);
   note_use(queue, m, writing, at, clock_.fetch_add(1, std::memory_order_relaxed));
   return at;

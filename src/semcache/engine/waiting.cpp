@@ -135,6 +135,15 @@ bool Engine::at_work(DeviceState& d) const {
 /// us: because it is our own, because it waits for a fault (which is served first, if it is another than the one that waits
 /// here), or because it needs what a driver's call holds that we are in.
 void Engine::wait_for_launches(Transaction& t, Memory& m) {
+  // Asked again and again here, because an attempt may be long, and others want the lock.
+  const Kept kept(m);
+  const Awaiting awaiting(m);
+  do {
+    wait_for_launches_a_moment(t, m);
+  } while (!kept.gone() && m.pins.load() != 0);
+}
+
+void Engine::wait_for_launches_a_moment(Transaction& t, Memory& m) {
   if (surroundings_.in_launch_of(m)) {
     throw UsageError(std::string("a kernel, or what is called while it is launched, asks for content that is in '") +
                      recorder_.name(m.label) + "', which the kernel itself uses: it would wait for its own end. Ask for it with "
@@ -149,7 +158,6 @@ void Engine::wait_for_launches(Transaction& t, Memory& m) {
   }
   platform::Holder holder = platform::Holder::runs;
   const void* where = nullptr;
-  const Awaiting awaiting(m);
   t.unlocked([&] {
     if (served_address != nullptr) holder = surroundings_.help_holder(m, where);
     if (holder == platform::Holder::runs) std::this_thread::sleep_for(std::chrono::microseconds(5));
@@ -163,6 +171,10 @@ void Engine::wait_for_launches(Transaction& t, Memory& m) {
                        "', which a kernel uses, and the kernel's thread waits for its own access to " + array_at(where) +
                        ": neither can go on. Call semcache::access(view, ...) before the launch for what the kernel reads or "
                        "writes besides its captures");
+}
+
+void Engine::unpin(Transaction& t, const Operand* operands, std::size_t count) noexcept {
+  t.unlocked([&] { unpin(operands, count); });
 }
 
 void Engine::complete(Transaction& t, std::uint32_t device, QueueIndex queue) {

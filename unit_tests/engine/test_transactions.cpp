@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+/// An attempt that met an obstacle is made anew: what it had done is neither lost nor done again, and what another thread did
+/// meanwhile is seen.
+namespace semcache::fakes {
+namespace {
+
+using engine::Memory;
+using engine::Operand;
+
+char streams[8];
+
+/// Writing an array back uses it. Each attempt goes on with the array that the last one had begun with.
+TEST(Transactions, AnEvictionWritesOneArrayBack) {
+  for (const auto kind : {device::DeviceKind::cuda, device::DeviceKind::emulated}) {
+    for (const bool two_sided : {false, true}) {
+      SCOPED_TRACE(std::string(two_sided ? "two-sided, " : "") + device::to_string(kind));
+      Program::Options o = Program::defaults();
+      o.device.kind = kind;
+      o.device.asynchronous = kind != device::DeviceKind::emulated;
+      o.engine.device_memory_bytes = 8 * 65536;
+      Program p(o);
+      std::vector<Memory*> arrays;
+      for (int i = 0; i < 9; ++i) {
+        arrays.push_back(&p.on_device(65000));
+        if (two_sided) (void)p.on_host(65000, arrays.back());
+      }
+      for (std::uint64_t i = 0; i < 8; ++i) p.kernel_write(&streams[0], *arrays[i], arrays[i]->all(), i + 1);
+      const Counters before = p.counters();
+      p.kernel_write(&streams[0], *arrays[8], arrays[8]->all(), 100);
+      EXPECT_EQ(p.counters().evictions - before.evictions, 1u);
+      EXPECT_EQ(p.counters().written_back.count - before.written_back.count, 1u);
+      EXPECT_EQ(arrays[0]->flags.load() & Memory::resident, 0u) << "the one that was used longest ago goes";
+      for (std::uint64_t i = 0; i < 8; ++i) p.expect_device(*arrays[i], i + 1);
+    }
+  }
+}
+
+/// Near the kernel's limit on mappings a copy opens its mirror, and waits on the way. Another thread's copy opens it meanwhile.
+TEST(Transactions, ACopyFromAMirrorThatAnotherThreadOpensIsMadeAtTheCall) {
+  constexpr std::uint64_t size = 64 * 1024;
+  Program::Options o = Program::defaults();
+  o.device.finds_races = false;
+  Program p(o);
+  p.platform().watch({});
+  Memory& from = p.on_device(size);
+  Memory& first = p.on_device(size);
+  Memory& second = p.on_device(size);
+  Memory& mirror = p.on_host(size);
+  p.kernel_write(&streams[0], from, from.all(), 1);
+  p.copy(mirror, from);
+  p.platform().set_mapping_limit(0);
+  bool moved = false;
+  p.when_unlocked([&] {
+    moved = true;
+    std::thread([&] { p.copy(second, mirror); }).join();
+  });
+  p.copy(first, mirror);
+  ASSERT_TRUE(moved);
+  ASSERT_TRUE(mirror.open);
+  for (std::uint64_t i = 0; i < size; ++i) mirror.address[i] = Machine::mix(7, i);  // nobody notices
+  p.expect_device(first, 1);
+  p.expect_device(second, 1);
+}
+
+/// Of eight threads each has its own arrays; three arrays fit.
+void run_threads(device::DeviceKind kind) {
+  constexpr std::uint64_t size = 5 * 4096;
+  constexpr int threads = 8, rounds = 10, steps = 100, arrays = 3;
+  Program::Options o = Program::defaults();
+  o.device.kind = kind;
+  o.device.eagerness = 20;
+  o.device.finds_races = false;
+  o.device.asynchronous = kind != device::DeviceKind::emulated;
+  o.engine.device_memory_bytes = 3 * 32768;
+  std::atomic<int> wrong{0};
+  Machine p(o, [&](const std::string& text) {
+    if (++wrong < 5) ADD_FAILURE() << text;
+  });
+  p.platform().watch({});
+  const auto again = [](const auto& call) {  // others' arrays may be in use just now
+    for (;;) {
+      try {
+        return call();
+      } catch (const OutOfMemory&) {
+        std::this_thread::yield();
+      }
+    }
+  };
+  const auto program = [&](int me) {
+    void* const stream = &streams[me];
+    Random random(static_cast<std::uint64_t>(me) + 1);
+    for (int round = 0; round < rounds; ++round) {
+      Memory* on_device[arrays];
+      Memory* on_host[arrays];
+      for (int i = 0; i < arrays; ++i) {
+        on_device[i] = p.engine().allocate_device(0, "device", size);
+        on_host[i] = p.engine().allocate_host("host", size, i == 0 ? on_device[i] : nullptr);
+      }
+      for (int step = 0; step < steps; ++step) {
+        const std::uint64_t seed = random.next();
+        const std::size_t which = random.below(arrays);
+        Memory& d = *on_device[which];
+        Memory& h = *on_host[which];
+        const auto expect = [&](const std::byte* seen, const char* what) {
+          for (std::uint64_t i = 0; i < size; ++i) {
+            if (seen[i] == Machine::mix(seed, i)) continue;
+            if (++wrong < 5) ADD_FAILURE() << what << ", byte " << i;
+            return;
+          }
+        };
+        const engine::QueueIndex q = p.queue(stream);
+        const Operand operand{&d, true};
+        again([&] { p.engine().begin_launch(q, &operand, 1); });
+        std::byte* const base = d.address;
+        p.device().launch(stream, {{base, size, true}}, [base, seed, size] {
+          for (std::uint64_t i = 0; i < size; ++i) base[i] = Machine::mix(seed, i);
+        });
+        p.engine().end_launch(q, &operand, 1);
+        if (which != 0) p.copy(h, d);
+        if (random.chance(30)) {
+          const std::uint64_t at = random.below(size);
+          p.touch_page(h.address + at, false);
+          if (h.address[at] != Machine::mix(seed, at) && ++wrong < 5) ADD_FAILURE() << "a fault";
+        }
+        if (random.chance(30)) {
+          p.engine().access(h, h.all(), Access::read);
+          expect(h.address, "an announced read");
+        }
+        if (random.chance(20)) again([&] { p.engine().native_capture(d, false); });
+        if (random.chance(20)) {
+          std::vector<std::byte> seen(size);
+          again([&] { p.engine().copy(seen.data(), d.address, size); });
+          expect(seen.data(), "a copy to other memory");
+        }
+      }
+      for (int i = 0; i < arrays; ++i) {
+        p.engine().deallocate(random.chance(50) ? std::exchange(on_device[i], nullptr) : std::exchange(on_host[i], nullptr));
+        p.engine().deallocate(on_device[i]);
+        p.engine().deallocate(on_host[i]);
+      }
+    }
+  };
+  std::vector<std::thread> running;
+  for (int i = 0; i < threads; ++i) running.emplace_back(program, i);
+  for (std::thread& t : running) t.join();
+  p.engine().audit();
+  EXPECT_EQ(wrong.load(), 0);
+}
+
+TEST(Transactions, ManyThreadsWithLittleMemory) { run_threads(device::DeviceKind::cuda); }
+TEST(Transactions, ManyThreadsWithLittleMemoryEmulated) { run_threads(device::DeviceKind::emulated); }
+
+}  // namespace
+}  // namespace semcache::fakes
