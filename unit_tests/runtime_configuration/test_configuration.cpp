@@ -178,7 +178,7 @@ TEST(Configuration, NonsenseInAnyVariableIsRefusedByNameValueAndAcceptedForms) {
       {"SEMCACHE_SNAPSHOT_SHARE", {"101", "-1", "25%", "0.25", "x", "18446744073709551641", "184467440737095516160"}},
       {"SEMCACHE_FAULT_TIMEOUT", {"0", "86401", "-60", "1m", "inf", "4294967356", "60s"}},
       {"SEMCACHE_DEVICE_TRACKER", {"1", "yes", "cupti", "ON"}},
-      {"SEMCACHE_HOST_ADDRESSES", {"-1", "64GiB", "half", "1T"}},
+      {"SEMCACHE_HOST_ADDRESSES", {"-1", "64GiB", "half", "1P"}},
       {"SEMCACHE_MPI_CUDA", {"1", "always", "never", "OFF", "-1"}},
   };
   ASSERT_EQ(nonsense.size(), std::size(all_names));

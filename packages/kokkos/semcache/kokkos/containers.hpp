@@ -47,7 +47,8 @@ struct Random_UniqueIndex<Kokkos::Device<semcache::Exec, MemorySpace>> {
 }  // namespace Kokkos
 #endif
 
-/// Algorithms within a team ask whether the team's execution space, which is the native one, can access their views.
+/// Kokkos' algorithms hand kernels bare pointers: on the native space nobody would notice which arrays these use. Within a team they
+/// ask for the space of its member.
 namespace Kokkos {
 namespace Experimental {
 namespace Impl {
@@ -56,8 +57,11 @@ struct iterators_are_accessible_from;
 template <class Iterator>
 struct iterators_are_accessible_from<semcache::kokkos::NativeExec, Iterator> {
   using memory_space = typename Iterator::view_type::memory_space;
-  static constexpr bool value = std::is_same<memory_space, semcache::Space>::value ||
-                                SpaceAccessibility<semcache::kokkos::NativeExec, memory_space>::accessible;
+  static_assert(!std::is_same<memory_space, semcache::Space>::value,
+                "Kokkos' algorithms need semcache::Exec for views in semcache::Space: name it instead of the native execution "
+                "space, and let functors that call them within a team name their member "
+                "(Kokkos::TeamPolicy<semcache::Exec>::member_type) instead of taking any type");
+  static constexpr bool value = SpaceAccessibility<semcache::kokkos::NativeExec, memory_space>::accessible;
 };
 }  // namespace Impl
 }  // namespace Experimental
