@@ -23,23 +23,12 @@ void graph() {
 }
 #endif
 
-#if defined(REFUSE_NATIVE_ALGORITHM) || defined(REFUSE_ALGORITHM_OF_ANY_MEMBER)
+#ifdef REFUSE_NATIVE_ALGORITHM
 #include <Kokkos_StdAlgorithms.hpp>
 
-using Vector = Kokkos::View<double*, semcache::Device>;
-
-#ifdef REFUSE_NATIVE_ALGORITHM
-void native_algorithm(const Vector& x) { Kokkos::Experimental::fill(Exec::native_type(), x, 1.0); }
-#else
-struct OfAnyMember {
-  Vector x;
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    Kokkos::Experimental::fill(team, x, 1.0);
-  }
-};
-void algorithm_of_any_member(const Vector& x) { Kokkos::parallel_for(Kokkos::TeamPolicy<Exec>(1, 1), OfAnyMember{x}); }
-#endif
+void native_algorithm(const Kokkos::View<double*, semcache::Device>& x) {
+  Kokkos::Experimental::fill(Exec::native_type(), x, 1.0);
+}
 #endif
 
 #ifdef REFUSE_DUAL_VIEW_WITHOUT_A_DEVICE
