@@ -53,7 +53,7 @@ function(semcache_find_kokkos)
   target_link_libraries(SemCacheUpstream::kokkos INTERFACE ${libraries})
   target_include_directories(SemCacheUpstream::kokkos SYSTEM INTERFACE ${directories})
   set_target_properties(SemCacheUpstream::kokkos PROPERTIES
-    SEMCACHE_HAS_CUDA ${has_cuda} SEMCACHE_PACKAGE_DIR "${Kokkos_DIR}")
+    SEMCACHE_HAS_CUDA ${has_cuda} SEMCACHE_VERSION "${Kokkos_VERSION}" SEMCACHE_PACKAGE_DIR "${Kokkos_DIR}")
   if(NOT arg_QUIET AND Kokkos_DIR)
     message(STATUS "SemCache uses Kokkos ${Kokkos_VERSION} (${Kokkos_DEVICES}) of ${Kokkos_DIR}")
   endif()

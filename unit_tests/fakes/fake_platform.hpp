@@ -90,8 +90,23 @@ class FakePlatform final : public platform::Platform {
     copy(to, from, bytes);
   }
   [[nodiscard]] Mapped classify(const void*) const noexcept override { return Mapped::yes; }
+  [[nodiscard]] bool read(const void* from, void* to, std::uint64_t bytes) const noexcept override {
+    std::memcpy(to, from, bytes);
+    return true;
+  }
+  [[nodiscard]] HostBlock heap_block(const void* begin) const noexcept override {
+    const HostBlock block = heap_around(begin);
+    return block.begin == reinterpret_cast<std::uintptr_t>(begin) ? block : HostBlock{};
+  }
+  [[nodiscard]] HostBlock heap_around(const void* inside) const noexcept override {
+    for (const HostBlock& block : heap) {
+      if (reinterpret_cast<std::uintptr_t>(inside) - block.begin < block.bytes) return block;
+    }
+    return {};
+  }
 
   // --- for the test that plays the program ---------------------------------------------------------------------------
+  std::vector<HostBlock> heap;
   /// A device's memory is protected here, too. @pre nobody has used it
   void also_protect(const std::byte* base, std::uint64_t bytes) {
     second_ = Table(base, bytes, options_.page_bytes, platform::Protection::none);

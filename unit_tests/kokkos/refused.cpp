@@ -23,6 +23,14 @@ void graph() {
 }
 #endif
 
+#ifdef REFUSE_NATIVE_ALGORITHM
+#include <Kokkos_StdAlgorithms.hpp>
+
+void native_algorithm(const Kokkos::View<double*, semcache::Device>& x) {
+  Kokkos::Experimental::fill(Exec::native_type(), x, 1.0);
+}
+#endif
+
 #ifdef REFUSE_DUAL_VIEW_WITHOUT_A_DEVICE
 semcache::DualView<double*> without_a_device("without", 1);
 #endif

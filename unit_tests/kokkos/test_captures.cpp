@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <kokkos/support.hpp>
 
+#include <array>
+#include <new>
+
 // What a kernel is known to use. `expect_const` and `expect_written` look at the consequence: after a launch that only
 // read, the host mirror of the same content is still good, and copying it over moves nothing.
 namespace kokkos_captures {
@@ -295,3 +298,83 @@ KOKKOS_STOCK_TEST(KokkosCapture, ThreeHundredViews) {
   Kokkos::parallel_for("many", Range(0, 4), many);
   for (int k = 0; k < count; ++k) ASSERT_EQ(on_host(many.views[k])(3), k);
 }
+
+#ifndef KOKKOS_ENABLE_CUDA
+namespace kokkos_captures {
+/// Copied as bytes, with what lay in its padding.
+struct BytesAndPadding {
+  double* values;
+  char by;
+  void operator()(int i) const { values[i] += by; }
+};
+/// As functors of Kokkos' algorithms do, it holds a copy of the reducer: the address of the result, which is on the stack.
+template <class Reducer>
+struct SumWithItsReducer {
+  ConstVector x;
+  Reducer reducer;
+  void operator()(int i, double& update) const { reducer.join(update, x(i)); }
+};
+}  // namespace kokkos_captures
+
+KOKKOS_STOCK_TEST(KokkosCapture, PaddingLeadsNowhere) {
+#ifdef __has_builtin
+#if __has_builtin(__builtin_clear_padding)
+  const Observed x, bystander;
+  std::array<const void*, 2> left;
+  static_assert(sizeof left == sizeof(BytesAndPadding), "");
+  left.fill(&left);  // the stack
+  __asm__ volatile("" : : "r"(&left) : "memory");  // nobody drops what the object does not use
+  auto* const functor = ::new (&left) BytesAndPadding;
+  functor->values = x.device.data();
+  functor->by = 8;  // with what lies beside it, an address that is aligned
+  Kokkos::parallel_for("add", Range(0, 4096), *functor);
+  expect_const(bystander);
+  expect_written(x);
+#endif
+#endif
+}
+
+KOKKOS_STOCK_TEST(KokkosCapture, AReducerInAFunctorLeadsToItsResultOnly) {
+  const Observed x, bystander;
+  for (int round = 0; round < 3; ++round) {
+    double result = 0;
+    const Kokkos::Sum<double, Kokkos::HostSpace> reducer(result);
+    Kokkos::parallel_reduce("sum", Range(0, 4096), SumWithItsReducer<decltype(reducer)>{x.device, reducer}, reducer);
+    EXPECT_EQ(result, 4096 * 4095 / 2.0);
+  }
+  expect_const(bystander);
+  expect_const(x);
+}
+#endif
+
+#if SEMCACHE_KOKKOS_MDSPAN_VIEW && !defined(KOKKOS_ENABLE_CUDA)
+namespace kokkos_captures {
+template <class Handle>
+struct HandleAndPointer {
+  Handle from;
+  double* to;
+  void operator()(int i) const { to[i] += static_cast<const double*>(from)[i]; }
+};
+template <class Handle>
+HandleAndPointer(Handle, double*) -> HandleAndPointer<Handle>;
+}  // namespace kokkos_captures
+
+/// Outside its View a handle has somebody else's word behind it.
+KOKKOS_STOCK_TEST(KokkosCapture, AHandleWithoutItsViewAndABarePointer) {
+  const Observed from, to;
+  const Kokkos::View<const double*, Left, Device, Kokkos::MemoryUnmanaged> unmanaged(from.device.data(), 4096);
+  const ConstVector managed = from.device;
+  const auto expect_added = [&](const auto& functor) {
+    for (int round = 1; round <= 3; ++round) {
+      for (int i = 0; i < 4096; ++i) to.host(i) = round;
+      Kokkos::deep_copy(to.device, to.host);
+      Kokkos::parallel_for("add", Range(0, 4096), functor);
+      Kokkos::deep_copy(to.host, to.device);
+      ASSERT_EQ(to.host(4095), round + 4095);
+    }
+  };
+  expect_added(HandleAndPointer{unmanaged.data_handle(), to.device.data()});
+  expect_added(HandleAndPointer{managed.data_handle(), to.device.data()});
+  expect_const(from);
+}
+#endif

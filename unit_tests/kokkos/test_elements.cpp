@@ -4,6 +4,7 @@
 
 #include <Kokkos_Sort.hpp>
 
+#include <array>
 #include <new>
 
 // Elements that hold Views: what their constructors, destructors and copies do to other arrays.
@@ -157,5 +158,128 @@ KOKKOS_TEST(KokkosElements, ViewsOfViews) {
     }
   }
   EXPECT_EQ(semcache::statistics().live_device_bytes, before);
+}
+#endif
+
+#ifndef KOKKOS_ENABLE_CUDA
+// What no type tells, because there is no handle: bare pointers to elements, and elements that are bytes to the compiler.
+namespace kokkos_elements {
+
+/// Copied as bytes, but leads to an array.
+struct Cell {
+  double* values;
+};
+
+/// Kokkos has Views of its own for Kokkos::Array itself.
+struct Listed {
+  Kokkos::Array<double*, 2> list;
+};
+
+struct ThroughAPointer {
+  Vector* views;
+  void operator()(int i) const { views[1](i) += 1; }
+};
+struct ThroughBytes {
+  Kokkos::View<char*, Device, Kokkos::MemoryUnmanaged> bytes;
+  void operator()(int i) const { reinterpret_cast<Vector*>(bytes.data())[1](i) += 1; }
+};
+template <class Elements>
+struct ThroughElements {
+  Elements elements;
+  void operator()(int i) const { values(elements(0))[i] += 1; }
+  static double* values(const Cell& cell) { return cell.values; }
+  static double* values(const std::array<double*, 2>& list) { return list[1]; }
+  static double* values(const Listed& list) { return list.list[1]; }
+};
+
+/// `make` makes a functor that adds 1 to x; the content that it must find is the host's.
+template <class Make>
+void expect_found(const Make& make) {
+  const Vector x("x", n);
+  const auto host = Kokkos::create_mirror_view(x);
+  iota(x);
+  const auto functor = make(x);
+  for (int round = 1; round <= 3; ++round) {
+    for (int i = 0; i < n; ++i) host(i) = 100 * round;
+    Kokkos::deep_copy(x, host);
+    Kokkos::parallel_for("add", Range(0, n), functor);
+    Kokkos::deep_copy(host, x);
+    ASSERT_EQ(host(n - 1), 100 * round + 1) << "round " << round;
+  }
+}
+template <class Element>
+void expect_found_in(const Element& (*fill)(Element&, const Vector&)) {
+  Kokkos::View<Element*, Device> elements;
+  expect_found([&](const Vector& x) {
+    elements = Kokkos::View<Element*, Device>("elements", 1);
+    semcache::access(elements, semcache::Access::read_write);
+    fill(elements.data()[0], x);
+    return ThroughElements<Kokkos::View<Element*, Device>>{elements};
+  });
+}
+
+}  // namespace kokkos_elements
+template <>
+struct semcache::kokkos::HoldsHandles<Cell> : std::true_type {};
+template <>
+struct semcache::kokkos::HoldsHandles<Listed> : semcache::kokkos::HoldsHandles<decltype(Listed::list)> {};
+
+/// The host has filled it; no kernel has captured it as a View of Views.
+KOKKOS_TEST(KokkosElements, ViewsOfViewsByBarePointersAndAsBytes) {
+  Kokkos::View<Vector*, Device> views("views", 2);
+  const auto fill = [&](const Vector& x) {
+    semcache::access(views, semcache::Access::read_write);
+    views.data()[1] = x;
+  };
+  expect_found([&](const Vector& x) { return fill(x), ThroughAPointer{views.data()}; });
+  views = Kokkos::View<Vector*, Device>("views", 2);
+  expect_found([&](const Vector& x) {
+    fill(x);
+    return ThroughBytes{decltype(ThroughBytes::bytes)(reinterpret_cast<char*>(views.data()), 2 * sizeof(Vector))};
+  });
+  // An array of which one knows that it holds numbers, until a View says otherwise.
+  const Kokkos::View<char*, Device> bytes("bytes", 2 * sizeof(Vector));
+  Kokkos::parallel_for("bytes", Range(0, n), KOKKOS_LAMBDA(int i) { bytes(i) = 0; });
+  Kokkos::deep_copy(bytes, char{0});
+  const Kokkos::View<Vector*, Device, Kokkos::MemoryUnmanaged> in_bytes(reinterpret_cast<Vector*>(bytes.data()), 2);
+  expect_found([&](const Vector& x) {
+    semcache::access(bytes, semcache::Access::read_write);
+    new (in_bytes.data() + 1) Vector(x);
+    return ThroughBytes{bytes};
+  });
+  semcache::access(bytes, semcache::Access::read_write);
+  in_bytes.data()[1] = Vector();
+}
+
+KOKKOS_TEST(KokkosElements, PointersInArraysAndInStructsThatSaySo) {
+  expect_found_in<std::array<double*, 2>>([](auto& list, const Vector& x) -> const auto& { return list[1] = x.data(), list; });
+  expect_found_in<Listed>([](Listed& listed, const Vector& x) -> const Listed& { return listed.list[1] = x.data(), listed; });
+  expect_found_in<Cell>([](Cell& cell, const Vector& x) -> const Cell& { return cell.values = x.data(), cell; });
+}
+
+/// Kernels on the native space are noticed by the handle alone.
+KOKKOS_TEST(KokkosElements, ViewsOfViewsOnTheNativeSpace) {
+  const Kokkos::View<Vector*, Device> views("views", 1);
+  const Vector x("x", n);
+  const auto host = Kokkos::create_mirror_view(x);
+  iota(x);
+  semcache::access(views, semcache::Access::read_write);
+  views.data()[0] = x;
+  for (int round = 1; round <= 3; ++round) {
+    for (int i = 0; i < n; ++i) host(i) = 100 * round;
+    Kokkos::deep_copy(x, host);
+    Kokkos::parallel_for("add", Kokkos::RangePolicy<semcache::kokkos::NativeExec>(0, n),
+                         KOKKOS_LAMBDA(int i) { views.data()[0].data()[i] += 1; });
+    Kokkos::fence();
+    Kokkos::deep_copy(host, x);
+    ASSERT_EQ(host(n - 1), 100 * round + 1) << "round " << round;
+  }
+}
+
+/// Pairs of numbers are no more than numbers.
+KOKKOS_STOCK_TEST(KokkosElements, PairsOfNumbersLeadNowhere) {
+  Kokkos::View<Kokkos::pair<int, double>*, Device> pairs("pairs", n);
+  Kokkos::parallel_for("pairs", Range(0, n), KOKKOS_LAMBDA(int i) { pairs(i).first = i; });
+  EXPECT_EQ(on_host(pairs)(n - 1).first, n - 1);
 }
 #endif

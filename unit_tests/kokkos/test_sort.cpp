@@ -148,3 +148,88 @@ KOKKOS_STOCK_TEST(KokkosSort, ByStridedKeysAndValues) {
   expect_sorted_by_key(every_second(keys), every_second(values));
 }
 #endif
+
+#if SEMCACHE_KOKKOS_SORT_DISPATCH && !defined(KOKKOS_ENABLE_CUDA)
+// Elements that hold Views, whose content an order may ask for.
+namespace kokkos_sort {
+
+struct Row {
+  Vector values;
+  int number = -1;
+  KOKKOS_FUNCTION bool operator<(const Row& other) const { return values(0) < other.values(0); }
+};
+struct Descending {
+  KOKKOS_FUNCTION bool operator()(const Row& a, const Row& b) const { return b.values(0) < a.values(0); }
+};
+constexpr int rows = 20;
+
+/// Rows whose values the host writes before each sort.
+struct Rows {
+  Rows() {
+    semcache::access(device, semcache::Access::read_write);
+    for (int r = 0; r < rows; ++r) {
+      hosts.push_back(Kokkos::create_mirror_view(values.emplace_back("values", 3)));
+      new (device.data() + r) Row{values[r], r};
+    }
+  }
+  void give_values(int factor) const {
+    for (int r = 0; r < rows; ++r) {
+      for (int i = 0; i < 3; ++i) hosts[r](i) = r * factor % rows;
+      Kokkos::deep_copy(values[r], hosts[r]);
+    }
+  }
+  /// Every row still has its values, and their content rises or falls.
+  void expect_sorted(bool rises) const {
+    semcache::access(device, semcache::Access::read);
+    for (int k = 0; k < rows; ++k) {
+      const Row& row = device.data()[k];
+      EXPECT_EQ(row.values.data(), values[row.number].data());
+      EXPECT_EQ(hosts[row.number](0), rises ? k : rows - 1 - k);
+    }
+  }
+  std::vector<Vector> values;
+  std::vector<semcache::kokkos::host_mirror_t<Vector>> hosts;
+  Kokkos::View<Row*, Device> device{"rows", rows};
+};
+
+}  // namespace kokkos_sort
+
+KOKKOS_TEST(KokkosSort, OfElementsThatHoldViews) {
+  const Rows rows;
+  for (const int factor : {7, 3, 11}) {
+    rows.give_values(factor);
+    Kokkos::sort(Exec(), rows.device);
+    rows.expect_sorted(true);
+    rows.give_values(factor * factor);
+    Kokkos::sort(Exec(), rows.device, Descending());
+    rows.expect_sorted(false);
+  }
+}
+
+#if SEMCACHE_KOKKOS_SORT_BY_KEY
+KOKKOS_TEST(KokkosSort, ByKeyOfElementsThatHoldViews) {
+  namespace KE = Kokkos::Experimental;
+  const Rows rows;
+  const Kokkos::View<int*, Left, Device> numbers("numbers", kokkos_sort::rows);
+  const auto fill = [&] {
+    Kokkos::parallel_for("numbers", Range(0, kokkos_sort::rows), KOKKOS_LAMBDA(int i) { numbers(i) = i; });
+  };
+  for (const int factor : {7, 3, 11}) {
+    rows.give_values(factor);
+    fill();
+    KE::sort_by_key(Exec(), rows.device, numbers);
+    rows.expect_sorted(true);
+    semcache::access(rows.device, semcache::Access::read);
+    const auto h = on_host(numbers);
+    // The values: the numbers went with their rows, and back again.
+    for (int k = 1; k < kokkos_sort::rows; ++k) EXPECT_NE(h(k), h(k - 1));
+    fill();
+    KE::sort_by_key(Exec(), numbers, rows.device, Greater());
+    EXPECT_EQ(on_host(numbers)(0), kokkos_sort::rows - 1);
+    rows.give_values(factor);
+    KE::sort_by_key(Exec(), rows.device, numbers, Descending());
+    rows.expect_sorted(false);
+  }
+}
+#endif
+#endif

@@ -24,6 +24,22 @@ KOKKOS_STOCK_TEST(KokkosTeamAlgorithms, FillAndScan) {
   EXPECT_EQ(on_host(sums)(99), 198);
 }
 
+namespace kokkos_team_algorithms {
+struct FillOfAnyMember {
+  Vector x;
+  template <class AnyMember>
+  KOKKOS_FUNCTION void operator()(const AnyMember& team) const {
+    KE::fill(team, x, 3.0);
+  }
+};
+}  // namespace kokkos_team_algorithms
+
+KOKKOS_STOCK_TEST(KokkosTeamAlgorithms, OfAFunctorThatTakesAnyMember) {
+  Vector x("x", 100);
+  Kokkos::parallel_for("fill", Team(1, 1), FillOfAnyMember{x});
+  EXPECT_EQ(on_host(x)(99), 3);
+}
+
 KOKKOS_STOCK_TEST(KokkosTeamAlgorithms, Sort) {
   Vector x("x", 100);
   Kokkos::parallel_for(

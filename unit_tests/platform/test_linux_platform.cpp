@@ -203,8 +203,8 @@ TEST_F(LinuxPlatform, ClassifiesPointers) {
   EXPECT_EQ(platform->classify(on_heap.get()), Mapped::yes);
   EXPECT_EQ(platform->classify(&global_variable), Mapped::yes);
   EXPECT_EQ(platform->classify(base), Mapped::yes);
-  EXPECT_EQ(platform->classify(constant_text), Mapped::no_handles);
-  EXPECT_EQ(platform->classify(reinterpret_cast<const void*>(&make_linux_platform)), Mapped::no_handles);
+  EXPECT_EQ(platform->classify(constant_text), Mapped::constant);
+  EXPECT_EQ(platform->classify(reinterpret_cast<const void*>(&make_linux_platform)), Mapped::constant);
   EXPECT_EQ(platform->classify(reinterpret_cast<const void*>(&::strlen)), Mapped::no_handles);
 }
 

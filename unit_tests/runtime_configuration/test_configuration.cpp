@@ -84,6 +84,28 @@ TEST(Configuration, EveryWordOfEveryChoiceIsRead) {
   EXPECT_FALSE(read({{"SEMCACHE_CHECK_WRITES", "1"}}).check);
 }
 
+/// Whoever asks for what another variable makes impossible is told both names.
+TEST(Configuration, VariablesThatExcludeEachOtherAreRefusedByBothNames) {
+  using Setting = std::pair<std::string, std::string>;
+  const std::pair<Setting, Setting> contradictions[] = {
+      {{"SEMCACHE_DEVICE_TRACKER", "on"}, {"SEMCACHE_PROTOCOL", "off"}},
+      {{"SEMCACHE_CHECK", "1"}, {"SEMCACHE_PROTOCOL", "off"}},
+      {{"SEMCACHE_CHECK", "1"}, {"SEMCACHE_TRACKER", "explicit"}},
+  };
+  for (const auto& [one, other] : contradictions) {
+    std::string text;
+    try {
+      (void)read({one, other});
+    } catch (const ConfigurationError& e) {
+      text = e.what();
+    }
+    EXPECT_TRUE(contains(text, one.first + "=" + one.second)) << text;
+    EXPECT_TRUE(contains(text, other.first + "=" + other.second)) << text;
+  }
+  EXPECT_EQ(read({{"SEMCACHE_DEVICE_TRACKER", "auto"}, {"SEMCACHE_PROTOCOL", "off"}}).protocol, Protocol::off);
+  EXPECT_TRUE(read({{"SEMCACHE_CHECK", "1"}, {"SEMCACHE_PROTOCOL", "write-through"}, {"SEMCACHE_TRACKER", "userfaultfd"}}).check);
+}
+
 TEST(Configuration, BlanksAroundAValueAreIgnored) {
   EXPECT_EQ(read({{"SEMCACHE_DEVICE", " cuda\n"}}).device, DeviceChoice::cuda);
   EXPECT_EQ(read({{"SEMCACHE_DEVICES", " 0 , 2 "}}).device_ordinals, (std::vector<int>{0, 2}));
@@ -117,6 +139,8 @@ TEST(Configuration, DeviceMemoryTakesPowersOf1024) {
   EXPECT_EQ(bytes("512m"), 512ull << 20);
   EXPECT_EQ(bytes("141G"), 141ull << 30);
   EXPECT_EQ(bytes("8g"), 8ull << 30);
+  EXPECT_EQ(bytes("2T"), 2ull << 40);
+  EXPECT_EQ(bytes("2t"), 2ull << 40);
   EXPECT_EQ(bytes("00000000000000000000000000000007"), 7u);
   EXPECT_EQ(bytes("18446744073709551615"), UINT64_MAX);
   EXPECT_EQ(bytes("17179869183G"), 17179869183ull << 30);
@@ -127,7 +151,7 @@ TEST(Configuration, AddressesForHostArraysAreBytes) {
 }
 
 TEST(Configuration, ASumOfBytesThatOverflowsIsRefused) {
-  for (const char* text : {"18446744073709551616", "17179869184G", "18446744073709551615K", "18014398509481984K",
+  for (const char* text : {"18446744073709551616", "17179869184G", "16777216T", "18446744073709551615K", "18014398509481984K",
                            "99999999999999999999999999999999999999G"}) {
     EXPECT_TRUE(contains(error_of("SEMCACHE_DEVICE_MEMORY", text), "too large")) << text;
   }
@@ -145,7 +169,7 @@ TEST(Configuration, NonsenseInAnyVariableIsRefusedByNameValueAndAcceptedForms) {
       {"SEMCACHE_DEVICE", {"gpu", "CUDA", "cuda,emulated", "0", "auto x", "\x01"}},
       {"SEMCACHE_DEVICES", {"0", "-1", "65", "two", "1.0", ",", ",1", "1,,2", "1,2,", "0,0", "0,-1", "0,1024", "0,x", "0x1", "1 2", "+1",
                             "4294967297", "0,4294967296", "99999999999999999999999"}},
-      {"SEMCACHE_DEVICE_MEMORY", {"-1", "1.5G", "G", "1GB", "1GiB", "1 G", "1T", "lots", "1e9", "0x10", "1KK", "+1", "K1"}},
+      {"SEMCACHE_DEVICE_MEMORY", {"-1", "1.5G", "G", "1GB", "1GiB", "1 G", "1P", "lots", "1e9", "0x10", "1KK", "+1", "K1"}},
       {"SEMCACHE_PROTOCOL", {"writeback", "write_back", "on", "0", "1", "WRITE-BACK"}},
       {"SEMCACHE_TRACKER", {"userfault", "mprotect ,", "off", "none", "1"}},
       {"SEMCACHE_CHECK", {"yes", "true", "2", "-1", "01", "on"}},
@@ -154,7 +178,7 @@ TEST(Configuration, NonsenseInAnyVariableIsRefusedByNameValueAndAcceptedForms) {
       {"SEMCACHE_SNAPSHOT_SHARE", {"101", "-1", "25%", "0.25", "x", "18446744073709551641", "184467440737095516160"}},
       {"SEMCACHE_FAULT_TIMEOUT", {"0", "86401", "-60", "1m", "inf", "4294967356", "60s"}},
       {"SEMCACHE_DEVICE_TRACKER", {"1", "yes", "cupti", "ON"}},
-      {"SEMCACHE_HOST_ADDRESSES", {"-1", "64GiB", "half", "1T"}},
+      {"SEMCACHE_HOST_ADDRESSES", {"-1", "64GiB", "half", "1P"}},
       {"SEMCACHE_MPI_CUDA", {"1", "always", "never", "OFF", "-1"}},
   };
   ASSERT_EQ(nonsense.size(), std::size(all_names));

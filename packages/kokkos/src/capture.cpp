@@ -182,14 +182,21 @@ void CaptureList::develop(const Subject& subject, std::size_t host_copy) noexcep
     const std::size_t end = std::min(count, (position + bytes + word_bytes - 1) / word_bytes);
     for (std::size_t i = position / word_bytes; i < end; ++i) words[i] = 0;
   };
+  // The last word of a handle belongs to its View. A handle without a View (`data_handle()`) has somebody else's there.
+  const auto explain_handle = [&](std::size_t position, std::size_t bytes) {
+    const std::size_t last = (position + bytes) / word_bytes - 1;
+    const std::uintptr_t word = last < count ? words[last] : 0;
+    explain(position, bytes);
+    if (LooksLikePointer()(word) && is_tracked(reinterpret_cast<const void*>(word))) words[last] = word;  // NOLINT: a word of a functor
+  };
   for (std::size_t c = 0; c < count_; ++c) {
-    if (captures_[c].handle) explain(position_of(captures_[c]), captures_[c].handle_bytes);
+    if (captures_[c].handle) explain_handle(position_of(captures_[c]), captures_[c].handle_bytes);
   }
   explain(host_copy, word_bytes);
   if (subject.results) {
-    const Original& reducer = subject.originals[subject.count - 1];
-    const std::size_t begin = reducer.position / word_bytes;
-    subject.results->wipe_out(words + begin, std::min(count - begin, reducer.bytes / word_bytes));
+    const Original& holder = subject.originals[subject.count - 1];
+    const std::size_t begin = holder.position / word_bytes;
+    subject.results->wipe_out(words + begin, std::min(count - begin, holder.bytes / word_bytes));
   }
   if (!hold_pointers(words, count)) return;
   described_ = false;

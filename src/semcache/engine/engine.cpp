@@ -567,11 +567,11 @@ Memory* Engine::find(const void* p) const noexcept {
 }
 
 bool Engine::in_any_arena(const void* p) const noexcept {
-  if (host_->table.covers(p)) return true;
-  for (const auto& d : devices_) {
-    if (d->table->covers(p)) return true;
-  }
-  return false;
+  return host_->table.covers(p) || in_device_arena(p);
+}
+
+bool Engine::in_device_arena(const void* p) const noexcept {
+  return std::any_of(devices_.begin(), devices_.end(), [p](const auto& d) { return d->table->covers(p); });
 }
 
 // --- projection: from the directory to flags and protections ---------------------------------------------------------

@@ -133,6 +133,7 @@ class Engine {
     return false;
   }
   [[nodiscard]] bool in_any_arena(const void* p) const noexcept;
+  [[nodiscard]] bool in_device_arena(const void* p) const noexcept;
   [[nodiscard]] std::byte* host_arena() const noexcept { return host_->base; }
   [[nodiscard]] std::uint64_t host_arena_bytes() const noexcept { return host_->bytes; }
   [[nodiscard]] std::byte* device_arena(std::uint32_t d) const noexcept { return devices_[d]->base; }
@@ -190,6 +191,8 @@ class Engine {
   /// Copies owed to `range` are made, and nothing in flight uses what they took their content from.
   void settle(Memory& memory, ByteRange range);
   void native_capture(Memory& memory, bool writable) { use_natively(memory, writable, memory.captured_use); }
+  /// The same of every array, where one that leads to others was captured.
+  void native_capture_of_all();
   // Uses outside our launches (foreign_uses.cpp), before they are made.
   /// Somebody else is about to call the driver. Everything that the call uses becomes valid and pinned, as for a launch on an
   /// unknown queue; what it may write counts as written, unless something else was announced. What a kernel is given may be

@@ -29,6 +29,16 @@ void Engine::use_natively(Memory& m, bool writable, Memory::Said& said) {
   }
 }
 
+void Engine::native_capture_of_all() {
+  const UnsubmittedLaunch unsubmitted;
+  std::vector<Operand> all;
+  begin_unknown_launch(unknown_queue, all);
+  end_launch(unknown_queue, all.data(), all.size());
+  if (!options_.check) return;
+  Lock lock(mutex_);
+  for (const Operand& o : all) keep_reachable(*o.memory);
+}
+
 // --- calls of somebody else's to the driver ----------------------------------------------------------------------------
 
 namespace {

@@ -59,6 +59,7 @@ struct alignas(64) Memory {
   bool live = false;
   /// Changes when the array is freed: what was remembered of it is void.
   std::atomic<std::uint32_t> incarnation{0};
+  std::atomic<bool> holds_handles{false};  ///< there was a view of what may be or contain views, or the program has filled it itself
   std::atomic<std::uint64_t> recently{0};                  ///< clock of the last use, for eviction
   /// Positions of the last use, and of the last writing use, on a queue.
   struct Uses {
@@ -83,7 +84,6 @@ struct alignas(64) Memory {
   bool awaits_projection = false;    ///< listed in `Engine::revoked_`
   std::uint64_t projected = 0;       ///< the projection that set `flags` last
   platform::Protection access = platform::Protection::none;  ///< what guarded pages permit; never less than `flags` promise
-  std::atomic<bool> holds_handles{false};  ///< a kernel captured it as a view of what may be or contain views
   // Host memory only:
   bool open = false;              ///< never protected: copies happen at the call
   bool announced = false;         ///< never protected: the program promised to announce every access

@@ -78,9 +78,15 @@ class Platform {
     (void)bytes;
   }
   /// Is the page of `pointer` mapped in this process, and could it be written (heap, stack, globals)?
-  /// Read-only program text and constants answer no_handles, and so does all that the C and C++ libraries have.
-  enum class Mapped : std::uint8_t { no, no_handles, yes };
+  /// The program's text and constants answer `constant`: they hold no arrays, but perhaps addresses of variables. All that the C and
+  /// C++ libraries have answers `no_handles`.
+  enum class Mapped : std::uint8_t { no, no_handles, constant, yes };
   [[nodiscard]] virtual Mapped classify(const void* pointer) const noexcept = 0;
+  /// Is it text or a constant, whoever has it?
+  [[nodiscard]] bool is_constant(const void* pointer) const noexcept {
+    const Mapped mapped = classify(pointer);
+    return mapped == Mapped::constant || mapped == Mapped::no_handles;
+  }
   /// Copies bytes that may be inaccessible or not mapped at all. False: some of them could not be read.
   [[nodiscard]] virtual bool read(const void* from, void* to, std::uint64_t bytes) const noexcept {
     (void)from, (void)to, (void)bytes;

@@ -25,9 +25,9 @@ constexpr Variable device_variable{"SEMCACHE_DEVICE", "auto, emulated or cuda"};
 constexpr Variable devices_variable{
     "SEMCACHE_DEVICES", "a count from 1 to 64 (2), or a comma-separated list of distinct devices (0,2; 1, for one alone)"};
 constexpr Variable memory_variable{
-    "SEMCACHE_DEVICE_MEMORY", "a whole number of bytes for each device, with K, M or G for powers of 1024 (512M); 0 for the default"};
+    "SEMCACHE_DEVICE_MEMORY", "a whole number of bytes for each device, with K, M, G or T for powers of 1024 (512M); 0 for the default"};
 constexpr Variable host_addresses_variable{
-    "SEMCACHE_HOST_ADDRESSES", "a whole number of bytes, with K, M or G for powers of 1024 (64G); 0 for the default"};
+    "SEMCACHE_HOST_ADDRESSES", "a whole number of bytes, with K, M, G or T for powers of 1024 (64G); 0 for the default"};
 constexpr Variable protocol_variable{"SEMCACHE_PROTOCOL", "write-back, write-through or off"};
 constexpr Variable tracker_variable{"SEMCACHE_TRACKER", "auto, mprotect, userfaultfd or explicit"};
 constexpr Variable check_variable{"SEMCACHE_CHECK", "0 or 1"};
@@ -126,6 +126,7 @@ std::uint64_t parse_bytes(const Variable& variable, std::string_view text) {
     case 'K': case 'k': shift = 10; break;
     case 'M': case 'm': shift = 20; break;
     case 'G': case 'g': shift = 30; break;
+    case 'T': case 't': shift = 40; break;
     default: break;
   }
   if (shift != 0) digits.remove_suffix(1);
@@ -204,6 +205,19 @@ int launcher_rank(const Environment& environment, const char* const (&variables)
     if (value && parse_number(*value, rank) == Number::good && rank <= INT32_MAX) return static_cast<int>(rank);
   }
   return -1;
+}
+
+/// Wishes that exclude each other are an error: whoever asks to be told of something must not wait for it in vain.
+void refuse_contradictions(const Configuration& c) {
+  const bool copies_at_once = c.protocol == Protocol::off;
+  if (copies_at_once && c.device_tracker == Switch::on) {
+    throw ConfigurationError("SEMCACHE_DEVICE_TRACKER=on cannot be used with SEMCACHE_PROTOCOL=off, which notices no uses.");
+  }
+  if (c.check && (copies_at_once || c.tracker == TrackerChoice::explicit_only)) {
+    throw ConfigurationError(std::string("SEMCACHE_CHECK=1 cannot be used with ") +
+                             (copies_at_once ? "SEMCACHE_PROTOCOL=off" : "SEMCACHE_TRACKER=explicit") +
+                             ", where nobody is there to say whose access it is that was not announced.");
+  }
 }
 
 /// Edits (insert, remove, replace, swap neighbours) that turn `a` into `b`.
@@ -287,6 +301,7 @@ Configuration read_configuration(const Environment& environment) {
   if (const auto v = get(timeout_variable)) {
     c.fault_timeout_s = static_cast<unsigned>(bounded_number(timeout_variable, *v, 1, 86400));
   }
+  refuse_contradictions(c);
   c.mpi_rank = launcher_rank(environment, rank_variables);
   c.local_rank = launcher_rank(environment, local_rank_variables);
   return c;

@@ -33,9 +33,9 @@ struct Configuration {
   int device_count = 0;
   /// SEMCACHE_DEVICES=0,2 ("1," for device 1 alone): which devices, in this order, no repetition; empty: not said.
   std::vector<int> device_ordinals;
-  /// SEMCACHE_DEVICE_MEMORY: bytes of each device, K M G = powers of 1024; 0: the device's default.
+  /// SEMCACHE_DEVICE_MEMORY: bytes of each device, K M G T = powers of 1024; 0: the device's default.
   std::uint64_t device_memory_bytes = 0;
-  /// SEMCACHE_HOST_ADDRESSES: bytes of addresses reserved for host arrays, K M G; 0: see engine::Options.
+  /// SEMCACHE_HOST_ADDRESSES: bytes of addresses reserved for host arrays, K M G T; 0: see engine::Options.
   std::uint64_t host_address_bytes = 0;
   Protocol protocol = Protocol::write_back;             ///< SEMCACHE_PROTOCOL=write-back|write-through|off
   TrackerChoice tracker = TrackerChoice::automatic;     ///< SEMCACHE_TRACKER=auto|mprotect|userfaultfd|explicit
@@ -62,7 +62,8 @@ struct Configuration {
 /// A getenv: the variable's value or nullptr. The text is copied before the next call.
 using Environment = std::function<const char*(const char* name)>;
 
-/// @throws ConfigurationError  a value cannot be used; the text names variable, value and the accepted forms
+/// @throws ConfigurationError  a value cannot be used; the text names variable, value and the accepted forms. Or two values exclude
+///                             each other; the text names both
 /// Threads: any, as far as `environment` allows.
 [[nodiscard]] SEMCACHE_API Configuration read_configuration(const Environment& environment);
 

@@ -4,7 +4,9 @@
 
 #include <semcache/engine/engine.hpp>
 #include <semcache/runtime/follower.hpp>
+#include <semcache/runtime/runtime.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 
@@ -31,25 +33,39 @@ void Follower::follow(const std::uintptr_t* words, std::size_t count, const void
   for (const Leads::Original* o = originals; o != originals + original_count; ++o) {
     originals_.push_back({number(o->address), o->bytes, {o->position, 0}});
   }
-  original_is_meant_.assign(originals_.size(), false);
+  states_of_originals_.assign(originals_.size(), Original::untouched);
   for (std::size_t i = 0; i < count && !doubts();) {
     i += word(words + i, count - i, copy_.begin + i * word_bytes, {i * word_bytes, 0});
   }
+  settle();
+  // They may have been there before: what is in doubt about them says nothing.
+  certain_ = false;
+  for (std::size_t l = 0; l < loose_.size() && !doubts(); ++l) {
+    const std::uintptr_t loose = loose_[l].word;
+    (void)word(&loose, 1, 0, loose_[l].way);
+    settle();
+  }
+}
+
+/// Looks through all that has been found. More is found meanwhile.
+void Follower::settle() {
   look_through_blocks();
   for (std::size_t o = 0; o < originals_.size() && !doubts(); ++o) {
-    if (original_is_meant_[o]) look_through_original(originals_[o]);
+    if (states_of_originals_[o] == Original::meant) {
+      states_of_originals_[o] = Original::looked_through;
+      look_through_original(originals_[o]);
+    }
   }
   look_through_blocks();
-  // Others are added meanwhile.
-  for (std::size_t p = 0; p < pending_.size() && !doubts(); ++p) {
-    look_around(pending_[p]);
+  while (looked_around_ < pending_.size() && !doubts()) {
+    look_around(pending_[looked_around_++]);
     look_through_blocks();
   }
 }
 
 /// At a pointer into the middle of something that no other pointer leads to.
 void Follower::look_around(Pending middle) {
-  if (inside_a_block(middle.word)) return;
+  if (inside_a_block(middle.word) || ends_a_block(middle.word)) return;
   const platform::Platform::HostBlock block = engine_.platform().heap_around(pointer(middle.word));
   if (block.leads_nowhere) return;
   if (block.bytes != 0) return add_block(block.begin, block.bytes, block.bytes, middle.word, middle.way);
@@ -63,8 +79,8 @@ std::size_t Follower::word(const std::uintptr_t* words, std::size_t left, std::u
   if (!looks_like_pointer(word)) return 1;
   if (is_short_string(words, left, at)) {
     // Something else may have its look, and pointers where a string has characters.
-    count_array(words[2]);
-    count_array(words[3]);
+    loose_.push_back({words[2], way});
+    loose_.push_back({words[3], way});
     return 4;
   }
   if (left >= 2 && looks_like_pointer(words[1])) {
@@ -77,12 +93,12 @@ std::size_t Follower::word(const std::uintptr_t* words, std::size_t left, std::u
         add_block(number(array.begin), array.bytes, array.bytes, words[1], way);
       }
       if (left < 3) return 2;
-      count_array(words[2]);  // it may be somebody else's
+      loose_.push_back({words[2], way});  // it may be somebody else's
       return 3;
     }
   }
   if (engine_.in_any_arena(pointer(word))) {
-    leads_.arrays_.push_back(pointer(word));
+    arena_pointer(word, way);
     return 1;
   }
   // Handles keep their record in a word with the lowest bit set; objects that hold handles are aligned.
@@ -96,7 +112,7 @@ void Follower::address(const std::uintptr_t* words, std::size_t left, Way way) {
   if (inside_a_block(word)) return;
   for (std::size_t o = 0; o < originals_.size(); ++o) {
     if (originals_[o].holds(word)) {
-      original_is_meant_[o] = true;
+      if (states_of_originals_[o] == Original::untouched) states_of_originals_[o] = Original::meant;
       return;
     }
   }
@@ -106,10 +122,16 @@ void Follower::address(const std::uintptr_t* words, std::size_t left, Way way) {
   if (device.is_foreign_device_pointer(pointer(word))) {
     return doubt(word, way, "to device memory of somebody else's", "hold it in semcache::Space");
   }
-  if (platform.classify(pointer(word)) != platform::Platform::Mapped::yes) return;
+  switch (platform.classify(pointer(word))) {
+    case platform::Platform::Mapped::no:
+    case platform::Platform::Mapped::no_handles: return;
+    case platform::Platform::Mapped::constant: return constant(word, way);
+    case platform::Platform::Mapped::yes: break;
+  }
   const platform::Platform::HostBlock block = platform.heap_block(pointer(word));
   if (block.leads_nowhere) return;
   if (block.bytes != 0) return add_block(block.begin, block.bytes, extent_of_container(words, left, block), word, way);
+  if (ends_a_block(word) || !certain_) return;
   pending_.push_back({word, way});
 }
 
@@ -130,8 +152,36 @@ std::size_t Follower::extent_of_container(const std::uintptr_t* words, std::size
   return block.bytes;
 }
 
-void Follower::count_array(std::uintptr_t word) {
-  if (engine_.in_any_arena(pointer(word))) leads_.arrays_.push_back(pointer(word));
+/// Into an array, to its end, or a little in front of it (`data() - 1`): what lies between arrays is nobody else's. In the functor itself
+/// any other address may count from somewhere, too; elsewhere lie addresses of arrays that have been freed.
+void Follower::arena_pointer(std::uintptr_t word, Way way) {
+  constexpr std::uintptr_t in_front = header_bytes;
+  for (const std::uintptr_t near : {word, word - 1, word + in_front}) {
+    const engine::Memory* const m = engine_.find(pointer(near));
+    const bool is_meant = m != nullptr && m->live && word - (number(m->address) - in_front) <= in_front + m->bytes;
+    if (is_meant) return leads_.arrays_.push_back(m->address);
+  }
+  if (way.level == 0 && engine_.in_device_arena(pointer(word))) {
+    doubt(word, way, "to device memory, but to none of its arrays", "hold a View of the array that is meant");
+  }
+}
+
+/// Constants hold no arrays, but may hold addresses of variables that do: a table of pointers, whose length nobody knows.
+void Follower::constant(std::uintptr_t word, Way way) {
+  constexpr std::size_t before = 2, behind = 16;
+  const platform::Platform& platform = engine_.platform();
+  std::uintptr_t words[before + behind] = {};
+  std::size_t count = before + behind;
+  while (count > before && !platform.read(pointer(word - before * word_bytes), words, count * word_bytes)) count /= 2;
+  const auto is_constant = [&](std::size_t i) { return platform.is_constant(pointer(words[i])); };
+  // In front of a table of virtual functions lie a small offset and what describes the type.
+  constexpr std::uintptr_t largest_offset = 1u << 20;
+  if (words[0] + largest_offset < 2 * largest_offset && (words[1] == 0 || is_constant(1)) && is_constant(2)) return;
+  for (std::size_t i = before; i < count && !doubts(); ++i) {
+    if (!looks_like_pointer(words[i]) || platform.classify(pointer(words[i])) != platform::Platform::Mapped::yes) continue;
+    doubt(words[i], way, "through constants to ", "capture by value what it stands for");
+    leads_.points_ = true;
+  }
 }
 
 /// A short string lies behind its pointer, in words of which not all are its own.
@@ -152,10 +202,12 @@ void Follower::add_block(std::uintptr_t begin, std::size_t bytes, std::size_t fo
 }
 
 bool Follower::inside_a_block(std::uintptr_t word) const noexcept {
-  for (const Block& block : blocks_) {
-    if (word - block.begin <= block.bytes) return true;  // its end, too: containers keep that, and no other block begins there
-  }
-  return false;
+  return std::any_of(blocks_.begin(), blocks_.end(), [&](const Block& block) { return block.holds(word); });
+}
+
+/// Containers keep the end of their block. Another one may begin there, under sanitizers.
+bool Follower::ends_a_block(std::uintptr_t word) const noexcept {
+  return std::any_of(blocks_.begin(), blocks_.end(), [&](const Block& block) { return word - block.begin == block.bytes; });
 }
 
 bool Follower::read(const Block& block) {
@@ -179,7 +231,10 @@ void Follower::look_through(Block block) {
   while (i < followed && !doubts()) {
     i += word(content_.data() + i, followed - i, block.begin + i * word_bytes, block.way);
   }
-  for (; i < content_.size(); ++i) count_array(content_[i]);
+  if (!certain_) return;
+  for (; i < content_.size(); ++i) {
+    if (looks_like_pointer(content_[i])) loose_.push_back({content_[i], block.way});
+  }
 }
 
 /// Where its words differ from the copy's: these are known, handles and all.
@@ -195,7 +250,7 @@ void Follower::look_through_original(const Block& original) {
 }
 
 void Follower::doubt(std::uintptr_t word, Way way, const char* what, const char* remedy) noexcept {
-  if (doubts()) return;
+  if (doubts() || !certain_) return;
   leads_.doubt_ = what;
   leads_.remedy_ = remedy;
   leads_.position_ = way.position;

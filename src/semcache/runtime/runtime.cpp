@@ -663,10 +663,8 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
       continue;
     }
     add(m, captures[c].writable);
-    if (captures[c].holds_handles) {
-      m->holds_handles.store(true, std::memory_order_relaxed);
-      holder = m;
-    }
+    if (captures[c].holds_handles) m->holds_handles.store(true, std::memory_order_relaxed);
+    if (m->holds_handles.load(std::memory_order_relaxed)) holder = m;
   }
   follows_from_captures_ = follows_from_captures_ && leads == nullptr && holder == nullptr;
   if (leads != nullptr) {
@@ -700,7 +698,7 @@ bool read(const void* from, void* to, std::size_t bytes) noexcept {
 
 bool is_constant(const void* pointer) noexcept {
   const Runtime* r = running();
-  return r != nullptr && r->engine->platform().classify(pointer) == platform::Platform::Mapped::no_handles;
+  return r != nullptr && r->engine->platform().is_constant(pointer);
 }
 
 void Leads::follow(const std::uintptr_t* words, std::size_t count, const void* copy,
@@ -727,7 +725,8 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
   for (std::size_t i = 0; i < known_count && !unknown; ++i) {
     if ((used >> i & 1) == 0) continue;
     const KnownOperand& k = known[i];
-    unknown = static_cast<const Memory*>(k.memory)->incarnation.load(std::memory_order_relaxed) != k.incarnation;
+    const auto* m = static_cast<const Memory*>(k.memory);
+    unknown = m->incarnation.load(std::memory_order_relaxed) != k.incarnation || m->holds_handles.load(std::memory_order_relaxed);
     if (k.repeats) {
       add(k.memory, k.writable);
     } else {
@@ -738,10 +737,10 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
     Memory* m = r.engine->find_device(captures[c].pointer);
     if (m == nullptr || !m->live) continue;
     add(m, captures[c].writable);
-    unknown = captures[c].holds_handles;
+    unknown = captures[c].holds_handles || m->holds_handles.load(std::memory_order_relaxed);
   }
   if (unknown) {
-    begin_unknown(name, [] { return std::string("an array that it captured was freed before the launch"); });
+    begin_unknown(name, [] { return std::string("an array that it captured was freed before the launch, or holds views"); });
   } else {
     begin(name);
   }
@@ -797,6 +796,7 @@ bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t 
   for (std::size_t i = 0; i < count; ++i) {
     const auto* m = static_cast<const Memory*>(operands[i].memory);
     if (m->incarnation.load(std::memory_order_relaxed) != operands[i].incarnation) return false;
+    if (m->holds_handles.load(std::memory_order_relaxed)) return false;
   }
   return true;
 }
@@ -830,6 +830,9 @@ void native_capture(const Capture& capture) noexcept {
   try {
     r->recorder.native_capture();
     r->engine->native_capture(*m, capture.writable);
+    // Pages and the driver's calls tell which arrays the kernel comes to; otherwise it may be any.
+    const bool noticed = r->driver_uses != nullptr || r->engine->guarded_arena_bytes() > 0;
+    if (!noticed && m->holds_handles.load(std::memory_order_relaxed)) r->engine->native_capture_of_all();
   } catch (const std::exception& e) {
     base::fatal("'%s' is captured by a kernel outside semcache::Exec and cannot be made valid: %s. Launch the kernel on "
                 "semcache::Exec.", r->recorder.name(m->label), e.what());

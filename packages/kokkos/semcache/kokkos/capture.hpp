@@ -5,6 +5,7 @@
 #include <semcache/kokkos/compat.hpp>
 #include <semcache/runtime/runtime.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,10 @@
 
 /// Which tracked arrays a kernel uses: Kokkos copies the functor into the pattern's closure while allocation tracking is
 /// disabled, so a data handle whose copy constructor looks at that flag sees exactly the views that the kernel captures.
+namespace semcache {
+class Space;
+}
+
 namespace semcache::kokkos {
 
 class CaptureList;
@@ -145,8 +150,9 @@ class SEMCACHE_API CaptureList {
   CaptureList& operator=(const CaptureList&) = delete;
 
   // Hidden, as MemoOf: what is made for a functor of this library must not stand for another one of that name.
+  /// @param results  which the functor may hold, too
   template <class Functor>
-  [[gnu::visibility("hidden")]] void take_picture_of(const Functor& functor) {
+  [[gnu::visibility("hidden")]] void take_picture_of(const Functor& functor, const ResultWords* results = nullptr) {
     if constexpr (sizeof(Functor) >= sizeof(void*)) {
       using Memo = MemoOf<Functor>;
       if constexpr (Memo::words <= CaptureMemo::most_words) {
@@ -154,14 +160,15 @@ class SEMCACHE_API CaptureList {
         if (remembers(Memo::memo, Memo::word, std::addressof(functor), words)) return;
       }
       const Original original{std::addressof(functor), sizeof(Functor), 0};
-      copy_on_blank<Functor, Functor>({&original, 1, nullptr}, functor);
+      copy_on_blank<Functor, Functor>({&original, 1, results}, functor);
     }
   }
-  /// The same of a functor that travels with a reducer. Kokkos' own reducers lead to their result and nowhere else.
+  /// The same of a functor that travels with a reducer. Kokkos' own reducers lead to their result and nowhere else, and functors of
+  /// its algorithms hold one more copy.
   template <class Functor, class Reducer>
   [[gnu::visibility("hidden")]] void take_picture_of(const Functor& functor, const Reducer& reducer) {
     const ResultWords results(reducer);
-    if (results.are_all()) return take_picture_of(functor);
+    if (results.are_all()) return take_picture_of(functor, &results);
     using Both = FunctorAndReducer<Functor, Reducer>;
     const Original originals[] = {{std::addressof(functor), sizeof(Functor), 0},
                                   {std::addressof(reducer), sizeof(Reducer), Both::position_of_reducer}};
@@ -220,7 +227,7 @@ class SEMCACHE_API CaptureList {
   struct Subject {
     const Original* originals;
     std::size_t count;
-    const ResultWords* results;  ///< which the last one, a reducer, may hold; or nullptr
+    const ResultWords* results;  ///< which the last one, as a rule a reducer, may hold; or nullptr
   };
 
   /// Does the memo hold for this functor? If it may, but does not: a new one begins. Out of line, as everything that is not
@@ -233,6 +240,8 @@ class SEMCACHE_API CaptureList {
     // The calls are opaque to the compiler: it must neither drop the blanking before the lifetime of the copy nor the
     // bytes after it.
     auto* copy = ::new (blank(memory, sizeof(Copy))) Copy(originals...);
+    // Types that are copied as bytes bring the original's padding along.
+    if constexpr (std::is_trivially_copyable<Copy>::value) SEMCACHE_KOKKOS_CLEAR_PADDING(copy);
     develop(subject, host_copy);
     copy->~Copy();
   }
@@ -277,15 +286,35 @@ class SEMCACHE_API CaptureList {
   runtime::Capture inline_captures_[inline_captures];
 };
 
-namespace detail {
-
-/// True for element types that may contain handles themselves, or pointers to them: a View of Views.
+/// True for element types that may contain handles themselves, or pointers: a View of Views. Kernels that capture a View of such
+/// elements may use every array. Specialise it for a type of which the compiler says too much or too little:
+///
+///     struct Cell { double* values; };  // can be copied as bytes, but leads to an array
+///     template <> struct semcache::kokkos::HoldsHandles<Cell> : std::true_type {};
 template <class T>
 struct HoldsHandles : std::integral_constant<bool, !std::is_trivially_copyable<T>::value || Kokkos::is_view<T>::value> {};
 template <class T>
 struct HoldsHandles<T*> : std::true_type {};
+template <class T, std::size_t N>
+struct HoldsHandles<T[N]> : HoldsHandles<T> {};
+template <class T, std::size_t N>
+struct HoldsHandles<std::array<T, N>> : HoldsHandles<std::remove_const_t<T>> {};
+template <class T, std::size_t N, class... Properties>
+struct HoldsHandles<Kokkos::Array<T, N, Properties...>> : HoldsHandles<std::remove_const_t<T>> {};
+template <class A, class B>
+struct HoldsHandles<Kokkos::pair<A, B>> : std::integral_constant<bool, HoldsHandles<A>::value || HoldsHandles<B>::value> {};
 template <class T>
 struct HoldsHandles<Kokkos::complex<T>> : std::false_type {};
+
+namespace detail {
+
+/// A View of such elements has been made: bare pointers to them lead to views, too.
+template <class MemorySpace, class T>
+KOKKOS_FUNCTION void expect_handles_in([[maybe_unused]] T* elements) {
+  SEMCACHE_KOKKOS_ON_HOST(
+      if constexpr (std::is_same<MemorySpace, Space>::value && HoldsHandles<std::remove_const_t<T>>::value)
+          runtime::expect_handles(elements);)
+}
 
 /// A handle is copied while tracking is disabled. Out of line: functors copy several, and code that lies apart is slow.
 SEMCACHE_API void record_untracked_copy(const void* pointer, const void* place, const void* source, std::uint32_t bytes,

@@ -80,6 +80,16 @@
 #define SEMCACHE_KOKKOS_NO_UNIQUE_ADDRESS [[no_unique_address]]
 #endif
 
+/// Makes the padding of a trivially copyable object zero, where the compiler can.
+#ifdef __has_builtin
+#if __has_builtin(__builtin_clear_padding)
+#define SEMCACHE_KOKKOS_CLEAR_PADDING(POINTER) __builtin_clear_padding(POINTER)
+#endif
+#endif
+#ifndef SEMCACHE_KOKKOS_CLEAR_PADDING
+#define SEMCACHE_KOKKOS_CLEAR_PADDING(POINTER) (void)(POINTER)
+#endif
+
 /// Statements for the host compilation pass only; functions that use it must return void.
 #ifdef KOKKOS_IF_ON_HOST
 #define SEMCACHE_KOKKOS_ON_HOST(...) KOKKOS_IF_ON_HOST((__VA_ARGS__))

@@ -4,6 +4,30 @@
 
 #include <semcache/kokkos/backend.hpp>
 
+/// Kokkos' algorithms ask whether a space can access their views: within a team that of its member, which is the native one where the
+/// functor takes members of any type. An instance of the native space is refused, because they hand kernels bare pointers: nobody would
+/// notice which arrays these use. Both must be known before Kokkos' headers of algorithms.
+namespace Kokkos {
+namespace Experimental {
+namespace Impl {
+template <class... Arguments>
+struct iterators_are_accessible_from;
+template <class Iterator>
+struct iterators_are_accessible_from<semcache::kokkos::NativeExec, Iterator> {
+  using memory_space = typename Iterator::view_type::memory_space;
+  static constexpr bool value = std::is_same<memory_space, semcache::Space>::value ||
+                                SpaceAccessibility<semcache::kokkos::NativeExec, memory_space>::accessible;
+};
+template <class... Iterators,
+          std::enable_if_t<(std::is_same<typename Iterators::view_type::memory_space, semcache::Space>::value || ...), int> = 0>
+KOKKOS_INLINE_FUNCTION constexpr void static_assert_random_access_and_accessible(const semcache::kokkos::NativeExec&, Iterators...) {
+  static_assert(sizeof...(Iterators) == 0, "Kokkos' algorithms need semcache::Exec for views in semcache::Space: name it instead of the "
+                                           "native execution space");
+}
+}  // namespace Impl
+}  // namespace Experimental
+}  // namespace Kokkos
+
 // Containers whose behaviour Kokkos looks up by execution space; they must be specialised before their first use.
 #if __has_include(<Kokkos_ScatterView.hpp>)
 #include <Kokkos_ScatterView.hpp>
@@ -47,21 +71,6 @@ struct Random_UniqueIndex<Kokkos::Device<semcache::Exec, MemorySpace>> {
 }  // namespace Kokkos
 #endif
 
-/// Algorithms within a team ask whether the team's execution space, which is the native one, can access their views.
-namespace Kokkos {
-namespace Experimental {
-namespace Impl {
-template <class... Arguments>
-struct iterators_are_accessible_from;
-template <class Iterator>
-struct iterators_are_accessible_from<semcache::kokkos::NativeExec, Iterator> {
-  using memory_space = typename Iterator::view_type::memory_space;
-  static constexpr bool value = std::is_same<memory_space, semcache::Space>::value ||
-                                SpaceAccessibility<semcache::kokkos::NativeExec, memory_space>::accessible;
-};
-}  // namespace Impl
-}  // namespace Experimental
-}  // namespace Kokkos
 #if SEMCACHE_KOKKOS_CHUNK_ARRAY_SPACE && __has_include(<Kokkos_DynamicView.hpp>)
 #include <Kokkos_DynamicView.hpp>
 namespace semcache {

@@ -17,7 +17,7 @@ template <class T, class MemorySpace>
 class NoticedPointer {
  public:
   KOKKOS_FUNCTION NoticedPointer() : pointer_(nullptr) {}
-  KOKKOS_FUNCTION NoticedPointer(T* pointer) : pointer_(pointer) {}  // NOLINT: stands for a T*
+  KOKKOS_FUNCTION NoticedPointer(T* pointer) : pointer_(pointer) { expect_handles_in<MemorySpace>(pointer); }  // NOLINT: stands for a T*
   KOKKOS_FUNCTION NoticedPointer(const NoticedPointer& other) : pointer_(other.pointer_) { notice(other); }
   KOKKOS_FUNCTION NoticedPointer(NoticedPointer&& other) noexcept : pointer_(other.pointer_) { notice(other); }
   KOKKOS_DEFAULTED_FUNCTION NoticedPointer& operator=(const NoticedPointer&) = default;

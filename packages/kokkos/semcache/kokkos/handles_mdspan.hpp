@@ -29,7 +29,9 @@ class NoticedHandle {
   KOKKOS_DEFAULTED_FUNCTION NoticedHandle& operator=(const NoticedHandle&) = default;
   KOKKOS_DEFAULTED_FUNCTION NoticedHandle& operator=(NoticedHandle&&) = default;
 
-  KOKKOS_FUNCTION NoticedHandle(const tracker_type& tracker, pointer data) : m_tracker(tracker), m_handle(data) {}
+  KOKKOS_FUNCTION NoticedHandle(const tracker_type& tracker, pointer data) : m_tracker(tracker), m_handle(data) {
+    expect_handles_in<MemorySpace>(data);
+  }
 
   KOKKOS_FUNCTION pointer get() const noexcept { return m_handle; }
   KOKKOS_FUNCTION explicit operator pointer() const noexcept { return m_handle; }
@@ -48,6 +50,7 @@ class NoticedHandle {
   void adopt(Kokkos::Impl::SharedAllocationRecord<void, void>* record) {
     m_tracker.assign_allocated_record_to_uninitialized(record);
     m_handle = static_cast<pointer>(get_record()->data());
+    expect_handles_in<MemorySpace>(m_handle);
   }
 
  private:

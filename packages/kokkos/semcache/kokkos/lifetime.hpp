@@ -79,6 +79,7 @@ class ElementLifetime {
 
   void construct_shared_allocation() {
     if (count_ == 0) return;
+    expect_handles_in<MemorySpace>(pointer_);  // not all handles are ours
     if constexpr (is_born_zero<T>) {
       fill_with_zero(pointer_, count_ * sizeof(T), queue());
     } else if constexpr (is_born_known<T>) {
@@ -99,7 +100,8 @@ class ElementLifetime {
 
   enum class Elements : std::uint8_t { begin, end };
 
-  /// Elements that end may hold views, to which their destructors may do anything; those that begin hold none.
+  /// Elements that end may hold views, to which their destructors may do anything; those that begin hold none, and use their own
+  /// array alone.
   template <class Body>
   void run(Elements elements, const Body& body) {
     Stock stock = [&] {
@@ -109,11 +111,19 @@ class ElementLifetime {
       return Stock(static_cast<const native_of<E>&>(exec_), pointer_, count_, label_);
     }();
     if constexpr (std::is_same<MemorySpace, Space>::value) {
-      const runtime::Capture capture{pointer_, nullptr, 0, true, elements == Elements::end && HoldsHandles<T>::value};
-      runtime::Launch launch(queue_of(exec_), typeid(Stock).name(), &capture, 1);
-      enter_kernel();
-      body(stock);
-      leave_kernel();
+      const auto launch = [&](auto&&... what) {
+        runtime::Launch launch(queue_of(exec_), what...);
+        enter_kernel();
+        body(stock);
+        leave_kernel();
+      };
+      const runtime::Capture capture{pointer_, nullptr, 0, true, HoldsHandles<T>::value};
+      const runtime::LibraryUse use{pointer_, count_ * sizeof(T), Access::read_write};
+      if (elements == Elements::end) {
+        launch(typeid(Stock).name(), &capture, 1);
+      } else {
+        launch(&use, 1);
+      }
     } else {
       body(stock);
     }

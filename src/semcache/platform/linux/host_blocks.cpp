@@ -110,7 +110,7 @@ class GnuHeap {
     std::uintptr_t flags = 0, table = 0;
     return block.bytes > table_at && read_word(block.begin, flags) && (flags & 0xffff0000) == magic &&
            read_word(block.begin + table_at, table) &&
-           platform_.classify(pointer(table)) == Platform::Mapped::no_handles;
+           platform_.is_constant(pointer(table));
   }
 
  private:

@@ -332,7 +332,7 @@ struct LinuxPlatform::LoadedObjects {
                  : (header.p_type == PT_LOAD && (header.p_flags & PF_W) == 0) || header.p_type == PT_GNU_RELRO;
       if (!constant || header.p_memsz == 0) continue;
       const std::uintptr_t begin = info->dlpi_addr + header.p_vaddr;
-      ranges.push_back({begin, begin + header.p_memsz});
+      ranges.push_back({begin, begin + header.p_memsz, system ? Mapped::no_handles : Mapped::constant});
     }
     return 0;
   }
@@ -364,7 +364,7 @@ Platform::Mapped LinuxPlatform::classify(const void* pointer) const noexcept {
     refresh_constants();
     const auto after = std::upper_bound(constants_.begin(), constants_.end(), address,
                                         [](std::uintptr_t a, const Range& r) { return a < r.begin; });
-    if (after != constants_.begin() && address < std::prev(after)->end) return Mapped::no_handles;
+    if (after != constants_.begin() && address < std::prev(after)->end) return std::prev(after)->is;
   } catch (const std::exception&) {
     // No memory for the list: "yes" only makes the launch unknown, which is slower and still right.
   }

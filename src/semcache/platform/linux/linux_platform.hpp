@@ -46,6 +46,7 @@ class LinuxPlatform : public Platform {
   struct Range {
     std::uintptr_t begin;
     std::uintptr_t end;
+    Mapped is;
   };
   struct LoadedObjects;
 
