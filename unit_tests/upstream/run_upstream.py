@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-# The environment of each mode. What does not fit the first budget gets the next one.
+# The environments of each mode. A test that does not fit the first budget gets the next one.
 MODES = {
     "default": [{}],
     "check": [{"SEMCACHE_CHECK": "1"}],
@@ -164,11 +164,13 @@ def run_once(path, environment, skip, timeout):
     return outcomes, running, code, output
 
 
-def run_program(path, environment, timeout):
-    """Outcomes by test, and what was printed. A program that ends in the middle is started again for the rest."""
+def run_program(path, environment, timeout, done=()):
+    """Outcomes by test but for those that are done, and what was printed. A program that ends in the middle is started again
+    for the rest."""
     outcomes, outputs = {COMPILE: PASSED, END: PASSED}, []
     while True:
-        found, running, code, output = run_once(path, environment, [t for t in outcomes if t not in (COMPILE, END)], timeout)
+        skip = [test for test in (*done, *outcomes) if test not in (COMPILE, END)]
+        found, running, code, output = run_once(path, environment, skip, timeout)
         outcomes.update(found)
         outputs.append(output)
         if running:
@@ -179,16 +181,30 @@ def run_program(path, environment, timeout):
             return outcomes, "".join(outputs)
 
 
+def printed_by(test, output):
+    return output.rpartition(f"[ RUN      ] {test}\n")[2].partition("[ RUN      ]")[0]
+
+
+def run_mode(path, environments, timeout):
+    """As run_program. Each environment but the first is for the tests that did not pass in the one before, and said that its
+    budget is too small."""
+    outcomes, outputs, too_small = {}, [], set()
+    for variables in environments:
+        done = [test for test in outcomes if test not in too_small]
+        found, output = run_program(path, {"SEMCACHE_FAULT_TIMEOUT": "20", **variables}, timeout, done)
+        outcomes = {**found, **{test: outcome for test, outcome in outcomes.items() if test not in too_small}}
+        outputs += [f"{variables}\n", output]
+        too_small = {test for test in found if found[test] != PASSED and TOO_SMALL in printed_by(test, output)}
+        if not too_small:
+            break
+    return outcomes, "".join(outputs)
+
+
 def run_all(folder, space, programs, mode, options):
     results = {}
 
     def run(program):
-        for variables in MODES[mode]:
-            environment = {"SEMCACHE_FAULT_TIMEOUT": "20", **variables}
-            outcomes, output = run_program(os.path.join(folder, "bin", space, program), environment, options.timeout)
-            if TOO_SMALL not in output:
-                break
-        return outcomes, output
+        return run_mode(os.path.join(folder, "bin", space, program), MODES[mode], options.timeout)
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for count, (program, (outcomes, output)) in enumerate(zip(programs, pool.map(run, programs)), 1):

@@ -14,7 +14,7 @@ from run_upstream import COMPILE, CRASHED, END, FAILED, HANGS, MISSING, PASSED, 
 # A program as GoogleTest makes them, which does what its tests are called.
 PROGRAM = f"""#!{sys.executable}
 import os, sys, time
-skip = sys.argv[-1].split("-", 1)[1].split(":")
+skip = sys.argv[-1].split("*-")[1].split(":")
 print("[==========] Running 5 tests", flush=True)
 for test in ["s.good", "s.bad", "s.skipped", "s.crash", "s.hang", "s.last"]:
     if test in skip:
@@ -52,6 +52,43 @@ class Running(unittest.TestCase):
     def test_a_clean_end_is_one(self):
         outcomes, _ = upstream.run_program(self.program, {"FAKE_END": "0"}, timeout=3)
         self.assertEqual(outcomes[END], PASSED)
+
+
+# One of its tests needs more than 1M, one more than there is, one fails with the smallest budget alone, but not for want of it.
+BUDGET_PROGRAM = f"""#!{sys.executable}
+import os, sys
+skip = sys.argv[-1].split("*-")[1].split(":")
+budget = os.environ["SEMCACHE_DEVICE_MEMORY"]
+failed = False
+for test, wrong, message in [
+    ("s.small", False, ""),
+    ("s.big", budget == "1M", "budget of 1048576 bytes (SEMCACHE_DEVICE_MEMORY)"),
+    ("s.wrong", budget == "1M", "42 is not 43"),
+    ("s.huge", True, "budget (SEMCACHE_DEVICE_MEMORY)"),
+]:
+    if test not in skip:
+        word = "  FAILED  " if wrong else "       OK "
+        print(f"[ RUN      ] {{test}}", message, f"[{{word}}] {{test}}", sep=chr(10), flush=True)
+        failed = failed or wrong
+print("budgets:", budget)
+sys.exit(failed)
+"""
+
+
+class Budgets(unittest.TestCase):
+    def test_a_test_gets_the_next_budget_only_if_it_says_that_the_last_one_is_too_small(self):
+        with tempfile.NamedTemporaryFile("w", delete=False) as program:
+            program.write(BUDGET_PROGRAM)
+        os.chmod(program.name, stat.S_IRWXU)
+        self.addCleanup(os.remove, program.name)
+        outcomes, output = upstream.run_mode(program.name, upstream.MODES["budget"], timeout=30)
+        self.assertEqual(
+            outcomes,
+            {COMPILE: PASSED, "s.small": PASSED, "s.big": PASSED, "s.wrong": FAILED, "s.huge": FAILED, END: PASSED},
+        )
+        runs = {test: output.count(f"[ RUN      ] {test}") for test in outcomes}
+        self.assertEqual((runs["s.small"], runs["s.big"], runs["s.wrong"], runs["s.huge"]), (1, 2, 1, 4))
+        self.assertIn("budgets: 8G", output)
 
 
 class Differences(unittest.TestCase):
