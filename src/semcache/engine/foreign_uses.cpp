@@ -35,7 +35,7 @@ void Engine::native_capture_of_all() {
   begin_unknown_launch(unknown_queue, all);
   end_launch(unknown_queue, all.data(), all.size());
   if (!options_.check) return;
-  Lock lock(mutex_);
+  const Transaction t(*this);
   for (const Operand& o : all) keep_reachable(*o.memory);
 }
 
