@@ -40,6 +40,7 @@ class World {
     for (Array* a : {&d1, &d2, &d3, &pair_d}) a->at = static_cast<unsigned char*>(allocate_device(a->name, size));
     for (Array* a : {&h1, &h2, &h3}) a->at = static_cast<unsigned char*>(allocate_host(a->name, size));
     pair_h.at = static_cast<unsigned char*>(allocate_host(pair_h.name, size, pair_d.at));
+    views = allocate_device("views", 16);
     queue = queue_of(nullptr);
     kernel(d1, 0, size, 1);
     kernel(d2, 0, size, 2);
@@ -54,6 +55,7 @@ class World {
   ~World() {
     for (Array* a : all()) deallocate(a->at);
     for (void* p : more) deallocate(p);
+    deallocate(views);
     EXPECT_EQ(statistics().live_device_bytes, 0u);
     EXPECT_EQ(statistics().live_host_bytes, 0u);
     finalize();
@@ -88,8 +90,8 @@ class World {
     return status == SEMCACHE_SUCCESS;
   }
 
-  static Capture capture(const Array& a, bool writable, bool holds_handles = false) {
-    return {a.at, nullptr, 0, writable, holds_handles};
+  static Capture capture(const Array& a, bool writable) {
+    return {a.at, nullptr, 0, writable, false};
   }
   /// What the kernel does is not attempted: its faults belong to the service thread.
   void run(Array& a, std::size_t begin, std::size_t end, unsigned char value) {
@@ -100,8 +102,8 @@ class World {
   }
   void kernel(Array& a, std::size_t begin, std::size_t end, unsigned char value, bool unknown = false) {
     (void)attempt([&] {
-      const Capture c = capture(a, true, unknown);
-      const Launch launch(queue, "kernel", &c, 1);
+      const Capture captures[] = {capture(a, true), {views, nullptr, 0, false, true}};
+      const Launch launch(queue, "kernel", captures, unknown ? 2 : 1);
       run(a, begin, end, value);
     });
   }
@@ -137,6 +139,7 @@ class World {
   std::vector<Array*> all() { return {&d1, &d2, &d3, &pair_d, &h1, &h2, &h3, &pair_h}; }
 
   QueueId queue;
+  void* views = nullptr;  ///< who captures it may use any array
   Array d1{"d1"}, d2{"d2"}, d3{"d3"}, pair_d{"pair_d"};
   Array h1{"h1"}, h2{"h2"}, h3{"h3"}, pair_h{"pair_h"};
   std::vector<void*> more;
