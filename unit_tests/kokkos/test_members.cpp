@@ -68,7 +68,7 @@ void expect_one_of_several(const Make& make) {
   std::list<decltype(make())> members;
   std::uint64_t unknown = 1, back = 1;
   for (int k = 0; k < 20 && (unknown != 0 || back != 0); ++k) {
-    members.push_back(make());
+    for (int j = 0; j <= k; ++j) members.push_back(make());  // the last one lies in a block that was not in use a moment ago
     const Solver<decltype(make())> solver{members.back(), Vector("u", n)};
     const Since since;
     Kokkos::parallel_for("step", Range(0, n), solver);
@@ -407,7 +407,7 @@ struct Square final : Law {
 }  // namespace kokkos_members
 KOKKOS_TEST(KokkosMembers, VirtualFunctionsLeadNowhere) {
   check_harmless(Square());
-  check_harmless(std::shared_ptr<Law>(new Square()));
+  expect_one_of_several([] { return std::shared_ptr<Law>(new Square()); });
 }
 
 KOKKOS_TEST(KokkosMembers, RawPointersInContainersAreFound) {
