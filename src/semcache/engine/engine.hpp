@@ -8,6 +8,7 @@
 #include <semcache/engine/address_space.hpp>
 #include <semcache/engine/memory.hpp>
 #include <semcache/engine/obstacle.hpp>
+#include <semcache/engine/operand.hpp>
 #include <semcache/engine/owed_copies.hpp>
 #include <semcache/engine/queues.hpp>
 #include <semcache/engine/surroundings.hpp>
@@ -82,12 +83,6 @@ struct TransitBuffer {
   std::optional<std::uint64_t> brought;  ///< it is there, as it was after this much had been written (`written_by_device`)
   policy::FetchForecast forecast{1};     ///< only what a persistent request has announced is forecast
   std::optional<std::uint32_t> writing_launches_at_fetch;  ///< of the array; none: it was not asked for yet
-};
-
-/// A captured view, resolved.
-struct Operand {
-  Memory* memory;
-  bool writable;
 };
 
 /// A call of somebody else's to the driver, while it is made.

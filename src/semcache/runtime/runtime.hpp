@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/device/device.hpp>
+#include <semcache/engine/operand.hpp>
 #include <semcache/runtime/leads.hpp>
 #include <semcache/semcache.hpp>
 
@@ -154,14 +155,10 @@ class SEMCACHE_API Launch {
   static constexpr std::size_t most_known = 12;
 
  private:
-  struct Pin {
-    void* memory;
-    bool writable;
-  };
   static constexpr std::size_t inline_pins = 24;
   static constexpr std::size_t most_queues = 16;
   void grow();
-  void add(void* memory, bool writable);
+  void add(engine::Memory* memory, bool writable);
   /// @param name  the kernel's, for messages; nullptr: a library's routine
   void begin(const char* name, const ByteRange* overwritten = nullptr);
   template <class Reason>
@@ -178,8 +175,8 @@ class SEMCACHE_API Launch {
   bool awaited_ = false;
   std::size_t count_ = 0;
   std::size_t capacity_ = inline_pins;
-  Pin* pins_ = inline_;
-  Pin inline_[inline_pins];
+  engine::Operand* pins_ = inline_;
+  engine::Operand inline_[inline_pins];
   std::array<std::uint64_t, most_queues> before_;  ///< what had been submitted before the wait
 };
 

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+namespace semcache::engine {
+
+struct Memory;
+
+/// An array that a launch uses.
+struct Operand {
+  Memory* memory;
+  bool writable;
+};
+
+}  // namespace semcache::engine

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/runtime/lifetime.hpp>
+
+#include <cstring>
+#include <string>
+
+/// Arrays: memory, queues, copies and accesses.
+namespace semcache::runtime {
+
+using engine::Memory;
+
+namespace {
+
+thread_local struct {
+  const Runtime* runtime = nullptr;
+  void* native = nullptr;
+  QueueId queue;
+  std::uint64_t retired = 0;
+} last_queue;
+
+directory::Fill make_fill(const void* pattern, std::uint32_t pattern_bytes) {
+  SEMCACHE_EXPECTS(pattern != nullptr, "a fill without a pattern: a null pointer");
+  SEMCACHE_EXPECTS(pattern_bytes == 1 || pattern_bytes == 2 || pattern_bytes == 4 || pattern_bytes == 8 ||
+                       pattern_bytes == 16,
+                   "a fill pattern has 1, 2, 4, 8 or 16 bytes, not " + std::to_string(pattern_bytes));
+  directory::Fill fill;
+  std::memcpy(fill.pattern.data(), pattern, pattern_bytes);
+  fill.pattern_bytes = pattern_bytes;
+  return fill;
+}
+
+}  // namespace
+
+Located locate(Runtime& r, const void* address, std::size_t bytes) {
+  Memory* m = r.engine->find(address);
+  SEMCACHE_EXPECTS(m != nullptr && m->live && !m->snapshot(),
+                   "the address " + base::text_of(address) + " is in no tracked array; only memory of semcache::Space and its host "
+                   "mirrors is tracked" + (r.engine->in_any_arena(address) ? ", and what was there has been freed, or ends before" : ""));
+  const auto position = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - m->address);
+  SEMCACHE_EXPECTS(position <= m->bytes && bytes <= m->bytes - position,
+                   "the range of " + std::to_string(bytes) + " bytes at offset " + std::to_string(position) + " leaves '" +
+                       r.recorder.name(m->label) + "' of " + std::to_string(m->bytes) + " bytes");
+  return {m, position};
+}
+
+/// Of a graph that the program records from a stream nobody knows when it runs.
+void refuse_recording(Runtime& r, QueueId queue) {
+  if (device::graphs_being_recorded.load(std::memory_order_relaxed) == 0) return;
+  const platform::RuntimeScope scope;
+  if (!queue.valid() || !r.engine->is_recording(queue.value)) return;
+  throw UsageError("a launch, copy or fill on a semcache::Exec whose stream records a graph: nobody would know when the graph runs "
+                   "it. Record launches on the native space instead: what they use counts as used at each launch of the graph");
+}
+
+void* allocate_device(const char* label, std::size_t bytes) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  r.tracker->stay_on_top();
+  return r.engine->allocate_device(0, label, bytes)->address;
+}
+
+void* allocate_host(const char* label, std::size_t bytes, const void* partner, bool announced) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  r.tracker->stay_on_top();
+  Memory* device_side = nullptr;
+  if (partner != nullptr) {
+    device_side = r.engine->find_device(partner);
+    SEMCACHE_EXPECTS(device_side != nullptr && device_side->address == partner,
+                     "the partner of a host side must be the first byte of a device array; " + base::text_of(partner) + " is not");
+  }
+  return r.engine->allocate_host(label, bytes, device_side, announced)->address;
+}
+
+void deallocate(void* address) noexcept {
+  Runtime* r = running();
+  if (r == nullptr || address == nullptr) return;  // the runtime has ended: its memory is gone or stays as it is
+  const platform::RuntimeScope scope;
+  Memory* m = r->engine->find(address);
+  if (m != nullptr && m->live && !m->snapshot() && m->address == address) return r->engine->deallocate(m);
+  // Elsewhere it may be an array of a runtime that has ended.
+  if (r->engine->in_any_arena(address)) {
+    base::raw_log("warning: %p is freed, where no array begins: it has been freed already, or the address lies inside one. Nothing "
+                  "is done",
+                  address);
+  }
+}
+
+void* header_of(const void* address) noexcept {
+  // Also of arrays that outlive their runtime, and in forked children: frameworks look at it when they end an array.
+  const auto in = [&](Runtime& r) -> void* {
+    Memory* m = r.engine->find(address);
+    return m != nullptr && m->live && m->address == address ? m->header : nullptr;
+  };
+  if (Runtime* r = current.load(std::memory_order_acquire)) {
+    if (void* header = in(*r)) return header;
+  }
+  for (Runtime* r = ended.load(std::memory_order_acquire); r != nullptr; r = r->ended_before) {
+    if (void* header = in(*r)) return header;
+  }
+  return nullptr;
+}
+
+bool notices_host_accesses(const void* address) {
+  Runtime& r = runtime();
+  const Memory* m = r.engine->find(address);
+  return m != nullptr && r.tracker->notices() && !m->announced;
+}
+
+bool are_sides_of_one_array(const void* device, const void* host) {
+  Runtime& r = runtime();
+  const Memory* d = r.engine->find(device);
+  const Memory* h = r.engine->find(host);
+  return d != nullptr && h != nullptr && d->datum == h->datum;
+}
+
+void settle(const void* address) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  Memory& m = *locate(r, address, 0).memory;
+  r.engine->settle(m, m.all());
+}
+
+QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
+  Runtime& r = runtime();
+  const std::uint64_t retired = retired_queues.load(std::memory_order_acquire);
+  if (last_queue.runtime == &r && last_queue.native == native_stream && last_queue.retired == retired &&
+      last_queue.queue.valid()) {
+    return last_queue.queue;
+  }
+  const platform::RuntimeScope scope;
+  last_queue.queue = QueueId{r.engine->adopt_queue(0, native_stream, owner)};
+  last_queue.native = native_stream;
+  last_queue.retired = retired;
+  last_queue.runtime = &r;
+  return last_queue.queue;
+}
+
+QueueId lease_queue(void* native_stream) {
+  const platform::RuntimeScope scope;
+  return QueueId{runtime().engine->adopt_queue(0, native_stream, {}, true)};
+}
+
+void retire_queue(QueueId queue) noexcept {
+  Runtime* r = running();
+  if (r == nullptr || !queue.valid()) return;
+  const platform::RuntimeScope scope;
+  r->engine->retire_queue(0, queue.value);
+  retired_queues.fetch_add(1, std::memory_order_release);
+}
+
+void copy(void* to, const void* from, std::size_t bytes, QueueId queue) {
+  if (bytes == 0) return;
+  SEMCACHE_EXPECTS(to != nullptr && from != nullptr, "a copy of " + std::to_string(bytes) + " bytes " +
+                                                         (to == nullptr ? "to" : "from") + " a null pointer");
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  refuse_recording(r, queue);
+  r.threads->look_around();
+  r.engine->copy(to, from, bytes);
+}
+
+void fill(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes, QueueId queue) {
+  if (bytes == 0) return;
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  refuse_recording(r, queue);
+  const Located at = locate(r, to, bytes);
+  r.engine->fill(*at.memory, at.position, bytes, make_fill(pattern, pattern_bytes));
+}
+
+void filled_by_kernel(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes) {
+  if (bytes == 0) return;
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  const Located at = locate(r, to, bytes);
+  r.engine->filled(*at.memory, at.position, bytes, make_fill(pattern, pattern_bytes));
+}
+
+void count_external_transfer(bool to_host, std::uint64_t bytes) noexcept {
+  if (Runtime* r = running()) {
+    r->recorder.moved(to_host ? trace::Kind::d2h : trace::Kind::h2d, {}, bytes);
+  }
+}
+
+}  // namespace semcache::runtime
+
+namespace semcache {
+
+using namespace runtime;  // NOLINT: the public functions are a thin face of this room
+
+void access(const void* address, std::size_t bytes, Access mode) {
+  SEMCACHE_EXPECTS(mode <= Access::overwrite, std::to_string(static_cast<int>(mode)) + " is no access mode");
+  if (bytes == 0) return;
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime::runtime();
+  const Located at = locate(r, address, bytes);
+  r.engine->access(*at.memory, {at.position, at.position + bytes}, mode);
+}
+
+void settle(const void* address, std::size_t bytes) { access(address, bytes, Access::read); }
+
+void settle() {
+  const platform::RuntimeScope scope;
+  if (Runtime* r = running()) r->engine->settle_all();
+}
+
+bool is_tracked(const void* address) noexcept {
+  Runtime* r = running();
+  if (r == nullptr) return false;
+  const Memory* m = r->engine->find(address);
+  return m != nullptr && m->live && !m->snapshot();
+}
+
+}  // namespace semcache

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/base/addresses.hpp>
+#include <semcache/runtime/follower.hpp>
+#include <semcache/runtime/lifetime.hpp>
+
+#include <time.h>
+
+#include <algorithm>
+#include <new>
+#include <string>
+#include <vector>
+
+/// Launches of semcache::Exec and captures of others: what is known of them before they begin, and what threads wait for.
+namespace semcache::runtime {
+
+using engine::Memory;
+using engine::Operand;
+
+void Launch::grow() {
+  Operand* const larger = new Operand[capacity_ * 2];
+  std::copy(pins_, pins_ + count_, larger);
+  if (pins_ != inline_) delete[] pins_;
+  pins_ = larger;
+  capacity_ *= 2;
+}
+
+namespace {
+
+/// Gives back a list of pins that outgrew its place if the launch fails.
+class PinsGuard {
+ public:
+  PinsGuard(Operand*& pins, const Operand* inlined) : pins_(pins), inlined_(inlined) {}
+  ~PinsGuard() {
+    if (armed_ && pins_ != inlined_) delete[] pins_;
+  }
+  PinsGuard(const PinsGuard&) = delete;
+  PinsGuard& operator=(const PinsGuard&) = delete;
+  void dismiss() const noexcept { armed_ = false; }
+
+ private:
+  Operand*& pins_;
+  const Operand* inlined_;
+  mutable bool armed_ = true;
+};
+
+}  // namespace
+
+void Launch::add(Memory* memory, bool writable) {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (pins_[i].memory == memory) {
+      pins_[i].writable = pins_[i].writable || writable;
+      return;
+    }
+  }
+  if (count_ == capacity_) grow();
+  pins_[count_++] = {memory, writable};
+}
+
+/// The launches of one thread that are under way, or about to be.
+struct LaunchesOfThread {
+  std::atomic<const void*> innermost{nullptr};  ///< read by the thread that serves faults, while this one waits for it
+  bool told = false;
+
+  [[nodiscard]] const Launch* first() const noexcept {
+    return static_cast<const Launch*>(innermost.load(std::memory_order_relaxed));
+  }
+  enum class Which { begun, all };
+  [[nodiscard]] static bool use(const Launch* first, const void* memory, Which which) noexcept {
+    for (const Launch* l = first; l != nullptr; l = l->outer_) {
+      if (which == Which::begun && !l->begun_) continue;
+      for (std::size_t i = 0; i < l->count_; ++i) {
+        if (l->pins_[i].memory == memory) return true;
+      }
+    }
+    return false;
+  }
+  [[nodiscard]] bool any_begun() const noexcept {
+    const Launch* l = first();
+    while (l != nullptr && !l->begun_) l = l->outer_;
+    return l != nullptr;
+  }
+};
+
+namespace {
+
+thread_local LaunchesOfThread launches_here;
+
+}  // namespace
+
+bool Threads::in_launch() const noexcept { return launches_here.any_begun(); }
+
+bool Threads::in_launch_of(const Memory& memory) const noexcept {
+  return LaunchesOfThread::use(launches_here.first(), &memory, LaunchesOfThread::Which::begun);
+}
+
+platform::Holder Threads::help_holder(const Memory& memory, const void*& where) {
+  const auto holds = [&memory](const void* holdings) {
+    return LaunchesOfThread::use(static_cast<const Launch*>(holdings), &memory, LaunchesOfThread::Which::all);
+  };
+  return tracker_.help_holder(holds, where);
+}
+
+/// The clock costs some nanoseconds, a look some hundred.
+void Threads::look_around() noexcept {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  const std::int64_t now_ms = std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+  if (looked_ms_.exchange(now_ms, std::memory_order_relaxed) != now_ms) tracker_.stay_on_top();
+}
+
+/// A launch that has not begun is known, too: a signal's handler may touch arrays while it begins.
+void Launch::enter() {
+  if (!launches_here.told) platform::tell_holdings(&launches_here.innermost);
+  launches_here.told = true;
+  outer_ = launches_here.first();
+  launches_here.innermost.store(this, std::memory_order_release);
+}
+
+void Launch::leave() noexcept { launches_here.innermost.store(outer_, std::memory_order_release); }
+
+void Launch::begin(const char* name, const ByteRange* overwritten) {
+  Runtime& r = runtime();
+  if (count_ != 0) refuse_recording(r, queue_);
+  enter();
+  try {
+    r.engine->begin_launch(queue_.valid() ? queue_.value : engine::unknown_queue, pins_,
+                           count_, overwritten);
+  } catch (const OutOfMemory& e) {
+    leave();
+    const std::string who = name != nullptr ? "the kernel '" + trace::Recorder::readable(name) + "'" : "a library's routine";
+    throw OutOfMemory(who + " cannot run: " + e.what(), e.requested_bytes(), e.budget_bytes());
+  } catch (...) {
+    leave();
+    throw;
+  }
+  begun_ = true;
+  r.recorder.launch();
+}
+
+/// @param reason  makes a text, which takes long
+template <class Reason>
+void Launch::begin_unknown(const char* name, const Reason& reason) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  refuse_recording(r, queue_);
+  std::vector<Operand> all;
+  try {
+    r.engine->begin_unknown_launch(queue_.valid() ? queue_.value : engine::unknown_queue, all);
+  } catch (const OutOfMemory& e) {
+    throw OutOfMemory("nobody can tell what the launch of '" + trace::Recorder::readable(name) +
+                          "' uses (" + reason() + "), so it needs every array: " + e.what(),
+                      e.requested_bytes(), e.budget_bytes());
+  }
+  try {
+    while (capacity_ < all.size()) grow();
+  } catch (...) {
+    r.engine->cancel_launch(all.data(), all.size());
+    throw;
+  }
+  r.recorder.launch();
+  try {
+    if (r.recorder.unknown_launch(name)) r.recorder.explain_unknown_launch(name, reason());
+  } catch (const std::bad_alloc&) {  // the report goes without the reason
+  }
+  count_ = 0;
+  for (const Operand& o : all) pins_[count_++] = {o.memory, o.writable};
+  enter();
+  begun_ = true;
+}
+
+namespace {
+
+std::string leads_to_views(const Runtime& r, const Memory& m) {
+  return std::string("'") + r.recorder.name(m.label) + "' holds views or pointers, which may lead anywhere: let the functor "
+         "hold these views itself";
+}
+
+}  // namespace
+
+Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const Leads* leads)
+    : queue_(queue) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  const Memory* holder = nullptr;  // of handles
+  const PinsGuard guard(pins_, inline_);
+  for (std::size_t c = 0; c < count; ++c) {
+    Memory* m = r.engine->find_device(captures[c].pointer);
+    if (m == nullptr || !m->live) {
+      follows_from_captures_ = follows_from_captures_ && captures[c].pointer == nullptr;
+      continue;
+    }
+    add(m, captures[c].writable);
+    if (captures[c].holds_handles) m->holds_handles.store(true, std::memory_order_relaxed);
+    if (m->holds_handles.load(std::memory_order_relaxed)) holder = m;
+  }
+  follows_from_captures_ = follows_from_captures_ && leads == nullptr && holder == nullptr;
+  if (leads != nullptr) {
+    for (const void* pointer : leads->arrays()) {
+      if (Memory* m = r.engine->find_device(pointer); m != nullptr && m->live) {
+        add(m, true);
+        if (m->holds_handles.load(std::memory_order_relaxed)) holder = m;
+      } else if (Memory* mirror = r.engine->find(pointer);
+                 mirror != nullptr && mirror->live && mirror->on_host() && !mirror->snapshot() &&
+                 r.engine->device(0).kind() == device::DeviceKind::cuda) {
+        r.engine->expose(*mirror);
+      }
+    }
+  }
+  if (leads != nullptr && leads->lead_anywhere()) {
+    begin_unknown(name, [&] { return leads->reason(r.engine->platform()); });
+  } else if (holder != nullptr) {
+    begin_unknown(name, [&] { return leads_to_views(r, *holder); });
+  } else {
+    begin(name);
+  }
+  guard.dismiss();
+  r.engine->kernel_starts();
+  ++launches_under_way;
+}
+
+bool read(const void* from, void* to, std::size_t bytes) noexcept {
+  const Runtime* r = running();
+  return r != nullptr && r->engine->platform().read(from, to, bytes);
+}
+
+bool is_constant(const void* pointer) noexcept {
+  const Runtime* r = running();
+  return r != nullptr && r->engine->platform().is_constant(pointer);
+}
+
+void Leads::follow(const std::uintptr_t* words, std::size_t count, const void* copy,
+                   const Original* originals, std::size_t original_count) noexcept {
+  const platform::RuntimeScope scope;
+  Runtime* r = running();
+  if (r == nullptr) return;  // there are no arrays
+  try {
+    Follower(*r->engine, r->lowest_address, *this).follow(words, count, copy, originals, original_count);
+  } catch (const std::bad_alloc&) {
+    doubt_ = "to more than there is memory to look through";
+    remedy_ = "capture the members that the kernel needs, not the object that holds them";
+  }
+}
+
+Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint32_t used,
+               std::uint64_t epoch, const Capture* captures, std::size_t count)
+    : queue_(queue) {
+  Runtime& r = runtime();
+  const PinsGuard guard(pins_, inline_);
+  static_assert(most_known <= inline_pins);
+  SEMCACHE_EXPECTS(known_count <= most_known, "a launch with " + std::to_string(known_count) + " known captures");
+  bool unknown = epoch != starts.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < known_count && !unknown; ++i) {
+    if ((used >> i & 1) == 0) continue;
+    const KnownOperand& k = known[i];
+    const auto* m = static_cast<const Memory*>(k.memory);
+    unknown = m->incarnation.load(std::memory_order_relaxed) != k.incarnation || m->holds_handles.load(std::memory_order_relaxed);
+    if (k.repeats) {
+      add(static_cast<Memory*>(k.memory), k.writable);
+    } else {
+      pins_[count_++] = {static_cast<Memory*>(k.memory), k.writable};
+    }
+  }
+  for (std::size_t c = 0; c < count && !unknown; ++c) {
+    Memory* m = r.engine->find_device(captures[c].pointer);
+    if (m == nullptr || !m->live) continue;
+    add(m, captures[c].writable);
+    unknown = captures[c].holds_handles || m->holds_handles.load(std::memory_order_relaxed);
+  }
+  if (unknown) {
+    begin_unknown(name, [] { return std::string("an array that it captured was freed before the launch, or holds views"); });
+  } else {
+    begin(name);
+  }
+  guard.dismiss();
+  r.engine->kernel_starts();
+  ++launches_under_way;
+}
+
+Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue_(queue) {
+  static_assert(most_uses <= inline_pins);
+  SEMCACHE_EXPECTS(count <= most_uses, "a library call uses " + std::to_string(count) + " arrays");
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  ByteRange overwritten[most_uses] = {};
+  const auto use = [&](const LibraryUse& u) {
+    Memory* m = r.engine->find_device(u.pointer);
+    if (m == nullptr || !m->live) return;
+    const std::size_t known = count_;
+    add(m, writes(u.mode));
+    if (u.mode == Access::overwrite && count_ != known) {
+      const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(u.pointer) - m->address);
+      overwritten[known] = {begin, std::min<std::uint64_t>(m->bytes, begin + u.bytes)};
+    }
+  };
+  // Overwritten arrays come last: whatever can fail before leaves their content alone, and an array that is read as well has
+  // to be there.
+  for (std::size_t u = 0; u < count; ++u) {
+    if (uses[u].mode != Access::overwrite) use(uses[u]);
+  }
+  for (std::size_t u = 0; u < count; ++u) {
+    if (uses[u].mode == Access::overwrite) use(uses[u]);
+  }
+  begin(nullptr, overwritten);
+  r.engine->kernel_starts();
+  ++launches_under_way;
+}
+
+void expect_handles(const void* array) noexcept {
+  const Runtime* r = running();
+  if (Memory* m = r == nullptr ? nullptr : r->engine->find_device(array)) m->holds_handles.store(true, std::memory_order_relaxed);
+}
+
+bool identify(const Capture& capture, KnownOperand& operand) noexcept {
+  Runtime* r = running();
+  Memory* m = r == nullptr ? nullptr : r->engine->find_device(capture.pointer);
+  if (m == nullptr || !m->live) return false;
+  operand = {capture.pointer, m, m->incarnation.load(), capture.writable, true};
+  return true;
+}
+
+bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t epoch) noexcept {
+  if (running() == nullptr || epoch != starts.load(std::memory_order_acquire)) return false;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto* m = static_cast<const Memory*>(operands[i].memory);
+    if (m->incarnation.load(std::memory_order_relaxed) != operands[i].incarnation) return false;
+    if (m->holds_handles.load(std::memory_order_relaxed)) return false;
+  }
+  return true;
+}
+
+void Launch::before_wait() noexcept {
+  static_assert(std::is_same<decltype(before_), engine::Clock>::value);
+  Runtime* r = running();
+  waits_ = r != nullptr && queue_.valid() && queue_.value != engine::unknown_queue;
+  if (waits_) before_ = r->engine->submitted_before(queue_.value);
+}
+
+Launch::~Launch() {
+  leave();  // what follows the kernel may wait for those that use its arrays, and it is none of them any more
+  if (Runtime* r = running()) {
+    r->engine->kernel_ends();
+    const std::uint64_t number = r->engine->end_launch(queue_.valid() ? queue_.value : engine::unknown_queue,
+                                                       pins_, count_);
+    if (awaited_) r->engine->launch_awaited(queue_.value, before_, number);
+  }
+  if (pins_ != inline_) delete[] pins_;
+  --launches_under_way;
+}
+
+void native_capture(const Capture& capture) noexcept {
+  Runtime* r = running();
+  if (r == nullptr) return;
+  Memory* m = r->engine->find_device(capture.pointer);
+  if (m == nullptr || !m->live || m->snapshot()) return;
+  const platform::RuntimeScope scope;
+  if (capture.holds_handles) m->holds_handles.store(true, std::memory_order_relaxed);
+  try {
+    r->recorder.native_capture();
+    r->engine->native_capture(*m, capture.writable);
+    // Pages and the driver's calls tell which arrays the kernel comes to; otherwise it may be any.
+    const bool noticed = r->driver_uses != nullptr || r->engine->guarded_arena_bytes() > 0;
+    if (!noticed && m->holds_handles.load(std::memory_order_relaxed)) r->engine->native_capture_of_all();
+  } catch (const std::exception& e) {
+    base::fatal("'%s' is captured by a kernel outside semcache::Exec and cannot be made valid: %s. Launch the kernel on "
+                "semcache::Exec.", r->recorder.name(m->label), e.what());
+  }
+}
+
+}  // namespace semcache::runtime

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/runtime/lifetime.hpp>
+
+#include <semcache/runtime/device_choice.hpp>
+#include <semcache/runtime/second_copy.hpp>
+#include <semcache/trace/report.hpp>
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+
+namespace semcache::runtime {
+
+using engine::Engine;
+
+std::atomic<Runtime*> current{nullptr};
+std::atomic<std::uint64_t> starts{0};
+std::atomic<Runtime*> ended{nullptr};
+std::atomic<bool> forked{false};
+std::atomic<std::uint64_t> retired_queues{0};
+
+namespace {
+
+std::mutex lifetime_mutex;  // starting and ending
+FrameworkDevice framework;
+bool framework_known = false;
+
+platform::Pages make_pages(const Configuration& c) {
+  if (c.tracker == TrackerChoice::explicit_only || c.protocol == Protocol::off) {
+    return {platform::make_linux_platform(), platform::make_explicit_tracker()};
+  }
+  if (c.tracker == TrackerChoice::userfaultfd) return platform::make_userfaultfd_pages(c.fault_timeout_s);
+  return {platform::make_linux_platform(), platform::make_mprotect_tracker(c.fault_timeout_s)};
+}
+
+const char* label_of(const void* address) {
+  Runtime* r = current.load(std::memory_order_acquire);
+  return r == nullptr ? nullptr : r->engine->label_of(address);
+}
+
+/// The memory of a GPU has no page protection that could notice uses which nobody announced: the driver's calls do.
+void notice_device_uses(Runtime& r) {
+  const Configuration& c = r.configuration;
+  if (c.protocol == Protocol::off || c.device_tracker == Switch::off || r.engine->guarded_arena_bytes() > 0) return;
+  std::string why_not;
+  if (r.engine->device(0).kind() == device::DeviceKind::cuda) {
+    r.driver_uses = DriverUses::start(*r.engine, why_not);
+    if (r.driver_uses != nullptr) return;
+    if (c.device_tracker == Switch::automatic) {
+      base::raw_log("uses of device memory outside semcache::Exec are not noticed: %s. Announce them with semcache::access; "
+                    "SEMCACHE_DEVICE_TRACKER=off silences this line", why_not.c_str());
+    }
+  } else {
+    why_not = "on the emulated device this takes SEMCACHE_TRACKER=mprotect, and SEMCACHE_CHECK not to be set";
+  }
+  if (c.device_tracker == Switch::on) throw ConfigurationError("SEMCACHE_DEVICE_TRACKER=on: " + why_not);
+}
+
+void write_report(Runtime& r) noexcept {
+  if (r.configuration.report.empty()) return;
+  try {
+    trace::write_report(statistics_of(r), r.configuration.report, r.configuration.mpi_rank);
+  } catch (const std::exception& e) {
+    base::raw_log("no report: %s", e.what());
+  }
+}
+
+void at_exit() {
+  // exit() without finalize: views may still be destroyed after this, so everything stays in place.
+  if (forked.load()) return;
+  if (Runtime* r = current.load()) {
+    write_report(*r);
+    r->engine->process_ends();
+  }
+}
+
+}  // namespace
+
+Runtime* start() {
+  const std::lock_guard<std::mutex> guard(lifetime_mutex);
+  if (Runtime* r = current.load(std::memory_order_acquire)) return r;
+  refuse_second_copy();
+  stay_loaded();
+  const Configuration c = read_process_configuration();
+  trace::RecorderOptions recorder_options;
+  recorder_options.call_sites = !c.report.empty();
+  auto r = std::make_unique<Runtime>(c, recorder_options);
+  platform::Pages pages = make_pages(c);
+  r->tracker = std::move(pages.tracker);
+  r->threads = std::make_unique<Threads>(*r->tracker);
+  engine::Options options;
+  options.protocol = c.protocol == Protocol::write_back      ? engine::Protocol::write_back
+                     : c.protocol == Protocol::write_through ? engine::Protocol::write_through
+                                                             : engine::Protocol::off;
+  options.device_memory_bytes = c.device_memory_bytes;
+  options.host_address_bytes = c.host_address_bytes;
+  options.snapshot_share_percent = c.snapshot_share_percent;
+  options.check = c.check;
+  options.check_writes = c.check_writes;
+  options.notices = r->tracker->notices();
+  options.patience = std::chrono::seconds(c.fault_timeout_s);
+  options.surroundings = r->threads.get();
+  options.device_faults = c.tracker != TrackerChoice::userfaultfd &&  // which follows one arena
+                          c.device_tracker != Switch::off;
+  r->engine = std::make_unique<Engine>(make_devices(c, framework_known ? &framework : nullptr), std::move(pages.platform), r->recorder, options);
+  Engine* engine = r->engine.get();
+  // Where nothing is known of mappings: the null pointer leads nowhere anyway.
+  r->lowest_address = std::max<std::uintptr_t>(engine->platform().lowest_address(), engine->platform().page_bytes());
+  notice_device_uses(*r);
+  platform::set_label_lookup(&label_of);
+  if (const std::uint64_t bytes = engine->guarded_arena_bytes()) r->tracker->also_watch(engine->device_arena(0), bytes);
+  r->tracker->start(engine->host_arena(), engine->host_arena_bytes(),
+                    [engine](std::byte* address, platform::FaultKind kind, const void* instruction) {
+                      return engine->serve(address, kind, instruction);
+                    });
+  static const bool registered =
+      std::atexit(&at_exit) == 0 && pthread_atfork(nullptr, nullptr, [] { forked.store(true); }) == 0;
+  (void)registered;
+  starts.fetch_add(1);
+  Runtime* started = r.release();
+  current.store(started, std::memory_order_release);
+  return started;
+}
+
+void refuse_forked() {
+  throw UsageError("this process was forked from one that uses SemCache: its arrays can be read where they are valid, "
+                   "but nothing can be copied, launched or allocated. Call exec, or use SemCache in the parent only.");
+}
+
+Statistics statistics_of(Runtime& r) {
+  Statistics s = r.recorder.snapshot();
+  r.engine->add_to(s);
+  s.tracker = r.tracker->name();
+  s.device_tracker = r.driver_uses != nullptr ? "driver calls" : r.engine->guarded_arena_bytes() > 0 ? "pages" : "none";
+  s.protocol = to_string(r.configuration.protocol);
+  return s;
+}
+
+void use_framework_device(const FrameworkDevice& device) {
+  const std::lock_guard<std::mutex> guard(lifetime_mutex);
+  if (current.load() != nullptr && framework_known &&
+      (framework.kind != device.kind || framework.ordinal != device.ordinal)) {
+    throw ConfigurationError(std::string(device.framework) + " computes on " + device::to_string(device.kind) + " device " +
+                             std::to_string(device.ordinal) + ", but SemCache runs on " +
+                             device::to_string(framework.kind) + " device " + std::to_string(framework.ordinal) +
+                             " already. Initialise the framework before the first tracked allocation.");
+  }
+  framework = device;
+  framework_known = true;
+}
+
+std::uint64_t epoch() noexcept { return starts.load(); }
+
+std::uintptr_t lowest_pointer() noexcept {
+  const Runtime* r = running();
+  return r == nullptr ? 0x10000 : r->lowest_address;
+}
+
+}  // namespace semcache::runtime
+
+namespace semcache {
+
+using namespace runtime;  // NOLINT: the public functions are a thin face of this room
+
+Statistics statistics() {
+  const platform::RuntimeScope scope;
+  Runtime* r = running();
+  return r == nullptr ? Statistics{} : statistics_of(*r);
+}
+
+void finalize() {
+  const platform::RuntimeScope scope;
+  const std::lock_guard<std::mutex> guard(lifetime_mutex);
+  Runtime* r = running();
+  if (r == nullptr) return;
+  r->engine->open_everything();
+  write_report(*r);
+  r->tracker->stop();
+  r->driver_uses.reset();
+  current.store(nullptr, std::memory_order_release);
+  retired_queues.fetch_add(1, std::memory_order_release);
+  // Leaked views: their pages stay where they are, open, for pointers that outlive the runtime.
+  if (r->engine->any_live()) {
+    r->ended_before = ended.load();
+    ended.store(r, std::memory_order_release);
+  } else {
+    delete r;
+  }
+}
+
+}  // namespace semcache

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/runtime/lifetime.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+/// Bytes for code that nobody notices: the table that the libraries find which are loaded in front of MPI and of system calls.
+namespace semcache::runtime {
+
+using engine::Engine;
+using engine::Memory;
+
+namespace {
+
+bool find_array(const void* address, TrackedArray& array) noexcept {
+  Runtime* r = running();
+  if (r == nullptr) return false;
+  const Memory* m = r->engine->find(address);
+  if (m == nullptr || !m->live || m->snapshot()) return false;
+  array = {m->address, m->bytes, m->on_host(), r->recorder.name(m->label), m, m->incarnation.load(), epoch()};
+  return true;
+}
+
+bool still_there(const TrackedArray& array) noexcept {
+  if (running() == nullptr || epoch() != array.epoch) return true;
+  return static_cast<const Memory*>(array.memory)->incarnation.load() == array.incarnation;
+}
+
+Transit take_transit(std::size_t bytes, bool on_device) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  engine::TransitBuffer* buffer = nullptr;
+  if (on_device) {
+    try {
+      buffer = r.engine->take_buffer(bytes, true);
+    } catch (const OutOfMemory&) {  // the host's will do
+    }
+  }
+  if (buffer == nullptr) buffer = r.engine->take_buffer(bytes, false);
+  return {buffer->address, buffer->on_device, buffer, epoch()};
+}
+
+/// The engine that the message was taken from, if it still runs.
+Engine* engine_of(const Transit& transit) noexcept {
+  Runtime* r = running();
+  return r != nullptr && epoch() == transit.epoch ? r->engine.get() : nullptr;
+}
+
+engine::TransitBuffer& buffer_of(const Transit& transit) {
+  return *static_cast<engine::TransitBuffer*>(transit.buffer);
+}
+
+void give_transit(const Transit& transit) noexcept {
+  if (transit.buffer == nullptr) return;
+  const platform::RuntimeScope scope;
+  // What outlives its runtime stays where it is: whoever allocated it is gone.
+  if (Engine* engine = engine_of(transit)) engine->give_buffer(&buffer_of(transit));
+}
+
+void settle_transit(const Transit& transit) {
+  const platform::RuntimeScope scope;
+  if (Engine* engine = engine_of(transit)) engine->settle_buffer(buffer_of(transit));
+}
+
+Located locate_pieces(Runtime& r, const void* address, const ByteRange* pieces, std::size_t count) {
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; i < count; ++i) end = std::max(end, pieces[i].end);
+  return locate(r, address, end);
+}
+
+bool valid_here(const void* address, const ByteRange* pieces, std::size_t count) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  const Located at = locate_pieces(r, address, pieces, count);
+  return r.engine->valid_here(*at.memory, at.position, pieces, count);
+}
+
+/// The host's pages of an array that outlived its runtime: they are open. nullptr for everything else.
+std::byte* outlived(const void* address) noexcept {
+  for (Runtime* r = ended.load(std::memory_order_acquire); r != nullptr; r = r->ended_before) {
+    const Memory* m = r->engine->find(address);
+    if (m != nullptr && m->live && m->on_host()) return m->address + (static_cast<const std::byte*>(address) - m->address);
+  }
+  return nullptr;
+}
+
+void read_out(const void* address, const ByteRange* pieces, std::size_t count, const Transit& transit,
+              std::size_t offset) {
+  const platform::RuntimeScope scope;
+  if (Engine* engine = engine_of(transit)) {
+    const Located at = locate_pieces(*running(), address, pieces, count);
+    engine->read_out(*at.memory, at.position, pieces, count, buffer_of(transit), transit.address + offset);
+    return;
+  }
+  const std::byte* from = outlived(address);
+  SEMCACHE_EXPECTS(from != nullptr, "a message is started on an array whose runtime has ended. Start it before semcache's "
+                                    "end (Kokkos::finalize)");
+  for (std::size_t i = 0; i < count; ++i) {
+    std::memcpy(transit.address + offset + pieces[i].begin, from + pieces[i].begin, pieces[i].size());
+  }
+}
+
+void expect(const void* address, const ByteRange* pieces, std::size_t count, const Transit& transit,
+            std::size_t offset) noexcept {
+  const platform::RuntimeScope scope;
+  Engine* engine = engine_of(transit);
+  if (engine == nullptr) return;
+  try {
+    const Located at = locate_pieces(*running(), address, pieces, count);
+    engine->expect_read_out(*at.memory, at.position, pieces, count, buffer_of(transit), transit.address + offset);
+  } catch (const std::exception&) {  // a hint; what is wrong with the array is said when the message is asked for
+  }
+}
+
+void write_in(void* address, const ByteRange* pieces, std::size_t count, const Transit& transit, std::size_t offset) {
+  const platform::RuntimeScope scope;
+  if (Engine* engine = engine_of(transit)) {
+    const Located at = locate_pieces(*running(), address, pieces, count);
+    engine->write_in(*at.memory, at.position, pieces, count, buffer_of(transit), transit.address + offset);
+    return;
+  }
+  std::byte* to = outlived(address);
+  SEMCACHE_EXPECTS(to != nullptr, "a message arrives for an array whose runtime has ended. Complete it before semcache's "
+                                  "end (Kokkos::finalize)");
+  for (std::size_t i = 0; i < count; ++i) {
+    std::memcpy(to + pieces[i].begin, transit.address + offset + pieces[i].begin, pieces[i].size());
+  }
+}
+
+Transit take_beside(const void* first, std::size_t bytes) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  const Located at = locate(r, first, bytes);
+  engine::TransitBuffer* const buffer = r.engine->take_buffer_beside(*at.memory, {at.position, at.position + bytes});
+  return buffer == nullptr ? Transit{} : Transit{buffer->address, false, buffer, epoch()};
+}
+
+bool write_in_together(void* first, std::size_t bytes, const Transit* const* transits, std::size_t count) {
+  const platform::RuntimeScope scope;
+  std::vector<engine::TransitBuffer*> buffers(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (engine_of(*transits[i]) == nullptr) return false;
+    buffers[i] = &buffer_of(*transits[i]);
+  }
+  const Located at = locate(*running(), first, bytes);
+  return running()->engine->write_in_together(*at.memory, {at.position, at.position + bytes}, buffers.data(), count);
+}
+
+DeviceAddresses device_addresses() {
+  Runtime& r = runtime();
+  switch (r.configuration.mpi_cuda) {
+    case Switch::on: return DeviceAddresses::always;
+    case Switch::off: return DeviceAddresses::never;
+    case Switch::automatic: break;
+  }
+  return r.engine->device(0).kind() == device::DeviceKind::cuda ? DeviceAddresses::if_library_can : DeviceAddresses::never;
+}
+
+bool overlaps(const void* first, const void* last) noexcept {
+  const Runtime* r = running();
+  return r != nullptr && r->engine->overlaps(static_cast<const std::byte*>(first), static_cast<const std::byte*>(last));
+}
+
+constexpr ForeignIo foreign_io{&find_array, &still_there, &take_transit, &give_transit,     &settle_transit, &valid_here,
+                               &read_out,   &expect,      &write_in,     &device_addresses, &overlaps,       &take_beside,
+                               &write_in_together};
+
+}  // namespace
+
+}  // namespace semcache::runtime
+
+extern "C" const semcache::runtime::ForeignIo* semcache_foreign_io_1() noexcept { return &semcache::runtime::foreign_io; }
