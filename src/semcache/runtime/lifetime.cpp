@@ -85,6 +85,7 @@ Runtime* start() {
   if (Runtime* r = current.load(std::memory_order_acquire)) return r;
   refuse_second_copy();
   stay_loaded();
+  (void)semcache_foreign_io_1();  // a program that links the static library has the table, too
   const Configuration c = read_process_configuration();
   trace::RecorderOptions recorder_options;
   recorder_options.call_sites = !c.report.empty();
