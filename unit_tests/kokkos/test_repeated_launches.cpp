@@ -72,7 +72,7 @@ KOKKOS_STOCK_TEST(KokkosRepeatedLaunch, OfOtherArraysUsesThose) {
   }
 }
 
-KOKKOS_STOCK_TEST(KokkosRepeatedLaunch, WithOtherNumbersIsTheSameLaunch) {
+KOKKOS_TEST(KokkosRepeatedLaunch, WithOtherNumbersIsTheSameLaunch) {
   const Vector a = filled("a", 1), b = filled("b", 0);
   const Seen seen(b);
   const Since since;
@@ -85,6 +85,8 @@ KOKKOS_STOCK_TEST(KokkosRepeatedLaunch, WithOtherNumbersIsTheSameLaunch) {
     EXPECT_EQ(seen(), expected);
   }
   EXPECT_EQ(since.launches(), 6u);
+  // By chance they are addresses of the device's memory, of no array: then nobody knows what they lead to.
+  EXPECT_LE(since.unknown(), 2u);
 }
 
 struct AddRows {
