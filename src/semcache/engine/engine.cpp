@@ -418,7 +418,7 @@ void Engine::note_written(Memory& m, ByteRange range) {
 
 /// The memory is needed no more, and nothing in flight uses it. Also what an allocation that failed has made so far (I9).
 void Engine::destroy(Memory& m) noexcept {
-  look_away(m);
+  forget_perhaps_unwanted(m);
   if (m.counted_snapshot) device_of(m).snapshot_bytes -= m.bytes;
   if (!m.on_host() && (m.flags.load() & Memory::resident) != 0) unmap_memory(device_of(m), m);
   if (m.slot.valid()) directory_.remove_slot(m.slot);
@@ -524,7 +524,7 @@ void Engine::leave_datum(Memory& m) noexcept {
 void Engine::keep_as_saved_copy(Memory& m) noexcept {
   if (!m.snapshot()) leave_datum(m);
   m.freeing = false;
-  look_at(m);
+  note_perhaps_unwanted(m);
   if (!m.on_host()) {
     m.counted_snapshot = true;
     device_of(m).snapshot_bytes += m.bytes;
@@ -593,7 +593,7 @@ void Engine::project() noexcept {
     Memory* m = by_slot_[touched.slot.value];
     if (m == nullptr || !m->live) continue;
     if (m->snapshot()) {
-      if (!m->freeing) look_at(*m);
+      if (!m->freeing) note_perhaps_unwanted(*m);
     } else if (m->on_host()) {
       project_host(*m, touched.range);
     } else {
@@ -813,12 +813,12 @@ ByteRange Engine::to_pages(const Memory& m, ByteRange r) const noexcept {
 void Engine::collect_orphans() noexcept {
   for (const auto& touched : directory_.touched()) {
     Memory* const m = touched.slot.value < by_slot_.size() ? by_slot_[touched.slot.value] : nullptr;
-    if (m != nullptr && m->live && m->snapshot() && !m->freeing) look_at(*m);
+    if (m != nullptr && m->live && m->snapshot() && !m->freeing) note_perhaps_unwanted(*m);
   }
   for (std::size_t i = 0; i < unwanted_.size();) {
     Memory& m = *unwanted_[i];
     if (directory_.needed(m.slot)) {  // it is touched when that changes
-      look_away(m);
+      forget_perhaps_unwanted(m);
       continue;
     }
     bool busy = m.pins.load() != 0;
@@ -840,11 +840,11 @@ void Engine::collect_orphans() noexcept {
   }
 }
 
-void Engine::look_at(Memory& saved) noexcept {
+void Engine::note_perhaps_unwanted(Memory& saved) noexcept {
   if (!std::exchange(saved.perhaps_unwanted, true)) unwanted_.push_back(&saved);  // there is room for all
 }
 
-void Engine::look_away(Memory& saved) noexcept {
+void Engine::forget_perhaps_unwanted(Memory& saved) noexcept {
   if (!std::exchange(saved.perhaps_unwanted, false)) return;
   *std::find(unwanted_.begin(), unwanted_.end(), &saved) = unwanted_.back();
   unwanted_.pop_back();

@@ -402,8 +402,8 @@ class Engine {
   [[noreturn]] void die_closed(const Memory& memory) const noexcept;
   /// Frees the saved copies that nobody wants any more.
   void collect_orphans() noexcept;
-  void look_at(Memory& saved) noexcept;
-  void look_away(Memory& saved) noexcept;
+  void note_perhaps_unwanted(Memory& saved) noexcept;
+  void forget_perhaps_unwanted(Memory& saved) noexcept;
   void add_device(std::unique_ptr<device::Device> device);
   void release_addresses() noexcept;
   [[nodiscard]] bool put_off(Memory& m) noexcept;

@@ -18,7 +18,7 @@ class [[nodiscard]] Obstacle {
     device,    ///< everything that was given to `device`; who asks uses `memory`, if that is set
     work,      ///< work `position` of `queue` of `device`
     moment,    ///< another thread, which ends by itself
-    buffers,   ///< nothing: idle messages' memory can be given back, on the device or on the host
+    buffers,   ///< memory is short: that of messages which nobody uses now is given back, on the device or on the host
   };
 
   Obstacle() noexcept = default;

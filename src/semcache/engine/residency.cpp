@@ -268,7 +268,7 @@ Memory* Engine::new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId 
     destroy(*m);
     throw;
   }
-  look_at(*m);
+  note_perhaps_unwanted(*m);
   return m;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-/// Who must wait for whom, and how: the only place where anybody does.
+/// What accesses may have to wait for, and how they wait for it. Nobody in this room waits elsewhere.
 namespace semcache::engine {
 
 thread_local Engine::UnsubmittedLaunch* Engine::UnsubmittedLaunch::current = nullptr;
