@@ -169,7 +169,7 @@ class Machine {
   void copy(const engine::Memory& to, const engine::Memory& from) { engine_->copy(to.address, from.address, to.bytes); }
 
   void unknown_faults(bool on) { unknown_faults_ = on; }
-  std::uint64_t faults = 0;
+  std::atomic<std::uint64_t> faults{0};
 
  private:
   /// Other threads, whose turn it is whenever the engine's lock is free.

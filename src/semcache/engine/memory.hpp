@@ -96,7 +96,7 @@ struct alignas(64) Memory {
   };
   Said announced_use;  ///< by semcache::access
   Said captured_use;   ///< by a handle's copy for a launch on a native space
-  std::uint32_t awaited = 0;      ///< threads that wait for launches that use it: launches that begin let them go first
+  std::atomic<std::uint32_t> awaited{0};  ///< threads that wait for launches that use it: launches that begin let them go first
   std::uint32_t unmapped = 0;     ///< how often its device memory was taken away
   bool listed = false;            ///< any foreign launch may use it
   bool said_unreachable = false;
