@@ -205,7 +205,7 @@ TEST_F(LinuxPlatform, ClassifiesPointers) {
   EXPECT_EQ(platform->classify(base), Mapped::yes);
   EXPECT_EQ(platform->classify(constant_text), Mapped::constant);
   EXPECT_EQ(platform->classify(reinterpret_cast<const void*>(&make_linux_platform)), Mapped::constant);
-  EXPECT_EQ(platform->classify(reinterpret_cast<const void*>(&::strlen)), Mapped::no_handles);
+  EXPECT_EQ(platform->classify(reinterpret_cast<const void*>(&::sysconf)), Mapped::no_handles);
 }
 
 TEST_F(LinuxPlatform, ClassifyKeepsErrno) {

@@ -32,9 +32,13 @@ bool recognise_view(std::uintptr_t first, std::uintptr_t second, runtime::ArrayB
   void* first_word = nullptr;
   std::memcpy(&first_word, bytes, sizeof first_word);
   if (!runtime::is_constant(first_word)) return false;
+  // The next one is where the header lies. Only what the header names is a record.
+  std::uintptr_t header = 0;
+  std::memcpy(&header, bytes + sizeof first_word, sizeof header);
+  const std::uintptr_t data = header + runtime::header_bytes;
+  if (!header_names(address, data)) return false;
   const auto* record = reinterpret_cast<const Record*>(bytes);
-  const auto data = reinterpret_cast<std::uintptr_t>(record->data());
-  if (second - data > record->size() || record->size() == 0 || !header_names(address, data)) return false;
+  if (reinterpret_cast<std::uintptr_t>(record->data()) != data || second - data > record->size() || record->size() == 0) return false;
   block = {record->data(), record->size()};
   return true;
 }

@@ -199,13 +199,10 @@ bool LinuxPlatform::read(const void* from, void* to, std::uint64_t bytes) const 
 }
 
 Platform::HostBlock LinuxPlatform::heap_block(const void* begin) const noexcept {
-  if (sanitizer_knows) {
-    const HostBlock block = located(begin);
-    return block.begin == number(begin) ? block : HostBlock{};
-  }
-  if (!malloc_is_gnu()) return {};
+  if (!sanitizer_knows && !malloc_is_gnu()) return {};
   const GnuHeap heap(*this);
-  HostBlock block = heap.block_at(number(begin));
+  HostBlock block = sanitizer_knows ? located(begin) : heap.block_at(number(begin));
+  if (block.begin != number(begin)) return {};
   block.leads_nowhere = block.leads_nowhere || heap.is_file(block);
   return block;
 }

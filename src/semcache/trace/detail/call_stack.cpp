@@ -27,17 +27,21 @@ bool is_mpi(std::string_view name) {
   return begins(name, "MPI_") && name.size() > 4 && name[4] >= 'A' && name[4] <= 'Z';
 }
 
-/// Of a header of ours, Kokkos' or the standard library's.
-bool is_library_header(std::string_view file) {
+/// A source of ours, or a header of Kokkos' or the standard library's.
+bool is_library_file(std::string_view file) {
+  for (const char* room : {"/semcache/base/", "/semcache/device/", "/semcache/directory/", "/semcache/engine/", "/semcache/kokkos/",
+                           "/semcache/platform/", "/semcache/policy/", "/semcache/runtime/", "/semcache/trace/"}) {
+    if (has(file, room)) return true;
+  }
   const std::size_t folder = file.find_last_of('/');
   const std::string_view name = file.substr(folder == std::string_view::npos ? 0 : folder + 1);
-  return has(file, "/include/c++/") || (ends(name, ".hpp") && (begins(name, "Kokkos_") || has(file, "/semcache/kokkos/")));
+  return has(file, "/include/c++/") || (ends(name, ".hpp") && begins(name, "Kokkos_"));
 }
 
 /// By its linker symbol. GCC's debug information has none of local functions that were inlined: by the file.
 bool is_library(const Function& function) {
   std::string_view name = function.symbol;
-  if (!begins(name, "_Z")) return begins(name, "semcache_") || is_mpi(name) || is_library_header(function.file);
+  if (!begins(name, "_Z")) return begins(name, "semcache_") || is_mpi(name) || is_library_file(function.file);
   name.remove_prefix(2);
   while (begins(name, "Z")) name.remove_prefix(1);  // what is local to a function
   if (begins(name, "N")) {
