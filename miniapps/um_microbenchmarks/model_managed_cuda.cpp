@@ -5,6 +5,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <string>
+
 namespace microbenchmarks {
 namespace {
 
@@ -18,7 +20,7 @@ class ManagedModel {
 
   class Array {
    public:
-    Array(const char* label, std::size_t n) : view_(label, n) {}
+    Array(const char* label, std::size_t n) : view_(std::string(label), n) {}
     [[nodiscard]] View device() const { return view_; }
     [[nodiscard]] View host() const { return view_; }
 

@@ -31,13 +31,18 @@ sys.exit(int(os.environ.get("FAKE_END", "1")))
 """
 
 
+def make_program(test, text):
+    """A file that runs as a program, until the test ends."""
+    with tempfile.NamedTemporaryFile("w", delete=False) as program:
+        program.write(text)
+    os.chmod(program.name, stat.S_IRWXU)
+    test.addCleanup(os.remove, program.name)
+    return program.name
+
+
 class Running(unittest.TestCase):
     def setUp(self):
-        with tempfile.NamedTemporaryFile("w", delete=False) as program:
-            program.write(PROGRAM)
-        os.chmod(program.name, stat.S_IRWXU)
-        self.addCleanup(os.remove, program.name)
-        self.program = program.name
+        self.program = make_program(self, PROGRAM)
 
     def test_every_test_has_an_outcome_after_crashes_and_hangs(self):
         outcomes, _ = upstream.run_program(self.program, {}, timeout=3)
@@ -77,11 +82,8 @@ sys.exit(failed)
 
 class Budgets(unittest.TestCase):
     def test_a_test_gets_the_next_budget_only_if_it_says_that_the_last_one_is_too_small(self):
-        with tempfile.NamedTemporaryFile("w", delete=False) as program:
-            program.write(BUDGET_PROGRAM)
-        os.chmod(program.name, stat.S_IRWXU)
-        self.addCleanup(os.remove, program.name)
-        outcomes, output = upstream.run_mode(program.name, upstream.MODES["budget"], timeout=30)
+        program = make_program(self, BUDGET_PROGRAM)
+        outcomes, output = upstream.run_mode(program, upstream.MODES["budget"], timeout=30)
         self.assertEqual(
             outcomes,
             {COMPILE: PASSED, "s.small": PASSED, "s.big": PASSED, "s.wrong": FAILED, "s.huge": FAILED, END: PASSED},
