@@ -8,6 +8,8 @@ using namespace test;
 struct TagA {};
 struct TagB {};
 struct TagC {};
+struct TagD {};
+struct TagE {};
 
 struct Tagged {
   using execution_space = Exec;
@@ -63,6 +65,58 @@ struct TaggedScan {
   }
 };
 
+/// Functors of all patterns that name their space, as most of Trilinos' do; by `Names`.
+struct NamesSpace {
+  using execution_space = Exec;
+};
+struct NamesDevice {
+  using device_type = semcache::Device;
+};
+struct NamesBoth : NamesSpace, NamesDevice {};
+
+template <class Names>
+struct Named : Names {
+  Vector x;
+  explicit Named(const Vector& v) : x(v) {}
+  KOKKOS_FUNCTION void operator()(TagA, int i) const { x(i) = i; }
+  KOKKOS_FUNCTION void operator()(TagA, const Member& team) const {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 10), [&](int i) { x(team.league_rank() * 10 + i) += 1; });
+  }
+  KOKKOS_FUNCTION void operator()(TagA, int i, int j) const { x(10 * i + j) += 1; }
+  KOKKOS_FUNCTION void operator()(TagB, int i, double& update) const { update += x(i); }
+  KOKKOS_FUNCTION void operator()(TagD, const Member& team, double& update) const {
+    double sum = 0;
+    Kokkos::parallel_reduce(
+        Kokkos::TeamThreadRange(team, 10), [&](int i, double& s) { s += x(team.league_rank() * 10 + i); }, sum);
+    Kokkos::single(Kokkos::PerTeam(team), [&]() { update += sum; });
+  }
+  KOKKOS_FUNCTION void operator()(TagE, int i, int j, double& update) const { update += x(10 * i + j); }
+  KOKKOS_FUNCTION void operator()(TagC, int i, double& update, bool last) const {
+    if (last) x(i) = update;
+    update += 1;
+  }
+};
+
+template <class Names>
+void expect_every_pattern_takes_functors_that_name() {
+  Named<Names> f(Vector("x", 100));
+  double sum = 0;
+  Kokkos::parallel_for("range", Kokkos::RangePolicy<Exec, TagA>(0, 100), f);
+  Kokkos::parallel_for("teams", Kokkos::TeamPolicy<Exec, TagA>(10, Kokkos::AUTO), f);
+  using Teams = Kokkos::TeamPolicy<Exec, TagA>;
+  Kokkos::parallel_for("teams", Teams(10, Teams(10, 1).team_size_max(f, Kokkos::ParallelForTag())), f);
+  Kokkos::parallel_for("teams", Teams(10, Teams(10, 1).team_size_recommended(f, Kokkos::ParallelForTag())), f);
+  Kokkos::parallel_for("2-D range", Kokkos::MDRangePolicy<Exec, TagA, Kokkos::Rank<2>>({0, 0}, {10, 10}), f);
+  Kokkos::parallel_reduce("range", Kokkos::RangePolicy<Exec, TagB>(0, 100), f, sum);
+  EXPECT_EQ(sum, 4950.0 + 400);
+  Kokkos::parallel_reduce("teams", Kokkos::TeamPolicy<Exec, TagD>(10, Kokkos::AUTO), f, sum);
+  EXPECT_EQ(sum, 4950.0 + 400);
+  Kokkos::parallel_reduce("2-D range", Kokkos::MDRangePolicy<Exec, TagE, Kokkos::Rank<2>>({0, 0}, {10, 10}), f, sum);
+  EXPECT_EQ(sum, 4950.0 + 400);
+  Kokkos::parallel_scan("scan", Kokkos::RangePolicy<Exec, TagC>(0, 100), f);
+  EXPECT_EQ(on_host(f.x)(99), 99.0);
+}
+
 /// Ten ones, summed up into `result`; no launch may be unknown.
 template <class Result>
 void sum_of_ten_into(const Result& result) {
@@ -110,6 +164,12 @@ KOKKOS_STOCK_TEST(KokkosRange, TagsScheduleBoundsAndIndexType) {
   Kokkos::parallel_reduce("tag", Kokkos::MDRangePolicy<Exec, TagC, Kokkos::Rank<2>>({0, 0}, {1000, 3}), Tagged{x},
                           result);
   EXPECT_EQ(result, 499500.0);
+}
+
+KOKKOS_STOCK_TEST(KokkosPolicies, TakeFunctorsThatNameTheirSpace) {
+  expect_every_pattern_takes_functors_that_name<NamesSpace>();
+  expect_every_pattern_takes_functors_that_name<NamesDevice>();
+  expect_every_pattern_takes_functors_that_name<NamesBoth>();
 }
 
 KOKKOS_STOCK_TEST(KokkosRange, ReducersArraysAndUserDefinedJoins) {

@@ -18,25 +18,35 @@ using rebind_team = std::conditional_t<std::is_same<Property, Exec>::value, Nati
 template <class Property>
 using rebind_flat = std::conditional_t<std::is_same<Property, Exec>::value && native_is_device, NativeExec, Property>;
 
-// --- functors that declare execution_space = Exec ----------------------------------------------------------------
-/// Native reductions insist that functor and policy name the same space: where the policy is rebound, so is the functor.
+// --- functors that declare execution_space = Exec, or a device_type of Exec ------------------------------------------
+/// Native reductions, and CUDA's teams, insist that functor and policy name the same space: where the policy is rebound, so is the
+/// functor.
 template <class Functor, class Value, class = void>
 struct NativeFunctor : Functor {
   using execution_space = NativeExec;
+  using device_type = typename NativeExec::device_type;
   using value_type = Value;
   NativeFunctor(const Functor& functor) : Functor(functor) {}  // NOLINT: stands for the functor
 };
 template <class Functor, class Value>
 struct NativeFunctor<Functor, Value, std::void_t<typename Functor::value_type>> : Functor {
   using execution_space = NativeExec;
+  using device_type = typename NativeExec::device_type;
   NativeFunctor(const Functor& functor) : Functor(functor) {}  // NOLINT: stands for the functor
 };
 
 template <class Functor, class = void>
-struct NamesExec : std::false_type {};
+struct NamesExecAsSpace : std::false_type {};
 template <class Functor>
-struct NamesExec<Functor, std::void_t<typename Functor::execution_space>>
+struct NamesExecAsSpace<Functor, std::void_t<typename Functor::execution_space>>
     : std::is_same<typename Functor::execution_space, Exec> {};
+template <class Functor, class = void>
+struct NamesExecAsDevice : std::false_type {};
+template <class Functor>
+struct NamesExecAsDevice<Functor, std::void_t<typename Functor::device_type::execution_space>>
+    : std::is_same<typename Functor::device_type::execution_space, Exec> {};
+template <class Functor>
+struct NamesExec : std::disjunction<NamesExecAsSpace<Functor>, NamesExecAsDevice<Functor>> {};
 
 template <class Policy>
 struct IsRebound : std::integral_constant<bool, native_is_device> {};
@@ -79,6 +89,15 @@ template <class Functor, class Policy>
 using rebound_scan = typename RenamedFunctor<Functor, Policy, ScanAnalysis<Functor, Policy>>::type;
 template <class Functor, class Policy>
 using rebound_reduction = typename RenamedFunctor<Functor, Policy, ReduceAnalysis<Functor, Policy>>::type;
+
+/// Loops have no value, so only CUDA's teams ask.
+struct NoValue {
+  using value_type = void;
+};
+template <class Functor>
+using rebound_loop = Functor;
+template <class Functor>
+using rebound_team_loop = typename RenamedFunctor<Functor, void, NoValue, NamesExec<Functor>::value && native_is_device>::type;
 
 template <class Renamed, class Functor>
 decltype(auto) rebind_functor(const Functor& functor) {

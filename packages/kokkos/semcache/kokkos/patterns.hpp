@@ -11,30 +11,32 @@
 namespace Kokkos {
 namespace Impl {
 
-#define SEMCACHE_KOKKOS_PARALLEL_FOR(POLICY, REBIND)                                                                  \
+#define SEMCACHE_KOKKOS_PARALLEL_FOR(POLICY, REBIND, REBOUND)                                                        \
   template <class Functor, class... Properties>                                                                      \
   class ParallelFor<Functor, Kokkos::POLICY<Properties...>, semcache::Exec>                                          \
       : private semcache::kokkos::detail::Closure,                                                                   \
-        public ParallelFor<Functor, Kokkos::POLICY<semcache::kokkos::detail::REBIND<Properties>...>,                 \
+        public ParallelFor<semcache::kokkos::detail::REBOUND<Functor>,                                               \
+                           Kokkos::POLICY<semcache::kokkos::detail::REBIND<Properties>...>,                          \
                            semcache::kokkos::NativeExec> {                                                           \
-    using native = ParallelFor<Functor, Kokkos::POLICY<semcache::kokkos::detail::REBIND<Properties>...>,             \
+    using rebound = semcache::kokkos::detail::REBOUND<Functor>;                                                      \
+    using native = ParallelFor<rebound, Kokkos::POLICY<semcache::kokkos::detail::REBIND<Properties>...>,             \
                                semcache::kokkos::NativeExec>;                                                        \
     using closure = semcache::kokkos::detail::Closure;                                                               \
                                                                                                                      \
    public:                                                                                                           \
     using functor_type = Functor;                                                                                    \
     ParallelFor(const Functor& functor, const Kokkos::POLICY<Properties...>& policy)                                 \
-        : closure(policy, functor), native(functor, policy) {                                                \
-      closure::finish(functor);                                                                                         \
+        : closure(policy, functor), native(semcache::kokkos::detail::rebind_functor<rebound>(functor), policy) {     \
+      closure::finish(functor);                                                                                      \
     }                                                                                                                \
     void execute() const {                                                                                           \
       if (this->filled_without_kernel()) return;                                                                     \
-      closure::run(typeid(Functor), [this](semcache::runtime::Launch&) { native::execute(); });                         \
+      closure::run(typeid(Functor), [this](semcache::runtime::Launch&) { native::execute(); });                      \
     }                                                                                                                \
   };
-SEMCACHE_KOKKOS_PARALLEL_FOR(RangePolicy, rebind_flat)
-SEMCACHE_KOKKOS_PARALLEL_FOR(MDRangePolicy, rebind_flat)
-SEMCACHE_KOKKOS_PARALLEL_FOR(TeamPolicy, rebind_team)
+SEMCACHE_KOKKOS_PARALLEL_FOR(RangePolicy, rebind_flat, rebound_loop)
+SEMCACHE_KOKKOS_PARALLEL_FOR(MDRangePolicy, rebind_flat, rebound_loop)
+SEMCACHE_KOKKOS_PARALLEL_FOR(TeamPolicy, rebind_team, rebound_team_loop)
 #undef SEMCACHE_KOKKOS_PARALLEL_FOR
 
 #if SEMCACHE_KOKKOS_COMBINED_REDUCER

@@ -35,6 +35,8 @@ class TeamPolicyInternal<semcache::Exec, Properties...>
   using native = TeamPolicyInternal<semcache::kokkos::NativeExec, semcache::kokkos::detail::rebind_team<Properties>...>;
 
   template <class Functor>
+  using renamed_loop = semcache::kokkos::detail::rebound_team_loop<Functor>;
+  template <class Functor>
   using renamed = semcache::kokkos::detail::rebound_reduction<Functor, TeamPolicyInternal>;
   template <class Functor, class Reducer>
   using renamed_with = typename semcache::kokkos::detail::RenamedFunctor<Functor, TeamPolicyInternal, Reducer>::type;
@@ -73,11 +75,11 @@ class TeamPolicyInternal<semcache::Exec, Properties...>
 
   template <class Functor>
   int team_size_max(const Functor& functor, const ParallelForTag& tag) const {
-    return native::team_size_max(functor, tag);
+    return native::team_size_max(semcache::kokkos::detail::rebind_functor<renamed_loop<Functor>>(functor), tag);
   }
   template <class Functor>
   int team_size_recommended(const Functor& functor, const ParallelForTag& tag) const {
-    return native::team_size_recommended(functor, tag);
+    return native::team_size_recommended(semcache::kokkos::detail::rebind_functor<renamed_loop<Functor>>(functor), tag);
   }
   template <class Functor>
   int team_size_max(const Functor& functor, const ParallelReduceTag& tag) const {
