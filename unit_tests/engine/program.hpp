@@ -31,6 +31,19 @@ struct Program : Machine {
     o.engine.device_memory_bytes = 4u << 20;
     return o;
   }
+  /// On a device whose memory the host reaches.
+  static Options emulated() {
+    Options o = defaults();
+    o.device.kind = device::DeviceKind::emulated;
+    o.device.asynchronous = false;
+    return o;
+  }
+  /// And whose pages notice uses that nobody announced.
+  static Options guarded() {
+    Options o = emulated();
+    o.engine.device_faults = true;
+    return o;
+  }
   engine::Memory& on_device(std::uint64_t bytes) {
     arrays_.push_back(engine().allocate_device(0, "device array", bytes));
     return *arrays_.back();

@@ -15,18 +15,10 @@ const std::uint64_t page = page_bytes();
 const std::uint64_t size = 3 * page + 100;
 char stream;
 
-Program::Options guarded() {
-  Program::Options o = Program::defaults();
-  o.device.kind = device::DeviceKind::emulated;
-  o.device.asynchronous = false;
-  o.engine.device_faults = true;
-  return o;
-}
-
 Protection of(Program& p, const Memory& m) { return Program::protection(p, m, 0); }
 
 TEST(DeviceFaults, PagesFollowTheState) {
-  Program p(guarded());
+  Program p(Program::guarded());
   Memory& d = p.on_device(size);
   Memory& h = p.on_host(size);
   EXPECT_EQ(of(p, d), Protection::none) << "no memory yet";
@@ -47,7 +39,7 @@ TEST(DeviceFaults, PagesFollowTheState) {
 }
 
 TEST(DeviceFaults, UsesOfThePagesAreRightAndCounted) {
-  Program p(guarded());
+  Program p(Program::guarded());
   Memory& d = p.on_device(size);
   Memory& h = p.on_host(size);
   p.host_write(h, h.all(), 1);
@@ -70,7 +62,7 @@ TEST(DeviceFaults, UsesOfThePagesAreRightAndCounted) {
 }
 
 TEST(DeviceFaults, AKernelFindsItsPagesOpenToItsEnd) {
-  Program p(guarded());
+  Program p(Program::guarded());
   Memory& d = p.on_device(size);
   Memory& h = p.on_host(size);
   const engine::QueueIndex queue = p.queue(&stream);
@@ -83,7 +75,7 @@ TEST(DeviceFaults, AKernelFindsItsPagesOpenToItsEnd) {
 }
 
 TEST(DeviceFaults, LaunchesThatNeedNothingChangeNoProtection) {
-  Program p(guarded());
+  Program p(Program::guarded());
   Memory& read = p.on_device(size);
   Memory& written = p.on_device(size);
   const auto launch = [&] { p.launch(&stream, {{&read, false}, {&written, true}}, [] {}); };
@@ -98,7 +90,7 @@ TEST(DeviceFaults, LaunchesThatNeedNothingChangeNoProtection) {
 }
 
 TEST(DeviceFaults, SmallArraysHavePagesOfTheirOwn) {
-  Program p(guarded());
+  Program p(Program::guarded());
   const Memory* before = nullptr;
   for (const std::uint64_t bytes : std::vector<std::uint64_t>{1, 100, page - 128, page, page + 904, 8}) {
     const Memory& m = p.on_device(bytes);
@@ -111,7 +103,7 @@ TEST(DeviceFaults, SmallArraysHavePagesOfTheirOwn) {
 }
 
 TEST(DeviceFaults, NearTheLimitOnMappingsAllIsOpen) {
-  Program::Options o = guarded();
+  Program::Options o = Program::guarded();
   o.platform.mapping_limit = 20;
   Program p(o);
   Memory& first = p.on_device(size);

@@ -30,14 +30,6 @@ enum class Before {
 constexpr Before every_state[] = {Before::held_elsewhere_too, Before::held_here_alone, Before::wanted_by_another,
                                   Before::held_elsewhere, Before::never_written};
 
-Program::Options guarded() {
-  Program::Options o = Program::defaults();
-  o.device.kind = device::DeviceKind::emulated;
-  o.device.asynchronous = false;
-  o.engine.device_faults = true;
-  return o;
-}
-
 /// A destination, and another array that may know its content.
 struct Refused : Program {
   Refused(const Options& options, bool on_the_host, Before before)
@@ -132,7 +124,7 @@ TEST(RefusedCopies, FromForeignMemory) {
   const std::vector<std::byte> foreign = bytes_of(message);
   for (const bool on_the_host : {true, false}) {
     for_each_refusal(part.size(), [&](Before before, std::uint64_t copied) {
-      Refused r(guarded(), on_the_host, before);
+      Refused r(Program::guarded(), on_the_host, before);
       if (!on_the_host) r.copy_all(r.on_host(size), r.to);
       if (!on_the_host && r.platform().allows(r.to.address, true)) return;  // open pages: the processor copies, as a program does
       r.refuse_after(copied, [&] { r.engine().copy(r.to.address + part.begin, foreign.data() + part.begin, part.size()); });
@@ -143,7 +135,7 @@ TEST(RefusedCopies, FromForeignMemory) {
 
 TEST(RefusedCopies, AtTheCall) {
   for_each_refusal(part.size(), [&](Before before, std::uint64_t copied) {
-    Refused r(guarded(), true, before);
+    Refused r(Program::guarded(), true, before);
     Memory& from = r.on_host(size);
     r.written(from, message);
     r.engine().expose(from);  // copies with it happen at the call
@@ -157,7 +149,7 @@ TEST(RefusedCopies, OfMessages) {
   for (const bool on_the_host : {true, false}) {
     for (const std::size_t which : {0u, 1u}) {
       for_each_refusal(page, [&](Before before, std::uint64_t copied) {
-        Refused r(guarded(), on_the_host, before);
+        Refused r(Program::guarded(), on_the_host, before);
         if (!on_the_host) r.copy_all(r.on_host(size), r.to);
         const std::vector<std::byte> sent = bytes_of(message);
         engine::TransitBuffer* const buffer = r.engine().take_buffer(size, false);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <fakes/failing_memory.hpp>
 #include <fakes/fake_device.hpp>
 #include <fakes/fake_platform.hpp>
 #include <semcache/engine/engine.hpp>
@@ -48,6 +49,7 @@ class Machine {
     std::vector<std::unique_ptr<device::Device>> devices;
     devices.push_back(std::move(device));
     engine_ = std::make_unique<engine::Engine>(std::move(devices), std::move(platform), recorder_, options.engine);
+    others_.engine.store(engine_.get());
     notices_ = options.engine.notices;
     if (const std::uint64_t bytes = engine_->guarded_arena_bytes(); bytes > 0) {
       platform_->also_protect(engine_->device_arena(0), bytes);
@@ -60,6 +62,12 @@ class Machine {
     }
   }
 
+  ~Machine() { others_.engine.store(nullptr); }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  /// The runtime is about to end: from now on nobody looks whether everything is right whenever the lock is free.
+  void ends() { others_.engine.store(nullptr); }
   /// Runs once, when a call has given up the engine's lock next time; nullptr: nothing does. Not where the options name
   /// surroundings.
   void when_unlocked(std::function<void()> move) { others_.set(std::move(move)); }
@@ -172,17 +180,20 @@ class Machine {
   std::atomic<std::uint64_t> faults{0};
 
  private:
-  /// Other threads, whose turn it is whenever the engine's lock is free.
+  /// Other threads, whose turn it is whenever the engine's lock is free. They find everything right.
   struct Others : engine::Surroundings {
     void set(std::function<void()> next) {
       move = std::move(next);
       waits.store(move != nullptr);
     }
     void without_lock() override {
+      const FailuresPaused paused;
+      if (engine::Engine* const e = engine.load(); e != nullptr) e->audit();
       if (waits.exchange(false)) std::exchange(move, nullptr)();
     }
     std::function<void()> move;
     std::atomic<bool> waits{false};
+    std::atomic<engine::Engine*> engine{nullptr};
   };
   Others others_;
   Failure fail_;

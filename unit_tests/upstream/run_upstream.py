@@ -61,7 +61,7 @@ def words(text):
 
 
 def is_version(version, wanted):
-    """4.6.1 is meant by 4.6.1, 4.6 and 4."""
+    """4.6.1.cuda is meant by 4.6.1.cuda, 4.6.1, 4.6 and 4."""
     return wanted == "all" or version.split(".")[: len(wanted.split("."))] == wanted.split(".")
 
 

@@ -130,6 +130,13 @@ class Differences(unittest.TestCase):
         self.assertEqual(len(self.compare(here, native, [entry], "4.7.0")[0]), 1)
         self.assertEqual(len(self.compare(here, native, [entry._replace(modes=["check"])])[0]), 1)
 
+    def test_a_version_may_say_where_the_tests_run(self):
+        here, native = {COMPILE: PASSED, "t": FAILED}, {COMPILE: PASSED, "t": PASSED}
+        for wanted, on_host, on_cuda in [("4.6.1", 0, 0), ("4.6.1.host", 0, 1), ("4.6.1.cuda", 1, 0)]:
+            entry = upstream.Entry("P/t", [wanted], ["all"], "graph", 1)
+            self.assertEqual(len(self.compare(here, native, [entry], "4.6.1.host")[0]), on_host)
+            self.assertEqual(len(self.compare(here, native, [entry], "4.6.1.cuda")[0]), on_cuda)
+
     def test_a_listed_test_that_passes_is_reported(self):
         entry = upstream.Entry("P/t", ["all"], ["all"], "graph", 1)
         self.assertEqual(self.compare({COMPILE: PASSED, "t": PASSED}, {}, [entry])[1], [(entry, "off")])

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/transaction.hpp>
 
-/// Do directory, flags, page states, mappings and counts agree? Between public calls of all threads they do.
+/// Do directory, flags, page states, mappings and counts agree? Whenever nobody has the lock they do. (Of an array that is being freed
+/// only some are looked at.)
 namespace semcache::engine {
 
 using directory::ValueRef;
@@ -60,8 +61,8 @@ void Engine::audit() {
     DeviceState& d = device_of(m);
     const std::size_t index = m.space.value - 1;
     const std::uint32_t flags = m.flags.load();
-    if (m.counted_snapshot != m.snapshot()) base::fatal("audit: '%s' is counted wrongly as a saved copy", label(m));
-    if (m.snapshot()) snapshot_bytes[index] += m.bytes;
+    if (!m.freeing && m.counted_snapshot != m.snapshot()) base::fatal("audit: '%s' is counted wrongly as a saved copy", label(m));
+    if (m.counted_snapshot) snapshot_bytes[index] += m.bytes;
     if ((flags & Memory::resident) != 0) {
       if (missing_bytes(d, granules(d, m)) != 0) base::fatal("audit: '%s' is called resident, but memory is missing", label(m));
       const ByteRange range = granules(d, m);
@@ -73,7 +74,7 @@ void Engine::audit() {
         if (held.is_number()) base::fatal("audit: '%s' holds a value, but has no memory", label(m));
       });
     }
-    if (guarded(m)) {
+    if (guarded(m) && !m.freeing) {
       const bool resident = (flags & Memory::resident) != 0;
       if (m.access != Protection::none && (!resident || m.snapshot() || !directory_.fresh(m.slot, m.all()))) {
         base::fatal("audit: I5: the program can use the device memory of '%s', which is stale", label(m));

@@ -59,9 +59,7 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     settle_early(transaction, *t, {position(*t, to), position(*t, to) + n}, *f);
   } else {
     copy_now(transaction, *t, position(*t, to), *f, position(*f, from), n);
-    return;
   }
-  collect_orphans();
 }
 
 /// False: a side has become open on the way.
@@ -98,7 +96,6 @@ bool Engine::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
       count_replaced(to, earlier);
       note_owed(to, range);
     }
-    project();
     return {};
   });
   return !open();
@@ -129,14 +126,11 @@ void Engine::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& f
       for (const ByteRange r : stale) recorder_.moved(Kind::write_through, to.label, r.size());
       t.run([&]() -> Obstacle {
         if (to_kept.gone()) return {};
-        if (!to.on_host()) {
-          if (const Obstacle o = make_resident(to)) return o;
-        }
+        if (const Obstacle o = make_resident(to)) return o;
         return make_fresh(to, range);
       });
     }
   } catch (const std::exception&) {
-    project();
     try {
       t.run([&]() -> Obstacle {
         if (from_kept.gone() || !host_side_is_announced(from)) return {};
@@ -145,10 +139,9 @@ void Engine::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& f
       });
     } catch (const std::exception& e) {
       base::fatal("the content of '%s' at this deep_copy can neither be copied nor saved before the host changes it: %s. Free "
-                  "memory of the host, or raise SEMCACHE_DEVICE_MEMORY", recorder_.name(from_kept.label()), e.what());
+                  "memory of the host, or raise SEMCACHE_DEVICE_MEMORY", recorder_.name(from_kept.label), e.what());
     }
   }
-  project();
 }
 
 /// May the host use the array now, and say so later (DualView::modify_host)?
@@ -170,7 +163,6 @@ void Engine::settle_copy(Transaction& t, Memory& to, ByteRange range) {
   complete_transfers(t, to);
   expect_not_freed(kept);
   open_guarded(to);
-  project();
 }
 
 void Engine::settle(Memory& m, ByteRange range) {
@@ -241,10 +233,8 @@ Obstacle Engine::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
 }
 
 Obstacle Engine::make_ready_to_write(Memory& to, ByteRange range) {
-  if (!to.on_host()) {
-    if (const Obstacle o = make_resident(to)) return o;
-  }
-  if (const Obstacle o = to.on_host() ? flights_of(to, range, true) : quiesce(to)) return o;
+  if (const Obstacle o = make_resident(to)) return o;
+  if (const Obstacle o = busy(to, range, true)) return o;
   return save_all(to, range, true);
 }
 
@@ -292,7 +282,6 @@ void Engine::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
     note_written(to, range);
     recorder_.moved(owner != nullptr ? Kind::d2h : Kind::h2h, to.label, n, 1,
                     owner != nullptr ? device_space(0) : host_space, host_space);
-    project();
     return;
   }
   DeviceState& d = device_of(to);
@@ -307,7 +296,6 @@ void Engine::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
   note_use(d, queue, to, true);
   note_written(to, range);
   recorder_.moved(within ? Kind::d2d : Kind::h2d, to.label, n, 1, within ? to.space : host_space, to.space);
-  project();
   complete(t, device_index(to), queue);  // the source may be changed after the call
 }
 
@@ -316,13 +304,10 @@ void Engine::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t 
   const Kept kept(from);
   t.run([&]() -> Obstacle {
     expect_not_freed(kept);
-    if (!from.on_host()) {
-      if (const Obstacle o = make_resident(from)) return o;
-    }
+    if (const Obstacle o = make_resident(from)) return o;
     if (const Obstacle o = make_fresh(from, range)) return o;
-    return from.on_host() ? flights_of(from, range, false) : quiesce(from);
+    return busy(from, range, false);
   });
-  project();
   if (from.on_host()) {
     bool foreign = false;
     for (auto& d : devices_) foreign = foreign || d->device->is_foreign_device_pointer(to);
@@ -348,7 +333,6 @@ void Engine::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t 
                  static_cast<std::byte*>(to), from.address + position, n);
   note_use(d, queue, from, false);
   project_later(from);  // launches on other threads must see the transfer
-  project();
   recorder_.moved(within ? Kind::d2d : Kind::d2h, from.label, n, 1, from.space, within ? from.space : host_space);
   complete(t, device_index(from), queue);
 }
@@ -374,8 +358,8 @@ void Engine::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
     }
     if (from.on_host() && from.open) note_written(from, from_range);  // counts as changed at every use
     if (const Obstacle o = make_fresh(from, from_range)) return o;
-    if (const Obstacle o = from.on_host() ? flights_of(from, from_range, false) : quiesce(from)) return o;
-    if (const Obstacle o = to.on_host() ? flights_of(to, to_range, true) : quiesce(to)) return o;
+    if (const Obstacle o = busy(from, from_range, false)) return o;
+    if (const Obstacle o = busy(to, to_range, true)) return o;
     return save_all(to, to_range, true);
   });
   directory_.prepare_write(to.slot, to_range, 2 + n / options_.registration_bytes);  // nobody forgets what is written
@@ -399,7 +383,6 @@ void Engine::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
     // Piece by piece: a later one may fail, and what was overwritten must not be taken for the former content (I9).
     note_written(to, piece);
   }
-  project();
   complete_transfers(t, to);
 }
 
@@ -412,8 +395,6 @@ void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
     directory_.fill(m.datum, range, fill);
     m.write_check.reset();
     count_dropped(m, range);
-    project();
-    collect_orphans();
     return;
   }
   const Kept kept(m);
@@ -428,7 +409,6 @@ void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
   }
   note_written(m, range);
   recorder_.moved(Kind::filled, m.label, n, 1, {}, m.space);
-  project();
   if (!m.on_host()) complete_transfers(t, m);
 }
 
@@ -445,7 +425,6 @@ void Engine::filled(Memory& m, std::uint64_t position, std::uint64_t n, const Fi
   step.bytes = n;
   step.value = directory_.wanted_at(m.datum, position);
   directory_.commit(step);
-  project();
 }
 
 }  // namespace semcache::engine

@@ -204,7 +204,7 @@ void Engine::bind(Memory& m, SlotId slot) {
 }
 
 void Engine::expect_not_freed(const Kept& array) const {
-  SEMCACHE_EXPECTS(!array.gone(), std::string("'") + recorder_.name(array.label()) +
+  SEMCACHE_EXPECTS(!array.gone(), std::string("'") + recorder_.name(array.label) +
                                       "' was freed by another thread while this call used it. Free an array after its last use");
 }
 
@@ -487,12 +487,12 @@ Obstacle Engine::free_array(Memory& m) {
   if (!m.snapshot() && directory_.slots(m.datum).size() == 1) leave_datum(m);
   if (!m.snapshot()) {
     // The other side lives on: it must have everything that only this side holds.
-    if (const Obstacle o = m.on_host() ? flights_of(m, m.all(), true) : quiesce(m)) return o;
+    if (const Obstacle o = busy(m, m.all(), true)) return o;
     if (const Obstacle o = save_before_leaving(m)) return o;
     if (const Obstacle o = uses_of(m)) return o;
   }
   m.freeing = true;  // until it is listed as a saved copy, or gone
-  if (const Obstacle o = m.on_host() ? flights_of(m, m.all(), true) : quiesce(m)) return o;
+  if (const Obstacle o = busy(m, m.all(), true)) return o;
   if (m.snapshot()) {
     std::vector<directory::LastHeld> last;
     directory_.last_held(m.slot, m.all(), false, last);
@@ -503,8 +503,6 @@ Obstacle Engine::free_array(Memory& m) {
   }
   if (const Obstacle o = uses_of(m)) return o;
   destroy(m);
-  collect_orphans();
-  project();
   return {};
 }
 
@@ -530,7 +528,6 @@ void Engine::keep_as_saved_copy(Memory& m) noexcept {
     device_of(m).snapshot_bytes += m.bytes;
     protect_guarded(m, platform::Protection::none);
   }
-  project();
 }
 
 Obstacle Engine::save_before_leaving(Memory& m) {
@@ -879,7 +876,6 @@ QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_p
       if (!m.live || m.on_host()) continue;
       revoke(m);
     }
-    project();
   }
   return queue;
 }

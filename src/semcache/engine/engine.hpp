@@ -87,14 +87,13 @@ struct TransitBuffer {
 
 /// A call of somebody else's to the driver, while it is made.
 struct ForeignCall {
-  struct Use {
-    Memory* memory;
-    std::uint32_t incarnation;
+  struct Use : Known {
+    Use(Memory& m, bool writes, bool marked_writing, bool said) noexcept
+        : Known(m), writable(writes), used_writing(marked_writing), announced(said) {}
     bool writable;     ///< its content
     bool used_writing; ///< whoever uses the array next waits for it as for a write
     bool announced;
     bool both_sides = false;     ///< the call uses the host's side, too: a write counts when the call is made
-    std::uint32_t unmapped = 0;  ///< when its content was there
   };
   std::vector<Use> uses;  ///< of device memory; pinned
 };
@@ -268,18 +267,10 @@ class Engine {
   /// The access whose fault this thread serves; nullptr: none.
   static thread_local const std::byte* served_address;
 
-  /// An array that a transaction goes on with after a wait. Meanwhile another thread may have freed it, and its object may be
-  /// another array's: each attempt looks at this before anything else.
-  class Kept {
-   public:
-    explicit Kept(const Memory& m) noexcept : memory_(&m), incarnation_(m.incarnation.load()), label_(m.label) {}
-    [[nodiscard]] bool gone() const noexcept { return memory_->incarnation.load() != incarnation_; }
-    [[nodiscard]] trace::LabelId label() const noexcept { return label_; }
-
-   private:
-    const Memory* memory_;
-    std::uint32_t incarnation_;
-    trace::LabelId label_;
+  /// An array that a transaction goes on with after a wait: each attempt looks at this before anything else.
+  struct Kept : Known {
+    explicit Kept(Memory& m) noexcept : Known(m), label(m.label) {}
+    trace::LabelId label;
   };
   /// For the array that a caller named: first of all in each attempt. @throws UsageError
   void expect_not_freed(const Kept& array) const;
@@ -441,12 +432,16 @@ class Engine {
   /// None: a transfer may use the device memory. Its flags are revoked, no launch is between its check and its submission, and no
   /// use is pending of which nobody knows the end.
   Obstacle quiesce(Memory& memory);
+  /// None: a transfer may read these bytes, or write them (writing). Of device memory the whole is looked at (`quiesce`).
+  Obstacle busy(Memory& memory, ByteRange range, bool writing);
   /// None: no transfer under way reads or writes these host pages (writing), or writes them (reading).
   Obstacle flights_of(Memory& host, ByteRange range, bool writing);
   /// None: nothing on any queue uses the memory.
   Obstacle uses_of(Memory& memory);
   /// None: no transfer uses the device memory.
   Obstacle transfers_of(const Memory& memory) const noexcept;
+  /// None: no work on the queues below `end` uses the device memory.
+  Obstacle uses_on(const Memory& memory, QueueIndex end) const noexcept;
   /// None: the transfer has landed, and is forgotten.
   Obstacle land(Flights::iterator flight);
   Obstacle land_all();
@@ -506,6 +501,7 @@ class Engine {
   // residency.cpp
   /// All of the set at once, of one device. @throws OutOfMemory
   Obstacle make_resident(DeviceState& d, const std::vector<Memory*>& set);
+  /// Host memory is.
   Obstacle make_resident(Memory& memory);
   /// @param evicted  false: there is nothing that could go
   Obstacle evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted);
@@ -535,10 +531,9 @@ class Engine {
   void fetch_ahead(Memory& written);
 
   // foreign_uses.cpp
-  struct HostUse {
-    [[nodiscard]] bool gone() const noexcept { return memory->incarnation.load() != incarnation; }
-    Memory* memory;
-    std::uint32_t incarnation;
+  struct HostUse : Known {
+    HostUse(Memory& m, ByteRange bytes, bool writes, bool from_kernel) noexcept
+        : Known(m), range(bytes), writable(writes), pointer(from_kernel) {}
     ByteRange range;
     bool writable;
     bool pointer;  ///< a kernel's

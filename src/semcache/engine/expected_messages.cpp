@@ -32,7 +32,8 @@ bool is_continued(const TransitBuffer& a, const TransitBuffer& b) noexcept {
 
 void Engine::expect_read_out(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                              TransitBuffer& buffer, std::byte* to) {
-  const Transaction t(*this);
+  Transaction t(*this);
+  t.launch_follows();
   expect_nothing(buffer);
   if (count == 0 || m.on_host() || !m.live || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return;
   buffer.expected_pieces.assign(pieces, pieces + count);

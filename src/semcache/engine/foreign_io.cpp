@@ -134,6 +134,7 @@ TransitBuffer* Engine::take_buffer_beside(Memory& m, ByteRange range) {
 void Engine::give_buffer(TransitBuffer* taken) noexcept {
   std::unique_ptr<TransitBuffer> buffer(taken);
   Transaction t(*this);
+  t.launch_follows();
   expect_nothing(*buffer);
   if (buffer->block != nullptr) return free_buffer(t, std::move(buffer));
   --buffers_taken_;
@@ -183,6 +184,7 @@ void Engine::settle_buffer(TransitBuffer& buffer) {
   // Nobody else changes these: what is expected of a buffer ends with the `read_out` before this.
   if (!user_of(buffer)) return;
   Transaction t(*this);
+  t.launch_follows();
   t.run([&] { return user_of(buffer); });
 }
 
@@ -251,6 +253,7 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
   }
   if (there) {
     m.flags.fetch_or(Memory::read_on_host);
+    t.launch_follows();
     return;
   }
   const Kept kept(m);
@@ -272,7 +275,6 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
       }
       return {};
     });
-    project();
     for (std::size_t i = 0; i < wanted.size(); ++i) note_fetch(m, wanted[i]);
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -283,7 +285,6 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
   } else {
     read_from_device(t, m, position, pieces, count, buffer, to);
   }
-  collect_orphans();
 }
 
 void Engine::read_within_device(Transaction& t, Memory& m, std::uint64_t position, const ByteRange* pieces,
@@ -298,7 +299,6 @@ void Engine::read_within_device(Transaction& t, Memory& m, std::uint64_t positio
     return quiesce(m);
   });
   submit_pieces(m, position, pieces, count, buffer, to);
-  project();
 }
 
 void Engine::submit_pieces(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
@@ -350,7 +350,7 @@ void Engine::read_from_device(Transaction& t, Memory& m, std::uint64_t position,
       }
       Memory& from = memory_of(source.slot);
       const ByteRange range{source.position, source.position + source.bytes};
-      if (const Obstacle o = from.on_host() ? flights_of(from, range, false) : quiesce(from)) return o;
+      if (const Obstacle o = busy(from, range, false)) return o;
       if (from.on_host()) {
         copy_host_pages(from, range, target);
         found_on_host += range.size();
@@ -363,13 +363,13 @@ void Engine::read_from_device(Transaction& t, Memory& m, std::uint64_t position,
     return {};
   });
   if (found_on_host > 0) recorder_.moved(trace::Kind::h2h, m.label, found_on_host, 1, host_space, host_space);
-  project();
 }
 
 void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                       TransitBuffer& buffer, const std::byte* from) {
   if (count == 0) return;
   Transaction t(*this);
+  t.launch_follows();
   const Ranges written(m, position, pieces, count);
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) bytes += pieces[i].size();
@@ -377,9 +377,7 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
   const Kept kept(m);
   t.run([&]() -> Obstacle {
     expect_not_freed(kept);
-    if (!m.on_host()) {
-      if (const Obstacle o = make_resident(m)) return o;
-    }
+    if (const Obstacle o = make_resident(m)) return o;
     if (written.is_hull()) {
       if (const Obstacle o = make_fresh(m, written[0])) return o;
     }
@@ -430,9 +428,7 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
     throw;
   }
   for (std::size_t i = 0; shared && i < written.size(); ++i) note_written(m, written[i]);  // I2
-  project_soon();
   keep_maps_short(t, m);
-  collect_orphans();
 }
 
 bool Engine::write_in_together(Memory& m, ByteRange range, TransitBuffer* const* buffers, std::size_t count) {

@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/transaction.hpp>
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 
 /// Kernels, libraries and driver calls outside our launches: captures on native spaces, announced uses, and those of which
 /// nobody said a word.
@@ -80,7 +82,7 @@ ForeignCall::Use Engine::unless_announced(Memory& m, bool writable, bool known) 
   if (announced && !known) writable = m.announced_use.writes.load();
   // Where nothing need be done, nobody need know.
   if (!announced && (!fresh || (writable && !directory_.exclusive(m.slot, m.all())))) recorder_.unannounced(m.label);
-  return {&m, m.incarnation.load(), writable, writable, announced};
+  return {m, writable, writable, announced};
 }
 
 /// Who is given Views that lie in an array may use any.
@@ -106,6 +108,7 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
   auto call = std::make_unique<ForeignCall>();
   std::vector<HostUse> host_uses;
   Transaction t(*this);
+  t.launch_follows();
   const device::Visit visit(*devices_[0]->device);
   bool leads_to_views = false;
   for (std::size_t i = 0; i < count; ++i) {
@@ -121,7 +124,7 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
       list(m);
     } else if (handle && holds(m.captured_use, m)) {
       // What it does was said when the handle was copied. Only now the kernel is submitted.
-      const ForeignCall::Use captured{&m, m.incarnation.load(), m.captured_use.writes.load(), true, false};
+      const ForeignCall::Use captured(m, m.captured_use.writes.load(), true, false);
       add_use(*call, captured);
       if (use.kind == Kind::listed) arguments_on_their_way.push_back(captured);
     } else if (!m.on_host()) {
@@ -131,13 +134,13 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
       if (use.kind == Kind::listed) arguments_on_their_way.push_back(now);
     } else {
       const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(use.address) - m.address);
-      host_uses.push_back({&m, m.incarnation.load(), {begin, std::min(m.bytes, begin + use.bytes)}, use.kind == Kind::write, word});
+      host_uses.push_back({m, {begin, std::min(m.bytes, begin + use.bytes)}, use.kind == Kind::write, word});
     }
   }
   // A kernel whose arguments this thread has copied to the device is launched without any.
   if (launches) {
     for (const ForeignCall::Use& use : arguments_on_their_way) {
-      if (use.memory->incarnation.load() != use.incarnation) continue;
+      if (use.gone()) continue;
       leads_to_views = leads_to_views || use.memory->holds_handles.load(std::memory_order_relaxed);
       add_use(*call, use);
     }
@@ -146,7 +149,7 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
   for (Memory* m : launches ? listed_ : std::vector<Memory*>()) {
     if (!m->live || m->snapshot() || m->freeing) continue;
     if (m->on_host()) {
-      host_uses.push_back({m, m->incarnation.load(), m->all(), true, true});
+      host_uses.push_back({*m, m->all(), true, true});
     } else {
       leads_to_views = leads_to_views || m->holds_handles.load(std::memory_order_relaxed);
       add_use(*call, unless_announced(*m, true, false));
@@ -165,7 +168,6 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
     }
     return {};
   };
-  const auto gone = [](const ForeignCall::Use& use) { return use.memory->incarnation.load() != use.incarnation; };
   for (const HostUse& use : host_uses) {  // what earlier calls have left; later there are pins
     if (!use.pointer && !is_right(use)) keep_maps_short(t, *use.memory);
   }
@@ -176,7 +178,7 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
       // the other both have to be there, and neither is taken for what it will be.
       if (const Obstacle o = make_host_right(false)) return o;
       // Arrays may be freed while the lock is given up.
-      call->uses.erase(std::remove_if(call->uses.begin(), call->uses.end(), gone), call->uses.end());
+      call->uses.erase(std::remove_if(call->uses.begin(), call->uses.end(), std::mem_fn(&Known::gone)), call->uses.end());
       operands.clear();
       for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable && !use.both_sides});
       if (const Obstacle o = prepare(operands.data(), operands.size(), nullptr)) return o;
@@ -214,7 +216,6 @@ void Engine::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
                     recorder_.name(use.memory->label), e.what());
       }
     }
-    project();
   }
   const std::uint64_t now = clock_.fetch_add(1, std::memory_order_relaxed);
   // The driver has the work: who waits for the device from now on waits for it.

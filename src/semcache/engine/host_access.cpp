@@ -30,7 +30,6 @@ void Engine::host_access(Transaction& t, Memory& m, ByteRange range, Access mode
   t.run([&] { return kept.gone() ? Obstacle() : open_pages(m, range, mode); });
   if (kept.gone()) return;  // freed by another thread: its next access is a crash of the program's
   keep_maps_short(t, m);
-  collect_orphans();
 }
 
 /// The bytes are valid and accessible on the host, and no transfer is in the way.
@@ -135,7 +134,6 @@ Obstacle Engine::open_mirror(Memory& m, const char* reason) {
     base::raw_log("the host mirror '%s' (and further ones of its kind) is no longer watched and copied at every deep_copy, "
                   "because %s", recorder_.name(m.label), reason);
   }
-  project();
   return {};
 }
 
@@ -150,11 +148,9 @@ void Engine::keep_maps_short(Transaction& t, Memory& m) noexcept {
   try {
     t.run([&]() -> Obstacle {
       if (kept.gone()) return {};
-      if (!m.on_host()) {
-        if (const Obstacle o = make_resident(m)) return o;
-      }
+      if (const Obstacle o = make_resident(m)) return o;
       if (const Obstacle o = make_fresh(m, m.all())) return o;
-      if (const Obstacle o = m.on_host() ? flights_of(m, m.all(), true) : quiesce(m)) return o;
+      if (const Obstacle o = busy(m, m.all(), true)) return o;
       if (const Obstacle o = save_all(m, m.all(), true)) return o;
       directory_.renumber(m.slot, m.all());
       m.write_check.reset();
@@ -162,7 +158,6 @@ void Engine::keep_maps_short(Transaction& t, Memory& m) noexcept {
     });
   } catch (const std::exception&) {  // I9: what the caller asked for is done; the maps stay long until the next time
   }
-  project();
 }
 
 void Engine::access(Memory& m, ByteRange range, Access mode) {
@@ -182,7 +177,6 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
       note_use(device_of(m), unknown_queue, m, true);
       keep_reachable(m);
       open_guarded(m);
-      project();
       m.announced_use.writes.store(true);
       m.announced_use.links.store(links);
       m.announced_use.at.store(m.recently.load());
@@ -245,7 +239,6 @@ FaultResult Engine::serve_device(Transaction& t, Memory& m, FaultKind kind, cons
   if (kept.gone()) return FaultResult::not_ours;
   pin(t, unknown_queue, operands, count);
   unpin(t, operands, count);
-  project();
   return FaultResult::served;
 }
 
@@ -352,7 +345,6 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
   try {
     host_access(t, m, range, mode);
   } catch (const NeitherCanGoOn&) {  // what lies beyond the page is a wish
-    project();
     if (kept.gone()) return FaultResult::served;  // the program's next access is a crash of its own
     if (page.contains(range)) throw;
     host_access(t, m, page, mode);
@@ -381,11 +373,9 @@ void Engine::settle_all() {
       open_guarded(m);
       return {};
     });
-    project();
   });
   Transaction t(*this);
   t.run([&] { return land_all(); });
-  collect_orphans();
 }
 
 void Engine::open_everything() {
@@ -413,8 +403,7 @@ void Engine::open_everything() {
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& e) {
-      project();
-      base::raw_log("'%s' cannot be brought to its memory at the end: %s", recorder_.name(kept.label()), e.what());
+      base::raw_log("'%s' cannot be brought to its memory at the end: %s", recorder_.name(kept.label), e.what());
     }
   });
   // Nobody serves faults from here on. What the kernel's limit on mappings kept closed may be opened when its neighbours are.

@@ -79,6 +79,7 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
 
   const platform::RuntimeScope scope;
   Transaction t(*this);
+  t.launch_follows();
   const device::Visit visit(*devices_[0]->device);
   surroundings_.look_around();
   give_way(t, operands, count);
@@ -115,13 +116,11 @@ void Engine::pin(Transaction& t, QueueIndex queue, const Operand* operands, std:
     order_queue(d, queue, m, operands[i].writable, true);
     project_later(m);  // launches may be ordered after the transfers now
   }
-  project_soon();
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
     m.pins.fetch_add(1);
     m.recently.store(clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
   }
-  collect_orphans();
   try {
     for (std::size_t i = 0; queue == unknown_queue && i < count; ++i) {
       const Memory& m = *operands[i].memory;
@@ -144,7 +143,6 @@ void Engine::cancel_launch(const Operand* operands, std::size_t count) noexcept 
   unpin(operands, count);
   const Transaction t(*this);
   if (options_.check && --running_launches_ == 0) set_all_reachable(false);
-  project();
 }
 
 bool Engine::is_recording(QueueIndex queue) {
@@ -154,6 +152,7 @@ bool Engine::is_recording(QueueIndex queue) {
 
 void Engine::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands) {
   Transaction t(*this);
+  t.launch_follows();
   const auto all_arrays = [&] {  // they come and go while the lock is given up
     operands.clear();
     for (Memory& m : pool_) {
@@ -220,11 +219,11 @@ void Engine::follow_launch(QueueIndex queue, const Operand* operands, std::size_
       if (--running_launches_ == 0) set_all_reachable(false);
     }
     if (projection_waits_.load(std::memory_order_relaxed)) {
-      const Transaction t(*this);
-      project();
+      const Transaction projects(*this);
     }
     if (recorded != nullptr && queue != unknown_queue) {
-      const Transaction t(*this);
+      Transaction t(*this);
+      t.launch_follows();
       const device::Visit visit(*recorded->device);
       recorded->queues->record(queue);
       for (std::size_t i = 0; i < count && options_.protocol == Protocol::write_back; ++i) {
@@ -248,7 +247,6 @@ void Engine::follow_launch(QueueIndex queue, const Operand* operands, std::size_
         const Kept kept(side);
         t.run([&] { return kept.gone() ? Obstacle() : make_fresh(side, side.all()); });
       }
-      project();
     }
   } catch (const std::exception& e) {
     base::raw_log("after a launch: %s", e.what());
@@ -269,11 +267,10 @@ void Engine::fetch_ahead(Memory& m) {
     if (f.host == &host) return;
   }
   revoke(m);
-  if (m.pins.load() != 0) return project();
-  if (make_fresh(host, host.all())) return project();  // a forecast waits for nobody
+  if (m.pins.load() != 0) return;
+  if (make_fresh(host, host.all())) return;  // a forecast waits for nobody
   recorder_.moved(trace::Kind::read_ahead, host.label, host.bytes);
   host.sent_ahead = true;
-  project();
 }
 
 }  // namespace semcache::engine

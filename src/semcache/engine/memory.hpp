@@ -97,7 +97,6 @@ struct alignas(64) Memory {
   Said announced_use;  ///< by semcache::access
   Said captured_use;   ///< by a handle's copy for a launch on a native space
   std::atomic<std::uint32_t> awaited{0};  ///< threads that wait for launches that use it: launches that begin let them go first
-  std::uint32_t unmapped = 0;     ///< how often its device memory was taken away
   bool listed = false;            ///< any foreign launch may use it
   bool said_unreachable = false;
   bool used_unseen = false;          ///< a kernel that we cannot see the end of may use it: stays reachable (SEMCACHE_CHECK)
@@ -194,6 +193,14 @@ class LookupTable {
   std::uint64_t unit_bytes_;
   std::uint64_t granules_;
   std::atomic<std::uintptr_t>* table_ = nullptr;
+};
+
+/// An array as somebody has seen it. Once it has been freed, its object may be another array's.
+struct Known {
+  explicit Known(Memory& m) noexcept : memory(&m), incarnation(m.incarnation.load()) {}
+  [[nodiscard]] bool gone() const noexcept { return memory->incarnation.load() != incarnation; }
+  Memory* memory;
+  std::uint32_t incarnation;
 };
 
 }  // namespace semcache::engine

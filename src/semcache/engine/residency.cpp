@@ -82,7 +82,6 @@ void Engine::map_memory(DeviceState& d, Memory& m) {
 
 void Engine::unmap_memory(DeviceState& d, Memory& m) noexcept {
   m.flags.fetch_and(~(Memory::resident | Memory::revocable));
-  ++m.unmapped;
   protect_guarded(m, platform::Protection::none);  // neighbours may keep the granules
   m.access = platform::Protection::none;
   const ByteRange range = granules(d, m);
@@ -131,7 +130,7 @@ void Engine::throw_out_of_memory(const DeviceState& d, const std::vector<Memory*
 }
 
 Obstacle Engine::make_resident(Memory& m) {
-  return (m.flags.load() & Memory::resident) != 0 ? Obstacle() : make_resident(device_of(m), {&m});
+  return m.on_host() || (m.flags.load() & Memory::resident) != 0 ? Obstacle() : make_resident(device_of(m), {&m});
 }
 
 Obstacle Engine::make_resident(DeviceState& d, const std::vector<Memory*>& set) {
@@ -230,7 +229,6 @@ Obstacle Engine::evict(DeviceState& d, Memory& m) {
   unmap_memory(d, m);
   recorder_.eviction(m.label);
   if (m.snapshot()) destroy(m);
-  project();
   return {};
 }
 

@@ -9,8 +9,8 @@
 
 namespace semcache::engine {
 
-/// What every access is: it has the engine's lock from its beginning to its end, and gives it up to wait, and for nothing
-/// else. No other member of the engine takes the lock or gives it up.
+/// What every access is: it has the engine's lock from its beginning to its end, and gives it up to wait, and to do what
+/// takes long (`unlocked`). No other member of the engine takes the lock or gives it up.
 ///
 /// An access that may have to wait states what it needs as an *attempt*: a function that makes what it can, in steps of which
 /// each leaves directory, flags and pages right, and that returns the first obstacle that it meets. `run` waits for that
@@ -18,13 +18,12 @@ namespace semcache::engine {
 /// meanwhile. So whatever an attempt has seen holds until it returns, and when `run` returns nobody has had the lock since
 /// the attempt began that met no obstacle.
 ///
-/// Where something fails half-way, flags and pages are projected before the lock is given up (I5, I6).
+/// Flags and pages are projected before the lock is given up, to wait or at the end, also where something fails half-way (I5,
+/// I6); nobody else need think of it. Saved copies that nobody wants any more are freed at the end.
 class Engine::Transaction {
  public:
   explicit Transaction(Engine& engine) : engine_(engine), lock_(engine.mutex_) {}
-  ~Transaction() {
-    if (std::uncaught_exceptions() > exceptions_) engine_.project();
-  }
+  ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
@@ -37,10 +36,13 @@ class Engine::Transaction {
   /// @throws DeviceError  the device is lost
   /// @throws UsageError, SystemError  nobody can remove it
   void wait(const Obstacle& obstacle) { engine_.wait(*this, obstacle); }
+  /// A launch comes next, and is not kept waiting: flags that only say that launches need nothing done are computed when it
+  /// ends, while the device is busy.
+  void launch_follows() noexcept { launch_follows_ = true; }
   /// Runs something that takes time, without the lock: between two attempts, or behind the last one.
   template <class Body>
   void unlocked(const Body& body) {
-    lock_.unlock();
+    give_up();
     struct Relock {
       std::unique_lock<std::mutex>& lock;
       ~Relock() { lock.lock(); }
@@ -52,8 +54,10 @@ class Engine::Transaction {
   }
 
  private:
+  void give_up();
   Engine& engine_;
   int exceptions_ = std::uncaught_exceptions();
+  bool launch_follows_ = false;
   std::unique_lock<std::mutex> lock_;
 };
 

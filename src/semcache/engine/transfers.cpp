@@ -247,11 +247,11 @@ Obstacle Engine::make_fresh(Memory& m, ByteRange range) {
     }
     const ByteRange to_range{step.to_position, step.to_position + step.bytes};
     const ByteRange from_range{step.from_position, step.from_position + step.bytes};
-    if (const Obstacle o = m.on_host() ? flights_of(m, to_range, true) : quiesce(m)) return o;
+    if (const Obstacle o = busy(m, to_range, true)) return o;
     if (from == &m && m.on_host()) {
       if (const Obstacle o = flights_of(m, from_range, false)) return o;
     } else if (from != nullptr && from != &m) {
-      if (const Obstacle o = from->on_host() ? flights_of(*from, from_range, false) : quiesce(*from)) return o;
+      if (const Obstacle o = busy(*from, from_range, false)) return o;
       if (m.on_host() && from->write_check) {
         if (const Obstacle o = check_writes(*from)) return o;
         continue;
@@ -276,7 +276,7 @@ Obstacle Engine::save_all(Memory& m, ByteRange range, bool overwritten, bool* an
 
 Obstacle Engine::save(Memory& m, const directory::LastHeld& piece) {
   const ByteRange range{piece.position, piece.position + piece.bytes};
-  if (const Obstacle o = m.on_host() ? flights_of(m, range, false) : quiesce(m)) return o;
+  if (const Obstacle o = busy(m, range, false)) return o;
   Step step;
   step.from = m.slot;
   step.from_position = piece.position;

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-/// What accesses may have to wait for, and how they wait for it. Nobody in this room waits elsewhere.
+/// What accesses may have to wait for, and how they wait for it. Whoever waits with a transaction waits here.
 namespace semcache::engine {
 
 thread_local Engine::UnsubmittedLaunch* Engine::UnsubmittedLaunch::current = nullptr;
@@ -30,6 +30,10 @@ Obstacle Engine::quiesce(Memory& m) {
   revoke(m);
   if (m.pins.load() != 0) return Obstacle::launches(m);
   return unknown_use_pending(m, true) ? Obstacle::whole_device(device_index(m), &m) : Obstacle();
+}
+
+Obstacle Engine::busy(Memory& m, ByteRange range, bool writing) {
+  return m.on_host() ? flights_of(m, range, writing) : quiesce(m);
 }
 
 Obstacle Engine::flights_of(Memory& host, ByteRange range, bool writing) {
@@ -61,15 +65,17 @@ Obstacle Engine::land_all() {
 Obstacle Engine::uses_of(Memory& m) {
   if (m.on_host()) return flights_of(m, m.all(), true);
   if (unknown_use_pending(m, true)) return Obstacle::whole_device(device_index(m));
-  for (QueueIndex q = 1; q < device_of(m).queues->count(); ++q) {
-    if (const Obstacle o = not_done(device_index(m), q, m.on(q).use.load())) return o;
-  }
-  return {};
+  Obstacle o = uses_on(m, device_of(m).queues->count());
+  o.memory = &m;  // launches on it let go first who waits: else there might always be one more
+  return o;
 }
 
 Obstacle Engine::transfers_of(const Memory& m) const noexcept {
-  const Queues& queues = *devices_[device_index(m)]->queues;
-  for (QueueIndex q = 1; q < queues.own_end(); ++q) {
+  return uses_on(m, devices_[device_index(m)]->queues->own_end());
+}
+
+Obstacle Engine::uses_on(const Memory& m, QueueIndex end) const noexcept {
+  for (QueueIndex q = 1; q < end; ++q) {
     if (const Obstacle o = not_done(device_index(m), q, m.on(q).use.load())) return o;
   }
   return {};
@@ -91,16 +97,15 @@ struct Awaiting {
 }  // namespace
 
 void Engine::wait(Transaction& t, const Obstacle& o) {
+  std::optional<Awaiting> awaiting;
+  if (o.memory != nullptr) awaiting.emplace(*o.memory);
   switch (o.kind) {
     case Obstacle::Kind::none:
       return;
     case Obstacle::Kind::launches:
       return wait_for_launches(t, *o.memory);
-    case Obstacle::Kind::device: {
-      std::optional<Awaiting> awaiting;
-      if (o.memory != nullptr) awaiting.emplace(*o.memory);
+    case Obstacle::Kind::device:
       return wait_for_device(t, o.device);
-    }
     case Obstacle::Kind::work: {
       const Queues::Wait wait = devices_[o.device]->queues->wait_for(o.queue, o.position);
       return t.unlocked([&] { wait(); });
@@ -137,7 +142,6 @@ bool Engine::at_work(DeviceState& d) const {
 void Engine::wait_for_launches(Transaction& t, Memory& m) {
   // Asked again and again here, because an attempt may be long, and others want the lock.
   const Kept kept(m);
-  const Awaiting awaiting(m);
   do {
     wait_for_launches_a_moment(t, m);
   } while (!kept.gone() && m.pins.load() != 0);
