@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <csetjmp>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -87,13 +88,28 @@ struct Poster {
   std::thread thread;
 };
 
+/// Who waits sleeps at once where no other processor could serve him, else after a moment.
 TEST(FaultDesk, AnswersReachWhoAsked) {
   using Answer = FaultDesk::Answer;
-  for (const Answer with : {Answer::served, Answer::not_ours, Answer::in_driver, Answer::closed}) {
-    Desk desk;
-    Poster poster(desk, &arrays[3]);
-    EXPECT_EQ(desk.serve_next(with), &arrays[3]);
-    EXPECT_EQ(poster.joined(), with);
+  for (const bool alone : {true, false}) {
+    for (const auto pause : {0us, 1000us}) {
+      for (const Answer with : {Answer::served, Answer::not_ours, Answer::in_driver, Answer::closed}) {
+        Desk desk;
+        if (!alone) desk.begin_service();
+        Poster first(desk, &arrays[3]);
+        std::this_thread::sleep_for(pause);
+        EXPECT_EQ(desk.serve_next(with), &arrays[3]);
+        EXPECT_EQ(first.joined(), with);
+        std::unique_ptr<Poster> second;
+        std::thread later([&] {
+          std::this_thread::sleep_for(pause);
+          second = std::make_unique<Poster>(desk, &arrays[4]);
+        });
+        EXPECT_EQ(desk.serve_next(with), &arrays[4]);
+        later.join();
+        EXPECT_EQ(second->joined(), with);
+      }
+    }
   }
 }
 

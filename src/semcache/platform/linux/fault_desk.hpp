@@ -73,6 +73,8 @@ class FaultDesk {
                                      unsigned patience_s, LongWork long_work) noexcept;
 
   // --- the service thread ---
+  /// First of all: may others run while this thread does?
+  void begin_service() noexcept;
   /// The next fault, in turn over the places so that nobody starves; blocks. False after `request_close`, once
   /// everything posted was answered.
   [[nodiscard]] bool next(Posted& fault) noexcept;
@@ -126,6 +128,7 @@ class FaultDesk {
   std::atomic<std::uint32_t> answers_{0};  ///< grows with every answer: a sign of life
   std::atomic<bool> open_{false};
   std::atomic<bool> closing_{false};
+  std::atomic<bool> alone_{true};  ///< the process has one processor: who waits lets the others run
   std::size_t turn_ = 0;  ///< service thread only
 };
 

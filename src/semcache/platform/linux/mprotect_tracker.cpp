@@ -266,6 +266,7 @@ void MprotectTracker::stop() noexcept {
 
 void* MprotectTracker::run(void* self) noexcept {
   detail::begin_service_thread("semcache-fault");
+  shared.desk.begin_service();
   thread_state().is_service = true;
   static_cast<MprotectTracker*>(self)->serve_faults();
   thread_state().is_service = false;  // another thread may get the number
