@@ -32,6 +32,14 @@ TEST_F(CudaDevice, SaysWhatItIs) {
   EXPECT_GT(device->total_memory_bytes(), device->granularity_bytes());
 }
 
+/// Two small 32-bit numbers side by side in a kernel's arguments must not be taken for a pointer.
+TEST_F(CudaDevice, AddressesAreNoPairsOfSmallNumbers) {
+  std::uint64_t bytes = device->total_memory_bytes() * 4;
+  std::byte* const base = device->reserve(bytes);
+  EXPECT_GT(reinterpret_cast<std::uintptr_t>(base) >> 32, 16384u);
+  device->release(base, bytes);
+}
+
 TEST_F(CudaDevice, DigestAgreesWithTheEmulatedDevice) {
   const auto emulated = make_emulated_device(0, 16U << 20);
   const Arena here(*device, 1);

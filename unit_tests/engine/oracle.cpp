@@ -207,7 +207,10 @@ void Oracle::survive(unsigned percent, Body&& body) {
 }
 
 bool Oracle::adopt(void* stream, engine::QueueIndex& queue) {
-  return attempt([&] { queue = machine_->queue(stream); });
+  const bool leased = random_.chance(5);
+  if (!attempt([&] { queue = machine_->engine().adopt_queue(0, stream, {}, leased); })) return false;
+  if (leased) ++leases_[stream];
+  return true;
 }
 
 void Oracle::order_program(void* stream, const std::vector<Operand>& operands) {
@@ -607,7 +610,11 @@ void Oracle::retire_queue() {
   note("retire stream " + std::to_string(static_cast<char*>(stream) - stream_keys));
   engine::QueueIndex queue = engine::unknown_queue;
   if (!adopt(stream, queue)) return;
-  survive(20, [&] { machine_->engine().retire_queue(0, queue); });
+  survive(20, [&] {
+    for (unsigned lease = 1; lease < leases_[stream]; ++lease) machine_->engine().retire_queue(0, queue);
+    machine_->engine().retire_queue(0, queue);
+  });
+  leases_.erase(stream);
 }
 
 void Oracle::compare_everything() {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -112,6 +113,7 @@ class Oracle {
 
   Options options_;
   Random random_;
+  std::map<void*, unsigned> leases_;  ///< of streams
   std::unique_ptr<Machine> machine_;
   std::vector<std::unique_ptr<Array>> arrays_;
   std::byte* foreign_ = nullptr;  ///< device memory that is not the engine's

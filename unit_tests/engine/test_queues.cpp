@@ -128,6 +128,19 @@ TEST_F(QueuesTest, TheEndOfAStreamTellsOfAllQueues) {
   EXPECT_TRUE(queues.done(a, other)) << "it waited for the device";
 }
 
+TEST_F(QueuesTest, LaunchesNeedEventsWhereTheStreamMayEndAtAnyTime) {
+  const QueueIndex usual = queues.adopt(&key, {});
+  char other = 0;
+  const QueueIndex q = queues.adopt(&other, {});
+  EXPECT_FALSE(queues.needs_events(a)) << "our own";
+  EXPECT_FALSE(queues.needs_events(usual));
+  EXPECT_TRUE(queues.needs_events(q));
+  queues.lease(q);
+  EXPECT_FALSE(queues.needs_events(q));
+  queues.retire(q);
+  EXPECT_TRUE(queues.needs_events(queues.adopt(&other, {})));
+}
+
 TEST_F(QueuesTest, ALeasedStreamIsKeptUntilItsLastLeaseEnds) {
   const QueueIndex q = queues.adopt(&key, {});
   queues.lease(q);

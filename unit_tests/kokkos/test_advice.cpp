@@ -49,10 +49,12 @@ void double_it(const Vector& a) {
   Kokkos::parallel_for("double", Range(0, a.extent(0)), KOKKOS_LAMBDA(int i) { a(i) *= 2; });
 }
 
+#ifndef KOKKOS_ENABLE_CUDA
 double* global = nullptr;
 void use_global(int n) {
   Kokkos::parallel_for("uses a global", Range(0, n), KOKKOS_LAMBDA(int i) { global[i] += 1; });
 }
+#endif
 
 constexpr const char* short_memory = "Device memory was short";
 constexpr const char* owed = "still owed";

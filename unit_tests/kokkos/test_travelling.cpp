@@ -115,6 +115,11 @@ struct SumAndNote {
   KOKKOS_FUNCTION bool references_scalar() const { return true; }
 };
 
+struct Sum {
+  ConstVector in;
+  KOKKOS_FUNCTION void operator()(int i, double& a) const { a += in(i); }
+};
+
 /// The functor is its own reducer.
 struct OwnReducer {
   using value_type = double;
@@ -131,11 +136,11 @@ struct RunningSum {
   using value_type = double;
   ConstVector start;
   Vector to;
-  KOKKOS_FUNCTION void init(double& a) const { a = start(0); }
+  KOKKOS_FUNCTION void init(double& a) const { a = start(0) - start(0); }  // of each thread's part
   KOKKOS_FUNCTION void join(double& a, const double& b) const { a += b; }
   KOKKOS_FUNCTION void join(volatile double& a, const volatile double& b) const { a += b; }
   KOKKOS_FUNCTION void operator()(int i, double& a, bool last) const {
-    a += 1;
+    a += i == 0 ? 1 + start(0) : 1;
     if (last) to(i) = a;
   }
 };
@@ -228,8 +233,8 @@ KOKKOS_STOCK_TEST(KokkosTravelling, WhatAReducerWritesInTheEnd) {
     note.set(-1);
     iota(x, round, 0);
     double found = 0;
-    Kokkos::parallel_reduce(Range(0, 100), Index{x}, SumAndNote{note.device, HostScalar(&found)});
-    EXPECT_EQ(note.get(0), round);
+    Kokkos::parallel_reduce(Range(0, 100), Sum{x}, SumAndNote{note.device, HostScalar(&found)});
+    EXPECT_EQ(note.get(0), 100 * round);
   }
 }
 

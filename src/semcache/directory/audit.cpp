@@ -63,6 +63,23 @@ std::string Directory::audit() const {
   if (!wrong.empty()) return wrong;
   if (counted_holders != holders.size() || counted_wanters != wanters.size()) return "a use is not counted";
 
+  const auto check_places = [&](const Places& places, std::uint32_t owner, const std::map<Key, std::uint32_t>& uses,
+                                std::vector<Use> Value::*list) {
+    std::uint32_t all = 0;
+    for (const auto& use : uses) all += std::get<1>(use.first) == owner ? 1 : 0;
+    if (places.uses != all) wrong = "the uses of " + std::to_string(owner) + " are counted wrongly";
+    for (const Places::Place& p : places.known) {
+      if (p.value == undefined_value) continue;
+      const Value* const v = values_.find(p.value);
+      if (v == nullptr || p.at >= (v->*list).size() || (v->*list)[p.at].owner != owner) {
+        wrong = "a use of " + std::to_string(owner) + " is not at its place";
+      }
+    }
+  };
+  for (std::uint32_t s = 0; s < slots_.size(); ++s) check_places(slots_[s].places, s, holders, &Value::holders);
+  for (std::uint32_t d = 0; d < data_.size(); ++d) check_places(data_[d].places, d, wanters, &Value::wanters);
+  if (!wrong.empty()) return wrong;
+
   // I4: every wanted byte is held somewhere, or known.
   for (std::uint32_t d = 0; d < data_.size(); ++d) {
     for (const ExtentMap::Extent& e : extents(data_[d].wanted)) {

@@ -269,7 +269,9 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, CostFunction cost) cons
   unsigned best_cost = 0;
   std::uint64_t nearest = piece.size();  // bytes until some holder begins, where none holds the first byte
   bool found = false;
+  const unsigned least = cost(s.space, s.space);
   for (const Use& u : v.holders) {
+    if (found && best_cost <= least && step.bytes == piece.size()) break;  // nobody is better
     const Slot& h = slots_[u.owner];
     // The common case: somebody else has all of it.
     if (const ByteRange at = positions(u.delta, ref.offset, piece.size(), h.held.size());
@@ -639,18 +641,39 @@ void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const 
   Value* value = values_.find(extent.ref.id);
   std::vector<Use>& list = value->*uses;
   const std::int64_t delta = displacement(extent);
-  auto use = list.begin();
-  while (use != list.end() && (use->owner != owner || use->delta != delta)) ++use;
-  if (use == list.end()) {
-    list.push_back({owner, delta, 1});
-  } else {
-    use->extents += static_cast<std::uint32_t>(change);
-    if (use->extents == 0) {
-      *use = list.back();
-      list.pop_back();
-      if (value->holders.empty() && value->wanters.empty()) values_.erase(extent.ref.id);
+  const auto place = [&](std::uint32_t of, ValueId id, std::size_t at) -> Places::Place* {
+    for (Places::Place& p : places_of(uses, of).known) {
+      if (p.value == id && p.at == at) return &p;
     }
+    return nullptr;
+  };
+  Places& places = places_of(uses, owner);
+  std::size_t at = list.size();
+  std::uint32_t known = 0;
+  for (const Places::Place& p : places.known) {
+    if (p.value != undefined_value) ++known;
+    if (p.value == extent.ref.id && list[p.at].delta == delta) at = p.at;
   }
+  if (at == list.size() && known != places.uses) {  // it may be one whose place is not known
+    for (at = 0; at < list.size() && (list[at].owner != owner || list[at].delta != delta);) ++at;
+  }
+  if (at == list.size()) {
+    list.push_back({owner, delta, 1});
+    ++places.uses;
+    if (Places::Place* const unused = place(owner, undefined_value, 0)) *unused = {extent.ref.id, static_cast<std::uint32_t>(at)};
+    return;
+  }
+  list[at].extents += static_cast<std::uint32_t>(change);
+  if (list[at].extents > 0) return;
+  --places.uses;
+  if (Places::Place* const former = place(owner, extent.ref.id, at)) *former = {};
+  const std::size_t last = list.size() - 1;
+  if (at != last) {  // the last one takes its place
+    list[at] = list[last];
+    if (Places::Place* const moved = place(list[at].owner, extent.ref.id, last)) moved->at = static_cast<std::uint32_t>(at);
+  }
+  list.pop_back();
+  if (value->holders.empty() && value->wanters.empty()) values_.erase(extent.ref.id);
 }
 
 void Directory::touch(SlotId slot, ByteRange range) noexcept {

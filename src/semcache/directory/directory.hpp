@@ -190,13 +190,25 @@ class Directory {
       fill = {};
     }
   };
+  /// Of an owner: how many uses it has, and of up to two of them the place in the value's list. Most owners have one, and two while
+  /// that changes, so their uses are found at once in a list of thousands.
+  struct Places {
+    struct Place {
+      ValueId value = undefined_value;  ///< undefined: none
+      std::uint32_t at = 0;
+    };
+    Place known[2];
+    std::uint32_t uses = 0;
+  };
   struct Datum {
     ExtentMap wanted{0, {}};
     std::vector<SlotId> slots;
+    Places places;
     bool live = false;
   };
   struct Slot {
     ExtentMap held{0, {}};
+    Places places;
     DatumId datum;
     SpaceId space;
     bool live = false;
@@ -213,6 +225,9 @@ class Directory {
   void set_held(SlotId slot, ByteRange range, ValueRef ref) noexcept;
   void prepare_use(std::vector<Use> Value::*uses, ValueRef ref);
   void count(std::vector<Use> Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent, int change) noexcept;
+  [[nodiscard]] Places& places_of(std::vector<Use> Value::*uses, std::uint32_t owner) noexcept {
+    return uses == &Value::wanters ? data_[owner].places : slots_[owner].places;
+  }
   void unwatch(const std::vector<ExtentMap::Extent>& extents, std::size_t first_ones) noexcept;
   void touch(SlotId slot, ByteRange range) noexcept;
   /// @param wants  of this datum are about to change, or have changed; invalid: nobody's

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/transaction.hpp>
 
+#include <set>
+
 /// Do directory, flags, page states, mappings and counts agree? Whenever nobody has the lock they do. (Of an array that is being freed
 /// only some are looked at.)
 namespace semcache::engine {
@@ -16,6 +18,12 @@ void Engine::audit() {
   const auto label = [&](const Memory& m) { return recorder_.name(m.label); };
   std::vector<std::uint64_t> snapshot_bytes(devices_.size(), 0);
   std::vector<std::map<std::uint64_t, std::uint32_t>> residents(devices_.size());
+  std::vector<std::set<const Memory*>> by_age(devices_.size());
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    for (const DeviceState::Resident& r : devices_[i]->by_age) {
+      if (!by_age[i].insert(r.memory).second) base::fatal("audit: '%s' is listed twice among what is mapped", label(*r.memory));
+    }
+  }
   std::uint64_t host_snapshots = 0;
   for (Memory& m : pool_) {
     if (!m.live) continue;
@@ -86,6 +94,9 @@ void Engine::audit() {
                                : (flags & Memory::is_fresh) != 0   ? Protection::read
                                                                    : Protection::none;
       if (m.access < least) base::fatal("audit: I5: launches believe that the pages of '%s' are open", label(m));
+    }
+    if ((flags & Memory::resident) != 0 && by_age[index].count(&m) != 1) {
+      base::fatal("audit: '%s' is mapped, but could not be evicted", label(m));
     }
     if (m.snapshot()) continue;
     if ((flags & Memory::is_fresh) != 0 && !directory_.fresh(m.slot, m.all())) {

@@ -82,6 +82,7 @@ std::byte* Engine::reserve_host(std::uint64_t& bytes) {
 void Engine::add_device(std::unique_ptr<device::Device> device) {
   devices_.push_back(std::make_unique<DeviceState>());
   DeviceState* const state = devices_.back().get();
+  state->index = static_cast<std::uint32_t>(devices_.size() - 1);
   state->device = std::move(device);
   state->budget_bytes = options_.device_memory_bytes != 0 ? options_.device_memory_bytes
                                                           : state->device->free_memory_bytes() / 10 * 9;
@@ -140,6 +141,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
     for (std::vector<Memory*>* const list : {&free_memories_, &revoked_, &projecting_, &unwanted_, &put_off_}) {
       reserve_for(*list, pool_.size() + 1);
     }
+    for (auto& d : devices_) reserve_for(d->by_age, pool_.size() + 1);
     free_memories_.push_back(&pool_.emplace_back());
   }
   Memory* const m = free_memories_.back();

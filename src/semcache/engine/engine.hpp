@@ -141,7 +141,7 @@ class Engine {
   [[nodiscard]] std::uint64_t guarded_arena_bytes() const noexcept { return options_.device_faults ? device_arena_bytes(0) : 0; }
 
   // --- queues ------------------------------------------------------------------------------------------------------
-  /// @param leased  `retire_queue` must be called once more before the queue is given up
+  /// @param leased  the stream lives until `retire_queue`, which must be called once more before the queue is given up
   QueueIndex adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner, bool leased = false);
   void retire_queue(std::uint32_t device, QueueIndex queue) noexcept;
 
@@ -308,6 +308,7 @@ class Engine {
     std::uint32_t residents;
   };
   struct DeviceState {
+    std::uint32_t index = 0;
     std::unique_ptr<device::Device> device;
     std::byte* base = nullptr;
     std::uint64_t bytes = 0;
@@ -321,6 +322,14 @@ class Engine {
     QueueIndex to_device_queue = 0, to_host_queue = 0, within_queue = 0;
     std::multimap<std::uint64_t, std::byte*> staging;  // free staging buffers by size
     std::uint64_t staging_bytes = 0;
+    /// A heap of all that is mapped, longest unused in front, as far as is known: who is used since moves when he gets there. Who is
+    /// not mapped any more leaves then; each once, so there is room for all.
+    struct Resident {
+      std::uint64_t used;  ///< `Memory::recently`, when it was looked at
+      Memory* memory;
+      [[nodiscard]] bool operator<(const Resident& other) const noexcept { return used > other.used; }
+    };
+    std::vector<Resident> by_age;
     /// What an eviction has begun to write back: it goes on with this array, unless somebody has used it since.
     Memory* victim = nullptr;
     std::uint64_t victim_used = 0;  ///< its `recently`, after what the eviction itself has used it for
@@ -505,6 +514,9 @@ class Engine {
   Obstacle make_resident(Memory& memory);
   /// @param evicted  false: there is nothing that could go
   Obstacle evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted);
+  /// Of those that may leave the one that was used longest ago; nullptr: there is none.
+  Memory* longest_unused(DeviceState& d, const std::vector<Memory*>& keep) noexcept;
+  [[nodiscard]] bool may_leave(const DeviceState& d, const Memory& memory, const std::vector<Memory*>& keep) const noexcept;
   Obstacle evict(DeviceState& d, Memory& memory);
   void map_memory(DeviceState& d, Memory& memory);
   void unmap_memory(DeviceState& d, Memory& memory) noexcept;

@@ -66,7 +66,7 @@ class Queues {
   QueueIndex open();
   /// The index of a native stream; `unknown_queue` when there are too many to follow.
   QueueIndex adopt(void* native, std::shared_ptr<void> owner);
-  /// `retire` must be called once more.
+  /// The stream lives until `retire` was called as often as this.
   void lease(QueueIndex index) noexcept { ++queues_[index].leases; }
   void retire(QueueIndex index);
   [[nodiscard]] QueueId id(QueueIndex q) const noexcept { return queues_[q].id; }
@@ -117,9 +117,11 @@ class Queues {
   /// Need no later launch wait for work `position` of `q`: it is done, or every program queue is ordered after it.
   [[nodiscard]] bool passed(QueueIndex q, std::uint64_t position) const noexcept;
   /// A stream that the program may destroy at any time: an event is recorded behind each launch, because nothing can be
-  /// submitted to it later. The first one, the framework's default, lives as long as the runtime.
+  /// submitted to it later. A leased one lives until `retire`, and the first one, the framework's default, as long as the runtime.
+  /// Threads: any.
   [[nodiscard]] bool needs_events(QueueIndex q) const noexcept {
-    return q != unknown_queue && !queues_[q].own && q != first_program_queue_;
+    return q != unknown_queue && !queues_[q].own && q != first_program_queue_ &&
+           queues_[q].leases.load(std::memory_order_relaxed) == 0;
   }
   [[nodiscard]] bool live(QueueIndex q) const noexcept { return queues_[q].live; }
   /// Is that work known to be done? Asks nobody.
@@ -143,7 +145,7 @@ class Queues {
     bool live = false;
     bool shared = false;              // more than one thread submits
     const void* submitter = nullptr;  // the thread that did first
-    std::uint32_t leases = 0;
+    std::atomic<std::uint32_t> leases{0};
     std::atomic<std::uint64_t> position{0};
     std::deque<std::pair<std::uint64_t, std::shared_ptr<Event>>> recorded;  // ascending positions
     std::array<std::atomic<std::uint64_t>, max_queues> ordered_after{};  // what later work already waits for

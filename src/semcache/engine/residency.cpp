@@ -2,8 +2,10 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/engine.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 /// Device memory comes and goes behind stable addresses: what is mapped stays within the budget, the least recently
 /// used array gives way, and the last holder is written back first (I4).
@@ -78,6 +80,9 @@ void Engine::map_memory(DeviceState& d, Memory& m) {
     if (it->second.end > range.begin) ++it->second.residents;
   }
   m.flags.fetch_or(Memory::resident);
+  if (std::exchange(m.listed_by_age, d.index + 1) == d.index + 1) return;
+  d.by_age.push_back({m.recently.load(), &m});
+  std::push_heap(d.by_age.begin(), d.by_age.end());
 }
 
 void Engine::unmap_memory(DeviceState& d, Memory& m) noexcept {
@@ -185,27 +190,50 @@ Obstacle Engine::make_resident(DeviceState& d, const std::vector<Memory*>& set) 
   }
 }
 
-Obstacle Engine::evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted) {
-  Memory* victim = nullptr;
-  bool begun = false;
-  bool leaving = false;
-  for (Memory& m : pool_) {
-    if (!m.live || m.on_host() || &device_of(m) != &d || (m.flags.load() & Memory::resident) == 0) continue;
-    leaving = leaving || (m.freeing && m.pins.load() == 0);  // what a launch uses leaves when that ends, which may wait for us
-    if (m.bytes == 0 || m.freeing || m.pins.load() != 0 || std::find(keep.begin(), keep.end(), &m) != keep.end()) continue;
-    // What a launch that is not submitted yet will use stays.
-    if (UnsubmittedLaunch::current != nullptr && m.on(unknown_queue).use.load() != 0 &&
-        !d.queues->done(unknown_queue, m.on(unknown_queue).use.load())) {
-      continue;
+bool Engine::may_leave(const DeviceState& d, const Memory& m, const std::vector<Memory*>& keep) const noexcept {
+  if (m.bytes == 0 || m.freeing || m.pins.load() != 0 || std::find(keep.begin(), keep.end(), &m) != keep.end()) return false;
+  // What a launch that is not submitted yet will use stays.
+  const std::uint64_t use = m.on(unknown_queue).use.load();
+  return UnsubmittedLaunch::current == nullptr || use == 0 || d.queues->done(unknown_queue, use);
+}
+
+Memory* Engine::longest_unused(DeviceState& d, const std::vector<Memory*>& keep) noexcept {
+  auto& heap = d.by_age;
+  const auto at = [&](std::size_t i) { return heap.begin() + static_cast<std::ptrdiff_t>(i); };
+  const std::uint32_t listed = d.index + 1;
+  Memory* found = nullptr;
+  std::size_t end = heap.size();  // behind it lies what may not leave
+  while (found == nullptr && end > 0) {
+    std::pop_heap(heap.begin(), at(end));
+    DeviceState::Resident& oldest = heap[--end];
+    Memory& m = *oldest.memory;
+    if (!m.live || m.on_host() || &device_of(m) != &d || (m.flags.load() & Memory::resident) == 0) {
+      if (m.listed_by_age == listed) m.listed_by_age = 0;
+      oldest = heap.back();
+      heap.pop_back();
+    } else if (const std::uint64_t used = m.recently.load(); used != oldest.used) {
+      oldest.used = used;
+      std::push_heap(heap.begin(), at(++end));
+    } else if (may_leave(d, m, keep)) {
+      found = &m;
     }
-    // What was written back of it on the way was a use, too: without this each attempt would begin with another array.
-    begun = &m == d.victim && m.recently.load() == d.victim_used;
-    if (victim == nullptr || begun || m.recently.load() < victim->recently.load()) victim = &m;
-    if (begun) break;
   }
+  while (end < heap.size()) std::push_heap(heap.begin(), at(++end));
+  return found;
+}
+
+Obstacle Engine::evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted) {
+  // What was written back of it on the way was a use, too: without this each attempt would begin with another array.
+  const bool begun = d.victim != nullptr && d.victim->recently.load() == d.victim_used &&
+                     (d.victim->flags.load() & Memory::resident) != 0 && may_leave(d, *d.victim, keep);
+  Memory* const victim = begun ? d.victim : longest_unused(d, keep);
   if (victim == nullptr) {
     evicted = false;
-    return leaving ? Obstacle::moment() : Obstacle();  // another thread is freeing one: it ends by itself
+    // What another thread is freeing goes soon; what a launch uses leaves when that ends, which may wait for us.
+    const bool leaving = std::any_of(d.by_age.begin(), d.by_age.end(), [](const DeviceState::Resident& r) {
+      return r.memory->freeing && r.memory->pins.load() == 0;
+    });
+    return leaving ? Obstacle::moment() : Obstacle();
   }
   const Obstacle o = evict(d, *victim);
   d.victim = o ? victim : nullptr;

@@ -13,6 +13,11 @@ namespace semcache::device {
 namespace {
 
 constexpr std::uint64_t address_alignment = std::uint64_t{2} << 20;
+/// Where addresses are asked for. Words of a kernel's arguments are taken for pointers where they look like addresses, and two 32-bit
+/// numbers side by side look like one: the driver's own choice is so low (13 GiB) that the second number need only be 3. The
+/// upper half here is a number that programs hardly have.
+constexpr std::uint64_t usual_addresses = std::uint64_t{0x4d3a} << 32;
+constexpr std::uint64_t addresses_of_one_device = std::uint64_t{1} << 40;
 constexpr unsigned threads_per_block = 256;
 
 CUdeviceptr number(const std::byte* p) { return reinterpret_cast<CUdeviceptr>(p); }
@@ -221,7 +226,9 @@ std::byte* CudaDevice::reserve(std::uint64_t& bytes) {
   CUresult result = CUDA_ERROR_INVALID_VALUE;
   for (std::uint64_t size = round_up(std::min(bytes, largest), unit); size >= unit; size = round_down(size / 2, unit)) {
     CUdeviceptr address = 0;
-    result = api_.cuMemAddressReserve(&address, size, unit, 0, 0);
+    const CUdeviceptr wish = usual_addresses + static_cast<unsigned>(ordinal_) * addresses_of_one_device;
+    result = api_.cuMemAddressReserve(&address, size, unit, wish, 0);
+    if (result != CUDA_SUCCESS) result = api_.cuMemAddressReserve(&address, size, unit, 0, 0);
     if (result != CUDA_SUCCESS) continue;
     bytes = size;
     try {
