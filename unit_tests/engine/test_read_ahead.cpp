@@ -21,7 +21,7 @@ constexpr std::uint64_t size = pages * page;
 struct Steps : Program {
   explicit Steps(device::DeviceKind kind)
       : Program(options(kind)), device_array(on_device(size)), host(on_host(size, &device_array)) {
-    fault_bytes = kind == device::DeviceKind::emulated ? 64 * 1024 : 512 * 1024;
+    fault_bytes = kind == device::DeviceKind::emulated ? 64 * 1024 : 1024 * 1024;
   }
   static Options options(device::DeviceKind kind) {
     Options o = defaults();
@@ -138,7 +138,8 @@ TEST_P(ReadAheadOfKind, AWriterBeginsAnewWhenAKernelHasTakenWhatItWrote) {
   Steps s(GetParam());
   s.kernel();
   for (std::uint64_t p = 0; p < 40; ++p) s.writes(p);
-  EXPECT_EQ(s.faults, 5u);  // 1, 3, 6, 12, 24 pages
+  // 1, 3, 6, 12, 24 pages. Where a fault costs as much as the array, the fourth one gets the rest.
+  EXPECT_EQ(s.faults, GetParam() == device::DeviceKind::cuda ? 4u : 5u);
   s.back();
   for (int step = 0; step < 8; ++step) {
     s.writes(46);  // where the sweep would have gone on

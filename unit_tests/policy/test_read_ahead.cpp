@@ -20,7 +20,7 @@ using Reason = ReadAhead::Reason;
 constexpr std::uint64_t page = 4096;
 /// The prices of a fault, in bytes: of the emulated device and of a GPU.
 constexpr std::uint64_t cheap = 64 * 1024;
-constexpr std::uint64_t dear = 512 * 1024;
+constexpr std::uint64_t dear = 1024 * 1024;
 
 /// One access of the host.
 struct Access {

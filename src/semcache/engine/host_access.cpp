@@ -22,7 +22,7 @@ void Engine::die_closed(const Memory& m) const noexcept {
 /// the thread that serves it and a small transfer. A constant for each kind of device, so that counts are the same in every
 /// run: the emulated device's link is the processor's memory.
 static std::uint64_t fault_bytes(device::DeviceKind kind) noexcept {
-  return kind == device::DeviceKind::emulated ? 64 * 1024 : 512 * 1024;
+  return kind == device::DeviceKind::emulated ? 64 * 1024 : 1024 * 1024;
 }
 
 void Engine::host_access(Transaction& t, Memory& m, ByteRange range, Access mode) {
