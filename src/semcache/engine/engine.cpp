@@ -135,7 +135,8 @@ void Engine::release_addresses() noexcept {
 Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes) {
   // What can fail comes first.
   const trace::LabelId name = recorder_.intern(label == nullptr ? "" : label);
-  directory::BasicExtentMap<PageState> pages(space == host_space ? round_up(bytes, page_bytes_) : 0, {});
+  directory::BasicExtentMap<PageState> pages(space == host_space && bytes > 0 ? round_up(bytes + header_gap_bytes, page_bytes_) : 0,
+                                             {});
   std::vector<bool> used(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
   if (free_memories_.empty()) {
     for (std::vector<Memory*>* const list : {&free_memories_, &revoked_, &projecting_, &unwanted_, &put_off_}) {
@@ -292,9 +293,8 @@ void Engine::release_place(Memory& m) noexcept {
       m.address = nullptr;
       return;
     }
-    const std::uint64_t span = page_span(m).end;
     unlock_pages(m);
-    platform_->discard(m.address, span);
+    platform_->discard(m.address, m.pages.size());
     host_->table.set(m.address, std::max<std::uint64_t>(m.bytes, 1), nullptr);
     const auto at = static_cast<std::uint64_t>(m.address - host_->base);
     const ByteRange place{at, at + m.reserved_bytes};
@@ -767,6 +767,8 @@ void Engine::tighten_pages(Memory& m, ByteRange range) {
 
 bool Engine::set_protection(Memory& m, ByteRange pages, platform::Protection protection) {
   if (pages.empty()) return true;
+  // Between neighbours of equal protection there is no page of another one: they are one mapping of the kernel's.
+  if (pages.end == page_span(m).end) pages.end = m.pages.size();
   bool changes = false;
   bool relaxes = false;
   bool closes = false;
@@ -787,8 +789,8 @@ bool Engine::set_protection(Memory& m, ByteRange pages, platform::Protection pro
     if (relaxes) return false;
     // The kernel's limit on mappings. One protection for the whole array splits nothing, and the strictest of them is
     // safe (I5).
-    pages = page_span(m);
-    m.pages.for_each(pages, [&](ByteRange, PageState s) { protection = std::min(protection, s.protection); });
+    pages = {0, m.pages.size()};
+    m.pages.for_each(page_span(m), [&](ByteRange, PageState s) { protection = std::min(protection, s.protection); });
     clear_flags();
     if (!platform_->protect(m.address, pages.end, protection)) {
       base::fatal("cannot protect the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) is used up. Raise "

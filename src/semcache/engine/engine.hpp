@@ -414,6 +414,8 @@ class Engine {
   [[nodiscard]] bool watched(const Memory& m) const noexcept { return options_.notices && !m.open && !m.announced; }
   [[nodiscard]] ByteRange to_pages(const Memory& m, ByteRange r) const noexcept;
   [[nodiscard]] ByteRange page_span(const Memory& m) const noexcept { return {0, round_up(m.bytes, page_bytes_)}; }
+  /// The mirror whose gap to the next one holds `p`; nullptr: there is none.
+  [[nodiscard]] Memory* mirror_before(const std::byte* p) const noexcept;
   [[nodiscard]] std::string describe_live_buffers(std::uint32_t device) const;
   DeviceState& device_of(const Memory& m) { return *devices_[m.space.value - 1]; }
   [[nodiscard]] static std::uint32_t device_index(const Memory& m) noexcept { return m.space.value - 1; }

@@ -270,7 +270,7 @@ ByteRange Engine::plan_fault(Memory& m, std::uint64_t position, Access mode) {
   const auto is_open = [needed = writes(mode) ? Protection::read_write : Protection::read](PageState s) {
     return s.protection >= needed;
   };
-  const ByteRange open = m.pages.extended(page, is_open);
+  const ByteRange open = intersect(m.pages.extended(page, is_open), page_span(m));
   const ByteRange range =
       m.read_ahead->next({writes(mode) ? ReadAhead::Use::write : ReadAhead::Use::read, position, open}).range;
   const std::uint64_t fetched = count_ahead(m, page, range, mode);
@@ -325,9 +325,27 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
   }
 }
 
+Memory* Engine::mirror_before(const std::byte* p) const noexcept {
+  if (!host_->table.covers(p - page_bytes_)) return nullptr;
+  Memory* const m = host_->table.find(p - page_bytes_);
+  return m != nullptr && static_cast<std::uint64_t>(p - m->address) < m->pages.size() ? m : nullptr;
+}
+
 FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instruction, const char*& label) {
   Transaction t(*this);
   Memory* const found = find(address);
+  if (found == nullptr) {
+    // Who reads a little beyond the end (whole vectors, say) finds zeros there, as where the gap has a page of its own protection.
+    Memory* const before = mirror_before(address);
+    if (before == nullptr || !before->live || !watched(*before) || kind == FaultKind::write) return FaultResult::not_ours;
+    const ByteRange gap{page_span(*before).end, before->pages.size()};
+    if (gap.empty() || before->pages.at(gap.begin).protection != Protection::none) return FaultResult::not_ours;
+    before->pages.make_room(gap);
+    if (!platform_->protect(before->address + gap.begin, gap.size(), Protection::read)) return FaultResult::not_ours;
+    before->pages.assign(gap, PageState{Protection::read}, [](const auto&, int) {});
+    mapping_estimate_ += 2;
+    return FaultResult::served;
+  }
   if (found == nullptr || !found->live || found->snapshot() || found->open || found->bytes == 0) return FaultResult::not_ours;
   Memory& m = *found;
   label = recorder_.name(m.label);

@@ -127,6 +127,7 @@ struct alignas(64) Memory {
   std::unique_ptr<WriteCheck> write_check;
 
   // --- host memory ---
+  /// Of its pages, and of the page between it and the next array, if there is one: that is as its last one, or readable.
   directory::BasicExtentMap<PageState> pages{0, {}};
   std::unique_ptr<policy::ReadAhead> read_ahead;  ///< of this host phase, which begins anew when pages close; none before the first fault
   std::vector<bool> used;         ///< per huge page: the host, or a transfer, has put something there
