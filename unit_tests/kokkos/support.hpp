@@ -25,6 +25,7 @@
   TEST(SUITE, NAME) {                                            \
     const test::Since since;                                     \
     SUITE##_##NAME##_body();                                     \
+    if (test::numbers_look_like_pointers) return;                \
     EXPECT_EQ(since.unknown(), 0u) << test::unknown_names();     \
     EXPECT_EQ(since.unannounced(), 0u);                          \
   }                                                              \
@@ -44,6 +45,14 @@ using Matrix = Kokkos::View<double**, Left, Device>;
 using Range = Kokkos::RangePolicy<Exec>;
 using Team = Kokkos::TeamPolicy<Exec>;
 using Member = Team::member_type;
+
+/// ThreadSanitizer maps terabytes, in which numbers, and what was left in the heap, may look like pointers: launches are unknown
+/// then, which is right, and slow.
+#ifdef __SANITIZE_THREAD__
+constexpr bool numbers_look_like_pointers = true;
+#else
+constexpr bool numbers_look_like_pointers = false;
+#endif
 
 /// Counters that passed between construction and `counters()`.
 class Since {

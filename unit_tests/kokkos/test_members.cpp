@@ -55,9 +55,9 @@ void check_harmless(const Member& member) {
     Kokkos::parallel_for("step", Range(0, n), solver);
     Kokkos::deep_copy(host, solver.u);
     EXPECT_EQ(host(n - 1), round);
-    EXPECT_EQ(bystander.bytes_back(), 0u);
+    if (!numbers_look_like_pointers) EXPECT_EQ(bystander.bytes_back(), 0u);
   }
-  EXPECT_EQ(since.unknown(), 0u) << unknown_names();
+  if (!numbers_look_like_pointers) EXPECT_EQ(since.unknown(), 0u) << unknown_names();
 }
 
 /// Behind what somebody asked for a block of the heap may hold what was there before, and that may lead anywhere: of several

@@ -57,7 +57,7 @@ endforeach()
 
 # The engine's lock belongs to its transactions, and whoever waits does so in one place.
 function(only_in pattern why)
-  file(GLOB files RELATIVE ${SOURCE} ${SOURCE}/engine/*.?pp)
+  file(GLOB files RELATIVE ${SOURCE} ${SOURCE}/engine/*.?pp ${SOURCE}/timeline/*.?pp)
   set(found 0)
   foreach(file ${files})
     file(STRINGS ${SOURCE}/${file} lines REGEX "${pattern}")
@@ -83,7 +83,7 @@ only_in("[^a-z_]project(_soon)?[(][)]" "flags and pages are projected by a Trans
   engine/engine.hpp engine/engine.cpp engine/transaction.cpp engine/host_access.cpp)
 only_in("collect_orphans[(][)]" "saved copies are freed at a Transaction's end, and before anybody is evicted"
   engine/engine.hpp engine/engine.cpp engine/transaction.cpp engine/residency.cpp)
-only_in("synchronize[a-z_]*[(]" "waiting is for waiting.cpp" engine/waiting.cpp engine/queues.cpp engine/queues.hpp engine/engine.cpp)
+only_in("synchronize[a-z_]*[(]" "waiting is for waiting.cpp" engine/waiting.cpp timeline/queues.cpp timeline/queues.hpp engine/engine.cpp)
 
 if(files_read LESS 20)
   message(FATAL_ERROR "only ${files_read} files found below ${SOURCE}: the check looks at the wrong place")

@@ -164,10 +164,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->holds_handles.store(false, std::memory_order_relaxed);
   std::memset(m->header, 0, sizeof m->header);
   m->flags.store(space == host_space ? Memory::host_readable : 0);
-  for (Memory::Uses& u : m->uses) {
-    u.use.store(0, std::memory_order_relaxed);
-    u.write.store(0, std::memory_order_relaxed);
-  }
+  m->uses.forget();
   m->writing_launches.store(0, std::memory_order_relaxed);
   m->writing_launches_at_fetch = 0;
   m->write_check.reset();

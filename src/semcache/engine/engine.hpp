@@ -10,9 +10,9 @@
 #include <semcache/engine/obstacle.hpp>
 #include <semcache/engine/operand.hpp>
 #include <semcache/engine/owed_copies.hpp>
-#include <semcache/engine/queues.hpp>
 #include <semcache/engine/surroundings.hpp>
 #include <semcache/platform/platform.hpp>
+#include <semcache/timeline/queues.hpp>
 #include <semcache/trace/recorder.hpp>
 
 #include <chrono>
@@ -27,6 +27,9 @@
 
 /// Carries out what the directory asks for: in order, asynchronously, traced. Owns memory, queues and page states.
 namespace semcache::engine {
+
+using timeline::Clock;
+using timeline::Queues;
 
 enum class Protocol : std::uint8_t { write_back, write_through, off };
 

@@ -13,7 +13,7 @@ namespace {
 /// Changes with everything that is written into device memory.
 std::uint64_t written_by_device(const Memory& m) noexcept {
   std::uint64_t sum = 0;
-  for (const Memory::Uses& u : m.uses) sum += u.write.load();
+  for (QueueIndex q = 0; q < max_queues; ++q) sum += m.on(q).write.load();
   return sum;
 }
 

@@ -6,6 +6,7 @@
 #include <semcache/platform/platform.hpp>
 #include <semcache/policy/policy.hpp>
 #include <semcache/policy/read_ahead.hpp>
+#include <semcache/timeline/uses.hpp>
 #include <semcache/trace/recorder.hpp>
 
 #include <atomic>
@@ -16,12 +17,10 @@
 
 namespace semcache::engine {
 
-/// Index of a queue in the engine; 0 stands for "some queue of the device that we do not know".
-using QueueIndex = std::uint32_t;
-inline constexpr QueueIndex unknown_queue = 0;
-inline constexpr QueueIndex max_queues = 16;
-/// Behind our own three.
-inline constexpr QueueIndex first_program_queue = 4;
+using timeline::first_program_queue;
+using timeline::max_queues;
+using timeline::QueueIndex;
+using timeline::unknown_queue;
 
 /// Protection of host pages, as the property of an extent map.
 struct PageState {
@@ -61,15 +60,8 @@ struct alignas(64) Memory {
   std::atomic<std::uint32_t> incarnation{0};
   std::atomic<bool> holds_handles{false};  ///< there was a view of what may be or contain views, or the program has filled it itself
   std::atomic<std::uint64_t> recently{0};                  ///< clock of the last use, for eviction
-  /// Positions of the last use, and of the last writing use, on a queue.
-  struct Uses {
-    std::atomic<std::uint64_t> use{0};
-    std::atomic<std::uint64_t> write{0};
-  };
-  /// By queue, the program's first one in front: a launch on it touches one cache line of each array.
-  Uses uses[max_queues];
-  [[nodiscard]] Uses& on(QueueIndex q) noexcept { return uses[q ^ first_program_queue]; }
-  [[nodiscard]] const Uses& on(QueueIndex q) const noexcept { return uses[q ^ first_program_queue]; }
+  timeline::Uses uses;
+  [[nodiscard]] const timeline::Use& on(QueueIndex q) const noexcept { return uses.on(q); }
 
   SlotId slot;
   DatumId datum;  ///< invalid: a snapshot

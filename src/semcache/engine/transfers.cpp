@@ -16,7 +16,7 @@ void Engine::order_queue(DeviceState& d, QueueIndex queue, Memory& m, bool writi
   const QueueIndex end = transfers_only ? d.queues->own_end() : d.queues->count();
   for (QueueIndex q = 1; q < end; ++q) {
     if (q == queue) continue;
-    const Memory::Uses& uses = m.on(q);
+    const timeline::Use& uses = m.on(q);
     if (const std::uint64_t at = (writing ? uses.use : uses.write).load(); at != 0) d.queues->order(queue, q, at);
   }
 }
@@ -29,8 +29,7 @@ std::uint64_t Engine::note_use(DeviceState& d, QueueIndex queue, Memory& m, bool
 }
 
 void Engine::note_use(QueueIndex queue, Memory& m, bool writing, std::uint64_t at, std::uint64_t now) noexcept {
-  raise(m.on(queue).use, at);  // threads may share a stream
-  if (writing) raise(m.on(queue).write, at);
+  m.uses.note(queue, at, writing);
   m.recently.store(now, std::memory_order_relaxed);
 }
 

@@ -20,7 +20,7 @@ Obstacle Engine::not_done(std::uint32_t device, QueueIndex queue, std::uint64_t 
 }
 
 bool Engine::unknown_use_pending(const Memory& m, bool writing) const {
-  const Memory::Uses& uses = m.on(unknown_queue);
+  const timeline::Use& uses = m.on(unknown_queue);
   const std::uint64_t at = (writing ? uses.use : uses.write).load();
   if (UnsubmittedLaunch::current != nullptr && at <= UnsubmittedLaunch::current->waited) return false;
   return at != 0 && !devices_[device_index(m)]->queues->done(unknown_queue, at);

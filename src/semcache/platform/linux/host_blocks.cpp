@@ -172,6 +172,8 @@ Platform::HostBlock located(const void* inside) noexcept {
   char name[8];
   void* begin = nullptr;
   std::size_t bytes = 0;
+  Dl_info object{};
+  if (::dladdr(inside, &object) != 0) return {};  // ThreadSanitizer (of GCC 12) ends there where it knows no name
   const char* const what = locate(const_cast<void*>(inside), name, sizeof name, &begin, &bytes);
   const bool in_heap = what != nullptr && std::strcmp(what, "heap") == 0 && number(inside) - number(begin) < bytes;
   return in_heap ? Platform::HostBlock{number(begin), bytes, false} : Platform::HostBlock{};

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <fakes/fake_device.hpp>
-#include <semcache/engine/queues.hpp>
+#include <semcache/timeline/queues.hpp>
 
 #include <gtest/gtest.h>
 
 namespace semcache::fakes {
 namespace {
 
-using engine::QueueIndex;
-using engine::Queues;
+using timeline::QueueIndex;
+using timeline::Queues;
 
 char key;
 
@@ -153,10 +153,10 @@ TEST_F(QueuesTest, ALeasedStreamIsKeptUntilItsLastLeaseEnds) {
 }
 
 TEST_F(QueuesTest, TooManyStreamsAreUnknown) {
-  std::vector<char> keys(engine::max_queues + 1);
+  std::vector<char> keys(timeline::max_queues + 1);
   QueueIndex last = 1;
   for (char& k : keys) last = queues.adopt(&k, {});
-  EXPECT_EQ(last, engine::unknown_queue);
+  EXPECT_EQ(last, timeline::unknown_queue);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <semcache/device/device.hpp>
-#include <semcache/engine/memory.hpp>
+#include <semcache/timeline/uses.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,13 +12,7 @@
 #include <memory>
 #include <utility>
 
-namespace semcache::engine {
-
-inline void raise(std::atomic<std::uint64_t>& position, std::uint64_t to) noexcept {
-  std::uint64_t known = position.load(std::memory_order_relaxed);
-  while (known < to && !position.compare_exchange_weak(known, to)) {
-  }
-}
+namespace semcache::timeline {
 
 /// For each queue a position: work up to there has happened before. Vector clocks (Mattern, Virtual time and global
 /// states of distributed systems, 1989): queues are the processes, waits for events the messages.
@@ -164,4 +158,4 @@ class Queues {
   QueueIndex first_program_queue_ = 0;
 };
 
-}  // namespace semcache::engine
+}  // namespace semcache::timeline

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/queues.hpp>
+#include <semcache/timeline/queues.hpp>
 
-namespace semcache::engine {
+namespace semcache::timeline {
 
 bool Event::known() const noexcept { return queues_.done(queue_, before_[queue_]); }
 
@@ -205,4 +205,4 @@ void Queues::order(QueueIndex q, QueueIndex producer, std::uint64_t position) {
   }
 }
 
-}  // namespace semcache::engine
+}  // namespace semcache::timeline
