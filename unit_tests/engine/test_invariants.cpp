@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
 #include <vector>
 
 /// Each invariant under its number: the shortest programs that fail if its rule is removed.
@@ -539,6 +540,38 @@ TEST(Mirror, AFreedOneLeavesZeros) {
   std::vector<std::byte> seen(m.bytes, std::byte{1});
   p.host_read(m, m.all(), seen.data());
   EXPECT_EQ(seen, std::vector<std::byte>(m.bytes));
+}
+
+/// Device memory for four arrays. Those in use, those that a launch needs itself, and those that were used since, stay.
+TEST(Residency, WhoWasUsedLongestAgoLeaves) {
+  Program::Options o = Program::defaults();
+  o.engine.device_memory_bytes = 4 * 65536;
+  Program p(o);
+  std::vector<Memory*> arrays;
+  for (int i = 0; i < 8; ++i) arrays.push_back(&p.on_device(65000));
+  const auto mapped = [&] {
+    std::set<std::size_t> there;
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      if ((arrays[i]->flags.load() & Memory::resident) != 0) there.insert(i);
+    }
+    return there;
+  };
+  using Set = std::set<std::size_t>;
+  const auto use = [&](std::size_t i) { p.kernel_write(stream_a, *arrays[i], arrays[i]->all(), 10 + i); };
+  for (std::size_t i = 0; i < 4; ++i) use(i);
+  use(0);
+  use(4);
+  EXPECT_EQ(mapped(), (Set{0, 2, 3, 4}));
+  use(2);
+  use(5);
+  EXPECT_EQ(mapped(), (Set{0, 2, 4, 5}));
+  p.free(*arrays[4]);
+  arrays.erase(arrays.begin() + 4);
+  use(5);  // the seventh, where the freed one was
+  EXPECT_EQ(mapped(), (Set{0, 2, 4, 5}));
+  use(6);
+  EXPECT_EQ(mapped(), (Set{2, 4, 5, 6}));
+  for (std::size_t i : {0, 2, 4}) p.expect_device(*arrays[i], 10 + i + (i == 4 ? 1 : 0));
 }
 
 }  // namespace
