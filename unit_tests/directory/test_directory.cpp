@@ -126,6 +126,23 @@ TEST(Directory, RestoreLeavesWhatWasWantedLater) {
   EXPECT_EQ(x.directory.audit(), "");
 }
 
+/// Whoever copies for the host has the least from the host's memory, also into memory of a device.
+TEST(Directory, TheCheapestHolderIsTheSourceForAnyCost) {
+  const CostFunction of_the_host = [](SpaceId from, SpaceId) noexcept -> unsigned { return from == host_space ? 0 : 1; };
+  Directory d;
+  const SpaceId device{1};
+  const DatumId a = d.add_datum(100), b = d.add_datum(100), mirror = d.add_datum(100);
+  const SlotId a_device = d.add_slot(a, device), b_device = d.add_slot(b, device), host = d.add_slot(mirror, host_space);
+  d.write(a_device, {0, 100});
+  for (const auto& [to, slot] : {std::pair{mirror, host}, {b, b_device}}) {
+    EXPECT_EQ(d.link(to, 0, a, 0, 100), LinkResult::linked);
+    const Step step = d.next_fetch(slot, {0, 100}, of_the_host);
+    EXPECT_EQ(step.from, slot == host ? a_device : host);
+    d.commit(step);
+  }
+  EXPECT_EQ(d.audit(), "");
+}
+
 TEST(Directory, TheCheapestHolderIsTheSource) {
   Simulation x;
   x.add(100, 2);

@@ -38,6 +38,23 @@ TEST(DeviceFaults, PagesFollowTheState) {
   EXPECT_EQ(p.counters().unannounced, 0u);
 }
 
+/// Also those that had to be made valid first, with and without an array behind them.
+TEST(DeviceFaults, AllPagesAreOpenAtTheEnd) {
+  for (const bool more : {false, true}) {
+    Program p(Program::guarded());
+    Memory& stale = p.on_device(size);
+    Memory& source = p.on_device(size);
+    p.kernel_write(&stream, stale, stale.all(), 1);
+    p.kernel_write(&stream, source, source.all(), 2);
+    p.copy(stale, source);
+    if (more) p.host_write(p.on_host(size), {0, size}, 3);
+    p.ends();
+    p.engine().open_everything();
+    EXPECT_EQ(of(p, stale), Protection::read_write) << more;
+    EXPECT_EQ(of(p, source), Protection::read_write) << more;
+  }
+}
+
 TEST(DeviceFaults, UsesOfThePagesAreRightAndCounted) {
   Program p(Program::guarded());
   Memory& d = p.on_device(size);

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -43,34 +42,6 @@ TEST(Transactions, AnEvictionWritesOneArrayBack) {
       EXPECT_EQ(arrays[0]->flags.load() & Memory::resident, 0u) << "the one that was used longest ago goes";
       for (std::uint64_t i = 0; i < 8; ++i) p.expect_device(*arrays[i], i + 1);
     }
-  }
-}
-
-/// An eviction, or a freeing, waits for the end of all uses. Launches that begin meanwhile would put that off for ever: they look closer,
-/// and let go first who waits.
-TEST(Transactions, WhoWaitsForTheEndOfAllUsesIsAwaited) {
-  for (const bool frees : {false, true}) {
-    SCOPED_TRACE(frees ? "freeing" : "eviction");
-    Program::Options o = Program::defaults();
-    o.engine.device_memory_bytes = 65536;
-    Program p(o);
-    Memory& used = p.on_device(65000);
-    Memory& other = p.on_device(65000);
-    p.kernel_write(&streams[0], used, used.all(), 1);
-    bool awaited = false;
-    std::function<void()> look = [&] {
-      awaited = awaited || used.awaited.load() > 0;
-      EXPECT_FALSE(used.awaited.load() > 0 && (used.flags.load() & Memory::revocable) != 0) << "launches would not look closer";
-      p.when_unlocked(look);
-    };
-    p.when_unlocked(look);
-    if (frees) {
-      p.free(used);
-    } else {
-      p.kernel_write(&streams[1], other, other.all(), 2);
-    }
-    p.when_unlocked(nullptr);
-    EXPECT_TRUE(awaited);
   }
 }
 

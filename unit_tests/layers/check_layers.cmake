@@ -80,7 +80,7 @@ only_in("mutex_[^a-z]" "the engine's lock is taken by a Transaction, and looked 
 only_in("[^a-z_]lock_[^a-z]|[.]unlock[(]" "a lock is given up by a Transaction" engine/transaction.hpp engine/transaction.cpp)
 only_in("unlocked[(]" "an attempt returns an Obstacle" engine/transaction.hpp engine/waiting.cpp engine/foreign_io.cpp)
 only_in("[^a-z_]project(_soon)?[(][)]" "flags and pages are projected by a Transaction, and before pages are opened"
-  engine/engine.hpp engine/engine.cpp engine/transaction.cpp engine/host_access.cpp)
+  engine/engine.hpp engine/engine.cpp engine/transaction.hpp engine/transaction.cpp engine/host_access.cpp)
 only_in("collect_orphans[(][)]" "saved copies are freed at a Transaction's end, and before anybody is evicted"
   engine/engine.hpp engine/engine.cpp engine/transaction.cpp engine/residency.cpp)
 only_in("synchronize[a-z_]*[(]" "waiting is for waiting.cpp" engine/waiting.cpp timeline/queues.cpp timeline/queues.hpp engine/engine.cpp)

@@ -269,7 +269,7 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, CostFunction cost) cons
   unsigned best_cost = 0;
   std::uint64_t nearest = piece.size();  // bytes until some holder begins, where none holds the first byte
   bool found = false;
-  const unsigned least = cost(s.space, s.space);
+  const unsigned least = std::min(cost(s.space, s.space), cost(host_space, s.space));
   for (const Use& u : v.holders) {
     if (found && best_cost <= least && step.bytes == piece.size()) break;  // nobody is better
     const Slot& h = slots_[u.owner];

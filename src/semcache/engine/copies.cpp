@@ -115,6 +115,7 @@ void Engine::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& f
   const Kept to_kept(to);
   const Kept from_kept(from);
   const bool must_not_stay = host_side_is_announced(from);  // the program changes it without a word
+  t.project_now();  // pages that close are page-locked first, for the transfers
   try {
     keep_maps_short(t, to);
     if (to_kept.gone()) return;

@@ -144,7 +144,7 @@ class Engine {
   [[nodiscard]] std::uint64_t guarded_arena_bytes() const noexcept { return options_.device_faults ? device_arena_bytes(0) : 0; }
 
   // --- queues ------------------------------------------------------------------------------------------------------
-  /// @param leased  the stream lives until `retire_queue`, which must be called once more before the queue is given up
+  /// @param leased  `retire_queue` must be called once more before the queue is given up
   QueueIndex adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner, bool leased = false);
   void retire_queue(std::uint32_t device, QueueIndex queue) noexcept;
 
@@ -312,6 +312,7 @@ class Engine {
   };
   struct DeviceState {
     std::uint32_t index = 0;
+    [[nodiscard]] std::uint32_t bit() const noexcept { return std::uint32_t{1} << index; }
     std::unique_ptr<device::Device> device;
     std::byte* base = nullptr;
     std::uint64_t bytes = 0;

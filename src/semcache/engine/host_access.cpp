@@ -424,8 +424,10 @@ void Engine::open_everything() {
       base::raw_log("'%s' cannot be brought to its memory at the end: %s", recorder_.name(kept.label), e.what());
     }
   });
-  // Nobody serves faults from here on. What the kernel's limit on mappings kept closed may be opened when its neighbours are.
+  // Nobody serves faults from here on. What the kernel's limit on mappings kept closed may be opened when its neighbours are, and
+  // device memory when nothing is projected any more.
   for_each_array([&](Transaction&, Memory& m) {
+    if (guarded(m) && (m.flags.load() & Memory::resident) != 0) protect_guarded(m, Protection::read_write);
     if (m.on_host() && m.open && !set_protection(m, page_span(m), Protection::read_write)) die_closed(m);
   });
 }

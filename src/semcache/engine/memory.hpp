@@ -72,7 +72,7 @@ struct alignas(64) Memory {
   bool counted_snapshot = false;     ///< its bytes count as saved copies
   bool owns_allocation = false;      ///< host snapshot in ordinary memory
   bool freeing = false;              ///< being freed: no victim of an eviction
-  std::uint32_t listed_by_age = 0;   ///< in the heap of what is mapped of this device (its index + 1); 0: in none
+  std::uint32_t listed_by_age = 0;   ///< in the heaps of what is mapped, a bit for each device
   bool perhaps_unwanted = false;     ///< a saved copy that is listed in `Engine::unwanted_`
   bool awaits_projection = false;    ///< listed in `Engine::revoked_`
   std::uint64_t projected = 0;       ///< the projection that set `flags` last

@@ -16,7 +16,7 @@ class [[nodiscard]] Obstacle {
     none,
     launches,  ///< that pin `memory`: between their check and their submission
     device,    ///< everything that was given to `device`; who asks uses `memory`, if that is set
-    work,      ///< work `position` of `queue` of `device`; who asks uses `memory`, if that is set
+    work,      ///< work `position` of `queue` of `device`
     moment,    ///< another thread, which ends by itself
     buffers,   ///< memory is short: that of messages which nobody uses now is given back, on the device or on the host
   };

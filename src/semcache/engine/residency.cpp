@@ -80,7 +80,8 @@ void Engine::map_memory(DeviceState& d, Memory& m) {
     if (it->second.end > range.begin) ++it->second.residents;
   }
   m.flags.fetch_or(Memory::resident);
-  if (std::exchange(m.listed_by_age, d.index + 1) == d.index + 1) return;
+  if ((m.listed_by_age & d.bit()) != 0) return;
+  m.listed_by_age |= d.bit();
   d.by_age.push_back({m.recently.load(), &m});
   std::push_heap(d.by_age.begin(), d.by_age.end());
 }
@@ -200,7 +201,6 @@ bool Engine::may_leave(const DeviceState& d, const Memory& m, const std::vector<
 Memory* Engine::longest_unused(DeviceState& d, const std::vector<Memory*>& keep) noexcept {
   auto& heap = d.by_age;
   const auto at = [&](std::size_t i) { return heap.begin() + static_cast<std::ptrdiff_t>(i); };
-  const std::uint32_t listed = d.index + 1;
   Memory* found = nullptr;
   std::size_t end = heap.size();  // behind it lies what may not leave
   while (found == nullptr && end > 0) {
@@ -208,7 +208,7 @@ Memory* Engine::longest_unused(DeviceState& d, const std::vector<Memory*>& keep)
     DeviceState::Resident& oldest = heap[--end];
     Memory& m = *oldest.memory;
     if (!m.live || m.on_host() || &device_of(m) != &d || (m.flags.load() & Memory::resident) == 0) {
-      if (m.listed_by_age == listed) m.listed_by_age = 0;
+      m.listed_by_age &= ~d.bit();
       oldest = heap.back();
       heap.pop_back();
     } else if (const std::uint64_t used = m.recently.load(); used != oldest.used) {

@@ -5,10 +5,10 @@
 namespace semcache::engine {
 
 Engine::Transaction::~Transaction() {
-  engine_.collect_orphans();
   if (launch_follows_ && std::uncaught_exceptions() == exceptions_) {
     engine_.project_soon();
   } else {
+    engine_.collect_orphans();
     engine_.project();
   }
 }

@@ -19,7 +19,7 @@ namespace semcache::engine {
 /// the attempt began that met no obstacle.
 ///
 /// Flags and pages are projected before the lock is given up, to wait or at the end, also where something fails half-way (I5,
-/// I6); nobody else need think of it. Saved copies that nobody wants any more are freed at the end.
+/// I6); nobody else need think of it. Saved copies that nobody wants any more are freed at the end, unless a launch follows.
 class Engine::Transaction {
  public:
   explicit Transaction(Engine& engine) : engine_(engine), lock_(engine.mutex_) {}
@@ -39,6 +39,8 @@ class Engine::Transaction {
   /// A launch comes next, and is not kept waiting: flags that only say that launches need nothing done are computed when it
   /// ends, while the device is busy.
   void launch_follows() noexcept { launch_follows_ = true; }
+  /// For what goes on with the pages.
+  void project_now() noexcept { engine_.project(); }
   /// Runs something that takes time, without the lock: between two attempts, or behind the last one.
   template <class Body>
   void unlocked(const Body& body) {

@@ -65,9 +65,7 @@ Obstacle Engine::land_all() {
 Obstacle Engine::uses_of(Memory& m) {
   if (m.on_host()) return flights_of(m, m.all(), true);
   if (unknown_use_pending(m, true)) return Obstacle::whole_device(device_index(m));
-  Obstacle o = uses_on(m, device_of(m).queues->count());
-  o.memory = &m;  // launches on it let go first who waits: else there might always be one more
-  return o;
+  return uses_on(m, device_of(m).queues->count());
 }
 
 Obstacle Engine::transfers_of(const Memory& m) const noexcept {

@@ -61,8 +61,7 @@ SEMCACHE_API void settle(const void* address);
 /// `owner` (may be null) keeps the stream alive until the runtime ends or `retire_queue`.
 /// ~10 ns when the calling thread asked for the same stream last.
 [[nodiscard]] SEMCACHE_API QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner = {});
-/// The same; the stream lives, and the queue is kept, until `retire_queue` was called as often as this. No event is recorded
-/// behind its launches: who waits for one of them waits for all that the queue has then.
+/// The same; the queue is kept until `retire_queue` was called as often as this.
 [[nodiscard]] SEMCACHE_API QueueId lease_queue(void* native_stream);
 /// The stream may be destroyed afterwards, if nobody else has leased it.
 SEMCACHE_API void retire_queue(QueueId queue) noexcept;

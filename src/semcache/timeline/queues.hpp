@@ -60,7 +60,7 @@ class Queues {
   QueueIndex open();
   /// The index of a native stream; `unknown_queue` when there are too many to follow.
   QueueIndex adopt(void* native, std::shared_ptr<void> owner);
-  /// The stream lives until `retire` was called as often as this.
+  /// `retire` must be called once more.
   void lease(QueueIndex index) noexcept { ++queues_[index].leases; }
   void retire(QueueIndex index);
   [[nodiscard]] QueueId id(QueueIndex q) const noexcept { return queues_[q].id; }
@@ -111,11 +111,9 @@ class Queues {
   /// Need no later launch wait for work `position` of `q`: it is done, or every program queue is ordered after it.
   [[nodiscard]] bool passed(QueueIndex q, std::uint64_t position) const noexcept;
   /// A stream that the program may destroy at any time: an event is recorded behind each launch, because nothing can be
-  /// submitted to it later. A leased one lives until `retire`, and the first one, the framework's default, as long as the runtime.
-  /// Threads: any.
+  /// submitted to it later. The first one, the framework's default, lives as long as the runtime.
   [[nodiscard]] bool needs_events(QueueIndex q) const noexcept {
-    return q != unknown_queue && !queues_[q].own && q != first_program_queue_ &&
-           queues_[q].leases.load(std::memory_order_relaxed) == 0;
+    return q != unknown_queue && !queues_[q].own && q != first_program_queue_;
   }
   [[nodiscard]] bool live(QueueIndex q) const noexcept { return queues_[q].live; }
   /// Is that work known to be done? Asks nobody.
@@ -139,7 +137,7 @@ class Queues {
     bool live = false;
     bool shared = false;              // more than one thread submits
     const void* submitter = nullptr;  // the thread that did first
-    std::atomic<std::uint32_t> leases{0};
+    std::uint32_t leases = 0;
     std::atomic<std::uint64_t> position{0};
     std::deque<std::pair<std::uint64_t, std::shared_ptr<Event>>> recorded;  // ascending positions
     std::array<std::atomic<std::uint64_t>, max_queues> ordered_after{};  // what later work already waits for
