@@ -63,11 +63,14 @@ std::string Directory::audit() const {
   if (!wrong.empty()) return wrong;
   if (counted_holders != holders.size() || counted_wanters != wanters.size()) return "a use is not counted";
 
-  const auto check_places = [&](const Places& places, std::uint32_t owner, const std::map<Key, std::uint32_t>& uses,
+  const auto count_by_owner = [](std::size_t owners, const std::map<Key, std::uint32_t>& uses) {
+    std::vector<std::uint32_t> counts(owners, 0);
+    for (const auto& use : uses) ++counts[std::get<1>(use.first)];
+    return counts;
+  };
+  const auto check_places = [&](const Places& places, std::uint32_t owner, const std::vector<std::uint32_t>& uses,
                                 std::vector<Use> Value::*list) {
-    std::uint32_t all = 0;
-    for (const auto& use : uses) all += std::get<1>(use.first) == owner ? 1 : 0;
-    if (places.uses != all) wrong = "the uses of " + std::to_string(owner) + " are counted wrongly";
+    if (places.uses != uses[owner]) wrong = "the uses of " + std::to_string(owner) + " are counted wrongly";
     for (const Places::Place& p : places.known) {
       if (p.value == undefined_value) continue;
       const Value* const v = values_.find(p.value);
@@ -76,8 +79,10 @@ std::string Directory::audit() const {
       }
     }
   };
-  for (std::uint32_t s = 0; s < slots_.size(); ++s) check_places(slots_[s].places, s, holders, &Value::holders);
-  for (std::uint32_t d = 0; d < data_.size(); ++d) check_places(data_[d].places, d, wanters, &Value::wanters);
+  const std::vector<std::uint32_t> of_slots = count_by_owner(slots_.size(), holders);
+  for (std::uint32_t s = 0; s < slots_.size(); ++s) check_places(slots_[s].places, s, of_slots, &Value::holders);
+  const std::vector<std::uint32_t> of_data = count_by_owner(data_.size(), wanters);
+  for (std::uint32_t d = 0; d < data_.size(); ++d) check_places(data_[d].places, d, of_data, &Value::wanters);
   if (!wrong.empty()) return wrong;
 
   // I4: every wanted byte is held somewhere, or known.
