@@ -340,11 +340,7 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
     if (before == nullptr || !before->live || !watched(*before) || kind == FaultKind::write) return FaultResult::not_ours;
     const ByteRange gap{page_span(*before).end, before->pages.size()};
     if (gap.empty() || before->pages.at(gap.begin).protection != Protection::none) return FaultResult::not_ours;
-    before->pages.make_room(gap);
-    if (!platform_->protect(before->address + gap.begin, gap.size(), Protection::read)) return FaultResult::not_ours;
-    before->pages.assign(gap, PageState{Protection::read}, [](const auto&, int) {});
-    mapping_estimate_ += 2;
-    return FaultResult::served;
+    return set_protection(*before, gap, Protection::read) ? FaultResult::served : FaultResult::not_ours;
   }
   if (found == nullptr || !found->live || found->snapshot() || found->open || found->bytes == 0) return FaultResult::not_ours;
   Memory& m = *found;

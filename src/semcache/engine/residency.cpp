@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
-#include <utility>
 
 /// Device memory comes and goes behind stable addresses: what is mapped stays within the budget, the least recently
 /// used array gives way, and the last holder is written back first (I4).
