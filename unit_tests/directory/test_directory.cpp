@@ -55,6 +55,29 @@ TEST(Directory, AFillIsHeldByNobodyAndLostByNobody) {
   EXPECT_EQ(x.moved, 0u);
 }
 
+TEST(Directory, WhatIsOverwrittenTogetherHoldsNothingForTheRest) {
+  Directory d;
+  const DatumId x = d.add_datum(100), y = d.add_datum(10);
+  const SlotId slot = d.add_slot(x, host_space);
+  d.write(slot, {0, 100});
+  EXPECT_EQ(d.link(x, 50, x, 0, 10), LinkResult::linked);
+  const Step step = d.next_fetch(slot, {0, 100}, [](SpaceId, SpaceId) noexcept { return 1u; });
+  EXPECT_EQ(step.bytes, 10u);
+  d.commit(step);  // the slot holds the value twice
+  EXPECT_EQ(d.link(y, 0, x, 0, 10), LinkResult::linked);
+  const std::vector<ByteRange> both{{0, 10}, {50, 60}};
+
+  for (const ByteRange range : both) {
+    std::vector<LastHeld> alone, together;
+    d.last_held(slot, range, true, alone);
+    EXPECT_TRUE(alone.empty()) << range.begin;
+    d.last_held(slot, range, true, together, both);
+    ASSERT_EQ(together.size(), 1u) << range.begin;
+    EXPECT_EQ(together[0].position, range.begin);
+    EXPECT_EQ(together[0].bytes, 10u);
+  }
+}
+
 TEST(Directory, AZeroFillIsHeldByMemoryThatNobodyHasWritten) {
   Directory d;
   const DatumId x = d.add_datum(100);

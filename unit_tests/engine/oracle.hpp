@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fakes/machine.hpp>
+#include <fakes/replay.hpp>
 
 #include <array>
 #include <cstdint>
@@ -13,7 +14,8 @@
 
 namespace semcache::fakes {
 
-/// A program of random moves on a Machine, and a plain byte array per datum that says what every reader must see.
+/// A program of random moves on a Machine, and a plain byte array per datum that says what every reader must see. The engine's
+/// steps are made again on flat arrays (`Replay`), which must come to the same bytes and counts.
 /// Every failure names the seed and the last moves.
 class Oracle {
  public:
@@ -50,6 +52,7 @@ class Oracle {
   [[nodiscard]] Counters counters() const { return machine_->counters(); }
   [[nodiscard]] std::uint64_t injected() const { return injected_; }
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
+  [[nodiscard]] std::uint64_t steps() const { return replay_.steps(); }
 
  private:
   /// One datum: what its bytes must be, and its sides.
@@ -85,6 +88,23 @@ class Oracle {
   void settle();
   void reallocate();
   void retire_queue();
+  void message_out();
+  void message_in();
+  /// Everything that was started is over; the replay has come to the same.
+  void compare_replay();
+
+  /// Bytes of an array for code that nobody notices: sent once, or again and again.
+  struct Message {
+    Array* array = nullptr;
+    engine::Memory* memory = nullptr;
+    std::uint64_t position = 0;
+    std::vector<ByteRange> pieces;  ///< behind `position`, and behind the buffer's first byte
+    engine::TransitBuffer* buffer = nullptr;
+  };
+  [[nodiscard]] Message random_message();
+  [[nodiscard]] bool take_buffer(Message& message);
+  void send(Message& message);
+  void drop_messages_of(const engine::Memory* memory);
 
   [[nodiscard]] Array& pick();
   [[nodiscard]] ByteRange sub_range(std::uint64_t size);
@@ -93,6 +113,8 @@ class Oracle {
   [[nodiscard]] static Expected expect(const Array& a) { return {a.bytes, a.defined, a.all_defined}; }
   static void define(Array& a, ByteRange range);
   void write(Array& a, ByteRange range, std::uint64_t seed);
+  /// The same by a kernel.
+  void write_by_kernel(Array& a, ByteRange range, std::uint64_t seed);
   /// Runs `body`; false if it failed as an injected failure or a full device may make it fail.
   template <class Body>
   bool attempt(Body&& body);
@@ -114,7 +136,9 @@ class Oracle {
   Options options_;
   Random random_;
   std::map<void*, unsigned> leases_;  ///< of streams
+  Replay replay_;
   std::unique_ptr<Machine> machine_;
+  std::vector<Message> persistent_;
   std::vector<std::unique_ptr<Array>> arrays_;
   std::byte* foreign_ = nullptr;  ///< device memory that is not the engine's
   std::vector<std::byte> foreign_bytes_;

@@ -529,6 +529,27 @@ TEST(ForeignCalls, EvictedAndPartlyBroughtBackWhileTheHostSideIsFetched) {
   Program::expect(out, d.all(), 1, "what the driver copies");
 }
 
+/// Each of the two holds what a third array wants, so neither is its last holder; but the call overwrites both.
+TEST(ForeignCalls, BatchThatOverwritesBothHoldersOfAValue) {
+  Foreign p;
+  Memory& d1 = p.on_device(size);
+  Memory& h1 = p.on_host(size, &d1);
+  Memory& d2 = p.on_device(size);
+  Memory& h2 = p.on_host(size, &d2);
+  Memory& third = p.on_device(size);
+  p.kernel_write(stream_a, d1, d1.all(), 1);
+  p.copy(d2, d1);
+  p.expect_device(d2, 1);
+  p.copy(third, d1);
+  Foreign::Call call = p.before({Foreign::transfer(d1, Kind::write), {h1.address, 8, Kind::read, 0},
+                                 Foreign::transfer(d2, Kind::write), {h2.address, 8, Kind::read, 0}}, false);
+  p.submit(stream_a, d1, 2);
+  p.submit(stream_b, d2, 3);
+  p.after(std::move(call));
+  p.device().synchronize_device();
+  p.expect_device(third, 1);
+}
+
 TEST(ForeignCalls, AKernelWhoseArgumentsAreCopiedFirst) {
   Foreign p;
   Memory& b = p.on_device(size);

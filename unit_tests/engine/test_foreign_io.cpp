@@ -614,6 +614,34 @@ TEST(ForeignIo, MessagesThatArriveSideBySideAreOneTransfer) {
   }
 }
 
+/// A mirror holds a value twice, and an array wants it: either place alone could be overwritten, but not both.
+TEST(ForeignIo, PiecesThatArriveTogetherAreNoHoldersForEachOther) {
+  for (const bool fails : {false, true}) {
+    Program p;
+    Memory& h = p.on_host(size);
+    Memory& d = p.on_device(100);
+    p.host_write(h, h.all(), 1);
+    p.engine().copy(h.address + 2 * page, h.address, 100);
+    std::vector<std::byte> seen(size);
+    p.host_read(h, h.all(), seen.data());
+    p.engine().copy(d.address, h.address, 100);
+    TransitBuffer* const buffer = p.engine().take_buffer(size, false);
+    const ByteRange pieces[] = {{0, 100}, {2 * page, 2 * page + 100}};
+    for (const ByteRange r : pieces) std::memset(buffer->address + r.begin, 7, r.size());
+
+    if (fails) p.device().fail_call(2, FakeDevice::call_platform);
+    try {
+      p.engine().write_in(h, 0, pieces, 2, *buffer, buffer->address);
+    } catch (const Error&) {
+      EXPECT_TRUE(fails);
+    }
+    p.device().fail_call(0, 0);
+
+    p.expect_device(d, 1);
+    p.engine().give_buffer(buffer);
+  }
+}
+
 TEST(ForeignIo, MessagesOfDifferentMemoryDoNotArriveTogether) {
   Program p;
   Memory& d = p.on_device(size);

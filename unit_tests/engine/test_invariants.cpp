@@ -21,6 +21,27 @@ char streams[2];
 void* const stream_a = &streams[0];
 void* const stream_b = &streams[1];
 
+/// Step by step of the shift it would be one transfer for each eight bytes.
+TEST(Invariants, AShiftBetweenTheSidesOfAnArrayIsOneTransfer) {
+  Program p;
+  Memory& d = p.on_device(16 * page);
+  Memory& h = p.on_host(16 * page, &d);
+  p.host_write(h, h.all(), 1);
+  p.expect_device(d, 1);
+  const std::uint64_t n = d.bytes - 8;
+  const Counters before = p.counters();
+
+  p.engine().copy(d.address, h.address + 8, n);
+
+  EXPECT_EQ(p.counters().h2d.count - before.h2d.count, 1u);
+  EXPECT_EQ(p.counters().h2d.bytes - before.h2d.bytes, n);
+  for (const std::vector<std::byte>& seen : {p.device_content(nullptr, d), p.host_content(h)}) {
+    EXPECT_EQ(seen[0], Machine::mix(1, 8));
+    EXPECT_EQ(seen[n - 1], Machine::mix(1, n + 7));
+    EXPECT_EQ(seen[n], Machine::mix(1, n)) << "what was not copied stays";
+  }
+}
+
 TEST(Invariants, I1_ReadReturnsTheWantedValue) {
   Program p;
   Memory& d = p.on_device(size);

@@ -34,13 +34,14 @@ void run(Oracle::Options options, const char* what, std::uint64_t moves, std::ui
     const bool right = oracle.run(moves);
     const Counters c = oracle.counters();
     std::printf("%s seed %llu: %llu moves, %llu faults, %llu evictions, h2d %llu d2h %llu d2d %llu saved %llu, refused %llu, "
-                "injected %llu\n",
+                "injected %llu, steps %llu\n",
                 what, static_cast<unsigned long long>(options.seed), static_cast<unsigned long long>(moves),
                 static_cast<unsigned long long>(c.host_faults), static_cast<unsigned long long>(c.evictions),
                 static_cast<unsigned long long>(c.h2d.count), static_cast<unsigned long long>(c.d2h.count),
                 static_cast<unsigned long long>(c.d2d.count),
                 static_cast<unsigned long long>(c.saved_link.count + c.saved_device.count + c.saved_host.count),
-                static_cast<unsigned long long>(oracle.refused()), static_cast<unsigned long long>(oracle.injected()));
+                static_cast<unsigned long long>(oracle.refused()), static_cast<unsigned long long>(oracle.injected()),
+                static_cast<unsigned long long>(oracle.steps()));
     if (!right) return;
   }
 }

@@ -112,6 +112,8 @@ class FakeDevice final : public device::Device {
   /// The program makes `later` wait for what `earlier` has been given so far.
   void order_streams(void* later, void* earlier);
   void synchronize_stream(void* native);
+  /// Of a message that cannot be waited for, the memory stays: a failing device may still read it.
+  bool may_leak = false;
   /// `queue_idle` answers; else it costs no less than waiting.
   bool tells_idle = false;
   /// Some queue goes on, maybe several operations.

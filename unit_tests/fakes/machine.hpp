@@ -116,8 +116,11 @@ class Machine {
   void host_write(const engine::Memory& m, ByteRange range, std::uint64_t seed) {
     for_each_page(m, range, true, [&](ByteRange r) {
       for (std::uint64_t i = r.begin; i < r.end; ++i) m.address[i] = mix(seed, i);
+      if (written_by_host) written_by_host(m, r, seed);
     });
   }
+  /// Told of every page that `host_write` has written.
+  std::function<void(const engine::Memory&, ByteRange, std::uint64_t seed)> written_by_host;
   std::vector<std::byte> host_content(const engine::Memory& m) {
     std::vector<std::byte> out(m.bytes);
     host_read(m, {0, m.bytes}, out.data());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <fakes/fake_device.hpp>
+#include <fakes/replay.hpp>
 
 #include <gtest/gtest.h>
 
@@ -175,6 +176,91 @@ TEST(FakeDevice, WhatIsNotGivenBackIsFound) {
     (void)d.record(d.open_queue());
   }
   EXPECT_EQ(found.texts.size(), 4u) << "addresses, staging, queue, event";
+}
+
+/// Two slots of eight bytes, as an engine would have made them: 0 on the host, 1 on the device.
+struct Replayed {
+  Replayed() {
+    allocate(host, host_space, 0, true);
+    allocate(device, device_space(0), 1, false);
+  }
+  void allocate(std::vector<std::byte>& memory, SpaceId space, std::uint32_t slot, bool zeros) {
+    plan::Step s = step(plan::Step::Kind::allocate, end(memory, space, slot));
+    s.zeros = zeros;
+    replay.done(s);
+  }
+  static plan::End end(std::vector<std::byte>& memory, SpaceId space, std::uint32_t slot) {
+    plan::End e;
+    e.space = space;
+    e.slot = SlotId{slot};
+    e.address = memory.data();
+    return e;
+  }
+  static plan::Step step(plan::Step::Kind kind, const plan::End& to) {
+    plan::Step s;
+    s.kind = kind;
+    s.to = to;
+    s.bytes = 8;
+    return s;
+  }
+  plan::Step copy_to_device() {
+    plan::Step s = step(plan::Step::Kind::copy, end(device, device_space(0), 1));
+    s.from = end(host, host_space, 0);
+    return s;
+  }
+  void map() { replay.done(step(plan::Step::Kind::map, end(device, device_space(0), 1))); }
+  Found found;
+  std::vector<std::byte> host = std::vector<std::byte>(8);
+  std::vector<std::byte> device = std::vector<std::byte>(8, std::byte{9});
+  Replay replay{found.sink()};
+};
+
+TEST(Replay, KnowsWhatTheStepsLeave) {
+  Replayed r;
+  r.map();
+  r.replay.compare();
+  EXPECT_TRUE(r.found.texts.empty()) << "nobody knows what new device memory holds";
+  r.replay.done(r.copy_to_device());
+  r.replay.compare();
+  ASSERT_EQ(r.found.texts.size(), 1u) << "the device does not hold the zeros that were copied";
+  std::fill(r.device.begin(), r.device.end(), std::byte{0});
+  r.replay.compare();
+  EXPECT_EQ(r.found.texts.size(), 1u);
+  EXPECT_EQ(r.replay.counted().h2d.bytes, 8u);
+  EXPECT_EQ(r.replay.counted().h2d.count, 1u);
+}
+
+TEST(Replay, KnowsWhatTheProgramWrites) {
+  Replayed r;
+  r.map();
+  r.replay.program_writes(SlotId{1}, {2, 4}, [](std::uint64_t i) { return static_cast<std::byte>(i); });
+  r.replay.compare();
+  EXPECT_EQ(r.found.texts.size(), 1u);
+  r.device[2] = std::byte{2};
+  r.device[3] = std::byte{3};
+  r.replay.compare();
+  EXPECT_EQ(r.found.texts.size(), 1u);
+}
+
+TEST(Replay, RefusesStepsOnMemoryThatIsNotThere) {
+  Replayed r;
+  r.replay.done(r.copy_to_device());
+  EXPECT_EQ(r.found.texts.size(), 1u) << "not mapped";
+  r.map();
+  r.map();
+  EXPECT_EQ(r.found.texts.size(), 2u) << "mapped twice";
+  r.replay.done(Replayed::step(plan::Step::Kind::release, Replayed::end(r.device, device_space(0), 1)));
+  r.replay.done(r.copy_to_device());
+  EXPECT_EQ(r.found.texts.size(), 3u) << "released";
+}
+
+TEST(Replay, ExpectsNothingWhereAStepWasRefused) {
+  Replayed r;
+  r.map();
+  r.replay.done(r.copy_to_device());
+  r.replay.refused(r.copy_to_device());
+  r.replay.compare();
+  EXPECT_TRUE(r.found.texts.empty());
 }
 
 }  // namespace

@@ -83,6 +83,9 @@ only_in("[^a-z_]project(_soon)?[(][)]" "flags and pages are projected by a Trans
   engine/engine.hpp engine/engine.cpp engine/transaction.hpp engine/transaction.cpp engine/host_access.cpp)
 only_in("collect_orphans[(][)]" "saved copies are freed at a Transaction's end, and before anybody is evicted"
   engine/engine.hpp engine/engine.cpp engine/transaction.cpp engine/residency.cpp)
+only_in("device->(copy_to_device|copy_within_device|fill)[(]|copy_by_device[(]|copy_behind[(]|write_behind[(]|write_unused[(]"
+  "bytes of arrays are changed by the executor, step by step" engine/engine.hpp engine/executor.cpp)
+only_in("[ :]map_memory[(]" "memory is mapped by the executor" engine/engine.hpp engine/executor.cpp engine/residency.cpp)
 only_in("synchronize[a-z_]*[(]" "waiting is for waiting.cpp" engine/waiting.cpp timeline/queues.cpp timeline/queues.hpp engine/engine.cpp)
 
 if(files_read LESS 20)

@@ -68,6 +68,24 @@ TEST(FetchForecast, AtMostDoublesTheTransfers) {
   }
 }
 
+TEST(SavePlace, KeepsTheLinkFreeWhileThereIsRoomBeside) {
+  const struct {
+    const char* what;
+    SaveChoices choices;
+    SavePlace place;
+  } table[] = {
+      // on the host, wanter clean, room beside, wanter's host side clean
+      {"the wanter's memory is there", {false, true, true, true}, SavePlace::wanter},
+      {"and without room", {false, true, false, false}, SavePlace::wanter},
+      {"on the host, too", {true, true, true, false}, SavePlace::wanter},
+      {"room beside", {false, false, true, true}, SavePlace::snapshot_beside},
+      {"host memory always has room", {true, false, false, false}, SavePlace::snapshot_beside},
+      {"no room beside, but the wanter has a host side", {false, false, false, true}, SavePlace::wanters_host_side},
+      {"and none that may be overwritten", {false, false, false, false}, SavePlace::snapshot_on_host},
+  };
+  for (const auto& row : table) EXPECT_EQ(place_of_save(row.choices), row.place) << row.what;
+}
+
 TEST(CopyCost, PrefersTheSameSpaceThenDevicesThenTheLink) {
   EXPECT_LT(copy_cost(device_space(0), device_space(0)), copy_cost(device_space(1), device_space(0)));
   EXPECT_LT(copy_cost(device_space(1), device_space(0)), copy_cost(host_space, device_space(0)));

@@ -315,7 +315,8 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, CostFunction cost) cons
   return step;
 }
 
-void Directory::last_held(SlotId slot, ByteRange range, bool overwritten, std::vector<LastHeld>& out) const {
+void Directory::last_held(SlotId slot, ByteRange range, bool overwritten, std::vector<LastHeld>& out,
+                          const std::vector<ByteRange>& together) const {
   struct Wanted {
     ByteRange range;  // offsets in the value
     DatumId wanter;
@@ -359,6 +360,7 @@ void Directory::last_held(SlotId slot, ByteRange range, bool overwritten, std::v
       for_each_match(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta, [&](ByteRange at) {
         std::vector<Wanted> parts{{at, {}, 0}};
         if (u.owner == slot.value) subtract(parts, range);
+        for (std::size_t i = 0; u.owner == slot.value && !parts.empty() && i < together.size(); ++i) subtract(parts, together[i]);
         for (const Wanted& part : parts) {
           subtract(wanted, {static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.begin) - u.delta),
                             static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.end) - u.delta)});

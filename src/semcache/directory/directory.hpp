@@ -73,6 +73,7 @@ class Directory {
   /// The program changes this memory and says so later (an announced host side): the slot is the source of a fetch only
   /// where nobody else has the value, and nobody is saved by it from being the last holder.
   void mark_changing(SlotId slot, bool changing = true) { slots_[slot.value].changing = changing; }
+  [[nodiscard]] bool changing(SlotId slot) const { return slots_[slot.value].changing; }
   /// Forgets a slot; the engine has saved what it held last (I4).
   void remove_slot(SlotId slot) noexcept;
   /// Forgets a datum (its slots are removed or detached before) and what it wanted.
@@ -102,7 +103,9 @@ class Directory {
   /// marked as changing do not count as other holders.
   /// @param overwritten  true: the slot's own datum is about to want something else where the bytes lie. (What it wants elsewhere
   ///                     counts, inside `range`, too: who overwrites the range may fail half-way.)
-  void last_held(SlotId slot, ByteRange range, bool overwritten, std::vector<LastHeld>& out) const;
+  /// @param together  ranges that lose their content at the same time: what the slot holds there is no other holder either
+  void last_held(SlotId slot, ByteRange range, bool overwritten, std::vector<LastHeld>& out,
+                 const std::vector<ByteRange>& together = {}) const;
   /// Does anybody want (part of) what the snapshot holds?
   [[nodiscard]] bool needed(SlotId snapshot) const;
   [[nodiscard]] ValueRef wanted_at(DatumId datum, std::uint64_t position) const {

@@ -25,16 +25,17 @@ void Engine::audit() {
     }
   }
   std::uint64_t host_snapshots = 0;
+  const std::set<const Memory*> unwanted(unwanted_.begin(), unwanted_.end());
+  std::set<std::uint32_t> touched;
+  for (const auto& t : directory_.touched()) touched.insert(t.slot.value);
   for (Memory& m : pool_) {
     if (!m.live) continue;
     if (!m.slot.valid() || by_slot_.at(m.slot.value) != &m) base::fatal("audit: '%s' is not its slot's memory", label(m));
-    const bool listed = std::find(unwanted_.begin(), unwanted_.end(), &m) != unwanted_.end();
+    const bool listed = unwanted.count(&m) != 0;
     if (m.perhaps_unwanted != listed || (listed && !m.snapshot())) {
       base::fatal("audit: '%s': a saved copy and the list of those that are perhaps unwanted disagree", label(m));
     }
-    const auto& touched = directory_.touched();
-    if (m.snapshot() && !listed && !m.freeing && !directory_.needed(m.slot) &&
-        std::none_of(touched.begin(), touched.end(), [&](const auto& t) { return t.slot == m.slot; })) {
+    if (m.snapshot() && !listed && !m.freeing && !directory_.needed(m.slot) && touched.count(m.slot.value) == 0) {
       base::fatal("audit: '%s': nobody wants the saved copy, and nobody will look", label(m));
     }
     if (m.on_host()) {
@@ -74,8 +75,10 @@ void Engine::audit() {
     if ((flags & Memory::resident) != 0) {
       if (missing_bytes(d, granules(d, m)) != 0) base::fatal("audit: '%s' is called resident, but memory is missing", label(m));
       const ByteRange range = granules(d, m);
-      for (const auto& [begin, s] : d.segments) {
-        if (s.begin < range.end && range.begin < s.end) ++residents[index][begin];
+      auto s = d.segments.upper_bound(range.begin);
+      if (s != d.segments.begin()) --s;
+      for (; s != d.segments.end() && s->first < range.end; ++s) {
+        if (range.begin < s->second.end) ++residents[index][s->first];
       }
     } else if (m.bytes > 0) {
       directory_.for_each_held(m.slot, m.all(), [&](ByteRange, ValueRef held) {

@@ -36,10 +36,10 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     for (auto& d : devices_) {
       if (!d->device->is_foreign_device_pointer(to) && !d->device->is_foreign_device_pointer(from)) continue;
       Transaction t(*this);
-      d->device->copy_within_device(d->queues->id(d->within_queue), static_cast<std::byte*>(to),
-                                    static_cast<const std::byte*>(from), n);
-      d->queues->begin_position(d->within_queue);
-      complete(t, static_cast<std::uint32_t>(&d - devices_.data()), d->within_queue);
+      timeline::Work work;
+      const SpaceId space = device_space(d->index);
+      execute(copy_step(plan::Purpose::call, elsewhere(space, to, &work), elsewhere(space, from), n));
+      complete(t, work);
       return;
     }
     std::memcpy(to, from, n);
@@ -51,7 +51,7 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
     copy_to_open(transaction, to, *f, position(*f, from), n);
   } else if (f == nullptr) {
     copy_from_open(transaction, *t, position(*t, to), from, n);
-  } else if (options_.protocol == Protocol::off || t->open || f->open ||
+  } else if (options_.protocol == Protocol::off || t->open || f->open || shifts(*t, position(*t, to), *f, position(*f, from), n) ||
              ((t->announced || f->announced) && t->datum != f->datum)) {
     // Of host memory that is written without a word the bytes are what counts, not what is known of them.
     copy_now(transaction, *t, position(*t, to), *f, position(*f, from), n);
@@ -60,6 +60,15 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
   } else {
     copy_now(transaction, *t, position(*t, to), *f, position(*f, from), n);
   }
+}
+
+/// Is it a copy between the two sides of one array that moves its content by a small part of itself? A lazy copy of that would
+/// be made in pieces of that part.
+bool Engine::shifts(const Memory& to, std::uint64_t to_position, const Memory& from, std::uint64_t from_position,
+                    std::uint64_t n) noexcept {
+  constexpr std::uint64_t most_pieces = 64;
+  const std::uint64_t by = to_position > from_position ? to_position - from_position : from_position - to_position;
+  return to.datum == from.datum && &to != &from && by > 0 && n / by > most_pieces;
 }
 
 /// False: a side has become open on the way.
@@ -136,7 +145,7 @@ void Engine::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& f
       t.run([&]() -> Obstacle {
         if (from_kept.gone() || !host_side_is_announced(from)) return {};
         Memory& host = memory_of(directory_.slot_in(from.datum, host_space));
-        return save_all(host, host.all(), true);
+        return save_all(host, host.all(), Loss::write);
       });
     } catch (const std::exception& e) {
       base::fatal("the content of '%s' at this deep_copy can neither be copied nor saved before the host changes it: %s. Free "
@@ -236,7 +245,7 @@ Obstacle Engine::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
 Obstacle Engine::make_ready_to_write(Memory& to, ByteRange range) {
   if (const Obstacle o = make_resident(to)) return o;
   if (const Obstacle o = busy(to, range, true)) return o;
-  return save_all(to, range, true);
+  return save_all(to, range, Loss::write);
 }
 
 void Engine::note_refused(Memory& m, ByteRange range) noexcept {
@@ -256,48 +265,37 @@ void Engine::note_refused(Memory& m, ByteRange range) noexcept {
   }
 }
 
+/// Of memory that is no array's.
+SpaceId Engine::space_at(const void* p) const noexcept {
+  for (const auto& d : devices_) {
+    if (d->device->is_foreign_device_pointer(p)) return device_space(d->index);
+  }
+  return host_space;
+}
+
 void Engine::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, const void* from, std::uint64_t n) {
   const ByteRange range{position, position + n};
   const Kept kept(to);
+  timeline::Work work;
+  plan::End source = elsewhere(space_at(from), from, &work);
+  std::vector<std::byte> buffer;
+  if (to.on_host() && source.space != host_space) {  // through a buffer
+    buffer.resize(n);
+    execute(copy_step(plan::Purpose::call, elsewhere(host_space, buffer.data(), nullptr, to.label), source, n));
+    complete(t, work);
+    source = elsewhere(host_space, buffer.data());
+  }
   t.run([&] {
     expect_not_freed(kept);
     return make_ready_to_write(to, range);
   });
   directory_.prepare_write(to.slot, range);  // nobody forgets what is written
-  to.write_check.reset();
-  if (to.on_host()) {
-    DeviceState* owner = nullptr;
-    for (auto& d : devices_) owner = d->device->is_foreign_device_pointer(from) ? d.get() : owner;
-    std::vector<std::byte> buffer;
-    const auto* source = static_cast<const std::byte*>(from);
-    if (owner != nullptr) {  // another space's device memory: through a buffer
-      buffer.resize(n);
-      owner->device->copy_from_device(owner->queues->id(owner->to_host_queue), buffer.data(), source, n);
-      complete_locked(*owner, owner->to_host_queue);
-      source = buffer.data();
-    }
-    {
-      const NoteIfRefused guard{*this, to, range};
-      platform_->write_behind(to.address + position, source, n);
-    }
-    note_written(to, range);
-    recorder_.moved(owner != nullptr ? Kind::d2h : Kind::h2h, to.label, n, 1,
-                    owner != nullptr ? device_space(0) : host_space, host_space);
-    return;
-  }
-  DeviceState& d = device_of(to);
-  const bool within = d.device->is_foreign_device_pointer(from);
-  const QueueIndex queue = within ? d.within_queue : d.to_device_queue;
-  order_queue(d, queue, to, true, false);
   {
     const NoteIfRefused guard{*this, to, range};
-    copy_by_device(d, queue, within ? &device::Device::copy_within_device : &device::Device::copy_to_device,
-                   to.address + position, static_cast<const std::byte*>(from), n);
+    execute(copy_step(buffer.empty() ? plan::Purpose::call : plan::Purpose::detour, at(to, position), source, n));
   }
-  note_use(d, queue, to, true);
   note_written(to, range);
-  recorder_.moved(within ? Kind::d2d : Kind::h2d, to.label, n, 1, within ? to.space : host_space, to.space);
-  complete(t, device_index(to), queue);  // the source may be changed after the call
+  complete(t, work);  // the source may be changed after the call
 }
 
 void Engine::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t position, std::uint64_t n) {
@@ -309,33 +307,18 @@ void Engine::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t 
     if (const Obstacle o = make_fresh(from, range)) return o;
     return busy(from, range, false);
   });
-  if (from.on_host()) {
-    bool foreign = false;
-    for (auto& d : devices_) foreign = foreign || d->device->is_foreign_device_pointer(to);
-    if (!foreign) {
-      platform_->read_behind(static_cast<std::byte*>(to), from.address + position, n);
-      recorder_.moved(Kind::h2h, from.label, n, 1, host_space, host_space);
-      return;
-    }
-    DeviceState& d = *devices_[0];
-    std::vector<std::byte> buffer(n);
-    platform_->read_behind(buffer.data(), from.address + position, n);
-    d.device->copy_to_device(d.queues->id(d.to_device_queue), static_cast<std::byte*>(to), buffer.data(), n);
-    d.queues->begin_position(d.to_device_queue);
-    recorder_.moved(Kind::h2d, from.label, n, 1, host_space, device_space(0));
-    complete(t, 0, d.to_device_queue);
-    return;
+  timeline::Work work;
+  plan::End target = elsewhere(space_at(to), to, &work);
+  std::vector<std::byte> buffer;
+  if (from.on_host() && target.space != host_space) {  // through a buffer
+    buffer.resize(n);
+    const plan::End detour = elsewhere(host_space, buffer.data(), nullptr, from.label);
+    execute(copy_step(plan::Purpose::detour, detour, at(from, position), n));
+    execute(copy_step(plan::Purpose::call, target, detour, n));
+  } else {
+    execute(copy_step(plan::Purpose::call, target, at(from, position), n));
   }
-  DeviceState& d = device_of(from);
-  const bool within = d.device->is_foreign_device_pointer(to);
-  const QueueIndex queue = within ? d.within_queue : d.to_host_queue;
-  order_queue(d, queue, from, false, false);
-  copy_by_device(d, queue, within ? &device::Device::copy_within_device : &device::Device::copy_from_device,
-                 static_cast<std::byte*>(to), from.address + position, n);
-  note_use(d, queue, from, false);
-  project_later(from);  // launches on other threads must see the transfer
-  recorder_.moved(within ? Kind::d2d : Kind::d2h, from.label, n, 1, from.space, within ? from.space : host_space);
-  complete(t, device_index(from), queue);
+  complete(t, work);
 }
 
 /// The bytes move at the call, whatever the destination held (protocol `off`, open mirrors).
@@ -361,25 +344,19 @@ void Engine::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
     if (const Obstacle o = make_fresh(from, from_range)) return o;
     if (const Obstacle o = busy(from, from_range, false)) return o;
     if (const Obstacle o = busy(to, to_range, true)) return o;
-    return save_all(to, to_range, true);
+    return save_all(to, to_range, Loss::write);
   });
   directory_.prepare_write(to.slot, to_range, 2 + n / options_.registration_bytes);  // nobody forgets what is written
-  Step step;
-  step.from = from.slot;
-  step.to = to.slot;
-  for (std::uint64_t done = 0; done < n; done += step.bytes) {
-    step.from_position = from_position + done;
-    step.to_position = to_position + done;
+  for (std::uint64_t done = 0, bytes = 0; done < n; done += bytes) {
     // Pieces as the registration of host pages allows.
-    const std::uint64_t host_position = to.on_host() ? step.to_position : step.from_position;
-    step.bytes = to.on_host() == from.on_host()
-                     ? n - done
-                     : std::min(n - done, options_.registration_bytes - host_position % options_.registration_bytes);
-    const ByteRange piece{step.to_position, step.to_position + step.bytes};
+    const std::uint64_t host_position = (to.on_host() ? to_position : from_position) + done;
+    bytes = to.on_host() == from.on_host() ? n - done
+                                           : std::min(n - done, options_.registration_bytes - host_position % options_.registration_bytes);
+    const ByteRange piece{to_position + done, to_position + done + bytes};
     count_dropped(to, piece);
     {
       const NoteIfRefused guard{*this, to, piece};
-      submit(step, false);
+      execute(copy_step(plan::Purpose::call, at(to, to_position + done), at(from, from_position + done), bytes));
     }
     // Piece by piece: a later one may fail, and what was overwritten must not be taken for the former content (I9).
     note_written(to, piece);
@@ -406,10 +383,14 @@ void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
   directory_.prepare_write(m.slot, range);  // nobody forgets what is written
   {
     const NoteIfRefused guard{*this, m, range};
-    fill_in_place(m, position, n, fill, 0);
+    plan::Step step = step_of(plan::Step::Kind::fill, m);
+    step.purpose = plan::Purpose::call;
+    step.to = at(m, position);
+    step.bytes = n;
+    step.fill = fill;
+    execute(step);
   }
   note_written(m, range);
-  recorder_.moved(Kind::filled, m.label, n, 1, {}, m.space);
   if (!m.on_host()) complete_transfers(t, m);
 }
 

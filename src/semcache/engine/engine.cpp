@@ -201,6 +201,9 @@ void Engine::bind(Memory& m, SlotId slot) {
   m.slot = slot;
   if (by_slot_.size() <= slot.value) by_slot_.resize(slot.value + 1, nullptr);
   by_slot_[slot.value] = &m;
+  plan::Step allocate = step_of(plan::Step::Kind::allocate, m);
+  allocate.zeros = m.on_host() && !m.owns_allocation;
+  tell(allocate);
 }
 
 void Engine::expect_not_freed(const Kept& array) const {
@@ -420,7 +423,10 @@ void Engine::destroy(Memory& m) noexcept {
   forget_perhaps_unwanted(m);
   if (m.counted_snapshot) device_of(m).snapshot_bytes -= m.bytes;
   if (!m.on_host() && (m.flags.load() & Memory::resident) != 0) unmap_memory(device_of(m), m);
-  if (m.slot.valid()) directory_.remove_slot(m.slot);
+  if (m.slot.valid()) {
+    tell(step_of(plan::Step::Kind::release, m));
+    directory_.remove_slot(m.slot);
+  }
   if (m.datum.valid() && directory_.slots(m.datum).empty()) directory_.remove_datum(m.datum);
   end_host_phase(m);
   release_place(m);
@@ -531,9 +537,9 @@ void Engine::keep_as_saved_copy(Memory& m) noexcept {
 
 Obstacle Engine::save_before_leaving(Memory& m) {
   const SlotId host = directory_.slot_in(m.datum, host_space);
-  if (!host_side_is_announced(m) || host == m.slot) return save_all(m, m.all(), false);
+  if (!host_side_is_announced(m) || host == m.slot) return save_all(m, m.all(), Loss::freeing);
   // What others want may not stay where the host writes without a word; what only the host still reads may.
-  if (const Obstacle o = save_all(m, m.all(), true)) return o;
+  if (const Obstacle o = save_all(m, m.all(), Loss::write)) return o;
   struct Unmarked {
     directory::Directory& directory;
     SlotId slot;
@@ -546,7 +552,7 @@ Obstacle Engine::save_before_leaving(Memory& m) {
       directory_.last_held(m.slot, m.all(), false, last);
     }
     if (last.empty()) return {};
-    if (const Obstacle o = save(m, last.front())) return o;
+    if (const Obstacle o = save(m, last.front(), Loss::freeing)) return o;
   }
 }
 
@@ -795,6 +801,11 @@ bool Engine::set_protection(Memory& m, ByteRange pages, platform::Protection pro
     }
   }
   m.pages.assign(pages, PageState{protection}, [](const auto&, int) {});
+  plan::Step protect = step_of(plan::Step::Kind::protect, m);
+  protect.to = at(m, pages.begin);
+  protect.bytes = pages.size();
+  protect.protection = protection;
+  tell(protect);
   if (protection == platform::Protection::read_write) mark_used(m, pages);
   platform::Protection strictest = platform::Protection::read_write;
   m.pages.for_each(page_span(m), [&](ByteRange, PageState s) { strictest = std::min(strictest, s.protection); });

@@ -11,6 +11,7 @@
 #include <semcache/engine/operand.hpp>
 #include <semcache/engine/owed_copies.hpp>
 #include <semcache/engine/surroundings.hpp>
+#include <semcache/plan/step.hpp>
 #include <semcache/platform/platform.hpp>
 #include <semcache/timeline/queues.hpp>
 #include <semcache/trace/recorder.hpp>
@@ -48,6 +49,7 @@ struct Options {
   /// Nobody waits longer for a thread that may be waiting for him.
   std::chrono::seconds patience{60};
   Surroundings* surroundings = nullptr;  ///< nullptr: nothing is known; outlives the engine
+  plan::Observer* observer = nullptr;    ///< sees every step; outlives the engine
 };
 
 /// Page-locked memory for the persistent messages of one small device array, laid out as the array is: messages that lie
@@ -76,8 +78,7 @@ struct TransitBuffer {
   ByteRange place;
   bool on_device = false;
   bool pooled = true;                ///< the device's (page-locked on the host), to be used again; else ordinary memory
-  QueueIndex queue = unknown_queue;  ///< the last transfer that uses it is work `last_use` of this queue
-  std::uint64_t last_use = 0;
+  timeline::Work last_use;           ///< the last transfer that uses it
   /// What it is expected to be asked for next (`expect_read_out`); nullptr: nobody said.
   Memory* expected = nullptr;
   std::uint64_t expected_position = 0;
@@ -297,9 +298,7 @@ class Engine {
     bool to_host = false;
     std::byte* staging = nullptr;  ///< pinned bytes still to be written behind the protection; nullptr: direct
     std::uint64_t staged_bytes = 0;
-    std::uint32_t device = 0;
-    QueueIndex queue = unknown_queue;  ///< it is work `position` of this queue
-    std::uint64_t position = 0;
+    timeline::Work work;
   };
   using Flights = std::list<Flight>;
 
@@ -437,12 +436,12 @@ class Engine {
   [[nodiscard]] bool at_work(DeviceState& d) const;
   /// Afterwards what was submitted to the queue last is done. It cannot be taken back, so where an event fails the queue is
   /// waited for, and then the device. @throws DeviceError  the device is lost
-  void complete(Transaction& transaction, std::uint32_t device, QueueIndex queue);
+  void complete(Transaction& transaction, const timeline::Work& work);
   void complete_locked(DeviceState& d, QueueIndex queue);
   /// All transfers, and those of `memory`; in the same way.
   void complete_transfers(Transaction& transaction, Memory& memory);
-  /// None: work `position` of the queue is known to be done.
-  [[nodiscard]] Obstacle not_done(std::uint32_t device, QueueIndex queue, std::uint64_t position) const noexcept;
+  /// None: it is known to be done.
+  [[nodiscard]] Obstacle not_done(const timeline::Work& work) const noexcept;
   [[nodiscard]] bool unknown_use_pending(const Memory& m, bool writing) const;
   /// None: a transfer may use the device memory. Its flags are revoked, no launch is between its check and its submission, and no
   /// use is pending of which nobody knows the end.
@@ -461,15 +460,43 @@ class Engine {
   Obstacle land(Flights::iterator flight);
   Obstacle land_all();
 
-  // transfers.cpp: steps
+  // transfers.cpp: what has to move, one step after the other
   /// @pre device memory is resident
   Obstacle make_fresh(Memory& memory, ByteRange range);
-  /// What the memory is the last holder of in `range` and others want, is saved. @param any  set if there was something
-  Obstacle save_all(Memory& memory, ByteRange range, bool overwritten, bool* any = nullptr);
-  Obstacle save(Memory& memory, const directory::LastHeld& piece);
-  void carry_out(const directory::Step& step, bool saving);
-  void submit(const directory::Step& step, bool saving);
-  void submit_and_commit(const directory::Step& step, bool saving);
+  /// What takes a value from its last holder.
+  enum class Loss : std::uint8_t {
+    fetch,     ///< another value comes to where it lies
+    write,     ///< the array gets a new value where it lies: what the array itself wants there goes, too
+    eviction,  ///< its device memory is needed: saved copies go to the host
+    freeing,   ///< one side of the array is freed
+  };
+  /// What the memory is the last holder of in `range` and others want, is saved.
+  /// @param together  ranges of the memory that lose their values at the same time
+  Obstacle save_all(Memory& memory, ByteRange range, Loss loss, const std::vector<ByteRange>& together = {});
+  Obstacle save(Memory& memory, const directory::LastHeld& piece, Loss loss);
+  /// The bytes move, and the directory is told.
+  void perform(const directory::Step& step, plan::Purpose purpose);
+
+  // executor.cpp
+  /// The one way to change memory of arrays. Counts it, and tells the observer.
+  void execute(const plan::Step& step);
+  void carry_out(const plan::Step& step);
+  void tell(const plan::Step& step) noexcept {
+    if (options_.observer != nullptr) options_.observer->done(step);
+  }
+  [[nodiscard]] static plan::End at(const Memory& memory, std::uint64_t position) noexcept;
+  /// Memory that is no array's. @param last_use  set to the work that uses it
+  /// @param label  of the array whose bytes these are
+  [[nodiscard]] static plan::End elsewhere(SpaceId space, const void* address, timeline::Work* last_use = nullptr,
+                                           trace::LabelId label = {}) noexcept;
+  [[nodiscard]] static plan::End within(TransitBuffer& buffer, const std::byte* address) noexcept;
+  [[nodiscard]] static plan::Step copy_step(plan::Purpose purpose, const plan::End& to, const plan::End& from,
+                                            std::uint64_t bytes) noexcept;
+  [[nodiscard]] static plan::Step step_of(plan::Step::Kind kind, const Memory& memory) noexcept;
+  void copy_bytes(const plan::Step& step);
+  void copy_on_host(const plan::Step& step, Memory* to, Memory* from);
+  void copy_by_queue(const plan::Step& step, Memory* to, Memory* from);
+  static void repeat(std::byte* to, std::uint64_t bytes, const directory::Fill& fill, std::uint64_t phase) noexcept;
   void copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
   void copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
   /// SEMCACHE_CHECK=1 on emulated devices: device pages are accessible during launches and our own copies only.
@@ -482,7 +509,6 @@ class Engine {
   void count_replaced(const Memory& memory, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept;
   /// SEMCACHE_CHECK=1: a copy is about to be elided; do both sides really have the same bytes?
   Obstacle check_elided(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
-  void copy_on_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
   /// Whatever the protection of either side: it is given up to nobody, not even for a moment.
   void copy_behind(std::byte* to, const std::byte* from, std::uint64_t n);
   /// Can this thread, which has the lock, use the bytes as it is? Protections change under the lock alone.
@@ -495,7 +521,7 @@ class Engine {
   void fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const directory::Fill& fill,
                      std::uint64_t phase);
   void order_queue(DeviceState& d, QueueIndex queue, Memory& memory, bool writing, bool transfers_only);
-  std::uint64_t note_use(DeviceState& d, QueueIndex queue, Memory& memory, bool writing) noexcept;
+  timeline::Work note_use(DeviceState& d, QueueIndex queue, Memory& memory, bool writing) noexcept;
   /// One piece of work, number `at` of its queue, that uses several memories.
   static void note_use(QueueIndex queue, Memory& memory, bool writing, std::uint64_t at, std::uint64_t now) noexcept;
   void poll_flights() noexcept;
@@ -523,7 +549,7 @@ class Engine {
   /// Of those that may leave the one that was used longest ago; nullptr: there is none.
   Memory* longest_unused(DeviceState& d, const std::vector<Memory*>& keep) noexcept;
   [[nodiscard]] bool may_leave(const DeviceState& d, const Memory& memory, const std::vector<Memory*>& keep) const noexcept;
-  Obstacle evict(DeviceState& d, Memory& memory);
+  Obstacle evict(Memory& memory);
   void map_memory(DeviceState& d, Memory& memory);
   void unmap_memory(DeviceState& d, Memory& memory) noexcept;
   [[nodiscard]] std::uint64_t missing_bytes(const DeviceState& d, ByteRange range) const;
@@ -532,7 +558,7 @@ class Engine {
   [[nodiscard]] std::byte* reserve_host(std::uint64_t& bytes);
   [[noreturn]] void throw_host_exhausted(const char* label, std::uint64_t bytes) const;
   Memory* new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId label);
-  [[nodiscard]] bool room_for_snapshot(DeviceState& d, std::uint64_t bytes) const;
+  [[nodiscard]] bool room_for_snapshot(DeviceState& d, std::uint64_t bytes, Loss loss) const;
 
   // launches.cpp
   Obstacle prepare(const Operand* operands, std::size_t count, const ByteRange* overwritten);
@@ -599,8 +625,6 @@ class Engine {
   [[nodiscard]] bool fresh_here(const Memory& memory, std::uint64_t position, const ByteRange* pieces,
                                 std::size_t count) const;
   static void expect_nothing(TransitBuffer& buffer) noexcept;
-  void copy_host_pages(const Memory& host, ByteRange range, std::byte* to);
-  void write_host_pages(Memory& host, ByteRange range, const std::byte* from);
   [[nodiscard]] Obstacle user_of(const TransitBuffer& buffer) const noexcept;
   using Buffers = std::vector<std::unique_ptr<TransitBuffer>>;
   std::unique_ptr<TransitBuffer> no_longer_idle(Buffers::iterator which) noexcept;
@@ -630,6 +654,7 @@ class Engine {
   Obstacle make_ready_to_write(Memory& to, ByteRange range);
   /// What is also held elsewhere comes from there again. What only this memory had is what lies there now: a new value.
   void note_refused(Memory& memory, ByteRange range) noexcept;
+  [[nodiscard]] SpaceId space_at(const void* elsewhere) const noexcept;
   void copy_from_open(Transaction& transaction, Memory& to, std::uint64_t position, const void* from, std::uint64_t n);
   void copy_to_open(Transaction& transaction, void* to, Memory& from, std::uint64_t position, std::uint64_t n);
   /// The maps of an array must stay small against the array: beyond a bound it is settled and numbered anew.
@@ -642,6 +667,8 @@ class Engine {
   void unlock_pages(Memory& host) noexcept;
   [[nodiscard]] bool host_side_is_announced(const Memory& memory);
   Obstacle finish_write_checks(const Memory& memory);
+  [[nodiscard]] static bool shifts(const Memory& to, std::uint64_t to_position, const Memory& from, std::uint64_t from_position,
+                                   std::uint64_t n) noexcept;
   [[nodiscard]] bool link(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from,
                           std::uint64_t from_position, std::uint64_t n);
   void settle_early(Transaction& transaction, Memory& to, ByteRange range, Memory& from) noexcept;
@@ -693,7 +720,6 @@ class Engine {
   DeviceFault last_faults_[2];       ///< served last, and before
   unsigned alternating_faults_ = 0;  ///< the same two in turn, so often
   bool warned_open_ = false;
-  bool evicting_ = false;  ///< saves go to the host
   std::vector<TransitBuffer*> due_;  ///< of `bring_expected`
   std::vector<std::byte> detour_;    ///< of `copy_behind`
   std::size_t buffers_taken_ = 0;  ///< that will be idle again

@@ -99,7 +99,6 @@ void Engine::bring_expected(Memory& m) {
     }
     for (; first < next; ++first) {
       TransitBuffer& brought = *due_[first];
-      brought.queue = b.queue;
       brought.last_use = b.last_use;
       brought.brought = written_by_device(m);
       for (const ByteRange piece : brought.expected_pieces) recorder_.moved(trace::Kind::read_ahead, m.label, piece.size());

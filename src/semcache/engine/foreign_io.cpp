@@ -85,7 +85,7 @@ TransitBuffer* Engine::take_buffer(std::uint64_t bytes, bool on_device) {
     const TransitBuffer& b = **it;
     if (b.on_device != on_device || b.bytes < bytes || b.bytes / 4 > bytes + page_bytes_) continue;
     if (best != idle_buffers_.end() && (*best)->bytes <= b.bytes) continue;
-    if (d.queues->reached(b.queue, b.last_use)) best = it;
+    if (d.queues->reached(b.last_use.queue, b.last_use.position)) best = it;
   }
   if (best != idle_buffers_.end()) {
     ++buffers_taken_;
@@ -189,7 +189,7 @@ void Engine::settle_buffer(TransitBuffer& buffer) {
 }
 
 Obstacle Engine::user_of(const TransitBuffer& buffer) const noexcept {
-  return buffer.queue == unknown_queue ? Obstacle() : not_done(0, buffer.queue, buffer.last_use);
+  return buffer.last_use.queue == unknown_queue ? Obstacle() : not_done(buffer.last_use);
 }
 
 bool Engine::valid_here(const Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count) const {
@@ -223,22 +223,6 @@ Engine::Source Engine::nearest_source(const Memory& m, ByteRange range) const {
   }
   const directory::Step step = directory_.next_fetch(m.slot, range, &cost_for_host);
   return {step.from, step.from_position, step.bytes, step.fill, step.value.offset};
-}
-
-void Engine::copy_host_pages(const Memory& m, ByteRange range, std::byte* to) {
-  if (permits(m.address + range.begin, range.size(), platform::Protection::read)) {
-    std::memcpy(to, m.address + range.begin, range.size());
-  } else {
-    platform_->read_behind(to, m.address + range.begin, range.size());
-  }
-}
-
-void Engine::write_host_pages(Memory& m, ByteRange range, const std::byte* from) {
-  if (permits(m.address + range.begin, range.size(), platform::Protection::read_write)) {
-    std::memcpy(m.address + range.begin, from, range.size());
-  } else {
-    write_arrival(m, range, from);
-  }
 }
 
 void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
@@ -276,12 +260,7 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
       return {};
     });
     for (std::size_t i = 0; i < wanted.size(); ++i) note_fetch(m, wanted[i]);
-    std::uint64_t bytes = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      copy_host_pages(m, at_array(pieces[i], position), to + pieces[i].begin);
-      bytes += pieces[i].size();
-    }
-    recorder_.moved(trace::Kind::h2h, m.label, bytes, 1, host_space, host_space);
+    submit_pieces(m, position, pieces, count, buffer, to);
   } else {
     read_from_device(t, m, position, pieces, count, buffer, to);
   }
@@ -301,68 +280,54 @@ void Engine::read_within_device(Transaction& t, Memory& m, std::uint64_t positio
   submit_pieces(m, position, pieces, count, buffer, to);
 }
 
+plan::End Engine::within(TransitBuffer& buffer, const std::byte* address) noexcept {
+  plan::End end = elsewhere(buffer.on_device ? device_space(0) : host_space, address, &buffer.last_use);
+  end.in_buffer = true;
+  return end;
+}
+
 void Engine::submit_pieces(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                            TransitBuffer& buffer, std::byte* to) {
-  DeviceState& d = device_of(m);
-  const QueueIndex queue = buffer.on_device ? d.within_queue : d.to_host_queue;
-  order_queue(d, queue, m, false, false);
-  d.queues->separate(queue);
-  m.flags.fetch_or(Memory::read_on_host);
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    std::byte* const target = to + pieces[i].begin;
-    const std::byte* const source = m.address + position + pieces[i].begin;
-    copy_by_device(d, queue, buffer.on_device ? &device::Device::copy_within_device : &device::Device::copy_from_device, target,
-                   source, pieces[i].size());
-    buffer.queue = queue;
-    buffer.last_use = note_use(d, queue, m, false);
-    bytes += pieces[i].size();
-  }
-  recorder_.moved(buffer.on_device ? trace::Kind::d2d : trace::Kind::d2h, m.label, bytes, 1, m.space,
-                  buffer.on_device ? m.space : host_space);
+  plan::Step step = copy_step(plan::Purpose::call, within(buffer, to),
+                              at(m, position), 0);
+  step.pieces = pieces;
+  step.piece_count = count;
+  execute(step);
 }
 
 void Engine::read_from_device(Transaction& t, Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                               TransitBuffer& buffer, std::byte* to) {
-  std::uint64_t found_on_host = 0;
   const Kept kept(m);
   // What has been read stays read: each attempt goes on behind it.
   std::size_t piece = 0;
-  std::uint64_t at = count > 0 ? at_array(pieces[0], position).begin : 0;
+  std::uint64_t next = count > 0 ? at_array(pieces[0], position).begin : 0;
   t.run([&]() -> Obstacle {
     expect_not_freed(kept);
     while (piece < count) {
       const std::uint64_t end = at_array(pieces[piece], position).end;
-      if (at == end) {
-        if (++piece < count) at = at_array(pieces[piece], position).begin;
+      if (next == end) {
+        if (++piece < count) next = at_array(pieces[piece], position).begin;
         continue;
       }
-      const Source source = nearest_source(m, {at, end});
-      std::byte* const target = to + (at - position);
-      if (!source.slot.valid()) {
-        const std::uint32_t period = source.fill.pattern_bytes;
-        for (std::uint64_t b = 0; b < source.bytes; ++b) {
-          target[b] =
-              period == 0 ? std::byte{0} : static_cast<std::byte>(source.fill.pattern[(source.phase + b) % period]);
-        }
-        at += source.bytes;
-        continue;
-      }
-      Memory& from = memory_of(source.slot);
-      const ByteRange range{source.position, source.position + source.bytes};
-      if (const Obstacle o = busy(from, range, false)) return o;
-      if (from.on_host()) {
-        copy_host_pages(from, range, target);
-        found_on_host += range.size();
+      const Source source = nearest_source(m, {next, end});
+      plan::Step step = copy_step(plan::Purpose::call, within(buffer, to + (next - position)), {}, source.bytes);
+      step.to.label = m.label;  // wherever the message gets it from
+      if (source.slot.valid()) {
+        Memory& from = memory_of(source.slot);
+        if (const Obstacle o = busy(from, {source.position, source.position + source.bytes}, false)) return o;
+        step.from = at(from, source.position);
       } else {
-        const ByteRange whole{0, range.size()};
-        submit_pieces(from, range.begin, &whole, 1, buffer, target);
+        step.kind = plan::Step::Kind::fill;
+        step.purpose = plan::Purpose::detour;
+        step.fill = source.fill;
+        if (step.fill.pattern_bytes == 0) step.fill.pattern_bytes = 1;  // nobody has written it: zeros
+        step.phase = source.phase;
       }
-      at += source.bytes;
+      execute(step);
+      next += source.bytes;
     }
     return {};
   });
-  if (found_on_host > 0) recorder_.moved(trace::Kind::h2h, m.label, found_on_host, 1, host_space, host_space);
 }
 
 void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
@@ -371,8 +336,8 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
   Transaction t(*this);
   t.launch_follows();
   const Ranges written(m, position, pieces, count);
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < count; ++i) bytes += pieces[i].size();
+  std::vector<ByteRange> together;
+  for (std::size_t i = 0; written.size() > 1 && i < written.size(); ++i) together.push_back(written[i]);
   bool shared = true;
   const Kept kept(m);
   t.run([&]() -> Obstacle {
@@ -390,39 +355,17 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
         if (const Obstacle o = flights_of(m, written[i], true)) return o;
       }
       if (!shared) continue;
-      if (const Obstacle o = save_all(m, written[i], true)) return o;
+      if (const Obstacle o = save_all(m, written[i], Loss::write, together)) return o;
     }
     return {};
   });
   if (shared) directory_.prepare_write(m.slot, written[0], written.size());  // nobody forgets what is written
-  m.write_check.reset();
+  plan::Step step = copy_step(plan::Purpose::call, at(m, position),
+                              within(buffer, from), 0);
+  step.pieces = pieces;
+  step.piece_count = count;
   try {
-    if (m.on_host()) {
-      for (std::size_t i = 0; i < count; ++i) write_host_pages(m, at_array(pieces[i], position), from + pieces[i].begin);
-      recorder_.moved(trace::Kind::h2h, m.label, bytes, 1, host_space, host_space);
-    } else {
-      DeviceState& d = device_of(m);
-      const QueueIndex queue = buffer.on_device ? d.within_queue : d.to_device_queue;
-      order_queue(d, queue, m, true, false);
-      d.queues->separate(queue);
-      struct Note {  // also when a later copy is refused: the earlier ones are under way (I6)
-        Engine& engine;
-        DeviceState& d;
-        QueueIndex queue;
-        Memory& m;
-        TransitBuffer& buffer;
-        ~Note() {
-          buffer.queue = queue;
-          buffer.last_use = engine.note_use(d, queue, m, true);
-        }
-      } const note{*this, d, queue, m, buffer};
-      const auto copy = buffer.on_device ? &device::Device::copy_within_device : &device::Device::copy_to_device;
-      for (std::size_t i = 0; i < count; ++i) {
-        copy_by_device(d, queue, copy, m.address + position + pieces[i].begin, from + pieces[i].begin, pieces[i].size());
-      }
-      recorder_.moved(buffer.on_device ? trace::Kind::d2d : trace::Kind::h2d, m.label, bytes, 1,
-                      buffer.on_device ? m.space : host_space, m.space);
-    }
+    execute(step);
   } catch (...) {  // nobody knows which pieces have arrived
     for (std::size_t i = 0; i < written.size(); ++i) note_refused(m, written[i]);
     throw;
@@ -440,7 +383,6 @@ bool Engine::write_in_together(Memory& m, ByteRange range, TransitBuffer* const*
     std::size_t count;
     ~Note() {
       for (std::size_t i = 1; i < count; ++i) {
-        buffers[i]->queue = buffers[0]->queue;
         buffers[i]->last_use = buffers[0]->last_use;
       }
     }

@@ -53,6 +53,25 @@ bool is_handle(const Memory& m, std::uintptr_t in_front) noexcept {
   return record != 0 && in_front == (record | 1);
 }
 
+/// While one lives, slots of which nobody takes what they hold for saved.
+class OverwrittenTogether {
+ public:
+  OverwrittenTogether(directory::Directory& d, std::size_t most) : directory_(d) { slots_.reserve(most); }
+  ~OverwrittenTogether() {
+    for (const SlotId slot : slots_) directory_.mark_changing(slot, false);
+  }
+  OverwrittenTogether(const OverwrittenTogether&) = delete;
+  OverwrittenTogether& operator=(const OverwrittenTogether&) = delete;
+  void add(SlotId slot) noexcept {
+    directory_.mark_changing(slot);
+    slots_.push_back(slot);
+  }
+
+ private:
+  directory::Directory& directory_;
+  std::vector<SlotId> slots_;
+};
+
 }  // namespace
 
 thread_local std::vector<ForeignCall::Use> Engine::arguments_on_their_way;
@@ -182,10 +201,13 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
       operands.clear();
       for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable && !use.both_sides});
       if (const Obstacle o = prepare(operands.data(), operands.size(), nullptr)) return o;
+      // The directory is told of these writes when the call is made: until all are saved, none counts as a holder for the others.
+      OverwrittenTogether overwritten(directory_, call->uses.size());
       for (const ForeignCall::Use& use : call->uses) {
         if (!use.both_sides || !use.writable) continue;
-        if (const Obstacle o = save_all(*use.memory, use.memory->all(), true)) return o;
+        if (const Obstacle o = save_all(*use.memory, use.memory->all(), Loss::write)) return o;
         use.memory->write_check.reset();
+        overwritten.add(use.memory->slot);
       }
       return make_host_right(true);
     });

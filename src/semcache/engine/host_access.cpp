@@ -51,7 +51,7 @@ Obstacle Engine::open_pages(Memory& m, ByteRange range, Access mode) {
       if (const Obstacle o = make_fresh(m, {range.end, content.end})) return o;
     }
     if (writes(mode)) {
-      if (const Obstacle o = save_all(m, content, true)) return o;
+      if (const Obstacle o = save_all(m, content, Loss::write)) return o;
     }
     if (const Obstacle o = flights_of(m, content, writes(mode))) return o;
     if (pages_matter) m.pages.make_room(2);  // what is written is opened, too (`relax_pages`)
@@ -121,7 +121,7 @@ Obstacle Engine::open_for_device(Memory& m) {
 Obstacle Engine::open_mirror(Memory& m, const char* reason) {
   if (m.open) return {};
   if (const Obstacle o = make_fresh(m, m.all())) return o;
-  if (const Obstacle o = save_all(m, m.all(), true)) return o;
+  if (const Obstacle o = save_all(m, m.all(), Loss::write)) return o;
   if (const Obstacle o = flights_of(m, m.all(), true)) return o;
   directory_.renumber(m.slot, m.all());  // from now on the host may change it unnoticed
   if (!set_protection(m, page_span(m), Protection::read_write)) {
@@ -151,7 +151,7 @@ void Engine::keep_maps_short(Transaction& t, Memory& m) noexcept {
       if (const Obstacle o = make_resident(m)) return o;
       if (const Obstacle o = make_fresh(m, m.all())) return o;
       if (const Obstacle o = busy(m, m.all(), true)) return o;
-      if (const Obstacle o = save_all(m, m.all(), true)) return o;
+      if (const Obstacle o = save_all(m, m.all(), Loss::write)) return o;
       directory_.renumber(m.slot, m.all());
       m.write_check.reset();
       return {};

@@ -39,7 +39,7 @@ Obstacle Engine::prepare(const Operand* operands, std::size_t count, const ByteR
     if (const Obstacle o = make_fresh(m, {0, unread.begin})) return o;
     if (const Obstacle o = make_fresh(m, {unread.end, m.bytes})) return o;
     if (!operands[i].writable) continue;
-    if (const Obstacle o = save_all(m, m.all(), true)) return o;
+    if (const Obstacle o = save_all(m, m.all(), Loss::write)) return o;
     // What is overwritten unread may be anything now: finding the same afterwards says nothing.
     if (options_.check_writes && unread.empty() && !m.write_check && m.bytes > 0 && directory_.defined(m.datum, m.all()) &&
         !directory_.exclusive(m.slot, m.all())) {

@@ -15,8 +15,8 @@ class [[nodiscard]] Obstacle {
   enum class Kind : std::uint8_t {
     none,
     launches,  ///< that pin `memory`: between their check and their submission
-    device,    ///< everything that was given to `device`; who asks uses `memory`, if that is set
-    work,      ///< work `position` of `queue` of `device`
+    device,    ///< everything that was given to the device of `work`; who asks uses `memory`, if that is set
+    work,      ///< `work`
     moment,    ///< another thread, which ends by itself
     buffers,   ///< memory is short: that of messages which nobody uses now is given back, on the device or on the host
   };
@@ -29,15 +29,13 @@ class [[nodiscard]] Obstacle {
   }
   static Obstacle whole_device(std::uint32_t device, Memory* user = nullptr) noexcept {
     Obstacle o(Kind::device);
-    o.device = device;
+    o.work.device = device;
     o.memory = user;
     return o;
   }
-  static Obstacle work(std::uint32_t device, QueueIndex queue, std::uint64_t position) noexcept {
+  static Obstacle until(const timeline::Work& done) noexcept {
     Obstacle o(Kind::work);
-    o.device = device;
-    o.queue = queue;
-    o.position = position;
+    o.work = done;
     return o;
   }
   static Obstacle moment() noexcept { return Obstacle(Kind::moment); }
@@ -51,9 +49,7 @@ class [[nodiscard]] Obstacle {
 
   Kind kind = Kind::none;
   bool on_device = false;
-  std::uint32_t device = 0;
-  QueueIndex queue = unknown_queue;
-  std::uint64_t position = 0;
+  timeline::Work work;
   Memory* memory = nullptr;
 
  private:

@@ -177,7 +177,7 @@ Obstacle Engine::make_resident(DeviceState& d, const std::vector<Memory*>& set) 
     }
     try {
       for (Memory* m : set) {
-        if ((m->flags.load() & Memory::resident) == 0) map_memory(d, *m);
+        if ((m->flags.load() & Memory::resident) == 0) execute(step_of(plan::Step::Kind::map, *m));
       }
       return {};
     } catch (const OutOfMemory&) {
@@ -234,33 +234,25 @@ Obstacle Engine::evict_one(DeviceState& d, const std::vector<Memory*>& keep, boo
     });
     return leaving ? Obstacle::moment() : Obstacle();
   }
-  const Obstacle o = evict(d, *victim);
+  const Obstacle o = evict(*victim);
   d.victim = o ? victim : nullptr;
   d.victim_used = victim->recently.load();
   return o;
 }
 
-Obstacle Engine::evict(DeviceState& d, Memory& m) {
+Obstacle Engine::evict(Memory& m) {
   if (const Obstacle o = quiesce(m)) return o;
-  {
-    evicting_ = true;
-    struct Reset {
-      bool& flag;
-      ~Reset() { flag = false; }
-    } const reset{evicting_};
-    if (const Obstacle o = save_all(m, m.all(), false)) return o;
-  }
+  if (const Obstacle o = save_all(m, m.all(), Loss::eviction)) return o;
   if (const Obstacle o = uses_of(m)) return o;
   directory_.drop(m.slot);
   m.write_check.reset();
-  unmap_memory(d, m);
-  recorder_.eviction(m.label);
+  execute(step_of(plan::Step::Kind::evict, m));
   if (m.snapshot()) destroy(m);
   return {};
 }
 
-bool Engine::room_for_snapshot(DeviceState& d, std::uint64_t bytes) const {
-  if (evicting_) return false;
+bool Engine::room_for_snapshot(DeviceState& d, std::uint64_t bytes, Loss loss) const {
+  if (loss == Loss::eviction) return false;
   const std::uint64_t share = d.budget_bytes / 100 * options_.snapshot_share_percent;
   const std::uint64_t rounded = round_up(bytes + 512, d.device->granularity_bytes());
   return d.snapshot_bytes + bytes <= share && d.mapped_bytes + rounded <= d.budget_bytes;
@@ -284,11 +276,13 @@ Memory* Engine::new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId 
       if (d.mapped_bytes + missing_bytes(d, granules(d, *m)) > d.budget_bytes) {
         throw OutOfMemory("no room for a saved copy", bytes, d.budget_bytes);
       }
-      map_memory(d, *m);
+    }
+    bind(*m, directory_.add_snapshot(space, bytes));
+    if (!m->on_host()) {
+      execute(step_of(plan::Step::Kind::map, *m));
       m->counted_snapshot = true;
       device_of(*m).snapshot_bytes += bytes;
     }
-    bind(*m, directory_.add_snapshot(space, bytes));
   } catch (...) {
     destroy(*m);
     throw;

@@ -6,123 +6,8 @@
 
 namespace semcache::engine {
 
-using directory::Fill;
 using directory::Step;
 using trace::Kind;
-
-// --- order on queues ------------------------------------------------------------------------------------------
-
-void Engine::order_queue(DeviceState& d, QueueIndex queue, Memory& m, bool writing, bool transfers_only) {
-  const QueueIndex end = transfers_only ? d.queues->own_end() : d.queues->count();
-  for (QueueIndex q = 1; q < end; ++q) {
-    if (q == queue) continue;
-    const timeline::Use& uses = m.on(q);
-    if (const std::uint64_t at = (writing ? uses.use : uses.write).load(); at != 0) d.queues->order(queue, q, at);
-  }
-}
-
-std::uint64_t Engine::note_use(DeviceState& d, QueueIndex queue, Memory& m, bool writing) noexcept {
-  d.queues->note_submitter(queue);
-  const std::uint64_t at = d.queues->begin_position(queue);
-  note_use(queue, m, writing, at, clock_.fetch_add(1, std::memory_order_relaxed));
-  return at;
-}
-
-void Engine::note_use(QueueIndex queue, Memory& m, bool writing, std::uint64_t at, std::uint64_t now) noexcept {
-  m.uses.note(queue, at, writing);
-  m.recently.store(now, std::memory_order_relaxed);
-}
-
-void Engine::mark_used(Memory& m, ByteRange range) noexcept {
-  for (std::uint64_t u = range.begin / LookupTable::granule_bytes;
-       u < m.used.size() && u * LookupTable::granule_bytes < range.end; ++u) {
-    m.used[u] = true;
-  }
-}
-
-void Engine::write_arrival(Memory& m, ByteRange range, const std::byte* bytes) {
-  // Whole huge pages that nobody has used are written as such; what lies between them, in place.
-  constexpr std::uint64_t unit = LookupTable::granule_bytes;
-  const auto write = [&](ByteRange part, bool unused) {
-    if (part.empty()) return;
-    const std::byte* from = bytes + (part.begin - range.begin);
-    if (unused) {
-      platform_->write_unused(m.address + part.begin, from, part.size(),
-                              watched(m) ? m.pages.at(part.begin).protection : platform::Protection::read_write);
-      mapping_estimate_ += 2;
-    } else {
-      platform_->write_behind(m.address + part.begin, from, part.size());
-    }
-  };
-  const bool page_locked = direct(m, range);
-  ByteRange run{range.begin, range.begin};
-  bool run_unused = false;
-  for (std::uint64_t at = range.begin; at < range.end;) {
-    const std::uint64_t stop = std::min(range.end, round_down(at, unit) + unit);
-    bool unused = !page_locked && stop - at == unit && at / unit < m.used.size() && !m.used[at / unit];
-    if (unused) {
-      const PageState first = m.pages.at(at);
-      const PageState before = m.pages.at(run.begin);
-      m.pages.for_each({at, stop}, [&](ByteRange, PageState s) { unused = unused && s == first; });
-      if (unused && run_unused && before != first) {
-        write(run, true);
-        run = {at, at};
-      }
-    }
-    if (unused != run_unused) {
-      write(run, run_unused);
-      run = {at, at};
-      run_unused = unused;
-    }
-    run.end = stop;
-    at = stop;
-  }
-  write(run, run_unused);
-  mark_used(m, range);
-}
-
-void Engine::poll_flights() noexcept {
-  try {
-    forget_finished_flights();
-  } catch (const std::exception&) {  // whoever needs one waits for it, and is told
-  }
-}
-
-void Engine::forget_finished_flights() {
-  for (auto next = flights_.begin(); next != flights_.end();) {
-    const auto flight = next++;
-    // Staged arrivals need the processor: whoever waits for them does that.
-    if (flight->to_host && flight->staging != nullptr) continue;
-    // Most go in order: the younger ones are not asked.
-    if (!devices_[flight->device]->queues->reached(flight->queue, flight->position)) return;
-    if (flight->staging != nullptr) give_staging(*devices_[flight->device], flight->staging, flight->staged_bytes);
-    flights_.erase(flight);
-  }
-}
-
-std::byte* Engine::take_staging(DeviceState& d, std::uint64_t bytes) {
-  const auto it = d.staging.lower_bound(bytes);
-  if (it != d.staging.end() && it->first <= 4 * round_up(bytes, page_bytes_)) {
-    std::byte* buffer = it->second;
-    d.staging.erase(it);
-    return buffer;
-  }
-  return d.device->allocate_staging(bytes);
-}
-
-void Engine::give_staging(DeviceState& d, std::byte* buffer, std::uint64_t bytes) noexcept {
-  d.staging_bytes -= bytes;
-  try {
-    d.staging.emplace(bytes, buffer);
-  } catch (const std::bad_alloc&) {
-    d.device->deallocate_staging(buffer);
-  }
-  while (d.staging.size() > 32) {
-    const auto largest = std::prev(d.staging.end());
-    d.device->deallocate_staging(largest->second);
-    d.staging.erase(largest);
-  }
-}
 
 // --- host pages that transfers reach directly --------------------------------------------------------------------------
 
@@ -256,24 +141,27 @@ Obstacle Engine::make_fresh(Memory& m, ByteRange range) {
         continue;
       }
     }
-    bool saved = false;
-    if (const Obstacle o = save_all(m, to_range, false, &saved)) return o;
-    if (!saved) submit_and_commit(step, false);
+    std::vector<directory::LastHeld> last;
+    directory_.last_held(m.slot, to_range, false, last);
+    if (last.empty()) {
+      perform(step, plan::Purpose::fetch);
+    } else if (const Obstacle o = save(m, last.front(), Loss::fetch)) {
+      return o;
+    }
   }
 }
 
-Obstacle Engine::save_all(Memory& m, ByteRange range, bool overwritten, bool* any) {
+Obstacle Engine::save_all(Memory& m, ByteRange range, Loss loss, const std::vector<ByteRange>& together) {
   std::vector<directory::LastHeld> last;
   for (;;) {
     last.clear();
-    directory_.last_held(m.slot, range, overwritten, last);
+    directory_.last_held(m.slot, range, loss == Loss::write, last, together);
     if (last.empty()) return {};
-    if (any != nullptr) *any = true;
-    if (const Obstacle o = save(m, last.front())) return o;
+    if (const Obstacle o = save(m, last.front(), loss)) return o;
   }
 }
 
-Obstacle Engine::save(Memory& m, const directory::LastHeld& piece) {
+Obstacle Engine::save(Memory& m, const directory::LastHeld& piece, Loss loss) {
   const ByteRange range{piece.position, piece.position + piece.bytes};
   if (const Obstacle o = busy(m, range, false)) return o;
   Step step;
@@ -286,7 +174,7 @@ Obstacle Engine::save(Memory& m, const directory::LastHeld& piece) {
   const auto clean = [&](SlotId slot) {
     if (!slot.valid() || slot == m.slot) return false;
     Memory& w = memory_of(slot);
-    if (w.announced) return false;  // the program may be writing it
+    if (directory_.changing(slot)) return false;  // the program may be writing it
     const ByteRange at{piece.wanter_position, piece.wanter_position + piece.bytes};
     if (w.on_host()) {
       for (const Flight& f : flights_) {
@@ -302,26 +190,29 @@ Obstacle Engine::save(Memory& m, const directory::LastHeld& piece) {
   };
   const SlotId same_space = directory_.slot_in(piece.wanter, m.space);
   const SlotId host_side = directory_.slot_in(piece.wanter, host_space);
-  if (clean(same_space)) {
-    step.to = same_space;
+  policy::SaveChoices choices;
+  choices.on_host = m.on_host();
+  choices.wanter_is_clean = clean(same_space);
+  choices.room_for_snapshot = m.on_host() || room_for_snapshot(device_of(m), piece.bytes, loss);
+  const auto place = [&] {
+    if (!choices.room_for_snapshot) choices.host_side_is_clean = clean(host_side);
+    return policy::place_of_save(choices);
+  };
+  policy::SavePlace where = place();
+  if (where == policy::SavePlace::snapshot_beside) {
+    try {
+      step.to = new_snapshot(m.space, piece.bytes, m.label)->slot;
+    } catch (const OutOfMemory&) {
+      if (m.on_host()) throw;
+      choices.room_for_snapshot = false;
+      where = place();
+    }
+  }
+  if (where == policy::SavePlace::wanter || where == policy::SavePlace::wanters_host_side) {
+    step.to = where == policy::SavePlace::wanter ? same_space : host_side;
     step.to_position = piece.wanter_position;
-  } else {
-    Memory* snapshot = nullptr;
-    if (m.on_host() || room_for_snapshot(device_of(m), piece.bytes)) {
-      try {
-        snapshot = new_snapshot(m.space, piece.bytes, m.label);
-      } catch (const OutOfMemory&) {
-        if (m.on_host()) throw;
-      }
-    }
-    if (snapshot != nullptr) {
-      step.to = snapshot->slot;
-    } else if (clean(host_side)) {
-      step.to = host_side;
-      step.to_position = piece.wanter_position;
-    } else {
-      step.to = new_snapshot(host_space, piece.bytes, m.label)->slot;
-    }
+  } else if (where == policy::SavePlace::snapshot_on_host) {
+    step.to = new_snapshot(host_space, piece.bytes, m.label)->slot;
   }
   step.bytes = piece.bytes;
   Memory& to = memory_of(step.to);
@@ -330,197 +221,31 @@ Obstacle Engine::save(Memory& m, const directory::LastHeld& piece) {
     const ByteRange to_range{step.to_position, step.to_position + step.bytes};
     if (!direct(to, to_range)) step.bytes = std::min(step.bytes, staging_piece_bytes);
   }
-  submit_and_commit(step, true);
   // The array's own content, or what has to give way: no copy is to blame.
-  if (to.on_host() != m.on_host() && (evicting_ || piece.wanter == m.datum)) {
-    recorder_.moved(Kind::written_back, m.label, step.bytes);
-  }
+  perform(step, loss == Loss::eviction || piece.wanter == m.datum ? plan::Purpose::write_back : plan::Purpose::save);
   return {};
 }
 
 /// A step that fails may have changed part of its destination already, which nobody needs: it holds nothing then (I9).
-void Engine::submit_and_commit(const Step& step, bool saving) {
+void Engine::perform(const Step& step, plan::Purpose purpose) {
+  const Memory& to = memory_of(step.to);
   directory_.prepare_commit(step);  // nobody forgets what has moved
+  plan::Step planned = copy_step(purpose, at(to, step.to_position), {}, step.bytes);
+  if (step.from.valid()) {
+    planned.from = at(memory_of(step.from), step.from_position);
+  } else {
+    planned.kind = plan::Step::Kind::fill;
+    planned.fill = step.fill;
+    planned.phase = step.value.offset;
+  }
   try {
-    submit(step, saving);
+    execute(planned);
   } catch (...) {
     directory_.drop(step.to, {step.to_position, step.to_position + step.bytes});
     throw;
   }
-  directory_.commit(step);
-}
-
-void Engine::submit(const Step& step, bool saving) {
-  Memory& to = memory_of(step.to);
-  to.write_check.reset();
-  carry_out(step, saving);
   (void)owed_.take(to.datum, {step.to_position, step.to_position + step.bytes});
-}
-
-void Engine::carry_out(const Step& step, bool saving) {
-  Memory& to = memory_of(step.to);
-  if (!step.from.valid()) {
-    fill_in_place(to, step.to_position, step.bytes, step.fill, step.value.offset);
-    recorder_.moved(Kind::filled, to.label, step.bytes, 1, {}, to.space);
-    return;
-  }
-  Memory& from = memory_of(step.from);
-  freeze(from, {step.from_position, step.from_position + step.bytes});
-  Kind kind = Kind::h2h;
-  Kind saved = Kind::saved_host;
-  if (to.on_host() && from.on_host()) {
-    copy_on_host(to, step.to_position, from, step.from_position, step.bytes);
-  } else if (to.on_host()) {
-    kind = Kind::d2h;
-    saved = Kind::saved_link;
-    copy_to_host(to, step.to_position, from, step.from_position, step.bytes);
-    if (!to.snapshot()) from.flags.fetch_or(Memory::read_on_host);
-  } else if (from.on_host()) {
-    kind = Kind::h2d;
-    saved = Kind::saved_link;
-    copy_to_device(to, step.to_position, from, step.from_position, step.bytes);
-  } else {
-    kind = Kind::d2d;
-    saved = Kind::saved_device;
-    DeviceState& d = device_of(to);
-    order_queue(d, d.within_queue, from, false, false);
-    order_queue(d, d.within_queue, to, true, false);
-    copy_by_device(d, d.within_queue, &device::Device::copy_within_device, to.address + step.to_position,
-                   from.address + step.from_position, step.bytes);
-    note_use(d, d.within_queue, from, false);
-    note_use(d, d.within_queue, to, true);
-  }
-  // A save is named after the array whose content it is.
-  const trace::LabelId label = saving ? from.label : to.label;
-  if (!saving || saved == Kind::saved_link) recorder_.moved(kind, label, step.bytes, 1, from.space, to.space);
-  if (saving) recorder_.moved(saved, label, step.bytes, 1, from.space, to.space);
-}
-
-void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
-                            std::uint64_t n) {
-  DeviceState& d = device_of(to);
-  const ByteRange range{from_position, from_position + n};
-  order_queue(d, d.to_device_queue, to, true, false);
-  const QueueId queue = d.queues->id(d.to_device_queue);
-  if (d.device->kind() == device::DeviceKind::emulated) {
-    set_reachable(to, true);
-    copy_behind(to.address + to_position, from.address + from_position, n);
-    set_reachable(to, false);
-  } else {
-    // Drivers read small sources with the processor (up to 24 KiB were seen): only accessible ones serve them directly.
-    constexpr std::uint64_t surely_by_the_copy_engine = 64 * 1024;
-    std::byte* const source = device_name_of(from, from_position);
-    bool page_locked = direct(from, range);
-    if (source != from.address + from_position) {
-      page_locked = page_locked && n >= surely_by_the_copy_engine;
-    } else {
-      from.pages.for_each(to_pages(from, range), [&](ByteRange, PageState s) {
-        page_locked = page_locked && s.protection != platform::Protection::none;
-      });
-    }
-    Flights flights(1);  // what is under way is always listed
-    Flight* const flight = &flights.front();
-    flight->range = range;
-    flight->device = device_index(to);
-    flight->queue = d.to_device_queue;
-    d.queues->separate(d.to_device_queue);
-    if (page_locked) {
-      d.device->copy_to_device(queue, to.address + to_position, source, n);
-      flight->host = &from;  // pinned: whoever would write these pages waits
-    } else {
-      flight->staging = take_staging(d, n);
-      flight->staged_bytes = n;
-      d.staging_bytes += n;
-      try {
-        platform_->read_behind(flight->staging, from.address + from_position, n);
-        d.device->copy_to_device(queue, to.address + to_position, flight->staging, n);
-      } catch (...) {
-        give_staging(d, flight->staging, n);
-        throw;
-      }
-    }
-    flight->position = note_use(d, d.to_device_queue, to, true);
-    flights_.splice(flights_.end(), flights);
-    if (flights_.size() > 64) poll_flights();
-    return;
-  }
-  note_use(d, d.to_device_queue, to, true);
-}
-
-void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
-                          std::uint64_t n) {
-  DeviceState& d = device_of(from);
-  order_queue(d, d.to_host_queue, from, false, false);
-  if (d.device->kind() == device::DeviceKind::emulated) {
-    set_reachable(from, true);
-    copy_behind(to.address + to_position, from.address + from_position, n);
-    set_reachable(from, false);
-    note_use(d, d.to_host_queue, from, false);
-    return;
-  }
-  Flights flights(1);  // what is under way is always listed
-  Flight* const flight = &flights.front();
-  flight->host = &to;
-  flight->range = {to_position, to_position + n};
-  flight->to_host = true;
-  flight->device = device_index(from);
-  flight->queue = d.to_host_queue;
-  d.queues->separate(d.to_host_queue);
-  std::byte* target = device_name_of(to, to_position);
-  if (!direct(to, flight->range) && !to.owns_allocation) {
-    flight->staging = take_staging(d, n);
-    flight->staged_bytes = n;
-    d.staging_bytes += n;
-    target = flight->staging;
-  }
-  try {
-    d.device->copy_from_device(d.queues->id(d.to_host_queue), target, from.address + from_position, n);
-  } catch (...) {
-    if (flight->staging != nullptr) give_staging(d, flight->staging, n);
-    throw;
-  }
-  flight->position = note_use(d, d.to_host_queue, from, false);
-  flights_.splice(flights_.end(), flights);
-}
-
-void Engine::copy_on_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
-                          std::uint64_t n) {
-  copy_behind(to.address + to_position, from.address + from_position, n);
-}
-
-bool Engine::permits(const std::byte* address, std::uint64_t n, platform::Protection needed) const {
-  const Memory* m = find(address);
-  if (m == nullptr) return true;  // not ours, or a saved copy in ordinary memory
-  if (!m->on_host()) return !guarded(*m) || m->access >= needed;
-  const auto position = static_cast<std::uint64_t>(address - m->address);
-  bool all = true;
-  m->pages.for_each(to_pages(*m, {position, position + n}), [&](ByteRange, PageState s) { all = all && s.protection >= needed; });
-  return all;
-}
-
-void Engine::copy_behind(std::byte* to, const std::byte* from, std::uint64_t n) {
-  if (to + n <= from || from + n <= to) {
-    if (permits(to, n, platform::Protection::read_write)) return platform_->read_behind(to, from, n);
-    if (permits(from, n, platform::Protection::read)) return platform_->write_behind(to, from, n);
-  }
-  const std::uint64_t most = std::min<std::uint64_t>(n, 1024 * 1024);
-  if (detour_.size() < most) detour_.resize(most);
-  for (std::uint64_t done = 0; done < n; done += most) {
-    const std::uint64_t part = std::min<std::uint64_t>(most, n - done);
-    const std::uint64_t at = from < to ? n - done - part : done;  // they may overlap
-    platform_->read_behind(detour_.data(), from + at, part);
-    platform_->write_behind(to + at, detour_.data(), part);
-  }
-}
-
-void Engine::copy_by_device(DeviceState& d, QueueIndex queue, CopyOfDevice copy, std::byte* to, const std::byte* from,
-                            std::uint64_t n) {
-  if (!options_.device_faults) return (*d.device.*copy)(d.queues->id(queue), to, from, n);
-  if (permits(to, n, platform::Protection::read_write) && permits(from, n, platform::Protection::read)) {
-    std::memmove(to, from, n);
-  } else {
-    copy_behind(to, from, n);
-  }
+  directory_.commit(step);
 }
 
 std::uint64_t Engine::digest_of(Memory& m) {
@@ -532,70 +257,6 @@ std::uint64_t Engine::digest_of(Memory& m) {
     platform_->read_behind(copy.data(), m.address, m.bytes);
   }
   return d.device->digest(d.queues->id(d.within_queue), copy.empty() ? m.address : copy.data(), m.bytes);
-}
-
-void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const Fill& fill, std::uint64_t phase) {
-  Fill turned = fill;
-  for (std::uint32_t i = 0; i < fill.pattern_bytes; ++i) {
-    turned.pattern[i] = fill.pattern[(i + phase) % fill.pattern_bytes];
-  }
-  const auto* pattern = reinterpret_cast<const std::byte*>(turned.pattern.data());
-  std::vector<std::byte> buffer;
-  const auto prepare_buffer = [&] {  // before anything is overwritten
-    buffer.resize(std::min<std::uint64_t>(round_up(n, 16), 64 * 1024));
-    for (std::size_t i = 0; i < buffer.size(); ++i) buffer[i] = pattern[i % fill.pattern_bytes];
-  };
-  const auto write = [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t at = begin; at < end;) {
-      const std::uint64_t skip = (at - position) % fill.pattern_bytes;
-      const std::uint64_t part = std::min<std::uint64_t>(buffer.size() - skip, end - at);
-      platform_->write_behind(to.address + at, buffer.data() + skip, part);
-      at += part;
-    }
-  };
-  if (!to.on_host()) {
-    DeviceState& d = device_of(to);
-    order_queue(d, d.within_queue, to, true, false);
-    const QueueId queue = d.queues->id(d.within_queue);
-    const std::uint64_t whole = round_down(n, fill.pattern_bytes);
-    struct Note {  // also when a later fill is refused: the earlier ones are under way (I6)
-      Engine& engine;
-      DeviceState& d;
-      Memory& to;
-      ~Note() { engine.note_use(d, d.within_queue, to, true); }
-    } const note{*this, d, to};
-    if (!permits(to.address, n, platform::Protection::read_write)) {
-      prepare_buffer();
-      return write(position, position + n);
-    }
-    if (whole > 0) d.device->fill(queue, to.address + position, whole, pattern, fill.pattern_bytes);
-    for (std::uint64_t i = whole; i < n; ++i) d.device->fill(queue, to.address + position + i, 1, pattern + (i - whole), 1);
-    return;
-  }
-  prepare_buffer();
-  bool zero = true;
-  for (std::uint32_t i = 0; i < fill.pattern_bytes; ++i) zero = zero && turned.pattern[i] == 0;
-  ByteRange untouched;  // pages that become zero by forgetting them: no memory is allocated
-  if (zero && !to.owns_allocation) {
-    untouched = {round_up(position, page_bytes_), round_down(position + n, page_bytes_)};
-    if (position + n == to.bytes) untouched.end = page_span(to).end;
-    if (untouched.empty() || (!to.locked.empty() && [&] {
-          for (std::uint64_t c = untouched.begin / options_.registration_bytes; c <= (untouched.end - 1) / options_.registration_bytes; ++c) {
-            if (to.locked[c] != nullptr) return true;
-          }
-          return false;
-        }())) {
-      untouched = {};
-    } else {
-      platform_->discard(to.address + untouched.begin, untouched.size());
-    }
-  }
-  if (untouched.empty()) {
-    write(position, position + n);
-  } else {
-    write(position, untouched.begin);
-    if (untouched.end < position + n) write(untouched.end, position + n);
-  }
 }
 
 /// SEMCACHE_CHECK_WRITES: a view captured as writable whose content did not change keeps its number.

@@ -15,8 +15,8 @@ thread_local const std::byte* Engine::served_address = nullptr;
 
 // --- what stands in the way ------------------------------------------------------------------------------------------
 
-Obstacle Engine::not_done(std::uint32_t device, QueueIndex queue, std::uint64_t position) const noexcept {
-  return devices_[device]->queues->done(queue, position) ? Obstacle() : Obstacle::work(device, queue, position);
+Obstacle Engine::not_done(const timeline::Work& work) const noexcept {
+  return devices_[work.device]->queues->done(work.queue, work.position) ? Obstacle() : Obstacle::until(work);
 }
 
 bool Engine::unknown_use_pending(const Memory& m, bool writing) const {
@@ -46,10 +46,10 @@ Obstacle Engine::flights_of(Memory& host, ByteRange range, bool writing) {
 }
 
 Obstacle Engine::land(Flights::iterator flight) {
-  if (const Obstacle o = not_done(flight->device, flight->queue, flight->position)) return o;
+  if (const Obstacle o = not_done(flight->work)) return o;
   if (flight->staging != nullptr) {
     if (flight->to_host) write_arrival(*flight->host, flight->range, flight->staging);
-    give_staging(*devices_[flight->device], flight->staging, flight->staged_bytes);
+    give_staging(*devices_[flight->work.device], flight->staging, flight->staged_bytes);
   }
   flights_.erase(flight);
   return {};
@@ -74,7 +74,7 @@ Obstacle Engine::transfers_of(const Memory& m) const noexcept {
 
 Obstacle Engine::uses_on(const Memory& m, QueueIndex end) const noexcept {
   for (QueueIndex q = 1; q < end; ++q) {
-    if (const Obstacle o = not_done(device_index(m), q, m.on(q).use.load())) return o;
+    if (const Obstacle o = not_done({device_index(m), q, m.on(q).use.load()})) return o;
   }
   return {};
 }
@@ -103,9 +103,9 @@ void Engine::wait(Transaction& t, const Obstacle& o) {
     case Obstacle::Kind::launches:
       return wait_for_launches(t, *o.memory);
     case Obstacle::Kind::device:
-      return wait_for_device(t, o.device);
+      return wait_for_device(t, o.work.device);
     case Obstacle::Kind::work: {
-      const Queues::Wait wait = devices_[o.device]->queues->wait_for(o.queue, o.position);
+      const Queues::Wait wait = devices_[o.work.device]->queues->wait_for(o.work.queue, o.work.position);
       return t.unlocked([&] { wait(); });
     }
     case Obstacle::Kind::moment:
@@ -179,12 +179,11 @@ void Engine::unpin(Transaction& t, const Operand* operands, std::size_t count) n
   t.unlocked([&] { unpin(operands, count); });
 }
 
-void Engine::complete(Transaction& t, std::uint32_t device, QueueIndex queue) {
-  DeviceState& d = *devices_[device];
+void Engine::complete(Transaction& t, const timeline::Work& work) {
   try {
-    t.wait(not_done(device, queue, d.queues->position(queue)));
+    t.wait(not_done(work));
   } catch (const std::exception&) {
-    t.unlocked([&] { complete_locked(d, queue); });
+    t.unlocked([&] { complete_locked(*devices_[work.device], work.queue); });
   }
 }
 

@@ -10,6 +10,12 @@ unsigned copy_cost(SpaceId from, SpaceId to) noexcept {
   return 10;
 }
 
+SavePlace place_of_save(const SaveChoices& choices) noexcept {
+  if (choices.wanter_is_clean) return SavePlace::wanter;
+  if (choices.on_host || choices.room_for_snapshot) return SavePlace::snapshot_beside;
+  return choices.host_side_is_clean ? SavePlace::wanters_host_side : SavePlace::snapshot_on_host;
+}
+
 void FetchForecast::fetched(std::uint32_t writes) noexcept {
   if (writes == 0) return;  // nothing new: asked for twice
   if (writes == 1) {

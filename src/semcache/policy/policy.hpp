@@ -12,6 +12,22 @@ namespace semcache::policy {
 /// Relative cost of reaching a value: the same space, then device to device, then over a host link.
 [[nodiscard]] unsigned copy_cost(SpaceId from, SpaceId to) noexcept;
 
+/// Where a value is copied to that is about to lose its last holder, and that an array (the wanter) still wants (I4).
+enum class SavePlace : std::uint8_t {
+  wanter,             ///< the wanter's memory in the space where the value is: what an eager copy would have done
+  snapshot_beside,    ///< new memory in the same space
+  wanters_host_side,
+  snapshot_on_host,
+};
+struct SaveChoices {
+  bool on_host = false;             ///< the value is
+  bool wanter_is_clean = false;     ///< the wanter's memory there may be overwritten, and can be now
+  bool room_for_snapshot = false;   ///< in the same space
+  bool host_side_is_clean = false;
+};
+/// The first of them, in this order, that can be: no byte crosses the link while there is room beside. Pure.
+[[nodiscard]] SavePlace place_of_save(const SaveChoices& choices) noexcept;
+
 /// Will the host ask for the whole array again once a kernel has written it? After two times that it did so behind exactly
 /// one writing launch, the answer is yes, and the transfer can start right behind the kernel. A forecast that fails costs
 /// one transfer and doubles what the next one needs. Large arrays are never forecast: there the transfer's time counts,

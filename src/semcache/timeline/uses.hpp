@@ -16,6 +16,13 @@ inline constexpr QueueIndex max_queues = 16;
 /// Behind our own three.
 inline constexpr QueueIndex first_program_queue = 4;
 
+/// A piece of work. On the unknown queue: none.
+struct Work {
+  std::uint32_t device = 0;
+  QueueIndex queue = unknown_queue;
+  std::uint64_t position = 0;
+};
+
 /// A position only grows. Threads: any.
 inline void raise(std::atomic<std::uint64_t>& position, std::uint64_t to) noexcept {
   std::uint64_t known = position.load(std::memory_order_relaxed);

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/engine.hpp>
+
+#include <cstring>
+
+/// Carries out steps: the one place where devices and the platform are asked to move bytes of arrays.
+namespace semcache::engine {
+
+using directory::Fill;
+using plan::Step;
+
+plan::End Engine::at(const Memory& m, std::uint64_t position) noexcept {
+  plan::End end;
+  end.space = m.space;
+  end.slot = m.slot;
+  end.position = position;
+  end.address = m.address + position;
+  end.label = m.label;
+  end.saved_copy = m.snapshot();
+  return end;
+}
+
+plan::End Engine::elsewhere(SpaceId space, const void* address, timeline::Work* last_use, trace::LabelId label) noexcept {
+  plan::End end;
+  end.space = space;
+  end.address = const_cast<std::byte*>(static_cast<const std::byte*>(address));
+  end.label = label;
+  end.last_use = last_use;
+  return end;
+}
+
+Step Engine::copy_step(plan::Purpose purpose, const plan::End& to, const plan::End& from, std::uint64_t bytes) noexcept {
+  Step s;
+  s.purpose = purpose;
+  s.to = to;
+  s.from = from;
+  s.bytes = bytes;
+  return s;
+}
+
+Step Engine::step_of(Step::Kind kind, const Memory& m) noexcept {
+  Step s;
+  s.kind = kind;
+  s.to = at(m, 0);
+  s.bytes = m.bytes;
+  return s;
+}
+
+void Engine::execute(const Step& step) {
+  try {
+    carry_out(step);
+  } catch (...) {
+    if (options_.observer != nullptr) options_.observer->refused(step);
+    throw;
+  }
+  if (const plan::Counted counted = plan::counted(step); counted.count > 0) {
+    std::uint64_t bytes = 0;
+    step.for_each_piece([&](ByteRange piece) { bytes += piece.size(); });
+    for (std::size_t i = 0; i < counted.count; ++i) {
+      recorder_.moved(counted.kinds[i], counted.label, bytes, 1, step.from.space, step.to.space);
+    }
+  }
+  tell(step);
+}
+
+void Engine::carry_out(const Step& step) {
+  Memory* const to = step.to.slot.valid() ? &memory_of(step.to.slot) : nullptr;
+  switch (step.kind) {
+    case Step::Kind::copy:
+      if (to != nullptr) to->write_check.reset();
+      return copy_bytes(step);
+    case Step::Kind::fill:
+      if (to == nullptr) return repeat(step.to.address, step.bytes, step.fill, step.phase);
+      to->write_check.reset();
+      return fill_in_place(*to, step.to.position, step.bytes, step.fill, step.phase);
+    case Step::Kind::map:
+      return map_memory(device_of(*to), *to);
+    case Step::Kind::evict:
+      unmap_memory(device_of(*to), *to);
+      return recorder_.eviction(to->label);
+    case Step::Kind::allocate:
+    case Step::Kind::protect:
+    case Step::Kind::release:
+      return;  // who does these tells of them
+  }
+}
+
+void Engine::copy_bytes(const Step& step) {
+  Memory* const to = step.to.slot.valid() ? &memory_of(step.to.slot) : nullptr;
+  Memory* const from = step.from.slot.valid() ? &memory_of(step.from.slot) : nullptr;
+  const bool to_host = step.to.space == host_space;
+  const bool from_host = step.from.space == host_space;
+  // What the bytes are taken from must not change before they are; somebody else's destination is waited for.
+  if (to != nullptr && from != nullptr) freeze(*from, {step.from.position, step.from.position + step.bytes});
+  if (to_host && from_host) {
+    copy_on_host(step, to, from);
+  } else if (to != nullptr && from != nullptr && to_host) {
+    copy_to_host(*to, step.to.position, *from, step.from.position, step.bytes);
+  } else if (to != nullptr && from != nullptr && from_host) {
+    copy_to_device(*to, step.to.position, *from, step.from.position, step.bytes);
+  } else {
+    copy_by_queue(step, to, from);
+  }
+  if (from != nullptr && !from_host && (to == nullptr || (to_host && !to->snapshot()))) from->flags.fetch_or(Memory::read_on_host);
+}
+
+void Engine::copy_on_host(const Step& step, Memory* to, Memory* from) {
+  step.for_each_piece([&](ByteRange piece) {
+    std::byte* const target = step.to.address + piece.begin;
+    const std::byte* const source = step.from.address + piece.begin;
+    if (step.to.in_buffer && permits(source, piece.size(), platform::Protection::read)) {
+      std::memcpy(target, source, piece.size());
+    } else if (step.from.in_buffer && permits(target, piece.size(), platform::Protection::read_write)) {
+      std::memcpy(target, source, piece.size());
+    } else if (step.from.in_buffer) {
+      write_arrival(*to, {step.to.position + piece.begin, step.to.position + piece.end}, source);
+    } else if (from != nullptr && to != nullptr) {
+      copy_behind(target, source, piece.size());
+    } else if (from != nullptr) {
+      platform_->read_behind(target, source, piece.size());
+    } else {
+      platform_->write_behind(target, source, piece.size());
+    }
+  });
+}
+
+/// Straight from one side to the other, by a queue of the device. @pre none of them is an array's host memory
+void Engine::copy_by_queue(const Step& step, Memory* to, Memory* from) {
+  const bool to_host = step.to.space == host_space;
+  const bool from_host = step.from.space == host_space;
+  DeviceState& d = *devices_[(to_host ? step.from.space : step.to.space).value - 1];
+  const QueueIndex queue = from_host ? d.to_device_queue : to_host ? d.to_host_queue : d.within_queue;
+  const CopyOfDevice copy = from_host ? &device::Device::copy_to_device
+                            : to_host ? &device::Device::copy_from_device
+                                      : &device::Device::copy_within_device;
+  if (from != nullptr) order_queue(d, queue, *from, false, false);
+  if (to != nullptr) order_queue(d, queue, *to, true, false);
+  if (to == nullptr || from == nullptr) d.queues->separate(queue);  // whoever uses the other side waits for this alone
+  struct Note {  // also when a later piece is refused: the earlier ones are under way (I6)
+    Engine& engine;
+    DeviceState& d;
+    QueueIndex queue;
+    const Step& step;
+    Memory* to;
+    Memory* from;
+    bool submitted = false;
+    ~Note() {
+      if (!submitted) return;
+      timeline::Work work;
+      if (from != nullptr) work = engine.note_use(d, queue, *from, false);
+      if (to != nullptr) work = engine.note_use(d, queue, *to, true);
+      if (from == nullptr && to == nullptr) work = {d.index, queue, d.queues->begin_position(queue)};
+      for (timeline::Work* const user : {step.to.last_use, step.from.last_use}) {
+        if (user != nullptr) *user = work;
+      }
+    }
+  } note{*this, d, queue, step, to, from};
+  step.for_each_piece([&](ByteRange piece) {
+    copy_by_device(d, queue, copy, step.to.address + piece.begin, step.from.address + piece.begin, piece.size());
+    note.submitted = true;
+  });
+}
+
+void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
+                            std::uint64_t n) {
+  DeviceState& d = device_of(to);
+  const ByteRange range{from_position, from_position + n};
+  order_queue(d, d.to_device_queue, to, true, false);
+  const QueueId queue = d.queues->id(d.to_device_queue);
+  if (d.device->kind() == device::DeviceKind::emulated) {
+    set_reachable(to, true);
+    copy_behind(to.address + to_position, from.address + from_position, n);
+    set_reachable(to, false);
+  } else {
+    // Drivers read small sources with the processor (up to 24 KiB were seen): only accessible ones serve them directly.
+    constexpr std::uint64_t surely_by_the_copy_engine = 64 * 1024;
+    std::byte* const source = device_name_of(from, from_position);
+    bool page_locked = direct(from, range);
+    if (source != from.address + from_position) {
+      page_locked = page_locked && n >= surely_by_the_copy_engine;
+    } else {
+      from.pages.for_each(to_pages(from, range), [&](ByteRange, PageState s) {
+        page_locked = page_locked && s.protection != platform::Protection::none;
+      });
+    }
+    Flights flights(1);  // what is under way is always listed
+    Flight* const flight = &flights.front();
+    flight->range = range;
+    d.queues->separate(d.to_device_queue);
+    if (page_locked) {
+      d.device->copy_to_device(queue, to.address + to_position, source, n);
+      flight->host = &from;  // pinned: whoever would write these pages waits
+    } else {
+      flight->staging = take_staging(d, n);
+      flight->staged_bytes = n;
+      d.staging_bytes += n;
+      try {
+        platform_->read_behind(flight->staging, from.address + from_position, n);
+        d.device->copy_to_device(queue, to.address + to_position, flight->staging, n);
+      } catch (...) {
+        give_staging(d, flight->staging, n);
+        throw;
+      }
+    }
+    flight->work = note_use(d, d.to_device_queue, to, true);
+    flights_.splice(flights_.end(), flights);
+    if (flights_.size() > 64) poll_flights();
+    return;
+  }
+  note_use(d, d.to_device_queue, to, true);
+}
+
+void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
+                          std::uint64_t n) {
+  DeviceState& d = device_of(from);
+  order_queue(d, d.to_host_queue, from, false, false);
+  if (d.device->kind() == device::DeviceKind::emulated) {
+    set_reachable(from, true);
+    copy_behind(to.address + to_position, from.address + from_position, n);
+    set_reachable(from, false);
+    note_use(d, d.to_host_queue, from, false);
+    return;
+  }
+  Flights flights(1);  // what is under way is always listed
+  Flight* const flight = &flights.front();
+  flight->host = &to;
+  flight->range = {to_position, to_position + n};
+  flight->to_host = true;
+  d.queues->separate(d.to_host_queue);
+  std::byte* target = device_name_of(to, to_position);
+  if (!direct(to, flight->range) && !to.owns_allocation) {
+    flight->staging = take_staging(d, n);
+    flight->staged_bytes = n;
+    d.staging_bytes += n;
+    target = flight->staging;
+  }
+  try {
+    d.device->copy_from_device(d.queues->id(d.to_host_queue), target, from.address + from_position, n);
+  } catch (...) {
+    if (flight->staging != nullptr) give_staging(d, flight->staging, n);
+    throw;
+  }
+  flight->work = note_use(d, d.to_host_queue, from, false);
+  flights_.splice(flights_.end(), flights);
+}
+
+bool Engine::permits(const std::byte* address, std::uint64_t n, platform::Protection needed) const {
+  const Memory* m = find(address);
+  if (m == nullptr) return true;  // not ours, or a saved copy in ordinary memory
+  if (!m->on_host()) return !guarded(*m) || m->access >= needed;
+  const auto position = static_cast<std::uint64_t>(address - m->address);
+  bool all = true;
+  m->pages.for_each(to_pages(*m, {position, position + n}), [&](ByteRange, PageState s) { all = all && s.protection >= needed; });
+  return all;
+}
+
+void Engine::copy_behind(std::byte* to, const std::byte* from, std::uint64_t n) {
+  if (to + n <= from || from + n <= to) {
+    if (permits(to, n, platform::Protection::read_write)) return platform_->read_behind(to, from, n);
+    if (permits(from, n, platform::Protection::read)) return platform_->write_behind(to, from, n);
+  }
+  const std::uint64_t most = std::min<std::uint64_t>(n, 1024 * 1024);
+  if (detour_.size() < most) detour_.resize(most);
+  for (std::uint64_t done = 0; done < n; done += most) {
+    const std::uint64_t part = std::min<std::uint64_t>(most, n - done);
+    const std::uint64_t at = from < to ? n - done - part : done;  // they may overlap
+    platform_->read_behind(detour_.data(), from + at, part);
+    platform_->write_behind(to + at, detour_.data(), part);
+  }
+}
+
+void Engine::copy_by_device(DeviceState& d, QueueIndex queue, CopyOfDevice copy, std::byte* to, const std::byte* from,
+                            std::uint64_t n) {
+  if (!options_.device_faults) return (*d.device.*copy)(d.queues->id(queue), to, from, n);
+  if (permits(to, n, platform::Protection::read_write) && permits(from, n, platform::Protection::read)) {
+    std::memmove(to, from, n);
+  } else {
+    copy_behind(to, from, n);
+  }
+}
+
+/// Memory of the host that is nobody's array.
+void Engine::repeat(std::byte* to, std::uint64_t n, const Fill& fill, std::uint64_t phase) noexcept {
+  for (std::uint64_t i = 0; i < n; ++i) to[i] = static_cast<std::byte>(fill.pattern[(phase + i) % fill.pattern_bytes]);
+}
+
+void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const Fill& fill, std::uint64_t phase) {
+  Fill turned = fill;
+  for (std::uint32_t i = 0; i < fill.pattern_bytes; ++i) {
+    turned.pattern[i] = fill.pattern[(i + phase) % fill.pattern_bytes];
+  }
+  const auto* pattern = reinterpret_cast<const std::byte*>(turned.pattern.data());
+  std::vector<std::byte> buffer;
+  const auto prepare_buffer = [&] {  // before anything is overwritten
+    buffer.resize(std::min<std::uint64_t>(round_up(n, 16), 64 * 1024));
+    for (std::size_t i = 0; i < buffer.size(); ++i) buffer[i] = pattern[i % fill.pattern_bytes];
+  };
+  const auto write = [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t at = begin; at < end;) {
+      const std::uint64_t skip = (at - position) % fill.pattern_bytes;
+      const std::uint64_t part = std::min<std::uint64_t>(buffer.size() - skip, end - at);
+      platform_->write_behind(to.address + at, buffer.data() + skip, part);
+      at += part;
+    }
+  };
+  if (!to.on_host()) {
+    DeviceState& d = device_of(to);
+    order_queue(d, d.within_queue, to, true, false);
+    const QueueId queue = d.queues->id(d.within_queue);
+    const std::uint64_t whole = round_down(n, fill.pattern_bytes);
+    struct Note {  // also when a later fill is refused: the earlier ones are under way (I6)
+      Engine& engine;
+      DeviceState& d;
+      Memory& to;
+      ~Note() { engine.note_use(d, d.within_queue, to, true); }
+    } const note{*this, d, to};
+    if (!permits(to.address, n, platform::Protection::read_write)) {
+      prepare_buffer();
+      return write(position, position + n);
+    }
+    if (whole > 0) d.device->fill(queue, to.address + position, whole, pattern, fill.pattern_bytes);
+    for (std::uint64_t i = whole; i < n; ++i) d.device->fill(queue, to.address + position + i, 1, pattern + (i - whole), 1);
+    return;
+  }
+  prepare_buffer();
+  bool zero = true;
+  for (std::uint32_t i = 0; i < fill.pattern_bytes; ++i) zero = zero && turned.pattern[i] == 0;
+  ByteRange untouched;  // pages that become zero by forgetting them: no memory is allocated
+  if (zero && !to.owns_allocation) {
+    untouched = {round_up(position, page_bytes_), round_down(position + n, page_bytes_)};
+    if (position + n == to.bytes) untouched.end = page_span(to).end;
+    if (untouched.empty() || (!to.locked.empty() && [&] {
+          for (std::uint64_t c = untouched.begin / options_.registration_bytes; c <= (untouched.end - 1) / options_.registration_bytes; ++c) {
+            if (to.locked[c] != nullptr) return true;
+          }
+          return false;
+        }())) {
+      untouched = {};
+    } else {
+      platform_->discard(to.address + untouched.begin, untouched.size());
+    }
+  }
+  if (untouched.empty()) {
+    write(position, position + n);
+  } else {
+    write(position, untouched.begin);
+    if (untouched.end < position + n) write(untouched.end, position + n);
+  }
+}
+
+// --- order on queues ------------------------------------------------------------------------------------------
+
+void Engine::order_queue(DeviceState& d, QueueIndex queue, Memory& m, bool writing, bool transfers_only) {
+  const QueueIndex end = transfers_only ? d.queues->own_end() : d.queues->count();
+  for (QueueIndex q = 1; q < end; ++q) {
+    if (q == queue) continue;
+    const timeline::Use& uses = m.on(q);
+    if (const std::uint64_t at = (writing ? uses.use : uses.write).load(); at != 0) d.queues->order(queue, q, at);
+  }
+}
+
+timeline::Work Engine::note_use(DeviceState& d, QueueIndex queue, Memory& m, bool writing) noexcept {
+  d.queues->note_submitter(queue);
+  const std::uint64_t at = d.queues->begin_position(queue);
+  note_use(queue, m, writing, at, clock_.fetch_add(1, std::memory_order_relaxed));
+  return {d.index, queue, at};
+}
+
+void Engine::note_use(QueueIndex queue, Memory& m, bool writing, std::uint64_t at, std::uint64_t now) noexcept {
+  m.uses.note(queue, at, writing);
+  m.recently.store(now, std::memory_order_relaxed);
+}
+
+void Engine::mark_used(Memory& m, ByteRange range) noexcept {
+  for (std::uint64_t u = range.begin / LookupTable::granule_bytes;
+       u < m.used.size() && u * LookupTable::granule_bytes < range.end; ++u) {
+    m.used[u] = true;
+  }
+}
+
+void Engine::write_arrival(Memory& m, ByteRange range, const std::byte* bytes) {
+  // Whole huge pages that nobody has used are written as such; what lies between them, in place.
+  constexpr std::uint64_t unit = LookupTable::granule_bytes;
+  const auto write = [&](ByteRange part, bool unused) {
+    if (part.empty()) return;
+    const std::byte* from = bytes + (part.begin - range.begin);
+    if (unused) {
+      platform_->write_unused(m.address + part.begin, from, part.size(),
+                              watched(m) ? m.pages.at(part.begin).protection : platform::Protection::read_write);
+      mapping_estimate_ += 2;
+    } else {
+      platform_->write_behind(m.address + part.begin, from, part.size());
+    }
+  };
+  const bool page_locked = direct(m, range);
+  ByteRange run{range.begin, range.begin};
+  bool run_unused = false;
+  for (std::uint64_t at = range.begin; at < range.end;) {
+    const std::uint64_t stop = std::min(range.end, round_down(at, unit) + unit);
+    bool unused = !page_locked && stop - at == unit && at / unit < m.used.size() && !m.used[at / unit];
+    if (unused) {
+      const PageState first = m.pages.at(at);
+      const PageState before = m.pages.at(run.begin);
+      m.pages.for_each({at, stop}, [&](ByteRange, PageState s) { unused = unused && s == first; });
+      if (unused && run_unused && before != first) {
+        write(run, true);
+        run = {at, at};
+      }
+    }
+    if (unused != run_unused) {
+      write(run, run_unused);
+      run = {at, at};
+      run_unused = unused;
+    }
+    run.end = stop;
+    at = stop;
+  }
+  write(run, run_unused);
+  mark_used(m, range);
+}
+
+void Engine::poll_flights() noexcept {
+  try {
+    forget_finished_flights();
+  } catch (const std::exception&) {  // whoever needs one waits for it, and is told
+  }
+}
+
+void Engine::forget_finished_flights() {
+  for (auto next = flights_.begin(); next != flights_.end();) {
+    const auto flight = next++;
+    // Staged arrivals need the processor: whoever waits for them does that.
+    if (flight->to_host && flight->staging != nullptr) continue;
+    // Most go in order: the younger ones are not asked.
+    if (!devices_[flight->work.device]->queues->reached(flight->work.queue, flight->work.position)) return;
+    if (flight->staging != nullptr) give_staging(*devices_[flight->work.device], flight->staging, flight->staged_bytes);
+    flights_.erase(flight);
+  }
+}
+
+std::byte* Engine::take_staging(DeviceState& d, std::uint64_t bytes) {
+  const auto it = d.staging.lower_bound(bytes);
+  if (it != d.staging.end() && it->first <= 4 * round_up(bytes, page_bytes_)) {
+    std::byte* buffer = it->second;
+    d.staging.erase(it);
+    return buffer;
+  }
+  return d.device->allocate_staging(bytes);
+}
+
+void Engine::give_staging(DeviceState& d, std::byte* buffer, std::uint64_t bytes) noexcept {
+  d.staging_bytes -= bytes;
+  try {
+    d.staging.emplace(bytes, buffer);
+  } catch (const std::bad_alloc&) {
+    d.device->deallocate_staging(buffer);
+  }
+  while (d.staging.size() > 32) {
+    const auto largest = std::prev(d.staging.end());
+    d.device->deallocate_staging(largest->second);
+    d.staging.erase(largest);
+  }
+}
+
+}  // namespace semcache::engine

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/plan/step.hpp>
+
+namespace semcache::plan {
+
+using trace::Kind;
+
+Counted counted(const Step& s) noexcept {
+  Counted c;
+  if (s.purpose == Purpose::detour) return c;
+  if (s.kind == Step::Kind::fill) {
+    c.label = s.to.label;
+    c.kinds[c.count++] = Kind::filled;
+    return c;
+  }
+  if (s.kind != Step::Kind::copy) return c;
+  const bool saves = s.purpose == Purpose::save || s.purpose == Purpose::write_back;
+  // A save is named after the array whose content it is.
+  c.label = s.to.label.valid() && !saves ? s.to.label : s.from.label;
+  const bool to_host = s.to.space == host_space;
+  const bool from_host = s.from.space == host_space;
+  const bool crosses = to_host != from_host;
+  if (!saves || crosses) {
+    c.kinds[c.count++] = crosses ? (to_host ? Kind::d2h : Kind::h2d) : (to_host ? Kind::h2h : Kind::d2d);
+  }
+  if (saves) c.kinds[c.count++] = crosses ? Kind::saved_link : (to_host ? Kind::saved_host : Kind::saved_device);
+  if (s.purpose == Purpose::write_back && crosses) c.kinds[c.count++] = Kind::written_back;
+  return c;
+}
+
+namespace {
+
+const char* text(Step::Kind kind) noexcept {
+  switch (kind) {
+    case Step::Kind::allocate: return "allocate";
+    case Step::Kind::map: return "map";
+    case Step::Kind::copy: return "copy";
+    case Step::Kind::fill: return "fill";
+    case Step::Kind::protect: return "protect";
+    case Step::Kind::evict: return "evict";
+    case Step::Kind::release: return "release";
+  }
+  return "?";
+}
+
+const char* text(Purpose purpose) noexcept {
+  switch (purpose) {
+    case Purpose::fetch: return "fetch";
+    case Purpose::save: return "save";
+    case Purpose::write_back: return "write back";
+    case Purpose::call: return "call";
+    case Purpose::detour: return "detour";
+  }
+  return "?";
+}
+
+const char* text(platform::Protection protection) noexcept {
+  switch (protection) {
+    case platform::Protection::none: return "no access";
+    case platform::Protection::read: return "read";
+    case platform::Protection::read_write: return "read and write";
+  }
+  return "?";
+}
+
+std::string text(const End& end, const trace::Recorder& recorder) {
+  const std::string space = end.space == host_space ? "host" : "device " + std::to_string(end.space.value - 1);
+  if (!end.slot.valid()) return "memory of somebody else on " + space;
+  return std::string(end.saved_copy ? "saved copy of '" : "'") + recorder.name(end.label) + "'[" + std::to_string(end.position) + "] on " + space;
+}
+
+}  // namespace
+
+std::string to_string(const Step& s, const trace::Recorder& recorder) {
+  std::uint64_t bytes = s.bytes;
+  if (s.pieces != nullptr) {
+    bytes = 0;
+    s.for_each_piece([&](ByteRange piece) { bytes += piece.size(); });
+  }
+  std::string out = std::string(text(s.kind)) + " " + std::to_string(bytes) + " bytes";
+  if (s.piece_count > 1) out += " in " + std::to_string(s.piece_count) + " pieces";
+  out += ", " + text(s.to, recorder);
+  if (s.kind == Step::Kind::protect) return out + ": " + text(s.protection);
+  if (s.kind == Step::Kind::copy) out += " <- " + text(s.from, recorder);
+  if (s.kind == Step::Kind::copy) out += " (" + std::string(text(s.purpose)) + ")";
+  return out;
+}
+
+}  // namespace semcache::plan

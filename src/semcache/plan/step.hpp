@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/directory/directory.hpp>
+#include <semcache/platform/platform.hpp>
+#include <semcache/timeline/uses.hpp>
+#include <semcache/trace/recorder.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+/// What the engine does to memory, as values that can be printed, logged and replayed.
+namespace semcache::plan {
+
+/// Why a step is made. It decides how the step is counted.
+enum class Purpose : std::uint8_t {
+  fetch,       ///< an access needs the bytes there
+  save,        ///< somebody wants a value that is about to lose its last holder (I4)
+  write_back,  ///< the same, because an array is evicted or one side of it is freed
+  call,        ///< the program has asked for these bytes now: a copy at the call, or a message
+  detour,      ///< on the way of such a copy, through memory of the engine's own: not counted
+};
+
+/// One end of a copy: memory of a slot, or memory that belongs to somebody else.
+struct End {
+  SpaceId space;
+  SlotId slot;                        ///< invalid: somebody else's
+  std::uint64_t position = 0;         ///< of the first byte in the slot
+  std::byte* address = nullptr;       ///< of the first byte, as the program calls it
+  trace::LabelId label;               ///< of the slot's array
+  timeline::Work* last_use = nullptr; ///< of somebody else's memory: where the executor notes the work that uses it
+  bool saved_copy = false;            ///< the slot is one: no array's
+  bool in_buffer = false;             ///< of somebody else's memory: it is a buffer of the engine's, so no access to it faults
+};
+
+/// One thing that is done to memory. The executor (`Engine::execute`) carries out nothing else.
+struct Step {
+  enum class Kind : std::uint8_t {
+    allocate,  ///< `to` is a slot from now on; memory of the host is there and readable, a device's is not mapped
+    map,       ///< memory of the device is put behind the slot's addresses; its content is anything
+    copy,      ///< `pieces` of `from` to `to`
+    fill,      ///< a pattern to [0, bytes) of `to`
+    protect,   ///< pages of `to` get a protection
+    evict,     ///< the slot's device memory is given back, because others need room
+    release,   ///< the slot, its memory and its addresses are given back
+  };
+  Kind kind = Kind::copy;
+  Purpose purpose = Purpose::fetch;
+  End to;
+  End from;
+  std::uint64_t bytes = 0;            ///< allocate: of the slot; protect: of pages, from `to.position` on
+  const ByteRange* pieces = nullptr;  ///< copy: [begin, end) behind both first bytes; nullptr: [0, bytes)
+  std::size_t piece_count = 0;
+  directory::Fill fill;
+  std::uint64_t phase = 0;            ///< of the pattern at the first byte
+  platform::Protection protection = platform::Protection::none;
+  bool zeros = false;                 ///< allocate: the memory holds zeros
+
+  /// Calls `visit(ByteRange)` for each piece, in order.
+  template <class Visit>
+  void for_each_piece(Visit&& visit) const {
+    if (pieces == nullptr && bytes > 0) visit(ByteRange{0, bytes});
+    for (std::size_t i = 0; i < piece_count; ++i) visit(pieces[i]);
+  }
+};
+
+/// The fields of Counters in which a step counts its bytes.
+struct Counted {
+  trace::Kind kinds[3] = {};
+  std::size_t count = 0;
+  trace::LabelId label;  ///< the array that they are counted for
+};
+[[nodiscard]] Counted counted(const Step& step) noexcept;
+
+/// "copy 4096 bytes 'A_mirror'[0] <- 'A'[0] (fetch)", with the labels of `recorder`.
+[[nodiscard]] std::string to_string(const Step& step, const trace::Recorder& recorder);
+
+/// Sees every step, in the order in which they are made: with the engine's lock, so it may neither wait nor call the engine.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  /// The step is submitted to its queue, or done. Later steps, and the program, see its effect. What memory of somebody else
+  /// held at `from` can be read now.
+  virtual void done(const Step& step) noexcept = 0;
+  /// The step failed: what it would have changed may be changed in part.
+  virtual void refused(const Step& step) noexcept = 0;
+};
+
+}  // namespace semcache::plan

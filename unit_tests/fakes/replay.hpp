@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/plan/step.hpp>
+
+#include <cstring>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace semcache::fakes {
+
+/// Makes every step of an engine again, at once and in order, on a flat array of bytes for each slot, together with what the
+/// program writes. A second opinion: no queue, no event, no page and no directory decides what lies where.
+class Replay final : public plan::Observer {
+ public:
+  using Failure = std::function<void(const std::string&)>;
+  explicit Replay(Failure fail) : fail_(std::move(fail)) {}
+
+  void done(const plan::Step& s) noexcept override {
+    using Kind = plan::Step::Kind;
+    ++steps_;
+    if (on_step) on_step(s, true);
+    switch (s.kind) {
+      case Kind::allocate: {
+        Flat flat;
+        flat.memory = s.to.address;
+        flat.on_host = s.to.space == host_space;
+        flat.mapped = flat.on_host;
+        flat.bytes.resize(s.bytes);
+        flat.known.assign(s.bytes, s.zeros ? yes : no);
+        if (!flats_.emplace(s.to.slot.value, std::move(flat)).second) fail_("replay: a slot is allocated twice");
+        return;
+      }
+      case Kind::map:
+      case Kind::evict: {
+        Flat* const f = flat(s.to, "map or evict");
+        if (f == nullptr) return;
+        if (f->mapped == (s.kind == Kind::map)) fail_("replay: memory is mapped or evicted twice");
+        f->mapped = s.kind == Kind::map;
+        forget(*f, {0, f->bytes.size()}, no);
+        if (s.kind == Kind::evict) ++evictions_;
+        return;
+      }
+      case Kind::release:
+        if (flats_.erase(s.to.slot.value) == 0) fail_("replay: a slot that is not there is released");
+        return;
+      case Kind::protect: return;
+      case Kind::fill: return fill(s);
+      case Kind::copy: return copy(s);
+    }
+  }
+
+  void refused(const plan::Step& s) noexcept override {
+    if (on_step) on_step(s, false);
+    if (!s.to.slot.valid() || (s.kind != plan::Step::Kind::copy && s.kind != plan::Step::Kind::fill)) return;
+    Flat* const f = flat(s.to, "a refused step");
+    if (f == nullptr) return;
+    s.for_each_piece([&](ByteRange p) { forget(*f, {s.to.position + p.begin, s.to.position + p.end}, anything); });
+  }
+
+  /// Sees the steps, too, done or refused.
+  std::function<void(const plan::Step&, bool done)> on_step;
+
+  /// The program (its host, or a kernel that is submitted now) writes these bytes there.
+  template <class ByteAt>
+  void program_writes(SlotId slot, ByteRange range, const ByteAt& byte_at) {
+    const auto it = flats_.find(slot.value);
+    if (it == flats_.end() || !it->second.mapped) return fail_("replay: the program writes memory that is not there");
+    for (std::uint64_t i = range.begin; i < range.end; ++i) it->second.bytes[i] = byte_at(i);
+    forget(it->second, range, yes);
+  }
+  /// It may have written something there.
+  void program_may_write(SlotId slot, ByteRange range) {
+    const auto it = flats_.find(slot.value);
+    if (it != flats_.end()) forget(it->second, range, anything);
+  }
+
+  /// Every byte that the replay knows is what lies in memory. @pre nothing is under way
+  void compare() {
+    for (const auto& [slot, f] : flats_) {
+      if (!f.mapped) continue;
+      for (std::uint64_t i = 0; i < f.bytes.size(); ++i) {
+        if (f.known[i] != yes || f.bytes[i] == f.memory[i]) continue;
+        fail_("replay: slot " + std::to_string(slot) + (f.on_host ? " on the host" : " on the device") + " of " +
+              std::to_string(f.bytes.size()) + " bytes has " + std::to_string(static_cast<int>(f.memory[i])) + " at " +
+              std::to_string(i) + " where the steps so far leave " + std::to_string(static_cast<int>(f.bytes[i])));
+        break;
+      }
+      ++compared_;
+    }
+  }
+  /// What the steps so far amount to. Only what steps count is set.
+  [[nodiscard]] const Counters& counted() const noexcept { return counted_; }
+  [[nodiscard]] std::uint64_t evictions() const noexcept { return evictions_; }
+  [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
+  [[nodiscard]] std::uint64_t compared() const noexcept { return compared_; }
+
+ private:
+  /// Of a byte: is it known what lies there?
+  enum Known : std::uint8_t {
+    no,        ///< nobody has written it
+    yes,
+    anything,  ///< a step or a kernel that did not say what may have
+  };
+  struct Flat {
+    const std::byte* memory = nullptr;
+    bool on_host = false;
+    bool mapped = false;
+    std::vector<std::byte> bytes;
+    std::vector<std::uint8_t> known;
+  };
+
+  static void forget(Flat& f, ByteRange r, Known known) {
+    if (!r.empty()) std::memset(f.known.data() + r.begin, known, r.size());
+  }
+  Flat* flat(const plan::End& end, const char* what) {
+    const auto it = flats_.find(end.slot.value);
+    if (it != flats_.end()) return &it->second;
+    fail_(std::string("replay: ") + what + " of a slot that is not there");
+    return nullptr;
+  }
+  Flat* usable(const plan::End& end, std::uint64_t bytes, const char* what) {
+    Flat* const f = flat(end, what);
+    if (f == nullptr) return nullptr;
+    if (f->mapped && end.position + bytes <= f->bytes.size()) return f;
+    fail_(std::string("replay: ") + what + " memory that is not mapped, or beyond its end");
+    return nullptr;
+  }
+  static void add(Traffic& traffic, std::uint64_t bytes) { traffic += {bytes, 1}; }
+
+  void fill(const plan::Step& s) {
+    if (!s.to.slot.valid()) return;
+    Flat* const f = usable(s.to, s.bytes, "a fill of");
+    if (f == nullptr) return;
+    const ByteRange r{s.to.position, s.to.position + s.bytes};
+    for (std::uint64_t i = r.begin; i < r.end; ++i) {
+      f->bytes[i] = static_cast<std::byte>(s.fill.pattern[(i - r.begin + s.phase) % s.fill.pattern_bytes]);
+    }
+    forget(*f, r, yes);
+    add(counted_.filled, s.bytes);
+  }
+
+  void copy(const plan::Step& s) {
+    std::uint64_t bytes = 0;
+    s.for_each_piece([&](ByteRange p) {
+      bytes += p.size();
+      std::vector<std::byte> content(p.size());
+      std::vector<std::uint8_t> known(p.size(), yes);
+      if (s.from.slot.valid()) {
+        const Flat* const from = usable(s.from, p.end, "a copy from");
+        if (from == nullptr) return;
+        std::memcpy(content.data(), from->bytes.data() + s.from.position + p.begin, p.size());
+        std::memcpy(known.data(), from->known.data() + s.from.position + p.begin, p.size());
+      } else {
+        std::memcpy(content.data(), s.from.address + p.begin, p.size());
+      }
+      if (!s.to.slot.valid()) return;
+      Flat* const to = usable(s.to, p.end, "a copy to");
+      if (to == nullptr) return;
+      std::memcpy(to->bytes.data() + s.to.position + p.begin, content.data(), p.size());
+      std::memcpy(to->known.data() + s.to.position + p.begin, known.data(), p.size());
+    });
+    count(s, bytes);
+  }
+
+  void count(const plan::Step& s, std::uint64_t bytes) {
+    using plan::Purpose;
+    if (s.purpose == Purpose::detour) return;
+    const bool saves = s.purpose == Purpose::save || s.purpose == Purpose::write_back;
+    if (s.to.space == s.from.space) {
+      const bool host = s.to.space == host_space;
+      add(saves ? (host ? counted_.saved_host : counted_.saved_device) : (host ? counted_.h2h : counted_.d2d), bytes);
+      return;
+    }
+    add(s.to.space == host_space ? counted_.d2h : counted_.h2d, bytes);
+    if (saves) add(counted_.saved_link, bytes);
+    if (s.purpose == Purpose::write_back) add(counted_.written_back, bytes);
+  }
+
+  Failure fail_;
+  std::unordered_map<std::uint32_t, Flat> flats_;
+  Counters counted_;
+  std::uint64_t evictions_ = 0;
+  std::uint64_t steps_ = 0;
+  std::uint64_t compared_ = 0;
+};
+
+}  // namespace semcache::fakes
