@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/memory.hpp>
+#include <semcache/memory/memory.hpp>
 #include <semcache/runtime/runtime.hpp>
 #include <semcache/semcache.hpp>
 

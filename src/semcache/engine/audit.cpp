@@ -16,20 +16,14 @@ void Engine::audit() {
   if (const std::string wrong = directory_.audit(); !wrong.empty()) base::fatal("audit: %s", wrong.c_str());
 
   const auto label = [&](const Memory& m) { return recorder_.name(m.label); };
-  std::vector<std::uint64_t> snapshot_bytes(devices_.size(), 0);
-  std::vector<std::map<std::uint64_t, std::uint32_t>> residents(devices_.size());
-  std::vector<std::set<const Memory*>> by_age(devices_.size());
-  for (std::size_t i = 0; i < devices_.size(); ++i) {
-    for (const DeviceState::Resident& r : devices_[i]->by_age) {
-      if (!by_age[i].insert(r.memory).second) base::fatal("audit: '%s' is listed twice among what is mapped", label(*r.memory));
-    }
-  }
+  std::vector<const Memory*> live;
   std::uint64_t host_snapshots = 0;
   const std::set<const Memory*> unwanted(unwanted_.begin(), unwanted_.end());
   std::set<std::uint32_t> touched;
   for (const auto& t : directory_.touched()) touched.insert(t.slot.value);
   for (Memory& m : pool_) {
     if (!m.live) continue;
+    live.push_back(&m);
     if (!m.slot.valid() || by_slot_.at(m.slot.value) != &m) base::fatal("audit: '%s' is not its slot's memory", label(m));
     const bool listed = unwanted.count(&m) != 0;
     if (m.perhaps_unwanted != listed || (listed && !m.snapshot())) {
@@ -68,19 +62,9 @@ void Engine::audit() {
       continue;
     }
     DeviceState& d = device_of(m);
-    const std::size_t index = m.space.value - 1;
     const std::uint32_t flags = m.flags.load();
     if (!m.freeing && m.counted_snapshot != m.snapshot()) base::fatal("audit: '%s' is counted wrongly as a saved copy", label(m));
-    if (m.counted_snapshot) snapshot_bytes[index] += m.bytes;
-    if ((flags & Memory::resident) != 0) {
-      if (missing_bytes(d, granules(d, m)) != 0) base::fatal("audit: '%s' is called resident, but memory is missing", label(m));
-      const ByteRange range = granules(d, m);
-      auto s = d.segments.upper_bound(range.begin);
-      if (s != d.segments.begin()) --s;
-      for (; s != d.segments.end() && s->first < range.end; ++s) {
-        if (range.begin < s->second.end) ++residents[index][s->first];
-      }
-    } else if (m.bytes > 0) {
+    if ((flags & Memory::resident) == 0 && m.bytes > 0) {
       directory_.for_each_held(m.slot, m.all(), [&](ByteRange, ValueRef held) {
         if (held.is_number()) base::fatal("audit: '%s' holds a value, but has no memory", label(m));
       });
@@ -97,9 +81,6 @@ void Engine::audit() {
                                : (flags & Memory::is_fresh) != 0   ? Protection::read
                                                                    : Protection::none;
       if (m.access < least) base::fatal("audit: I5: launches believe that the pages of '%s' are open", label(m));
-    }
-    if ((flags & Memory::resident) != 0 && by_age[index].count(&m) != 1) {
-      base::fatal("audit: '%s' is mapped, but could not be evicted", label(m));
     }
     if (m.snapshot()) continue;
     if ((flags & Memory::is_fresh) != 0 && !directory_.fresh(m.slot, m.all())) {
@@ -123,23 +104,8 @@ void Engine::audit() {
       }
     }
   }
-  for (std::size_t i = 0; i < devices_.size(); ++i) {
-    const DeviceState& d = *devices_[i];
-    std::uint64_t mapped = 0;
-    for (const auto& [begin, s] : d.segments) {
-      mapped += s.end - s.begin;
-      if (s.residents != residents[i][begin]) base::fatal("audit: a mapping counts %u residents instead of %u", s.residents,
-                                                          residents[i][begin]);
-    }
-    if (mapped != d.mapped_bytes || mapped > d.budget_bytes) {
-      base::fatal("audit: %llu bytes of device memory are mapped, %llu are counted, %llu is the budget",
-                  static_cast<unsigned long long>(mapped), static_cast<unsigned long long>(d.mapped_bytes),
-                  static_cast<unsigned long long>(d.budget_bytes));
-    }
-    if (snapshot_bytes[i] != d.snapshot_bytes) {
-      base::fatal("audit: saved copies have %llu bytes of the device, not %llu",
-                  static_cast<unsigned long long>(snapshot_bytes[i]), static_cast<unsigned long long>(d.snapshot_bytes));
-    }
+  for (const auto& d : devices_) {
+    if (const std::string wrong = d->memory->audit(live); !wrong.empty()) base::fatal("audit: device %u: %s", d->index, wrong.c_str());
   }
   if (host_snapshots != host_snapshot_bytes_) base::fatal("audit: saved copies on the host are counted wrongly");
   for (const Flight& f : flights_) {

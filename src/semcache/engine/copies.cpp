@@ -82,7 +82,7 @@ bool Engine::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
     expect_not_freed(from_kept);
     // Near the kernel's limit on mappings single mirrors become open before they are protected.
     for (Memory* m : {&to, &from}) {
-      if (!m->on_host() || !watched(*m) || !mappings_scarce() || directory_.slots(m->datum).size() > 1) continue;
+      if (!m->on_host() || !watched(*m) || !mappings_.scarce() || directory_.slots(m->datum).size() > 1) continue;
       if (const Obstacle o = open_mirror(*m, "many mirrors have different protections and the kernel's limit on mappings "
                                              "(vm.max_map_count) is near. Use fewer, larger arrays, or raise it")) {
         return o;

@@ -2,38 +2,11 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/transaction.hpp>
 
-#include <semcache/base/addresses.hpp>
-
 #include <cstring>
 #include <string>
 
 namespace semcache::engine {
 namespace {
-
-constexpr std::uint64_t header_gap_bytes = 128;       // no other data lies in the 128 bytes in front of an array
-constexpr std::uint64_t device_alignment = 512;
-constexpr std::uint64_t small_limit_bytes = 1024 * 1024;
-constexpr std::uint64_t slab_bytes = 4 * 1024 * 1024;
-constexpr std::uint64_t large_alignment = LookupTable::granule_bytes;
-constexpr std::uint64_t usual_host_addresses = std::uint64_t{256} << 30;
-
-/// The rest stays the program's.
-std::uint64_t share_of_addresses() { return std::max(base::addresses_left() / 4, large_alignment); }
-
-/// From the slabs, of which one more is made where they are full.
-std::optional<std::uint64_t> allocate_small(AddressSpace& small, AddressSpace& large, std::uint64_t bytes,
-                                            std::uint64_t alignment) {
-  if (const auto at = small.allocate(bytes, alignment)) return at;
-  const auto slab = large.allocate(slab_bytes, large_alignment);
-  if (!slab) return std::nullopt;
-  try {
-    small.donate({*slab + alignment, *slab + slab_bytes});  // room in front of its first array, for a header
-  } catch (...) {
-    large.release({*slab, *slab + slab_bytes});
-    throw;
-  }
-  return small.allocate(bytes, alignment);
-}
 
 template <class Vector>
 void reserve_for(Vector& list, std::size_t size) {
@@ -48,55 +21,27 @@ Engine::Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique
       recorder_(recorder),
       options_(options),
       surroundings_(options.surroundings != nullptr ? *options.surroundings : nothing_known_),
-      page_bytes_(platform_->page_bytes()) {
-  std::uint64_t host_bytes = 0;
-  std::byte* base = reserve_host(host_bytes);
-  try {
-    host_ = std::make_unique<HostState>(base, host_bytes, page_bytes_);
-  } catch (...) {
-    platform_->release(base, host_bytes);
-    throw;
-  }
-  try {
-    host_->large.donate({0, host_bytes});
-    for (auto& device : devices) add_device(std::move(device));
-    // SEMCACHE_CHECK has rules of its own for device memory; a GPU's has no pages of ours.
-    options_.device_faults = options_.device_faults && options_.notices && !options_.check &&
-                             devices_[0]->device->kind() == device::DeviceKind::emulated;
-  } catch (...) {
-    release_addresses();
-    throw;
-  }
-}
-
-std::byte* Engine::reserve_host(std::uint64_t& bytes) {
-  const std::uint64_t asked = options_.host_address_bytes;
-  bytes = asked != 0 ? round_up(asked, large_alignment) : std::min(usual_host_addresses, share_of_addresses());
-  std::byte* const base = platform_->reserve(bytes);
-  if (bytes >= asked) return base;
-  platform_->release(base, bytes);
-  throw ConfigurationError("the system gave " + std::to_string(bytes) + " bytes of addresses for host arrays where SEMCACHE_HOST_ADDRESSES=" +
-                           std::to_string(asked) + " asks for more. Ask for less, or raise the limit on virtual memory (ulimit -v).");
+      page_bytes_(platform_->page_bytes()),
+      mappings_(*platform_),
+      host_(std::make_unique<HostMemory>(*platform_, mappings_, options_.host_address_bytes,
+                                         options_.notices ? platform::Protection::read : platform::Protection::read_write)) {
+  for (auto& device : devices) add_device(std::move(device));
+  // SEMCACHE_CHECK has rules of its own for device memory; a GPU's has no pages of ours.
+  options_.device_faults = options_.device_faults && options_.notices && !options_.check &&
+                           devices_[0]->device->kind() == device::DeviceKind::emulated;
 }
 
 void Engine::add_device(std::unique_ptr<device::Device> device) {
-  devices_.push_back(std::make_unique<DeviceState>());
-  DeviceState* const state = devices_.back().get();
-  state->index = static_cast<std::uint32_t>(devices_.size() - 1);
+  auto state = std::make_unique<DeviceState>();
+  state->index = static_cast<std::uint32_t>(devices_.size());
   state->device = std::move(device);
-  state->budget_bytes = options_.device_memory_bytes != 0 ? options_.device_memory_bytes
-                                                          : state->device->free_memory_bytes() / 10 * 9;
-  constexpr std::uint64_t least = std::uint64_t{1} << 36, most = std::uint64_t{1} << 46;  // less than processors address
-  state->bytes = std::clamp(std::min(state->device->total_memory_bytes(), most) * 4, least, most);
-  state->bytes = round_up(std::min(state->bytes, share_of_addresses()), large_alignment);
-  state->base = state->device->reserve(state->bytes);
-  state->table = std::make_unique<LookupTable>(state->base, state->bytes, device_alignment);
-  // The first granule stays free: a header in front of the first array has an address of its own.
-  state->large.donate({large_alignment, state->bytes});
+  state->memory = std::make_unique<DeviceMemory>(*state->device, state->index, options_.device_memory_bytes);
+  state->staging = std::make_unique<Staging>(*state->device, page_bytes_);
   state->queues = std::make_unique<Queues>(*state->device);
   state->to_device_queue = state->queues->open();
   state->to_host_queue = state->queues->open();
   state->within_queue = state->queues->open();
+  devices_.push_back(std::move(state));
 }
 
 Engine::~Engine() {
@@ -112,22 +57,10 @@ Engine::~Engine() {
     } catch (const std::exception& e) {
       base::raw_log("while ending: %s", e.what());
     }
-    d->queues.reset();
-    for (auto& [begin, segment] : d->segments) d->device->unmap(d->base + begin, segment.end - segment.begin);
-    for (auto& [size, buffer] : d->staging) d->device->deallocate_staging(buffer);
   }
   for (Memory& m : pool_) {
     if (m.live && m.on_host()) release_place(m);
   }
-  release_addresses();
-}
-
-void Engine::release_addresses() noexcept {
-  for (auto& d : devices_) {
-    d->queues.reset();
-    if (d->base != nullptr) d->device->release(d->base, d->bytes);
-  }
-  platform_->release(host_->base, host_->bytes);
 }
 
 // --- memory objects ------------------------------------------------------------------------------------------------
@@ -135,14 +68,14 @@ void Engine::release_addresses() noexcept {
 Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes) {
   // What can fail comes first.
   const trace::LabelId name = recorder_.intern(label == nullptr ? "" : label);
-  directory::BasicExtentMap<PageState> pages(space == host_space && bytes > 0 ? round_up(bytes + header_gap_bytes, page_bytes_) : 0,
+  directory::BasicExtentMap<PageState> pages(space == host_space && bytes > 0 ? round_up(bytes + memory::header_gap_bytes, page_bytes_) : 0,
                                              {});
   std::vector<bool> used(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
   if (free_memories_.empty()) {
     for (std::vector<Memory*>* const list : {&free_memories_, &revoked_, &projecting_, &unwanted_, &put_off_}) {
       reserve_for(*list, pool_.size() + 1);
     }
-    for (auto& d : devices_) reserve_for(d->by_age, pool_.size() + 1);
+    for (auto& d : devices_) d->memory->make_room_for(pool_.size() + 1);
     free_memories_.push_back(&pool_.emplace_back());
   }
   Memory* const m = free_memories_.back();
@@ -185,9 +118,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
 void Engine::recycle(Memory& m) noexcept {
   m.live = false;
   m.incarnation.fetch_add(1);
-  for (auto& d : devices_) {
-    if (d->victim == &m) d->victim = nullptr;
-  }
+  for (auto& d : devices_) d->memory->forget(m);
   if (std::exchange(m.listed, false)) {
     listed_.erase(std::find(listed_.begin(), listed_.end(), &m));
     listed_arrays_.store(listed_.size());
@@ -212,76 +143,8 @@ void Engine::expect_not_freed(const Kept& array) const {
 }
 
 void Engine::place_on_device(Memory& m) {
-  DeviceState& d = device_of(m);
-  const std::uint64_t alignment = options_.device_faults ? page_bytes_ : device_alignment;  // pages of its own
-  const std::uint64_t need = round_up(std::max<std::uint64_t>(m.bytes, 1) + header_gap_bytes, alignment);
-  std::optional<std::uint64_t> at;
-  if (m.bytes < small_limit_bytes) {
-    at = allocate_small(d.small, d.large, need, alignment);
-    m.reserved_bytes = need;
-  } else {
-    m.reserved_bytes = round_up(need, large_alignment);
-    at = d.large.allocate(m.reserved_bytes, large_alignment);
-  }
-  if (!at) {
-    throw OutOfMemory("the device's reserved addresses (" + std::to_string(d.bytes) + " bytes) are exhausted: " +
-                          std::to_string(m.bytes) + " bytes asked for '" + recorder_.name(m.label) +
-                          "'. Free arrays that are no longer used, or raise the limit on virtual memory (ulimit -v).",
-                      m.bytes, d.bytes);
-  }
-  m.address = d.base + *at;
-  d.table->set(m.address, std::max<std::uint64_t>(m.bytes, 1), &m);
-}
-
-void Engine::throw_host_exhausted(const char* label, std::uint64_t bytes) const {
-  const std::string asked = std::to_string(bytes) + " bytes asked for '" + (label == nullptr ? "" : label) + "'";
-  const std::string most = std::to_string(host_->bytes) + " bytes";
-  const char* const more = "reserve more (SEMCACHE_HOST_ADDRESSES), or raise the limit on virtual memory (ulimit -v).";
-  throw OutOfMemory(bytes > host_->bytes
-                        ? asked + " are more than all the addresses for host arrays, " + most + ". Split the array, " + more
-                        : "the host's reserved addresses (" + most + ") are exhausted: " + asked +
-                              ". Free mirrors that are no longer used, " + more,
-                    bytes, host_->bytes);
-}
-
-AddressSpace& Engine::host_addresses(std::uint64_t array_bytes) noexcept {
-  return array_bytes < small_limit_bytes ? host_->small : host_->large;
-}
-
-/// Untouched mirrors can be read (zeros) but not written unnoticed: one mapping for all of them.
-bool Engine::make_usable(std::uint64_t end) noexcept {
-  if (end <= host_->usable_end) return true;
-  end = std::min(round_up(end, slab_bytes), host_->bytes);
-  if (!platform_->make_usable(host_->base + host_->usable_end, end - host_->usable_end,
-                              options_.notices ? platform::Protection::read : platform::Protection::read_write)) {
-    return false;
-  }
-  host_->usable_end = end;
-  return true;
-}
-
-void Engine::place_on_host(Memory& m) {
-  release_withheld();
-  const std::uint64_t need = round_up(std::max<std::uint64_t>(m.bytes, 1) + header_gap_bytes, page_bytes_);
-  std::optional<std::uint64_t> at;
-  if (m.bytes < small_limit_bytes) {
-    at = allocate_small(host_->small, host_->large, need, page_bytes_);
-    m.reserved_bytes = need;
-  } else {
-    // The page in front belongs to this block too: its header's address.
-    m.reserved_bytes = round_up(need + page_bytes_, large_alignment);
-    at = host_->large.allocate(m.reserved_bytes, large_alignment);
-  }
-  if (!at) throw_host_exhausted(recorder_.name(m.label), m.bytes);
-  if (!make_usable(*at + m.reserved_bytes)) {
-    host_addresses(m.bytes).release({*at, *at + m.reserved_bytes});
-    throw SystemError("the system refuses " + std::to_string(m.bytes) + " bytes for the host array '" + recorder_.name(m.label) +
-                      "'. Free mirrors that are no longer used, or raise the limit on mappings (vm.max_map_count) or, where "
-                      "vm.overcommit_memory is 2, on memory (vm.overcommit_ratio).");
-  }
-  m.address = host_->base + *at;
-  host_->table.set(m.address, std::max<std::uint64_t>(m.bytes, 1), &m);
-  if (m.bytes >= large_alignment) platform_->advise_huge(m.address, round_down(m.bytes, large_alignment));
+  // Guarded memory has pages of its own.
+  device_of(m).memory->place(m, recorder_.name(m.label), options_.device_faults ? page_bytes_ : 1);
 }
 
 void Engine::release_place(Memory& m) noexcept {
@@ -294,47 +157,11 @@ void Engine::release_place(Memory& m) noexcept {
       return;
     }
     unlock_pages(m);
-    platform_->discard(m.address, m.pages.size());
-    host_->table.set(m.address, std::max<std::uint64_t>(m.bytes, 1), nullptr);
-    const auto at = static_cast<std::uint64_t>(m.address - host_->base);
-    const ByteRange place{at, at + m.reserved_bytes};
-    if (open_for_next(m.address, m.pages)) {
-      host_addresses(m.bytes).release(place);
-    } else {
-      try {
-        host_->withheld.push_back({m.address, place, m.bytes, std::move(m.pages)});
-      } catch (const std::bad_alloc&) {
-        // The addresses are lost, which nobody notices.
-      }
-    }
+    host_->give_back(m);
   } else {
-    DeviceState& d = device_of(m);
-    d.table->set(m.address, std::max<std::uint64_t>(m.bytes, 1), nullptr);
-    const auto at = static_cast<std::uint64_t>(m.address - d.base);
-    (m.bytes < small_limit_bytes ? d.small : d.large).release({at, at + m.reserved_bytes});
+    device_of(m).memory->give_back(m);
   }
   m.address = nullptr;
-}
-
-/// As untouched pages are: readable. False: the kernel's limit on mappings; called again, it goes on.
-bool Engine::open_for_next(std::byte* address, const directory::BasicExtentMap<PageState>& pages) noexcept {
-  bool all = true;
-  pages.for_each({0, pages.size()}, [&](ByteRange piece, PageState s) {
-    if (s.protection == platform::Protection::read) return;
-    all = all && platform_->protect(address + piece.begin, piece.size(), platform::Protection::read);
-    mapping_estimate_ += 2;
-  });
-  return all;
-}
-
-void Engine::release_withheld() noexcept {
-  auto& withheld = host_->withheld;
-  const auto opened = [this](const Withheld& w) {
-    if (!open_for_next(w.address, w.pages)) return false;
-    host_addresses(w.bytes).release(w.place);
-    return true;
-  };
-  withheld.erase(std::remove_if(withheld.begin(), withheld.end(), opened), withheld.end());
 }
 
 void Engine::unlock_pages(Memory& m) noexcept {
@@ -353,18 +180,18 @@ void Engine::unlock_pages(Memory& m) noexcept {
 Memory* Engine::allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes) {
   const Transaction t(*this);
   DeviceState& d = *devices_.at(device);
-  if (bytes > d.budget_bytes) {
+  if (bytes > d.memory->budget_bytes()) {
     throw OutOfMemory("array '" + std::string(label == nullptr ? "" : label) + "' of " + std::to_string(bytes) +
-                          " bytes is larger than the device's budget of " + std::to_string(d.budget_bytes) +
+                          " bytes is larger than the device's budget of " + std::to_string(d.memory->budget_bytes()) +
                           " bytes (SEMCACHE_DEVICE_MEMORY). Raise the budget, or split the array. Live arrays:\n" +
                           describe_live_buffers(device),
-                      bytes, d.budget_bytes);
+                      bytes, d.memory->budget_bytes());
   }
-  if (bytes > d.bytes) {
+  if (bytes > d.memory->bytes()) {
     throw OutOfMemory("array '" + std::string(label == nullptr ? "" : label) + "' of " + std::to_string(bytes) +
-                          " bytes is larger than all the addresses for device arrays, " + std::to_string(d.bytes) +
+                          " bytes is larger than all the addresses for device arrays, " + std::to_string(d.memory->bytes()) +
                           " bytes. Split the array. Live arrays:\n" + describe_live_buffers(device),
-                      bytes, d.bytes);
+                      bytes, d.memory->bytes());
   }
   Memory* m = new_memory(device_space(device), label, bytes);
   try {
@@ -391,10 +218,10 @@ Memory* Engine::allocate_host(const char* label, std::uint64_t bytes, Memory* pa
     SEMCACHE_EXPECTS(!directory_.slot_in(partner->datum, host_space).valid(),
                      std::string("device array '") + recorder_.name(partner->label) + "' has a host side already");
   }
-  if (bytes > host_->bytes) throw_host_exhausted(label, bytes);
+  host_->expect_fits(label, bytes);
   Memory* m = new_memory(host_space, label, bytes);
   try {
-    place_on_host(*m);
+    host_->place(*m, recorder_.name(m->label));
     m->datum = partner != nullptr ? partner->datum : directory_.add_datum(bytes);
     // Its pages are new, and whoever writes them is noticed, unless the program promises to announce it.
     bind(*m, directory_.add_slot(m->datum, host_space, options_.notices && !announced ? directory::Content::zeros
@@ -421,8 +248,8 @@ void Engine::note_written(Memory& m, ByteRange range) {
 /// The memory is needed no more, and nothing in flight uses it. Also what an allocation that failed has made so far (I9).
 void Engine::destroy(Memory& m) noexcept {
   forget_perhaps_unwanted(m);
-  if (m.counted_snapshot) device_of(m).snapshot_bytes -= m.bytes;
-  if (!m.on_host() && (m.flags.load() & Memory::resident) != 0) unmap_memory(device_of(m), m);
+  if (m.counted_snapshot) device_of(m).memory->snapshot_bytes -= m.bytes;
+  if (!m.on_host() && (m.flags.load() & Memory::resident) != 0) unmap_memory(m);
   if (m.slot.valid()) {
     tell(step_of(plan::Step::Kind::release, m));
     directory_.remove_slot(m.slot);
@@ -530,7 +357,7 @@ void Engine::keep_as_saved_copy(Memory& m) noexcept {
   note_perhaps_unwanted(m);
   if (!m.on_host()) {
     m.counted_snapshot = true;
-    device_of(m).snapshot_bytes += m.bytes;
+    device_of(m).memory->snapshot_bytes += m.bytes;
     protect_guarded(m, platform::Protection::none);
   }
 }
@@ -558,22 +385,22 @@ Obstacle Engine::save_before_leaving(Memory& m) {
 
 Memory* Engine::find_device(const void* p) const noexcept {
   for (const auto& d : devices_) {
-    if (d->table->covers(p)) return d->table->find(p);
+    if (d->memory->covers(p)) return d->memory->find(p);
   }
   return nullptr;
 }
 
 Memory* Engine::find(const void* p) const noexcept {
-  if (host_->table.covers(p)) return host_->table.find(p);
+  if (host_->covers(p)) return host_->find(p);
   return find_device(p);
 }
 
 bool Engine::in_any_arena(const void* p) const noexcept {
-  return host_->table.covers(p) || in_device_arena(p);
+  return host_->covers(p) || in_device_arena(p);
 }
 
 bool Engine::in_device_arena(const void* p) const noexcept {
-  return std::any_of(devices_.begin(), devices_.end(), [p](const auto& d) { return d->table->covers(p); });
+  return std::any_of(devices_.begin(), devices_.end(), [p](const auto& d) { return d->memory->covers(p); });
 }
 
 // --- projection: from the directory to flags and protections ---------------------------------------------------------
@@ -653,9 +480,9 @@ void Engine::project_device(Memory& m) noexcept {
 
 void Engine::protect_guarded(Memory& m, platform::Protection protection) noexcept {
   if (!guarded(m) || m.access == protection) return;
-  if (mappings_scarce() || !platform_->protect(m.address, page_span(m).end, protection)) return stop_guarding(m);
+  if (mappings_.scarce() || !platform_->protect(m.address, page_span(m).end, protection)) return stop_guarding(m);
   m.access = protection;
-  mapping_estimate_ += 2;  // at most, as for mirrors
+  mappings_.add(2);
 }
 
 void Engine::open_guarded(Memory& m) {
@@ -670,11 +497,11 @@ void Engine::open_guarded(Memory& m) {
 void Engine::stop_guarding(const Memory& m) noexcept {
   options_.device_faults = false;
   for (const auto& d : devices_) {
-    for (const auto& [begin, segment] : d->segments) {
-      if (platform_->protect(d->base + begin, segment.end - begin, platform::Protection::read_write)) continue;
+    d->memory->for_each_mapping([&](std::byte* address, std::uint64_t bytes) {
+      if (platform_->protect(address, bytes, platform::Protection::read_write)) return;
       base::fatal("cannot open the device memory of '%s' at %p and others: the kernel's limit on mappings (vm.max_map_count) or, "
                   "where vm.overcommit_memory is 2, on memory (vm.overcommit_ratio) is used up. Raise it, or free arrays.", recorder_.name(m.label), static_cast<void*>(m.address));
-    }
+    });
   }
   base::raw_log("uses of the device memory of '%s' and of all other arrays outside semcache::Exec are no longer noticed, because "
                 "the kernel's limit on mappings (vm.max_map_count) is near. Announce them with semcache::access(view, mode), "
@@ -811,7 +638,7 @@ bool Engine::set_protection(Memory& m, ByteRange pages, platform::Protection pro
   m.pages.for_each(page_span(m), [&](ByteRange, PageState s) { strictest = std::min(strictest, s.protection); });
   if (strictest == platform::Protection::read_write) m.flags.fetch_or(Memory::host_writable);
   if (strictest != platform::Protection::none) m.flags.fetch_or(Memory::host_readable);
-  mapping_estimate_ += 2;  // at most; replaced by a count when it matters
+  mappings_.add(2);
   return true;
 }
 
@@ -907,9 +734,9 @@ void Engine::add_to(Statistics& s) const {
   s.live_host_bytes = live_host_bytes_;
   s.snapshot_bytes = host_snapshot_bytes_;
   for (const auto& d : devices_) {
-    s.mapped_device_bytes += d->mapped_bytes;
-    s.device_budget_bytes += d->budget_bytes;
-    s.snapshot_bytes += d->snapshot_bytes;
+    s.mapped_device_bytes += d->memory->mapped_bytes();
+    s.device_budget_bytes += d->memory->budget_bytes();
+    s.snapshot_bytes += d->memory->snapshot_bytes;
   }
   s.directory_bytes = directory_.memory_bytes();
   s.check_writes = options_.check_writes;

@@ -5,12 +5,15 @@
 #include <semcache/base/patience.hpp>
 #include <semcache/device/device.hpp>
 #include <semcache/directory/directory.hpp>
-#include <semcache/engine/address_space.hpp>
-#include <semcache/engine/memory.hpp>
 #include <semcache/engine/obstacle.hpp>
 #include <semcache/engine/operand.hpp>
 #include <semcache/engine/owed_copies.hpp>
 #include <semcache/engine/surroundings.hpp>
+#include <semcache/memory/device_memory.hpp>
+#include <semcache/memory/host_memory.hpp>
+#include <semcache/memory/mappings.hpp>
+#include <semcache/memory/staging.hpp>
+#include <semcache/memory/transit.hpp>
 #include <semcache/plan/step.hpp>
 #include <semcache/platform/platform.hpp>
 #include <semcache/timeline/queues.hpp>
@@ -29,8 +32,21 @@
 /// Carries out what the directory asks for: in order, asynchronously, traced. Owns memory, queues and page states.
 namespace semcache::engine {
 
+using memory::DeviceMemory;
+using memory::HostMemory;
+using memory::Known;
+using memory::LookupTable;
+using memory::Memory;
+using memory::PageState;
+using memory::Staging;
+using memory::TransitBlock;
+using memory::TransitBuffer;
 using timeline::Clock;
+using timeline::first_program_queue;
+using timeline::max_queues;
+using timeline::QueueIndex;
 using timeline::Queues;
+using timeline::unknown_queue;
 
 enum class Protocol : std::uint8_t { write_back, write_through, off };
 
@@ -50,43 +66,6 @@ struct Options {
   std::chrono::seconds patience{60};
   Surroundings* surroundings = nullptr;  ///< nullptr: nothing is known; outlives the engine
   plan::Observer* observer = nullptr;    ///< sees every step; outlives the engine
-};
-
-/// Page-locked memory for the persistent messages of one small device array, laid out as the array is: messages that lie
-/// side by side there cross in one transfer.
-struct TransitBlock {
-  TransitBlock(device::Device& d, std::uint64_t size) : device(d), address(d.allocate_staging(size)) {}
-  ~TransitBlock() { device.deallocate_staging(address); }
-  TransitBlock(const TransitBlock&) = delete;
-  TransitBlock& operator=(const TransitBlock&) = delete;
-  device::Device& device;
-  std::byte* const address;
-  std::vector<ByteRange> taken;  ///< by a message each, of the array
-};
-
-/// Private memory for bytes on their way between an array and code that nobody notices.
-struct TransitBuffer {
-  explicit TransitBuffer(device::Device& d) noexcept : device(d) {}
-  ~TransitBuffer();
-  TransitBuffer(const TransitBuffer&) = delete;
-  TransitBuffer& operator=(const TransitBuffer&) = delete;
-  void allocate();  ///< @throws OutOfMemory
-  device::Device& device;
-  std::byte* address = nullptr;
-  std::uint64_t bytes = 0;
-  std::shared_ptr<TransitBlock> block;  ///< whose bytes `place` these are; none: memory of its own
-  ByteRange place;
-  bool on_device = false;
-  bool pooled = true;                ///< the device's (page-locked on the host), to be used again; else ordinary memory
-  timeline::Work last_use;           ///< the last transfer that uses it
-  /// What it is expected to be asked for next (`expect_read_out`); nullptr: nobody said.
-  Memory* expected = nullptr;
-  std::uint64_t expected_position = 0;
-  std::vector<ByteRange> expected_pieces;
-  std::byte* expected_at = nullptr;
-  std::optional<std::uint64_t> brought;  ///< it is there, as it was after this much had been written (`written_by_device`)
-  policy::FetchForecast forecast{1};     ///< only what a persistent request has announced is forecast
-  std::optional<std::uint32_t> writing_launches_at_fetch;  ///< of the array; none: it was not asked for yet
 };
 
 /// A call of somebody else's to the driver, while it is made.
@@ -124,18 +103,16 @@ class Engine {
   [[nodiscard]] Memory* find_device(const void* p) const noexcept;
   /// Could memory of ours be among [first, last]? No lock.
   [[nodiscard]] bool overlaps(const std::byte* first, const std::byte* last) const noexcept {
-    if (first < host_->base + host_->bytes && last >= host_->base) return true;
-    for (const auto& d : devices_) {
-      if (first < d->base + d->bytes && last >= d->base) return true;
-    }
-    return false;
+    const auto reaches = [&](const std::byte* base, std::uint64_t bytes) { return first < base + bytes && last >= base; };
+    return reaches(host_->base(), host_->bytes()) ||
+           std::any_of(devices_.begin(), devices_.end(), [&](const auto& d) { return reaches(d->memory->base(), d->memory->bytes()); });
   }
   [[nodiscard]] bool in_any_arena(const void* p) const noexcept;
   [[nodiscard]] bool in_device_arena(const void* p) const noexcept;
-  [[nodiscard]] std::byte* host_arena() const noexcept { return host_->base; }
-  [[nodiscard]] std::uint64_t host_arena_bytes() const noexcept { return host_->bytes; }
-  [[nodiscard]] std::byte* device_arena(std::uint32_t d) const noexcept { return devices_[d]->base; }
-  [[nodiscard]] std::uint64_t device_arena_bytes(std::uint32_t d) const noexcept { return devices_[d]->bytes; }
+  [[nodiscard]] std::byte* host_arena() const noexcept { return host_->base(); }
+  [[nodiscard]] std::uint64_t host_arena_bytes() const noexcept { return host_->bytes(); }
+  [[nodiscard]] std::byte* device_arena(std::uint32_t d) const noexcept { return devices_[d]->memory->base(); }
+  [[nodiscard]] std::uint64_t device_arena_bytes(std::uint32_t d) const noexcept { return devices_[d]->memory->bytes(); }
   /// Of the live array at `p`; nullptr for other addresses. No lock.
   [[nodiscard]] const char* label_of(const void* p) const noexcept {
     const Memory* m = find(p);
@@ -302,57 +279,13 @@ class Engine {
   };
   using Flights = std::list<Flight>;
 
-  static constexpr std::uint64_t staging_piece_bytes = 16 * 1024 * 1024;
-  static constexpr std::uint64_t staging_limit_bytes = 64 * 1024 * 1024;
-
-  struct Segment {  ///< one mapping of device memory
-    std::uint64_t begin, end;  // offsets in the arena
-    std::uint32_t residents;
-  };
   struct DeviceState {
     std::uint32_t index = 0;
-    [[nodiscard]] std::uint32_t bit() const noexcept { return std::uint32_t{1} << index; }
     std::unique_ptr<device::Device> device;
-    std::byte* base = nullptr;
-    std::uint64_t bytes = 0;
-    std::unique_ptr<LookupTable> table;
-    AddressSpace large, small;
-    std::map<std::uint64_t, Segment> segments;  // by begin
-    std::uint64_t mapped_bytes = 0;
-    std::uint64_t budget_bytes = 0;
-    std::uint64_t snapshot_bytes = 0;
+    std::unique_ptr<DeviceMemory> memory;
+    std::unique_ptr<Staging> staging;
     std::unique_ptr<Queues> queues;
     QueueIndex to_device_queue = 0, to_host_queue = 0, within_queue = 0;
-    std::multimap<std::uint64_t, std::byte*> staging;  // free staging buffers by size
-    std::uint64_t staging_bytes = 0;
-    /// A heap of all that is mapped, longest unused in front, as far as is known: who is used since moves when he gets there. Who is
-    /// not mapped any more leaves then; each once, so there is room for all.
-    struct Resident {
-      std::uint64_t used;  ///< `Memory::recently`, when it was looked at
-      Memory* memory;
-      [[nodiscard]] bool operator<(const Resident& other) const noexcept { return used > other.used; }
-    };
-    std::vector<Resident> by_age;
-    /// What an eviction has begun to write back: it goes on with this array, unless somebody has used it since.
-    Memory* victim = nullptr;
-    std::uint64_t victim_used = 0;  ///< its `recently`, after what the eviction itself has used it for
-  };
-  /// A freed place that the kernel, at its limit on mappings, did not let us open. Its next owner would take it for readable:
-  /// nobody gets it before it is.
-  struct Withheld {
-    std::byte* address;
-    ByteRange place;
-    std::uint64_t bytes;  ///< of the array, which says where the place goes back to
-    directory::BasicExtentMap<PageState> pages;
-  };
-  struct HostState {
-    HostState(std::byte* b, std::uint64_t n, std::uint64_t page) : base(b), bytes(n), table(b, n, page) {}
-    std::byte* base;
-    std::uint64_t bytes;
-    std::uint64_t usable_end = 0;  ///< nobody can access what lies behind, and nothing is charged for it
-    LookupTable table;
-    AddressSpace large, small;
-    std::vector<Withheld> withheld;
   };
 
   // engine.cpp: memory objects, projection
@@ -367,12 +300,7 @@ class Engine {
   void keep_as_saved_copy(Memory& memory) noexcept;
   Obstacle save_before_leaving(Memory& memory);
   void place_on_device(Memory& memory);
-  void place_on_host(Memory& memory);
   void release_place(Memory& memory) noexcept;
-  [[nodiscard]] bool make_usable(std::uint64_t end) noexcept;
-  [[nodiscard]] AddressSpace& host_addresses(std::uint64_t array_bytes) noexcept;
-  [[nodiscard]] bool open_for_next(std::byte* address, const directory::BasicExtentMap<PageState>& pages) noexcept;
-  void release_withheld() noexcept;
   void project() noexcept;
   /// The same at the end of the next launch, while the device is busy, if only flags of device arrays are to be set anew:
   /// until then they say less than they could, and launches look closer.
@@ -408,7 +336,6 @@ class Engine {
   void note_perhaps_unwanted(Memory& saved) noexcept;
   void forget_perhaps_unwanted(Memory& saved) noexcept;
   void add_device(std::unique_ptr<device::Device> device);
-  void release_addresses() noexcept;
   [[nodiscard]] bool put_off(Memory& m) noexcept;
   void free_put_off() noexcept;
   void destroy(Memory& memory) noexcept;
@@ -417,8 +344,6 @@ class Engine {
   [[nodiscard]] bool watched(const Memory& m) const noexcept { return options_.notices && !m.open && !m.announced; }
   [[nodiscard]] ByteRange to_pages(const Memory& m, ByteRange r) const noexcept;
   [[nodiscard]] ByteRange page_span(const Memory& m) const noexcept { return {0, round_up(m.bytes, page_bytes_)}; }
-  /// The mirror whose gap to the next one holds `p`; nullptr: there is none.
-  [[nodiscard]] Memory* mirror_before(const std::byte* p) const noexcept;
   [[nodiscard]] std::string describe_live_buffers(std::uint32_t device) const;
   DeviceState& device_of(const Memory& m) { return *devices_[m.space.value - 1]; }
   [[nodiscard]] static std::uint32_t device_index(const Memory& m) noexcept { return m.space.value - 1; }
@@ -526,8 +451,6 @@ class Engine {
   static void note_use(QueueIndex queue, Memory& memory, bool writing, std::uint64_t at, std::uint64_t now) noexcept;
   void poll_flights() noexcept;
   void forget_finished_flights();
-  std::byte* take_staging(DeviceState& d, std::uint64_t bytes);
-  void give_staging(DeviceState& d, std::byte* buffer, std::uint64_t bytes) noexcept;
   [[nodiscard]] bool direct(const Memory& host, ByteRange range) const noexcept;
   void register_for_transfers(Memory& host, ByteRange range);
   /// What the device calls a host position.
@@ -546,17 +469,11 @@ class Engine {
   Obstacle make_resident(Memory& memory);
   /// @param evicted  false: there is nothing that could go
   Obstacle evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted);
-  /// Of those that may leave the one that was used longest ago; nullptr: there is none.
-  Memory* longest_unused(DeviceState& d, const std::vector<Memory*>& keep) noexcept;
   [[nodiscard]] bool may_leave(const DeviceState& d, const Memory& memory, const std::vector<Memory*>& keep) const noexcept;
   Obstacle evict(Memory& memory);
-  void map_memory(DeviceState& d, Memory& memory);
-  void unmap_memory(DeviceState& d, Memory& memory) noexcept;
-  [[nodiscard]] std::uint64_t missing_bytes(const DeviceState& d, ByteRange range) const;
-  [[nodiscard]] ByteRange granules(const DeviceState& d, const Memory& memory) const noexcept;
+  void map_memory(Memory& memory);
+  void unmap_memory(Memory& memory) noexcept;
   [[noreturn]] void throw_out_of_memory(const DeviceState& d, const std::vector<Memory*>& set, std::uint64_t need) const;
-  [[nodiscard]] std::byte* reserve_host(std::uint64_t& bytes);
-  [[noreturn]] void throw_host_exhausted(const char* label, std::uint64_t bytes) const;
   Memory* new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId label);
   [[nodiscard]] bool room_for_snapshot(DeviceState& d, std::uint64_t bytes, Loss loss) const;
 
@@ -659,8 +576,6 @@ class Engine {
   void copy_to_open(Transaction& transaction, void* to, Memory& from, std::uint64_t position, std::uint64_t n);
   /// The maps of an array must stay small against the array: beyond a bound it is settled and numbered anew.
   void keep_maps_short(Transaction& transaction, Memory& memory) noexcept;
-  /// Near the kernel's limit on mappings: is it time to stop protecting further mirrors?
-  [[nodiscard]] bool mappings_scarce() noexcept;
   /// The mirror is valid, accessible and never protected again; copies with it happen at the call.
   Obstacle open_for_device(Memory& mirror);
   Obstacle open_mirror(Memory& memory, const char* reason);
@@ -684,7 +599,8 @@ class Engine {
   Surroundings nothing_known_;
   Surroundings& surroundings_;
   std::uint64_t page_bytes_;
-  std::unique_ptr<HostState> host_;
+  memory::Mappings mappings_;
+  std::unique_ptr<HostMemory> host_;
   directory::Directory directory_;
   OwedCopies owed_;
   std::deque<Memory> pool_;  ///< `free_memories_`, `unwanted_`, `revoked_` and `projecting_` have room for all of them
@@ -709,8 +625,6 @@ class Engine {
   std::uint64_t live_device_bytes_ = 0;
   std::uint64_t live_host_bytes_ = 0;
   std::uint64_t host_snapshot_bytes_ = 0;
-  std::uint64_t mapping_estimate_ = 0;
-  std::uint64_t mappings_counted_at_ = 0;  ///< the estimate when it was last replaced by a count
   std::atomic<bool> process_ends_{false};
   struct DeviceFault {
     const void* address = nullptr;

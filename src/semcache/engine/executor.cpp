@@ -75,9 +75,9 @@ void Engine::carry_out(const Step& step) {
       to->write_check.reset();
       return fill_in_place(*to, step.to.position, step.bytes, step.fill, step.phase);
     case Step::Kind::map:
-      return map_memory(device_of(*to), *to);
+      return map_memory(*to);
     case Step::Kind::evict:
-      unmap_memory(device_of(*to), *to);
+      unmap_memory(*to);
       return recorder_.eviction(to->label);
     case Step::Kind::allocate:
     case Step::Kind::protect:
@@ -192,14 +192,13 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
       d.device->copy_to_device(queue, to.address + to_position, source, n);
       flight->host = &from;  // pinned: whoever would write these pages waits
     } else {
-      flight->staging = take_staging(d, n);
+      flight->staging = d.staging->take(n);
       flight->staged_bytes = n;
-      d.staging_bytes += n;
       try {
         platform_->read_behind(flight->staging, from.address + from_position, n);
         d.device->copy_to_device(queue, to.address + to_position, flight->staging, n);
       } catch (...) {
-        give_staging(d, flight->staging, n);
+        d.staging->give(flight->staging, n);
         throw;
       }
     }
@@ -230,15 +229,14 @@ void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, s
   d.queues->separate(d.to_host_queue);
   std::byte* target = device_name_of(to, to_position);
   if (!direct(to, flight->range) && !to.owns_allocation) {
-    flight->staging = take_staging(d, n);
+    flight->staging = d.staging->take(n);
     flight->staged_bytes = n;
-    d.staging_bytes += n;
     target = flight->staging;
   }
   try {
     d.device->copy_from_device(d.queues->id(d.to_host_queue), target, from.address + from_position, n);
   } catch (...) {
-    if (flight->staging != nullptr) give_staging(d, flight->staging, n);
+    if (flight->staging != nullptr) d.staging->give(flight->staging, n);
     throw;
   }
   flight->work = note_use(d, d.to_host_queue, from, false);
@@ -388,7 +386,7 @@ void Engine::write_arrival(Memory& m, ByteRange range, const std::byte* bytes) {
     if (unused) {
       platform_->write_unused(m.address + part.begin, from, part.size(),
                               watched(m) ? m.pages.at(part.begin).protection : platform::Protection::read_write);
-      mapping_estimate_ += 2;
+      mappings_.add(2);
     } else {
       platform_->write_behind(m.address + part.begin, from, part.size());
     }
@@ -434,32 +432,8 @@ void Engine::forget_finished_flights() {
     if (flight->to_host && flight->staging != nullptr) continue;
     // Most go in order: the younger ones are not asked.
     if (!devices_[flight->work.device]->queues->reached(flight->work.queue, flight->work.position)) return;
-    if (flight->staging != nullptr) give_staging(*devices_[flight->work.device], flight->staging, flight->staged_bytes);
+    if (flight->staging != nullptr) devices_[flight->work.device]->staging->give(flight->staging, flight->staged_bytes);
     flights_.erase(flight);
-  }
-}
-
-std::byte* Engine::take_staging(DeviceState& d, std::uint64_t bytes) {
-  const auto it = d.staging.lower_bound(bytes);
-  if (it != d.staging.end() && it->first <= 4 * round_up(bytes, page_bytes_)) {
-    std::byte* buffer = it->second;
-    d.staging.erase(it);
-    return buffer;
-  }
-  return d.device->allocate_staging(bytes);
-}
-
-void Engine::give_staging(DeviceState& d, std::byte* buffer, std::uint64_t bytes) noexcept {
-  d.staging_bytes -= bytes;
-  try {
-    d.staging.emplace(bytes, buffer);
-  } catch (const std::bad_alloc&) {
-    d.device->deallocate_staging(buffer);
-  }
-  while (d.staging.size() > 32) {
-    const auto largest = std::prev(d.staging.end());
-    d.device->deallocate_staging(largest->second);
-    d.staging.erase(largest);
   }
 }
 

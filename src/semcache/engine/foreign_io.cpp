@@ -53,30 +53,6 @@ class Ranges {
 
 }  // namespace
 
-void TransitBuffer::allocate() {
-  if (on_device) {
-    address = device.allocate(bytes);
-  } else if (pooled) {
-    address = device.allocate_staging(bytes);
-  } else {
-    address = static_cast<std::byte*>(std::aligned_alloc(4096, bytes));
-    if (address == nullptr) {
-      throw OutOfMemory("no host memory for a message of " + std::to_string(bytes) + " bytes", bytes, 0);
-    }
-  }
-}
-
-TransitBuffer::~TransitBuffer() {
-  if (address == nullptr || block != nullptr) return;
-  if (!pooled) {
-    std::free(address);
-  } else if (on_device) {
-    device.deallocate(address);
-  } else {
-    device.deallocate_staging(address);
-  }
-}
-
 TransitBuffer* Engine::take_buffer(std::uint64_t bytes, bool on_device) {
   Transaction t(*this);
   DeviceState& d = *devices_[0];

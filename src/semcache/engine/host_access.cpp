@@ -40,7 +40,7 @@ Obstacle Engine::open_pages(Memory& m, ByteRange range, Access mode) {
     range = m.all();
   };
   // Near the kernel's limit on mappings arrays are opened as a whole: no further mapping.
-  if (pages_matter && mappings_scarce()) widen();
+  if (pages_matter && mappings_.scarce()) widen();
   for (;;) {
     const ByteRange pages = to_pages(m, range);
     const ByteRange content = pages_matter ? intersect(pages, m.all()) : range;
@@ -82,17 +82,6 @@ bool Engine::relax_pages(Memory& m, ByteRange pages, Protection wanted) {
     if (!set_protection(m, closed, wanted)) return false;
     pages.begin = closed.end;
   }
-}
-
-bool Engine::mappings_scarce() noexcept {
-  const std::uint64_t limit = platform_->mapping_limit();
-  if (mapping_estimate_ <= limit) return false;
-  // The estimate is pessimistic (neighbours of equal protection share a mapping, splits heal): count now and then.
-  if (mapping_estimate_ >= mappings_counted_at_ + 1024) {
-    if (const std::uint64_t counted = platform_->mapping_count(); counted != 0) mapping_estimate_ = counted;
-    mappings_counted_at_ = mapping_estimate_;
-  }
-  return mapping_estimate_ > limit;
 }
 
 void Engine::expose(Memory& m) {
@@ -325,18 +314,12 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
   }
 }
 
-Memory* Engine::mirror_before(const std::byte* p) const noexcept {
-  if (!host_->table.covers(p - page_bytes_)) return nullptr;
-  Memory* const m = host_->table.find(p - page_bytes_);
-  return m != nullptr && static_cast<std::uint64_t>(p - m->address) < m->pages.size() ? m : nullptr;
-}
-
 FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instruction, const char*& label) {
   Transaction t(*this);
   Memory* const found = find(address);
   if (found == nullptr) {
     // Who reads a little beyond the end (whole vectors, say) finds zeros there, as where the gap has a page of its own protection.
-    Memory* const before = mirror_before(address);
+    Memory* const before = host_->before_gap(address);
     if (before == nullptr || !before->live || !watched(*before) || kind == FaultKind::write) return FaultResult::not_ours;
     const ByteRange gap{page_span(*before).end, before->pages.size()};
     if (gap.empty() || before->pages.at(gap.begin).protection != Protection::none) return FaultResult::not_ours;

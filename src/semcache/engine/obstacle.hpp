@@ -2,11 +2,13 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-#include <semcache/engine/memory.hpp>
+#include <semcache/memory/memory.hpp>
 
 #include <cstdint>
 
 namespace semcache::engine {
+
+using memory::Memory;
 
 /// Why an attempt cannot go on: what has to be waited for first. A member that returns one has waited for nothing, and what
 /// it has done so far is right and noted, so the whole attempt is made anew after the wait (`Engine::Transaction`).

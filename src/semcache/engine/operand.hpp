@@ -2,9 +2,13 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+namespace semcache::memory {
+struct Memory;
+}
+
 namespace semcache::engine {
 
-struct Memory;
+using memory::Memory;
 
 /// An array that a launch uses.
 struct Operand {

@@ -4,9 +4,13 @@
 
 #include <semcache/platform/platform.hpp>
 
+namespace semcache::memory {
+struct Memory;
+}
+
 namespace semcache::engine {
 
-struct Memory;
+using memory::Memory;
 
 /// What the engine asks of who knows the threads: what they have launched, and which faults they wait for. As it is: nothing
 /// is known.

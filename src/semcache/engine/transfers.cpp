@@ -51,12 +51,12 @@ void Engine::register_for_transfers(Memory& m, ByteRange range) {
       }
       continue;
     }
-    if (!used || !range.contains(chunk) || mappings_scarce()) continue;
+    if (!used || !range.contains(chunk) || mappings_.scarce()) continue;
     set_protection(m, chunk, platform::Protection::none);
     m.locked[c] = platform_->lock_pages(m.address + chunk.begin, chunk.size(), [&](std::byte* name) {
       return devices_[0]->device->register_host(name, chunk.size());
     });
-    mapping_estimate_ += 4;
+    mappings_.add(4);
   }
 }
 
@@ -76,15 +76,12 @@ void Engine::freeze(Memory& m, ByteRange range) {
 
 void Engine::set_reachable(Memory& m, bool reachable) noexcept {
   if (!options_.check || running_launches_ > 0 || m.on_host() || m.bytes == 0 || (!reachable && m.used_unseen)) return;
-  const ByteRange range = granules(device_of(m), m);
-  device_of(m).device->set_accessible(device_of(m).base + range.begin, range.size(), reachable);
+  device_of(m).memory->set_accessible(m, reachable);
 }
 
 void Engine::set_all_reachable(bool reachable) noexcept {
   for (auto& d : devices_) {
-    for (const auto& [begin, segment] : d->segments) {
-      d->device->set_accessible(d->base + begin, segment.end - begin, reachable);
-    }
+    d->memory->for_each_mapping([&](std::byte* at, std::uint64_t bytes) { d->device->set_accessible(at, bytes, reachable); });
   }
   if (reachable) return;
   for (Memory& m : pool_) {
@@ -117,9 +114,9 @@ Obstacle Engine::make_fresh(Memory& m, ByteRange range) {
       step.bytes = std::min(step.bytes, options_.registration_bytes - crossing_position % options_.registration_bytes);
       if (!watched(crossing)) register_for_transfers(crossing, {crossing_position, crossing_position + step.bytes});
       if (!direct(crossing, {crossing_position, crossing_position + step.bytes})) {
-        step.bytes = std::min(step.bytes, staging_piece_bytes);
+        step.bytes = std::min(step.bytes, Staging::piece_bytes);
         DeviceState& d = m.on_host() ? device_of(*from) : device_of(m);
-        if (d.staging_bytes + step.bytes > staging_limit_bytes && d.staging_bytes > 0) {
+        if (d.staging->exhausted(step.bytes)) {
           const auto staged =
               std::find_if(flights_.begin(), flights_.end(), [](const Flight& f) { return f.staging != nullptr; });
           if (staged != flights_.end()) {
@@ -219,7 +216,7 @@ Obstacle Engine::save(Memory& m, const directory::LastHeld& piece, Loss loss) {
   if (to.on_host() != m.on_host() && !to.owns_allocation) {
     step.bytes = std::min(step.bytes, options_.registration_bytes - step.to_position % options_.registration_bytes);
     const ByteRange to_range{step.to_position, step.to_position + step.bytes};
-    if (!direct(to, to_range)) step.bytes = std::min(step.bytes, staging_piece_bytes);
+    if (!direct(to, to_range)) step.bytes = std::min(step.bytes, Staging::piece_bytes);
   }
   // The array's own content, or what has to give way: no copy is to blame.
   perform(step, loss == Loss::eviction || piece.wanter == m.datum ? plan::Purpose::write_back : plan::Purpose::save);

@@ -49,7 +49,7 @@ Obstacle Engine::land(Flights::iterator flight) {
   if (const Obstacle o = not_done(flight->work)) return o;
   if (flight->staging != nullptr) {
     if (flight->to_host) write_arrival(*flight->host, flight->range, flight->staging);
-    give_staging(*devices_[flight->work.device], flight->staging, flight->staged_bytes);
+    devices_[flight->work.device]->staging->give(flight->staging, flight->staged_bytes);
   }
   flights_.erase(flight);
   return {};

@@ -118,7 +118,7 @@ Outcome resolve(void* pointer, const void* context) noexcept {
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 constexpr std::size_t least_room = 384;
 #else
-constexpr std::size_t least_room = 4096;
+constexpr std::size_t least_room = 8192;
 #endif
 
 /// No allocation, no lock, errno preserved.
@@ -140,8 +140,8 @@ __attribute__((noinline)) void handle_with_room(int signal, siginfo_t* info, voi
 
 /// Runs on the stack of the faulting thread, which may be one for signals that is hardly larger than what the kernel has put
 /// there: no frame before that is known, and no function anywhere that is bound at its first call (-fno-plt), which takes
-/// kilobytes.
-void handle_fault(int signal, siginfo_t* info, void* context) {
+/// kilobytes. (AddressSanitizer calls one in front of every function that does not return.)
+__attribute__((no_sanitize_address)) void handle_fault(int signal, siginfo_t* info, void* context) {
   if (signal == SIGSEGV && info != nullptr && info->si_code == SEGV_ACCERR && context != nullptr) {
     const stack_t& stack = detail::signal_stack(context);
     const std::size_t room = detail::room_on(stack, __builtin_frame_address(0));

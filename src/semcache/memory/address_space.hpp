@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-namespace semcache::engine {
+namespace semcache::memory {
 
 /// Free ranges of an address space, in offsets; first fit, coalescing. Not thread-safe. A call that throws changes nothing.
 class AddressSpace {
@@ -72,4 +72,4 @@ class AddressSpace {
   std::multimap<std::uint64_t, std::uint64_t> spares_;
 };
 
-}  // namespace semcache::engine
+}  // namespace semcache::memory

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/address_space.hpp>
+#include <semcache/memory/address_space.hpp>
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ void* operator new(std::size_t bytes) {
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
-namespace semcache::engine {
+namespace semcache::memory {
 namespace {
 
 struct Block {
@@ -69,4 +69,4 @@ TEST(AddressSpace, GivesBackWithoutMemoryAndNeverTwice) {
 }
 
 }  // namespace
-}  // namespace semcache::engine
+}  // namespace semcache::memory

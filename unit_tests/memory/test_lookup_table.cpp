@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/memory.hpp>
+#include <semcache/memory/lookup_table.hpp>
+#include <semcache/memory/memory.hpp>
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdint>
 
-namespace semcache::engine {
+namespace semcache::memory {
 namespace {
 
 constexpr std::uint64_t granule = LookupTable::granule_bytes, unit = 4096;
@@ -87,4 +88,4 @@ TEST(LookupTable, RemovingWhatWasNeverEnteredTakesNothingAway) {
 }
 
 }  // namespace
-}  // namespace semcache::engine
+}  // namespace semcache::memory

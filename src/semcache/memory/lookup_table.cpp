@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/memory.hpp>
+#include <semcache/base/types.hpp>
+#include <semcache/memory/lookup_table.hpp>
+#include <semcache/memory/memory.hpp>
 
-#include <cstdlib>
-#include <new>
+#include <algorithm>
 
-namespace semcache::engine {
+namespace semcache::memory {
+
+static_assert(sizeof(std::uintptr_t) == 8 && alignof(Memory) > 1);
 
 /// The table of a granule in which several memories lie, or one that does not begin with it.
 LookupTable::Unit* LookupTable::units_of(std::uint64_t granule) {
@@ -46,4 +49,4 @@ void LookupTable::set(const std::byte* address, std::uint64_t bytes, Memory* mem
   }
 }
 
-}  // namespace semcache::engine
+}  // namespace semcache::memory

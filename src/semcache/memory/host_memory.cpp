@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/base/addresses.hpp>
+#include <semcache/base/error.hpp>
+#include <semcache/memory/host_memory.hpp>
+#include <semcache/memory/share_of_addresses.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace semcache::memory {
+namespace {
+
+constexpr std::uint64_t usual_bytes = std::uint64_t{256} << 30;
+constexpr std::uint64_t usable_step_bytes = 4 * 1024 * 1024;
+
+}  // namespace
+
+Arena HostMemory::reserve(platform::Platform& platform, std::uint64_t asked) {
+  std::uint64_t bytes = asked != 0 ? round_up(asked, large_alignment) : std::min(usual_bytes, share_of_addresses());
+  std::byte* const base = platform.reserve(bytes);
+  try {
+    if (bytes < asked) {
+      throw ConfigurationError("the system gave " + std::to_string(bytes) + " bytes of addresses for host arrays where "
+                               "SEMCACHE_HOST_ADDRESSES=" + std::to_string(asked) + " asks for more. Ask for less, or raise the limit "
+                               "on virtual memory (ulimit -v).");
+    }
+    return Arena(base, bytes, platform.page_bytes(), {0, bytes});
+  } catch (...) {
+    platform.release(base, bytes);
+    throw;
+  }
+}
+
+HostMemory::HostMemory(platform::Platform& platform, Mappings& mappings, std::uint64_t asked_bytes, platform::Protection untouched)
+    : platform_(platform), mappings_(mappings), untouched_(untouched), arena_(reserve(platform, asked_bytes)) {}
+
+HostMemory::~HostMemory() { platform_.release(arena_.base(), arena_.bytes()); }
+
+Memory* HostMemory::before_gap(const std::byte* p) const noexcept {
+  const std::uint64_t page = platform_.page_bytes();
+  if (!arena_.covers(p - page)) return nullptr;
+  Memory* const m = arena_.find(p - page);
+  return m != nullptr && static_cast<std::uint64_t>(p - m->address) < m->pages.size() ? m : nullptr;
+}
+
+void HostMemory::throw_exhausted(const char* label, std::uint64_t bytes) const {
+  const std::string asked = std::to_string(bytes) + " bytes asked for '" + (label == nullptr ? "" : label) + "'";
+  const std::string most = std::to_string(arena_.bytes()) + " bytes";
+  const char* const more = "reserve more (SEMCACHE_HOST_ADDRESSES), or raise the limit on virtual memory (ulimit -v).";
+  throw OutOfMemory(bytes > arena_.bytes()
+                        ? asked + " are more than all the addresses for host arrays, " + most + ". Split the array, " + more
+                        : "the host's reserved addresses (" + most + ") are exhausted: " + asked +
+                              ". Free mirrors that are no longer used, " + more,
+                    bytes, arena_.bytes());
+}
+
+/// Untouched mirrors can be read (zeros) but not written unnoticed: one mapping for all of them.
+bool HostMemory::make_usable(std::uint64_t end) noexcept {
+  if (end <= usable_end_) return true;
+  end = std::min(round_up(end, usable_step_bytes), arena_.bytes());
+  if (!platform_.make_usable(arena_.base() + usable_end_, end - usable_end_, untouched_)) return false;
+  usable_end_ = end;
+  return true;
+}
+
+void HostMemory::place(Memory& m, const char* label) {
+  release_withheld();
+  const std::uint64_t page = platform_.page_bytes();
+  // The page in front of a large one belongs to its block, too: its header's address.
+  const auto at = arena_.allocate(m, page, page);
+  if (!at) throw_exhausted(label, m.bytes);
+  if (!make_usable(*at + m.reserved_bytes)) {
+    arena_.release(m.bytes, {*at, *at + m.reserved_bytes});
+    throw SystemError("the system refuses " + std::to_string(m.bytes) + " bytes for the host array '" + label +
+                      "'. Free mirrors that are no longer used, or raise the limit on mappings (vm.max_map_count) or, where "
+                      "vm.overcommit_memory is 2, on memory (vm.overcommit_ratio).");
+  }
+  arena_.enter(m, *at);
+  if (m.bytes >= large_alignment) platform_.advise_huge(m.address, round_down(m.bytes, large_alignment));
+}
+
+void HostMemory::give_back(Memory& m) noexcept {
+  platform_.discard(m.address, m.pages.size());
+  arena_.forget(m);
+  const std::uint64_t at = arena_.range_of(m).begin;
+  const ByteRange place{at, at + m.reserved_bytes};
+  if (open_for_next(m.address, m.pages)) return arena_.release(m.bytes, place);
+  try {
+    withheld_.push_back({m.address, place, m.bytes, std::move(m.pages)});
+  } catch (const std::bad_alloc&) {
+    // The addresses are lost, which nobody notices.
+  }
+}
+
+/// As untouched pages are: readable. False: the kernel's limit on mappings; called again, it goes on.
+bool HostMemory::open_for_next(std::byte* address, const directory::BasicExtentMap<PageState>& pages) noexcept {
+  bool all = true;
+  pages.for_each({0, pages.size()}, [&](ByteRange piece, PageState s) {
+    if (s.protection == platform::Protection::read) return;
+    all = all && platform_.protect(address + piece.begin, piece.size(), platform::Protection::read);
+    mappings_.add(2);
+  });
+  return all;
+}
+
+void HostMemory::release_withheld() noexcept {
+  const auto opened = [this](const Withheld& w) {
+    if (!open_for_next(w.address, w.pages)) return false;
+    arena_.release(w.bytes, w.place);
+    return true;
+  };
+  withheld_.erase(std::remove_if(withheld_.begin(), withheld_.end(), opened), withheld_.end());
+}
+
+}  // namespace semcache::memory

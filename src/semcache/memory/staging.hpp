@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/device/device.hpp>
+
+#include <map>
+
+namespace semcache::memory {
+
+/// Page-locked memory of the host for bytes on their way to or from pages that the device cannot reach. Some of what is given back is kept.
+/// Guarded by the engine's lock.
+class Staging {
+ public:
+  static constexpr std::uint64_t piece_bytes = 16 * 1024 * 1024;  ///< larger transfers go in pieces
+  static constexpr std::uint64_t limit_bytes = 64 * 1024 * 1024;  ///< of what is in use, unless one piece is larger
+
+  Staging(device::Device& device, std::uint64_t page_bytes) noexcept : device_(device), page_bytes_(page_bytes) {}
+  ~Staging() {
+    for (const auto& [size, buffer] : free_) device_.deallocate_staging(buffer);
+  }
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  [[nodiscard]] bool exhausted(std::uint64_t more) const noexcept { return in_use_ > 0 && in_use_ + more > limit_bytes; }
+  /// @throws OutOfMemory
+  [[nodiscard]] std::byte* take(std::uint64_t bytes);
+  /// Nothing uses it any more. @param bytes  as it was taken
+  void give(std::byte* buffer, std::uint64_t bytes) noexcept;
+
+ private:
+  device::Device& device_;
+  const std::uint64_t page_bytes_;
+  std::multimap<std::uint64_t, std::byte*> free_;  // by size
+  std::uint64_t in_use_ = 0;
+};
+
+}  // namespace semcache::memory
