@@ -77,6 +77,14 @@ class Exec : public kokkos::NativeExec {
   /// An instance again, from its parts: who keeps a native instance anyway need not keep a second one.
   Exec(const native_type& native, const kokkos::detail::SharedLease& lease) : native_type(native), lease_(lease) {}
 
+  Exec(const Exec&) = default;
+  /// The lease first: its stream lives as long as the native instance.
+  Exec& operator=(const Exec& other) {
+    lease_ = other.lease_;
+    native_type::operator=(other);
+    return *this;
+  }
+
   static const char* name() { return "SemCache"; }
 
   [[nodiscard]] const native_type& native() const { return *this; }
