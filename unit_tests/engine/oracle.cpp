@@ -543,6 +543,28 @@ void Oracle::copy() {
   to.all_defined = to.all_defined && from.all_defined;
 }
 
+/// So many small copies that the maps of the array become too long for it.
+void Oracle::copy_crumbs() {
+  Array& to = pick();
+  Array& from = pick();
+  if (&to == &from) return;
+  Memory* const t = to.device != nullptr ? to.device : to.host;
+  Memory* const f = from.device != nullptr ? from.device : from.host;
+  const std::uint64_t most = std::min(to.bytes.size(), from.bytes.size());
+  constexpr std::uint64_t crumb = 8, apart = 24, crumbs = 80;
+  if (most < crumbs * apart) return;
+  const std::uint64_t first = random_.below(most - crumbs * apart + 1);
+  note("copy " + std::to_string(crumbs) + " crumbs to " + std::to_string(to.bytes.size()) + (t->on_host() ? "h@" : "d@") +
+       std::to_string(first) + " from " + std::to_string(from.bytes.size()) + (f->on_host() ? "h" : "d"));
+  for (std::uint64_t i = 0; i < crumbs && !failed_; ++i) {
+    const std::uint64_t at = first + i * apart;
+    if (!attempt([&] { machine_->engine().copy(t->address + at, f->address + at, crumb); })) return;
+    std::memcpy(to.bytes.data() + at, from.bytes.data() + at, crumb);
+    std::memcpy(to.defined.data() + at, from.defined.data() + at, crumb);
+    to.all_defined = to.all_defined && from.all_defined;
+  }
+}
+
 void Oracle::copy_open() {
   Array& a = pick();
   Memory* const m = a.device == nullptr || (a.host != nullptr && random_.chance(50)) ? a.host : a.device;
@@ -794,6 +816,7 @@ void Oracle::move() {
   if (choice < 938) return compare_everything();
   if (choice < 942) return message_in();
   if (choice < 948) return message_out();
+  if (choice < 949) return copy_crumbs();
   if (choice < 950) {
     machine_->device().synchronize_device();
     return;

@@ -83,6 +83,7 @@ class Oracle {
   void fill_by_kernel();
   void copy();
   void copy_open();
+  void copy_crumbs();
   void copy_foreign_device();
   void fill();
   void settle();

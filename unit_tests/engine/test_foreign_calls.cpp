@@ -550,6 +550,31 @@ TEST(ForeignCalls, BatchThatOverwritesBothHoldersOfAValue) {
   p.expect_device(third, 1);
 }
 
+/// While a call between the two sides of an array is made, another thread takes the only other copy of what it overwrites.
+TEST(ForeignCalls, TheOtherHolderOfWhatACallOverwritesGoesMeanwhile) {
+  for (const bool by_host : {false, true}) {
+    SCOPED_TRACE(by_host);
+    Foreign p;
+    Memory& d = p.on_device(size);
+    Memory& h = p.on_host(size, &d);
+    Memory& wants = p.on_device(size);
+    Memory& holds = by_host ? p.on_host(size) : p.on_device(size);
+    p.kernel_write(stream_a, d, d.all(), 1);
+    p.copy(holds, d);
+    p.engine().settle(holds, holds.all());
+    p.copy(wants, d);
+    Foreign::Call call = p.before({Foreign::transfer(d, Kind::write), {h.address, page, Kind::read, 0}}, false);
+    if (by_host) p.host_write(holds, holds.all(), 5);
+    else p.kernel_write(stream_a, holds, holds.all(), 5);
+    p.submit(stream_a, d, 7);
+    p.after(std::move(call));
+    p.device().synchronize_device();
+    p.expect_device(wants, 1);
+    if (by_host) p.expect_host(holds, 5);
+    p.expect_device(d, 7);
+  }
+}
+
 TEST(ForeignCalls, AKernelWhoseArgumentsAreCopiedFirst) {
   Foreign p;
   Memory& b = p.on_device(size);

@@ -21,6 +21,26 @@ char streams[2];
 void* const stream_a = &streams[0];
 void* const stream_b = &streams[1];
 
+/// A copy between the two sides of an array that is refused half-way changes nothing, so it can be tried again.
+TEST(Invariants, ARefusedShiftBetweenTheSidesOfAnArrayChangesNothing) {
+  Program::Options o = Program::defaults();
+  o.engine.registration_bytes = 4 * page;
+  Program p(o);
+  Memory& d = p.on_device(16 * page);
+  Memory& h = p.on_host(16 * page, &d);
+  p.host_write(h, h.all(), 1);
+  const std::uint64_t n = d.bytes - 8;
+  p.device().fail_call(2, FakeDevice::call_copy);
+  EXPECT_THROW(p.engine().copy(d.address + 8, h.address, n), Error);
+  EXPECT_FALSE(p.device().failure_pending());
+  p.expect_device(d, 1);
+
+  p.engine().copy(d.address + 8, h.address, n);
+
+  const std::vector<std::byte> seen = p.device_content(nullptr, d);
+  for (std::uint64_t i = 0; i < d.bytes; ++i) ASSERT_EQ(seen[i], Machine::mix(1, i < 8 ? i : i - 8)) << i;
+}
+
 /// Step by step of the shift it would be one transfer for each eight bytes.
 TEST(Invariants, AShiftBetweenTheSidesOfAnArrayIsOneTransfer) {
   Program p;

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 
+import rules
 from mutations import MUTATIONS
 
 # How long tests may take: without a mutation, and at least and in units of that with one.
@@ -67,6 +68,7 @@ def main():
     parser.add_argument("--objects", nargs="+", required=True)
     parser.add_argument("--flags", nargs=argparse.REMAINDER, default=[])
     parser.add_argument("--only", help="mutations whose text contains this")
+    parser.add_argument("--rules", action="store_true", help="those of rules.py instead of the list of mutations.py")
     options = parser.parse_args()
 
     shutil.rmtree(options.scratch, ignore_errors=True)
@@ -97,13 +99,24 @@ def main():
         return 1
     limit_s = max(LEAST_LIMIT_S, LIMIT_FACTOR * (time.monotonic() - began))
 
+    def listed():
+        for what, name, changes in MUTATIONS:
+            with open(os.path.join(options.source, "semcache", name), encoding="utf-8") as file:
+                yield what, name, *mutate(file.read(), changes)
+
+    def by_rule():
+        for what, name, text in rules.mutations(options.source):
+            yield what, name, text, None
+
     bad = 0
-    for what, name, changes in MUTATIONS:
+    tried = set()
+    for what, name, text, problem in by_rule() if options.rules else listed():
         if options.only and options.only not in what:
             continue
         began = time.monotonic()
-        with open(os.path.join(options.source, "semcache", name), encoding="utf-8") as file:
-            text, problem = mutate(file.read(), changes)
+        tried.add(what)
+        known = rules.UNNOTICED.get(what) if options.rules else None
+        noticed = None
         if problem is None:
             source = os.path.join(options.scratch, os.path.basename(name))
             with open(source, "w", encoding="utf-8") as file:
@@ -117,10 +130,16 @@ def main():
             else:
                 noticed = run_tests(program, environment, options.scratch, limit_s)
                 problem = "SURVIVES" if noticed is None else None
-        verdict = f"caught by {noticed}" if problem is None else problem
+        if known is not None:
+            problem = None if problem == "SURVIVES" else problem or "is noticed now: it leaves the list of those that are not"
+        verdict = problem or (f"not noticed: {known}" if known else f"caught by {noticed}")
         bad += problem is not None
         print(f"{'FAIL' if problem else 'ok  '} {time.monotonic() - began:5.1f} s  {name:26} {what}: {verdict}", flush=True)
-    print(f"{len(MUTATIONS)} mutations, {bad} not caught")
+    if options.rules and not options.only:
+        for gone in sorted(set(rules.UNNOTICED) - tried):
+            print(f"FAIL {gone}: there is no such mutation any more")
+            bad += 1
+    print(f"{len(tried)} mutations, {bad} with a wrong outcome")
     return 1 if bad else 0
 
 

@@ -38,7 +38,7 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
       Transaction t(*this);
       timeline::Work work;
       const SpaceId space = device_space(d->index);
-      execute(copy_step(plan::Purpose::call, elsewhere(space, to, &work), elsewhere(space, from), n));
+      execute(copy_step(plan::Purpose::detour, elsewhere(space, to, &work), elsewhere(space, from), n));  // nobody's: not counted
       complete(t, work);
       return;
     }
@@ -249,6 +249,7 @@ Obstacle Engine::make_ready_to_write(Memory& to, ByteRange range) {
 }
 
 void Engine::note_refused(Memory& m, ByteRange range) noexcept {
+  if (range.empty()) return;
   try {
     std::vector<directory::LastHeld> alone;
     directory_.last_held(m.slot, range, false, alone);
@@ -326,6 +327,7 @@ void Engine::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
                       std::uint64_t n) {
   const ByteRange to_range{to_position, to_position + n};
   const ByteRange from_range{from_position, from_position + n};
+  const bool one_array = to.datum == from.datum && &to != &from;  // its two sides
   // A GPU's kernels may use an open mirror without our knowledge.
   const Kept to_kept(to);
   const Kept from_kept(from);
@@ -342,25 +344,33 @@ void Engine::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
     }
     if (from.on_host() && from.open) note_written(from, from_range);  // counts as changed at every use
     if (const Obstacle o = make_fresh(from, from_range)) return o;
+    if (one_array) {  // if the copy is refused half-way, what it has overwritten is still there
+      if (const Obstacle o = make_fresh(from, to_range)) return o;
+    }
     if (const Obstacle o = busy(from, from_range, false)) return o;
     if (const Obstacle o = busy(to, to_range, true)) return o;
     return save_all(to, to_range, Loss::write);
   });
   directory_.prepare_write(to.slot, to_range, 2 + n / options_.registration_bytes);  // nobody forgets what is written
-  for (std::uint64_t done = 0, bytes = 0; done < n; done += bytes) {
-    // Pieces as the registration of host pages allows.
-    const std::uint64_t host_position = (to.on_host() ? to_position : from_position) + done;
-    bytes = to.on_host() == from.on_host() ? n - done
-                                           : std::min(n - done, options_.registration_bytes - host_position % options_.registration_bytes);
-    const ByteRange piece{to_position + done, to_position + done + bytes};
-    count_dropped(to, piece);
-    {
-      const NoteIfRefused guard{*this, to, piece};
-      execute(copy_step(plan::Purpose::call, at(to, to_position + done), at(from, from_position + done), bytes));
+  {
+    const NoteIfRefused whole{*this, to, one_array ? to_range : ByteRange{}};
+    for (std::uint64_t done = 0, bytes = 0; done < n; done += bytes) {
+      // Pieces as the registration of host pages allows.
+      const std::uint64_t host_position = (to.on_host() ? to_position : from_position) + done;
+      bytes = to.on_host() == from.on_host() ? n - done
+                                             : std::min(n - done, options_.registration_bytes - host_position % options_.registration_bytes);
+      const ByteRange piece{to_position + done, to_position + done + bytes};
+      count_dropped(to, piece);
+      {
+        const NoteIfRefused guard{*this, to, one_array ? ByteRange{} : piece};
+        execute(copy_step(plan::Purpose::call, at(to, to_position + done), at(from, from_position + done), bytes));
+      }
+      // Piece by piece: a later one may fail, and what was overwritten must not be taken for the former content (I9). Of one array the
+      // source would be stale then, so it is told of all at the end.
+      if (!one_array) note_written(to, piece);
     }
-    // Piece by piece: a later one may fail, and what was overwritten must not be taken for the former content (I9).
-    note_written(to, piece);
   }
+  if (one_array) note_written(to, to_range);
   complete_transfers(t, to);
 }
 

@@ -79,6 +79,8 @@ struct ForeignCall {
     bool both_sides = false;     ///< the call uses the host's side, too: a write counts when the call is made
   };
   std::vector<Use> uses;  ///< of device memory; pinned
+  /// Of those that use both sides: what they hold is about to be overwritten, and counts for nobody (`Directory::mark_changing`).
+  std::vector<SlotId> overwritten;
 };
 
 /// Threads: every public member, any thread. Members take the lock themselves; none waits for a transfer while it

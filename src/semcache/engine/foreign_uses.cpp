@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <utility>
 
 /// Kernels, libraries and driver calls outside our launches: captures on native spaces, announced uses, and those of which
 /// nobody said a word.
@@ -66,6 +67,8 @@ class OverwrittenTogether {
     directory_.mark_changing(slot);
     slots_.push_back(slot);
   }
+  /// They stay marked. @return whoever ends that
+  [[nodiscard]] std::vector<SlotId> release() noexcept { return std::exchange(slots_, {}); }
 
  private:
   directory::Directory& directory_;
@@ -201,7 +204,7 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
       operands.clear();
       for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable && !use.both_sides});
       if (const Obstacle o = prepare(operands.data(), operands.size(), nullptr)) return o;
-      // The directory is told of these writes when the call is made: until all are saved, none counts as a holder for the others.
+      // The directory is told of these writes when the call is made: until then none of them counts as a holder.
       OverwrittenTogether overwritten(directory_, call->uses.size());
       for (const ForeignCall::Use& use : call->uses) {
         if (!use.both_sides || !use.writable) continue;
@@ -209,7 +212,9 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
         use.memory->write_check.reset();
         overwritten.add(use.memory->slot);
       }
-      return make_host_right(true);
+      if (const Obstacle o = make_host_right(true)) return o;
+      call->overwritten = overwritten.release();  // pinned from now on
+      return {};
     });
   } catch (const OutOfMemory& e) {
     if (!leads_to_views) throw;
@@ -220,7 +225,12 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
     if (use.served && !use.gone()) note_fetch(*use.memory, use.range);
   }
   if (call->uses.empty()) return nullptr;
-  pin(t, unknown_queue, operands.data(), operands.size());
+  try {
+    pin(t, unknown_queue, operands.data(), operands.size());
+  } catch (...) {
+    for (const SlotId slot : call->overwritten) directory_.mark_changing(slot, false);
+    throw;
+  }
   return call;
 }
 
@@ -238,6 +248,7 @@ void Engine::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
                     recorder_.name(use.memory->label), e.what());
       }
     }
+    for (const SlotId slot : call->overwritten) directory_.mark_changing(slot, false);
   }
   const std::uint64_t now = clock_.fetch_add(1, std::memory_order_relaxed);
   // The driver has the work: who waits for the device from now on waits for it.
