@@ -224,6 +224,10 @@ void Oracle::survive(unsigned percent, Body&& body) {
 }
 
 bool Oracle::adopt(void* stream, engine::QueueIndex& queue) {
+  if (random_.chance(3)) {  // as if there were too many streams to follow
+    queue = engine::unknown_queue;
+    return true;
+  }
   const bool leased = random_.chance(5);
   if (!attempt([&] { queue = machine_->engine().adopt_queue(0, stream, {}, leased); })) return false;
   if (leased) ++leases_[stream];
@@ -654,7 +658,7 @@ void Oracle::retire_queue() {
   void* const stream = pick_stream();
   note("retire stream " + std::to_string(static_cast<char*>(stream) - stream_keys));
   engine::QueueIndex queue = engine::unknown_queue;
-  if (!adopt(stream, queue)) return;
+  if (!adopt(stream, queue) || queue == engine::unknown_queue) return;
   survive(20, [&] {
     for (unsigned lease = 1; lease < leases_[stream]; ++lease) machine_->engine().retire_queue(0, queue);
     machine_->engine().retire_queue(0, queue);

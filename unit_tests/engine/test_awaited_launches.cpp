@@ -48,6 +48,27 @@ TEST_F(AwaitedLaunches, TellOfTheTransfersTheyWaitedFor) {
   EXPECT_EQ(arrival.questions(), 0u);
 }
 
+/// Of streams beyond those that are followed the engine knows one number for all.
+TEST_F(AwaitedLaunches, TellNothingOfOtherStreamsThatNobodyFollows) {
+  const auto unfollowed = [&](void* stream, Memory& m, std::function<void()> body, bool awaited) {
+    const engine::Operand operand{&m, true};
+    p.engine().begin_launch(engine::unknown_queue, &operand, 1);
+    const engine::Clock before = p.engine().submitted_before(engine::unknown_queue);
+    p.device().launch(stream, Machine::touches({operand}), std::move(body));
+    if (awaited) p.device().synchronize_stream(stream);
+    const std::uint64_t number = p.engine().end_launch(engine::unknown_queue, &operand, 1);
+    if (awaited) p.engine().launch_awaited(engine::unknown_queue, before, number);
+  };
+  std::byte* const base = d.address;
+  unfollowed(stream_a, d, [base] {
+    for (std::uint64_t i = 0; i < size; ++i) base[i] = Machine::mix(3, i);
+  }, false);
+  unfollowed(stream_b, other, [] {}, true);
+  Memory& host = p.on_host(size);
+  p.copy(host, d);
+  p.expect_host(host, 3);
+}
+
 TEST_F(AwaitedLaunches, TellOfKernelsBeforeThem) {
   const Arrival arrival(p, d);
   p.launch(stream_a, {{&d, false}}, [] {});

@@ -175,6 +175,8 @@ MUTATIONS = [
      [("  if (number == before[queue] + 1) before[queue] = number;\n", "  before[queue] = devices_[0]->queues->position(queue);\n")]),
     ("an awaited kernel without a number is given the next one", "engine/launches.cpp",
      [("  if (number == before[queue] + 1) before[queue] = number;\n", "  ++before[queue];\n")]),
+    ("a kernel on a stream that nobody follows ends them all", "engine/launches.cpp",
+     [("  if (queue == unknown_queue) return;  // of streams that nobody follows, which know nothing of each other\n", "")]),
     ("what a queue waits for is looked up after the wait", "engine/launches.cpp",
      [("  devices_[0]->queues->note_done(before);\n",
        "  devices_[0]->queues->note_done(devices_[0]->queues->happened_with(queue, before[queue]));\n")]),

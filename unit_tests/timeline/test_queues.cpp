@@ -148,6 +148,15 @@ TEST_F(QueuesTest, ALeasedStreamIsKeptUntilItsLastLeaseEnds) {
   EXPECT_FALSE(queues.live(q));
 }
 
+/// The driver may give the next stream the handle of one that has ended.
+TEST_F(QueuesTest, AStreamWhoseEndFailsIsNotTakenForTheNextOneOfItsName) {
+  const QueueIndex first = queues.adopt(&key, {});
+  device.fail_call(1, FakeDevice::call_synchronize);
+  EXPECT_ANY_THROW(queues.retire(first));
+  device.fail_call(0, 0);
+  EXPECT_NE(queues.adopt(&key, {}), first);
+}
+
 TEST_F(QueuesTest, TooManyStreamsAreUnknown) {
   std::vector<char> keys(timeline::max_queues + 1);
   QueueIndex last = 1;

@@ -206,6 +206,7 @@ Clock Engine::submitted_before(QueueIndex queue) const noexcept {
 }
 
 void Engine::launch_awaited(QueueIndex queue, Clock before, std::uint64_t number) noexcept {
+  if (queue == unknown_queue) return;  // of streams that nobody follows, which know nothing of each other
   // Another thread's kernels may have the numbers between: they were perhaps submitted after the wait.
   if (number == before[queue] + 1) before[queue] = number;
   devices_[0]->queues->note_done(before);

@@ -63,6 +63,7 @@ void Queues::retire(QueueIndex index) {
   if (index == unknown_queue || !queues_[index].live) return;
   Queue& queue = queues_[index];
   if (queue.leases > 0 && --queue.leases > 0) return;
+  queue.native = nullptr;  // whatever fails below: the next stream of that name is another one
   // Positions go on counting in the next life of the index: what slots remember stays meaningful.
   // Not by its stream: that may be gone already. What this shows of the other queues is needed as well: with the last of
   // the program's, nobody is left who is ordered behind transfers. (Unknown work may be numbered before it is submitted.)
@@ -73,7 +74,6 @@ void Queues::retire(QueueIndex index) {
   queue.recorded.clear();
   device_.close_queue(queue.id);
   queue.live = false;
-  queue.native = nullptr;
   if (!queue.own) --program_queues_;
 }
 
