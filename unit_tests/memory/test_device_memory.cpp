@@ -127,6 +127,7 @@ TEST(DeviceMemory, ARefusedMapChangesNothing) {
   w.device->fail_call(0, 0);
   EXPECT_FALSE(World::mapped(large));
   EXPECT_TRUE(World::mapped(a));
+  EXPECT_EQ(w.memory->mapped_bytes(), granule);
   w.expect_right();
 }
 

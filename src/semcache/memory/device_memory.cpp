@@ -215,7 +215,7 @@ std::string DeviceMemory::audit(const std::vector<const Memory*>& arrays) const 
   std::uint64_t mapped = 0;
   for (const auto& [begin, s] : segments_) {
     mapped += s.end - s.begin;
-    if (s.residents != residents[begin]) {
+    if (s.residents == 0 || s.residents != residents[begin]) {
       return "a mapping counts " + std::to_string(s.residents) + " residents instead of " + std::to_string(residents[begin]);
     }
   }
