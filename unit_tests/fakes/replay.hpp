@@ -72,12 +72,6 @@ class Replay final : public plan::Observer {
     for (std::uint64_t i = range.begin; i < range.end; ++i) it->second.bytes[i] = byte_at(i);
     forget(it->second, range, yes);
   }
-  /// It may have written something there.
-  void program_may_write(SlotId slot, ByteRange range) {
-    const auto it = flats_.find(slot.value);
-    if (it != flats_.end()) forget(it->second, range, anything);
-  }
-
   /// Every byte that the replay knows is what lies in memory. @pre nothing is under way
   void compare() {
     for (const auto& [slot, f] : flats_) {
@@ -89,21 +83,19 @@ class Replay final : public plan::Observer {
               std::to_string(i) + " where the steps so far leave " + std::to_string(static_cast<int>(f.bytes[i])));
         break;
       }
-      ++compared_;
     }
   }
-  /// What the steps so far amount to. Only what steps count is set.
+  /// What the steps so far amount to; only what is counted of steps is set.
   [[nodiscard]] const Counters& counted() const noexcept { return counted_; }
   [[nodiscard]] std::uint64_t evictions() const noexcept { return evictions_; }
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
-  [[nodiscard]] std::uint64_t compared() const noexcept { return compared_; }
 
  private:
   /// Of a byte: is it known what lies there?
   enum Known : std::uint8_t {
     no,        ///< nobody has written it
     yes,
-    anything,  ///< a step or a kernel that did not say what may have
+    anything,  ///< a refused step may have
   };
   struct Flat {
     const std::byte* memory = nullptr;
@@ -185,7 +177,6 @@ class Replay final : public plan::Observer {
   Counters counted_;
   std::uint64_t evictions_ = 0;
   std::uint64_t steps_ = 0;
-  std::uint64_t compared_ = 0;
 };
 
 }  // namespace semcache::fakes

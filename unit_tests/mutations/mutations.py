@@ -123,7 +123,7 @@ MUTATIONS = [
     ("neighbours that share a granule count it twice", "memory/device_memory.cpp",
      [("    for (++i; i < own.size() && own[i].begin <= run.end; ++i) run.end = std::max(run.end, own[i].end);\n", "    ++i;\n")]),
     ("a granule goes while a neighbour uses it", "memory/device_memory.cpp",
-     [("--s->second.residents == 0 ? give_back(s)", "--s->second.residents < 1000 ? give_back(s)")]),
+     [("s = --s->second.residents == 0 ? give_back(s)", "s = --s->second.residents < 1000 ? give_back(s)")]),
     ("a refused map stays half made", "memory/device_memory.cpp",
      [("      s = s->second.residents == 0 ? give_back(s) : std::next(s);\n", "      s = std::next(s);\n")]),
     ("an eviction that has begun begins anew with another array", "memory/device_memory.cpp",

@@ -62,13 +62,15 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
   }
 }
 
+static bool are_two_sides(const Memory& a, const Memory& b) noexcept { return a.datum == b.datum && &a != &b; }
+
 /// Is it a copy between the two sides of one array that moves its content by a small part of itself? A lazy copy of that would
 /// be made in pieces of that part.
 bool Engine::shifts(const Memory& to, std::uint64_t to_position, const Memory& from, std::uint64_t from_position,
                     std::uint64_t n) noexcept {
   constexpr std::uint64_t most_pieces = 64;
   const std::uint64_t by = to_position > from_position ? to_position - from_position : from_position - to_position;
-  return to.datum == from.datum && &to != &from && by > 0 && n / by > most_pieces;
+  return are_two_sides(to, from) && by > 0 && n / by > most_pieces;
 }
 
 /// False: a side has become open on the way.
@@ -327,7 +329,7 @@ void Engine::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
                       std::uint64_t n) {
   const ByteRange to_range{to_position, to_position + n};
   const ByteRange from_range{from_position, from_position + n};
-  const bool one_array = to.datum == from.datum && &to != &from;  // its two sides
+  const bool one_array = are_two_sides(to, from);
   // A GPU's kernels may use an open mirror without our knowledge.
   const Kept to_kept(to);
   const Kept from_kept(from);

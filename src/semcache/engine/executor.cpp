@@ -55,8 +55,7 @@ void Engine::execute(const Step& step) {
     throw;
   }
   if (const plan::Counted counted = plan::counted(step); counted.count > 0) {
-    std::uint64_t bytes = 0;
-    step.for_each_piece([&](ByteRange piece) { bytes += piece.size(); });
+    const std::uint64_t bytes = step.total_bytes();
     for (std::size_t i = 0; i < counted.count; ++i) {
       recorder_.moved(counted.kinds[i], counted.label, bytes, 1, step.from.space, step.to.space);
     }

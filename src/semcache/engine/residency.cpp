@@ -18,7 +18,7 @@ void Engine::map_memory(Memory& m) {
 }
 
 void Engine::unmap_memory(Memory& m) noexcept {
-  m.flags.fetch_and(~(Memory::resident | Memory::revocable));
+  m.flags.fetch_and(~Memory::revocable);  // first: no launch takes the short way to closed pages
   protect_guarded(m, platform::Protection::none);  // neighbours may keep the granules
   m.access = platform::Protection::none;
   device_of(m).memory->unmap(m);

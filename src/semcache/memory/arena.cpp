@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/base/addresses.hpp>
 #include <semcache/memory/arena.hpp>
 #include <semcache/memory/memory.hpp>
 
@@ -14,6 +15,8 @@ constexpr std::uint64_t slab_bytes = 4 * 1024 * 1024;
 std::uint64_t entered_bytes(const Memory& m) noexcept { return std::max<std::uint64_t>(m.bytes, 1); }
 
 }  // namespace
+
+std::uint64_t share_of_addresses() { return std::max(base::addresses_left() / 4, large_alignment); }
 
 ByteRange Arena::range_of(const Memory& m) const noexcept {
   const auto at = static_cast<std::uint64_t>(m.address - base_);

@@ -16,6 +16,9 @@ inline constexpr std::uint64_t header_gap_bytes = 128;
 /// Arrays that are not small begin at multiples of it, and have all addresses up to the next one.
 inline constexpr std::uint64_t large_alignment = LookupTable::granule_bytes;
 
+/// So many addresses one arena takes at most, where they are limited: the rest stays the program's.
+[[nodiscard]] std::uint64_t share_of_addresses();
+
 /// Reserved addresses, which arrays get and give back, and which array lies where. Guarded by the engine's lock, except `find`.
 class Arena {
  public:

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/base/room.hpp>
 #include <semcache/memory/device_memory.hpp>
-#include <semcache/memory/share_of_addresses.hpp>
 
 #include <set>
 #include <string>
@@ -63,15 +62,9 @@ ByteRange DeviceMemory::granules(const Memory& m) const noexcept {
   return {round_down(range.begin, granule_bytes_), round_up(range.end, granule_bytes_)};
 }
 
-DeviceMemory::Segments::const_iterator DeviceMemory::first_behind(std::uint64_t at) const {
-  auto s = segments_.upper_bound(at);
-  if (s != segments_.begin() && std::prev(s)->second.end > at) --s;
-  return s;
-}
-
 std::uint64_t DeviceMemory::missing_bytes(ByteRange range) const {
   std::uint64_t missing = range.size();
-  for (auto s = first_behind(range.begin); s != segments_.end() && s->first < range.end; ++s) {
+  for (auto s = first_behind(segments_, range.begin); s != segments_.end() && s->first < range.end; ++s) {
     missing -= intersect({s->second.begin, s->second.end}, range).size();
   }
   return missing;
@@ -121,7 +114,7 @@ void DeviceMemory::map(Memory& m, Reach reach) {
   };
   try {
     for (std::uint64_t at = range.begin; at < range.end;) {
-      const auto next = first_behind(at);
+      const auto next = first_behind(segments_, at);
       if (next != segments_.end() && next->first <= at) {
         at = next->second.end;
         continue;
@@ -137,11 +130,7 @@ void DeviceMemory::map(Memory& m, Reach reach) {
     }
     throw;
   }
-  auto s = segments_.upper_bound(range.begin);
-  if (s != segments_.begin()) --s;
-  for (; s != segments_.end() && s->first < range.end; ++s) {
-    if (s->second.end > range.begin) ++s->second.residents;
-  }
+  for (auto s = first_behind(segments_, range.begin); s != segments_.end() && s->first < range.end; ++s) ++s->second.residents;
   m.flags.fetch_or(Memory::resident);
   if ((m.listed_by_age & bit()) != 0) return;
   m.listed_by_age |= bit();
@@ -150,12 +139,10 @@ void DeviceMemory::map(Memory& m, Reach reach) {
 }
 
 void DeviceMemory::unmap(Memory& m) noexcept {
-  m.flags.fetch_and(~(Memory::resident | Memory::revocable));
+  m.flags.fetch_and(~Memory::resident);
   const ByteRange range = granules(m);
-  auto s = segments_.upper_bound(range.begin);
-  if (s != segments_.begin()) --s;
-  while (s != segments_.end() && s->first < range.end) {
-    s = s->second.end > range.begin && --s->second.residents == 0 ? give_back(s) : std::next(s);
+  for (auto s = first_behind(segments_, range.begin); s != segments_.end() && s->first < range.end;) {
+    s = --s->second.residents == 0 ? give_back(s) : std::next(s);
   }
 }
 
@@ -210,7 +197,7 @@ std::string DeviceMemory::audit(const std::vector<const Memory*>& arrays) const 
     if (missing_bytes(*m) != 0) return "an array is called resident, but memory is missing";
     if (listed.count(m) != 1) return "an array is mapped, but could not be evicted";
     const ByteRange range = granules(*m);
-    for (auto s = first_behind(range.begin); s != segments_.end() && s->first < range.end; ++s) ++residents[s->first];
+    for (auto s = first_behind(segments_, range.begin); s != segments_.end() && s->first < range.end; ++s) ++residents[s->first];
   }
   std::uint64_t mapped = 0;
   for (const auto& [begin, s] : segments_) {

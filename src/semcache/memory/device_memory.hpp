@@ -110,7 +110,11 @@ class DeviceMemory {
   [[nodiscard]] ByteRange granules(const Memory& m) const noexcept;
   [[nodiscard]] std::uint64_t missing_bytes(ByteRange granules) const;
   /// The first segment that ends behind `at`.
-  [[nodiscard]] Segments::const_iterator first_behind(std::uint64_t at) const;
+  template <class Map>
+  [[nodiscard]] static auto first_behind(Map& segments, std::uint64_t at) {
+    auto s = segments.upper_bound(at);
+    return s != segments.begin() && std::prev(s)->second.end > at ? std::prev(s) : s;
+  }
   Segments::iterator give_back(Segments::iterator segment) noexcept;
   [[nodiscard]] std::uint32_t bit() const noexcept { return std::uint32_t{1} << index_; }
   [[nodiscard]] bool is_mapped(const Memory& m) const noexcept {

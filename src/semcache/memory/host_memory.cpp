@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/base/addresses.hpp>
 #include <semcache/base/error.hpp>
 #include <semcache/memory/host_memory.hpp>
-#include <semcache/memory/share_of_addresses.hpp>
 
 #include <algorithm>
 #include <string>

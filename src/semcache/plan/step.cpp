@@ -73,12 +73,7 @@ std::string text(const End& end, const trace::Recorder& recorder) {
 }  // namespace
 
 std::string to_string(const Step& s, const trace::Recorder& recorder) {
-  std::uint64_t bytes = s.bytes;
-  if (s.pieces != nullptr) {
-    bytes = 0;
-    s.for_each_piece([&](ByteRange piece) { bytes += piece.size(); });
-  }
-  std::string out = std::string(text(s.kind)) + " " + std::to_string(bytes) + " bytes";
+  std::string out = std::string(text(s.kind)) + " " + std::to_string(s.total_bytes()) + " bytes";
   if (s.piece_count > 1) out += " in " + std::to_string(s.piece_count) + " pieces";
   out += ", " + text(s.to, recorder);
   if (s.kind == Step::Kind::protect) return out + ": " + text(s.protection);

@@ -64,6 +64,12 @@ struct Step {
     if (pieces == nullptr && bytes > 0) visit(ByteRange{0, bytes});
     for (std::size_t i = 0; i < piece_count; ++i) visit(pieces[i]);
   }
+  /// Of all pieces.
+  [[nodiscard]] std::uint64_t total_bytes() const {
+    std::uint64_t sum = 0;
+    for_each_piece([&](ByteRange piece) { sum += piece.size(); });
+    return sum;
+  }
 };
 
 /// The fields of Counters in which a step counts its bytes.
