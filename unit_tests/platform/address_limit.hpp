@@ -20,4 +20,23 @@ inline bool limit_addresses(std::uint64_t beyond_bytes) {
   return ::setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
+/// The same until its end.
+class FewAddresses {
+ public:
+  explicit FewAddresses(std::uint64_t beyond_bytes) {
+    ::getrlimit(RLIMIT_AS, &before_);
+    std::uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t bytes = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) + beyond_bytes;
+    const rlimit limit{bytes < before_.rlim_max ? bytes : before_.rlim_max, before_.rlim_max};
+    ::setrlimit(RLIMIT_AS, &limit);
+  }
+  ~FewAddresses() { ::setrlimit(RLIMIT_AS, &before_); }
+  FewAddresses(const FewAddresses&) = delete;
+  FewAddresses& operator=(const FewAddresses&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
 }  // namespace semcache::platform::testing

@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <string>
 
 namespace semcache::platform {
@@ -321,20 +322,33 @@ struct LinuxPlatform::LoadedObjects {
     return false;
   }
 
+  std::vector<Range> ranges;
+  bool out_of_memory = false;
+
   /// Read-only segments (text, constants), what is made read-only after relocation, and all of the system's libraries.
-  static int collect(dl_phdr_info* info, std::size_t, void* out) {
-    auto& ranges = *static_cast<std::vector<Range>*>(out);
-    const bool system = is_system_library(info->dlpi_name);
-    for (int i = 0; i < info->dlpi_phnum; ++i) {
-      const auto& header = info->dlpi_phdr[i];
+  /// No exception leaves it: a function of the C library is its caller.
+  static int collect(dl_phdr_info* info, std::size_t, void* out) noexcept {
+    auto& self = *static_cast<LoadedObjects*>(out);
+    try {
+      self.add(*info);
+    } catch (const std::bad_alloc&) {
+      self.out_of_memory = true;
+    }
+    return self.out_of_memory ? 1 : 0;
+  }
+
+ private:
+  void add(const dl_phdr_info& info) {
+    const bool system = is_system_library(info.dlpi_name);
+    for (int i = 0; i < info.dlpi_phnum; ++i) {
+      const auto& header = info.dlpi_phdr[i];
       const bool constant =
           system ? header.p_type == PT_LOAD
                  : (header.p_type == PT_LOAD && (header.p_flags & PF_W) == 0) || header.p_type == PT_GNU_RELRO;
       if (!constant || header.p_memsz == 0) continue;
-      const std::uintptr_t begin = info->dlpi_addr + header.p_vaddr;
+      const std::uintptr_t begin = info.dlpi_addr + header.p_vaddr;
       ranges.push_back({begin, begin + header.p_memsz, system ? Mapped::no_handles : Mapped::constant});
     }
-    return 0;
   }
 };
 
@@ -342,10 +356,11 @@ void LinuxPlatform::refresh_constants() const {
   unsigned long long objects = 0;
   ::dl_iterate_phdr(&LoadedObjects::count, &objects);
   if (objects == objects_seen_) return;
-  std::vector<Range> ranges;
-  ::dl_iterate_phdr(&LoadedObjects::collect, &ranges);
-  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  constants_.swap(ranges);
+  LoadedObjects loaded;
+  ::dl_iterate_phdr(&LoadedObjects::collect, &loaded);
+  if (loaded.out_of_memory) throw std::bad_alloc();
+  std::sort(loaded.ranges.begin(), loaded.ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  constants_.swap(loaded.ranges);
   objects_seen_ = objects;
 }
 

@@ -14,6 +14,8 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <utility>
 
 namespace semcache::trace::detail {
 
@@ -46,6 +48,22 @@ namespace {
 
 void ignore(void*, const char*, int) {}  // no debug information: said by what is missing then
 
+/// What the library's callbacks tell. No exception may leave them.
+struct Found {
+  std::vector<Function> functions;
+  std::string symbol;
+  bool out_of_memory = false;
+
+  template <class Keep>
+  void keep(const Keep& keep) noexcept {
+    try {
+      keep(*this);
+    } catch (const std::bad_alloc&) {
+      out_of_memory = true;
+    }
+  }
+};
+
 /// How often objects were loaded and unloaded.
 unsigned long long loads() {
   unsigned long long n = 0;
@@ -77,20 +95,27 @@ std::vector<Function> functions_at(std::uintptr_t address) {
   std::vector<Function> out;
 #ifdef SEMCACHE_HAVE_BACKTRACE
   if (backtrace_state* const symbols = state()) {
+    Found found;
     ::backtrace_pcinfo(
         symbols, address,
-        [](void* to, std::uintptr_t, const char* file, int line, const char* name) {
-          if (name != nullptr && file != nullptr) static_cast<std::vector<Function>*>(to)->push_back({name, file, line});
+        [](void* to, std::uintptr_t, const char* file, int line, const char* name) noexcept {
+          static_cast<Found*>(to)->keep([&](Found& all) {
+            if (name != nullptr && file != nullptr) all.functions.push_back({name, file, line});
+          });
           return 0;
         },
-        ignore, &out);
-    std::string symbol;
+        ignore, &found);
     ::backtrace_syminfo(
         symbols, address,
-        [](void* to, std::uintptr_t, const char* name, std::uintptr_t, std::uintptr_t) {
-          if (name != nullptr) *static_cast<std::string*>(to) = name;
+        [](void* to, std::uintptr_t, const char* name, std::uintptr_t, std::uintptr_t) noexcept {
+          static_cast<Found*>(to)->keep([&](Found& all) {
+            if (name != nullptr) all.symbol = name;
+          });
         },
-        ignore, &symbol);
+        ignore, &found);
+    if (found.out_of_memory) throw std::bad_alloc();
+    out = std::move(found.functions);
+    const std::string& symbol = found.symbol;
     // Of local functions debug information knows the last part of the name only.
     if (!out.empty() && !symbol.empty()) out.back().symbol = symbol;
     if (out.empty() && !symbol.empty()) out.push_back({symbol, "", 0});
