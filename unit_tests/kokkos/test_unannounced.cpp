@@ -4,6 +4,7 @@
 #include <kokkos/vendor_library.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -590,6 +591,82 @@ KOKKOS_TEST(KokkosUnannounced, WhatAnotherStreamNeedsOfARecordingOneWaits) {
     for (int i = 0; i < n; ++i) ASSERT_EQ(x.mirror(i), 12.0 + i) << refused;
   }
   cudaStreamDestroy(stream);
+}
+
+namespace kokkos_unannounced {
+__global__ void wait_for(const volatile int* flag) {
+  while (*flag == 0) {
+  }
+}
+void wait_for_on_host(void* flag) {
+  while (*static_cast<volatile int*>(flag) == 0) std::this_thread::yield();
+}
+
+/// What waits for the host behind a launch of ours, on the same stream.
+enum class Waiter { kernel, callback, other_stream, our_launch_behind_a_fence };
+
+void read_before(Waiter waiter) {
+  int* flag = nullptr;
+  ASSERT_EQ(cudaHostAlloc(&flag, sizeof *flag, cudaHostAllocMapped), cudaSuccess);
+  *flag = 0;
+  std::atomic<bool> is_read{false};
+  std::atomic<bool> had_to_be_released{false};
+  std::thread releaser([&] {  // a test that fails ends, too
+    for (int i = 0; i < 1000 && !is_read; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    had_to_be_released = !is_read;
+    *static_cast<volatile int*>(flag) = 1;
+  });
+  cudaStream_t stream, other;
+  EXPECT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  EXPECT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
+  {
+    const Pending x;
+    const Exec exec{semcache::kokkos::NativeExec(stream)};
+    const Vector device = x.device;
+    Kokkos::parallel_for("written", Kokkos::RangePolicy<Exec>(exec, 0, n), KOKKOS_LAMBDA(int i) { device(i) = 3.0 * i; });
+    Kokkos::deep_copy(exec, x.mirror, x.device);
+    switch (waiter) {
+      case Waiter::kernel:
+        wait_for<<<1, 1, 0, stream>>>(flag);
+        break;
+      case Waiter::callback:
+        EXPECT_EQ(cudaLaunchHostFunc(stream, &wait_for_on_host, flag), cudaSuccess);
+        break;
+      case Waiter::other_stream: {
+        cudaEvent_t event;
+        EXPECT_EQ(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), cudaSuccess);
+        wait_for<<<1, 1, 0, other>>>(flag);
+        EXPECT_EQ(cudaEventRecord(event, other), cudaSuccess);
+        EXPECT_EQ(cudaStreamWaitEvent(stream, event, 0), cudaSuccess);
+        cudaEventDestroy(event);
+        break;
+      }
+      case Waiter::our_launch_behind_a_fence: {
+        exec.fence();
+        const volatile int* const seen = flag;
+        Kokkos::parallel_for("waits", Kokkos::RangePolicy<Exec>(exec, 0, 1), KOKKOS_LAMBDA(int) {
+          while (*seen == 0) {
+          }
+        });
+      }
+    }
+    EXPECT_EQ(x.mirror(n - 1), 3.0 * (n - 1));
+    is_read = true;
+    releaser.join();
+    EXPECT_FALSE(had_to_be_released) << "the read has waited for what waits for the host";
+    EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  }
+  cudaStreamDestroy(stream);
+  cudaStreamDestroy(other);
+  cudaFreeHost(flag);
+}
+}  // namespace kokkos_unannounced
+
+KOKKOS_TEST(KokkosUnannounced, AReadOfWhatALaunchWroteWaitsForNoForeignKernelBehindIt) { read_before(Waiter::kernel); }
+KOKKOS_TEST(KokkosUnannounced, AReadOfWhatALaunchWroteWaitsForNoCallbackBehindIt) { read_before(Waiter::callback); }
+KOKKOS_TEST(KokkosUnannounced, AReadOfWhatALaunchWroteWaitsForNoOtherStreamBehindIt) { read_before(Waiter::other_stream); }
+KOKKOS_TEST(KokkosUnannounced, AReadOfWhatWasLaunchedBeforeAFenceWaitsForNothingBehindIt) {
+  read_before(Waiter::our_launch_behind_a_fence);
 }
 
 KOKKOS_TEST(KokkosUnannounced, AGraphUsesItsArraysAtEachLaunch) {

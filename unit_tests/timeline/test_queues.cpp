@@ -137,6 +137,67 @@ TEST_F(QueuesTest, LaunchesNeedEventsWhereTheStreamMayEndAtAnyTime) {
   EXPECT_TRUE(queues.needs_events(q));
 }
 
+TEST_F(QueuesTest, ALeasedStreamNeedsEventsOnlyWhereNobodyTellsOfOthers) {
+  (void)queues.adopt(&key, {});
+  char other = 0;
+  const QueueIndex q = queues.adopt(&other, {});
+  queues.lease(q);
+  EXPECT_TRUE(queues.needs_events(q));
+  queues.others_are_told_of(true);
+  EXPECT_FALSE(queues.needs_events(q));
+  char third = 0;
+  EXPECT_TRUE(queues.needs_events(queues.adopt(&third, {}))) << "it may end at any time";
+  queues.others_are_told_of(false);
+  EXPECT_TRUE(queues.needs_events(q));
+  queues.others_are_told_of(true);
+  queues.retire(q);
+  EXPECT_TRUE(queues.needs_events(queues.adopt(&other, {}))) << "a stream of the same name, which nobody has leased";
+}
+
+TEST_F(QueuesTest, WhatIsSubmittedBeforeOthersSubmitIsWaitedForAlone) {
+  (void)queues.adopt(&key, {});
+  char other = 0;
+  const QueueIndex q = queues.adopt(&other, {});
+  queues.lease(q);
+  queues.others_are_told_of(true);
+  EXPECT_FALSE(queues.any_unrecorded());
+  const std::uint64_t mine = work(q, unused);
+  EXPECT_TRUE(queues.any_unrecorded());
+  queues.record_leased();
+  EXPECT_FALSE(queues.any_unrecorded());
+  const std::uint64_t recorded = device.operations();
+  queues.record_leased();
+  EXPECT_EQ(device.operations(), recorded) << "there is an event behind it";
+  const std::uint64_t theirs = work(q, unused);
+  queues.wait_for(q, mine)();
+  EXPECT_TRUE(queues.done(q, mine));
+  EXPECT_FALSE(queues.done(q, theirs)) << "it may wait for us";
+}
+
+TEST_F(QueuesTest, WhatALeasedStreamWaitsForComesBehindAnEventOfItsOwn) {
+  (void)queues.adopt(&key, {});
+  char other = 0;
+  const QueueIndex q = queues.adopt(&other, {});
+  queues.lease(q);
+  queues.others_are_told_of(true);
+  const std::uint64_t mine = work(q, unused);
+  const std::uint64_t transfer = work(a, unused);
+  queues.order(q, a, transfer);
+  queues.wait_for(q, mine)();
+  EXPECT_FALSE(queues.done(a, transfer)) << "another stream's work may wait for us";
+}
+
+TEST_F(QueuesTest, WorkThatIsKnownToBeDoneNeedsNoEvent) {
+  (void)queues.adopt(&key, {});
+  char other = 0;
+  const QueueIndex q = queues.adopt(&other, {});
+  queues.lease(q);
+  queues.others_are_told_of(true);
+  const std::uint64_t mine = work(q, unused);
+  queues.note_done(queues.happened_with(q, mine));  // the program's own fence
+  EXPECT_FALSE(queues.any_unrecorded());
+}
+
 TEST_F(QueuesTest, ALeasedStreamIsKeptUntilItsLastLeaseEnds) {
   const QueueIndex q = queues.adopt(&key, {});
   queues.lease(q);

@@ -719,6 +719,24 @@ QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_p
   return queue;
 }
 
+void Engine::others_are_told_of(bool told) noexcept {
+  for (auto& d : devices_) d->queues->others_are_told_of(told);
+}
+
+void Engine::others_submit() noexcept {
+  for (auto& d : devices_) {
+    if (!d->queues->any_unrecorded()) continue;
+    try {
+      Transaction t(*this);
+      t.launch_follows();
+      const device::Visit visit(*d->device);
+      d->queues->record_leased();
+    } catch (const std::exception& e) {
+      base::raw_log("who waits for launches of before waits for what comes now, too: %s", e.what());
+    }
+  }
+}
+
 void Engine::retire_queue(std::uint32_t device, QueueIndex queue) noexcept {
   try {
     const Transaction t(*this);

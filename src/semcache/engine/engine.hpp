@@ -127,6 +127,14 @@ class Engine {
   /// @param leased  `retire_queue` must be called once more before the queue is given up
   QueueIndex adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner, bool leased = false);
   void retire_queue(std::uint32_t device, QueueIndex queue) noexcept;
+  /// See `Queues::others_are_told_of`: told by `others_submit`. Called before the first queue is adopted.
+  void others_are_told_of(bool told) noexcept;
+  /// Somebody else is about to submit what may wait for the host, to any stream: who waits for our launches so far does not
+  /// wait for that.
+  void others_submit() noexcept;
+  /// Around a fence of the program's on a queue: what was submitted before the fence is done behind it, and nobody need ask for that.
+  /// No lock.
+  void fenced(const Clock& before) noexcept { devices_[0]->queues->note_done(before); }
 
   // --- copies ------------------------------------------------------------------------------------------------------
   void copy(void* to, const void* from, std::uint64_t bytes);

@@ -20,8 +20,17 @@ std::unique_ptr<DriverUses> DriverUses::start(engine::Engine& engine, std::strin
                                        {{engine.host_arena(), engine.host_arena_bytes()},
                                         {engine.device_arena(0), engine.device_arena_bytes(0)}},
                                        &own_work});
-  if (!why_not.empty()) uses.reset();
+  if (!why_not.empty()) {
+    uses.reset();
+  } else {
+    engine.others_are_told_of(true);
+  }
   return uses;
+}
+
+void DriverUses::others_submit() noexcept {
+  const platform::RuntimeScope scope;
+  engine_.others_submit();
 }
 
 void* DriverUses::before(const device::DriverUse* uses, std::size_t count, bool launches) noexcept {

@@ -17,12 +17,16 @@ class DriverUses final : public device::DriverObserver {
  public:
   /// Starts to be told. Empty: it works; else why not.
   [[nodiscard]] static std::unique_ptr<DriverUses> start(engine::Engine& engine, std::string& why_not);
-  ~DriverUses() override { device::unwatch_cuda_driver(); }
+  ~DriverUses() override {
+    engine_.others_are_told_of(false);
+    device::unwatch_cuda_driver();
+  }
   DriverUses(const DriverUses&) = delete;
   DriverUses& operator=(const DriverUses&) = delete;
 
   void* before(const device::DriverUse* uses, std::size_t count, bool launches) noexcept override;
   void after(void* call) noexcept override;
+  void others_submit() noexcept override;
   [[nodiscard]] bool wants_launches() const noexcept override { return engine_.any_listed(); }
 
  private:

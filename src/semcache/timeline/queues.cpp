@@ -21,7 +21,7 @@ void Event::synchronize() const {
 
 Queues::~Queues() {
   for (QueueIndex q = 1; q < count_; ++q) {
-    queues_[q].leases = 0;
+    queues_[q].leases.store(0);
     try {
       retire(q);
     } catch (const std::exception& e) {
@@ -62,7 +62,7 @@ QueueIndex Queues::adopt(void* native, std::shared_ptr<void> owner) {
 void Queues::retire(QueueIndex index) {
   if (index == unknown_queue || !queues_[index].live) return;
   Queue& queue = queues_[index];
-  if (queue.leases > 0 && --queue.leases > 0) return;
+  if (queue.leases.load() > 0 && queue.leases.fetch_sub(1) > 1) return;
   queue.native = nullptr;  // whatever fails below: the next stream of that name is another one
   // Positions go on counting in the next life of the index: what slots remember stays meaningful.
   // Not by its stream: that may be gone already. What this shows of the other queues is needed as well: with the last of
@@ -101,7 +101,15 @@ std::shared_ptr<Event> Queues::record(QueueIndex q) {
     throw;
   }
   queue.recorded.emplace_back(at, event);
+  queue.recorded_position.store(at);
   return event;
+}
+
+void Queues::record_leased() {
+  for (QueueIndex q = 1; q < count_; ++q) {
+    // What is submitted to a stream that is being recorded goes into the graph, an event, too.
+    if (unrecorded(q) && !device_.is_recording(queues_[q].id)) record(q);
+  }
 }
 
 bool Queues::reached(QueueIndex q, std::uint64_t position) {
@@ -199,6 +207,7 @@ void Queues::order(QueueIndex q, QueueIndex producer, std::uint64_t position) {
   if (consumer.ordered_after[producer].load() >= position || done(producer, position)) return;
   const std::shared_ptr<Event> event = event_after(producer, position);
   if (event == nullptr) return;  // done meanwhile
+  if (unrecorded(q)) record(q);  // what waits behind `event`, for whatever that waits for, comes behind this
   device_.wait(consumer.id, event->id());
   for (QueueIndex p = 0; p < count_; ++p) {
     if (p != q) raise(consumer.ordered_after[p], event->before()[p]);

@@ -111,10 +111,23 @@ class Queues {
   /// Need no later launch wait for work `position` of `q`: it is done, or every program queue is ordered after it.
   [[nodiscard]] bool passed(QueueIndex q, std::uint64_t position) const noexcept;
   /// A stream that the program may destroy at any time: an event is recorded behind each launch, because nothing can be
-  /// submitted to it later. The first one, the framework's default, lives as long as the runtime.
+  /// submitted to it later. The first one, the framework's default, lives as long as the runtime. One that is leased lives as
+  /// long as its lease; it gets an event before others submit something, if that is told (`others_are_told_of`).
   [[nodiscard]] bool needs_events(QueueIndex q) const noexcept {
-    return q != unknown_queue && !queues_[q].own && q != first_program_queue_;
+    return q != unknown_queue && !queues_[q].own && q != first_program_queue_ && !(others_are_told_of_ && queues_[q].leases.load() > 0);
   }
+  /// Is `record_leased` called before others submit to any stream what may wait for the host: a kernel of a communication
+  /// library, a callback, a wait for another stream? Then nobody who waits for a launch on a leased stream ever waits for that, too.
+  void others_are_told_of(bool told) noexcept { others_are_told_of_ = told; }
+  /// Has a leased stream work behind its last event? Threads: any.
+  [[nodiscard]] bool any_unrecorded() const noexcept {
+    for (QueueIndex q = 1; q < max_queues; ++q) {
+      if (unrecorded(q)) return true;
+    }
+    return false;
+  }
+  /// Work that was submitted to leased streams so far can be waited for alone from now on.
+  void record_leased();
   [[nodiscard]] bool live(QueueIndex q) const noexcept { return queues_[q].live; }
   /// Is that work known to be done? Asks nobody.
   [[nodiscard]] bool done(QueueIndex q, std::uint64_t position) const noexcept {
@@ -137,8 +150,9 @@ class Queues {
     bool live = false;
     bool shared = false;              // more than one thread submits
     const void* submitter = nullptr;  // the thread that did first
-    std::uint32_t leases = 0;
+    std::atomic<std::uint32_t> leases{0};
     std::atomic<std::uint64_t> position{0};
+    std::atomic<std::uint64_t> recorded_position{0};  // of the last event
     std::deque<std::pair<std::uint64_t, std::shared_ptr<Event>>> recorded;  // ascending positions
     std::array<std::atomic<std::uint64_t>, max_queues> ordered_after{};  // what later work already waits for
   };
@@ -146,6 +160,11 @@ class Queues {
   [[nodiscard]] std::shared_ptr<Event> recorded_after(QueueIndex q, std::uint64_t position) const;
   /// Forgets events that have happened, asking for one in sixteen.
   void prune(QueueIndex q);
+  [[nodiscard]] bool unrecorded(QueueIndex q) const noexcept {
+    const Queue& queue = queues_[q];
+    const std::uint64_t at = queue.position.load(std::memory_order_acquire);
+    return queue.leases.load() > 0 && at > queue.recorded_position.load() && !done(q, at);
+  }
 
   device::Device& device_;
   std::array<Queue, max_queues> queues_;
@@ -154,6 +173,7 @@ class Queues {
   QueueIndex own_end_ = 1;
   QueueIndex program_queues_ = 0;
   QueueIndex first_program_queue_ = 0;
+  bool others_are_told_of_ = false;
 };
 
 }  // namespace semcache::timeline

@@ -24,6 +24,9 @@
 #undef cuGraphAddNode
 #undef cuMemcpyBatchAsync
 #undef cuStreamBeginCapture
+#undef cuStreamWaitValue32
+#undef cuStreamWaitValue64
+#undef cuStreamBatchMemOp
 
 /// Callbacks of CUPTI at the driver's calls. The runtime interface and the vendor's libraries end in these, wherever they
 /// are linked from, so that every use arrives here before it is made.
@@ -127,24 +130,28 @@ class Uses {
     cuda::for_each_word(data.data(), n, [this](auto... at) { word(at..., Kind::listed); });
   }
   void kernel(CUfunction f, void** parameters, void** extra, const char* name) {
-    launches_ = true;
+    launches_ = may_wait_ = true;
     if (watching_.arguments.for_each(f, parameters, extra, [this](auto... at) { word(at..., Kind::argument); })) return;
     if (watching_.said_unreadable.exchange(true)) return;
     base::raw_log("the driver does not tell the parameters of kernel '%s': what it uses is not noticed (nor of further ones "
                   "of its kind). Announce it with semcache::access", name == nullptr ? "?" : name);
   }
   void recorded() {
-    launches_ = false;
+    launches_ = may_wait_ = false;
     for (DriverUse& use : list_) use.kind = Kind::recorded;
   }
 
-  void graph() noexcept { launches_ = true; }
+  void graph() noexcept { launches_ = may_wait_ = true; }
+  /// For the host, or for another stream.
+  void waits() noexcept { may_wait_ = true; }
 
   [[nodiscard]] const std::vector<DriverUse>& list() const noexcept { return list_; }
   [[nodiscard]] bool launches() const noexcept { return launches_; }
+  [[nodiscard]] bool may_wait() const noexcept { return may_wait_; }
 
  private:
   bool launches_ = false;  ///< a kernel or graph
+  bool may_wait_ = false;
   Watching& watching_;
   std::vector<DriverUse> list_;  ///< as a rule empty, without memory
 };
@@ -289,6 +296,12 @@ void graph_node(Uses& uses, const CUgraphNodeParams* p) {
   X(cuGraphNodeSetParams, { graph_node(uses, p.nodeParams); })                                                         \
   X(cuGraphExecNodeSetParams, { graph_node(uses, p.nodeParams); })
 
+/// What a stream may wait for without end, and the beginnings of recordings.
+#define SEMCACHE_WAITS(X)                                                                                               \
+  X(cuStreamWaitEvent) X(cuStreamAddCallback) X(cuLaunchHostFunc) X(cuStreamWaitValue32) X(cuStreamWaitValue64)          \
+  X(cuStreamWaitValue32_v2) X(cuStreamWaitValue64_v2) X(cuStreamBatchMemOp) X(cuStreamBatchMemOp_v2)                    \
+  X(cuWaitExternalSemaphoresAsync)
+
 #define SEMCACHE_UNLOADS(X)                                                                                             \
   X(cuModuleUnload) X(cuLibraryUnload) X(cuCtxDestroy_v2) X(cuDevicePrimaryCtxReset_v2) X(cuDevicePrimaryCtxRelease_v2)
 
@@ -308,7 +321,7 @@ constexpr CUpti_CallbackId watched_calls[] = {
 #define SEMCACHE_BARE_ID(name) SEMCACHE_ID(name),
     SEMCACHE_TRANSFERS(SEMCACHE_BOTH_IDS) SEMCACHE_SYNCHRONOUS_CALLS(SEMCACHE_PTDS_IDS) SEMCACHE_STREAM_CALLS(SEMCACHE_PTSZ_IDS)
         SEMCACHE_GRAPH_CALLS(SEMCACHE_ONE_ID) SEMCACHE_UNLOADS(SEMCACHE_BARE_ID) SEMCACHE_RECORDINGS(SEMCACHE_PTSZ_IDS)
-            SEMCACHE_PTSZ_IDS(cuStreamEndCapture) SEMCACHE_PTSZ_IDS(cuLaunchKernelEx) SEMCACHE_PTSZ_IDS(cuGraphLaunch)};
+            SEMCACHE_WAITS(SEMCACHE_PTSZ_IDS) SEMCACHE_PTSZ_IDS(cuStreamEndCapture) SEMCACHE_PTSZ_IDS(cuLaunchKernelEx) SEMCACHE_PTSZ_IDS(cuGraphLaunch)};
 
 struct Stream {
   CUstream stream = nullptr;
@@ -361,13 +374,22 @@ void* look_at(Watching& w, CUpti_CallbackId id, const void* parameters, const ch
     }
     case SEMCACHE_ID(cuGraphLaunch):
     case SEMCACHE_ID(cuGraphLaunch_ptsz): uses.graph(); break;
+#define SEMCACHE_WAIT_CASE(call) case SEMCACHE_ID(call): case SEMCACHE_ID(call##_ptsz):
+    SEMCACHE_WAITS(SEMCACHE_WAIT_CASE)
+    SEMCACHE_RECORDINGS(SEMCACHE_WAIT_CASE)
+    uses.waits();
+    break;
     default: return nullptr;
   }
-  if (uses.list().empty() && !uses.launches()) return nullptr;
+  if (uses.list().empty() && !uses.may_wait()) return nullptr;
   w.under_way.fetch_add(1);  // keeps the observer where it is
   void* call = nullptr;
   DriverObserver* const observer = w.telling.load() ? w.observer.load() : nullptr;
-  if (observer != nullptr && (!uses.list().empty() || observer->wants_launches())) {
+  if (observer != nullptr && uses.may_wait()) {
+    const cuda::CaptureAllowed allowed;
+    observer->others_submit();
+  }
+  if (observer != nullptr && (!uses.list().empty() || uses.launches()) && (!uses.list().empty() || observer->wants_launches())) {
     const cuda::CaptureAllowed allowed;
     if (is_capturing(stream)) uses.recorded();
     call = observer->before(uses.list().data(), uses.list().size(), uses.launches());
@@ -424,9 +446,10 @@ void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const vo
   shared = nothing;
   const auto own_work = w.own_work.load(std::memory_order_acquire);
   if (own_work == nullptr || own_work()) return;
-  shared = note_recording(id, call.functionParams);
-  if (shared != nothing) return;
   try {
+    shared = note_recording(id, call.functionParams);
+    if (shared == begins_recording) (void)look_at(w, id, call.functionParams, call.symbolName);
+    if (shared != nothing) return;
     shared = reinterpret_cast<std::uint64_t>(look_at(w, id, call.functionParams, call.symbolName));
   } catch (const std::exception& e) {
     base::fatal("a use of device memory outside semcache::Exec cannot be looked at: %s", e.what());
