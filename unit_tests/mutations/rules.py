@@ -9,12 +9,12 @@ a statement that is added later is left out, too, without anybody listing it.
 import os
 import re
 
-ROOMS = ["directory", "engine", "memory", "timeline"]
+ROOMS = ["directory", "engine", "memory", "pages", "timeline"]
 
 # What is left out where it is a statement on a line of its own.
-GUARDS = """count_dropped end_host_phase expect_not_freed expect_nothing forget_perhaps_unwanted freeze mark_used
+GUARDS = """count_dropped end_phase expect_not_freed expect_nothing forget_perhaps_unwanted freeze mark_used
 note_perhaps_unwanted note_refused note_use note_written open_guarded order_queue prepare_held prepare_use prepare_wanted
-prepare_write prepare_commit project project_later project_soon protect_guarded raise register_for_transfers renumber
+prepare_write prepare_commit project project_later project_soon protect_guarded raise renumber
 restore revoke separate set_held set_wanted touch touch_holders unwatch watch write drop detach mark_changing""".split()
 
 RULES = [

@@ -37,7 +37,7 @@ void Engine::audit() {
       if (m.snapshot() || !watched(m)) continue;
       // I5, byte by byte of the state: no page is laxer than the strictest of what lies on it demands.
       const auto demand = [&](ByteRange piece, Protection most, const char* why) {
-        m.pages.for_each(to_pages(m, piece), [&](ByteRange pages, PageState s) {
+        m.pages.for_each(pages_->around(m, piece), [&](ByteRange pages, PageState s) {
           if (s.protection > most) {
             base::fatal("audit: I5: pages [%llu, %llu) of '%s' have protection %d, but bytes [%llu, %llu) are %s",
                         static_cast<unsigned long long>(pages.begin), static_cast<unsigned long long>(pages.end), label(m),
@@ -52,7 +52,7 @@ void Engine::audit() {
           else if (held != wanted.advanced(part.begin - piece.begin)) demand(part, Protection::none, "stale");
         });
       });
-      m.pages.for_each(page_span(m), [&](ByteRange pages, PageState s) {
+      m.pages.for_each(pages_->span(m), [&](ByteRange pages, PageState s) {
         if (s.protection != Protection::read_write) return;
         for (std::uint64_t at = pages.begin; at < pages.end; at += page_bytes_) {
           const ByteRange content = intersect({at, at + page_bytes_}, m.all());
@@ -112,7 +112,7 @@ void Engine::audit() {
     if (f.host == nullptr) continue;
     if (!f.host->live || f.range.end > f.host->bytes) base::fatal("audit: I6: a transfer's host memory is gone");
     if (f.host->snapshot() || !watched(*f.host)) continue;
-    f.host->pages.for_each(to_pages(*f.host, f.range), [&](ByteRange, PageState s) {
+    f.host->pages.for_each(pages_->around(*f.host, f.range), [&](ByteRange, PageState s) {
       if (s.protection > (f.to_host ? Protection::none : Protection::read)) {
         base::fatal("audit: I6: the pages of '%s' are open under a transfer", label(*f.host));
       }

@@ -360,7 +360,7 @@ void Engine::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
       // Pieces as the registration of host pages allows.
       const std::uint64_t host_position = (to.on_host() ? to_position : from_position) + done;
       bytes = to.on_host() == from.on_host() ? n - done
-                                             : std::min(n - done, options_.registration_bytes - host_position % options_.registration_bytes);
+                                             : std::min(n - done, pages_->chunk_end(host_position) - host_position);
       const ByteRange piece{to_position + done, to_position + done + bytes};
       count_dropped(to, piece);
       {

@@ -26,6 +26,8 @@ Engine::Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique
       host_(std::make_unique<HostMemory>(*platform_, mappings_, options_.host_address_bytes,
                                          options_.notices ? platform::Protection::read : platform::Protection::read_write)) {
   for (auto& device : devices) add_device(std::move(device));
+  pages_ = std::make_unique<HostPages>(*platform_, mappings_, *devices_[0]->device, directory_, flights_, recorder_, options_.observer,
+                                       HostPages::Options{options_.notices, options_.registration_bytes});
   // SEMCACHE_CHECK has rules of its own for device memory; a GPU's has no pages of ours.
   options_.device_faults = options_.device_faults && options_.notices && !options_.check &&
                            devices_[0]->device->kind() == device::DeviceKind::emulated;
@@ -156,25 +158,12 @@ void Engine::release_place(Memory& m) noexcept {
       m.address = nullptr;
       return;
     }
-    unlock_pages(m);
+    pages_->unlock(m);
     host_->give_back(m);
   } else {
     device_of(m).memory->give_back(m);
   }
   m.address = nullptr;
-}
-
-void Engine::unlock_pages(Memory& m) noexcept {
-  const std::uint64_t span = page_span(m).end;
-  for (std::size_t c = 0; c < m.locked.size(); ++c) {
-    if (m.locked[c] == nullptr) continue;
-    const std::uint64_t at = c * options_.registration_bytes;
-    devices_[0]->device->unregister_host(m.locked[c]);
-    if (m.locked[c] != m.address + at) {
-      platform_->forget_locked(m.locked[c], std::min(options_.registration_bytes, span - at));
-    }
-  }
-  m.locked.clear();
 }
 
 Memory* Engine::allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes) {
@@ -229,14 +218,14 @@ Memory* Engine::allocate_host(const char* label, std::uint64_t bytes, Memory* pa
     // SEMCACHE_CHECK protects them all the same. So does a kernel that has no mapping left for them. Without a tracker all
     // host memory is used like that of which the program announces the uses.
     m->announced = !options_.notices || (announced && !options_.check &&
-                                         set_protection(*m, page_span(*m), platform::Protection::read_write));
+                                         pages_->protect(*m, pages_->span(*m), platform::Protection::read_write));
   } catch (...) {
     destroy(*m);
     throw;
   }
   live_host_bytes_ += bytes;
   if (m->announced) directory_.mark_changing(m->slot);
-  if (partner != nullptr) project_host(*m, m->all());
+  if (partner != nullptr) pages_->project(*m, m->all());
   return m;
 }
 
@@ -255,7 +244,7 @@ void Engine::destroy(Memory& m) noexcept {
     directory_.remove_slot(m.slot);
   }
   if (m.datum.valid() && directory_.slots(m.datum).empty()) directory_.remove_datum(m.datum);
-  end_host_phase(m);
+  pages_->end_phase(m);
   release_place(m);
   recycle(m);
 }
@@ -424,7 +413,7 @@ void Engine::project() noexcept {
     if (m->snapshot()) {
       if (!m->freeing) note_perhaps_unwanted(*m);
     } else if (m->on_host()) {
-      project_host(*m, touched.range);
+      pages_->project(*m, touched.range);
     } else {
       project_once(*m);
     }
@@ -480,7 +469,7 @@ void Engine::project_device(Memory& m) noexcept {
 
 void Engine::protect_guarded(Memory& m, platform::Protection protection) noexcept {
   if (!guarded(m) || m.access == protection) return;
-  if (mappings_.scarce() || !platform_->protect(m.address, page_span(m).end, protection)) return stop_guarding(m);
+  if (mappings_.scarce() || !platform_->protect(m.address, pages_->span(m).end, protection)) return stop_guarding(m);
   m.access = protection;
   mappings_.add(2);
 }
@@ -506,144 +495,6 @@ void Engine::stop_guarding(const Memory& m) noexcept {
   base::raw_log("uses of the device memory of '%s' and of all other arrays outside semcache::Exec are no longer noticed, because "
                 "the kernel's limit on mappings (vm.max_map_count) is near. Announce them with semcache::access(view, mode), "
                 "or raise it", recorder_.name(m.label));
-}
-
-/// I5: pages at least as strict as the state demands; they are relaxed only where an access asked for it.
-void Engine::project_host(Memory& m, ByteRange range) noexcept {
-  if (!watched(m) || m.bytes == 0) return;
-  try {
-    tighten_pages(m, range);
-  } catch (const std::exception&) {
-    // One protection for the whole array takes no memory, and the strictest is safe.
-    (void)set_protection(m, page_span(m), platform::Protection::none);
-  }
-}
-
-void Engine::tighten_pages(Memory& m, ByteRange range) {
-  using platform::Protection;
-  range = to_pages(m, range);
-  struct Run {
-    ByteRange range;
-    Protection level;
-  };
-  std::vector<Run> runs;
-  const auto demand = [&](ByteRange piece, Protection level) {
-    piece = {round_down(piece.begin, page_bytes_), round_up(piece.end, page_bytes_)};
-    if (!runs.empty() && runs.back().range.end > piece.begin) {  // shares its first page with the run before
-      Run& last = runs.back();
-      if (level < last.level) {
-        if (last.range.begin >= piece.begin) {
-          last.level = level;
-        } else {
-          last.range.end = piece.begin;
-          runs.push_back({piece, level});
-          return;
-        }
-      }
-      piece.begin = last.range.end;
-      if (piece.empty()) return;
-    }
-    if (!runs.empty() && runs.back().level == level && runs.back().range.end == piece.begin) {
-      runs.back().range.end = piece.end;
-    } else {
-      runs.push_back({piece, level});
-    }
-  };
-  const ByteRange content = intersect(range, m.all());
-  directory_.for_each_wanted(m.datum, content, [&](ByteRange piece, directory::ValueRef wanted) {
-    directory_.for_each_held(m.slot, piece, [&](ByteRange part, directory::ValueRef held) {
-      if (wanted.id == directory::undefined_value) {
-        demand(part, Protection::read);
-      } else if (held != wanted.advanced(part.begin - piece.begin)) {
-        demand(part, Protection::none);
-      } else {
-        demand(part, directory_.exclusive(m.slot, part) ? Protection::read_write : Protection::read);
-      }
-    });
-  });
-  for (const Flight& f : flights_) {
-    if (f.host != &m || !f.range.overlaps(content)) continue;
-    const ByteRange pages = to_pages(m, intersect(f.range, content));
-    std::vector<Run> split;
-    for (const Run& r : runs) {
-      const Protection level = std::min(r.level, f.to_host ? Protection::none : Protection::read);
-      const ByteRange inside = intersect(r.range, pages);
-      if (inside.empty()) {
-        split.push_back(r);
-        continue;
-      }
-      if (r.range.begin < inside.begin) split.push_back({{r.range.begin, inside.begin}, r.level});
-      split.push_back({inside, level});
-      if (inside.end < r.range.end) split.push_back({{inside.end, r.range.end}, r.level});
-    }
-    runs.swap(split);
-  }
-  for (const Run& run : runs) {
-    std::vector<ByteRange> tighten;
-    m.pages.for_each(run.range, [&](ByteRange piece, PageState state) {
-      if (state.protection <= run.level) return;
-      if (!tighten.empty() && tighten.back().end == piece.begin) {
-        tighten.back().end = piece.end;
-      } else {
-        tighten.push_back(piece);
-      }
-    });
-    for (const ByteRange piece : tighten) {
-      register_for_transfers(m, piece);
-      set_protection(m, piece, run.level);
-    }
-  }
-}
-
-bool Engine::set_protection(Memory& m, ByteRange pages, platform::Protection protection) {
-  if (pages.empty()) return true;
-  // Between neighbours of equal protection there is no page of another one: they are one mapping of the kernel's.
-  if (pages.end == page_span(m).end) pages.end = m.pages.size();
-  bool changes = false;
-  bool relaxes = false;
-  bool closes = false;
-  m.pages.for_each(pages, [&](ByteRange, PageState s) {
-    changes = changes || s.protection != protection;
-    relaxes = relaxes || s.protection < protection;
-    closes = closes || s.protection > protection;
-  });
-  if (!changes) return true;
-  m.pages.make_room(pages);  // what the kernel does is noted
-  if (closes) end_host_phase(m);
-  const auto clear_flags = [&] {
-    if (protection != platform::Protection::read_write) m.flags.fetch_and(~Memory::host_writable);
-    if (protection == platform::Protection::none) m.flags.fetch_and(~Memory::host_readable);
-  };
-  clear_flags();
-  if (!platform_->protect(m.address + pages.begin, pages.size(), protection)) {
-    if (relaxes) return false;
-    // The kernel's limit on mappings. One protection for the whole array splits nothing, and the strictest of them is
-    // safe (I5).
-    pages = {0, m.pages.size()};
-    m.pages.for_each(page_span(m), [&](ByteRange, PageState s) { protection = std::min(protection, s.protection); });
-    clear_flags();
-    if (!platform_->protect(m.address, pages.end, protection)) {
-      base::fatal("cannot protect the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) is used up. Raise "
-                  "it, or free mirrors.", recorder_.name(m.label), static_cast<void*>(m.address));
-    }
-  }
-  m.pages.assign(pages, PageState{protection}, [](const auto&, int) {});
-  plan::Step protect = step_of(plan::Step::Kind::protect, m);
-  protect.to = at(m, pages.begin);
-  protect.bytes = pages.size();
-  protect.protection = protection;
-  tell(protect);
-  if (protection == platform::Protection::read_write) mark_used(m, pages);
-  platform::Protection strictest = platform::Protection::read_write;
-  m.pages.for_each(page_span(m), [&](ByteRange, PageState s) { strictest = std::min(strictest, s.protection); });
-  if (strictest == platform::Protection::read_write) m.flags.fetch_or(Memory::host_writable);
-  if (strictest != platform::Protection::none) m.flags.fetch_or(Memory::host_readable);
-  mappings_.add(2);
-  return true;
-}
-
-ByteRange Engine::to_pages(const Memory& m, ByteRange r) const noexcept {
-  return intersect({round_down(r.begin, page_bytes_), round_up(r.end, page_bytes_)}, page_span(m));
 }
 
 void Engine::collect_orphans() noexcept {

@@ -10,10 +10,12 @@
 #include <semcache/engine/owed_copies.hpp>
 #include <semcache/engine/surroundings.hpp>
 #include <semcache/memory/device_memory.hpp>
+#include <semcache/memory/ends.hpp>
 #include <semcache/memory/host_memory.hpp>
 #include <semcache/memory/mappings.hpp>
 #include <semcache/memory/staging.hpp>
 #include <semcache/memory/transit.hpp>
+#include <semcache/pages/host_pages.hpp>
 #include <semcache/plan/step.hpp>
 #include <semcache/platform/platform.hpp>
 #include <semcache/timeline/queues.hpp>
@@ -41,6 +43,9 @@ using memory::PageState;
 using memory::Staging;
 using memory::TransitBlock;
 using memory::TransitBuffer;
+using pages::Flight;
+using pages::Flights;
+using pages::HostPages;
 using timeline::Clock;
 using timeline::first_program_queue;
 using timeline::max_queues;
@@ -278,17 +283,6 @@ class Engine {
     }
   };
 
-  /// A transfer between a device and host pages that has not happened yet (I6).
-  struct Flight {
-    Memory* host = nullptr;  ///< nullptr: staged, so that no page is concerned
-    ByteRange range;
-    bool to_host = false;
-    std::byte* staging = nullptr;  ///< pinned bytes still to be written behind the protection; nullptr: direct
-    std::uint64_t staged_bytes = 0;
-    timeline::Work work;
-  };
-  using Flights = std::list<Flight>;
-
   struct DeviceState {
     std::uint32_t index = 0;
     std::unique_ptr<device::Device> device;
@@ -329,8 +323,6 @@ class Engine {
     if (!std::exchange(m.awaits_projection, true)) revoked_.push_back(&m);  // there is room for all
   }
   void project_device(Memory& memory) noexcept;
-  void project_host(Memory& memory, ByteRange range) noexcept;
-  void tighten_pages(Memory& memory, ByteRange range);
   /// Are the pages of this device memory protected by its state, so that the program's own accesses are noticed?
   [[nodiscard]] bool guarded(const Memory& m) const noexcept { return options_.device_faults && !m.on_host() && m.bytes > 0; }
   /// Guarded pages permit what the state does, from now on: a kernel, or somebody who announced it, is about to use them.
@@ -338,8 +330,6 @@ class Engine {
   void protect_guarded(Memory& memory, platform::Protection protection) noexcept;
   /// The kernel's limit on mappings is near.
   void stop_guarding(const Memory& memory) noexcept;
-  /// False if the pages could not be relaxed (the kernel's limit on mappings); tightening always succeeds.
-  bool set_protection(Memory& memory, ByteRange pages, platform::Protection protection);
   [[noreturn]] void die_closed(const Memory& memory) const noexcept;
   /// Frees the saved copies that nobody wants any more.
   void collect_orphans() noexcept;
@@ -350,10 +340,7 @@ class Engine {
   void free_put_off() noexcept;
   void destroy(Memory& memory) noexcept;
   [[nodiscard]] std::uint64_t page() const noexcept { return page_bytes_; }
-  /// Are accesses of the host noticed, because the pages are protected?
-  [[nodiscard]] bool watched(const Memory& m) const noexcept { return options_.notices && !m.open && !m.announced; }
-  [[nodiscard]] ByteRange to_pages(const Memory& m, ByteRange r) const noexcept;
-  [[nodiscard]] ByteRange page_span(const Memory& m) const noexcept { return {0, round_up(m.bytes, page_bytes_)}; }
+  [[nodiscard]] bool watched(const Memory& m) const noexcept { return pages_->watched(m); }
   [[nodiscard]] std::string describe_live_buffers(std::uint32_t device) const;
   DeviceState& device_of(const Memory& m) { return *devices_[m.space.value - 1]; }
   [[nodiscard]] static std::uint32_t device_index(const Memory& m) noexcept { return m.space.value - 1; }
@@ -419,7 +406,7 @@ class Engine {
   void tell(const plan::Step& step) noexcept {
     if (options_.observer != nullptr) options_.observer->done(step);
   }
-  [[nodiscard]] static plan::End at(const Memory& memory, std::uint64_t position) noexcept;
+  [[nodiscard]] static plan::End at(const Memory& memory, std::uint64_t position) noexcept { return memory::end_at(memory, position); }
   /// Memory that is no array's. @param last_use  set to the work that uses it
   /// @param label  of the array whose bytes these are
   [[nodiscard]] static plan::End elsewhere(SpaceId space, const void* address, timeline::Work* last_use = nullptr,
@@ -461,11 +448,6 @@ class Engine {
   static void note_use(QueueIndex queue, Memory& memory, bool writing, std::uint64_t at, std::uint64_t now) noexcept;
   void poll_flights() noexcept;
   void forget_finished_flights();
-  [[nodiscard]] bool direct(const Memory& host, ByteRange range) const noexcept;
-  void register_for_transfers(Memory& host, ByteRange range);
-  /// What the device calls a host position.
-  [[nodiscard]] std::byte* device_name_of(const Memory& host, std::uint64_t position) const noexcept;
-  static void mark_used(Memory& host, ByteRange range) noexcept;
   /// Writes a staged arrival behind the protection of its pages.
   void write_arrival(Memory& host, ByteRange range, const std::byte* bytes);
   /// Pages that are about to be a transfer's source can no longer change unnoticed.
@@ -566,13 +548,10 @@ class Engine {
   /// Nothing is done where the array is freed meanwhile.
   void host_access(Transaction& transaction, Memory& memory, ByteRange range, Access mode);
   Obstacle open_pages(Memory& memory, ByteRange range, Access mode);
-  bool relax_pages(Memory& memory, ByteRange pages, platform::Protection wanted);
   /// The pages that a fault at `position` makes valid and opens; counts those beyond the faulting one.
   [[nodiscard]] ByteRange plan_fault(Memory& host, std::uint64_t position, Access mode);
   std::uint64_t count_ahead(Memory& host, ByteRange page, ByteRange range, Access mode);
   void begin_host_phase(Memory& host);
-  /// Pages of the mirror close, or it is freed: what was fetched ahead, and no fault showed its use, is counted.
-  void end_host_phase(Memory& host) noexcept;
   platform::FaultResult serve(std::byte* address, platform::FaultKind kind, const void* instruction, const char*& label);
   platform::FaultResult serve_device(Transaction& transaction, Memory& memory, platform::FaultKind kind, const void* address,
                                      const void* instruction);
@@ -589,7 +568,6 @@ class Engine {
   /// The mirror is valid, accessible and never protected again; copies with it happen at the call.
   Obstacle open_for_device(Memory& mirror);
   Obstacle open_mirror(Memory& memory, const char* reason);
-  void unlock_pages(Memory& host) noexcept;
   [[nodiscard]] bool host_side_is_announced(const Memory& memory);
   Obstacle finish_write_checks(const Memory& memory);
   [[nodiscard]] static bool shifts(const Memory& to, std::uint64_t to_position, const Memory& from, std::uint64_t from_position,
@@ -625,7 +603,8 @@ class Engine {
   std::vector<Memory*> projecting_;  ///< room for `project`
   std::atomic<bool> projection_waits_{false};  ///< for the end of a launch
   std::uint64_t projection_ = 0;  ///< projections so far
-  Flights flights_;
+  Flights flights_;  ///< what is under way
+  std::unique_ptr<HostPages> pages_;
   std::atomic<std::uint64_t> clock_{1};
   std::vector<Memory*> listed_;
   std::atomic<std::size_t> listed_arrays_{0};  ///< how many these are

@@ -10,17 +10,6 @@ namespace semcache::engine {
 using directory::Fill;
 using plan::Step;
 
-plan::End Engine::at(const Memory& m, std::uint64_t position) noexcept {
-  plan::End end;
-  end.space = m.space;
-  end.slot = m.slot;
-  end.position = position;
-  end.address = m.address + position;
-  end.label = m.label;
-  end.saved_copy = m.snapshot();
-  return end;
-}
-
 plan::End Engine::elsewhere(SpaceId space, const void* address, timeline::Work* last_use, trace::LabelId label) noexcept {
   plan::End end;
   end.space = space;
@@ -174,12 +163,12 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
   } else {
     // Drivers read small sources with the processor (up to 24 KiB were seen): only accessible ones serve them directly.
     constexpr std::uint64_t surely_by_the_copy_engine = 64 * 1024;
-    std::byte* const source = device_name_of(from, from_position);
-    bool page_locked = direct(from, range);
+    std::byte* const source = pages_->device_name(from, from_position);
+    bool page_locked = pages_->locked(from, range);
     if (source != from.address + from_position) {
       page_locked = page_locked && n >= surely_by_the_copy_engine;
     } else {
-      from.pages.for_each(to_pages(from, range), [&](ByteRange, PageState s) {
+      from.pages.for_each(pages_->around(from, range), [&](ByteRange, PageState s) {
         page_locked = page_locked && s.protection != platform::Protection::none;
       });
     }
@@ -226,8 +215,8 @@ void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, s
   flight->range = {to_position, to_position + n};
   flight->to_host = true;
   d.queues->separate(d.to_host_queue);
-  std::byte* target = device_name_of(to, to_position);
-  if (!direct(to, flight->range) && !to.owns_allocation) {
+  std::byte* target = pages_->device_name(to, to_position);
+  if (!pages_->locked(to, flight->range) && !to.owns_allocation) {
     flight->staging = d.staging->take(n);
     flight->staged_bytes = n;
     target = flight->staging;
@@ -247,9 +236,7 @@ bool Engine::permits(const std::byte* address, std::uint64_t n, platform::Protec
   if (m == nullptr) return true;  // not ours, or a saved copy in ordinary memory
   if (!m->on_host()) return !guarded(*m) || m->access >= needed;
   const auto position = static_cast<std::uint64_t>(address - m->address);
-  bool all = true;
-  m->pages.for_each(to_pages(*m, {position, position + n}), [&](ByteRange, PageState s) { all = all && s.protection >= needed; });
-  return all;
+  return pages_->permit(*m, {position, position + n}, needed);
 }
 
 void Engine::copy_behind(std::byte* to, const std::byte* from, std::uint64_t n) {
@@ -326,13 +313,8 @@ void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, 
   ByteRange untouched;  // pages that become zero by forgetting them: no memory is allocated
   if (zero && !to.owns_allocation) {
     untouched = {round_up(position, page_bytes_), round_down(position + n, page_bytes_)};
-    if (position + n == to.bytes) untouched.end = page_span(to).end;
-    if (untouched.empty() || (!to.locked.empty() && [&] {
-          for (std::uint64_t c = untouched.begin / options_.registration_bytes; c <= (untouched.end - 1) / options_.registration_bytes; ++c) {
-            if (to.locked[c] != nullptr) return true;
-          }
-          return false;
-        }())) {
+    if (position + n == to.bytes) untouched.end = pages_->span(to).end;
+    if (untouched.empty() || pages_->any_locked(to, untouched)) {
       untouched = {};
     } else {
       platform_->discard(to.address + untouched.begin, untouched.size());
@@ -369,13 +351,6 @@ void Engine::note_use(QueueIndex queue, Memory& m, bool writing, std::uint64_t a
   m.recently.store(now, std::memory_order_relaxed);
 }
 
-void Engine::mark_used(Memory& m, ByteRange range) noexcept {
-  for (std::uint64_t u = range.begin / LookupTable::granule_bytes;
-       u < m.used.size() && u * LookupTable::granule_bytes < range.end; ++u) {
-    m.used[u] = true;
-  }
-}
-
 void Engine::write_arrival(Memory& m, ByteRange range, const std::byte* bytes) {
   // Whole huge pages that nobody has used are written as such; what lies between them, in place.
   constexpr std::uint64_t unit = LookupTable::granule_bytes;
@@ -390,7 +365,7 @@ void Engine::write_arrival(Memory& m, ByteRange range, const std::byte* bytes) {
       platform_->write_behind(m.address + part.begin, from, part.size());
     }
   };
-  const bool page_locked = direct(m, range);
+  const bool page_locked = pages_->locked(m, range);
   ByteRange run{range.begin, range.begin};
   bool run_unused = false;
   for (std::uint64_t at = range.begin; at < range.end;) {
@@ -414,7 +389,7 @@ void Engine::write_arrival(Memory& m, ByteRange range, const std::byte* bytes) {
     at = stop;
   }
   write(run, run_unused);
-  mark_used(m, range);
+  HostPages::mark_used(m, range);
 }
 
 void Engine::poll_flights() noexcept {

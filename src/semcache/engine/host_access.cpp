@@ -42,7 +42,7 @@ Obstacle Engine::open_pages(Memory& m, ByteRange range, Access mode) {
   // Near the kernel's limit on mappings arrays are opened as a whole: no further mapping.
   if (pages_matter && mappings_.scarce()) widen();
   for (;;) {
-    const ByteRange pages = to_pages(m, range);
+    const ByteRange pages = pages_->around(m, range);
     const ByteRange content = pages_matter ? intersect(pages, m.all()) : range;
     if (needs_content(mode)) {
       if (const Obstacle o = make_fresh(m, content)) return o;
@@ -58,29 +58,13 @@ Obstacle Engine::open_pages(Memory& m, ByteRange range, Access mode) {
     if (writes(mode)) note_written(m, content);  // I2
     project();
     const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
-    if (!pages_matter || relax_pages(m, pages, wanted)) return {};
+    if (!pages_matter || pages_->relax(m, pages, wanted)) return {};
     if (range == m.all()) {
       // One protection for the whole array splits no mapping.
-      if (set_protection(m, page_span(m), wanted)) return {};
+      if (pages_->protect(m, pages_->span(m), wanted)) return {};
       die_closed(m);
     }
     widen();
-  }
-}
-
-/// At most two more extents of the page map, at the ends of `pages`. False: the kernel's limit on mappings.
-bool Engine::relax_pages(Memory& m, ByteRange pages, Protection wanted) {
-  for (;;) {
-    ByteRange closed;  // the first run
-    bool ended = false;
-    m.pages.for_each(pages, [&](ByteRange piece, PageState s) {
-      ended = ended || (!closed.empty() && s.protection >= wanted);
-      if (ended || s.protection >= wanted) return;
-      closed = {closed.empty() ? piece.begin : closed.begin, piece.end};
-    });
-    if (closed.empty()) return true;
-    if (!set_protection(m, closed, wanted)) return false;
-    pages.begin = closed.end;
   }
 }
 
@@ -98,12 +82,7 @@ Obstacle Engine::open_for_device(Memory& m) {
   if (m.open) return {};
   if (const Obstacle o = open_mirror(m, "a kernel holds a raw pointer into it. Let kernels capture the device's View")) return o;
   recorder_.exposed(m.label);
-  unlock_pages(m);
-  m.locked.reserve(page_span(m).end / options_.registration_bytes + 1);  // what is page-locked is noted
-  for (std::uint64_t at = 0; at < page_span(m).end; at += options_.registration_bytes) {
-    const std::uint64_t bytes = std::min(options_.registration_bytes, page_span(m).end - at);
-    m.locked.push_back(devices_[0]->device->register_host(m.address + at, bytes) ? m.address + at : nullptr);
-  }
+  pages_->lock_open(m);
   return {};
 }
 
@@ -113,7 +92,7 @@ Obstacle Engine::open_mirror(Memory& m, const char* reason) {
   if (const Obstacle o = save_all(m, m.all(), Loss::write)) return o;
   if (const Obstacle o = flights_of(m, m.all(), true)) return o;
   directory_.renumber(m.slot, m.all());  // from now on the host may change it unnoticed
-  if (!set_protection(m, page_span(m), Protection::read_write)) {
+  if (!pages_->protect(m, pages_->span(m), Protection::read_write)) {
     die_closed(m);
   }
   m.open = true;
@@ -239,15 +218,10 @@ void Engine::begin_host_phase(Memory& m) {
   std::vector<ByteRange> stale;
   directory_.stale(m.slot, m.all(), stale);
   for (const ByteRange r : stale) phase.stale_bytes += r.size();
-  m.pages.for_each(page_span(m), [&](ByteRange piece, PageState s) {
+  m.pages.for_each(pages_->span(m), [&](ByteRange piece, PageState s) {
     if (s.protection != Protection::read_write) phase.closed_bytes += piece.size();
   });
   m.read_ahead->begin(phase);
-}
-
-void Engine::end_host_phase(Memory& m) noexcept {
-  const std::uint64_t lost = (m.read_ahead ? m.read_ahead->end() : 0) + (std::exchange(m.sent_ahead, false) ? m.bytes : 0);
-  if (lost > 0) recorder_.moved(trace::Kind::read_ahead_lost, m.label, lost);
 }
 
 ByteRange Engine::plan_fault(Memory& m, std::uint64_t position, Access mode) {
@@ -259,14 +233,14 @@ ByteRange Engine::plan_fault(Memory& m, std::uint64_t position, Access mode) {
   const auto is_open = [needed = writes(mode) ? Protection::read_write : Protection::read](PageState s) {
     return s.protection >= needed;
   };
-  const ByteRange open = intersect(m.pages.extended(page, is_open), page_span(m));
+  const ByteRange open = intersect(m.pages.extended(page, is_open), pages_->span(m));
   const ByteRange range =
       m.read_ahead->next({writes(mode) ? ReadAhead::Use::write : ReadAhead::Use::read, position, open}).range;
   const std::uint64_t fetched = count_ahead(m, page, range, mode);
   // A sweep that goes on faults at the next closed page. Where there is none, nothing can be said.
-  const ByteRange given = m.pages.extended(to_pages(m, range), is_open);
+  const ByteRange given = m.pages.extended(pages_->around(m, range), is_open);
   const bool up = range.begin == begin;
-  if (up ? given.end < page_span(m).end : given.begin > 0) m.read_ahead->fetched_ahead(fetched);
+  if (up ? given.end < pages_->span(m).end : given.begin > 0) m.read_ahead->fetched_ahead(fetched);
   return range;
 }
 
@@ -286,7 +260,7 @@ std::uint64_t Engine::count_ahead(Memory& m, ByteRange page, ByteRange range, Ac
   if (made_valid > 0) recorder_.moved(trace::Kind::read_ahead, m.label, made_valid);
   std::uint64_t opened = 0;
   if (writes(mode)) {
-    m.pages.for_each(to_pages(m, range), [&](ByteRange piece, PageState s) {
+    m.pages.for_each(pages_->around(m, range), [&](ByteRange piece, PageState s) {
       if (s.protection < Protection::read_write) opened += piece.size() - intersect(piece, page).size();
     });
   }
@@ -321,9 +295,9 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
     // Who reads a little beyond the end (whole vectors, say) finds zeros there, as where the gap has a page of its own protection.
     Memory* const before = host_->before_gap(address);
     if (before == nullptr || !before->live || !watched(*before) || kind == FaultKind::write) return FaultResult::not_ours;
-    const ByteRange gap{page_span(*before).end, before->pages.size()};
+    const ByteRange gap{pages_->span(*before).end, before->pages.size()};
     if (gap.empty() || before->pages.at(gap.begin).protection != Protection::none) return FaultResult::not_ours;
-    return set_protection(*before, gap, Protection::read) ? FaultResult::served : FaultResult::not_ours;
+    return pages_->protect(*before, gap, Protection::read) ? FaultResult::served : FaultResult::not_ours;
   }
   if (found == nullptr || !found->live || found->snapshot() || found->open || found->bytes == 0) return FaultResult::not_ours;
   Memory& m = *found;
@@ -382,11 +356,11 @@ void Engine::open_everything() {
     try {
       const bool defined = directory_.defined(m.datum, m.all());
       if (m.on_host()) {
-        end_host_phase(m);
+        pages_->end_phase(m);
         if (defined) host_access(t, m, m.all(), Access::read);
         if (kept.gone()) return;
         m.open = true;
-        (void)set_protection(m, page_span(m), Protection::read_write);  // looked at below
+        (void)pages_->protect(m, pages_->span(m), Protection::read_write);  // looked at below
       } else {
         t.run([&]() -> Obstacle {
           if (kept.gone() || (m.flags.load() & Memory::resident) == 0) return {};
@@ -407,7 +381,7 @@ void Engine::open_everything() {
   // device memory when nothing is projected any more.
   for_each_array([&](Transaction&, Memory& m) {
     if (guarded(m) && (m.flags.load() & Memory::resident) != 0) protect_guarded(m, Protection::read_write);
-    if (m.on_host() && m.open && !set_protection(m, page_span(m), Protection::read_write)) die_closed(m);
+    if (m.on_host() && m.open && !pages_->protect(m, pages_->span(m), Protection::read_write)) die_closed(m);
   });
 }
 

@@ -261,7 +261,7 @@ void Engine::fetch_ahead(Memory& m) {
   const SlotId slot = directory_.slot_in(m.datum, host_space);
   if (!slot.valid()) return;
   Memory& host = memory_of(slot);
-  if (!host.announced || !host.forecast.fetch_follows() || !direct(host, host.all()) || m.write_check) return;
+  if (!host.announced || !host.forecast.fetch_follows() || !pages_->locked(host, host.all()) || m.write_check) return;
   // Flags go first: from then on launches that pin come through the lock.
   if (unknown_use_pending(m, true)) return;
   for (const Flight& f : flights_) {

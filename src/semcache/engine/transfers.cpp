@@ -9,69 +9,9 @@ namespace semcache::engine {
 using directory::Step;
 using trace::Kind;
 
-// --- host pages that transfers reach directly --------------------------------------------------------------------------
-
-bool Engine::direct(const Memory& host, ByteRange range) const noexcept {
-  if (host.locked.empty() || range.empty()) return false;
-  for (std::uint64_t c = range.begin / options_.registration_bytes; c <= (range.end - 1) / options_.registration_bytes; ++c) {
-    if (host.locked[c] == nullptr) return false;
-  }
-  return true;
-}
-
-std::byte* Engine::device_name_of(const Memory& host, std::uint64_t position) const noexcept {
-  const std::uint64_t c = position / options_.registration_bytes;
-  if (c >= host.locked.size() || host.locked[c] == nullptr) return host.address + position;
-  return host.locked[c] + position % options_.registration_bytes;
-}
-
-/// Called when watched pages are about to become stricter: nobody can write them unnoticed from then on. Afterwards chunks
-/// that it considered are inaccessible. Only pages with content are worth page-locking (a side is allocated only when it
-/// is used). The device gets to know watched pages under another name than the program: what the program itself asks the
-/// driver to copy meets their protection (I8).
-void Engine::register_for_transfers(Memory& m, ByteRange range) {
-  if (m.snapshot() || devices_.empty() || devices_[0]->device->kind() == device::DeviceKind::emulated) return;
-  const bool noticed = watched(m);
-  if (range.empty() || (noticed && (m.bytes < page_bytes_ || !platform_->locks_pages()))) return;
-  const std::uint64_t span = page_span(m).end;
-  const std::uint64_t chunks = (span + options_.registration_bytes - 1) / options_.registration_bytes;
-  if (m.locked.size() != chunks) m.locked.assign(chunks, nullptr);
-  for (std::uint64_t c = range.begin / options_.registration_bytes; c <= (range.end - 1) / options_.registration_bytes; ++c) {
-    if (m.locked[c] != nullptr) continue;
-    const ByteRange chunk{c * options_.registration_bytes, std::min((c + 1) * options_.registration_bytes, span)};
-    // The whole chunk must hold what the host has used, and nothing may write it while it is open for a moment.
-    bool used = true;
-    directory_.for_each_held(m.slot, intersect(chunk, m.all()), [&](ByteRange, directory::ValueRef ref) {
-      used = used && (ref.is_number() ? !directory_.fill_of(ref.id).is_zero() : ref.id == directory::former_value);
-    });
-    if (!noticed) {
-      if (used || range.contains(intersect(chunk, m.all()))) {
-        std::byte* const at = m.address + chunk.begin;
-        if (devices_[0]->device->register_host(at, chunk.size())) m.locked[c] = at;
-      }
-      continue;
-    }
-    if (!used || !range.contains(chunk) || mappings_.scarce()) continue;
-    set_protection(m, chunk, platform::Protection::none);
-    m.locked[c] = platform_->lock_pages(m.address + chunk.begin, chunk.size(), [&](std::byte* name) {
-      return devices_[0]->device->register_host(name, chunk.size());
-    });
-    mappings_.add(4);
-  }
-}
-
 void Engine::freeze(Memory& m, ByteRange range) {
   if (m.access == platform::Protection::read_write) protect_guarded(m, platform::Protection::read);  // quiesced: no flags, no pins
-  if (!m.on_host() || m.snapshot() || !watched(m)) return;
-  const ByteRange pages = to_pages(m, range);
-  std::vector<ByteRange> writable;
-  m.pages.for_each(pages, [&](ByteRange piece, PageState s) {
-    if (s.protection == platform::Protection::read_write) writable.push_back(piece);
-  });
-  for (const ByteRange piece : writable) {
-    register_for_transfers(m, piece);
-    set_protection(m, piece, platform::Protection::read);
-  }
+  if (m.on_host()) pages_->freeze(m, range);
 }
 
 void Engine::set_reachable(Memory& m, bool reachable) noexcept {
@@ -111,9 +51,9 @@ Obstacle Engine::make_fresh(Memory& m, ByteRange range) {
     const std::uint64_t crossing_position = &crossing == &m ? step.to_position : step.from_position;
     if (from != nullptr && from->on_host() != m.on_host() && devices_[0]->device->kind() != device::DeviceKind::emulated) {
       // One registration chunk at a time; what must be staged goes in pieces.
-      step.bytes = std::min(step.bytes, options_.registration_bytes - crossing_position % options_.registration_bytes);
-      if (!watched(crossing)) register_for_transfers(crossing, {crossing_position, crossing_position + step.bytes});
-      if (!direct(crossing, {crossing_position, crossing_position + step.bytes})) {
+      step.bytes = std::min(step.bytes, pages_->chunk_end(crossing_position) - crossing_position);
+      if (!watched(crossing)) pages_->lock(crossing, {crossing_position, crossing_position + step.bytes});
+      if (!pages_->locked(crossing, {crossing_position, crossing_position + step.bytes})) {
         step.bytes = std::min(step.bytes, Staging::piece_bytes);
         DeviceState& d = m.on_host() ? device_of(*from) : device_of(m);
         if (d.staging->exhausted(step.bytes)) {
@@ -214,9 +154,9 @@ Obstacle Engine::save(Memory& m, const directory::LastHeld& piece, Loss loss) {
   step.bytes = piece.bytes;
   Memory& to = memory_of(step.to);
   if (to.on_host() != m.on_host() && !to.owns_allocation) {
-    step.bytes = std::min(step.bytes, options_.registration_bytes - step.to_position % options_.registration_bytes);
+    step.bytes = std::min(step.bytes, pages_->chunk_end(step.to_position) - step.to_position);
     const ByteRange to_range{step.to_position, step.to_position + step.bytes};
-    if (!direct(to, to_range)) step.bytes = std::min(step.bytes, Staging::piece_bytes);
+    if (!pages_->locked(to, to_range)) step.bytes = std::min(step.bytes, Staging::piece_bytes);
   }
   // The array's own content, or what has to give way: no copy is to blame.
   perform(step, loss == Loss::eviction || piece.wanter == m.datum ? plan::Purpose::write_back : plan::Purpose::save);

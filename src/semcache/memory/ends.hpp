@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/memory/memory.hpp>
+#include <semcache/plan/step.hpp>
+
+namespace semcache::memory {
+
+/// A position of an array's memory, as the end of a step.
+[[nodiscard]] inline plan::End end_at(const Memory& m, std::uint64_t position) noexcept {
+  plan::End end;
+  end.space = m.space;
+  end.slot = m.slot;
+  end.position = position;
+  end.address = m.address + position;
+  end.label = m.label;
+  end.saved_copy = m.snapshot();
+  return end;
+}
+
+}  // namespace semcache::memory

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/memory/memory.hpp>
+
+#include <list>
+
+namespace semcache::pages {
+
+using memory::Memory;
+
+/// A transfer between a device and host pages that has not happened yet (I6).
+struct Flight {
+  Memory* host = nullptr;  ///< nullptr: staged, so that no page is concerned
+  ByteRange range;
+  bool to_host = false;
+  std::byte* staging = nullptr;  ///< pinned bytes still to be written behind the protection; nullptr: direct
+  std::uint64_t staged_bytes = 0;
+  timeline::Work work;
+
+  [[nodiscard]] bool concerns(const Memory& m, ByteRange bytes) const noexcept { return host == &m && range.overlaps(bytes); }
+};
+
+using Flights = std::list<Flight>;
+
+}  // namespace semcache::pages

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/memory/ends.hpp>
+#include <semcache/memory/lookup_table.hpp>
+#include <semcache/pages/demands.hpp>
+#include <semcache/pages/host_pages.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace semcache::pages {
+
+using platform::Protection;
+
+bool HostPages::permit(const Memory& m, ByteRange bytes, Protection needed) const {
+  bool all = true;
+  m.pages.for_each(around(m, bytes), [&](ByteRange, PageState s) { all = all && s.protection >= needed; });
+  return all;
+}
+
+// --- protection --------------------------------------------------------------------------------------------------------
+
+void HostPages::project(Memory& m, ByteRange range) noexcept {
+  if (!watched(m) || m.bytes == 0) return;
+  try {
+    tighten(m, range);
+  } catch (const std::exception&) {
+    // One protection for the whole array takes no memory, and the strictest is safe.
+    (void)protect(m, span(m), Protection::none);
+  }
+}
+
+void HostPages::tighten(Memory& m, ByteRange range) {
+  const ByteRange content = intersect(around(m, range), m.all());
+  Demands demands(page_bytes_);
+  directory_.for_each_wanted(m.datum, content, [&](ByteRange piece, directory::ValueRef wanted) {
+    directory_.for_each_held(m.slot, piece, [&](ByteRange part, directory::ValueRef held) {
+      if (wanted.id == directory::undefined_value) {
+        demands.add(part, Protection::read);
+      } else if (held != wanted.advanced(part.begin - piece.begin)) {
+        demands.add(part, Protection::none);
+      } else {
+        demands.add(part, directory_.exclusive(m.slot, part) ? Protection::read_write : Protection::read);
+      }
+    });
+  });
+  for (const Flight& f : flights_) {
+    if (!f.concerns(m, content)) continue;
+    demands.restrict_to(around(m, intersect(f.range, content)), f.to_host ? Protection::none : Protection::read);
+  }
+  for (const Demands::Run& run : demands.runs()) {
+    std::vector<ByteRange> laxer;
+    m.pages.for_each(run.pages, [&](ByteRange piece, PageState state) {
+      if (state.protection <= run.most) return;
+      if (!laxer.empty() && laxer.back().end == piece.begin) {
+        laxer.back().end = piece.end;
+      } else {
+        laxer.push_back(piece);
+      }
+    });
+    for (const ByteRange piece : laxer) {
+      lock(m, piece);
+      protect(m, piece, run.most);
+    }
+  }
+}
+
+bool HostPages::protect(Memory& m, ByteRange pages, Protection protection) {
+  if (pages.empty()) return true;
+  // Between neighbours of equal protection there is no page of another one: they are one mapping of the kernel's.
+  if (pages.end == span(m).end) pages.end = m.pages.size();
+  bool changes = false;
+  bool relaxes = false;
+  bool closes = false;
+  m.pages.for_each(pages, [&](ByteRange, PageState s) {
+    changes = changes || s.protection != protection;
+    relaxes = relaxes || s.protection < protection;
+    closes = closes || s.protection > protection;
+  });
+  if (!changes) return true;
+  m.pages.make_room(pages);  // what the kernel does is noted
+  if (closes) end_phase(m);
+  const auto clear_flags = [&] {
+    if (protection != Protection::read_write) m.flags.fetch_and(~Memory::host_writable);
+    if (protection == Protection::none) m.flags.fetch_and(~Memory::host_readable);
+  };
+  const auto strictest = [&] {
+    Protection least = Protection::read_write;
+    m.pages.for_each(span(m), [&](ByteRange, PageState s) { least = std::min(least, s.protection); });
+    return least;
+  };
+  clear_flags();
+  if (!platform_.protect(m.address + pages.begin, pages.size(), protection)) {
+    if (relaxes) return false;
+    // The kernel's limit on mappings. One protection for the whole array splits nothing, and the strictest of them is safe (I5).
+    pages = {0, m.pages.size()};
+    protection = std::min(protection, strictest());
+    clear_flags();
+    if (!platform_.protect(m.address, pages.end, protection)) {
+      base::fatal("cannot protect the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) is used up. Raise "
+                  "it, or free mirrors.", recorder_.name(m.label), static_cast<void*>(m.address));
+    }
+  }
+  m.pages.assign(pages, PageState{protection}, [](const auto&, int) {});
+  if (observer_ != nullptr) {
+    plan::Step step;
+    step.kind = plan::Step::Kind::protect;
+    step.to = memory::end_at(m, pages.begin);
+    step.bytes = pages.size();
+    step.protection = protection;
+    observer_->done(step);
+  }
+  if (protection == Protection::read_write) mark_used(m, pages);
+  const Protection least = strictest();
+  if (least == Protection::read_write) m.flags.fetch_or(Memory::host_writable);
+  if (least != Protection::none) m.flags.fetch_or(Memory::host_readable);
+  mappings_.add(2);
+  return true;
+}
+
+bool HostPages::relax(Memory& m, ByteRange pages, Protection wanted) {
+  for (;;) {
+    ByteRange closed;  // the first run
+    bool ended = false;
+    m.pages.for_each(pages, [&](ByteRange piece, PageState s) {
+      ended = ended || (!closed.empty() && s.protection >= wanted);
+      if (ended || s.protection >= wanted) return;
+      closed = {closed.empty() ? piece.begin : closed.begin, piece.end};
+    });
+    if (closed.empty()) return true;
+    if (!protect(m, closed, wanted)) return false;
+    pages.begin = closed.end;
+  }
+}
+
+void HostPages::freeze(Memory& m, ByteRange range) {
+  if (m.snapshot() || !watched(m)) return;
+  std::vector<ByteRange> writable;
+  m.pages.for_each(around(m, range), [&](ByteRange piece, PageState s) {
+    if (s.protection == Protection::read_write) writable.push_back(piece);
+  });
+  for (const ByteRange piece : writable) {
+    lock(m, piece);
+    protect(m, piece, Protection::read);
+  }
+}
+
+void HostPages::end_phase(Memory& m) noexcept {
+  const std::uint64_t lost = (m.read_ahead ? m.read_ahead->end() : 0) + (std::exchange(m.sent_ahead, false) ? m.bytes : 0);
+  if (lost > 0) recorder_.moved(trace::Kind::read_ahead_lost, m.label, lost);
+}
+
+// --- page-locking ------------------------------------------------------------------------------------------------------
+
+bool HostPages::locked(const Memory& m, ByteRange range) const noexcept {
+  if (m.locked.empty() || range.empty()) return false;
+  for (std::uint64_t at = range.begin; at < range.end; at = chunk_end(at)) {
+    if (m.locked[at / options_.registration_bytes] == nullptr) return false;
+  }
+  return true;
+}
+
+bool HostPages::any_locked(const Memory& m, ByteRange range) const noexcept {
+  for (std::uint64_t at = range.begin; at < range.end && !m.locked.empty(); at = chunk_end(at)) {
+    if (m.locked[at / options_.registration_bytes] != nullptr) return true;
+  }
+  return false;
+}
+
+std::byte* HostPages::device_name(const Memory& m, std::uint64_t position) const noexcept {
+  const std::uint64_t c = position / options_.registration_bytes;
+  if (c >= m.locked.size() || m.locked[c] == nullptr) return m.address + position;
+  return m.locked[c] + position % options_.registration_bytes;
+}
+
+void HostPages::lock(Memory& m, ByteRange range) {
+  if (m.snapshot() || locks_.kind() == device::DeviceKind::emulated) return;
+  const bool noticed = watched(m);
+  if (range.empty() || (noticed && (m.bytes < page_bytes_ || !platform_.locks_pages()))) return;
+  const std::uint64_t end = span(m).end;
+  const std::uint64_t chunks = (end + options_.registration_bytes - 1) / options_.registration_bytes;
+  if (m.locked.size() != chunks) m.locked.assign(chunks, nullptr);
+  for (std::uint64_t at = range.begin; at < range.end; at = chunk_end(at)) {
+    std::byte*& name = m.locked[at / options_.registration_bytes];
+    if (name != nullptr) continue;
+    const ByteRange chunk{round_down(at, options_.registration_bytes), std::min(chunk_end(at), end)};
+    // The whole chunk must hold what the host has used, and nothing may write it while it is open for a moment.
+    bool used = true;
+    directory_.for_each_held(m.slot, intersect(chunk, m.all()), [&](ByteRange, directory::ValueRef ref) {
+      used = used && (ref.is_number() ? !directory_.fill_of(ref.id).is_zero() : ref.id == directory::former_value);
+    });
+    if (!noticed) {
+      if (used || range.contains(intersect(chunk, m.all()))) {
+        if (locks_.register_host(m.address + chunk.begin, chunk.size())) name = m.address + chunk.begin;
+      }
+      continue;
+    }
+    if (!used || !range.contains(chunk) || mappings_.scarce()) continue;
+    protect(m, chunk, Protection::none);
+    name = platform_.lock_pages(m.address + chunk.begin, chunk.size(),
+                                [&](std::byte* other) { return locks_.register_host(other, chunk.size()); });
+    mappings_.add(4);
+  }
+}
+
+void HostPages::lock_open(Memory& m) {
+  unlock(m);
+  m.locked.reserve(span(m).end / options_.registration_bytes + 1);  // what is page-locked is noted
+  for (std::uint64_t at = 0; at < span(m).end; at = chunk_end(at)) {
+    const std::uint64_t bytes = std::min(options_.registration_bytes, span(m).end - at);
+    m.locked.push_back(locks_.register_host(m.address + at, bytes) ? m.address + at : nullptr);
+  }
+}
+
+void HostPages::unlock(Memory& m) noexcept {
+  for (std::size_t c = 0; c < m.locked.size(); ++c) {
+    if (m.locked[c] == nullptr) continue;
+    const std::uint64_t at = c * options_.registration_bytes;
+    locks_.unregister_host(m.locked[c]);
+    if (m.locked[c] != m.address + at) {
+      platform_.forget_locked(m.locked[c], std::min(options_.registration_bytes, span(m).end - at));
+    }
+  }
+  m.locked.clear();
+}
+
+void HostPages::mark_used(Memory& m, ByteRange range) noexcept {
+  using memory::LookupTable;
+  for (std::uint64_t u = range.begin / LookupTable::granule_bytes;
+       u < m.used.size() && u * LookupTable::granule_bytes < range.end; ++u) {
+    m.used[u] = true;
+  }
+}
+
+}  // namespace semcache::pages
