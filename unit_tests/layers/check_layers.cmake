@@ -57,7 +57,7 @@ endforeach()
 
 # The engine's lock belongs to its transactions, and whoever waits does so in one place.
 function(only_in pattern why)
-  file(GLOB files RELATIVE ${SOURCE} ${SOURCE}/engine/*.?pp ${SOURCE}/timeline/*.?pp)
+  file(GLOB files RELATIVE ${SOURCE} ${SOURCE}/engine/*.?pp ${SOURCE}/timeline/*.?pp ${SOURCE}/pages/*.?pp)
   set(found 0)
   foreach(file ${files})
     file(STRINGS ${SOURCE}/${file} lines REGEX "${pattern}")
@@ -87,6 +87,17 @@ only_in("device->(copy_to_device|copy_within_device|fill)[(]|copy_by_device[(]|c
   "bytes of arrays are changed by the executor, step by step" engine/engine.hpp engine/executor.cpp)
 only_in("[ :]map_memory[(]" "memory is mapped by the executor" engine/engine.hpp engine/executor.cpp engine/residency.cpp)
 only_in("synchronize[a-z_]*[(]" "waiting is for waiting.cpp" engine/waiting.cpp timeline/queues.cpp timeline/queues.hpp engine/engine.cpp)
+
+
+# Which kind of device it is, only the device knows; the runtime chooses one.
+file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/*.?pp)
+foreach(file ${files})
+  file(STRINGS ${SOURCE}/${file} lines REGEX "DeviceKind::")
+  if(lines AND NOT file MATCHES "^device/|^runtime/(device_choice[.]cpp|runtime[.]hpp)$")
+    message("${file}: ${lines}: ask the device what it does, not what it is")
+    math(EXPR errors "${errors} + 1")
+  endif()
+endforeach()
 
 if(files_read LESS 20)
   message(FATAL_ERROR "only ${files_read} files found below ${SOURCE}: the check looks at the wrong place")

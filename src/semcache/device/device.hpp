@@ -36,6 +36,13 @@ class Device {
 
   [[nodiscard]] virtual DeviceKind kind() const noexcept = 0;
   [[nodiscard]] virtual std::string name() const = 0;
+  /// The one difference of the emulated device that matters elsewhere: kernels and copies are over when their call returns, because the
+  /// caller makes them, in memory that the host reaches, too.
+  [[nodiscard]] bool kernels_run_in_caller() const noexcept { return kind() == DeviceKind::emulated; }
+  /// The price of a host fault: the bytes that the link carries in the time that one takes, with the thread that waits for it, the thread
+  /// that serves it and a small transfer. A constant for each kind of device, so that counts are the same in every run. The emulated
+  /// device's link is the processor's memory.
+  [[nodiscard]] std::uint64_t fault_bytes() const noexcept { return kernels_run_in_caller() ? 64 * 1024 : 1024 * 1024; }
   /// The vendor's number of this device (CUDA ordinal; 0.. for emulated ones).
   [[nodiscard]] virtual int ordinal() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t total_memory_bytes() const = 0;

@@ -333,7 +333,7 @@ void Engine::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
   // A GPU's kernels may use an open mirror without our knowledge.
   const Kept to_kept(to);
   const Kept from_kept(from);
-  if ((to.open || from.open) && devices_[0]->device->kind() != device::DeviceKind::emulated) t.wait(Obstacle::whole_device(0));
+  if ((to.open || from.open) && !devices_[0]->device->kernels_run_in_caller()) t.wait(Obstacle::whole_device(0));
   std::vector<Memory*> on_device;
   for (Memory* const m : {&to, &from}) {
     if (!m->on_host() && std::find(on_device.begin(), on_device.end(), m) == on_device.end()) on_device.push_back(m);

@@ -30,7 +30,7 @@ Engine::Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique
                                        HostPages::Options{options_.notices, options_.registration_bytes});
   // SEMCACHE_CHECK has rules of its own for device memory; a GPU's has no pages of ours.
   options_.device_faults = options_.device_faults && options_.notices && !options_.check &&
-                           devices_[0]->device->kind() == device::DeviceKind::emulated;
+                           devices_[0]->device->kernels_run_in_caller();
 }
 
 void Engine::add_device(std::unique_ptr<device::Device> device) {
@@ -256,7 +256,7 @@ bool Engine::put_off(Memory& m) noexcept {
                   recorder_.name(m.label), static_cast<void*>(m.address));
     return true;
   }
-  if (m.on_host() || m.pins.load() == 0 || device_of(m).device->kind() != device::DeviceKind::emulated) return false;
+  if (m.on_host() || m.pins.load() == 0 || !device_of(m).device->kernels_run_in_caller()) return false;
   put_off_.push_back(&m);
   put_off_count_.store(put_off_.size());
   if (m.pins.load() != 0) {

@@ -156,7 +156,7 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
   const ByteRange range{from_position, from_position + n};
   order_queue(d, d.to_device_queue, to, true, false);
   const QueueId queue = d.queues->id(d.to_device_queue);
-  if (d.device->kind() == device::DeviceKind::emulated) {
+  if (d.device->kernels_run_in_caller()) {
     set_reachable(to, true);
     copy_behind(to.address + to_position, from.address + from_position, n);
     set_reachable(to, false);
@@ -202,7 +202,7 @@ void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, s
                           std::uint64_t n) {
   DeviceState& d = device_of(from);
   order_queue(d, d.to_host_queue, from, false, false);
-  if (d.device->kind() == device::DeviceKind::emulated) {
+  if (d.device->kernels_run_in_caller()) {
     set_reachable(from, true);
     copy_behind(to.address + to_position, from.address + from_position, n);
     set_reachable(from, false);

@@ -18,13 +18,6 @@ void Engine::die_closed(const Memory& m) const noexcept {
               recorder_.name(m.label), static_cast<void*>(m.address));
 }
 
-/// The price of a host fault: the bytes that the link carries in the time that one takes, with the thread that waits for it,
-/// the thread that serves it and a small transfer. A constant for each kind of device, so that counts are the same in every
-/// run: the emulated device's link is the processor's memory.
-static std::uint64_t fault_bytes(device::DeviceKind kind) noexcept {
-  return kind == device::DeviceKind::emulated ? 64 * 1024 : 1024 * 1024;
-}
-
 void Engine::host_access(Transaction& t, Memory& m, ByteRange range, Access mode) {
   const Kept kept(m);
   t.run([&] { return kept.gone() ? Obstacle() : open_pages(m, range, mode); });
@@ -214,7 +207,7 @@ void Engine::begin_host_phase(Memory& m) {
   policy::ReadAhead::Phase phase;
   phase.bytes = m.bytes;
   phase.page_bytes = page_bytes_;
-  phase.fault_bytes = fault_bytes(devices_[0]->device->kind());
+  phase.fault_bytes = devices_[0]->device->fault_bytes();
   std::vector<ByteRange> stale;
   directory_.stale(m.slot, m.all(), stale);
   for (const ByteRange r : stale) phase.stale_bytes += r.size();

@@ -193,7 +193,7 @@ std::uint64_t Engine::end_launch(QueueIndex queue, const Operand* operands, std:
     }
   }
   unpin(operands, count);
-  record = record && counted->device->kind() != device::DeviceKind::emulated;
+  record = record && !counted->device->kernels_run_in_caller();
   if (record || options_.check || options_.protocol == Protocol::write_through || projection_waits_.load()) {
     follow_launch(queue, operands, count, record ? counted : nullptr);
   }

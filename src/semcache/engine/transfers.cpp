@@ -49,7 +49,7 @@ Obstacle Engine::make_fresh(Memory& m, ByteRange range) {
     Memory* from = step.from.valid() ? &memory_of(step.from) : nullptr;
     Memory& crossing = from != nullptr && from->on_host() && !m.on_host() ? *from : m;
     const std::uint64_t crossing_position = &crossing == &m ? step.to_position : step.from_position;
-    if (from != nullptr && from->on_host() != m.on_host() && devices_[0]->device->kind() != device::DeviceKind::emulated) {
+    if (from != nullptr && from->on_host() != m.on_host() && !devices_[0]->device->kernels_run_in_caller()) {
       // One registration chunk at a time; what must be staged goes in pieces.
       step.bytes = std::min(step.bytes, pages_->chunk_end(crossing_position) - crossing_position);
       if (!watched(crossing)) pages_->lock(crossing, {crossing_position, crossing_position + step.bytes});

@@ -174,7 +174,7 @@ std::byte* HostPages::device_name(const Memory& m, std::uint64_t position) const
 }
 
 void HostPages::lock(Memory& m, ByteRange range) {
-  if (m.snapshot() || locks_.kind() == device::DeviceKind::emulated) return;
+  if (m.snapshot() || locks_.kernels_run_in_caller()) return;
   const bool noticed = watched(m);
   if (range.empty() || (noticed && (m.bytes < page_bytes_ || !platform_.locks_pages()))) return;
   const std::uint64_t end = span(m).end;

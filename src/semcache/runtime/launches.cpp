@@ -202,7 +202,7 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
         if (m->holds_handles.load(std::memory_order_relaxed)) holder = m;
       } else if (Memory* mirror = r.engine->find(pointer);
                  mirror != nullptr && mirror->live && mirror->on_host() && !mirror->snapshot() &&
-                 r.engine->device(0).kind() == device::DeviceKind::cuda) {
+                 !r.engine->device(0).kernels_run_in_caller()) {
         r.engine->expose(*mirror);
       }
     }

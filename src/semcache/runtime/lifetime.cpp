@@ -47,7 +47,7 @@ void notice_device_uses(Runtime& r) {
   const Configuration& c = r.configuration;
   if (c.protocol == Protocol::off || c.device_tracker == Switch::off || r.engine->guarded_arena_bytes() > 0) return;
   std::string why_not;
-  if (r.engine->device(0).kind() == device::DeviceKind::cuda) {
+  if (!r.engine->device(0).kernels_run_in_caller()) {
     r.driver_uses = DriverUses::start(*r.engine, why_not);
     if (r.driver_uses != nullptr) return;
     if (c.device_tracker == Switch::automatic) {

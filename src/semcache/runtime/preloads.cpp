@@ -155,7 +155,7 @@ DeviceAddresses device_addresses() {
     case Switch::off: return DeviceAddresses::never;
     case Switch::automatic: break;
   }
-  return r.engine->device(0).kind() == device::DeviceKind::cuda ? DeviceAddresses::if_library_can : DeviceAddresses::never;
+  return r.engine->device(0).kernels_run_in_caller() ? DeviceAddresses::never : DeviceAddresses::if_library_can;
 }
 
 bool overlaps(const void* first, const void* last) noexcept {
