@@ -53,9 +53,9 @@ struct Simulation {
     }
     directory.commit(step);
   }
-  void save(SlotId slot, ByteRange range, bool overwritten) {
+  void save(SlotId slot, ByteRange range, Wanters wanters) {
     std::vector<LastHeld> last;
-    directory.last_held(slot, range, overwritten, last);
+    directory.last_held(slot, range, wanters, last);
     for (const LastHeld& l : last) {
       const SlotId snapshot = directory.add_snapshot(directory.space(slot), l.bytes);
       memory[snapshot.value].assign(l.bytes, 0xee);
@@ -84,7 +84,7 @@ struct Simulation {
       const Step step = directory.next_fetch(slot, range, &policy::copy_cost);
       if (step.bytes == 0) return;
       ASSERT_TRUE(range.contains({step.to_position, step.to_position + step.bytes}));
-      save(slot, {step.to_position, step.to_position + step.bytes}, false);
+      save(slot, {step.to_position, step.to_position + step.bytes}, Wanters::others);
       carry_out(step);
       if (testing::Test::HasFatalFailure()) return;
     }
@@ -104,7 +104,7 @@ struct Simulation {
   }
   void write(std::size_t d, std::size_t s, ByteRange range) {
     const SlotId slot = data[d].slots[s];
-    save(slot, range, true);
+    save(slot, range, Wanters::itself_too);
     directory.write(slot, range);
     for (std::uint64_t i = range.begin; i < range.end; ++i) memory[slot.value][i] = data[d].bytes[i] = take_byte();
     ASSERT_TRUE(directory.exclusive(slot, range)) << "I2";
@@ -124,7 +124,7 @@ struct Simulation {
   }
   void drop(std::size_t d, std::size_t s, ByteRange range) {
     const SlotId slot = data[d].slots[s];
-    save(slot, range, false);
+    save(slot, range, Wanters::others);
     directory.drop(slot, range);
     for (std::uint64_t i = range.begin; i < range.end; ++i) memory[slot.value][i] = 0xee;
   }
@@ -134,7 +134,7 @@ struct Simulation {
     directory.remove_datum(data[d].id);
     for (const SlotId s : data[d].slots) {
       std::vector<LastHeld> last;
-      directory.last_held(s, {0, directory.size(s)}, false, last);
+      directory.last_held(s, {0, directory.size(s)}, Wanters::others, last);
       if (last.empty()) {
         directory.remove_slot(s);
       } else {

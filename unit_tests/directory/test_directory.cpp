@@ -49,7 +49,7 @@ TEST(Directory, AFillIsHeldByNobodyAndLostByNobody) {
   x.add(100, 2);
   x.fill(0, {0, 100}, 4);
   std::vector<LastHeld> last;
-  x.directory.last_held(x.data[0].slots[0], {0, 100}, false, last);
+  x.directory.last_held(x.data[0].slots[0], {0, 100}, Wanters::others, last);
   EXPECT_TRUE(last.empty());
   x.read(0, 1, {3, 50});
   EXPECT_EQ(x.moved, 0u);
@@ -69,9 +69,9 @@ TEST(Directory, WhatIsOverwrittenTogetherHoldsNothingForTheRest) {
 
   for (const ByteRange range : both) {
     std::vector<LastHeld> alone, together;
-    d.last_held(slot, range, true, alone);
+    d.last_held(slot, range, Wanters::itself_too, alone);
     EXPECT_TRUE(alone.empty()) << range.begin;
-    d.last_held(slot, range, true, together, both);
+    d.last_held(slot, range, Wanters::itself_too, together, both);
     ASSERT_EQ(together.size(), 1u) << range.begin;
     EXPECT_EQ(together[0].position, range.begin);
     EXPECT_EQ(together[0].bytes, 10u);

@@ -315,7 +315,7 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, CostFunction cost) cons
   return step;
 }
 
-void Directory::last_held(SlotId slot, ByteRange range, bool overwritten, std::vector<LastHeld>& out,
+void Directory::last_held(SlotId slot, ByteRange range, Wanters wanters, std::vector<LastHeld>& out,
                           const std::vector<ByteRange>& together) const {
   struct Wanted {
     ByteRange range;  // offsets in the value
@@ -329,7 +329,7 @@ void Directory::last_held(SlotId slot, ByteRange range, bool overwritten, std::v
     if (v.fill.pattern_bytes != 0 || v.wanters.empty()) return;
     const std::int64_t here = static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset);
     // The common case: only this slot's own datum wants it, here, and is about to want something else.
-    if (overwritten && v.wanters.size() == 1 && v.wanters[0].owner == s.datum.value && v.wanters[0].delta == here) return;
+    if (wanters == Wanters::itself_too && v.wanters.size() == 1 && v.wanters[0].owner == s.datum.value && v.wanters[0].delta == here) return;
     // The next: some other slot holds all of it, in one extent.
     for (const Use& u : v.holders) {
       const ExtentMap& map = slots_[u.owner].held;
@@ -343,7 +343,7 @@ void Directory::last_held(SlotId slot, ByteRange range, bool overwritten, std::v
       const ExtentMap& map = data_[u.owner].wanted;
       for_each_match(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta, [&](ByteRange at) {
         std::vector<Wanted> parts{{at, DatumId{u.owner}, u.delta}};
-        if (overwritten && u.owner == s.datum.value && u.delta == here) subtract(parts, range);
+        if (wanters == Wanters::itself_too && u.owner == s.datum.value && u.delta == here) subtract(parts, range);
         for (Wanted& part : parts) {
           part.range.begin = static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.begin) - u.delta);
           part.range.end = static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.end) - u.delta);

@@ -39,6 +39,9 @@ struct Step {
   Fill fill;
 };
 
+/// Whose wishes count when a slot's bytes lose what they hold: of all but its own datum in the same place, or of that, too.
+enum class Wanters : std::uint8_t { others, itself_too };
+
 /// Bytes of a slot that are the last holder of a value somebody wants.
 struct LastHeld {
   std::uint64_t position = 0;
@@ -101,10 +104,10 @@ class Directory {
   [[nodiscard]] Step next_fetch(SlotId slot, ByteRange range, CostFunction cost) const;
   /// Pieces of `range` of which this slot is the last holder and that somebody wants; appended to `out`. Slots that are
   /// marked as changing do not count as other holders.
-  /// @param overwritten  true: the slot's own datum is about to want something else where the bytes lie. (What it wants elsewhere
-  ///                     counts, inside `range`, too: who overwrites the range may fail half-way.)
+  /// @param wanters  itself_too: the slot's own datum is about to want something else where the bytes lie. (What it wants elsewhere
+  ///                 counts, inside `range`, too: who overwrites the range may fail half-way.)
   /// @param together  ranges that lose their content at the same time: what the slot holds there is no other holder either
-  void last_held(SlotId slot, ByteRange range, bool overwritten, std::vector<LastHeld>& out,
+  void last_held(SlotId slot, ByteRange range, Wanters wanters, std::vector<LastHeld>& out,
                  const std::vector<ByteRange>& together = {}) const;
   /// Does anybody want (part of) what the snapshot holds?
   [[nodiscard]] bool needed(SlotId snapshot) const;

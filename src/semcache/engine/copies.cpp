@@ -246,7 +246,7 @@ Obstacle Engine::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
 
 Obstacle Engine::make_ready_to_write(Memory& to, ByteRange range) {
   if (const Obstacle o = make_resident(to)) return o;
-  if (const Obstacle o = busy(to, range, true)) return o;
+  if (const Obstacle o = busy(to, range, Mode::writes)) return o;
   return save_all(to, range, Loss::write);
 }
 
@@ -254,7 +254,7 @@ void Engine::note_refused(Memory& m, ByteRange range) noexcept {
   if (range.empty()) return;
   try {
     std::vector<directory::LastHeld> alone;
-    directory_.last_held(m.slot, range, false, alone);
+    directory_.last_held(m.slot, range, directory::Wanters::others, alone);
     std::uint64_t begin = range.begin;
     for (const directory::LastHeld& piece : alone) {
       directory_.drop(m.slot, {begin, piece.position});
@@ -308,7 +308,7 @@ void Engine::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t 
     expect_not_freed(kept);
     if (const Obstacle o = make_resident(from)) return o;
     if (const Obstacle o = make_fresh(from, range)) return o;
-    return busy(from, range, false);
+    return busy(from, range, Mode::reads);
   });
   timeline::Work work;
   plan::End target = elsewhere(space_at(to), to, &work);
@@ -349,8 +349,8 @@ void Engine::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
     if (one_array) {  // if the copy is refused half-way, what it has overwritten is still there
       if (const Obstacle o = make_fresh(from, to_range)) return o;
     }
-    if (const Obstacle o = busy(from, from_range, false)) return o;
-    if (const Obstacle o = busy(to, to_range, true)) return o;
+    if (const Obstacle o = busy(from, from_range, Mode::reads)) return o;
+    if (const Obstacle o = busy(to, to_range, Mode::writes)) return o;
     return save_all(to, to_range, Loss::write);
   });
   directory_.prepare_write(to.slot, to_range, 2 + n / options_.registration_bytes);  // nobody forgets what is written

@@ -308,15 +308,15 @@ Obstacle Engine::free_array(Memory& m) {
   if (!m.snapshot() && directory_.slots(m.datum).size() == 1) leave_datum(m);
   if (!m.snapshot()) {
     // The other side lives on: it must have everything that only this side holds.
-    if (const Obstacle o = busy(m, m.all(), true)) return o;
+    if (const Obstacle o = busy(m, m.all(), Mode::writes)) return o;
     if (const Obstacle o = save_before_leaving(m)) return o;
     if (const Obstacle o = uses_of(m)) return o;
   }
   m.freeing = true;  // until it is listed as a saved copy, or gone
-  if (const Obstacle o = busy(m, m.all(), true)) return o;
+  if (const Obstacle o = busy(m, m.all(), Mode::writes)) return o;
   if (m.snapshot()) {
     std::vector<directory::LastHeld> last;
-    directory_.last_held(m.slot, m.all(), false, last);
+    directory_.last_held(m.slot, m.all(), directory::Wanters::others, last);
     if (!last.empty()) {
       keep_as_saved_copy(m);
       return {};
@@ -365,7 +365,7 @@ Obstacle Engine::save_before_leaving(Memory& m) {
   for (std::vector<directory::LastHeld> last;; last.clear()) {
     {
       const Unmarked unmarked(directory_, host);
-      directory_.last_held(m.slot, m.all(), false, last);
+      directory_.last_held(m.slot, m.all(), directory::Wanters::others, last);
     }
     if (last.empty()) return {};
     if (const Obstacle o = save(m, last.front(), Loss::freeing)) return o;
@@ -511,7 +511,7 @@ void Engine::collect_orphans() noexcept {
     bool busy = m.pins.load() != 0;
     if (!busy && !m.on_host()) {
       DeviceState& d = device_of(m);
-      busy = unknown_use_pending(m, true);
+      busy = unknown_use_pending(m, Mode::writes);
       try {
         for (QueueIndex q = 1; q < d.queues->count() && !busy; ++q) busy = !d.queues->reached(q, m.on(q).use.load());
       } catch (const std::exception&) {

@@ -49,6 +49,8 @@ using pages::HostPages;
 using timeline::Clock;
 using timeline::first_program_queue;
 using timeline::max_queues;
+using timeline::Mode;
+using timeline::mode_of;
 using timeline::QueueIndex;
 using timeline::Queues;
 using timeline::unknown_queue;
@@ -364,14 +366,14 @@ class Engine {
   void complete_transfers(Transaction& transaction, Memory& memory);
   /// None: it is known to be done.
   [[nodiscard]] Obstacle not_done(const timeline::Work& work) const noexcept;
-  [[nodiscard]] bool unknown_use_pending(const Memory& m, bool writing) const;
+  [[nodiscard]] bool unknown_use_pending(const Memory& m, Mode mode) const;
   /// None: a transfer may use the device memory. Its flags are revoked, no launch is between its check and its submission, and no
   /// use is pending of which nobody knows the end.
   Obstacle quiesce(Memory& memory);
   /// None: a transfer may read these bytes, or write them (writing). Of device memory the whole is looked at (`quiesce`).
-  Obstacle busy(Memory& memory, ByteRange range, bool writing);
+  Obstacle busy(Memory& memory, ByteRange range, Mode mode);
   /// None: no transfer under way reads or writes these host pages (writing), or writes them (reading).
-  Obstacle flights_of(Memory& host, ByteRange range, bool writing);
+  Obstacle flights_of(Memory& host, ByteRange range, Mode mode);
   /// None: nothing on any queue uses the memory.
   Obstacle uses_of(Memory& memory);
   /// None: no transfer uses the device memory.
@@ -442,10 +444,12 @@ class Engine {
   [[nodiscard]] std::uint64_t digest_of(Memory& memory);
   void fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const directory::Fill& fill,
                      std::uint64_t phase);
-  void order_queue(DeviceState& d, QueueIndex queue, Memory& memory, bool writing, bool transfers_only);
-  timeline::Work note_use(DeviceState& d, QueueIndex queue, Memory& memory, bool writing) noexcept;
+  enum class Behind : std::uint8_t { transfers, all };
+  /// Later work on the queue starts behind the uses of the memory: by transfers of ours, or all that are known.
+  void order_queue(DeviceState& d, QueueIndex queue, Memory& memory, Mode mode, Behind behind);
+  timeline::Work note_use(DeviceState& d, QueueIndex queue, Memory& memory, Mode mode) noexcept;
   /// One piece of work, number `at` of its queue, that uses several memories.
-  static void note_use(QueueIndex queue, Memory& memory, bool writing, std::uint64_t at, std::uint64_t now) noexcept;
+  static void note_use(QueueIndex queue, Memory& memory, Mode mode, std::uint64_t at, std::uint64_t now) noexcept;
   void poll_flights() noexcept;
   void forget_finished_flights();
   /// Writes a staged arrival behind the protection of its pages.

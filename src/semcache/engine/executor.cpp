@@ -122,8 +122,8 @@ void Engine::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   const CopyOfDevice copy = from_host ? &device::Device::copy_to_device
                             : to_host ? &device::Device::copy_from_device
                                       : &device::Device::copy_within_device;
-  if (from != nullptr) order_queue(d, queue, *from, false, false);
-  if (to != nullptr) order_queue(d, queue, *to, true, false);
+  if (from != nullptr) order_queue(d, queue, *from, Mode::reads, Behind::all);
+  if (to != nullptr) order_queue(d, queue, *to, Mode::writes, Behind::all);
   if (to == nullptr || from == nullptr) d.queues->separate(queue);  // whoever uses the other side waits for this alone
   struct Note {  // also when a later piece is refused: the earlier ones are under way (I6)
     Engine& engine;
@@ -136,8 +136,8 @@ void Engine::copy_by_queue(const Step& step, Memory* to, Memory* from) {
     ~Note() {
       if (!submitted) return;
       timeline::Work work;
-      if (from != nullptr) work = engine.note_use(d, queue, *from, false);
-      if (to != nullptr) work = engine.note_use(d, queue, *to, true);
+      if (from != nullptr) work = engine.note_use(d, queue, *from, Mode::reads);
+      if (to != nullptr) work = engine.note_use(d, queue, *to, Mode::writes);
       if (from == nullptr && to == nullptr) work = {d.index, queue, d.queues->begin_position(queue)};
       for (timeline::Work* const user : {step.to.last_use, step.from.last_use}) {
         if (user != nullptr) *user = work;
@@ -154,7 +154,7 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
                             std::uint64_t n) {
   DeviceState& d = device_of(to);
   const ByteRange range{from_position, from_position + n};
-  order_queue(d, d.to_device_queue, to, true, false);
+  order_queue(d, d.to_device_queue, to, Mode::writes, Behind::all);
   const QueueId queue = d.queues->id(d.to_device_queue);
   if (d.device->kernels_run_in_caller()) {
     set_reachable(to, true);
@@ -190,23 +190,23 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
         throw;
       }
     }
-    flight->work = note_use(d, d.to_device_queue, to, true);
+    flight->work = note_use(d, d.to_device_queue, to, Mode::writes);
     flights_.splice(flights_.end(), flights);
     if (flights_.size() > 64) poll_flights();
     return;
   }
-  note_use(d, d.to_device_queue, to, true);
+  note_use(d, d.to_device_queue, to, Mode::writes);
 }
 
 void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                           std::uint64_t n) {
   DeviceState& d = device_of(from);
-  order_queue(d, d.to_host_queue, from, false, false);
+  order_queue(d, d.to_host_queue, from, Mode::reads, Behind::all);
   if (d.device->kernels_run_in_caller()) {
     set_reachable(from, true);
     copy_behind(to.address + to_position, from.address + from_position, n);
     set_reachable(from, false);
-    note_use(d, d.to_host_queue, from, false);
+    note_use(d, d.to_host_queue, from, Mode::reads);
     return;
   }
   Flights flights(1);  // what is under way is always listed
@@ -227,7 +227,7 @@ void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, s
     if (flight->staging != nullptr) d.staging->give(flight->staging, n);
     throw;
   }
-  flight->work = note_use(d, d.to_host_queue, from, false);
+  flight->work = note_use(d, d.to_host_queue, from, Mode::reads);
   flights_.splice(flights_.end(), flights);
 }
 
@@ -290,14 +290,14 @@ void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, 
   };
   if (!to.on_host()) {
     DeviceState& d = device_of(to);
-    order_queue(d, d.within_queue, to, true, false);
+    order_queue(d, d.within_queue, to, Mode::writes, Behind::all);
     const QueueId queue = d.queues->id(d.within_queue);
     const std::uint64_t whole = round_down(n, fill.pattern_bytes);
     struct Note {  // also when a later fill is refused: the earlier ones are under way (I6)
       Engine& engine;
       DeviceState& d;
       Memory& to;
-      ~Note() { engine.note_use(d, d.within_queue, to, true); }
+      ~Note() { engine.note_use(d, d.within_queue, to, Mode::writes); }
     } const note{*this, d, to};
     if (!permits(to.address, n, platform::Protection::read_write)) {
       prepare_buffer();
@@ -330,24 +330,24 @@ void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, 
 
 // --- order on queues ------------------------------------------------------------------------------------------
 
-void Engine::order_queue(DeviceState& d, QueueIndex queue, Memory& m, bool writing, bool transfers_only) {
-  const QueueIndex end = transfers_only ? d.queues->own_end() : d.queues->count();
+void Engine::order_queue(DeviceState& d, QueueIndex queue, Memory& m, Mode mode, Behind behind) {
+  const QueueIndex end = behind == Behind::transfers ? d.queues->own_end() : d.queues->count();
   for (QueueIndex q = 1; q < end; ++q) {
     if (q == queue) continue;
     const timeline::Use& uses = m.on(q);
-    if (const std::uint64_t at = (writing ? uses.use : uses.write).load(); at != 0) d.queues->order(queue, q, at);
+    if (const std::uint64_t at = (mode == Mode::writes ? uses.use : uses.write).load(); at != 0) d.queues->order(queue, q, at);
   }
 }
 
-timeline::Work Engine::note_use(DeviceState& d, QueueIndex queue, Memory& m, bool writing) noexcept {
+timeline::Work Engine::note_use(DeviceState& d, QueueIndex queue, Memory& m, Mode mode) noexcept {
   d.queues->note_submitter(queue);
   const std::uint64_t at = d.queues->begin_position(queue);
-  note_use(queue, m, writing, at, clock_.fetch_add(1, std::memory_order_relaxed));
+  note_use(queue, m, mode, at, clock_.fetch_add(1, std::memory_order_relaxed));
   return {d.index, queue, at};
 }
 
-void Engine::note_use(QueueIndex queue, Memory& m, bool writing, std::uint64_t at, std::uint64_t now) noexcept {
-  m.uses.note(queue, at, writing);
+void Engine::note_use(QueueIndex queue, Memory& m, Mode mode, std::uint64_t at, std::uint64_t now) noexcept {
+  m.uses.note(queue, at, mode);
   m.recently.store(now, std::memory_order_relaxed);
 }
 

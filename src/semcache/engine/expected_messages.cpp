@@ -74,7 +74,7 @@ void Engine::bring_expected(Memory& m) {
     return !b->brought && b->forecast.fetch_follows() && launches - b->writing_launches_at_fetch.value_or(launches) == 1;
   };
   if (std::none_of(m.expected_in.begin(), m.expected_in.end(), follows)) return;
-  if (m.write_check || unknown_use_pending(m, true)) return;
+  if (m.write_check || unknown_use_pending(m, Mode::writes)) return;
   revoke(m);  // the next projection does: kernels follow now that need none
   if (m.pins.load() != 0) return;
   due_.clear();

@@ -231,7 +231,7 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
         if (const Obstacle o = make_fresh(m, wanted[i])) return o;
       }
       for (std::size_t i = 0; i < wanted.size(); ++i) {
-        if (const Obstacle o = flights_of(m, wanted[i], false)) return o;
+        if (const Obstacle o = flights_of(m, wanted[i], Mode::reads)) return o;
       }
       return {};
     });
@@ -290,7 +290,7 @@ void Engine::read_from_device(Transaction& t, Memory& m, std::uint64_t position,
       step.to.label = m.label;  // wherever the message gets it from
       if (source.slot.valid()) {
         Memory& from = memory_of(source.slot);
-        if (const Obstacle o = busy(from, {source.position, source.position + source.bytes}, false)) return o;
+        if (const Obstacle o = busy(from, {source.position, source.position + source.bytes}, Mode::reads)) return o;
         step.from = at(from, source.position);
       } else {
         step.kind = plan::Step::Kind::fill;
@@ -328,7 +328,7 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
     }
     for (std::size_t i = 0; i < written.size(); ++i) {
       if (m.on_host()) {
-        if (const Obstacle o = flights_of(m, written[i], true)) return o;
+        if (const Obstacle o = flights_of(m, written[i], Mode::writes)) return o;
       }
       if (!shared) continue;
       if (const Obstacle o = save_all(m, written[i], Loss::write, together)) return o;

@@ -255,7 +255,7 @@ void Engine::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
   const std::uint64_t at = devices_[0]->queues->begin_position(unknown_queue);
   for (const ForeignCall::Use& use : call->uses) {
     Memory& m = *use.memory;
-    note_use(unknown_queue, m, use.used_writing, at, now);
+    note_use(unknown_queue, m, mode_of(use.used_writing), at, now);
     if (use.announced) m.announced_use.at.store(now);  // it goes on, unless somebody has copied meanwhile
     if (use.writable) m.writing_launches.fetch_add(1, std::memory_order_relaxed);
     const Operand operand{&m, use.writable};

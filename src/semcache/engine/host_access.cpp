@@ -46,7 +46,7 @@ Obstacle Engine::open_pages(Memory& m, ByteRange range, Access mode) {
     if (writes(mode)) {
       if (const Obstacle o = save_all(m, content, Loss::write)) return o;
     }
-    if (const Obstacle o = flights_of(m, content, writes(mode))) return o;
+    if (const Obstacle o = flights_of(m, content, mode_of(writes(mode)))) return o;
     if (pages_matter) m.pages.make_room(2);  // what is written is opened, too (`relax_pages`)
     if (writes(mode)) note_written(m, content);  // I2
     project();
@@ -83,7 +83,7 @@ Obstacle Engine::open_mirror(Memory& m, const char* reason) {
   if (m.open) return {};
   if (const Obstacle o = make_fresh(m, m.all())) return o;
   if (const Obstacle o = save_all(m, m.all(), Loss::write)) return o;
-  if (const Obstacle o = flights_of(m, m.all(), true)) return o;
+  if (const Obstacle o = flights_of(m, m.all(), Mode::writes)) return o;
   directory_.renumber(m.slot, m.all());  // from now on the host may change it unnoticed
   if (!pages_->protect(m, pages_->span(m), Protection::read_write)) {
     die_closed(m);
@@ -111,7 +111,7 @@ void Engine::keep_maps_short(Transaction& t, Memory& m) noexcept {
       if (kept.gone()) return {};
       if (const Obstacle o = make_resident(m)) return o;
       if (const Obstacle o = make_fresh(m, m.all())) return o;
-      if (const Obstacle o = busy(m, m.all(), true)) return o;
+      if (const Obstacle o = busy(m, m.all(), Mode::writes)) return o;
       if (const Obstacle o = save_all(m, m.all(), Loss::write)) return o;
       directory_.renumber(m.slot, m.all());
       m.write_check.reset();
@@ -135,7 +135,7 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
         return o ? o : transfers_of(m);
       });
       note_written(m, m.all());
-      note_use(device_of(m), unknown_queue, m, true);
+      note_use(device_of(m), unknown_queue, m, Mode::writes);
       keep_reachable(m);
       open_guarded(m);
       m.announced_use.writes.store(true);

@@ -113,7 +113,7 @@ void Engine::pin(Transaction& t, QueueIndex queue, const Operand* operands, std:
     if (queue == unknown_queue || ready(operands[i])) continue;
     DeviceState& d = device_of(m);
     if (d.queues->program_queues() > 1) ask_for_transfers(d, queue, m);
-    order_queue(d, queue, m, operands[i].writable, true);
+    order_queue(d, queue, m, mode_of(operands[i].writable), Behind::transfers);
     project_later(m);  // launches may be ordered after the transfers now
   }
   for (std::size_t i = 0; i < count; ++i) {
@@ -180,7 +180,7 @@ std::uint64_t Engine::end_launch(QueueIndex queue, const Operand* operands, std:
       at = d.queues->begin_position(queue);
       counted = &d;
     }
-    note_use(queue, m, operands[i].writable, at, now);
+    note_use(queue, m, mode_of(operands[i].writable), at, now);
     record = record || d.queues->needs_events(queue);
     // A result that the host asked for last time: an event right behind its producer lets the transfer overlap later
     // kernels. One per fetch: the hint is set again when the host comes back.
@@ -263,7 +263,7 @@ void Engine::fetch_ahead(Memory& m) {
   Memory& host = memory_of(slot);
   if (!host.announced || !host.forecast.fetch_follows() || !pages_->locked(host, host.all()) || m.write_check) return;
   // Flags go first: from then on launches that pin come through the lock.
-  if (unknown_use_pending(m, true)) return;
+  if (unknown_use_pending(m, Mode::writes)) return;
   for (const Flight& f : flights_) {
     if (f.host == &host) return;
   }

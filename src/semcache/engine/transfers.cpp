@@ -68,18 +68,18 @@ Obstacle Engine::make_fresh(Memory& m, ByteRange range) {
     }
     const ByteRange to_range{step.to_position, step.to_position + step.bytes};
     const ByteRange from_range{step.from_position, step.from_position + step.bytes};
-    if (const Obstacle o = busy(m, to_range, true)) return o;
+    if (const Obstacle o = busy(m, to_range, Mode::writes)) return o;
     if (from == &m && m.on_host()) {
-      if (const Obstacle o = flights_of(m, from_range, false)) return o;
+      if (const Obstacle o = flights_of(m, from_range, Mode::reads)) return o;
     } else if (from != nullptr && from != &m) {
-      if (const Obstacle o = busy(*from, from_range, false)) return o;
+      if (const Obstacle o = busy(*from, from_range, Mode::reads)) return o;
       if (m.on_host() && from->write_check) {
         if (const Obstacle o = check_writes(*from)) return o;
         continue;
       }
     }
     std::vector<directory::LastHeld> last;
-    directory_.last_held(m.slot, to_range, false, last);
+    directory_.last_held(m.slot, to_range, directory::Wanters::others, last);
     if (last.empty()) {
       perform(step, plan::Purpose::fetch);
     } else if (const Obstacle o = save(m, last.front(), Loss::fetch)) {
@@ -92,7 +92,7 @@ Obstacle Engine::save_all(Memory& m, ByteRange range, Loss loss, const std::vect
   std::vector<directory::LastHeld> last;
   for (;;) {
     last.clear();
-    directory_.last_held(m.slot, range, loss == Loss::write, last, together);
+    directory_.last_held(m.slot, range, loss == Loss::write ? directory::Wanters::itself_too : directory::Wanters::others, last, together);
     if (last.empty()) return {};
     if (const Obstacle o = save(m, last.front(), loss)) return o;
   }
@@ -100,7 +100,7 @@ Obstacle Engine::save_all(Memory& m, ByteRange range, Loss loss, const std::vect
 
 Obstacle Engine::save(Memory& m, const directory::LastHeld& piece, Loss loss) {
   const ByteRange range{piece.position, piece.position + piece.bytes};
-  if (const Obstacle o = busy(m, range, false)) return o;
+  if (const Obstacle o = busy(m, range, Mode::reads)) return o;
   Step step;
   step.from = m.slot;
   step.from_position = piece.position;
@@ -118,11 +118,11 @@ Obstacle Engine::save(Memory& m, const directory::LastHeld& piece, Loss loss) {
         if (f.host == &w && f.range.overlaps(at)) return false;
       }
     } else if ((w.flags.load() & Memory::resident) == 0 || w.pins.load() != 0 ||
-               unknown_use_pending(w, true)) {
+               unknown_use_pending(w, Mode::writes)) {
       return false;
     }
     std::vector<directory::LastHeld> needed;
-    directory_.last_held(slot, at, false, needed);
+    directory_.last_held(slot, at, directory::Wanters::others, needed);
     return needed.empty();
   };
   const SlotId same_space = directory_.slot_in(piece.wanter, m.space);
@@ -187,7 +187,7 @@ void Engine::perform(const Step& step, plan::Purpose purpose) {
 
 std::uint64_t Engine::digest_of(Memory& m) {
   DeviceState& d = device_of(m);
-  order_queue(d, d.within_queue, m, false, false);
+  order_queue(d, d.within_queue, m, Mode::reads, Behind::all);
   std::vector<std::byte> copy;
   if (!permits(m.address, m.bytes, platform::Protection::read)) {
     copy.resize(m.bytes);

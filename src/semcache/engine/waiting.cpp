@@ -19,9 +19,9 @@ Obstacle Engine::not_done(const timeline::Work& work) const noexcept {
   return devices_[work.device]->queues->done(work.queue, work.position) ? Obstacle() : Obstacle::until(work);
 }
 
-bool Engine::unknown_use_pending(const Memory& m, bool writing) const {
+bool Engine::unknown_use_pending(const Memory& m, Mode mode) const {
   const timeline::Use& uses = m.on(unknown_queue);
-  const std::uint64_t at = (writing ? uses.use : uses.write).load();
+  const std::uint64_t at = (mode == Mode::writes ? uses.use : uses.write).load();
   if (UnsubmittedLaunch::current != nullptr && at <= UnsubmittedLaunch::current->waited) return false;
   return at != 0 && !devices_[device_index(m)]->queues->done(unknown_queue, at);
 }
@@ -29,17 +29,17 @@ bool Engine::unknown_use_pending(const Memory& m, bool writing) const {
 Obstacle Engine::quiesce(Memory& m) {
   revoke(m);
   if (m.pins.load() != 0) return Obstacle::launches(m);
-  return unknown_use_pending(m, true) ? Obstacle::whole_device(device_index(m), &m) : Obstacle();
+  return unknown_use_pending(m, Mode::writes) ? Obstacle::whole_device(device_index(m), &m) : Obstacle();
 }
 
-Obstacle Engine::busy(Memory& m, ByteRange range, bool writing) {
-  return m.on_host() ? flights_of(m, range, writing) : quiesce(m);
+Obstacle Engine::busy(Memory& m, ByteRange range, Mode mode) {
+  return m.on_host() ? flights_of(m, range, mode) : quiesce(m);
 }
 
-Obstacle Engine::flights_of(Memory& host, ByteRange range, bool writing) {
+Obstacle Engine::flights_of(Memory& host, ByteRange range, Mode mode) {
   for (auto next = flights_.begin(); next != flights_.end();) {
     const auto flight = next++;
-    if (flight->host != &host || !flight->range.overlaps(range) || !(flight->to_host || writing)) continue;
+    if (flight->host != &host || !flight->range.overlaps(range) || !(flight->to_host || mode == Mode::writes)) continue;
     if (const Obstacle o = land(flight)) return o;
   }
   return {};
@@ -63,8 +63,8 @@ Obstacle Engine::land_all() {
 }
 
 Obstacle Engine::uses_of(Memory& m) {
-  if (m.on_host()) return flights_of(m, m.all(), true);
-  if (unknown_use_pending(m, true)) return Obstacle::whole_device(device_index(m));
+  if (m.on_host()) return flights_of(m, m.all(), Mode::writes);
+  if (unknown_use_pending(m, Mode::writes)) return Obstacle::whole_device(device_index(m));
   return uses_on(m, device_of(m).queues->count());
 }
 

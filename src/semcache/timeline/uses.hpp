@@ -30,6 +30,10 @@ inline void raise(std::atomic<std::uint64_t>& position, std::uint64_t to) noexce
   }
 }
 
+/// What a piece of work does with some memory. Who writes waits for readers and writers, who reads for writers.
+enum class Mode : std::uint8_t { reads, writes };
+[[nodiscard]] constexpr Mode mode_of(bool writes) noexcept { return writes ? Mode::writes : Mode::reads; }
+
 /// Positions on a queue of the last use of some memory, and of the last one that writes it. 0: there was none.
 struct Use {
   std::atomic<std::uint64_t> use{0};
@@ -42,9 +46,9 @@ class Uses {
   [[nodiscard]] Use& on(QueueIndex q) noexcept { return uses_[q ^ first_program_queue]; }
   [[nodiscard]] const Use& on(QueueIndex q) const noexcept { return uses_[q ^ first_program_queue]; }
   /// A piece of work, number `at` of the queue. Threads may share a stream: numbers may come in any order.
-  void note(QueueIndex q, std::uint64_t at, bool writing) noexcept {
+  void note(QueueIndex q, std::uint64_t at, Mode mode) noexcept {
     raise(on(q).use, at);
-    if (writing) raise(on(q).write, at);
+    if (mode == Mode::writes) raise(on(q).write, at);
   }
   void forget() noexcept {
     for (Use& u : uses_) {
