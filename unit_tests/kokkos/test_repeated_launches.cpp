@@ -115,6 +115,39 @@ KOKKOS_STOCK_TEST(KokkosRepeatedLaunch, OfLargeArraysIsRemembered) {
   EXPECT_EQ(host(rows - 1), 3);
 }
 
+void add_by_lambda(const Vector& from, const Vector& to) {
+  Kokkos::parallel_for("add", Range(0, n), KOKKOS_LAMBDA(int i) { to(i) += from(i); });
+}
+
+/// nvcc's host copy of a lambda holds the same handles once more, on the heap.
+KOKKOS_STOCK_TEST(KokkosRepeatedLaunch, OfALambdaIsRemembered) {
+  const Vector to("to", n);
+  const ConstVector from = filled("from", 2);
+  const auto body = KOKKOS_LAMBDA(int i) { to(i) += from(i); };
+  using Body = std::decay_t<decltype(body)>;
+  for (int k = 1; k <= 3; ++k) {
+    Kokkos::parallel_for("add", Range(0, n), body);
+    EXPECT_EQ(semcache::kokkos::MemoOf<Body>::memo.count, 2u);
+    EXPECT_EQ(semcache::kokkos::MemoOf<Body>::memo.written, 1u);
+  }
+  EXPECT_EQ(Seen(to)(), 6);
+}
+
+KOKKOS_STOCK_TEST(KokkosRepeatedLaunch, OfALambdaWithOtherArraysUsesThose) {
+  const Vector a = filled("a", 1), b = filled("b", 10), c = filled("c", 0), d = filled("d", 0);
+  const Seen seen_a(a), seen_c(c), seen_d(d);
+  double expected = 0;
+  for (int k = 1; k <= 4; ++k) {
+    seen_a.set(k);
+    expected += k;
+    add_by_lambda(a, c);
+    EXPECT_EQ(seen_c(), expected);
+    add_by_lambda(b, d);
+    add_by_lambda(b, d);
+    EXPECT_EQ(seen_d(), 20 * k);
+  }
+}
+
 struct BarePointer {
   double* data;
   explicit BarePointer(double* d) : data(d) {}

@@ -30,8 +30,8 @@ extern SEMCACHE_API __thread CaptureList* open_capture_list;
 /// What the last functor of a type captured, kept for the next one: most launches repeat an earlier one. It belongs to one
 /// thread, the first one that launches such functors (thread-local memos would grow the stack of every thread by all functor
 /// types); when that thread has ended, to the next one that does.
-/// Only of functors that their words describe: every handle lies in the functor itself and is copied from there, and
-/// no other word of the copy looks like a pointer. It saves the picture and looking arrays up, not the recording: which
+/// Only of functors that their words describe: every handle lies in the functor itself and is copied from there (but for nvcc's host copy
+/// of a lambda, which has the same ones), and no other word of the copy looks like a pointer. It saves the picture and looking arrays up, not the recording: which
 /// handles the closure's copy really has, their copying tells (a flag may switch one off). A copy constructor that makes a
 /// bare pointer of a number, once nullptr and once another, is not seen through.
 struct CaptureMemo {
@@ -194,6 +194,7 @@ class SEMCACHE_API CaptureList {
     if (recording_ == Recording::off) return;
     const auto* at = static_cast<const unsigned char*>(place);
     const bool inside = at >= picture_ && at + bytes <= picture_ + picture_bytes_;
+    if (!inside && has_host_copy_ && is_in_picture(pointer, writable, holds_handles)) return;
     described_ = described_ && inside && static_cast<const unsigned char*>(source) - original_ == at - picture_;
     if (!pointer && !inside) return;
     append(pointer, inside ? at : nullptr, bytes, writable, holds_handles);
@@ -236,6 +237,7 @@ class SEMCACHE_API CaptureList {
   template <class Copy, class Functor, class... Originals>
   [[gnu::noinline, gnu::visibility("hidden")]] void copy_on_blank(const Subject& subject, const Originals&... originals) {
     constexpr std::size_t host_copy = ends_with_host_copy<Functor>() ? sizeof(Functor) - sizeof(void*) : sizeof(Copy);
+    has_host_copy_ = ends_with_host_copy<Functor>();
     alignas(Copy) alignas(std::uintptr_t) unsigned char memory[sizeof(Copy)];
     // The calls are opaque to the compiler: it must neither drop the blanking before the lifetime of the copy nor the
     // bytes after it.
@@ -253,6 +255,13 @@ class SEMCACHE_API CaptureList {
     }
     return false;
   }
+  /// A lambda's handles are copied once more to its host copy, behind those that the kernel uses: these tell nothing new.
+  [[nodiscard]] bool is_in_picture(const void* pointer, bool writable, bool holds_handles) const noexcept {
+    for (const runtime::Capture* c = captures_; c != captures_ + count_; ++c) {
+      if (c->handle && c->pointer == pointer && c->writable == writable && c->holds_handles == holds_handles) return true;
+    }
+    return false;
+  }
   void begin_memo(CaptureMemo& memo, const void* functor) noexcept;
   void* blank(void* memory, std::size_t bytes) noexcept;
   /// Looks at the picture. @param host_copy  where nvcc's pointer lies, if it does
@@ -267,6 +276,7 @@ class SEMCACHE_API CaptureList {
   CaptureList* outer_;
   Recording recording_ = Recording::off;
   bool described_ = false;  ///< by its words: a memo of it holds
+  bool has_host_copy_ = false;  ///< see `ends_with_host_copy`
   std::uint32_t written_ = 0;
   std::uint32_t known_count_ = 0;  ///< a memo fits: no picture was taken
   std::uint32_t used_ = 0;         ///< which of the known captures the closure's copy has
