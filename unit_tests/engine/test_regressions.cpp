@@ -344,6 +344,17 @@ TEST(Regressions, TheEndOfAllStreamsLeavesNoTransferUnderWay) {
   p.engine().audit();
 }
 
+TEST(Regressions, AStreamThatIsLeasedUnderTheNameOfAnotherOneWaitsForTheFormerOnesWork) {
+  Program p;
+  Memory& a = p.on_device(size);
+  p.kernel_write(stream_a, a, a.all(), 1);  // the framework's default
+  bool over = false;
+  p.launch(stream_b, {{&p.on_device(size), true}}, [&] { over = true; });
+  ASSERT_FALSE(over) << "the device is lazy here";
+  p.engine().adopt_queue(0, stream_b, {}, true);
+  EXPECT_TRUE(over) << "nothing would tell it from the new stream's";
+}
+
 TEST(Regressions, AnEngineThatCannotBeMadeLeavesNothingBehind) {
   const auto fail = [](const std::string& text) { ADD_FAILURE() << text; };
   int refused = 0;

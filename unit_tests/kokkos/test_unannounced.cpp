@@ -603,7 +603,7 @@ void wait_for_on_host(void* flag) {
 }
 
 /// What waits for the host behind a launch of ours, on the same stream.
-enum class Waiter { kernel, callback, other_stream, our_launch_behind_a_fence };
+enum class Waiter { kernel, callback, other_stream, null_stream, our_launch_behind_a_fence, our_launch_behind_a_fence_of_all };
 
 void read_before(Waiter waiter) {
   int* flag = nullptr;
@@ -617,11 +617,15 @@ void read_before(Waiter waiter) {
     *static_cast<volatile int*>(flag) = 1;
   });
   cudaStream_t stream, other;
-  EXPECT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
-  EXPECT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
+  const unsigned flags = waiter == Waiter::null_stream ? cudaStreamDefault : cudaStreamNonBlocking;
+  EXPECT_EQ(cudaStreamCreateWithFlags(&stream, flags), cudaSuccess);
+  EXPECT_EQ(cudaStreamCreateWithFlags(&other, flags), cudaSuccess);
+  void* ordinary = nullptr;
+  EXPECT_EQ(cudaMalloc(&ordinary, 64), cudaSuccess);
   {
     const Pending x;
     const Exec exec{semcache::kokkos::NativeExec(stream)};
+    if (waiter == Waiter::null_stream) wait_for<<<1, 1, 0, other>>>(flag);
     const Vector device = x.device;
     Kokkos::parallel_for("written", Kokkos::RangePolicy<Exec>(exec, 0, n), KOKKOS_LAMBDA(int i) { device(i) = 3.0 * i; });
     Kokkos::deep_copy(exec, x.mirror, x.device);
@@ -641,8 +645,16 @@ void read_before(Waiter waiter) {
         cudaEventDestroy(event);
         break;
       }
-      case Waiter::our_launch_behind_a_fence: {
-        exec.fence();
+      case Waiter::null_stream:
+        EXPECT_EQ(cudaMemsetAsync(ordinary, 0, 64, nullptr), cudaSuccess);
+        break;
+      case Waiter::our_launch_behind_a_fence:
+      case Waiter::our_launch_behind_a_fence_of_all: {
+        if (waiter == Waiter::our_launch_behind_a_fence) {
+          exec.fence();
+        } else {
+          Kokkos::fence();
+        }
         const volatile int* const seen = flag;
         Kokkos::parallel_for("waits", Kokkos::RangePolicy<Exec>(exec, 0, 1), KOKKOS_LAMBDA(int) {
           while (*seen == 0) {
@@ -658,6 +670,7 @@ void read_before(Waiter waiter) {
   }
   cudaStreamDestroy(stream);
   cudaStreamDestroy(other);
+  cudaFree(ordinary);
   cudaFreeHost(flag);
 }
 }  // namespace kokkos_unannounced
@@ -667,7 +680,9 @@ KOKKOS_TEST(KokkosUnannounced, AReadOfWhatALaunchWroteWaitsForNoCallbackBehindIt
 KOKKOS_TEST(KokkosUnannounced, AReadOfWhatALaunchWroteWaitsForNoOtherStreamBehindIt) { read_before(Waiter::other_stream); }
 KOKKOS_TEST(KokkosUnannounced, AReadOfWhatWasLaunchedBeforeAFenceWaitsForNothingBehindIt) {
   read_before(Waiter::our_launch_behind_a_fence);
+  read_before(Waiter::our_launch_behind_a_fence_of_all);
 }
+KOKKOS_TEST(KokkosUnannounced, AReadOfWhatALaunchWroteWaitsForNothingThatTheNullStreamWaitsFor) { read_before(Waiter::null_stream); }
 
 KOKKOS_TEST(KokkosUnannounced, AGraphUsesItsArraysAtEachLaunch) {
   const Pending x(1);

@@ -198,6 +198,42 @@ TEST_F(QueuesTest, WorkThatIsKnownToBeDoneNeedsNoEvent) {
   EXPECT_FALSE(queues.any_unrecorded());
 }
 
+TEST_F(QueuesTest, NothingIsLeftOutWhereLaunchesGoToTheNullStream) {
+  (void)queues.adopt(nullptr, {});
+  char other = 0;
+  const QueueIndex q = queues.adopt(&other, {});
+  queues.lease(q);
+  queues.others_are_told_of(true);
+  EXPECT_TRUE(queues.needs_events(q)) << "our own launches make it wait for others' streams";
+}
+
+TEST_F(QueuesTest, AStreamThatWasNeverLeasedMayBeAnotherOneByNow) {
+  (void)queues.adopt(&key, {});
+  char other = 0;
+  const QueueIndex q = queues.adopt(&other, {});
+  EXPECT_FALSE(queues.outlives_a_stream(q)) << "it has no work";
+  (void)work(q, unused);
+  EXPECT_TRUE(queues.outlives_a_stream(q));
+  queues.lease(q);
+  EXPECT_FALSE(queues.outlives_a_stream(q));
+}
+
+TEST_F(QueuesTest, AStreamThatIsGivenUpHasAnEventBehindItsWorkWhateverFails) {
+  (void)queues.adopt(&key, {});
+  char other = 0;
+  const QueueIndex q = queues.adopt(&other, {});
+  queues.lease(q);
+  queues.others_are_told_of(true);
+  const std::uint64_t mine = work(q, unused);
+  ASSERT_TRUE(queues.begin_retiring(q).has_value());
+  EXPECT_NE(queues.adopt(&other, {}), q) << "the next stream of that name";
+  EXPECT_FALSE(queues.begin_retiring(q).has_value()) << "once";
+  const std::uint64_t recorded = device.operations();
+  queues.wait_for(q, mine)();  // the wait for the device was refused, say
+  EXPECT_TRUE(queues.done(q, mine));
+  EXPECT_EQ(device.operations(), recorded) << "nothing more is submitted to it";
+}
+
 TEST_F(QueuesTest, ALeasedStreamIsKeptUntilItsLastLeaseEnds) {
   const QueueIndex q = queues.adopt(&key, {});
   queues.lease(q);

@@ -154,9 +154,10 @@ class DriverObserver {
   [[nodiscard]] virtual void* before(const DriverUse* uses, std::size_t count, bool launches) noexcept = 0;
   /// The driver has taken the call's work.
   virtual void after(void* call) noexcept = 0;
-  /// Before the driver submits, to any stream, what may wait for the host or for another stream: a kernel, a graph, a callback, a
-  /// wait. Also before a stream begins to be recorded. Whatever it uses; before `before`.
+  /// Before any call of somebody else's that submits something, waits, or begins to record a stream, whatever it uses, if
+  /// `wants_others`; before `before`.
   virtual void others_submit() noexcept = 0;
+  [[nodiscard]] virtual bool wants_others() const noexcept = 0;
   /// Is it to be told of launches of which no use lies in the ranges?
   [[nodiscard]] virtual bool wants_launches() const noexcept = 0;
 };

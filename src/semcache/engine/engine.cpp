@@ -558,7 +558,12 @@ QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_p
   const Transaction t(*this);
   Queues& queues = *devices_.at(device)->queues;
   const QueueIndex before = queues.program_queues();
-  const QueueIndex queue = queues.adopt(native, std::move(owner));
+  QueueIndex queue = queues.adopt(native, owner);
+  if (leased && queues.outlives_a_stream(queue)) {
+    // Another stream may have had its name: what is known of that one says nothing of this one.
+    queues.retire(queue);
+    queue = queues.adopt(native, std::move(owner));
+  }
   if (leased) queues.lease(queue);
   if (queues.program_queues() > before && before > 0) {
     // "Idle" may have meant: the one queue in use is ordered after the transfers in flight. Now there are more.
@@ -590,8 +595,12 @@ void Engine::others_submit() noexcept {
 
 void Engine::retire_queue(std::uint32_t device, QueueIndex queue) noexcept {
   try {
-    const Transaction t(*this);
-    devices_.at(device)->queues->retire(queue);
+    Transaction t(*this);
+    Queues& queues = *devices_.at(device)->queues;
+    if (const std::optional<Clock> submitted = queues.begin_retiring(queue)) {
+      finish(t, *devices_[device]);
+      queues.end_retiring(queue, *submitted);
+    }
   } catch (const std::exception& e) {
     base::raw_log("retiring a queue: %s", e.what());
   }

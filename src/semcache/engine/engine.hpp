@@ -136,12 +136,12 @@ class Engine {
   void retire_queue(std::uint32_t device, QueueIndex queue) noexcept;
   /// See `Queues::others_are_told_of`: told by `others_submit`. Called before the first queue is adopted.
   void others_are_told_of(bool told) noexcept;
-  /// Somebody else is about to submit what may wait for the host, to any stream: who waits for our launches so far does not
-  /// wait for that.
+  /// Somebody else is about to call the driver: who waits for our launches so far does not wait for what comes behind this call.
   void others_submit() noexcept;
-  /// Around a fence of the program's on a queue: what was submitted before the fence is done behind it, and nobody need ask for that.
-  /// No lock.
-  void fenced(const Clock& before) noexcept { devices_[0]->queues->note_done(before); }
+  /// Is there anything for `others_submit` to do? No lock.
+  [[nodiscard]] bool any_unrecorded() const noexcept {
+    return std::any_of(devices_.begin(), devices_.end(), [](const auto& d) { return d->queues->any_unrecorded(); });
+  }
 
   // --- copies ------------------------------------------------------------------------------------------------------
   void copy(void* to, const void* from, std::uint64_t bytes);
@@ -362,6 +362,8 @@ class Engine {
   /// waited for, and then the device. @throws DeviceError  the device is lost
   void complete(Transaction& transaction, const timeline::Work& work);
   void complete_locked(DeviceState& d, QueueIndex queue);
+  /// Everything that was given to the device. Others go on meanwhile: it may wait for them.
+  void finish(Transaction& transaction, DeviceState& d);
   /// All transfers, and those of `memory`; in the same way.
   void complete_transfers(Transaction& transaction, Memory& memory);
   /// None: it is known to be done.

@@ -187,6 +187,10 @@ void Engine::complete(Transaction& t, const timeline::Work& work) {
   }
 }
 
+void Engine::finish(Transaction& t, DeviceState& d) {
+  t.unlocked([&] { d.device->synchronize_device(); });
+}
+
 void Engine::complete_locked(DeviceState& d, QueueIndex queue) {
   try {
     d.device->synchronize_queue(d.queues->id(queue));

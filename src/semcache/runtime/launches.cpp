@@ -336,23 +336,6 @@ void Launch::before_wait() noexcept {
   if (waits_) before_ = r->engine->submitted_before(queue_.value);
 }
 
-Fence::Fence(void* native_stream) noexcept {
-  static_assert(std::is_same<decltype(before_), engine::Clock>::value);
-  if (running() == nullptr) return;
-  try {
-    const QueueId queue = queue_of(native_stream);
-    if (queue.value == engine::unknown_queue) return;
-    before_ = runtime().engine->submitted_before(queue.value);
-    epoch_ = epoch();
-  } catch (const std::exception&) {  // a stream that cannot be followed
-  }
-}
-
-void Fence::passed() const noexcept {
-  Runtime* r = running();
-  if (r != nullptr && epoch_ != 0 && epoch_ == epoch()) r->engine->fenced(before_);
-}
-
 Launch::~Launch() {
   leave();  // what follows the kernel may wait for those that use its arrays, and it is none of them any more
   if (Runtime* r = running()) {

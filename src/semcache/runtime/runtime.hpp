@@ -180,20 +180,6 @@ class SEMCACHE_API Launch {
   std::array<std::uint64_t, most_queues> before_;  ///< what had been submitted before the wait
 };
 
-/// A fence of the program's on a queue: whoever needs what was launched before it need not ask the driver, nor wait for what was
-/// launched since. Made before the fence. Does nothing where no runtime runs.
-class SEMCACHE_API Fence {
- public:
-  explicit Fence(void* native_stream) noexcept;
-  /// Behind the fence.
-  void passed() const noexcept;
-
- private:
-  static constexpr std::size_t most_queues = 16;
-  std::uint64_t epoch_ = 0;  ///< 0: nothing is known
-  std::array<std::uint64_t, most_queues> before_;
-};
-
 /// After a launch that filled the whole contiguous range with a pattern (a framework's fill kernel): its value is
 /// known from now on, in any space. Call between construction and destruction of the Launch, after submitting.
 SEMCACHE_API void filled_by_kernel(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes);

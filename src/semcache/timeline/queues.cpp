@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/timeline/queues.hpp>
 
+#include <exception>
+
 namespace semcache::timeline {
 
 bool Event::known() const noexcept { return queues_.done(queue_, before_[queue_]); }
@@ -22,6 +24,7 @@ void Event::synchronize() const {
 Queues::~Queues() {
   for (QueueIndex q = 1; q < count_; ++q) {
     queues_[q].leases.store(0);
+    queues_[q].ending = false;
     try {
       retire(q);
     } catch (const std::exception& e) {
@@ -43,7 +46,7 @@ QueueIndex Queues::adopt(void* native, std::shared_ptr<void> owner) {
   QueueIndex free = 0;
   for (QueueIndex q = 1; q < count_; ++q) {
     if (queues_[q].own) continue;
-    if (queues_[q].live && queues_[q].native == native) return q;
+    if (queues_[q].live && !queues_[q].ending && queues_[q].native == native) return q;
     if (!queues_[q].live) free = q;
   }
   if (free == 0) {
@@ -54,22 +57,45 @@ QueueIndex Queues::adopt(void* native, std::shared_ptr<void> owner) {
   queue.id = device_.adopt_queue(native, std::move(owner));
   queue.native = native;
   queue.live = true;
+  queue.ending = false;
   if (first_program_queue_ == 0) first_program_queue_ = free;
+  all_wait_for_default_ = all_wait_for_default_ || native == nullptr;
   ++program_queues_;
   return free;
 }
 
-void Queues::retire(QueueIndex index) {
-  if (index == unknown_queue || !queues_[index].live) return;
+std::optional<Clock> Queues::begin_retiring(QueueIndex index) {
+  if (index == unknown_queue || !queues_[index].live || queues_[index].ending) return std::nullopt;
   Queue& queue = queues_[index];
-  if (queue.leases.load() > 0 && queue.leases.fetch_sub(1) > 1) return;
-  queue.native = nullptr;  // whatever fails below: the next stream of that name is another one
+  if (queue.leases.load() > 1) {
+    queue.leases.fetch_sub(1);
+    return std::nullopt;
+  }
+  queue.ending = true;  // whatever fails from here on: the next stream of that name is another one
+  try {
+    // Later nothing can be submitted to it, and the wait for the device may be refused.
+    if (unrecorded(index) && !device_.is_recording(queue.id)) record(index);
+  } catch (const std::exception& e) {
+    base::raw_log("at a stream's end: %s", e.what());
+  }
+  queue.leases.store(0);
   // Positions go on counting in the next life of the index: what slots remember stays meaningful.
   // Not by its stream: that may be gone already. What this shows of the other queues is needed as well: with the last of
   // the program's, nobody is left who is ordered behind transfers. (Unknown work may be numbered before it is submitted.)
   Clock submitted{};
   for (QueueIndex q = 1; q < count_; ++q) submitted[q] = position(q);
+  return submitted;
+}
+
+void Queues::retire(QueueIndex index) {
+  const std::optional<Clock> submitted = begin_retiring(index);
+  if (!submitted) return;
   device_.synchronize_device();
+  end_retiring(index, *submitted);
+}
+
+void Queues::end_retiring(QueueIndex index, const Clock& submitted) noexcept {
+  Queue& queue = queues_[index];
   note_done(submitted);
   queue.recorded.clear();
   device_.close_queue(queue.id);
@@ -106,10 +132,16 @@ std::shared_ptr<Event> Queues::record(QueueIndex q) {
 }
 
 void Queues::record_leased() {
+  std::exception_ptr failed;
   for (QueueIndex q = 1; q < count_; ++q) {
-    // What is submitted to a stream that is being recorded goes into the graph, an event, too.
-    if (unrecorded(q) && !device_.is_recording(queues_[q].id)) record(q);
+    try {
+      // What is submitted to a stream that is being recorded goes into the graph, an event, too.
+      if (unrecorded(q) && !device_.is_recording(queues_[q].id)) record(q);
+    } catch (const std::exception&) {
+      failed = std::current_exception();  // the others get theirs
+    }
   }
+  if (failed) std::rethrow_exception(failed);
 }
 
 bool Queues::reached(QueueIndex q, std::uint64_t position) {

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace semcache::timeline {
@@ -62,7 +63,16 @@ class Queues {
   QueueIndex adopt(void* native, std::shared_ptr<void> owner);
   /// `retire` must be called once more.
   void lease(QueueIndex index) noexcept { ++queues_[index].leases; }
+  /// Ends a lease; behind the last one, or without any, the stream is given up. Waits for the device. @throws DeviceError  it stays, but
+  /// no stream has its name any more
   void retire(QueueIndex index);
+  /// The same in two steps, with a wait for the device between them. None: nothing more is to be done.
+  [[nodiscard]] std::optional<Clock> begin_retiring(QueueIndex index);
+  void end_retiring(QueueIndex index, const Clock& submitted) noexcept;
+  /// Is it a stream's whose program may have destroyed it, without a word, and made another one of that name?
+  [[nodiscard]] bool outlives_a_stream(QueueIndex q) const noexcept {
+    return q != unknown_queue && q != first_program_queue_ && queues_[q].leases.load() == 0 && position(q) != 0;
+  }
   [[nodiscard]] QueueId id(QueueIndex q) const noexcept { return queues_[q].id; }
   [[nodiscard]] bool own(QueueIndex q) const noexcept { return queues_[q].own; }
   [[nodiscard]] QueueIndex count() const noexcept { return count_; }
@@ -114,11 +124,11 @@ class Queues {
   /// submitted to it later. The first one, the framework's default, lives as long as the runtime. One that is leased lives as
   /// long as its lease; it gets an event before others submit something, if that is told (`others_are_told_of`).
   [[nodiscard]] bool needs_events(QueueIndex q) const noexcept {
-    return q != unknown_queue && !queues_[q].own && q != first_program_queue_ && !(others_are_told_of_ && queues_[q].leases.load() > 0);
+    return q != unknown_queue && !queues_[q].own && q != first_program_queue_ && !(others_are_told_of_.load(std::memory_order_relaxed) && !all_wait_for_default_ && queues_[q].leases.load() > 0);
   }
   /// Is `record_leased` called before others submit to any stream what may wait for the host: a kernel of a communication
   /// library, a callback, a wait for another stream? Then nobody who waits for a launch on a leased stream ever waits for that, too.
-  void others_are_told_of(bool told) noexcept { others_are_told_of_ = told; }
+  void others_are_told_of(bool told) noexcept { others_are_told_of_.store(told); }
   /// Has a leased stream work behind its last event? Threads: any.
   [[nodiscard]] bool any_unrecorded() const noexcept {
     for (QueueIndex q = 1; q < max_queues; ++q) {
@@ -148,6 +158,7 @@ class Queues {
     void* native = nullptr;
     bool own = false;
     bool live = false;
+    bool ending = false;              // its stream is given up: no stream has its name
     bool shared = false;              // more than one thread submits
     const void* submitter = nullptr;  // the thread that did first
     std::atomic<std::uint32_t> leases{0};
@@ -173,7 +184,8 @@ class Queues {
   QueueIndex own_end_ = 1;
   QueueIndex program_queues_ = 0;
   QueueIndex first_program_queue_ = 0;
-  bool others_are_told_of_ = false;
+  std::atomic<bool> others_are_told_of_{false};
+  bool all_wait_for_default_ = false;  // launches go to the driver's null stream, which orders other streams without a word
 };
 
 }  // namespace semcache::timeline

@@ -87,19 +87,6 @@ class Exec : public kokkos::NativeExec {
 
   static const char* name() { return "SemCache"; }
 
-  /// As the native instance's. Whoever needs what was launched before asks nobody any more.
-  template <class... Name>
-  void fence(Name&&... name) const {
-#ifdef KOKKOS_ENABLE_CUDA
-    if constexpr (kokkos::native_is_device) {
-      const runtime::Fence fence(this->cuda_stream());
-      native_type::fence(std::forward<Name>(name)...);
-      return fence.passed();
-    }
-#endif
-    native_type::fence(std::forward<Name>(name)...);
-  }
-
   [[nodiscard]] const native_type& native() const { return *this; }
   [[nodiscard]] const kokkos::detail::SharedLease& shared_lease() const { return lease_; }
 

@@ -58,6 +58,14 @@ class TeamPolicyInternal<semcache::Exec, Properties...>
             other)),
         lease_(other.lease()) {}
 
+  TeamPolicyInternal(const TeamPolicyInternal&) = default;
+  /// The lease first: its stream lives as long as the native instance.
+  TeamPolicyInternal& operator=(const TeamPolicyInternal& other) {
+    lease_ = other.lease_;
+    native::operator=(other);
+    return *this;
+  }
+
   /// By value: the native policy keeps the native instance. Kokkos only binds it or copies it.
   semcache::Exec space() const { return {native::space(), lease_}; }
   const semcache::kokkos::NativeExec& native_space() const { return native::space(); }

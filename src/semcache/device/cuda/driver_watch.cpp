@@ -27,6 +27,7 @@
 #undef cuStreamWaitValue32
 #undef cuStreamWaitValue64
 #undef cuStreamBatchMemOp
+#undef cuCtxSynchronize
 
 /// Callbacks of CUPTI at the driver's calls. The runtime interface and the vendor's libraries end in these, wherever they
 /// are linked from, so that every use arrives here before it is made.
@@ -130,28 +131,24 @@ class Uses {
     cuda::for_each_word(data.data(), n, [this](auto... at) { word(at..., Kind::listed); });
   }
   void kernel(CUfunction f, void** parameters, void** extra, const char* name) {
-    launches_ = may_wait_ = true;
+    launches_ = true;
     if (watching_.arguments.for_each(f, parameters, extra, [this](auto... at) { word(at..., Kind::argument); })) return;
     if (watching_.said_unreadable.exchange(true)) return;
     base::raw_log("the driver does not tell the parameters of kernel '%s': what it uses is not noticed (nor of further ones "
                   "of its kind). Announce it with semcache::access", name == nullptr ? "?" : name);
   }
   void recorded() {
-    launches_ = may_wait_ = false;
+    launches_ = false;
     for (DriverUse& use : list_) use.kind = Kind::recorded;
   }
 
-  void graph() noexcept { launches_ = may_wait_ = true; }
-  /// For the host, or for another stream.
-  void waits() noexcept { may_wait_ = true; }
+  void graph() noexcept { launches_ = true; }
 
   [[nodiscard]] const std::vector<DriverUse>& list() const noexcept { return list_; }
   [[nodiscard]] bool launches() const noexcept { return launches_; }
-  [[nodiscard]] bool may_wait() const noexcept { return may_wait_; }
 
  private:
   bool launches_ = false;  ///< a kernel or graph
-  bool may_wait_ = false;
   Watching& watching_;
   std::vector<DriverUse> list_;  ///< as a rule empty, without memory
 };
@@ -296,11 +293,21 @@ void graph_node(Uses& uses, const CUgraphNodeParams* p) {
   X(cuGraphNodeSetParams, { graph_node(uses, p.nodeParams); })                                                         \
   X(cuGraphExecNodeSetParams, { graph_node(uses, p.nodeParams); })
 
-/// What a stream may wait for without end, and the beginnings of recordings.
+/// What uses none of our memory, but a stream may wait for it, or behind it, without end; and the program's own fences, behind which
+/// it may submit such a thing.
 #define SEMCACHE_WAITS(X)                                                                                               \
   X(cuStreamWaitEvent) X(cuStreamAddCallback) X(cuLaunchHostFunc) X(cuStreamWaitValue32) X(cuStreamWaitValue64)          \
   X(cuStreamWaitValue32_v2) X(cuStreamWaitValue64_v2) X(cuStreamBatchMemOp) X(cuStreamBatchMemOp_v2)                    \
-  X(cuWaitExternalSemaphoresAsync)
+  X(cuWaitExternalSemaphoresAsync) X(cuMemAllocAsync) X(cuMemAllocFromPoolAsync) X(cuMemFreeAsync) X(cuEventRecord)      \
+  X(cuEventRecordWithFlags) X(cuStreamSynchronize)
+#if CUDA_VERSION >= 13000
+#define SEMCACHE_WAITS_OF_CONTEXTS(X) X(cuCtxSynchronize_v2) X(cuCtxWaitEvent) X(cuGreenCtxWaitEvent)
+#else
+#define SEMCACHE_WAITS_OF_CONTEXTS(X)
+#endif
+#define SEMCACHE_OTHER_WAITS(X)                                                                                         \
+  X(cuLaunchCooperativeKernelMultiDevice) X(cuLaunch) X(cuLaunchGrid) X(cuLaunchGridAsync) X(cuCtxSynchronize)           \
+  X(cuEventSynchronize) SEMCACHE_WAITS_OF_CONTEXTS(X)
 
 #define SEMCACHE_UNLOADS(X)                                                                                             \
   X(cuModuleUnload) X(cuLibraryUnload) X(cuCtxDestroy_v2) X(cuDevicePrimaryCtxReset_v2) X(cuDevicePrimaryCtxRelease_v2)
@@ -321,7 +328,7 @@ constexpr CUpti_CallbackId watched_calls[] = {
 #define SEMCACHE_BARE_ID(name) SEMCACHE_ID(name),
     SEMCACHE_TRANSFERS(SEMCACHE_BOTH_IDS) SEMCACHE_SYNCHRONOUS_CALLS(SEMCACHE_PTDS_IDS) SEMCACHE_STREAM_CALLS(SEMCACHE_PTSZ_IDS)
         SEMCACHE_GRAPH_CALLS(SEMCACHE_ONE_ID) SEMCACHE_UNLOADS(SEMCACHE_BARE_ID) SEMCACHE_RECORDINGS(SEMCACHE_PTSZ_IDS)
-            SEMCACHE_WAITS(SEMCACHE_PTSZ_IDS) SEMCACHE_PTSZ_IDS(cuStreamEndCapture) SEMCACHE_PTSZ_IDS(cuLaunchKernelEx) SEMCACHE_PTSZ_IDS(cuGraphLaunch)};
+            SEMCACHE_WAITS(SEMCACHE_PTSZ_IDS) SEMCACHE_OTHER_WAITS(SEMCACHE_BARE_ID) SEMCACHE_PTSZ_IDS(cuStreamEndCapture) SEMCACHE_PTSZ_IDS(cuLaunchKernelEx) SEMCACHE_PTSZ_IDS(cuGraphLaunch)};
 
 struct Stream {
   CUstream stream = nullptr;
@@ -374,22 +381,13 @@ void* look_at(Watching& w, CUpti_CallbackId id, const void* parameters, const ch
     }
     case SEMCACHE_ID(cuGraphLaunch):
     case SEMCACHE_ID(cuGraphLaunch_ptsz): uses.graph(); break;
-#define SEMCACHE_WAIT_CASE(call) case SEMCACHE_ID(call): case SEMCACHE_ID(call##_ptsz):
-    SEMCACHE_WAITS(SEMCACHE_WAIT_CASE)
-    SEMCACHE_RECORDINGS(SEMCACHE_WAIT_CASE)
-    uses.waits();
-    break;
     default: return nullptr;
   }
-  if (uses.list().empty() && !uses.may_wait()) return nullptr;
+  if (uses.list().empty() && !uses.launches()) return nullptr;
   w.under_way.fetch_add(1);  // keeps the observer where it is
   void* call = nullptr;
   DriverObserver* const observer = w.telling.load() ? w.observer.load() : nullptr;
-  if (observer != nullptr && uses.may_wait()) {
-    const cuda::CaptureAllowed allowed;
-    observer->others_submit();
-  }
-  if (observer != nullptr && (!uses.list().empty() || uses.launches()) && (!uses.list().empty() || observer->wants_launches())) {
+  if (observer != nullptr && (!uses.list().empty() || observer->wants_launches())) {
     const cuda::CaptureAllowed allowed;
     if (is_capturing(stream)) uses.recorded();
     call = observer->before(uses.list().data(), uses.list().size(), uses.launches());
@@ -425,6 +423,17 @@ std::uint64_t note_recording(CUpti_CallbackId id, const void* parameters) noexce
   }
 }
 
+/// Whatever the call is: what comes behind it may wait for the host, or for another stream.
+void tell_of_others(Watching& w) noexcept {
+  w.under_way.fetch_add(1);  // keeps the observer where it is
+  DriverObserver* const observer = w.telling.load() ? w.observer.load() : nullptr;
+  if (observer != nullptr && observer->wants_others()) {
+    const cuda::CaptureAllowed allowed;
+    observer->others_submit();
+  }
+  w.under_way.fetch_sub(1);
+}
+
 void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const void* data) {
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
   std::uint64_t& shared = *call.correlationData;  // between the two callbacks of a call
@@ -446,10 +455,10 @@ void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const vo
   shared = nothing;
   const auto own_work = w.own_work.load(std::memory_order_acquire);
   if (own_work == nullptr || own_work()) return;
+  tell_of_others(w);
+  shared = note_recording(id, call.functionParams);
+  if (shared != nothing) return;
   try {
-    shared = note_recording(id, call.functionParams);
-    if (shared == begins_recording) (void)look_at(w, id, call.functionParams, call.symbolName);
-    if (shared != nothing) return;
     shared = reinterpret_cast<std::uint64_t>(look_at(w, id, call.functionParams, call.symbolName));
   } catch (const std::exception& e) {
     base::fatal("a use of device memory outside semcache::Exec cannot be looked at: %s", e.what());
