@@ -554,14 +554,21 @@ std::string Engine::describe_live_buffers(std::uint32_t device) const {
   return text;
 }
 
+void Engine::end_queue(Transaction& t, DeviceState& d, QueueIndex queue) {
+  const std::optional<Clock> submitted = d.queues->begin_retiring(queue);
+  if (!submitted) return;
+  finish(t, d);
+  d.queues->end_retiring(queue, *submitted);
+}
+
 QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner, bool leased) {
-  const Transaction t(*this);
+  Transaction t(*this);
   Queues& queues = *devices_.at(device)->queues;
   const QueueIndex before = queues.program_queues();
   QueueIndex queue = queues.adopt(native, owner);
   if (leased && queues.outlives_a_stream(queue)) {
     // Another stream may have had its name: what is known of that one says nothing of this one.
-    queues.retire(queue);
+    end_queue(t, *devices_[device], queue);
     queue = queues.adopt(native, std::move(owner));
   }
   if (leased) queues.lease(queue);
@@ -596,11 +603,7 @@ void Engine::others_submit() noexcept {
 void Engine::retire_queue(std::uint32_t device, QueueIndex queue) noexcept {
   try {
     Transaction t(*this);
-    Queues& queues = *devices_.at(device)->queues;
-    if (const std::optional<Clock> submitted = queues.begin_retiring(queue)) {
-      finish(t, *devices_[device]);
-      queues.end_retiring(queue, *submitted);
-    }
+    end_queue(t, *devices_.at(device), queue);
   } catch (const std::exception& e) {
     base::raw_log("retiring a queue: %s", e.what());
   }

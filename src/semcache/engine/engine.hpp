@@ -338,6 +338,8 @@ class Engine {
   void note_perhaps_unwanted(Memory& saved) noexcept;
   void forget_perhaps_unwanted(Memory& saved) noexcept;
   void add_device(std::unique_ptr<device::Device> device);
+  /// @throws DeviceError  see `Queues::retire`
+  void end_queue(Transaction& transaction, DeviceState& d, QueueIndex queue);
   [[nodiscard]] bool put_off(Memory& m) noexcept;
   void free_put_off() noexcept;
   void destroy(Memory& memory) noexcept;
