@@ -49,13 +49,13 @@ class World {
     for (Array* a : {&h1, &h2, &h3, &hs}) *a = on_host(nullptr);
     pair_d = on_device();
     pair_h = on_host(pair_d.memory);
-    said_d = on_device();
-    said_h = on_host(said_d.memory, true);
+    announced_d = on_device();
+    announced_h = on_host(announced_d.memory, true);
     kernel(d1, d1.memory->all(), 1);
     kernel(d2, d2.memory->all(), 2);
     kernel(d3, d3.memory->all(), 3);
     kernel(pair_d, pair_d.memory->all(), 4);
-    said(5);
+    announce(5);
     host_write(h3, h3.memory->all(), 6);
     copy(h1, d1);
     fill(h2, h2.memory->all(), 9);
@@ -85,7 +85,7 @@ class World {
   /// Device arrays are used by kernels of which nobody knows when they are submitted: as many as fit.
   void use_natively() {
     try {
-      for (Array* a : {&d1, &d2, &d3, &pair_d, &said_d}) e().native_capture(*a->memory, false);
+      for (Array* a : {&d1, &d2, &d3, &pair_d, &announced_d}) e().native_capture(*a->memory, false);
     } catch (const OutOfMemory&) {
     }
   }
@@ -165,17 +165,17 @@ class World {
     set(a, r, seed);
   }
   /// The announced host side is written.
-  void said(std::uint64_t seed) {
-    e().access(*said_h.memory, said_h.memory->all(), Access::overwrite);
-    for (std::uint64_t i = 0; i < size; ++i) said_h.memory->address[i] = Machine::mix(seed, i);
-    set(said_h, said_h.memory->all(), seed);
-    said_d.content = said_h.content;
+  void announce(std::uint64_t seed) {
+    e().access(*announced_h.memory, announced_h.memory->all(), Access::overwrite);
+    for (std::uint64_t i = 0; i < size; ++i) announced_h.memory->address[i] = Machine::mix(seed, i);
+    set(announced_h, announced_h.memory->all(), seed);
+    announced_d.content = announced_h.content;
   }
   void expect_content(const char* when) {
     e().audit();
     for (Array* a : all()) {
       if (a->memory == nullptr) continue;
-      if (a == &said_h) e().access(*a->memory, a->memory->all(), Access::read);
+      if (a == &announced_h) e().access(*a->memory, a->memory->all(), Access::read);
       const Bytes seen = a->memory->on_host() ? machine_.host_content(*a->memory) : machine_.device_content(stream, *a->memory);
       const auto [at, want] = std::mismatch(seen.begin(), seen.end(), a->content.begin());
       if (at != seen.end()) {
@@ -186,7 +186,7 @@ class World {
   }
   /// The engine has ended: mirrors are there and open.
   void expect_open() {
-    for (Array* a : {&h1, &h2, &h3, &hs, &pair_h, &said_h}) {
+    for (Array* a : {&h1, &h2, &h3, &hs, &pair_h, &announced_h}) {
       if (a->memory == nullptr) continue;
       EXPECT_TRUE(machine_.platform().allows(a->memory->address, true)) << name(a);
       EXPECT_EQ(std::memcmp(a->memory->address, a->content.data(), size), 0) << name(a);
@@ -206,10 +206,10 @@ class World {
       kernel(pair_d, {0, 2 * page}, 23);
       pair_h.content = pair_d.content;
     }
-    if (said_h.memory != nullptr && said_d.memory != nullptr) {
-      said(24);
-      kernel(said_d, {page, 2 * page}, 25);
-      said_h.content = said_d.content;
+    if (announced_h.memory != nullptr && announced_d.memory != nullptr) {
+      announce(24);
+      kernel(announced_d, {page, 2 * page}, 25);
+      announced_h.content = announced_d.content;
     }
     expect_content("later");
   }
@@ -218,10 +218,10 @@ class World {
     set(a, a.memory->all(), seed);
   }
   std::vector<Array*> all() {
-    return {&d1, &d2, &d3, &h1, &h2, &h3, &hs, &pair_d, &pair_h, &said_d, &said_h};
+    return {&d1, &d2, &d3, &h1, &h2, &h3, &hs, &pair_d, &pair_h, &announced_d, &announced_h};
   }
   std::string name(const Array* a) {
-    static const char* const names[] = {"d1", "d2", "d3", "h1", "h2", "h3", "hs", "pair_d", "pair_h", "said_d", "said_h"};
+    static const char* const names[] = {"d1", "d2", "d3", "h1", "h2", "h3", "hs", "pair_d", "pair_h", "announced_d", "announced_h"};
     const std::vector<Array*> every = all();
     return names[std::find(every.begin(), every.end(), a) - every.begin()];
   }
@@ -234,7 +234,7 @@ class World {
   Array d1, d2, d3;      ///< h1 wants what d1 has, h2 pieces of what d2 has
   Array h1, h2, h3, hs;  ///< hs wants what is freed
   Array pair_d, pair_h;
-  Array said_d, said_h;  ///< the host's side is announced
+  Array announced_d, announced_h;  ///< the host's side is announced
   std::vector<Array> more;
 };
 
@@ -327,10 +327,10 @@ inline const std::vector<Scenario>& scenarios() {
       {"copy many pieces", "h1 h2 d3", [](World& w) { w.copy(w.h1, w.h2); w.copy(w.d3, 7, w.h2, 0, size - 7); }},
       {"copy within an array", "d2 h2", [](World& w) { w.copy(w.d2, page, w.d2, 0, 5 * page); w.copy(w.h2, 0, w.h2, page, 5 * page); }},
       {"copy what is there", "h1 d1", [](World& w) { w.copy(w.h1, w.d1); }},
-      {"copy from an announced side", "said_h d3", [](World& w) { w.said(30); w.copy(w.d3, w.said_h); }},
-      {"copy from the array of an announced side", "said_h d3 said_d", [](World& w) { w.said(31); w.copy(w.d3, w.said_d); w.said(32); }},
-      {"copy to an announced side", "said_h d2 said_d", [](World& w) { w.copy(w.said_h, w.d2); w.said_d.content = w.said_h.content; }},
-      {"copy between sides", "pair_h pair_d said_h said_d", [](World& w) { w.copy(w.pair_h, w.pair_d); w.said(33); w.copy(w.said_d, w.said_h); }},
+      {"copy from an announced side", "announced_h d3", [](World& w) { w.announce(30); w.copy(w.d3, w.announced_h); }},
+      {"copy from the array of an announced side", "announced_h d3 announced_d", [](World& w) { w.announce(31); w.copy(w.d3, w.announced_d); w.announce(32); }},
+      {"copy to an announced side", "announced_h d2 announced_d", [](World& w) { w.copy(w.announced_h, w.d2); w.announced_d.content = w.announced_h.content; }},
+      {"copy between sides", "pair_h pair_d announced_h announced_d", [](World& w) { w.copy(w.pair_h, w.pair_d); w.announce(33); w.copy(w.announced_d, w.announced_h); }},
       {"copy from ordinary memory", "d2 h2 h1 d1",
        [](World& w) {
          const Bytes ordinary(size, std::byte{66});
@@ -402,14 +402,14 @@ inline const std::vector<Scenario>& scenarios() {
          }
          w.pair_d.content = w.pair_h.content;
        }},
-      {"a host access that overwrites", "h1 pair_h said_h pair_d said_d",
+      {"a host access that overwrites", "h1 pair_h announced_h pair_d announced_d",
        [](World& w) {
-         for (Array* a : {&w.h1, &w.pair_h, &w.said_h}) {
+         for (Array* a : {&w.h1, &w.pair_h, &w.announced_h}) {
            if (!w.attempt([&] { w.e().access(*a->memory, a->memory->all(), Access::overwrite); })) continue;
            w.whole_array_written_by_host(*a, 71);
          }
          w.pair_d.content = w.pair_h.content;
-         w.said_d.content = w.said_h.content;
+         w.announced_d.content = w.announced_h.content;
        }},
       {"a host access that overwrites a piece", "h2",
        [](World& w) {
@@ -437,12 +437,12 @@ inline const std::vector<Scenario>& scenarios() {
       {"freeing what others want", "d1 d2",
        [](World& w) { for (Array* a : {&w.d1, &w.d2}) (void)w.attempt([&] { w.free(*a); }); }},
       {"freeing mirrors", "d3 h3 hs h2", [](World& w) { w.copy(w.d3, w.h3); for (Array* a : {&w.h3, &w.hs, &w.h2}) (void)w.attempt([&] { w.free(*a); }); }},
-      {"freeing the device's side", "pair_d said_d", [](World& w) { for (Array* a : {&w.pair_d, &w.said_d}) (void)w.attempt([&] { w.free(*a); }); }},
-      {"freeing the host's side", "pair_h pair_d said_h",
+      {"freeing the device's side", "pair_d announced_d", [](World& w) { for (Array* a : {&w.pair_d, &w.announced_d}) (void)w.attempt([&] { w.free(*a); }); }},
+      {"freeing the host's side", "pair_h pair_d announced_h",
        [](World& w) {
          w.host_write(w.pair_h, {0, page}, 75);
          w.pair_d.content = w.pair_h.content;
-         for (Array* a : {&w.pair_h, &w.said_h}) (void)w.attempt([&] { w.free(*a); });
+         for (Array* a : {&w.pair_h, &w.announced_h}) (void)w.attempt([&] { w.free(*a); });
        }},
       {"settle", "d3 h2 h1", [](World& w) { w.copy(w.d3, w.h2); for (Array* a : {&w.h1, &w.d3}) (void)w.attempt([&] { w.e().settle(*a->memory, a->memory->all()); }); }},
       {"settle all", "d3 h2", [](World& w) { w.copy(w.d3, w.h2); (void)w.attempt([&] { w.e().settle_all(); }); }},

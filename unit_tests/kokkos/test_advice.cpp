@@ -57,7 +57,7 @@ void use_global(int n) {
 #endif
 
 constexpr const char* short_memory = "Device memory was short";
-constexpr const char* owed = "still owed";
+constexpr const char* pending = "still pending";
 constexpr const char* came_back = "Came back from a device";
 constexpr const char* many_faults = "Many host faults";
 constexpr const char* outside = "outside semcache::Exec";
@@ -79,7 +79,7 @@ KOKKOS_TEST(KokkosAdvice, EvictionIsNotTakenForACopyThatIsOwedNorForAnArrayThatI
   ASSERT_GT(s.total.saved_link.bytes, 0u);
   EXPECT_TRUE(contains(advice_with(short_memory), "a0 (")) << advice_with(short_memory);
   EXPECT_TRUE(contains(advice_with(short_memory), "SEMCACHE_DEVICE_MEMORY")) << advice_with(short_memory);
-  EXPECT_EQ(advice_with(owed), "");
+  EXPECT_EQ(advice_with(pending), "");
   EXPECT_EQ(advice_with(came_back), "");
 }
 
@@ -90,7 +90,7 @@ KOKKOS_TEST(KokkosAdvice, ACopyThatIsOwedIsNamed) {
   add_index(a);
   Kokkos::deep_copy(host, a);
   add_index(a);  // nobody has read the copy
-  EXPECT_TRUE(contains(advice_with(owed), "a (32.0 KiB)")) << advice_with(owed);
+  EXPECT_TRUE(contains(advice_with(pending), "a (32.0 KiB)")) << advice_with(pending);
   EXPECT_EQ(advice_with(short_memory), "");
 }
 

@@ -277,7 +277,7 @@ TEST(Advice, ACopyThatIsOwedIsNamedWithItsBytesAlone) {
   c.d2h = c.saved_link = {5 << 20, 5};
   c.written_back = {3 << 20, 3};
   const std::string found = advice_about(with(c), "Content was saved over the link");
-  EXPECT_TRUE(contains(found, "still owed: x (2.00 MiB). ")) << found;
+  EXPECT_TRUE(contains(found, "still pending: x (2.00 MiB). ")) << found;
   EXPECT_TRUE(contains(found, "SEMCACHE_SNAPSHOT_SHARE")) << found;
   EXPECT_EQ(advice(with(c)).size(), 1u);
   c.written_back = c.saved_link;  // one side of an array freed

@@ -165,18 +165,18 @@ void CaptureList::remember(const runtime::Launch& launch) const noexcept {
 }
 
 void* CaptureList::blank(void* memory, std::size_t bytes) noexcept {
-  picture_ = static_cast<const unsigned char*>(detail::blank(memory, bytes));
-  picture_bytes_ = bytes;
+  image_ = static_cast<const unsigned char*>(detail::blank(memory, bytes));
+  image_bytes_ = bytes;
   recording_ = Recording::by_place;
   return memory;
 }
 
-void CaptureList::develop(const Subject& subject, std::size_t host_copy) noexcept {
+void CaptureList::analyse(const Subject& subject, std::size_t host_copy) noexcept {
   recording_ = Recording::off;
-  const std::size_t count = picture_bytes_ / word_bytes;
+  const std::size_t count = image_bytes_ / word_bytes;
   Words copied(count);
   std::uintptr_t* const words = copied.begin();
-  std::memcpy(words, picture_, count * word_bytes);
+  std::memcpy(words, image_, count * word_bytes);
   // What is explained becomes zero: whatever is left and looks like a pointer is followed.
   const auto explain = [&](std::size_t position, std::size_t bytes) {
     const std::size_t end = std::min(count, (position + bytes + word_bytes - 1) / word_bytes);
@@ -201,12 +201,12 @@ void CaptureList::develop(const Subject& subject, std::size_t host_copy) noexcep
   if (!hold_pointers(words, count)) return;
   described_ = false;
   leads_.reset(new (std::nothrow) runtime::Leads);
-  if (!leads_) base::fatal("out of host memory while a kernel of %zu bytes was prepared", picture_bytes_);
-  leads_->follow(words, count, picture_, subject.originals, subject.count);
+  if (!leads_) base::fatal("out of host memory while a kernel of %zu bytes was prepared", image_bytes_);
+  leads_->follow(words, count, image_, subject.originals, subject.count);
 }
 
 std::size_t CaptureList::position_of(const runtime::Capture& capture) const noexcept {
-  return static_cast<std::size_t>(static_cast<const unsigned char*>(capture.handle) - picture_);
+  return static_cast<std::size_t>(static_cast<const unsigned char*>(capture.handle) - image_);
 }
 
 void CaptureList::close() noexcept {

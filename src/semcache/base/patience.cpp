@@ -8,14 +8,14 @@ namespace semcache::base {
 namespace {
 
 std::atomic<std::uint32_t> alive{0};
-std::atomic<std::uint32_t> gone{0};
+std::atomic<std::uint32_t> ended_{0};
 
 }  // namespace
 
 TakesTime::TakesTime() noexcept { alive.fetch_add(1, std::memory_order_relaxed); }
 
 TakesTime::~TakesTime() {
-  gone.fetch_add(1, std::memory_order_relaxed);
+  ended_.fetch_add(1, std::memory_order_relaxed);
   alive.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -23,6 +23,6 @@ bool TakesTime::now() noexcept { return alive.load(std::memory_order_relaxed) !=
 
 void TakesTime::forget() noexcept { alive.store(0); }
 
-std::uint32_t TakesTime::ended() noexcept { return gone.load(std::memory_order_relaxed); }
+std::uint32_t TakesTime::ended() noexcept { return ended_.load(std::memory_order_relaxed); }
 
 }  // namespace semcache::base

@@ -93,7 +93,7 @@ bool Engine::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
     if (open()) return {};  // by us, or by another thread meanwhile
     if (const Obstacle o = finish_write_checks(from)) return o;
     const ByteRange range{to_position, to_position + n};
-    const auto earlier = owed_.owes(to.datum) ? directory_.wanted_extents(to.datum, range)
+    const auto earlier = pending_.any(to.datum) ? directory_.wanted_extents(to.datum, range)
                                               : std::vector<directory::ExtentMap::Extent>();
     const auto result = directory_.link(to.datum, to_position, from.datum, from_position, n);
     if (result == directory::LinkResult::unchanged) {
@@ -105,7 +105,7 @@ bool Engine::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
       to.write_check.reset();
       recorder_.moved(Kind::deferred, to.label, n, 1, from.space, to.space);
       count_replaced(to, earlier);
-      note_owed(to, range);
+      note_pending(to, range);
     }
     return {};
   });
@@ -129,7 +129,7 @@ void Engine::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& f
   t.project_now();  // pages that close are page-locked first, for the transfers
   try {
     keep_maps_short(t, to);
-    if (to_kept.gone()) return;
+    if (to_kept.freed()) return;
     if ((range.size() < page_bytes_ && to.on_host()) || must_not_stay) {
       settle_copy(t, to, range);
     } else if (options_.protocol == Protocol::write_through) {
@@ -137,7 +137,7 @@ void Engine::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& f
       directory_.stale(to.slot, range, stale);
       for (const ByteRange r : stale) recorder_.moved(Kind::write_through, to.label, r.size());
       t.run([&]() -> Obstacle {
-        if (to_kept.gone()) return {};
+        if (to_kept.freed()) return {};
         if (const Obstacle o = make_resident(to)) return o;
         return make_fresh(to, range);
       });
@@ -145,7 +145,7 @@ void Engine::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& f
   } catch (const std::exception&) {
     try {
       t.run([&]() -> Obstacle {
-        if (from_kept.gone() || !host_side_is_announced(from)) return {};
+        if (from_kept.freed() || !host_side_is_announced(from)) return {};
         Memory& host = memory_of(directory_.slot_in(from.datum, host_space));
         return save_all(host, host.all(), Loss::write);
       });
@@ -182,7 +182,7 @@ void Engine::settle(Memory& m, ByteRange range) {
   settle_copy(t, m, range);
 }
 
-void Engine::note_owed(const Memory& m, ByteRange range) noexcept {
+void Engine::note_pending(const Memory& m, ByteRange range) noexcept {
   try {
     std::vector<ByteRange> pieces;
     directory_.stale(m.slot, range, pieces);
@@ -192,7 +192,7 @@ void Engine::note_owed(const Memory& m, ByteRange range) noexcept {
       for (const ByteRange r : pieces) directory_.stale(other, r, nowhere);
       pieces = std::move(nowhere);
     }
-    for (const ByteRange r : pieces) owed_.add(m.datum, r);
+    for (const ByteRange r : pieces) pending_.add(m.datum, r);
   } catch (const std::bad_alloc&) {  // they are not counted
   }
 }
@@ -201,7 +201,7 @@ void Engine::count_replaced(const Memory& m, const std::vector<directory::Extent
   std::uint64_t bytes = 0;
   for (const auto& e : earlier) {
     directory_.for_each_wanted(m.datum, {e.begin, e.end}, [&](ByteRange piece, directory::ValueRef now) {
-      if (now != e.ref.advanced(piece.begin - e.begin)) bytes += owed_.take(m.datum, piece);
+      if (now != e.ref.advanced(piece.begin - e.begin)) bytes += pending_.take(m.datum, piece);
     });
   }
   if (bytes > 0) recorder_.moved(Kind::dropped, m.label, bytes);

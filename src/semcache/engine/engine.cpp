@@ -92,7 +92,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->freeing = false;
   m->announced_use.at.store(0);
   m->captured_use.at.store(0);
-  m->said_unreachable = false;
+  m->reported_unreachable = false;
   m->used_unseen = false;
   m->access = platform::Protection::none;
   m->transit_block.reset();
@@ -140,7 +140,7 @@ void Engine::bind(Memory& m, SlotId slot) {
 }
 
 void Engine::expect_not_freed(const Kept& array) const {
-  SEMCACHE_EXPECTS(!array.gone(), std::string("'") + recorder_.name(array.label) +
+  SEMCACHE_EXPECTS(!array.freed(), std::string("'") + recorder_.name(array.label) +
                                       "' was freed by another thread while this call used it. Free an array after its last use");
 }
 

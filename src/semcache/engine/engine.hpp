@@ -7,7 +7,7 @@
 #include <semcache/directory/directory.hpp>
 #include <semcache/engine/obstacle.hpp>
 #include <semcache/engine/operand.hpp>
-#include <semcache/engine/owed_copies.hpp>
+#include <semcache/engine/pending_copies.hpp>
 #include <semcache/engine/surroundings.hpp>
 #include <semcache/memory/device_memory.hpp>
 #include <semcache/memory/ends.hpp>
@@ -314,7 +314,7 @@ class Engine {
   /// `range` of the memory is written there: a new value (I2). What it was owed is dropped.
   void note_written(Memory& memory, ByteRange range);
   void count_dropped(const Memory& memory, ByteRange range) noexcept {
-    if (const std::uint64_t bytes = owed_.take(memory.datum, range)) recorder_.moved(trace::Kind::dropped, memory.label, bytes);
+    if (const std::uint64_t bytes = pending_.take(memory.datum, range)) recorder_.moved(trace::Kind::dropped, memory.label, bytes);
   }
   /// Launches look closer from now on, until the next projection.
   void revoke(Memory& device_memory) noexcept {
@@ -432,7 +432,7 @@ class Engine {
   void set_all_reachable(bool reachable) noexcept;
   void keep_reachable(Memory& memory) noexcept;
   /// What was copied to the memory's datum is owed where none of its slots holds it.
-  void note_owed(const Memory& memory, ByteRange range) noexcept;
+  void note_pending(const Memory& memory, ByteRange range) noexcept;
   /// What it was owed is dropped where it wants something else now. @param earlier  what it wanted
   void count_replaced(const Memory& memory, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept;
   /// SEMCACHE_CHECK=1: a copy is about to be elided; do both sides really have the same bytes?
@@ -503,11 +503,11 @@ class Engine {
   };
   /// It does until something of ours uses the array, or copies anything: who wants the content since would get what is
   /// written under an announcement of reads.
-  [[nodiscard]] bool holds(const Memory::Said& said, const Memory& memory) const noexcept {
-    const std::uint64_t at = said.at.load();
-    return at != 0 && at == memory.recently.load() && said.links.load() == links_.load();
+  [[nodiscard]] bool holds(const Memory::Announcement& announcement, const Memory& memory) const noexcept {
+    const std::uint64_t at = announcement.at.load();
+    return at != 0 && at == memory.recently.load() && announcement.links.load() == links_.load();
   }
-  void use_natively(Memory& memory, bool writable, Memory::Said& said);
+  void use_natively(Memory& memory, bool writable, Memory::Announcement& announcement);
   void list(Memory& memory);
   static void add_use(ForeignCall& call, const ForeignCall::Use& use);
   [[nodiscard]] ForeignCall::Use unless_announced(Memory& memory, bool writable, bool known);
@@ -598,7 +598,7 @@ class Engine {
   memory::Mappings mappings_;
   std::unique_ptr<HostMemory> host_;
   directory::Directory directory_;
-  OwedCopies owed_;
+  PendingCopies pending_;
   std::deque<Memory> pool_;  ///< `free_memories_`, `unwanted_`, `revoked_` and `projecting_` have room for all of them
   std::vector<Memory*> free_memories_;
   std::vector<Memory*> by_slot_;

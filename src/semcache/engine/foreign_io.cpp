@@ -220,7 +220,7 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
   t.run([&] { return user_of(buffer); });
   expect_not_freed(kept);
   // Needed, wherever the message gets it from.
-  for (std::size_t i = 0; i < count; ++i) (void)owed_.take(m.datum, at_array(pieces[i], position));
+  for (std::size_t i = 0; i < count; ++i) (void)pending_.take(m.datum, at_array(pieces[i], position));
   if (buffer.on_device) {
     read_within_device(t, m, position, pieces, count, buffer, to);
   } else if (m.on_host()) {

@@ -16,16 +16,16 @@ using Kind = device::DriverUse::Kind;
 // --- captures and announcements ----------------------------------------------------------------------------------------
 
 /// By a kernel that is not submitted yet, and of which nobody will say when it is.
-void Engine::use_natively(Memory& m, bool writable, Memory::Said& said) {
+void Engine::use_natively(Memory& m, bool writable, Memory::Announcement& announcement) {
   const UnsubmittedLaunch unsubmitted;
   const std::uint64_t links = links_.load();  // before: a copy of another thread's meanwhile ends it
-  const bool writes = writable || (holds(said, m) && said.writes.load());
+  const bool writes = writable || (holds(announcement, m) && announcement.writes.load());
   const Operand operand{&m, writable};
   begin_launch(unknown_queue, &operand, 1);
   end_launch(unknown_queue, &operand, 1);
-  said.writes.store(writes);
-  said.links.store(links);
-  said.at.store(m.recently.load());
+  announcement.writes.store(writes);
+  announcement.links.store(links);
+  announcement.at.store(m.recently.load());
   if (options_.check) {
     const Transaction t(*this);
     keep_reachable(m);
@@ -145,7 +145,7 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
     if (use.kind == Kind::recorded || (use.kind == Kind::listed && !handle)) {
       list(m);
     } else if (handle && holds(m.captured_use, m)) {
-      // What it does was said when the handle was copied. Only now the kernel is submitted.
+      // What it does was announced when the handle was copied. Only now the kernel is submitted.
       const ForeignCall::Use captured(m, m.captured_use.writes.load(), true, false);
       add_use(*call, captured);
       if (use.kind == Kind::listed) arguments_on_their_way.push_back(captured);
@@ -162,7 +162,7 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
   // A kernel whose arguments this thread has copied to the device is launched without any.
   if (launches) {
     for (const ForeignCall::Use& use : arguments_on_their_way) {
-      if (use.gone()) continue;
+      if (use.freed()) continue;
       leads_to_views = leads_to_views || use.memory->holds_handles.load(std::memory_order_relaxed);
       add_use(*call, use);
     }
@@ -200,7 +200,7 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
       // the other both have to be there, and neither is taken for what it will be.
       if (const Obstacle o = make_host_right(false)) return o;
       // Arrays may be freed while the lock is given up.
-      call->uses.erase(std::remove_if(call->uses.begin(), call->uses.end(), std::mem_fn(&Known::gone)), call->uses.end());
+      call->uses.erase(std::remove_if(call->uses.begin(), call->uses.end(), std::mem_fn(&Known::freed)), call->uses.end());
       operands.clear();
       for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable && !use.both_sides});
       if (const Obstacle o = prepare(operands.data(), operands.size(), nullptr)) return o;
@@ -222,7 +222,7 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
                       e.requested_bytes(), e.budget_bytes());
   }
   for (const HostUse& use : host_uses) {
-    if (use.served && !use.gone()) note_fetch(*use.memory, use.range);
+    if (use.served && !use.freed()) note_fetch(*use.memory, use.range);
   }
   if (call->uses.empty()) return nullptr;
   try {
@@ -266,7 +266,7 @@ void Engine::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
 
 bool Engine::is_right(const HostUse& use) const noexcept {
   const Memory& m = *use.memory;
-  if (use.gone() || m.snapshot() || m.open) return true;
+  if (use.freed() || m.snapshot() || m.open) return true;
   return !use.pointer && watched(m) && (m.flags.load() & (use.writable ? Memory::host_writable : Memory::host_readable)) != 0;
 }
 
@@ -284,7 +284,7 @@ Obstacle Engine::pointer_to_host(HostUse& use) {
   Memory& m = *use.memory;
   if (m.announced || directory_.slots(m.datum).size() > 1) {
     // Its pages are not for a device: following the pointer would be one more way to write both sides.
-    if (!std::exchange(m.said_unreachable, true) && !devices_[0]->device->can_reach(m.address)) {
+    if (!std::exchange(m.reported_unreachable, true) && !devices_[0]->device->can_reach(m.address)) {
       base::raw_log("a kernel outside semcache::Exec is given a pointer into '%s', the host's side of an array: a GPU that "
                     "follows it reports an illegal address. Give it the device's side", recorder_.name(m.label));
     }

@@ -20,8 +20,8 @@ void Engine::die_closed(const Memory& m) const noexcept {
 
 void Engine::host_access(Transaction& t, Memory& m, ByteRange range, Access mode) {
   const Kept kept(m);
-  t.run([&] { return kept.gone() ? Obstacle() : open_pages(m, range, mode); });
-  if (kept.gone()) return;  // freed by another thread: its next access is a crash of the program's
+  t.run([&] { return kept.freed() ? Obstacle() : open_pages(m, range, mode); });
+  if (kept.freed()) return;  // freed by another thread: its next access is a crash of the program's
   keep_maps_short(t, m);
 }
 
@@ -65,7 +65,7 @@ void Engine::expose(Memory& m) {
   Transaction t(*this);
   const Kept kept(m);
   t.run([&]() -> Obstacle {
-    if (kept.gone() || !m.live || m.snapshot()) return {};
+    if (kept.freed() || !m.live || m.snapshot()) return {};
     if (m.announced || directory_.slots(m.datum).size() > 1) return open_pages(m, m.all(), Access::read_write);
     return open_for_device(m);
   });
@@ -108,7 +108,7 @@ void Engine::keep_maps_short(Transaction& t, Memory& m) noexcept {
   const Kept kept(m);
   try {
     t.run([&]() -> Obstacle {
-      if (kept.gone()) return {};
+      if (kept.freed()) return {};
       if (const Obstacle o = make_resident(m)) return o;
       if (const Obstacle o = make_fresh(m, m.all())) return o;
       if (const Obstacle o = busy(m, m.all(), Mode::writes)) return o;
@@ -194,10 +194,10 @@ FaultResult Engine::serve_device(Transaction& t, Memory& m, FaultKind kind, cons
   const Kept kept(m);
   const Kept other_kept(*operands[1].memory);
   t.run([&] {
-    if (other_kept.gone()) count = 1;
-    return kept.gone() ? Obstacle() : prepare(operands, count, nullptr);
+    if (other_kept.freed()) count = 1;
+    return kept.freed() ? Obstacle() : prepare(operands, count, nullptr);
   });
-  if (kept.gone()) return FaultResult::not_ours;
+  if (kept.freed()) return FaultResult::not_ours;
   pin(t, unknown_queue, operands, count);
   unpin(t, operands, count);
   return FaultResult::served;
@@ -309,7 +309,7 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
   try {
     host_access(t, m, range, mode);
   } catch (const NeitherCanGoOn&) {  // what lies beyond the page is a wish
-    if (kept.gone()) return FaultResult::served;  // the program's next access is a crash of its own
+    if (kept.freed()) return FaultResult::served;  // the program's next access is a crash of its own
     if (page.contains(range)) throw;
     host_access(t, m, page, mode);
   }
@@ -332,7 +332,7 @@ void Engine::settle_all() {
     if (m.on_host()) return host_access(t, m, m.all(), Access::read);
     const Kept kept(m);
     t.run([&]() -> Obstacle {
-      if (kept.gone() || (m.flags.load() & Memory::resident) == 0) return {};
+      if (kept.freed() || (m.flags.load() & Memory::resident) == 0) return {};
       if (const Obstacle o = make_fresh(m, m.all())) return o;
       open_guarded(m);
       return {};
@@ -351,12 +351,12 @@ void Engine::open_everything() {
       if (m.on_host()) {
         pages_->end_phase(m);
         if (defined) host_access(t, m, m.all(), Access::read);
-        if (kept.gone()) return;
+        if (kept.freed()) return;
         m.open = true;
         (void)pages_->protect(m, pages_->span(m), Protection::read_write);  // looked at below
       } else {
         t.run([&]() -> Obstacle {
-          if (kept.gone() || (m.flags.load() & Memory::resident) == 0) return {};
+          if (kept.freed() || (m.flags.load() & Memory::resident) == 0) return {};
           if (defined) {
             if (const Obstacle o = make_fresh(m, m.all())) return o;
           }

@@ -10,7 +10,7 @@ namespace semcache::engine {
 
 /// An operand of an unknown launch, or of a driver's call, that another thread has freed while the lock was given up; its
 /// object may be another array's.
-static bool gone(const Memory& m) noexcept { return !m.live || m.on_host() || m.snapshot(); }
+static bool is_no_array(const Memory& m) noexcept { return !m.live || m.on_host() || m.snapshot(); }
 
 /// Makes all operands resident and fresh, saves what the writable ones hold last and tells the directory of the writes,
 /// one after the other: of two operands that hold the same wanted value, the second is its last holder (I4). A write that is
@@ -18,12 +18,12 @@ static bool gone(const Memory& m) noexcept { return !m.live || m.on_host() || m.
 Obstacle Engine::prepare(const Operand* operands, std::size_t count, const ByteRange* overwritten) {
   bool resident = true;
   for (std::size_t i = 0; i < count; ++i) {
-    resident = resident && (gone(*operands[i].memory) || (operands[i].memory->flags.load() & Memory::resident) != 0);
+    resident = resident && (is_no_array(*operands[i].memory) || (operands[i].memory->flags.load() & Memory::resident) != 0);
   }
   if (!resident) {
     std::vector<std::vector<Memory*>> sets(devices_.size());
     for (std::size_t i = 0; i < count; ++i) {
-      if (!gone(*operands[i].memory)) sets[device_index(*operands[i].memory)].push_back(operands[i].memory);
+      if (!is_no_array(*operands[i].memory)) sets[device_index(*operands[i].memory)].push_back(operands[i].memory);
     }
     for (std::size_t d = 0; d < sets.size(); ++d) {
       if (sets[d].empty()) continue;
@@ -32,7 +32,7 @@ Obstacle Engine::prepare(const Operand* operands, std::size_t count, const ByteR
   }
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
-    if (gone(m) || ready(operands[i])) continue;
+    if (is_no_array(m) || ready(operands[i])) continue;
     // An earlier attempt has made it ready, only the flags do not say so yet.
     if (directory_.fresh(m.slot, m.all()) && (!operands[i].writable || directory_.exclusive(m.slot, m.all()))) continue;
     const ByteRange unread = overwritten ? overwritten[i] : ByteRange{};
@@ -107,7 +107,7 @@ void Engine::give_way(Transaction& t, const Operand* operands, std::size_t count
 void Engine::pin(Transaction& t, QueueIndex queue, const Operand* operands, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
-    if (gone(m)) continue;
+    if (is_no_array(m)) continue;
     if (!ready(operands[i])) open_guarded(m);
     // Who submits a transfer has revoked the flags of all that it uses, also where preparing another operand did.
     if (queue == unknown_queue || ready(operands[i])) continue;
@@ -124,7 +124,7 @@ void Engine::pin(Transaction& t, QueueIndex queue, const Operand* operands, std:
   try {
     for (std::size_t i = 0; queue == unknown_queue && i < count; ++i) {
       const Memory& m = *operands[i].memory;
-      if (!gone(m)) t.run([&] { return transfers_of(m); });
+      if (!is_no_array(m)) t.run([&] { return transfers_of(m); });
     }
   } catch (...) {
     unpin(t, operands, count);  // I9
@@ -238,7 +238,7 @@ void Engine::follow_launch(QueueIndex queue, const Operand* operands, std::size_
       Transaction t(*this);
       for (std::size_t i = 0; i < count; ++i) {
         Memory& m = *operands[i].memory;
-        if (!operands[i].writable || gone(m)) continue;  // once unpinned it may be freed
+        if (!operands[i].writable || is_no_array(m)) continue;  // once unpinned it may be freed
         const SlotId host = directory_.slot_in(m.datum, host_space);
         if (!host.valid()) continue;
         std::vector<ByteRange> stale;
@@ -246,7 +246,7 @@ void Engine::follow_launch(QueueIndex queue, const Operand* operands, std::size_
         for (const ByteRange r : stale) recorder_.moved(trace::Kind::write_through, m.label, r.size());
         Memory& side = memory_of(host);
         const Kept kept(side);
-        t.run([&] { return kept.gone() ? Obstacle() : make_fresh(side, side.all()); });
+        t.run([&] { return kept.freed() ? Obstacle() : make_fresh(side, side.all()); });
       }
     }
   } catch (const std::exception& e) {

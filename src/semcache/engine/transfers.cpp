@@ -181,7 +181,7 @@ void Engine::perform(const Step& step, plan::Purpose purpose) {
     directory_.drop(step.to, {step.to_position, step.to_position + step.bytes});
     throw;
   }
-  (void)owed_.take(to.datum, {step.to_position, step.to_position + step.bytes});
+  (void)pending_.take(to.datum, {step.to_position, step.to_position + step.bytes});
   directory_.commit(step);
 }
 

@@ -142,7 +142,7 @@ void Engine::wait_for_launches(Transaction& t, Memory& m) {
   const Kept kept(m);
   do {
     wait_for_launches_a_moment(t, m);
-  } while (!kept.gone() && m.pins.load() != 0);
+  } while (!kept.freed() && m.pins.load() != 0);
 }
 
 void Engine::wait_for_launches_a_moment(Transaction& t, Memory& m) {
@@ -203,7 +203,7 @@ void Engine::complete_transfers(Transaction& t, Memory& m) {
   const Kept kept(m);
   const auto transfers = [&]() -> Obstacle {
     if (const Obstacle o = land_all()) return o;
-    return kept.gone() || m.on_host() ? Obstacle() : transfers_of(m);
+    return kept.freed() || m.on_host() ? Obstacle() : transfers_of(m);
   };
   try {
     t.run(transfers);

@@ -78,16 +78,16 @@ struct alignas(64) Memory {
   bool announced = false;         ///< never protected: the program promised to announce every access
   /// Something that was said of the device memory, and `recently` and the engine's `links_` behind it: it holds as long as
   /// these are the same.
-  struct Said {
+  struct Announcement {
     std::atomic<std::uint64_t> at{0};
     std::atomic<std::uint64_t> links{0};
     std::atomic<bool> writes{false};
   };
-  Said announced_use;  ///< by semcache::access
-  Said captured_use;   ///< by a handle's copy for a launch on a native space
+  Announcement announced_use;  ///< by semcache::access
+  Announcement captured_use;   ///< by a handle's copy for a launch on a native space
   std::atomic<std::uint32_t> awaited{0};  ///< threads that wait for launches that use it: launches that begin let them go first
   bool listed = false;            ///< any foreign launch may use it
-  bool said_unreachable = false;
+  bool reported_unreachable = false;
   bool used_unseen = false;          ///< a kernel that we cannot see the end of may use it: stays reachable (SEMCACHE_CHECK)
 
   [[nodiscard]] bool on_host() const noexcept { return space == host_space; }
@@ -129,7 +129,7 @@ struct alignas(64) Memory {
 /// An array as somebody has seen it. Once it has been freed, its object may be another array's.
 struct Known {
   explicit Known(Memory& m) noexcept : memory(&m), incarnation(m.incarnation.load()) {}
-  [[nodiscard]] bool gone() const noexcept { return memory->incarnation.load() != incarnation; }
+  [[nodiscard]] bool freed() const noexcept { return memory->incarnation.load() != incarnation; }
   Memory* memory;
   std::uint32_t incarnation;
 };

@@ -191,7 +191,7 @@ std::uint64_t small_faults(const Counters& c) {
 
 /// Of `all`, what is not `part`.
 std::uint64_t rest(std::uint64_t all, std::uint64_t part) { return all - std::min(all, part); }
-std::uint64_t owed(const Counters& c) { return rest(c.saved_link.bytes, c.written_back.bytes); }
+std::uint64_t pending(const Counters& c) { return rest(c.saved_link.bytes, c.written_back.bytes); }
 std::uint64_t scarce(const Counters& c) { return rest(c.opened, c.exposed); }
 std::uint64_t outside(const Counters& c) { return rest(c.unannounced, c.uncaptured); }
 
@@ -205,7 +205,7 @@ void about_the_protocol(const Statistics& s, Advice& out) {
 
 void about_launches(const Counters& t, Advice& out) {
   if (t.unknown_launches > 0) {
-    out.push_back("Unknown launches may read and write every array, so that everything owed was settled first. Let their "
+    out.push_back("Unknown launches may read and write every array, so that everything pending was settled first. Let their "
                   "functors, which this report lists, hold Views rather than raw pointers, references or Views of Views.");
   }
   if (t.native_captures > 0) {
@@ -227,9 +227,9 @@ void about_memory(const Statistics& s, Advice& out) {
                   ". Evicted most often: " + leaders(s.labels, [](const Counters& c) { return c.evictions; }, Unit::times) +
                   ". Raise SEMCACHE_DEVICE_MEMORY if the device has more, or work on fewer arrays at a time.");
   }
-  if (owed(t) > 0) {
-    out.push_back("Content was saved over the link before it was overwritten, because a copy of it was still owed: " +
-                  leaders(s.labels, owed, Unit::bytes) +
+  if (pending(t) > 0) {
+    out.push_back("Content was saved over the link before it was overwritten, because a copy of it was still pending: " +
+                  leaders(s.labels, pending, Unit::bytes) +
                   ". Remove copies that nobody reads, or raise SEMCACHE_SNAPSHOT_SHARE or SEMCACHE_DEVICE_MEMORY.");
   }
 }

@@ -193,9 +193,9 @@ class SEMCACHE_API CaptureList {
     }
     if (recording_ == Recording::off) return;
     const auto* at = static_cast<const unsigned char*>(place);
-    const bool inside = at >= picture_ && at + bytes <= picture_ + picture_bytes_;
-    if (!inside && has_host_copy_ && is_in_picture(pointer, writable, holds_handles)) return;
-    described_ = described_ && inside && static_cast<const unsigned char*>(source) - original_ == at - picture_;
+    const bool inside = at >= image_ && at + bytes <= image_ + image_bytes_;
+    if (!inside && has_host_copy_ && is_in_image(pointer, writable, holds_handles)) return;
+    described_ = described_ && inside && static_cast<const unsigned char*>(source) - original_ == at - image_;
     if (!pointer && !inside) return;
     append(pointer, inside ? at : nullptr, bytes, writable, holds_handles);
   }
@@ -244,7 +244,7 @@ class SEMCACHE_API CaptureList {
     auto* copy = ::new (blank(memory, sizeof(Copy))) Copy(originals...);
     // Types that are copied as bytes bring the original's padding along.
     if constexpr (std::is_trivially_copyable<Copy>::value) SEMCACHE_KOKKOS_CLEAR_PADDING(copy);
-    develop(subject, host_copy);
+    analyse(subject, host_copy);
     copy->~Copy();
   }
   /// Handles are copied in the same order each time.
@@ -256,7 +256,7 @@ class SEMCACHE_API CaptureList {
     return false;
   }
   /// A lambda's handles are copied once more to its host copy, behind those that the kernel uses: these tell nothing new.
-  [[nodiscard]] bool is_in_picture(const void* pointer, bool writable, bool holds_handles) const noexcept {
+  [[nodiscard]] bool is_in_image(const void* pointer, bool writable, bool holds_handles) const noexcept {
     for (const runtime::Capture* c = captures_; c != captures_ + count_; ++c) {
       if (c->handle && c->pointer == pointer && c->writable == writable && c->holds_handles == holds_handles) return true;
     }
@@ -265,7 +265,7 @@ class SEMCACHE_API CaptureList {
   void begin_memo(CaptureMemo& memo, const void* functor) noexcept;
   void* blank(void* memory, std::size_t bytes) noexcept;
   /// Looks at the picture. @param host_copy  where nvcc's pointer lies, if it does
-  void develop(const Subject& subject, std::size_t host_copy) noexcept;
+  void analyse(const Subject& subject, std::size_t host_copy) noexcept;
   [[nodiscard]] std::size_t position_of(const runtime::Capture& capture) const noexcept;
   void append(const void* pointer, const void* handle, std::uint32_t bytes, bool writable, bool holds_handles) noexcept {
     if (count_ == capacity_) grow();
@@ -286,8 +286,8 @@ class SEMCACHE_API CaptureList {
   std::uint64_t thread_ = 0;     ///< whose memo that is
   const unsigned char* original_ = nullptr;
   std::size_t recorded_ = 0;  ///< captures that the functor's handles recorded
-  const unsigned char* picture_ = nullptr;  ///< gone when it has been developed: where places are counted from
-  std::size_t picture_bytes_ = 0;
+  const unsigned char* image_ = nullptr;  ///< the functor's bytes, from which places are counted; nullptr once they have been analysed
+  std::size_t image_bytes_ = 0;
   std::unique_ptr<runtime::Leads> leads_;  ///< nullptr: the functor leads nowhere but to its captures
   runtime::Capture* captures_ = inline_captures_;
   std::size_t count_ = 0;

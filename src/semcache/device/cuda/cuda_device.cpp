@@ -41,7 +41,7 @@ bool inside(const std::unordered_map<std::byte*, std::uint64_t>& ranges, const v
 }
 
 /// The process is ending and the driver went first: nothing is left to give back.
-bool driver_is_gone(CUresult result) {
+bool driver_has_ended(CUresult result) {
   return result == CUDA_ERROR_DEINITIALIZED || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
@@ -192,7 +192,7 @@ void CudaDevice::check(CUresult result, const char* call) const {
 }
 
 void CudaDevice::log(CUresult result, const char* call) const noexcept {
-  if (result == CUDA_SUCCESS || driver_is_gone(result)) return;
+  if (result == CUDA_SUCCESS || driver_has_ended(result)) return;
   const char* name = nullptr;
   if (api_.cuGetErrorName(result, &name) != CUDA_SUCCESS || name == nullptr) name = "unknown CUDA error";
   base::raw_log("CUDA device %d: %s in %s", ordinal_, name, call);

@@ -89,7 +89,7 @@ struct Watching {
     std::atomic<std::uintptr_t> begin{0}, end{0};
   } ranges[2];
   KernelArguments arguments;
-  std::atomic<bool> said_unreadable{false};
+  std::atomic<bool> reported_unreadable{false};
 };
 
 Watching& watching() {
@@ -133,7 +133,7 @@ class Uses {
   void kernel(CUfunction f, void** parameters, void** extra, const char* name) {
     launches_ = true;
     if (watching_.arguments.for_each(f, parameters, extra, [this](auto... at) { word(at..., Kind::argument); })) return;
-    if (watching_.said_unreadable.exchange(true)) return;
+    if (watching_.reported_unreadable.exchange(true)) return;
     base::raw_log("the driver does not tell the parameters of kernel '%s': what it uses is not noticed (nor of further ones "
                   "of its kind). Announce it with semcache::access", name == nullptr ? "?" : name);
   }

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "program.hpp"
 
-#include <semcache/engine/owed_copies.hpp>
+#include <semcache/engine/pending_copies.hpp>
 
 #include <gtest/gtest.h>
 
@@ -153,7 +153,7 @@ TEST(DroppedCopies, OverwrittenByACopyAtTheCall) {
 TEST(DroppedCopies, AreNotWhatASideOfTheSameDatumHolds) {
   Pair p;
   Memory& side = p.on_host(size, &p.to);
-  p.kernel_write(&stream, p.to, p.to.all(), 2);  // that side is stale, and owed nothing
+  p.kernel_write(&stream, p.to, p.to.all(), 2);  // that side is stale, and nothing is pending for it
 
   p.copy(side, p.from);
   EXPECT_EQ(dropped(p), (Traffic{0, 0}));
@@ -181,10 +181,10 @@ TEST(DroppedCopies, AreNotWhatWasEvicted) {
   EXPECT_EQ(dropped(p), (Traffic{0, 0}));
 }
 
-TEST(OwedCopies, AreThoseOfAFlatArray) {
+TEST(PendingCopies, AreThoseOfAFlatArray) {
   constexpr std::uint64_t bytes = 97;
   std::mt19937 random(7);
-  engine::OwedCopies owed;
+  engine::PendingCopies pending;
   std::vector<bool> flat(bytes);
   const DatumId datum{3};
   for (int move = 0; move < 20000; ++move) {
@@ -192,7 +192,7 @@ TEST(OwedCopies, AreThoseOfAFlatArray) {
     const ByteRange range{std::min(a, b), std::max(a, b)};
     if (range.empty()) continue;
     if (random() % 2 == 0) {
-      owed.add(datum, range);
+      pending.add(datum, range);
       for (std::uint64_t i = range.begin; i < range.end; ++i) flat[i] = true;
     } else {
       std::uint64_t expected = 0;
@@ -200,8 +200,8 @@ TEST(OwedCopies, AreThoseOfAFlatArray) {
         expected += flat[i];
         flat[i] = false;
       }
-      ASSERT_EQ(owed.take(datum, range), expected) << "move " << move;
-      ASSERT_EQ(owed.take(DatumId{4}, range), 0u);
+      ASSERT_EQ(pending.take(datum, range), expected) << "move " << move;
+      ASSERT_EQ(pending.take(DatumId{4}, range), 0u);
     }
   }
 }

@@ -15,12 +15,12 @@ namespace semcache::engine {
 
 /// Bytes of data that a deep_copy gave a content which none of their own slots has held since: counted as dropped where
 /// they are overwritten or freed before they were. For counters only: without memory bytes are forgotten.
-class OwedCopies {
+class PendingCopies {
  public:
   void add(DatumId datum, ByteRange range) noexcept {
     try {
       (void)take(datum, range);
-      auto& pieces = owed_[datum.value];
+      auto& pieces = pending_[datum.value];
       auto next = pieces.lower_bound(range.begin);
       if (next != pieces.begin() && std::prev(next)->second == range.begin) {
         (--next)->second = range.end;
@@ -35,12 +35,12 @@ class OwedCopies {
     }
   }
 
-  [[nodiscard]] bool owes(DatumId datum) const noexcept { return !owed_.empty() && owed_.count(datum.value) != 0; }
+  [[nodiscard]] bool any(DatumId datum) const noexcept { return !pending_.empty() && pending_.count(datum.value) != 0; }
 
   /// How many bytes of `range` were owed. None is any more.
   std::uint64_t take(DatumId datum, ByteRange range) noexcept {
-    const auto found = owed_.empty() ? owed_.end() : owed_.find(datum.value);
-    if (found == owed_.end() || range.empty()) return 0;
+    const auto found = pending_.empty() ? pending_.end() : pending_.find(datum.value);
+    if (found == pending_.end() || range.empty()) return 0;
     auto& pieces = found->second;
     std::uint64_t taken = 0;
     auto at = pieces.upper_bound(range.begin);
@@ -66,12 +66,12 @@ class OwedCopies {
         }
       }
     }
-    if (pieces.empty()) owed_.erase(found);
+    if (pieces.empty()) pending_.erase(found);
     return taken;
   }
 
  private:
-  std::unordered_map<std::uint32_t, std::map<std::uint64_t, std::uint64_t>> owed_;  ///< by datum: begin to end
+  std::unordered_map<std::uint32_t, std::map<std::uint64_t, std::uint64_t>> pending_;  ///< by datum: begin to end
 };
 
 }  // namespace semcache::engine
