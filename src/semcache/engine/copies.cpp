@@ -138,8 +138,8 @@ void Engine::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& f
       for (const ByteRange r : stale) recorder_.moved(Kind::write_through, to.label, r.size());
       t.run([&]() -> Obstacle {
         if (to_kept.freed()) return {};
-        if (const Obstacle o = make_resident(to)) return o;
-        return make_fresh(to, range);
+        const Obstacle o = make_resident(to);
+        return o ? o : make_fresh(to, range);
       });
     }
   } catch (const std::exception&) {
@@ -168,9 +168,7 @@ void Engine::settle_copy(Transaction& t, Memory& to, ByteRange range) {
   const Kept kept(to);
   t.run([&]() -> Obstacle {
     expect_not_freed(kept);
-    if (const Obstacle o = make_resident(to)) return o;
-    if (const Obstacle o = make_fresh(to, range)) return o;
-    return quiesce(to);
+    return meet(to, range, Access::read);
   });
   complete_transfers(t, to);
   expect_not_freed(kept);
@@ -244,12 +242,6 @@ Obstacle Engine::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
   return {};
 }
 
-Obstacle Engine::make_ready_to_write(Memory& to, ByteRange range) {
-  if (const Obstacle o = make_resident(to)) return o;
-  if (const Obstacle o = busy(to, range, Mode::writes)) return o;
-  return save_all(to, range, Loss::write);
-}
-
 void Engine::note_refused(Memory& m, ByteRange range) noexcept {
   if (range.empty()) return;
   try {
@@ -290,7 +282,7 @@ void Engine::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
   }
   t.run([&] {
     expect_not_freed(kept);
-    return make_ready_to_write(to, range);
+    return meet(to, range, Access::overwrite);
   });
   directory_.prepare_write(to.slot, range);  // nobody forgets what is written
   {
@@ -306,9 +298,7 @@ void Engine::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t 
   const Kept kept(from);
   t.run([&]() -> Obstacle {
     expect_not_freed(kept);
-    if (const Obstacle o = make_resident(from)) return o;
-    if (const Obstacle o = make_fresh(from, range)) return o;
-    return busy(from, range, Mode::reads);
+    return meet(from, range, Access::read);
   });
   timeline::Work work;
   plan::End target = elsewhere(space_at(to), to, &work);
@@ -334,24 +324,13 @@ void Engine::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
   const Kept to_kept(to);
   const Kept from_kept(from);
   if ((to.open || from.open) && !devices_[0]->device->kernels_run_in_caller()) t.wait(Obstacle::whole_device(0));
-  std::vector<Memory*> on_device;
-  for (Memory* const m : {&to, &from}) {
-    if (!m->on_host() && std::find(on_device.begin(), on_device.end(), m) == on_device.end()) on_device.push_back(m);
-  }
+  // If a copy within one array is refused half-way, what it has overwritten is still there.
+  const Requirement needs[] = {{&from, from_range, Access::read}, {&to, to_range, Access::overwrite}, {&from, to_range, Access::read}};
   t.run([&]() -> Obstacle {
     expect_not_freed(to_kept);
     expect_not_freed(from_kept);
-    if (!on_device.empty()) {
-      if (const Obstacle o = make_resident(device_of(*on_device[0]), on_device)) return o;
-    }
     if (from.on_host() && from.open) note_written(from, from_range);  // counts as changed at every use
-    if (const Obstacle o = make_fresh(from, from_range)) return o;
-    if (one_array) {  // if the copy is refused half-way, what it has overwritten is still there
-      if (const Obstacle o = make_fresh(from, to_range)) return o;
-    }
-    if (const Obstacle o = busy(from, from_range, Mode::reads)) return o;
-    if (const Obstacle o = busy(to, to_range, Mode::writes)) return o;
-    return save_all(to, to_range, Loss::write);
+    return meet(needs, one_array ? 3 : 2);
   });
   directory_.prepare_write(to.slot, to_range, 2 + n / options_.registration_bytes);  // nobody forgets what is written
   {
@@ -390,7 +369,7 @@ void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
   const Kept kept(m);
   t.run([&] {
     expect_not_freed(kept);
-    return make_ready_to_write(m, range);
+    return meet(m, range, Access::overwrite);
   });
   directory_.prepare_write(m.slot, range);  // nobody forgets what is written
   {

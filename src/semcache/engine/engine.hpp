@@ -8,6 +8,7 @@
 #include <semcache/engine/obstacle.hpp>
 #include <semcache/engine/operand.hpp>
 #include <semcache/engine/pending_copies.hpp>
+#include <semcache/engine/requirement.hpp>
 #include <semcache/engine/surroundings.hpp>
 #include <semcache/memory/device_memory.hpp>
 #include <semcache/memory/ends.hpp>
@@ -389,6 +390,14 @@ class Engine {
   Obstacle land_all();
 
   // transfers.cpp: what has to move, one step after the other
+  /// None: all of them are met, at once. Each is resident, has its content, and what others want of content that will be overwritten
+  /// is saved. No work that is known reads or writes what they concern; kernels of launches that follow are ordered by `pin` instead.
+  /// @pre none of the arrays is freed
+  Obstacle meet(const Requirement* requirements, std::size_t count);
+  Obstacle meet(Memory& memory, ByteRange range, Access mode) {
+    const Requirement requirement{&memory, range, mode};
+    return meet(&requirement, 1);
+  }
   /// @pre device memory is resident
   Obstacle make_fresh(Memory& memory, ByteRange range);
   /// What takes a value from its last holder.
@@ -465,8 +474,28 @@ class Engine {
   // residency.cpp
   /// All of the set at once, of one device. @throws OutOfMemory
   Obstacle make_resident(DeviceState& d, const std::vector<Memory*>& set);
-  /// Host memory is.
-  Obstacle make_resident(Memory& memory);
+  /// Of those that are in device memory, each device's at once. @param array_at  for each index up to `count`; nullptr: none
+  template <class ArrayAt>
+  Obstacle make_resident(std::size_t count, const ArrayAt& array_at) {
+    bool resident = true;
+    for (std::size_t i = 0; i < count; ++i) resident = resident && is_resident(array_at(i));
+    if (resident) return {};
+    for (auto& d : devices_) {
+      std::vector<Memory*> set;
+      for (std::size_t i = 0; i < count; ++i) {
+        Memory* const m = array_at(i);
+        if (m != nullptr && m->space == device_space(d->index)) set.push_back(m);
+      }
+      if (const Obstacle o = make_resident(*d, set)) return o;
+    }
+    return {};
+  }
+  [[nodiscard]] static bool is_resident(const Memory* m) noexcept {
+    return m == nullptr || m->on_host() || (m->flags.load() & Memory::resident) != 0;
+  }
+  Obstacle make_resident(Memory& memory) {
+    return make_resident(1, [&](std::size_t) { return &memory; });
+  }
   /// @param evicted  false: there is nothing that could go
   Obstacle evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted);
   [[nodiscard]] bool may_leave(const DeviceState& d, const Memory& memory, const std::vector<Memory*>& keep) const noexcept;
@@ -530,8 +559,6 @@ class Engine {
   [[nodiscard]] Source nearest_source(const Memory& memory, ByteRange range) const;
   void read_from_device(Transaction& transaction, Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                         TransitBuffer& buffer, std::byte* to);
-  void read_within_device(Transaction& transaction, Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
-                          TransitBuffer& buffer, std::byte* to);
   /// Copies from memory that is mapped and fresh there, behind what writes it.
   void submit_pieces(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                      TransitBuffer& buffer, std::byte* to);
@@ -564,8 +591,6 @@ class Engine {
   platform::FaultResult serve_device(Transaction& transaction, Memory& memory, platform::FaultKind kind, const void* address,
                                      const void* instruction);
   void note_fetch(Memory& host, ByteRange range);
-  /// Of bytes that are written whatever they were.
-  Obstacle make_ready_to_write(Memory& to, ByteRange range);
   /// What is also held elsewhere comes from there again. What only this memory had is what lies there now: a new value.
   void note_refused(Memory& memory, ByteRange range) noexcept;
   [[nodiscard]] SpaceId space_at(const void* elsewhere) const noexcept;

@@ -25,30 +25,30 @@ unsigned cost_for_host(SpaceId from, SpaceId) noexcept { return from == host_spa
 
 ByteRange at_array(ByteRange piece, std::uint64_t position) { return {piece.begin + position, piece.end + position}; }
 
-/// What the directory hears of: the pieces' places in the array, or their hull.
-class Ranges {
+/// What a message needs of an array: its pieces there, or their hull where there are more than `most`.
+class Pieces {
  public:
-  Ranges(const Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count)
-      : pieces_(pieces), position_(position), count_(count) {
-    if (count <= most_single_pieces(m)) return;
-    hull_ = pieces[0];
-    for (std::size_t i = 1; i < count; ++i) {
-      hull_ = {std::min(hull_.begin, pieces[i].begin), std::max(hull_.end, pieces[i].end)};
+  Pieces(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count, Access mode, std::size_t most)
+      : first_{&m, at_array(pieces[0], position), mode} {
+    if (count <= 1) return;
+    if (count <= most) more_.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const ByteRange at = at_array(pieces[i], position);
+      if (count <= most) {
+        more_.push_back({&m, at, mode});
+      } else {
+        first_.range = {std::min(first_.range.begin, at.begin), std::max(first_.range.end, at.end)};
+      }
     }
-    pieces_ = &hull_;
-    count_ = 1;
+    if (count > most && writes(mode)) first_.mode = Access::read_write;  // what lies between them stays
   }
-  Ranges(const Ranges&) = delete;
-  Ranges& operator=(const Ranges&) = delete;
-  [[nodiscard]] bool is_hull() const noexcept { return pieces_ == &hull_; }
-  [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  [[nodiscard]] ByteRange operator[](std::size_t i) const noexcept { return at_array(pieces_[i], position_); }
+  [[nodiscard]] const Requirement* begin() const noexcept { return more_.empty() ? &first_ : more_.data(); }
+  [[nodiscard]] const Requirement* end() const noexcept { return begin() + size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return more_.empty() ? 1 : more_.size(); }
 
  private:
-  ByteRange hull_;
-  const ByteRange* pieces_;
-  std::uint64_t position_;
-  std::size_t count_;
+  Requirement first_;
+  std::vector<Requirement> more_;
 };
 
 }  // namespace
@@ -221,38 +221,16 @@ void Engine::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces
   expect_not_freed(kept);
   // Needed, wherever the message gets it from.
   for (std::size_t i = 0; i < count; ++i) (void)pending_.take(m.datum, at_array(pieces[i], position));
-  if (buffer.on_device) {
-    read_within_device(t, m, position, pieces, count, buffer, to);
-  } else if (m.on_host()) {
-    const Ranges wanted(m, position, pieces, count);
-    t.run([&]() -> Obstacle {
-      expect_not_freed(kept);
-      for (std::size_t i = 0; i < wanted.size(); ++i) {
-        if (const Obstacle o = make_fresh(m, wanted[i])) return o;
-      }
-      for (std::size_t i = 0; i < wanted.size(); ++i) {
-        if (const Obstacle o = flights_of(m, wanted[i], Mode::reads)) return o;
-      }
-      return {};
-    });
-    for (std::size_t i = 0; i < wanted.size(); ++i) note_fetch(m, wanted[i]);
-    submit_pieces(m, position, pieces, count, buffer, to);
-  } else {
-    read_from_device(t, m, position, pieces, count, buffer, to);
-  }
-}
-
-void Engine::read_within_device(Transaction& t, Memory& m, std::uint64_t position, const ByteRange* pieces,
-                                std::size_t count, TransitBuffer& buffer, std::byte* to) {
-  const Kept kept(m);
-  t.run([&]() -> Obstacle {
+  if (!buffer.on_device && !m.on_host()) return read_from_device(t, m, position, pieces, count, buffer, to);
+  if (count == 0) return;
+  const Pieces needs(m, position, pieces, count, Access::read, m.on_host() ? most_single_pieces(m) : count);
+  t.run([&] {
     expect_not_freed(kept);
-    if (const Obstacle o = make_resident(m)) return o;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (const Obstacle o = make_fresh(m, at_array(pieces[i], position))) return o;
-    }
-    return quiesce(m);
+    return meet(needs.begin(), needs.size());
   });
+  if (m.on_host()) {
+    for (const Requirement& r : needs) note_fetch(m, r.range);
+  }
   submit_pieces(m, position, pieces, count, buffer, to);
 }
 
@@ -311,31 +289,16 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
   if (count == 0) return;
   Transaction t(*this);
   t.launch_follows();
-  const Ranges written(m, position, pieces, count);
-  std::vector<ByteRange> together;
-  for (std::size_t i = 0; written.size() > 1 && i < written.size(); ++i) together.push_back(written[i]);
+  const Pieces written(m, position, pieces, count, Access::overwrite, most_single_pieces(m));
   bool shared = true;
   const Kept kept(m);
-  t.run([&]() -> Obstacle {
+  t.run([&] {
     expect_not_freed(kept);
-    if (const Obstacle o = make_resident(m)) return o;
-    if (written.is_hull()) {
-      if (const Obstacle o = make_fresh(m, written[0])) return o;
-    }
-    shared = (m.flags.load() & Memory::is_exclusive) == 0;
-    if (!m.on_host()) {
-      if (const Obstacle o = quiesce(m)) return o;
-    }
-    for (std::size_t i = 0; i < written.size(); ++i) {
-      if (m.on_host()) {
-        if (const Obstacle o = flights_of(m, written[i], Mode::writes)) return o;
-      }
-      if (!shared) continue;
-      if (const Obstacle o = save_all(m, written[i], Loss::write, together)) return o;
-    }
-    return {};
+    // Nobody wants anything of what only this array holds.
+    shared = (m.flags.load() & Memory::is_exclusive) == 0 || !is_resident(&m);
+    return shared ? meet(written.begin(), written.size()) : quiesce(m);
   });
-  if (shared) directory_.prepare_write(m.slot, written[0], written.size());  // nobody forgets what is written
+  if (shared) directory_.prepare_write(m.slot, written.begin()->range, written.size());  // nobody forgets what is written
   plan::Step step = copy_step(plan::Purpose::call, at(m, position),
                               within(buffer, from), 0);
   step.pieces = pieces;
@@ -343,10 +306,12 @@ void Engine::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces
   try {
     execute(step);
   } catch (...) {  // nobody knows which pieces have arrived
-    for (std::size_t i = 0; i < written.size(); ++i) note_refused(m, written[i]);
+    for (const Requirement& r : written) note_refused(m, r.range);
     throw;
   }
-  for (std::size_t i = 0; shared && i < written.size(); ++i) note_written(m, written[i]);  // I2
+  for (const Requirement& r : written) {
+    if (shared) note_written(m, r.range);  // I2
+  }
   keep_maps_short(t, m);
 }
 

@@ -37,16 +37,11 @@ Obstacle Engine::open_pages(Memory& m, ByteRange range, Access mode) {
   for (;;) {
     const ByteRange pages = pages_->around(m, range);
     const ByteRange content = pages_matter ? intersect(pages, m.all()) : range;
-    if (needs_content(mode)) {
-      if (const Obstacle o = make_fresh(m, content)) return o;
-    } else {  // I5: a page that is opened for writing holds all its wanted bytes, but those announced
+    if (!needs_content(mode)) {  // I5: a page that is opened for writing holds all its wanted bytes, but those announced
       if (const Obstacle o = make_fresh(m, {content.begin, range.begin})) return o;
       if (const Obstacle o = make_fresh(m, {range.end, content.end})) return o;
     }
-    if (writes(mode)) {
-      if (const Obstacle o = save_all(m, content, Loss::write)) return o;
-    }
-    if (const Obstacle o = flights_of(m, content, mode_of(writes(mode)))) return o;
+    if (const Obstacle o = meet(m, content, mode)) return o;
     if (pages_matter) m.pages.make_room(2);  // what is written is opened, too (`relax_pages`)
     if (writes(mode)) note_written(m, content);  // I2
     project();
@@ -81,9 +76,7 @@ Obstacle Engine::open_for_device(Memory& m) {
 
 Obstacle Engine::open_mirror(Memory& m, const char* reason) {
   if (m.open) return {};
-  if (const Obstacle o = make_fresh(m, m.all())) return o;
-  if (const Obstacle o = save_all(m, m.all(), Loss::write)) return o;
-  if (const Obstacle o = flights_of(m, m.all(), Mode::writes)) return o;
+  if (const Obstacle o = meet(m, m.all(), Access::read_write)) return o;
   directory_.renumber(m.slot, m.all());  // from now on the host may change it unnoticed
   if (!pages_->protect(m, pages_->span(m), Protection::read_write)) {
     die_closed(m);
@@ -109,10 +102,7 @@ void Engine::keep_maps_short(Transaction& t, Memory& m) noexcept {
   try {
     t.run([&]() -> Obstacle {
       if (kept.freed()) return {};
-      if (const Obstacle o = make_resident(m)) return o;
-      if (const Obstacle o = make_fresh(m, m.all())) return o;
-      if (const Obstacle o = busy(m, m.all(), Mode::writes)) return o;
-      if (const Obstacle o = save_all(m, m.all(), Loss::write)) return o;
+      if (const Obstacle o = meet(m, m.all(), Access::read_write)) return o;
       directory_.renumber(m.slot, m.all());
       m.write_check.reset();
       return {};
@@ -131,7 +121,7 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
       const Kept kept(m);
       t.run([&] {
         expect_not_freed(kept);
-        const Obstacle o = make_ready_to_write(m, m.all());
+        const Obstacle o = meet(m, m.all(), Access::overwrite);
         return o ? o : transfers_of(m);
       });
       note_written(m, m.all());

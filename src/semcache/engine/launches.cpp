@@ -16,20 +16,8 @@ static bool is_no_array(const Memory& m) noexcept { return !m.live || m.on_host(
 /// one after the other: of two operands that hold the same wanted value, the second is its last holder (I4). A write that is
 /// told of early, or of a launch that fails, only gives unchanged content a new number.
 Obstacle Engine::prepare(const Operand* operands, std::size_t count, const ByteRange* overwritten) {
-  bool resident = true;
-  for (std::size_t i = 0; i < count; ++i) {
-    resident = resident && (is_no_array(*operands[i].memory) || (operands[i].memory->flags.load() & Memory::resident) != 0);
-  }
-  if (!resident) {
-    std::vector<std::vector<Memory*>> sets(devices_.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      if (!is_no_array(*operands[i].memory)) sets[device_index(*operands[i].memory)].push_back(operands[i].memory);
-    }
-    for (std::size_t d = 0; d < sets.size(); ++d) {
-      if (sets[d].empty()) continue;
-      if (const Obstacle o = make_resident(*devices_[d], sets[d])) return o;
-    }
-  }
+  const auto array_at = [&](std::size_t i) { return is_no_array(*operands[i].memory) ? nullptr : operands[i].memory; };
+  if (const Obstacle o = make_resident(count, array_at)) return o;
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
     if (is_no_array(m) || ready(operands[i])) continue;

@@ -54,10 +54,6 @@ void Engine::throw_out_of_memory(const DeviceState& d, const std::vector<Memory*
   throw OutOfMemory(text, need, d.memory->budget_bytes());
 }
 
-Obstacle Engine::make_resident(Memory& m) {
-  return m.on_host() || (m.flags.load() & Memory::resident) != 0 ? Obstacle() : make_resident(device_of(m), {&m});
-}
-
 Obstacle Engine::make_resident(DeviceState& d, const std::vector<Memory*>& set) {
   for (;;) {
     if (std::all_of(set.begin(), set.end(), [](const Memory* m) { return (m->flags.load() & Memory::resident) != 0; })) return {};

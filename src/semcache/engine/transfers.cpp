@@ -37,6 +37,31 @@ void Engine::keep_reachable(Memory& m) noexcept {
 
 // --- steps -------------------------------------------------------------------------------------------------------------
 
+Obstacle Engine::meet(const Requirement* requirements, std::size_t count) {
+  if (const Obstacle o = make_resident(count, [&](std::size_t i) { return requirements[i].memory; })) return o;
+  std::vector<ByteRange> together;  // where they overwrite several ranges of an array
+  const Memory* overwritten = nullptr;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Requirement& r = requirements[i];
+    if (needs_content(r.mode)) {
+      if (const Obstacle o = make_fresh(*r.memory, r.range)) return o;
+    }
+    if (!writes(r.mode)) continue;
+    if (count > 1 && std::exchange(overwritten, r.memory) != r.memory) {
+      together.clear();
+      for (std::size_t k = 0; k < count; ++k) {
+        if (writes(requirements[k].mode) && requirements[k].memory == r.memory) together.push_back(requirements[k].range);
+      }
+    }
+    if (const Obstacle o = save_all(*r.memory, r.range, Loss::write, together)) return o;
+  }
+  for (std::size_t i = 0; i < count; ++i) {  // all transfers are under way
+    const Requirement& r = requirements[i];
+    if (const Obstacle o = busy(*r.memory, r.range, mode_of(writes(r.mode)))) return o;
+  }
+  return {};
+}
+
 Obstacle Engine::make_fresh(Memory& m, ByteRange range) {
   for (;;) {
     Step step = directory_.next_fetch(m.slot, range, &policy::copy_cost);
