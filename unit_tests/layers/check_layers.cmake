@@ -57,7 +57,8 @@ endforeach()
 
 # The engine's lock belongs to its transactions, and whoever waits does so in one place.
 function(only_in pattern why)
-  file(GLOB files RELATIVE ${SOURCE} ${SOURCE}/engine/*.?pp ${SOURCE}/timeline/*.?pp ${SOURCE}/pages/*.?pp)
+  file(GLOB files RELATIVE ${SOURCE} ${SOURCE}/engine/*.?pp ${SOURCE}/timeline/*.?pp
+       ${SOURCE}/pages/*.?pp ${SOURCE}/memory/*.?pp)
   set(found 0)
   foreach(file ${files})
     file(STRINGS ${SOURCE}/${file} lines REGEX "${pattern}")
@@ -86,7 +87,8 @@ only_in("collect_orphans[(][)]" "saved copies are freed at a Transaction's end, 
 only_in("device->(copy_to_device|copy_within_device|fill)[(]|copy_by_device[(]|copy_behind[(]|write_behind[(]|write_unused[(]"
   "bytes of arrays are changed by the executor, step by step" engine/engine.hpp engine/executor.cpp)
 only_in("[ :]map_memory[(]" "memory is mapped by the executor" engine/engine.hpp engine/executor.cpp engine/residency.cpp)
-only_in("synchronize[a-z_]*[(]" "waiting is for waiting.cpp" engine/waiting.cpp timeline/queues.cpp timeline/queues.hpp engine/engine.cpp)
+only_in("synchronize[a-z_]*[(]|sleep_for|sleep_until|condition_variable|futex" "waiting is for the timeline" timeline/queues.cpp timeline/queues.hpp)
+only_in("devices_[[]0[]]|devices_[.]front" "which device it is, is said" engine/engine.hpp)
 
 
 # Which kind of device it is, only the device knows; the runtime chooses one.

@@ -224,7 +224,7 @@ Obstacle Engine::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
       DeviceState& d = device_of(m);
       set_reachable(m, true);
       d.device->copy_from_device(d.queues->id(d.to_host_queue), bytes.data(), m.address + range.begin, n);
-      complete_locked(d, d.to_host_queue);
+      d.queues->wait_for_queue(d.to_host_queue);
       set_reachable(m, false);
     }
     return bytes;
@@ -323,7 +323,9 @@ void Engine::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
   // A GPU's kernels may use an open mirror without our knowledge.
   const Kept to_kept(to);
   const Kept from_kept(from);
-  if ((to.open || from.open) && !devices_[0]->device->kernels_run_in_caller()) t.wait(Obstacle::whole_device(0));
+  for (const auto& d : devices_) {
+    if ((to.open || from.open) && !d->device->kernels_run_in_caller()) t.wait(Obstacle::whole_device(d->index));
+  }
   // If a copy within one array is refused half-way, what it has overwritten is still there.
   const Requirement needs[] = {{&from, from_range, Access::read}, {&to, to_range, Access::overwrite}, {&from, to_range, Access::read}};
   t.run([&]() -> Obstacle {

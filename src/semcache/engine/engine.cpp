@@ -26,11 +26,11 @@ Engine::Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique
       host_(std::make_unique<HostMemory>(*platform_, mappings_, options_.host_address_bytes,
                                          options_.notices ? platform::Protection::read : platform::Protection::read_write)) {
   for (auto& device : devices) add_device(std::move(device));
-  pages_ = std::make_unique<HostPages>(*platform_, mappings_, *devices_[0]->device, directory_, flights_, recorder_, options_.observer,
+  pages_ = std::make_unique<HostPages>(*platform_, mappings_, *home().device, directory_, flights_, recorder_, options_.observer,
                                        HostPages::Options{options_.notices, options_.registration_bytes});
   // SEMCACHE_CHECK has rules of its own for device memory; a GPU's has no pages of ours.
   options_.device_faults = options_.device_faults && options_.notices && !options_.check &&
-                           devices_[0]->device->kernels_run_in_caller();
+                           home().device->kernels_run_in_caller();
 }
 
 void Engine::add_device(std::unique_ptr<device::Device> device) {
@@ -55,7 +55,7 @@ Engine::~Engine() {
   }
   for (auto& d : devices_) {
     try {
-      d->device->synchronize_device();
+      d->queues->wait_for_device();
     } catch (const std::exception& e) {
       base::raw_log("while ending: %s", e.what());
     }
@@ -554,13 +554,6 @@ std::string Engine::describe_live_buffers(std::uint32_t device) const {
   return text;
 }
 
-void Engine::end_queue(Transaction& t, DeviceState& d, QueueIndex queue) {
-  const std::optional<Clock> submitted = d.queues->begin_retiring(queue);
-  if (!submitted) return;
-  finish(t, d);
-  d.queues->end_retiring(queue, *submitted);
-}
-
 QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner, bool leased) {
   Transaction t(*this);
   Queues& queues = *devices_.at(device)->queues;
@@ -623,9 +616,9 @@ void Engine::add_to(Statistics& s) const {
   s.check_writes = options_.check_writes;
   s.device_count = static_cast<int>(devices_.size());
   if (!devices_.empty()) {
-    s.device_kind = to_string(devices_[0]->device->kind());
-    s.device_name = devices_[0]->device->name();
-    s.device_ordinal = devices_[0]->device->ordinal();
+    s.device_kind = to_string(home().device->kind());
+    s.device_name = home().device->name();
+    s.device_ordinal = home().device->ordinal();
   }
 }
 

@@ -23,7 +23,6 @@
 #include <semcache/trace/recorder.hpp>
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <exception>
 #include <list>
@@ -347,6 +346,8 @@ class Engine {
   [[nodiscard]] std::uint64_t page() const noexcept { return page_bytes_; }
   [[nodiscard]] bool watched(const Memory& m) const noexcept { return pages_->watched(m); }
   [[nodiscard]] std::string describe_live_buffers(std::uint32_t device) const;
+  /// The first device: Kokkos' own, where the program's queues are.
+  [[nodiscard]] DeviceState& home() const noexcept { return *devices_.front(); }
   DeviceState& device_of(const Memory& m) { return *devices_[m.space.value - 1]; }
   [[nodiscard]] static std::uint32_t device_index(const Memory& m) noexcept { return m.space.value - 1; }
 
@@ -360,13 +361,9 @@ class Engine {
   void wait_for_launches(Transaction& transaction, Memory& memory);
   void wait_for_launches_a_moment(Transaction& transaction, Memory& memory);
   void wait_for_device(Transaction& transaction, std::uint32_t device);
-  [[nodiscard]] bool at_work(DeviceState& d) const;
   /// Afterwards what was submitted to the queue last is done. It cannot be taken back, so where an event fails the queue is
   /// waited for, and then the device. @throws DeviceError  the device is lost
   void complete(Transaction& transaction, const timeline::Work& work);
-  void complete_locked(DeviceState& d, QueueIndex queue);
-  /// Everything that was given to the device. Others go on meanwhile: it may wait for them.
-  void finish(Transaction& transaction, DeviceState& d);
   /// All transfers, and those of `memory`; in the same way.
   void complete_transfers(Transaction& transaction, Memory& memory);
   /// None: it is known to be done.

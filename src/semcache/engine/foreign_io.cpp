@@ -55,7 +55,7 @@ class Pieces {
 
 TransitBuffer* Engine::take_buffer(std::uint64_t bytes, bool on_device) {
   Transaction t(*this);
-  DeviceState& d = *devices_[0];
+  DeviceState& d = home();
   auto best = idle_buffers_.end();
   for (auto it = idle_buffers_.begin(); it != idle_buffers_.end(); ++it) {
     const TransitBuffer& b = **it;
@@ -89,7 +89,7 @@ TransitBuffer* Engine::take_buffer_beside(Memory& m, ByteRange range) {
   std::shared_ptr<TransitBlock> block = m.transit_block.lock();
   if (block == nullptr) {
     try {
-      block = std::make_shared<TransitBlock>(*devices_[0]->device, round_up(m.bytes, page_bytes_));
+      block = std::make_shared<TransitBlock>(*home().device, round_up(m.bytes, page_bytes_));
     } catch (const OutOfMemory&) {
       return nullptr;  // whoever asks for memory of its own makes room
     }
@@ -98,7 +98,7 @@ TransitBuffer* Engine::take_buffer_beside(Memory& m, ByteRange range) {
   for (const ByteRange other : block->taken) {
     if (range.overlaps(other)) return nullptr;
   }
-  auto buffer = std::make_unique<TransitBuffer>(*devices_[0]->device);
+  auto buffer = std::make_unique<TransitBuffer>(*home().device);
   block->taken.push_back(range);
   buffer->address = block->address + range.begin;
   buffer->bytes = range.size();

@@ -131,7 +131,7 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
   std::vector<HostUse> host_uses;
   Transaction t(*this);
   t.launch_follows();
-  const device::Visit visit(*devices_[0]->device);
+  const device::Visit visit(*home().device);
   bool leads_to_views = false;
   for (std::size_t i = 0; i < count; ++i) {
     const device::DriverUse& use = uses[i];
@@ -252,7 +252,7 @@ void Engine::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
   }
   const std::uint64_t now = clock_.fetch_add(1, std::memory_order_relaxed);
   // The driver has the work: who waits for the device from now on waits for it.
-  const std::uint64_t at = devices_[0]->queues->begin_position(unknown_queue);
+  const std::uint64_t at = home().queues->begin_position(unknown_queue);
   for (const ForeignCall::Use& use : call->uses) {
     Memory& m = *use.memory;
     note_use(unknown_queue, m, mode_of(use.used_writing), at, now);
@@ -284,7 +284,7 @@ Obstacle Engine::pointer_to_host(HostUse& use) {
   Memory& m = *use.memory;
   if (m.announced || directory_.slots(m.datum).size() > 1) {
     // Its pages are not for a device: following the pointer would be one more way to write both sides.
-    if (!std::exchange(m.reported_unreachable, true) && !devices_[0]->device->can_reach(m.address)) {
+    if (!std::exchange(m.reported_unreachable, true) && !home().device->can_reach(m.address)) {
       base::raw_log("a kernel outside semcache::Exec is given a pointer into '%s', the host's side of an array: a GPU that "
                     "follows it reports an illegal address. Give it the device's side", recorder_.name(m.label));
     }

@@ -2,9 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/transaction.hpp>
 
-#include <chrono>
 #include <string>
-#include <thread>
 
 namespace semcache::engine {
 
@@ -139,7 +137,7 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
   // Nothing to do for an array whose pages permit it already: one load, no lock.
   if (watched(m) && (m.flags.load() & (writes(mode) ? Memory::host_writable : Memory::host_readable)) != 0) return;
   Transaction t(*this);
-  const device::Visit visit(*devices_[0]->device);
+  const device::Visit visit(*home().device);
   const Kept kept(m);
   host_access(t, m, range, mode);
   expect_not_freed(kept);
@@ -197,7 +195,7 @@ void Engine::begin_host_phase(Memory& m) {
   policy::ReadAhead::Phase phase;
   phase.bytes = m.bytes;
   phase.page_bytes = page_bytes_;
-  phase.fault_bytes = devices_[0]->device->fault_bytes();
+  phase.fault_bytes = home().device->fault_bytes();
   std::vector<ByteRange> stale;
   directory_.stale(m.slot, m.all(), stale);
   for (const ByteRange r : stale) phase.stale_bytes += r.size();
@@ -261,13 +259,12 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
   const char* label = "?";
   try {
     return serve(address, kind, instruction, label);
-  } catch (const std::bad_alloc&) {
-    while (process_ends_.load()) std::this_thread::sleep_for(std::chrono::seconds(1));
-    base::fatal("an access to '%s' at %p cannot be served: the host has no memory for what must be noted of it. Free memory of "
-                "the host", label, static_cast<void*>(address));
   } catch (const std::exception& e) {
-    while (process_ends_.load()) std::this_thread::sleep_for(std::chrono::seconds(1));
-    base::fatal("an access to '%s' at %p cannot be served: %s", label, static_cast<void*>(address), e.what());
+    while (process_ends_.load()) timeline::wait_a_moment();
+    base::fatal("an access to '%s' at %p cannot be served: %s", label, static_cast<void*>(address),
+                dynamic_cast<const std::bad_alloc*>(&e) == nullptr
+                    ? e.what()
+                    : "the host has no memory for what must be noted of it. Free memory of the host");
   }
 }
 

@@ -68,7 +68,7 @@ void Engine::begin_launch(QueueIndex queue, const Operand* operands, std::size_t
   const platform::RuntimeScope scope;
   Transaction t(*this);
   t.launch_follows();
-  const device::Visit visit(*devices_[0]->device);
+  const device::Visit visit(*home().device);
   surroundings_.look_around();
   give_way(t, operands, count);
   t.run([&] { return prepare(operands, count, overwritten); });
@@ -135,7 +135,7 @@ void Engine::cancel_launch(const Operand* operands, std::size_t count) noexcept 
 
 bool Engine::is_recording(QueueIndex queue) {
   const Look look(*this);
-  return queue != unknown_queue && devices_[0]->device->is_recording(devices_[0]->queues->id(queue));
+  return queue != unknown_queue && home().device->is_recording(home().queues->id(queue));
 }
 
 void Engine::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands) {
@@ -189,7 +189,7 @@ std::uint64_t Engine::end_launch(QueueIndex queue, const Operand* operands, std:
 }
 
 Clock Engine::submitted_before(QueueIndex queue) const noexcept {
-  const Queues& queues = *devices_[0]->queues;
+  const Queues& queues = *home().queues;
   return queues.happened_with(queue, queues.position(queue));
 }
 
@@ -197,7 +197,7 @@ void Engine::launch_awaited(QueueIndex queue, Clock before, std::uint64_t number
   if (queue == unknown_queue) return;  // of streams that nobody follows, which know nothing of each other
   // Another thread's kernels may have the numbers between: they were perhaps submitted after the wait.
   if (number == before[queue] + 1) before[queue] = number;
-  devices_[0]->queues->note_done(before);
+  home().queues->note_done(before);
 }
 
 void Engine::follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept {

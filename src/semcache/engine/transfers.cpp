@@ -74,14 +74,14 @@ Obstacle Engine::make_fresh(Memory& m, ByteRange range) {
     Memory* from = step.from.valid() ? &memory_of(step.from) : nullptr;
     Memory& crossing = from != nullptr && from->on_host() && !m.on_host() ? *from : m;
     const std::uint64_t crossing_position = &crossing == &m ? step.to_position : step.from_position;
-    if (from != nullptr && from->on_host() != m.on_host() && !devices_[0]->device->kernels_run_in_caller()) {
+    DeviceState* const crossed = from == nullptr || from->on_host() == m.on_host() ? nullptr : &device_of(m.on_host() ? *from : m);
+    if (crossed != nullptr && !crossed->device->kernels_run_in_caller()) {
       // One registration chunk at a time; what must be staged goes in pieces.
       step.bytes = std::min(step.bytes, pages_->chunk_end(crossing_position) - crossing_position);
       if (!watched(crossing)) pages_->lock(crossing, {crossing_position, crossing_position + step.bytes});
       if (!pages_->locked(crossing, {crossing_position, crossing_position + step.bytes})) {
         step.bytes = std::min(step.bytes, Staging::piece_bytes);
-        DeviceState& d = m.on_host() ? device_of(*from) : device_of(m);
-        if (d.staging->exhausted(step.bytes)) {
+        if (crossed->staging->exhausted(step.bytes)) {
           const auto staged =
               std::find_if(flights_.begin(), flights_.end(), [](const Flight& f) { return f.staging != nullptr; });
           if (staged != flights_.end()) {

@@ -2,9 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/transaction.hpp>
 
-#include <chrono>
 #include <string>
-#include <thread>
 
 /// What accesses may have to wait for, and how they wait for it. Whoever waits with a transaction waits here.
 namespace semcache::engine {
@@ -109,7 +107,7 @@ void Engine::wait(Transaction& t, const Obstacle& o) {
       return t.unlocked([&] { wait(); });
     }
     case Obstacle::Kind::moment:
-      return t.unlocked([] { std::this_thread::sleep_for(std::chrono::microseconds(5)); });
+      return t.unlocked(timeline::wait_a_moment);
     case Obstacle::Kind::buffers:
       (void)release_idle_buffers(t, o.on_device);
   }
@@ -119,19 +117,12 @@ void Engine::wait_for_device(Transaction& t, std::uint32_t device) {
   DeviceState& d = *devices_[device];
   const std::uint64_t at = d.queues->position(unknown_queue);
   recorder_.device_wait();
-  t.unlocked([&] { d.device->synchronize_device(); });
+  t.unlocked([&] { d.queues->wait_for_device(); });
   if (UnsubmittedLaunch::current != nullptr) {
     UnsubmittedLaunch::current->waited = at;
   } else {
     d.queues->note_done(unknown_queue, at);
   }
-}
-
-bool Engine::at_work(DeviceState& d) const {
-  for (QueueIndex q = 1; q < d.queues->count(); ++q) {
-    if (d.queues->live(q) && !d.device->queue_idle(d.queues->id(q))) return true;
-  }
-  return false;
 }
 
 /// A launch is being submitted (on a host-backed execution space: is running). It ends by itself, unless its thread waits for
@@ -152,7 +143,7 @@ void Engine::wait_for_launches_a_moment(Transaction& t, Memory& m) {
                      "semcache::access(view, ...) before the launch");
   }
   if (in_driver_call != nullptr && in_driver_call->over()) {
-    if (!at_work(device_of(m))) {
+    if (!device_of(m).queues->any_at_work()) {
       throw SystemError(std::string("a launch of another thread uses '") + recorder_.name(m.label) +
                         "' and does not get to its submission");
     }
@@ -162,7 +153,7 @@ void Engine::wait_for_launches_a_moment(Transaction& t, Memory& m) {
   const void* where = nullptr;
   t.unlocked([&] {
     if (served_address != nullptr) holder = surroundings_.help_holder(m, where);
-    if (holder == platform::Holder::runs) std::this_thread::sleep_for(std::chrono::microseconds(5));
+    if (holder == platform::Holder::runs) timeline::wait_a_moment();
   });
   if (holder != platform::Holder::waits_for_the_same) return;
   const auto array_at = [this](const void* address) {
@@ -183,19 +174,7 @@ void Engine::complete(Transaction& t, const timeline::Work& work) {
   try {
     t.wait(not_done(work));
   } catch (const std::exception&) {
-    t.unlocked([&] { complete_locked(*devices_[work.device], work.queue); });
-  }
-}
-
-void Engine::finish(Transaction& t, DeviceState& d) {
-  t.unlocked([&] { d.device->synchronize_device(); });
-}
-
-void Engine::complete_locked(DeviceState& d, QueueIndex queue) {
-  try {
-    d.device->synchronize_queue(d.queues->id(queue));
-  } catch (const std::exception&) {
-    d.device->synchronize_device();
+    t.unlocked([&] { devices_[work.device]->queues->wait_for_queue(work.queue); });
   }
 }
 
@@ -209,10 +188,17 @@ void Engine::complete_transfers(Transaction& t, Memory& m) {
     t.run(transfers);
   } catch (const std::exception&) {
     t.unlocked([&] {
-      for (auto& d : devices_) d->device->synchronize_device();
+      for (auto& d : devices_) d->queues->wait_for_device();
     });
     t.run(transfers);
   }
+}
+
+void Engine::end_queue(Transaction& t, DeviceState& d, QueueIndex queue) {
+  const std::optional<Clock> submitted = d.queues->begin_retiring(queue);
+  if (!submitted) return;
+  t.unlocked([&] { d.queues->wait_for_device(); });
+  d.queues->end_retiring(queue, *submitted);
 }
 
 }  // namespace semcache::engine

@@ -2,9 +2,13 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/timeline/queues.hpp>
 
+#include <chrono>
 #include <exception>
+#include <thread>
 
 namespace semcache::timeline {
+
+void wait_a_moment() { std::this_thread::sleep_for(std::chrono::microseconds(5)); }
 
 bool Event::known() const noexcept { return queues_.done(queue_, before_[queue_]); }
 
@@ -90,7 +94,7 @@ std::optional<Clock> Queues::begin_retiring(QueueIndex index) {
 void Queues::retire(QueueIndex index) {
   const std::optional<Clock> submitted = begin_retiring(index);
   if (!submitted) return;
-  device_.synchronize_device();
+  wait_for_device();
   end_retiring(index, *submitted);
 }
 
@@ -231,6 +235,21 @@ void Queues::Wait::operator()() const {
     if (!queues_->device_.queue_idle(id)) queues_->device_.synchronize_queue(id);
     queues_->note_done(before_);
   }
+}
+
+void Queues::wait_for_queue(QueueIndex q) const {
+  try {
+    device_.synchronize_queue(queues_[q].id);
+  } catch (const std::exception&) {
+    device_.synchronize_device();
+  }
+}
+
+bool Queues::any_at_work() const {
+  for (QueueIndex q = 1; q < count_; ++q) {
+    if (queues_[q].live && !device_.queue_idle(queues_[q].id)) return true;
+  }
+  return false;
 }
 
 void Queues::order(QueueIndex q, QueueIndex producer, std::uint64_t position) {

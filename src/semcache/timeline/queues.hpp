@@ -21,6 +21,9 @@ using Clock = std::array<std::uint64_t, max_queues>;
 
 class Queues;
 
+/// For who waits for another thread: one that ends what it does by itself.
+void wait_a_moment();
+
 /// An event that is given back when nobody looks at it any more.
 class Event {
  public:
@@ -112,6 +115,13 @@ class Queues {
     Clock before_{};
   };
   [[nodiscard]] Wait wait_for(QueueIndex q, std::uint64_t position);
+  /// Until everything that anybody has given to the device is done. Notes nothing. Threads: any. @throws DeviceError
+  void wait_for_device() const { device_.synchronize_device(); }
+  /// Until what was given to the queue is done; where the driver cannot tell of the queue, of the whole device. Notes nothing.
+  /// @throws DeviceError  the device is lost
+  void wait_for_queue(QueueIndex q) const;
+  /// Is a queue known to have work left? Asks the driver.
+  [[nodiscard]] bool any_at_work() const;
   /// Later work on `q` starts after work `position` of `producer`. Nothing is submitted if that is known already.
   void order(QueueIndex q, QueueIndex producer, std::uint64_t position);
   /// Is later work on `q` known to start after work `position` of `producer`?
