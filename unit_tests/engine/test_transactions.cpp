@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -70,6 +71,99 @@ TEST(Transactions, ACopyFromAMirrorThatAnotherThreadOpensIsMadeAtTheCall) {
   for (std::uint64_t i = 0; i < size; ++i) mirror.address[i] = Machine::mix(7, i);  // nobody notices
   p.expect_device(first, 1);
   p.expect_device(second, 1);
+}
+
+// --- page-locking, which takes milliseconds --------------------------------------------------------------------------------
+
+struct PageLocking : testing::Test {
+  static constexpr std::uint64_t size = 16 * 4096;
+  static Program::Options options() {
+    Program::Options o = Program::defaults();
+    o.device.finds_races = false;
+    return o;
+  }
+  void SetUp() override {
+    p.platform().watch({});
+    p.host_write(h, h.all(), 1);
+    p.copy(d, h);
+  }
+  /// Something that another thread does while the pages of `h` are being page-locked, for the kernel that reads `d`.
+  template <class Move>
+  void meanwhile(const Move& move) {
+    p.platform().while_locking = [&, move] {
+      other = std::thread([&, move] {
+        move();
+        done = true;
+      });
+      for (int i = 0; i < 200 && !done; ++i) std::this_thread::sleep_for(std::chrono::microseconds(100));
+      done_meanwhile = done;
+    };
+    p.expect_device(d, 1);
+    ASSERT_TRUE(other.joinable()) << "nothing was page-locked";
+    other.join();
+    EXPECT_EQ(p.device().host_registrations(), registered);
+  }
+  Program p{options()};
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  std::size_t registered = 1;
+  std::thread other;
+  std::atomic<bool> done{false};
+  bool done_meanwhile = false;
+};
+
+TEST_F(PageLocking, KeepsNobodyWaitingWhoUsesOtherArrays) {
+  Memory& other_d = p.on_device(size);
+  Memory& other_h = p.on_host(size);
+  p.kernel_write(&streams[0], other_d, other_d.all(), 7);
+  p.copy(other_h, other_d);
+  meanwhile([&] { p.expect_host(other_h, 7); });
+  EXPECT_TRUE(done_meanwhile) << "another thread waited for the engine's lock";
+}
+
+TEST_F(PageLocking, KeepsReadersOfItsPagesWaiting) {
+  meanwhile([&] { p.expect_host(h, 1); });
+  EXPECT_FALSE(done_meanwhile);
+}
+
+TEST_F(PageLocking, KeepsWritersOfItsPagesWaiting) {
+  meanwhile([&] { p.host_write(h, {4096, 8192}, 2); });
+  EXPECT_FALSE(done_meanwhile);
+  p.expect_device(d, 1);
+}
+
+TEST_F(PageLocking, KeepsWhoFreesThemWaiting) {
+  registered = 0;
+  meanwhile([&] { p.engine().deallocate(&h); });
+  EXPECT_FALSE(done_meanwhile);
+  p.expect_device(d, 1);
+}
+
+TEST_F(PageLocking, KeepsACopyOverItsPagesWaiting) {
+  Memory& source = p.on_host(size);
+  p.host_write(source, source.all(), 3);
+  meanwhile([&] { p.copy(h, source); });
+  p.expect_host(h, 3);
+}
+
+TEST_F(PageLocking, LeavesPagesReadableThatWereReadable) {
+  p.expect_device(d, 1);
+  EXPECT_EQ(p.device().host_registrations(), 1u);
+  const Counters before = p.counters();
+  p.expect_host(h, 1);
+  EXPECT_EQ(p.counters().host_faults - before.host_faults, 0u);
+}
+
+/// It is tried once for each host phase.
+TEST_F(PageLocking, ThatIsRefusedIsTriedAgainWhenThePagesHaveClosed) {
+  p.device().fail_call(1, FakeDevice::call_register);
+  p.expect_device(d, 1);
+  EXPECT_EQ(p.device().host_registrations(), 0u);
+  EXPECT_TRUE(h.lock_refused);
+  p.host_write(h, h.all(), 2);
+  p.copy(d, h);
+  p.expect_device(d, 2);
+  EXPECT_EQ(p.device().host_registrations(), 1u);
 }
 
 /// Of eight threads each has its own arrays; three arrays fit.

@@ -7,6 +7,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -67,6 +68,7 @@ class FakePlatform final : public platform::Platform {
       fail_("protect: not whole pages of the arena");
       return true;
     }
+    expect_in_place(address, bytes);
     ++protect_calls;
     if (refuse_protect && refuse_protect(address, bytes, protection)) return false;
     for (std::uint64_t at = 0; at < bytes; at += options_.page_bytes) table.page(address + at).store(protection);
@@ -77,10 +79,30 @@ class FakePlatform final : public platform::Platform {
         bytes % options_.page_bytes != 0) {
       fail_("discard: not whole pages of the arena");
     }
+    expect_in_place(address, bytes);
     if (watch_) watch_(address, bytes, true);
     std::memset(address, 0, bytes);
   }
   void advise_huge(std::byte*, std::uint64_t) noexcept override {}
+  /// Under their own address. Until `lock` returns they are as if they were elsewhere: whoever comes to them fails the test.
+  [[nodiscard]] std::byte* lock_pages(std::byte* address, std::uint64_t bytes, const std::function<bool(std::byte*)>& lock) override {
+    const auto closed = [&] {
+      bool all = true;
+      for (std::uint64_t at = 0; at < bytes; at += options_.page_bytes) all = all && protection(address + at) == platform::Protection::none;
+      return all;
+    };
+    if (!closed()) fail_("lock_pages: accessible pages");
+    {
+      const std::lock_guard guard(moved_mutex_);
+      moved_.emplace_back(address, bytes);
+    }
+    if (while_locking) std::exchange(while_locking, nullptr)();
+    const bool locked = lock(address);
+    if (!closed()) fail_("lock_pages: somebody has opened the pages meanwhile");
+    const std::lock_guard guard(moved_mutex_);
+    moved_.erase(std::find(moved_.begin(), moved_.end(), std::pair(address, bytes)));
+    return locked ? address : nullptr;
+  }
   void write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override {
     if (may_fail) may_fail("write_behind");
     copy(to, from, bytes);
@@ -122,13 +144,23 @@ class FakePlatform final : public platform::Platform {
   std::uint64_t protect_calls = 0;
   /// The next copy past a protection of more bytes than these makes so many of them, and is refused then.
   std::optional<std::uint64_t> refused_after;
+  /// Called once, while pages are being page-locked.
+  std::function<void()> while_locking;
   /// Asked before the calls that may throw.
   std::function<void(const char*)> may_fail;
   /// True: the kernel's limit on mappings is met by this call.
   std::function<bool(const std::byte*, std::uint64_t, platform::Protection)> refuse_protect;
 
  private:
+  void expect_in_place(const std::byte* address, std::uint64_t bytes) {
+    const std::lock_guard guard(moved_mutex_);
+    for (const auto& [begin, size] : moved_) {
+      if (address < begin + size && begin < address + bytes) fail_("pages are used while they are being page-locked");
+    }
+  }
   void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+    expect_in_place(to, bytes);
+    expect_in_place(from, bytes);
     const bool refused = refused_after && *refused_after < bytes;
     if (refused) bytes = *std::exchange(refused_after, std::nullopt);
     if (watch_) {
@@ -165,6 +197,8 @@ class FakePlatform final : public platform::Platform {
   std::uint64_t bytes_ = 0;
   Table table_;
   Table second_;
+  std::mutex moved_mutex_;
+  std::vector<std::pair<std::byte*, std::uint64_t>> moved_;  ///< by `lock_pages`
 };
 
 }  // namespace semcache::fakes

@@ -79,15 +79,16 @@ function(only_in pattern why)
 endfunction()
 only_in("mutex_[^a-z]" "the engine's lock is taken by a Transaction, and looked behind by a Look" engine/engine.hpp engine/transaction.hpp)
 only_in("[^a-z_]lock_[^a-z]|[.]unlock[(]" "a lock is given up by a Transaction" engine/transaction.hpp engine/transaction.cpp)
-only_in("unlocked[(]" "an attempt returns an Obstacle" engine/transaction.hpp engine/waiting.cpp engine/foreign_io.cpp)
+only_in("[^a-z_]unlocked[(]" "an attempt returns an Obstacle" engine/transaction.hpp engine/waiting.cpp engine/foreign_io.cpp)
 only_in("[^a-z_]project(_soon)?[(][)]" "flags and pages are projected by a Transaction, and before pages are opened"
-  engine/engine.hpp engine/engine.cpp engine/transaction.hpp engine/transaction.cpp engine/host_access.cpp)
+  engine/engine.hpp engine/engine.cpp engine/transaction.cpp engine/host_access.cpp)
 only_in("collect_orphans[(][)]" "saved copies are freed at a Transaction's end, and before anybody is evicted"
   engine/engine.hpp engine/engine.cpp engine/transaction.cpp engine/residency.cpp)
 only_in("device->(copy_to_device|copy_within_device|fill)[(]|copy_by_device[(]|copy_behind[(]|write_behind[(]|write_unused[(]"
   "bytes of arrays are changed by the executor, step by step" engine/engine.hpp engine/executor.cpp)
 only_in("[ :]map_memory[(]" "memory is mapped by the executor" engine/engine.hpp engine/executor.cpp engine/residency.cpp)
 only_in("synchronize[a-z_]*[(]|sleep_for|sleep_until|condition_variable|futex" "waiting is for the timeline" timeline/queues.cpp timeline/queues.hpp)
+only_in("pages_->(lock|unlock)[(]" "page-locking takes long: without the engine's lock" engine/waiting.cpp engine/engine.cpp)
 only_in("devices_[[]0[]]|devices_[.]front" "which device it is, is said" engine/engine.hpp)
 
 

@@ -103,7 +103,7 @@ MUTATIONS = [
      [("    if (w.overlaps({ref.offset, ref.offset + piece.size()})) return false;\n", "    (void)w;\n")]),
     # --- I5: pages -----------------------------------------------------------------------------------------------------
     ("pages are not tightened", "pages/host_pages.cpp",
-     [("      protect(m, piece, run.most);\n", "")]),
+     [(" protect(m, piece, run.most);\n", ";\n")]),
     ("a page that two runs share is as lax as the first", "pages/demands.cpp",
      [("    if (most < last.most) {\n", "    if (false) {\n")]),
     ("pages under a flight stay as the directory has them", "pages/demands.cpp",
@@ -193,7 +193,7 @@ MUTATIONS = [
     ("memory is unmapped before its users are waited for", "engine/residency.cpp",
      [("  if (const Obstacle o = uses_of(m)) return o;\n", "")]),
     ("memory is freed before its users are waited for", "engine/engine.cpp",
-     [("  if (const Obstacle o = uses_of(m)) return o;\n  destroy(m);\n", "  destroy(m);\n")]),
+     [("  if (const Obstacle o = uses_of(m)) return o;\n  if (!m.locked.empty())", "  if (!m.locked.empty())")]),
     ("the host reads under an arriving transfer", "engine/waiting.cpp",
      [("!(flight->to_host || mode == Mode::writes)", "mode != Mode::writes")]),
     ("the host writes under a departing transfer", "engine/waiting.cpp",
@@ -232,5 +232,5 @@ MUTATIONS = [
     ("a write opens as much as a read", "policy/read_ahead.cpp",
      [("  if (s.use == Use::write) return s.continued == 0 ? page : page + s.through + page;\n", "")]),
     ("sweeps survive a kernel", "pages/host_pages.cpp",
-     [("  if (closes) end_phase(m);\n", "  (void)closes;\n")]),
+     [("    end_phase(m);\n", "  (void)closes;\n")]),
 ]

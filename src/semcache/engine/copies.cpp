@@ -126,7 +126,6 @@ void Engine::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& f
   const Kept to_kept(to);
   const Kept from_kept(from);
   const bool must_not_stay = host_side_is_announced(from);  // the program changes it without a word
-  t.project_now();  // pages that close are page-locked first, for the transfers
   try {
     keep_maps_short(t, to);
     if (to_kept.freed()) return;
@@ -332,7 +331,9 @@ void Engine::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
     expect_not_freed(to_kept);
     expect_not_freed(from_kept);
     if (from.on_host() && from.open) note_written(from, from_range);  // counts as changed at every use
-    return meet(needs, one_array ? 3 : 2);
+    if (const Obstacle o = meet(needs, one_array ? 3 : 2)) return o;
+    if (to.on_host() == from.on_host()) return {};
+    return to.on_host() ? directly_reached(to, to_range) : directly_reached(from, from_range);
   });
   directory_.prepare_write(to.slot, to_range, 2 + n / options_.registration_bytes);  // nobody forgets what is written
   {

@@ -107,6 +107,7 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->read_ahead.reset();
   m->used = std::move(used);
   m->locked.clear();
+  m->lock_refused = false;
   m->forecast = policy::FetchForecast();
   m->sent_ahead = false;
   m->asked_end = 0;
@@ -158,7 +159,7 @@ void Engine::release_place(Memory& m) noexcept {
       m.address = nullptr;
       return;
     }
-    pages_->unlock(m);
+    pages_->unlock(m, std::exchange(m.locked, {}));
     host_->give_back(m);
   } else {
     device_of(m).memory->give_back(m);
@@ -323,6 +324,7 @@ Obstacle Engine::free_array(Memory& m) {
     }
   }
   if (const Obstacle o = uses_of(m)) return o;
+  if (!m.locked.empty()) return Obstacle::page_unlock(m);
   destroy(m);
   return {};
 }

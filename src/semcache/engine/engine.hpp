@@ -361,6 +361,7 @@ class Engine {
   void wait_for_launches(Transaction& transaction, Memory& memory);
   void wait_for_launches_a_moment(Transaction& transaction, Memory& memory);
   void wait_for_device(Transaction& transaction, std::uint32_t device);
+  void lock_pages(Transaction& transaction, Memory& host, ByteRange chunk);
   /// Afterwards what was submitted to the queue last is done. It cannot be taken back, so where an event fails the queue is
   /// waited for, and then the device. @throws DeviceError  the device is lost
   void complete(Transaction& transaction, const timeline::Work& work);
@@ -376,6 +377,8 @@ class Engine {
   Obstacle busy(Memory& memory, ByteRange range, Mode mode);
   /// None: no transfer under way reads or writes these host pages (writing), or writes them (reading).
   Obstacle flights_of(Memory& host, ByteRange range, Mode mode);
+  /// None: all chunks of these host pages that are worth page-locking for a transfer are page-locked.
+  Obstacle directly_reached(Memory& host, ByteRange range);
   /// None: nothing on any queue uses the memory.
   Obstacle uses_of(Memory& memory);
   /// None: no transfer uses the device memory.

@@ -403,7 +403,7 @@ void Engine::forget_finished_flights() {
   for (auto next = flights_.begin(); next != flights_.end();) {
     const auto flight = next++;
     // Staged arrivals need the processor: whoever waits for them does that.
-    if (flight->to_host && flight->staging != nullptr) continue;
+    if (flight->locks_pages || (flight->to_host && flight->staging != nullptr)) continue;
     // Most go in order: the younger ones are not asked.
     if (!devices_[flight->work.device]->queues->reached(flight->work.queue, flight->work.position)) return;
     if (flight->staging != nullptr) devices_[flight->work.device]->staging->give(flight->staging, flight->staged_bytes);

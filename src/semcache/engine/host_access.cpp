@@ -65,11 +65,13 @@ void Engine::expose(Memory& m) {
 }
 
 Obstacle Engine::open_for_device(Memory& m) {
-  if (m.open) return {};
-  if (const Obstacle o = open_mirror(m, "a kernel holds a raw pointer into it. Let kernels capture the device's View")) return o;
-  recorder_.exposed(m.label);
-  pages_->lock_open(m);
-  return {};
+  if (!m.open) {
+    if (const Obstacle o = open_mirror(m, "a kernel holds a raw pointer into it. Let kernels capture the device's View")) return o;
+    recorder_.exposed(m.label);
+    m.lock_refused = false;
+  }
+  pages_->forget_other_names(m);
+  return directly_reached(m, m.all());
 }
 
 Obstacle Engine::open_mirror(Memory& m, const char* reason) {
@@ -139,6 +141,7 @@ void Engine::access(Memory& m, ByteRange range, Access mode) {
   Transaction t(*this);
   const device::Visit visit(*home().device);
   const Kept kept(m);
+  if (!watched(m)) m.lock_refused = false;
   host_access(t, m, range, mode);
   expect_not_freed(kept);
   if (needs_content(mode)) note_fetch(m, range);
@@ -338,6 +341,7 @@ void Engine::open_everything() {
       if (m.on_host()) {
         pages_->end_phase(m);
         if (defined) host_access(t, m, m.all(), Access::read);
+        t.run([&] { return kept.freed() ? Obstacle() : flights_of(m, m.all(), Mode::writes); });
         if (kept.freed()) return;
         m.open = true;
         (void)pages_->protect(m, pages_->span(m), Protection::read_write);  // looked at below

@@ -20,6 +20,8 @@ class [[nodiscard]] Obstacle {
     device,    ///< everything that was given to the device of `work`; who asks uses `memory`, if that is set
     work,      ///< `work`
     moment,    ///< another thread, which ends by itself
+    page_lock, ///< `range` of `memory` is to be page-locked
+    page_unlock,  ///< nothing uses the pages of `memory` any more, which are page-locked
     buffers,   ///< memory is short: that of messages which nobody uses now is given back, on the device or on the host
   };
 
@@ -41,6 +43,17 @@ class [[nodiscard]] Obstacle {
     return o;
   }
   static Obstacle moment() noexcept { return Obstacle(Kind::moment); }
+  static Obstacle page_lock(Memory& host, ByteRange chunk) noexcept {
+    Obstacle o(Kind::page_lock);
+    o.memory = &host;
+    o.range = chunk;
+    return o;
+  }
+  static Obstacle page_unlock(Memory& host) noexcept {
+    Obstacle o(Kind::page_unlock);
+    o.memory = &host;
+    return o;
+  }
   static Obstacle idle_buffers(bool on_device) noexcept {
     Obstacle o(Kind::buffers);
     o.on_device = on_device;
@@ -53,6 +66,7 @@ class [[nodiscard]] Obstacle {
   bool on_device = false;
   timeline::Work work;
   Memory* memory = nullptr;
+  ByteRange range;
 
  private:
   explicit Obstacle(Kind k) noexcept : kind(k) {}

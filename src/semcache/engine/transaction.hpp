@@ -39,8 +39,6 @@ class Engine::Transaction {
   /// A launch comes next, and is not kept waiting: flags that only say that launches need nothing done are computed when it
   /// ends, while the device is busy.
   void launch_follows() noexcept { launch_follows_ = true; }
-  /// For what goes on with the pages.
-  void project_now() noexcept { engine_.project(); }
   /// Runs something that takes time, without the lock: between two attempts, or behind the last one.
   template <class Body>
   void unlocked(const Body& body) {

@@ -78,7 +78,7 @@ Obstacle Engine::make_fresh(Memory& m, ByteRange range) {
     if (crossed != nullptr && !crossed->device->kernels_run_in_caller()) {
       // One registration chunk at a time; what must be staged goes in pieces.
       step.bytes = std::min(step.bytes, pages_->chunk_end(crossing_position) - crossing_position);
-      if (!watched(crossing)) pages_->lock(crossing, {crossing_position, crossing_position + step.bytes});
+      if (const Obstacle o = directly_reached(crossing, {crossing_position, crossing_position + step.bytes})) return o;
       if (!pages_->locked(crossing, {crossing_position, crossing_position + step.bytes})) {
         step.bytes = std::min(step.bytes, Staging::piece_bytes);
         if (crossed->staging->exhausted(step.bytes)) {
@@ -180,8 +180,10 @@ Obstacle Engine::save(Memory& m, const directory::LastHeld& piece, Loss loss) {
   Memory& to = memory_of(step.to);
   if (to.on_host() != m.on_host() && !to.owns_allocation) {
     step.bytes = std::min(step.bytes, pages_->chunk_end(step.to_position) - step.to_position);
-    const ByteRange to_range{step.to_position, step.to_position + step.bytes};
-    if (!pages_->locked(to, to_range)) step.bytes = std::min(step.bytes, Staging::piece_bytes);
+    Memory& host = m.on_host() ? m : to;
+    const std::uint64_t position = m.on_host() ? step.from_position : step.to_position;
+    if (const Obstacle o = directly_reached(host, {position, position + step.bytes})) return o;
+    if (!pages_->locked(host, {position, position + step.bytes})) step.bytes = std::min(step.bytes, Staging::piece_bytes);
   }
   // The array's own content, or what has to give way: no copy is to blame.
   perform(step, loss == Loss::eviction || piece.wanter == m.datum ? plan::Purpose::write_back : plan::Purpose::save);

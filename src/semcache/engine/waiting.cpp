@@ -44,6 +44,7 @@ Obstacle Engine::flights_of(Memory& host, ByteRange range, Mode mode) {
 }
 
 Obstacle Engine::land(Flights::iterator flight) {
+  if (flight->locks_pages) return Obstacle::moment();
   if (const Obstacle o = not_done(flight->work)) return o;
   if (flight->staging != nullptr) {
     if (flight->to_host) write_arrival(*flight->host, flight->range, flight->staging);
@@ -108,9 +109,49 @@ void Engine::wait(Transaction& t, const Obstacle& o) {
     }
     case Obstacle::Kind::moment:
       return t.unlocked(timeline::wait_a_moment);
+    case Obstacle::Kind::page_lock:
+      return lock_pages(t, *o.memory, o.range);
+    case Obstacle::Kind::page_unlock: {
+      const std::vector<std::byte*> names = std::exchange(o.memory->locked, {});
+      return t.unlocked([&] { pages_->unlock(*o.memory, names); });
+    }
     case Obstacle::Kind::buffers:
       (void)release_idle_buffers(t, o.on_device);
   }
+}
+
+void Engine::lock_pages(Transaction& t, Memory& m, ByteRange chunk) {
+  struct Locking {  // keeps transfers, faults and freeing waiting
+    Engine& engine;
+    Memory& memory;
+    ByteRange chunk;
+    Flights::iterator flight;
+    bool readable;
+    std::byte* name = nullptr;
+    Locking(Engine& e, Memory& m, ByteRange c) : engine(e), memory(m), chunk(c), flight(e.flights_.emplace(e.flights_.end())) {
+      flight->locks_pages = flight->to_host = true;
+      try {
+        readable = engine.pages_->begin_lock(memory, chunk);
+      } catch (...) {
+        engine.flights_.erase(flight);
+        throw;
+      }
+      flight->host = &memory;
+      flight->range = chunk;
+    }
+    ~Locking() {
+      engine.flights_.erase(flight);
+      engine.pages_->end_lock(memory, chunk, name, readable);
+    }
+  } locking(*this, m, chunk);
+  t.unlocked([&] { locking.name = pages_->lock(m, chunk); });
+}
+
+Obstacle Engine::directly_reached(Memory& host, ByteRange range) {
+  const ByteRange chunk = pages_->worth_locking(host, range);
+  if (chunk.empty()) return {};
+  const Obstacle o = flights_of(host, chunk, Mode::writes);
+  return o ? o : Obstacle::page_lock(host, chunk);
 }
 
 void Engine::wait_for_device(Transaction& t, std::uint32_t device) {

@@ -121,6 +121,7 @@ struct alignas(64) Memory {
   std::vector<bool> used;         ///< per huge page: the host, or a transfer, has put something there
   /// Per registration chunk: the address under which the device knows its page-locked pages; nullptr: not page-locked.
   std::vector<std::byte*> locked;
+  bool lock_refused = false;      ///< page-locking is tried again when pages have closed, or the host's use has been announced
   policy::FetchForecast forecast;
   bool sent_ahead = false;        ///< by that forecast, and the host has not asked since
   std::uint64_t asked_end = 0;    ///< the host asked for what lies before, one piece behind the other

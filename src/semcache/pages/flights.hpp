@@ -10,11 +10,12 @@ namespace semcache::pages {
 
 using memory::Memory;
 
-/// A transfer between a device and host pages that has not happened yet (I6).
+/// What is under way on host pages (I6): a transfer between them and a device, or their page-locking.
 struct Flight {
   Memory* host = nullptr;  ///< nullptr: staged, so that no page is concerned
   ByteRange range;
-  bool to_host = false;
+  bool to_host = false;          ///< the pages must not even be read meanwhile
+  bool locks_pages = false;      ///< no transfer: another thread ends it
   std::byte* staging = nullptr;  ///< pinned bytes still to be written behind the protection; nullptr: direct
   std::uint64_t staged_bytes = 0;
   timeline::Work work;

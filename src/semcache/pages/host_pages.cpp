@@ -58,10 +58,7 @@ void HostPages::tighten(Memory& m, ByteRange range) {
         laxer.push_back(piece);
       }
     });
-    for (const ByteRange piece : laxer) {
-      lock(m, piece);
-      protect(m, piece, run.most);
-    }
+    for (const ByteRange piece : laxer) protect(m, piece, run.most);
   }
 }
 
@@ -79,7 +76,10 @@ bool HostPages::protect(Memory& m, ByteRange pages, Protection protection) {
   });
   if (!changes) return true;
   m.pages.make_room(pages);  // what the kernel does is noted
-  if (closes) end_phase(m);
+  if (closes) {
+    end_phase(m);
+    m.lock_refused = false;
+  }
   const auto clear_flags = [&] {
     if (protection != Protection::read_write) m.flags.fetch_and(~Memory::host_writable);
     if (protection == Protection::none) m.flags.fetch_and(~Memory::host_readable);
@@ -139,10 +139,7 @@ void HostPages::freeze(Memory& m, ByteRange range) {
   m.pages.for_each(around(m, range), [&](ByteRange piece, PageState s) {
     if (s.protection == Protection::read_write) writable.push_back(piece);
   });
-  for (const ByteRange piece : writable) {
-    lock(m, piece);
-    protect(m, piece, Protection::read);
-  }
+  for (const ByteRange piece : writable) protect(m, piece, Protection::read);
 }
 
 void HostPages::end_phase(Memory& m) noexcept {
@@ -160,6 +157,12 @@ bool HostPages::locked(const Memory& m, ByteRange range) const noexcept {
   return true;
 }
 
+bool HostPages::permit_any(const Memory& m, ByteRange bytes) const {
+  bool any = false;
+  m.pages.for_each(around(m, bytes), [&](ByteRange, PageState s) { any = any || s.protection != Protection::none; });
+  return any;
+}
+
 bool HostPages::any_locked(const Memory& m, ByteRange range) const noexcept {
   for (std::uint64_t at = range.begin; at < range.end && !m.locked.empty(); at = chunk_end(at)) {
     if (m.locked[at / options_.registration_bytes] != nullptr) return true;
@@ -173,55 +176,59 @@ std::byte* HostPages::device_name(const Memory& m, std::uint64_t position) const
   return m.locked[c] + position % options_.registration_bytes;
 }
 
-void HostPages::lock(Memory& m, ByteRange range) {
-  if (m.snapshot() || locks_.kernels_run_in_caller()) return;
+ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
+  if (m.snapshot() || m.lock_refused || locks_.kernels_run_in_caller()) return {};
   const bool noticed = watched(m);
-  if (range.empty() || (noticed && (m.bytes < page_bytes_ || !platform_.locks_pages()))) return;
-  const std::uint64_t end = span(m).end;
-  const std::uint64_t chunks = (end + options_.registration_bytes - 1) / options_.registration_bytes;
-  if (m.locked.size() != chunks) m.locked.assign(chunks, nullptr);
+  if (noticed && (m.bytes < page_bytes_ || !platform_.locks_pages() || mappings_.scarce())) return {};
   for (std::uint64_t at = range.begin; at < range.end; at = chunk_end(at)) {
-    std::byte*& name = m.locked[at / options_.registration_bytes];
-    if (name != nullptr) continue;
-    const ByteRange chunk{round_down(at, options_.registration_bytes), std::min(chunk_end(at), end)};
-    // The whole chunk must hold what the host has used, and nothing may write it while it is open for a moment.
-    bool used = true;
-    directory_.for_each_held(m.slot, intersect(chunk, m.all()), [&](ByteRange, directory::ValueRef ref) {
+    if (locked(m, {at, at + 1})) continue;
+    const ByteRange chunk{round_down(at, options_.registration_bytes), std::min(chunk_end(at), m.bytes)};
+    const bool whole = range.contains(chunk) || (noticed && !permit_any(m, chunk));
+    bool used = true;  // what the host has put there
+    directory_.for_each_held(m.slot, chunk, [&](ByteRange, directory::ValueRef ref) {
       used = used && (ref.is_number() ? !directory_.fill_of(ref.id).is_zero() : ref.id == directory::former_value);
     });
-    if (!noticed) {
-      if (used || range.contains(intersect(chunk, m.all()))) {
-        if (locks_.register_host(m.address + chunk.begin, chunk.size())) name = m.address + chunk.begin;
-      }
-      continue;
-    }
-    if (!used || !range.contains(chunk) || mappings_.scarce()) continue;
-    protect(m, chunk, Protection::none);
-    name = platform_.lock_pages(m.address + chunk.begin, chunk.size(),
-                                [&](std::byte* other) { return locks_.register_host(other, chunk.size()); });
-    mappings_.add(4);
+    if (noticed ? whole && used : whole || used) return chunk;
   }
+  return {};
 }
 
-void HostPages::lock_open(Memory& m) {
-  unlock(m);
-  m.locked.reserve(span(m).end / options_.registration_bytes + 1);  // what is page-locked is noted
-  for (std::uint64_t at = 0; at < span(m).end; at = chunk_end(at)) {
-    const std::uint64_t bytes = std::min(options_.registration_bytes, span(m).end - at);
-    m.locked.push_back(locks_.register_host(m.address + at, bytes) ? m.address + at : nullptr);
-  }
+bool HostPages::begin_lock(Memory& m, ByteRange chunk) {
+  const std::uint64_t chunks = (span(m).end + options_.registration_bytes - 1) / options_.registration_bytes;
+  m.locked.resize(chunks, nullptr);
+  if (!watched(m)) return false;
+  const bool readable = permit(m, chunk, Protection::read);
+  protect(m, around(m, chunk), Protection::none);
+  mappings_.add(4);
+  return readable;
 }
 
-void HostPages::unlock(Memory& m) noexcept {
+std::byte* HostPages::lock(const Memory& m, ByteRange chunk) const {
+  const ByteRange pages = around(m, chunk);
+  std::byte* const address = m.address + pages.begin;
+  if (!watched(m)) return locks_.register_host(address, pages.size()) ? address : nullptr;
+  return platform_.lock_pages(address, pages.size(), [&](std::byte* other) { return locks_.register_host(other, pages.size()); });
+}
+
+void HostPages::end_lock(Memory& m, ByteRange chunk, std::byte* name, bool readable) noexcept {
+  m.locked[chunk.begin / options_.registration_bytes] = name;
+  m.lock_refused = name == nullptr;
+  if (readable && directory_.fresh(m.slot, chunk)) (void)relax(m, around(m, chunk), Protection::read);
+}
+
+void HostPages::forget_other_names(Memory& m) noexcept {
   for (std::size_t c = 0; c < m.locked.size(); ++c) {
-    if (m.locked[c] == nullptr) continue;
-    const std::uint64_t at = c * options_.registration_bytes;
-    locks_.unregister_host(m.locked[c]);
-    if (m.locked[c] != m.address + at) {
-      platform_.forget_locked(m.locked[c], std::min(options_.registration_bytes, span(m).end - at));
-    }
+    if (m.locked[c] != nullptr && m.locked[c] != m.address + c * options_.registration_bytes) return unlock(m, std::exchange(m.locked, {}));
   }
-  m.locked.clear();
+}
+
+void HostPages::unlock(const Memory& m, const std::vector<std::byte*>& names) const noexcept {
+  for (std::size_t c = 0; c < names.size(); ++c) {
+    if (names[c] == nullptr) continue;
+    const std::uint64_t at = c * options_.registration_bytes;
+    locks_.unregister_host(names[c]);
+    if (names[c] != m.address + at) platform_.forget_locked(names[c], std::min(options_.registration_bytes, span(m).end - at));
+  }
 }
 
 void HostPages::mark_used(Memory& m, ByteRange range) noexcept {

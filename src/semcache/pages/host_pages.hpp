@@ -63,14 +63,22 @@ class HostPages {
   [[nodiscard]] bool any_locked(const Memory& m, ByteRange range) const noexcept;
   /// What the device calls a position.
   [[nodiscard]] std::byte* device_name(const Memory& m, std::uint64_t position) const noexcept;
-  /// Called when watched pages are about to become stricter: nobody can write them unnoticed from then on. Afterwards chunks that it
-  /// considered are inaccessible. Only pages with content are worth page-locking (a side is allocated only when it is used). The device
-  /// gets to know watched pages under another name than the program: what the program itself asks the driver to copy meets their
-  /// protection (I8). @throws std::bad_alloc
-  void lock(Memory& m, ByteRange range);
-  /// All of them, under their own address. @pre they are open for good
-  void lock_open(Memory& m);
-  void unlock(Memory& m) noexcept;
+  /// The first chunk of `range` that is to be page-locked before a transfer of `range` between it and a device; empty: there is none. Only
+  /// pages with content are worth it (a side is allocated only when it is used), and only those that are not in use: the transfer uses
+  /// the whole chunk, or it is closed.
+  [[nodiscard]] ByteRange worth_locking(const Memory& m, ByteRange range) const;
+  /// Page-locking takes milliseconds. So it is begun and ended with the engine's lock, and done without it: nobody looks at the chunk
+  /// meanwhile, which is inaccessible where it is watched. The device gets to know watched pages under another name than the program:
+  /// what the program itself asks the driver to copy meets their protection (I8).
+  /// @return for `end_lock`: could it be read?  @throws std::bad_alloc
+  [[nodiscard]] bool begin_lock(Memory& m, ByteRange chunk);
+  /// @return what the device calls it; nullptr: refused
+  [[nodiscard]] std::byte* lock(const Memory& m, ByteRange chunk) const;
+  void end_lock(Memory& m, ByteRange chunk, std::byte* name, bool readable) noexcept;
+  /// The device is to know all page-locked pages under the program's names. @pre no transfer uses them
+  void forget_other_names(Memory& m) noexcept;
+  /// Needs no lock of the engine's. @param names  what `Memory::locked` was  @pre no transfer uses the pages
+  void unlock(const Memory& m, const std::vector<std::byte*>& names) const noexcept;
   /// The end of the chunk in which the position lies.
   [[nodiscard]] std::uint64_t chunk_end(std::uint64_t position) const noexcept {
     return round_down(position, options_.registration_bytes) + options_.registration_bytes;
@@ -81,6 +89,7 @@ class HostPages {
 
  private:
   void tighten(Memory& m, ByteRange range);
+  [[nodiscard]] bool permit_any(const Memory& m, ByteRange bytes) const;
 
   platform::Platform& platform_;
   memory::Mappings& mappings_;

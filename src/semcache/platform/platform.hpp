@@ -61,17 +61,10 @@ class Platform {
   /// at another address, where they are accessible until it returns. Then they are where they were, inaccessible, and the
   /// other address stays reserved, without pages: it is what the driver calls them. A driver that is given the pages' own
   /// address knows nothing of them, and meets their protection as the program does.
-  /// @return that address; nullptr where `lock` refuses or the system cannot (nothing has changed then).
-  /// Here: there is no other address, the pages are locked under their own.
+  /// Nobody else uses, protects or gives back these pages meanwhile. Threads: any, for other pages.
+  /// @return that address; nullptr where `lock` refuses or the system cannot (nothing has changed then)
   [[nodiscard]] virtual std::byte* lock_pages(std::byte* address, std::uint64_t bytes,
-                                              const std::function<bool(std::byte*)>& lock) {
-    if (!protect(address, bytes, Protection::read_write)) return nullptr;
-    const bool locked = lock(address);
-    if (!protect(address, bytes, Protection::none))
-      base::fatal("page-locked pages at %p cannot be closed again: the kernel's limit on mappings (vm.max_map_count) is used "
-                  "up. Raise it", static_cast<void*>(address));
-    return locked ? address : nullptr;
-  }
+                                              const std::function<bool(std::byte*)>& lock) = 0;
   /// Gives back what lock_pages returned, after the driver has forgotten it.
   virtual void forget_locked(std::byte* address, std::uint64_t bytes) noexcept {
     (void)address;
