@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-/// One device behind one interface: addresses, memory, queues, events, copies. Knows no directory and no platform.
+/// One device behind one interface: addresses, memory, queues, events, copies. Knows no directory and no pages of the host.
 namespace semcache::device {
 
 /// A point in a queue's work. Obtained from `record`, given back with `release`. Value 0 is "no event".

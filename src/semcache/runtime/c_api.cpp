@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/platform/per_thread.hpp>
 #include <semcache/runtime/runtime.hpp>
 #include <semcache/semcache.h>
 #include <semcache/semcache.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <new>
 #include <string>
 
@@ -16,18 +19,16 @@ using namespace semcache;
 
 // A fixed buffer: it needs no destructor, so that it can be read while a thread or the process ends, and a failure to
 // allocate can still be reported.
-constexpr std::size_t message_size = 4096;
-thread_local char last_error[message_size] = "";
+struct LastError {
+  char text[4096] = "";
+};
 
 semcache_status fail(semcache_status status, const char* text) noexcept {
   static constexpr char cut[] = " ...";
+  auto& last_error = platform::per_thread<LastError>().text;
   const std::size_t length = std::strlen(text);
-  if (length < message_size) {
-    std::memmove(last_error, text, length + 1);
-  } else {
-    std::memmove(last_error, text, message_size - sizeof cut);
-    std::memcpy(last_error + message_size - sizeof cut, cut, sizeof cut);
-  }
+  std::memmove(last_error, text, std::min(length + 1, sizeof last_error));
+  if (length >= sizeof last_error) std::memcpy(std::end(last_error) - sizeof cut, cut, sizeof cut);
   return status;
 }
 
@@ -140,7 +141,7 @@ const char* semcache_status_name(int status) noexcept {
   }
 }
 
-const char* semcache_last_error(void) noexcept { return last_error; }
+const char* semcache_last_error(void) noexcept { return platform::per_thread<LastError>().text; }
 
 semcache_status semcache_access(const void* address, size_t bytes, int mode) noexcept {
   return guarded([&] { semcache::access(address, bytes, access_of(mode)); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/base/addresses.hpp>
+#include <semcache/platform/per_thread.hpp>
 #include <semcache/runtime/follower.hpp>
 #include <semcache/runtime/lifetime.hpp>
 
@@ -61,6 +62,7 @@ void Launch::add(Memory* memory, bool writable) {
 struct LaunchesOfThread {
   std::atomic<const void*> innermost{nullptr};  ///< read by the thread that serves faults, while this one waits for it
   bool told = false;
+  unsigned not_submitted = 0;  ///< prepared, and still to be given to the driver
 
   [[nodiscard]] const Launch* first() const noexcept {
     return static_cast<const Launch*>(innermost.load(std::memory_order_relaxed));
@@ -82,16 +84,12 @@ struct LaunchesOfThread {
   }
 };
 
-namespace {
+bool prepares_launch() noexcept { return platform::per_thread<LaunchesOfThread>().not_submitted > 0; }
 
-thread_local LaunchesOfThread launches_here;
-
-}  // namespace
-
-bool Threads::in_launch() const noexcept { return launches_here.any_begun(); }
+bool Threads::in_launch() const noexcept { return platform::per_thread<LaunchesOfThread>().any_begun(); }
 
 bool Threads::in_launch_of(const Memory& memory) const noexcept {
-  return LaunchesOfThread::use(launches_here.first(), &memory, LaunchesOfThread::Which::begun);
+  return LaunchesOfThread::use(platform::per_thread<LaunchesOfThread>().first(), &memory, LaunchesOfThread::Which::begun);
 }
 
 platform::Holder Threads::help_holder(const Memory& memory, const void*& where) {
@@ -111,13 +109,16 @@ void Threads::look_around() noexcept {
 
 /// A launch that has not begun is known, too: a signal's handler may touch arrays while it begins.
 void Launch::enter() {
-  if (!launches_here.told) platform::tell_holdings(&launches_here.innermost);
-  launches_here.told = true;
-  outer_ = launches_here.first();
-  launches_here.innermost.store(this, std::memory_order_release);
+  auto& here = platform::per_thread<LaunchesOfThread>();
+  if (!here.told) platform::tell_holdings(&here.innermost);
+  here.told = true;
+  outer_ = here.first();
+  here.innermost.store(this, std::memory_order_release);
 }
 
-void Launch::leave() noexcept { launches_here.innermost.store(outer_, std::memory_order_release); }
+void Launch::leave() noexcept {
+  platform::per_thread<LaunchesOfThread>().innermost.store(outer_, std::memory_order_release);
+}
 
 void Launch::begin(const char* name, const ByteRange* overwritten) {
   Runtime& r = runtime();
@@ -216,7 +217,7 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
   }
   guard.dismiss();
   r.engine->kernel_starts();
-  ++launches_under_way;
+  ++platform::per_thread<LaunchesOfThread>().not_submitted;
 }
 
 bool read(const void* from, void* to, std::size_t bytes) noexcept {
@@ -253,12 +254,12 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
   for (std::size_t i = 0; i < known_count && !unknown; ++i) {
     if ((used >> i & 1) == 0) continue;
     const KnownOperand& k = known[i];
-    const auto* m = static_cast<const Memory*>(k.memory);
+    const Memory* const m = k.memory;
     unknown = m->incarnation.load(std::memory_order_relaxed) != k.incarnation || m->holds_handles.load(std::memory_order_relaxed);
     if (k.repeats) {
-      add(static_cast<Memory*>(k.memory), k.writable);
+      add(k.memory, k.writable);
     } else {
-      pins_[count_++] = {static_cast<Memory*>(k.memory), k.writable};
+      pins_[count_++] = {k.memory, k.writable};
     }
   }
   for (std::size_t c = 0; c < count && !unknown; ++c) {
@@ -274,7 +275,7 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
   }
   guard.dismiss();
   r.engine->kernel_starts();
-  ++launches_under_way;
+  ++platform::per_thread<LaunchesOfThread>().not_submitted;
 }
 
 Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue_(queue) {
@@ -303,7 +304,7 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue
   }
   begin(nullptr, overwritten);
   r.engine->kernel_starts();
-  ++launches_under_way;
+  ++platform::per_thread<LaunchesOfThread>().not_submitted;
 }
 
 void expect_handles(const void* array) noexcept {
@@ -322,7 +323,7 @@ bool identify(const Capture& capture, KnownOperand& operand) noexcept {
 bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t epoch) noexcept {
   if (running() == nullptr || epoch != starts.load(std::memory_order_acquire)) return false;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto* m = static_cast<const Memory*>(operands[i].memory);
+    const Memory* const m = operands[i].memory;
     if (m->incarnation.load(std::memory_order_relaxed) != operands[i].incarnation) return false;
     if (m->holds_handles.load(std::memory_order_relaxed)) return false;
   }
@@ -345,7 +346,7 @@ Launch::~Launch() {
     if (awaited_) r->engine->launch_awaited(queue_.value, before_, number);
   }
   if (pins_ != inline_) delete[] pins_;
-  --launches_under_way;
+  --platform::per_thread<LaunchesOfThread>().not_submitted;
 }
 
 void native_capture(const Capture& capture) noexcept {

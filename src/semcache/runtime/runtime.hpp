@@ -11,6 +11,10 @@
 #include <memory>
 #include <string>
 
+namespace semcache::memory {
+struct TransitBuffer;
+}
+
 /// What adapters (packages/*) call. The runtime starts at first use and ends with semcache::finalize.
 /// Threads: any, unless stated. Addresses stay valid and stable from allocate to deallocate.
 namespace semcache::runtime {
@@ -101,7 +105,7 @@ SEMCACHE_API void expect_handles(const void* array) noexcept;
 /// What a launch found a capture to be, for the next launch of the same functor with the same handles.
 struct KnownOperand {
   const void* pointer;
-  void* memory;               ///< of the engine
+  engine::Memory* memory;
   std::uint32_t incarnation;  ///< of the memory
   bool writable;
   bool repeats;               ///< an operand before it may lie in the same memory
@@ -194,7 +198,7 @@ struct TrackedArray {
   std::size_t bytes = 0;
   bool on_host = false;
   const char* label = nullptr;  ///< as long as the runtime runs
-  const void* memory = nullptr;   ///< the runtime's
+  const engine::Memory* memory = nullptr;
   std::uint32_t incarnation = 0;  ///< another array may be at the same place later
   std::uint64_t epoch = 0;
 };
@@ -203,7 +207,7 @@ struct TrackedArray {
 struct Transit {
   std::byte* address = nullptr;
   bool on_device = false;
-  void* buffer = nullptr;   ///< the runtime's
+  memory::TransitBuffer* buffer = nullptr;
   std::uint64_t epoch = 0;
 };
 
