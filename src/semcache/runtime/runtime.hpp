@@ -19,6 +19,8 @@ struct TransitBuffer;
 /// Threads: any, unless stated. Addresses stay valid and stable from allocate to deallocate.
 namespace semcache::runtime {
 
+struct Runtime;
+
 /// Which device the program's own framework computes on; asked when the runtime starts.
 /// kind_forced: the framework can only use this kind (Kokkos without CUDA: emulated; with CUDA: cuda).
 struct FrameworkDevice {
@@ -161,13 +163,14 @@ class SEMCACHE_API Launch {
  private:
   static constexpr std::size_t inline_pins = 24;
   static constexpr std::size_t most_queues = 16;
-  void grow();
+  void grow(std::size_t capacity);
   void add(engine::Memory* memory, bool writable);
   /// @param name  the kernel's, for messages; nullptr: a library's routine
   void begin(const char* name, const ByteRange* overwritten = nullptr);
   template <class Reason>
   void begin_unknown(const char* name, const Reason& reason);
   void enter();
+  void has_begun(Runtime& runtime) noexcept;
   void leave() noexcept;
   friend struct LaunchesOfThread;
 
@@ -181,6 +184,7 @@ class SEMCACHE_API Launch {
   std::size_t capacity_ = inline_pins;
   engine::Operand* pins_ = inline_;
   engine::Operand inline_[inline_pins];
+  std::unique_ptr<engine::Operand[]> grown_;  ///< what did not fit there
   std::array<std::uint64_t, most_queues> before_;  ///< what had been submitted before the wait
 };
 
