@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t n = 1000;
 
-std::uint32_t pins(const KnownOperand& operand) { return static_cast<const engine::Memory*>(operand.memory)->pins.load(); }
+std::uint32_t pins(const KnownOperand& operand) { return operand.memory->pins.load(); }
 
 /// A device array and its host side, zero at first.
 struct Array {

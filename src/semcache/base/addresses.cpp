@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/base/addresses.hpp>
 
+#include <link.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -19,6 +20,18 @@ std::uint64_t addresses_left() noexcept {
   }
   const std::uint64_t used = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
+std::uint64_t loads_of_objects() noexcept {
+  std::uint64_t loads = 0;
+  // It stops after the first object: the linker's counts are the same in each.
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* to) {
+        *static_cast<std::uint64_t*>(to) = info->dlpi_adds + info->dlpi_subs;
+        return 1;
+      },
+      &loads);
+  return loads;
 }
 
 }  // namespace semcache::base

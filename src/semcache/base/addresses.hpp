@@ -21,4 +21,7 @@ inline constexpr std::uint64_t end_of_addresses = std::uint64_t{1} << 52;
 /// How many more the process's limit on virtual memory (ulimit -v) permits; UINT64_MAX where there is none.
 [[nodiscard]] SEMCACHE_API std::uint64_t addresses_left() noexcept;
 
+/// How often objects (libraries) were loaded into it and unloaded. Takes a lock of the dynamic linker.
+[[nodiscard]] SEMCACHE_API std::uint64_t loads_of_objects() noexcept;
+
 }  // namespace semcache::base

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-/// One device behind one interface: addresses, memory, queues, events, copies. Knows no directory and no platform.
+/// One device behind one interface: addresses, memory, queues, events, copies. Knows no directory.
 namespace semcache::device {
 
 /// A point in a queue's work. Obtained from `record`, given back with `release`. Value 0 is "no event".
@@ -52,7 +52,7 @@ class Device {
   /// Unit of map and unmap; a power of two.
   [[nodiscard]] virtual std::uint64_t granularity_bytes() const noexcept = 0;
   /// Reserves addresses without memory behind them. May return less than asked for (halved until it succeeds);
-  /// `bytes` is updated. Aligned to 2 MiB at least. @throws DeviceError when nothing can be reserved.
+  /// `bytes` is updated. Aligned to 2 MiB at least. @throws DeviceError, SystemError  nothing can be reserved
   [[nodiscard]] virtual std::byte* reserve(std::uint64_t& bytes) = 0;
   virtual void release(std::byte* base, std::uint64_t bytes) noexcept = 0;
   /// Puts memory behind reserved addresses (multiples of the granularity). Its content is unspecified.

@@ -100,10 +100,10 @@ bool Engine::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
       if (options_.check) {
         if (const Obstacle o = check_elided(to, to_position, from, from_position, n)) return o;
       }
-      recorder_.moved(Kind::avoided, to.label, n, 1, from.space, to.space);
+      recorder_.moved(Kind::avoided, to.label, n);
     } else {
       to.write_check.reset();
-      recorder_.moved(Kind::deferred, to.label, n, 1, from.space, to.space);
+      recorder_.moved(Kind::deferred, to.label, n);
       count_replaced(to, earlier);
       note_pending(to, range);
     }

@@ -46,7 +46,7 @@ void Engine::execute(const Step& step) {
   if (const plan::Counted counted = plan::counted(step); counted.count > 0) {
     const std::uint64_t bytes = step.total_bytes();
     for (std::size_t i = 0; i < counted.count; ++i) {
-      recorder_.moved(counted.kinds[i], counted.label, bytes, 1, step.from.space, step.to.space);
+      recorder_.moved(counted.kinds[i], counted.label, bytes);
     }
   }
   tell(step);

@@ -17,6 +17,10 @@ namespace semcache::platform {
 
 enum class Protection : std::uint8_t { none, read, read_write };
 
+/// Reserves addresses that nobody can access and for which the process is charged nothing. May return less than asked for, halved until
+/// it succeeds; `bytes` is updated. Aligned to 2 MiB. @throws SystemError
+[[nodiscard]] SEMCACHE_API std::byte* reserve_addresses(std::uint64_t& bytes);
+
 /// Contract of the host's memory. Threads: any. None of these touches the program's pages through their addresses.
 class Platform {
  public:
@@ -30,9 +34,7 @@ class Platform {
   /// Numbers below are no addresses of data: 4 MiB, where ELF programs begin and below which no kernel places anything
   /// unasked, or the lowest mapping when the platform was made.
   [[nodiscard]] virtual std::uintptr_t lowest_address() const noexcept { return 0x10000; }
-  /// Reserves addresses that nobody can access and for which the process is charged nothing. May return less than asked for:
-  /// a share of what a limit on addresses leaves, halved until it succeeds; `bytes` is updated. Aligned to 2 MiB.
-  /// @throws SystemError.
+  /// See `reserve_addresses`.
   [[nodiscard]] virtual std::byte* reserve(std::uint64_t& bytes) = 0;
   virtual void release(std::byte* base, std::uint64_t bytes) noexcept = 0;
   /// The next of the reserved addresses, in ascending order, are used from now on: memory appears there at first touch and

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/platform/per_thread.hpp>
 #include <semcache/runtime/lifetime.hpp>
 
 #include <cstring>
@@ -12,12 +13,12 @@ using engine::Memory;
 
 namespace {
 
-thread_local struct {
-  const Runtime* runtime = nullptr;
+/// What a thread has asked for last.
+struct LastQueue {
   void* native = nullptr;
   QueueId queue;
-  std::uint64_t retired = 0;
-} last_queue;
+  std::uint64_t retired = 0;  ///< by then
+};
 
 directory::Fill make_fill(const void* pattern, std::uint32_t pattern_bytes) {
   SEMCACHE_EXPECTS(pattern != nullptr, "a fill without a pattern: a null pointer");
@@ -125,16 +126,11 @@ void settle(const void* address) {
 QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
   Runtime& r = runtime();
   const std::uint64_t retired = retired_queues.load(std::memory_order_acquire);
-  if (last_queue.runtime == &r && last_queue.native == native_stream && last_queue.retired == retired &&
-      last_queue.queue.valid()) {
-    return last_queue.queue;
-  }
+  auto& last = platform::per_thread<LastQueue>();
+  if (last.native == native_stream && last.retired == retired && last.queue.valid()) return last.queue;
   const platform::RuntimeScope scope;
-  last_queue.queue = QueueId{r.engine->adopt_queue(0, native_stream, owner)};
-  last_queue.native = native_stream;
-  last_queue.retired = retired;
-  last_queue.runtime = &r;
-  return last_queue.queue;
+  last = {native_stream, QueueId{r.engine->adopt_queue(0, native_stream, owner)}, retired};
+  return last.queue;
 }
 
 QueueId lease_queue(void* native_stream) {

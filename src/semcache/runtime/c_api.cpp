@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/platform/per_thread.hpp>
 #include <semcache/runtime/runtime.hpp>
 #include <semcache/semcache.h>
 #include <semcache/semcache.hpp>
+#include <semcache/trace/recorder.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <new>
 #include <string>
 
@@ -16,18 +20,16 @@ using namespace semcache;
 
 // A fixed buffer: it needs no destructor, so that it can be read while a thread or the process ends, and a failure to
 // allocate can still be reported.
-constexpr std::size_t message_size = 4096;
-thread_local char last_error[message_size] = "";
+struct LastError {
+  char text[4096] = "";
+};
 
 semcache_status fail(semcache_status status, const char* text) noexcept {
   static constexpr char cut[] = " ...";
+  auto& last_error = platform::per_thread<LastError>().text;
   const std::size_t length = std::strlen(text);
-  if (length < message_size) {
-    std::memmove(last_error, text, length + 1);
-  } else {
-    std::memmove(last_error, text, message_size - sizeof cut);
-    std::memcpy(last_error + message_size - sizeof cut, cut, sizeof cut);
-  }
+  std::memmove(last_error, text, std::min(length + 1, sizeof last_error));
+  if (length >= sizeof last_error) std::memcpy(std::end(last_error) - sizeof cut, cut, sizeof cut);
   return status;
 }
 
@@ -66,47 +68,25 @@ Access access_of(int mode) {
   }
 }
 
-semcache_traffic in_c(Traffic traffic) noexcept { return {traffic.bytes, traffic.count}; }
-
 semcache_statistics_t in_c(const Statistics& s) noexcept {
   const Counters& t = s.total;
   semcache_statistics_t c{};
   c.size = sizeof c;
-  c.h2d = in_c(t.h2d);
-  c.d2h = in_c(t.d2h);
-  c.d2d = in_c(t.d2d);
-  c.h2h = in_c(t.h2h);
-  c.filled = in_c(t.filled);
-  c.saved_link = in_c(t.saved_link);
-  c.saved_device = in_c(t.saved_device);
-  c.saved_host = in_c(t.saved_host);
-  c.avoided = in_c(t.avoided);
-  c.deferred = in_c(t.deferred);
-  c.dropped = in_c(t.dropped);
-  c.write_through = in_c(t.write_through);
-  c.read_ahead = in_c(t.read_ahead);
-  c.unchanged = in_c(t.unchanged);
-  c.host_faults = t.host_faults;
-  c.evictions = t.evictions;
+#define SEMCACHE_SET_TRAFFIC(name) c.name = {t.name.bytes, t.name.count};
+#define SEMCACHE_SET_EVENTS(name) c.name = t.name;
+  SEMCACHE_TRAFFIC(SEMCACHE_SET_TRAFFIC)
+  SEMCACHE_EVENTS(SEMCACHE_SET_EVENTS)
   c.launches = t.launches;
   c.unknown_launches = t.unknown_launches;
   c.native_launches = t.native_captures;
   c.device_waits = t.device_waits;
-  c.opened = t.opened;
   c.live_device_bytes = s.live_device_bytes;
   c.live_host_bytes = s.live_host_bytes;
   c.mapped_device_bytes = s.mapped_device_bytes;
   c.snapshot_bytes = s.snapshot_bytes;
   c.directory_bytes = s.directory_bytes;
-  c.unannounced = t.unannounced;
-  c.written_back = in_c(t.written_back);
-  c.exposed = t.exposed;
-  c.uncaptured = t.uncaptured;
-  c.changed = t.changed;
   c.device_budget_bytes = s.device_budget_bytes;
   c.native_captures = t.native_captures;
-  c.write_ahead = in_c(t.write_ahead);
-  c.read_ahead_lost = in_c(t.read_ahead_lost);
   return c;
 }
 
@@ -140,7 +120,7 @@ const char* semcache_status_name(int status) noexcept {
   }
 }
 
-const char* semcache_last_error(void) noexcept { return last_error; }
+const char* semcache_last_error(void) noexcept { return platform::per_thread<LastError>().text; }
 
 semcache_status semcache_access(const void* address, size_t bytes, int mode) noexcept {
   return guarded([&] { semcache::access(address, bytes, access_of(mode)); });

@@ -6,20 +6,12 @@
 
 namespace semcache::runtime {
 
-__thread unsigned launches_under_way = 0;
-
-namespace {
-
-bool own_work() noexcept { return launches_under_way > 0 || platform::inside_runtime(); }
-
-}  // namespace
-
 std::unique_ptr<DriverUses> DriverUses::start(engine::Engine& engine, std::string& why_not) {
   std::unique_ptr<DriverUses> uses(new DriverUses(engine));
   why_not = device::watch_cuda_driver({uses.get(),
                                        {{engine.host_arena(), engine.host_arena_bytes()},
                                         {engine.device_arena(0), engine.device_arena_bytes(0)}},
-                                       &own_work});
+                                       [] () noexcept { return prepares_launch() || platform::inside_runtime(); }});
   if (!why_not.empty()) {
     uses.reset();
   } else {

@@ -7,8 +7,8 @@
 
 namespace semcache::runtime {
 
-/// Launches that this thread has prepared and not submitted yet. `__thread`: no wrapper call on the hot path.
-extern __attribute__((visibility("hidden"))) __thread unsigned launches_under_way;
+/// Has this thread prepared a launch that is not submitted yet?
+[[nodiscard]] bool prepares_launch() noexcept;
 
 /// Makes what others ask the driver for right, before the driver does it: tracked memory that they did not announce becomes
 /// valid there and counts as used. Ends the process with a message where it cannot (I8): a driver's call of somebody else's

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/base/addresses.hpp>
+#include <semcache/platform/per_thread.hpp>
 #include <semcache/runtime/follower.hpp>
 #include <semcache/runtime/lifetime.hpp>
 
@@ -17,34 +18,25 @@ namespace semcache::runtime {
 using engine::Memory;
 using engine::Operand;
 
-void Launch::grow() {
-  Operand* const larger = new Operand[capacity_ * 2];
-  std::copy(pins_, pins_ + count_, larger);
-  if (pins_ != inline_) delete[] pins_;
-  pins_ = larger;
-  capacity_ *= 2;
-}
-
 namespace {
 
-/// Gives back a list of pins that outgrew its place if the launch fails.
-class PinsGuard {
- public:
-  PinsGuard(Operand*& pins, const Operand* inlined) : pins_(pins), inlined_(inlined) {}
-  ~PinsGuard() {
-    if (armed_ && pins_ != inlined_) delete[] pins_;
-  }
-  PinsGuard(const PinsGuard&) = delete;
-  PinsGuard& operator=(const PinsGuard&) = delete;
-  void dismiss() const noexcept { armed_ = false; }
+engine::QueueIndex index_of(QueueId queue) noexcept { return queue.valid() ? queue.value : engine::unknown_queue; }
 
- private:
-  Operand*& pins_;
-  const Operand* inlined_;
-  mutable bool armed_ = true;
-};
+/// nullptr: no array lies there.
+Memory* live_on_device(const Runtime& r, const void* pointer) noexcept {
+  Memory* const m = r.engine->find_device(pointer);
+  return m != nullptr && m->live ? m : nullptr;
+}
 
 }  // namespace
+
+void Launch::grow(std::size_t capacity) {
+  std::unique_ptr<Operand[]> larger(new Operand[capacity]);
+  std::copy(pins_, pins_ + count_, larger.get());
+  grown_ = std::move(larger);
+  pins_ = grown_.get();
+  capacity_ = capacity;
+}
 
 void Launch::add(Memory* memory, bool writable) {
   for (std::size_t i = 0; i < count_; ++i) {
@@ -53,7 +45,7 @@ void Launch::add(Memory* memory, bool writable) {
       return;
     }
   }
-  if (count_ == capacity_) grow();
+  if (count_ == capacity_) grow(2 * capacity_);
   pins_[count_++] = {memory, writable};
 }
 
@@ -61,6 +53,7 @@ void Launch::add(Memory* memory, bool writable) {
 struct LaunchesOfThread {
   std::atomic<const void*> innermost{nullptr};  ///< read by the thread that serves faults, while this one waits for it
   bool told = false;
+  unsigned not_submitted = 0;  ///< prepared, and still to be given to the driver
 
   [[nodiscard]] const Launch* first() const noexcept {
     return static_cast<const Launch*>(innermost.load(std::memory_order_relaxed));
@@ -82,16 +75,12 @@ struct LaunchesOfThread {
   }
 };
 
-namespace {
+bool prepares_launch() noexcept { return platform::per_thread<LaunchesOfThread>().not_submitted > 0; }
 
-thread_local LaunchesOfThread launches_here;
-
-}  // namespace
-
-bool Threads::in_launch() const noexcept { return launches_here.any_begun(); }
+bool Threads::in_launch() const noexcept { return platform::per_thread<LaunchesOfThread>().any_begun(); }
 
 bool Threads::in_launch_of(const Memory& memory) const noexcept {
-  return LaunchesOfThread::use(launches_here.first(), &memory, LaunchesOfThread::Which::begun);
+  return LaunchesOfThread::use(platform::per_thread<LaunchesOfThread>().first(), &memory, LaunchesOfThread::Which::begun);
 }
 
 platform::Holder Threads::help_holder(const Memory& memory, const void*& where) {
@@ -111,21 +100,23 @@ void Threads::look_around() noexcept {
 
 /// A launch that has not begun is known, too: a signal's handler may touch arrays while it begins.
 void Launch::enter() {
-  if (!launches_here.told) platform::tell_holdings(&launches_here.innermost);
-  launches_here.told = true;
-  outer_ = launches_here.first();
-  launches_here.innermost.store(this, std::memory_order_release);
+  auto& here = platform::per_thread<LaunchesOfThread>();
+  if (!here.told) platform::tell_holdings(&here.innermost);
+  here.told = true;
+  outer_ = here.first();
+  here.innermost.store(this, std::memory_order_release);
 }
 
-void Launch::leave() noexcept { launches_here.innermost.store(outer_, std::memory_order_release); }
+void Launch::leave() noexcept {
+  platform::per_thread<LaunchesOfThread>().innermost.store(outer_, std::memory_order_release);
+}
 
 void Launch::begin(const char* name, const ByteRange* overwritten) {
   Runtime& r = runtime();
   if (count_ != 0) refuse_recording(r, queue_);
   enter();
   try {
-    r.engine->begin_launch(queue_.valid() ? queue_.value : engine::unknown_queue, pins_,
-                           count_, overwritten);
+    r.engine->begin_launch(index_of(queue_), pins_, count_, overwritten);
   } catch (const OutOfMemory& e) {
     leave();
     const std::string who = name != nullptr ? "the kernel '" + trace::Recorder::readable(name) + "'" : "a library's routine";
@@ -134,8 +125,14 @@ void Launch::begin(const char* name, const ByteRange* overwritten) {
     leave();
     throw;
   }
+  has_begun(r);
+}
+
+void Launch::has_begun(Runtime& r) noexcept {
   begun_ = true;
   r.recorder.launch();
+  r.engine->kernel_starts();
+  ++platform::per_thread<LaunchesOfThread>().not_submitted;
 }
 
 /// @param reason  makes a text, which takes long
@@ -146,27 +143,26 @@ void Launch::begin_unknown(const char* name, const Reason& reason) {
   refuse_recording(r, queue_);
   std::vector<Operand> all;
   try {
-    r.engine->begin_unknown_launch(queue_.valid() ? queue_.value : engine::unknown_queue, all);
+    r.engine->begin_unknown_launch(index_of(queue_), all);
   } catch (const OutOfMemory& e) {
     throw OutOfMemory("nobody can tell what the launch of '" + trace::Recorder::readable(name) +
                           "' uses (" + reason() + "), so it needs every array: " + e.what(),
                       e.requested_bytes(), e.budget_bytes());
   }
   try {
-    while (capacity_ < all.size()) grow();
+    if (capacity_ < all.size()) grow(all.size());
   } catch (...) {
     r.engine->cancel_launch(all.data(), all.size());
     throw;
   }
-  r.recorder.launch();
   try {
     if (r.recorder.unknown_launch(name)) r.recorder.explain_unknown_launch(name, reason());
   } catch (const std::bad_alloc&) {  // the report goes without the reason
   }
-  count_ = 0;
-  for (const Operand& o : all) pins_[count_++] = {o.memory, o.writable};
+  count_ = all.size();
+  std::copy(all.begin(), all.end(), pins_);
   enter();
-  begun_ = true;
+  has_begun(r);
 }
 
 namespace {
@@ -183,10 +179,9 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   const Memory* holder = nullptr;  // of handles
-  const PinsGuard guard(pins_, inline_);
   for (std::size_t c = 0; c < count; ++c) {
-    Memory* m = r.engine->find_device(captures[c].pointer);
-    if (m == nullptr || !m->live) {
+    Memory* m = live_on_device(r, captures[c].pointer);
+    if (m == nullptr) {
       follows_from_captures_ = follows_from_captures_ && captures[c].pointer == nullptr;
       continue;
     }
@@ -197,7 +192,7 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
   follows_from_captures_ = follows_from_captures_ && leads == nullptr && holder == nullptr;
   if (leads != nullptr) {
     for (const void* pointer : leads->arrays()) {
-      if (Memory* m = r.engine->find_device(pointer); m != nullptr && m->live) {
+      if (Memory* m = live_on_device(r, pointer)) {
         add(m, true);
         if (m->holds_handles.load(std::memory_order_relaxed)) holder = m;
       } else if (Memory* mirror = r.engine->find(pointer);
@@ -214,9 +209,6 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
   } else {
     begin(name);
   }
-  guard.dismiss();
-  r.engine->kernel_starts();
-  ++launches_under_way;
 }
 
 bool read(const void* from, void* to, std::size_t bytes) noexcept {
@@ -245,25 +237,24 @@ void Leads::follow(const std::uintptr_t* words, std::size_t count, const void* c
 Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint32_t used,
                std::uint64_t epoch, const Capture* captures, std::size_t count)
     : queue_(queue) {
-  Runtime& r = runtime();
-  const PinsGuard guard(pins_, inline_);
+  const Runtime& r = runtime();
   static_assert(most_known <= inline_pins);
   SEMCACHE_EXPECTS(known_count <= most_known, "a launch with " + std::to_string(known_count) + " known captures");
   bool unknown = epoch != starts.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < known_count && !unknown; ++i) {
     if ((used >> i & 1) == 0) continue;
     const KnownOperand& k = known[i];
-    const auto* m = static_cast<const Memory*>(k.memory);
+    const Memory* const m = k.memory;
     unknown = m->incarnation.load(std::memory_order_relaxed) != k.incarnation || m->holds_handles.load(std::memory_order_relaxed);
     if (k.repeats) {
-      add(static_cast<Memory*>(k.memory), k.writable);
+      add(k.memory, k.writable);
     } else {
-      pins_[count_++] = {static_cast<Memory*>(k.memory), k.writable};
+      pins_[count_++] = {k.memory, k.writable};
     }
   }
   for (std::size_t c = 0; c < count && !unknown; ++c) {
-    Memory* m = r.engine->find_device(captures[c].pointer);
-    if (m == nullptr || !m->live) continue;
+    Memory* m = live_on_device(r, captures[c].pointer);
+    if (m == nullptr) continue;
     add(m, captures[c].writable);
     unknown = captures[c].holds_handles || m->holds_handles.load(std::memory_order_relaxed);
   }
@@ -272,20 +263,17 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
   } else {
     begin(name);
   }
-  guard.dismiss();
-  r.engine->kernel_starts();
-  ++launches_under_way;
 }
 
 Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue_(queue) {
   static_assert(most_uses <= inline_pins);
   SEMCACHE_EXPECTS(count <= most_uses, "a library call uses " + std::to_string(count) + " arrays");
   const platform::RuntimeScope scope;
-  Runtime& r = runtime();
+  const Runtime& r = runtime();
   ByteRange overwritten[most_uses] = {};
   const auto use = [&](const LibraryUse& u) {
-    Memory* m = r.engine->find_device(u.pointer);
-    if (m == nullptr || !m->live) return;
+    Memory* m = live_on_device(r, u.pointer);
+    if (m == nullptr) return;
     const std::size_t known = count_;
     add(m, writes(u.mode));
     if (u.mode == Access::overwrite && count_ != known) {
@@ -295,15 +283,12 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue
   };
   // Overwritten arrays come last: whatever can fail before leaves their content alone, and an array that is read as well has
   // to be there.
-  for (std::size_t u = 0; u < count; ++u) {
-    if (uses[u].mode != Access::overwrite) use(uses[u]);
-  }
-  for (std::size_t u = 0; u < count; ++u) {
-    if (uses[u].mode == Access::overwrite) use(uses[u]);
+  for (const bool overwrites : {false, true}) {
+    for (std::size_t u = 0; u < count; ++u) {
+      if ((uses[u].mode == Access::overwrite) == overwrites) use(uses[u]);
+    }
   }
   begin(nullptr, overwritten);
-  r.engine->kernel_starts();
-  ++launches_under_way;
 }
 
 void expect_handles(const void* array) noexcept {
@@ -312,9 +297,9 @@ void expect_handles(const void* array) noexcept {
 }
 
 bool identify(const Capture& capture, KnownOperand& operand) noexcept {
-  Runtime* r = running();
-  Memory* m = r == nullptr ? nullptr : r->engine->find_device(capture.pointer);
-  if (m == nullptr || !m->live) return false;
+  const Runtime* r = running();
+  Memory* m = r == nullptr ? nullptr : live_on_device(*r, capture.pointer);
+  if (m == nullptr) return false;
   operand = {capture.pointer, m, m->incarnation.load(), capture.writable, true};
   return true;
 }
@@ -322,7 +307,7 @@ bool identify(const Capture& capture, KnownOperand& operand) noexcept {
 bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t epoch) noexcept {
   if (running() == nullptr || epoch != starts.load(std::memory_order_acquire)) return false;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto* m = static_cast<const Memory*>(operands[i].memory);
+    const Memory* const m = operands[i].memory;
     if (m->incarnation.load(std::memory_order_relaxed) != operands[i].incarnation) return false;
     if (m->holds_handles.load(std::memory_order_relaxed)) return false;
   }
@@ -340,19 +325,17 @@ Launch::~Launch() {
   leave();  // what follows the kernel may wait for those that use its arrays, and it is none of them any more
   if (Runtime* r = running()) {
     r->engine->kernel_ends();
-    const std::uint64_t number = r->engine->end_launch(queue_.valid() ? queue_.value : engine::unknown_queue,
-                                                       pins_, count_);
+    const std::uint64_t number = r->engine->end_launch(index_of(queue_), pins_, count_);
     if (awaited_) r->engine->launch_awaited(queue_.value, before_, number);
   }
-  if (pins_ != inline_) delete[] pins_;
-  --launches_under_way;
+  --platform::per_thread<LaunchesOfThread>().not_submitted;
 }
 
 void native_capture(const Capture& capture) noexcept {
   Runtime* r = running();
   if (r == nullptr) return;
-  Memory* m = r->engine->find_device(capture.pointer);
-  if (m == nullptr || !m->live || m->snapshot()) return;
+  Memory* m = live_on_device(*r, capture.pointer);
+  if (m == nullptr || m->snapshot()) return;
   const platform::RuntimeScope scope;
   if (capture.holds_handles) m->holds_handles.store(true, std::memory_order_relaxed);
   try {

@@ -25,7 +25,7 @@ bool find_array(const void* address, TrackedArray& array) noexcept {
 
 bool still_there(const TrackedArray& array) noexcept {
   if (running() == nullptr || epoch() != array.epoch) return true;
-  return static_cast<const Memory*>(array.memory)->incarnation.load() == array.incarnation;
+  return array.memory->incarnation.load() == array.incarnation;
 }
 
 Transit take_transit(std::size_t bytes, bool on_device) {
@@ -48,20 +48,16 @@ Engine* engine_of(const Transit& transit) noexcept {
   return r != nullptr && epoch() == transit.epoch ? r->engine.get() : nullptr;
 }
 
-engine::TransitBuffer& buffer_of(const Transit& transit) {
-  return *static_cast<engine::TransitBuffer*>(transit.buffer);
-}
-
 void give_transit(const Transit& transit) noexcept {
   if (transit.buffer == nullptr) return;
   const platform::RuntimeScope scope;
   // What outlives its runtime stays where it is: whoever allocated it is gone.
-  if (Engine* engine = engine_of(transit)) engine->give_buffer(&buffer_of(transit));
+  if (Engine* engine = engine_of(transit)) engine->give_buffer(transit.buffer);
 }
 
 void settle_transit(const Transit& transit) {
   const platform::RuntimeScope scope;
-  if (Engine* engine = engine_of(transit)) engine->settle_buffer(buffer_of(transit));
+  if (Engine* engine = engine_of(transit)) engine->settle_buffer(*transit.buffer);
 }
 
 Located locate_pieces(Runtime& r, const void* address, const ByteRange* pieces, std::size_t count) {
@@ -91,7 +87,7 @@ void read_out(const void* address, const ByteRange* pieces, std::size_t count, c
   const platform::RuntimeScope scope;
   if (Engine* engine = engine_of(transit)) {
     const Located at = locate_pieces(*running(), address, pieces, count);
-    engine->read_out(*at.memory, at.position, pieces, count, buffer_of(transit), transit.address + offset);
+    engine->read_out(*at.memory, at.position, pieces, count, *transit.buffer, transit.address + offset);
     return;
   }
   const std::byte* from = outlived(address);
@@ -109,7 +105,7 @@ void expect(const void* address, const ByteRange* pieces, std::size_t count, con
   if (engine == nullptr) return;
   try {
     const Located at = locate_pieces(*running(), address, pieces, count);
-    engine->expect_read_out(*at.memory, at.position, pieces, count, buffer_of(transit), transit.address + offset);
+    engine->expect_read_out(*at.memory, at.position, pieces, count, *transit.buffer, transit.address + offset);
   } catch (const std::exception&) {  // a hint; what is wrong with the array is said when the message is asked for
   }
 }
@@ -118,7 +114,7 @@ void write_in(void* address, const ByteRange* pieces, std::size_t count, const T
   const platform::RuntimeScope scope;
   if (Engine* engine = engine_of(transit)) {
     const Located at = locate_pieces(*running(), address, pieces, count);
-    engine->write_in(*at.memory, at.position, pieces, count, buffer_of(transit), transit.address + offset);
+    engine->write_in(*at.memory, at.position, pieces, count, *transit.buffer, transit.address + offset);
     return;
   }
   std::byte* to = outlived(address);
@@ -142,7 +138,7 @@ bool write_in_together(void* first, std::size_t bytes, const Transit* const* tra
   std::vector<engine::TransitBuffer*> buffers(count);
   for (std::size_t i = 0; i < count; ++i) {
     if (engine_of(*transits[i]) == nullptr) return false;
-    buffers[i] = &buffer_of(*transits[i]);
+    buffers[i] = transits[i]->buffer;
   }
   const Located at = locate(*running(), first, bytes);
   return running()->engine->write_in_together(*at.memory, {at.position, at.position + bytes}, buffers.data(), count);

@@ -11,9 +11,15 @@
 #include <memory>
 #include <string>
 
+namespace semcache::memory {
+struct TransitBuffer;
+}
+
 /// What adapters (packages/*) call. The runtime starts at first use and ends with semcache::finalize.
 /// Threads: any, unless stated. Addresses stay valid and stable from allocate to deallocate.
 namespace semcache::runtime {
+
+struct Runtime;
 
 /// Which device the program's own framework computes on; asked when the runtime starts.
 /// kind_forced: the framework can only use this kind (Kokkos without CUDA: emulated; with CUDA: cuda).
@@ -101,7 +107,7 @@ SEMCACHE_API void expect_handles(const void* array) noexcept;
 /// What a launch found a capture to be, for the next launch of the same functor with the same handles.
 struct KnownOperand {
   const void* pointer;
-  void* memory;               ///< of the engine
+  engine::Memory* memory;
   std::uint32_t incarnation;  ///< of the memory
   bool writable;
   bool repeats;               ///< an operand before it may lie in the same memory
@@ -157,13 +163,14 @@ class SEMCACHE_API Launch {
  private:
   static constexpr std::size_t inline_pins = 24;
   static constexpr std::size_t most_queues = 16;
-  void grow();
+  void grow(std::size_t capacity);
   void add(engine::Memory* memory, bool writable);
   /// @param name  the kernel's, for messages; nullptr: a library's routine
   void begin(const char* name, const ByteRange* overwritten = nullptr);
   template <class Reason>
   void begin_unknown(const char* name, const Reason& reason);
   void enter();
+  void has_begun(Runtime& runtime) noexcept;
   void leave() noexcept;
   friend struct LaunchesOfThread;
 
@@ -177,6 +184,7 @@ class SEMCACHE_API Launch {
   std::size_t capacity_ = inline_pins;
   engine::Operand* pins_ = inline_;
   engine::Operand inline_[inline_pins];
+  std::unique_ptr<engine::Operand[]> grown_;  ///< what did not fit there
   std::array<std::uint64_t, most_queues> before_;  ///< what had been submitted before the wait
 };
 
@@ -194,7 +202,7 @@ struct TrackedArray {
   std::size_t bytes = 0;
   bool on_host = false;
   const char* label = nullptr;  ///< as long as the runtime runs
-  const void* memory = nullptr;   ///< the runtime's
+  const engine::Memory* memory = nullptr;
   std::uint32_t incarnation = 0;  ///< another array may be at the same place later
   std::uint64_t epoch = 0;
 };
@@ -203,7 +211,7 @@ struct TrackedArray {
 struct Transit {
   std::byte* address = nullptr;
   bool on_device = false;
-  void* buffer = nullptr;   ///< the runtime's
+  memory::TransitBuffer* buffer = nullptr;
   std::uint64_t epoch = 0;
 };
 

@@ -6,7 +6,6 @@
 #include <semcache/trace/detail/symbol.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <map>
 #include <iterator>
@@ -16,24 +15,11 @@
 namespace semcache::trace {
 namespace {
 
-constexpr Traffic Counters::* traffic_fields[traffic_kinds] = {
-    &Counters::h2d,        &Counters::d2h,          &Counters::d2d,        &Counters::h2h,     &Counters::filled,
-    &Counters::saved_link, &Counters::saved_device, &Counters::saved_host, &Counters::avoided, &Counters::deferred,
-    &Counters::dropped,    &Counters::write_through, &Counters::read_ahead, &Counters::unchanged, &Counters::written_back,
-    &Counters::write_ahead, &Counters::read_ahead_lost};
-
-/// Counts of labels and call sites that have no bytes.
-constexpr std::uint64_t Counters::* plain_counts[] = {&Counters::host_faults, &Counters::evictions,  &Counters::opened,
-                                                      &Counters::exposed,     &Counters::unannounced, &Counters::uncaptured,
-                                                      &Counters::changed};
-enum PlainCount : std::size_t { host_faults, evictions, opened, exposed, unannounced, uncaptured, changed };
-
-constexpr const char* kind_names[] = {"h2d",           "d2h",        "d2d",            "h2h",           "filled",
-                                      "saved_link",    "saved_device", "saved_host",   "avoided",       "deferred",
-                                      "dropped",       "write_through", "read_ahead",  "unchanged",     "written_back",
-                                      "write_ahead",   "read_ahead_lost", "host_fault", "eviction",     "unknown_launch",
-                                      "native_capture", "device_wait",  "opened",      "unannounced"};
-static_assert(std::size(kind_names) == static_cast<std::size_t>(Kind::unannounced) + 1);
+#define SEMCACHE_FIELD(name) &Counters::name,
+constexpr Traffic Counters::* traffic_fields[] = {SEMCACHE_TRAFFIC(SEMCACHE_FIELD)};
+constexpr std::uint64_t Counters::* event_fields[] = {SEMCACHE_EVENTS(SEMCACHE_FIELD)};
+#undef SEMCACHE_FIELD
+static_assert(std::size(traffic_fields) == traffic_kinds && std::size(event_fields) == events);
 
 constexpr std::uint32_t unlabelled = 0;
 constexpr std::uint32_t further_labels = 1;
@@ -46,16 +32,11 @@ struct Access {
 };
 thread_local Access access;
 
-std::uint64_t now_ns() noexcept {
-  using namespace std::chrono;
-  return static_cast<std::uint64_t>(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
-}
-
 /// Most bytes over the link first, then most bytes at all, then most operations, then by name.
 void sort_by_traffic(std::vector<NamedCounters>& named) {
   const auto key = [](const Counters& c) {
     std::uint64_t bytes = 0, operations = c.unknown_launches;
-    for (const auto field : plain_counts) operations += c.*field;
+    for (const auto field : event_fields) operations += c.*field;
     for (const auto field : traffic_fields) {
       bytes += (c.*field).bytes;
       operations += (c.*field).count;
@@ -70,7 +51,7 @@ void sort_by_traffic(std::vector<NamedCounters>& named) {
 
 void add_to(Counters& sum, const Counters& c) noexcept {
   for (const auto field : traffic_fields) sum.*field += c.*field;
-  for (const auto field : plain_counts) sum.*field += c.*field;
+  for (const auto field : event_fields) sum.*field += c.*field;
   sum.unknown_launches += c.unknown_launches;
 }
 
@@ -78,14 +59,16 @@ bool any(const Counters& c) noexcept {
   for (const auto field : traffic_fields) {
     if ((c.*field).bytes != 0 || (c.*field).count != 0) return true;
   }
-  return std::any_of(std::begin(plain_counts), std::end(plain_counts), [&](const auto field) { return c.*field != 0; });
+  return std::any_of(std::begin(event_fields), std::end(event_fields), [&](const auto field) { return c.*field != 0; });
 }
 
 }  // namespace
 
 const char* to_string(Kind kind) noexcept {
-  const auto k = static_cast<std::size_t>(kind);
-  return k < std::size(kind_names) ? kind_names[k] : "?";
+#define SEMCACHE_TEXT(name) #name,
+  static constexpr const char* names[] = {SEMCACHE_TRAFFIC(SEMCACHE_TEXT)};
+#undef SEMCACHE_TEXT
+  return names[static_cast<std::size_t>(kind)];
 }
 Traffic& traffic(Counters& counters, Kind kind) noexcept { return counters.*traffic_fields[static_cast<int>(kind)]; }
 const Traffic& traffic(const Counters& counters, Kind kind) noexcept {
@@ -96,7 +79,7 @@ const Traffic& traffic(const Counters& counters, Kind kind) noexcept {
 struct Recorder::Cells {
   std::atomic<std::uint64_t> bytes[traffic_kinds] = {};
   std::atomic<std::uint64_t> count[traffic_kinds] = {};
-  std::atomic<std::uint64_t> plain[std::size(plain_counts)] = {};
+  std::atomic<std::uint64_t> event[events] = {};
 
   void add(Kind kind, std::uint64_t n_bytes, std::uint64_t n) noexcept {
     bytes[static_cast<int>(kind)].fetch_add(n_bytes, std::memory_order_relaxed);
@@ -109,7 +92,7 @@ struct Recorder::Cells {
       (c.*traffic_fields[k]).bytes = bytes[k].load(std::memory_order_relaxed);
       (c.*traffic_fields[k]).count = count[k].load(std::memory_order_relaxed);
     }
-    for (std::size_t i = 0; i < std::size(plain_counts); ++i) c.*plain_counts[i] = plain[i].load(std::memory_order_relaxed);
+    for (std::size_t e = 0; e < events; ++e) c.*event_fields[e] = event[e].load(std::memory_order_relaxed);
     return c;
   }
 };
@@ -118,16 +101,6 @@ struct Recorder::Cells {
 struct Recorder::LabelEntry {
   std::atomic<const char*> text{nullptr};
   std::atomic<Cells*> cells{nullptr};
-};
-
-/// One event as a sequence lock: odd while it is written, 2 * ticket + 2 when event `ticket` is complete. All parts are
-/// atomics, and written with release order, so that whoever sees a new part sees the odd sequence too.
-struct Recorder::RingSlot {
-  std::atomic<std::uint64_t> sequence{0};
-  std::atomic<std::uint64_t> time_ns{0};
-  std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::uint64_t> label_and_kind{0};
-  std::atomic<std::uint64_t> spaces{0};
 };
 
 struct Recorder::Names {
@@ -161,10 +134,8 @@ static void free_labels(Chunks& chunks, std::size_t labels) noexcept {
 
 Recorder::Recorder(RecorderOptions options)
     : options_(options),
-      start_ns_(now_ns()),
       total_(std::make_unique<Cells>()),
       other_labels_(std::make_unique<Cells>()),
-      ring_(options.ring_events > 0 ? std::make_unique<RingSlot[]>(options.ring_events) : nullptr),
       names_(std::make_unique<Names>()) {
   try {
     (void)intern("(unlabelled)");
@@ -248,46 +219,18 @@ void Recorder::count_call_site(const Count& count) noexcept {
   }
 }
 
-void Recorder::moved(Kind kind, LabelId label, std::uint64_t bytes, std::uint64_t count, SpaceId from,
-                     SpaceId to) noexcept {
-  if (static_cast<std::size_t>(kind) >= traffic_kinds) return;
+void Recorder::moved(Kind kind, LabelId label, std::uint64_t bytes, std::uint64_t count) noexcept {
   total_->add(kind, bytes, count);
   if (Cells* own = cells(label)) own->add(kind, bytes, count);
   count_call_site([&](Counters& c) { traffic(c, kind) += Traffic{bytes, count}; });
-  event(kind, label, bytes, from, to);
 }
 
-void Recorder::count(std::size_t plain_count, LabelId label) noexcept {
-  total_->plain[plain_count].fetch_add(1, std::memory_order_relaxed);
-  if (Cells* own = cells(label)) own->plain[plain_count].fetch_add(1, std::memory_order_relaxed);
-  count_call_site([&](Counters& c) { ++(c.*plain_counts[plain_count]); });
+void Recorder::count(Event event, LabelId label) noexcept {
+  const auto e = static_cast<std::size_t>(event);
+  total_->event[e].fetch_add(1, std::memory_order_relaxed);
+  if (Cells* own = cells(label)) own->event[e].fetch_add(1, std::memory_order_relaxed);
+  count_call_site([&](Counters& c) { ++(c.*event_fields[e]); });
 }
-
-void Recorder::host_fault(LabelId label) noexcept {
-  count(PlainCount::host_faults, label);
-  event(Kind::host_fault, label, 0, {}, host_space);
-}
-
-void Recorder::eviction(LabelId label) noexcept {
-  count(PlainCount::evictions, label);
-  event(Kind::eviction, label, 0, {}, {});
-}
-
-void Recorder::opened(LabelId label) noexcept {
-  count(PlainCount::opened, label);
-  event(Kind::opened, label, 0, {}, {});
-}
-
-void Recorder::exposed(LabelId label) noexcept { count(PlainCount::exposed, label); }
-
-void Recorder::unannounced(LabelId label) noexcept {
-  count(PlainCount::unannounced, label);
-  event(Kind::unannounced, label, 0, {}, {});
-}
-
-void Recorder::uncaptured(LabelId label) noexcept { count(PlainCount::uncaptured, label); }
-
-void Recorder::changed(LabelId label) noexcept { count(PlainCount::changed, label); }
 
 namespace {
 const char* name_of_launch(const char* type_name) noexcept {
@@ -299,7 +242,6 @@ std::string Recorder::readable(const char* type_name) { return detail::demangled
 
 bool Recorder::unknown_launch(const char* type_name) noexcept {
   unknown_launches_.fetch_add(1, std::memory_order_relaxed);
-  event(Kind::unknown_launch, {}, 0, {}, {});
   count_call_site([](Counters& c) { ++c.unknown_launches; });
   const std::string_view name = name_of_launch(type_name);
   try {
@@ -323,56 +265,6 @@ void Recorder::explain_unknown_launch(const char* type_name, std::string reason)
   if (const auto found = names_->unknown.find(name_of_launch(type_name)); found != names_->unknown.end()) {
     found->second.reason = std::move(reason);
   }
-}
-
-void Recorder::native_capture() noexcept {
-  native_captures_.fetch_add(1, std::memory_order_relaxed);
-  event(Kind::native_capture, {}, 0, {}, {});
-}
-
-void Recorder::device_wait() noexcept {
-  device_waits_.fetch_add(1, std::memory_order_relaxed);
-  event(Kind::device_wait, {}, 0, {}, {});
-}
-
-void Recorder::event(Kind kind, LabelId label, std::uint64_t bytes, SpaceId from, SpaceId to) noexcept {
-  if (ring_ == nullptr) return;
-  const std::uint64_t ticket = next_event_.fetch_add(1, std::memory_order_relaxed);
-  RingSlot& slot = ring_[ticket % options_.ring_events];
-  std::uint64_t seen = slot.sequence.load(std::memory_order_relaxed);
-  const std::uint64_t writing = 2 * ticket + 1;
-  // A slot that another thread is still writing, a whole round behind, or has written for a later round: leave it.
-  if (seen % 2 == 1 || seen > writing) return;
-  if (!slot.sequence.compare_exchange_strong(seen, writing, std::memory_order_acq_rel)) return;
-  slot.time_ns.store(now_ns() - start_ns_, std::memory_order_release);
-  slot.bytes.store(bytes, std::memory_order_release);
-  slot.label_and_kind.store(std::uint64_t{label.value} << 32 | static_cast<std::uint64_t>(kind), std::memory_order_release);
-  slot.spaces.store(std::uint64_t{from.value} << 32 | to.value, std::memory_order_release);
-  slot.sequence.store(writing + 1, std::memory_order_release);
-}
-
-std::size_t Recorder::last_events(Event* out, std::size_t most) const noexcept {
-  if (ring_ == nullptr || most == 0) return 0;
-  const std::uint64_t end = next_event_.load(std::memory_order_acquire);
-  const std::uint64_t kept = std::min<std::uint64_t>({end, options_.ring_events, most});
-  std::size_t n = 0;
-  for (std::uint64_t ticket = end - kept; ticket < end; ++ticket) {
-    const RingSlot& slot = ring_[ticket % options_.ring_events];
-    const std::uint64_t complete = 2 * ticket + 2;
-    if (slot.sequence.load(std::memory_order_acquire) != complete) continue;
-    Event e;
-    e.time_ns = slot.time_ns.load(std::memory_order_acquire);
-    e.bytes = slot.bytes.load(std::memory_order_acquire);
-    const std::uint64_t label_and_kind = slot.label_and_kind.load(std::memory_order_acquire);
-    const std::uint64_t spaces = slot.spaces.load(std::memory_order_acquire);
-    if (slot.sequence.load(std::memory_order_acquire) != complete) continue;  // overwritten while it was read
-    e.label = LabelId{static_cast<std::uint32_t>(label_and_kind >> 32)};
-    e.kind = static_cast<Kind>(label_and_kind & 0xff);
-    e.from = SpaceId{static_cast<std::uint32_t>(spaces >> 32)};
-    e.to = SpaceId{static_cast<std::uint32_t>(spaces)};
-    out[n++] = e;
-  }
-  return n;
 }
 
 Counters Recorder::totals() const noexcept {

@@ -14,40 +14,34 @@
 #include <unordered_map>
 #include <vector>
 
-/// What happened: counters, labels, a ring of the last events; reports of them (report.hpp).
+/// What happened: counters and labels; reports of them (report.hpp).
 namespace semcache::trace {
 
-/// One field of Counters that has bytes. A byte that belongs to two fields ("in h2d/d2h too") is counted by two calls.
-enum class Kind : std::uint8_t {
-  h2d, d2h, d2d, h2h, filled, saved_link, saved_device, saved_host, avoided, deferred, dropped, write_through,
-  read_ahead, unchanged, written_back, write_ahead, read_ahead_lost,
-  // Only in events, not in Counters' traffic:
-  host_fault, eviction, unknown_launch, native_capture, device_wait, opened, unannounced,
-};
-inline constexpr std::size_t traffic_kinds = 17;
+/// The fields of Counters that have bytes, in the order of reports. A byte that belongs to two ("in h2d/d2h too") is counted by two calls.
+#define SEMCACHE_TRAFFIC(X)                                                                                            \
+  X(h2d) X(d2h) X(d2d) X(h2h) X(filled) X(saved_link) X(saved_device) X(saved_host) X(avoided) X(deferred) X(dropped)  \
+  X(write_through) X(read_ahead) X(unchanged) X(written_back) X(write_ahead) X(read_ahead_lost)
+/// And those without bytes that labels and call sites have.
+#define SEMCACHE_EVENTS(X) X(host_faults) X(evictions) X(opened) X(exposed) X(unannounced) X(uncaptured) X(changed)
+
+#define SEMCACHE_NAME(name) name,
+enum class Kind : std::uint8_t { SEMCACHE_TRAFFIC(SEMCACHE_NAME) };
+enum class Event : std::uint8_t { SEMCACHE_EVENTS(SEMCACHE_NAME) };
+#undef SEMCACHE_NAME
+inline constexpr std::size_t traffic_kinds = static_cast<std::size_t>(Kind::read_ahead_lost) + 1;
+inline constexpr std::size_t events = static_cast<std::size_t>(Event::changed) + 1;
 
 /// "h2d", "saved_link", … : the names of Counters' fields.
 [[nodiscard]] SEMCACHE_API const char* to_string(Kind kind) noexcept;
-/// The field of `counters` that `kind` counts in. @pre kind is one of the first `traffic_kinds`.
+/// The field of `counters` that `kind` counts in.
 [[nodiscard]] SEMCACHE_API Traffic& traffic(Counters& counters, Kind kind) noexcept;
 [[nodiscard]] SEMCACHE_API const Traffic& traffic(const Counters& counters, Kind kind) noexcept;
 
 /// An interned label. Stable for the life of its Recorder.
 using LabelId = StrongId<struct LabelTag>;
 
-/// One entry of the trace ring.
-struct Event {
-  std::uint64_t time_ns = 0;  ///< steady clock, since the Recorder was made
-  std::uint64_t bytes = 0;
-  LabelId label;
-  SpaceId from;               ///< invalid where the event has no source or destination
-  SpaceId to;
-  Kind kind = Kind::h2d;
-};
-
 struct RecorderOptions {
   bool call_sites = false;               ///< count per statement of the program (SEMCACHE_REPORT is set)
-  std::size_t ring_events = 512;         ///< last events kept; 0: none
   std::size_t max_labels = 262144;       ///< further distinct labels share the name "(further labels)"
   std::size_t max_counted_labels = 16384; ///< labels with counters of their own; the others share "(other labels)"
   std::size_t max_names = 4096;          ///< unknown launches' names
@@ -59,7 +53,7 @@ struct RecorderOptions {
 ///
 /// Threads:   any. Every figure is exact; several figures agree with each other in a snapshot if whoever counts them
 ///            together holds a lock that the caller of `snapshot` holds too.
-/// Cost:      launch(): one uncontended atomic increment. moved(): a few increments, a clock read and a ring entry;
+/// Cost:      launch(): one uncontended atomic increment. moved(), count(): a few increments;
 ///            with call sites the calls under way are walked (some microseconds), a short lock and one hash look-up.
 class SEMCACHE_API Recorder {
  public:
@@ -75,20 +69,20 @@ class SEMCACHE_API Recorder {
 
   /// Adds to one field of the totals, of the label (unless invalid) and of the call site: the statement of the program
   /// that this thread is in, or whose access it serves (AccessScope).
-  /// @param kind  one of the first `traffic_kinds`
-  void moved(Kind kind, LabelId label, std::uint64_t bytes, std::uint64_t count = 1, SpaceId from = {},
-             SpaceId to = {}) noexcept;
-  void host_fault(LabelId label) noexcept;
-  void eviction(LabelId label) noexcept;
-  void opened(LabelId label) noexcept;
+  void moved(Kind kind, LabelId label, std::uint64_t bytes, std::uint64_t count = 1) noexcept;
+  /// The same without bytes.
+  void count(Event event, LabelId label) noexcept;
+  void host_fault(LabelId label) noexcept { count(Event::host_faults, label); }
+  void eviction(LabelId label) noexcept { count(Event::evictions, label); }
+  void opened(LabelId label) noexcept { count(Event::opened, label); }
   /// In addition to opened(): a kernel holds a raw pointer into the mirror.
-  void exposed(LabelId label) noexcept;
+  void exposed(LabelId label) noexcept { count(Event::exposed, label); }
   /// A use that the program neither captured nor announced, noticed before it was made.
-  void unannounced(LabelId label) noexcept;
+  void unannounced(LabelId label) noexcept { count(Event::unannounced, label); }
   /// In addition to unannounced(): a kernel of ours was running.
-  void uncaptured(LabelId label) noexcept;
+  void uncaptured(LabelId label) noexcept { count(Event::uncaptured, label); }
   /// Captured as writable, and found changed by those who look.
-  void changed(LabelId label) noexcept;
+  void changed(LabelId label) noexcept { count(Event::changed, label); }
   /// Every launch, unknown ones too.
   void launch() noexcept { launches_.fetch_add(1, std::memory_order_relaxed); }
   /// In addition to launch(). @param type_name  std::type_info::name() of the functor, or any text; copied; may be null
@@ -98,8 +92,8 @@ class SEMCACHE_API Recorder {
   void explain_unknown_launch(const char* type_name, std::string reason) noexcept;
   /// A launch's name as reports have it.
   [[nodiscard]] static std::string readable(const char* type_name);
-  void native_capture() noexcept;
-  void device_wait() noexcept;
+  void native_capture() noexcept { native_captures_.fetch_add(1, std::memory_order_relaxed); }
+  void device_wait() noexcept { device_waits_.fetch_add(1, std::memory_order_relaxed); }
 
   /// Totals; labels that counted anything (most bytes over the link first, then most bytes at all, then by name); call
   /// sites and unknown launches likewise, readable: symbolised and demangled. Leaves the fields that the engine knows
@@ -110,20 +104,13 @@ class SEMCACHE_API Recorder {
   /// The counters of one label so far; zero for a label that shares "(other labels)".
   [[nodiscard]] Counters of(LabelId label) const noexcept;
 
-  /// Writes the last events, oldest first, to out[0 .. result). Async-signal-safe. Events being written by other
-  /// threads at this moment are left out.
-  [[nodiscard]] std::size_t last_events(Event* out, std::size_t most) const noexcept;
-
  private:
   struct Cells;
   struct LabelEntry;
-  struct RingSlot;
   struct Names;
 
   LabelEntry* entry(LabelId label) const noexcept;
-  void count(std::size_t plain_count, LabelId label) noexcept;
   Cells* cells(LabelId label) noexcept;
-  void event(Kind kind, LabelId label, std::uint64_t bytes, SpaceId from, SpaceId to) noexcept;
   void name_call_sites() const;
   template <class Count>
   void count_call_site(const Count& count) noexcept;
@@ -132,7 +119,6 @@ class SEMCACHE_API Recorder {
   static constexpr std::size_t max_chunks = 1024;
 
   const RecorderOptions options_;
-  const std::uint64_t start_ns_;
 
   // Launches are counted by every thread at every kernel: on a cache line of their own.
   alignas(64) std::atomic<std::uint64_t> launches_{0};
@@ -148,9 +134,6 @@ class SEMCACHE_API Recorder {
   std::atomic<LabelEntry*> chunks_[max_chunks] = {};
   std::uint32_t label_count_ = 0;
   std::atomic<std::size_t> counted_labels_{0};
-
-  std::unique_ptr<RingSlot[]> ring_;
-  std::atomic<std::uint64_t> next_event_{0};
 
   std::unique_ptr<Names> names_;  // call sites and unknown launches, under a lock of their own
 };

@@ -11,17 +11,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 void put(Json& to, const Counters& counters) {
-  for (std::size_t k = 0; k < traffic_kinds; ++k) {
-    const auto kind = static_cast<Kind>(k);
-    to[to_string(kind)] = {{"bytes", traffic(counters, kind).bytes}, {"count", traffic(counters, kind).count}};
-  }
-  to["host_faults"] = counters.host_faults;
-  to["evictions"] = counters.evictions;
-  to["opened"] = counters.opened;
-  to["exposed"] = counters.exposed;
-  to["unannounced"] = counters.unannounced;
-  to["uncaptured"] = counters.uncaptured;
-  to["changed"] = counters.changed;
+#define SEMCACHE_PUT_TRAFFIC(name) to[#name] = {{"bytes", counters.name.bytes}, {"count", counters.name.count}};
+#define SEMCACHE_PUT_EVENTS(name) to[#name] = counters.name;
+  SEMCACHE_TRAFFIC(SEMCACHE_PUT_TRAFFIC)
+  SEMCACHE_EVENTS(SEMCACHE_PUT_EVENTS)
 }
 
 /// @param sites  not of labels: unknown launches have none

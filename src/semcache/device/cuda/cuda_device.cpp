@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/device/cuda/cuda_device.hpp>
 
+#include <semcache/platform/per_thread.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -49,17 +51,16 @@ bool driver_has_ended(CUresult result) {
 
 /// The device that this thread has entered, how often, and whether that changed its context.
 struct Entered {
-  const CudaDevice* device;
-  unsigned depth;
-  bool pushed;
+  const CudaDevice* device = nullptr;
+  unsigned depth = 0;
+  bool pushed = false;
 };
-static __thread Entered entered;
 
 /// Makes the primary context current for the lifetime of the object; costs one query where it is already. Enough to submit work.
 class CudaDevice::Context {
  public:
   explicit Context(const CudaDevice& device) noexcept : api_(device.api_) {
-    if (entered.device == &device) return;
+    if (platform::per_thread<Entered>().device == &device) return;
     CUcontext now = nullptr;
     result_ = api_.cuCtxGetCurrent(&now);
     if (result_ != CUDA_SUCCESS || now == device.context_) return;
@@ -91,6 +92,7 @@ class CudaDevice::Current : public Context {
 };
 
 void CudaDevice::enter() noexcept {
+  auto& entered = platform::per_thread<Entered>();
   if (entered.device == this) {
     ++entered.depth;
     return;
@@ -104,6 +106,7 @@ void CudaDevice::enter() noexcept {
 }
 
 void CudaDevice::leave() noexcept {
+  auto& entered = platform::per_thread<Entered>();
   if (entered.device != this || --entered.depth > 0) return;
   CUcontext ignored = nullptr;
   if (entered.pushed) (void)api_.cuCtxPopCurrent(&ignored);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/base/addresses.hpp>
 #include <semcache/base/patience.hpp>
 #include <semcache/device/detail/digest.hpp>
 #include <semcache/device/emulated/emulated_device.hpp>
@@ -21,7 +20,6 @@
 namespace semcache::device {
 namespace {
 
-constexpr std::uint64_t address_alignment = std::uint64_t{2} << 20;
 constexpr std::size_t array_alignment = 512;
 
 std::uint64_t quarter_of_host_memory() {
@@ -98,26 +96,6 @@ std::uint64_t EmulatedDevice::free_memory_bytes() const {
 }
 
 // --- addresses and memory --------------------------------------------------------------------------------------------
-
-std::byte* EmulatedDevice::reserve(std::uint64_t& bytes) {
-  SEMCACHE_EXPECTS(bytes > 0, "emulated device: 0 bytes of addresses asked for");
-  const std::uint64_t largest = base::end_of_addresses - address_alignment;
-  for (std::uint64_t size = round_up(std::min(bytes, largest), address_alignment); size >= address_alignment;
-       size = round_down(size / 2, address_alignment)) {
-    // One alignment unit more than needed; what lies in front and behind goes back.
-    void* const got =
-        ::mmap(nullptr, size + address_alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (got == MAP_FAILED) continue;
-    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(got);
-    const std::uintptr_t base = round_up(begin, address_alignment);
-    if (base > begin) ::munmap(got, base - begin);
-    if (const std::uintptr_t rest = begin + address_alignment - base; rest > 0) ::munmap(pointer(base + size), rest);
-    bytes = size;
-    return static_cast<std::byte*>(pointer(base));
-  }
-  throw DeviceError("emulated device: the system gave no addresses (mmap: " + std::string(std::strerror(errno)) +
-                    "); raise the limit on virtual memory (ulimit -v)");
-}
 
 void EmulatedDevice::release(std::byte* base, std::uint64_t bytes) noexcept {
   if (base != nullptr && bytes > 0) ::munmap(base, bytes);

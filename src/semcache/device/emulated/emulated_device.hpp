@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/device/device.hpp>
+#include <semcache/platform/platform.hpp>
 
 #include <atomic>
 #include <map>
@@ -27,7 +28,7 @@ class EmulatedDevice final : public Device {
   std::uint64_t free_memory_bytes() const override;
 
   std::uint64_t granularity_bytes() const noexcept override { return granularity; }
-  std::byte* reserve(std::uint64_t& bytes) override;
+  std::byte* reserve(std::uint64_t& bytes) override { return platform::reserve_addresses(bytes); }
   void release(std::byte* base, std::uint64_t bytes) noexcept override;
   void map(std::byte* address, std::uint64_t bytes) override;
   void map_closed(std::byte* address, std::uint64_t bytes) override;

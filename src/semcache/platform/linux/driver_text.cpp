@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/base/addresses.hpp>
 #include <semcache/platform/linux/driver_text.hpp>
 
 #include <link.h>
@@ -38,12 +39,6 @@ bool DriverText::Ranges::contain(std::uintptr_t address) const noexcept {
 }
 
 struct DriverText::Loaded {
-  /// Stops after the first object: the linker's counts are the same in each.
-  static int count(dl_phdr_info* info, std::size_t, void* out) {
-    *static_cast<unsigned long long*>(out) = info->dlpi_adds + info->dlpi_subs;
-    return 1;
-  }
-
   static int collect(dl_phdr_info* info, std::size_t, void* out) {
     auto& self = *static_cast<DriverText*>(out);
     const char* const name = file_name(info->dlpi_name);
@@ -62,8 +57,7 @@ struct DriverText::Loaded {
 };
 
 void DriverText::refresh() noexcept {
-  unsigned long long objects = 0;
-  ::dl_iterate_phdr(&Loaded::count, &objects);
+  const std::uint64_t objects = base::loads_of_objects();
   if (objects == objects_seen_) return;
   driver_.clear();
   c_library_.clear();

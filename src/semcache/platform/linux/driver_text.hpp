@@ -44,7 +44,7 @@ class DriverText {
 
   Ranges driver_;
   Ranges c_library_;
-  unsigned long long objects_seen_ = ~0ULL;
+  std::uint64_t objects_seen_ = ~std::uint64_t{0};
 };
 
 }  // namespace semcache::platform::detail

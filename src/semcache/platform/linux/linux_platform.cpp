@@ -34,23 +34,24 @@ std::uint64_t read_page_bytes() {
   return page > 0 ? static_cast<std::uint64_t>(page) : 4096;
 }
 
-std::uint64_t read_mapping_limit() {
-  unsigned long long limit = 0;
-  if (std::FILE* const file = std::fopen("/proc/sys/vm/max_map_count", "re")) {
-    if (std::fscanf(file, "%llu", &limit) != 1) limit = 0;
+/// The number that a file of /proc begins with; 0: it does not tell.
+std::uint64_t first_number(const char* path, const char* format) {
+  unsigned long long n = 0;
+  if (std::FILE* const file = std::fopen(path, "re")) {
+    if (std::fscanf(file, format, &n) != 1) n = 0;
     std::fclose(file);
   }
+  return n;
+}
+
+std::uint64_t read_mapping_limit() {
+  const std::uint64_t limit = first_number("/proc/sys/vm/max_map_count", "%llu");
   return (limit != 0 ? limit : usual_mapping_limit) / 2;
 }
 
 std::uintptr_t read_lowest_address() {
-  constexpr unsigned long long first_program_address = 4ULL << 20;
-  unsigned long long lowest = 0;  // of what /proc does not tell nothing is assumed
-  if (std::FILE* const file = std::fopen("/proc/self/maps", "re")) {
-    if (std::fscanf(file, "%llx", &lowest) != 1) lowest = 0;
-    std::fclose(file);
-  }
-  return static_cast<std::uintptr_t>(std::min(lowest, first_program_address));
+  constexpr std::uint64_t first_program_address = 4ULL << 20;
+  return std::min(first_number("/proc/self/maps", "%llx"), first_program_address);
 }
 
 int to_system(Protection protection) {
@@ -72,13 +73,36 @@ Protection from_mapping(const detail::Mapping& m) {
 
 std::string system_text(int error) { return std::string(std::strerror(error)); }
 
-[[noreturn]] void throw_behind(const char* call, const void* address, std::uint64_t bytes, int error) {
-  char text[256];
-  std::snprintf(text, sizeof text, "%s of %llu bytes at %p through /proc/self/mem failed: ", call,
-                static_cast<unsigned long long>(bytes), address);
-  throw SystemError(text + system_text(error) +
-                    "; SemCache needs it to fill protected pages (kernel parameter proc_mem.force_override, or a "
-                    "sandbox, may forbid it). Use SEMCACHE_TRACKER=explicit");
+/// Asks the kernel to read or write `/proc/self/mem` until all is done. Not by the C library's functions, which a preload may have
+/// replaced by ones that ask us.
+void move_behind(long call, int file, std::uintptr_t own, std::uintptr_t behind, std::uint64_t bytes) {
+  while (bytes > 0) {
+    const long n = ::syscall(call, file, own, bytes, behind);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const int error = n < 0 ? errno : EIO;
+      throw SystemError(std::string(call == SYS_pread64 ? "a read" : "a write") + " of " + std::to_string(bytes) + " bytes at " +
+                        base::text_of(pointer(behind)) + " through /proc/self/mem failed: " + system_text(error) +
+                        "; SemCache needs it to fill protected pages (kernel parameter proc_mem.force_override, or a "
+                        "sandbox, may forbid it). Use SEMCACHE_TRACKER=explicit");
+    }
+    own += static_cast<std::uintptr_t>(n);
+    behind += static_cast<std::uintptr_t>(n);
+    bytes -= static_cast<std::uint64_t>(n);
+  }
+}
+
+/// Memory of the process, aligned to `address_alignment`; nullptr where the system refuses.
+void* map_aligned(std::uint64_t bytes, int accesses) noexcept {
+  // One alignment unit more than needed; what lies in front and behind goes back.
+  void* const got =
+      ::mmap(nullptr, bytes + address_alignment, accesses, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (got == MAP_FAILED) return nullptr;
+  const std::uintptr_t begin = number(got);
+  const std::uintptr_t base = round_up(begin, address_alignment);
+  if (base > begin) ::munmap(got, base - begin);
+  if (const std::uintptr_t rest = begin + address_alignment - base; rest > 0) ::munmap(pointer(base + bytes), rest);
+  return pointer(base);
 }
 
 }  // namespace
@@ -108,28 +132,15 @@ void LinuxPlatform::write_unused(std::byte* to, const std::byte* from, std::uint
   // Filled elsewhere, protected there, and moved into place in one step: no thread ever sees them half done.
   const std::uint64_t begin = round_up(number(to), address_alignment) - number(to);
   const std::uint64_t end = round_down(number(to) + bytes, address_alignment) - number(to);
-  void* const room = bytes >= address_alignment && begin < end
-                         ? ::mmap(nullptr, end - begin + address_alignment, PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-                         : MAP_FAILED;
-  if (room == MAP_FAILED) {
-    write_behind(to, from, bytes);
-    return;
-  }
-  const std::uint64_t size = end - begin;
-  const std::uintptr_t base = round_up(number(room), address_alignment);
-  ::madvise(pointer(base), size, MADV_HUGEPAGE);
-  std::memcpy(pointer(base), from + begin, size);
-  const bool moved = ::mprotect(pointer(base), size, to_system(protection)) == 0 &&
-                     ::mremap(pointer(base), size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to + begin) != MAP_FAILED;
-  // What is left of the room, in front and behind; all of it where it could not be moved.
-  if (base > number(room)) ::munmap(room, base - number(room));
-  const std::uintptr_t behind = moved ? base + size : base;
-  const std::uintptr_t room_end = number(room) + size + address_alignment;
-  if (behind < room_end) ::munmap(pointer(behind), room_end - behind);
-  if (!moved) {
-    write_behind(to, from, bytes);
-    return;
+  const std::uint64_t size = begin < end ? end - begin : 0;
+  void* const room = bytes >= address_alignment && size > 0 ? map_aligned(size, PROT_READ | PROT_WRITE) : nullptr;
+  if (room == nullptr) return write_behind(to, from, bytes);
+  ::madvise(room, size, MADV_HUGEPAGE);
+  std::memcpy(room, from + begin, size);
+  if (::mprotect(room, size, to_system(protection)) != 0 ||
+      ::mremap(room, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to + begin) == MAP_FAILED) {
+    ::munmap(room, size);
+    return write_behind(to, from, bytes);
   }
   if (begin > 0) write_behind(to, from, begin);
   if (end < bytes) write_behind(to + end, from + end, bytes - end);
@@ -137,27 +148,17 @@ void LinuxPlatform::write_unused(std::byte* to, const std::byte* from, std::uint
 
 // --- addresses and protection ----------------------------------------------------------------------------------------
 
-std::byte* LinuxPlatform::reserve(std::uint64_t& bytes) {
-  SEMCACHE_EXPECTS(bytes > 0, "0 bytes of host addresses asked for");
+std::byte* reserve_addresses(std::uint64_t& bytes) {
+  SEMCACHE_EXPECTS(bytes > 0, "0 bytes of addresses asked for");
   const std::uint64_t largest = base::end_of_addresses - address_alignment;
-  int error = ENOMEM;
   for (std::uint64_t size = round_up(std::min(bytes, largest), address_alignment); size >= address_alignment;
        size = round_down(size / 2, address_alignment)) {
-    // One alignment unit more than needed; what lies in front and behind goes back.
-    void* const got =
-        ::mmap(nullptr, size + address_alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (got == MAP_FAILED) {
-      error = errno;
-      continue;
-    }
-    const std::uintptr_t begin = number(got);
-    const std::uintptr_t base = round_up(begin, address_alignment);
-    if (base > begin) ::munmap(got, base - begin);
-    if (const std::uintptr_t rest = begin + address_alignment - base; rest > 0) ::munmap(pointer(base + size), rest);
+    void* const base = map_aligned(size, PROT_NONE);
+    if (base == nullptr) continue;
     bytes = size;
-    return static_cast<std::byte*>(pointer(base));
+    return static_cast<std::byte*>(base);
   }
-  throw SystemError("the system gave no host addresses (mmap: " + system_text(error) +
+  throw SystemError("the system gave no addresses (mmap: " + system_text(errno) +
                     "); raise the limit on virtual memory (ulimit -v)");
 }
 
@@ -220,31 +221,14 @@ int LinuxPlatform::memory_file() {
   return static_cast<int>(word & 0xffffffffU) - 1;
 }
 
-// Not the C library's functions, which a preload may have replaced by ones that ask us.
 void LinuxPlatform::write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
   const base::TakesTime work;
-  const int file = memory_file();
-  while (bytes > 0) {
-    const long n = ::syscall(SYS_pwrite64, file, from, bytes, number(to));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) throw_behind("a write", to, bytes, n < 0 ? errno : EIO);
-    to += n;
-    from += n;
-    bytes -= static_cast<std::uint64_t>(n);
-  }
+  move_behind(SYS_pwrite64, memory_file(), number(from), number(to), bytes);
 }
 
 void LinuxPlatform::read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
   const base::TakesTime work;
-  const int file = memory_file();
-  while (bytes > 0) {
-    const long n = ::syscall(SYS_pread64, file, to, bytes, number(from));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) throw_behind("a read", from, bytes, n < 0 ? errno : EIO);
-    to += n;
-    from += n;
-    bytes -= static_cast<std::uint64_t>(n);
-  }
+  move_behind(SYS_pread64, memory_file(), number(to), number(from), bytes);
 }
 
 // --- page-locking ----------------------------------------------------------------------------------------------------
@@ -277,13 +261,12 @@ std::byte* LinuxPlatform::lock_pages(std::byte* address, std::uint64_t bytes,
   }();
   if (!pins_last) return nullptr;
   // Huge pages move as such where both addresses lie in them alike.
-  const std::uint64_t room_bytes = bytes + 2 * address_alignment;
-  void* const room = ::mmap(nullptr, room_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED) return nullptr;
   const std::uintptr_t own = number(address);
-  const std::uintptr_t other = round_up(number(room), address_alignment) + own % address_alignment;
-  if (other > number(room)) ::munmap(room, other - number(room));
-  ::munmap(pointer(other + bytes), number(room) + room_bytes - (other + bytes));
+  const std::uint64_t in_front = own % address_alignment;
+  void* const room = map_aligned(in_front + bytes, PROT_NONE);
+  if (room == nullptr) return nullptr;
+  const std::uintptr_t other = number(room) + in_front;
+  if (in_front > 0) ::munmap(room, in_front);
 
   std::uint64_t moved = 0;
   std::uint64_t back = 0;
@@ -306,12 +289,6 @@ void LinuxPlatform::forget_locked(std::byte* address, std::uint64_t bytes) noexc
 // --- what a pointer points to ----------------------------------------------------------------------------------------
 
 struct LinuxPlatform::LoadedObjects {
-  /// Stops after the first object: the linker's counts are the same in each.
-  static int count(dl_phdr_info* info, std::size_t, void* out) {
-    *static_cast<unsigned long long*>(out) = info->dlpi_adds + info->dlpi_subs;
-    return 1;
-  }
-
   /// Libraries that know of no handles: what leads there (a FILE*) leads nowhere.
   static bool is_system_library(const char* path) noexcept {
     const char* const slash = std::strrchr(path, '/');
@@ -353,8 +330,7 @@ struct LinuxPlatform::LoadedObjects {
 };
 
 void LinuxPlatform::refresh_constants() const {
-  unsigned long long objects = 0;
-  ::dl_iterate_phdr(&LoadedObjects::count, &objects);
+  const std::uint64_t objects = base::loads_of_objects();
   if (objects == objects_seen_) return;
   LoadedObjects loaded;
   ::dl_iterate_phdr(&LoadedObjects::collect, &loaded);

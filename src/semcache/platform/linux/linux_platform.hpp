@@ -21,7 +21,7 @@ class LinuxPlatform : public Platform {
   std::uint64_t mapping_count() const override;
   std::uintptr_t lowest_address() const noexcept override { return lowest_address_; }
   void write_unused(std::byte* to, const std::byte* from, std::uint64_t bytes, Protection protection) override;
-  std::byte* reserve(std::uint64_t& bytes) override;
+  std::byte* reserve(std::uint64_t& bytes) override { return reserve_addresses(bytes); }
   void release(std::byte* base, std::uint64_t bytes) noexcept override;
   bool protect(std::byte* address, std::uint64_t bytes, Protection protection) noexcept override;
   void discard(std::byte* address, std::uint64_t bytes) noexcept override;
@@ -63,7 +63,7 @@ class LinuxPlatform : public Platform {
 
   mutable std::mutex constants_mutex_;               ///< guards what follows
   mutable std::vector<Range> constants_;             ///< of loaded objects: no handles lie there; sorted, disjoint
-  mutable unsigned long long objects_seen_ = ~0ULL;  ///< loads and unloads counted by the dynamic linker
+  mutable std::uint64_t objects_seen_ = ~std::uint64_t{0};  ///< loads and unloads counted by the dynamic linker
 };
 
 }  // namespace semcache::platform

@@ -15,51 +15,27 @@ class LineParser {
  public:
   /// True when `c` completed the part of a line that matters.
   bool feed(char c, Mapping& mapping) noexcept {
+    const int at = part_;
     if (c == '\n') {
       *this = LineParser();
-      return false;
+    } else if (at < readable) {
+      const bool ends = c == '-' || c == ' ';
+      part_ += ends ? 1 : 0;
+      if (!ends) bound_[at] = bound_[at] * 16 + static_cast<std::uintptr_t>(c >= 'a' ? c - 'a' + 10 : c - '0');
+    } else if (at == readable) {
+      readable_ = c == 'r';
+      part_ = writable;
+    } else if (at == writable) {
+      mapping = {bound_[0], bound_[1], readable_, c == 'w'};
+      part_ = rest;
     }
-    switch (field_) {
-      case Field::begin:
-        if (c == '-') {
-          begin_ = number_;
-          number_ = 0;
-          field_ = Field::end;
-        } else {
-          number_ = number_ * 16 + digit(c);
-        }
-        return false;
-      case Field::end:
-        if (c == ' ') {
-          field_ = Field::readable;
-        } else {
-          number_ = number_ * 16 + digit(c);
-        }
-        return false;
-      case Field::readable:
-        readable_ = c == 'r';
-        field_ = Field::writable;
-        return false;
-      case Field::writable:
-        mapping = {begin_, number_, readable_, c == 'w'};
-        field_ = Field::rest;
-        return true;
-      case Field::rest:
-        return false;
-    }
-    return false;
+    return at == writable && c != '\n';
   }
 
  private:
-  enum class Field { begin, end, readable, writable, rest };
-
-  static std::uintptr_t digit(char c) noexcept {
-    return static_cast<std::uintptr_t>(c >= 'a' ? c - 'a' + 10 : c - '0');
-  }
-
-  Field field_ = Field::begin;
-  std::uintptr_t number_ = 0;
-  std::uintptr_t begin_ = 0;
+  enum Part { begin, end, readable, writable, rest };
+  int part_ = begin;
+  std::uintptr_t bound_[2] = {};
   bool readable_ = false;
 };
 

@@ -18,8 +18,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
-#include <string>
 #include <utility>
 
 namespace semcache::platform {
@@ -195,15 +193,11 @@ void MprotectTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve s
   SEMCACHE_EXPECTS(serve != nullptr && arena != nullptr && arena_bytes > 0, "a tracker needs an arena and a server");
   SEMCACHE_EXPECTS(!started_ || shared.forked.load(), "this tracker is started already");
   detail::follow_forks();
+  static const bool registered = (detail::at_fork(nullptr, nullptr, &after_fork_in_child), true);
+  (void)registered;
   bool free = false;
   if (!shared.taken.compare_exchange_strong(free, true) && !shared.forked.load())
     throw UsageError("another mprotect tracker runs in this process; there can be one at a time");
-  static const int registered = ::pthread_atfork(nullptr, nullptr, &after_fork_in_child);
-  if (registered != 0) {
-    shared.taken.store(false);
-    throw SystemError(std::string("pthread_atfork failed: ") + std::strerror(registered));
-  }
-
   serve_ = std::move(serve);
   if (shared.forked.load()) {
     shared.desk.forget();
@@ -216,15 +210,12 @@ void MprotectTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve s
   shared.arenas[0].set(arena, arena_bytes);
   shared.arenas[1].set(second_, second_bytes_);
 
-  const sigset_t blocked = detail::signals_of_service();
-  sigset_t before;
-  ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
-  const int error = ::pthread_create(&service_, nullptr, &MprotectTracker::run, this);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (error != 0) {
+  try {
+    service_ = detail::start_service_thread(&MprotectTracker::run, this);
+  } catch (...) {
     shared.desk.close();
     shared.taken.store(false);
-    throw SystemError(std::string("the fault service thread could not be started: ") + std::strerror(error));
+    throw;
   }
   started_ = true;
   shared.forked.store(false, std::memory_order_release);

@@ -2,13 +2,28 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/platform/linux/service_thread.hpp>
 
-#include <pthread.h>
+#include <semcache/base/error.hpp>
+
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <string>
 
 namespace semcache::platform::detail {
+
+pthread_t start_service_thread(void* (*run)(void*), void* argument) {
+  sigset_t blocked, before;
+  sigfillset(&blocked);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&blocked, own);
+  ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
+  pthread_t thread;
+  const int error = ::pthread_create(&thread, nullptr, run, argument);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0) throw SystemError(std::string("the fault service thread could not be started: ") + std::strerror(error));
+  return thread;
+}
 
 void begin_service_thread(const char* name) noexcept {
   // Of every processor that a kernel can have; it takes those that the cpuset has. Where a sandbox refuses, nothing is lost.

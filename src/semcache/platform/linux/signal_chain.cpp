@@ -179,11 +179,4 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
   thread.chained_frame = outer_frame;
 }
 
-sigset_t signals_of_service() noexcept {
-  sigset_t set;
-  sigfillset(&set);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&set, own);
-  return set;
-}
-
 }  // namespace semcache::platform::detail

@@ -27,7 +27,4 @@ enum class Found { on_top, put_back, given_up };
 /// Async-signal-safe.
 void pass_on(int signal, siginfo_t* info, void* context) noexcept;
 
-/// What threads of ours block: all signals but those that report their own errors.
-[[nodiscard]] sigset_t signals_of_service() noexcept;
-
 }  // namespace semcache::platform::detail

@@ -158,9 +158,14 @@ bool is_inside(int id) noexcept {
   return state != nullptr && state->runtime_depth.load() > 0;
 }
 
+void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) {
+  const int error = ::pthread_atfork(before, in_parent, in_child);
+  if (error != 0) throw SystemError(std::string("pthread_atfork failed: ") + std::strerror(error));
+}
+
 void follow_forks() {
-  static const int registered = ::pthread_atfork(nullptr, nullptr, &after_fork_in_child);
-  if (registered != 0) throw SystemError(std::string("pthread_atfork failed: ") + std::strerror(registered));
+  static const bool registered = (at_fork(nullptr, nullptr, &after_fork_in_child), true);
+  (void)registered;
 }
 
 const char* tracked_label(const void* address) noexcept {

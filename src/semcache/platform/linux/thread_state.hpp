@@ -30,6 +30,8 @@ struct ThreadState {
 
 /// What thread `id` holds now; nullptr: nothing, or it has not told. To be looked into only while it sleeps.
 [[nodiscard]] const void* holdings_of(int id) noexcept;
+/// pthread_atfork. @throws SystemError
+void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)());
 /// From now on a forked child knows its own thread by its new number. @throws SystemError
 void follow_forks();
 

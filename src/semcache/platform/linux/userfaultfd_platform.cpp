@@ -67,8 +67,8 @@ int give_to_children(std::uintptr_t begin, std::uintptr_t end, bool give) noexce
 }  // namespace
 
 UserfaultfdPlatform::UserfaultfdPlatform() : page_map_(open_page_map()) {
-  static const int registered = ::pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
-  if (registered != 0) throw SystemError(std::string("pthread_atfork failed: ") + std::strerror(registered));
+  static const bool registered = (detail::at_fork(&before_fork, &after_fork_in_parent, &after_fork_in_child), true);
+  (void)registered;
   const Lock lock(mutex);
   platforms.push_back(this);
 }
@@ -304,18 +304,17 @@ void UserfaultfdPlatform::write_behind(std::byte* to, const std::byte* from, std
   std::vector<std::byte> buffer;
   for (const Piece& piece : pieces_now(to, bytes)) {
     const std::byte* source = from + (piece.begin - number(to));
+    const std::uint64_t n = piece.end - piece.begin;
     if (piece.protection == Protection::read_write) {
-      LinuxPlatform::write_behind(bytes_at(piece.begin), source, piece.end - piece.begin);
-      continue;
-    }
-    if (piece.protection == Protection::none) {
-      std::memcpy(pointer(aside(piece.begin)), source, piece.end - piece.begin);
-      continue;
-    }
-    for (std::uintptr_t at = piece.begin; at < piece.end; at += buffer.size(), source += buffer.size()) {
-      buffer.assign(source, source + std::min<std::uint64_t>(buffer_bytes, piece.end - at));
-      const Lock lock(mutex);
-      replace(at, buffer.data(), buffer.size());
+      LinuxPlatform::write_behind(bytes_at(piece.begin), source, n);
+    } else if (piece.protection == Protection::none) {
+      std::memcpy(pointer(aside(piece.begin)), source, n);
+    } else {
+      for (std::uintptr_t at = piece.begin; at < piece.end; at += buffer.size(), source += buffer.size()) {
+        buffer.assign(source, source + std::min<std::uint64_t>(buffer_bytes, piece.end - at));
+        const Lock lock(mutex);
+        replace(at, buffer.data(), buffer.size());
+      }
     }
   }
 }
@@ -326,12 +325,13 @@ void UserfaultfdPlatform::read_behind(std::byte* to, const std::byte* from, std:
   std::vector<std::byte> buffer;
   for (const Piece& piece : pieces_now(from, bytes)) {
     std::byte* target = to + (piece.begin - number(from));
+    const std::uint64_t n = piece.end - piece.begin;
     if (piece.protection == Protection::read_write) {
-      LinuxPlatform::read_behind(target, bytes_at(piece.begin), piece.end - piece.begin);
+      LinuxPlatform::read_behind(target, bytes_at(piece.begin), n);
       continue;
     }
     if (piece.protection == Protection::none) {
-      std::memcpy(target, pointer(aside(piece.begin)), piece.end - piece.begin);
+      std::memcpy(target, pointer(aside(piece.begin)), n);
       continue;
     }
     for (std::uintptr_t at = piece.begin; at < piece.end; at += buffer.size(), target += buffer.size()) {

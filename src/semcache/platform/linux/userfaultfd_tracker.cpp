@@ -161,33 +161,22 @@ class UserfaultfdTracker final : public Tracker {
   int service_id_ = 0;
 };
 
-pthread_t start_thread(void* (*run)(void*), void* self) {
-  pthread_t thread;
-  const sigset_t blocked = detail::signals_of_service();
-  sigset_t before;
-  ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
-  const int error = ::pthread_create(&thread, nullptr, run, self);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (error != 0)
-    throw SystemError(std::string("the fault service threads could not be started: ") + std::strerror(error));
-  return thread;
-}
-
 void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve serve) {
   SEMCACHE_EXPECTS(serve != nullptr && arena != nullptr && arena_bytes > 0, "a tracker needs an arena and a server");
   SEMCACHE_EXPECTS(!started_, "this tracker is started already");
   SEMCACHE_EXPECTS(pages_.faults().descriptor() >= 0, "the pages are those of this process's parent");
   detail::follow_forks();
+  static const bool registered = (detail::at_fork(nullptr, nullptr, &after_fork_in_child), true);
+  (void)registered;
   bool free = false;
   if (!shared.taken.compare_exchange_strong(free, true) && !shared.forked.load())
     throw UsageError("another userfaultfd tracker runs in this process; there can be one at a time");
   const auto begin = reinterpret_cast<std::uintptr_t>(arena);
-  static const int registered = ::pthread_atfork(nullptr, nullptr, &after_fork_in_child);
   stop_event_ = ::eventfd(0, EFD_CLOEXEC);
-  if (registered != 0 || stop_event_ < 0) {
+  if (stop_event_ < 0) {
+    const int error = errno;
     shared.taken.store(false);
-    throw SystemError(std::string("the tracker could not be started: ") +
-                      std::strerror(registered != 0 ? registered : errno));
+    throw SystemError(std::string("the tracker could not be started: ") + std::strerror(error));
   }
   serve_ = std::move(serve);
   owner_ = ::getpid();
@@ -202,7 +191,7 @@ void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serv
   int threads = 0;
   try {
     detail::install_handler(&handle_fault);
-    service_ = start_thread(
+    service_ = detail::start_service_thread(
         [](void* self) -> void* {
           detail::begin_service_thread("semcache-fault");
           static_cast<UserfaultfdTracker*>(self)->serve_faults();
@@ -210,7 +199,7 @@ void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serv
         },
         this);
     ++threads;
-    caretaker_ = start_thread(
+    caretaker_ = detail::start_service_thread(
         [](void* self) -> void* {
           detail::begin_service_thread("semcache-care");
           static_cast<UserfaultfdTracker*>(self)->look_after_service();

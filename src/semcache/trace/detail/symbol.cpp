@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/trace/detail/symbol.hpp>
 
+#include <semcache/base/addresses.hpp>
+
 #ifdef SEMCACHE_HAVE_BACKTRACE
 #include <backtrace.h>
 #endif
@@ -10,7 +12,6 @@
 #include <link.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -19,10 +20,9 @@
 
 namespace semcache::trace::detail {
 
-std::string hex(std::uintptr_t n) {
-  char text[2 + 2 * sizeof n + 1];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(n));
-  return text;
+std::string CodePlace::text() const {
+  const std::string at = base::text_of(reinterpret_cast<const void*>(offset));
+  return object.empty() ? at : object + "+" + at;
 }
 
 std::string demangled(const char* name) {
@@ -64,24 +64,12 @@ struct Found {
   }
 };
 
-/// How often objects were loaded and unloaded.
-unsigned long long loads() {
-  unsigned long long n = 0;
-  ::dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* to) {
-        *static_cast<unsigned long long*>(to) = info->dlpi_adds + info->dlpi_subs;
-        return 1;
-      },
-      &n);
-  return n;
-}
-
 /// Knows the objects that are loaded when it is made, and is never freed: made anew when there are others.
 backtrace_state* state() {
   static std::mutex mutex;
   static backtrace_state* made = nullptr;
-  static unsigned long long made_at = 0;
-  const unsigned long long now = loads();
+  static std::uint64_t made_at = 0;
+  const std::uint64_t now = base::loads_of_objects();
   const std::lock_guard<std::mutex> lock(mutex);
   if (made == nullptr || made_at != now) made = ::backtrace_create_state(nullptr, 1, ignore, nullptr);
   made_at = now;

@@ -12,13 +12,11 @@ namespace semcache::trace::detail {
 /// A std::type_info::name() or a linker symbol, demangled; the text itself where it is not a mangled name.
 [[nodiscard]] std::string demangled(const char* name);
 
-[[nodiscard]] std::string hex(std::uintptr_t n);
-
 /// Where code lies.
 struct CodePlace {
   std::string object;        ///< file name without folders; empty: in no loaded object
   std::uintptr_t offset = 0; ///< in the object, or the address itself
-  [[nodiscard]] std::string text() const { return object.empty() ? hex(offset) : object + "+" + hex(offset); }
+  [[nodiscard]] std::string text() const;
 };
 [[nodiscard]] CodePlace place_of(std::uintptr_t address);
 
