@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <thread>
+
 // Calls of somebody else's to the driver that use tracked memory, in orders that were wrong once or could be.
 namespace semcache::fakes {
 namespace {
@@ -327,6 +330,30 @@ TEST(ForeignCalls, ViewsThatLieInAnArrayLeadToAnyArray) {
     p.expect_host(h, 1);
     p.copy(h, inner);
     p.expect_host(h, 2);
+  }
+}
+
+/// Arguments on their way are this thread's, and end with the engine.
+TEST(ForeignCalls, ArgumentsOnTheirWayAreNobodyElses) {
+  for (const bool another_engine : {false, true}) {
+    auto p = std::make_unique<Foreign>();
+    Memory& d = p->on_device(size);
+    const std::uintptr_t handle = Foreign::make_handle(d);
+    p->after(p->before({Foreign::word(d, Kind::listed, handle)}, false));
+    EXPECT_TRUE(p->engine().any_listed());
+    if (another_engine) {
+      p.reset();
+      p = std::make_unique<Foreign>();
+      EXPECT_FALSE(p->engine().any_listed());
+      EXPECT_EQ(p->before({}), nullptr);
+      continue;
+    }
+    std::thread([&] { EXPECT_EQ(p->before({}), nullptr); }).join();
+    Foreign::Call call = p->before({});
+    ASSERT_NE(call, nullptr);
+    EXPECT_EQ(call->uses.size(), 1u);
+    p->after(std::move(call));
+    EXPECT_FALSE(p->engine().any_listed());
   }
 }
 

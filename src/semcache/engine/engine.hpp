@@ -18,6 +18,7 @@
 #include <semcache/memory/transit.hpp>
 #include <semcache/pages/host_pages.hpp>
 #include <semcache/plan/step.hpp>
+#include <semcache/platform/per_thread.hpp>
 #include <semcache/platform/platform.hpp>
 #include <semcache/timeline/queues.hpp>
 #include <semcache/trace/recorder.hpp>
@@ -29,6 +30,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 /// Carries out what the directory asks for: in order, asynchronously, traced. Owns memory, queues and page states.
@@ -196,7 +198,7 @@ class Engine {
   void end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept;
   /// May this thread's next launch use arrays that are not among its arguments: because a graph, or memory on the device,
   /// holds their addresses?
-  [[nodiscard]] bool any_listed() const noexcept { return listed_arrays_.load() != 0 || !arguments_on_their_way.empty(); }
+  [[nodiscard]] bool any_listed() const noexcept { return listed_arrays_.load() != 0 || threads_with_arguments_.load() != 0; }
   /// A kernel holds a raw pointer into a mirror and follows it past any protection: the mirror becomes open, and the device
   /// knows it under its own address.
   void expose(Memory& mirror);
@@ -251,19 +253,21 @@ class Engine {
   /// While a thread settles handles for a launch outside our sight, that launch is not submitted yet: waiting for the
   /// device does not show that the uses noted for it are over.
   struct UnsubmittedLaunch {
-    UnsubmittedLaunch() noexcept : outer(current) { current = this; }
-    ~UnsubmittedLaunch() { current = outer; }
+    UnsubmittedLaunch() noexcept : outer(here().unsubmitted) { here().unsubmitted = this; }
+    ~UnsubmittedLaunch() { here().unsubmitted = outer; }
     UnsubmittedLaunch(const UnsubmittedLaunch&) = delete;
     UnsubmittedLaunch& operator=(const UnsubmittedLaunch&) = delete;
-    static thread_local UnsubmittedLaunch* current;
     UnsubmittedLaunch* outer;
     std::uint64_t waited = 0;  ///< uses up to this one need no further wait now
   };
-  /// A thread that is in a driver's call may hold what another's launch waits for: it never waits for that without end. nullptr:
-  /// this thread is in none.
-  static thread_local base::Patience* in_driver_call;
-  /// The access whose fault this thread serves; nullptr: none.
-  static thread_local const std::byte* served_address;
+  /// What the calling thread is at.
+  struct Thread {
+    UnsubmittedLaunch* unsubmitted = nullptr;
+    /// Of a thread that is in a driver's call: it may hold what another's launch waits for, so it never waits for that without end.
+    base::Patience* in_driver_call = nullptr;
+    const std::byte* served_address = nullptr;  ///< the access whose fault it serves
+  };
+  [[nodiscard]] static Thread& here() noexcept { return platform::per_thread<Thread>(); }
 
   /// An array that a transaction goes on with after a wait: each attempt looks at this before anything else.
   struct Kept : Known {
@@ -544,7 +548,6 @@ class Engine {
   /// Nothing need be done for it.
   [[nodiscard]] bool is_right(const HostUse& use) const noexcept;
   Obstacle make_right(HostUse& use);
-  static thread_local std::vector<ForeignCall::Use> arguments_on_their_way;
   /// A kernel outside our launches holds a raw pointer into a mirror.
   Obstacle pointer_to_host(HostUse& use);
 
@@ -641,6 +644,9 @@ class Engine {
   std::atomic<std::uint64_t> clock_{1};
   std::vector<Memory*> listed_;
   std::atomic<std::size_t> listed_arrays_{0};  ///< how many these are
+  /// By thread: arrays whose addresses it has copied to a device, as arguments of its next launch.
+  std::map<std::thread::id, std::vector<ForeignCall::Use>> arguments_;
+  std::atomic<std::size_t> threads_with_arguments_{0};
   std::atomic<std::uint64_t> links_{0};        ///< copies and fills so far: others may want what an array holds since
   std::uint32_t running_launches_ = 0;  ///< counted under SEMCACHE_CHECK only
   std::atomic<std::uint32_t> kernels_{0};  ///< launches under way, where uses of device memory fault (Options::device_faults)

@@ -77,8 +77,6 @@ class OverwrittenTogether {
 
 }  // namespace
 
-thread_local std::vector<ForeignCall::Use> Engine::arguments_on_their_way;
-
 void Engine::list(Memory& m) {
   if (m.listed) return;
   listed_.push_back(&m);
@@ -123,8 +121,8 @@ void Engine::add_every_array(ForeignCall& call) {
 
 std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse* uses, std::size_t count, bool launches) {
   struct InDriverCall {
-    explicit InDriverCall(std::chrono::seconds most) : patience(most) { in_driver_call = &patience; }
-    ~InDriverCall() { in_driver_call = nullptr; }
+    explicit InDriverCall(std::chrono::seconds most) : patience(most) { here().in_driver_call = &patience; }
+    ~InDriverCall() { here().in_driver_call = nullptr; }
     base::Patience patience;
   } const in_call(options_.patience);
   auto call = std::make_unique<ForeignCall>();
@@ -132,6 +130,10 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
   Transaction t(*this);
   t.launch_follows();
   const device::Visit visit(*home().device);
+  const auto expect_argument = [&](const ForeignCall::Use& use) {  // of this thread's next launch
+    arguments_[std::this_thread::get_id()].push_back(use);
+    threads_with_arguments_.store(arguments_.size());
+  };
   bool leads_to_views = false;
   for (std::size_t i = 0; i < count; ++i) {
     const device::DriverUse& use = uses[i];
@@ -148,12 +150,12 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
       // What it does was announced when the handle was copied. Only now the kernel is submitted.
       const ForeignCall::Use captured(m, m.captured_use.writes.load(), true, false);
       add_use(*call, captured);
-      if (use.kind == Kind::listed) arguments_on_their_way.push_back(captured);
+      if (use.kind == Kind::listed) expect_argument(captured);
     } else if (!m.on_host()) {
       // Where no capture says it any more (somebody has copied meanwhile), arguments on their way are still arguments.
       const ForeignCall::Use now = unless_announced(m, use.kind != Kind::read, !word);
       add_use(*call, now);
-      if (use.kind == Kind::listed) arguments_on_their_way.push_back(now);
+      if (use.kind == Kind::listed) expect_argument(now);
     } else {
       const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(use.address) - m.address);
       host_uses.push_back({m, {begin, std::min(m.bytes, begin + use.bytes)}, use.kind == Kind::write, word});
@@ -161,12 +163,14 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
   }
   // A kernel whose arguments this thread has copied to the device is launched without any.
   if (launches) {
-    for (const ForeignCall::Use& use : arguments_on_their_way) {
+    std::vector<ForeignCall::Use> arguments;
+    if (auto own = arguments_.extract(std::this_thread::get_id())) arguments = std::move(own.mapped());
+    threads_with_arguments_.store(arguments_.size());
+    for (const ForeignCall::Use& use : arguments) {
       if (use.freed()) continue;
       leads_to_views = leads_to_views || use.memory->holds_handles.load(std::memory_order_relaxed);
       add_use(*call, use);
     }
-    arguments_on_their_way.clear();
   }
   for (Memory* m : launches ? listed_ : std::vector<Memory*>()) {
     if (!m->live || m->snapshot() || m->freeing) continue;

@@ -97,7 +97,7 @@ void Engine::keep_maps_short(Transaction& t, Memory& m) noexcept {
   if (!m.live || m.snapshot() || directory_.extent_count(m.datum) <= bound) return;
   // A fault keeps nobody waiting for a wish: its thread may have what would be waited for. Its extents are whole pages, so there
   // are not many more before the next copy or message.
-  if (served_address != nullptr) return;
+  if (here().served_address != nullptr) return;
   const Kept kept(m);
   try {
     t.run([&]() -> Obstacle {
@@ -255,8 +255,8 @@ std::uint64_t Engine::count_ahead(Memory& m, ByteRange page, ByteRange range, Ac
 FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instruction) noexcept {
   const trace::AccessScope scope(instruction);
   struct Served {  // within another fault's wait, too
-    explicit Served(const std::byte* a) : outer(std::exchange(served_address, a)) {}
-    ~Served() { served_address = outer; }
+    explicit Served(const std::byte* a) : outer(std::exchange(here().served_address, a)) {}
+    ~Served() { here().served_address = outer; }
     const std::byte* outer;
   } const served(address);
   const char* label = "?";

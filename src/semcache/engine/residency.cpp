@@ -37,7 +37,7 @@ void Engine::throw_out_of_memory(const DeviceState& d, const std::vector<Memory*
   text += ":\n";
   for (const Memory* m : set) text += "  " + std::to_string(m->bytes) + " bytes  '" + recorder_.name(m->label) + "'\n";
   text += "Live arrays:\n" + describe_live_buffers(set.front()->space.value - 1);
-  if (UnsubmittedLaunch::current != nullptr) {
+  if (here().unsubmitted != nullptr) {
     std::string held;
     for (const Memory& m : pool_) {
       if (!m.live || m.on_host() || m.space != set.front()->space || (m.flags.load() & Memory::resident) == 0) continue;
@@ -90,7 +90,7 @@ bool Engine::may_leave(const DeviceState& d, const Memory& m, const std::vector<
   if (m.bytes == 0 || m.freeing || m.pins.load() != 0 || std::find(keep.begin(), keep.end(), &m) != keep.end()) return false;
   // What a launch that is not submitted yet will use stays.
   const std::uint64_t use = m.on(unknown_queue).use.load();
-  return UnsubmittedLaunch::current == nullptr || use == 0 || d.queues->done(unknown_queue, use);
+  return here().unsubmitted == nullptr || use == 0 || d.queues->done(unknown_queue, use);
 }
 
 Obstacle Engine::evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted) {

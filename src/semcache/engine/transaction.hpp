@@ -48,7 +48,7 @@ class Engine::Transaction {
       ~Relock() { lock.lock(); }
     } const relock{lock_};
     engine_.surroundings_.without_lock();
-    if (served_address == nullptr) return body();
+    if (here().served_address == nullptr) return body();
     const base::TakesTime takes_time;
     body();
   }

@@ -7,10 +7,6 @@
 /// What accesses may have to wait for, and how they wait for it. Whoever waits with a transaction waits here.
 namespace semcache::engine {
 
-thread_local Engine::UnsubmittedLaunch* Engine::UnsubmittedLaunch::current = nullptr;
-thread_local base::Patience* Engine::in_driver_call = nullptr;
-thread_local const std::byte* Engine::served_address = nullptr;
-
 // --- what stands in the way ------------------------------------------------------------------------------------------
 
 Obstacle Engine::not_done(const timeline::Work& work) const noexcept {
@@ -20,7 +16,7 @@ Obstacle Engine::not_done(const timeline::Work& work) const noexcept {
 bool Engine::unknown_use_pending(const Memory& m, Mode mode) const {
   const timeline::Use& uses = m.on(unknown_queue);
   const std::uint64_t at = (mode == Mode::writes ? uses.use : uses.write).load();
-  if (UnsubmittedLaunch::current != nullptr && at <= UnsubmittedLaunch::current->waited) return false;
+  if (here().unsubmitted != nullptr && at <= here().unsubmitted->waited) return false;
   return at != 0 && !devices_[device_index(m)]->queues->done(unknown_queue, at);
 }
 
@@ -159,8 +155,8 @@ void Engine::wait_for_device(Transaction& t, std::uint32_t device) {
   const std::uint64_t at = d.queues->position(unknown_queue);
   recorder_.device_wait();
   t.unlocked([&] { d.queues->wait_for_device(); });
-  if (UnsubmittedLaunch::current != nullptr) {
-    UnsubmittedLaunch::current->waited = at;
+  if (here().unsubmitted != nullptr) {
+    here().unsubmitted->waited = at;
   } else {
     d.queues->note_done(unknown_queue, at);
   }
@@ -183,17 +179,17 @@ void Engine::wait_for_launches_a_moment(Transaction& t, Memory& m) {
                      recorder_.name(m.label) + "', which the kernel itself uses: it would wait for its own end. Ask for it with "
                      "semcache::access(view, ...) before the launch");
   }
-  if (in_driver_call != nullptr && in_driver_call->over()) {
+  if (here().in_driver_call != nullptr && here().in_driver_call->over()) {
     if (!device_of(m).queues->any_at_work()) {
       throw SystemError(std::string("a launch of another thread uses '") + recorder_.name(m.label) +
                         "' and does not get to its submission");
     }
-    in_driver_call->restart();
+    here().in_driver_call->restart();
   }
   platform::Holder holder = platform::Holder::runs;
   const void* where = nullptr;
   t.unlocked([&] {
-    if (served_address != nullptr) holder = surroundings_.help_holder(m, where);
+    if (here().served_address != nullptr) holder = surroundings_.help_holder(m, where);
     if (holder == platform::Holder::runs) timeline::wait_a_moment();
   });
   if (holder != platform::Holder::waits_for_the_same) return;
@@ -201,7 +197,7 @@ void Engine::wait_for_launches_a_moment(Transaction& t, Memory& m) {
     const char* const name = label_of(address);
     return std::string("'") + (name != nullptr ? name : "?") + "' at " + base::text_of(address);
   };
-  throw NeitherCanGoOn("an access to " + array_at(served_address) + " needs content that is in '" + recorder_.name(m.label) +
+  throw NeitherCanGoOn("an access to " + array_at(here().served_address) + " needs content that is in '" + recorder_.name(m.label) +
                        "', which a kernel uses, and the kernel's thread waits for its own access to " + array_at(where) +
                        ": neither can go on. Call semcache::access(view, ...) before the launch for what the kernel reads or "
                        "writes besides its captures");

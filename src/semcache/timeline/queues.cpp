@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/platform/per_thread.hpp>
 #include <semcache/timeline/queues.hpp>
 
 #include <chrono>
@@ -193,8 +194,10 @@ std::shared_ptr<Event> Queues::event_after(QueueIndex q, std::uint64_t position)
 
 /// The same for all calls of one thread, another for each.
 static const void* this_thread_token() noexcept {
-  static thread_local char token;
-  return &token;
+  struct Token {
+    char place = 0;
+  };
+  return &platform::per_thread<Token>();
 }
 
 void Queues::note_submitter(QueueIndex q) noexcept {
