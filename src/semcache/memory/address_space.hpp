@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/room.hpp>
 #include <semcache/base/types.hpp>
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace semcache::memory {
 
@@ -39,7 +41,7 @@ class AddressSpace {
 
   void release(ByteRange range) noexcept {
     give(range);
-    for (int i = 0; i < 2; ++i) spares_.erase(spares_.begin());
+    spares_.resize(spares_.size() - 2);
   }
 
  private:
@@ -47,20 +49,24 @@ class AddressSpace {
 
   /// For one more hole.
   void add_spares() {
-    for (int i = 0; i < 2; ++i) spares_.emplace(0, 0);
+    base::make_room(spares_, by_begin_.size() + by_size_.size() + 2);  // for whatever may come back, too
+    for (int i = 0; i < 2; ++i) {
+      Pairs one{{0, 0}};
+      spares_.push_back(one.extract(one.begin()));
+    }
   }
   void move_spare(Pairs& to, std::uint64_t first, std::uint64_t second) noexcept {
-    auto node = spares_.extract(spares_.begin());
-    node.value() = {first, second};
-    to.insert(std::move(node));
+    spares_.back().value() = {first, second};
+    to.insert(std::move(spares_.back()));
+    spares_.pop_back();
   }
   void insert(ByteRange range) noexcept {
     move_spare(by_begin_, range.begin, range.end);
     move_spare(by_size_, range.size(), range.begin);
   }
   void forget(ByteRange range) noexcept {
-    spares_.insert(by_begin_.extract({range.begin, range.end}));
-    spares_.insert(by_size_.extract({range.size(), range.begin}));
+    spares_.push_back(by_begin_.extract({range.begin, range.end}));
+    spares_.push_back(by_size_.extract({range.size(), range.begin}));
   }
   void give(ByteRange range) noexcept {
     const auto next = by_begin_.lower_bound({range.begin, 0});
@@ -80,7 +86,7 @@ class AddressSpace {
   Pairs by_begin_;  // begin, end
   Pairs by_size_;   // size, begin
   /// Nodes for either. Of all three there are twice as many as ranges were donated and are allocated: no more holes can come to be.
-  std::multiset<Pairs::value_type> spares_;
+  std::vector<Pairs::node_type> spares_;
 };
 
 }  // namespace semcache::memory
