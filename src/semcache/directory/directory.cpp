@@ -339,7 +339,9 @@ void Directory::last_held(SlotId slot, ByteRange range, Wanters wanters, std::ve
     }
 
     std::vector<Wanted> wanted;
+    std::uint64_t bytes = 0;  // of them
     for (const Use& u : v.wanters) {
+      if (bytes == piece.size()) break;  // thousands may want the same
       const ExtentMap& map = data_[u.owner].wanted;
       for_each_match(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta, [&](ByteRange at) {
         std::vector<Wanted> parts{{at, DatumId{u.owner}, u.delta}};
@@ -349,6 +351,7 @@ void Directory::last_held(SlotId slot, ByteRange range, Wanters wanters, std::ve
           part.range.end = static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.end) - u.delta);
           std::vector<Wanted> rest{part};
           for (const Wanted& known : wanted) subtract(rest, known.range);
+          for (const Wanted& r : rest) bytes += r.range.size();
           wanted.insert(wanted.end(), rest.begin(), rest.end());
         }
       });
@@ -382,10 +385,11 @@ bool Directory::needed(SlotId snapshot) const {
   bool any = false;
   s.held.for_each({0, s.held.size()}, [&](ByteRange piece, ValueRef ref) {
     if (any || !ref.is_number()) return;
-    for (const Use& u : values_.at(ref.id).wanters) {
+    const auto& wanters = values_.at(ref.id).wanters;
+    any = std::any_of(wanters.begin(), wanters.end(), [&](const Use& u) {
       const ExtentMap& map = data_[u.owner].wanted;
-      any = any || matches(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta);
-    }
+      return matches(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta);
+    });
   });
   return any;
 }

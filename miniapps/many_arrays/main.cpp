@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+
+/// What an operation costs while many arrays live that it does not concern. Needs no Kokkos; emulated device.
+#include <semcache/runtime/runtime.hpp>
+#include <semcache/semcache.hpp>
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace semcache;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* usage =
+    "many_arrays [COUNT ...]   (10 1000 16000 100000)\n"
+    "Prints what operations cost, in microseconds, while so many other arrays live: medians on the emulated device, one process for all.\n"
+    "Figures at 100,000 beside those at 10 tell what grows with arrays that are not concerned. The processor's caches do not hold\n"
+    "100,000 arrays, so figures that come to another array each time grow by some misses even where no work does.\n";
+
+constexpr std::size_t bytes = 4096;  ///< of each array
+constexpr std::size_t samples = 201;
+
+double us_since(Clock::time_point start) { return std::chrono::duration<double, std::micro>(Clock::now() - start).count(); }
+
+double median(std::vector<double> v) {
+  std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
+  return v[v.size() / 2];
+}
+
+template <class Body>
+double time_of(const Body& body) {
+  const auto start = Clock::now();
+  body();
+  return us_since(start);
+}
+
+/// Of each of `repeats` calls that follow each other.
+template <class Body>
+double median_of(std::size_t repeats, const Body& body) {
+  std::vector<double> us;
+  for (std::size_t k = 0; k < samples; ++k) {
+    us.push_back(time_of([&] {
+      for (std::size_t r = 0; r < repeats; ++r) body();
+    }) / static_cast<double>(repeats));
+  }
+  return median(us);
+}
+
+QueueId queue() { return runtime::queue_of(nullptr); }
+
+enum class Known { yes, no };
+
+void launch(void* array, Access mode, Known known = Known::yes) {
+  const bool writes = mode != Access::read;
+  const runtime::Capture capture{array, nullptr, 0, writes, known == Known::no};
+  const runtime::Launch l(queue(), "kernel", &capture, 1);
+  auto* const p = static_cast<volatile double*>(array);
+  if (writes) {
+    p[0] = p[0] + 1;
+  } else {
+    (void)p[0];
+  }
+}
+
+void* device_array() { return runtime::allocate_device("array", bytes); }
+void* written_array() {
+  void* const array = device_array();
+  launch(array, Access::overwrite);
+  return array;
+}
+void* mirror() { return runtime::allocate_host("mirror", bytes); }
+/// What nobody holds but a saved copy: the content of an array that is freed.
+void* mirror_of_freed() {
+  void* const kept = mirror();
+  void* const array = written_array();
+  runtime::copy(kept, array, bytes, queue());
+  runtime::deallocate(array);
+  return kept;
+}
+
+class Arrays {
+ public:
+  template <class Make>
+  Arrays(std::size_t count, const Make& make) : arrays_(count) {
+    for (void*& a : arrays_) a = make();
+  }
+  ~Arrays() {
+    for (void* a : arrays_) runtime::deallocate(a);
+  }
+  Arrays(const Arrays&) = delete;
+  Arrays& operator=(const Arrays&) = delete;
+  [[nodiscard]] void*& operator[](std::size_t i) { return arrays_[i]; }
+  [[nodiscard]] std::size_t size() const { return arrays_.size(); }
+
+ private:
+  std::vector<void*> arrays_;
+};
+
+void touch(void* host) {
+  auto* const p = static_cast<volatile double*>(host);
+  p[0] = p[0] + 1;
+}
+
+std::uint64_t heap_bytes() {
+  const auto info = ::mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+class Table {
+ public:
+  void add(const std::string& name, double value) {
+    for (Row& r : rows_) {
+      if (r.name == name) return r.values.push_back(value);
+    }
+    rows_.push_back({name, {value}});
+  }
+  void print(const std::vector<std::size_t>& counts) const {
+    std::printf("%-58s", "us, medians");
+    for (const std::size_t n : counts) std::printf(" %9zu", n);
+    std::printf("    last/first\n");
+    for (const Row& r : rows_) {
+      std::printf("%-58s", r.name.c_str());
+      for (const double v : r.values) std::printf(" %9.2f", v);
+      std::printf(" %9.2f\n", r.values.back() / r.values.front());
+    }
+  }
+
+ private:
+  struct Row {
+    std::string name;
+    std::vector<double> values;
+  };
+  std::vector<Row> rows_;
+};
+
+void beside_saved_copies(std::size_t count, Table& table) {
+  const Arrays others(count, &mirror_of_freed);
+  Arrays own(2, &written_array);
+  void* const host = mirror();
+  std::vector<double> copies, launches, faults, reads;
+  for (std::size_t k = 0; k < samples; ++k) {
+    copies.push_back(time_of([&] { runtime::copy(host, own[0], bytes, queue()); }));
+    faults.push_back(time_of([&] { touch(host); }));
+    launch(own[0], Access::read_write);
+    runtime::copy(host, own[0], bytes, queue());
+    reads.push_back(time_of([&] { access(host, bytes, Access::read); }));
+    runtime::copy(own[1], host, bytes, queue());
+    launches.push_back(time_of([&] { launch(own[1], Access::read); }));
+    launch(own[0], Access::read_write);
+  }
+  runtime::deallocate(host);
+  table.add("saved copies: a copy", median(copies));
+  table.add("saved copies: a launch that must fetch", median(launches));
+  table.add("saved copies: a host fault", median(faults));
+  table.add("saved copies: an announced read", median(reads));
+  table.add("saved copies: one more made, and dropped", median_of(1, [] { runtime::deallocate(mirror_of_freed()); }));
+}
+
+void beside_mirrors_of_one(std::size_t count, Table& table) {
+  void* const source = written_array();
+  const auto copied = [source] {
+    void* const m = mirror();
+    runtime::copy(m, source, bytes, queue());
+    return m;
+  };
+  Arrays mirrors(count, copied);
+  std::vector<double> made, faults, reads, frees, new_frees, writes;
+  void* const other = written_array();
+  void* const wants_other = mirror();
+  for (int k = 0; k < 5; ++k) {
+    runtime::copy(wants_other, other, bytes, queue());  // the same launch, whose code is not forgotten then
+    launch(other, Access::read_write);
+    writes.push_back(time_of([&] { launch(source, Access::read_write); }));
+    for (std::size_t i = 0; i < count; ++i) runtime::copy(mirrors[i], source, bytes, queue());
+  }
+  for (std::size_t i = 0; i < count / 2; ++i) access(mirrors[i], bytes, Access::read);
+  for (std::size_t k = 0; k < samples; ++k) {
+    void*& m = mirrors[k * 7919 % count];
+    frees.push_back(time_of([&] { runtime::deallocate(m); }));
+    made.push_back(time_of([&] { m = copied(); }));
+    faults.push_back(time_of([&] { (void)*static_cast<volatile double*>(m); }));
+    new_frees.push_back(time_of([&] { runtime::deallocate(m); }));
+    m = copied();
+    reads.push_back(time_of([&] { access(m, bytes, Access::read); }));
+  }
+  table.add("mirrors of one array: one more, copied to lazily", median(made));
+  table.add("mirrors of one array: a read of one, a host fault", median(faults));
+  table.add("mirrors of one array: an announced read of one", median(reads));
+  table.add("mirrors of one array: the newest freed", median(new_frees));
+  table.add("mirrors of one array: any freed", median(frees));
+  table.add("mirrors of one array: a launch that writes that array", median(writes));
+  for (void* const array : {wants_other, other, source}) runtime::deallocate(array);
+}
+
+void beside_ready_arrays(std::size_t count, Table& table) {
+  Arrays others(count, &written_array);
+  table.add("ready arrays: a known launch", median_of(10, [&] { launch(others[0], Access::read_write); }));
+  table.add("ready arrays: an unknown launch", median_of(1, [&] { launch(others[0], Access::read_write, Known::no); }));
+  void* const host = mirror();
+  runtime::copy(host, others[0], bytes, queue());
+  const auto fetched = [&] {
+    launch(others[0], Access::read_write, Known::no);
+    runtime::copy(host, others[0], bytes, queue());
+    access(host, bytes, Access::read);
+  };
+  fetched();
+  table.add("ready arrays: unknown launch, copy, announced read", median_of(1, fetched));
+  runtime::deallocate(host);
+}
+
+void allocations(std::size_t count, Table& table) {
+  {
+    const Arrays others(count, &device_array);
+    table.add("a device array allocated and freed", median_of(10, [] { runtime::deallocate(device_array()); }));
+    table.add("a device array allocated, written and freed", median_of(10, [] { runtime::deallocate(written_array()); }));
+  }
+  {
+    const Arrays others(count, &mirror);
+    table.add("a mirror allocated and freed", median_of(10, [] { runtime::deallocate(mirror()); }));
+    table.add("a mirror allocated, written and freed", median_of(10, [] {
+                void* const m = mirror();
+                touch(m);
+                runtime::deallocate(m);
+              }));
+  }
+  {
+    Arrays others(2 * count, &device_array);
+    for (std::size_t i = 0; i < others.size(); i += 2) runtime::deallocate(std::exchange(others[i], nullptr));
+    table.add("holes: a larger device array allocated and freed", median_of(10, [] {
+                runtime::deallocate(runtime::allocate_device("larger", 4 * bytes));
+              }));
+  }
+}
+
+/// Of the heap, for each of `count` arrays. What the first one needs once does not count.
+template <class Make>
+void host_bytes(const char* name, std::size_t count, Table& table, const Make& make) {
+  finalize();
+  const Arrays first(1, make);
+  const std::uint64_t before = heap_bytes();
+  const Arrays others(count, make);
+  table.add(name, static_cast<double>(heap_bytes() - before - count * sizeof(void*)) / static_cast<double>(count));
+}
+
+void host_bytes_of_each(std::size_t count, Table& table) {
+  host_bytes("bytes: a device array", count, table, &device_array);
+  host_bytes("bytes: a device array that has content", count, table, &written_array);
+  host_bytes("bytes: a mirror", count, table, &mirror);
+  host_bytes("bytes: a mirror, and the saved copy that it wants", count, table, &mirror_of_freed);
+}
+
+/// Of arrays of a granule each the budget holds fewer than `count`; those that were used longest ago are needed next.
+void evictions(std::size_t count, Table& table) {
+  constexpr std::size_t granule = 64 * 1024;
+  ::setenv("SEMCACHE_DEVICE_MEMORY", std::to_string(count * granule).c_str(), 1);
+  {
+    Arrays arrays(count + 16, [] {
+      void* const a = runtime::allocate_device("array", granule - runtime::header_bytes);
+      launch(a, Access::overwrite);
+      return a;
+    });
+    std::size_t next = 0;
+    const auto missing = [&] {
+      launch(arrays[next], Access::read_write);
+      next = (next + 1) % arrays.size();
+    };
+    for (std::size_t i = 0; i < 32; ++i) missing();
+    const std::uint64_t before = statistics().total.evictions;
+    table.add("resident arrays: a launch that evicts one and fetches one", median_of(1, missing));
+    if (statistics().total.evictions < before + samples / 2) std::fputs("few evictions: the budget holds all arrays\n", stderr);
+  }
+  finalize();
+  ::unsetenv("SEMCACHE_DEVICE_MEMORY");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::size_t> counts;
+  for (int i = 1; i < argc; ++i) {
+    counts.push_back(std::strtoul(argv[i], nullptr, 10));
+    if (counts.back() == 0) {
+      std::fputs(usage, std::strcmp(argv[i], "--help") == 0 ? stdout : stderr);
+      return std::strcmp(argv[i], "--help") == 0 ? 0 : 1;
+    }
+  }
+  if (counts.empty()) counts = {10, 1000, 16000, 100000};
+  ::setenv("SEMCACHE_DEVICE", "emulated", 1);
+  // As on a GPU: pages of device memory would need more mappings than the kernel allows.
+  ::setenv("SEMCACHE_DEVICE_TRACKER", "off", 1);
+  Table table;
+  for (const std::size_t n : counts) {
+    for (const auto part : {&beside_saved_copies, &beside_mirrors_of_one, &beside_ready_arrays, &allocations, &host_bytes_of_each, &evictions}) {
+      part(n, table);
+      finalize();
+    }
+    std::fprintf(stderr, "%zu arrays: done\n", n);
+  }
+  table.print(counts);
+  return 0;
+}
