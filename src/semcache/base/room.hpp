@@ -15,4 +15,10 @@ void make_room(Vector& vector, std::size_t more) {
   if (vector.capacity() < needed) vector.reserve(std::max(needed, 2 * vector.capacity()));
 }
 
+/// Room for `all` elements.
+template <class Vector>
+void make_room_for(Vector& vector, std::size_t all) {
+  if (vector.size() < all) make_room(vector, all - vector.size());
+}
+
 }  // namespace semcache::base

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/transaction.hpp>
+#include <semcache/engine/engine.hpp>
 
 #include <set>
 
@@ -12,32 +12,32 @@ using directory::ValueRef;
 using platform::Protection;
 
 void Engine::audit() {
-  const Look look(*this);
-  if (const std::string wrong = directory_.audit(); !wrong.empty()) base::fatal("audit: %s", wrong.c_str());
+  const Look look(transactions_);
+  if (const std::string wrong = s_.directory.audit(); !wrong.empty()) base::fatal("audit: %s", wrong.c_str());
 
-  const auto label = [&](const Memory& m) { return recorder_.name(m.label); };
+  const auto label = [&](const Memory& m) { return s_.recorder.name(m.label); };
   std::vector<const Memory*> live;
   std::uint64_t host_snapshots = 0;
-  const std::set<const Memory*> unwanted(unwanted_.begin(), unwanted_.end());
+  const std::set<const Memory*> unwanted(projection_.perhaps_unwanted().begin(), projection_.perhaps_unwanted().end());
   std::set<std::uint32_t> touched;
-  for (const auto& t : directory_.touched()) touched.insert(t.slot.value);
-  for (Memory& m : pool_) {
+  for (const auto& t : s_.directory.touched()) touched.insert(t.slot.value);
+  for (Memory& m : s_.pool) {
     if (!m.live) continue;
     live.push_back(&m);
-    if (!m.slot.valid() || by_slot_.at(m.slot.value) != &m) base::fatal("audit: '%s' is not its slot's memory", label(m));
+    if (!m.slot.valid() || s_.by_slot.at(m.slot.value) != &m) base::fatal("audit: '%s' is not its slot's memory", label(m));
     const bool listed = unwanted.count(&m) != 0;
     if (m.perhaps_unwanted != listed || (listed && !m.snapshot())) {
       base::fatal("audit: '%s': a saved copy and the list of those that are perhaps unwanted disagree", label(m));
     }
-    if (m.snapshot() && !listed && !m.freeing && !directory_.needed(m.slot) && touched.count(m.slot.value) == 0) {
+    if (m.snapshot() && !listed && !m.freeing && !s_.directory.needed(m.slot) && touched.count(m.slot.value) == 0) {
       base::fatal("audit: '%s': nobody wants the saved copy, and nobody will look", label(m));
     }
     if (m.on_host()) {
       if (m.owns_allocation) host_snapshots += m.bytes;
-      if (m.snapshot() || !watched(m)) continue;
+      if (m.snapshot() || !s_.watched(m)) continue;
       // I5, byte by byte of the state: no page is laxer than the strictest of what lies on it demands.
       const auto demand = [&](ByteRange piece, Protection most, const char* why) {
-        m.pages.for_each(pages_->around(m, piece), [&](ByteRange pages, PageState s) {
+        m.pages.for_each(s_.pages->around(m, piece), [&](ByteRange pages, PageState s) {
           if (s.protection > most) {
             base::fatal("audit: I5: pages [%llu, %llu) of '%s' have protection %d, but bytes [%llu, %llu) are %s",
                         static_cast<unsigned long long>(pages.begin), static_cast<unsigned long long>(pages.end), label(m),
@@ -46,35 +46,35 @@ void Engine::audit() {
           }
         });
       };
-      directory_.for_each_wanted(m.datum, m.all(), [&](ByteRange piece, ValueRef wanted) {
-        directory_.for_each_held(m.slot, piece, [&](ByteRange part, ValueRef held) {
+      s_.directory.for_each_wanted(m.datum, m.all(), [&](ByteRange piece, ValueRef wanted) {
+        s_.directory.for_each_held(m.slot, piece, [&](ByteRange part, ValueRef held) {
           if (wanted.id == directory::undefined_value) demand(part, Protection::read, "never written");
           else if (held != wanted.advanced(part.begin - piece.begin)) demand(part, Protection::none, "stale");
         });
       });
-      m.pages.for_each(pages_->span(m), [&](ByteRange pages, PageState s) {
+      m.pages.for_each(s_.pages->span(m), [&](ByteRange pages, PageState s) {
         if (s.protection != Protection::read_write) return;
-        for (std::uint64_t at = pages.begin; at < pages.end; at += page_bytes_) {
-          const ByteRange content = intersect({at, at + page_bytes_}, m.all());
-          if (!directory_.exclusive(m.slot, content)) demand(content, Protection::read, "not exclusively the host's");
+        for (std::uint64_t at = pages.begin; at < pages.end; at += s_.page_bytes) {
+          const ByteRange content = intersect({at, at + s_.page_bytes}, m.all());
+          if (!s_.directory.exclusive(m.slot, content)) demand(content, Protection::read, "not exclusively the host's");
         }
       });
       continue;
     }
-    DeviceState& d = device_of(m);
+    DeviceState& d = s_.device_of(m);
     const std::uint32_t flags = m.flags.load();
     if (!m.freeing && m.counted_snapshot != m.snapshot()) base::fatal("audit: '%s' is counted wrongly as a saved copy", label(m));
     if ((flags & Memory::resident) == 0 && m.bytes > 0) {
-      directory_.for_each_held(m.slot, m.all(), [&](ByteRange, ValueRef held) {
+      s_.directory.for_each_held(m.slot, m.all(), [&](ByteRange, ValueRef held) {
         if (held.is_number()) base::fatal("audit: '%s' holds a value, but has no memory", label(m));
       });
     }
-    if (guarded(m) && !m.freeing) {
+    if (s_.guarded(m) && !m.freeing) {
       const bool resident = (flags & Memory::resident) != 0;
-      if (m.access != Protection::none && (!resident || m.snapshot() || !directory_.fresh(m.slot, m.all()))) {
+      if (m.access != Protection::none && (!resident || m.snapshot() || !s_.directory.fresh(m.slot, m.all()))) {
         base::fatal("audit: I5: the program can use the device memory of '%s', which is stale", label(m));
       }
-      if (m.access == Protection::read_write && !directory_.exclusive(m.slot, m.all())) {
+      if (m.access == Protection::read_write && !s_.directory.exclusive(m.slot, m.all())) {
         base::fatal("audit: I5: the program can write the device memory of '%s', which others share", label(m));
       }
       const Protection least = (flags & Memory::is_exclusive) != 0 ? Protection::read_write
@@ -83,10 +83,10 @@ void Engine::audit() {
       if (m.access < least) base::fatal("audit: I5: launches believe that the pages of '%s' are open", label(m));
     }
     if (m.snapshot()) continue;
-    if ((flags & Memory::is_fresh) != 0 && !directory_.fresh(m.slot, m.all())) {
+    if ((flags & Memory::is_fresh) != 0 && !s_.directory.fresh(m.slot, m.all())) {
       base::fatal("audit: I1: launches believe that '%s' is fresh", label(m));
     }
-    if ((flags & Memory::is_exclusive) != 0 && m.bytes > 0 && !directory_.exclusive(m.slot, m.all())) {
+    if ((flags & Memory::is_exclusive) != 0 && m.bytes > 0 && !s_.directory.exclusive(m.slot, m.all())) {
       base::fatal("audit: I2: launches believe that only '%s' holds its content", label(m));
     }
     if ((flags & Memory::idle) != 0) {
@@ -104,15 +104,15 @@ void Engine::audit() {
       }
     }
   }
-  for (const auto& d : devices_) {
+  for (const auto& d : s_.devices) {
     if (const std::string wrong = d->memory->audit(live); !wrong.empty()) base::fatal("audit: device %u: %s", d->index, wrong.c_str());
   }
-  if (host_snapshots != host_snapshot_bytes_) base::fatal("audit: saved copies on the host are counted wrongly");
-  for (const Flight& f : flights_) {
+  if (host_snapshots != arrays_.host_snapshot_bytes()) base::fatal("audit: saved copies on the host are counted wrongly");
+  for (const Flight& f : s_.flights) {
     if (f.host == nullptr) continue;
     if (!f.host->live || f.range.end > f.host->bytes) base::fatal("audit: I6: a transfer's host memory is gone");
-    if (f.host->snapshot() || !watched(*f.host)) continue;
-    f.host->pages.for_each(pages_->around(*f.host, f.range), [&](ByteRange, PageState s) {
+    if (f.host->snapshot() || !s_.watched(*f.host)) continue;
+    f.host->pages.for_each(s_.pages->around(*f.host, f.range), [&](ByteRange, PageState s) {
       if (s.protection > (f.to_host ? Protection::none : Protection::read)) {
         base::fatal("audit: I6: the pages of '%s' are open under a transfer", label(*f.host));
       }

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/transaction.hpp>
+#include <semcache/engine/copies.hpp>
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 
-/// deep_copy: lazy between noticed slots, at the call where a side is open (I7 in either case).
 namespace semcache::engine {
 
 using directory::Fill;
 using directory::Step;
 using trace::Kind;
 
-void Engine::copy(void* to, const void* from, std::uint64_t n) {
+void Copies::copy(void* to, const void* from, std::uint64_t n) {
   if (n == 0 || to == from) return;
   const auto array_at = [&](const void* p) {
-    Memory* const m = find(p);
+    Memory* const m = s_.find(p);
     if (m != nullptr && m->live && !m->snapshot()) return m;
-    SEMCACHE_EXPECTS(!in_any_arena(p), "a copy of " + std::to_string(n) + " bytes " + (p == to ? "to " : "from ") +
+    SEMCACHE_EXPECTS(!s_.in_any_arena(p), "a copy of " + std::to_string(n) + " bytes " + (p == to ? "to " : "from ") +
                                            base::text_of(p) + ", where no array is: it has been freed, or ends before");
     return static_cast<Memory*>(nullptr);
   };
@@ -30,28 +29,28 @@ void Engine::copy(void* to, const void* from, std::uint64_t n) {
   for (const auto& [m, p] : {std::pair<Memory*, const void*>{t, to}, {f, from}}) {
     SEMCACHE_EXPECTS(m == nullptr || (position(*m, p) <= m->bytes && n <= m->bytes - position(*m, p)),
                      "a copy of " + std::to_string(n) + " bytes at offset " + std::to_string(position(*m, p)) + " leaves '" +
-                         recorder_.name(m->label) + "' of " + std::to_string(m->bytes) + " bytes");
+                         s_.recorder.name(m->label) + "' of " + std::to_string(m->bytes) + " bytes");
   }
   if (t == nullptr && f == nullptr) {
-    for (auto& d : devices_) {
+    for (auto& d : s_.devices) {
       if (!d->device->is_foreign_device_pointer(to) && !d->device->is_foreign_device_pointer(from)) continue;
-      Transaction t(*this);
+      Transaction t(transactions_);
       timeline::Work work;
       const SpaceId space = device_space(d->index);
-      execute(copy_step(plan::Purpose::detour, elsewhere(space, to, &work), elsewhere(space, from), n));  // nobody's: not counted
-      complete(t, work);
+      executor_.execute(executor_.copy_step(plan::Purpose::detour, executor_.elsewhere(space, to, &work), executor_.elsewhere(space, from), n));  // nobody's: not counted
+      transactions_.complete(t, work);
       return;
     }
     std::memcpy(to, from, n);
     return;
   }
-  Transaction transaction(*this);
-  links_.fetch_add(1);
+  Transaction transaction(transactions_);
+  s_.links.fetch_add(1);
   if (t == nullptr) {
     copy_to_open(transaction, to, *f, position(*f, from), n);
   } else if (f == nullptr) {
     copy_from_open(transaction, *t, position(*t, to), from, n);
-  } else if (options_.protocol == Protocol::off || t->open || f->open || shifts(*t, position(*t, to), *f, position(*f, from), n) ||
+  } else if (s_.options.protocol == Protocol::off || t->open || f->open || shifts(*t, position(*t, to), *f, position(*f, from), n) ||
              ((t->announced || f->announced) && t->datum != f->datum)) {
     // Of host memory that is written without a word the bytes are what counts, not what is known of them.
     copy_now(transaction, *t, position(*t, to), *f, position(*f, from), n);
@@ -66,7 +65,7 @@ static bool are_two_sides(const Memory& a, const Memory& b) noexcept { return a.
 
 /// Is it a copy between the two sides of one array that moves its content by a small part of itself? A lazy copy of that would
 /// be made in pieces of that part.
-bool Engine::shifts(const Memory& to, std::uint64_t to_position, const Memory& from, std::uint64_t from_position,
+bool Copies::shifts(const Memory& to, std::uint64_t to_position, const Memory& from, std::uint64_t from_position,
                     std::uint64_t n) noexcept {
   constexpr std::uint64_t most_pieces = 64;
   const std::uint64_t by = to_position > from_position ? to_position - from_position : from_position - to_position;
@@ -74,18 +73,18 @@ bool Engine::shifts(const Memory& to, std::uint64_t to_position, const Memory& f
 }
 
 /// False: a side has become open on the way.
-bool Engine::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
+bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                   std::uint64_t n) {
   const Kept to_kept(to);
   const Kept from_kept(from);
   const auto open = [&] { return to.open || from.open; };
   t.run([&]() -> Obstacle {
-    expect_not_freed(to_kept);
-    expect_not_freed(from_kept);
+    s_.expect_not_freed(to_kept);
+    s_.expect_not_freed(from_kept);
     // Near the kernel's limit on mappings single mirrors become open before they are protected.
     for (Memory* m : {&to, &from}) {
-      if (!m->on_host() || !watched(*m) || !mappings_.scarce() || directory_.slots(m->datum).size() > 1) continue;
-      if (const Obstacle o = open_mirror(*m, "many mirrors have different protections and the kernel's limit on mappings "
+      if (!m->on_host() || !s_.watched(*m) || !s_.mappings.scarce() || s_.directory.slots(m->datum).size() > 1) continue;
+      if (const Obstacle o = host_access_.open_mirror(*m, "many mirrors have different protections and the kernel's limit on mappings "
                                              "(vm.max_map_count) is near. Use fewer, larger arrays, or raise it")) {
         return o;
       }
@@ -93,17 +92,17 @@ bool Engine::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
     if (open()) return {};  // by us, or by another thread meanwhile
     if (const Obstacle o = finish_write_checks(from)) return o;
     const ByteRange range{to_position, to_position + n};
-    const auto earlier = pending_.any(to.datum) ? directory_.wanted_extents(to.datum, range)
+    const auto earlier = s_.pending.any(to.datum) ? s_.directory.wanted_extents(to.datum, range)
                                               : std::vector<directory::ExtentMap::Extent>();
-    const auto result = directory_.link(to.datum, to_position, from.datum, from_position, n);
+    const auto result = s_.directory.link(to.datum, to_position, from.datum, from_position, n);
     if (result == directory::LinkResult::unchanged) {
-      if (options_.check) {
+      if (s_.options.check) {
         if (const Obstacle o = check_elided(to, to_position, from, from_position, n)) return o;
       }
-      recorder_.moved(Kind::avoided, to.label, n);
+      s_.recorder.moved(Kind::avoided, to.label, n);
     } else {
       to.write_check.reset();
-      recorder_.moved(Kind::deferred, to.label, n);
+      s_.recorder.moved(Kind::deferred, to.label, n);
       count_replaced(to, earlier);
       note_pending(to, range);
     }
@@ -113,118 +112,112 @@ bool Engine::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
 }
 
 /// Whichever side was named: a value that is linked elsewhere must not be given back for an earlier one later.
-Obstacle Engine::finish_write_checks(const Memory& m) {
-  for (const SlotId slot : directory_.slots(m.datum)) {
-    if (const Obstacle o = check_writes(memory_of(slot))) return o;
+Obstacle Copies::finish_write_checks(const Memory& m) {
+  for (const SlotId slot : s_.directory.slots(m.datum)) {
+    if (const Obstacle o = transfers_.check_writes(s_.memory_of(slot))) return o;
   }
   return {};
 }
 
 /// What of a lazy copy is made at the call all the same. I9: the copy is made, lazily; moving the bytes now is our wish, not the
 /// program's, so it never fails.
-void Engine::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& from) noexcept {
+void Copies::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& from) noexcept {
   const Kept to_kept(to);
   const Kept from_kept(from);
-  const bool must_not_stay = host_side_is_announced(from);  // the program changes it without a word
+  const bool must_not_stay = transfers_.host_side_is_announced(from);  // the program changes it without a word
   try {
-    keep_maps_short(t, to);
+    host_access_.keep_maps_short(t, to);
     if (to_kept.freed()) return;
-    if ((range.size() < page_bytes_ && to.on_host()) || must_not_stay) {
+    if ((range.size() < s_.page_bytes && to.on_host()) || must_not_stay) {
       settle_copy(t, to, range);
-    } else if (options_.protocol == Protocol::write_through) {
+    } else if (s_.options.protocol == Protocol::write_through) {
       std::vector<ByteRange> stale;
-      directory_.stale(to.slot, range, stale);
-      for (const ByteRange r : stale) recorder_.moved(Kind::write_through, to.label, r.size());
+      s_.directory.stale(to.slot, range, stale);
+      for (const ByteRange r : stale) s_.recorder.moved(Kind::write_through, to.label, r.size());
       t.run([&]() -> Obstacle {
         if (to_kept.freed()) return {};
-        const Obstacle o = make_resident(to);
-        return o ? o : make_fresh(to, range);
+        const Obstacle o = residency_.make_resident(to);
+        return o ? o : transfers_.make_fresh(to, range);
       });
     }
   } catch (const std::exception&) {
     try {
       t.run([&]() -> Obstacle {
-        if (from_kept.freed() || !host_side_is_announced(from)) return {};
-        Memory& host = memory_of(directory_.slot_in(from.datum, host_space));
-        return save_all(host, host.all(), Loss::write);
+        if (from_kept.freed() || !transfers_.host_side_is_announced(from)) return {};
+        Memory& host = s_.memory_of(s_.directory.slot_in(from.datum, host_space));
+        return transfers_.save_all(host, host.all(), Transfers::Loss::write);
       });
     } catch (const std::exception& e) {
       base::fatal("the content of '%s' at this deep_copy can neither be copied nor saved before the host changes it: %s. Free "
-                  "memory of the host, or raise SEMCACHE_DEVICE_MEMORY", recorder_.name(from_kept.label), e.what());
+                  "memory of the host, or raise SEMCACHE_DEVICE_MEMORY", s_.recorder.name(from_kept.label), e.what());
     }
   }
 }
 
-/// May the host use the array now, and say so later (DualView::modify_host)?
-bool Engine::host_side_is_announced(const Memory& m) {
-  const SlotId host = directory_.slot_in(m.datum, host_space);
-  return host.valid() && memory_of(host).announced;
-}
-
 /// A copy at the call: afterwards nothing in flight uses what it took its content from.
-void Engine::settle_copy(Transaction& t, Memory& to, ByteRange range) {
-  if (to.on_host()) return host_access(t, to, range, Access::read);
+void Copies::settle_copy(Transaction& t, Memory& to, ByteRange range) {
+  if (to.on_host()) return host_access_.host_access(t, to, range, Access::read);
   const Kept kept(to);
   t.run([&]() -> Obstacle {
-    expect_not_freed(kept);
-    return meet(to, range, Access::read);
+    s_.expect_not_freed(kept);
+    return preparation_.meet(to, range, Access::read);
   });
-  complete_transfers(t, to);
-  expect_not_freed(kept);
-  open_guarded(to);
+  transactions_.complete_transfers(t, to);
+  s_.expect_not_freed(kept);
+  projection_.open_guarded(to);
 }
 
-void Engine::settle(Memory& m, ByteRange range) {
-  Transaction t(*this);
+void Copies::settle(Memory& m, ByteRange range) {
+  Transaction t(transactions_);
   settle_copy(t, m, range);
 }
 
-void Engine::note_pending(const Memory& m, ByteRange range) noexcept {
+void Copies::note_pending(const Memory& m, ByteRange range) noexcept {
   try {
     std::vector<ByteRange> pieces;
-    directory_.stale(m.slot, range, pieces);
-    for (const SlotId other : directory_.slots(m.datum)) {
+    s_.directory.stale(m.slot, range, pieces);
+    for (const SlotId other : s_.directory.slots(m.datum)) {
       if (other == m.slot) continue;
       std::vector<ByteRange> nowhere;
-      for (const ByteRange r : pieces) directory_.stale(other, r, nowhere);
+      for (const ByteRange r : pieces) s_.directory.stale(other, r, nowhere);
       pieces = std::move(nowhere);
     }
-    for (const ByteRange r : pieces) pending_.add(m.datum, r);
+    for (const ByteRange r : pieces) s_.pending.add(m.datum, r);
   } catch (const std::bad_alloc&) {  // they are not counted
   }
 }
 
-void Engine::count_replaced(const Memory& m, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept {
+void Copies::count_replaced(const Memory& m, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept {
   std::uint64_t bytes = 0;
   for (const auto& e : earlier) {
-    directory_.for_each_wanted(m.datum, {e.begin, e.end}, [&](ByteRange piece, directory::ValueRef now) {
-      if (now != e.ref.advanced(piece.begin - e.begin)) bytes += pending_.take(m.datum, piece);
+    s_.directory.for_each_wanted(m.datum, {e.begin, e.end}, [&](ByteRange piece, directory::ValueRef now) {
+      if (now != e.ref.advanced(piece.begin - e.begin)) bytes += s_.pending.take(m.datum, piece);
     });
   }
-  if (bytes > 0) recorder_.moved(Kind::dropped, m.label, bytes);
+  if (bytes > 0) s_.recorder.moved(Kind::dropped, m.label, bytes);
 }
 
-Obstacle Engine::check_elided(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n) {
+Obstacle Copies::check_elided(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n) {
   const ByteRange to_range{to_position, to_position + n};
   const ByteRange from_range{from_position, from_position + n};
-  if (const Obstacle o = uses_of(to)) return o;
-  if (const Obstacle o = uses_of(from)) return o;
-  if (!directory_.fresh(to.slot, to_range) || !directory_.fresh(from.slot, from_range)) return {};
+  if (const Obstacle o = hazards_.uses_of(to)) return o;
+  if (const Obstacle o = hazards_.uses_of(from)) return o;
+  if (!s_.directory.fresh(to.slot, to_range) || !s_.directory.fresh(from.slot, from_range)) return {};
   std::vector<ByteRange> defined;  // what nobody wrote may differ
-  directory_.for_each_wanted(to.datum, to_range, [&](ByteRange piece, directory::ValueRef ref) {
+  s_.directory.for_each_wanted(to.datum, to_range, [&](ByteRange piece, directory::ValueRef ref) {
     if (ref.is_number()) defined.push_back({piece.begin - to_position, piece.end - to_position});
   });
   if (defined.empty()) return {};
   const auto bytes_of = [&](Memory& m, ByteRange range) {
     std::vector<std::byte> bytes(n);
     if (m.on_host()) {
-      platform_->read_behind(bytes.data(), m.address + range.begin, n);
+      s_.platform->read_behind(bytes.data(), m.address + range.begin, n);
     } else {
-      DeviceState& d = device_of(m);
-      set_reachable(m, true);
+      DeviceState& d = s_.device_of(m);
+      projection_.set_reachable(m, true);
       d.device->copy_from_device(d.queues->id(d.to_host_queue), bytes.data(), m.address + range.begin, n);
       d.queues->wait_for_queue(d.to_host_queue);
-      set_reachable(m, false);
+      projection_.set_reachable(m, false);
     }
     return bytes;
   };
@@ -236,85 +229,67 @@ Obstacle Engine::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
     if (std::memcmp(there.data() + r.begin, here.data() + r.begin, r.size()) == 0) continue;
     base::fatal("SEMCACHE_CHECK: '%s' or '%s' was changed without anybody noticing (a raw pointer in a kernel or a "
                 "library). Announce such uses with semcache::access(view, mode).",
-                recorder_.name(to.label), recorder_.name(from.label));
+                s_.recorder.name(to.label), s_.recorder.name(from.label));
   }
   return {};
 }
 
-void Engine::note_refused(Memory& m, ByteRange range) noexcept {
-  if (range.empty()) return;
-  try {
-    std::vector<directory::LastHeld> alone;
-    directory_.last_held(m.slot, range, directory::Wanters::others, alone);
-    std::uint64_t begin = range.begin;
-    for (const directory::LastHeld& piece : alone) {
-      directory_.drop(m.slot, {begin, piece.position});
-      begin = piece.position + piece.bytes;
-      note_written(m, {piece.position, begin});
-    }
-    directory_.drop(m.slot, {begin, range.end});
-  } catch (const std::bad_alloc&) {
-    base::fatal("a copy to '%s' at %p was refused half-way, and the host has no memory to note what is there now. Free memory of "
-                "the host", recorder_.name(m.label), static_cast<void*>(m.address));
-  }
-}
-
 /// Of memory that is no array's.
-SpaceId Engine::space_at(const void* p) const noexcept {
-  for (const auto& d : devices_) {
+SpaceId Copies::space_at(const void* p) const noexcept {
+  for (const auto& d : s_.devices) {
     if (d->device->is_foreign_device_pointer(p)) return device_space(d->index);
   }
   return host_space;
 }
 
-void Engine::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, const void* from, std::uint64_t n) {
+void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, const void* from, std::uint64_t n) {
   const ByteRange range{position, position + n};
   const Kept kept(to);
   timeline::Work work;
-  plan::End source = elsewhere(space_at(from), from, &work);
+  plan::End source = executor_.elsewhere(space_at(from), from, &work);
   std::vector<std::byte> buffer;
   if (to.on_host() && source.space != host_space) {  // through a buffer
     buffer.resize(n);
-    execute(copy_step(plan::Purpose::call, elsewhere(host_space, buffer.data(), nullptr, to.label), source, n));
-    complete(t, work);
-    source = elsewhere(host_space, buffer.data());
+    executor_.execute(executor_.copy_step(plan::Purpose::call, executor_.elsewhere(host_space, buffer.data(), nullptr, to.label), source, n));
+    transactions_.complete(t, work);
+    source = executor_.elsewhere(host_space, buffer.data());
   }
   t.run([&] {
-    expect_not_freed(kept);
-    return meet(to, range, Access::overwrite);
+    s_.expect_not_freed(kept);
+    return preparation_.meet(to, range, Access::overwrite);
   });
-  directory_.prepare_write(to.slot, range);  // nobody forgets what is written
+  s_.directory.prepare_write(to.slot, range);  // nobody forgets what is written
   {
-    const NoteIfRefused guard{*this, to, range};
-    execute(copy_step(buffer.empty() ? plan::Purpose::call : plan::Purpose::detour, at(to, position), source, n));
+    const NoteIfRefused guard{transfers_, to, range};
+    executor_.execute(executor_.copy_step(buffer.empty() ? plan::Purpose::call : plan::Purpose::detour, executor_.at(to, position), source, n));
   }
-  note_written(to, range);
-  complete(t, work);  // the source may be changed after the call
+  transfers_.note_written(to, range);
+  transactions_.complete(t, work);  // the source may be changed after the call
 }
 
-void Engine::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t position, std::uint64_t n) {
+void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t position, std::uint64_t n) {
   const ByteRange range{position, position + n};
   const Kept kept(from);
   t.run([&]() -> Obstacle {
-    expect_not_freed(kept);
-    return meet(from, range, Access::read);
+    s_.expect_not_freed(kept);
+    return preparation_.meet(from, range, Access::read);
   });
   timeline::Work work;
-  plan::End target = elsewhere(space_at(to), to, &work);
+  plan::End target = executor_.elsewhere(space_at(to), to, &work);
   std::vector<std::byte> buffer;
   if (from.on_host() && target.space != host_space) {  // through a buffer
     buffer.resize(n);
-    const plan::End detour = elsewhere(host_space, buffer.data(), nullptr, from.label);
-    execute(copy_step(plan::Purpose::detour, detour, at(from, position), n));
-    execute(copy_step(plan::Purpose::call, target, detour, n));
+    const plan::End detour = executor_.elsewhere(host_space, buffer.data(), nullptr, from.label);
+    executor_.execute(executor_.copy_step(plan::Purpose::detour, detour, executor_.at(from, position), n));
+    executor_.execute(executor_.copy_step(plan::Purpose::call, target, detour, n));
   } else {
-    execute(copy_step(plan::Purpose::call, target, at(from, position), n));
+    executor_.execute(executor_.copy_step(plan::Purpose::call, target, executor_.at(from, position), n));
   }
-  complete(t, work);
+  transactions_.complete(t, work);
 }
 
 /// The bytes move at the call, whatever the destination held (protocol `off`, open mirrors).
-void Engine::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
+void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                       std::uint64_t n) {
   const ByteRange to_range{to_position, to_position + n};
   const ByteRange from_range{from_position, from_position + n};
@@ -322,85 +297,85 @@ void Engine::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
   // A GPU's kernels may use an open mirror without our knowledge.
   const Kept to_kept(to);
   const Kept from_kept(from);
-  for (const auto& d : devices_) {
+  for (const auto& d : s_.devices) {
     if ((to.open || from.open) && !d->device->kernels_run_in_caller()) t.wait(Obstacle::whole_device(d->index));
   }
   // If a copy within one array is refused half-way, what it has overwritten is still there.
   const Requirement needs[] = {{&from, from_range, Access::read}, {&to, to_range, Access::overwrite}, {&from, to_range, Access::read}};
   t.run([&]() -> Obstacle {
-    expect_not_freed(to_kept);
-    expect_not_freed(from_kept);
-    if (from.on_host() && from.open) note_written(from, from_range);  // counts as changed at every use
-    if (const Obstacle o = meet(needs, one_array ? 3 : 2)) return o;
+    s_.expect_not_freed(to_kept);
+    s_.expect_not_freed(from_kept);
+    if (from.on_host() && from.open) transfers_.note_written(from, from_range);  // counts as changed at every use
+    if (const Obstacle o = preparation_.meet(needs, one_array ? 3 : 2)) return o;
     if (to.on_host() == from.on_host()) return {};
-    return to.on_host() ? directly_reached(to, to_range) : directly_reached(from, from_range);
+    return to.on_host() ? hazards_.directly_reached(to, to_range) : hazards_.directly_reached(from, from_range);
   });
-  directory_.prepare_write(to.slot, to_range, 2 + n / options_.registration_bytes);  // nobody forgets what is written
+  s_.directory.prepare_write(to.slot, to_range, 2 + n / s_.options.registration_bytes);  // nobody forgets what is written
   {
-    const NoteIfRefused whole{*this, to, one_array ? to_range : ByteRange{}};
+    const NoteIfRefused whole{transfers_, to, one_array ? to_range : ByteRange{}};
     for (std::uint64_t done = 0, bytes = 0; done < n; done += bytes) {
       // Pieces as the registration of host pages allows.
       const std::uint64_t host_position = (to.on_host() ? to_position : from_position) + done;
       bytes = to.on_host() == from.on_host() ? n - done
-                                             : std::min(n - done, pages_->chunk_end(host_position) - host_position);
+                                             : std::min(n - done, s_.pages->chunk_end(host_position) - host_position);
       const ByteRange piece{to_position + done, to_position + done + bytes};
-      count_dropped(to, piece);
+      transfers_.count_dropped(to, piece);
       {
-        const NoteIfRefused guard{*this, to, one_array ? ByteRange{} : piece};
-        execute(copy_step(plan::Purpose::call, at(to, to_position + done), at(from, from_position + done), bytes));
+        const NoteIfRefused guard{transfers_, to, one_array ? ByteRange{} : piece};
+        executor_.execute(executor_.copy_step(plan::Purpose::call, executor_.at(to, to_position + done), executor_.at(from, from_position + done), bytes));
       }
       // Piece by piece: a later one may fail, and what was overwritten must not be taken for the former content (I9). Of one array the
       // source would be stale then, so it is told of all at the end.
-      if (!one_array) note_written(to, piece);
+      if (!one_array) transfers_.note_written(to, piece);
     }
   }
-  if (one_array) note_written(to, to_range);
-  complete_transfers(t, to);
+  if (one_array) transfers_.note_written(to, to_range);
+  transactions_.complete_transfers(t, to);
 }
 
-void Engine::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill& fill) {
+void Copies::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill& fill) {
   if (n == 0) return;
-  Transaction t(*this);
-  links_.fetch_add(1);
+  Transaction t(transactions_);
+  s_.links.fetch_add(1);
   const ByteRange range{position, position + n};
-  if (options_.protocol != Protocol::off && !m.open) {
-    directory_.fill(m.datum, range, fill);
+  if (s_.options.protocol != Protocol::off && !m.open) {
+    s_.directory.fill(m.datum, range, fill);
     m.write_check.reset();
-    count_dropped(m, range);
+    transfers_.count_dropped(m, range);
     return;
   }
   const Kept kept(m);
   t.run([&] {
-    expect_not_freed(kept);
-    return meet(m, range, Access::overwrite);
+    s_.expect_not_freed(kept);
+    return preparation_.meet(m, range, Access::overwrite);
   });
-  directory_.prepare_write(m.slot, range);  // nobody forgets what is written
+  s_.directory.prepare_write(m.slot, range);  // nobody forgets what is written
   {
-    const NoteIfRefused guard{*this, m, range};
-    plan::Step step = step_of(plan::Step::Kind::fill, m);
+    const NoteIfRefused guard{transfers_, m, range};
+    plan::Step step = executor_.step_of(plan::Step::Kind::fill, m);
     step.purpose = plan::Purpose::call;
-    step.to = at(m, position);
+    step.to = executor_.at(m, position);
     step.bytes = n;
     step.fill = fill;
-    execute(step);
+    executor_.execute(step);
   }
-  note_written(m, range);
-  if (!m.on_host()) complete_transfers(t, m);
+  transfers_.note_written(m, range);
+  if (!m.on_host()) transactions_.complete_transfers(t, m);
 }
 
-void Engine::filled(Memory& m, std::uint64_t position, std::uint64_t n, const Fill& fill) {
-  if (n == 0 || options_.protocol == Protocol::off) return;
-  const Transaction t(*this);
-  links_.fetch_add(1);
-  directory_.fill(m.datum, {position, position + n}, fill);
+void Copies::filled(Memory& m, std::uint64_t position, std::uint64_t n, const Fill& fill) {
+  if (n == 0 || s_.options.protocol == Protocol::off) return;
+  const Transaction t(transactions_);
+  s_.links.fetch_add(1);
+  s_.directory.fill(m.datum, {position, position + n}, fill);
   m.write_check.reset();
-  count_dropped(m, {position, position + n});
+  transfers_.count_dropped(m, {position, position + n});
   Step step;
   step.to = m.slot;
   step.to_position = position;
   step.bytes = n;
-  step.value = directory_.wanted_at(m.datum, position);
-  directory_.commit(step);
+  step.value = s_.directory.wanted_at(m.datum, position);
+  s_.directory.commit(step);
 }
 
 }  // namespace semcache::engine

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/engine.hpp>
+#include <semcache/engine/executor.hpp>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
-/// Carries out steps: the one place where devices and the platform are asked to move bytes of arrays.
 namespace semcache::engine {
 
 using directory::Fill;
 using plan::Step;
+using trace::Kind;
 
-plan::End Engine::elsewhere(SpaceId space, const void* address, timeline::Work* last_use, trace::LabelId label) noexcept {
+plan::End Executor::elsewhere(SpaceId space, const void* address, timeline::Work* last_use, trace::LabelId label) noexcept {
   plan::End end;
   end.space = space;
   end.address = const_cast<std::byte*>(static_cast<const std::byte*>(address));
@@ -19,7 +22,7 @@ plan::End Engine::elsewhere(SpaceId space, const void* address, timeline::Work* 
   return end;
 }
 
-Step Engine::copy_step(plan::Purpose purpose, const plan::End& to, const plan::End& from, std::uint64_t bytes) noexcept {
+Step Executor::copy_step(plan::Purpose purpose, const plan::End& to, const plan::End& from, std::uint64_t bytes) noexcept {
   Step s;
   s.purpose = purpose;
   s.to = to;
@@ -28,7 +31,7 @@ Step Engine::copy_step(plan::Purpose purpose, const plan::End& to, const plan::E
   return s;
 }
 
-Step Engine::step_of(Step::Kind kind, const Memory& m) noexcept {
+Step Executor::step_of(Step::Kind kind, const Memory& m) noexcept {
   Step s;
   s.kind = kind;
   s.to = at(m, 0);
@@ -36,24 +39,24 @@ Step Engine::step_of(Step::Kind kind, const Memory& m) noexcept {
   return s;
 }
 
-void Engine::execute(const Step& step) {
+void Executor::execute(const Step& step) {
   try {
     carry_out(step);
   } catch (...) {
-    if (options_.observer != nullptr) options_.observer->refused(step);
+    if (s_.options.observer != nullptr) s_.options.observer->refused(step);
     throw;
   }
   if (const plan::Counted counted = plan::counted(step); counted.count > 0) {
     const std::uint64_t bytes = step.total_bytes();
     for (std::size_t i = 0; i < counted.count; ++i) {
-      recorder_.moved(counted.kinds[i], counted.label, bytes);
+      s_.recorder.moved(counted.kinds[i], counted.label, bytes);
     }
   }
   tell(step);
 }
 
-void Engine::carry_out(const Step& step) {
-  Memory* const to = step.to.slot.valid() ? &memory_of(step.to.slot) : nullptr;
+void Executor::carry_out(const Step& step) {
+  Memory* const to = step.to.slot.valid() ? &s_.memory_of(step.to.slot) : nullptr;
   switch (step.kind) {
     case Step::Kind::copy:
       if (to != nullptr) to->write_check.reset();
@@ -66,7 +69,7 @@ void Engine::carry_out(const Step& step) {
       return map_memory(*to);
     case Step::Kind::evict:
       unmap_memory(*to);
-      return recorder_.eviction(to->label);
+      return s_.recorder.eviction(to->label);
     case Step::Kind::allocate:
     case Step::Kind::protect:
     case Step::Kind::release:
@@ -74,9 +77,9 @@ void Engine::carry_out(const Step& step) {
   }
 }
 
-void Engine::copy_bytes(const Step& step) {
-  Memory* const to = step.to.slot.valid() ? &memory_of(step.to.slot) : nullptr;
-  Memory* const from = step.from.slot.valid() ? &memory_of(step.from.slot) : nullptr;
+void Executor::copy_bytes(const Step& step) {
+  Memory* const to = step.to.slot.valid() ? &s_.memory_of(step.to.slot) : nullptr;
+  Memory* const from = step.from.slot.valid() ? &s_.memory_of(step.from.slot) : nullptr;
   const bool to_host = step.to.space == host_space;
   const bool from_host = step.from.space == host_space;
   // What the bytes are taken from must not change before they are; somebody else's destination is waited for.
@@ -93,7 +96,7 @@ void Engine::copy_bytes(const Step& step) {
   if (from != nullptr && !from_host && (to == nullptr || (to_host && !to->snapshot()))) from->flags.fetch_or(Memory::read_on_host);
 }
 
-void Engine::copy_on_host(const Step& step, Memory* to, Memory* from) {
+void Executor::copy_on_host(const Step& step, Memory* to, Memory* from) {
   step.for_each_piece([&](ByteRange piece) {
     std::byte* const target = step.to.address + piece.begin;
     const std::byte* const source = step.from.address + piece.begin;
@@ -106,18 +109,18 @@ void Engine::copy_on_host(const Step& step, Memory* to, Memory* from) {
     } else if (from != nullptr && to != nullptr) {
       copy_behind(target, source, piece.size());
     } else if (from != nullptr) {
-      platform_->read_behind(target, source, piece.size());
+      s_.platform->read_behind(target, source, piece.size());
     } else {
-      platform_->write_behind(target, source, piece.size());
+      s_.platform->write_behind(target, source, piece.size());
     }
   });
 }
 
 /// Straight from one side to the other, by a queue of the device. @pre none of them is an array's host memory
-void Engine::copy_by_queue(const Step& step, Memory* to, Memory* from) {
+void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   const bool to_host = step.to.space == host_space;
   const bool from_host = step.from.space == host_space;
-  DeviceState& d = *devices_[(to_host ? step.from.space : step.to.space).value - 1];
+  DeviceState& d = *s_.devices[(to_host ? step.from.space : step.to.space).value - 1];
   const QueueIndex queue = from_host ? d.to_device_queue : to_host ? d.to_host_queue : d.within_queue;
   const CopyOfDevice copy = from_host ? &device::Device::copy_to_device
                             : to_host ? &device::Device::copy_from_device
@@ -126,7 +129,7 @@ void Engine::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   if (to != nullptr) order_queue(d, queue, *to, Mode::writes, Behind::all);
   if (to == nullptr || from == nullptr) d.queues->separate(queue);  // whoever uses the other side waits for this alone
   struct Note {  // also when a later piece is refused: the earlier ones are under way (I6)
-    Engine& engine;
+    Executor& executor;
     DeviceState& d;
     QueueIndex queue;
     const Step& step;
@@ -136,8 +139,8 @@ void Engine::copy_by_queue(const Step& step, Memory* to, Memory* from) {
     ~Note() {
       if (!submitted) return;
       timeline::Work work;
-      if (from != nullptr) work = engine.note_use(d, queue, *from, Mode::reads);
-      if (to != nullptr) work = engine.note_use(d, queue, *to, Mode::writes);
+      if (from != nullptr) work = executor.note_use(d, queue, *from, Mode::reads);
+      if (to != nullptr) work = executor.note_use(d, queue, *to, Mode::writes);
       if (from == nullptr && to == nullptr) work = {d.index, queue, d.queues->begin_position(queue)};
       for (timeline::Work* const user : {step.to.last_use, step.from.last_use}) {
         if (user != nullptr) *user = work;
@@ -150,25 +153,25 @@ void Engine::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   });
 }
 
-void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
+void Executor::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                             std::uint64_t n) {
-  DeviceState& d = device_of(to);
+  DeviceState& d = s_.device_of(to);
   const ByteRange range{from_position, from_position + n};
   order_queue(d, d.to_device_queue, to, Mode::writes, Behind::all);
   const QueueId queue = d.queues->id(d.to_device_queue);
   if (d.device->kernels_run_in_caller()) {
-    set_reachable(to, true);
+    projection_.set_reachable(to, true);
     copy_behind(to.address + to_position, from.address + from_position, n);
-    set_reachable(to, false);
+    projection_.set_reachable(to, false);
   } else {
     // Drivers read small sources with the processor (up to 24 KiB were seen): only accessible ones serve them directly.
     constexpr std::uint64_t surely_by_the_copy_engine = 64 * 1024;
-    std::byte* const source = pages_->device_name(from, from_position);
-    bool page_locked = pages_->locked(from, range);
+    std::byte* const source = s_.pages->device_name(from, from_position);
+    bool page_locked = s_.pages->locked(from, range);
     if (source != from.address + from_position) {
       page_locked = page_locked && n >= surely_by_the_copy_engine;
     } else {
-      from.pages.for_each(pages_->around(from, range), [&](ByteRange, PageState s) {
+      from.pages.for_each(s_.pages->around(from, range), [&](ByteRange, PageState s) {
         page_locked = page_locked && s.protection != platform::Protection::none;
       });
     }
@@ -183,7 +186,7 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
       flight->staging = d.staging->take(n);
       flight->staged_bytes = n;
       try {
-        platform_->read_behind(flight->staging, from.address + from_position, n);
+        s_.platform->read_behind(flight->staging, from.address + from_position, n);
         d.device->copy_to_device(queue, to.address + to_position, flight->staging, n);
       } catch (...) {
         d.staging->give(flight->staging, n);
@@ -191,21 +194,21 @@ void Engine::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from,
       }
     }
     flight->work = note_use(d, d.to_device_queue, to, Mode::writes);
-    flights_.splice(flights_.end(), flights);
-    if (flights_.size() > 64) poll_flights();
+    s_.flights.splice(s_.flights.end(), flights);
+    if (s_.flights.size() > 64) poll_flights();
     return;
   }
   note_use(d, d.to_device_queue, to, Mode::writes);
 }
 
-void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
+void Executor::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                           std::uint64_t n) {
-  DeviceState& d = device_of(from);
+  DeviceState& d = s_.device_of(from);
   order_queue(d, d.to_host_queue, from, Mode::reads, Behind::all);
   if (d.device->kernels_run_in_caller()) {
-    set_reachable(from, true);
+    projection_.set_reachable(from, true);
     copy_behind(to.address + to_position, from.address + from_position, n);
-    set_reachable(from, false);
+    projection_.set_reachable(from, false);
     note_use(d, d.to_host_queue, from, Mode::reads);
     return;
   }
@@ -215,8 +218,8 @@ void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, s
   flight->range = {to_position, to_position + n};
   flight->to_host = true;
   d.queues->separate(d.to_host_queue);
-  std::byte* target = pages_->device_name(to, to_position);
-  if (!pages_->locked(to, flight->range) && !to.owns_allocation) {
+  std::byte* target = s_.pages->device_name(to, to_position);
+  if (!s_.pages->locked(to, flight->range) && !to.owns_allocation) {
     flight->staging = d.staging->take(n);
     flight->staged_bytes = n;
     target = flight->staging;
@@ -228,35 +231,35 @@ void Engine::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, s
     throw;
   }
   flight->work = note_use(d, d.to_host_queue, from, Mode::reads);
-  flights_.splice(flights_.end(), flights);
+  s_.flights.splice(s_.flights.end(), flights);
 }
 
-bool Engine::permits(const std::byte* address, std::uint64_t n, platform::Protection needed) const {
-  const Memory* m = find(address);
+bool Executor::permits(const std::byte* address, std::uint64_t n, platform::Protection needed) const {
+  const Memory* m = s_.find(address);
   if (m == nullptr) return true;  // not ours, or a saved copy in ordinary memory
-  if (!m->on_host()) return !guarded(*m) || m->access >= needed;
+  if (!m->on_host()) return !s_.guarded(*m) || m->access >= needed;
   const auto position = static_cast<std::uint64_t>(address - m->address);
-  return pages_->permit(*m, {position, position + n}, needed);
+  return s_.pages->permit(*m, {position, position + n}, needed);
 }
 
-void Engine::copy_behind(std::byte* to, const std::byte* from, std::uint64_t n) {
+void Executor::copy_behind(std::byte* to, const std::byte* from, std::uint64_t n) {
   if (to + n <= from || from + n <= to) {
-    if (permits(to, n, platform::Protection::read_write)) return platform_->read_behind(to, from, n);
-    if (permits(from, n, platform::Protection::read)) return platform_->write_behind(to, from, n);
+    if (permits(to, n, platform::Protection::read_write)) return s_.platform->read_behind(to, from, n);
+    if (permits(from, n, platform::Protection::read)) return s_.platform->write_behind(to, from, n);
   }
   const std::uint64_t most = std::min<std::uint64_t>(n, 1024 * 1024);
   if (detour_.size() < most) detour_.resize(most);
   for (std::uint64_t done = 0; done < n; done += most) {
     const std::uint64_t part = std::min<std::uint64_t>(most, n - done);
     const std::uint64_t at = from < to ? n - done - part : done;  // they may overlap
-    platform_->read_behind(detour_.data(), from + at, part);
-    platform_->write_behind(to + at, detour_.data(), part);
+    s_.platform->read_behind(detour_.data(), from + at, part);
+    s_.platform->write_behind(to + at, detour_.data(), part);
   }
 }
 
-void Engine::copy_by_device(DeviceState& d, QueueIndex queue, CopyOfDevice copy, std::byte* to, const std::byte* from,
+void Executor::copy_by_device(DeviceState& d, QueueIndex queue, CopyOfDevice copy, std::byte* to, const std::byte* from,
                             std::uint64_t n) {
-  if (!options_.device_faults) return (*d.device.*copy)(d.queues->id(queue), to, from, n);
+  if (!s_.options.device_faults) return (*d.device.*copy)(d.queues->id(queue), to, from, n);
   if (permits(to, n, platform::Protection::read_write) && permits(from, n, platform::Protection::read)) {
     std::memmove(to, from, n);
   } else {
@@ -265,11 +268,11 @@ void Engine::copy_by_device(DeviceState& d, QueueIndex queue, CopyOfDevice copy,
 }
 
 /// Memory of the host that is nobody's array.
-void Engine::repeat(std::byte* to, std::uint64_t n, const Fill& fill, std::uint64_t phase) noexcept {
+void Executor::repeat(std::byte* to, std::uint64_t n, const Fill& fill, std::uint64_t phase) noexcept {
   for (std::uint64_t i = 0; i < n; ++i) to[i] = static_cast<std::byte>(fill.pattern[(phase + i) % fill.pattern_bytes]);
 }
 
-void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const Fill& fill, std::uint64_t phase) {
+void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const Fill& fill, std::uint64_t phase) {
   Fill turned = fill;
   for (std::uint32_t i = 0; i < fill.pattern_bytes; ++i) {
     turned.pattern[i] = fill.pattern[(i + phase) % fill.pattern_bytes];
@@ -284,20 +287,20 @@ void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, 
     for (std::uint64_t at = begin; at < end;) {
       const std::uint64_t skip = (at - position) % fill.pattern_bytes;
       const std::uint64_t part = std::min<std::uint64_t>(buffer.size() - skip, end - at);
-      platform_->write_behind(to.address + at, buffer.data() + skip, part);
+      s_.platform->write_behind(to.address + at, buffer.data() + skip, part);
       at += part;
     }
   };
   if (!to.on_host()) {
-    DeviceState& d = device_of(to);
+    DeviceState& d = s_.device_of(to);
     order_queue(d, d.within_queue, to, Mode::writes, Behind::all);
     const QueueId queue = d.queues->id(d.within_queue);
     const std::uint64_t whole = round_down(n, fill.pattern_bytes);
     struct Note {  // also when a later fill is refused: the earlier ones are under way (I6)
-      Engine& engine;
+      Executor& executor;
       DeviceState& d;
       Memory& to;
-      ~Note() { engine.note_use(d, d.within_queue, to, Mode::writes); }
+      ~Note() { executor.note_use(d, d.within_queue, to, Mode::writes); }
     } const note{*this, d, to};
     if (!permits(to.address, n, platform::Protection::read_write)) {
       prepare_buffer();
@@ -312,12 +315,12 @@ void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, 
   for (std::uint32_t i = 0; i < fill.pattern_bytes; ++i) zero = zero && turned.pattern[i] == 0;
   ByteRange untouched;  // pages that become zero by forgetting them: no memory is allocated
   if (zero && !to.owns_allocation) {
-    untouched = {round_up(position, page_bytes_), round_down(position + n, page_bytes_)};
-    if (position + n == to.bytes) untouched.end = pages_->span(to).end;
-    if (untouched.empty() || pages_->any_locked(to, untouched)) {
+    untouched = {round_up(position, s_.page_bytes), round_down(position + n, s_.page_bytes)};
+    if (position + n == to.bytes) untouched.end = s_.pages->span(to).end;
+    if (untouched.empty() || s_.pages->any_locked(to, untouched)) {
       untouched = {};
     } else {
-      platform_->discard(to.address + untouched.begin, untouched.size());
+      s_.platform->discard(to.address + untouched.begin, untouched.size());
     }
   }
   if (untouched.empty()) {
@@ -330,7 +333,7 @@ void Engine::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, 
 
 // --- order on queues ------------------------------------------------------------------------------------------
 
-void Engine::order_queue(DeviceState& d, QueueIndex queue, Memory& m, Mode mode, Behind behind) {
+void Executor::order_queue(DeviceState& d, QueueIndex queue, Memory& m, Mode mode, Behind behind) {
   const QueueIndex end = behind == Behind::transfers ? d.queues->own_end() : d.queues->count();
   for (QueueIndex q = 1; q < end; ++q) {
     if (q == queue) continue;
@@ -339,33 +342,33 @@ void Engine::order_queue(DeviceState& d, QueueIndex queue, Memory& m, Mode mode,
   }
 }
 
-timeline::Work Engine::note_use(DeviceState& d, QueueIndex queue, Memory& m, Mode mode) noexcept {
+timeline::Work Executor::note_use(DeviceState& d, QueueIndex queue, Memory& m, Mode mode) noexcept {
   d.queues->note_submitter(queue);
   const std::uint64_t at = d.queues->begin_position(queue);
-  note_use(queue, m, mode, at, clock_.fetch_add(1, std::memory_order_relaxed));
+  note_use(queue, m, mode, at, s_.clock.fetch_add(1, std::memory_order_relaxed));
   return {d.index, queue, at};
 }
 
-void Engine::note_use(QueueIndex queue, Memory& m, Mode mode, std::uint64_t at, std::uint64_t now) noexcept {
+void Executor::note_use(QueueIndex queue, Memory& m, Mode mode, std::uint64_t at, std::uint64_t now) noexcept {
   m.uses.note(queue, at, mode);
   m.recently.store(now, std::memory_order_relaxed);
 }
 
-void Engine::write_arrival(Memory& m, ByteRange range, const std::byte* bytes) {
+void Executor::write_arrival(Memory& m, ByteRange range, const std::byte* bytes) {
   // Whole huge pages that nobody has used are written as such; what lies between them, in place.
   constexpr std::uint64_t unit = LookupTable::granule_bytes;
   const auto write = [&](ByteRange part, bool unused) {
     if (part.empty()) return;
     const std::byte* from = bytes + (part.begin - range.begin);
     if (unused) {
-      platform_->write_unused(m.address + part.begin, from, part.size(),
-                              watched(m) ? m.pages.at(part.begin).protection : platform::Protection::read_write);
-      mappings_.add(2);
+      s_.platform->write_unused(m.address + part.begin, from, part.size(),
+                              s_.watched(m) ? m.pages.at(part.begin).protection : platform::Protection::read_write);
+      s_.mappings.add(2);
     } else {
-      platform_->write_behind(m.address + part.begin, from, part.size());
+      s_.platform->write_behind(m.address + part.begin, from, part.size());
     }
   };
-  const bool page_locked = pages_->locked(m, range);
+  const bool page_locked = s_.pages->locked(m, range);
   ByteRange run{range.begin, range.begin};
   bool run_unused = false;
   for (std::uint64_t at = range.begin; at < range.end;) {
@@ -392,23 +395,59 @@ void Engine::write_arrival(Memory& m, ByteRange range, const std::byte* bytes) {
   HostPages::mark_used(m, range);
 }
 
-void Engine::poll_flights() noexcept {
+void Executor::poll_flights() noexcept {
   try {
     forget_finished_flights();
   } catch (const std::exception&) {  // whoever needs one waits for it, and is told
   }
 }
 
-void Engine::forget_finished_flights() {
-  for (auto next = flights_.begin(); next != flights_.end();) {
+void Executor::forget_finished_flights() {
+  for (auto next = s_.flights.begin(); next != s_.flights.end();) {
     const auto flight = next++;
     // Staged arrivals need the processor: whoever waits for them does that.
     if (flight->locks_pages || (flight->to_host && flight->staging != nullptr)) continue;
     // Most go in order: the younger ones are not asked.
-    if (!devices_[flight->work.device]->queues->reached(flight->work.queue, flight->work.position)) return;
-    if (flight->staging != nullptr) devices_[flight->work.device]->staging->give(flight->staging, flight->staged_bytes);
-    flights_.erase(flight);
+    if (!s_.devices[flight->work.device]->queues->reached(flight->work.queue, flight->work.position)) return;
+    if (flight->staging != nullptr) s_.devices[flight->work.device]->staging->give(flight->staging, flight->staged_bytes);
+    s_.flights.erase(flight);
   }
+}
+
+plan::End Executor::within(TransitBuffer& buffer, const std::byte* address) noexcept {
+  plan::End end = elsewhere(buffer.on_device ? device_space(0) : host_space, address, &buffer.last_use);
+  end.in_buffer = true;
+  return end;
+}
+
+void Executor::map_memory(Memory& m) {
+  using Reach = DeviceMemory::Reach;
+  s_.device_of(m).memory->map(m, s_.options.device_faults                            ? Reach::closed
+                              : s_.options.check && s_.running_launches == 0 ? Reach::nowhere
+                                                                         : Reach::open);
+}
+
+void Executor::unmap_memory(Memory& m) noexcept {
+  m.flags.fetch_and(~Memory::revocable);  // first: no launch takes the short way to closed pages
+  projection_.protect_guarded(m, platform::Protection::none);  // neighbours may keep the granules
+  m.access = platform::Protection::none;
+  s_.device_of(m).memory->unmap(m);
+}
+
+void Executor::freeze(Memory& m, ByteRange range) {
+  if (m.access == platform::Protection::read_write) projection_.protect_guarded(m, platform::Protection::read);  // quiesced: no flags, no pins
+  if (m.on_host()) s_.pages->freeze(m, range);
+}
+
+std::uint64_t Executor::digest_of(Memory& m) {
+  DeviceState& d = s_.device_of(m);
+  order_queue(d, d.within_queue, m, Mode::reads, Behind::all);
+  std::vector<std::byte> copy;
+  if (!permits(m.address, m.bytes, platform::Protection::read)) {
+    copy.resize(m.bytes);
+    s_.platform->read_behind(copy.data(), m.address, m.bytes);
+  }
+  return d.device->digest(d.queues->id(d.within_queue), copy.empty() ? m.address : copy.data(), m.bytes);
 }
 
 }  // namespace semcache::engine

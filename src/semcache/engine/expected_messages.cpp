@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/transaction.hpp>
+#include <semcache/engine/expected_messages.hpp>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <functional>
 
-/// Messages of persistent requests: between two of them their memory is nobody's, so the next content can be brought as
-/// soon as a kernel has written it, while later kernels run.
 namespace semcache::engine {
+
 namespace {
 
 /// Changes with everything that is written into device memory.
@@ -30,11 +31,17 @@ bool is_continued(const TransitBuffer& a, const TransitBuffer& b) noexcept {
 
 }  // namespace
 
-void Engine::expect_read_out(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
-                             TransitBuffer& buffer, std::byte* to) {
-  Transaction t(*this);
-  t.launch_follows();
-  expect_nothing(buffer);
+bool ExpectedMessages::brought(const Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
+                     const TransitBuffer& buffer, const std::byte* to) const {
+  return buffer.brought == written_by_device(m) && buffer.expected == &m && buffer.expected_position == position &&
+         buffer.expected_at == to &&
+         std::equal(pieces, pieces + count, buffer.expected_pieces.begin(), buffer.expected_pieces.end()) &&
+         fresh_here(m, position, pieces, count);
+}
+
+void ExpectedMessages::expect(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer,
+                              std::byte* to) {
+  buffer.expect_nothing();
   if (count == 0 || m.on_host() || !m.live || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return;
   buffer.expected_pieces.assign(pieces, pieces + count);
   m.expected_in.push_back(&buffer);
@@ -43,39 +50,23 @@ void Engine::expect_read_out(Memory& m, std::uint64_t position, const ByteRange*
   buffer.expected_at = to;
   // The message is complete, so what launches had to wait for has happened.
   if ((m.flags.load() & Memory::revocable) == Memory::revocable) return;
-  if (projection_waits_.load(std::memory_order_relaxed)) {
-    project_later(m);  // something has arrived: its launch comes first, and projects
+  if (projection_.waits()) {
+    projection_.project_later(m);  // something has arrived: its launch comes first, and projects
   } else {
-    project_device(m);
+    projection_.project_device(m);
   }
 }
 
-void Engine::expect_nothing(TransitBuffer& buffer) noexcept {
-  buffer.brought.reset();
-  if (buffer.expected == nullptr) return;
-  std::vector<TransitBuffer*>& list = buffer.expected->expected_in;
-  list.erase(std::find(list.begin(), list.end(), &buffer));
-  buffer.expected = nullptr;
-}
-
-bool Engine::brought(const Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
-                     const TransitBuffer& buffer, const std::byte* to) const {
-  return buffer.brought == written_by_device(m) && buffer.expected == &m && buffer.expected_position == position &&
-         buffer.expected_at == to &&
-         std::equal(pieces, pieces + count, buffer.expected_pieces.begin(), buffer.expected_pieces.end()) &&
-         fresh_here(m, position, pieces, count);
-}
-
 /// After a launch that wrote `m`: the messages that always followed one such launch so far.
-void Engine::bring_expected(Memory& m) {
+void ExpectedMessages::bring_expected(Memory& m) {
   if (m.expected_in.empty() || !m.live || m.snapshot()) return;
   const std::uint32_t launches = m.writing_launches.load();
   const auto follows = [&](const TransitBuffer* b) {  // at most once each: a request may rest for ever
     return !b->brought && b->forecast.fetch_follows() && launches - b->writing_launches_at_fetch.value_or(launches) == 1;
   };
   if (std::none_of(m.expected_in.begin(), m.expected_in.end(), follows)) return;
-  if (m.write_check || unknown_use_pending(m, Mode::writes)) return;
-  revoke(m);  // the next projection does: kernels follow now that need none
+  if (m.write_check || hazards_.unknown_use_pending(m, Mode::writes)) return;
+  projection_.revoke(m);  // the next projection does: kernels follow now that need none
   if (m.pins.load() != 0) return;
   due_.clear();
   for (TransitBuffer* b : m.expected_in) {
@@ -101,9 +92,25 @@ void Engine::bring_expected(Memory& m) {
       TransitBuffer& brought = *due_[first];
       brought.last_use = b.last_use;
       brought.brought = written_by_device(m);
-      for (const ByteRange piece : brought.expected_pieces) recorder_.moved(trace::Kind::read_ahead, m.label, piece.size());
+      for (const ByteRange piece : brought.expected_pieces) s_.recorder.moved(trace::Kind::read_ahead, m.label, piece.size());
     }
   }
+}
+
+bool ExpectedMessages::fresh_here(const Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count) const {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!s_.directory.fresh(m.slot, at_array(pieces[i], position))) return false;
+  }
+  return m.on_host() || (m.flags.load() & Memory::resident) != 0;
+}
+
+void ExpectedMessages::submit_pieces(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
+                           TransitBuffer& buffer, std::byte* to) {
+  plan::Step step = executor_.copy_step(plan::Purpose::call, executor_.within(buffer, to),
+                              executor_.at(m, position), 0);
+  step.pieces = pieces;
+  step.piece_count = count;
+  executor_.execute(step);
 }
 
 }  // namespace semcache::engine

@@ -1,48 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/transaction.hpp>
+#include <semcache/engine/foreign_uses.hpp>
 
 #include <algorithm>
 #include <cstring>
 #include <functional>
 #include <utility>
 
-/// Kernels, libraries and driver calls outside our launches: captures on native spaces, announced uses, and those of which
-/// nobody said a word.
 namespace semcache::engine {
 
 using Kind = device::DriverUse::Kind;
-
-// --- captures and announcements ----------------------------------------------------------------------------------------
-
-/// By a kernel that is not submitted yet, and of which nobody will say when it is.
-void Engine::use_natively(Memory& m, bool writable, Memory::Announcement& announcement) {
-  const UnsubmittedLaunch unsubmitted;
-  const std::uint64_t links = links_.load();  // before: a copy of another thread's meanwhile ends it
-  const bool writes = writable || (holds(announcement, m) && announcement.writes.load());
-  const Operand operand{&m, writable};
-  begin_launch(unknown_queue, &operand, 1);
-  end_launch(unknown_queue, &operand, 1);
-  announcement.writes.store(writes);
-  announcement.links.store(links);
-  announcement.at.store(m.recently.load());
-  if (options_.check) {
-    const Transaction t(*this);
-    keep_reachable(m);
-  }
-}
-
-void Engine::native_capture_of_all() {
-  const UnsubmittedLaunch unsubmitted;
-  std::vector<Operand> all;
-  begin_unknown_launch(unknown_queue, all);
-  end_launch(unknown_queue, all.data(), all.size());
-  if (!options_.check) return;
-  const Transaction t(*this);
-  for (const Operand& o : all) keep_reachable(*o.memory);
-}
-
-// --- calls of somebody else's to the driver ----------------------------------------------------------------------------
 
 namespace {
 
@@ -77,14 +44,63 @@ class OverwrittenTogether {
 
 }  // namespace
 
-void Engine::list(Memory& m) {
-  if (m.listed) return;
-  listed_.push_back(&m);
-  m.listed = true;
-  listed_arrays_.store(listed_.size());
+// --- captures and announcements ----------------------------------------------------------------------------------------
+
+/// By a kernel that is not submitted yet, and of which nobody will say when it is.
+void ForeignUses::use_natively(Memory& m, bool writable, Memory::Announcement& announcement) {
+  const UnsubmittedLaunch unsubmitted;
+  const std::uint64_t links = s_.links.load();  // before: a copy of another thread's meanwhile ends it
+  const bool writes = writable || (holds(announcement, m) && announcement.writes.load());
+  const Operand operand{&m, writable};
+  launches_.begin_launch(unknown_queue, &operand, 1, nullptr);
+  launches_.end_launch(unknown_queue, &operand, 1);
+  announcement.writes.store(writes);
+  announcement.links.store(links);
+  announcement.at.store(m.recently.load());
+  if (s_.options.check) {
+    const Transaction t(transactions_);
+    projection_.keep_reachable(m);
+  }
 }
 
-void Engine::add_use(ForeignCall& call, const ForeignCall::Use& more) {
+void ForeignUses::access(Memory& m, ByteRange range, Access mode) {
+  // Whole arrays: raw kernels may use any stream, before and after.
+  if (mode != Access::overwrite || range != m.all()) return use_natively(m, writes(mode), m.announced_use);
+  const std::uint64_t links = s_.links.load();
+  Transaction t(transactions_);
+  const Kept kept(m);
+  t.run([&] {
+    s_.expect_not_freed(kept);
+    const Obstacle o = preparation_.meet(m, m.all(), Access::overwrite);
+    return o ? o : hazards_.transfers_of(m);
+  });
+  transfers_.note_written(m, m.all());
+  executor_.note_use(s_.device_of(m), unknown_queue, m, Mode::writes);
+  projection_.keep_reachable(m);
+  projection_.open_guarded(m);
+  m.announced_use.writes.store(true);
+  m.announced_use.links.store(links);
+  m.announced_use.at.store(m.recently.load());
+}
+
+void ForeignUses::native_capture_of_all() {
+  const UnsubmittedLaunch unsubmitted;
+  std::vector<Operand> all;
+  launches_.begin_unknown_launch(unknown_queue, all);
+  launches_.end_launch(unknown_queue, all.data(), all.size());
+  if (!s_.options.check) return;
+  const Transaction t(transactions_);
+  for (const Operand& o : all) projection_.keep_reachable(*o.memory);
+}
+
+void ForeignUses::list(Memory& m) {
+  if (m.listed) return;
+  s_.listed.push_back(&m);
+  m.listed = true;
+  s_.listed_arrays.store(s_.listed.size());
+}
+
+void ForeignUses::add_use(ForeignCall& call, const ForeignCall::Use& more) {
   for (ForeignCall::Use& use : call.uses) {
     if (use.memory != more.memory) continue;
     use.writable = use.writable || more.writable;
@@ -96,22 +112,22 @@ void Engine::add_use(ForeignCall& call, const ForeignCall::Use& more) {
 }
 
 /// @param known  `writable` is what the call does; else it is what the call may do, and an announcement is believed
-ForeignCall::Use Engine::unless_announced(Memory& m, bool writable, bool known) {
-  const bool fresh = directory_.fresh(m.slot, m.all());
+ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable, bool known) {
+  const bool fresh = s_.directory.fresh(m.slot, m.all());
   const bool announced = fresh && holds(m.announced_use, m) && (!known || !writable || m.announced_use.writes.load());
   if (announced && !known) writable = m.announced_use.writes.load();
   // Where nothing need be done, nobody need know.
-  if (!announced && (!fresh || (writable && !directory_.exclusive(m.slot, m.all())))) recorder_.unannounced(m.label);
+  if (!announced && (!fresh || (writable && !s_.directory.exclusive(m.slot, m.all())))) s_.recorder.unannounced(m.label);
   return {m, writable, writable, announced};
 }
 
 /// Who is given Views that lie in an array may use any.
-void Engine::add_every_array(ForeignCall& call) {
+void ForeignUses::add_every_array(ForeignCall& call) {
   for (ForeignCall::Use& use : call.uses) {
     if (!use.announced) use.writable = use.used_writing = true;
   }
   const std::size_t given = call.uses.size();
-  for (Memory& m : pool_) {
+  for (Memory& m : s_.pool) {
     if (!m.live || m.on_host() || m.snapshot() || m.freeing) continue;
     const auto end = call.uses.begin() + static_cast<std::ptrdiff_t>(given);
     if (std::any_of(call.uses.begin(), end, [&](const ForeignCall::Use& use) { return use.memory == &m; })) continue;
@@ -119,17 +135,17 @@ void Engine::add_every_array(ForeignCall& call) {
   }
 }
 
-std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse* uses, std::size_t count, bool launches) {
+std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::DriverUse* uses, std::size_t count, bool launches) {
   struct InDriverCall {
     explicit InDriverCall(std::chrono::seconds most) : patience(most) { here().in_driver_call = &patience; }
     ~InDriverCall() { here().in_driver_call = nullptr; }
     base::Patience patience;
-  } const in_call(options_.patience);
+  } const in_call(s_.options.patience);
   auto call = std::make_unique<ForeignCall>();
   std::vector<HostUse> host_uses;
-  Transaction t(*this);
+  Transaction t(transactions_);
   t.launch_follows();
-  const device::Visit visit(*home().device);
+  const device::Visit visit(*s_.home().device);
   const auto expect_argument = [&](const ForeignCall::Use& use) {  // of this thread's next launch
     arguments_[std::this_thread::get_id()].push_back(use);
     threads_with_arguments_.store(arguments_.size());
@@ -137,7 +153,7 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
   bool leads_to_views = false;
   for (std::size_t i = 0; i < count; ++i) {
     const device::DriverUse& use = uses[i];
-    Memory* const found = find(use.address);
+    Memory* const found = s_.find(use.address);
     if (found == nullptr || !found->live || found->snapshot() || found->freeing) continue;
     Memory& m = *found;
     const bool word = use.bytes == 0;
@@ -172,7 +188,7 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
       add_use(*call, use);
     }
   }
-  for (Memory* m : launches ? listed_ : std::vector<Memory*>()) {
+  for (Memory* m : launches ? s_.listed : std::vector<Memory*>()) {
     if (!m->live || m->snapshot() || m->freeing) continue;
     if (m->on_host()) {
       host_uses.push_back({*m, m->all(), true, true});
@@ -195,7 +211,7 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
     return {};
   };
   for (const HostUse& use : host_uses) {  // what earlier calls have left; later there are pins
-    if (!use.pointer && !is_right(use)) keep_maps_short(t, *use.memory);
+    if (!use.pointer && !is_right(use)) host_access_.keep_maps_short(t, *use.memory);
   }
   std::vector<Operand> operands;
   try {
@@ -207,12 +223,12 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
       call->uses.erase(std::remove_if(call->uses.begin(), call->uses.end(), std::mem_fn(&Known::freed)), call->uses.end());
       operands.clear();
       for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable && !use.both_sides});
-      if (const Obstacle o = prepare(operands.data(), operands.size(), nullptr)) return o;
+      if (const Obstacle o = preparation_.prepare(operands.data(), operands.size(), nullptr)) return o;
       // The directory is told of these writes when the call is made: until then none of them counts as a holder.
-      OverwrittenTogether overwritten(directory_, call->uses.size());
+      OverwrittenTogether overwritten(s_.directory, call->uses.size());
       for (const ForeignCall::Use& use : call->uses) {
         if (!use.both_sides || !use.writable) continue;
-        if (const Obstacle o = save_all(*use.memory, use.memory->all(), Loss::write)) return o;
+        if (const Obstacle o = transfers_.save_all(*use.memory, use.memory->all(), Transfers::Loss::write)) return o;
         use.memory->write_check.reset();
         overwritten.add(use.memory->slot);
       }
@@ -226,76 +242,76 @@ std::unique_ptr<ForeignCall> Engine::begin_foreign_call(const device::DriverUse*
                       e.requested_bytes(), e.budget_bytes());
   }
   for (const HostUse& use : host_uses) {
-    if (use.served && !use.freed()) note_fetch(*use.memory, use.range);
+    if (use.served && !use.freed()) host_access_.note_fetch(*use.memory, use.range);
   }
   if (call->uses.empty()) return nullptr;
   try {
-    pin(t, unknown_queue, operands.data(), operands.size());
+    launches_.pin(t, unknown_queue, operands.data(), operands.size());
   } catch (...) {
-    for (const SlotId slot : call->overwritten) directory_.mark_changing(slot, false);
+    for (const SlotId slot : call->overwritten) s_.directory.mark_changing(slot, false);
     throw;
   }
   return call;
 }
 
-void Engine::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
+void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
   bool written = false;
   for (const ForeignCall::Use& use : call->uses) written = written || (use.both_sides && use.writable);
   if (written) {
-    const Transaction t(*this);
+    const Transaction t(transactions_);
     for (const ForeignCall::Use& use : call->uses) {
       if (!use.both_sides || !use.writable) continue;
       try {
-        note_written(*use.memory, use.memory->all());
+        transfers_.note_written(*use.memory, use.memory->all());
       } catch (const std::exception& e) {
         base::fatal("a call of the driver has written '%s', which cannot be noted: %s. Free memory of the host",
-                    recorder_.name(use.memory->label), e.what());
+                    s_.recorder.name(use.memory->label), e.what());
       }
     }
-    for (const SlotId slot : call->overwritten) directory_.mark_changing(slot, false);
+    for (const SlotId slot : call->overwritten) s_.directory.mark_changing(slot, false);
   }
-  const std::uint64_t now = clock_.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
   // The driver has the work: who waits for the device from now on waits for it.
-  const std::uint64_t at = home().queues->begin_position(unknown_queue);
+  const std::uint64_t at = s_.home().queues->begin_position(unknown_queue);
   for (const ForeignCall::Use& use : call->uses) {
     Memory& m = *use.memory;
-    note_use(unknown_queue, m, mode_of(use.used_writing), at, now);
+    executor_.note_use(unknown_queue, m, mode_of(use.used_writing), at, now);
     if (use.announced) m.announced_use.at.store(now);  // it goes on, unless somebody has copied meanwhile
     if (use.writable) m.writing_launches.fetch_add(1, std::memory_order_relaxed);
     const Operand operand{&m, use.writable};
-    unpin(&operand, 1);
+    launches_.unpin(&operand, 1);
   }
-  if (options_.check || projection_waits_.load()) follow_launch(unknown_queue, nullptr, 0, nullptr);
+  if (s_.options.check || projection_.waits()) launches_.follow_launch(unknown_queue, nullptr, 0, nullptr);
 }
 
-bool Engine::is_right(const HostUse& use) const noexcept {
+bool ForeignUses::is_right(const HostUse& use) const noexcept {
   const Memory& m = *use.memory;
   if (use.freed() || m.snapshot() || m.open) return true;
-  return !use.pointer && watched(m) && (m.flags.load() & (use.writable ? Memory::host_writable : Memory::host_readable)) != 0;
+  return !use.pointer && s_.watched(m) && (m.flags.load() & (use.writable ? Memory::host_writable : Memory::host_readable)) != 0;
 }
 
-Obstacle Engine::make_right(HostUse& use) {
+Obstacle ForeignUses::make_right(HostUse& use) {
   Memory& m = *use.memory;
   if (is_right(use)) return {};
   if (use.pointer) return pointer_to_host(use);
-  if (watched(m) && !std::exchange(use.counted, true)) recorder_.unannounced(m.label);
+  if (s_.watched(m) && !std::exchange(use.counted, true)) s_.recorder.unannounced(m.label);
   use.served = true;
   // A write may fail, and may be of some of the bytes only: the others stay.
-  return open_pages(m, use.range, use.writable ? Access::read_write : Access::read);
+  return host_access_.open_pages(m, use.range, use.writable ? Access::read_write : Access::read);
 }
 
-Obstacle Engine::pointer_to_host(HostUse& use) {
+Obstacle ForeignUses::pointer_to_host(HostUse& use) {
   Memory& m = *use.memory;
-  if (m.announced || directory_.slots(m.datum).size() > 1) {
+  if (m.announced || s_.directory.slots(m.datum).size() > 1) {
     // Its pages are not for a device: following the pointer would be one more way to write both sides.
-    if (!std::exchange(m.reported_unreachable, true) && !home().device->can_reach(m.address)) {
+    if (!std::exchange(m.reported_unreachable, true) && !s_.home().device->can_reach(m.address)) {
       base::raw_log("a kernel outside semcache::Exec is given a pointer into '%s', the host's side of an array: a GPU that "
-                    "follows it reports an illegal address. Give it the device's side", recorder_.name(m.label));
+                    "follows it reports an illegal address. Give it the device's side", s_.recorder.name(m.label));
     }
     return {};
   }
-  if (!std::exchange(use.counted, true)) recorder_.unannounced(m.label);
-  return open_for_device(m);
+  if (!std::exchange(use.counted, true)) s_.recorder.unannounced(m.label);
+  return host_access_.open_for_device(m);
 }
 
 }  // namespace semcache::engine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/transaction.hpp>
+#include <semcache/engine/host_access.hpp>
 
 #include <string>
 
@@ -10,13 +10,13 @@ using platform::FaultKind;
 using platform::FaultResult;
 using platform::Protection;
 
-void Engine::die_closed(const Memory& m) const noexcept {
+void HostAccess::die_closed(const Memory& m) const noexcept {
   base::fatal("cannot open the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) or, where "
               "vm.overcommit_memory is 2, on memory (vm.overcommit_ratio) is used up. Raise it, or free mirrors.",
-              recorder_.name(m.label), static_cast<void*>(m.address));
+              s_.recorder.name(m.label), static_cast<void*>(m.address));
 }
 
-void Engine::host_access(Transaction& t, Memory& m, ByteRange range, Access mode) {
+void HostAccess::host_access(Transaction& t, Memory& m, ByteRange range, Access mode) {
   const Kept kept(m);
   t.run([&] { return kept.freed() ? Obstacle() : open_pages(m, range, mode); });
   if (kept.freed()) return;  // freed by another thread: its next access is a crash of the program's
@@ -24,77 +24,89 @@ void Engine::host_access(Transaction& t, Memory& m, ByteRange range, Access mode
 }
 
 /// The bytes are valid and accessible on the host, and no transfer is in the way.
-Obstacle Engine::open_pages(Memory& m, ByteRange range, Access mode) {
-  const bool pages_matter = watched(m);
+Obstacle HostAccess::open_pages(Memory& m, ByteRange range, Access mode) {
+  const bool pages_matter = s_.watched(m);
   const auto widen = [&] {
     if (mode == Access::overwrite && range != m.all()) mode = Access::read_write;
     range = m.all();
   };
   // Near the kernel's limit on mappings arrays are opened as a whole: no further mapping.
-  if (pages_matter && mappings_.scarce()) widen();
+  if (pages_matter && s_.mappings.scarce()) widen();
   for (;;) {
-    const ByteRange pages = pages_->around(m, range);
+    const ByteRange pages = s_.pages->around(m, range);
     const ByteRange content = pages_matter ? intersect(pages, m.all()) : range;
     if (!needs_content(mode)) {  // I5: a page that is opened for writing holds all its wanted bytes, but those announced
-      if (const Obstacle o = make_fresh(m, {content.begin, range.begin})) return o;
-      if (const Obstacle o = make_fresh(m, {range.end, content.end})) return o;
+      if (const Obstacle o = transfers_.make_fresh(m, {content.begin, range.begin})) return o;
+      if (const Obstacle o = transfers_.make_fresh(m, {range.end, content.end})) return o;
     }
-    if (const Obstacle o = meet(m, content, mode)) return o;
+    if (const Obstacle o = preparation_.meet(m, content, mode)) return o;
     if (pages_matter) m.pages.make_room(2);  // what is written is opened, too (`relax_pages`)
-    if (writes(mode)) note_written(m, content);  // I2
-    project();
+    if (writes(mode)) transfers_.note_written(m, content);  // I2
+    projection_.project();
     const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
-    if (!pages_matter || pages_->relax(m, pages, wanted)) return {};
+    if (!pages_matter || s_.pages->relax(m, pages, wanted)) return {};
     if (range == m.all()) {
       // One protection for the whole array splits no mapping.
-      if (pages_->protect(m, pages_->span(m), wanted)) return {};
+      if (s_.pages->protect(m, s_.pages->span(m), wanted)) return {};
       die_closed(m);
     }
     widen();
   }
 }
 
-void Engine::expose(Memory& m) {
-  Transaction t(*this);
+void HostAccess::access(Memory& m, ByteRange range, Access mode) {
+  // Nothing to do for an array whose pages permit it already: one load, no lock.
+  if (s_.watched(m) && (m.flags.load() & (writes(mode) ? Memory::host_writable : Memory::host_readable)) != 0) return;
+  Transaction t(transactions_);
+  const device::Visit visit(*s_.home().device);
+  const Kept kept(m);
+  if (!s_.watched(m)) m.lock_refused = false;
+  host_access(t, m, range, mode);
+  s_.expect_not_freed(kept);
+  if (needs_content(mode)) note_fetch(m, range);
+}
+
+void HostAccess::expose(Memory& m) {
+  Transaction t(transactions_);
   const Kept kept(m);
   t.run([&]() -> Obstacle {
     if (kept.freed() || !m.live || m.snapshot()) return {};
-    if (m.announced || directory_.slots(m.datum).size() > 1) return open_pages(m, m.all(), Access::read_write);
+    if (m.announced || s_.directory.slots(m.datum).size() > 1) return open_pages(m, m.all(), Access::read_write);
     return open_for_device(m);
   });
 }
 
-Obstacle Engine::open_for_device(Memory& m) {
+Obstacle HostAccess::open_for_device(Memory& m) {
   if (!m.open) {
     if (const Obstacle o = open_mirror(m, "a kernel holds a raw pointer into it. Let kernels capture the device's View")) return o;
-    recorder_.exposed(m.label);
+    s_.recorder.exposed(m.label);
     m.lock_refused = false;
   }
-  pages_->forget_other_names(m);
-  return directly_reached(m, m.all());
+  s_.pages->forget_other_names(m);
+  return hazards_.directly_reached(m, m.all());
 }
 
-Obstacle Engine::open_mirror(Memory& m, const char* reason) {
+Obstacle HostAccess::open_mirror(Memory& m, const char* reason) {
   if (m.open) return {};
-  if (const Obstacle o = meet(m, m.all(), Access::read_write)) return o;
-  directory_.renumber(m.slot, m.all());  // from now on the host may change it unnoticed
-  if (!pages_->protect(m, pages_->span(m), Protection::read_write)) {
+  if (const Obstacle o = preparation_.meet(m, m.all(), Access::read_write)) return o;
+  s_.directory.renumber(m.slot, m.all());  // from now on the host may change it unnoticed
+  if (!s_.pages->protect(m, s_.pages->span(m), Protection::read_write)) {
     die_closed(m);
   }
   m.open = true;
-  recorder_.opened(m.label);
+  s_.recorder.opened(m.label);
   if (!warned_open_) {
     warned_open_ = true;
     base::raw_log("the host mirror '%s' (and further ones of its kind) is no longer watched and copied at every deep_copy, "
-                  "because %s", recorder_.name(m.label), reason);
+                  "because %s", s_.recorder.name(m.label), reason);
   }
   return {};
 }
 
-void Engine::keep_maps_short(Transaction& t, Memory& m) noexcept {
+void HostAccess::keep_maps_short(Transaction& t, Memory& m) noexcept {
   // 64 bytes of maps per extent, at most 1 % of the array.
   const std::size_t bound = static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 6400));
-  if (!m.live || m.snapshot() || directory_.extent_count(m.datum) <= bound) return;
+  if (!m.live || m.snapshot() || s_.directory.extent_count(m.datum) <= bound) return;
   // A fault keeps nobody waiting for a wish: its thread may have what would be waited for. Its extents are whole pages, so there
   // are not many more before the next copy or message.
   if (here().served_address != nullptr) return;
@@ -102,8 +114,8 @@ void Engine::keep_maps_short(Transaction& t, Memory& m) noexcept {
   try {
     t.run([&]() -> Obstacle {
       if (kept.freed()) return {};
-      if (const Obstacle o = meet(m, m.all(), Access::read_write)) return o;
-      directory_.renumber(m.slot, m.all());
+      if (const Obstacle o = preparation_.meet(m, m.all(), Access::read_write)) return o;
+      s_.directory.renumber(m.slot, m.all());
       m.write_check.reset();
       return {};
     });
@@ -111,68 +123,32 @@ void Engine::keep_maps_short(Transaction& t, Memory& m) noexcept {
   }
 }
 
-void Engine::access(Memory& m, ByteRange range, Access mode) {
-  if (range.empty()) return;
-  if (!m.on_host()) {
-    // Whole arrays: raw kernels may use any stream, before and after.
-    if (mode == Access::overwrite && range == m.all()) {
-      const std::uint64_t links = links_.load();
-      Transaction t(*this);
-      const Kept kept(m);
-      t.run([&] {
-        expect_not_freed(kept);
-        const Obstacle o = meet(m, m.all(), Access::overwrite);
-        return o ? o : transfers_of(m);
-      });
-      note_written(m, m.all());
-      note_use(device_of(m), unknown_queue, m, Mode::writes);
-      keep_reachable(m);
-      open_guarded(m);
-      m.announced_use.writes.store(true);
-      m.announced_use.links.store(links);
-      m.announced_use.at.store(m.recently.load());
-      return;
-    }
-    use_natively(m, writes(mode), m.announced_use);
-    return;
-  }
-  // Nothing to do for an array whose pages permit it already: one load, no lock.
-  if (watched(m) && (m.flags.load() & (writes(mode) ? Memory::host_writable : Memory::host_readable)) != 0) return;
-  Transaction t(*this);
-  const device::Visit visit(*home().device);
-  const Kept kept(m);
-  if (!watched(m)) m.lock_refused = false;
-  host_access(t, m, range, mode);
-  expect_not_freed(kept);
-  if (needs_content(mode)) note_fetch(m, range);
-}
-
 /// The host asked for the whole array, at once or piece after piece: after how many launches that wrote it?
-void Engine::note_fetch(Memory& host, ByteRange range) {
+void HostAccess::note_fetch(Memory& host, ByteRange range) {
   host.asked_end = range.begin == 0 || range.begin == host.asked_end ? range.end : 0;
   if (host.asked_end != host.bytes) return;
   host.asked_end = 0;
-  for (const SlotId slot : directory_.slots(host.datum)) {
-    Memory& m = memory_of(slot);
+  for (const SlotId slot : s_.directory.slots(host.datum)) {
+    Memory& m = s_.memory_of(slot);
     if (m.on_host()) continue;
     const std::uint32_t launches = m.writing_launches.load(std::memory_order_relaxed);
     const std::uint32_t writes = launches - std::exchange(m.writing_launches_at_fetch, launches);
     host.forecast.fetched(writes);
     if (std::exchange(host.sent_ahead, false) && writes > 1) {
-      recorder_.moved(trace::Kind::read_ahead_lost, host.label, host.bytes);
+      s_.recorder.moved(trace::Kind::read_ahead_lost, host.label, host.bytes);
     }
   }
 }
 
 /// A use of guarded pages that nobody announced. No launch: what the program does by itself is over before the pages are closed,
 /// so nobody has to wait for it, and the array may be evicted at once, because its next use is noticed, too.
-FaultResult Engine::serve_device(Transaction& t, Memory& m, FaultKind kind, const void* address, const void* instruction) {
-  if (!guarded(m) || m.freeing) return FaultResult::not_ours;
+FaultResult HostAccess::serve_device(Transaction& t, Memory& m, FaultKind kind, const void* address, const void* instruction) {
+  if (!s_.guarded(m) || m.freeing) return FaultResult::not_ours;
   const bool writes = kind == FaultKind::write || (kind == FaultKind::unknown && m.access == Protection::read);
   // Another thread's fault may have opened the pages meanwhile; then the access succeeds.
   if (m.access >= (writes ? Protection::read_write : Protection::read)) return FaultResult::not_ours;
-  recorder_.unannounced(m.label);
-  if (kernels_.load(std::memory_order_relaxed) > 0) recorder_.uncaptured(m.label);
+  s_.recorder.unannounced(m.label);
+  if (s_.kernels.load(std::memory_order_relaxed) > 0) s_.recorder.uncaptured(m.label);
   // One instruction may need two arrays that evict each other: then it gets both, or the end that says so.
   const auto [other, before] = std::pair(last_faults_[0], last_faults_[1]);
   alternating_faults_ = before.address == address && before.instruction == instruction ? alternating_faults_ + 1 : 0;
@@ -186,73 +162,73 @@ FaultResult Engine::serve_device(Transaction& t, Memory& m, FaultKind kind, cons
   const Kept other_kept(*operands[1].memory);
   t.run([&] {
     if (other_kept.freed()) count = 1;
-    return kept.freed() ? Obstacle() : prepare(operands, count, nullptr);
+    return kept.freed() ? Obstacle() : preparation_.prepare(operands, count, nullptr);
   });
   if (kept.freed()) return FaultResult::not_ours;
-  pin(t, unknown_queue, operands, count);
-  unpin(t, operands, count);
+  launches_.pin(t, unknown_queue, operands, count);
+  launches_.unpin(t, operands, count);
   return FaultResult::served;
 }
 
-void Engine::begin_host_phase(Memory& m) {
+void HostAccess::begin_host_phase(Memory& m) {
   policy::ReadAhead::Phase phase;
   phase.bytes = m.bytes;
-  phase.page_bytes = page_bytes_;
-  phase.fault_bytes = home().device->fault_bytes();
+  phase.page_bytes = s_.page_bytes;
+  phase.fault_bytes = s_.home().device->fault_bytes();
   std::vector<ByteRange> stale;
-  directory_.stale(m.slot, m.all(), stale);
+  s_.directory.stale(m.slot, m.all(), stale);
   for (const ByteRange r : stale) phase.stale_bytes += r.size();
-  m.pages.for_each(pages_->span(m), [&](ByteRange piece, PageState s) {
+  m.pages.for_each(s_.pages->span(m), [&](ByteRange piece, PageState s) {
     if (s.protection != Protection::read_write) phase.closed_bytes += piece.size();
   });
   m.read_ahead->begin(phase);
 }
 
-ByteRange Engine::plan_fault(Memory& m, std::uint64_t position, Access mode) {
+ByteRange HostAccess::plan_fault(Memory& m, std::uint64_t position, Access mode) {
   using policy::ReadAhead;
   if (!m.read_ahead) m.read_ahead = std::make_unique<ReadAhead>();
   if (!m.read_ahead->begun()) begin_host_phase(m);
-  const std::uint64_t begin = round_down(position, page_bytes_);
-  const ByteRange page{begin, begin + page_bytes_};
+  const std::uint64_t begin = round_down(position, s_.page_bytes);
+  const ByteRange page{begin, begin + s_.page_bytes};
   const auto is_open = [needed = writes(mode) ? Protection::read_write : Protection::read](PageState s) {
     return s.protection >= needed;
   };
-  const ByteRange open = intersect(m.pages.extended(page, is_open), pages_->span(m));
+  const ByteRange open = intersect(m.pages.extended(page, is_open), s_.pages->span(m));
   const ByteRange range =
       m.read_ahead->next({writes(mode) ? ReadAhead::Use::write : ReadAhead::Use::read, position, open}).range;
   const std::uint64_t fetched = count_ahead(m, page, range, mode);
   // A sweep that goes on faults at the next closed page. Where there is none, nothing can be said.
-  const ByteRange given = m.pages.extended(pages_->around(m, range), is_open);
+  const ByteRange given = m.pages.extended(s_.pages->around(m, range), is_open);
   const bool up = range.begin == begin;
-  if (up ? given.end < pages_->span(m).end : given.begin > 0) m.read_ahead->fetched_ahead(fetched);
+  if (up ? given.end < s_.pages->span(m).end : given.begin > 0) m.read_ahead->fetched_ahead(fetched);
   return range;
 }
 
 /// Counts what a fault at `page` makes valid, and opens for writing, beyond it. Returns the bytes of it that are fetched.
-std::uint64_t Engine::count_ahead(Memory& m, ByteRange page, ByteRange range, Access mode) {
+std::uint64_t HostAccess::count_ahead(Memory& m, ByteRange page, ByteRange range, Access mode) {
   std::vector<ByteRange> stale;
-  directory_.stale(m.slot, range, stale);
+  s_.directory.stale(m.slot, range, stale);
   std::uint64_t made_valid = 0;
   std::uint64_t filled = 0;
   for (const ByteRange r : stale) {
-    directory_.for_each_wanted(m.datum, r, [&](ByteRange piece, directory::ValueRef wanted) {
+    s_.directory.for_each_wanted(m.datum, r, [&](ByteRange piece, directory::ValueRef wanted) {
       const std::uint64_t ahead = piece.size() - intersect(piece, page).size();
       made_valid += ahead;
-      if (directory_.fill_of(wanted.id).pattern_bytes != 0) filled += ahead;
+      if (s_.directory.fill_of(wanted.id).pattern_bytes != 0) filled += ahead;
     });
   }
-  if (made_valid > 0) recorder_.moved(trace::Kind::read_ahead, m.label, made_valid);
+  if (made_valid > 0) s_.recorder.moved(trace::Kind::read_ahead, m.label, made_valid);
   std::uint64_t opened = 0;
   if (writes(mode)) {
-    m.pages.for_each(pages_->around(m, range), [&](ByteRange piece, PageState s) {
+    m.pages.for_each(s_.pages->around(m, range), [&](ByteRange piece, PageState s) {
       if (s.protection < Protection::read_write) opened += piece.size() - intersect(piece, page).size();
     });
   }
-  if (opened > 0) recorder_.moved(trace::Kind::write_ahead, m.label, opened);
+  if (opened > 0) s_.recorder.moved(trace::Kind::write_ahead, m.label, opened);
   return made_valid - filled;
 }
 
-FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instruction) noexcept {
+FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* instruction) noexcept {
   const trace::AccessScope scope(instruction);
   struct Served {  // within another fault's wait, too
     explicit Served(const std::byte* a) : outer(std::exchange(here().served_address, a)) {}
@@ -263,7 +239,7 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
   try {
     return serve(address, kind, instruction, label);
   } catch (const std::exception& e) {
-    while (process_ends_.load()) timeline::wait_a_moment();
+    while (s_.process_ends.load()) timeline::wait_a_moment();
     base::fatal("an access to '%s' at %p cannot be served: %s", label, static_cast<void*>(address),
                 dynamic_cast<const std::bad_alloc*>(&e) == nullptr
                     ? e.what()
@@ -271,34 +247,34 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
   }
 }
 
-FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instruction, const char*& label) {
-  Transaction t(*this);
-  Memory* const found = find(address);
+FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* instruction, const char*& label) {
+  Transaction t(transactions_);
+  Memory* const found = s_.find(address);
   if (found == nullptr) {
     // Who reads a little beyond the end (whole vectors, say) finds zeros there, as where the gap has a page of its own protection.
-    Memory* const before = host_->before_gap(address);
-    if (before == nullptr || !before->live || !watched(*before) || kind == FaultKind::write) return FaultResult::not_ours;
-    const ByteRange gap{pages_->span(*before).end, before->pages.size()};
+    Memory* const before = s_.host->before_gap(address);
+    if (before == nullptr || !before->live || !s_.watched(*before) || kind == FaultKind::write) return FaultResult::not_ours;
+    const ByteRange gap{s_.pages->span(*before).end, before->pages.size()};
     if (gap.empty() || before->pages.at(gap.begin).protection != Protection::none) return FaultResult::not_ours;
-    return pages_->protect(*before, gap, Protection::read) ? FaultResult::served : FaultResult::not_ours;
+    return s_.pages->protect(*before, gap, Protection::read) ? FaultResult::served : FaultResult::not_ours;
   }
   if (found == nullptr || !found->live || found->snapshot() || found->open || found->bytes == 0) return FaultResult::not_ours;
   Memory& m = *found;
-  label = recorder_.name(m.label);
+  label = s_.recorder.name(m.label);
   if (!m.on_host()) return serve_device(t, m, kind, address, instruction);
   const auto position = static_cast<std::uint64_t>(address - m.address);
   const Protection now = m.pages.at(position).protection;
   if (kind == FaultKind::unknown) kind = now == Protection::none ? FaultKind::read : FaultKind::write;
   // Another thread's fault has opened the page meanwhile.
   if (now == Protection::read_write || (kind == FaultKind::read && now == Protection::read)) return FaultResult::served;
-  recorder_.host_fault(m.label);
+  s_.recorder.host_fault(m.label);
   const Access mode = kind == FaultKind::write ? Access::write : Access::read;
   const ByteRange range = plan_fault(m, position, mode);
-  const ByteRange page{round_down(position, page_bytes_), round_down(position, page_bytes_) + page_bytes_};
+  const ByteRange page{round_down(position, s_.page_bytes), round_down(position, s_.page_bytes) + s_.page_bytes};
   const Kept kept(m);
   try {
     host_access(t, m, range, mode);
-  } catch (const NeitherCanGoOn&) {  // what lies beyond the page is a wish
+  } catch (const Transactions::NeitherCanGoOn&) {  // what lies beyond the page is a wish
     if (kept.freed()) return FaultResult::served;  // the program's next access is a crash of its own
     if (page.contains(range)) throw;
     host_access(t, m, page, mode);
@@ -307,65 +283,65 @@ FaultResult Engine::serve(std::byte* address, FaultKind kind, const void* instru
 }
 
 template <class Visit>
-void Engine::for_each_array(const Visit& visit) {
+void HostAccess::for_each_array(const Visit& visit) {
   for (std::size_t i = 0;; ++i) {
-    Transaction t(*this);
-    if (i == pool_.size()) return;
-    Memory& m = pool_[i];
+    Transaction t(transactions_);
+    if (i == s_.pool.size()) return;
+    Memory& m = s_.pool[i];
     if (m.live && !m.snapshot()) visit(t, m);
   }
 }
 
-void Engine::settle_all() {
+void HostAccess::settle_all() {
   for_each_array([&](Transaction& t, Memory& m) {
-    if (directory_.fresh(m.slot, m.all())) return;
+    if (s_.directory.fresh(m.slot, m.all())) return;
     if (m.on_host()) return host_access(t, m, m.all(), Access::read);
     const Kept kept(m);
     t.run([&]() -> Obstacle {
       if (kept.freed() || (m.flags.load() & Memory::resident) == 0) return {};
-      if (const Obstacle o = make_fresh(m, m.all())) return o;
-      open_guarded(m);
+      if (const Obstacle o = transfers_.make_fresh(m, m.all())) return o;
+      projection_.open_guarded(m);
       return {};
     });
   });
-  Transaction t(*this);
-  t.run([&] { return land_all(); });
+  Transaction t(transactions_);
+  t.run([&] { return hazards_.land_all(); });
 }
 
-void Engine::open_everything() {
+void HostAccess::open_everything() {
   for_each_array([&](Transaction& t, Memory& m) {
-    if (!m.on_host() && (!guarded(m) || (m.flags.load() & Memory::resident) == 0)) return;
+    if (!m.on_host() && (!s_.guarded(m) || (m.flags.load() & Memory::resident) == 0)) return;
     const Kept kept(m);
     try {
-      const bool defined = directory_.defined(m.datum, m.all());
+      const bool defined = s_.directory.defined(m.datum, m.all());
       if (m.on_host()) {
-        pages_->end_phase(m);
+        s_.pages->end_phase(m);
         if (defined) host_access(t, m, m.all(), Access::read);
-        t.run([&] { return kept.freed() ? Obstacle() : flights_of(m, m.all(), Mode::writes); });
+        t.run([&] { return kept.freed() ? Obstacle() : hazards_.flights_of(m, m.all(), Mode::writes); });
         if (kept.freed()) return;
         m.open = true;
-        (void)pages_->protect(m, pages_->span(m), Protection::read_write);  // looked at below
+        (void)s_.pages->protect(m, s_.pages->span(m), Protection::read_write);  // looked at below
       } else {
         t.run([&]() -> Obstacle {
           if (kept.freed() || (m.flags.load() & Memory::resident) == 0) return {};
           if (defined) {
-            if (const Obstacle o = make_fresh(m, m.all())) return o;
+            if (const Obstacle o = transfers_.make_fresh(m, m.all())) return o;
           }
-          protect_guarded(m, Protection::read_write);
+          projection_.protect_guarded(m, Protection::read_write);
           return {};
         });
       }
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& e) {
-      base::raw_log("'%s' cannot be brought to its memory at the end: %s", recorder_.name(kept.label), e.what());
+      base::raw_log("'%s' cannot be brought to its memory at the end: %s", s_.recorder.name(kept.label), e.what());
     }
   });
   // Nobody serves faults from here on. What the kernel's limit on mappings kept closed may be opened when its neighbours are, and
   // device memory when nothing is projected any more.
   for_each_array([&](Transaction&, Memory& m) {
-    if (guarded(m) && (m.flags.load() & Memory::resident) != 0) protect_guarded(m, Protection::read_write);
-    if (m.on_host() && m.open && !pages_->protect(m, pages_->span(m), Protection::read_write)) die_closed(m);
+    if (s_.guarded(m) && (m.flags.load() & Memory::resident) != 0) projection_.protect_guarded(m, Protection::read_write);
+    if (m.on_host() && m.open && !s_.pages->protect(m, s_.pages->span(m), Protection::read_write)) die_closed(m);
   });
 }
 

@@ -4,17 +4,17 @@
 
 namespace semcache::engine {
 
-Engine::Transaction::~Transaction() {
+Transaction::~Transaction() {
   if (launch_follows_ && std::uncaught_exceptions() == exceptions_) {
-    engine_.project_soon();
+    all_.projection_.project_soon();
   } else {
-    engine_.collect_orphans();
-    engine_.project();
+    all_.arrays_.collect_orphans();
+    all_.projection_.project();
   }
 }
 
-void Engine::Transaction::give_up() {
-  engine_.project();
+void Transaction::give_up() {
+  all_.projection_.project();
   lock_.unlock();
 }
 

@@ -2,15 +2,57 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-#include <semcache/engine/engine.hpp>
+#include <semcache/engine/buffers.hpp>
+#include <semcache/engine/operand.hpp>
+#include <semcache/engine/transfers.hpp>
 
 #include <exception>
+#include <mutex>
 #include <utility>
 
 namespace semcache::engine {
 
+class Transaction;
+
+/// The engine's lock, and what transactions wait for.
+class Transactions {
+ public:
+  Transactions(State& state, Projection& projection, Hazards& hazards, Arrays& arrays, Buffers& buffers) noexcept
+      : s_(state), projection_(projection), hazards_(hazards), arrays_(arrays), buffers_(buffers) {}
+
+  /// While a fault is served: what it waits for is held by a thread that waits for it.
+  struct NeitherCanGoOn : SystemError {
+    using SystemError::SystemError;
+  };
+  /// Afterwards what was submitted to the queue last is done. It cannot be taken back, so where an event fails the queue is
+  /// waited for, and then the device. @throws DeviceError  the device is lost
+  void complete(Transaction& transaction, const timeline::Work& work);
+  /// All transfers, and those of `memory`; in the same way.
+  void complete_transfers(Transaction& transaction, Memory& memory);
+  /// @throws DeviceError  see `Queues::retire`
+  void end_queue(Transaction& transaction, DeviceState& d, QueueIndex queue);
+
+ private:
+  friend class Transaction;
+  friend class Look;
+  [[nodiscard]] std::unique_lock<std::mutex> lock() const { return std::unique_lock<std::mutex>(mutex_); }
+  void wait(Transaction& transaction, const Obstacle& obstacle);
+  /// A moment, or until one has got what its thread waits for. @throws NeitherCanGoOn
+  void wait_for_launches(Transaction& transaction, Memory& memory);
+  void wait_for_launches_a_moment(Transaction& transaction, Memory& memory);
+  void wait_for_device(Transaction& transaction, std::uint32_t device);
+  void lock_pages(Transaction& transaction, Memory& host, ByteRange chunk);
+
+  State& s_;
+  Projection& projection_;
+  Hazards& hazards_;
+  Arrays& arrays_;
+  Buffers& buffers_;
+  mutable std::mutex mutex_;
+};
+
 /// What every access is: it has the engine's lock from its beginning to its end, and gives it up to wait, and to do what
-/// takes long (`unlocked`). No other member of the engine takes the lock or gives it up.
+/// takes long (`unlocked`). Nobody else takes the lock or gives it up.
 ///
 /// An access that may have to wait states what it needs as an *attempt*: a function that makes what it can, in steps of which
 /// each leaves directory, flags and pages right, and that returns the first obstacle that it meets. `run` waits for that
@@ -20,9 +62,9 @@ namespace semcache::engine {
 ///
 /// Flags and pages are projected before the lock is given up, to wait or at the end, also where something fails half-way (I5,
 /// I6); nobody else need think of it. Saved copies that nobody wants any more are freed at the end, unless a launch follows.
-class Engine::Transaction {
+class Transaction {
  public:
-  explicit Transaction(Engine& engine) : engine_(engine), lock_(engine.lock()) {}
+  explicit Transaction(Transactions& all) : all_(all), lock_(all.lock()) {}
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
@@ -35,7 +77,7 @@ class Engine::Transaction {
   /// Afterwards the obstacle is gone, or may be: whoever met it looks again.
   /// @throws DeviceError  the device is lost
   /// @throws UsageError, SystemError  nobody can remove it
-  void wait(const Obstacle& obstacle) { engine_.wait(*this, obstacle); }
+  void wait(const Obstacle& obstacle) { all_.wait(*this, obstacle); }
   /// A launch comes next, and is not kept waiting: flags that only say that launches need nothing done are computed when it
   /// ends, while the device is busy.
   void launch_follows() noexcept { launch_follows_ = true; }
@@ -47,7 +89,7 @@ class Engine::Transaction {
       std::unique_lock<std::mutex>& lock;
       ~Relock() { lock.lock(); }
     } const relock{lock_};
-    engine_.surroundings_.without_lock();
+    all_.s_.surroundings.without_lock();
     if (here().served_address == nullptr) return body();
     const base::TakesTime takes_time;
     body();
@@ -55,16 +97,16 @@ class Engine::Transaction {
 
  private:
   void give_up();
-  Engine& engine_;
+  Transactions& all_;
   int exceptions_ = std::uncaught_exceptions();
   bool launch_follows_ = false;
   std::unique_lock<std::mutex> lock_;
 };
 
 /// For members that only look.
-class Engine::Look {
+class Look {
  public:
-  explicit Look(const Engine& engine) : lock_(engine.lock()) {}
+  explicit Look(const Transactions& all) : lock_(all.lock()) {}
 
  private:
   const std::unique_lock<std::mutex> lock_;

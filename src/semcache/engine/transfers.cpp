@@ -1,91 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/engine/engine.hpp>
+#include <semcache/engine/transfers.hpp>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
 namespace semcache::engine {
 
+using directory::Fill;
 using directory::Step;
 using trace::Kind;
 
-void Engine::freeze(Memory& m, ByteRange range) {
-  if (m.access == platform::Protection::read_write) protect_guarded(m, platform::Protection::read);  // quiesced: no flags, no pins
-  if (m.on_host()) pages_->freeze(m, range);
+/// May the host use the array now, and say so later (DualView::modify_host)?
+bool Transfers::host_side_is_announced(const Memory& m) {
+  const SlotId host = s_.directory.slot_in(m.datum, host_space);
+  return host.valid() && s_.memory_of(host).announced;
 }
 
-void Engine::set_reachable(Memory& m, bool reachable) noexcept {
-  if (!options_.check || running_launches_ > 0 || m.on_host() || m.bytes == 0 || (!reachable && m.used_unseen)) return;
-  device_of(m).memory->set_accessible(m, reachable);
-}
-
-void Engine::set_all_reachable(bool reachable) noexcept {
-  for (auto& d : devices_) {
-    d->memory->for_each_mapping([&](std::byte* at, std::uint64_t bytes) { d->device->set_accessible(at, bytes, reachable); });
-  }
-  if (reachable) return;
-  for (Memory& m : pool_) {
-    if (m.live && m.used_unseen && (m.flags.load() & Memory::resident) != 0) set_reachable(m, true);
-  }
-}
-
-void Engine::keep_reachable(Memory& m) noexcept {
-  if (!options_.check) return;
-  m.used_unseen = true;
-  set_reachable(m, true);
-}
-
-// --- steps -------------------------------------------------------------------------------------------------------------
-
-Obstacle Engine::meet(const Requirement* requirements, std::size_t count) {
-  if (const Obstacle o = make_resident(count, [&](std::size_t i) { return requirements[i].memory; })) return o;
-  std::vector<ByteRange> together;  // where they overwrite several ranges of an array
-  const Memory* overwritten = nullptr;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Requirement& r = requirements[i];
-    if (needs_content(r.mode)) {
-      if (const Obstacle o = make_fresh(*r.memory, r.range)) return o;
+void Transfers::note_refused(Memory& m, ByteRange range) noexcept {
+  if (range.empty()) return;
+  try {
+    std::vector<directory::LastHeld> alone;
+    s_.directory.last_held(m.slot, range, directory::Wanters::others, alone);
+    std::uint64_t begin = range.begin;
+    for (const directory::LastHeld& piece : alone) {
+      s_.directory.drop(m.slot, {begin, piece.position});
+      begin = piece.position + piece.bytes;
+      note_written(m, {piece.position, begin});
     }
-    if (!writes(r.mode)) continue;
-    if (count > 1 && std::exchange(overwritten, r.memory) != r.memory) {
-      together.clear();
-      for (std::size_t k = 0; k < count; ++k) {
-        if (writes(requirements[k].mode) && requirements[k].memory == r.memory) together.push_back(requirements[k].range);
-      }
-    }
-    if (const Obstacle o = save_all(*r.memory, r.range, Loss::write, together)) return o;
+    s_.directory.drop(m.slot, {begin, range.end});
+  } catch (const std::bad_alloc&) {
+    base::fatal("a copy to '%s' at %p was refused half-way, and the host has no memory to note what is there now. Free memory of "
+                "the host", s_.recorder.name(m.label), static_cast<void*>(m.address));
   }
-  for (std::size_t i = 0; i < count; ++i) {  // all transfers are under way
-    const Requirement& r = requirements[i];
-    if (const Obstacle o = busy(*r.memory, r.range, mode_of(writes(r.mode)))) return o;
-  }
-  return {};
 }
 
-Obstacle Engine::make_fresh(Memory& m, ByteRange range) {
+void Transfers::note_written(Memory& m, ByteRange range) {
+  count_dropped(m, range);
+  s_.directory.write(m.slot, range);
+}
+
+bool Transfers::room_for_snapshot(DeviceState& d, std::uint64_t bytes, Loss loss) const {
+  if (loss == Loss::eviction) return false;
+  const std::uint64_t share = d.memory->budget_bytes() / 100 * s_.options.snapshot_share_percent;
+  const std::uint64_t rounded = round_up(bytes + 512, d.device->granularity_bytes());
+  return d.memory->snapshot_bytes + bytes <= share && d.memory->fits(rounded);
+}
+
+Obstacle Transfers::make_fresh(Memory& m, ByteRange range) {
   for (;;) {
-    Step step = directory_.next_fetch(m.slot, range, &policy::copy_cost);
+    Step step = s_.directory.next_fetch(m.slot, range, &policy::copy_cost);
     if (step.bytes == 0) return {};
     if (!step.from.valid() && step.fill.pattern_bytes == 0) {
       base::fatal("I4: nobody holds %llu bytes of '%s' at offset %llu any more",
-                  static_cast<unsigned long long>(step.bytes), recorder_.name(m.label),
+                  static_cast<unsigned long long>(step.bytes), s_.recorder.name(m.label),
                   static_cast<unsigned long long>(step.to_position));
     }
-    Memory* from = step.from.valid() ? &memory_of(step.from) : nullptr;
+    Memory* from = step.from.valid() ? &s_.memory_of(step.from) : nullptr;
     Memory& crossing = from != nullptr && from->on_host() && !m.on_host() ? *from : m;
     const std::uint64_t crossing_position = &crossing == &m ? step.to_position : step.from_position;
-    DeviceState* const crossed = from == nullptr || from->on_host() == m.on_host() ? nullptr : &device_of(m.on_host() ? *from : m);
+    DeviceState* const crossed = from == nullptr || from->on_host() == m.on_host() ? nullptr : &s_.device_of(m.on_host() ? *from : m);
     if (crossed != nullptr && !crossed->device->kernels_run_in_caller()) {
       // One registration chunk at a time; what must be staged goes in pieces.
-      step.bytes = std::min(step.bytes, pages_->chunk_end(crossing_position) - crossing_position);
-      if (const Obstacle o = directly_reached(crossing, {crossing_position, crossing_position + step.bytes})) return o;
-      if (!pages_->locked(crossing, {crossing_position, crossing_position + step.bytes})) {
+      step.bytes = std::min(step.bytes, s_.pages->chunk_end(crossing_position) - crossing_position);
+      if (const Obstacle o = hazards_.directly_reached(crossing, {crossing_position, crossing_position + step.bytes})) return o;
+      if (!s_.pages->locked(crossing, {crossing_position, crossing_position + step.bytes})) {
         step.bytes = std::min(step.bytes, Staging::piece_bytes);
         if (crossed->staging->exhausted(step.bytes)) {
           const auto staged =
-              std::find_if(flights_.begin(), flights_.end(), [](const Flight& f) { return f.staging != nullptr; });
-          if (staged != flights_.end()) {
-            if (const Obstacle o = land(staged)) return o;
+              std::find_if(s_.flights.begin(), s_.flights.end(), [](const Flight& f) { return f.staging != nullptr; });
+          if (staged != s_.flights.end()) {
+            if (const Obstacle o = hazards_.land(staged)) return o;
             continue;
           }
         }
@@ -93,18 +80,18 @@ Obstacle Engine::make_fresh(Memory& m, ByteRange range) {
     }
     const ByteRange to_range{step.to_position, step.to_position + step.bytes};
     const ByteRange from_range{step.from_position, step.from_position + step.bytes};
-    if (const Obstacle o = busy(m, to_range, Mode::writes)) return o;
+    if (const Obstacle o = hazards_.busy(m, to_range, Mode::writes)) return o;
     if (from == &m && m.on_host()) {
-      if (const Obstacle o = flights_of(m, from_range, Mode::reads)) return o;
+      if (const Obstacle o = hazards_.flights_of(m, from_range, Mode::reads)) return o;
     } else if (from != nullptr && from != &m) {
-      if (const Obstacle o = busy(*from, from_range, Mode::reads)) return o;
+      if (const Obstacle o = hazards_.busy(*from, from_range, Mode::reads)) return o;
       if (m.on_host() && from->write_check) {
         if (const Obstacle o = check_writes(*from)) return o;
         continue;
       }
     }
     std::vector<directory::LastHeld> last;
-    directory_.last_held(m.slot, to_range, directory::Wanters::others, last);
+    s_.directory.last_held(m.slot, to_range, directory::Wanters::others, last);
     if (last.empty()) {
       perform(step, plan::Purpose::fetch);
     } else if (const Obstacle o = save(m, last.front(), Loss::fetch)) {
@@ -113,19 +100,19 @@ Obstacle Engine::make_fresh(Memory& m, ByteRange range) {
   }
 }
 
-Obstacle Engine::save_all(Memory& m, ByteRange range, Loss loss, const std::vector<ByteRange>& together) {
+Obstacle Transfers::save_all(Memory& m, ByteRange range, Loss loss, const std::vector<ByteRange>& together) {
   std::vector<directory::LastHeld> last;
   for (;;) {
     last.clear();
-    directory_.last_held(m.slot, range, loss == Loss::write ? directory::Wanters::itself_too : directory::Wanters::others, last, together);
+    s_.directory.last_held(m.slot, range, loss == Loss::write ? directory::Wanters::itself_too : directory::Wanters::others, last, together);
     if (last.empty()) return {};
     if (const Obstacle o = save(m, last.front(), loss)) return o;
   }
 }
 
-Obstacle Engine::save(Memory& m, const directory::LastHeld& piece, Loss loss) {
+Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss) {
   const ByteRange range{piece.position, piece.position + piece.bytes};
-  if (const Obstacle o = busy(m, range, Mode::reads)) return o;
+  if (const Obstacle o = hazards_.busy(m, range, Mode::reads)) return o;
   Step step;
   step.from = m.slot;
   step.from_position = piece.position;
@@ -135,27 +122,27 @@ Obstacle Engine::save(Memory& m, const directory::LastHeld& piece, Loss loss) {
   // would have done, at no further memory.
   const auto clean = [&](SlotId slot) {
     if (!slot.valid() || slot == m.slot) return false;
-    Memory& w = memory_of(slot);
-    if (directory_.changing(slot)) return false;  // the program may be writing it
+    Memory& w = s_.memory_of(slot);
+    if (s_.directory.changing(slot)) return false;  // the program may be writing it
     const ByteRange at{piece.wanter_position, piece.wanter_position + piece.bytes};
     if (w.on_host()) {
-      for (const Flight& f : flights_) {
+      for (const Flight& f : s_.flights) {
         if (f.host == &w && f.range.overlaps(at)) return false;
       }
     } else if ((w.flags.load() & Memory::resident) == 0 || w.pins.load() != 0 ||
-               unknown_use_pending(w, Mode::writes)) {
+               hazards_.unknown_use_pending(w, Mode::writes)) {
       return false;
     }
     std::vector<directory::LastHeld> needed;
-    directory_.last_held(slot, at, directory::Wanters::others, needed);
+    s_.directory.last_held(slot, at, directory::Wanters::others, needed);
     return needed.empty();
   };
-  const SlotId same_space = directory_.slot_in(piece.wanter, m.space);
-  const SlotId host_side = directory_.slot_in(piece.wanter, host_space);
+  const SlotId same_space = s_.directory.slot_in(piece.wanter, m.space);
+  const SlotId host_side = s_.directory.slot_in(piece.wanter, host_space);
   policy::SaveChoices choices;
   choices.on_host = m.on_host();
   choices.wanter_is_clean = clean(same_space);
-  choices.room_for_snapshot = m.on_host() || room_for_snapshot(device_of(m), piece.bytes, loss);
+  choices.room_for_snapshot = m.on_host() || room_for_snapshot(s_.device_of(m), piece.bytes, loss);
   const auto place = [&] {
     if (!choices.room_for_snapshot) choices.host_side_is_clean = clean(host_side);
     return policy::place_of_save(choices);
@@ -163,7 +150,7 @@ Obstacle Engine::save(Memory& m, const directory::LastHeld& piece, Loss loss) {
   policy::SavePlace where = place();
   if (where == policy::SavePlace::snapshot_beside) {
     try {
-      step.to = new_snapshot(m.space, piece.bytes, m.label)->slot;
+      step.to = arrays_.new_snapshot(m.space, piece.bytes, m.label)->slot;
     } catch (const OutOfMemory&) {
       if (m.on_host()) throw;
       choices.room_for_snapshot = false;
@@ -174,16 +161,16 @@ Obstacle Engine::save(Memory& m, const directory::LastHeld& piece, Loss loss) {
     step.to = where == policy::SavePlace::wanter ? same_space : host_side;
     step.to_position = piece.wanter_position;
   } else if (where == policy::SavePlace::snapshot_on_host) {
-    step.to = new_snapshot(host_space, piece.bytes, m.label)->slot;
+    step.to = arrays_.new_snapshot(host_space, piece.bytes, m.label)->slot;
   }
   step.bytes = piece.bytes;
-  Memory& to = memory_of(step.to);
+  Memory& to = s_.memory_of(step.to);
   if (to.on_host() != m.on_host() && !to.owns_allocation) {
-    step.bytes = std::min(step.bytes, pages_->chunk_end(step.to_position) - step.to_position);
+    step.bytes = std::min(step.bytes, s_.pages->chunk_end(step.to_position) - step.to_position);
     Memory& host = m.on_host() ? m : to;
     const std::uint64_t position = m.on_host() ? step.from_position : step.to_position;
-    if (const Obstacle o = directly_reached(host, {position, position + step.bytes})) return o;
-    if (!pages_->locked(host, {position, position + step.bytes})) step.bytes = std::min(step.bytes, Staging::piece_bytes);
+    if (const Obstacle o = hazards_.directly_reached(host, {position, position + step.bytes})) return o;
+    if (!s_.pages->locked(host, {position, position + step.bytes})) step.bytes = std::min(step.bytes, Staging::piece_bytes);
   }
   // The array's own content, or what has to give way: no copy is to blame.
   perform(step, loss == Loss::eviction || piece.wanter == m.datum ? plan::Purpose::write_back : plan::Purpose::save);
@@ -191,50 +178,39 @@ Obstacle Engine::save(Memory& m, const directory::LastHeld& piece, Loss loss) {
 }
 
 /// A step that fails may have changed part of its destination already, which nobody needs: it holds nothing then (I9).
-void Engine::perform(const Step& step, plan::Purpose purpose) {
-  const Memory& to = memory_of(step.to);
-  directory_.prepare_commit(step);  // nobody forgets what has moved
-  plan::Step planned = copy_step(purpose, at(to, step.to_position), {}, step.bytes);
+void Transfers::perform(const Step& step, plan::Purpose purpose) {
+  const Memory& to = s_.memory_of(step.to);
+  s_.directory.prepare_commit(step);  // nobody forgets what has moved
+  plan::Step planned = executor_.copy_step(purpose, executor_.at(to, step.to_position), {}, step.bytes);
   if (step.from.valid()) {
-    planned.from = at(memory_of(step.from), step.from_position);
+    planned.from = executor_.at(s_.memory_of(step.from), step.from_position);
   } else {
     planned.kind = plan::Step::Kind::fill;
     planned.fill = step.fill;
     planned.phase = step.value.offset;
   }
   try {
-    execute(planned);
+    executor_.execute(planned);
   } catch (...) {
-    directory_.drop(step.to, {step.to_position, step.to_position + step.bytes});
+    s_.directory.drop(step.to, {step.to_position, step.to_position + step.bytes});
     throw;
   }
-  (void)pending_.take(to.datum, {step.to_position, step.to_position + step.bytes});
-  directory_.commit(step);
-}
-
-std::uint64_t Engine::digest_of(Memory& m) {
-  DeviceState& d = device_of(m);
-  order_queue(d, d.within_queue, m, Mode::reads, Behind::all);
-  std::vector<std::byte> copy;
-  if (!permits(m.address, m.bytes, platform::Protection::read)) {
-    copy.resize(m.bytes);
-    platform_->read_behind(copy.data(), m.address, m.bytes);
-  }
-  return d.device->digest(d.queues->id(d.within_queue), copy.empty() ? m.address : copy.data(), m.bytes);
+  (void)s_.pending.take(to.datum, {step.to_position, step.to_position + step.bytes});
+  s_.directory.commit(step);
 }
 
 /// SEMCACHE_CHECK_WRITES: a view captured as writable whose content did not change keeps its number.
-Obstacle Engine::check_writes(Memory& m) {
+Obstacle Transfers::check_writes(Memory& m) {
   if (!m.write_check) return {};
-  if (const Obstacle o = quiesce(m)) return o;
-  freeze(m, m.all());
+  if (const Obstacle o = hazards_.quiesce(m)) return o;
+  executor_.freeze(m, m.all());
   const std::unique_ptr<Memory::WriteCheck> check = std::move(m.write_check);
-  if (digest_of(m) != check->digest) {
-    recorder_.changed(m.label);
+  if (executor_.digest_of(m) != check->digest) {
+    s_.recorder.changed(m.label);
     return {};
   }
-  directory_.restore(m.slot, m.all(), check->wanted);
-  recorder_.moved(Kind::unchanged, m.label, m.bytes);
+  s_.directory.restore(m.slot, m.all(), check->wanted);
+  s_.recorder.moved(Kind::unchanged, m.label, m.bytes);
   return {};
 }
 

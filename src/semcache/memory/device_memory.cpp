@@ -180,7 +180,7 @@ void DeviceMemory::set_accessible(const Memory& m, bool accessible) noexcept {
 }
 
 void DeviceMemory::make_room_for(std::size_t arrays) {
-  if (by_age_.size() < arrays) base::make_room(by_age_, arrays - by_age_.size());
+  base::make_room_for(by_age_, arrays);
 }
 
 std::string DeviceMemory::audit(const std::vector<const Memory*>& arrays) const {

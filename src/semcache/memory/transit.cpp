@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/memory/memory.hpp>
 #include <semcache/memory/transit.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -18,6 +20,14 @@ void TransitBuffer::allocate() {
       throw OutOfMemory("no host memory for a message of " + std::to_string(bytes) + " bytes", bytes, 0);
     }
   }
+}
+
+void TransitBuffer::expect_nothing() noexcept {
+  brought.reset();
+  if (expected == nullptr) return;
+  std::vector<TransitBuffer*>& list = expected->expected_in;
+  list.erase(std::find(list.begin(), list.end(), this));
+  expected = nullptr;
 }
 
 TransitBuffer::~TransitBuffer() {

@@ -35,6 +35,7 @@ struct TransitBuffer {
   TransitBuffer(const TransitBuffer&) = delete;
   TransitBuffer& operator=(const TransitBuffer&) = delete;
   void allocate();  ///< @throws OutOfMemory
+  void expect_nothing() noexcept;
   device::Device& device;
   std::byte* address = nullptr;
   std::uint64_t bytes = 0;
