@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/arrays.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace semcache::engine {
+
+Memory* Arrays::new_memory(SpaceId space, const char* label, std::uint64_t bytes) {
+  // What can fail comes first.
+  const trace::LabelId name = s_.recorder.intern(label == nullptr ? "" : label);
+  directory::BasicExtentMap<PageState> pages(space == host_space && bytes > 0 ? round_up(bytes + memory::header_gap_bytes, s_.page_bytes) : 0,
+                                             {});
+  std::vector<bool> used(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
+  if (free_.empty()) {
+    const std::size_t all = s_.pool.size() + 1;
+    base::make_room_for(free_, all);
+    base::make_room_for(s_.put_off, all);
+    projection_.make_room_for(all);
+    for (auto& d : s_.devices) d->memory->make_room_for(all);
+    free_.push_back(&s_.pool.emplace_back());
+  }
+  Memory* const m = free_.back();
+  free_.pop_back();
+  m->slot = {};
+  m->datum = {};
+  m->space = space;
+  m->address = nullptr;
+  m->bytes = bytes;
+  m->label = name;
+  m->counted_snapshot = false;
+  m->freeing = false;
+  m->announced_use.at.store(0);
+  m->captured_use.at.store(0);
+  m->reported_unreachable = false;
+  m->used_unseen = false;
+  m->access = platform::Protection::none;
+  m->transit_block.reset();
+  m->holds_handles.store(false, std::memory_order_relaxed);
+  std::memset(m->header, 0, sizeof m->header);
+  m->flags.store(space == host_space ? Memory::host_readable : 0);
+  m->uses.forget();
+  m->writing_launches.store(0, std::memory_order_relaxed);
+  m->writing_launches_at_fetch = 0;
+  m->write_check.reset();
+  m->pages = std::move(pages);
+  m->read_ahead.reset();
+  m->used = std::move(used);
+  m->locked.clear();
+  m->lock_refused = false;
+  m->forecast = policy::FetchForecast();
+  m->sent_ahead = false;
+  m->asked_end = 0;
+  m->open = false;
+  m->announced = false;
+  m->owns_allocation = false;
+  m->live = true;
+  return m;
+}
+
+void Arrays::recycle(Memory& m) noexcept {
+  m.live = false;
+  m.incarnation.fetch_add(1);
+  for (auto& d : s_.devices) d->memory->forget(m);
+  if (std::exchange(m.listed, false)) {
+    s_.listed.erase(std::find(s_.listed.begin(), s_.listed.end(), &m));
+    s_.listed_arrays.store(s_.listed.size());
+  }
+  while (!m.expected_in.empty()) m.expected_in.back()->expect_nothing();
+  if (m.slot.valid() && m.slot.value < s_.by_slot.size()) s_.by_slot[m.slot.value] = nullptr;
+  free_.push_back(&m);
+}
+
+void Arrays::bind(Memory& m, SlotId slot) {
+  m.slot = slot;
+  if (s_.by_slot.size() <= slot.value) s_.by_slot.resize(slot.value + 1, nullptr);
+  s_.by_slot[slot.value] = &m;
+  plan::Step allocate = executor_.step_of(plan::Step::Kind::allocate, m);
+  allocate.zeros = m.on_host() && !m.owns_allocation;
+  executor_.tell(allocate);
+}
+
+void Arrays::place_on_device(Memory& m) {
+  // Guarded memory has pages of its own.
+  s_.device_of(m).memory->place(m, s_.recorder.name(m.label), s_.options.device_faults ? s_.page_bytes : 1);
+}
+
+void Arrays::release_place(Memory& m) noexcept {
+  if (m.address == nullptr) return;
+  if (m.on_host()) {
+    if (m.owns_allocation) {
+      std::free(m.address);
+      host_snapshot_bytes_ -= m.bytes;
+      m.address = nullptr;
+      return;
+    }
+    s_.pages->unlock(m, std::exchange(m.locked, {}));
+    s_.host->give_back(m);
+  } else {
+    s_.device_of(m).memory->give_back(m);
+  }
+  m.address = nullptr;
+}
+
+/// The memory is needed no more, and nothing in flight uses it. Also what an allocation that failed has made so far (I9).
+void Arrays::destroy(Memory& m) noexcept {
+  projection_.forget_perhaps_unwanted(m);
+  if (m.counted_snapshot) s_.device_of(m).memory->snapshot_bytes -= m.bytes;
+  if (!m.on_host() && (m.flags.load() & Memory::resident) != 0) executor_.unmap_memory(m);
+  if (m.slot.valid()) {
+    executor_.tell(executor_.step_of(plan::Step::Kind::release, m));
+    s_.directory.remove_slot(m.slot);
+  }
+  if (m.datum.valid() && s_.directory.slots(m.datum).empty()) s_.directory.remove_datum(m.datum);
+  s_.pages->end_phase(m);
+  release_place(m);
+  recycle(m);
+}
+
+void Arrays::collect_orphans() noexcept {
+  for (const auto& touched : s_.directory.touched()) {
+    Memory* const m = touched.slot.value < s_.by_slot.size() ? s_.by_slot[touched.slot.value] : nullptr;
+    if (m != nullptr && m->live && m->snapshot() && !m->freeing) projection_.note_perhaps_unwanted(*m);
+  }
+  for (std::size_t i = 0; i < projection_.perhaps_unwanted().size();) {
+    Memory& m = *projection_.perhaps_unwanted()[i];
+    if (s_.directory.needed(m.slot)) {  // it is touched when that changes
+      projection_.forget_perhaps_unwanted(m);
+      continue;
+    }
+    bool busy = m.pins.load() != 0;
+    if (!busy && !m.on_host()) {
+      DeviceState& d = s_.device_of(m);
+      busy = hazards_.unknown_use_pending(m, Mode::writes);
+      try {
+        for (QueueIndex q = 1; q < d.queues->count() && !busy; ++q) busy = !d.queues->reached(q, m.on(q).use.load());
+      } catch (const std::exception&) {
+        busy = true;  // not known: asked again at the next occasion
+      }
+    }
+    for (const Flight& f : s_.flights) busy = busy || f.host == &m;
+    if (busy) {
+      ++i;
+      continue;
+    }
+    destroy(m);
+  }
+}
+
+std::string Arrays::describe_live_buffers(std::uint32_t device) const {
+  std::vector<const Memory*> live;
+  for (const Memory& m : s_.pool) {
+    if (m.live && m.space == device_space(device)) live.push_back(&m);
+  }
+  std::sort(live.begin(), live.end(), [](const Memory* a, const Memory* b) { return a->bytes > b->bytes; });
+  std::string text = live.empty() ? "  none\n" : "";
+  for (std::size_t i = 0; i < live.size() && i < 32; ++i) {
+    const Memory& m = *live[i];
+    const std::uint32_t flags = m.flags.load();
+    text += "  " + std::to_string(m.bytes) + " bytes  '" + s_.recorder.name(m.label) + "'" +
+            (m.snapshot() ? " (saved copy)" : "") + ((flags & Memory::resident) != 0 ? ", on the device" : ", not on the device now") + "\n";
+  }
+  if (live.size() > 32) text += "  and " + std::to_string(live.size() - 32) + " not larger\n";
+  return text;
+}
+
+Memory* Arrays::new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId label) {
+  Memory* m = new_memory(space, s_.recorder.name(label), bytes);
+  try {
+    if (m->on_host()) {
+      m->address = static_cast<std::byte*>(std::aligned_alloc(s_.page_bytes, round_up(bytes, s_.page_bytes)));
+      if (m->address == nullptr) {
+        throw OutOfMemory("no host memory to save a copy of '" + std::string(s_.recorder.name(label)) + "' (" + std::to_string(bytes) +
+                              " bytes). Free some, or remove copies that nobody reads", bytes, 0);
+      }
+      m->owns_allocation = true;
+      host_snapshot_bytes_ += bytes;
+    } else {
+      place_on_device(*m);
+      DeviceState& d = s_.device_of(*m);
+      // Where it lies decides how many granules it needs.
+      if (!d.memory->fits(d.memory->missing_bytes(*m))) {
+        throw OutOfMemory("no room for a saved copy", bytes, d.memory->budget_bytes());
+      }
+    }
+    bind(*m, s_.directory.add_snapshot(space, bytes));
+    if (!m->on_host()) {
+      executor_.execute(executor_.step_of(plan::Step::Kind::map, *m));
+      m->counted_snapshot = true;
+      s_.device_of(*m).memory->snapshot_bytes += bytes;
+    }
+  } catch (...) {
+    destroy(*m);
+    throw;
+  }
+  projection_.note_perhaps_unwanted(*m);
+  return m;
+}
+
+}  // namespace semcache::engine

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/engine/hazards.hpp>
+
+namespace semcache::engine {
+
+/// The objects of arrays and of saved copies: they are made, bound to their slots of the directory, and recycled.
+///
+/// Threads: with the engine's lock.
+class Arrays {
+ public:
+  Arrays(State& state, Projection& projection, Executor& executor, Hazards& hazards) noexcept
+      : s_(state), projection_(projection), executor_(executor), hazards_(hazards) {}
+
+  /// Without an address, or a slot. @throws std::bad_alloc  nothing has changed
+  Memory* new_memory(SpaceId space, const char* label, std::uint64_t bytes);
+  void bind(Memory& memory, SlotId slot);
+  void place_on_device(Memory& memory);
+  void release_place(Memory& memory) noexcept;
+  /// The memory is needed no more, and nothing in flight uses it. Also what an allocation that failed has made so far (I9).
+  void destroy(Memory& memory) noexcept;
+  /// For a value that is to be saved. @throws OutOfMemory
+  Memory* new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId label);
+  /// Frees the saved copies that nobody wants any more.
+  void collect_orphans() noexcept;
+  [[nodiscard]] std::string describe_live_buffers(std::uint32_t device) const;
+  [[nodiscard]] std::uint64_t host_snapshot_bytes() const noexcept { return host_snapshot_bytes_; }
+
+ private:
+  void recycle(Memory& memory) noexcept;
+
+  State& s_;
+  Projection& projection_;
+  Executor& executor_;
+  Hazards& hazards_;
+  std::vector<Memory*> free_;  ///< objects that are no array's
+  std::uint64_t host_snapshot_bytes_ = 0;
+};
+
+}  // namespace semcache::engine

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/buffers.hpp>
+#include <semcache/engine/transaction.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace semcache::engine {
+namespace {
+
+constexpr std::uint64_t pooled_limit_bytes = 64 * 1024 * 1024;  // larger ones are ordinary memory, given back at once
+constexpr std::uint64_t idle_limit_bytes = 256 * 1024 * 1024;
+
+}  // namespace
+
+TransitBuffer* Buffers::take(Transaction& t, std::uint64_t bytes, bool on_device) {
+  DeviceState& d = s_.home();
+  auto best = idle_.end();
+  for (auto it = idle_.begin(); it != idle_.end(); ++it) {
+    const TransitBuffer& b = **it;
+    if (b.on_device != on_device || b.bytes < bytes || b.bytes / 4 > bytes + s_.page_bytes) continue;
+    if (best != idle_.end() && (*best)->bytes <= b.bytes) continue;
+    if (d.queues->reached(b.last_use.queue, b.last_use.position)) best = it;
+  }
+  if (best != idle_.end()) {
+    ++taken_;
+    return no_longer_idle(best).release();
+  }
+  auto buffer = std::make_unique<TransitBuffer>(*d.device);
+  base::make_room(idle_, taken_ + 1);  // giving back never fails
+  buffer->bytes = round_up(std::max<std::uint64_t>(bytes, 1), s_.page_bytes);
+  buffer->on_device = on_device;
+  buffer->pooled = on_device || bytes <= pooled_limit_bytes;
+  for (;;) {
+    try {
+      buffer->allocate();
+      ++taken_;
+      return buffer.release();
+    } catch (const OutOfMemory&) {
+      if (!release_idle(t, on_device)) throw;
+    }
+  }
+}
+
+TransitBuffer* Buffers::take_beside(Memory& m, ByteRange range) {
+  if (m.on_host() || !m.live || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return nullptr;
+  std::shared_ptr<TransitBlock> block = m.transit_block.lock();
+  if (block == nullptr) {
+    try {
+      block = std::make_shared<TransitBlock>(*s_.home().device, round_up(m.bytes, s_.page_bytes));
+    } catch (const OutOfMemory&) {
+      return nullptr;  // whoever asks for memory of its own makes room
+    }
+    m.transit_block = block;
+  }
+  for (const ByteRange other : block->taken) {
+    if (range.overlaps(other)) return nullptr;
+  }
+  auto buffer = std::make_unique<TransitBuffer>(*s_.home().device);
+  block->taken.push_back(range);
+  buffer->address = block->address + range.begin;
+  buffer->bytes = range.size();
+  buffer->place = range;
+  buffer->block = std::move(block);
+  return buffer.release();
+}
+
+void Buffers::give(Transaction& t, std::unique_ptr<TransitBuffer> buffer) noexcept {
+  buffer->expect_nothing();
+  if (buffer->block != nullptr) return free_buffer(t, std::move(buffer));
+  --taken_;
+  if (!buffer->pooled) return free_buffer(t, std::move(buffer));
+  (buffer->on_device ? idle_device_bytes_ : idle_host_bytes_) += buffer->bytes;
+  idle_.push_back(std::move(buffer));
+  while (idle_device_bytes_ + idle_host_bytes_ > idle_limit_bytes) {
+    free_buffer(t, no_longer_idle(idle_.begin()));  // the one that has been idle longest
+  }
+}
+
+std::unique_ptr<TransitBuffer> Buffers::no_longer_idle(List::iterator which) noexcept {
+  std::unique_ptr<TransitBuffer> buffer = std::move(*which);
+  idle_.erase(which);
+  (buffer->on_device ? idle_device_bytes_ : idle_host_bytes_) -= buffer->bytes;
+  buffer->forecast = policy::FetchForecast(1);
+  buffer->writing_launches_at_fetch.reset();
+  return buffer;
+}
+
+bool Buffers::release_idle(Transaction& t, bool on_device) noexcept {
+  bool any = false;
+  for (;;) {
+    const auto idle = std::find_if(idle_.begin(), idle_.end(),
+                                   [&](const auto& buffer) { return buffer->on_device == on_device; });
+    if (idle == idle_.end()) return any;
+    free_buffer(t, no_longer_idle(idle));
+    any = true;
+  }
+}
+
+void Buffers::free_buffer(Transaction& t, std::unique_ptr<TransitBuffer> buffer) noexcept {
+  try {
+    t.run([&] { return hazards_.user_of(*buffer); });
+    if (buffer->block != nullptr) {
+      std::vector<ByteRange>& taken = buffer->block->taken;
+      taken.erase(std::find(taken.begin(), taken.end(), buffer->place));
+    }
+  } catch (const std::exception& e) {
+    base::raw_log("the memory of a message is not given back: %s", e.what());
+    (void)buffer.release();  // the device may still read it
+  }
+  t.unlocked([&] { buffer.reset(); });
+}
+
+}  // namespace semcache::engine

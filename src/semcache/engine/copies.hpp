@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/engine/host_access.hpp>
+
+namespace semcache::engine {
+
+/// deep_copy: lazy between noticed slots, at the call where a side is open (I7 in either case). Public members are `Engine`'s.
+/// Threads: any.
+class Copies {
+ public:
+  Copies(State& state, Transactions& transactions, Projection& projection, Executor& executor, Hazards& hazards, Transfers& transfers,
+         Residency& residency, Preparation& preparation, HostAccess& host_access) noexcept
+      : s_(state), transactions_(transactions), projection_(projection), executor_(executor), hazards_(hazards), transfers_(transfers),
+        residency_(residency), preparation_(preparation), host_access_(host_access) {}
+
+  void copy(void* to, const void* from, std::uint64_t bytes);
+  void fill(Memory& memory, std::uint64_t position, std::uint64_t bytes, const directory::Fill& fill);
+  void filled(Memory& memory, std::uint64_t position, std::uint64_t bytes, const directory::Fill& fill);
+  void settle(Memory& memory, ByteRange range);
+
+ private:
+  [[nodiscard]] SpaceId space_at(const void* elsewhere) const noexcept;
+  void copy_from_open(Transaction& transaction, Memory& to, std::uint64_t position, const void* from, std::uint64_t n);
+  void copy_to_open(Transaction& transaction, void* to, Memory& from, std::uint64_t position, std::uint64_t n);
+  Obstacle finish_write_checks(const Memory& memory);
+  [[nodiscard]] static bool shifts(const Memory& to, std::uint64_t to_position, const Memory& from, std::uint64_t from_position,
+                                   std::uint64_t n) noexcept;
+  [[nodiscard]] bool link(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from,
+                          std::uint64_t from_position, std::uint64_t n);
+  void settle_early(Transaction& transaction, Memory& to, ByteRange range, Memory& from) noexcept;
+  void settle_copy(Transaction& transaction, Memory& to, ByteRange range);
+  void copy_now(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
+                std::uint64_t n);
+  /// What was copied to the memory's datum is pending where none of its slots holds it.
+  void note_pending(const Memory& memory, ByteRange range) noexcept;
+  /// What was pending for it is dropped where it wants something else now. @param earlier  what it wanted
+  void count_replaced(const Memory& memory, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept;
+  /// SEMCACHE_CHECK=1: a copy is about to be elided; do both sides really have the same bytes?
+  Obstacle check_elided(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
+
+  State& s_;
+  Transactions& transactions_;
+  Projection& projection_;
+  Executor& executor_;
+  Hazards& hazards_;
+  Transfers& transfers_;
+  Residency& residency_;
+  Preparation& preparation_;
+  HostAccess& host_access_;
+};
+
+}  // namespace semcache::engine

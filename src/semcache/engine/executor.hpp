@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/engine/projection.hpp>
+
+namespace semcache::engine {
+
+/// Carries out steps: the one way to change memory of arrays, and the one place where devices and the platform are asked to move bytes
+/// of theirs. It counts each step, and tells the observer.
+///
+/// Threads: with the engine's lock.
+class Executor {
+ public:
+  Executor(State& state, Projection& projection) noexcept : s_(state), projection_(projection) {}
+
+  /// @throws DeviceError, SystemError, OutOfMemory  refused: a part of the destination may have changed
+  void execute(const plan::Step& step);
+  /// The observer sees a step that somebody else has made.
+  void tell(const plan::Step& step) noexcept {
+    if (s_.options.observer != nullptr) s_.options.observer->done(step);
+  }
+  [[nodiscard]] static plan::End at(const Memory& memory, std::uint64_t position) noexcept { return memory::end_at(memory, position); }
+  /// Memory that is no array's. @param last_use  set to the work that uses it
+  /// @param label  of the array whose bytes these are
+  [[nodiscard]] static plan::End elsewhere(SpaceId space, const void* address, timeline::Work* last_use = nullptr,
+                                           trace::LabelId label = {}) noexcept;
+  [[nodiscard]] static plan::End within(TransitBuffer& buffer, const std::byte* address) noexcept;
+  [[nodiscard]] static plan::Step copy_step(plan::Purpose purpose, const plan::End& to, const plan::End& from,
+                                            std::uint64_t bytes) noexcept;
+  [[nodiscard]] static plan::Step step_of(plan::Step::Kind kind, const Memory& memory) noexcept;
+
+  enum class Behind : std::uint8_t { transfers, all };
+  /// Later work on the queue starts behind the uses of the memory: by transfers of ours, or all that are known.
+  void order_queue(DeviceState& d, QueueIndex queue, Memory& memory, Mode mode, Behind behind);
+  timeline::Work note_use(DeviceState& d, QueueIndex queue, Memory& memory, Mode mode) noexcept;
+  /// One piece of work, number `at` of its queue, that uses several memories.
+  static void note_use(QueueIndex queue, Memory& memory, Mode mode, std::uint64_t at, std::uint64_t now) noexcept;
+  /// Writes a staged arrival behind the protection of its pages.
+  void write_arrival(Memory& host, ByteRange range, const std::byte* bytes);
+  /// Pages that are about to be read as a whole can no longer change unnoticed.
+  void freeze(Memory& memory, ByteRange range);
+  /// Of what the array holds now.
+  [[nodiscard]] std::uint64_t digest_of(Memory& memory);
+  /// Also where nothing was mapped behind the array's addresses for long.
+  void unmap_memory(Memory& memory) noexcept;
+
+ private:
+  void carry_out(const plan::Step& step);
+  void copy_bytes(const plan::Step& step);
+  void copy_on_host(const plan::Step& step, Memory* to, Memory* from);
+  void copy_by_queue(const plan::Step& step, Memory* to, Memory* from);
+  static void repeat(std::byte* to, std::uint64_t bytes, const directory::Fill& fill, std::uint64_t phase) noexcept;
+  void copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
+  void copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
+  /// Whatever the protection of either side: it is given up to nobody, not even for a moment.
+  void copy_behind(std::byte* to, const std::byte* from, std::uint64_t n);
+  /// Can this thread, which has the lock, use the bytes as it is? Protections change under the lock alone.
+  [[nodiscard]] bool permits(const std::byte* address, std::uint64_t bytes, platform::Protection needed) const;
+  using CopyOfDevice = void (device::Device::*)(QueueId, std::byte*, const std::byte*, std::uint64_t);
+  /// A copy that the device makes, in its queue; behind the protection of its pages where it has one.
+  void copy_by_device(DeviceState& d, QueueIndex queue, CopyOfDevice copy, std::byte* to, const std::byte* from, std::uint64_t n);
+  void fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const directory::Fill& fill,
+                     std::uint64_t phase);
+  void map_memory(Memory& memory);
+  void poll_flights() noexcept;
+  void forget_finished_flights();
+
+  State& s_;
+  Projection& projection_;
+  std::vector<std::byte> detour_;  ///< of `copy_behind`
+};
+
+}  // namespace semcache::engine

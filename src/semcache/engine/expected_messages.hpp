@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/engine/transfers.hpp>
+
+namespace semcache::engine {
+
+/// Where a message's piece lies in an array.
+[[nodiscard]] inline ByteRange at_array(ByteRange piece, std::uint64_t position) noexcept {
+  return {piece.begin + position, piece.end + position};
+}
+
+/// Messages of persistent requests: between two of them their memory is nobody's, so the next content can be brought as
+/// soon as a kernel has written it, while later kernels run.
+///
+/// Threads: with the engine's lock.
+class ExpectedMessages {
+ public:
+  ExpectedMessages(State& state, Projection& projection, Executor& executor, Hazards& hazards) noexcept
+      : s_(state), projection_(projection), executor_(executor), hazards_(hazards) {}
+
+  /// See `Engine::expect_read_out`.
+  void expect(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer, std::byte* to);
+  /// After a launch that wrote `m`: the messages that always followed one such launch so far.
+  void bring_expected(Memory& memory);
+  [[nodiscard]] bool brought(const Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
+                             const TransitBuffer& buffer, const std::byte* to) const;
+  [[nodiscard]] bool fresh_here(const Memory& memory, std::uint64_t position, const ByteRange* pieces,
+                                std::size_t count) const;
+  /// Copies from memory that is mapped and fresh there, behind what writes it.
+  void submit_pieces(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
+                     TransitBuffer& buffer, std::byte* to);
+
+ private:
+  State& s_;
+  Projection& projection_;
+  Executor& executor_;
+  Hazards& hazards_;
+  std::vector<TransitBuffer*> due_;  ///< of `bring_expected`
+};
+
+}  // namespace semcache::engine

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/engine/host_access.hpp>
+
+#include <map>
+#include <thread>
+
+namespace semcache::engine {
+
+/// A call of somebody else's to the driver, while it is made.
+struct ForeignCall {
+  struct Use : Known {
+    Use(Memory& m, bool writes, bool marked_writing, bool said) noexcept
+        : Known(m), writable(writes), used_writing(marked_writing), announced(said) {}
+    bool writable;     ///< its content
+    bool used_writing; ///< whoever uses the array next waits for it as for a write
+    bool announced;
+    bool both_sides = false;     ///< the call uses the host's side, too: a write counts when the call is made
+  };
+  std::vector<Use> uses;  ///< of device memory; pinned
+  /// Of those that use both sides: what they hold is about to be overwritten, and counts for nobody (`Directory::mark_changing`).
+  std::vector<SlotId> overwritten;
+};
+
+/// Kernels, libraries and driver calls outside our launches: captures on native spaces, announced uses, and those of which
+/// nobody said a word. Public members are `Engine`'s. Threads: any.
+class ForeignUses {
+ public:
+  ForeignUses(State& state, Transactions& transactions, Projection& projection, Executor& executor, Hazards& hazards,
+              Transfers& transfers, Preparation& preparation, Launches& launches, HostAccess& host_access) noexcept
+      : s_(state), transactions_(transactions), projection_(projection), executor_(executor), hazards_(hazards), transfers_(transfers),
+        preparation_(preparation), launches_(launches), host_access_(host_access) {}
+
+  /// An announced use of device memory.
+  void access(Memory& memory, ByteRange range, Access mode);
+  void native_capture(Memory& memory, bool writable) { use_natively(memory, writable, memory.captured_use); }
+  void native_capture_of_all();
+  [[nodiscard]] std::unique_ptr<ForeignCall> begin_foreign_call(const device::DriverUse* uses, std::size_t count,
+                                                                bool launches);
+  void end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept;
+  [[nodiscard]] bool any_listed() const noexcept { return s_.listed_arrays.load() != 0 || threads_with_arguments_.load() != 0; }
+
+ private:
+  struct HostUse : Known {
+    HostUse(Memory& m, ByteRange bytes, bool writes, bool from_kernel) noexcept
+        : Known(m), range(bytes), writable(writes), pointer(from_kernel) {}
+    ByteRange range;
+    bool writable;
+    bool pointer;  ///< a kernel's
+    bool counted = false;   ///< as one that nobody announced
+    bool served = false;    ///< its pages were not as it needs them
+  };
+  /// It does until something of ours uses the array, or copies anything: who wants the content since would get what is
+  /// written under an announcement of reads.
+  [[nodiscard]] bool holds(const Memory::Announcement& announcement, const Memory& memory) const noexcept {
+    const std::uint64_t at = announcement.at.load();
+    return at != 0 && at == memory.recently.load() && announcement.links.load() == s_.links.load();
+  }
+  void use_natively(Memory& memory, bool writable, Memory::Announcement& announcement);
+  void list(Memory& memory);
+  static void add_use(ForeignCall& call, const ForeignCall::Use& use);
+  [[nodiscard]] ForeignCall::Use unless_announced(Memory& memory, bool writable, bool known);
+  void add_every_array(ForeignCall& call);
+  /// Nothing need be done for it.
+  [[nodiscard]] bool is_right(const HostUse& use) const noexcept;
+  Obstacle make_right(HostUse& use);
+  /// A kernel outside our launches holds a raw pointer into a mirror.
+  Obstacle pointer_to_host(HostUse& use);
+
+  State& s_;
+  Transactions& transactions_;
+  Projection& projection_;
+  Executor& executor_;
+  Hazards& hazards_;
+  Transfers& transfers_;
+  Preparation& preparation_;
+  Launches& launches_;
+  HostAccess& host_access_;
+  /// By thread: arrays whose addresses it has copied to a device, as arguments of its next launch.
+  std::map<std::thread::id, std::vector<ForeignCall::Use>> arguments_;
+  std::atomic<std::size_t> threads_with_arguments_{0};
+};
+
+}  // namespace semcache::engine

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/hazards.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace semcache::engine {
+
+Obstacle Hazards::user_of(const TransitBuffer& buffer) const noexcept {
+  return buffer.last_use.queue == unknown_queue ? Obstacle() : not_done(buffer.last_use);
+}
+
+// --- what stands in the way ------------------------------------------------------------------------------------------
+
+Obstacle Hazards::not_done(const timeline::Work& work) const noexcept {
+  return s_.devices[work.device]->queues->done(work.queue, work.position) ? Obstacle() : Obstacle::until(work);
+}
+
+bool Hazards::unknown_use_pending(const Memory& m, Mode mode) const {
+  const timeline::Use& uses = m.on(unknown_queue);
+  const std::uint64_t at = (mode == Mode::writes ? uses.use : uses.write).load();
+  if (here().unsubmitted != nullptr && at <= here().unsubmitted->waited) return false;
+  return at != 0 && !s_.devices[s_.device_index(m)]->queues->done(unknown_queue, at);
+}
+
+Obstacle Hazards::quiesce(Memory& m) {
+  projection_.revoke(m);
+  if (m.pins.load() != 0) return Obstacle::launches(m);
+  return unknown_use_pending(m, Mode::writes) ? Obstacle::whole_device(s_.device_index(m), &m) : Obstacle();
+}
+
+Obstacle Hazards::busy(Memory& m, ByteRange range, Mode mode) {
+  return m.on_host() ? flights_of(m, range, mode) : quiesce(m);
+}
+
+Obstacle Hazards::flights_of(Memory& host, ByteRange range, Mode mode) {
+  for (auto next = s_.flights.begin(); next != s_.flights.end();) {
+    const auto flight = next++;
+    if (flight->host != &host || !flight->range.overlaps(range) || !(flight->to_host || mode == Mode::writes)) continue;
+    if (const Obstacle o = land(flight)) return o;
+  }
+  return {};
+}
+
+Obstacle Hazards::land(Flights::iterator flight) {
+  if (flight->locks_pages) return Obstacle::moment();
+  if (const Obstacle o = not_done(flight->work)) return o;
+  if (flight->staging != nullptr) {
+    if (flight->to_host) executor_.write_arrival(*flight->host, flight->range, flight->staging);
+    s_.devices[flight->work.device]->staging->give(flight->staging, flight->staged_bytes);
+  }
+  s_.flights.erase(flight);
+  return {};
+}
+
+Obstacle Hazards::land_all() {
+  while (!s_.flights.empty()) {
+    if (const Obstacle o = land(s_.flights.begin())) return o;
+  }
+  return {};
+}
+
+Obstacle Hazards::uses_of(Memory& m) {
+  if (m.on_host()) return flights_of(m, m.all(), Mode::writes);
+  if (unknown_use_pending(m, Mode::writes)) return Obstacle::whole_device(s_.device_index(m));
+  return uses_on(m, s_.device_of(m).queues->count());
+}
+
+Obstacle Hazards::transfers_of(const Memory& m) const noexcept {
+  return uses_on(m, s_.devices[s_.device_index(m)]->queues->own_end());
+}
+
+Obstacle Hazards::uses_on(const Memory& m, QueueIndex end) const noexcept {
+  for (QueueIndex q = 1; q < end; ++q) {
+    if (const Obstacle o = not_done({s_.device_index(m), q, m.on(q).use.load()})) return o;
+  }
+  return {};
+}
+
+Obstacle Hazards::directly_reached(Memory& host, ByteRange range) {
+  const ByteRange chunk = s_.pages->worth_locking(host, range);
+  if (chunk.empty()) return {};
+  const Obstacle o = flights_of(host, chunk, Mode::writes);
+  return o ? o : Obstacle::page_lock(host, chunk);
+}
+
+}  // namespace semcache::engine

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/engine/launches.hpp>
+
+namespace semcache::engine {
+
+/// What the host's processors come to: faults, announcements, the kernel's limit on mappings. Threads: any, but for the members that
+/// take a transaction, or return an obstacle.
+class HostAccess {
+ public:
+  HostAccess(State& state, Transactions& transactions, Projection& projection, Hazards& hazards, Transfers& transfers,
+             Residency& residency, Preparation& preparation, Launches& launches) noexcept
+      : s_(state), transactions_(transactions), projection_(projection), hazards_(hazards), transfers_(transfers), residency_(residency),
+        preparation_(preparation), launches_(launches) {}
+
+  /// An announced use of host memory.
+  void access(Memory& memory, ByteRange range, Access mode);
+  platform::FaultResult serve(std::byte* address, platform::FaultKind kind, const void* instruction) noexcept;
+  void expose(Memory& mirror);
+  void settle_all();
+  void open_everything();
+
+  /// Nothing is done where the array is freed meanwhile.
+  void host_access(Transaction& transaction, Memory& memory, ByteRange range, Access mode);
+  /// None: the bytes are valid and accessible on the host, and no transfer is in the way.
+  Obstacle open_pages(Memory& memory, ByteRange range, Access mode);
+  /// None: the mirror is open, and the device knows it under its own address.
+  Obstacle open_for_device(Memory& mirror);
+  /// None: the mirror is valid, accessible and never protected again; copies with it happen at the call.
+  Obstacle open_mirror(Memory& memory, const char* reason);
+  /// The maps of an array must stay small against the array: beyond a bound it is settled and numbered anew.
+  void keep_maps_short(Transaction& transaction, Memory& memory) noexcept;
+  /// The host asked for the whole array, at once or piece after piece: after how many launches that wrote it?
+  void note_fetch(Memory& host, ByteRange range);
+
+ private:
+  [[noreturn]] void die_closed(const Memory& memory) const noexcept;
+  /// Of those that live, one after the other, each in a transaction of its own.
+  template <class Visit>
+  void for_each_array(const Visit& visit);
+  /// The pages that a fault at `position` makes valid and opens; counts those beyond the faulting one.
+  [[nodiscard]] ByteRange plan_fault(Memory& host, std::uint64_t position, Access mode);
+  std::uint64_t count_ahead(Memory& host, ByteRange page, ByteRange range, Access mode);
+  void begin_host_phase(Memory& host);
+  platform::FaultResult serve(std::byte* address, platform::FaultKind kind, const void* instruction, const char*& label);
+  platform::FaultResult serve_device(Transaction& transaction, Memory& memory, platform::FaultKind kind, const void* address,
+                                     const void* instruction);
+
+  State& s_;
+  Transactions& transactions_;
+  Projection& projection_;
+  Hazards& hazards_;
+  Transfers& transfers_;
+  Residency& residency_;
+  Preparation& preparation_;
+  Launches& launches_;
+  struct DeviceFault {
+    const void* address = nullptr;
+    const void* instruction = nullptr;
+    Memory* memory = nullptr;
+  };
+  DeviceFault last_faults_[2];       ///< served last, and before
+  unsigned alternating_faults_ = 0;  ///< the same two in turn, so often
+  bool warned_open_ = false;
+};
+
+}  // namespace semcache::engine

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/engine/expected_messages.hpp>
+#include <semcache/engine/lifetimes.hpp>
+#include <semcache/engine/preparation.hpp>
+
+namespace semcache::engine {
+
+/// Before and after kernels of the framework's. Public members are `Engine`'s, which says what they do. Threads: any.
+class Launches {
+ public:
+  Launches(State& state, Transactions& transactions, Projection& projection, Executor& executor, Hazards& hazards, Transfers& transfers,
+           Preparation& preparation, Lifetimes& lifetimes, ExpectedMessages& expected) noexcept
+      : s_(state), transactions_(transactions), projection_(projection), executor_(executor), hazards_(hazards), transfers_(transfers),
+        preparation_(preparation), lifetimes_(lifetimes), expected_(expected) {}
+
+  void begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten);
+  void begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands);
+  void cancel_launch(const Operand* operands, std::size_t count) noexcept;
+  std::uint64_t end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept;
+  [[nodiscard]] Clock submitted_before(QueueIndex queue) const noexcept;
+  void launch_awaited(QueueIndex queue, Clock before, std::uint64_t number) noexcept;
+  [[nodiscard]] bool is_recording(QueueIndex queue);
+
+  // --- for uses that are none of these ---
+  /// Orders a launch behind the transfers of what it uses, or waits for these where its queue is unknown, and keeps the operands
+  /// where they are from now on. @pre `prepare`, and no wait since
+  void pin(Transaction& transaction, QueueIndex queue, const Operand* operands, std::size_t count);
+  /// The one end of every pin: what is to be freed behind it goes. Without the lock.
+  void unpin(const Operand* operands, std::size_t count) noexcept;
+  void unpin(Transaction& transaction, const Operand* operands, std::size_t count) noexcept;
+  /// What a launch leaves to be done. @param recorded  the device whose queue gets an event behind it; nullptr: none
+  void follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept;
+
+ private:
+  void give_way(Transaction& transaction, const Operand* operands, std::size_t count);
+  static void ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& operand);
+  void fetch_ahead(Memory& written);
+
+  State& s_;
+  Transactions& transactions_;
+  Projection& projection_;
+  Executor& executor_;
+  Hazards& hazards_;
+  Transfers& transfers_;
+  Preparation& preparation_;
+  Lifetimes& lifetimes_;
+  ExpectedMessages& expected_;
+};
+
+}  // namespace semcache::engine

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/lifetimes.hpp>
+
+#include <cstring>
+#include <string>
+
+namespace semcache::engine {
+
+Memory* Lifetimes::allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes) {
+  const Transaction t(transactions_);
+  DeviceState& d = *s_.devices.at(device);
+  if (bytes > d.memory->budget_bytes()) {
+    throw OutOfMemory("array '" + std::string(label == nullptr ? "" : label) + "' of " + std::to_string(bytes) +
+                          " bytes is larger than the device's budget of " + std::to_string(d.memory->budget_bytes()) +
+                          " bytes (SEMCACHE_DEVICE_MEMORY). Raise the budget, or split the array. Live arrays:\n" +
+                          arrays_.describe_live_buffers(device),
+                      bytes, d.memory->budget_bytes());
+  }
+  if (bytes > d.memory->bytes()) {
+    throw OutOfMemory("array '" + std::string(label == nullptr ? "" : label) + "' of " + std::to_string(bytes) +
+                          " bytes is larger than all the addresses for device arrays, " + std::to_string(d.memory->bytes()) +
+                          " bytes. Split the array. Live arrays:\n" + arrays_.describe_live_buffers(device),
+                      bytes, d.memory->bytes());
+  }
+  Memory* m = arrays_.new_memory(device_space(device), label, bytes);
+  try {
+    arrays_.place_on_device(*m);
+    m->datum = s_.directory.add_datum(bytes);
+    arrays_.bind(*m, s_.directory.add_slot(m->datum, m->space));
+  } catch (...) {
+    arrays_.destroy(*m);
+    throw;
+  }
+  live_device_bytes_ += bytes;
+  projection_.project_device(*m);
+  return m;
+}
+
+Memory* Lifetimes::allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced) {
+  const Transaction t(transactions_);
+  if (partner != nullptr) {
+    SEMCACHE_EXPECTS(partner->live && !partner->snapshot() && !partner->on_host(),
+                     "the partner of a host side must be a live device array");
+    SEMCACHE_EXPECTS(partner->bytes == bytes, "host side of " + std::to_string(bytes) + " bytes for device array '" +
+                                                  s_.recorder.name(partner->label) + "' of " +
+                                                  std::to_string(partner->bytes) + " bytes: sizes must agree");
+    SEMCACHE_EXPECTS(!s_.directory.slot_in(partner->datum, host_space).valid(),
+                     std::string("device array '") + s_.recorder.name(partner->label) + "' has a host side already");
+  }
+  s_.host->expect_fits(label, bytes);
+  Memory* m = arrays_.new_memory(host_space, label, bytes);
+  try {
+    s_.host->place(*m, s_.recorder.name(m->label));
+    m->datum = partner != nullptr ? partner->datum : s_.directory.add_datum(bytes);
+    // Its pages are new, and whoever writes them is noticed, unless the program promises to announce it.
+    arrays_.bind(*m, s_.directory.add_slot(m->datum, host_space, s_.options.notices && !announced ? directory::Content::zeros
+                                                                                     : directory::Content::unknown));
+    // SEMCACHE_CHECK protects them all the same. So does a kernel that has no mapping left for them. Without a tracker all
+    // host memory is used like that of which the program announces the uses.
+    m->announced = !s_.options.notices || (announced && !s_.options.check &&
+                                         s_.pages->protect(*m, s_.pages->span(*m), platform::Protection::read_write));
+  } catch (...) {
+    arrays_.destroy(*m);
+    throw;
+  }
+  live_host_bytes_ += bytes;
+  if (m->announced) s_.directory.mark_changing(m->slot);
+  if (partner != nullptr) s_.pages->project(*m, m->all());
+  return m;
+}
+
+/// False: it can be freed at once.
+bool Lifetimes::put_off(Memory& m) noexcept {
+  if (std::find(s_.put_off.begin(), s_.put_off.end(), &m) != s_.put_off.end()) {
+    base::raw_log("'%s' at %p is freed already, and goes when the launch that uses it ends. Nothing is done; free it once",
+                  s_.recorder.name(m.label), static_cast<void*>(m.address));
+    return true;
+  }
+  if (m.on_host() || m.pins.load() == 0 || !s_.device_of(m).device->kernels_run_in_caller()) return false;
+  s_.put_off.push_back(&m);
+  put_off_count_.store(s_.put_off.size());
+  if (m.pins.load() != 0) {
+    m.incarnation.fetch_add(1);
+    m.freeing = true;
+    return true;
+  }
+  s_.put_off.pop_back();  // the launch has ended, and may not have seen it
+  put_off_count_.store(s_.put_off.size());
+  return false;
+}
+
+void Lifetimes::free_all_put_off() noexcept {
+  const platform::RuntimeScope scope;
+  for (;;) {
+    Memory* ready = nullptr;
+    {
+      const Transaction t(transactions_);
+      const auto at = std::find_if(s_.put_off.begin(), s_.put_off.end(), [](const Memory* m) { return m->pins.load() == 0; });
+      if (at == s_.put_off.end()) return;
+      ready = *at;
+      s_.put_off.erase(at);
+      put_off_count_.store(s_.put_off.size());
+    }
+    deallocate(ready);
+  }
+}
+
+void Lifetimes::deallocate(Memory* memory) noexcept {
+  if (memory == nullptr) return;
+  Memory& m = *memory;
+  Transaction t(transactions_);
+  if (put_off(m)) return;
+  (m.on_host() ? live_host_bytes_ : live_device_bytes_) -= m.bytes;
+  m.incarnation.fetch_add(1);
+  try {
+    t.run([&] { return free_array(m); });
+  } catch (const OutOfMemory&) {  // what others want of it stays where it is
+    keep_as_saved_copy(m);
+  } catch (const std::bad_alloc&) {
+    keep_as_saved_copy(m);
+  } catch (const std::exception& e) {
+    base::fatal("freeing '%s' failed: %s", s_.recorder.name(m.label), e.what());
+  }
+}
+
+Obstacle Lifetimes::free_array(Memory& m) {
+  // While the lock is given up another thread may free the other side, or use this one.
+  if (!m.snapshot() && s_.directory.slots(m.datum).size() == 1) leave_datum(m);
+  if (!m.snapshot()) {
+    // The other side lives on: it must have everything that only this side holds.
+    if (const Obstacle o = hazards_.busy(m, m.all(), Mode::writes)) return o;
+    if (const Obstacle o = save_before_leaving(m)) return o;
+    if (const Obstacle o = hazards_.uses_of(m)) return o;
+  }
+  m.freeing = true;  // until it is listed as a saved copy, or gone
+  if (const Obstacle o = hazards_.busy(m, m.all(), Mode::writes)) return o;
+  if (m.snapshot()) {
+    std::vector<directory::LastHeld> last;
+    s_.directory.last_held(m.slot, m.all(), directory::Wanters::others, last);
+    if (!last.empty()) {
+      keep_as_saved_copy(m);
+      return {};
+    }
+  }
+  if (const Obstacle o = hazards_.uses_of(m)) return o;
+  if (!m.locked.empty()) return Obstacle::page_unlock(m);
+  arrays_.destroy(m);
+  return {};
+}
+
+void Lifetimes::leave_datum(Memory& m) noexcept {
+  const DatumId datum = m.datum;
+  m.incarnation.fetch_add(1);
+  m.freeing = true;
+  m.write_check.reset();
+  s_.directory.detach(m.slot);
+  if (s_.directory.slots(datum).empty()) {
+    transfers_.count_dropped(m, m.all());
+    s_.directory.remove_datum(datum);
+  }
+  m.datum = DatumId{};
+}
+
+void Lifetimes::keep_as_saved_copy(Memory& m) noexcept {
+  if (!m.snapshot()) leave_datum(m);
+  m.freeing = false;
+  projection_.note_perhaps_unwanted(m);
+  if (!m.on_host()) {
+    m.counted_snapshot = true;
+    s_.device_of(m).memory->snapshot_bytes += m.bytes;
+    projection_.protect_guarded(m, platform::Protection::none);
+  }
+}
+
+Obstacle Lifetimes::save_before_leaving(Memory& m) {
+  const SlotId host = s_.directory.slot_in(m.datum, host_space);
+  if (!transfers_.host_side_is_announced(m) || host == m.slot) return transfers_.save_all(m, m.all(), Transfers::Loss::freeing);
+  // What others want may not stay where the host writes without a word; what only the host still reads may.
+  if (const Obstacle o = transfers_.save_all(m, m.all(), Transfers::Loss::write)) return o;
+  struct Unmarked {
+    directory::Directory& directory;
+    SlotId slot;
+    Unmarked(directory::Directory& d, SlotId s) : directory(d), slot(s) { directory.mark_changing(slot, false); }
+    ~Unmarked() { directory.mark_changing(slot); }
+  };
+  for (std::vector<directory::LastHeld> last;; last.clear()) {
+    {
+      const Unmarked unmarked(s_.directory, host);
+      s_.directory.last_held(m.slot, m.all(), directory::Wanters::others, last);
+    }
+    if (last.empty()) return {};
+    if (const Obstacle o = transfers_.save(m, last.front(), Transfers::Loss::freeing)) return o;
+  }
+}
+
+}  // namespace semcache::engine

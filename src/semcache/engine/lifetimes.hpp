@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/engine/transaction.hpp>
+
+namespace semcache::engine {
+
+/// Arrays are allocated and freed. Threads: any.
+class Lifetimes {
+ public:
+  Lifetimes(State& state, Transactions& transactions, Projection& projection, Hazards& hazards, Arrays& arrays, Transfers& transfers) noexcept
+      : s_(state), transactions_(transactions), projection_(projection), hazards_(hazards), arrays_(arrays), transfers_(transfers) {}
+
+  Memory* allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes);
+  Memory* allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced);
+  void deallocate(Memory* memory) noexcept;
+  /// What was to be freed behind launches that have ended. Behind each end of a pin; without the lock.
+  void free_put_off() noexcept {
+    if (put_off_count_.load() != 0) free_all_put_off();
+  }
+  [[nodiscard]] std::uint64_t live_device_bytes() const noexcept { return live_device_bytes_; }
+  [[nodiscard]] std::uint64_t live_host_bytes() const noexcept { return live_host_bytes_; }
+
+ private:
+  Obstacle free_array(Memory& memory);
+  /// Nobody wants the array itself any more; copies of it may still be wanted elsewhere (I4).
+  void leave_datum(Memory& memory) noexcept;
+  /// Its memory becomes a saved value: nothing moves. The addresses are not reused until it is read or dropped.
+  void keep_as_saved_copy(Memory& memory) noexcept;
+  Obstacle save_before_leaving(Memory& memory);
+  [[nodiscard]] bool put_off(Memory& m) noexcept;
+  void free_all_put_off() noexcept;
+
+  State& s_;
+  Transactions& transactions_;
+  Projection& projection_;
+  Hazards& hazards_;
+  Arrays& arrays_;
+  Transfers& transfers_;
+  std::atomic<std::size_t> put_off_count_{0};
+  std::uint64_t live_device_bytes_ = 0;
+  std::uint64_t live_host_bytes_ = 0;
+};
+
+}  // namespace semcache::engine

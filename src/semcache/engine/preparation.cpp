@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/preparation.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace semcache::engine {
+
+using directory::Step;
+using trace::Kind;
+
+/// Makes all operands resident and fresh, saves what the writable ones hold last and tells the directory of the writes,
+/// one after the other: of two operands that hold the same wanted value, the second is its last holder (I4). A write that is
+/// told of early, or of a launch that fails, only gives unchanged content a new number.
+Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const ByteRange* overwritten) {
+  const auto array_at = [&](std::size_t i) { return is_no_array(*operands[i].memory) ? nullptr : operands[i].memory; };
+  if (const Obstacle o = residency_.make_resident(count, array_at)) return o;
+  for (std::size_t i = 0; i < count; ++i) {
+    Memory& m = *operands[i].memory;
+    if (is_no_array(m) || ready(operands[i])) continue;
+    // An earlier attempt has made it ready, only the flags do not say so yet.
+    if (s_.directory.fresh(m.slot, m.all()) && (!operands[i].writable || s_.directory.exclusive(m.slot, m.all()))) continue;
+    const ByteRange unread = overwritten ? overwritten[i] : ByteRange{};
+    if (const Obstacle o = transfers_.make_fresh(m, {0, unread.begin})) return o;
+    if (const Obstacle o = transfers_.make_fresh(m, {unread.end, m.bytes})) return o;
+    if (!operands[i].writable) continue;
+    if (const Obstacle o = transfers_.save_all(m, m.all(), Transfers::Loss::write)) return o;
+    // What is overwritten unread may be anything now: finding the same afterwards says nothing.
+    if (s_.options.check_writes && unread.empty() && !m.write_check && m.bytes > 0 && s_.directory.defined(m.datum, m.all()) &&
+        !s_.directory.exclusive(m.slot, m.all())) {
+      if (const Obstacle o = hazards_.quiesce(m)) return o;  // a native kernel may still write it
+      const std::uint64_t digest = executor_.digest_of(m);
+      m.write_check =
+          std::make_unique<Memory::WriteCheck>(s_.directory, digest, s_.directory.wanted_extents(m.datum, m.all()));
+    }
+    transfers_.note_written(m, m.all());  // I2
+  }
+  return {};
+}
+
+// --- steps -------------------------------------------------------------------------------------------------------------
+
+Obstacle Preparation::meet(const Requirement* requirements, std::size_t count) {
+  if (const Obstacle o = residency_.make_resident(count, [&](std::size_t i) { return requirements[i].memory; })) return o;
+  std::vector<ByteRange> together;  // where they overwrite several ranges of an array
+  const Memory* overwritten = nullptr;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Requirement& r = requirements[i];
+    if (needs_content(r.mode)) {
+      if (const Obstacle o = transfers_.make_fresh(*r.memory, r.range)) return o;
+    }
+    if (!writes(r.mode)) continue;
+    if (count > 1 && std::exchange(overwritten, r.memory) != r.memory) {
+      together.clear();
+      for (std::size_t k = 0; k < count; ++k) {
+        if (writes(requirements[k].mode) && requirements[k].memory == r.memory) together.push_back(requirements[k].range);
+      }
+    }
+    if (const Obstacle o = transfers_.save_all(*r.memory, r.range, Transfers::Loss::write, together)) return o;
+  }
+  for (std::size_t i = 0; i < count; ++i) {  // all transfers are under way
+    const Requirement& r = requirements[i];
+    if (const Obstacle o = hazards_.busy(*r.memory, r.range, mode_of(writes(r.mode)))) return o;
+  }
+  return {};
+}
+
+}  // namespace semcache::engine

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/projection.hpp>
+
+#include <cstring>
+#include <string>
+
+namespace semcache::engine {
+
+using directory::Step;
+using trace::Kind;
+
+// --- projection: from the directory to flags and protections ---------------------------------------------------------
+
+void Projection::project() noexcept {
+  const std::uint64_t projection = ++projection_;
+  const auto project_once = [&](Memory& m) {
+    if (std::exchange(m.projected, projection) != projection) project_device(m);
+  };
+  waits_.store(false);
+  projecting_.swap(revoked_);
+  for (Memory* m : projecting_) {
+    m->awaits_projection = false;
+    if (m->live && !m->on_host() && !m->snapshot()) project_once(*m);
+  }
+  projecting_.clear();
+  for (const auto& touched : s_.directory.take_touched()) {
+    if (touched.slot.value >= s_.by_slot.size()) continue;
+    Memory* m = s_.by_slot[touched.slot.value];
+    if (m == nullptr || !m->live) continue;
+    if (m->snapshot()) {
+      if (!m->freeing) note_perhaps_unwanted(*m);
+    } else if (m->on_host()) {
+      s_.pages->project(*m, touched.range);
+    } else {
+      project_once(*m);
+    }
+  }
+}
+
+void Projection::project_soon() noexcept {
+  constexpr std::size_t many = 64;
+  if (s_.directory.any_touched() || revoked_.size() > many) return project();
+  if (!revoked_.empty()) waits_.store(true);
+}
+
+void Projection::project_device(Memory& m) noexcept {
+  using platform::Protection;
+  std::uint32_t set = 0;
+  if (s_.directory.fresh(m.slot, m.all())) {
+    set |= Memory::is_fresh;
+    if (m.bytes == 0 || s_.directory.exclusive(m.slot, m.all())) set |= Memory::is_exclusive;
+  }
+  DeviceState& d = s_.device_of(m);
+  // Transfers that launches need not wait for any more.
+  bool written = true;
+  bool used = true;
+  for (QueueIndex q = 1; q < d.queues->own_end(); ++q) {
+    written = written && d.queues->passed(q, m.on(q).write.load());
+    used = used && d.queues->passed(q, m.on(q).use.load());
+  }
+  if (written) set |= Memory::idle;
+  if (used) set |= Memory::unread;
+  const std::uint32_t old = m.flags.load();
+  if ((old & Memory::revocable & ~set) != 0) m.flags.fetch_and(~(Memory::revocable & ~set));
+  if (s_.guarded(m)) {
+    const Protection most = (set & Memory::is_exclusive) != 0 ? Protection::read_write
+                            : (set & Memory::is_fresh) != 0   ? Protection::read
+                                                              : Protection::none;
+    if (m.access > most) {
+      // The flags are gone. A kernel that uses it still (and whose fault might wait for a thread that waits for the kernel)
+      // finds it open to its end, where the pages are closed: it sees `waits_`, or we see its pin.
+      waits_.store(true);
+      if (m.pins.load() != 0) {
+        project_later(m);
+      } else {
+        waits_.store(!revoked_.empty());
+        protect_guarded(m, most);
+      }
+    }
+    // A launch that looks at the flags alone meets open pages.
+    if (m.access < Protection::read_write) set &= ~Memory::is_exclusive;
+    if (m.access < Protection::read) set &= ~Memory::is_fresh;
+  }
+  if ((set & ~old) != 0 && m.awaited == 0) m.flags.fetch_or(set);
+}
+
+void Projection::protect_guarded(Memory& m, platform::Protection protection) noexcept {
+  if (!s_.guarded(m) || m.access == protection) return;
+  if (s_.mappings.scarce() || !s_.platform->protect(m.address, s_.pages->span(m).end, protection)) return stop_guarding(m);
+  m.access = protection;
+  s_.mappings.add(2);
+}
+
+void Projection::open_guarded(Memory& m) {
+  using platform::Protection;
+  if (!s_.guarded(m) || !m.live || m.snapshot() || (m.flags.load() & Memory::resident) == 0) return;
+  const Protection most = !s_.directory.fresh(m.slot, m.all())      ? Protection::none
+                          : s_.directory.exclusive(m.slot, m.all()) ? Protection::read_write
+                                                                  : Protection::read;
+  if (m.access < most) protect_guarded(m, most);
+}
+
+void Projection::stop_guarding(const Memory& m) noexcept {
+  s_.options.device_faults = false;
+  for (const auto& d : s_.devices) {
+    d->memory->for_each_mapping([&](std::byte* address, std::uint64_t bytes) {
+      if (s_.platform->protect(address, bytes, platform::Protection::read_write)) return;
+      base::fatal("cannot open the device memory of '%s' at %p and others: the kernel's limit on mappings (vm.max_map_count) or, "
+                  "where vm.overcommit_memory is 2, on memory (vm.overcommit_ratio) is used up. Raise it, or free arrays.", s_.recorder.name(m.label), static_cast<void*>(m.address));
+    });
+  }
+  base::raw_log("uses of the device memory of '%s' and of all other arrays outside semcache::Exec are no longer noticed, because "
+                "the kernel's limit on mappings (vm.max_map_count) is near. Announce them with semcache::access(view, mode), "
+                "or raise it", s_.recorder.name(m.label));
+}
+
+void Projection::note_perhaps_unwanted(Memory& saved) noexcept {
+  if (!std::exchange(saved.perhaps_unwanted, true)) unwanted_.push_back(&saved);  // there is room for all
+}
+
+void Projection::forget_perhaps_unwanted(Memory& saved) noexcept {
+  if (!std::exchange(saved.perhaps_unwanted, false)) return;
+  *std::find(unwanted_.begin(), unwanted_.end(), &saved) = unwanted_.back();
+  unwanted_.pop_back();
+}
+
+void Projection::set_reachable(Memory& m, bool reachable) noexcept {
+  if (!s_.options.check || s_.running_launches > 0 || m.on_host() || m.bytes == 0 || (!reachable && m.used_unseen)) return;
+  s_.device_of(m).memory->set_accessible(m, reachable);
+}
+
+void Projection::set_all_reachable(bool reachable) noexcept {
+  for (auto& d : s_.devices) {
+    d->memory->for_each_mapping([&](std::byte* at, std::uint64_t bytes) { d->device->set_accessible(at, bytes, reachable); });
+  }
+  if (reachable) return;
+  for (Memory& m : s_.pool) {
+    if (m.live && m.used_unseen && (m.flags.load() & Memory::resident) != 0) set_reachable(m, true);
+  }
+}
+
+void Projection::keep_reachable(Memory& m) noexcept {
+  if (!s_.options.check) return;
+  m.used_unseen = true;
+  set_reachable(m, true);
+}
+
+}  // namespace semcache::engine

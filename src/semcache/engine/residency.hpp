@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/engine/buffers.hpp>
+#include <semcache/engine/transfers.hpp>
+
+namespace semcache::engine {
+
+/// Device memory comes and goes behind stable addresses: what is mapped stays within the budget, the array that was used longest ago
+/// gives way, and what only it holds is written back first (I4).
+///
+/// Threads: with the engine's lock.
+class Residency {
+ public:
+  Residency(State& state, Executor& executor, Hazards& hazards, Arrays& arrays, Transfers& transfers, const Buffers& buffers) noexcept
+      : s_(state), executor_(executor), hazards_(hazards), arrays_(arrays), transfers_(transfers), buffers_(buffers) {}
+
+  /// None: those that are in device memory are mapped, each device's at once. @param array_at  for each index up to `count`; nullptr:
+  /// none there  @throws OutOfMemory
+  template <class ArrayAt>
+  Obstacle make_resident(std::size_t count, const ArrayAt& array_at) {
+    bool resident = true;
+    for (std::size_t i = 0; i < count; ++i) resident = resident && is_resident(array_at(i));
+    if (resident) return {};
+    for (auto& d : s_.devices) {
+      std::vector<Memory*> set;
+      for (std::size_t i = 0; i < count; ++i) {
+        Memory* const m = array_at(i);
+        if (m != nullptr && m->space == device_space(d->index)) set.push_back(m);
+      }
+      if (const Obstacle o = make_resident(*d, set)) return o;
+    }
+    return {};
+  }
+  Obstacle make_resident(Memory& memory) {
+    return make_resident(1, [&](std::size_t) { return &memory; });
+  }
+  [[nodiscard]] static bool is_resident(const Memory* m) noexcept {
+    return m == nullptr || m->on_host() || (m->flags.load() & Memory::resident) != 0;
+  }
+
+ private:
+  Obstacle make_resident(DeviceState& d, const std::vector<Memory*>& set);
+  /// @param evicted  false: there is nothing that could go
+  Obstacle evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted);
+  [[nodiscard]] bool may_leave(const DeviceState& d, const Memory& memory, const std::vector<Memory*>& keep) const noexcept;
+  Obstacle evict(Memory& memory);
+  [[noreturn]] void throw_out_of_memory(const DeviceState& d, const std::vector<Memory*>& set, std::uint64_t need) const;
+
+  State& s_;
+  Executor& executor_;
+  Hazards& hazards_;
+  Arrays& arrays_;
+  Transfers& transfers_;
+  const Buffers& buffers_;
+};
+
+}  // namespace semcache::engine

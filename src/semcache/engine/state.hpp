@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/base/patience.hpp>
+#include <semcache/device/device.hpp>
+#include <semcache/directory/directory.hpp>
+#include <semcache/engine/pending_copies.hpp>
+#include <semcache/engine/surroundings.hpp>
+#include <semcache/memory/device_memory.hpp>
+#include <semcache/memory/ends.hpp>
+#include <semcache/memory/host_memory.hpp>
+#include <semcache/memory/mappings.hpp>
+#include <semcache/memory/staging.hpp>
+#include <semcache/memory/transit.hpp>
+#include <semcache/pages/host_pages.hpp>
+#include <semcache/plan/step.hpp>
+#include <semcache/platform/per_thread.hpp>
+#include <semcache/platform/platform.hpp>
+#include <semcache/timeline/queues.hpp>
+#include <semcache/trace/recorder.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace semcache::engine {
+
+using memory::DeviceMemory;
+using memory::HostMemory;
+using memory::Known;
+using memory::LookupTable;
+using memory::Memory;
+using memory::PageState;
+using memory::Staging;
+using memory::TransitBlock;
+using memory::TransitBuffer;
+using pages::Flight;
+using pages::Flights;
+using pages::HostPages;
+using timeline::Clock;
+using timeline::first_program_queue;
+using timeline::max_queues;
+using timeline::Mode;
+using timeline::mode_of;
+using timeline::QueueIndex;
+using timeline::Queues;
+using timeline::unknown_queue;
+
+enum class Protocol : std::uint8_t { write_back, write_through, off };
+
+struct Options {
+  Protocol protocol = Protocol::write_back;
+  std::uint64_t device_memory_bytes = 0;  ///< budget per device; 0: nine tenths of what is free at the start
+  unsigned snapshot_share_percent = 25;   ///< of the budget, for copy-on-write snapshots
+  bool check = false;
+  bool check_writes = false;
+  bool notices = true;  ///< the tracker notices host accesses; false: pages are never protected
+  /// It also notices the program's accesses to the memory of an emulated device, whose pages are protected then.
+  bool device_faults = false;
+  /// Addresses for host arrays; 0: 256 GiB, but at most a quarter of what a limit on addresses leaves.
+  std::uint64_t host_address_bytes = 0;
+  std::uint64_t registration_bytes = 64 * 1024 * 1024;  ///< host pages are page-locked in pieces of this size
+  /// Nobody waits longer for a thread that may be waiting for him.
+  std::chrono::seconds patience{60};
+  Surroundings* surroundings = nullptr;  ///< nullptr: nothing is known; outlives the engine
+  plan::Observer* observer = nullptr;    ///< sees every step; outlives the engine
+};
+
+/// A device, and what the engine keeps for it.
+struct DeviceState {
+  std::uint32_t index = 0;
+  std::unique_ptr<device::Device> device;
+  std::unique_ptr<DeviceMemory> memory;
+  std::unique_ptr<Staging> staging;
+  std::unique_ptr<Queues> queues;
+  QueueIndex to_device_queue = 0, to_host_queue = 0, within_queue = 0;
+};
+
+/// While a thread settles handles for a launch outside our sight, that launch is not submitted yet: waiting for the
+/// device does not show that the uses noted for it are over.
+struct UnsubmittedLaunch {
+  UnsubmittedLaunch() noexcept;
+  ~UnsubmittedLaunch();
+  UnsubmittedLaunch(const UnsubmittedLaunch&) = delete;
+  UnsubmittedLaunch& operator=(const UnsubmittedLaunch&) = delete;
+  UnsubmittedLaunch* outer;
+  std::uint64_t waited = 0;  ///< uses up to this one need no further wait now
+};
+
+/// What the calling thread is at.
+struct Thread {
+  UnsubmittedLaunch* unsubmitted = nullptr;
+  /// Of a thread that is in a driver's call: it may hold what another's launch waits for, so it never waits for that without end.
+  base::Patience* in_driver_call = nullptr;
+  const std::byte* served_address = nullptr;  ///< the access whose fault it serves
+};
+[[nodiscard]] inline Thread& here() noexcept { return platform::per_thread<Thread>(); }
+
+inline UnsubmittedLaunch::UnsubmittedLaunch() noexcept : outer(here().unsubmitted) { here().unsubmitted = this; }
+inline UnsubmittedLaunch::~UnsubmittedLaunch() { here().unsubmitted = outer; }
+
+/// An array that a transaction goes on with after a wait: each attempt looks at this before anything else.
+struct Kept : Known {
+  explicit Kept(Memory& m) noexcept : Known(m), label(m.label) {}
+  trace::LabelId label;
+};
+
+/// What all parts of the engine look at, and nobody else. Guarded by the engine's lock, but for the atomics, what never changes, and
+/// the members that say so.
+struct State {
+  State(std::vector<std::unique_ptr<device::Device>> given_devices, std::unique_ptr<platform::Platform> given_platform,
+        trace::Recorder& given_recorder, const Options& given_options);
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  /// The live memory whose data contains `p`; nullptr for foreign addresses. No lock.
+  [[nodiscard]] Memory* find(const void* p) const noexcept;
+  [[nodiscard]] Memory* find_device(const void* p) const noexcept;
+  [[nodiscard]] bool in_any_arena(const void* p) const noexcept;
+  [[nodiscard]] bool in_device_arena(const void* p) const noexcept;
+  /// Could memory of ours be among [first, last]? No lock.
+  [[nodiscard]] bool overlaps(const std::byte* first, const std::byte* last) const noexcept;
+  /// Of the live array at `p`; nullptr for other addresses. No lock.
+  [[nodiscard]] const char* label_of(const void* p) const noexcept {
+    const Memory* m = find(p);
+    return m != nullptr && m->live ? name(*m) : nullptr;
+  }
+  [[nodiscard]] Memory& memory_of(SlotId slot) const { return *by_slot[slot.value]; }
+  /// The first device: Kokkos' own, where the program's queues are.
+  [[nodiscard]] DeviceState& home() const noexcept { return *devices.front(); }
+  [[nodiscard]] DeviceState& device_of(const Memory& m) const { return *devices[device_index(m)]; }
+  [[nodiscard]] static std::uint32_t device_index(const Memory& m) noexcept { return m.space.value - 1; }
+  [[nodiscard]] const char* name(const Memory& m) const noexcept { return recorder.name(m.label); }
+  [[nodiscard]] bool watched(const Memory& m) const noexcept { return pages->watched(m); }
+  /// Are the pages of this device memory protected by its state, so that the program's own accesses are noticed?
+  [[nodiscard]] bool guarded(const Memory& m) const noexcept { return options.device_faults && !m.on_host() && m.bytes > 0; }
+  /// For the array that a caller named: first of all in each attempt. @throws UsageError
+  void expect_not_freed(const Kept& array) const;
+
+  std::vector<std::unique_ptr<DeviceState>> devices;
+  std::unique_ptr<platform::Platform> platform;
+  trace::Recorder& recorder;
+  Options options;
+  Surroundings nothing_known;
+  Surroundings& surroundings;
+  std::uint64_t page_bytes;
+  memory::Mappings mappings;
+  std::unique_ptr<HostMemory> host;
+  directory::Directory directory;
+  PendingCopies pending;
+  std::deque<Memory> pool;  ///< lists of arrays have room for all of them
+  std::vector<Memory*> by_slot;
+  std::vector<Memory*> put_off;  ///< to be freed when their launches have ended
+  Flights flights;               ///< what is under way
+  std::unique_ptr<HostPages> pages;
+  std::vector<Memory*> listed;  ///< that any launch of somebody else's may use
+  std::atomic<std::size_t> listed_arrays{0};  ///< how many these are
+  std::atomic<std::uint64_t> clock{1};
+  std::atomic<std::uint64_t> links{0};     ///< copies and fills so far: others may want what an array holds since
+  std::uint32_t running_launches = 0;      ///< counted under SEMCACHE_CHECK only
+  std::atomic<std::uint32_t> kernels{0};   ///< launches under way, where uses of device memory fault (Options::device_faults)
+  std::atomic<bool> process_ends{false};
+};
+
+}  // namespace semcache::engine
