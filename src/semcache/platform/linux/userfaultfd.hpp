@@ -35,8 +35,8 @@ class Userfaultfd : base::Uncopied {
   [[nodiscard]] int unwatch(std::uintptr_t begin, std::uint64_t bytes) noexcept;
   /// Of pages that are present; absent ones stay as they are.
   [[nodiscard]] int write_protect(std::uintptr_t begin, std::uint64_t bytes) noexcept;
-  /// Makes absent pages present with the content at `from`, in one step each. Wakes nobody.
-  [[nodiscard]] int copy(std::uintptr_t to, const void* from, std::uint64_t bytes, bool write_protected) noexcept;
+  /// Makes absent pages present and write-protected, with the content at `from`, in one step each. Wakes nobody.
+  [[nodiscard]] int copy(std::uintptr_t to, const void* from, std::uint64_t bytes) noexcept;
   void wake(std::uintptr_t begin, std::uint64_t bytes) noexcept;
 
   /// In a forked child: the descriptor reaches the parent's memory.
