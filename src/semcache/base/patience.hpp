@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/base/error.hpp>
+#include <semcache/base/types.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -12,12 +13,10 @@ namespace semcache::base {
 
 /// While one lives, this process does what takes its time and ends by itself: a copy by the processor; on the thread that
 /// serves faults, a wait for a device or a launch. Nobody who waits for a fault loses patience meanwhile. Nests.
-class SEMCACHE_API TakesTime {
+class SEMCACHE_API TakesTime : base::Uncopied {
  public:
   TakesTime() noexcept;
   ~TakesTime();
-  TakesTime(const TakesTime&) = delete;
-  TakesTime& operator=(const TakesTime&) = delete;
 
   /// Does one live now?
   [[nodiscard]] static bool now() noexcept;

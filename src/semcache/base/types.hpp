@@ -42,6 +42,21 @@ struct ByteRange {
   return (n + unit - 1) / unit * unit;
 }
 
+namespace base {
+
+/// Base of classes whose objects are neither copied nor moved.
+class Uncopied {
+ public:
+  Uncopied(const Uncopied&) = delete;
+  Uncopied& operator=(const Uncopied&) = delete;
+
+ protected:
+  Uncopied() = default;
+  ~Uncopied() = default;
+};
+
+}  // namespace base
+
 /// Integers that name different things do not convert into each other.
 template <class Tag>
 struct StrongId {

@@ -185,12 +185,10 @@ extern __attribute__((visibility("hidden"))) std::atomic<unsigned> graphs_being_
 [[nodiscard]] SEMCACHE_API int cuda_device_count() noexcept;
 
 /// Enters a device for as long as it lives.
-class Visit {
+class Visit : base::Uncopied {
  public:
   explicit Visit(Device& device) noexcept : device_(device) { device_.enter(); }
   ~Visit() { device_.leave(); }
-  Visit(const Visit&) = delete;
-  Visit& operator=(const Visit&) = delete;
 
  private:
   Device& device_;

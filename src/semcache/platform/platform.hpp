@@ -137,12 +137,10 @@ class Tracker {
 
 /// Marks that this thread is inside the runtime: a fault now cannot be served and ends the process with a message
 /// that says so, instead of a hang. Nests.
-class SEMCACHE_API RuntimeScope {
+class SEMCACHE_API RuntimeScope : base::Uncopied {
  public:
   RuntimeScope() noexcept;
   ~RuntimeScope();
-  RuntimeScope(const RuntimeScope&) = delete;
-  RuntimeScope& operator=(const RuntimeScope&) = delete;
 };
 
 /// Is the calling thread inside one, or the tracker's own?

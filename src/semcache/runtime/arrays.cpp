@@ -22,8 +22,7 @@ struct LastQueue {
 
 directory::Fill make_fill(const void* pattern, std::uint32_t pattern_bytes) {
   SEMCACHE_EXPECTS(pattern != nullptr, "a fill without a pattern: a null pointer");
-  SEMCACHE_EXPECTS(pattern_bytes == 1 || pattern_bytes == 2 || pattern_bytes == 4 || pattern_bytes == 8 ||
-                       pattern_bytes == 16,
+  SEMCACHE_EXPECTS(pattern_bytes > 0 && 16 % pattern_bytes == 0,
                    "a fill pattern has 1, 2, 4, 8 or 16 bytes, not " + std::to_string(pattern_bytes));
   directory::Fill fill;
   std::memcpy(fill.pattern.data(), pattern, pattern_bytes);

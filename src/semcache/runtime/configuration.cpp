@@ -99,12 +99,12 @@ std::uint64_t bounded_number(const Variable& variable, std::string_view text, st
   return n;
 }
 
-template <unsigned Configuration::* field, unsigned least, unsigned most>
+template <auto field, unsigned least, unsigned most>
 void read_number(const Variable& variable, std::string_view text, Configuration& configuration) {
   configuration.*field = static_cast<unsigned>(bounded_number(variable, text, least, most));
 }
 
-template <std::uint64_t Configuration::* field>
+template <auto field>
 void read_bytes(const Variable& variable, std::string_view text, Configuration& configuration) {
   constexpr std::string_view units = "KkMmGgTt";
   std::string_view digits = text;
@@ -116,7 +116,7 @@ void read_bytes(const Variable& variable, std::string_view text, Configuration& 
   configuration.*field = n << shift;
 }
 
-template <bool Configuration::* field>
+template <auto field>
 void read_switch(const Variable& variable, std::string_view text, Configuration& configuration) {
   if (text != "0" && text != "1") refuse(variable, text);
   configuration.*field = text == "1";

@@ -27,24 +27,19 @@ enum class Switch : std::uint8_t { automatic, on, off };
 inline constexpr int max_devices = 64;
 
 /// Every variable, checked. An absent or empty variable leaves the default.
-struct Configuration {
+/// The engine's options are those of SEMCACHE_PROTOCOL=write-back|write-through|off, SEMCACHE_SNAPSHOT_SHARE=0..100,
+/// SEMCACHE_DEVICE_MEMORY and SEMCACHE_HOST_ADDRESSES (bytes, K M G T = powers of 1024; 0: the default), SEMCACHE_CHECK=0|1 and
+/// SEMCACHE_CHECK_WRITES=0|1.
+struct Configuration : engine::Options {
   DeviceChoice device = DeviceChoice::automatic;  ///< SEMCACHE_DEVICE=auto|emulated|cuda
   /// SEMCACHE_DEVICES=N: how many devices; 0: not said. With a list, its length.
   int device_count = 0;
   /// SEMCACHE_DEVICES=0,2 ("1," for device 1 alone): which devices, in this order, no repetition; empty: not said.
   std::vector<int> device_ordinals;
-  /// SEMCACHE_DEVICE_MEMORY: bytes of each device, K M G T = powers of 1024; 0: the device's default.
-  std::uint64_t device_memory_bytes = 0;
-  /// SEMCACHE_HOST_ADDRESSES: bytes of addresses reserved for host arrays, K M G T; 0: see engine::Options.
-  std::uint64_t host_address_bytes = 0;
-  Protocol protocol = Protocol::write_back;             ///< SEMCACHE_PROTOCOL=write-back|write-through|off
   TrackerChoice tracker = TrackerChoice::automatic;     ///< SEMCACHE_TRACKER=auto|mprotect|userfaultfd|explicit
-  bool check = false;                                   ///< SEMCACHE_CHECK=0|1
-  bool check_writes = false;                            ///< SEMCACHE_CHECK_WRITES=0|1
   /// SEMCACHE_REPORT: empty: none; "stderr"; else a file name in which %p %h %r are already validated, but not yet
   /// expanded (a forked child expands its own): see trace::write_report.
   std::string report;
-  unsigned snapshot_share_percent = 25;  ///< SEMCACHE_SNAPSHOT_SHARE=0..100: part of the budget for saved copies
   /// SEMCACHE_MPI_CUDA=auto|on|off: may MPI be given device addresses? auto: as the MPI library says, of long messages.
   Switch mpi_cuda = Switch::automatic;
   /// SEMCACHE_DEVICE_TRACKER=auto|on|off: are uses of device memory noticed that nobody announced? auto: where it can be

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/base/addresses.hpp>
 #include <semcache/platform/per_thread.hpp>
-#include <semcache/runtime/follower.hpp>
 #include <semcache/runtime/lifetime.hpp>
 
 #include <time.h>
@@ -208,29 +206,6 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
     begin_unknown(name, [&] { return leads_to_views(r, *holder); });
   } else {
     begin(name);
-  }
-}
-
-bool read(const void* from, void* to, std::size_t bytes) noexcept {
-  const Runtime* r = running();
-  return r != nullptr && r->engine->platform().read(from, to, bytes);
-}
-
-bool is_constant(const void* pointer) noexcept {
-  const Runtime* r = running();
-  return r != nullptr && r->engine->platform().is_constant(pointer);
-}
-
-void Leads::follow(const std::uintptr_t* words, std::size_t count, const void* copy,
-                   const Original* originals, std::size_t original_count) noexcept {
-  const platform::RuntimeScope scope;
-  Runtime* r = running();
-  if (r == nullptr) return;  // there are no arrays
-  try {
-    Follower(*r->engine, r->lowest_address, *this).follow(words, count, copy, originals, original_count);
-  } catch (const std::bad_alloc&) {
-    doubt_ = "to more than there is memory to look through";
-    remedy_ = "capture the members that the kernel needs, not the object that holds them";
   }
 }
 

@@ -2,9 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/runtime/leads.hpp>
 
-#include <semcache/engine/engine.hpp>
 #include <semcache/runtime/follower.hpp>
-#include <semcache/runtime/runtime.hpp>
+#include <semcache/runtime/lifetime.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -256,6 +255,29 @@ void Follower::doubt(std::uintptr_t word, Way way, const char* what, const char*
   leads_.position_ = way.position;
   leads_.level_ = way.level;
   leads_.pointer_ = pointer(word);
+}
+
+bool read(const void* from, void* to, std::size_t bytes) noexcept {
+  const Runtime* r = running();
+  return r != nullptr && r->engine->platform().read(from, to, bytes);
+}
+
+bool is_constant(const void* pointer) noexcept {
+  const Runtime* r = running();
+  return r != nullptr && r->engine->platform().is_constant(pointer);
+}
+
+void Leads::follow(const std::uintptr_t* words, std::size_t count, const void* copy,
+                   const Original* originals, std::size_t original_count) noexcept {
+  const platform::RuntimeScope scope;
+  Runtime* r = running();
+  if (r == nullptr) return;  // there are no arrays
+  try {
+    Follower(*r->engine, r->lowest_address, *this).follow(words, count, copy, originals, original_count);
+  } catch (const std::bad_alloc&) {
+    doubt_ = "to more than there is memory to look through";
+    remedy_ = "capture the members that the kernel needs, not the object that holds them";
+  }
 }
 
 std::string Leads::reason(const platform::Platform& platform) const {

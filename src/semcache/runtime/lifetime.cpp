@@ -93,13 +93,7 @@ Runtime* start() {
   platform::Pages pages = make_pages(c);
   r->tracker = std::move(pages.tracker);
   r->threads = std::make_unique<Threads>(*r->tracker);
-  engine::Options options;
-  options.protocol = c.protocol;
-  options.device_memory_bytes = c.device_memory_bytes;
-  options.host_address_bytes = c.host_address_bytes;
-  options.snapshot_share_percent = c.snapshot_share_percent;
-  options.check = c.check;
-  options.check_writes = c.check_writes;
+  engine::Options options = c;
   options.notices = r->tracker->notices();
   options.patience = std::chrono::seconds(c.fault_timeout_s);
   options.surroundings = r->threads.get();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <vector>
 
 /// Bytes for code that nobody notices: the table that the libraries find which are loaded in front of MPI and of system calls.
@@ -73,13 +74,13 @@ bool valid_here(const void* address, const ByteRange* pieces, std::size_t count)
   return r.engine->valid_here(*at.memory, at.position, pieces, count);
 }
 
-/// The host's pages of an array that outlived its runtime: they are open. nullptr for everything else.
-std::byte* outlived(const void* address) noexcept {
+/// The host's pages of an array that outlived its runtime: they are open. @throws UsageError  it is none
+std::byte* outlived(const void* address, const char* what) {
   for (Runtime* r = ended.load(std::memory_order_acquire); r != nullptr; r = r->ended_before) {
     const Memory* m = r->engine->find(address);
     if (m != nullptr && m->live && m->on_host()) return m->address + (static_cast<const std::byte*>(address) - m->address);
   }
-  return nullptr;
+  throw UsageError(std::string(what) + " before semcache's end (Kokkos::finalize)");
 }
 
 void read_out(const void* address, const ByteRange* pieces, std::size_t count, const Transit& transit,
@@ -90,9 +91,7 @@ void read_out(const void* address, const ByteRange* pieces, std::size_t count, c
     engine->read_out(*at.memory, at.position, pieces, count, *transit.buffer, transit.address + offset);
     return;
   }
-  const std::byte* from = outlived(address);
-  SEMCACHE_EXPECTS(from != nullptr, "a message is started on an array whose runtime has ended. Start it before semcache's "
-                                    "end (Kokkos::finalize)");
+  const std::byte* from = outlived(address, "a message is started on an array whose runtime has ended. Start it");
   for (std::size_t i = 0; i < count; ++i) {
     std::memcpy(transit.address + offset + pieces[i].begin, from + pieces[i].begin, pieces[i].size());
   }
@@ -117,9 +116,7 @@ void write_in(void* address, const ByteRange* pieces, std::size_t count, const T
     engine->write_in(*at.memory, at.position, pieces, count, *transit.buffer, transit.address + offset);
     return;
   }
-  std::byte* to = outlived(address);
-  SEMCACHE_EXPECTS(to != nullptr, "a message arrives for an array whose runtime has ended. Complete it before semcache's "
-                                  "end (Kokkos::finalize)");
+  std::byte* to = outlived(address, "a message arrives for an array whose runtime has ended. Complete it");
   for (std::size_t i = 0; i < count; ++i) {
     std::memcpy(to + pieces[i].begin, transit.address + offset + pieces[i].begin, pieces[i].size());
   }

@@ -135,7 +135,7 @@ struct LibraryUse {
 /// @throws OutOfMemory  the captured set does not fit the budget; the text names kernel, set, sizes, their sum and budget; nothing
 ///                      changed.
 /// @throws UsageError   a graph is recorded from the queue's stream (as far as the driver is watched); nothing changed.
-class SEMCACHE_API Launch {
+class SEMCACHE_API Launch : base::Uncopied {
  public:
   Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const Leads* leads = nullptr);
   /// Of a functor whose captures are known from epoch `epoch`, and `captures` beside it. Unknown if they are not current.
@@ -146,8 +146,6 @@ class SEMCACHE_API Launch {
   /// be lost.
   Launch(QueueId queue, const LibraryUse* uses, std::size_t count);
   ~Launch();
-  Launch(const Launch&) = delete;
-  Launch& operator=(const Launch&) = delete;
 
   /// Around a wait for the kernel that the framework makes itself, whose end is known then at no cost. The first one before
   /// the kernel is submitted, the second one behind the wait.

@@ -29,15 +29,10 @@ const char* file_of_this_copy() {
   return dladdr(reinterpret_cast<const void*>(&file_of_this_copy), &here) != 0 && here.dli_fname != nullptr ? here.dli_fname : "?";
 }
 
+/// False also where nothing lies: the variable may be from before an exec, or somebody else's.
 bool holds_claim(std::uintptr_t address) {
   std::uint64_t word = 0;
-  try {
-    platform::make_linux_platform()->read_behind(reinterpret_cast<std::byte*>(&word),
-                                                 reinterpret_cast<const std::byte*>(address), sizeof word);
-  } catch (const SystemError&) {
-    return false;  // left from before an exec, or set by somebody else
-  }
-  return word == claim;
+  return platform::make_linux_platform()->read(reinterpret_cast<const void*>(address), &word, sizeof word) && word == claim;
 }
 
 }  // namespace

@@ -49,12 +49,10 @@ struct RecorderOptions {
 ///            together holds a lock that the caller of `snapshot` holds too.
 /// Cost:      launch(): one uncontended atomic increment. moved(), count(): a few increments;
 ///            with call sites the calls under way are walked (some microseconds), a short lock and one hash look-up.
-class SEMCACHE_API Recorder {
+class SEMCACHE_API Recorder : base::Uncopied {
  public:
   explicit Recorder(RecorderOptions options = {});
   ~Recorder();
-  Recorder(const Recorder&) = delete;
-  Recorder& operator=(const Recorder&) = delete;
 
   /// The id of a label; equal texts give equal ids. An empty label reads "(unlabelled)". @throws std::bad_alloc.
   [[nodiscard]] LabelId intern(std::string_view label);
@@ -134,12 +132,10 @@ class SEMCACHE_API Recorder {
 
 /// While one lives, this thread works for another thread's access to host memory by the instruction at `instruction`
 /// (nullptr: not known).
-class SEMCACHE_API AccessScope {
+class SEMCACHE_API AccessScope : base::Uncopied {
  public:
   explicit AccessScope(const void* instruction) noexcept;
   ~AccessScope();
-  AccessScope(const AccessScope&) = delete;
-  AccessScope& operator=(const AccessScope&) = delete;
 };
 
 }  // namespace semcache::trace

@@ -17,14 +17,12 @@ void put(Json& to, const Counters& counters) {
   SEMCACHE_EVENTS(SEMCACHE_PUT_EVENTS)
 }
 
-/// @param sites  not of labels: unknown launches have none
-Json list(const std::vector<NamedCounters>& named, bool sites = false) {
+Json list(const std::vector<NamedCounters>& named) {
   Json out = Json::array();
   for (const NamedCounters& n : named) {
     Json one;
     one["name"] = n.name;
     put(one, n.counters);
-    if (sites) one["unknown_launches"] = n.counters.unknown_launches;
     out.push_back(std::move(one));
   }
   return out;
@@ -57,7 +55,10 @@ std::string json_report(const Statistics& s, const ReportPlace& place) {
   total["device_waits"] = s.total.device_waits;
   j["total"] = std::move(total);
   j["labels"] = list(s.labels);
-  j["call_sites"] = list(s.call_sites, true);
+  j["call_sites"] = list(s.call_sites);
+  for (std::size_t i = 0; i < s.call_sites.size(); ++i) {  // labels have none
+    j["call_sites"][i]["unknown_launches"] = s.call_sites[i].counters.unknown_launches;
+  }
   Json unknown = Json::array();
   for (const NamedCounters& n : s.unknown_launch_names) {
     unknown.push_back({{"name", n.name}, {"count", n.counters.unknown_launches}, {"reason", n.reason}});

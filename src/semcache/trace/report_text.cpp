@@ -75,8 +75,11 @@ std::string shown(const std::string& name, std::size_t longest = longest_label) 
 
 std::uint64_t saved_bytes(const Counters& c) { return c.saved_link.bytes + c.saved_device.bytes + c.saved_host.bytes; }
 
-/// @param sites  not of labels: unknown launches have none
-std::string named_table(const char* heading, const std::vector<NamedCounters>& named, bool sites = false) {
+/// Unknown launches have no labels.
+enum class Rows : std::uint8_t { labels, call_sites };
+
+std::string named_table(const char* heading, const std::vector<NamedCounters>& named, Rows rows) {
+  const bool sites = rows == Rows::call_sites;
   if (named.empty()) return {};
   Table table;
   table.row({heading, "to device", "to host", "on device", "saved", "avoided", "deferred", "dropped", "faults",
@@ -321,8 +324,7 @@ std::string unknown_table(const Statistics& s) {
     std::string name = s.unknown_launch_names[i].name;
     const std::string& reason = s.unknown_launch_names[i].reason;
     if (!reason.empty()) name += " (" + reason + ")";
-    std::replace_if(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-    out += times + name + "\n";
+    out += times + shown(name, name.size()) + "\n";
   }
   if (s.unknown_launch_names.size() > most_rows) {
     out += "            ... and " + std::to_string(s.unknown_launch_names.size() - most_rows) + " more functors\n";
@@ -346,8 +348,8 @@ std::string text_report(const Statistics& s, const ReportPlace& place) {
          (s.device_budget_bytes > 0 ? " of " + human(s.device_budget_bytes) : std::string()) + ", of it saved copies " + human(s.snapshot_bytes) +
          "; directory " + human(s.directory_bytes) + "\n";
   out += totals_table(s.total);
-  out += named_table("label", s.labels);
-  out += named_table("call site", s.call_sites, true);
+  out += named_table("label", s.labels, Rows::labels);
+  out += named_table("call site", s.call_sites, Rows::call_sites);
   out += unknown_table(s);
   const std::vector<std::string> sentences = advice(s);
   if (!sentences.empty()) out += "\n  what to do\n";

@@ -57,7 +57,7 @@ struct Entered {
 };
 
 /// Makes the primary context current for the lifetime of the object; costs one query where it is already. Enough to submit work.
-class CudaDevice::Context {
+class CudaDevice::Context : base::Uncopied {
  public:
   explicit Context(const CudaDevice& device) noexcept : api_(device.api_) {
     if (platform::per_thread<Entered>().device == &device) return;
@@ -71,8 +71,6 @@ class CudaDevice::Context {
     CUcontext ignored = nullptr;
     if (pushed_) (void)api_.cuCtxPopCurrent(&ignored);
   }
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
 
   [[nodiscard]] CUresult result() const noexcept { return result_; }
 

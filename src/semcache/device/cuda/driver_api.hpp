@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/types.hpp>
+
 #include <cuda.h>
 
 #include <string>
@@ -57,12 +59,10 @@ struct DriverApi {
 
 /// While a thread of the program records a graph, the driver refuses all threads the calls that could belong into it (to ask
 /// whether an event is complete, say), and the recording fails. During the object's lifetime the calling thread's are allowed.
-class CaptureAllowed {
+class CaptureAllowed : base::Uncopied {
  public:
   CaptureAllowed() noexcept : api_(driver_api()) { exchange(); }
   ~CaptureAllowed() { exchange(); }
-  CaptureAllowed(const CaptureAllowed&) = delete;
-  CaptureAllowed& operator=(const CaptureAllowed&) = delete;
 
  private:
   void exchange() noexcept {

@@ -48,7 +48,7 @@ std::byte* allocate_aligned(std::uint64_t bytes) {
 
 /// Opens the closed pages that overlap one range, or two, for the lifetime of the object, so that the device's own copies work
 /// while programs may not touch the pages. Nothing is locked where nothing is closed. It allocates nothing.
-class EmulatedDevice::Opened {
+class EmulatedDevice::Opened : base::Uncopied {
  public:
   Opened(EmulatedDevice& device, const std::byte* address, std::uint64_t bytes)
       : Opened(device, address, bytes, nullptr, 0) {}
@@ -64,8 +64,6 @@ class EmulatedDevice::Opened {
     protect(a_, PROT_NONE);
     protect(b_, PROT_NONE);
   }
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
 
  private:
   struct Range {

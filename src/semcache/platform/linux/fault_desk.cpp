@@ -57,12 +57,10 @@ bool changes_soon(const std::atomic<std::uint32_t>& word, std::uint32_t seen) no
 
 /// While one lives, no signal's handler runs on this thread, but for what its own instructions raise. (The system call itself:
 /// the C library's function needs more of a small signal stack.)
-class NoSignals {
+class NoSignals : base::Uncopied {
  public:
   NoSignals() noexcept { set(&all_others, &before_); }
   ~NoSignals() { set(&before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
 
  private:
   static constexpr std::uint64_t one = 1;  ///< stands for signal 1

@@ -193,8 +193,7 @@ void MprotectTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve s
   SEMCACHE_EXPECTS(serve != nullptr && arena != nullptr && arena_bytes > 0, "a tracker needs an arena and a server");
   SEMCACHE_EXPECTS(!started_ || shared.forked.load(), "this tracker is started already");
   detail::follow_forks();
-  static const bool registered = (detail::at_fork(nullptr, nullptr, &after_fork_in_child), true);
-  (void)registered;
+  detail::at_fork<nullptr, nullptr, &after_fork_in_child>();
   bool free = false;
   if (!shared.taken.compare_exchange_strong(free, true) && !shared.forked.load())
     throw UsageError("another mprotect tracker runs in this process; there can be one at a time");

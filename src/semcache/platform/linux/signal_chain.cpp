@@ -27,7 +27,7 @@ std::atomic<int> installations{0};
 SignalHandler kept = nullptr;
 
 /// One thread at a time changes what is installed. In a forked child, a thread of the parent's that did is none.
-class Changing {
+class Changing : base::Uncopied {
  public:
   Changing() noexcept {
     const pid_t process = ::getpid();
@@ -39,8 +39,6 @@ class Changing {
     }
   }
   ~Changing() { changing_.store(0); }
-  Changing(const Changing&) = delete;
-  Changing& operator=(const Changing&) = delete;
 
  private:
   static std::atomic<pid_t> changing_;

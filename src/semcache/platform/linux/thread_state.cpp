@@ -3,15 +3,12 @@
 #include <semcache/platform/linux/thread_state.hpp>
 #include <semcache/platform/platform.hpp>
 
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <new>
-#include <string>
 
 namespace semcache::platform {
 namespace detail {
@@ -158,15 +155,7 @@ bool is_inside(int id) noexcept {
   return state != nullptr && state->runtime_depth.load() > 0;
 }
 
-void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) {
-  const int error = ::pthread_atfork(before, in_parent, in_child);
-  if (error != 0) throw SystemError(std::string("pthread_atfork failed: ") + std::strerror(error));
-}
-
-void follow_forks() {
-  static const bool registered = (at_fork(nullptr, nullptr, &after_fork_in_child), true);
-  (void)registered;
-}
+void follow_forks() { at_fork<nullptr, nullptr, &after_fork_in_child>(); }
 
 const char* tracked_label(const void* address) noexcept {
   const LabelLookup lookup = label_lookup.load(std::memory_order_acquire);

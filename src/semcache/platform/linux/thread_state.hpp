@@ -2,8 +2,14 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/error.hpp>
+
+#include <pthread.h>
+
 #include <atomic>
 #include <cstdint>
+#include <cstring>
+#include <string>
 
 namespace semcache::platform::detail {
 
@@ -30,8 +36,12 @@ struct ThreadState {
 
 /// What thread `id` holds now; nullptr: nothing, or it has not told. To be looked into only while it sleeps.
 [[nodiscard]] const void* holdings_of(int id) noexcept;
-/// pthread_atfork. @throws SystemError
-void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)());
+/// pthread_atfork, once. @throws SystemError
+template <void (*before)(), void (*in_parent)(), void (*in_child)()>
+void at_fork() {
+  static const int error = ::pthread_atfork(before, in_parent, in_child);
+  if (error != 0) throw SystemError(std::string("pthread_atfork failed: ") + std::strerror(error));
+}
 /// From now on a forked child knows its own thread by its new number. @throws SystemError
 void follow_forks();
 

@@ -143,7 +143,7 @@ int Userfaultfd::write_protect(std::uintptr_t begin, std::uint64_t bytes) noexce
   });
 }
 
-int Userfaultfd::copy(std::uintptr_t to, const void* from, std::uint64_t bytes, bool write_protected) noexcept {
+int Userfaultfd::copy(std::uintptr_t to, const void* from, std::uint64_t bytes) noexcept {
   const std::uintptr_t source = reinterpret_cast<std::uintptr_t>(from);
   std::uint64_t done = 0;  // also of a call that then met the end of a mapping
   return by_mapping(to, bytes, [&](std::uintptr_t at, std::uint64_t n) {
@@ -152,7 +152,7 @@ int Userfaultfd::copy(std::uintptr_t to, const void* from, std::uint64_t bytes, 
       step.dst = to + done;
       step.src = source + done;
       step.len = at + n - step.dst;
-      step.mode = UFFDIO_COPY_MODE_DONTWAKE | (write_protected ? UFFDIO_COPY_MODE_WP : 0);
+      step.mode = UFFDIO_COPY_MODE_DONTWAKE | UFFDIO_COPY_MODE_WP;
       const bool all = ::ioctl(descriptor_, UFFDIO_COPY, &step) == 0;
       const int error = errno;
       if (step.copy > 0) done += static_cast<std::uint64_t>(step.copy);

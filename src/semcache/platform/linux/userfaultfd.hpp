@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/types.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -11,7 +13,7 @@ namespace semcache::platform::detail {
 /// The kernel's userfaultfd: a thread that touches an absent or write-protected page of a watched range, be it in a
 /// system call, sleeps in the kernel until it is woken, and who holds the descriptor is told.
 /// Members return 0 or the system's error. Threads: any.
-class Userfaultfd {
+class Userfaultfd : base::Uncopied {
  public:
   struct Fault {
     std::uintptr_t address = 0;
@@ -22,8 +24,6 @@ class Userfaultfd {
   /// @throws ConfigurationError  the system refuses, or the kernel is too old; with reason and remedy
   Userfaultfd();
   ~Userfaultfd();
-  Userfaultfd(const Userfaultfd&) = delete;
-  Userfaultfd& operator=(const Userfaultfd&) = delete;
 
   /// Becomes readable when somebody has faulted.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
@@ -35,8 +35,8 @@ class Userfaultfd {
   [[nodiscard]] int unwatch(std::uintptr_t begin, std::uint64_t bytes) noexcept;
   /// Of pages that are present; absent ones stay as they are.
   [[nodiscard]] int write_protect(std::uintptr_t begin, std::uint64_t bytes) noexcept;
-  /// Makes absent pages present with the content at `from`, in one step each. Wakes nobody.
-  [[nodiscard]] int copy(std::uintptr_t to, const void* from, std::uint64_t bytes, bool write_protected) noexcept;
+  /// Makes absent pages present and write-protected, with the content at `from`, in one step each. Wakes nobody.
+  [[nodiscard]] int copy(std::uintptr_t to, const void* from, std::uint64_t bytes) noexcept;
   void wake(std::uintptr_t begin, std::uint64_t bytes) noexcept;
 
   /// In a forked child: the descriptor reaches the parent's memory.

@@ -59,16 +59,16 @@ void allow(std::uintptr_t begin, std::uintptr_t end, int accesses) noexcept {
 }
 
 /// Do children get the pages? The limit on mappings is ENOMEM, as of the other calls, not madvise's EAGAIN.
-int give_to_children(std::uintptr_t begin, std::uintptr_t end, bool give) noexcept {
-  if (::madvise(pointer(begin), end - begin, give ? MADV_DOFORK : MADV_DONTFORK) == 0) return 0;
+/// @param advice  MADV_DOFORK or MADV_DONTFORK
+int give_to_children(std::uintptr_t begin, std::uintptr_t end, int advice) noexcept {
+  if (::madvise(pointer(begin), end - begin, advice) == 0) return 0;
   return errno == EAGAIN ? ENOMEM : errno;
 }
 
 }  // namespace
 
 UserfaultfdPlatform::UserfaultfdPlatform() : page_map_(open_page_map()) {
-  static const bool registered = (detail::at_fork(&before_fork, &after_fork_in_parent, &after_fork_in_child), true);
-  (void)registered;
+  detail::at_fork<&before_fork, &after_fork_in_parent, &after_fork_in_child>();
   const Lock lock(mutex);
   platforms.push_back(this);
 }
@@ -99,7 +99,7 @@ std::byte* UserfaultfdPlatform::reserve(std::uint64_t& bytes) {
       bytes = room;
       continue;
     }
-    if (const int error = give_to_children(number(other), number(other) + bytes, false))
+    if (const int error = give_to_children(number(other), number(other) + bytes, MADV_DONTFORK))
       die("madvise(MADV_DONTFORK)", number(other), number(other) + bytes, error);
     const Lock lock(mutex);
     begin_ = end_ = number(base);
@@ -177,7 +177,7 @@ int UserfaultfdPlatform::change(const Piece& piece, Protection to) {
   const std::uintptr_t end = piece.end;
   const std::uint64_t bytes = end - begin;
   if (to == Protection::none) {
-    if (const int error = give_to_children(begin, end, false)) return error;
+    if (const int error = give_to_children(begin, end, MADV_DONTFORK)) return error;
     if (piece.protection == Protection::read_write) {
       int error = userfaultfd_.watch(begin, bytes);
       if (error == 0) error = userfaultfd_.write_protect(begin, bytes);  // nothing written is lost from here on
@@ -199,7 +199,7 @@ int UserfaultfdPlatform::change(const Piece& piece, Protection to) {
     }
   }
   if (piece.protection == Protection::none) {
-    if (const int error = give_to_children(begin, end, true)) {
+    if (const int error = give_to_children(begin, end, MADV_DOFORK)) {
       if (error != ENOMEM || to == Protection::read_write) die("madvise(MADV_DOFORK)", begin, end, error);
       put_aside(begin, end);
       return error;
@@ -253,7 +253,7 @@ void UserfaultfdPlatform::put_aside(std::uintptr_t begin, std::uintptr_t end) {
 void UserfaultfdPlatform::bring_back(std::uintptr_t begin, std::uintptr_t end) {
   for (const ByteRange run : present(aside(begin), aside(end))) {
     const std::uintptr_t to = run.begin - aside_ + begin_;
-    if (const int error = userfaultfd_.copy(to, pointer(run.begin), run.size(), true))
+    if (const int error = userfaultfd_.copy(to, pointer(run.begin), run.size()))
       die("UFFDIO_COPY", to, to + run.size(), error);
   }
   advise(aside(begin), aside(end), MADV_DONTNEED, "dropping pages");
@@ -362,7 +362,7 @@ bool UserfaultfdPlatform::permits(std::uintptr_t address, FaultKind kind) noexce
   // Never destroyed: pages are read while the process ends.
   static const std::vector<std::byte>& zeros = *new const std::vector<std::byte>(page_bytes());
   const std::uintptr_t page = round_down(address, page_bytes());
-  const int error = userfaultfd_.copy(page, zeros.data(), page_bytes(), true);
+  const int error = userfaultfd_.copy(page, zeros.data(), page_bytes());
   if (error != 0 && error != EEXIST) die("UFFDIO_COPY", page, page + page_bytes(), error);
   return true;
 }

@@ -166,8 +166,7 @@ void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serv
   SEMCACHE_EXPECTS(!started_, "this tracker is started already");
   SEMCACHE_EXPECTS(pages_.faults().descriptor() >= 0, "the pages are those of this process's parent");
   detail::follow_forks();
-  static const bool registered = (detail::at_fork(nullptr, nullptr, &after_fork_in_child), true);
-  (void)registered;
+  detail::at_fork<nullptr, nullptr, &after_fork_in_child>();
   bool free = false;
   if (!shared.taken.compare_exchange_strong(free, true) && !shared.forked.load())
     throw UsageError("another userfaultfd tracker runs in this process; there can be one at a time");

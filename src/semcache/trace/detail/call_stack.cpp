@@ -30,7 +30,8 @@ bool is_mpi(std::string_view name) {
 /// A source of ours, or a header of Kokkos' or the standard library's.
 bool is_library_file(std::string_view file) {
   for (const char* room : {"/semcache/base/", "/semcache/device/", "/semcache/directory/", "/semcache/engine/", "/semcache/kokkos/",
-                           "/semcache/platform/", "/semcache/policy/", "/semcache/runtime/", "/semcache/trace/"}) {
+                           "/semcache/memory/", "/semcache/pages/", "/semcache/plan/", "/semcache/platform/", "/semcache/policy/",
+                           "/semcache/runtime/", "/semcache/timeline/", "/semcache/trace/"}) {
     if (has(file, room)) return true;
   }
   const std::size_t folder = file.find_last_of('/');
