@@ -77,31 +77,20 @@ function(only_in pattern why)
     message(FATAL_ERROR "'${pattern}' is not where it should be (${ARGN}): the check looks for something else")
   endif()
 endfunction()
-only_in("mutex_[^a-z]" "the engine's lock is Engine::lock" engine/engine.hpp)
-only_in("engine[_]?[.]lock[(][)]" "the engine's lock is taken by a Transaction, and looked behind by a Look" engine/transaction.hpp)
+only_in("mutex_[^a-z]" "the engine's lock is Transactions::lock" engine/transaction.hpp)
+only_in("(all|_)[.]lock[(][)]" "the engine's lock is taken by a Transaction, and looked behind by a Look" engine/transaction.hpp)
 only_in("[^a-z_]lock_[^a-z]|[.]unlock[(]" "a lock is given up by a Transaction" engine/transaction.hpp engine/transaction.cpp)
-only_in("[^a-z_]unlocked[(]" "an attempt returns an Obstacle" engine/transaction.hpp engine/waiting.cpp engine/foreign_io.cpp)
+only_in("[^a-z_]unlocked[(]" "an attempt returns an Obstacle" engine/transaction.hpp engine/waiting.cpp engine/buffers.cpp engine/launches.cpp)
 only_in("[^a-z_]project(_soon)?[(][)]" "flags and pages are projected by a Transaction, and before pages are opened"
-  engine/engine.hpp engine/engine.cpp engine/transaction.cpp engine/host_access.cpp)
+  engine/projection.hpp engine/projection.cpp engine/transaction.cpp engine/host_access.cpp)
 only_in("collect_orphans[(][)]" "saved copies are freed at a Transaction's end, and before anybody is evicted"
-  engine/engine.hpp engine/engine.cpp engine/transaction.cpp engine/residency.cpp)
+  engine/arrays.hpp engine/arrays.cpp engine/transaction.cpp engine/residency.cpp)
 only_in("device->(copy_to_device|copy_within_device|fill)[(]|copy_by_device[(]|copy_behind[(]|write_behind[(]|write_unused[(]"
-  "bytes of arrays are changed by the executor, step by step" engine/engine.hpp engine/executor.cpp)
-only_in("[ :]map_memory[(]" "memory is mapped by the executor" engine/engine.hpp engine/executor.cpp engine/residency.cpp)
+  "bytes of arrays are changed by the executor, step by step" engine/executor.hpp engine/executor.cpp)
+only_in("[ :]map_memory[(]" "memory is mapped by the executor" engine/executor.hpp engine/executor.cpp)
 only_in("synchronize[a-z_]*[(]|sleep_for|sleep_until|condition_variable|futex" "waiting is for the timeline" timeline/queues.cpp timeline/queues.hpp)
-only_in("pages_->(lock|unlock)[(]" "page-locking takes long: without the engine's lock" engine/waiting.cpp engine/engine.cpp)
-only_in("devices_[[]0[]]|devices_[.]front" "which device it is, is said" engine/engine.hpp)
-
-
-# Reports tell whose a statement is by its file, where debug information has no name.
-file(READ ${SOURCE}/trace/detail/call_stack.cpp known)
-foreach(edge ${edges})
-  string(REGEX REPLACE "=.*" "" room ${edge})
-  if(NOT known MATCHES "\"/semcache/${room}/\"")
-    message("trace/detail/call_stack.cpp: room ${room} is taken for a part of the program")
-    math(EXPR errors "${errors} + 1")
-  endif()
-endforeach()
+only_in("pages->(lock|unlock)[(]" "page-locking takes long: without the engine's lock" engine/waiting.cpp engine/arrays.cpp)
+only_in("devices_?[[]0[]]|devices_?[.]front" "which device it is, is said" engine/state.hpp)
 
 # Which kind of device it is, only the device knows; the runtime chooses one.
 file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/*.?pp)

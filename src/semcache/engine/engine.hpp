@@ -194,7 +194,7 @@ class Engine {
   Executor executor_{s_, projection_};
   Hazards hazards_{s_, projection_, executor_};
   Arrays arrays_{s_, projection_, executor_, hazards_};
-  Transfers transfers_{s_, projection_, executor_, hazards_, arrays_};
+  Transfers transfers_{s_, executor_, hazards_, arrays_};
   Buffers buffers_{s_, hazards_};  // what is idle is given back before the devices go
   Residency residency_{s_, executor_, hazards_, arrays_, transfers_, buffers_};
   Preparation preparation_{s_, executor_, hazards_, transfers_, residency_};
@@ -202,7 +202,7 @@ class Engine {
   Lifetimes lifetimes_{s_, transactions_, projection_, hazards_, arrays_, transfers_};
   ExpectedMessages expected_{s_, projection_, executor_, hazards_};
   Launches launches_{s_, transactions_, projection_, executor_, hazards_, transfers_, preparation_, lifetimes_, expected_};
-  HostAccess host_access_{s_, transactions_, projection_, hazards_, transfers_, residency_, preparation_, launches_};
+  HostAccess host_access_{s_, transactions_, projection_, hazards_, transfers_, preparation_, launches_};
   Copies copies_{s_, transactions_, projection_, executor_, hazards_, transfers_, residency_, preparation_, host_access_};
   ForeignIo foreign_io_{s_, transactions_, executor_, hazards_, transfers_, residency_, preparation_, buffers_, expected_, host_access_};
   ForeignUses foreign_uses_{s_, transactions_, projection_, executor_, hazards_, transfers_, preparation_, launches_, host_access_};

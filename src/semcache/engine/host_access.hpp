@@ -11,8 +11,8 @@ namespace semcache::engine {
 class HostAccess {
  public:
   HostAccess(State& state, Transactions& transactions, Projection& projection, Hazards& hazards, Transfers& transfers,
-             Residency& residency, Preparation& preparation, Launches& launches) noexcept
-      : s_(state), transactions_(transactions), projection_(projection), hazards_(hazards), transfers_(transfers), residency_(residency),
+             Preparation& preparation, Launches& launches) noexcept
+      : s_(state), transactions_(transactions), projection_(projection), hazards_(hazards), transfers_(transfers),
         preparation_(preparation), launches_(launches) {}
 
   /// An announced use of host memory.
@@ -53,7 +53,6 @@ class HostAccess {
   Projection& projection_;
   Hazards& hazards_;
   Transfers& transfers_;
-  Residency& residency_;
   Preparation& preparation_;
   Launches& launches_;
   struct DeviceFault {

@@ -13,8 +13,8 @@ namespace semcache::engine {
 /// Threads: with the engine's lock. Members that return an obstacle are parts of an attempt (Transaction).
 class Transfers {
  public:
-  Transfers(State& state, Projection& projection, Executor& executor, Hazards& hazards, Arrays& arrays) noexcept
-      : s_(state), projection_(projection), executor_(executor), hazards_(hazards), arrays_(arrays) {}
+  Transfers(State& state, Executor& executor, Hazards& hazards, Arrays& arrays) noexcept
+      : s_(state), executor_(executor), hazards_(hazards), arrays_(arrays) {}
 
   /// None: the memory holds what its array wants there, or will when the transfers that are under way have landed.
   /// @pre device memory is resident
@@ -50,7 +50,6 @@ class Transfers {
   [[nodiscard]] bool room_for_snapshot(DeviceState& d, std::uint64_t bytes, Loss loss) const;
 
   State& s_;
-  Projection& projection_;
   Executor& executor_;
   Hazards& hazards_;
   Arrays& arrays_;
