@@ -78,14 +78,14 @@ void Arrays::bind(Memory& m, SlotId slot) {
   m.slot = slot;
   if (s_.by_slot.size() <= slot.value) s_.by_slot.resize(slot.value + 1, nullptr);
   s_.by_slot[slot.value] = &m;
-  plan::Step allocate = executor_.step_of(plan::Step::Kind::allocate, m);
+  plan::Step allocate = step_of(plan::Step::Kind::allocate, m);
   allocate.zeros = m.on_host() && !m.owns_allocation;
   executor_.tell(allocate);
 }
 
 void Arrays::place_on_device(Memory& m) {
   // Guarded memory has pages of its own.
-  s_.device_of(m).memory->place(m, s_.recorder.name(m.label), s_.options.device_faults ? s_.page_bytes : 1);
+  s_.device_of(m).memory->place(m, s_.name(m), s_.options.device_faults ? s_.page_bytes : 1);
 }
 
 void Arrays::release_place(Memory& m) noexcept {
@@ -111,7 +111,7 @@ void Arrays::destroy(Memory& m) noexcept {
   if (m.counted_snapshot) s_.device_of(m).memory->snapshot_bytes -= m.bytes;
   if (!m.on_host() && (m.flags.load() & Memory::resident) != 0) executor_.unmap_memory(m);
   if (m.slot.valid()) {
-    executor_.tell(executor_.step_of(plan::Step::Kind::release, m));
+    executor_.tell(step_of(plan::Step::Kind::release, m));
     s_.directory.remove_slot(m.slot);
   }
   if (m.datum.valid() && s_.directory.slots(m.datum).empty()) s_.directory.remove_datum(m.datum);
@@ -160,7 +160,7 @@ std::string Arrays::describe_live_buffers(std::uint32_t device) const {
   for (std::size_t i = 0; i < live.size() && i < 32; ++i) {
     const Memory& m = *live[i];
     const std::uint32_t flags = m.flags.load();
-    text += "  " + std::to_string(m.bytes) + " bytes  '" + s_.recorder.name(m.label) + "'" +
+    text += "  " + std::to_string(m.bytes) + " bytes  '" + s_.name(m) + "'" +
             (m.snapshot() ? " (saved copy)" : "") + ((flags & Memory::resident) != 0 ? ", on the device" : ", not on the device now") + "\n";
   }
   if (live.size() > 32) text += "  and " + std::to_string(live.size() - 32) + " not larger\n";
@@ -188,7 +188,7 @@ Memory* Arrays::new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId 
     }
     bind(*m, s_.directory.add_snapshot(space, bytes));
     if (!m->on_host()) {
-      executor_.execute(executor_.step_of(plan::Step::Kind::map, *m));
+      executor_.execute(step_of(plan::Step::Kind::map, *m));
       m->counted_snapshot = true;
       s_.device_of(*m).memory->snapshot_bytes += bytes;
     }

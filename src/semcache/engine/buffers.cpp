@@ -4,8 +4,6 @@
 #include <semcache/engine/transaction.hpp>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
 namespace semcache::engine {
 namespace {

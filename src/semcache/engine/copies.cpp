@@ -29,7 +29,7 @@ void Copies::copy(void* to, const void* from, std::uint64_t n) {
   for (const auto& [m, p] : {std::pair<Memory*, const void*>{t, to}, {f, from}}) {
     SEMCACHE_EXPECTS(m == nullptr || (position(*m, p) <= m->bytes && n <= m->bytes - position(*m, p)),
                      "a copy of " + std::to_string(n) + " bytes at offset " + std::to_string(position(*m, p)) + " leaves '" +
-                         s_.recorder.name(m->label) + "' of " + std::to_string(m->bytes) + " bytes");
+                         s_.name(*m) + "' of " + std::to_string(m->bytes) + " bytes");
   }
   if (t == nullptr && f == nullptr) {
     for (auto& d : s_.devices) {
@@ -37,7 +37,7 @@ void Copies::copy(void* to, const void* from, std::uint64_t n) {
       Transaction t(transactions_);
       timeline::Work work;
       const SpaceId space = device_space(d->index);
-      executor_.execute(executor_.copy_step(plan::Purpose::detour, executor_.elsewhere(space, to, &work), executor_.elsewhere(space, from), n));  // nobody's: not counted
+      executor_.execute(copy_step(plan::Purpose::detour, elsewhere(space, to, &work), elsewhere(space, from), n));  // nobody's: not counted
       transactions_.complete(t, work);
       return;
     }
@@ -229,7 +229,7 @@ Obstacle Copies::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
     if (std::memcmp(there.data() + r.begin, here.data() + r.begin, r.size()) == 0) continue;
     base::fatal("SEMCACHE_CHECK: '%s' or '%s' was changed without anybody noticing (a raw pointer in a kernel or a "
                 "library). Announce such uses with semcache::access(view, mode).",
-                s_.recorder.name(to.label), s_.recorder.name(from.label));
+                s_.name(to), s_.name(from));
   }
   return {};
 }
@@ -246,13 +246,13 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
   const ByteRange range{position, position + n};
   const Kept kept(to);
   timeline::Work work;
-  plan::End source = executor_.elsewhere(space_at(from), from, &work);
+  plan::End source = elsewhere(space_at(from), from, &work);
   std::vector<std::byte> buffer;
   if (to.on_host() && source.space != host_space) {  // through a buffer
     buffer.resize(n);
-    executor_.execute(executor_.copy_step(plan::Purpose::call, executor_.elsewhere(host_space, buffer.data(), nullptr, to.label), source, n));
+    executor_.execute(copy_step(plan::Purpose::call, elsewhere(host_space, buffer.data(), nullptr, to.label), source, n));
     transactions_.complete(t, work);
-    source = executor_.elsewhere(host_space, buffer.data());
+    source = elsewhere(host_space, buffer.data());
   }
   t.run([&] {
     s_.expect_not_freed(kept);
@@ -261,7 +261,7 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
   s_.directory.prepare_write(to.slot, range);  // nobody forgets what is written
   {
     const NoteIfRefused guard{transfers_, to, range};
-    executor_.execute(executor_.copy_step(buffer.empty() ? plan::Purpose::call : plan::Purpose::detour, executor_.at(to, position), source, n));
+    executor_.execute(copy_step(buffer.empty() ? plan::Purpose::call : plan::Purpose::detour, end_at(to, position), source, n));
   }
   transfers_.note_written(to, range);
   transactions_.complete(t, work);  // the source may be changed after the call
@@ -275,15 +275,15 @@ void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t 
     return preparation_.meet(from, range, Access::read);
   });
   timeline::Work work;
-  plan::End target = executor_.elsewhere(space_at(to), to, &work);
+  plan::End target = elsewhere(space_at(to), to, &work);
   std::vector<std::byte> buffer;
   if (from.on_host() && target.space != host_space) {  // through a buffer
     buffer.resize(n);
-    const plan::End detour = executor_.elsewhere(host_space, buffer.data(), nullptr, from.label);
-    executor_.execute(executor_.copy_step(plan::Purpose::detour, detour, executor_.at(from, position), n));
-    executor_.execute(executor_.copy_step(plan::Purpose::call, target, detour, n));
+    const plan::End detour = elsewhere(host_space, buffer.data(), nullptr, from.label);
+    executor_.execute(copy_step(plan::Purpose::detour, detour, end_at(from, position), n));
+    executor_.execute(copy_step(plan::Purpose::call, target, detour, n));
   } else {
-    executor_.execute(executor_.copy_step(plan::Purpose::call, target, executor_.at(from, position), n));
+    executor_.execute(copy_step(plan::Purpose::call, target, end_at(from, position), n));
   }
   transactions_.complete(t, work);
 }
@@ -322,7 +322,7 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
       transfers_.count_dropped(to, piece);
       {
         const NoteIfRefused guard{transfers_, to, one_array ? ByteRange{} : piece};
-        executor_.execute(executor_.copy_step(plan::Purpose::call, executor_.at(to, to_position + done), executor_.at(from, from_position + done), bytes));
+        executor_.execute(copy_step(plan::Purpose::call, end_at(to, to_position + done), end_at(from, from_position + done), bytes));
       }
       // Piece by piece: a later one may fail, and what was overwritten must not be taken for the former content (I9). Of one array the
       // source would be stale then, so it is told of all at the end.
@@ -352,9 +352,9 @@ void Copies::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
   s_.directory.prepare_write(m.slot, range);  // nobody forgets what is written
   {
     const NoteIfRefused guard{transfers_, m, range};
-    plan::Step step = executor_.step_of(plan::Step::Kind::fill, m);
+    plan::Step step = step_of(plan::Step::Kind::fill, m);
     step.purpose = plan::Purpose::call;
-    step.to = executor_.at(m, position);
+    step.to = end_at(m, position);
     step.bytes = n;
     step.fill = fill;
     executor_.execute(step);

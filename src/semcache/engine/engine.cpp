@@ -2,15 +2,9 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/engine.hpp>
 
-#include <cstring>
-#include <set>
 #include <string>
 
 namespace semcache::engine {
-
-using directory::ValueRef;
-using platform::Protection;
-
 
 Engine::Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique_ptr<platform::Platform> platform,
                trace::Recorder& recorder, const Options& options)

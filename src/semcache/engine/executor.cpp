@@ -3,41 +3,12 @@
 #include <semcache/engine/executor.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <string>
 
 namespace semcache::engine {
 
 using directory::Fill;
 using plan::Step;
-using trace::Kind;
-
-plan::End Executor::elsewhere(SpaceId space, const void* address, timeline::Work* last_use, trace::LabelId label) noexcept {
-  plan::End end;
-  end.space = space;
-  end.address = const_cast<std::byte*>(static_cast<const std::byte*>(address));
-  end.label = label;
-  end.last_use = last_use;
-  return end;
-}
-
-Step Executor::copy_step(plan::Purpose purpose, const plan::End& to, const plan::End& from, std::uint64_t bytes) noexcept {
-  Step s;
-  s.purpose = purpose;
-  s.to = to;
-  s.from = from;
-  s.bytes = bytes;
-  return s;
-}
-
-Step Executor::step_of(Step::Kind kind, const Memory& m) noexcept {
-  Step s;
-  s.kind = kind;
-  s.to = at(m, 0);
-  s.bytes = m.bytes;
-  return s;
-}
 
 void Executor::execute(const Step& step) {
   try {
@@ -154,7 +125,7 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
 }
 
 void Executor::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
-                            std::uint64_t n) {
+                              std::uint64_t n) {
   DeviceState& d = s_.device_of(to);
   const ByteRange range{from_position, from_position + n};
   order_queue(d, d.to_device_queue, to, Mode::writes, Behind::all);
@@ -202,7 +173,7 @@ void Executor::copy_to_device(Memory& to, std::uint64_t to_position, Memory& fro
 }
 
 void Executor::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
-                          std::uint64_t n) {
+                            std::uint64_t n) {
   DeviceState& d = s_.device_of(from);
   order_queue(d, d.to_host_queue, from, Mode::reads, Behind::all);
   if (d.device->kernels_run_in_caller()) {
@@ -258,7 +229,7 @@ void Executor::copy_behind(std::byte* to, const std::byte* from, std::uint64_t n
 }
 
 void Executor::copy_by_device(DeviceState& d, QueueIndex queue, CopyOfDevice copy, std::byte* to, const std::byte* from,
-                            std::uint64_t n) {
+                              std::uint64_t n) {
   if (!s_.options.device_faults) return (*d.device.*copy)(d.queues->id(queue), to, from, n);
   if (permits(to, n, platform::Protection::read_write) && permits(from, n, platform::Protection::read)) {
     std::memmove(to, from, n);
@@ -330,8 +301,6 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
     if (untouched.end < position + n) write(untouched.end, position + n);
   }
 }
-
-// --- order on queues ------------------------------------------------------------------------------------------
 
 void Executor::order_queue(DeviceState& d, QueueIndex queue, Memory& m, Mode mode, Behind behind) {
   const QueueIndex end = behind == Behind::transfers ? d.queues->own_end() : d.queues->count();
@@ -412,12 +381,6 @@ void Executor::forget_finished_flights() {
     if (flight->staging != nullptr) s_.devices[flight->work.device]->staging->give(flight->staging, flight->staged_bytes);
     s_.flights.erase(flight);
   }
-}
-
-plan::End Executor::within(TransitBuffer& buffer, const std::byte* address) noexcept {
-  plan::End end = elsewhere(buffer.on_device ? device_space(0) : host_space, address, &buffer.last_use);
-  end.in_buffer = true;
-  return end;
 }
 
 void Executor::map_memory(Memory& m) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/engine/projection.hpp>
+#include <semcache/engine/steps.hpp>
 
 namespace semcache::engine {
 
@@ -20,16 +21,6 @@ class Executor {
   void tell(const plan::Step& step) noexcept {
     if (s_.options.observer != nullptr) s_.options.observer->done(step);
   }
-  [[nodiscard]] static plan::End at(const Memory& memory, std::uint64_t position) noexcept { return memory::end_at(memory, position); }
-  /// Memory that is no array's. @param last_use  set to the work that uses it
-  /// @param label  of the array whose bytes these are
-  [[nodiscard]] static plan::End elsewhere(SpaceId space, const void* address, timeline::Work* last_use = nullptr,
-                                           trace::LabelId label = {}) noexcept;
-  [[nodiscard]] static plan::End within(TransitBuffer& buffer, const std::byte* address) noexcept;
-  [[nodiscard]] static plan::Step copy_step(plan::Purpose purpose, const plan::End& to, const plan::End& from,
-                                            std::uint64_t bytes) noexcept;
-  [[nodiscard]] static plan::Step step_of(plan::Step::Kind kind, const Memory& memory) noexcept;
-
   enum class Behind : std::uint8_t { transfers, all };
   /// Later work on the queue starts behind the uses of the memory: by transfers of ours, or all that are known.
   void order_queue(DeviceState& d, QueueIndex queue, Memory& memory, Mode mode, Behind behind);

@@ -3,8 +3,6 @@
 #include <semcache/engine/expected_messages.hpp>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <functional>
 
 namespace semcache::engine {
@@ -32,7 +30,7 @@ bool is_continued(const TransitBuffer& a, const TransitBuffer& b) noexcept {
 }  // namespace
 
 bool ExpectedMessages::brought(const Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
-                     const TransitBuffer& buffer, const std::byte* to) const {
+                               const TransitBuffer& buffer, const std::byte* to) const {
   return buffer.brought == written_by_device(m) && buffer.expected == &m && buffer.expected_position == position &&
          buffer.expected_at == to &&
          std::equal(pieces, pieces + count, buffer.expected_pieces.begin(), buffer.expected_pieces.end()) &&
@@ -105,9 +103,9 @@ bool ExpectedMessages::fresh_here(const Memory& m, std::uint64_t position, const
 }
 
 void ExpectedMessages::submit_pieces(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
-                           TransitBuffer& buffer, std::byte* to) {
-  plan::Step step = executor_.copy_step(plan::Purpose::call, executor_.within(buffer, to),
-                              executor_.at(m, position), 0);
+                                     TransitBuffer& buffer, std::byte* to) {
+  plan::Step step = copy_step(plan::Purpose::call, within(buffer, to),
+                              end_at(m, position), 0);
   step.pieces = pieces;
   step.piece_count = count;
   executor_.execute(step);

@@ -3,9 +3,6 @@
 #include <semcache/engine/foreign_io.hpp>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <functional>
 
 namespace semcache::engine {
 
@@ -110,7 +107,7 @@ ForeignIo::Source ForeignIo::nearest_source(const Memory& m, ByteRange range) co
 }
 
 void ForeignIo::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
-                      TransitBuffer& buffer, std::byte* to) {
+                         TransitBuffer& buffer, std::byte* to) {
   Transaction t(transactions_);
   const bool there = expected_.brought(m, position, pieces, count, buffer, to);
   buffer.expect_nothing();
@@ -143,7 +140,7 @@ void ForeignIo::read_out(Memory& m, std::uint64_t position, const ByteRange* pie
 }
 
 void ForeignIo::read_from_device(Transaction& t, Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
-                              TransitBuffer& buffer, std::byte* to) {
+                                 TransitBuffer& buffer, std::byte* to) {
   const Kept kept(m);
   // What has been read stays read: each attempt goes on behind it.
   std::size_t piece = 0;
@@ -157,12 +154,12 @@ void ForeignIo::read_from_device(Transaction& t, Memory& m, std::uint64_t positi
         continue;
       }
       const Source source = nearest_source(m, {next, end});
-      plan::Step step = executor_.copy_step(plan::Purpose::call, executor_.within(buffer, to + (next - position)), {}, source.bytes);
+      plan::Step step = copy_step(plan::Purpose::call, within(buffer, to + (next - position)), {}, source.bytes);
       step.to.label = m.label;  // wherever the message gets it from
       if (source.slot.valid()) {
         Memory& from = s_.memory_of(source.slot);
         if (const Obstacle o = hazards_.busy(from, {source.position, source.position + source.bytes}, Mode::reads)) return o;
-        step.from = executor_.at(from, source.position);
+        step.from = end_at(from, source.position);
       } else {
         step.kind = plan::Step::Kind::fill;
         step.purpose = plan::Purpose::detour;
@@ -178,7 +175,7 @@ void ForeignIo::read_from_device(Transaction& t, Memory& m, std::uint64_t positi
 }
 
 void ForeignIo::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
-                      TransitBuffer& buffer, const std::byte* from) {
+                         TransitBuffer& buffer, const std::byte* from) {
   if (count == 0) return;
   Transaction t(transactions_);
   t.launch_follows();
@@ -192,8 +189,8 @@ void ForeignIo::write_in(Memory& m, std::uint64_t position, const ByteRange* pie
     return shared ? preparation_.meet(written.begin(), written.size()) : hazards_.quiesce(m);
   });
   if (shared) s_.directory.prepare_write(m.slot, written.begin()->range, written.size());  // nobody forgets what is written
-  plan::Step step = executor_.copy_step(plan::Purpose::call, executor_.at(m, position),
-                              executor_.within(buffer, from), 0);
+  plan::Step step = copy_step(plan::Purpose::call, end_at(m, position),
+                              within(buffer, from), 0);
   step.pieces = pieces;
   step.piece_count = count;
   try {

@@ -44,8 +44,6 @@ class OverwrittenTogether {
 
 }  // namespace
 
-// --- captures and announcements ----------------------------------------------------------------------------------------
-
 /// By a kernel that is not submitted yet, and of which nobody will say when it is.
 void ForeignUses::use_natively(Memory& m, bool writable, Memory::Announcement& announcement) {
   const UnsubmittedLaunch unsubmitted;
@@ -265,7 +263,7 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
         transfers_.note_written(*use.memory, use.memory->all());
       } catch (const std::exception& e) {
         base::fatal("a call of the driver has written '%s', which cannot be noted: %s. Free memory of the host",
-                    s_.recorder.name(use.memory->label), e.what());
+                    s_.name(*use.memory), e.what());
       }
     }
     for (const SlotId slot : call->overwritten) s_.directory.mark_changing(slot, false);
@@ -306,7 +304,7 @@ Obstacle ForeignUses::pointer_to_host(HostUse& use) {
     // Its pages are not for a device: following the pointer would be one more way to write both sides.
     if (!std::exchange(m.reported_unreachable, true) && !s_.home().device->can_reach(m.address)) {
       base::raw_log("a kernel outside semcache::Exec is given a pointer into '%s', the host's side of an array: a GPU that "
-                    "follows it reports an illegal address. Give it the device's side", s_.recorder.name(m.label));
+                    "follows it reports an illegal address. Give it the device's side", s_.name(m));
     }
     return {};
   }

@@ -2,18 +2,11 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/hazards.hpp>
 
-#include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <string>
-
 namespace semcache::engine {
 
 Obstacle Hazards::user_of(const TransitBuffer& buffer) const noexcept {
   return buffer.last_use.queue == unknown_queue ? Obstacle() : not_done(buffer.last_use);
 }
-
-// --- what stands in the way ------------------------------------------------------------------------------------------
 
 Obstacle Hazards::not_done(const timeline::Work& work) const noexcept {
   return s_.devices[work.device]->queues->done(work.queue, work.position) ? Obstacle() : Obstacle::until(work);

@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/host_access.hpp>
 
-#include <string>
-
 namespace semcache::engine {
 
 using platform::FaultKind;
@@ -13,7 +11,7 @@ using platform::Protection;
 void HostAccess::die_closed(const Memory& m) const noexcept {
   base::fatal("cannot open the pages of '%s' at %p: the kernel's limit on mappings (vm.max_map_count) or, where "
               "vm.overcommit_memory is 2, on memory (vm.overcommit_ratio) is used up. Raise it, or free mirrors.",
-              s_.recorder.name(m.label), static_cast<void*>(m.address));
+              s_.name(m), static_cast<void*>(m.address));
 }
 
 void HostAccess::host_access(Transaction& t, Memory& m, ByteRange range, Access mode) {
@@ -98,7 +96,7 @@ Obstacle HostAccess::open_mirror(Memory& m, const char* reason) {
   if (!warned_open_) {
     warned_open_ = true;
     base::raw_log("the host mirror '%s' (and further ones of its kind) is no longer watched and copied at every deep_copy, "
-                  "because %s", s_.recorder.name(m.label), reason);
+                  "because %s", s_.name(m), reason);
   }
   return {};
 }
@@ -260,7 +258,7 @@ FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* in
   }
   if (found == nullptr || !found->live || found->snapshot() || found->open || found->bytes == 0) return FaultResult::not_ours;
   Memory& m = *found;
-  label = s_.recorder.name(m.label);
+  label = s_.name(m);
   if (!m.on_host()) return serve_device(t, m, kind, address, instruction);
   const auto position = static_cast<std::uint64_t>(address - m.address);
   const Protection now = m.pages.at(position).protection;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 namespace semcache::engine {
 
@@ -36,7 +35,7 @@ void Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
   for (std::size_t i = 0; i < count; ++i) {
     const Memory& m = *operands[i].memory;
     // Words that look like addresses may lead to what was freed and is kept as a saved copy: that is nobody's.
-    SEMCACHE_EXPECTS(m.live && !m.on_host(), std::string("'") + s_.recorder.name(m.label) + "' was freed by another thread while a "
+    SEMCACHE_EXPECTS(m.live && !m.on_host(), std::string("'") + s_.name(m) + "' was freed by another thread while a "
                                                  "launch that uses it began. Free an array after its last use");
   }
   pin(t, queue, operands, count);

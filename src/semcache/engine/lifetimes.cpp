@@ -43,15 +43,15 @@ Memory* Lifetimes::allocate_host(const char* label, std::uint64_t bytes, Memory*
     SEMCACHE_EXPECTS(partner->live && !partner->snapshot() && !partner->on_host(),
                      "the partner of a host side must be a live device array");
     SEMCACHE_EXPECTS(partner->bytes == bytes, "host side of " + std::to_string(bytes) + " bytes for device array '" +
-                                                  s_.recorder.name(partner->label) + "' of " +
+                                                  s_.name(*partner) + "' of " +
                                                   std::to_string(partner->bytes) + " bytes: sizes must agree");
     SEMCACHE_EXPECTS(!s_.directory.slot_in(partner->datum, host_space).valid(),
-                     std::string("device array '") + s_.recorder.name(partner->label) + "' has a host side already");
+                     std::string("device array '") + s_.name(*partner) + "' has a host side already");
   }
   s_.host->expect_fits(label, bytes);
   Memory* m = arrays_.new_memory(host_space, label, bytes);
   try {
-    s_.host->place(*m, s_.recorder.name(m->label));
+    s_.host->place(*m, s_.name(*m));
     m->datum = partner != nullptr ? partner->datum : s_.directory.add_datum(bytes);
     // Its pages are new, and whoever writes them is noticed, unless the program promises to announce it.
     arrays_.bind(*m, s_.directory.add_slot(m->datum, host_space, s_.options.notices && !announced ? directory::Content::zeros
@@ -74,7 +74,7 @@ Memory* Lifetimes::allocate_host(const char* label, std::uint64_t bytes, Memory*
 bool Lifetimes::put_off(Memory& m) noexcept {
   if (std::find(s_.put_off.begin(), s_.put_off.end(), &m) != s_.put_off.end()) {
     base::raw_log("'%s' at %p is freed already, and goes when the launch that uses it ends. Nothing is done; free it once",
-                  s_.recorder.name(m.label), static_cast<void*>(m.address));
+                  s_.name(m), static_cast<void*>(m.address));
     return true;
   }
   if (m.on_host() || m.pins.load() == 0 || !s_.device_of(m).device->kernels_run_in_caller()) return false;
@@ -120,7 +120,7 @@ void Lifetimes::deallocate(Memory* memory) noexcept {
   } catch (const std::bad_alloc&) {
     keep_as_saved_copy(m);
   } catch (const std::exception& e) {
-    base::fatal("freeing '%s' failed: %s", s_.recorder.name(m.label), e.what());
+    base::fatal("freeing '%s' failed: %s", s_.name(m), e.what());
   }
 }
 

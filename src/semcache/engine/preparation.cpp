@@ -2,15 +2,9 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/preparation.hpp>
 
-#include <algorithm>
-#include <cstring>
-#include <string>
 #include <utility>
 
 namespace semcache::engine {
-
-using directory::Step;
-using trace::Kind;
 
 /// Makes all operands resident and fresh, saves what the writable ones hold last and tells the directory of the writes,
 /// one after the other: of two operands that hold the same wanted value, the second is its last holder (I4). A write that is
@@ -40,8 +34,6 @@ Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const 
   }
   return {};
 }
-
-// --- steps -------------------------------------------------------------------------------------------------------------
 
 Obstacle Preparation::meet(const Requirement* requirements, std::size_t count) {
   if (const Obstacle o = residency_.make_resident(count, [&](std::size_t i) { return requirements[i].memory; })) return o;

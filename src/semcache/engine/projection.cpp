@@ -2,15 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/projection.hpp>
 
-#include <cstring>
-#include <string>
-
 namespace semcache::engine {
-
-using directory::Step;
-using trace::Kind;
-
-// --- projection: from the directory to flags and protections ---------------------------------------------------------
 
 void Projection::project() noexcept {
   const std::uint64_t projection = ++projection_;
@@ -107,12 +99,12 @@ void Projection::stop_guarding(const Memory& m) noexcept {
     d->memory->for_each_mapping([&](std::byte* address, std::uint64_t bytes) {
       if (s_.platform->protect(address, bytes, platform::Protection::read_write)) return;
       base::fatal("cannot open the device memory of '%s' at %p and others: the kernel's limit on mappings (vm.max_map_count) or, "
-                  "where vm.overcommit_memory is 2, on memory (vm.overcommit_ratio) is used up. Raise it, or free arrays.", s_.recorder.name(m.label), static_cast<void*>(m.address));
+                  "where vm.overcommit_memory is 2, on memory (vm.overcommit_ratio) is used up. Raise it, or free arrays.", s_.name(m), static_cast<void*>(m.address));
     });
   }
   base::raw_log("uses of the device memory of '%s' and of all other arrays outside semcache::Exec are no longer noticed, because "
                 "the kernel's limit on mappings (vm.max_map_count) is near. Announce them with semcache::access(view, mode), "
-                "or raise it", s_.recorder.name(m.label));
+                "or raise it", s_.name(m));
 }
 
 void Projection::note_perhaps_unwanted(Memory& saved) noexcept {

@@ -3,7 +3,6 @@
 #include <semcache/engine/residency.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 namespace semcache::engine {
@@ -19,7 +18,7 @@ void Residency::throw_out_of_memory(const DeviceState& d, const std::vector<Memo
   text += need > d.memory->budget_bytes() ? ", which does not fit " + budget
                                 : ", for which there is no room in " + budget + " beside arrays that are in use and cannot leave";
   text += ":\n";
-  for (const Memory* m : set) text += "  " + std::to_string(m->bytes) + " bytes  '" + s_.recorder.name(m->label) + "'\n";
+  for (const Memory* m : set) text += "  " + std::to_string(m->bytes) + " bytes  '" + s_.name(*m) + "'\n";
   text += "Live arrays:\n" + arrays_.describe_live_buffers(set.front()->space.value - 1);
   if (here().unsubmitted != nullptr) {
     std::string held;
@@ -27,7 +26,7 @@ void Residency::throw_out_of_memory(const DeviceState& d, const std::vector<Memo
       if (!m.live || m.on_host() || m.space != set.front()->space || (m.flags.load() & Memory::resident) == 0) continue;
       const std::uint64_t use = m.on(unknown_queue).use.load();
       if (use == 0 || d.queues->done(unknown_queue, use)) continue;
-      held += "  '" + std::string(s_.recorder.name(m.label)) + "'\n";
+      held += "  '" + std::string(s_.name(m)) + "'\n";
     }
     if (!held.empty()) {
       text += "Announced with semcache::access, or captured by launches outside of semcache::Exec, and kept until the next "
@@ -57,7 +56,7 @@ Obstacle Residency::make_resident(DeviceState& d, const std::vector<Memory*>& se
     }
     try {
       for (Memory* m : set) {
-        if ((m->flags.load() & Memory::resident) == 0) executor_.execute(executor_.step_of(plan::Step::Kind::map, *m));
+        if ((m->flags.load() & Memory::resident) == 0) executor_.execute(step_of(plan::Step::Kind::map, *m));
       }
       return {};
     } catch (const OutOfMemory&) {
@@ -97,7 +96,7 @@ Obstacle Residency::evict(Memory& m) {
   if (const Obstacle o = hazards_.uses_of(m)) return o;
   s_.directory.drop(m.slot);
   m.write_check.reset();
-  executor_.execute(executor_.step_of(plan::Step::Kind::evict, m));
+  executor_.execute(step_of(plan::Step::Kind::evict, m));
   if (m.snapshot()) arrays_.destroy(m);
   return {};
 }

@@ -3,13 +3,9 @@
 #include <semcache/engine/transfers.hpp>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <string>
 
 namespace semcache::engine {
 
-using directory::Fill;
 using directory::Step;
 using trace::Kind;
 
@@ -33,7 +29,7 @@ void Transfers::note_refused(Memory& m, ByteRange range) noexcept {
     s_.directory.drop(m.slot, {begin, range.end});
   } catch (const std::bad_alloc&) {
     base::fatal("a copy to '%s' at %p was refused half-way, and the host has no memory to note what is there now. Free memory of "
-                "the host", s_.recorder.name(m.label), static_cast<void*>(m.address));
+                "the host", s_.name(m), static_cast<void*>(m.address));
   }
 }
 
@@ -55,7 +51,7 @@ Obstacle Transfers::make_fresh(Memory& m, ByteRange range) {
     if (step.bytes == 0) return {};
     if (!step.from.valid() && step.fill.pattern_bytes == 0) {
       base::fatal("I4: nobody holds %llu bytes of '%s' at offset %llu any more",
-                  static_cast<unsigned long long>(step.bytes), s_.recorder.name(m.label),
+                  static_cast<unsigned long long>(step.bytes), s_.name(m),
                   static_cast<unsigned long long>(step.to_position));
     }
     Memory* from = step.from.valid() ? &s_.memory_of(step.from) : nullptr;
@@ -181,9 +177,9 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
 void Transfers::perform(const Step& step, plan::Purpose purpose) {
   const Memory& to = s_.memory_of(step.to);
   s_.directory.prepare_commit(step);  // nobody forgets what has moved
-  plan::Step planned = executor_.copy_step(purpose, executor_.at(to, step.to_position), {}, step.bytes);
+  plan::Step planned = copy_step(purpose, end_at(to, step.to_position), {}, step.bytes);
   if (step.from.valid()) {
-    planned.from = executor_.at(s_.memory_of(step.from), step.from_position);
+    planned.from = end_at(s_.memory_of(step.from), step.from_position);
   } else {
     planned.kind = plan::Step::Kind::fill;
     planned.fill = step.fill;

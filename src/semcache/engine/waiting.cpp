@@ -99,12 +99,12 @@ void Transactions::wait_for_launches(Transaction& t, Memory& m) {
 void Transactions::wait_for_launches_a_moment(Transaction& t, Memory& m) {
   if (s_.surroundings.in_launch_of(m)) {
     throw UsageError(std::string("a kernel, or what is called while it is launched, asks for content that is in '") +
-                     s_.recorder.name(m.label) + "', which the kernel itself uses: it would wait for its own end. Ask for it with "
+                     s_.name(m) + "', which the kernel itself uses: it would wait for its own end. Ask for it with "
                      "semcache::access(view, ...) before the launch");
   }
   if (here().in_driver_call != nullptr && here().in_driver_call->over()) {
     if (!s_.device_of(m).queues->any_at_work()) {
-      throw SystemError(std::string("a launch of another thread uses '") + s_.recorder.name(m.label) +
+      throw SystemError(std::string("a launch of another thread uses '") + s_.name(m) +
                         "' and does not get to its submission");
     }
     here().in_driver_call->restart();
@@ -120,7 +120,7 @@ void Transactions::wait_for_launches_a_moment(Transaction& t, Memory& m) {
     const char* const name = s_.label_of(address);
     return std::string("'") + (name != nullptr ? name : "?") + "' at " + base::text_of(address);
   };
-  throw NeitherCanGoOn("an access to " + array_at(here().served_address) + " needs content that is in '" + s_.recorder.name(m.label) +
+  throw NeitherCanGoOn("an access to " + array_at(here().served_address) + " needs content that is in '" + s_.name(m) +
                        "', which a kernel uses, and the kernel's thread waits for its own access to " + array_at(where) +
                        ": neither can go on. Call semcache::access(view, ...) before the launch for what the kernel reads or "
                        "writes besides its captures");
