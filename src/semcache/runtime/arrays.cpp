@@ -33,8 +33,8 @@ directory::Fill make_fill(const void* pattern, std::uint32_t pattern_bytes) {
 }  // namespace
 
 Located locate(Runtime& r, const void* address, std::size_t bytes) {
-  Memory* m = r.engine->find(address);
-  SEMCACHE_EXPECTS(m != nullptr && m->live && !m->snapshot(),
+  Memory* m = array_at(r, address);
+  SEMCACHE_EXPECTS(m != nullptr,
                    "the address " + base::text_of(address) + " is in no tracked array; only memory of semcache::Space and its host "
                    "mirrors is tracked" + (r.engine->in_any_arena(address) ? ", and what was there has been freed, or ends before" : ""));
   const auto position = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - m->address);
@@ -77,8 +77,8 @@ void deallocate(void* address) noexcept {
   Runtime* r = running();
   if (r == nullptr || address == nullptr) return;  // the runtime has ended: its memory is gone or stays as it is
   const platform::RuntimeScope scope;
-  Memory* m = r->engine->find(address);
-  if (m != nullptr && m->live && !m->snapshot() && m->address == address) return r->engine->deallocate(m);
+  Memory* m = array_at(*r, address);
+  if (m != nullptr && m->address == address) return r->engine->deallocate(m);
   // Elsewhere it may be an array of a runtime that has ended.
   if (r->engine->in_any_arena(address)) {
     base::raw_log("warning: %p is freed, where no array begins: it has been freed already, or the address lies inside one. Nothing "
@@ -89,17 +89,10 @@ void deallocate(void* address) noexcept {
 
 void* header_of(const void* address) noexcept {
   // Also of arrays that outlive their runtime, and in forked children: frameworks look at it when they end an array.
-  const auto in = [&](Runtime& r) -> void* {
-    Memory* m = r.engine->find(address);
-    return m != nullptr && m->live && m->address == address ? m->header : nullptr;
-  };
-  if (Runtime* r = current.load(std::memory_order_acquire)) {
-    if (void* header = in(*r)) return header;
-  }
-  for (Runtime* r = ended.load(std::memory_order_acquire); r != nullptr; r = r->ended_before) {
-    if (void* header = in(*r)) return header;
-  }
-  return nullptr;
+  const Runtime* const r = current.load(std::memory_order_acquire);
+  Memory* m = r != nullptr ? array_at(*r, address) : nullptr;
+  if (m == nullptr) m = outlived(address);
+  return m != nullptr && m->address == address ? m->header : nullptr;
 }
 
 bool notices_host_accesses(const void* address) {
@@ -202,10 +195,8 @@ void settle() {
 }
 
 bool is_tracked(const void* address) noexcept {
-  Runtime* r = running();
-  if (r == nullptr) return false;
-  const Memory* m = r->engine->find(address);
-  return m != nullptr && m->live && !m->snapshot();
+  const Runtime* r = running();
+  return r != nullptr && array_at(*r, address) != nullptr;
 }
 
 }  // namespace semcache

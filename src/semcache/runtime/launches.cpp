@@ -193,9 +193,8 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
       if (Memory* m = live_on_device(r, pointer)) {
         add(m, true);
         if (m->holds_handles.load(std::memory_order_relaxed)) holder = m;
-      } else if (Memory* mirror = r.engine->find(pointer);
-                 mirror != nullptr && mirror->live && mirror->on_host() && !mirror->snapshot() &&
-                 !r.engine->device(0).kernels_run_in_caller()) {
+      } else if (Memory* mirror = array_at(r, pointer);
+                 mirror != nullptr && mirror->on_host() && !r.engine->device(0).kernels_run_in_caller()) {
         r.engine->expose(*mirror);
       }
     }

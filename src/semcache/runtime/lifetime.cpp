@@ -133,6 +133,13 @@ Statistics statistics_of(Runtime& r) {
   return s;
 }
 
+engine::Memory* outlived(const void* address) noexcept {
+  for (Runtime* r = ended.load(std::memory_order_acquire); r != nullptr; r = r->ended_before) {
+    if (engine::Memory* const m = array_at(*r, address)) return m;
+  }
+  return nullptr;
+}
+
 void use_framework_device(const FrameworkDevice& device) {
   const std::lock_guard<std::mutex> guard(lifetime_mutex);
   if (current.load() != nullptr && framework_known &&

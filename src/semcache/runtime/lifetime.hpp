@@ -65,6 +65,13 @@ extern std::atomic<std::uint64_t> retired_queues;
   return r != nullptr ? *r : *start();
 }
 [[nodiscard]] Statistics statistics_of(Runtime& r);
+/// The array that holds the address; nullptr: none.
+[[nodiscard]] inline engine::Memory* array_at(const Runtime& r, const void* address) noexcept {
+  engine::Memory* const m = r.engine->find(address);
+  return m != nullptr && m->live && !m->snapshot() ? m : nullptr;
+}
+/// The array that outlived its runtime and holds the address; nullptr: none.
+[[nodiscard]] engine::Memory* outlived(const void* address) noexcept;
 
 struct Located {
   engine::Memory* memory;

@@ -18,8 +18,8 @@ namespace {
 bool find_array(const void* address, TrackedArray& array) noexcept {
   Runtime* r = running();
   if (r == nullptr) return false;
-  const Memory* m = r->engine->find(address);
-  if (m == nullptr || !m->live || m->snapshot()) return false;
+  const Memory* m = array_at(*r, address);
+  if (m == nullptr) return false;
   array = {m->address, m->bytes, m->on_host(), r->recorder.name(m->label), m, m->incarnation.load(), epoch()};
   return true;
 }
@@ -75,11 +75,9 @@ bool valid_here(const void* address, const ByteRange* pieces, std::size_t count)
 }
 
 /// The host's pages of an array that outlived its runtime: they are open. @throws UsageError  it is none
-std::byte* outlived(const void* address, const char* what) {
-  for (Runtime* r = ended.load(std::memory_order_acquire); r != nullptr; r = r->ended_before) {
-    const Memory* m = r->engine->find(address);
-    if (m != nullptr && m->live && m->on_host()) return m->address + (static_cast<const std::byte*>(address) - m->address);
-  }
+std::byte* outlived_pages(const void* address, const char* what) {
+  const Memory* const m = outlived(address);
+  if (m != nullptr && m->on_host()) return m->address + (static_cast<const std::byte*>(address) - m->address);
   throw UsageError(std::string(what) + " before semcache's end (Kokkos::finalize)");
 }
 
@@ -91,7 +89,7 @@ void read_out(const void* address, const ByteRange* pieces, std::size_t count, c
     engine->read_out(*at.memory, at.position, pieces, count, *transit.buffer, transit.address + offset);
     return;
   }
-  const std::byte* from = outlived(address, "a message is started on an array whose runtime has ended. Start it");
+  const std::byte* from = outlived_pages(address, "a message is started on an array whose runtime has ended. Start it");
   for (std::size_t i = 0; i < count; ++i) {
     std::memcpy(transit.address + offset + pieces[i].begin, from + pieces[i].begin, pieces[i].size());
   }
@@ -116,7 +114,7 @@ void write_in(void* address, const ByteRange* pieces, std::size_t count, const T
     engine->write_in(*at.memory, at.position, pieces, count, *transit.buffer, transit.address + offset);
     return;
   }
-  std::byte* to = outlived(address, "a message arrives for an array whose runtime has ended. Complete it");
+  std::byte* to = outlived_pages(address, "a message arrives for an array whose runtime has ended. Complete it");
   for (std::size_t i = 0; i < count; ++i) {
     std::memcpy(to + pieces[i].begin, transit.address + offset + pieces[i].begin, pieces[i].size());
   }

@@ -140,17 +140,15 @@ void CudaDevice::set_up() {
   std::size_t total = 0;
   check(api_.cuDeviceTotalMem(&total, device_), "cuDeviceTotalMem");
   total_bytes_ = total;
-  int supported = 0;
-  check(api_.cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device_),
-        "cuDeviceGetAttribute");
-  if (supported == 0) throw DeviceError(name_ + " has no virtual memory management, which SemCache needs");
-  int processors = 0;
-  int pageable = 0;
-  check(api_.cuDeviceGetAttribute(&pageable, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device_), "cuDeviceGetAttribute");
-  reaches_pageable_ = pageable != 0;
-  check(api_.cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device_),
-        "cuDeviceGetAttribute");
-  most_blocks_ = 8 * static_cast<unsigned>(std::max(processors, 1));
+  const auto attribute = [this](CUdevice_attribute which) {
+    int value = 0;
+    check(api_.cuDeviceGetAttribute(&value, which, device_), "cuDeviceGetAttribute");
+    return value;
+  };
+  if (attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) == 0)
+    throw DeviceError(name_ + " has no virtual memory management, which SemCache needs");
+  reaches_pageable_ = attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
+  most_blocks_ = 8 * static_cast<unsigned>(std::max(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 1));
 
   CUmemAllocationProp memory = {};
   memory.type = CU_MEM_ALLOCATION_TYPE_PINNED;
