@@ -12,8 +12,8 @@ namespace semcache::engine {
 Memory* Arrays::new_memory(SpaceId space, const char* label, std::uint64_t bytes) {
   // What can fail comes first.
   const trace::LabelId name = s_.recorder.intern(label == nullptr ? "" : label);
-  directory::BasicExtentMap<PageState> pages(space == host_space && bytes > 0 ? round_up(bytes + memory::header_gap_bytes, s_.page_bytes) : 0,
-                                             {});
+  const std::uint64_t page_span = space == host_space && bytes > 0 ? round_up(bytes + memory::header_gap_bytes, s_.page_bytes) : 0;
+  directory::BasicExtentMap<PageState> pages(page_span, {});
   std::vector<bool> used(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
   if (free_.empty()) {
     const std::size_t all = s_.pool.size() + 1;
@@ -161,7 +161,8 @@ std::string Arrays::describe_live_buffers(std::uint32_t device) const {
     const Memory& m = *live[i];
     const std::uint32_t flags = m.flags.load();
     text += "  " + std::to_string(m.bytes) + " bytes  '" + s_.name(m) + "'" +
-            (m.snapshot() ? " (saved copy)" : "") + ((flags & Memory::resident) != 0 ? ", on the device" : ", not on the device now") + "\n";
+            (m.snapshot() ? " (saved copy)" : "") +
+            ((flags & Memory::resident) != 0 ? ", on the device" : ", not on the device now") + "\n";
   }
   if (live.size() > 32) text += "  and " + std::to_string(live.size() - 32) + " not larger\n";
   return text;

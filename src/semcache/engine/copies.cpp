@@ -37,7 +37,8 @@ void Copies::copy(void* to, const void* from, std::uint64_t n) {
       Transaction t(transactions_);
       timeline::Work work;
       const SpaceId space = device_space(d->index);
-      executor_.execute(copy_step(plan::Purpose::detour, elsewhere(space, to, &work), elsewhere(space, from), n));  // nobody's: not counted
+      // Nobody's: it is not counted.
+      executor_.execute(copy_step(plan::Purpose::detour, elsewhere(space, to, &work), elsewhere(space, from), n));
       transactions_.complete(t, work);
       return;
     }

@@ -13,13 +13,11 @@ namespace semcache::engine {
 ///
 /// Threads: every public member, any thread. Members take the lock themselves; none waits for a transfer while it
 /// holds it. Errors: strong guarantee (I9) as far as content is concerned: evictions made on the way stay made.
-class Engine {
+class Engine : base::Uncopied {
  public:
   Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique_ptr<platform::Platform> platform,
          trace::Recorder& recorder, const Options& options);
   ~Engine();
-  Engine(const Engine&) = delete;
-  Engine& operator=(const Engine&) = delete;
 
   // --- memory ------------------------------------------------------------------------------------------------------
   Memory* allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes) {
@@ -204,7 +202,8 @@ class Engine {
   Launches launches_{s_, transactions_, projection_, executor_, hazards_, transfers_, preparation_, lifetimes_, expected_};
   HostAccess host_access_{s_, transactions_, projection_, hazards_, transfers_, preparation_, launches_};
   Copies copies_{s_, transactions_, projection_, executor_, hazards_, transfers_, residency_, preparation_, host_access_};
-  ForeignIo foreign_io_{s_, transactions_, executor_, hazards_, transfers_, residency_, preparation_, buffers_, expected_, host_access_};
+  ForeignIo foreign_io_{s_,           transactions_, executor_, hazards_,  transfers_,
+                        residency_,   preparation_,  buffers_,  expected_, host_access_};
   ForeignUses foreign_uses_{s_, transactions_, projection_, executor_, hazards_, transfers_, preparation_, launches_, host_access_};
 };
 

@@ -398,7 +398,8 @@ void Executor::unmap_memory(Memory& m) noexcept {
 }
 
 void Executor::freeze(Memory& m, ByteRange range) {
-  if (m.access == platform::Protection::read_write) projection_.protect_guarded(m, platform::Protection::read);  // quiesced: no flags, no pins
+  // Device memory has been quiesced: there are no flags and no pins.
+  if (m.access == platform::Protection::read_write) projection_.protect_guarded(m, platform::Protection::read);
   if (m.on_host()) s_.pages->freeze(m, range);
 }
 

@@ -22,14 +22,12 @@ bool is_handle(const Memory& m, std::uintptr_t in_front) noexcept {
 }
 
 /// While one lives, slots of which nobody takes what they hold for saved.
-class OverwrittenTogether {
+class OverwrittenTogether : base::Uncopied {
  public:
   OverwrittenTogether(directory::Directory& d, std::size_t most) : directory_(d) { slots_.reserve(most); }
   ~OverwrittenTogether() {
     for (const SlotId slot : slots_) directory_.mark_changing(slot, false);
   }
-  OverwrittenTogether(const OverwrittenTogether&) = delete;
-  OverwrittenTogether& operator=(const OverwrittenTogether&) = delete;
   void add(SlotId slot) noexcept {
     directory_.mark_changing(slot);
     slots_.push_back(slot);

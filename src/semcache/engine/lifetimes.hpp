@@ -9,7 +9,8 @@ namespace semcache::engine {
 /// Arrays are allocated and freed. Threads: any.
 class Lifetimes {
  public:
-  Lifetimes(State& state, Transactions& transactions, Projection& projection, Hazards& hazards, Arrays& arrays, Transfers& transfers) noexcept
+  Lifetimes(State& state, Transactions& transactions, Projection& projection, Hazards& hazards, Arrays& arrays,
+            Transfers& transfers) noexcept
       : s_(state), transactions_(transactions), projection_(projection), hazards_(hazards), arrays_(arrays), transfers_(transfers) {}
 
   Memory* allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes);

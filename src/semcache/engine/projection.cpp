@@ -99,7 +99,8 @@ void Projection::stop_guarding(const Memory& m) noexcept {
     d->memory->for_each_mapping([&](std::byte* address, std::uint64_t bytes) {
       if (s_.platform->protect(address, bytes, platform::Protection::read_write)) return;
       base::fatal("cannot open the device memory of '%s' at %p and others: the kernel's limit on mappings (vm.max_map_count) or, "
-                  "where vm.overcommit_memory is 2, on memory (vm.overcommit_ratio) is used up. Raise it, or free arrays.", s_.name(m), static_cast<void*>(m.address));
+                  "where vm.overcommit_memory is 2, on memory (vm.overcommit_ratio) is used up. Raise it, or free arrays.",
+                  s_.name(m), static_cast<void*>(m.address));
     });
   }
   base::raw_log("uses of the device memory of '%s' and of all other arrays outside semcache::Exec are no longer noticed, because "

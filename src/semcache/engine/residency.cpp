@@ -43,7 +43,8 @@ Obstacle Residency::make_resident(DeviceState& d, const std::vector<Memory*>& se
     const auto [total, missing] = d.memory->need_of(set);
     if (total > d.memory->budget_bytes()) throw_out_of_memory(d, set, total);
     // Messages' memory that nobody uses goes before anybody's content.
-    if (buffers_.idle_device_bytes() > 0 && !d.memory->fits(buffers_.idle_device_bytes() + missing)) return Obstacle::idle_buffers(true);
+    const std::uint64_t idle = buffers_.idle_device_bytes();
+    if (idle > 0 && !d.memory->fits(idle + missing)) return Obstacle::idle_buffers(true);
     if (!d.memory->fits(missing)) {
       const std::uint64_t before = d.memory->mapped_bytes();
       arrays_.collect_orphans();

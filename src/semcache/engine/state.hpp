@@ -83,11 +83,9 @@ struct DeviceState {
 
 /// While a thread settles handles for a launch outside our sight, that launch is not submitted yet: waiting for the
 /// device does not show that the uses noted for it are over.
-struct UnsubmittedLaunch {
+struct UnsubmittedLaunch : base::Uncopied {
   UnsubmittedLaunch() noexcept;
   ~UnsubmittedLaunch();
-  UnsubmittedLaunch(const UnsubmittedLaunch&) = delete;
-  UnsubmittedLaunch& operator=(const UnsubmittedLaunch&) = delete;
   UnsubmittedLaunch* outer;
   std::uint64_t waited = 0;  ///< uses up to this one need no further wait now
 };
@@ -112,11 +110,9 @@ struct Kept : Known {
 
 /// What all parts of the engine look at, and nobody else. Guarded by the engine's lock, but for the atomics, what never changes, and
 /// the members that say so.
-struct State {
+struct State : base::Uncopied {
   State(std::vector<std::unique_ptr<device::Device>> given_devices, std::unique_ptr<platform::Platform> given_platform,
         trace::Recorder& given_recorder, const Options& given_options);
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
 
   /// The live memory whose data contains `p`; nullptr for foreign addresses. No lock.
   [[nodiscard]] Memory* find(const void* p) const noexcept;

@@ -30,7 +30,8 @@ using memory::TransitBuffer;
   return end;
 }
 
-[[nodiscard]] inline plan::Step copy_step(plan::Purpose purpose, const plan::End& to, const plan::End& from, std::uint64_t bytes) noexcept {
+[[nodiscard]] inline plan::Step copy_step(plan::Purpose purpose, const plan::End& to, const plan::End& from,
+                                          std::uint64_t bytes) noexcept {
   plan::Step s;
   s.purpose = purpose;
   s.to = to;

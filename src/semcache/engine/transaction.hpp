@@ -62,12 +62,10 @@ class Transactions {
 ///
 /// Flags and pages are projected before the lock is given up, to wait or at the end, also where something fails half-way (I5,
 /// I6); nobody else need think of it. Saved copies that nobody wants any more are freed at the end, unless a launch follows.
-class Transaction {
+class Transaction : base::Uncopied {
  public:
   explicit Transaction(Transactions& all) : all_(all), lock_(all.lock()) {}
   ~Transaction();
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
 
   /// @param attempt  returns the obstacle that it met, or none
   template <class Attempt>

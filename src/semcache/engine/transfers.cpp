@@ -100,7 +100,8 @@ Obstacle Transfers::save_all(Memory& m, ByteRange range, Loss loss, const std::v
   std::vector<directory::LastHeld> last;
   for (;;) {
     last.clear();
-    s_.directory.last_held(m.slot, range, loss == Loss::write ? directory::Wanters::itself_too : directory::Wanters::others, last, together);
+    const auto wanters = loss == Loss::write ? directory::Wanters::itself_too : directory::Wanters::others;
+    s_.directory.last_held(m.slot, range, wanters, last, together);
     if (last.empty()) return {};
     if (const Obstacle o = save(m, last.front(), loss)) return o;
   }

@@ -9,11 +9,9 @@ namespace semcache::engine {
 namespace {
 
 /// While one lives, somebody waits for launches that use the memory. Made and ended with the engine's lock.
-struct Awaiting {
+struct Awaiting : base::Uncopied {
   explicit Awaiting(Memory& m) noexcept : memory(m) { ++memory.awaited; }
   ~Awaiting() { --memory.awaited; }
-  Awaiting(const Awaiting&) = delete;
-  Awaiting& operator=(const Awaiting&) = delete;
   Memory& memory;
 };
 

@@ -14,14 +14,12 @@ namespace semcache::memory {
 
 /// One device's memory behind stable addresses: it comes and goes within a budget, and the array that was used longest ago
 /// leaves first. Guarded by the engine's lock, except `find`.
-class DeviceMemory {
+class DeviceMemory : base::Uncopied {
  public:
   /// @param budget_bytes  how much may be mapped; 0: nine tenths of what is free now
   DeviceMemory(device::Device& device, std::uint32_t index, std::uint64_t budget_bytes);
   /// Gives everything back. The caller has waited for the device.
   ~DeviceMemory();
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   [[nodiscard]] std::byte* base() const noexcept { return arena_.base(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return arena_.bytes(); }

@@ -12,15 +12,13 @@
 namespace semcache::memory {
 
 /// Addresses for host arrays, and pages behind them. Guarded by the engine's lock, except `find`.
-class HostMemory {
+class HostMemory : base::Uncopied {
  public:
   /// @param asked_bytes  of addresses; 0: 256 GiB, but at most a quarter of what a limit on addresses leaves
   /// @param untouched    what pages permit that nobody has used yet
   /// @throws ConfigurationError  there are fewer addresses than asked for
   HostMemory(platform::Platform& platform, Mappings& mappings, std::uint64_t asked_bytes, platform::Protection untouched);
   ~HostMemory();
-  HostMemory(const HostMemory&) = delete;
-  HostMemory& operator=(const HostMemory&) = delete;
 
   [[nodiscard]] std::byte* base() const noexcept { return arena_.base(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return arena_.bytes(); }

@@ -14,7 +14,7 @@ struct Memory;
 
 /// Address to Memory without a lock: two levels, 2 MiB granules of units (512 bytes on devices, a page on the host).
 /// Threads: `find` any; changes serialised by the engine's lock.
-class LookupTable {
+class LookupTable : base::Uncopied {
  public:
   static constexpr std::uint64_t granule_bytes = 2 * 1024 * 1024;
 
@@ -31,8 +31,6 @@ class LookupTable {
     }
     std::free(static_cast<void*>(table_));
   }
-  LookupTable(const LookupTable&) = delete;
-  LookupTable& operator=(const LookupTable&) = delete;
 
   [[nodiscard]] bool covers(const void* p) const noexcept {
     const auto* b = static_cast<const std::byte*>(p);

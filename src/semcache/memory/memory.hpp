@@ -101,14 +101,12 @@ struct alignas(64) Memory {
   std::weak_ptr<TransitBlock> transit_block;  ///< of its persistent messages
 
   /// SEMCACHE_CHECK_WRITES: what the array held before launches that may have written it.
-  struct WriteCheck {
+  struct WriteCheck : base::Uncopied {
     WriteCheck(directory::Directory& d, std::uint64_t sum, std::vector<directory::ExtentMap::Extent> extents)
         : directory(d), digest(sum), wanted(std::move(extents)) {
       directory.watch(wanted);
     }
     ~WriteCheck() { directory.unwatch(wanted); }
-    WriteCheck(const WriteCheck&) = delete;
-    WriteCheck& operator=(const WriteCheck&) = delete;
     directory::Directory& directory;
     std::uint64_t digest;
     std::vector<directory::ExtentMap::Extent> wanted;

@@ -10,7 +10,7 @@ namespace semcache::memory {
 
 /// Page-locked memory of the host for bytes on their way to or from pages that the device cannot reach. Some of what is given back is kept.
 /// Guarded by the engine's lock.
-class Staging {
+class Staging : base::Uncopied {
  public:
   static constexpr std::uint64_t piece_bytes = 16 * 1024 * 1024;  ///< larger transfers go in pieces
   static constexpr std::uint64_t limit_bytes = 64 * 1024 * 1024;  ///< of what is in use, unless one piece is larger
@@ -19,8 +19,6 @@ class Staging {
   ~Staging() {
     for (const auto& [size, buffer] : free_) device_.deallocate_staging(buffer);
   }
-  Staging(const Staging&) = delete;
-  Staging& operator=(const Staging&) = delete;
 
   [[nodiscard]] bool exhausted(std::uint64_t more) const noexcept { return in_use_ > 0 && in_use_ + more > limit_bytes; }
   /// @throws OutOfMemory

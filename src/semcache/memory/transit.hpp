@@ -18,22 +18,18 @@ struct Memory;
 
 /// Page-locked memory for the persistent messages of one small device array, laid out as the array is: messages that lie
 /// side by side there cross in one transfer.
-struct TransitBlock {
+struct TransitBlock : base::Uncopied {
   TransitBlock(device::Device& d, std::uint64_t size) : device(d), address(d.allocate_staging(size)) {}
   ~TransitBlock() { device.deallocate_staging(address); }
-  TransitBlock(const TransitBlock&) = delete;
-  TransitBlock& operator=(const TransitBlock&) = delete;
   device::Device& device;
   std::byte* const address;
   std::vector<ByteRange> taken;  ///< by a message each, of the array
 };
 
 /// Private memory for bytes on their way between an array and code that nobody notices.
-struct TransitBuffer {
+struct TransitBuffer : base::Uncopied {
   explicit TransitBuffer(device::Device& d) noexcept : device(d) {}
   ~TransitBuffer();
-  TransitBuffer(const TransitBuffer&) = delete;
-  TransitBuffer& operator=(const TransitBuffer&) = delete;
   void allocate();  ///< @throws OutOfMemory
   void expect_nothing() noexcept;
   device::Device& device;

@@ -25,15 +25,13 @@ class Queues;
 void wait_a_moment();
 
 /// An event that is given back when nobody looks at it any more.
-class Event {
+class Event : base::Uncopied {
  public:
   /// @param before  what has happened when the event has: the queue's own position and what it waited for; told to
   ///                `queues` once the event has been seen
   Event(device::Device& device, device::EventId id, Queues& queues, QueueIndex queue, const Clock& before)
       : device_(device), id_(id), queues_(queues), queue_(queue), before_(before) {}
   ~Event() { device_.release(id_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
   [[nodiscard]] device::EventId id() const noexcept { return id_; }
   [[nodiscard]] const Clock& before() const noexcept { return before_; }
   /// Has it been seen to have happened, itself or by what came after it? Asks nobody.
@@ -53,12 +51,10 @@ class Event {
 /// The queues of one device and how far each is known to be. Work on a queue is numbered 1, 2, …; a slot remembers
 /// the numbers, and an event is recorded only when somebody must wait (I6). Guarded by the engine's lock, except where
 /// any thread is allowed.
-class Queues {
+class Queues : base::Uncopied {
  public:
   explicit Queues(device::Device& device) : device_(device) {}
   ~Queues();
-  Queues(const Queues&) = delete;
-  Queues& operator=(const Queues&) = delete;
 
   /// A queue of our own. @pre no queue has been adopted yet
   QueueIndex open();
