@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -71,6 +72,66 @@ TEST(Transactions, ACopyFromAMirrorThatAnotherThreadOpensIsMadeAtTheCall) {
   for (std::uint64_t i = 0; i < size; ++i) mirror.address[i] = Machine::mix(7, i);  // nobody notices
   p.expect_device(first, 1);
   p.expect_device(second, 1);
+}
+
+// --- delays -------------------------------------------------------------------------------------------------------------
+
+/// A random program on one stream, with saved copies, evictions and sweeps. Nothing in it asks how far the device is.
+Counters counters_of_program(std::uint64_t seed, unsigned eagerness, bool staged) {
+  constexpr int arrays = 6;
+  constexpr std::uint64_t size = 12 * 4096;
+  Program::Options o = Program::defaults();
+  o.device.eagerness = eagerness;
+  o.device.seed = seed + eagerness;
+  o.device.registers_host = !staged;
+  o.engine.device_memory_bytes = 3 * 65536;
+  Program p(o);
+  Random random(seed);
+  std::vector<Memory*> d, h;
+  for (int i = 0; i < arrays; ++i) {
+    d.push_back(&p.on_device(size));
+    h.push_back(&p.on_host(size, i % 2 == 0 ? d.back() : nullptr));
+  }
+  for (std::uint64_t move = 1; move <= 300; ++move) {
+    Memory& on_device = *d[random.below(arrays)];
+    Memory& on_host = *h[random.below(arrays)];
+    const std::uint64_t begin = random.below(12) * 4096;
+    const ByteRange range{begin, begin + 1 + random.below(size - begin)};
+    std::vector<std::byte> seen(range.size());
+    switch (random.below(9)) {
+      case 0: p.kernel_write(&streams[0], on_device, on_device.all(), move); break;
+      case 1: p.copy(on_host, on_device); break;
+      case 2: p.copy(on_device, on_host); break;
+      case 3: p.copy(on_device, *d[random.below(arrays)]); break;
+      case 4: p.copy(on_host, *h[random.below(arrays)]); break;
+      case 5: p.host_write(on_host, range, move); break;
+      case 6: p.host_read(on_host, range, seen.data()); break;
+      case 7: p.fill(on_device, static_cast<std::uint8_t>(move)); break;
+      case 8: p.kernel_write(&streams[0], on_device, range, move); break;
+    }
+  }
+  return p.counters();
+}
+
+/// All of them, in the order of their declaration.
+std::vector<std::uint64_t> numbers(const Counters& c) {
+  std::vector<std::uint64_t> all(sizeof c / sizeof(std::uint64_t));
+  std::memcpy(all.data(), &c, sizeof c);
+  return all;
+}
+
+/// Counts are promised to be exact: a fast device and a slow one give the same.
+TEST(Transactions, CountsDoNotDependOnDelays) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    for (const bool staged : {false, true}) {
+      const Counters slow = counters_of_program(seed, 0, staged);
+      EXPECT_GT(slow.evictions, 0u);
+      EXPECT_GT(slow.saved_link.count + slow.saved_device.count, 0u);
+      for (const unsigned eagerness : {5u, 30u, 100u}) {
+        EXPECT_EQ(numbers(counters_of_program(seed, eagerness, staged)), numbers(slow)) << "seed " << seed << ", eagerness " << eagerness;
+      }
+    }
+  }
 }
 
 // --- page-locking, which takes milliseconds --------------------------------------------------------------------------------

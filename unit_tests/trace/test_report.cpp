@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/trace/report.hpp>
 
+#include "kinds.hpp"
+
 #include <semcache/trace/recorder.hpp>
 
 #include <gtest/gtest.h>
@@ -146,7 +148,7 @@ TEST(JsonReport, HasEveryFigureUnderItsDocumentedKey) {
   EXPECT_EQ(total.at("d2h"), json({{"bytes", 8192}, {"count", 2}}));
   EXPECT_EQ(total.at("saved_link"), json({{"bytes", 4096}, {"count", 1}}));
   EXPECT_EQ(total.at("avoided"), json({{"bytes", 1024}, {"count", 1}}));
-  for (std::size_t k = 0; k < traffic_kinds; ++k) EXPECT_TRUE(total.contains(to_string(static_cast<Kind>(k))));
+  for (const auto& kind : all_traffic) EXPECT_TRUE(total.contains(kind.name));
   for (const char* key : {"opened", "unannounced"}) EXPECT_EQ(total.at(key), 2) << key;
   for (const char* key : {"host_faults", "evictions", "exposed", "uncaptured", "changed", "launches", "unknown_launches",
                           "native_captures", "native_launches", "device_waits"}) {

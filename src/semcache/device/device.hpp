@@ -116,18 +116,12 @@ class Device {
   virtual void unregister_host(std::byte* address) noexcept = 0;
 
   /// Is work for this queue recorded in a graph instead of being carried out?
-  [[nodiscard]] virtual bool is_recording(QueueId queue) const {
-    (void)queue;
-    return false;
-  }
+  [[nodiscard]] virtual bool is_recording(QueueId /*queue*/) const { return false; }
   /// Device memory that is not ours (asked for words of a closure). Never throws; false when unknown.
   [[nodiscard]] virtual bool is_foreign_device_pointer(const void* pointer) const noexcept = 0;
   /// Could a kernel follow this pointer? True when unknown: emulated devices reach all of the host's memory, a GPU its
   /// own, managed and page-locked memory, and pageable memory only where its driver says so.
-  [[nodiscard]] virtual bool can_reach(const void* pointer) const noexcept {
-    (void)pointer;
-    return true;
-  }
+  [[nodiscard]] virtual bool can_reach(const void* /*pointer*/) const noexcept { return true; }
 };
 
 /// What the program, or a library, is about to ask the vendor's driver for.

@@ -615,6 +615,8 @@ class Engine {
   void copy_now(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                 std::uint64_t n);
 
+  /// The engine's lock: for transactions, and for who only looks.
+  [[nodiscard]] std::unique_lock<std::mutex> lock() const { return std::unique_lock<std::mutex>(mutex_); }
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<DeviceState>> devices_;
   std::unique_ptr<platform::Platform> platform_;

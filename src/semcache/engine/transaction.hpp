@@ -22,7 +22,7 @@ namespace semcache::engine {
 /// I6); nobody else need think of it. Saved copies that nobody wants any more are freed at the end, unless a launch follows.
 class Engine::Transaction {
  public:
-  explicit Transaction(Engine& engine) : engine_(engine), lock_(engine.mutex_) {}
+  explicit Transaction(Engine& engine) : engine_(engine), lock_(engine.lock()) {}
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
@@ -64,10 +64,10 @@ class Engine::Transaction {
 /// For members that only look.
 class Engine::Look {
  public:
-  explicit Look(const Engine& engine) : lock_(engine.mutex_) {}
+  explicit Look(const Engine& engine) : lock_(engine.lock()) {}
 
  private:
-  std::lock_guard<std::mutex> lock_;
+  const std::unique_lock<std::mutex> lock_;
 };
 
 }  // namespace semcache::engine

@@ -52,8 +52,7 @@ class Platform {
   virtual void write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
   /// As write_behind, for pages that nobody has used yet (their content is lost) and whose protection is `protection`:
   /// huge pages can back them, which write_behind never gets. Slower only for less than a huge page.
-  virtual void write_unused(std::byte* to, const std::byte* from, std::uint64_t bytes, Protection protection) {
-    (void)protection;
+  virtual void write_unused(std::byte* to, const std::byte* from, std::uint64_t bytes, Protection /*protection*/) {
     write_behind(to, from, bytes);
   }
   virtual void read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
@@ -68,10 +67,7 @@ class Platform {
   [[nodiscard]] virtual std::byte* lock_pages(std::byte* address, std::uint64_t bytes,
                                               const std::function<bool(std::byte*)>& lock) = 0;
   /// Gives back what lock_pages returned, after the driver has forgotten it.
-  virtual void forget_locked(std::byte* address, std::uint64_t bytes) noexcept {
-    (void)address;
-    (void)bytes;
-  }
+  virtual void forget_locked(std::byte* /*address*/, std::uint64_t /*bytes*/) noexcept {}
   /// Is the page of `pointer` mapped in this process, and could it be written (heap, stack, globals)?
   /// The program's text and constants answer `constant`: they hold no arrays, but perhaps addresses of variables. All that the C and
   /// C++ libraries have answers `no_handles`.
@@ -83,30 +79,18 @@ class Platform {
     return mapped == Mapped::constant || mapped == Mapped::no_handles;
   }
   /// Copies bytes that may be inaccessible or not mapped at all. False: some of them could not be read.
-  [[nodiscard]] virtual bool read(const void* from, void* to, std::uint64_t bytes) const noexcept {
-    (void)from, (void)to, (void)bytes;
-    return false;
-  }
+  [[nodiscard]] virtual bool read(const void* /*from*/, void* /*to*/, std::uint64_t /*bytes*/) const noexcept { return false; }
   struct HostBlock {
     std::uintptr_t begin = 0;
     std::uint64_t bytes = 0;  ///< 0: there is none
     bool leads_nowhere = false;  ///< it is free, or a FILE
   };
   /// The block of the heap that begins there, with what `malloc` has added to it; none where the heap does not tell.
-  [[nodiscard]] virtual HostBlock heap_block(const void* begin) const noexcept {
-    (void)begin;
-    return {};
-  }
+  [[nodiscard]] virtual HostBlock heap_block(const void* /*begin*/) const noexcept { return {}; }
   /// The block that holds the address, and perhaps others around: where that is in doubt it is never less.
-  [[nodiscard]] virtual HostBlock heap_around(const void* inside) const noexcept {
-    (void)inside;
-    return {};
-  }
+  [[nodiscard]] virtual HostBlock heap_around(const void* /*inside*/) const noexcept { return {}; }
   /// What lies at `pointer`, for messages: "the stack", "'table' of ./program". Slow.
-  [[nodiscard]] virtual std::string describe(const void* pointer) const {
-    (void)pointer;
-    return "memory";
-  }
+  [[nodiscard]] virtual std::string describe(const void* /*pointer*/) const { return "memory"; }
 };
 
 enum class FaultKind : std::uint8_t { read, write, unknown };
@@ -140,18 +124,10 @@ class Tracker {
   /// Within `serve`, which waits for what some thread holds. Faults are served one after the other: where that thread waits for
   /// one itself, it comes first.
   /// @param where  set with `waits_for_the_same`: the address that the thread waits for
-  [[nodiscard]] virtual Holder help_holder(const Holds& holds, const void*& where) {
-    (void)holds;
-    (void)where;
-    return Holder::runs;
-  }
+  [[nodiscard]] virtual Holder help_holder(const Holds& /*holds*/, const void*& /*where*/) { return Holder::runs; }
   /// Before `start`: faults in a second arena, which is protected by the program that owns it, are served as well.
   /// False: this tracker cannot.
-  virtual bool also_watch(std::byte* arena, std::uint64_t arena_bytes) noexcept {
-    (void)arena;
-    (void)arena_bytes;
-    return false;
-  }
+  virtual bool also_watch(std::byte* /*arena*/, std::uint64_t /*arena_bytes*/) noexcept { return false; }
   /// Puts its signal handler, if it has one, back over any that was installed since, and chains that. Threads: any, not in
   /// handlers. Cost: a system call.
   virtual void stay_on_top() noexcept {}

@@ -143,31 +143,4 @@ std::uint64_t ReadAhead::end() noexcept {
   return unshown;
 }
 
-std::string ReadAhead::describe() const {
-  std::string text = std::to_string(faults_) + " faults, " + std::to_string(unbelieved_ahead_) + " bytes ahead of " +
-                     std::to_string(unbelieved_faults_) + " of them";
-  for (const Sweep& s : sweeps_) {
-    text += std::string("; ") + (s.use == Use::read ? "read" : "write") + " sweep " +
-            (s.direction == Direction::down ? "down" : "up") + " to [" + std::to_string(s.last.begin) + ", " +
-            std::to_string(s.last.end) + "), continued " + std::to_string(s.continued) + " times";
-  }
-  return text;
-}
-
-const char* to_string(ReadAhead::Reason reason) noexcept {
-  switch (reason) {
-    case ReadAhead::Reason::first:
-      return "first";
-    case ReadAhead::Reason::sweep:
-      return "sweep";
-    case ReadAhead::Reason::whole:
-      return "whole";
-  }
-  return "?";
-}
-
-std::string to_string(const ReadAhead::Plan& plan) {
-  return "[" + std::to_string(plan.range.begin) + ", " + std::to_string(plan.range.end) + ") " + to_string(plan.reason);
-}
-
 }  // namespace semcache::policy

@@ -5,7 +5,6 @@
 #include <semcache/base/types.hpp>
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace semcache::policy {
@@ -61,9 +60,6 @@ class ReadAhead {
   /// Pages have closed: everything begins anew. Returns the bytes that were fetched ahead, and no fault showed their use.
   std::uint64_t end() noexcept;
 
-  /// For people: "5 faults, 2 sweeps, 16384 bytes ahead ...".
-  [[nodiscard]] std::string describe() const;
-
  private:
   enum class Direction : std::uint8_t { unknown, up, down };
   struct Sweep {
@@ -102,9 +98,5 @@ class ReadAhead {
   std::uint64_t unshown_ = 0;           ///< of sweeps that are forgotten
   Kind kinds_[2];                       ///< by use
 };
-
-[[nodiscard]] const char* to_string(ReadAhead::Reason reason) noexcept;
-/// "[4096, 8192) sweep".
-[[nodiscard]] std::string to_string(const ReadAhead::Plan& plan);
 
 }  // namespace semcache::policy

@@ -8,10 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 namespace semcache::runtime {
 namespace {
@@ -19,30 +22,9 @@ namespace {
 struct Variable {
   const char* name;
   const char* accepts;
+  void (*read)(const Variable& variable, std::string_view text, Configuration& configuration);
 };
 
-constexpr Variable device_variable{"SEMCACHE_DEVICE", "auto, emulated or cuda"};
-constexpr Variable devices_variable{
-    "SEMCACHE_DEVICES", "a count from 1 to 64 (2), or a comma-separated list of distinct devices (0,2; 1, for one alone)"};
-constexpr Variable memory_variable{
-    "SEMCACHE_DEVICE_MEMORY", "a whole number of bytes for each device, with K, M, G or T for powers of 1024 (512M); 0 for the default"};
-constexpr Variable host_addresses_variable{
-    "SEMCACHE_HOST_ADDRESSES", "a whole number of bytes, with K, M, G or T for powers of 1024 (64G); 0 for the default"};
-constexpr Variable protocol_variable{"SEMCACHE_PROTOCOL", "write-back, write-through or off"};
-constexpr Variable tracker_variable{"SEMCACHE_TRACKER", "auto, mprotect, userfaultfd or explicit"};
-constexpr Variable check_variable{"SEMCACHE_CHECK", "0 or 1"};
-constexpr Variable check_writes_variable{"SEMCACHE_CHECK_WRITES", "0 or 1"};
-constexpr Variable report_variable{
-    "SEMCACHE_REPORT", "stderr, stdout (or -), or a file name (JSON if it ends in .json) with %p process, %h host, %r MPI rank, %% percent sign"};
-constexpr Variable snapshot_variable{"SEMCACHE_SNAPSHOT_SHARE", "a whole percentage from 0 to 100"};
-constexpr Variable mpi_cuda_variable{"SEMCACHE_MPI_CUDA", "auto, on or off"};
-constexpr Variable device_tracker_variable{"SEMCACHE_DEVICE_TRACKER", "auto, on or off"};
-constexpr Variable timeout_variable{"SEMCACHE_FAULT_TIMEOUT", "a whole number of seconds from 1 to 86400"};
-
-constexpr Variable known_variables[] = {device_variable,   devices_variable, memory_variable,       protocol_variable,
-                                        tracker_variable,  check_variable,   check_writes_variable, report_variable,
-                                        snapshot_variable, timeout_variable, mpi_cuda_variable,
-                                        device_tracker_variable, host_addresses_variable};
 constexpr const char* rank_variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
 constexpr const char* local_rank_variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",    "MV2_COMM_WORLD_LOCAL_RANK",
                                                 "PALS_LOCAL_RANKID",          "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID"};
@@ -93,61 +75,69 @@ enum class Number : std::uint8_t { good, none, too_large };
 
 /// Decimal digits only: no sign, no blanks, no exponent.
 Number parse_number(std::string_view text, std::uint64_t& number) {
-  if (text.empty()) return Number::none;
-  std::uint64_t n = 0;
-  bool overflow = false;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return Number::none;
-    const auto digit = static_cast<std::uint64_t>(c - '0');
-    overflow = overflow || n > (UINT64_MAX - digit) / 10;
-    if (!overflow) n = n * 10 + digit;
-  }
-  if (overflow) return Number::too_large;
-  number = n;
-  return Number::good;
+  const char* const end = text.data() + text.size();
+  const auto [behind, error] = std::from_chars(text.data(), end, number);
+  if (text.empty() || behind != end) return Number::none;
+  return error == std::errc() ? Number::good : Number::too_large;
 }
 
-std::uint64_t bounded_number(const Variable& variable, std::string_view text, std::uint64_t least, std::uint64_t most) {
+/// @param digits  of `text`, which is quoted if they are no number
+std::uint64_t number_or_refuse(const Variable& variable, std::string_view text, std::string_view digits, const char* expected) {
   std::uint64_t n = 0;
-  switch (parse_number(text, n)) {
-    case Number::none: refuse(variable, text, "not a whole number");
+  switch (parse_number(digits, n)) {
+    case Number::none: refuse(variable, text, expected);
     case Number::too_large: refuse(variable, text, "too large");
     case Number::good: break;
   }
+  return n;
+}
+
+std::uint64_t bounded_number(const Variable& variable, std::string_view text, std::uint64_t least, std::uint64_t most) {
+  const std::uint64_t n = number_or_refuse(variable, text, text, "not a whole number");
   if (n < least) refuse(variable, text, "too small");
   if (n > most) refuse(variable, text, "too large");
   return n;
 }
 
-std::uint64_t parse_bytes(const Variable& variable, std::string_view text) {
+template <unsigned Configuration::* field, unsigned least, unsigned most>
+void read_number(const Variable& variable, std::string_view text, Configuration& configuration) {
+  configuration.*field = static_cast<unsigned>(bounded_number(variable, text, least, most));
+}
+
+template <std::uint64_t Configuration::* field>
+void read_bytes(const Variable& variable, std::string_view text, Configuration& configuration) {
+  constexpr std::string_view units = "KkMmGgTt";
   std::string_view digits = text;
-  unsigned shift = 0;
-  switch (digits.back()) {
-    case 'K': case 'k': shift = 10; break;
-    case 'M': case 'm': shift = 20; break;
-    case 'G': case 'g': shift = 30; break;
-    case 'T': case 't': shift = 40; break;
-    default: break;
-  }
+  const std::size_t unit = units.find(digits.back());
+  const std::size_t shift = unit == std::string_view::npos ? 0 : 10 * (unit / 2 + 1);
   if (shift != 0) digits.remove_suffix(1);
-  std::uint64_t n = 0;
-  switch (parse_number(digits, n)) {
-    case Number::none: refuse(variable, text, "not a whole number of bytes");
-    case Number::too_large: refuse(variable, text, "too large");
-    case Number::good: break;
-  }
+  const std::uint64_t n = number_or_refuse(variable, text, digits, "not a whole number of bytes");
   if (n > (UINT64_MAX >> shift)) refuse(variable, text, "too large");
-  return n << shift;
+  configuration.*field = n << shift;
 }
 
-bool parse_switch(const Variable& variable, std::string_view text) {
-  if (text == "0") return false;
-  if (text == "1") return true;
-  refuse(variable, text);
+template <bool Configuration::* field>
+void read_switch(const Variable& variable, std::string_view text, Configuration& configuration) {
+  if (text != "0" && text != "1") refuse(variable, text);
+  configuration.*field = text == "1";
 }
 
-void parse_devices(std::string_view text, Configuration& configuration) {
-  const Variable& variable = devices_variable;
+// What values are called, in their order.
+constexpr auto spellings(DeviceChoice) noexcept { return std::array{"auto", "emulated", "cuda"}; }
+constexpr auto spellings(Protocol) noexcept { return std::array{"write-back", "write-through", "off"}; }
+constexpr auto spellings(TrackerChoice) noexcept { return std::array{"auto", "mprotect", "userfaultfd", "explicit"}; }
+constexpr auto spellings(Switch) noexcept { return std::array{"auto", "on", "off"}; }
+
+template <auto field>
+void read_choice(const Variable& variable, std::string_view text, Configuration& configuration) {
+  auto& choice = configuration.*field;
+  const auto known = spellings(choice);
+  const auto found = std::find(known.begin(), known.end(), text);
+  if (found == known.end()) refuse(variable, text);
+  choice = static_cast<std::decay_t<decltype(choice)>>(found - known.begin());
+}
+
+void read_devices(const Variable& variable, std::string_view text, Configuration& configuration) {
   if (text.find(',') == std::string_view::npos) {
     configuration.device_count = static_cast<int>(bounded_number(variable, text, 1, max_devices));
     return;
@@ -185,7 +175,7 @@ Enum parse_choice(const Variable& variable, std::string_view text, const Enum (&
   refuse(variable, text);
 }
 
-std::string parse_report(const Variable& variable, std::string_view text) {
+void read_report(const Variable& variable, std::string_view text, Configuration& configuration) {
   constexpr std::size_t longest_path = 3500;  // PATH_MAX less what %h and the temporary name add
   if (text.size() > longest_path) refuse(variable, text, "too long");
   if (text.back() == '/') refuse(variable, text, "it names a folder");
@@ -193,8 +183,31 @@ std::string parse_report(const Variable& variable, std::string_view text) {
     if (text == word) refuse(variable, text, "it is no switch (a file of that name is ./" + std::string(text) + ")");
   }
   (void)trace::expand_report_path(text, trace::ReportPlace{});  // its error names the variable and the forms
-  return std::string(text);
+  configuration.report = text;
 }
+
+constexpr Variable known_variables[] = {
+    {"SEMCACHE_DEVICE", "auto, emulated or cuda", &read_choice<&Configuration::device>},
+    {"SEMCACHE_DEVICES", "a count from 1 to 64 (2), or a comma-separated list of distinct devices (0,2; 1, for one alone)",
+     &read_devices},
+    {"SEMCACHE_DEVICE_MEMORY",
+     "a whole number of bytes for each device, with K, M, G or T for powers of 1024 (512M); 0 for the default",
+     &read_bytes<&Configuration::device_memory_bytes>},
+    {"SEMCACHE_HOST_ADDRESSES", "a whole number of bytes, with K, M, G or T for powers of 1024 (64G); 0 for the default",
+     &read_bytes<&Configuration::host_address_bytes>},
+    {"SEMCACHE_PROTOCOL", "write-back, write-through or off", &read_choice<&Configuration::protocol>},
+    {"SEMCACHE_TRACKER", "auto, mprotect, userfaultfd or explicit", &read_choice<&Configuration::tracker>},
+    {"SEMCACHE_CHECK", "0 or 1", &read_switch<&Configuration::check>},
+    {"SEMCACHE_CHECK_WRITES", "0 or 1", &read_switch<&Configuration::check_writes>},
+    {"SEMCACHE_MPI_CUDA", "auto, on or off", &read_choice<&Configuration::mpi_cuda>},
+    {"SEMCACHE_DEVICE_TRACKER", "auto, on or off", &read_choice<&Configuration::device_tracker>},
+    {"SEMCACHE_REPORT",
+     "stderr, stdout (or -), or a file name (JSON if it ends in .json) with %p process, %h host, %r MPI rank, %% percent sign",
+     &read_report},
+    {"SEMCACHE_SNAPSHOT_SHARE", "a whole percentage from 0 to 100", &read_number<&Configuration::snapshot_share_percent, 0, 100>},
+    {"SEMCACHE_FAULT_TIMEOUT", "a whole number of seconds from 1 to 86400",
+     &read_number<&Configuration::fault_timeout_s, 1, 86400>},
+};
 
 template <std::size_t count>
 int launcher_rank(const Environment& environment, const char* const (&variables)[count]) {
@@ -238,68 +251,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-const char* to_string(DeviceChoice choice) noexcept {
-  switch (choice) {
-    case DeviceChoice::emulated: return "emulated";
-    case DeviceChoice::cuda: return "cuda";
-    case DeviceChoice::automatic: break;
-  }
-  return "auto";
-}
-
-const char* to_string(Protocol protocol) noexcept {
-  switch (protocol) {
-    case Protocol::write_through: return "write-through";
-    case Protocol::off: return "off";
-    case Protocol::write_back: break;
-  }
-  return "write-back";
-}
-
-const char* to_string(TrackerChoice choice) noexcept {
-  switch (choice) {
-    case TrackerChoice::mprotect: return "mprotect";
-    case TrackerChoice::userfaultfd: return "userfaultfd";
-    case TrackerChoice::explicit_only: return "explicit";
-    case TrackerChoice::automatic: break;
-  }
-  return "auto";
-}
-
-const char* to_string(Switch choice) noexcept {
-  switch (choice) {
-    case Switch::on: return "on";
-    case Switch::off: return "off";
-    case Switch::automatic: break;
-  }
-  return "auto";
-}
+const char* to_string(DeviceChoice choice) noexcept { return spellings(choice)[static_cast<std::size_t>(choice)]; }
+const char* to_string(Protocol protocol) noexcept { return spellings(protocol)[static_cast<std::size_t>(protocol)]; }
+const char* to_string(TrackerChoice choice) noexcept { return spellings(choice)[static_cast<std::size_t>(choice)]; }
+const char* to_string(Switch choice) noexcept { return spellings(choice)[static_cast<std::size_t>(choice)]; }
 
 Configuration read_configuration(const Environment& environment) {
-  static constexpr Switch switches[] = {Switch::automatic, Switch::on, Switch::off};
-  static constexpr DeviceChoice devices[] = {DeviceChoice::automatic, DeviceChoice::emulated, DeviceChoice::cuda};
-  static constexpr Protocol protocols[] = {Protocol::write_back, Protocol::write_through, Protocol::off};
-  static constexpr TrackerChoice trackers[] = {TrackerChoice::automatic, TrackerChoice::mprotect,
-                                               TrackerChoice::userfaultfd, TrackerChoice::explicit_only};
   Configuration c;
-  const auto get = [&](const Variable& variable) { return value_of(environment, variable.name); };
-
-  if (const auto v = get(device_variable)) c.device = parse_choice(device_variable, *v, devices);
-  if (const auto v = get(devices_variable)) parse_devices(*v, c);
-  if (const auto v = get(memory_variable)) c.device_memory_bytes = parse_bytes(memory_variable, *v);
-  if (const auto v = get(host_addresses_variable)) c.host_address_bytes = parse_bytes(host_addresses_variable, *v);
-  if (const auto v = get(protocol_variable)) c.protocol = parse_choice(protocol_variable, *v, protocols);
-  if (const auto v = get(tracker_variable)) c.tracker = parse_choice(tracker_variable, *v, trackers);
-  if (const auto v = get(check_variable)) c.check = parse_switch(check_variable, *v);
-  if (const auto v = get(check_writes_variable)) c.check_writes = parse_switch(check_writes_variable, *v);
-  if (const auto v = get(mpi_cuda_variable)) c.mpi_cuda = parse_choice(mpi_cuda_variable, *v, switches);
-  if (const auto v = get(device_tracker_variable)) c.device_tracker = parse_choice(device_tracker_variable, *v, switches);
-  if (const auto v = get(report_variable)) c.report = parse_report(report_variable, *v);
-  if (const auto v = get(snapshot_variable)) {
-    c.snapshot_share_percent = static_cast<unsigned>(bounded_number(snapshot_variable, *v, 0, 100));
-  }
-  if (const auto v = get(timeout_variable)) {
-    c.fault_timeout_s = static_cast<unsigned>(bounded_number(timeout_variable, *v, 1, 86400));
+  for (const Variable& variable : known_variables) {
+    if (const auto text = value_of(environment, variable.name)) variable.read(variable, *text, c);
   }
   refuse_contradictions(c);
   c.mpi_rank = launcher_rank(environment, rank_variables);

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-#include <semcache/base/error.hpp>
+#include <semcache/engine/engine.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +13,7 @@
 namespace semcache::runtime {
 
 enum class DeviceChoice : std::uint8_t { automatic, emulated, cuda };
-enum class Protocol : std::uint8_t { write_back, write_through, off };
+using engine::Protocol;
 enum class TrackerChoice : std::uint8_t { automatic, mprotect, userfaultfd, explicit_only };
 /// What may be left to us.
 enum class Switch : std::uint8_t { automatic, on, off };

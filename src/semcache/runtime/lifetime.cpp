@@ -94,9 +94,7 @@ Runtime* start() {
   r->tracker = std::move(pages.tracker);
   r->threads = std::make_unique<Threads>(*r->tracker);
   engine::Options options;
-  options.protocol = c.protocol == Protocol::write_back      ? engine::Protocol::write_back
-                     : c.protocol == Protocol::write_through ? engine::Protocol::write_through
-                                                             : engine::Protocol::off;
+  options.protocol = c.protocol;
   options.device_memory_bytes = c.device_memory_bytes;
   options.host_address_bytes = c.host_address_bytes;
   options.snapshot_share_percent = c.snapshot_share_percent;

@@ -64,17 +64,6 @@ bool any(const Counters& c) noexcept {
 
 }  // namespace
 
-const char* to_string(Kind kind) noexcept {
-#define SEMCACHE_TEXT(name) #name,
-  static constexpr const char* names[] = {SEMCACHE_TRAFFIC(SEMCACHE_TEXT)};
-#undef SEMCACHE_TEXT
-  return names[static_cast<std::size_t>(kind)];
-}
-Traffic& traffic(Counters& counters, Kind kind) noexcept { return counters.*traffic_fields[static_cast<int>(kind)]; }
-const Traffic& traffic(const Counters& counters, Kind kind) noexcept {
-  return counters.*traffic_fields[static_cast<int>(kind)];
-}
-
 /// Counters that many threads add to.
 struct Recorder::Cells {
   std::atomic<std::uint64_t> bytes[traffic_kinds] = {};
@@ -222,7 +211,7 @@ void Recorder::count_call_site(const Count& count) noexcept {
 void Recorder::moved(Kind kind, LabelId label, std::uint64_t bytes, std::uint64_t count) noexcept {
   total_->add(kind, bytes, count);
   if (Cells* own = cells(label)) own->add(kind, bytes, count);
-  count_call_site([&](Counters& c) { traffic(c, kind) += Traffic{bytes, count}; });
+  count_call_site([&](Counters& c) { c.*traffic_fields[static_cast<int>(kind)] += Traffic{bytes, count}; });
 }
 
 void Recorder::count(Event event, LabelId label) noexcept {

@@ -31,12 +31,6 @@ enum class Event : std::uint8_t { SEMCACHE_EVENTS(SEMCACHE_NAME) };
 inline constexpr std::size_t traffic_kinds = static_cast<std::size_t>(Kind::read_ahead_lost) + 1;
 inline constexpr std::size_t events = static_cast<std::size_t>(Event::changed) + 1;
 
-/// "h2d", "saved_link", … : the names of Counters' fields.
-[[nodiscard]] SEMCACHE_API const char* to_string(Kind kind) noexcept;
-/// The field of `counters` that `kind` counts in.
-[[nodiscard]] SEMCACHE_API Traffic& traffic(Counters& counters, Kind kind) noexcept;
-[[nodiscard]] SEMCACHE_API const Traffic& traffic(const Counters& counters, Kind kind) noexcept;
-
 /// An interned label. Stable for the life of its Recorder.
 using LabelId = StrongId<struct LabelTag>;
 

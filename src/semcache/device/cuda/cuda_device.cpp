@@ -604,26 +604,27 @@ void CudaDevice::unregister_host(std::byte* address) noexcept {
   log(api_.cuMemHostUnregister(address), "cuMemHostUnregister");
 }
 
+/// Of a pointer that the driver knows; 0: it does not.
+unsigned CudaDevice::memory_type(const void* pointer) const noexcept {
+  unsigned type = 0;
+  const CUresult result =
+      api_.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(pointer));
+  return result == CUDA_SUCCESS ? type : 0;
+}
+
 bool CudaDevice::is_foreign_device_pointer(const void* pointer) const noexcept {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (inside(reservations_, pointer) || inside(allocations_, pointer)) return false;
   }
   const Current current(*this);
-  unsigned type = 0;
-  return current.result() == CUDA_SUCCESS &&
-         api_.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(pointer)) ==
-             CUDA_SUCCESS &&
-         type == CU_MEMORYTYPE_DEVICE;
+  return current.result() == CUDA_SUCCESS && memory_type(pointer) == CU_MEMORYTYPE_DEVICE;
 }
 
 bool CudaDevice::can_reach(const void* pointer) const noexcept {
   if (reaches_pageable_) return true;
   const Current current(*this);
-  unsigned type = 0;
-  return current.result() != CUDA_SUCCESS ||
-         api_.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(pointer)) ==
-             CUDA_SUCCESS;
+  return current.result() != CUDA_SUCCESS || memory_type(pointer) != 0;
 }
 
 std::atomic<unsigned> graphs_being_recorded{0};

@@ -84,6 +84,7 @@ class CudaDevice final : public Device {
   void check(CUresult result, const char* call) const;
   void log(CUresult result, const char* call) const noexcept;
   [[noreturn]] void throw_out_of_memory(const char* call, std::uint64_t bytes) const;
+  [[nodiscard]] unsigned memory_type(const void* pointer) const noexcept;
   [[nodiscard]] CUstream stream_of(QueueId queue) const;
   [[nodiscard]] CUstream stream_of_locked(QueueId queue) const;
   QueueId add_queue(Queue queue);

@@ -222,23 +222,7 @@ void EmulatedDevice::synchronize_device() {}
 
 // --- transfers -------------------------------------------------------------------------------------------------------
 
-void EmulatedDevice::copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) {
-  expect_open(queue);
-  if (bytes == 0) return;
-  const base::TakesTime work;
-  const Opened opened(*this, device, bytes);
-  std::memcpy(device, host, bytes);
-}
-
-void EmulatedDevice::copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) {
-  expect_open(queue);
-  if (bytes == 0) return;
-  const base::TakesTime work;
-  const Opened opened(*this, device, bytes);
-  std::memcpy(host, device, bytes);
-}
-
-void EmulatedDevice::copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) {
+void EmulatedDevice::copy(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) {
   expect_open(queue);
   if (bytes == 0) return;
   const base::TakesTime work;

@@ -46,9 +46,15 @@ class EmulatedDevice final : public Device {
   void synchronize_queue(QueueId queue) override;
   void synchronize_device() override;
 
-  void copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) override;
-  void copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) override;
-  void copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) override;
+  void copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) override {
+    copy(queue, device, host, bytes);
+  }
+  void copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) override {
+    copy(queue, host, device, bytes);
+  }
+  void copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) override {
+    copy(queue, to, from, bytes);
+  }
   void fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern,
             std::uint32_t pattern_bytes) override;
   std::uint64_t digest(QueueId queue, const std::byte* device, std::uint64_t bytes) override;
@@ -71,6 +77,7 @@ class EmulatedDevice final : public Device {
   void expect_open(QueueId queue) const;
   QueueId add_queue(std::shared_ptr<void> owner);
   void take_memory(std::uint64_t bytes, const char* what);
+  void copy(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes);
 
   /// 16 pages of 4 KiB; a multiple of the page size wherever pages are at most 64 KiB.
   static constexpr std::uint64_t granularity = std::uint64_t{64} << 10;

@@ -2,26 +2,9 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/base/addresses.hpp>
 #include <semcache/platform/linux/driver_text.hpp>
-
-#include <link.h>
-
-#include <cstring>
+#include <semcache/platform/linux/maps.hpp>
 
 namespace semcache::platform::detail {
-namespace {
-
-const char* file_name(const char* path) noexcept {
-  if (path == nullptr) return "";
-  const char* const slash = std::strrchr(path, '/');
-  return slash != nullptr ? slash + 1 : path;
-}
-
-bool starts_with(const char* text, const char* prefix) noexcept {
-  return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
-}
-
-}  // namespace
-
 void DriverText::Ranges::add(std::uintptr_t begin, std::uintptr_t end) noexcept {
   const std::size_t n = count_.load(std::memory_order_relaxed);
   if (n == most) return;
@@ -38,30 +21,16 @@ bool DriverText::Ranges::contain(std::uintptr_t address) const noexcept {
   return false;
 }
 
-struct DriverText::Loaded {
-  static int collect(dl_phdr_info* info, std::size_t, void* out) {
-    auto& self = *static_cast<DriverText*>(out);
-    const char* const name = file_name(info->dlpi_name);
-    Ranges* ranges = nullptr;
-    if (starts_with(name, "libcuda.so")) ranges = &self.driver_;
-    if (starts_with(name, "libc.so") || starts_with(name, "libc-2.")) ranges = &self.c_library_;
-    if (ranges == nullptr) return 0;
-    for (int i = 0; i < info->dlpi_phnum; ++i) {
-      const auto& header = info->dlpi_phdr[i];
-      if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
-      const std::uintptr_t begin = info->dlpi_addr + header.p_vaddr;
-      ranges->add(begin, begin + header.p_memsz);
-    }
-    return 0;
-  }
-};
-
 void DriverText::refresh() noexcept {
   const std::uint64_t objects = base::loads_of_objects();
   if (objects == objects_seen_) return;
   driver_.clear();
   c_library_.clear();
-  ::dl_iterate_phdr(&Loaded::collect, this);
+  for_each_segment([this](const Segment& s) noexcept {
+    if (s.type != PT_LOAD || (s.flags & PF_X) == 0) return;
+    if (s.is_of("libcuda.so")) driver_.add(s.begin, s.end);
+    if (s.is_of("libc.so") || s.is_of("libc-2.")) c_library_.add(s.begin, s.end);
+  });
   objects_seen_ = objects;
 }
 

@@ -40,7 +40,6 @@ class DriverText {
     std::atomic<std::uintptr_t> end_[most] = {};
     std::atomic<std::size_t> count_{0};
   };
-  struct Loaded;
 
   Ranges driver_;
   Ranges c_library_;

@@ -7,7 +7,6 @@
 #include <semcache/platform/linux/thread_state.hpp>
 
 #include <fcntl.h>
-#include <link.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -17,6 +16,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <string>
 
@@ -288,55 +288,28 @@ void LinuxPlatform::forget_locked(std::byte* address, std::uint64_t bytes) noexc
 
 // --- what a pointer points to ----------------------------------------------------------------------------------------
 
-struct LinuxPlatform::LoadedObjects {
-  /// Libraries that know of no handles: what leads there (a FILE*) leads nowhere.
-  static bool is_system_library(const char* path) noexcept {
-    const char* const slash = std::strrchr(path, '/');
-    const char* const name = slash != nullptr ? slash + 1 : path;
-    for (const char* library : {"libc.so.", "libstdc++.so.", "libc++.so.", "libm.so.", "ld-linux"}) {
-      if (std::strncmp(name, library, std::strlen(library)) == 0) return true;
-    }
-    return false;
-  }
-
-  std::vector<Range> ranges;
-  bool out_of_memory = false;
-
-  /// Read-only segments (text, constants), what is made read-only after relocation, and all of the system's libraries.
-  /// No exception leaves it: a function of the C library is its caller.
-  static int collect(dl_phdr_info* info, std::size_t, void* out) noexcept {
-    auto& self = *static_cast<LoadedObjects*>(out);
-    try {
-      self.add(*info);
-    } catch (const std::bad_alloc&) {
-      self.out_of_memory = true;
-    }
-    return self.out_of_memory ? 1 : 0;
-  }
-
- private:
-  void add(const dl_phdr_info& info) {
-    const bool system = is_system_library(info.dlpi_name);
-    for (int i = 0; i < info.dlpi_phnum; ++i) {
-      const auto& header = info.dlpi_phdr[i];
-      const bool constant =
-          system ? header.p_type == PT_LOAD
-                 : (header.p_type == PT_LOAD && (header.p_flags & PF_W) == 0) || header.p_type == PT_GNU_RELRO;
-      if (!constant || header.p_memsz == 0) continue;
-      const std::uintptr_t begin = info.dlpi_addr + header.p_vaddr;
-      ranges.push_back({begin, begin + header.p_memsz, system ? Mapped::no_handles : Mapped::constant});
-    }
-  }
-};
-
+/// Read-only segments (text, constants), what is made read-only after relocation, and all of the libraries that know of no handles:
+/// what leads there (a FILE*) leads nowhere.
 void LinuxPlatform::refresh_constants() const {
   const std::uint64_t objects = base::loads_of_objects();
   if (objects == objects_seen_) return;
-  LoadedObjects loaded;
-  ::dl_iterate_phdr(&LoadedObjects::collect, &loaded);
-  if (loaded.out_of_memory) throw std::bad_alloc();
-  std::sort(loaded.ranges.begin(), loaded.ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  constants_.swap(loaded.ranges);
+  std::vector<Range> ranges;
+  bool out_of_memory = false;
+  detail::for_each_segment([&](const detail::Segment& s) noexcept {
+    const auto is_of = [&](const char* library) { return s.is_of(library); };
+    static constexpr const char* system_libraries[] = {"libc.so.", "libstdc++.so.", "libc++.so.", "libm.so.", "ld-linux"};
+    const bool system = std::any_of(std::begin(system_libraries), std::end(system_libraries), is_of);
+    const bool constant = system ? s.type == PT_LOAD : (s.type == PT_LOAD && (s.flags & PF_W) == 0) || s.type == PT_GNU_RELRO;
+    if (!constant || s.begin == s.end) return;
+    try {
+      ranges.push_back({s.begin, s.end, system ? Mapped::no_handles : Mapped::constant});
+    } catch (const std::bad_alloc&) {
+      out_of_memory = true;
+    }
+  });
+  if (out_of_memory) throw std::bad_alloc();
+  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  constants_.swap(ranges);
   objects_seen_ = objects;
 }
 

@@ -48,7 +48,6 @@ class LinuxPlatform : public Platform {
     std::uintptr_t end;
     Mapped is;
   };
-  struct LoadedObjects;
 
   int memory_file();
   void refresh_constants() const;

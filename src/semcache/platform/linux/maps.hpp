@@ -2,7 +2,10 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <link.h>
+
 #include <cstdint>
+#include <cstring>
 
 namespace semcache::platform::detail {
 
@@ -17,5 +20,32 @@ struct Mapping {
 /// The mapping that contains `address`. False where there is none or /proc cannot be read.
 /// Async-signal-safe: open, read and close on a small buffer of the caller's stack. Cost: O(mappings).
 [[nodiscard]] bool find_mapping(std::uintptr_t address, Mapping& found) noexcept;
+
+/// A part of a loaded object, as its program headers have it.
+struct Segment {
+  const char* file;  ///< the object's, without folders
+  std::uintptr_t begin;
+  std::uintptr_t end;
+  std::uint32_t type;
+  std::uint32_t flags;
+  [[nodiscard]] bool is_of(const char* library) const noexcept {
+    return std::strncmp(file, library, std::strlen(library)) == 0;
+  }
+};
+/// Calls visit(segment), which throws nothing, for each of the process. Takes a lock of the dynamic linker.
+template <class Visit>
+void for_each_segment(Visit visit) {
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* to) {
+        const char* const slash = std::strrchr(info->dlpi_name, '/');
+        for (const auto* h = info->dlpi_phdr; h != info->dlpi_phdr + info->dlpi_phnum; ++h) {
+          const std::uintptr_t begin = info->dlpi_addr + h->p_vaddr;
+          (*static_cast<Visit*>(to))(
+              Segment{slash != nullptr ? slash + 1 : info->dlpi_name, begin, begin + h->p_memsz, h->p_type, h->p_flags});
+        }
+        return 0;
+      },
+      &visit);
+}
 
 }  // namespace semcache::platform::detail

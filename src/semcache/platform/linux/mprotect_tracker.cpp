@@ -199,7 +199,7 @@ void MprotectTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve s
   if (!shared.taken.compare_exchange_strong(free, true) && !shared.forked.load())
     throw UsageError("another mprotect tracker runs in this process; there can be one at a time");
   serve_ = std::move(serve);
-  if (shared.forked.load()) {
+  if (shared.forked.exchange(false)) {
     shared.desk.forget();
     base::TakesTime::forget();
   }
@@ -211,20 +211,15 @@ void MprotectTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve s
   shared.arenas[1].set(second_, second_bytes_);
 
   try {
+    detail::install_handler(&handle_fault);
     service_ = detail::start_service_thread(&MprotectTracker::run, this);
   } catch (...) {
     shared.desk.close();
+    detail::remove_handler(&handle_fault);
     shared.taken.store(false);
     throw;
   }
   started_ = true;
-  shared.forked.store(false, std::memory_order_release);
-  try {
-    detail::install_handler(&handle_fault);
-  } catch (...) {
-    stop();
-    throw;
-  }
 }
 
 void MprotectTracker::stay_on_top() noexcept {

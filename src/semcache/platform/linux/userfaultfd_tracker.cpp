@@ -25,6 +25,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace semcache::platform {
 namespace {
@@ -143,8 +144,7 @@ class UserfaultfdTracker final : public Tracker {
   const unsigned patience_s_;
   Serve serve_;
   detail::DriverText driver_;
-  pthread_t service_{};
-  pthread_t caretaker_{};
+  std::vector<pthread_t> threads_;  ///< who serves, and who looks after that one
   pid_t owner_ = 0;  ///< the process that has the threads
   int stop_event_ = -1;
   bool started_ = false;
@@ -188,40 +188,30 @@ void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serv
   shared.begin.store(begin);
   shared.end.store(begin + arena_bytes, std::memory_order_release);
   shared.forked.store(false, std::memory_order_release);
-  int threads = 0;
+  threads_.clear();
+  started_ = true;
+  pages_.watch_again();
   try {
     detail::install_handler(&handle_fault);
-    service_ = detail::start_service_thread(
+    threads_.reserve(2);
+    threads_.push_back(detail::start_service_thread(
         [](void* self) -> void* {
           detail::begin_service_thread("semcache-fault");
           static_cast<UserfaultfdTracker*>(self)->serve_faults();
           return nullptr;
         },
-        this);
-    ++threads;
-    caretaker_ = detail::start_service_thread(
+        this));
+    threads_.push_back(detail::start_service_thread(
         [](void* self) -> void* {
           detail::begin_service_thread("semcache-care");
           static_cast<UserfaultfdTracker*>(self)->look_after_service();
           return nullptr;
         },
-        this);
+        this));
   } catch (...) {
-    if (threads > 0) {
-      {
-        const Lock lock(mutex_);
-        stopping_ = true;
-      }
-      (void)::eventfd_write(stop_event_, 1);
-      ::pthread_join(service_, nullptr);
-    }
-    ::close(stop_event_);
-    detail::remove_handler(&handle_fault);
-    shared.taken.store(false);
+    stop();
     throw;
   }
-  started_ = true;
-  pages_.watch_again();
 }
 
 void UserfaultfdTracker::stop() noexcept {
@@ -235,8 +225,7 @@ void UserfaultfdTracker::stop() noexcept {
     }
     changed_.notify_all();
     (void)::eventfd_write(stop_event_, 1);
-    ::pthread_join(service_, nullptr);
-    ::pthread_join(caretaker_, nullptr);
+    for (const pthread_t thread : threads_) ::pthread_join(thread, nullptr);
     ::close(stop_event_);
     pages_.stop_watching();
     serve_ = nullptr;
