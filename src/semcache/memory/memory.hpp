@@ -76,6 +76,8 @@ struct alignas(64) Memory {
   // Host memory only:
   bool open = false;              ///< never protected: copies happen at the call
   bool announced = false;         ///< never protected: the program promised to announce every access
+  bool lock_refused = false;      ///< page-locking is tried again when pages have closed, or the host's use has been announced
+  bool sent_ahead = false;        ///< by `forecast`, and the host has not asked since
   /// Something that was said of the device memory, and `recently` and the engine's `links_` behind it: it holds as long as
   /// these are the same.
   struct Announcement {
@@ -121,9 +123,7 @@ struct alignas(64) Memory {
   std::vector<bool> used;         ///< per huge page: the host, or a transfer, has put something there
   /// Per registration chunk: the address under which the device knows its page-locked pages; nullptr: not page-locked.
   std::vector<std::byte*> locked;
-  bool lock_refused = false;      ///< page-locking is tried again when pages have closed, or the host's use has been announced
   policy::FetchForecast forecast;
-  bool sent_ahead = false;        ///< by that forecast, and the host has not asked since
   std::uint64_t asked_end = 0;    ///< the host asked for what lies before, one piece behind the other
 };
 
