@@ -43,6 +43,9 @@ void Engine::add_device(std::unique_ptr<device::Device> device) {
   state->to_device_queue = state->queues->open();
   state->to_host_queue = state->queues->open();
   state->within_queue = state->queues->open();
+  state->everything.space = device_space(state->index);
+  state->everything.stands_for_all = true;
+  state->everything.since = 0;
   devices_.push_back(std::move(state));
 }
 
@@ -72,9 +75,9 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   const trace::LabelId name = recorder_.intern(label == nullptr ? "" : label);
   directory::BasicExtentMap<PageState> pages(space == host_space && bytes > 0 ? round_up(bytes + memory::header_gap_bytes, page_bytes_) : 0,
                                              {});
-  std::vector<bool> used(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
+  std::vector<std::uint8_t> used(space == host_space ? bytes / LookupTable::granule_bytes : 0, 0);
   if (free_memories_.empty()) {
-    for (std::vector<Memory*>* const list : {&free_memories_, &revoked_, &projecting_, &unwanted_, &put_off_}) {
+    for (std::vector<Memory*>* const list : {&free_memories_, &revoked_, &projecting_, &unwanted_, &unready_, &put_off_}) {
       reserve_for(*list, pool_.size() + 1);
     }
     for (auto& d : devices_) d->memory->make_room_for(pool_.size() + 1);
@@ -114,7 +117,9 @@ Memory* Engine::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->open = false;
   m->announced = false;
   m->owns_allocation = false;
+  m->since = clock_.fetch_add(1, std::memory_order_relaxed);
   m->live = true;
+  if (!m->on_host()) note_perhaps_unready(*m);
   return m;
 }
 
@@ -257,10 +262,10 @@ bool Engine::put_off(Memory& m) noexcept {
                   recorder_.name(m.label), static_cast<void*>(m.address));
     return true;
   }
-  if (m.on_host() || m.pins.load() == 0 || !device_of(m).device->kernels_run_in_caller()) return false;
+  if (m.on_host() || !pinned(m) || !device_of(m).device->kernels_run_in_caller()) return false;
   put_off_.push_back(&m);
   put_off_count_.store(put_off_.size());
-  if (m.pins.load() != 0) {
+  if (pinned(m)) {
     m.incarnation.fetch_add(1);
     m.freeing = true;
     return true;
@@ -276,7 +281,7 @@ void Engine::free_put_off() noexcept {
     Memory* ready = nullptr;
     {
       const Transaction t(*this);
-      const auto at = std::find_if(put_off_.begin(), put_off_.end(), [](const Memory* m) { return m->pins.load() == 0; });
+      const auto at = std::find_if(put_off_.begin(), put_off_.end(), [this](const Memory* m) { return !pinned(*m); });
       if (at == put_off_.end()) return;
       ready = *at;
       put_off_.erase(at);
@@ -345,6 +350,11 @@ void Engine::leave_datum(Memory& m) noexcept {
 void Engine::keep_as_saved_copy(Memory& m) noexcept {
   if (!m.snapshot()) leave_datum(m);
   m.freeing = false;
+  // Launches that begin from now on do not use it.
+  if (in_everything(m) && everything(m).pins.load() == 0) {
+    for (QueueIndex q = 1; q < max_queues; ++q) m.uses.note(q, last_use(m, q), Mode::writes);
+    m.since = Memory::never;
+  }
   note_perhaps_unwanted(m);
   if (!m.on_host()) {
     m.counted_snapshot = true;
@@ -446,7 +456,10 @@ void Engine::project_device(Memory& m) noexcept {
   if (written) set |= Memory::idle;
   if (used) set |= Memory::unread;
   const std::uint32_t old = m.flags.load();
-  if ((old & Memory::revocable & ~set) != 0) m.flags.fetch_and(~(Memory::revocable & ~set));
+  if ((old & Memory::revocable & ~set) != 0) {
+    m.flags.fetch_and(~(Memory::revocable & ~set));
+    note_perhaps_unready(m);
+  }
   if (guarded(m)) {
     const Protection most = (set & Memory::is_exclusive) != 0 ? Protection::read_write
                             : (set & Memory::is_fresh) != 0   ? Protection::read
@@ -455,7 +468,7 @@ void Engine::project_device(Memory& m) noexcept {
       // The flags are gone. A kernel that uses it still (and whose fault might wait for a thread that waits for the kernel)
       // finds it open to its end, where the pages are closed: it sees `projection_waits_`, or we see its pin.
       projection_waits_.store(true);
-      if (m.pins.load() != 0) {
+      if (pinned(m)) {
         project_later(m);
       } else {
         projection_waits_.store(!revoked_.empty());
@@ -510,12 +523,12 @@ void Engine::collect_orphans() noexcept {
       forget_perhaps_unwanted(m);
       continue;
     }
-    bool busy = m.pins.load() != 0;
+    bool busy = pinned(m);
     if (!busy && !m.on_host()) {
       DeviceState& d = device_of(m);
       busy = unknown_use_pending(m, Mode::writes);
       try {
-        for (QueueIndex q = 1; q < d.queues->count() && !busy; ++q) busy = !d.queues->reached(q, m.on(q).use.load());
+        for (QueueIndex q = 1; q < d.queues->count() && !busy; ++q) busy = !d.queues->reached(q, last_use(m, q));
       } catch (const std::exception&) {
         busy = true;  // not known: asked again at the next occasion
       }

@@ -296,7 +296,23 @@ class Engine {
     std::unique_ptr<Staging> staging;
     std::unique_ptr<Queues> queues;
     QueueIndex to_device_queue = 0, to_host_queue = 0, within_queue = 0;
+    /// Stands in a launch that may use any array for all that need nothing done when it begins: its pins and its uses are theirs, if
+    /// they are older than `everything.since`, when the last such launch began.
+    Memory everything;
   };
+
+  [[nodiscard]] bool in_everything(const Memory& m) const noexcept { return !m.on_host() && m.since < everything(m).since; }
+  [[nodiscard]] Memory& everything(const Memory& m) const noexcept { return devices_[device_index(m)]->everything; }
+  [[nodiscard]] bool pinned(const Memory& m) const noexcept {
+    return m.pins.load() != 0 || (in_everything(m) && everything(m).pins.load() != 0);
+  }
+  /// Positions on a queue of the device memory's last use, and of the last one that may have written it.
+  [[nodiscard]] std::uint64_t last_use(const Memory& m, QueueIndex q) const noexcept {
+    return std::max(m.on(q).use.load(), in_everything(m) ? everything(m).on(q).use.load() : 0);
+  }
+  [[nodiscard]] std::uint64_t last_write(const Memory& m, QueueIndex q) const noexcept {
+    return std::max(m.on(q).write.load(), in_everything(m) ? everything(m).on(q).write.load() : 0);
+  }
 
   // engine.cpp: memory objects, projection
   Memory* new_memory(SpaceId space, const char* label, std::uint64_t bytes);
@@ -323,12 +339,17 @@ class Engine {
   /// Launches look closer from now on, until the next projection.
   void revoke(Memory& device_memory) noexcept {
     device_memory.flags.fetch_and(~Memory::revocable);
+    note_perhaps_unready(device_memory);
     project_later(device_memory);
   }
   void project_later(Memory& m) noexcept {
     if (!std::exchange(m.awaits_projection, true)) revoked_.push_back(&m);  // there is room for all
   }
   void project_device(Memory& memory) noexcept;
+  /// Some of its flags are not set.
+  void note_perhaps_unready(Memory& m) noexcept {
+    if (!std::exchange(m.perhaps_unready, true)) unready_.push_back(&m);  // there is room for all
+  }
   /// Are the pages of this device memory protected by its state, so that the program's own accesses are noticed?
   [[nodiscard]] bool guarded(const Memory& m) const noexcept { return options_.device_faults && !m.on_host() && m.bytes > 0; }
   /// Guarded pages permit what the state does, from now on: a kernel, or somebody who announced it, is about to use them.
@@ -520,6 +541,9 @@ class Engine {
   static void ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& operand);
   /// Nothing need be done for this operand.
   [[nodiscard]] static bool ready(const Operand& operand) noexcept;
+  enum class Arrays : std::uint8_t { unready, all };
+  /// What a launch that may use any array uses: itself, or as a part of everything.
+  void list_everything(Arrays which, std::vector<Operand>& operands);
   /// What a launch leaves to be done. @param recorded  the device whose queue gets an event behind it; nullptr: none
   void follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept;
   void fetch_ahead(Memory& written);
@@ -538,7 +562,8 @@ class Engine {
   /// written under an announcement of reads.
   [[nodiscard]] bool holds(const Memory::Announcement& announcement, const Memory& memory) const noexcept {
     const std::uint64_t at = announcement.at.load();
-    return at != 0 && at == memory.recently.load() && announcement.links.load() == links_.load();
+    return at != 0 && at == memory.recently.load() && announcement.links.load() == links_.load() &&
+           !(in_everything(memory) && (everything(memory).pins.load() != 0 || at <= everything(memory).recently.load()));
   }
   void use_natively(Memory& memory, bool writable, Memory::Announcement& announcement);
   void list(Memory& memory);
@@ -566,6 +591,8 @@ class Engine {
   void submit_pieces(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                      TransitBuffer& buffer, std::byte* to);
   // expected_messages.cpp
+  /// Changes with everything that is written into device memory.
+  [[nodiscard]] std::uint64_t written_by_device(const Memory& memory) const noexcept;
   void bring_expected(Memory& memory);
   [[nodiscard]] bool brought(const Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                              const TransitBuffer& buffer, const std::byte* to) const;
@@ -635,6 +662,7 @@ class Engine {
   /// Saved copies that perhaps nobody wants any more: those that are new, and those that the directory has touched since they
   /// were looked at; and those that nobody wants, but that are in use.
   std::vector<Memory*> unwanted_;
+  std::vector<Memory*> unready_;  ///< device memory that may need something done before a launch uses it; whoever is not listed is ready
   std::vector<Memory*> put_off_;                ///< to be freed when their launches have ended
   std::atomic<std::size_t> put_off_count_{0};
   std::vector<Memory*> revoked_;  ///< flags to be computed anew at the next projection; each once

@@ -334,8 +334,7 @@ void Engine::order_queue(DeviceState& d, QueueIndex queue, Memory& m, Mode mode,
   const QueueIndex end = behind == Behind::transfers ? d.queues->own_end() : d.queues->count();
   for (QueueIndex q = 1; q < end; ++q) {
     if (q == queue) continue;
-    const timeline::Use& uses = m.on(q);
-    if (const std::uint64_t at = (mode == Mode::writes ? uses.use : uses.write).load(); at != 0) d.queues->order(queue, q, at);
+    if (const std::uint64_t at = mode == Mode::writes ? last_use(m, q) : last_write(m, q); at != 0) d.queues->order(queue, q, at);
   }
 }
 
@@ -370,7 +369,7 @@ void Engine::write_arrival(Memory& m, ByteRange range, const std::byte* bytes) {
   bool run_unused = false;
   for (std::uint64_t at = range.begin; at < range.end;) {
     const std::uint64_t stop = std::min(range.end, round_down(at, unit) + unit);
-    bool unused = !page_locked && stop - at == unit && at / unit < m.used.size() && !m.used[at / unit];
+    bool unused = !page_locked && stop - at == unit && at / unit < m.used.size() && m.used[at / unit] == 0;
     if (unused) {
       const PageState first = m.pages.at(at);
       const PageState before = m.pages.at(run.begin);

@@ -138,22 +138,45 @@ bool Engine::is_recording(QueueIndex queue) {
   return queue != unknown_queue && home().device->is_recording(home().queues->id(queue));
 }
 
+void Engine::list_everything(Arrays which, std::vector<Operand>& operands) {
+  operands.clear();
+  const auto add = [&](Memory& m) {
+    if (m.live && !m.on_host() && !m.snapshot() && !m.freeing) operands.push_back({&m, true});
+  };
+  if (which == Arrays::all) {
+    for (Memory& m : pool_) add(m);
+    return;
+  }
+  const auto is_ready = [](Memory* m) {
+    const bool gone = is_no_array(*m) || ready({m, true});
+    m->perhaps_unready = !gone;
+    return gone;
+  };
+  unready_.erase(std::remove_if(unready_.begin(), unready_.end(), is_ready), unready_.end());
+  for (Memory* m : unready_) add(*m);
+  for (const auto& d : devices_) operands.push_back({&d->everything, true});
+}
+
 void Engine::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands) {
   Transaction t(*this);
   t.launch_follows();
-  const auto all_arrays = [&] {  // they come and go while the lock is given up
-    operands.clear();
-    for (Memory& m : pool_) {
-      if (m.live && !m.on_host() && !m.snapshot() && !m.freeing) operands.push_back({&m, true});
-    }
-  };
-  all_arrays();
+  // On a queue that nobody knows, launches wait for transfers of arrays that are ready, too.
+  Arrays which = queue == unknown_queue ? Arrays::all : Arrays::unready;
+  list_everything(which, operands);
   give_way(t, operands.data(), operands.size());
-  t.run([&] {
-    all_arrays();
-    return prepare(operands.data(), operands.size(), nullptr);
+  t.run([&]() -> Obstacle {
+    for (;; which = Arrays::all) {  // they come and go while the lock is given up
+      list_everything(which, operands);
+      const std::size_t unready = unready_.size();
+      if (const Obstacle o = prepare(operands.data(), operands.size(), nullptr)) return o;
+      // Making some ready may have taken from those that were: evicted them, say.
+      if (which == Arrays::all || unready_.size() == unready) return {};
+    }
   });
   pin(t, queue, operands.data(), operands.size());
+  for (const auto& d : devices_) {
+    if (which == Arrays::unready) d->everything.since = clock_.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 std::uint64_t Engine::end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept {
@@ -256,7 +279,7 @@ void Engine::fetch_ahead(Memory& m) {
     if (f.host == &host) return;
   }
   revoke(m);
-  if (m.pins.load() != 0) return;
+  if (pinned(m)) return;
   if (make_fresh(host, host.all())) return;  // a forecast waits for nobody
   recorder_.moved(trace::Kind::read_ahead, host.label, host.bytes);
   host.sent_ahead = true;

@@ -22,6 +22,7 @@ void Engine::unmap_memory(Memory& m) noexcept {
   protect_guarded(m, platform::Protection::none);  // neighbours may keep the granules
   m.access = platform::Protection::none;
   device_of(m).memory->unmap(m);
+  note_perhaps_unready(m);
 }
 
 void Engine::throw_out_of_memory(const DeviceState& d, const std::vector<Memory*>& set, std::uint64_t need) const {
@@ -87,7 +88,7 @@ Obstacle Engine::make_resident(DeviceState& d, const std::vector<Memory*>& set) 
 }
 
 bool Engine::may_leave(const DeviceState& d, const Memory& m, const std::vector<Memory*>& keep) const noexcept {
-  if (m.bytes == 0 || m.freeing || m.pins.load() != 0 || std::find(keep.begin(), keep.end(), &m) != keep.end()) return false;
+  if (m.bytes == 0 || m.freeing || pinned(m) || std::find(keep.begin(), keep.end(), &m) != keep.end()) return false;
   // What a launch that is not submitted yet will use stays.
   const std::uint64_t use = m.on(unknown_queue).use.load();
   return here().unsubmitted == nullptr || use == 0 || d.queues->done(unknown_queue, use);
@@ -98,7 +99,7 @@ Obstacle Engine::evict_one(DeviceState& d, const std::vector<Memory*>& keep, boo
   if (victim == nullptr) {
     evicted = false;
     // What another thread is freeing goes soon; what a launch uses leaves when that ends, which may wait for us.
-    const bool leaving = d.memory->any_mapped([](const Memory& m) { return m.freeing && m.pins.load() == 0; });
+    const bool leaving = d.memory->any_mapped([this](const Memory& m) { return m.freeing && !pinned(m); });
     return leaving ? Obstacle::moment() : Obstacle();
   }
   d.memory->eviction_ended();
@@ -145,6 +146,7 @@ Memory* Engine::new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId 
       }
     }
     bind(*m, directory_.add_snapshot(space, bytes));
+    m->since = Memory::never;
     if (!m->on_host()) {
       execute(step_of(plan::Step::Kind::map, *m));
       m->counted_snapshot = true;

@@ -142,7 +142,7 @@ Obstacle Engine::save(Memory& m, const directory::LastHeld& piece, Loss loss) {
       for (const Flight& f : flights_) {
         if (f.host == &w && f.range.overlaps(at)) return false;
       }
-    } else if ((w.flags.load() & Memory::resident) == 0 || w.pins.load() != 0 ||
+    } else if ((w.flags.load() & Memory::resident) == 0 || pinned(w) ||
                unknown_use_pending(w, Mode::writes)) {
       return false;
     }

@@ -22,7 +22,7 @@ bool Engine::unknown_use_pending(const Memory& m, Mode mode) const {
 
 Obstacle Engine::quiesce(Memory& m) {
   revoke(m);
-  if (m.pins.load() != 0) return Obstacle::launches(m);
+  if (pinned(m)) return Obstacle::launches(m);
   return unknown_use_pending(m, Mode::writes) ? Obstacle::whole_device(device_index(m), &m) : Obstacle();
 }
 
@@ -69,7 +69,7 @@ Obstacle Engine::transfers_of(const Memory& m) const noexcept {
 
 Obstacle Engine::uses_on(const Memory& m, QueueIndex end) const noexcept {
   for (QueueIndex q = 1; q < end; ++q) {
-    if (const Obstacle o = not_done({device_index(m), q, m.on(q).use.load()})) return o;
+    if (const Obstacle o = not_done({device_index(m), q, last_use(m, q)})) return o;
   }
   return {};
 }
@@ -170,11 +170,11 @@ void Engine::wait_for_launches(Transaction& t, Memory& m) {
   const Kept kept(m);
   do {
     wait_for_launches_a_moment(t, m);
-  } while (!kept.freed() && m.pins.load() != 0);
+  } while (!kept.freed() && pinned(m));
 }
 
 void Engine::wait_for_launches_a_moment(Transaction& t, Memory& m) {
-  if (surroundings_.in_launch_of(m)) {
+  if (surroundings_.in_launch_of(m) || (in_everything(m) && surroundings_.in_launch_of(everything(m)))) {
     throw UsageError(std::string("a kernel, or what is called while it is launched, asks for content that is in '") +
                      recorder_.name(m.label) + "', which the kernel itself uses: it would wait for its own end. Ask for it with "
                      "semcache::access(view, ...) before the launch");

@@ -71,7 +71,11 @@ struct alignas(64) Memory {
   std::uint32_t listed_by_age = 0;   ///< in the heaps of what is mapped, a bit for each device
   bool perhaps_unwanted = false;     ///< a saved copy that is listed in `Engine::unwanted_`
   bool awaits_projection = false;    ///< listed in `Engine::revoked_`
+  bool perhaps_unready = false;      ///< listed in `Engine::unready_`
+  bool stands_for_all = false;       ///< see `Engine::DeviceState::everything`
   std::uint64_t projected = 0;       ///< the projection that set `flags` last
+  static constexpr std::uint64_t never = UINT64_MAX;
+  std::uint64_t since = never;       ///< the engine's clock when it became an array; see `Engine::DeviceState::everything`
   platform::Protection access = platform::Protection::none;  ///< what guarded pages permit; never less than `flags` promise
   // Host memory only:
   bool open = false;              ///< never protected: copies happen at the call
@@ -120,7 +124,7 @@ struct alignas(64) Memory {
   /// Of its pages, and of the page between it and the next array, if there is one: that is as its last one, or readable.
   directory::BasicExtentMap<PageState> pages{0, {}};
   std::unique_ptr<policy::ReadAhead> read_ahead;  ///< of this host phase, which begins anew when pages close; none before the first fault
-  std::vector<bool> used;         ///< per huge page: the host, or a transfer, has put something there
+  std::vector<std::uint8_t> used;         ///< per huge page: the host, or a transfer, has put something there
   /// Per registration chunk: the address under which the device knows its page-locked pages; nullptr: not page-locked.
   std::vector<std::byte*> locked;
   policy::FetchForecast forecast;
