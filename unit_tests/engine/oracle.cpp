@@ -391,7 +391,6 @@ void Oracle::launch(bool unknown) {
       })) {
     return;
   }
-  if (pinned.size() != operands.size()) fail("an unknown launch must pin every device array");
   std::vector<Expected> expected;
   std::vector<Machine::Write> writes;
   for (std::size_t i = 0; i < operands.size(); ++i) {

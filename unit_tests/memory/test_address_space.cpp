@@ -68,5 +68,17 @@ TEST(AddressSpace, GivesBackWithoutMemoryAndNeverTwice) {
   EXPECT_EQ(space.allocate(units * unit, unit), std::optional<std::uint64_t>(0)) << "all is one again";
 }
 
+TEST(AddressSpace, TheSmallestRangeThatSufficesIsTaken) {
+  AddressSpace space;
+  for (const std::uint64_t begin : {0, 200, 400}) space.donate({begin, begin + 16 + begin / 4});
+
+  EXPECT_EQ(space.allocate(80, 1), std::optional<std::uint64_t>(400));
+  EXPECT_EQ(space.allocate(32, 1), std::optional<std::uint64_t>(480)) << "what is left of it";
+  EXPECT_EQ(space.allocate(16, 1), std::optional<std::uint64_t>(0));
+  EXPECT_EQ(space.allocate(64, 64), std::nullopt) << "from 256 on there are 10";
+  EXPECT_EQ(space.allocate(66, 1), std::optional<std::uint64_t>(200));
+  EXPECT_EQ(space.allocate(5, 1), std::nullopt);
+}
+
 }  // namespace
 }  // namespace semcache::memory

@@ -14,7 +14,7 @@ Memory* Arrays::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   const trace::LabelId name = s_.recorder.intern(label == nullptr ? "" : label);
   const std::uint64_t page_span = space == host_space && bytes > 0 ? round_up(bytes + memory::header_gap_bytes, s_.page_bytes) : 0;
   directory::BasicExtentMap<PageState> pages(page_span, {});
-  std::vector<bool> used(space == host_space ? bytes / LookupTable::granule_bytes : 0, false);
+  std::vector<std::uint8_t> used(space == host_space ? bytes / LookupTable::granule_bytes : 0, 0);
   if (free_.empty()) {
     const std::size_t all = s_.pool.size() + 1;
     base::make_room_for(free_, all);
@@ -57,7 +57,9 @@ Memory* Arrays::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->open = false;
   m->announced = false;
   m->owns_allocation = false;
+  m->since = s_.clock.fetch_add(1, std::memory_order_relaxed);
   m->live = true;
+  if (!m->on_host()) projection_.note_perhaps_unready(*m);
   return m;
 }
 
@@ -131,12 +133,12 @@ void Arrays::collect_orphans() noexcept {
       projection_.forget_perhaps_unwanted(m);
       continue;
     }
-    bool busy = m.pins.load() != 0;
+    bool busy = s_.pinned(m);
     if (!busy && !m.on_host()) {
       DeviceState& d = s_.device_of(m);
       busy = hazards_.unknown_use_pending(m, Mode::writes);
       try {
-        for (QueueIndex q = 1; q < d.queues->count() && !busy; ++q) busy = !d.queues->reached(q, m.on(q).use.load());
+        for (QueueIndex q = 1; q < d.queues->count() && !busy; ++q) busy = !d.queues->reached(q, s_.last_use(m, q));
       } catch (const std::exception&) {
         busy = true;  // not known: asked again at the next occasion
       }
@@ -188,6 +190,7 @@ Memory* Arrays::new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId 
       }
     }
     bind(*m, s_.directory.add_snapshot(space, bytes));
+    m->since = Memory::never;
     if (!m->on_host()) {
       executor_.execute(step_of(plan::Step::Kind::map, *m));
       m->counted_snapshot = true;

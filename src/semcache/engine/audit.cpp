@@ -83,6 +83,7 @@ void Engine::audit() {
       if (m.access < least) base::fatal("audit: I5: launches believe that the pages of '%s' are open", label(m));
     }
     if (m.snapshot()) continue;
+    if (!m.perhaps_unready && !ready({&m, true})) base::fatal("audit: launches that may use any array believe that '%s' is ready", label(m));
     if ((flags & Memory::is_fresh) != 0 && !s_.directory.fresh(m.slot, m.all())) {
       base::fatal("audit: I1: launches believe that '%s' is fresh", label(m));
     }

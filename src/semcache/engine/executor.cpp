@@ -306,8 +306,7 @@ void Executor::order_queue(DeviceState& d, QueueIndex queue, Memory& m, Mode mod
   const QueueIndex end = behind == Behind::transfers ? d.queues->own_end() : d.queues->count();
   for (QueueIndex q = 1; q < end; ++q) {
     if (q == queue) continue;
-    const timeline::Use& uses = m.on(q);
-    if (const std::uint64_t at = (mode == Mode::writes ? uses.use : uses.write).load(); at != 0) d.queues->order(queue, q, at);
+    if (const std::uint64_t at = mode == Mode::writes ? s_.last_use(m, q) : s_.last_write(m, q); at != 0) d.queues->order(queue, q, at);
   }
 }
 
@@ -342,7 +341,7 @@ void Executor::write_arrival(Memory& m, ByteRange range, const std::byte* bytes)
   bool run_unused = false;
   for (std::uint64_t at = range.begin; at < range.end;) {
     const std::uint64_t stop = std::min(range.end, round_down(at, unit) + unit);
-    bool unused = !page_locked && stop - at == unit && at / unit < m.used.size() && !m.used[at / unit];
+    bool unused = !page_locked && stop - at == unit && at / unit < m.used.size() && m.used[at / unit] == 0;
     if (unused) {
       const PageState first = m.pages.at(at);
       const PageState before = m.pages.at(run.begin);
@@ -395,6 +394,7 @@ void Executor::unmap_memory(Memory& m) noexcept {
   projection_.protect_guarded(m, platform::Protection::none);  // neighbours may keep the granules
   m.access = platform::Protection::none;
   s_.device_of(m).memory->unmap(m);
+  projection_.note_perhaps_unready(m);
 }
 
 void Executor::freeze(Memory& m, ByteRange range) {

@@ -9,13 +9,6 @@ namespace semcache::engine {
 
 namespace {
 
-/// Changes with everything that is written into device memory.
-std::uint64_t written_by_device(const Memory& m) noexcept {
-  std::uint64_t sum = 0;
-  for (QueueIndex q = 0; q < max_queues; ++q) sum += m.on(q).write.load();
-  return sum;
-}
-
 /// Of an expected message, in its array.
 std::uint64_t begin_of(const TransitBuffer& b) noexcept { return b.expected_position + b.expected_pieces.front().begin; }
 std::uint64_t end_of(const TransitBuffer& b) noexcept { return b.expected_position + b.expected_pieces.back().end; }
@@ -28,6 +21,12 @@ bool is_continued(const TransitBuffer& a, const TransitBuffer& b) noexcept {
 }
 
 }  // namespace
+
+std::uint64_t ExpectedMessages::written_by_device(const Memory& m) const noexcept {
+  std::uint64_t sum = 0;
+  for (QueueIndex q = 0; q < max_queues; ++q) sum += s_.last_write(m, q);
+  return sum;
+}
 
 bool ExpectedMessages::brought(const Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                                const TransitBuffer& buffer, const std::byte* to) const {
@@ -65,7 +64,7 @@ void ExpectedMessages::bring_expected(Memory& m) {
   if (std::none_of(m.expected_in.begin(), m.expected_in.end(), follows)) return;
   if (m.write_check || hazards_.unknown_use_pending(m, Mode::writes)) return;
   projection_.revoke(m);  // the next projection does: kernels follow now that need none
-  if (m.pins.load() != 0) return;
+  if (s_.pinned(m)) return;
   due_.clear();
   for (TransitBuffer* b : m.expected_in) {
     if (!follows(b)) continue;

@@ -33,6 +33,9 @@ class ExpectedMessages {
                      TransitBuffer& buffer, std::byte* to);
 
  private:
+  /// Changes with everything that is written into device memory.
+  [[nodiscard]] std::uint64_t written_by_device(const Memory& memory) const noexcept;
+
   State& s_;
   Projection& projection_;
   Executor& executor_;

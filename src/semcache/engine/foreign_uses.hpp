@@ -56,7 +56,8 @@ class ForeignUses {
   /// written under an announcement of reads.
   [[nodiscard]] bool holds(const Memory::Announcement& announcement, const Memory& memory) const noexcept {
     const std::uint64_t at = announcement.at.load();
-    return at != 0 && at == memory.recently.load() && announcement.links.load() == s_.links.load();
+    return at != 0 && at == memory.recently.load() && announcement.links.load() == s_.links.load() &&
+           !(s_.in_everything(memory) && (s_.everything(memory).pins.load() != 0 || at <= s_.everything(memory).recently.load()));
   }
   void use_natively(Memory& memory, bool writable, Memory::Announcement& announcement);
   void list(Memory& memory);

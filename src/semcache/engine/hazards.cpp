@@ -21,7 +21,7 @@ bool Hazards::unknown_use_pending(const Memory& m, Mode mode) const {
 
 Obstacle Hazards::quiesce(Memory& m) {
   projection_.revoke(m);
-  if (m.pins.load() != 0) return Obstacle::launches(m);
+  if (s_.pinned(m)) return Obstacle::launches(m);
   return unknown_use_pending(m, Mode::writes) ? Obstacle::whole_device(s_.device_index(m), &m) : Obstacle();
 }
 
@@ -68,7 +68,7 @@ Obstacle Hazards::transfers_of(const Memory& m) const noexcept {
 
 Obstacle Hazards::uses_on(const Memory& m, QueueIndex end) const noexcept {
   for (QueueIndex q = 1; q < end; ++q) {
-    if (const Obstacle o = not_done({s_.device_index(m), q, m.on(q).use.load()})) return o;
+    if (const Obstacle o = not_done({s_.device_index(m), q, s_.last_use(m, q)})) return o;
   }
   return {};
 }

@@ -98,22 +98,45 @@ bool Launches::is_recording(QueueIndex queue) {
   return queue != unknown_queue && s_.home().device->is_recording(s_.home().queues->id(queue));
 }
 
+void Launches::list_everything(Arrays which, std::vector<Operand>& operands) {
+  operands.clear();
+  const auto add = [&](Memory& m) {
+    if (m.live && !m.on_host() && !m.snapshot() && !m.freeing) operands.push_back({&m, true});
+  };
+  if (which == Arrays::all) {
+    for (Memory& m : s_.pool) add(m);
+    return;
+  }
+  std::vector<Memory*>& unready = projection_.perhaps_unready();
+  const auto needs_nothing = [](Memory* m) {
+    m->perhaps_unready = !is_no_array(*m) && !ready({m, true});
+    return !m->perhaps_unready;
+  };
+  unready.erase(std::remove_if(unready.begin(), unready.end(), needs_nothing), unready.end());
+  for (Memory* m : unready) add(*m);
+  for (const auto& d : s_.devices) operands.push_back({&d->everything, true});
+}
+
 void Launches::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands) {
   Transaction t(transactions_);
   t.launch_follows();
-  const auto all_arrays = [&] {  // they come and go while the lock is given up
-    operands.clear();
-    for (Memory& m : s_.pool) {
-      if (m.live && !m.on_host() && !m.snapshot() && !m.freeing) operands.push_back({&m, true});
-    }
-  };
-  all_arrays();
+  // On a queue that nobody knows, launches wait for transfers of arrays that are ready, too.
+  Arrays which = queue == unknown_queue ? Arrays::all : Arrays::unready;
+  list_everything(which, operands);
   give_way(t, operands.data(), operands.size());
-  t.run([&] {
-    all_arrays();
-    return preparation_.prepare(operands.data(), operands.size(), nullptr);
+  t.run([&]() -> Obstacle {
+    for (;; which = Arrays::all) {  // they come and go while the lock is given up
+      list_everything(which, operands);
+      const std::size_t unready = projection_.perhaps_unready().size();
+      if (const Obstacle o = preparation_.prepare(operands.data(), operands.size(), nullptr)) return o;
+      // Making some ready may have taken from those that were: evicted them, say.
+      if (which == Arrays::all || projection_.perhaps_unready().size() == unready) return {};
+    }
   });
   pin(t, queue, operands.data(), operands.size());
+  for (const auto& d : s_.devices) {
+    if (which == Arrays::unready) d->everything.since = s_.clock.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 std::uint64_t Launches::end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept {
@@ -216,7 +239,7 @@ void Launches::fetch_ahead(Memory& m) {
     if (f.host == &host) return;
   }
   projection_.revoke(m);
-  if (m.pins.load() != 0) return;
+  if (s_.pinned(m)) return;
   if (transfers_.make_fresh(host, host.all())) return;  // a forecast waits for nobody
   s_.recorder.moved(trace::Kind::read_ahead, host.label, host.bytes);
   host.sent_ahead = true;

@@ -77,10 +77,10 @@ bool Lifetimes::put_off(Memory& m) noexcept {
                   s_.name(m), static_cast<void*>(m.address));
     return true;
   }
-  if (m.on_host() || m.pins.load() == 0 || !s_.device_of(m).device->kernels_run_in_caller()) return false;
+  if (m.on_host() || !s_.pinned(m) || !s_.device_of(m).device->kernels_run_in_caller()) return false;
   s_.put_off.push_back(&m);
   put_off_count_.store(s_.put_off.size());
-  if (m.pins.load() != 0) {
+  if (s_.pinned(m)) {
     m.incarnation.fetch_add(1);
     m.freeing = true;
     return true;
@@ -96,7 +96,7 @@ void Lifetimes::free_all_put_off() noexcept {
     Memory* ready = nullptr;
     {
       const Transaction t(transactions_);
-      const auto at = std::find_if(s_.put_off.begin(), s_.put_off.end(), [](const Memory* m) { return m->pins.load() == 0; });
+      const auto at = std::find_if(s_.put_off.begin(), s_.put_off.end(), [this](const Memory* m) { return !s_.pinned(*m); });
       if (at == s_.put_off.end()) return;
       ready = *at;
       s_.put_off.erase(at);
@@ -165,6 +165,11 @@ void Lifetimes::leave_datum(Memory& m) noexcept {
 void Lifetimes::keep_as_saved_copy(Memory& m) noexcept {
   if (!m.snapshot()) leave_datum(m);
   m.freeing = false;
+  // Launches that begin from now on do not use it.
+  if (s_.in_everything(m) && s_.everything(m).pins.load() == 0) {
+    for (QueueIndex q = 1; q < max_queues; ++q) m.uses.note(q, s_.last_use(m, q), Mode::writes);
+    m.since = Memory::never;
+  }
   projection_.note_perhaps_unwanted(m);
   if (!m.on_host()) {
     m.counted_snapshot = true;

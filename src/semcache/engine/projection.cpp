@@ -54,7 +54,10 @@ void Projection::project_device(Memory& m) noexcept {
   if (written) set |= Memory::idle;
   if (used) set |= Memory::unread;
   const std::uint32_t old = m.flags.load();
-  if ((old & Memory::revocable & ~set) != 0) m.flags.fetch_and(~(Memory::revocable & ~set));
+  if ((old & Memory::revocable & ~set) != 0) {
+    m.flags.fetch_and(~(Memory::revocable & ~set));
+    note_perhaps_unready(m);
+  }
   if (s_.guarded(m)) {
     const Protection most = (set & Memory::is_exclusive) != 0 ? Protection::read_write
                             : (set & Memory::is_fresh) != 0   ? Protection::read
@@ -63,7 +66,7 @@ void Projection::project_device(Memory& m) noexcept {
       // The flags are gone. A kernel that uses it still (and whose fault might wait for a thread that waits for the kernel)
       // finds it open to its end, where the pages are closed: it sees `waits_`, or we see its pin.
       waits_.store(true);
-      if (m.pins.load() != 0) {
+      if (s_.pinned(m)) {
         project_later(m);
       } else {
         waits_.store(!revoked_.empty());

@@ -26,11 +26,18 @@ class Projection {
   /// Launches look closer from now on, until the next projection.
   void revoke(Memory& device_memory) noexcept {
     device_memory.flags.fetch_and(~Memory::revocable);
+    note_perhaps_unready(device_memory);
     project_later(device_memory);
   }
   void project_later(Memory& m) noexcept {
     if (!std::exchange(m.awaits_projection, true)) revoked_.push_back(&m);  // there is room for all
   }
+  /// Some of its flags are not set.
+  void note_perhaps_unready(Memory& m) noexcept {
+    if (!std::exchange(m.perhaps_unready, true)) unready_.push_back(&m);  // there is room for all
+  }
+  /// Device memory that may need something done before a launch uses it; whoever is not listed is ready.
+  [[nodiscard]] std::vector<Memory*>& perhaps_unready() noexcept { return unready_; }
   /// Is a projection left to the end of the next launch? No lock.
   [[nodiscard]] bool waits() const noexcept { return waits_.load(); }
 
@@ -51,7 +58,7 @@ class Projection {
 
   /// There are at most so many arrays: listing them fails no more. @throws std::bad_alloc
   void make_room_for(std::size_t arrays) {
-    for (std::vector<Memory*>* const list : {&revoked_, &projecting_, &unwanted_}) base::make_room_for(*list, arrays);
+    for (std::vector<Memory*>* const list : {&revoked_, &projecting_, &unwanted_, &unready_}) base::make_room_for(*list, arrays);
   }
 
  private:
@@ -62,6 +69,7 @@ class Projection {
   std::vector<Memory*> revoked_;     ///< flags to be computed anew at the next projection; each once
   std::vector<Memory*> projecting_;  ///< room for `project`
   std::vector<Memory*> unwanted_;
+  std::vector<Memory*> unready_;
   std::atomic<bool> waits_{false};
   std::uint64_t projection_ = 0;  ///< projections so far
 };

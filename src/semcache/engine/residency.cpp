@@ -71,7 +71,7 @@ Obstacle Residency::make_resident(DeviceState& d, const std::vector<Memory*>& se
 }
 
 bool Residency::may_leave(const DeviceState& d, const Memory& m, const std::vector<Memory*>& keep) const noexcept {
-  if (m.bytes == 0 || m.freeing || m.pins.load() != 0 || std::find(keep.begin(), keep.end(), &m) != keep.end()) return false;
+  if (m.bytes == 0 || m.freeing || s_.pinned(m) || std::find(keep.begin(), keep.end(), &m) != keep.end()) return false;
   // What a launch that is not submitted yet will use stays.
   const std::uint64_t use = m.on(unknown_queue).use.load();
   return here().unsubmitted == nullptr || use == 0 || d.queues->done(unknown_queue, use);
@@ -82,7 +82,7 @@ Obstacle Residency::evict_one(DeviceState& d, const std::vector<Memory*>& keep, 
   if (victim == nullptr) {
     evicted = false;
     // What another thread is freeing goes soon; what a launch uses leaves when that ends, which may wait for us.
-    const bool leaving = d.memory->any_mapped([](const Memory& m) { return m.freeing && m.pins.load() == 0; });
+    const bool leaving = d.memory->any_mapped([this](const Memory& m) { return m.freeing && !s_.pinned(m); });
     return leaving ? Obstacle::moment() : Obstacle();
   }
   d.memory->eviction_ended();

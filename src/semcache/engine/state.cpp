@@ -26,6 +26,9 @@ State::State(std::vector<std::unique_ptr<device::Device>> given_devices, std::un
     d->to_device_queue = d->queues->open();
     d->to_host_queue = d->queues->open();
     d->within_queue = d->queues->open();
+    d->everything.space = device_space(d->index);
+    d->everything.stands_for_all = true;
+    d->everything.since = 0;
     devices.push_back(std::move(d));
   }
   pages = std::make_unique<HostPages>(*platform, mappings, *home().device, directory, flights, recorder, options.observer,

@@ -79,6 +79,9 @@ struct DeviceState {
   std::unique_ptr<Staging> staging;
   std::unique_ptr<Queues> queues;
   QueueIndex to_device_queue = 0, to_host_queue = 0, within_queue = 0;
+  /// Stands in a launch that may use any array for all that need nothing done when it begins: its pins and its uses are theirs, if
+  /// they are older than `everything.since`, when the last such launch began.
+  Memory everything;
 };
 
 /// While a thread settles handles for a launch outside our sight, that launch is not submitted yet: waiting for the
@@ -133,6 +136,19 @@ struct State : base::Uncopied {
   [[nodiscard]] static std::uint32_t device_index(const Memory& m) noexcept { return m.space.value - 1; }
   [[nodiscard]] const char* name(const Memory& m) const noexcept { return recorder.name(m.label); }
   [[nodiscard]] bool watched(const Memory& m) const noexcept { return pages->watched(m); }
+  [[nodiscard]] bool in_everything(const Memory& m) const noexcept { return !m.on_host() && m.since.load() < everything(m).since.load(); }
+  [[nodiscard]] Memory& everything(const Memory& m) const noexcept { return devices[device_index(m)]->everything; }
+  /// Is a launch that uses the memory between its check and its submission?
+  [[nodiscard]] bool pinned(const Memory& m) const noexcept {
+    return m.pins.load() != 0 || (in_everything(m) && everything(m).pins.load() != 0);
+  }
+  /// Positions on a queue of the device memory's last use, and of the last one that may have written it.
+  [[nodiscard]] std::uint64_t last_use(const Memory& m, QueueIndex q) const noexcept {
+    return std::max(m.on(q).use.load(), in_everything(m) ? everything(m).on(q).use.load() : 0);
+  }
+  [[nodiscard]] std::uint64_t last_write(const Memory& m, QueueIndex q) const noexcept {
+    return std::max(m.on(q).write.load(), in_everything(m) ? everything(m).on(q).write.load() : 0);
+  }
   /// Are the pages of this device memory protected by its state, so that the program's own accesses are noticed?
   [[nodiscard]] bool guarded(const Memory& m) const noexcept { return options.device_faults && !m.on_host() && m.bytes > 0; }
   /// For the array that a caller named: first of all in each attempt. @throws UsageError

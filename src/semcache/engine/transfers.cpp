@@ -126,7 +126,7 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
       for (const Flight& f : s_.flights) {
         if (f.host == &w && f.range.overlaps(at)) return false;
       }
-    } else if ((w.flags.load() & Memory::resident) == 0 || w.pins.load() != 0 ||
+    } else if ((w.flags.load() & Memory::resident) == 0 || s_.pinned(w) ||
                hazards_.unknown_use_pending(w, Mode::writes)) {
       return false;
     }

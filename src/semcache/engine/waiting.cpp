@@ -91,11 +91,11 @@ void Transactions::wait_for_launches(Transaction& t, Memory& m) {
   const Kept kept(m);
   do {
     wait_for_launches_a_moment(t, m);
-  } while (!kept.freed() && m.pins.load() != 0);
+  } while (!kept.freed() && s_.pinned(m));
 }
 
 void Transactions::wait_for_launches_a_moment(Transaction& t, Memory& m) {
-  if (s_.surroundings.in_launch_of(m)) {
+  if (s_.surroundings.in_launch_of(m) || (s_.in_everything(m) && s_.surroundings.in_launch_of(s_.everything(m)))) {
     throw UsageError(std::string("a kernel, or what is called while it is launched, asks for content that is in '") +
                      s_.name(m) + "', which the kernel itself uses: it would wait for its own end. Ask for it with "
                      "semcache::access(view, ...) before the launch");

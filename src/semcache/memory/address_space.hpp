@@ -2,15 +2,14 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-#include <semcache/base/room.hpp>
 #include <semcache/base/types.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
-#include <vector>
 
 namespace semcache::memory {
 
@@ -41,32 +40,33 @@ class AddressSpace {
 
   void release(ByteRange range) noexcept {
     give(range);
-    spares_.resize(spares_.size() - 2);
+    --ranges_;
   }
 
  private:
   using Pairs = std::set<std::pair<std::uint64_t, std::uint64_t>>;
 
-  /// For one more hole.
+  /// For one range more.
   void add_spares() {
-    base::make_room(spares_, by_begin_.size() + by_size_.size() + 2);  // for whatever may come back, too
-    for (int i = 0; i < 2; ++i) {
-      Pairs one{{0, 0}};
-      spares_.push_back(one.extract(one.begin()));
-    }
+    while (by_begin_.size() + by_size_.size() + spares_.size() < 2 * (ranges_ + 1)) spares_.emplace(0, 0);
+    ++ranges_;
   }
   void move_spare(Pairs& to, std::uint64_t first, std::uint64_t second) noexcept {
-    spares_.back().value() = {first, second};
-    to.insert(std::move(spares_.back()));
-    spares_.pop_back();
+    auto node = spares_.extract(spares_.begin());
+    node.value() = {first, second};
+    to.insert(std::move(node));
+  }
+  void add_spare(Pairs::node_type node) noexcept {
+    node.value() = {};
+    spares_.insert(spares_.begin(), std::move(node));  // the next one to be used
   }
   void insert(ByteRange range) noexcept {
     move_spare(by_begin_, range.begin, range.end);
     move_spare(by_size_, range.size(), range.begin);
   }
   void forget(ByteRange range) noexcept {
-    spares_.push_back(by_begin_.extract({range.begin, range.end}));
-    spares_.push_back(by_size_.extract({range.size(), range.begin}));
+    add_spare(by_begin_.extract({range.begin, range.end}));
+    add_spare(by_size_.extract({range.size(), range.begin}));
   }
   void give(ByteRange range) noexcept {
     const auto next = by_begin_.lower_bound({range.begin, 0});
@@ -85,8 +85,8 @@ class AddressSpace {
 
   Pairs by_begin_;  // begin, end
   Pairs by_size_;   // size, begin
-  /// Nodes for either. Of all three there are twice as many as ranges were donated and are allocated: no more holes can come to be.
-  std::vector<Pairs::node_type> spares_;
+  std::size_t ranges_ = 0;  // donated and allocated: there are no more free ones than that
+  std::multiset<Pairs::value_type> spares_;  // nodes for either; they stay
 };
 
 }  // namespace semcache::memory

@@ -69,14 +69,19 @@ struct alignas(64) Memory {
   bool owns_allocation = false;      ///< host snapshot in ordinary memory
   bool freeing = false;              ///< being freed: no victim of an eviction
   std::uint32_t listed_by_age = 0;   ///< in the heaps of what is mapped, a bit for each device
-  bool perhaps_unwanted = false;     ///< a saved copy that is listed in `Engine::unwanted_`
-  bool awaits_projection = false;    ///< listed in `Engine::revoked_`
+  bool perhaps_unwanted = false;     ///< a saved copy that is listed in `Projection`
+  bool awaits_projection = false;    ///< listed in `Projection`
+  bool perhaps_unready = false;      ///< listed in `Projection`
+  bool stands_for_all = false;       ///< see `DeviceState::everything`
   std::uint64_t projected = 0;       ///< the projection that set `flags` last
+  static constexpr std::uint64_t never = UINT64_MAX;
+  std::atomic<std::uint64_t> since{never};       ///< the engine's clock when it became an array; see `DeviceState::everything`
   platform::Protection access = platform::Protection::none;  ///< what guarded pages permit; never less than `flags` promise
   // Host memory only:
   bool open = false;              ///< never protected: copies happen at the call
   bool announced = false;         ///< never protected: the program promised to announce every access
   bool lock_refused = false;      ///< page-locking is tried again when pages have closed, or the host's use has been announced
+  bool sent_ahead = false;        ///< by `forecast`, and the host has not asked since
   /// Something that was said of the device memory, and `recently` and the engine's `links_` behind it: it holds as long as
   /// these are the same.
   struct Announcement {
@@ -117,11 +122,10 @@ struct alignas(64) Memory {
   /// Of its pages, and of the page between it and the next array, if there is one: that is as its last one, or readable.
   directory::BasicExtentMap<PageState> pages{0, {}};
   std::unique_ptr<policy::ReadAhead> read_ahead;  ///< of this host phase, which begins anew when pages close; none before the first fault
-  std::vector<bool> used;         ///< per huge page: the host, or a transfer, has put something there
+  std::vector<std::uint8_t> used;         ///< per huge page: the host, or a transfer, has put something there
   /// Per registration chunk: the address under which the device knows its page-locked pages; nullptr: not page-locked.
   std::vector<std::byte*> locked;
   policy::FetchForecast forecast;
-  bool sent_ahead = false;        ///< by that forecast, and the host has not asked since
   std::uint64_t asked_end = 0;    ///< the host asked for what lies before, one piece behind the other
 };
 

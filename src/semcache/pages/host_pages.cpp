@@ -235,7 +235,7 @@ void HostPages::mark_used(Memory& m, ByteRange range) noexcept {
   using memory::LookupTable;
   for (std::uint64_t u = range.begin / LookupTable::granule_bytes;
        u < m.used.size() && u * LookupTable::granule_bytes < range.end; ++u) {
-    m.used[u] = true;
+    m.used[u] = 1;
   }
 }
 

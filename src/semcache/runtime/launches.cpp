@@ -61,7 +61,7 @@ struct LaunchesOfThread {
     for (const Launch* l = first; l != nullptr; l = l->outer_) {
       if (which == Which::begun && !l->begun_) continue;
       for (std::size_t i = 0; i < l->count_; ++i) {
-        if (l->pins_[i].memory == memory) return true;
+        if (l->pins_[i].memory == memory || (which == Which::all && l->pins_[i].memory->stands_for_all)) return true;
       }
     }
     return false;
