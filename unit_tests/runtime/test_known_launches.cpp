@@ -105,6 +105,7 @@ TEST(KnownLaunches, OfAnArrayThatIsGoneAreUnknown) {
   const Array took_its_place;
   for (const std::uint32_t used : {1u, 2u, 3u}) {
     const std::uint64_t unknown = unknown_launches();
+    stays.host[0] = static_cast<int>(used);  // an array that needs something done has pins of its own
     {
       const Launch launch(queue_of(nullptr), "kernel", known.operands.data(), known.count, used, known.epoch, nullptr, 0);
       EXPECT_EQ(pins(stays.known(0, false)), 1u);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/types.hpp>
 #include <semcache/engine/copies.hpp>
 #include <semcache/engine/foreign_io.hpp>
 #include <semcache/engine/foreign_uses.hpp>

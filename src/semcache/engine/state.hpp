@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/types.hpp>
 #include <semcache/base/patience.hpp>
 #include <semcache/device/device.hpp>
 #include <semcache/directory/directory.hpp>

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/types.hpp>
 #include <semcache/engine/buffers.hpp>
 #include <semcache/engine/operand.hpp>
 #include <semcache/engine/transfers.hpp>

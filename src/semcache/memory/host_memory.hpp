@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/types.hpp>
 #include <semcache/memory/arena.hpp>
 #include <semcache/memory/mappings.hpp>
 #include <semcache/memory/memory.hpp>

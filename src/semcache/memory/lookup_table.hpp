@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/types.hpp>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

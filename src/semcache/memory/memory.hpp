@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/types.hpp>
 #include <semcache/directory/directory.hpp>
 #include <semcache/platform/platform.hpp>
 #include <semcache/policy/policy.hpp>
