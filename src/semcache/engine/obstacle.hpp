@@ -11,7 +11,7 @@ namespace semcache::engine {
 using memory::Memory;
 
 /// Why an attempt cannot go on: what has to be waited for first. A member that returns one has waited for nothing, and what
-/// it has done so far is right and noted, so the whole attempt is made anew after the wait (`Engine::Transaction`).
+/// it has done so far is right and noted, so the whole attempt is made anew after the wait (`Transaction`).
 class [[nodiscard]] Obstacle {
  public:
   enum class Kind : std::uint8_t {

@@ -40,7 +40,7 @@ struct alignas(64) Memory {
   static constexpr std::uint32_t idle = 8;           ///< no transfer writes it that launches are not ordered after
   static constexpr std::uint32_t unread = 128;       ///< and none reads it either
   static constexpr std::uint32_t read_on_host = 16;  ///< the host fetched from it: record an event after it is written
-  /// What `Engine::revoke` takes away.
+  /// What `Projection::revoke` takes away.
   static constexpr std::uint32_t revocable = is_fresh | is_exclusive | idle | unread;
   // --- host memory: all pages can be read, or written; set after relaxing, cleared before tightening
   static constexpr std::uint32_t host_readable = 32;

@@ -35,7 +35,7 @@ struct End {
   bool in_buffer = false;             ///< of somebody else's memory: it is a buffer of the engine's, so no access to it faults
 };
 
-/// One thing that is done to memory. The executor (`Engine::execute`) carries out nothing else.
+/// One thing that is done to memory. The executor (`engine::Executor`) carries out nothing else.
 struct Step {
   enum class Kind : std::uint8_t {
     allocate,  ///< `to` is a slot from now on; memory of the host is there and readable, a device's is not mapped
