@@ -34,15 +34,15 @@ QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_p
   Queues& queues = *s_.devices.at(device)->queues;
   const QueueIndex before = queues.program_queues();
   QueueIndex queue = queues.adopt(native, owner);
-  bool anew = false;
-  if (leased && queues.outlives_a_stream(queue)) {
+  bool anew = queues.program_queues() > before;
+  if (leased && !anew && queues.outlives_a_stream(queue)) {
     // Another stream may have had its name: what is known of that one says nothing of this one.
     transactions_.end_queue(t, *s_.devices[device], queue);
     queue = queues.adopt(native, std::move(owner));
     anew = true;
   }
   if (leased) queues.lease(queue);
-  if (anew || queues.program_queues() > before) {
+  if (anew) {
     // "Idle" may have meant: the queues in use are ordered after the transfers in flight. Now there is another.
     for (Memory& m : s_.pool) {
       if (!m.live || m.on_host()) continue;

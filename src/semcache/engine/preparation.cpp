@@ -37,21 +37,29 @@ Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const 
 
 Obstacle Preparation::meet(const Requirement* requirements, std::size_t count) {
   if (const Obstacle o = residency_.make_resident(count, [&](std::size_t i) { return requirements[i].memory; })) return o;
-  std::vector<ByteRange> together;  // where they overwrite several ranges of an array
-  const Memory* overwritten = nullptr;
+  // What fetching saves on its way may be saved to where others will write: their turn is afterwards.
   for (std::size_t i = 0; i < count; ++i) {
     const Requirement& r = requirements[i];
-    if (needs_content(r.mode)) {
-      if (const Obstacle o = transfers_.make_fresh(*r.memory, r.range)) return o;
-    }
-    if (!writes(r.mode)) continue;
-    if (count > 1 && std::exchange(overwritten, r.memory) != r.memory) {
-      together.clear();
-      for (std::size_t k = 0; k < count; ++k) {
-        if (writes(requirements[k].mode) && requirements[k].memory == r.memory) together.push_back(requirements[k].range);
+    if (!needs_content(r.mode)) continue;
+    if (const Obstacle o = transfers_.make_fresh(*r.memory, r.range)) return o;
+  }
+  std::vector<ByteRange> together;  // where they overwrite several ranges of an array
+  const Memory* overwritten = nullptr;
+  // A value that one range holds may be lost elsewhere when another range's is saved there: all are looked at once more then.
+  for (std::uint64_t saves = ~transfers_.saves(); saves != transfers_.saves();) {
+    saves = transfers_.saves();
+    for (std::size_t i = 0; i < count; ++i) {
+      const Requirement& r = requirements[i];
+      if (!writes(r.mode)) continue;
+      if (count > 1 && std::exchange(overwritten, r.memory) != r.memory) {
+        together.clear();
+        for (std::size_t k = 0; k < count; ++k) {
+          if (writes(requirements[k].mode) && requirements[k].memory == r.memory) together.push_back(requirements[k].range);
+        }
       }
+      if (const Obstacle o = transfers_.save_all(*r.memory, r.range, Transfers::Loss::write, together)) return o;
     }
-    if (const Obstacle o = transfers_.save_all(*r.memory, r.range, Transfers::Loss::write, together)) return o;
+    if (count == 1) break;
   }
   for (std::size_t i = 0; i < count; ++i) {  // all transfers are under way
     const Requirement& r = requirements[i];

@@ -169,6 +169,7 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
     if (const Obstacle o = hazards_.directly_reached(host, {position, position + step.bytes})) return o;
     if (!s_.pages->locked(host, {position, position + step.bytes})) step.bytes = std::min(step.bytes, Staging::piece_bytes);
   }
+  ++saves_;
   // The array's own content, or what has to give way: no copy is to blame.
   perform(step, loss == Loss::eviction || piece.wanter == m.datum ? plan::Purpose::write_back : plan::Purpose::save);
   return {};

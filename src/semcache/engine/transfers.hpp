@@ -30,6 +30,7 @@ class Transfers {
   /// @param together  ranges of the memory that lose their values at the same time
   Obstacle save_all(Memory& memory, ByteRange range, Loss loss, const std::vector<ByteRange>& together = {});
   Obstacle save(Memory& memory, const directory::LastHeld& piece, Loss loss);
+  [[nodiscard]] std::uint64_t saves() const noexcept { return saves_; }  ///< so far
   /// SEMCACHE_CHECK_WRITES: a view captured as writable whose content did not change keeps its number.
   Obstacle check_writes(Memory& memory);
   /// `range` of the memory is written there: a new value (I2). What was pending for it is dropped.
@@ -53,6 +54,7 @@ class Transfers {
   Executor& executor_;
   Hazards& hazards_;
   Arrays& arrays_;
+  std::uint64_t saves_ = 0;
 };
 
 /// While one lives, `range` of the memory is overwritten, of which others have what they want. Where an exception ends that,
