@@ -52,6 +52,7 @@ TEST(DeviceFaults, AllPagesAreOpenAtTheEnd) {
     p.engine().open_everything();
     EXPECT_EQ(of(p, stale), Protection::read_write) << more;
     EXPECT_EQ(of(p, source), Protection::read_write) << more;
+    for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(stale.address[i], Machine::mix(2, i)) << i;
   }
 }
 

@@ -11,6 +11,7 @@ mutant is not noticed and rules.py has no reason for that, if one is noticed tha
 import argparse
 import concurrent.futures
 import os
+import re
 import resource
 import shutil
 import signal
@@ -120,7 +121,7 @@ def main():
     parser.add_argument("--system", nargs="*", default=[], help="names of system libraries")
     parser.add_argument("--objects", nargs="+", action="append", required=True, help="of one test program; WRAP=name: a function that it wraps")
     parser.add_argument("--flags", nargs=argparse.REMAINDER, default=[])
-    parser.add_argument("--only", default=os.environ.get("MUTANTS_ONLY"), help="mutants whose name contains this (or MUTANTS_ONLY in the environment)")
+    parser.add_argument("--only", default=os.environ.get("MUTANTS_ONLY"), help="mutants whose name this regular expression is found in (or MUTANTS_ONLY in the environment)")
     parser.add_argument("--thorough", action="store_true", help="with slow tests, too, for those that are known to go unnoticed")
     parser.add_argument("--quick", action="store_true", help="without slow tests at all: a first look, which finds more survivors")
     parser.add_argument("--everything", action="store_true", help="all kinds of mutants everywhere; those of no rule are reported only")
@@ -204,7 +205,7 @@ def main():
     for name in sorted((set(rules.UNNOTICED) | rules.NAMES) - names):
         print(f"FAIL {name}: rules.py names it, and there is no such mutant")
         bad += 1
-    chosen = [trial for trial in trials if options.only is None or options.only in trial.name]
+    chosen = [trial for trial in trials if options.only is None or re.search(options.only, trial.name)]
 
     def outcome(trial):
         started = time.monotonic()

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+/// deep_copy and settling: what is moved at the call, what is waited for, and what others still want.
+namespace semcache::fakes {
+namespace {
+
+using engine::Memory;
+using platform::Protection;
+
+const std::uint64_t page = page_bytes();
+const std::uint64_t size = 16 * page;
+char stream;
+
+/// Memory of the driver's that is no array's.
+struct Foreign {
+  explicit Foreign(Program& program) : p(program), address(p.device().allocate(size)) {
+    for (std::uint64_t i = 0; i < size; ++i) address[i] = Machine::mix(9, i);
+  }
+  ~Foreign() { p.device().deallocate(address); }
+  Foreign(const Foreign&) = delete;
+  Foreign& operator=(const Foreign&) = delete;
+  Program& p;
+  std::byte* const address;
+};
+
+TEST(Copies, BetweenMemoryOfTheDriversAlone) {
+  Program p;
+  const Foreign from(p), to(p);
+  std::memset(to.address, 0, size);
+
+  p.engine().copy(to.address, from.address, size);
+
+  EXPECT_EQ(std::memcmp(to.address, from.address, size), 0);
+  EXPECT_EQ(p.counters().d2d.bytes, 0u) << "it is nobody's";
+}
+
+TEST(Copies, OfMemoryOfTheDriversToAMirror) {
+  Program p;
+  const Foreign from(p);
+  Memory& h = p.on_host(size);
+
+  p.engine().copy(h.address, from.address, size);
+
+  p.expect_host(h, 9);
+  EXPECT_EQ(p.counters().d2h.bytes, size);
+}
+
+/// Where a copy is one of many small ones, the array gets a value of its own: what others want of the former ones is saved.
+TEST(Copies, ThatLeaveManyPiecesLoseNothing) {
+  for (const bool on_host : {false, true}) {
+    Program p;
+    Memory& from = p.on_device(size);
+    Memory& to = on_host ? p.on_host(size) : p.on_device(size);
+    Memory& other = p.on_device(size);
+    p.kernel_write(&stream, from, from.all(), 1);
+    if (on_host) {
+      p.host_write(to, to.all(), 2);
+    } else {
+      p.kernel_write(&stream, to, to.all(), 2);
+    }
+    p.copy(other, to);
+    const auto directory_bytes = [&] {
+      Statistics s;
+      p.engine().add_to(s);
+      return s.directory_bytes;
+    };
+    const std::uint64_t before = directory_bytes();
+
+    constexpr std::uint64_t pieces = 2000;
+    for (std::uint64_t i = 0; i < pieces; ++i) p.engine().copy(to.address + 16 * i, from.address + 16 * i, 8);
+
+    EXPECT_LT(directory_bytes() - before, pieces * 32u) << "less than an extent for each";
+    p.expect_device(other, {0, size}, 2, &stream);
+    const std::vector<std::byte> seen = on_host ? p.host_content(to) : p.device_content(&stream, to);
+    for (std::uint64_t i = 0; i < size; ++i) {
+      ASSERT_EQ(seen[i], Machine::mix(i / 16 < pieces && i % 16 < 8 ? 1 : 2, i)) << i;
+    }
+  }
+}
+
+TEST(Settling, MovesWhatIsStaleAndOpensThePages) {
+  for (const bool all : {false, true}) {
+    Program p(Program::guarded());
+    Memory& d = p.on_device(size);
+    Memory& h = p.on_host(size);
+    p.kernel_write(&stream, d, d.all(), 1);
+    p.host_write(h, h.all(), 2);
+    p.copy(d, h);
+    EXPECT_EQ(Program::protection(p, d, 0), Protection::none);
+
+    if (all) {
+      p.engine().settle_all();
+    } else {
+      p.engine().settle(d, d.all());
+    }
+
+    EXPECT_EQ(p.counters().h2d.bytes, size);
+    EXPECT_EQ(Program::protection(p, d, 0), Protection::read);
+    p.expect_device(d, {0, size}, 2, &stream);
+    EXPECT_EQ(p.counters().unannounced, 0u);
+  }
+}
+
+TEST(Settling, IsDoneWhenItReturns) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  p.host_write(h, h.all(), 1);
+  p.copy(d, h);
+
+  p.engine().settle(d, d.all());
+
+  for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(d.address[i], Machine::mix(1, i)) << i;
+}
+
+/// What SEMCACHE_CHECK compares is what the device has when it is done.
+TEST(Check, AnElidedCopyWaitsForTheTransfersUnderWay) {
+  Machine::Options o = Program::defaults();
+  o.engine.check = true;
+  for (const bool back : {false, true}) {
+    Program p(o);
+    Memory& d = p.on_device(size);
+    Memory& h = p.on_host(size);
+    p.host_write(h, h.all(), 1);
+    p.copy(d, h);
+    p.launch(&stream, {{&d, false}}, [] {});  // nothing has happened yet
+
+    if (back) {
+      p.copy(h, d);
+    } else {
+      p.copy(d, h);
+    }
+
+    EXPECT_EQ(p.counters().avoided.bytes, size);
+  }
+}
+
+TEST(CheckDeathTest, AnElidedCopyOfWhatWasChangedWithoutAWordEnds) {
+  Machine::Options o = Program::emulated();
+  o.engine.check = true;
+  Program p(o);
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  p.kernel_write(&stream, d, d.all(), 1);
+  p.copy(h, d);
+  p.expect_host(h, 1);
+  p.device().synchronize_device();
+  d.address[page] = ~d.address[page];
+
+  EXPECT_DEATH(p.copy(h, d), "was changed without anybody noticing");
+}
+
+TEST(CheckedWrites, ThatChangedNothingLeaveCopiesOfItAsTheyAre) {
+  Machine::Options o = Program::defaults();
+  o.engine.check_writes = true;
+  Program p(o);
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  p.kernel_write(&stream, d, d.all(), 1);
+  p.copy(h, d);
+  p.expect_host(h, 1);
+  const Counters before = p.counters();
+
+  p.launch(&stream, {{&d, true}}, [] {});
+  p.copy(h, d);
+  p.expect_host(h, 1);
+
+  EXPECT_EQ(p.counters().unchanged.bytes, size);
+  EXPECT_EQ(p.counters().avoided.bytes - before.avoided.bytes, size);
+  EXPECT_EQ(p.counters().d2h.bytes, before.d2h.bytes);
+}
+
+/// The host may write to the pages of a source until they are closed, so they are closed before they are read.
+TEST(Sources, AreClosedForWritingBeforeTheyAreRead) {
+  Program p(Program::guarded());
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  std::vector<const Memory*> read;
+  p.platform().watch([&](const std::byte* at, std::uint64_t, bool writes) {
+    for (const Memory* m : {&d, &h}) {
+      if (writes || at < m->address || at >= m->address + size) continue;
+      if (read.empty() || read.back() != m) read.push_back(m);
+      EXPECT_LT(Program::protection(p, *m, 0), Protection::read_write) << (m == &h ? "host" : "device");
+    }
+  });
+  p.host_write(h, h.all(), 1);
+  p.expect_device(d, {0, size}, 1, &stream);
+  p.kernel_write(&stream, d, d.all(), 2);
+  p.expect_host(h, 2);
+  EXPECT_EQ(read, (std::vector<const Memory*>{&h, &d}));
+}
+
+TEST(Residency, AReadOfTheHostsIsAUse) {
+  Machine::Options o = Program::emulated();
+  o.engine.device_memory_bytes = 3 * size + size / 2;
+  Program p(o);
+  Memory* arrays[4];
+  for (Memory*& m : arrays) m = &p.on_device(size);
+  Memory& h = p.on_host(size);
+  for (int i = 0; i < 3; ++i) p.kernel_write(&stream, *arrays[i], arrays[i]->all(), 1);
+  p.copy(h, *arrays[0]);
+  p.expect_host(h, 1);
+
+  p.kernel_write(&stream, *arrays[3], arrays[3]->all(), 1);
+
+  EXPECT_NE(arrays[0]->flags.load() & Memory::resident, 0u);
+  EXPECT_EQ(arrays[1]->flags.load() & Memory::resident, 0u) << "used longest ago";
+}
+
+/// Somebody else uses the device, too.
+TEST(Residency, LessMemoryThanTheBudgetAssumes) {
+  Program p;
+  Memory& first = p.on_device(size);
+  Memory& second = p.on_device(size);
+  p.kernel_write(&stream, first, first.all(), 1);
+  p.device().fail_call(1, FakeDevice::call_map);
+
+  p.kernel_write(&stream, second, second.all(), 2);
+
+  EXPECT_EQ(p.counters().evictions, 1u);
+  p.expect_device(first, {0, size}, 1, &stream);
+  p.expect_device(second, {0, size}, 2, &stream);
+}
+
+TEST(HostSides, OfAnArrayWithContentAreClosedFromTheBeginning) {
+  Program p;
+  Memory& d = p.on_device(size);
+  p.kernel_write(&stream, d, d.all(), 1);
+
+  Memory& h = p.on_host(size, &d);
+
+  EXPECT_EQ(Program::protection(p, h, 0), Protection::none);
+  p.expect_host(h, 1);
+}
+
+/// What a kernel overwrites unread is not fetched for it; what lies on both sides of that is.
+TEST(Launches, FetchWhatLiesInFrontOfWhatTheyOverwrite) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  p.host_write(h, h.all(), 1);
+  p.copy(d, h);
+  const engine::QueueIndex q = p.queue(&stream);
+  const engine::Operand operand{&d, true};
+  const ByteRange unread{page, 3 * page};
+
+  p.engine().begin_launch(q, &operand, 1, &unread);
+  p.device().launch(&stream, {{d.address, size, true}}, [&] {
+    for (std::uint64_t i = unread.begin; i < unread.end; ++i) d.address[i] = Machine::mix(2, i);
+  });
+  p.engine().end_launch(q, &operand, 1);
+
+  EXPECT_EQ(p.counters().h2d.bytes, size - unread.size());
+  const std::vector<std::byte> seen = p.device_content(&stream, d);
+  for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(seen[i], Machine::mix(unread.contains({i, i + 1}) ? 2 : 1, i)) << i;
+}
+
+}  // namespace
+}  // namespace semcache::fakes
