@@ -219,11 +219,16 @@ TEST(Residency, LessMemoryThanTheBudgetAssumes) {
   Program p;
   Memory& first = p.on_device(size);
   Memory& second = p.on_device(size);
+  Memory& h = p.on_host(size);
   p.kernel_write(&stream, first, first.all(), 1);
+  p.copy(h, first);
+  p.expect_host(h, 1);  // so it can go at once
   p.device().fail_call(1, FakeDevice::call_map);
 
   p.kernel_write(&stream, second, second.all(), 2);
 
+  EXPECT_FALSE(p.device().failure_pending());
+  EXPECT_EQ(first.flags.load() & Memory::resident, 0u);
   EXPECT_EQ(p.counters().evictions, 1u);
   p.expect_device(first, {0, size}, 1, &stream);
   p.expect_device(second, {0, size}, 2, &stream);

@@ -46,8 +46,7 @@ class Program:
         """How the tests noticed; None if they passed."""
         with open(os.path.join(self.scratch, f"output_{os.path.basename(self.path)}_{variables.get('MUTANT', 0)}"), "w+b") as output:
             arguments = [self.path, "--gtest_brief=1", "--gtest_fail_fast"]
-            if tests is not None:
-                arguments.append("--gtest_filter=" + ":".join(tests))
+            arguments.append("--gtest_filter=" + ("-" + rules.CHANCE if tests is None else ":".join(tests)))
             done = subprocess.Popen(arguments, cwd=self.scratch, env={**self.environment, **variables}, stdin=subprocess.DEVNULL,
                                     stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
             try:
