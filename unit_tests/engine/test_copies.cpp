@@ -85,6 +85,124 @@ TEST(Copies, ThatLeaveManyPiecesLoseNothing) {
   }
 }
 
+TEST(Copies, OfAddressesWhereNoArrayIsAreRefused) {
+  Program p;
+  std::vector<std::byte> ordinary(size);
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  std::byte* const addresses[] = {d.address, h.address};
+  EXPECT_TRUE(p.engine().in_device_arena(addresses[0]));
+  EXPECT_FALSE(p.engine().in_device_arena(addresses[1]));
+  p.free(d);
+  p.free(h);
+  for (std::byte* const address : addresses) {
+    EXPECT_TRUE(p.engine().in_any_arena(address));
+    EXPECT_THROW(p.engine().copy(ordinary.data(), address, size), UsageError);
+    EXPECT_THROW(p.engine().copy(address, ordinary.data(), size), UsageError);
+  }
+  EXPECT_FALSE(p.engine().in_any_arena(ordinary.data()));
+}
+
+/// What is overwritten here and stale there is fetched first, in case that the copy is refused.
+TEST(Copies, BetweenTheSidesOfAnArrayThatAreRefusedHaveLostNothing) {
+  bool refused = true;
+  for (std::uint64_t k = 1; refused; ++k) {
+    Program p;
+    Memory& d = p.on_device(size);
+    Memory& h = p.on_host(size, &d);
+    p.kernel_write(&stream, d, d.all(), 1);
+    p.expect_host(h, 1);
+    p.host_write(h, {size - page, size}, 2);
+    p.device().fail_call(k, FakeDevice::call_copy);
+    refused = false;
+    try {
+      p.engine().copy(h.address + page, d.address, size - page);
+    } catch (const Error&) {
+      refused = true;
+      p.expect_host(h, {0, size - page}, 1);
+      p.expect_host(h, {size - page, size}, 2);
+      p.expect_device(d, {size - page, size}, 2, &stream);
+    }
+    p.device().fail_call(0, 0);
+    ASSERT_LT(k, 10u);
+  }
+}
+
+/// An array that a kernel follows a raw pointer to changes without a word: what others want of it stays as it was.
+TEST(Copies, OfAMirrorThatBecomesOpenKeepTheirContent) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  p.host_write(h, h.all(), 1);
+  p.copy(d, h);
+
+  p.engine().expose(h);
+  ASSERT_TRUE(h.open);
+  for (std::uint64_t i = 0; i < size; ++i) h.address[i] = Machine::mix(2, i);
+
+  p.expect_device(d, {0, size}, 1, &stream);
+}
+
+TEST(Copies, OfAMirrorThatIsHeldTwiceAndBecomesOpenKeepTheirContent) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& other = p.on_device(size);
+  Memory& h = p.on_host(size);
+  p.host_write(h, h.all(), 1);
+  p.copy(d, h);
+  p.expect_device(d, {0, size}, 1, &stream);
+  p.copy(other, d);
+
+  p.engine().expose(h);
+  for (std::uint64_t i = 0; i < size; ++i) h.address[i] = Machine::mix(2, i);
+  p.kernel_write(&stream, d, d.all(), 3);
+
+  p.expect_device(other, {0, size}, 1, &stream);
+}
+
+/// A copy from the array of a host side that is written without a word is made at the call.
+TEST(Copies, FromTheArrayOfAnAnnouncedSideHaveTheContentOfTheCall) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory* const h = p.engine().allocate_host("announced", size, &d, true);
+  Memory& other = p.on_device(size);
+  p.engine().access(*h, h->all(), Access::overwrite);
+  p.host_write(*h, h->all(), 1);
+
+  p.copy(other, d);
+  for (std::uint64_t i = 0; i < size; ++i) h->address[i] = Machine::mix(2, i);  // announced later
+
+  p.expect_device(other, {0, size}, 1, &stream);
+  p.engine().deallocate(h);
+}
+
+/// Where the host comes to whole huge pages first with an arrival, it gets them as such; what it has used is written in place.
+TEST(Arrivals, OfManyHugePagesAreRightWhateverTheHostHasUsed) {
+  constexpr std::uint64_t huge = 2u << 20, bytes = 10 * huge;
+  for (const bool partly_closed : {false, true}) {
+    Machine::Options o = Program::defaults();
+    o.device.registers_host = false;
+    o.engine.device_memory_bytes = 4 * bytes;
+    Program p(o);
+    Memory& d = p.on_device(bytes);
+    Memory& h = p.on_host(bytes);
+    p.kernel_write(&stream, d, d.all(), 1);
+    p.host_write(h, {huge, huge + 8}, 2);
+    p.host_write(h, {4 * huge, 4 * huge + 8}, 2);
+    if (partly_closed) p.engine().copy(h.address + 6 * huge, d.address, 2 * huge);  // these pages close before the others
+    p.copy(h, d);
+    p.engine().settle(h, h.all());
+    p.expect_host(h, 1);
+    EXPECT_EQ(p.platform().written_unused, (bytes - 2 * huge) / huge * huge);
+
+    p.kernel_write(&stream, d, d.all(), 3);
+    p.copy(h, d);
+    p.engine().settle(h, h.all());
+    p.expect_host(h, 3);
+    EXPECT_EQ(p.platform().written_unused, (bytes - 2 * huge) / huge * huge) << "all of it has been used by now";
+  }
+}
+
 TEST(Settling, MovesWhatIsStaleAndOpensThePages) {
   for (const bool all : {false, true}) {
     Program p(Program::guarded());
@@ -130,7 +248,7 @@ TEST(Check, AnElidedCopyWaitsForTheTransfersUnderWay) {
     Memory& h = p.on_host(size);
     p.host_write(h, h.all(), 1);
     p.copy(d, h);
-    p.launch(&stream, {{&d, false}}, [] {});  // nothing has happened yet
+    p.engine().access(d, d.all(), Access::read);  // for a kernel of somebody else's; nothing has happened yet
 
     if (back) {
       p.copy(h, d);
@@ -234,6 +352,42 @@ TEST(Residency, LessMemoryThanTheBudgetAssumes) {
   p.expect_device(second, {0, size}, 2, &stream);
 }
 
+/// What is needed at once does not make room for itself.
+TEST(Residency, TheOldestArrayStaysWhereItIsNeeded) {
+  Machine::Options o = Program::emulated();
+  o.engine.device_memory_bytes = 2 * size + size / 2;
+  Program p(o);
+  Memory& oldest = p.on_device(size);
+  Memory& younger = p.on_device(size);
+  Memory& third = p.on_device(size);
+  p.kernel_write(&stream, oldest, oldest.all(), 1);
+  p.kernel_write(&stream, younger, younger.all(), 2);
+
+  p.launch(&stream, {{&oldest, false}, {&third, true}}, [] {});
+
+  EXPECT_EQ(p.counters().evictions, 1u);
+  EXPECT_EQ(younger.flags.load() & Memory::resident, 0u);
+}
+
+/// Saved copies beside their arrays take their share of the budget, and no more.
+TEST(Residency, SavedCopiesHaveTheirShareOfTheBudget) {
+  for (const unsigned percent : {0u, 25u, 50u}) {
+    Machine::Options o = Program::defaults();
+    o.engine.device_memory_bytes = 16 * size;
+    o.engine.snapshot_share_percent = percent;
+    Program p(o);
+    for (int i = 0; i < 6; ++i) {
+      Memory& d = p.on_device(size);
+      Memory& h = p.on_host(size);
+      p.kernel_write(&stream, d, d.all(), 1);
+      p.copy(h, d);
+      p.kernel_write(&stream, d, d.all(), 2);  // the mirror's content is saved
+    }
+    // A little less than a quarter of 16 arrays' bytes: three fit.
+    EXPECT_EQ(p.counters().d2h.bytes, (percent == 0 ? 6 : percent == 25 ? 3 : 0) * size) << percent;
+  }
+}
+
 TEST(HostSides, OfAnArrayWithContentAreClosedFromTheBeginning) {
   Program p;
   Memory& d = p.on_device(size);
@@ -243,6 +397,41 @@ TEST(HostSides, OfAnArrayWithContentAreClosedFromTheBeginning) {
 
   EXPECT_EQ(Program::protection(p, h, 0), Protection::none);
   p.expect_host(h, 1);
+}
+
+TEST(Launches, ThatAreCancelledUseNothing) {
+  for (const bool check : {false, true}) {
+    Machine::Options o = Program::emulated();
+    o.engine.check = check;
+    Program p(o);
+    Memory& d = p.on_device(size);
+    const engine::Operand operand{&d, true};
+    p.engine().begin_launch(p.queue(&stream), &operand, 1);
+    EXPECT_EQ(d.pins.load(), 1u);
+
+    p.engine().cancel_launch(&operand, 1);
+
+    EXPECT_EQ(d.pins.load(), 0u);
+    p.kernel_write(&stream, d, d.all(), 1);
+    p.expect_device(d, {0, size}, 1, &stream);
+  }
+}
+
+/// SEMCACHE_CHECK closes device memory between launches, but for arrays that native kernels may use.
+TEST(Check, WhatANativeKernelMayUseStaysReachable) {
+  Machine::Options o = Program::emulated();
+  o.engine.check = true;
+  for (const bool every : {false, true}) {
+    Program p(o);
+    Memory& d = p.on_device(size);
+    p.kernel_write(&stream, d, d.all(), 1);
+    if (every) {
+      p.engine().native_capture_of_all();
+    } else {
+      p.engine().native_capture(d, true);
+    }
+    p.device().check_accessible(d.address, size);
+  }
 }
 
 /// What a kernel overwrites unread is not fetched for it; what lies on both sides of that is.

@@ -176,11 +176,31 @@ TEST(ForeignIo, NothingIsBroughtToAMessageThatIsUnderWay) {
     message.start();
     message.rest();
   }
-  p.kernel_write(&stream_a, d, d.all(), 5);
-  message.start();  // and is not complete yet
-  for (std::uint64_t round = 6; round <= 8; ++round) p.kernel_write(&stream_a, d, d.all(), round);
-  p.device().synchronize_device();
-  message.expect(5);
+  for (const bool written : {true, false}) {
+    if (written) p.kernel_write(&stream_a, d, d.all(), 5);
+    message.start();  // and is not complete yet
+    for (std::uint64_t round = 6; round <= 8; ++round) p.kernel_write(&stream_a, d, d.all(), round);
+    p.device().synchronize_device();
+    message.expect(5);
+    if (!written) break;
+    p.kernel_write(&stream_a, d, d.all(), 5);
+    message.start();
+    message.rest();
+  }
+}
+
+/// What a message overwrites is not fetched before.
+TEST(ForeignIo, AnArrivalFetchesNothing) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  p.host_write(h, h.all(), 1);
+  p.copy(d, h);
+  TransitBuffer* const buffer = p.engine().take_buffer(size, false);
+  const ByteRange piece{0, 1000};
+  p.engine().write_in(d, 0, &piece, 1, *buffer, buffer->address);
+  EXPECT_EQ(p.counters().h2d.bytes, piece.size());
+  p.engine().give_buffer(buffer);
 }
 
 /// More pieces than the maps should hold are one range, in which what lies between them keeps its content.

@@ -285,6 +285,7 @@ TEST(FreedMeanwhile, WhatACallNamesIsAnErrorOfTheCaller) {
       {"a settlement", lazy, false, [](const Arrays& a) { a.p.engine().settle(*a.device, a.device->all()); }},
       {"a message to the device", lazy, false, [&](const Arrays& a) { message(a, *a.device, false, true); }},
       {"a message within the device", lazy, false, [&](const Arrays& a) { message(a, *a.device, true, false); }},
+      {"a message of the device's", lazy, false, [&](const Arrays& a) { message(a, *a.device, false, false); }},
       {"a message of the host's", lazy, true, [&](const Arrays& a) { message(a, *a.host, false, false); }},
       {"an announced use of the host's", lazy, true,
        [](const Arrays& a) { a.p.engine().access(*a.host, a.host->all(), Access::read); }},
@@ -322,6 +323,36 @@ TEST(FreedMeanwhile, WhatACallNamesIsAnErrorOfTheCaller) {
     p.engine().audit();
     p.engine().deallocate(c.frees_host ? device : host);
   }
+}
+
+TEST(FreedMeanwhile, WhatIsSettledIsAnErrorOfTheCallerToItsLastTransfer) {
+  Machine::Options o = Program::defaults();
+  o.device.finds_races = false;
+  Program p(o);
+  Memory* const d = p.engine().allocate_device(0, "device array", size);
+  Memory& h = p.on_host(size);
+  p.host_write(h, h.all(), 1);
+  p.copy(*d, h);
+  p.when_unlocked([&] { std::thread([&] { p.engine().deallocate(d); }).join(); });
+  EXPECT_THROW(p.engine().settle(*d, d->all()), UsageError);
+  p.engine().audit();
+}
+
+/// A message whose memory the device still reads waits, and its array goes meanwhile.
+TEST(FreedMeanwhile, TheArrayOfAMessageThatWaitsForItsMemory) {
+  Machine::Options o = Program::defaults();
+  o.device.finds_races = false;
+  Program p(o);
+  Memory* const d = p.engine().allocate_device(0, "device array", size);
+  Memory& other = p.on_device(size);
+  p.kernel_write(stream, *d, d->all(), 1);
+  TransitBuffer* const buffer = p.engine().take_buffer(size, false);
+  const ByteRange piece{0, page};
+  p.engine().write_in(other, 0, &piece, 1, *buffer, buffer->address);
+  p.when_unlocked([&] { std::thread([&] { p.engine().deallocate(d); }).join(); });
+  EXPECT_THROW(p.engine().read_out(*d, 0, &piece, 1, *buffer, buffer->address), UsageError);
+  p.engine().audit();
+  p.engine().give_buffer(buffer);
 }
 
 TEST(FreedMeanwhile, Gpu) { check(gpu()); }
