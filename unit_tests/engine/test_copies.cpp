@@ -107,24 +107,26 @@ TEST(Copies, OfAddressesWhereNoArrayIsAreRefused) {
 TEST(Copies, BetweenTheSidesOfAnArrayThatAreRefusedHaveLostNothing) {
   bool refused = true;
   for (std::uint64_t k = 1; refused; ++k) {
-    Program p;
+    Machine::Options o = Program::defaults();
+    o.engine.registration_bytes = 4 * page;  // the copy is made in such pieces
+    Program p(o);
     Memory& d = p.on_device(size);
     Memory& h = p.on_host(size, &d);
     p.kernel_write(&stream, d, d.all(), 1);
     p.expect_host(h, 1);
-    p.host_write(h, {size - page, size}, 2);
+    p.host_write(h, {0, page}, 2);
     p.device().fail_call(k, FakeDevice::call_copy);
     refused = false;
     try {
-      p.engine().copy(h.address + page, d.address, size - page);
+      p.engine().copy(h.address, d.address + 8, size - 8);
     } catch (const Error&) {
       refused = true;
-      p.expect_host(h, {0, size - page}, 1);
-      p.expect_host(h, {size - page, size}, 2);
-      p.expect_device(d, {size - page, size}, 2, &stream);
+      p.expect_host(h, {0, page}, 2);
+      p.expect_host(h, {page, size}, 1);
+      p.expect_device(d, {0, page}, 2, &stream);
     }
     p.device().fail_call(0, 0);
-    ASSERT_LT(k, 10u);
+    ASSERT_LT(k, 20u);
   }
 }
 
@@ -367,6 +369,19 @@ TEST(Residency, TheOldestArrayStaysWhereItIsNeeded) {
 
   EXPECT_EQ(p.counters().evictions, 1u);
   EXPECT_EQ(younger.flags.load() & Memory::resident, 0u);
+}
+
+TEST(Residency, WhatALaunchThatIsNotSubmittedYetWillUseStays) {
+  Machine::Options o = Program::defaults();
+  o.engine.device_memory_bytes = size + size / 2;
+  Program p(o);
+  Memory& first = p.on_device(size);
+  Memory& second = p.on_device(size);
+  p.engine().native_capture(first, true);
+
+  EXPECT_THROW(p.engine().native_capture(second, true), OutOfMemory);
+
+  EXPECT_NE(first.flags.load() & Memory::resident, 0u);
 }
 
 /// Saved copies beside their arrays take their share of the budget, and no more.

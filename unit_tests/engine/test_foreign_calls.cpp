@@ -64,6 +64,24 @@ struct Shared : Foreign {
   Memory& h = on_host(size);
 };
 
+TEST(ForeignCalls, WhatACallOfBothSidesHasWrittenIsASourceAgain) {
+  Foreign p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  Memory& other = p.on_device(size);
+  p.host_write(h, h.all(), 1);
+  Foreign::Call call = p.before({Foreign::transfer(d, Kind::write), Foreign::transfer(h, Kind::read)}, false);
+  p.submit(stream_b, d, 2);
+  p.after(std::move(call));
+  p.expect_host(h, 2);
+  p.copy(other, d);
+  const std::uint64_t moved = p.counters().h2d.bytes;
+
+  p.expect_device(other, other.all(), 2, stream_a);
+
+  EXPECT_EQ(p.counters().h2d.bytes, moved) << "the device has it";
+}
+
 TEST(ForeignCalls, ARawKernelSeesAndIsSeen) {
   Shared p;
   p.raw_write(stream_b, p.d, 2);
