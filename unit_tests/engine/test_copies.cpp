@@ -205,6 +205,42 @@ TEST(Arrivals, OfManyHugePagesAreRightWhateverTheHostHasUsed) {
   }
 }
 
+/// Of what is staged, so much may be under way at once; then the oldest is waited for.
+TEST(Arrivals, StagingMemoryIsBounded) {
+  constexpr std::uint64_t bytes = 80u << 20;
+  Machine::Options o = Program::defaults();
+  o.device.registers_host = false;
+  o.engine.device_memory_bytes = bytes + (1u << 20);
+  o.platform.arena_bytes = bytes + (4u << 20);
+  Program p(o);
+  Memory& d = p.on_device(bytes);
+  Memory& h = p.on_host(bytes);
+  p.fill(d, 1);
+  p.launch(&stream, {{&d, true}}, [] {});
+  p.copy(h, d);
+  p.engine().settle(h, h.all());
+  EXPECT_LE(p.device().staging_bytes(), engine::Staging::limit_bytes);
+  for (std::uint64_t at = 0; at < bytes; at += page) ASSERT_EQ(h.address[at], std::byte{1}) << at;
+}
+
+/// What was fetched ahead of a sweep and never read is counted when the runtime ends.
+TEST(TheEnd, CountsWhatWasReadAheadInVain) {
+  Program p;
+  Memory& d = p.on_device(64 * page);
+  Memory& h = p.on_host(64 * page);
+  p.kernel_write(&stream, d, d.all(), 1);
+  p.copy(h, d);
+  std::byte byte;
+  for (std::uint64_t at = 0; at < 4; ++at) p.host_read(h, {at * page, at * page + 1}, &byte);
+  ASSERT_GT(p.counters().read_ahead.bytes, 0u);
+  p.ends();
+  const std::uint64_t before = p.counters().read_ahead_lost.bytes;
+
+  p.engine().open_everything();
+
+  EXPECT_GT(p.counters().read_ahead_lost.bytes, before);
+}
+
 TEST(Settling, MovesWhatIsStaleAndOpensThePages) {
   for (const bool all : {false, true}) {
     Program p(Program::guarded());

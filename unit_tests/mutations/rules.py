@@ -213,6 +213,13 @@ _TWICE = "the same is done once more: "
 _OUTSIDE = "it is asked by the runtime and the adapters alone, whose tests are not linked here"
 UNNOTICED = {
     "directory/directory.cpp wanted_twice return false #1": _COST + "more holders are told than need be",
+    "directory/directory.cpp renumber prepare_write #1":
+        "write has made the room before; a whole array's number needs none but its value's place, which makes its own",
+    "directory/directory.cpp drop prepare_held #1": "needs a copy that is refused half-way and an allocation that fails in the same call",
+    "directory/directory.cpp restore prepare_wanted #1": "lists keep their room, so what was there before fits again",
+    "directory/directory.cpp restore prepare_held #1": "lists keep their room, so what was there before fits again",
+    "directory/directory.cpp prepare_wanted prepare_use #1": "only restore calls it; lists keep their room, so what was there before fits again",
+    "directory/directory.cpp watch unwatch #1": _COST + "a value that stays watched is not changed in place any more",
     "engine/copies.cpp check_elided uses_of #1":
         "with SEMCACHE_CHECK launches wait for the device behind them; no calls are known that leave something under way here",
     "engine/copies.cpp check_elided uses_of #2":
@@ -236,6 +243,8 @@ UNNOTICED = {
     "engine/executor.cpp copy_to_device separate #1": _COST + "who waits for the transfer before waits for this one, too",
     "engine/executor.cpp copy_to_host separate #1": _COST + "who waits for the transfer before waits for this one, too",
     "engine/executor.cpp write_arrival add #1": _ESTIMATE,
+    "engine/executor.cpp write_arrival write #1":
+        "stale pages are closed; no calls are known that leave two huge ones side by side with different protections",
     "engine/expected_messages.cpp expect_read_out project_later #1": _COST + "the next launch looks closer once",
     "engine/expected_messages.cpp expect_read_out project_device #1": _COST + "the next launch looks closer once",
     "engine/foreign_io.cpp release_idle_buffers return true #1": "the fake device refuses memory once, so the next try works",
