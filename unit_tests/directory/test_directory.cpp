@@ -15,6 +15,55 @@ TEST(Directory, SecondReadCopiesNothing) {
   EXPECT_EQ(x.moved, 100u);
 }
 
+bool touched(Directory& d, SlotId slot) {
+  bool found = false;
+  for (const auto& t : d.take_touched()) found = found || t.slot == slot;
+  return found;
+}
+
+/// Whoever holds the only copy of a value may change it in place, unless somebody watches it: he has to be told of that.
+TEST(Directory, WatchingAValueTellsItsHolders) {
+  Simulation x;
+  x.add(100, 2);
+  x.write(0, 0, {0, 100});
+  const SlotId slot = x.data[0].slots[0];
+  (void)x.directory.take_touched();
+  const auto extents = x.directory.wanted_extents(x.data[0].id, {0, 100});
+
+  x.directory.watch(extents);
+  EXPECT_FALSE(x.directory.exclusive(slot, {0, 100}));
+  EXPECT_TRUE(touched(x.directory, slot));
+  x.directory.unwatch(extents);
+  EXPECT_TRUE(x.directory.exclusive(slot, {0, 100}));
+  EXPECT_TRUE(touched(x.directory, slot));
+}
+
+TEST(Directory, TheLastHolderIsToldThatTheOthersAreGone) {
+  Simulation x;
+  x.add(100, 2);
+  const SlotId first = x.data[0].slots[0], second = x.data[0].slots[1];
+  x.write(0, 0, {0, 100});
+  x.read(0, 1, {0, 100});
+  (void)x.directory.take_touched();
+
+  x.directory.drop(second);
+  EXPECT_TRUE(x.directory.exclusive(first, {0, 100}));
+  EXPECT_TRUE(touched(x.directory, first));
+  x.read(0, 1, {0, 100});
+  EXPECT_FALSE(x.directory.exclusive(first, {0, 100}));
+  EXPECT_TRUE(touched(x.directory, first));
+}
+
+TEST(Directory, WhatIsDefinedIsWhatSomebodyGaveAContent) {
+  Simulation x;
+  x.add(100, 1);
+  EXPECT_FALSE(x.directory.defined(x.data[0].id, {0, 100}));
+  x.write(0, 0, {40, 60});
+  EXPECT_TRUE(x.directory.defined(x.data[0].id, {0, 100}));
+  EXPECT_FALSE(x.directory.defined(x.data[0].id, {0, 40}));
+  EXPECT_FALSE(x.directory.defined(x.data[0].id, {60, 100}));
+}
+
 TEST(Directory, ARedundantCopyIsUnchanged) {
   Simulation x;
   x.add(100, 1);

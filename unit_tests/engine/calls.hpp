@@ -69,8 +69,9 @@ class World {
   ~World() {
     for (Array* a : all()) free(*a);
     for (Array& a : more) free(a);
+    e().settle_all();  // asks whether the device is done with saved copies
     machine_.device().synchronize_device();
-    e().settle_all();  // saved copies that nobody wants any more go at the next occasion
+    e().settle_all();  // those that nobody wants any more go at the next occasion
     e().audit();
     Statistics s;
     e().add_to(s);
@@ -359,6 +360,37 @@ inline const std::vector<Scenario>& scenarios() {
          std::fill(w.d1.content.begin(), w.d1.content.end(), std::byte{53});
          (void)w.attempt([&] { w.e().filled(*w.d1.memory, 0, size, pattern(53)); });
          (void)w.attempt([&] { w.e().end_launch(q, &operand, 1); });
+       }},
+      {"a piece that a kernel has filled", "d1",
+       [](World& w) {
+         const engine::QueueIndex q = w.machine().queue(stream);
+         const Operand operand{w.d1.memory, true};
+         if (!w.attempt([&] { w.e().begin_launch(q, &operand, 1); })) return;
+         std::byte* const base = w.d1.memory->address;
+         w.machine().device().launch(stream, {{base, size, true}}, [base] { std::memset(base + page, 54, page); });
+         std::fill(w.d1.content.begin() + page, w.d1.content.begin() + 2 * page, std::byte{54});
+         (void)w.attempt([&] { w.e().filled(*w.d1.memory, page, page, pattern(54)); });
+         (void)w.attempt([&] { w.e().end_launch(q, &operand, 1); });
+       }},
+      {"a copy that makes maps too long", "d3 h3",
+       [](World& w) {
+         for (std::uint64_t i = 0; i < 40; ++i) {  // not yet
+           w.e().copy(w.d3.memory->address + 32 * i, w.h3.memory->address + 32 * i, 8);
+           World::set(w.d3, 32 * i, w.h3, 32 * i, 8);
+         }
+         w.copy(w.d3, 2 * page, w.h3, 2 * page, 8);
+         w.copy(w.d3, 3 * page, w.h3, 3 * page, 8);
+       }},
+      {"a launch that changes nothing of what is in pieces", "d3 h3 h2",
+       [](World& w) {
+         for (std::uint64_t at : {page, 3 * page, 5 * page}) {
+           w.e().copy(w.d3.memory->address + at, w.h3.memory->address + at, page);
+           World::set(w.d3, at, w.h3, at, page);
+         }
+         const engine::QueueIndex q = w.machine().queue(stream);
+         const Operand operand{w.d3.memory, true};
+         if (w.attempt([&] { w.e().begin_launch(q, &operand, 1); })) (void)w.attempt([&] { w.e().end_launch(q, &operand, 1); });
+         w.copy(w.h2, w.d3);
        }},
       {"a launch that writes what a mirror wants", "d1", [](World& w) { w.kernel(w.d1, {100, 9000}, 60); }},
       {"a launch that writes what is wanted in pieces", "d2", [](World& w) { w.kernel(w.d2, {5000, 20000}, 61); }},

@@ -52,6 +52,7 @@ TEST(DeviceFaults, AllPagesAreOpenAtTheEnd) {
     p.engine().open_everything();
     EXPECT_EQ(of(p, stale), Protection::read_write) << more;
     EXPECT_EQ(of(p, source), Protection::read_write) << more;
+    for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(stale.address[i], Machine::mix(2, i)) << i;
   }
 }
 
@@ -117,6 +118,19 @@ TEST(DeviceFaults, SmallArraysHavePagesOfTheirOwn) {
     }
     before = &m;
   }
+}
+
+/// Each protection of an array may be a mapping more.
+TEST(DeviceFaults, TheLimitOnMappingsIsMetByDeviceMemoryAlone) {
+  Program::Options o = Program::guarded();
+  o.platform.mapping_limit = 50;
+  Program p(o);
+  for (int i = 0; i < 30 && p.engine().guarded_arena_bytes() > 0; ++i) {
+    Memory& d = p.on_device(size);
+    p.kernel_write(&stream, d, d.all(), 1);
+    EXPECT_EQ(of(p, d), Protection::read_write);
+  }
+  EXPECT_EQ(p.engine().guarded_arena_bytes(), 0u);
 }
 
 TEST(DeviceFaults, NearTheLimitOnMappingsAllIsOpen) {

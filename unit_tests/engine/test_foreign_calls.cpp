@@ -67,6 +67,60 @@ struct Shared : Foreign {
   Memory& h = on_host(size);
 };
 
+TEST(ForeignCalls, WhatACallOfBothSidesHasWrittenIsASourceAgain) {
+  Foreign p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  Memory& other = p.on_device(size);
+  p.host_write(h, h.all(), 1);
+  Foreign::Call call = p.before({Foreign::transfer(d, Kind::write), Foreign::transfer(h, Kind::read)}, false);
+  p.submit(stream_b, d, 2);
+  p.after(std::move(call));
+  p.expect_host(h, 2);
+  p.copy(other, d);
+  const std::uint64_t moved = p.counters().h2d.bytes;
+
+  p.expect_device(other, other.all(), 2, stream_a);
+
+  EXPECT_EQ(p.counters().h2d.bytes, moved) << "the device has it";
+}
+
+TEST(ForeignCalls, WhatARefusedCallOfBothSidesWouldHaveWrittenIsASourceAgain) {
+  bool fired = true;
+  int refusals = 0;
+  for (std::uint64_t k = 1; fired; ++k) {
+    Foreign p;
+    Memory& d1 = p.on_device(size);
+    Memory& h1 = p.on_host(size, &d1);
+    Memory& d2 = p.on_device(size);
+    Memory& h2 = p.on_host(size, &d2);
+    Memory& mirror = p.on_host(size);
+    Memory& other = p.on_device(size);
+    p.kernel_write(stream_a, d1, d1.all(), 1);
+    p.expect_host(h1, 1);
+    p.kernel_write(stream_a, d2, d2.all(), 2);
+    p.copy(mirror, d2);
+    p.host_write(h2, {0, 8}, 3);  // the device's side is stale there
+    p.device().fail_call(k, FakeDevice::call_all & ~FakeDevice::call_register);
+    bool refused = false;
+    try {
+      p.after(p.before({Foreign::transfer(d1, Kind::write), {h1.address, 8, Kind::read, 0},
+                        Foreign::transfer(d2, Kind::write), {h2.address, 8, Kind::read, 0}}, false));
+    } catch (const Error&) {
+      refused = true;
+      ++refusals;
+    }
+    fired = !p.device().failure_pending();
+    p.device().fail_call(0, 0);
+    if (!refused) continue;
+    p.copy(other, d1);
+    const std::uint64_t moved = p.counters().h2d.bytes;
+    p.expect_device(other, other.all(), 1, stream_a);
+    EXPECT_EQ(p.counters().h2d.bytes, moved) << "the device has it, call " << k;
+  }
+  EXPECT_GT(refusals, 1);
+}
+
 TEST(ForeignCalls, ARawKernelSeesAndIsSeen) {
   Shared p;
   p.raw_write(stream_b, p.d, 2);

@@ -148,6 +148,91 @@ TEST(ForeignIo, WhatMessagesAlwaysTakeIsBroughtBehindItsKernel) {
   }
 }
 
+/// Of an announced array the host's messages ask as its own uses do.
+TEST(ForeignIo, WhatMessagesOfTheHostAlwaysTakeIsSentBehindItsKernel) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory* const h = p.engine().allocate_host("buffer", size, &d, true);
+  TransitBuffer* const buffer = p.engine().take_buffer(size, false);
+  const ByteRange piece{0, size};
+  for (std::uint64_t round = 1; round <= 10; ++round) {
+    p.kernel_write(&stream_a, d, d.all(), round);
+    p.engine().read_out(*h, 0, &piece, 1, *buffer, buffer->address);
+    p.engine().settle_buffer(*buffer);
+    EXPECT_EQ(buffer->address[100], Machine::mix(round, 100));
+  }
+  EXPECT_EQ(p.counters().read_ahead.bytes, 8 * size);
+  p.engine().give_buffer(buffer);
+  p.engine().deallocate(h);
+}
+
+/// A message that is under way has its own bytes, whatever was expected of its memory before.
+TEST(ForeignIo, NothingIsBroughtToAMessageThatIsUnderWay) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Repeated message(p, d, 0, {{0, 1000}}, false);
+  for (std::uint64_t round = 1; round <= 4; ++round) {
+    p.kernel_write(&stream_a, d, d.all(), round);
+    message.start();
+    message.rest();
+  }
+  p.engine().native_capture(d, false);  // so nothing is brought behind this kernel
+  p.kernel_write(&stream_a, d, d.all(), 5);
+  message.start();  // and is not complete yet
+  for (std::uint64_t round = 6; round <= 8; ++round) p.kernel_write(&stream_a, d, d.all(), round);
+  p.device().synchronize_device();
+  message.expect(5);
+}
+
+/// What a message overwrites is not fetched before.
+TEST(ForeignIo, AnArrivalFetchesNothing) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  p.host_write(h, h.all(), 1);
+  p.copy(d, h);
+  TransitBuffer* const buffer = p.engine().take_buffer(size, false);
+  const ByteRange piece{0, 1000};
+  p.engine().write_in(d, 0, &piece, 1, *buffer, buffer->address);
+  EXPECT_EQ(p.counters().h2d.bytes, piece.size());
+  p.engine().give_buffer(buffer);
+}
+
+/// More pieces than the maps should hold are one range, in which what lies between them keeps its content.
+TEST(ForeignIo, ManyPiecesLeaveWhatLiesBetweenThem) {
+  for (const bool in : {true, false}) {
+    Program p;
+    Memory& d = p.on_device(size);
+    Memory& h = p.on_host(size);
+    p.host_write(h, h.all(), 1);
+    p.copy(d, h);
+    std::vector<ByteRange> pieces;
+    for (std::uint64_t i = 0; i < 200; ++i) pieces.push_back({20 * i, 20 * i + 10});
+    TransitBuffer* const buffer = p.engine().take_buffer(size, false);
+    Memory& m = in ? d : h;
+    if (in) {
+      for (std::uint64_t i = 0; i < size; ++i) buffer->address[i] = Machine::mix(2, i);
+      p.engine().write_in(m, 0, pieces.data(), pieces.size(), *buffer, buffer->address);
+      const std::vector<std::byte> seen = p.device_content(&stream_a, d);
+      for (std::uint64_t i = 0; i < size; ++i) {
+        ASSERT_EQ(seen[i], Machine::mix(i < 4000 && i % 20 < 10 ? 2 : 1, i)) << i;
+      }
+      Statistics s;
+      p.engine().add_to(s);
+      EXPECT_LT(s.directory_bytes, 64 * 1024u);
+    } else {
+      p.kernel_write(&stream_a, d, d.all(), 3);
+      p.copy(h, d);
+      p.engine().read_out(m, 0, pieces.data(), pieces.size(), *buffer, buffer->address);
+      p.engine().settle_buffer(*buffer);
+      for (const ByteRange r : pieces) ASSERT_EQ(buffer->address[r.begin], Machine::mix(3, r.begin));
+      EXPECT_EQ(p.counters().d2h.count, 1u) << "one transfer for all";
+    }
+    p.engine().give_buffer(buffer);
+    p.expect_host(h, in ? 1 : 3);
+  }
+}
+
 TEST(ForeignIo, RequestsThatTakeTurnsBehindTheirOwnKernelsAreNotBroughtForEachOther) {
   Program p;
   Memory& d = p.on_device(size);

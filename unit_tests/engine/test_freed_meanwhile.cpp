@@ -245,6 +245,117 @@ TEST(FreedMeanwhile, TheSourceOfACopyIsAnErrorOfTheCaller) {
   }
 }
 
+/// Whatever a call names must live until it returns: who frees it meanwhile is told so, and nothing else happens.
+TEST(FreedMeanwhile, WhatACallNamesIsAnErrorOfTheCaller) {
+  struct Arrays {
+    Program& p;
+    Memory* device;  ///< a native kernel may still use it, so who needs it waits
+    Memory* host;    ///< wants what it has
+    std::vector<std::byte>& ordinary;
+  };
+  struct Case {
+    const char* name;
+    engine::Protocol protocol;
+    bool frees_host;
+    std::function<void(const Arrays&)> call;
+  };
+  constexpr auto lazy = engine::Protocol::write_back, off = engine::Protocol::off;
+  const ByteRange piece{0, page};
+  const auto message = [&](const Arrays& a, Memory& m, bool on_device, bool in) {
+    TransitBuffer* const buffer = a.p.engine().take_buffer(size, on_device);
+    struct Give {
+      Program& p;
+      TransitBuffer* buffer;
+      ~Give() { p.engine().give_buffer(buffer); }
+    } const give{a.p, buffer};
+    if (in) {
+      a.p.engine().write_in(m, 0, &piece, 1, *buffer, buffer->address);
+    } else {
+      a.p.engine().read_out(m, 0, &piece, 1, *buffer, buffer->address);
+    }
+  };
+  const Case cases[] = {
+      {"a copy to ordinary memory", lazy, false, [](const Arrays& a) { a.p.engine().copy(a.ordinary.data(), a.device->address, size); }},
+      {"a copy of ordinary memory", lazy, false, [](const Arrays& a) { a.p.engine().copy(a.device->address, a.ordinary.data(), size); }},
+      {"a copy from what is checked", lazy, false, [](const Arrays& a) { a.p.engine().copy(a.host->address, a.device->address, size); }},
+      {"a copy of what is checked", lazy, true, [](const Arrays& a) { a.p.engine().copy(a.host->address, a.device->address, size); }},
+      {"a copy from it at the call", off, false, [](const Arrays& a) { a.p.engine().copy(a.host->address, a.device->address, size); }},
+      {"a copy to it at the call", off, false, [](const Arrays& a) { a.p.engine().copy(a.device->address, a.host->address, size); }},
+      {"a copy to a mirror at the call", off, true, [](const Arrays& a) { a.p.engine().copy(a.host->address, a.device->address, size); }},
+      {"a fill at the call", off, false, [](const Arrays& a) { a.p.fill(*a.device, 1); }},
+      {"a settlement", lazy, false, [](const Arrays& a) { a.p.engine().settle(*a.device, a.device->all()); }},
+      {"a message to the device", lazy, false, [&](const Arrays& a) { message(a, *a.device, false, true); }},
+      {"a message within the device", lazy, false, [&](const Arrays& a) { message(a, *a.device, true, false); }},
+      {"a message of the device's", lazy, false, [&](const Arrays& a) { message(a, *a.device, false, false); }},
+      {"a message of the host's", lazy, true, [&](const Arrays& a) { message(a, *a.host, false, false); }},
+      {"an announced use of the host's", lazy, true,
+       [](const Arrays& a) { a.p.engine().access(*a.host, a.host->all(), Access::read); }},
+      {"an announced overwriting use", lazy, false,
+       [](const Arrays& a) { a.p.engine().access(*a.device, a.device->all(), Access::overwrite); }},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Machine::Options o = Program::defaults();
+    o.engine.protocol = c.protocol;
+    o.engine.check_writes = c.protocol == lazy;
+    o.device.finds_races = false;
+    Program p(o);
+    Memory* const device = p.engine().allocate_device(0, "device array", size);
+    Memory* const host = p.engine().allocate_host("host array", size, nullptr);
+    std::vector<std::byte> ordinary(size);
+    p.kernel_write(stream, *device, device->all(), 1);
+    p.copy(*host, *device);
+    if (c.protocol == lazy) p.launch(stream, {{device, true}}, [] {});  // captured as writable, and perhaps not written
+    p.engine().native_capture(*device, false);
+    Memory* const freed_one = c.frees_host ? host : device;
+    bool moved = false;
+    p.when_unlocked([&] {
+      moved = true;
+      std::thread([&] { p.engine().deallocate(freed_one); }).join();
+    });
+    try {
+      c.call({p, device, host, ordinary});
+      ADD_FAILURE() << "nothing was said";
+    } catch (const UsageError& e) {
+      EXPECT_NE(std::string(e.what()).find("was freed by another thread"), std::string::npos) << e.what();
+    }
+    EXPECT_TRUE(moved) << "nobody waited";
+    p.when_unlocked(nullptr);
+    p.engine().audit();
+    p.engine().deallocate(c.frees_host ? device : host);
+  }
+}
+
+TEST(FreedMeanwhile, WhatIsSettledIsAnErrorOfTheCallerToItsLastTransfer) {
+  Machine::Options o = Program::defaults();
+  o.device.finds_races = false;
+  Program p(o);
+  Memory* const d = p.engine().allocate_device(0, "device array", size);
+  Memory& h = p.on_host(size);
+  p.host_write(h, h.all(), 1);
+  p.copy(*d, h);
+  p.when_unlocked([&] { std::thread([&] { p.engine().deallocate(d); }).join(); });
+  EXPECT_THROW(p.engine().settle(*d, d->all()), UsageError);
+  p.engine().audit();
+}
+
+/// A message whose memory the device still reads waits, and its array goes meanwhile.
+TEST(FreedMeanwhile, TheArrayOfAMessageThatWaitsForItsMemory) {
+  Machine::Options o = Program::defaults();
+  o.device.finds_races = false;
+  Program p(o);
+  Memory* const d = p.engine().allocate_device(0, "device array", size);
+  Memory& other = p.on_device(size);
+  p.kernel_write(stream, *d, d->all(), 1);
+  TransitBuffer* const buffer = p.engine().take_buffer(size, false);
+  const ByteRange piece{0, page};
+  p.engine().write_in(other, 0, &piece, 1, *buffer, buffer->address);
+  p.when_unlocked([&] { std::thread([&] { p.engine().deallocate(d); }).join(); });
+  EXPECT_THROW(p.engine().read_out(*d, 0, &piece, 1, *buffer, buffer->address), UsageError);
+  p.engine().audit();
+  p.engine().give_buffer(buffer);
+}
+
 TEST(FreedMeanwhile, Gpu) { check(gpu()); }
 TEST(FreedMeanwhile, GpuWithLittleMemory) { check(with_little_memory(gpu())); }
 /// All arrays fit, if the saved copy goes.

@@ -73,6 +73,15 @@ TEST(DroppedCopies, Filled) {
   EXPECT_EQ(dropped(p), (Traffic{2 * page, 1}));
 }
 
+TEST(DroppedCopies, FilledByWhoeverHasTheDevicesAddress) {
+  Pair p;
+  p.copy(p.to, p.from);
+
+  p.engine().filled(p.to, page, 2 * page, {{}, 8});
+
+  EXPECT_EQ(dropped(p), (Traffic{2 * page, 1}));
+}
+
 TEST(DroppedCopies, OverwrittenByTheHost) {
   Pair p;
   Memory& h = p.on_host(size);

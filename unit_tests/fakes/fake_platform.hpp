@@ -105,10 +105,19 @@ class FakePlatform final : public platform::Platform {
   }
   void write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override {
     if (may_fail) may_fail("write_behind");
+    if (bytes > 0 && (!allows(from, false) || !allows(from + bytes - 1, false))) fail_("write_behind: from closed pages");
     copy(to, from, bytes);
+  }
+  void write_unused(std::byte* to, const std::byte* from, std::uint64_t bytes, platform::Protection protection) override {
+    written_unused += bytes;
+    for (std::uint64_t at = 0; at < bytes; at += options_.page_bytes) {
+      if (table_.page(to + at).load() != protection) fail_("write_unused: another protection than the pages have");
+    }
+    write_behind(to, from, bytes);
   }
   void read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override {
     if (may_fail) may_fail("read_behind");
+    if (bytes > 0 && (!allows(to, true) || !allows(to + bytes - 1, true))) fail_("read_behind: to closed pages");
     copy(to, from, bytes);
   }
   [[nodiscard]] Mapped classify(const void*) const noexcept override { return Mapped::yes; }
@@ -142,6 +151,7 @@ class FakePlatform final : public platform::Platform {
     return protection(address) >= (write ? platform::Protection::read_write : platform::Protection::read);
   }
   std::uint64_t protect_calls = 0;
+  std::uint64_t written_unused = 0;  ///< bytes
   /// The next copy past a protection of more bytes than these makes so many of them, and is refused then.
   std::optional<std::uint64_t> refused_after;
   /// Called once, while pages are being page-locked.

@@ -1,55 +1,268 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SPDX-FileCopyrightText: The SemCache contributors
-"""Ways to break the protocol that are found by rules: every statement of a kind is left out, one at a time.
+"""Which mutants there are. None is bound to source text: they have the names that schemata.py gives them, "file function what #n", so
+they outlive edits around them.
 
-A mutation is named "file function what #n": the n-th of its kind in that function. So it outlives edits around it, and
-a statement that is added later is left out, too, without anybody listing it.
+Mutants of a rule are found wherever it applies: a statement that is added later is left out, too, without anybody listing it. Others
+are listed by name, because their kinds have too many that only change costs to have them everywhere.
 """
 
 import os
 import re
 
-ROOMS = ["directory", "engine", "memory", "pages", "timeline"]
-
-# What is left out where it is a statement on a line of its own.
-GUARDS = """count_dropped end_phase expect_not_freed expect_nothing forget_perhaps_unwanted freeze mark_used
-note_perhaps_unwanted note_refused note_use note_written open_guarded order_queue prepare_held prepare_use prepare_wanted
-prepare_write prepare_commit project project_later project_soon protect_guarded raise renumber
-restore revoke separate set_held set_wanted touch touch_holders unwatch watch write drop detach mark_changing""".split()
-
-RULES = [
-    # What stands in the way is passed over, and what would have removed it is not done.
-    re.compile(r"^\s*if \(const Obstacle o = (?:\w+(?:\.|->))*(\w+)\(.*\)\) return o;$"),
-    re.compile(r"^\s*(?:\w+(?:\.|->))*(" + "|".join(GUARDS) + r")\(.*\);(?:\s*//.*)?$"),
-]
-FUNCTION = re.compile(r"^(?!\s)(?!using|namespace|#|template|struct|class|//).*?(~?\w+)\(.*$")
+ROOMS = ["directory", "engine", "memory", "pages", "plan", "policy", "timeline"]
+# Checks of the tests themselves.
+WITHOUT = {"directory/audit.cpp", "engine/audit.cpp"}
 
 
-def mutations(source):
-    """Yields (name, file below semcache/, mutated text)."""
+def sources(source):
+    """The files below semcache/ that have mutants."""
     for room in ROOMS:
-        folder = os.path.join(source, "semcache", room)
-        for name in sorted(os.listdir(folder)):
-            if not name.endswith(".cpp") or name == "audit.cpp":
-                continue
-            path = f"{room}/{name}"
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                lines = file.read().split("\n")
-            function, seen = "?", {}
-            for number, line in enumerate(lines):
-                if (found := FUNCTION.match(line)) and not line.rstrip().endswith(";"):
-                    function, seen = found.group(1), {}
-                for rule in RULES:
-                    if not (found := rule.match(line)):
-                        continue
-                    what = found.group(1)
-                    seen[what] = seen.get(what, 0) + 1
-                    indent = line[: len(line) - len(line.lstrip())]
-                    yield (f"{path} {function} {what} #{seen[what]}", path,
-                           "\n".join(lines[:number] + [indent + ";"] + lines[number + 1:]))
-                    break
+        for name in sorted(os.listdir(os.path.join(source, "semcache", room))):
+            if name.endswith(".cpp") and f"{room}/{name}" not in WITHOUT:
+                yield f"{room}/{name}"
 
 
-# Those that no test can notice, and why. (Not yet complete: run_mutations.py --rules lists what the linked tests do not notice. Of
-# that `prepare_...` is for failing allocations and `expect_not_freed` for arrays that are freed meanwhile, whose tests are not linked.)
-UNNOTICED = {}
+# --- rules ---------------------------------------------------------------------------------------------------------------
+
+# A call of one of these that is a statement is left out.
+CALLS = set("""add count_dropped detach drop end_phase evict_one execute expect_not_freed expect_nothing forget_perhaps_unwanted
+freeze keep_as_saved_copy keep_reachable mark_changing mark_used note_fetch note_perhaps_unwanted note_refused note_use note_written
+open_guarded order_queue prepare_commit prepare_held prepare_use prepare_wanted prepare_write project project_device project_later
+project_soon protect protect_guarded raise renumber restore revoke separate set_held set_wanted subtract touch touch_holders unpin
+unwatch watch write""".split())
+# Where a mutant of these kinds can be, it is: what stands in the way of an attempt is passed over (so what would have removed it is not
+# done); a question is answered always alike.
+KINDS = {"obstacle", "return"}
+
+# --- by name ---------------------------------------------------------------------------------------------------------------
+
+# What each of them does to the protocol. Where there are several names, all of them at once.
+LISTED = {}
+
+
+def listed(file, *entries):
+    for what, *names in entries:
+        LISTED[tuple(f"{file} {name}" for name in names)] = what
+
+
+listed(
+    "directory/directory.cpp",
+    ("a host side that changes counts as a holder", "last_held without changing #1", "last_held if changing false #1"),
+    ("a host side that changes is as good a source as others", "fetch_cost choose changing false #1"),
+    ("a wrong offset in last_held", "last_held plain inside #1"),
+    ("a fill that is overwritten is forgotten before it is copied", "link if pieces false #3"),
+    ("the holder itself counts as another holder", "last_held if slot false #1"),
+    ("stale counts as fresh where something is held",
+     "fresh held as (held.is_number() ? wanted.advanced(part.begin - piece.begin) : held) #5"),
+    ("a fetch compares values but not offsets", "next_fetch held as ValueRef{held.id, here.offset} #3"),
+    ("a write keeps a shared number", "write exclusive as fresh #1"),
+    ("a number is kept although another array wants it", "kept_among_its_slots without wanters #1"),
+    ("a number is kept, and so is what the other side holds", "write if kept false #1"),
+    ("other wanters do not end exclusiveness", "sole if here true #2"),
+    ("other holders do not end exclusiveness", "sole if here true #1"),
+    ("a link compares values but not offsets", "link ref as ValueRef{ref.id, e.ref.advanced(piece.begin - at).offset} #1"),
+    ("a link touches nobody", "set_wanted touch_holders #2", "set_wanted if slots false #1"),
+    ("who changes what it wants counts among those who want it anyway", "wanted_twice without but #1"),
+    ("a value that one other wants is taken for one that two want", "wanted_twice 2 as 1 #1"),
+    ("who wants a part is taken for one who wants all", "wanted_twice positions as offsets.size() * !!positions #1"),
+    ("new memory holds any fill", "fill without is_zero #1"),
+    ("memory that was written holds zeros", "fill if zeros_value true #1"),
+    ("a number that changed its content is given back", "sole if overlaps false #1"),
+    ("a use that has moved is looked for at its former place", "count if place false #3"),
+    ("a redundant copy is not noticed", "link if same false #1"))
+listed(
+    "engine/copies.cpp",
+    ("a shift that is refused half-way has lost its source", "copy_now if one_array true #2"),
+    ("a host side that changes is copied by number", "copy without datum #1"))
+listed(
+    "engine/engine.cpp",
+    ("a freed array is given back although it is wanted", "free_array if last false #1"),
+    ("saved copies are collected while they are wanted", "collect_orphans if needed false #1"),
+    ("a saved copy is not looked at when its last reader is gone", "project if freeing false #1",
+     "collect_orphans if freeing false #1"),
+    ("memory that is written without a word holds zeros", "allocate_host without announced #1"),
+    ("pages stay open until a launch ends", "project_soon without any_touched #1"),
+    ("device memory is closed under a kernel that uses it", "project_device if pins false #1"),
+    ("launches believe that closed device memory is open", "project_device if read false #1"),
+    ("device memory is opened as far as was asked", "open_guarded choose exclusive true #1"),
+    ("launches never find a transfer in flight", "project_device if written true #1"),
+    ("launches that write never find a transfer in flight", "project_device if used true #1"),
+    ("a second stream inherits the first one's order", "adopt_queue if before false #1"))
+listed(
+    "engine/executor.cpp",
+    ("pieces of a message are taken from the place of the first", "copy_by_queue plain piece #2"),
+    ("a fill forgets its phase", "fill_in_place plain phase #1"),
+    ("a transfer is taken for the work before it", "note_use at as at - 1 #2"),
+    ("a kernel's write is remembered as a read", "note_use mode as Mode::reads #2"))
+listed(
+    "engine/foreign_io.cpp",
+    ("pieces that arrive together count as holders for each other", "write_in together as std::vector<ByteRange>{} #3"),
+    ("an arrival overwrites what others hold", "write_in 0 as UINT32_MAX #4"))
+listed(
+    "engine/foreign_uses.cpp",
+    ("what a call overwrites counts as held until the call is made", "begin_foreign_call set overwritten #1"))
+listed(
+    "engine/host_access.cpp",
+    ("a read opens pages for writing", "open_pages choose writes true #1"),
+    ("what stays closed at the end is not looked at", "open_everything if protect false #1"))
+listed(
+    "engine/launches.cpp",
+    ("an awaited kernel is taken for the last one of its queue", "launch_awaited if before true #1",
+     "launch_awaited number as devices_[0]->queues->position(queue) #2"),
+    ("an awaited kernel without a number is given the next one", "launch_awaited if before true #1",
+     "launch_awaited number as before[queue] + 1 #2"),
+    ("a kernel on a stream that nobody follows ends them all", "launch_awaited if unknown_queue false #1"),
+    ("what a queue waits for is looked up after the wait",
+     "launch_awaited before as devices_[0]->queues->happened_with(queue, before[queue]) #3"),
+    ("writing operands need no exclusive memory", "ready choose writable false #1"))
+listed(
+    "engine/transfers.cpp",
+    ("no save before a fetch", "make_fresh last_held #1"),
+    ("a saved copy is put where the host writes without a word", "save if changing false #1"))
+listed(
+    "engine/waiting.cpp",
+    ("uses on unknown queues are not waited for", "quiesce choose unknown_use_pending false #1"),
+    ("the host reads under an arriving transfer", "flights_of without to_host #1"),
+    ("the host writes under a departing transfer", "flights_of without writes #2"),
+    ("a staged arrival is forgotten", "land if to_host false #1"))
+listed(
+    "memory/device_memory.cpp",
+    ("who was used since is evicted all the same", "longest_unused if used false #1"),
+    ("neighbours that share a granule count it twice", "need_of if run false #1"),
+    ("a granule goes while a neighbour uses it", "unmap choose residents true #1"),
+    ("a refused map stays half made", "map choose residents false #1"),
+    ("an eviction that has begun begins anew with another array", "victim choose begun false #1"))
+listed(
+    "memory/host_memory.cpp",
+    ("a freed place whose pages stay closed is handed out", "give_back if open_for_next true #1"),
+    ("a place that is kept back is never tried again", "place release_withheld #1"),
+    ("what a program leaves in a gap stays for the next array", "give_back size as size() - platform_.page_bytes #1"),
+    ("a gap that was opened stays open for the next array", "open_for_next size as size() - platform_.page_bytes #1"))
+listed(
+    "pages/demands.cpp",
+    ("a page that two runs share is as lax as the first", "add if most false #1"),
+    ("pages under a flight stay as the directory has them", "restrict_to only most #1"))
+listed(
+    "pages/host_pages.cpp",
+    ("at the limit on mappings a page is relaxed by its neighbour", "protect set protection #1"),
+    ("sweeps survive a kernel", "protect if closes false #1"))
+listed(
+    "plan/step.cpp",
+    ("a save is not counted", "counted if saves false #1"))
+listed(
+    "policy/policy.cpp",
+    ("a value is saved where it lies already", "place_of_save wanter_is_clean as wanter_is_clean || choices.on_host #1"))
+listed(
+    "policy/read_ahead.cpp",
+    ("read-ahead leaves the array", "give only last #1"),
+    ("read-ahead does not grow", "chunk_for plain growth #1"),
+    ("read-ahead grows without having been paid for", "give paid as [](auto, auto all) { return all; } #1"),
+    ("read-ahead believes at once", "give believed_after as 1 #1"),
+    ("a believed sweep need not earn its growth", "give earned as [](auto&, auto all) { return all; } #1"),
+    ("what lies near the end of a chunk continues it", "continues end as end + s.chunk #1"),
+    ("faults never take the whole array", "takes_whole without use #1"),
+    ("a write opens as much as a read", "chunk_for if write false #1"))
+listed(
+    "timeline/queues.cpp",
+    ("a queue is believed to be done before it was waited for", "operator if queue_idle false #1"),
+    ("a queue does not wait for the event", "order wait #1"),
+    ("an event that is too early is waited for", "recorded_after position as position - 1 #1"),
+    ("an event is believed to cover later work of its queue", "happened_with position as position + 1 #1"),
+    ("a queue forgets which queue it waited for", "order p as (p + 1) % max_queues #4"))
+
+NAMES = {name for names in LISTED for name in names}
+
+
+def by_rule(kind, name):
+    return kind in KINDS or (kind == "call" and name.split()[2] in CALLS)
+
+
+def wanted(kind, name):
+    """Is there the mutant of this kind and name?"""
+    return by_rule(kind, name) or name in NAMES
+
+
+def alone(mutant):
+    """Is it tried alone, and not only together with others?"""
+    return by_rule(mutant.kind, mutant.name) or (mutant.name,) in LISTED
+
+
+def replacements(path):
+    """(function, name, text) of the listed mutants of a file that replace a name by a text."""
+    found = (re.fullmatch(r"(\S+) (\S+) (\S+) as (.*) #\d+", name) for name in sorted(NAMES))
+    return [(m[2], m[3], m[4]) for m in found if m and m[1] == path]
+
+
+# Tests that notice a mutant in one run and not in the next, as threads happen to run: they are not run.
+CHANCE = "Transactions.ManyThreads*"
+
+# Tests that notice most mutants of such names: they are run first.
+FIRST = [
+    (re.compile(r" prepare_"), re.compile("AllocFailure")),
+    (re.compile(r" expect_not_freed "), re.compile("FreedMeanwhile")),
+]
+
+# --- not noticed ---------------------------------------------------------------------------------------------------------
+
+# Those that the tests do not notice, and why.
+_COST = "it only changes what something costs: "
+_RACE = "only another thread's access within a few instructions shows it: "
+_ESTIMATE = "a term of a pessimistic estimate of the kernel's mappings; where it is too low, the kernel's refusal does the same"
+_TWICE = "the same is done once more: "
+_OUTSIDE = "it is asked by the runtime and the adapters alone, whose tests are not linked here"
+UNNOTICED = {
+    "directory/directory.cpp wanted_twice return false #1": _COST + "more holders are told than need be",
+    "directory/directory.cpp renumber prepare_write #1":
+        "write has made the room before; a whole array's number needs none but its value's place, which makes its own",
+    "directory/directory.cpp drop prepare_held #1": "needs a copy that is refused half-way and an allocation that fails in the same call",
+    "directory/directory.cpp restore prepare_wanted #1": "lists keep their room, so what was there before fits again",
+    "directory/directory.cpp restore prepare_held #1": "lists keep their room, so what was there before fits again",
+    "directory/directory.cpp prepare_wanted prepare_use #1": "only restore calls it; lists keep their room, so what was there before fits again",
+    "directory/directory.cpp watch unwatch #1": _COST + "a value that stays watched is not changed in place any more",
+    "engine/copies.cpp check_elided uses_of #1":
+        "with SEMCACHE_CHECK launches wait for the device behind them; no calls are known that leave something under way here",
+    "engine/copies.cpp check_elided uses_of #2":
+        "with SEMCACHE_CHECK launches wait for the device behind them; no calls are known that leave something under way here",
+    "engine/copies.cpp note_refused note_written #1":
+        "what others want was saved before, so nobody can tell the former value from what is there now",
+    "engine/copies.cpp copy_now note_written #1": "an open mirror's value is known nowhere else since it was opened",
+    "engine/copies.cpp copy_now count_dropped #1": _TWICE + "by note_written, behind the copy",
+    "engine/copies.cpp copy_now prepare_write #1":
+        "needs an open mirror or SEMCACHE=off and a host without memory at once, which the test of failing allocations does not have",
+    "engine/copies.cpp fill prepare_write #1":
+        "needs an open mirror or SEMCACHE=off and a host without memory at once, which the test of failing allocations does not have",
+    "engine/engine.cpp allocate_device project_device #1":
+        _COST + "a new array is not resident, so its first launch looks closer and projects it",
+    "engine/engine.cpp free_array busy #1": _TWICE + "a few lines below, for sides and whole arrays alike",
+    "engine/engine.cpp free_array uses_of #1": _TWICE + "a few lines below, for sides and whole arrays alike",
+    "engine/engine.cpp keep_as_saved_copy note_perhaps_unwanted #1":
+        _TWICE + "when the last array that wants the copy changes, the directory names it, and collect_orphans notes it",
+    "engine/engine.cpp collect_orphans note_perhaps_unwanted #1": _TWICE + "by project; both left out are noticed",
+    "engine/executor.cpp copy_by_queue separate #1": _COST + "who waits for the transfer before waits for this one, too",
+    "engine/executor.cpp copy_to_device separate #1": _COST + "who waits for the transfer before waits for this one, too",
+    "engine/executor.cpp copy_to_host separate #1": _COST + "who waits for the transfer before waits for this one, too",
+    "engine/executor.cpp write_arrival add #1": _ESTIMATE,
+    "engine/executor.cpp write_arrival write #1":
+        "stale pages are closed; no calls are known that leave two huge ones side by side with different protections",
+    "engine/expected_messages.cpp expect_read_out project_later #1": _COST + "the next launch looks closer once",
+    "engine/expected_messages.cpp expect_read_out project_device #1": _COST + "the next launch looks closer once",
+    "engine/foreign_io.cpp release_idle_buffers return true #1": "the fake device refuses memory once, so the next try works",
+    "engine/foreign_io.cpp valid_here return true #1": _OUTSIDE,
+    "engine/foreign_io.cpp valid_here return false #1": _OUTSIDE,
+    "engine/foreign_io.cpp fresh_here return true #1": "what is fresh and was written by a kernel is resident",
+    "engine/foreign_uses.cpp begin_foreign_call note_fetch #1": _COST + "it feeds a forecast",
+    "engine/foreign_uses.cpp is_right return false #1": _COST + "pages that are open are looked at once more",
+    "engine/host_access.cpp open_pages project #1": _TWICE + "at the transaction's end, before anybody else has the lock",
+    "engine/host_access.cpp keep_maps_short busy #1": "no byte moves but those that are saved, and save waits for these itself",
+    "engine/host_access.cpp open_everything protect_guarded #1": _TWICE + "by the second loop",
+    "engine/launches.cpp is_recording return true #1": _OUTSIDE,
+    "engine/launches.cpp is_recording return false #1": _OUTSIDE,
+    "engine/launches.cpp fetch_ahead revoke #1": _RACE + "a launch that pins the array",
+    "engine/residency.cpp evict quiesce #1": _RACE + "a launch that pins the array; who pins it before is no victim",
+    "engine/transfers.cpp check_writes freeze #1": _RACE + "a write between the digest and the projection",
+    "memory/host_memory.cpp open_for_next add #1": _ESTIMATE,
+    "pages/host_pages.cpp lock protect #1": _RACE + "a write while the pages have two addresses",
+    "pages/host_pages.cpp lock add #1": _ESTIMATE,
+    "timeline/queues.cpp known return false #1": _COST + "the driver is asked what is known already",
+}
