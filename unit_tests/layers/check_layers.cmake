@@ -78,7 +78,7 @@ function(only_in pattern why)
   endif()
 endfunction()
 only_in("mutex_[^a-z]" "the engine's lock is Engine::lock" engine/engine.hpp)
-only_in("[.]lock[(][)]" "the engine's lock is taken by a Transaction, and looked behind by a Look" engine/transaction.hpp)
+only_in("engine[_]?[.]lock[(][)]" "the engine's lock is taken by a Transaction, and looked behind by a Look" engine/transaction.hpp)
 only_in("[^a-z_]lock_[^a-z]|[.]unlock[(]" "a lock is given up by a Transaction" engine/transaction.hpp engine/transaction.cpp)
 only_in("[^a-z_]unlocked[(]" "an attempt returns an Obstacle" engine/transaction.hpp engine/waiting.cpp engine/foreign_io.cpp)
 only_in("[^a-z_]project(_soon)?[(][)]" "flags and pages are projected by a Transaction, and before pages are opened"
