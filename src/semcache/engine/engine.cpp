@@ -561,14 +561,16 @@ QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_p
   Queues& queues = *devices_.at(device)->queues;
   const QueueIndex before = queues.program_queues();
   QueueIndex queue = queues.adopt(native, owner);
+  bool anew = false;
   if (leased && queues.outlives_a_stream(queue)) {
     // Another stream may have had its name: what is known of that one says nothing of this one.
     end_queue(t, *devices_[device], queue);
     queue = queues.adopt(native, std::move(owner));
+    anew = true;
   }
   if (leased) queues.lease(queue);
-  if (queues.program_queues() > before && before > 0) {
-    // "Idle" may have meant: the one queue in use is ordered after the transfers in flight. Now there are more.
+  if (anew || queues.program_queues() > before) {
+    // "Idle" may have meant: the queues in use are ordered after the transfers in flight. Now there is another.
     for (Memory& m : pool_) {
       if (!m.live || m.on_host()) continue;
       revoke(m);
