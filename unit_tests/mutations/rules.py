@@ -72,22 +72,14 @@ listed(
     ("a use that has moved is looked for at its former place", "count if place false #3"),
     ("a redundant copy is not noticed", "link if same false #1"))
 listed(
+    "engine/arrays.cpp",
+    ("saved copies are collected while they are wanted", "collect_orphans if needed false #1"))
+listed(
     "engine/copies.cpp",
     ("a shift that is refused half-way has lost its source", "copy_now if one_array true #2"),
     ("a host side that changes is copied by number", "copy without datum #1"))
 listed(
     "engine/engine.cpp",
-    ("a freed array is given back although it is wanted", "free_array if last false #1"),
-    ("saved copies are collected while they are wanted", "collect_orphans if needed false #1"),
-    ("a saved copy is not looked at when its last reader is gone", "project if freeing false #1",
-     "collect_orphans if freeing false #1"),
-    ("memory that is written without a word holds zeros", "allocate_host without announced #1"),
-    ("pages stay open until a launch ends", "project_soon without any_touched #1"),
-    ("device memory is closed under a kernel that uses it", "project_device if pins false #1"),
-    ("launches believe that closed device memory is open", "project_device if read false #1"),
-    ("device memory is opened as far as was asked", "open_guarded choose exclusive true #1"),
-    ("launches never find a transfer in flight", "project_device if written true #1"),
-    ("launches that write never find a transfer in flight", "project_device if used true #1"),
     ("a second stream inherits the first one's order", "adopt_queue if before false #1"))
 listed(
     "engine/executor.cpp",
@@ -103,29 +95,43 @@ listed(
     "engine/foreign_uses.cpp",
     ("what a call overwrites counts as held until the call is made", "begin_foreign_call set overwritten #1"))
 listed(
+    "engine/hazards.cpp",
+    ("uses on unknown queues are not waited for", "quiesce choose unknown_use_pending false #1"),
+    ("the host reads under an arriving transfer", "flights_of without to_host #1"),
+    ("the host writes under a departing transfer", "flights_of without writes #2"),
+    ("a staged arrival is forgotten", "land if to_host false #1"))
+listed(
     "engine/host_access.cpp",
     ("a read opens pages for writing", "open_pages choose writes true #1"),
     ("what stays closed at the end is not looked at", "open_everything if protect false #1"))
 listed(
     "engine/launches.cpp",
     ("an awaited kernel is taken for the last one of its queue", "launch_awaited if before true #1",
-     "launch_awaited number as devices_[0]->queues->position(queue) #2"),
+     "launch_awaited number as s_.home().queues->position(queue) #2"),
     ("an awaited kernel without a number is given the next one", "launch_awaited if before true #1",
      "launch_awaited number as before[queue] + 1 #2"),
     ("a kernel on a stream that nobody follows ends them all", "launch_awaited if unknown_queue false #1"),
     ("what a queue waits for is looked up after the wait",
-     "launch_awaited before as devices_[0]->queues->happened_with(queue, before[queue]) #3"),
+     "launch_awaited before as s_.home().queues->happened_with(queue, before[queue]) #3"),
     ("writing operands need no exclusive memory", "ready choose writable false #1"))
+listed(
+    "engine/lifetimes.cpp",
+    ("a freed array is given back although it is wanted", "free_array if last false #1"),
+    ("memory that is written without a word holds zeros", "allocate_host without announced #1"))
+listed(
+    "engine/projection.cpp",
+    ("a saved copy is not looked at when its last reader is gone", "project if freeing false #1",
+     "collect_orphans if freeing false #1"),
+    ("pages stay open until a launch ends", "project_soon without any_touched #1"),
+    ("device memory is closed under a kernel that uses it", "project_device if pins false #1"),
+    ("launches believe that closed device memory is open", "project_device if read false #1"),
+    ("device memory is opened as far as was asked", "open_guarded choose exclusive true #1"),
+    ("launches never find a transfer in flight", "project_device if written true #1"),
+    ("launches that write never find a transfer in flight", "project_device if used true #1"))
 listed(
     "engine/transfers.cpp",
     ("no save before a fetch", "make_fresh last_held #1"),
     ("a saved copy is put where the host writes without a word", "save if changing false #1"))
-listed(
-    "engine/waiting.cpp",
-    ("uses on unknown queues are not waited for", "quiesce choose unknown_use_pending false #1"),
-    ("the host reads under an arriving transfer", "flights_of without to_host #1"),
-    ("the host writes under a departing transfer", "flights_of without writes #2"),
-    ("a staged arrival is forgotten", "land if to_host false #1"))
 listed(
     "memory/device_memory.cpp",
     ("who was used since is evicted all the same", "longest_unused if used false #1"),
@@ -224,7 +230,7 @@ UNNOTICED = {
         "with SEMCACHE_CHECK launches wait for the device behind them; no calls are known that leave something under way here",
     "engine/copies.cpp check_elided uses_of #2":
         "with SEMCACHE_CHECK launches wait for the device behind them; no calls are known that leave something under way here",
-    "engine/copies.cpp note_refused note_written #1":
+    "engine/transfers.cpp note_refused note_written #1":
         "what others want was saved before, so nobody can tell the former value from what is there now",
     "engine/copies.cpp copy_now note_written #1": "an open mirror's value is known nowhere else since it was opened",
     "engine/copies.cpp copy_now count_dropped #1": _TWICE + "by note_written, behind the copy",
@@ -232,25 +238,25 @@ UNNOTICED = {
         "needs an open mirror or SEMCACHE=off and a host without memory at once, which the test of failing allocations does not have",
     "engine/copies.cpp fill prepare_write #1":
         "needs an open mirror or SEMCACHE=off and a host without memory at once, which the test of failing allocations does not have",
-    "engine/engine.cpp allocate_device project_device #1":
+    "engine/lifetimes.cpp allocate_device project_device #1":
         _COST + "a new array is not resident, so its first launch looks closer and projects it",
-    "engine/engine.cpp free_array busy #1": _TWICE + "a few lines below, for sides and whole arrays alike",
-    "engine/engine.cpp free_array uses_of #1": _TWICE + "a few lines below, for sides and whole arrays alike",
-    "engine/engine.cpp keep_as_saved_copy note_perhaps_unwanted #1":
+    "engine/lifetimes.cpp free_array busy #1": _TWICE + "a few lines below, for sides and whole arrays alike",
+    "engine/lifetimes.cpp free_array uses_of #1": _TWICE + "a few lines below, for sides and whole arrays alike",
+    "engine/lifetimes.cpp keep_as_saved_copy note_perhaps_unwanted #1":
         _TWICE + "when the last array that wants the copy changes, the directory names it, and collect_orphans notes it",
-    "engine/engine.cpp collect_orphans note_perhaps_unwanted #1": _TWICE + "by project; both left out are noticed",
+    "engine/arrays.cpp collect_orphans note_perhaps_unwanted #1": _TWICE + "by project; both left out are noticed",
     "engine/executor.cpp copy_by_queue separate #1": _COST + "who waits for the transfer before waits for this one, too",
     "engine/executor.cpp copy_to_device separate #1": _COST + "who waits for the transfer before waits for this one, too",
     "engine/executor.cpp copy_to_host separate #1": _COST + "who waits for the transfer before waits for this one, too",
     "engine/executor.cpp write_arrival add #1": _ESTIMATE,
     "engine/executor.cpp write_arrival write #1":
         "stale pages are closed; no calls are known that leave two huge ones side by side with different protections",
-    "engine/expected_messages.cpp expect_read_out project_later #1": _COST + "the next launch looks closer once",
-    "engine/expected_messages.cpp expect_read_out project_device #1": _COST + "the next launch looks closer once",
+    "engine/foreign_io.cpp expect_read_out project_later #1": _COST + "the next launch looks closer once",
+    "engine/foreign_io.cpp expect_read_out project_device #1": _COST + "the next launch looks closer once",
     "engine/foreign_io.cpp release_idle_buffers return true #1": "the fake device refuses memory once, so the next try works",
     "engine/foreign_io.cpp valid_here return true #1": _OUTSIDE,
     "engine/foreign_io.cpp valid_here return false #1": _OUTSIDE,
-    "engine/foreign_io.cpp fresh_here return true #1": "what is fresh and was written by a kernel is resident",
+    "engine/expected_messages.cpp fresh_here return true #1": "what is fresh and was written by a kernel is resident",
     "engine/foreign_uses.cpp begin_foreign_call note_fetch #1": _COST + "it feeds a forecast",
     "engine/foreign_uses.cpp is_right return false #1": _COST + "pages that are open are looked at once more",
     "engine/host_access.cpp open_pages project #1": _TWICE + "at the transaction's end, before anybody else has the lock",

@@ -320,7 +320,6 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
       bytes = to.on_host() == from.on_host() ? n - done
                                              : std::min(n - done, s_.pages->chunk_end(host_position) - host_position);
       const ByteRange piece{to_position + done, to_position + done + bytes};
-      transfers_.count_dropped(to, piece);
       {
         const NoteIfRefused guard{transfers_, to, one_array ? ByteRange{} : piece};
         executor_.execute(copy_step(plan::Purpose::call, end_at(to, to_position + done), end_at(from, from_position + done), bytes));

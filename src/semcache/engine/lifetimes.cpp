@@ -33,7 +33,6 @@ Memory* Lifetimes::allocate_device(std::uint32_t device, const char* label, std:
     throw;
   }
   live_device_bytes_ += bytes;
-  projection_.project_device(*m);
   return m;
 }
 
