@@ -727,6 +727,35 @@ TEST(ForeignIo, PiecesThatArriveTogetherAreNoHoldersForEachOther) {
   }
 }
 
+/// A mirror wants two values: one lies in the first piece, and in the mirror itself where it wants the other, which lies in the second
+/// piece. To save that one there overwrites the first one's second holder.
+TEST(ForeignIo, WhatASecondPieceSavesMayBeOverTheFirstOnesSecondHolder) {
+  for (const bool swapped : {false, true}) {
+    Program p;
+    Memory& h = p.on_host(6 * page);
+    Memory& wants = p.on_host(6 * page);
+    p.host_write(wants, wants.all(), 1);
+    p.engine().copy(h.address, wants.address + 4 * page, page);
+    std::vector<std::byte> seen(page);
+    p.host_read(h, {0, page}, seen.data());
+    p.host_write(h, {2 * page, 3 * page}, 2);
+    p.engine().copy(wants.address, h.address, page);
+    p.engine().copy(wants.address + 4 * page, h.address + 2 * page, page);
+    TransitBuffer* const buffer = p.engine().take_buffer(6 * page, false);
+    ByteRange pieces[] = {{0, page}, {2 * page, 3 * page}};
+    if (swapped) std::swap(pieces[0], pieces[1]);
+    for (const ByteRange r : pieces) std::memset(buffer->address + r.begin, 7, r.size());
+
+    p.engine().write_in(h, 0, pieces, 2, *buffer, buffer->address);
+
+    p.host_read(wants, {0, page}, seen.data());
+    for (std::uint64_t i = 0; i < page; ++i) ASSERT_EQ(seen[i], Machine::mix(1, 4 * page + i)) << i;
+    p.host_read(wants, {4 * page, 5 * page}, seen.data());
+    for (std::uint64_t i = 0; i < page; ++i) ASSERT_EQ(seen[i], Machine::mix(2, 2 * page + i)) << i;
+    p.engine().give_buffer(buffer);
+  }
+}
+
 TEST(ForeignIo, MessagesOfDifferentMemoryDoNotArriveTogether) {
   Program p;
   Memory& d = p.on_device(size);
