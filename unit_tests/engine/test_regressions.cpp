@@ -355,6 +355,29 @@ TEST(Regressions, AStreamThatIsLeasedUnderTheNameOfAnotherOneWaitsForTheFormerOn
   EXPECT_TRUE(over) << "nothing would tell it from the new stream's";
 }
 
+/// Its place among the queues had been another one's: that is no work of its own.
+TEST(Regressions, AStreamThatIsLeasedUnderANewNameWaitsForNobody) {
+  Program p;
+  char stream_c, stream_d;
+  p.launch(stream_a, {{&p.on_device(size), true}}, [] {});
+  p.engine().adopt_queue(0, &stream_c, {}, true);
+  p.launch(&stream_c, {{&p.on_device(page), true}}, [] {});
+  p.engine().retire_queue(0, p.queue(&stream_c));
+  bool over = false;
+  p.launch(stream_b, {{&p.on_device(size), true}}, [&] { over = true; });
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  p.host_write(h, h.all(), 1);
+  p.launch(stream_b, {{&d, false}}, [] {});  // ordered behind the transfer
+  p.engine().adopt_queue(0, &stream_d, {}, true);
+  EXPECT_FALSE(over) << "it waits for the whole device";
+  p.engine().audit();
+  std::vector<std::byte> seen;
+  p.kernel_read(&stream_d, d, seen);  // the device finds a race if it does not wait for the transfer
+  p.device().synchronize_device();
+  for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(seen[i], Machine::mix(1, i));
+}
+
 TEST(Regressions, AnEngineThatCannotBeMadeLeavesNothingBehind) {
   const auto fail = [](const std::string& text) { ADD_FAILURE() << text; };
   int refused = 0;
