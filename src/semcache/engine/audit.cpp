@@ -49,7 +49,7 @@ void Engine::audit() {
       s_.directory.for_each_wanted(m.datum, m.all(), [&](ByteRange piece, ValueRef wanted) {
         s_.directory.for_each_held(m.slot, piece, [&](ByteRange part, ValueRef held) {
           if (wanted.id == directory::undefined_value) demand(part, Protection::read, "never written");
-          else if (held != wanted.advanced(part.begin - piece.begin)) demand(part, Protection::none, "stale");
+          else if (held != wanted.advanced(part.begin - piece.begin)) demand(part, m.arriving ? Protection::read : Protection::none, "stale");
         });
       });
       m.pages.for_each(s_.pages->span(m), [&](ByteRange pages, PageState s) {
@@ -114,7 +114,7 @@ void Engine::audit() {
     if (!f.host->live || f.range.end > f.host->bytes) base::fatal("audit: I6: a transfer's host memory is gone");
     if (f.host->snapshot() || !s_.watched(*f.host)) continue;
     f.host->pages.for_each(s_.pages->around(*f.host, f.range), [&](ByteRange, PageState s) {
-      if (s.protection > (f.to_host ? Protection::none : Protection::read)) {
+      if (s.protection > (f.to_host && !f.host->arriving ? Protection::none : Protection::read)) {
         base::fatal("audit: I6: the pages of '%s' are open under a transfer", label(*f.host));
       }
     });

@@ -49,16 +49,17 @@ void HostPages::tighten(Memory& m, ByteRange range) {
     demands.restrict_to(around(m, intersect(f.range, content)), f.to_host ? Protection::none : Protection::read);
   }
   for (const Demands::Run& run : demands.runs()) {
+    const Protection most = m.arriving ? std::max(run.most, Protection::read) : run.most;
     std::vector<ByteRange> laxer;
     m.pages.for_each(run.pages, [&](ByteRange piece, PageState state) {
-      if (state.protection <= run.most) return;
+      if (state.protection <= most) return;
       if (!laxer.empty() && laxer.back().end == piece.begin) {
         laxer.back().end = piece.end;
       } else {
         laxer.push_back(piece);
       }
     });
-    for (const ByteRange piece : laxer) protect(m, piece, run.most);
+    for (const ByteRange piece : laxer) protect(m, piece, most);
   }
 }
 
