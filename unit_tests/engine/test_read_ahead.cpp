@@ -190,5 +190,59 @@ TEST_P(ReadAheadOfKind, PatternsStayWithinTheBoundInEachStep) {
   }
 }
 
+/// A kernel writes, the result is copied to a mirror, and the host reads it.
+struct CopiedAndRead : Program {
+  explicit CopiedAndRead(device::DeviceKind kind) : Program(of(kind)), device_array(on_device(bytes)), mirror(on_host(bytes)) {}
+  static Options of(device::DeviceKind kind) {
+    Options o = kind == device::DeviceKind::emulated ? emulated() : defaults();
+    if (kind == device::DeviceKind::emulated) o.device.asynchronous = false;
+    return o;
+  }
+  void computed_and_copied() {
+    kernel_write(&stream, device_array, device_array.all(), ++seed);
+    copy(mirror, device_array);
+  }
+  static constexpr std::uint64_t bytes = 8000;
+  Memory& device_array;
+  Memory& mirror;
+  std::uint64_t seed = 0;
+};
+
+TEST_P(ReadAheadOfKind, ACopyBringsWhatTheHostReadsEachTime) {
+  CopiedAndRead s(GetParam());
+  for (int step = 1; step <= 40; ++step) {
+    s.computed_and_copied();
+    const bool brought = step > 8 && step != 17 && step != 34;  // two looks
+    EXPECT_EQ(s.protection(s, s.mirror, 0) != platform::Protection::none, brought) << step;
+    const std::uint64_t before = s.faults;
+    s.expect_host(s.mirror, s.seed);
+    EXPECT_EQ(s.faults - before, brought ? 0u : 1u) << step;
+  }
+  EXPECT_EQ(s.counters().d2h.bytes, 40 * s.bytes);
+}
+
+TEST_P(ReadAheadOfKind, CopiesThatNobodyReadsAnyMoreAreLazyAgain) {
+  CopiedAndRead s(GetParam());
+  for (int step = 1; step <= 8; ++step) {
+    s.computed_and_copied();
+    s.expect_host(s.mirror, s.seed);
+  }
+  for (int step = 1; step <= 100; ++step) s.computed_and_copied();
+  EXPECT_EQ(s.counters().d2h.bytes, 16 * s.bytes);
+  s.expect_host(s.mirror, s.seed);
+}
+
+TEST(ReadHabit, ACopyThatCannotBeBroughtStaysLazy) {
+  CopiedAndRead s(device::DeviceKind::cuda);
+  for (int step = 1; step <= 8; ++step) {
+    s.computed_and_copied();
+    s.expect_host(s.mirror, s.seed);
+  }
+  s.device().fail_call(1, FakeDevice::call_copy);
+  s.computed_and_copied();
+  EXPECT_EQ(s.protection(s, s.mirror, 0), platform::Protection::none);
+  s.expect_host(s.mirror, s.seed);
+}
+
 }  // namespace
 }  // namespace semcache::fakes

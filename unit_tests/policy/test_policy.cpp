@@ -68,6 +68,55 @@ TEST(FetchForecast, AtMostDoublesTheTransfers) {
   }
 }
 
+TEST(ReadHabit, EightCopiesThatAreReadMakeAHabit) {
+  ReadHabit h;
+  EXPECT_FALSE(h.copied());
+  for (int i = 0; i < 7; ++i) {
+    h.read();
+    EXPECT_FALSE(h.copied()) << i;
+  }
+  EXPECT_FALSE(h.copied()) << "the last one was not read";
+  for (int i = 0; i < 7; ++i) {
+    h.read();
+    EXPECT_FALSE(h.copied()) << i;
+  }
+  h.read();
+  EXPECT_TRUE(h.copied());
+}
+
+/// Copies that are brought before the next one is left to the fault. @pre a habit has just been made, or confirmed
+std::uint32_t brought_until_a_look(ReadHabit& h) {
+  std::uint32_t brought = 1;
+  while (h.copied()) ++brought;
+  return brought;
+}
+
+TEST(ReadHabit, ALookThatFindsAReadDoublesWhatIsBroughtBeforeTheNext) {
+  ReadHabit h;
+  do h.read();
+  while (!h.copied());
+  for (const std::uint32_t expected : {8u, 16u, 32u, 64u, 64u}) {
+    EXPECT_EQ(brought_until_a_look(h), expected);
+    h.read();
+    EXPECT_TRUE(h.copied());
+  }
+}
+
+TEST(ReadHabit, ALookThatFindsNoneEndsItAndTheNextTakesTwiceAsLong) {
+  ReadHabit h;
+  for (const int needed : {8, 16, 32}) {
+    int read = 0;
+    do {
+      h.read();
+      ++read;
+    } while (!h.copied());
+    EXPECT_EQ(read, needed);
+    h.read();  // a fault that writes, say: it tells nothing of copies that were brought
+    (void)brought_until_a_look(h);
+    EXPECT_FALSE(h.copied());
+  }
+}
+
 TEST(SavePlace, KeepsTheLinkFreeWhileThereIsRoomBeside) {
   const struct {
     const char* what;

@@ -365,13 +365,29 @@ TEST(ReadAhead, ASweepIsGivenLargerAndLargerChunks) {
   // Until it is believed it gets what its faults have paid for: 1.1 times 64 KiB each.
   EXPECT_EQ(chunks_of_sweep(Use::read, cheap), (std::vector<std::uint64_t>{4, 16, 35, 140, 560, 2240, 8960, 4429}));
   EXPECT_EQ(chunks_of_sweep(Use::read, dear), (std::vector<std::uint64_t>{4, 16, 64, 256, 1024, 4096, 10924}));
-  // As much as it has written in order.
+  // As much as it has written in order, up to the end of a large page where it reaches one.
   EXPECT_EQ(chunks_of_sweep(Use::write, cheap),
-            (std::vector<std::uint64_t>{1, 3, 6, 12, 24, 48, 96, 192, 384, 768, 1536, 3072, 6144, 4098}));
+            (std::vector<std::uint64_t>{1, 3, 6, 12, 24, 48, 96, 192, 130, 512, 1024, 2048, 4096, 8192}));
+}
+
+TEST(ReadAhead, AWriteThatReachesBeyondALargePageEndsWithOne) {
+  const std::uint64_t large = ReadAhead::large_page_bytes / page;
+  for (const bool ascending : {true, false}) {
+    Model m(64 * large, cheap);
+    std::uint64_t beyond = 0;
+    for (std::uint64_t i = 0; i < 64 * large; ++i) {
+      if (!m.access({ascending ? i : 64 * large - 1 - i, Use::write})) continue;
+      const ByteRange given = m.plan().range;
+      if (given.begin / ReadAhead::large_page_bytes == (given.end - 1) / ReadAhead::large_page_bytes) continue;
+      EXPECT_EQ((ascending ? given.end : given.begin) % ReadAhead::large_page_bytes, 0u);
+      ++beyond;
+    }
+    EXPECT_GE(beyond, 4u);
+  }
 }
 
 TEST(ReadAhead, AWriteOpensAtMostAsMuchAsItsSweepHasFaultedThrough) {
-  constexpr std::uint64_t parts = 20, part = 1 << 16;
+  constexpr std::uint64_t parts = 20, part = (1 << 16) + 128;  // no writer ends where another one begins
   struct Writer {
     std::uint64_t at = 0;
     std::uint64_t through = 0;  // pages

@@ -174,6 +174,30 @@ TEST_F(QueuesTest, WhatIsSubmittedBeforeOthersSubmitIsWaitedForAlone) {
   EXPECT_FALSE(queues.done(q, theirs)) << "it may wait for us";
 }
 
+TEST_F(QueuesTest, AFenceOfOneStreamSeparatesItsOwnWork) {
+  (void)queues.adopt(&key, {});
+  char streams[2] = {};
+  QueueIndex q[2];
+  for (int i = 0; i < 2; ++i) {
+    q[i] = queues.adopt(&streams[i], {});
+    queues.lease(q[i]);
+  }
+  queues.others_are_told_of(true);
+  std::uint64_t mine[2];
+  for (int i = 0; i < 2; ++i) mine[i] = work(q[i], unused);
+  queues.record_leased(&streams[0]);
+  std::uint64_t theirs = work(q[0], unused);
+  queues.wait_for(q[0], mine[0])();
+  EXPECT_FALSE(queues.done(q[0], theirs)) << "it comes behind the fence";
+  theirs = work(q[1], unused);
+  queues.wait_for(q[1], mine[1])();
+  EXPECT_TRUE(queues.done(q[1], theirs)) << "nothing separates it";
+  EXPECT_TRUE(queues.any_unrecorded());
+  char unknown = 0;
+  queues.record_leased(&unknown);
+  EXPECT_FALSE(queues.any_unrecorded()) << "a stream that nobody knows may have waited for any";
+}
+
 TEST_F(QueuesTest, WhatALeasedStreamWaitsForComesBehindAnEventOfItsOwn) {
   (void)queues.adopt(&key, {});
   char other = 0;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -150,7 +151,8 @@ class DriverObserver {
   virtual void after(void* call) noexcept = 0;
   /// Before any call of somebody else's that submits something, waits, or begins to record a stream, whatever it uses, if
   /// `wants_others`; before `before`.
-  virtual void others_submit() noexcept = 0;
+  /// @param fenced  the call does nothing but wait for this stream
+  virtual void others_submit(std::optional<void*> fenced) noexcept = 0;
   [[nodiscard]] virtual bool wants_others() const noexcept = 0;
   /// Is it to be told of launches of which no use lies in the ranges?
   [[nodiscard]] virtual bool wants_launches() const noexcept = 0;

@@ -114,7 +114,7 @@ void Engine::audit() {
     if (!f.host->live || f.range.end > f.host->bytes) base::fatal("audit: I6: a transfer's host memory is gone");
     if (f.host->snapshot() || !s_.watched(*f.host)) continue;
     f.host->pages.for_each(s_.pages->around(*f.host, f.range), [&](ByteRange, PageState s) {
-      if (s.protection > (f.to_host ? Protection::none : Protection::read)) {
+      if (s.protection > (f.keeps_readable() ? Protection::read : Protection::none)) {
         base::fatal("audit: I6: the pages of '%s' are open under a transfer", label(*f.host));
       }
     });

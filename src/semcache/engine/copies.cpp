@@ -126,6 +126,7 @@ void Copies::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& f
   const Kept to_kept(to);
   const Kept from_kept(from);
   const bool must_not_stay = transfers_.host_side_is_announced(from);  // the program changes it without a word
+  if (!must_not_stay && is_read_next(to, range)) return bring(t, to, range, from);
   try {
     host_access_.keep_maps_short(t, to);
     if (to_kept.freed()) return;
@@ -153,6 +154,27 @@ void Copies::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& f
                   "memory of the host, or raise SEMCACHE_DEVICE_MEMORY", s_.recorder.name(from_kept.label), e.what());
     }
   }
+}
+
+/// A copy whose content the host is expected to read next.
+bool Copies::is_read_next(Memory& to, ByteRange range) {
+  return to.on_host() && s_.watched(to) && range.size() <= policy::ReadHabit::largest_bytes &&
+         !s_.directory.fresh(to.slot, range) && to.read_habit.copied();
+}
+
+/// Its pages need not close: who reads them while the call lasts gets the former content or the new one, as if it were made by hand.
+void Copies::bring(Transaction& t, Memory& to, ByteRange range, Memory& from) noexcept {
+  const Kept kept(to);
+  const Kept from_kept(from);
+  to.arriving = true;
+  try {
+    host_access_.host_access(t, to, range, Access::read);
+    s_.recorder.moved(Kind::read_ahead, kept.label, range.size());
+    // The next copy waits for its kernel at once: no event need be behind it.
+    if (!from_kept.freed()) from.flags.fetch_and(~Memory::read_on_host);
+  } catch (const std::exception&) {  // I9: the copy stays lazy
+  }
+  if (!kept.freed()) to.arriving = false;
 }
 
 /// A copy at the call: afterwards nothing in flight uses what it took its content from.

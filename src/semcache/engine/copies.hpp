@@ -30,6 +30,8 @@ class Copies {
   [[nodiscard]] bool link(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from,
                           std::uint64_t from_position, std::uint64_t n);
   void settle_early(Transaction& transaction, Memory& to, ByteRange range, Memory& from) noexcept;
+  [[nodiscard]] bool is_read_next(Memory& to, ByteRange range);
+  void bring(Transaction& transaction, Memory& to, ByteRange range, Memory& from) noexcept;
   void settle_copy(Transaction& transaction, Memory& to, ByteRange range);
   void copy_now(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                 std::uint64_t n);

@@ -56,14 +56,14 @@ void Engine::others_are_told_of(bool told) noexcept {
   for (auto& d : s_.devices) d->queues->others_are_told_of(told);
 }
 
-void Engine::others_submit() noexcept {
+void Engine::others_submit(std::optional<void*> fenced) noexcept {
   for (auto& d : s_.devices) {
     if (!d->queues->any_unrecorded()) continue;
     try {
       Transaction t(transactions_);
       t.launch_follows();
       const device::Visit visit(*d->device);
-      d->queues->record_leased();
+      d->queues->record_leased(fenced);
     } catch (const std::exception& e) {
       base::raw_log("who waits for launches of before waits for what comes now, too: %s", e.what());
     }

@@ -54,7 +54,8 @@ class Engine : base::Uncopied {
   /// See `Queues::others_are_told_of`: told by `others_submit`. Called before the first queue is adopted.
   void others_are_told_of(bool told) noexcept;
   /// Somebody else is about to call the driver: who waits for our launches so far does not wait for what comes behind this call.
-  void others_submit() noexcept;
+  /// @param fenced  the call is a fence of this stream, and separates the launches of this one alone
+  void others_submit(std::optional<void*> fenced) noexcept;
   /// Is there anything for `others_submit` to do? No lock.
   [[nodiscard]] bool any_unrecorded() const noexcept {
     return std::any_of(s_.devices.begin(), s_.devices.end(), [](const auto& d) { return d->queues->any_unrecorded(); });

@@ -188,6 +188,7 @@ void Executor::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from,
   flight->host = &to;
   flight->range = {to_position, to_position + n};
   flight->to_host = true;
+  flight->expected = to.arriving;
   d.queues->separate(d.to_host_queue);
   std::byte* target = s_.pages->device_name(to, to_position);
   if (!s_.pages->locked(to, flight->range) && !to.owns_allocation) {

@@ -266,6 +266,7 @@ FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* in
   // Another thread's fault has opened the page meanwhile.
   if (now == Protection::read_write || (kind == FaultKind::read && now == Protection::read)) return FaultResult::served;
   s_.recorder.host_fault(m.label);
+  m.read_habit.read();
   const Access mode = kind == FaultKind::write ? Access::write : Access::read;
   const ByteRange range = plan_fault(m, position, mode);
   const ByteRange page{round_down(position, s_.page_bytes), round_down(position, s_.page_bytes) + s_.page_bytes};

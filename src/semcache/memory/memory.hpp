@@ -127,6 +127,8 @@ struct alignas(64) Memory {
   /// Per registration chunk: the address under which the device knows its page-locked pages; nullptr: not page-locked.
   std::vector<std::byte*> locked;
   policy::FetchForecast forecast;
+  policy::ReadHabit read_habit;
+  bool arriving = false;          ///< a copy at the call brings its content: the flights are `expected`
   std::uint64_t asked_end = 0;    ///< the host asked for what lies before, one piece behind the other
 };
 

@@ -46,7 +46,7 @@ void HostPages::tighten(Memory& m, ByteRange range) {
   });
   for (const Flight& f : flights_) {
     if (!f.concerns(m, content)) continue;
-    demands.restrict_to(around(m, intersect(f.range, content)), f.to_host ? Protection::none : Protection::read);
+    demands.restrict_to(around(m, intersect(f.range, content)), f.keeps_readable() ? Protection::read : Protection::none);
   }
   for (const Demands::Run& run : demands.runs()) {
     std::vector<ByteRange> laxer;

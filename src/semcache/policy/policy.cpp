@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/policy/policy.hpp>
 
+#include <algorithm>
+#include <utility>
+
 namespace semcache::policy {
 
 unsigned copy_cost(SpaceId from, SpaceId to) noexcept {
@@ -24,6 +27,21 @@ void FetchForecast::fetched(std::uint32_t writes) noexcept {
   }
   if (fetch_follows() && needed_ < 1024) needed_ *= 2;
   streak_ = 0;
+}
+
+bool ReadHabit::copied() noexcept {
+  const bool read = std::exchange(read_, false);
+  if (left_ > 0) return --left_ > 0;
+  if (read) {
+    ++streak_;
+  } else {
+    if (brought_ > 0) needed_ *= 2;
+    streak_ = brought_ = 0;
+  }
+  if (streak_ < needed_) return false;
+  brought_ = std::min(std::max(needed_, 2 * brought_), most_behind_a_look);
+  left_ = brought_;
+  return true;
 }
 
 }  // namespace semcache::policy

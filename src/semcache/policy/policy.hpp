@@ -48,4 +48,27 @@ class FetchForecast {
   std::uint32_t needed_;
 };
 
+/// Does the host read a mirror each time that it has been copied to? Then the content is brought by the copy itself: a read that
+/// comes as a page fault costs more than the transfer. Small copies only, where the transfer's time does not count. Nobody
+/// learns whether what was brought by the copy is read. So after some of them one copy is left to the fault: if it is read, twice
+/// as many are brought before the next look; if not, the habit is over, and the next one takes twice as long to make.
+class ReadHabit {
+ public:
+  static constexpr std::uint64_t largest_bytes = 64 * 1024;
+
+  /// The mirror is copied to. @return whether its content is to be brought at once
+  [[nodiscard]] bool copied() noexcept;
+  /// A fault read it.
+  void read() noexcept { read_ = true; }
+
+ private:
+  static constexpr std::uint32_t most_behind_a_look = 64;
+
+  std::uint32_t needed_ = 8;  ///< copies behind each other that are read make a habit
+  std::uint32_t streak_ = 0;  ///< copies that were left to the fault and read
+  std::uint32_t brought_ = 0; ///< behind the last look
+  std::uint32_t left_ = 0;    ///< of these
+  bool read_ = false;
+};
+
 }  // namespace semcache::policy

@@ -118,6 +118,19 @@ bool ReadAhead::takes_whole(Use use) noexcept {
   return kind.whole;
 }
 
+/// The kernel gives pages of a large page's size where all of it may be written, and small ones, at a fault each, where only a part
+/// may: so what is opened ends with one, unless little would be left of it.
+void ReadAhead::end_on_large_page(ByteRange& given, std::uint64_t page) noexcept {
+  const std::uint64_t least = given.size() / 4;
+  if (given.begin == page) {
+    const std::uint64_t end = round_down(given.end, large_page_bytes);
+    if (end >= given.begin + least) given.end = end;
+  } else {
+    const std::uint64_t begin = round_up(given.begin, large_page_bytes);
+    if (begin + least <= given.end) given.begin = begin;
+  }
+}
+
 /// The next chunk of a sweep that is new or continued at `page`.
 ByteRange ReadAhead::give(Sweep& s, std::uint64_t page) noexcept {
   std::uint64_t chunk = std::min(chunk_for(s), last_chunk_bytes);
@@ -125,6 +138,7 @@ ByteRange ReadAhead::give(Sweep& s, std::uint64_t page) noexcept {
   const std::uint64_t page_end = page + phase_.page_bytes;
   const std::uint64_t below = page_end > chunk ? page_end - chunk : 0;
   s.last = s.direction == Direction::down ? ByteRange{below, page_end} : ByteRange{page, page + chunk};
+  if (s.use == Use::write) end_on_large_page(s.last, page);
   s.chunk = chunk;
   s.through += s.last.size();
   s.used = faults_;

@@ -18,6 +18,7 @@ class ReadAhead {
  public:
   static constexpr std::uint64_t first_chunk_bytes = 16 * 1024;
   static constexpr std::uint64_t last_chunk_bytes = 256 * 1024 * 1024;
+  static constexpr std::uint64_t large_page_bytes = 2 * 1024 * 1024;
   static constexpr std::uint64_t growth = 4;
   /// Faults that must have continued a sweep, one at the end of the other, before its growth is not paid for by faults.
   static constexpr unsigned believed_after = 3;
@@ -81,6 +82,7 @@ class ReadAhead {
   [[nodiscard]] bool too_many_faults(Use use) const noexcept;
   [[nodiscard]] bool takes_whole(Use use) noexcept;
   [[nodiscard]] ByteRange give(Sweep& sweep, std::uint64_t page) noexcept;
+  static void end_on_large_page(ByteRange& given, std::uint64_t page) noexcept;
   [[nodiscard]] Direction continues(const Sweep& sweep, const Fault& fault, std::uint64_t page) const noexcept;
   [[nodiscard]] Sweep* find(const Fault& fault, std::uint64_t page) noexcept;
   [[nodiscard]] Sweep* add(Use use) noexcept;

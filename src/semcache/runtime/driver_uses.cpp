@@ -20,9 +20,9 @@ std::unique_ptr<DriverUses> DriverUses::start(engine::Engine& engine, std::strin
   return uses;
 }
 
-void DriverUses::others_submit() noexcept {
+void DriverUses::others_submit(std::optional<void*> fenced) noexcept {
   const platform::RuntimeScope scope;
-  engine_.others_submit();
+  engine_.others_submit(fenced);
 }
 
 void* DriverUses::before(const device::DriverUse* uses, std::size_t count, bool launches) noexcept {

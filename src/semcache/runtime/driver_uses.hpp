@@ -26,7 +26,7 @@ class DriverUses final : public device::DriverObserver {
 
   void* before(const device::DriverUse* uses, std::size_t count, bool launches) noexcept override;
   void after(void* call) noexcept override;
-  void others_submit() noexcept override;
+  void others_submit(std::optional<void*> fenced) noexcept override;
   [[nodiscard]] bool wants_others() const noexcept override { return engine_.any_unrecorded(); }
   [[nodiscard]] bool wants_launches() const noexcept override { return engine_.any_listed(); }
 

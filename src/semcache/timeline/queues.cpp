@@ -136,9 +136,12 @@ std::shared_ptr<Event> Queues::record(QueueIndex q) {
   return event;
 }
 
-void Queues::record_leased() {
+void Queues::record_leased(std::optional<void*> stream) {
+  const auto is_of = [&](const Queue& queue) { return queue.live && !queue.own && queue.native == *stream; };
+  const bool one = stream && std::any_of(&queues_[1], &queues_[count_], is_of);
   std::exception_ptr failed;
   for (QueueIndex q = 1; q < count_; ++q) {
+    if (one && !is_of(queues_[q])) continue;
     try {
       // What is submitted to a stream that is being recorded goes into the graph, an event, too.
       if (unrecorded(q) && !device_.is_recording(queues_[q].id)) record(q);

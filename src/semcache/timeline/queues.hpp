@@ -144,7 +144,8 @@ class Queues : base::Uncopied {
     return false;
   }
   /// Work that was submitted to leased streams so far can be waited for alone from now on.
-  void record_leased();
+  /// @param stream  of this one only, if it is known
+  void record_leased(std::optional<void*> stream = std::nullopt);
   [[nodiscard]] bool live(QueueIndex q) const noexcept { return queues_[q].live; }
   /// Is that work known to be done? Asks nobody.
   [[nodiscard]] bool done(QueueIndex q, std::uint64_t position) const noexcept {

@@ -107,7 +107,8 @@ namespace kokkos::detail {
 /// What names an instance of the native space to the runtime: its stream; nullptr on hosts.
 [[nodiscard]] inline void* stream_of([[maybe_unused]] const NativeExec& native) {
 #ifdef KOKKOS_ENABLE_CUDA
-  if constexpr (native_is_device) return native.cuda_stream();
+  // Not `cuda_stream()`, which sets the device first.
+  if constexpr (native_is_device) return native.impl_internal_space_instance()->m_stream;
 #endif
   return nullptr;
 }

@@ -424,12 +424,14 @@ std::uint64_t note_recording(CUpti_CallbackId id, const void* parameters) noexce
 }
 
 /// Whatever the call is: what comes behind it may wait for the host, or for another stream.
-void tell_of_others(Watching& w) noexcept {
+void tell_of_others(Watching& w, CUpti_CallbackId id, const void* parameters) noexcept {
   w.under_way.fetch_add(1);  // keeps the observer where it is
   DriverObserver* const observer = w.telling.load() ? w.observer.load() : nullptr;
   if (observer != nullptr && observer->wants_others()) {
     const cuda::CaptureAllowed allowed;
-    observer->others_submit();
+    std::optional<void*> fenced;
+    if (id == SEMCACHE_ID(cuStreamSynchronize)) fenced = static_cast<const cuStreamSynchronize_params*>(parameters)->hStream;
+    observer->others_submit(fenced);
   }
   w.under_way.fetch_sub(1);
 }
@@ -455,7 +457,7 @@ void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const vo
   shared = nothing;
   const auto own_work = w.own_work.load(std::memory_order_acquire);
   if (own_work == nullptr || own_work()) return;
-  tell_of_others(w);
+  tell_of_others(w, id, call.functionParams);
   shared = note_recording(id, call.functionParams);
   if (shared != nothing) return;
   try {
