@@ -192,6 +192,7 @@ TEST_P(ReadAheadOfKind, PatternsStayWithinTheBoundInEachStep) {
 
 /// A kernel writes, the result is copied to a mirror, and the host reads it.
 struct CopiedAndRead : Program {
+  const std::uint64_t bytes = std::max<std::uint64_t>(8000, page_bytes());  // below a page it is settled at the call
   explicit CopiedAndRead(device::DeviceKind kind) : Program(of(kind)), device_array(on_device(bytes)), mirror(on_host(bytes)) {}
   static Options of(device::DeviceKind kind) {
     Options o = kind == device::DeviceKind::emulated ? emulated() : defaults();
@@ -202,7 +203,6 @@ struct CopiedAndRead : Program {
     kernel_write(&stream, device_array, device_array.all(), ++seed);
     copy(mirror, device_array);
   }
-  static constexpr std::uint64_t bytes = 8000;
   Memory& device_array;
   Memory& mirror;
   std::uint64_t seed = 0;
@@ -228,7 +228,7 @@ TEST_P(ReadAheadOfKind, CopiesThatNobodyReadsAnyMoreAreLazyAgain) {
     s.expect_host(s.mirror, s.seed);
   }
   for (int step = 1; step <= 100; ++step) s.computed_and_copied();
-  EXPECT_EQ(s.counters().d2h.bytes, 16 * s.bytes);
+  EXPECT_EQ(s.counters().d2h.bytes - s.counters().saved_link.bytes, 16 * s.bytes);  // what is saved before it is overwritten apart
   s.expect_host(s.mirror, s.seed);
 }
 
