@@ -126,7 +126,7 @@ TEST(DeviceFaults, TheLimitOnMappingsIsMetByDeviceMemoryAlone) {
   o.platform.mapping_limit = 50;
   Program p(o);
   for (int i = 0; i < 30 && p.engine().guarded_arena_bytes() > 0; ++i) {
-    Memory& d = p.on_device(size);
+    Memory& d = p.on_device(page);  // all fit
     p.kernel_write(&stream, d, d.all(), 1);
     EXPECT_EQ(of(p, d), Protection::read_write);
   }
