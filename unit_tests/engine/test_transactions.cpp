@@ -227,6 +227,91 @@ TEST_F(PageLocking, ThatIsRefusedIsTriedAgainWhenThePagesHaveClosed) {
   EXPECT_EQ(p.device().host_registrations(), 1u);
 }
 
+/// Each round writes every second eighth first, and then the others: a transfer for each, of one chunk.
+TEST(PageLockingOfChunks, ComesToChunksOfSeveralValues) {
+  Program p;
+  const std::uint64_t page = p.platform().page_bytes();
+  Memory& d = p.on_device(64 * page);
+  Memory& h = p.on_host(64 * page);
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    for (const std::uint64_t half : {0u, 1u}) {
+      for (std::uint64_t b = half * 8; b < 64; b += 16) {
+        p.engine().access(h, {b * page, (b + 8) * page}, Access::overwrite);
+        p.host_write(h, {b * page, (b + 8) * page}, round);
+      }
+    }
+    p.copy(d, h);
+    p.expect_device(d, round);
+    EXPECT_EQ(p.device().host_registrations(), 1u) << round;
+  }
+}
+
+TEST(PageLockingOfChunks, ComesToAllOfThemWhereAKernelHoldsAPointer) {
+  Program::Options o = Program::defaults();
+  for (const bool foreign : {false, true}) {
+    o.engine.registration_bytes = 4 * o.platform.page_bytes;
+    Program p(o);
+    Memory& h = p.on_host(16 * o.platform.page_bytes);
+    p.host_write(h, h.all(), 1);
+    if (foreign) {
+      const device::DriverUse use{h.address, 0, device::DriverUse::Kind::argument, 0};
+      auto call = p.engine().begin_foreign_call(&use, 1, true);
+      if (call != nullptr) p.engine().end_foreign_call(std::move(call));
+    } else {
+      p.engine().expose(h);
+    }
+    EXPECT_TRUE(h.open);
+    EXPECT_EQ(p.device().host_registrations(), 4u) << foreign;
+    EXPECT_EQ(p.counters().unannounced, foreign ? 1u : 0u);
+  }
+}
+
+/// What stands for all arrays is pinned by one launch after the other without an end.
+TEST(Transactions, WhatIsFreedUnderLaunchesThatUseAllArraysGoesWithTheOneThatUsesIt) {
+  Program p(Program::emulated());
+  Memory* const m = p.engine().allocate_device(0, "array", 16384);
+  (void)p.on_device(16384);
+  const engine::QueueIndex queues[] = {p.queue(&streams[0]), p.queue(&streams[1])};
+  std::vector<Operand> operands[2];
+  const auto begin = [&](int i) { p.engine().begin_unknown_launch(queues[i], operands[i]); };
+  const auto end = [&](int i) { p.engine().end_launch(queues[i], operands[i].data(), operands[i].size()); };
+  for (int i = 0; i < 2; ++i) {
+    begin(0);
+    end(0);
+  }
+  begin(0);
+  p.engine().deallocate(m);
+  EXPECT_TRUE(m->live) << "a launch uses it";
+  begin(1);
+  end(0);
+  EXPECT_FALSE(m->live);
+  begin(0);
+  end(1);
+  end(0);
+}
+
+/// Both sides of an array hold what another one wants. A copy from one side to the other, shifted by a little, overwrites it in one side
+/// after fetching has overwritten it in the other.
+TEST(Transactions, AShiftBetweenSidesThatHoldWhatSomebodyWantsSavesIt) {
+  for (const bool emulated : {false, true}) {
+    Program p(emulated ? Program::emulated() : Program::defaults());
+    constexpr std::uint64_t size = 16 * 4096;
+    Memory& d = p.on_device(size);
+    Memory& h = p.on_host(size, &d);
+    Memory& wants = p.on_device(size);
+    Memory& other = p.on_device(size);
+    p.host_write(h, h.all(), 1);
+    p.expect_device(d, 1);
+    p.copy(wants, d);
+    p.kernel_write(&streams[0], other, other.all(), 2);
+    p.device().synchronize_device();
+    p.copy(d, other);
+    p.engine().copy(h.address + 8, d.address, size - 8);
+    p.engine().audit();
+    p.expect_device(wants, 1);
+  }
+}
+
 /// Of eight threads each has its own arrays; three arrays fit.
 void run_threads(device::DeviceKind kind) {
   constexpr std::uint64_t size = 5 * 4096;

@@ -146,7 +146,7 @@ class Engine : base::Uncopied {
   void begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten = nullptr) {
     launches_.begin_launch(queue, operands, count, overwritten);
   }
-  /// As if every noticed array had been captured as writable. Pins nothing; the queue remembers.
+  /// As if every noticed array had been captured as writable. @param operands  set: what is pinned
   void begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands) { launches_.begin_unknown_launch(queue, operands); }
   /// Instead of `end_launch`, of a launch whose kernel is not submitted after all.
   void cancel_launch(const Operand* operands, std::size_t count) noexcept { launches_.cancel_launch(operands, count); }

@@ -52,9 +52,6 @@ void ForeignIo::expect_read_out(Memory& m, std::uint64_t position, const ByteRan
   expected_.expect(m, position, pieces, count, buffer, to);
 }
 
-
-
-
 TransitBuffer* ForeignIo::take_buffer(std::uint64_t bytes, bool on_device) {
   Transaction t(transactions_);
   return buffers_.take(t, bytes, on_device);

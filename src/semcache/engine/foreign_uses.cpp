@@ -143,8 +143,9 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   t.launch_follows();
   const device::Visit visit(*s_.home().device);
   const auto expect_argument = [&](const ForeignCall::Use& use) {  // of this thread's next launch
-    arguments_[std::this_thread::get_id()].push_back(use);
-    threads_with_arguments_.store(arguments_.size());
+    auto& own = arguments_[std::this_thread::get_id()];
+    if (std::exchange(here().arguments_of, serial_) != serial_) own.clear();  // of a thread that has ended
+    own.push_back(use);
   };
   bool leads_to_views = false;
   for (std::size_t i = 0; i < count; ++i) {
@@ -177,7 +178,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   if (launches) {
     std::vector<ForeignCall::Use> arguments;
     if (auto own = arguments_.extract(std::this_thread::get_id())) arguments = std::move(own.mapped());
-    threads_with_arguments_.store(arguments_.size());
+    here().arguments_of = 0;
     for (const ForeignCall::Use& use : arguments) {
       if (use.freed()) continue;
       leads_to_views = leads_to_views || use.memory->holds_handles.load(std::memory_order_relaxed);
@@ -288,8 +289,8 @@ bool ForeignUses::is_right(const HostUse& use) const noexcept {
 
 Obstacle ForeignUses::make_right(HostUse& use) {
   Memory& m = *use.memory;
+  if (use.pointer) return use.freed() || m.snapshot() ? Obstacle() : pointer_to_host(use);
   if (is_right(use)) return {};
-  if (use.pointer) return pointer_to_host(use);
   if (s_.watched(m) && !std::exchange(use.counted, true)) s_.recorder.unannounced(m.label);
   use.served = true;
   // A write may fail, and may be of some of the bytes only: the others stay.
@@ -306,7 +307,7 @@ Obstacle ForeignUses::pointer_to_host(HostUse& use) {
     }
     return {};
   }
-  if (!std::exchange(use.counted, true)) s_.recorder.unannounced(m.label);
+  if (!m.open && !std::exchange(use.counted, true)) s_.recorder.unannounced(m.label);
   return host_access_.open_for_device(m);
 }
 

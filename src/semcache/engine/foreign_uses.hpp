@@ -40,7 +40,7 @@ class ForeignUses {
   [[nodiscard]] std::unique_ptr<ForeignCall> begin_foreign_call(const device::DriverUse* uses, std::size_t count,
                                                                 bool launches);
   void end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept;
-  [[nodiscard]] bool any_listed() const noexcept { return s_.listed_arrays.load() != 0 || threads_with_arguments_.load() != 0; }
+  [[nodiscard]] bool any_listed() const noexcept { return s_.listed_arrays.load() != 0 || here().arguments_of == serial_; }
 
  private:
   struct HostUse : Known {
@@ -81,7 +81,8 @@ class ForeignUses {
   HostAccess& host_access_;
   /// By thread: arrays whose addresses it has copied to a device, as arguments of its next launch.
   std::map<std::thread::id, std::vector<ForeignCall::Use>> arguments_;
-  std::atomic<std::size_t> threads_with_arguments_{0};
+  static inline std::atomic<std::uint64_t> serials_{0};
+  const std::uint64_t serial_ = ++serials_;
 };
 
 }  // namespace semcache::engine

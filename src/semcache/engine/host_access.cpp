@@ -38,7 +38,7 @@ Obstacle HostAccess::open_pages(Memory& m, ByteRange range, Access mode) {
       if (const Obstacle o = transfers_.make_fresh(m, {range.end, content.end})) return o;
     }
     if (const Obstacle o = preparation_.meet(m, content, mode)) return o;
-    if (pages_matter) m.pages.make_room(2);  // what is written is opened, too (`relax_pages`)
+    if (pages_matter) m.pages.make_room(2);  // what is written is opened, too (`relax`)
     if (writes(mode)) transfers_.note_written(m, content);  // I2
     projection_.project();
     const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
@@ -80,6 +80,7 @@ Obstacle HostAccess::open_for_device(Memory& m) {
     s_.recorder.exposed(m.label);
     m.lock_refused = false;
   }
+  if (const Obstacle o = hazards_.flights_of(m, m.all(), Mode::writes)) return o;
   s_.pages->forget_other_names(m);
   return hazards_.directly_reached(m, m.all());
 }
@@ -256,7 +257,7 @@ FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* in
     if (gap.empty() || before->pages.at(gap.begin).protection != Protection::none) return FaultResult::not_ours;
     return s_.pages->protect(*before, gap, Protection::read) ? FaultResult::served : FaultResult::not_ours;
   }
-  if (found == nullptr || !found->live || found->snapshot() || found->open || found->bytes == 0) return FaultResult::not_ours;
+  if (!found->live || found->snapshot() || found->open || found->bytes == 0) return FaultResult::not_ours;
   Memory& m = *found;
   label = s_.name(m);
   if (!m.on_host()) return serve_device(t, m, kind, address, instruction);

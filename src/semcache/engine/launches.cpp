@@ -120,8 +120,10 @@ void Launches::list_everything(Arrays which, std::vector<Operand>& operands) {
 void Launches::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands) {
   Transaction t(transactions_);
   t.launch_follows();
-  // On a queue that nobody knows, launches wait for transfers of arrays that are ready, too.
-  Arrays which = queue == unknown_queue ? Arrays::all : Arrays::unready;
+  // On a queue that nobody knows, launches wait for transfers of arrays that are ready, too. What stands for all arrays has the pins of
+  // one launch at a time, and of none that is younger than what is being freed.
+  const bool others = std::any_of(s_.devices.begin(), s_.devices.end(), [](const auto& d) { return d->everything.pins.load() != 0; });
+  Arrays which = queue == unknown_queue || others || s_.frees > 0 || !s_.put_off.empty() ? Arrays::all : Arrays::unready;
   list_everything(which, operands);
   give_way(t, operands.data(), operands.size());
   t.run([&]() -> Obstacle {

@@ -110,6 +110,11 @@ void Lifetimes::deallocate(Memory* memory) noexcept {
   Memory& m = *memory;
   Transaction t(transactions_);
   if (put_off(m)) return;
+  struct UnderWay {
+    std::uint32_t& frees;
+    explicit UnderWay(std::uint32_t& n) noexcept : frees(n) { ++frees; }
+    ~UnderWay() { --frees; }
+  } const under_way(s_.frees);
   (m.on_host() ? live_host_bytes_ : live_device_bytes_) -= m.bytes;
   m.incarnation.fetch_add(1);
   try {

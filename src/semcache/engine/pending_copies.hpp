@@ -37,7 +37,7 @@ class PendingCopies {
 
   [[nodiscard]] bool any(DatumId datum) const noexcept { return !pending_.empty() && pending_.count(datum.value) != 0; }
 
-  /// How many bytes of `range` were owed. None is any more.
+  /// How many bytes of `range` were pending. None is any more.
   std::uint64_t take(DatumId datum, ByteRange range) noexcept {
     const auto found = pending_.empty() ? pending_.end() : pending_.find(datum.value);
     if (found == pending_.end() || range.empty()) return 0;

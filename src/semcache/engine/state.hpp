@@ -100,6 +100,7 @@ struct Thread {
   /// Of a thread that is in a driver's call: it may hold what another's launch waits for, so it never waits for that without end.
   base::Patience* in_driver_call = nullptr;
   const std::byte* served_address = nullptr;  ///< the access whose fault it serves
+  std::uint64_t arguments_of = 0;             ///< the `ForeignUses` that keeps arguments of its next launch; 0: none
 };
 [[nodiscard]] inline Thread& here() noexcept { return platform::per_thread<Thread>(); }
 
@@ -169,6 +170,7 @@ struct State : base::Uncopied {
   std::deque<Memory> pool;  ///< lists of arrays have room for all of them
   std::vector<Memory*> by_slot;
   std::vector<Memory*> put_off;  ///< to be freed when their launches have ended
+  std::uint32_t frees = 0;       ///< that are under way
   Flights flights;               ///< what is under way
   std::unique_ptr<HostPages> pages;
   std::vector<Memory*> listed;  ///< that any launch of somebody else's may use

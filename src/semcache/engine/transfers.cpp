@@ -117,6 +117,7 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
 
   // The wanter's own memory, where it is in the same space and holds nothing that somebody needs: what an eager copy
   // would have done, at no further memory.
+  bool page_locking = false;
   const auto clean = [&](SlotId slot) {
     if (!slot.valid() || slot == m.slot) return false;
     Memory& w = s_.memory_of(slot);
@@ -124,7 +125,9 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
     const ByteRange at{piece.wanter_position, piece.wanter_position + piece.bytes};
     if (w.on_host()) {
       for (const Flight& f : s_.flights) {
-        if (f.host == &w && f.range.overlaps(at)) return false;
+        if (f.host != &w || !f.range.overlaps(at)) continue;
+        page_locking = page_locking || f.locks_pages;
+        return false;
       }
     } else if ((w.flags.load() & Memory::resident) == 0 || s_.pinned(w) ||
                hazards_.unknown_use_pending(w, Mode::writes)) {
@@ -145,6 +148,7 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
     return policy::place_of_save(choices);
   };
   policy::SavePlace where = place();
+  if (page_locking) return Obstacle::moment();
   if (where == policy::SavePlace::snapshot_beside) {
     try {
       step.to = arrays_.new_snapshot(m.space, piece.bytes, m.label)->slot;

@@ -50,7 +50,7 @@ void Transactions::lock_pages(Transaction& t, Memory& m, ByteRange chunk) {
     Memory& memory;
     ByteRange chunk;
     Flights::iterator flight;
-    bool readable;
+    std::vector<ByteRange> readable;
     std::byte* name = nullptr;
     Locking(State& s, Memory& m, ByteRange c) : state(s), memory(m), chunk(c), flight(s.flights.emplace(s.flights.end())) {
       flight->locks_pages = flight->to_host = true;

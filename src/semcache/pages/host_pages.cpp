@@ -157,12 +157,6 @@ bool HostPages::locked(const Memory& m, ByteRange range) const noexcept {
   return true;
 }
 
-bool HostPages::permit_any(const Memory& m, ByteRange bytes) const {
-  bool any = false;
-  m.pages.for_each(around(m, bytes), [&](ByteRange, PageState s) { any = any || s.protection != Protection::none; });
-  return any;
-}
-
 bool HostPages::any_locked(const Memory& m, ByteRange range) const noexcept {
   for (std::uint64_t at = range.begin; at < range.end && !m.locked.empty(); at = chunk_end(at)) {
     if (m.locked[at / options_.registration_bytes] != nullptr) return true;
@@ -183,7 +177,10 @@ ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
   for (std::uint64_t at = range.begin; at < range.end; at = chunk_end(at)) {
     if (locked(m, {at, at + 1})) continue;
     const ByteRange chunk{round_down(at, options_.registration_bytes), std::min(chunk_end(at), m.bytes)};
-    const bool whole = range.contains(chunk) || (noticed && !permit_any(m, chunk));
+    bool writable = !noticed;
+    m.pages.for_each(noticed ? around(m, chunk) : ByteRange{},
+                     [&](ByteRange, PageState s) { writable = writable || s.protection == Protection::read_write; });
+    const bool whole = range.contains(chunk) || !writable;
     bool used = true;  // what the host has put there
     directory_.for_each_held(m.slot, chunk, [&](ByteRange, directory::ValueRef ref) {
       used = used && (ref.is_number() ? !directory_.fill_of(ref.id).is_zero() : ref.id == directory::former_value);
@@ -193,11 +190,14 @@ ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
   return {};
 }
 
-bool HostPages::begin_lock(Memory& m, ByteRange chunk) {
+std::vector<ByteRange> HostPages::begin_lock(Memory& m, ByteRange chunk) {
   const std::uint64_t chunks = (span(m).end + options_.registration_bytes - 1) / options_.registration_bytes;
   m.locked.resize(chunks, nullptr);
-  if (!watched(m)) return false;
-  const bool readable = permit(m, chunk, Protection::read);
+  std::vector<ByteRange> readable;
+  if (!watched(m)) return readable;
+  m.pages.for_each(around(m, chunk), [&](ByteRange piece, PageState s) {
+    if (s.protection != Protection::none) readable.push_back(piece);
+  });
   protect(m, around(m, chunk), Protection::none);
   mappings_.add(4);
   return readable;
@@ -210,10 +210,15 @@ std::byte* HostPages::lock(const Memory& m, ByteRange chunk) const {
   return platform_.lock_pages(address, pages.size(), [&](std::byte* other) { return locks_.register_host(other, pages.size()); });
 }
 
-void HostPages::end_lock(Memory& m, ByteRange chunk, std::byte* name, bool readable) noexcept {
+void HostPages::end_lock(Memory& m, ByteRange chunk, std::byte* name, const std::vector<ByteRange>& readable) noexcept {
   m.locked[chunk.begin / options_.registration_bytes] = name;
   m.lock_refused = name == nullptr;
-  if (readable && directory_.fresh(m.slot, chunk)) (void)relax(m, around(m, chunk), Protection::read);
+  try {
+    for (const ByteRange pages : readable) {
+      if (directory_.fresh(m.slot, intersect(pages, m.all()))) (void)relax(m, pages, Protection::read);
+    }
+  } catch (const std::bad_alloc&) {  // they stay closed
+  }
 }
 
 void HostPages::forget_other_names(Memory& m) noexcept {

@@ -14,7 +14,7 @@ using memory::PageState;
 /// The pages of mirrors: what they permit, and which of them the device reaches directly. A page permits no more than the strictest
 /// demand of the bytes on it (I5); it is relaxed only where an access asks for it.
 ///
-/// Threads: with the engine's lock. Errors: where a member returns false, the kernel's limit on mappings was met.
+/// Threads: with the engine's lock, but for `lock` and `unlock`. Errors: where a member returns false, the kernel's limit on mappings was met.
 class HostPages {
  public:
   struct Options {
@@ -50,7 +50,7 @@ class HostPages {
   void project(Memory& m, ByteRange range) noexcept;
   /// False if the pages could not be relaxed; tightening always succeeds. @throws std::bad_alloc
   bool protect(Memory& m, ByteRange pages, platform::Protection protection);
-  /// At most two more extents of the page map, at the ends of `pages`. @pre there is room for them
+  /// At most two more extents of the page map, at the ends of `pages`. @throws std::bad_alloc
   bool relax(Memory& m, ByteRange pages, platform::Protection wanted);
   /// Pages that are about to be a transfer's source can no longer change unnoticed. @throws std::bad_alloc
   void freeze(Memory& m, ByteRange range);
@@ -64,17 +64,17 @@ class HostPages {
   /// What the device calls a position.
   [[nodiscard]] std::byte* device_name(const Memory& m, std::uint64_t position) const noexcept;
   /// The first chunk of `range` that is to be page-locked before a transfer of `range` between it and a device; empty: there is none. Only
-  /// pages with content are worth it (a side is allocated only when it is used), and only those that are not in use: the transfer uses
-  /// the whole chunk, or it is closed.
+  /// pages with content are worth it (a side is allocated only when it is used), and only those that the host does not write just now: the
+  /// transfer uses the whole chunk, or none of its pages can be written.
   [[nodiscard]] ByteRange worth_locking(const Memory& m, ByteRange range) const;
   /// Page-locking takes milliseconds. So it is begun and ended with the engine's lock, and done without it: nobody looks at the chunk
   /// meanwhile, which is inaccessible where it is watched. The device gets to know watched pages under another name than the program:
   /// what the program itself asks the driver to copy meets their protection (I8).
-  /// @return for `end_lock`: could it be read?  @throws std::bad_alloc
-  [[nodiscard]] bool begin_lock(Memory& m, ByteRange chunk);
+  /// @return for `end_lock`: what could be read of it  @throws std::bad_alloc
+  [[nodiscard]] std::vector<ByteRange> begin_lock(Memory& m, ByteRange chunk);
   /// @return what the device calls it; nullptr: refused
   [[nodiscard]] std::byte* lock(const Memory& m, ByteRange chunk) const;
-  void end_lock(Memory& m, ByteRange chunk, std::byte* name, bool readable) noexcept;
+  void end_lock(Memory& m, ByteRange chunk, std::byte* name, const std::vector<ByteRange>& readable) noexcept;
   /// The device is to know all page-locked pages under the program's names. @pre no transfer uses them
   void forget_other_names(Memory& m) noexcept;
   /// Needs no lock of the engine's. @param names  what `Memory::locked` was  @pre no transfer uses the pages
@@ -89,7 +89,6 @@ class HostPages {
 
  private:
   void tighten(Memory& m, ByteRange range);
-  [[nodiscard]] bool permit_any(const Memory& m, ByteRange bytes) const;
 
   platform::Platform& platform_;
   memory::Mappings& mappings_;
