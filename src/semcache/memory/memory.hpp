@@ -96,6 +96,8 @@ struct alignas(64) Memory {
   bool listed = false;            ///< any foreign launch may use it
   bool reported_unreachable = false;
   bool used_unseen = false;          ///< a kernel that we cannot see the end of may use it: stays reachable (SEMCACHE_CHECK)
+  bool arriving = false;          ///< host memory: a copy at the call brings its content; the flights are `expected`
+  std::uint64_t asked_end = 0;    ///< host memory: the host asked for what lies before, one piece behind the other
 
   [[nodiscard]] bool on_host() const noexcept { return space == host_space; }
   [[nodiscard]] bool snapshot() const noexcept { return !datum.valid(); }
@@ -128,8 +130,6 @@ struct alignas(64) Memory {
   std::vector<std::byte*> locked;
   policy::FetchForecast forecast;
   policy::ReadHabit read_habit;
-  bool arriving = false;          ///< a copy at the call brings its content: the flights are `expected`
-  std::uint64_t asked_end = 0;    ///< the host asked for what lies before, one piece behind the other
 };
 
 /// An array as somebody has seen it. Once it has been freed, its object may be another array's.

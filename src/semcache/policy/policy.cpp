@@ -35,11 +35,11 @@ bool ReadHabit::copied() noexcept {
   if (read) {
     ++streak_;
   } else {
-    if (brought_ > 0) needed_ *= 2;
+    if (brought_ > 0) needed_ = static_cast<std::uint16_t>(std::min<unsigned>(2u * needed_, most_needed));
     streak_ = brought_ = 0;
   }
   if (streak_ < needed_) return false;
-  brought_ = std::min(std::max(needed_, 2 * brought_), most_behind_a_look);
+  brought_ = static_cast<std::uint8_t>(std::min<unsigned>(std::max<unsigned>(needed_, 2u * brought_), most_behind_a_look));
   left_ = brought_;
   return true;
 }

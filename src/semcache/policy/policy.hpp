@@ -62,12 +62,14 @@ class ReadHabit {
   void read() noexcept { read_ = true; }
 
  private:
-  static constexpr std::uint32_t most_behind_a_look = 64;
+  static constexpr std::uint8_t most_behind_a_look = 64;
+  static constexpr std::uint16_t most_needed = 32768;
 
-  std::uint32_t needed_ = 8;  ///< copies behind each other that are read make a habit
-  std::uint32_t streak_ = 0;  ///< copies that were left to the fault and read
-  std::uint32_t brought_ = 0; ///< behind the last look
-  std::uint32_t left_ = 0;    ///< of these
+  // There is one for each mirror.
+  std::uint16_t needed_ = 8;  ///< copies behind each other that are read make a habit
+  std::uint16_t streak_ = 0;  ///< copies that were left to the fault and read
+  std::uint8_t brought_ = 0;  ///< behind the last look
+  std::uint8_t left_ = 0;     ///< of these
   bool read_ = false;
 };
 
