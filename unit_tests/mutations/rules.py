@@ -26,11 +26,11 @@ def sources(source):
 # --- rules ---------------------------------------------------------------------------------------------------------------
 
 # A call of one of these that is a statement is left out.
-CALLS = set("""add count_dropped detach drop end_phase evict_one execute expect_not_freed expect_nothing forget_perhaps_unwanted
+CALLS = set("""add count_dropped detach drop end_phase execute expect_not_freed expect_nothing forget_perhaps_unwanted
 freeze keep_as_saved_copy keep_reachable mark_changing mark_used note_fetch note_perhaps_unwanted note_refused note_use note_written
 open_guarded order_queue prepare_commit prepare_held prepare_use prepare_wanted prepare_write project project_device project_later
 project_soon protect protect_guarded raise renumber restore revoke separate set_held set_wanted subtract touch touch_holders unpin
-unwatch watch write""".split())
+unwatch write""".split())
 # Where a mutant of these kinds can be, it is: what stands in the way of an attempt is passed over (so what would have removed it is not
 # done); a question is answered always alike.
 KINDS = {"obstacle", "return"}
@@ -80,7 +80,7 @@ listed(
     ("a host side that changes is copied by number", "copy without datum #1"))
 listed(
     "engine/engine.cpp",
-    ("a second stream inherits the first one's order", "adopt_queue if before false #1"))
+    ("a second stream inherits the first one's order", "adopt_queue if anew false #1"))
 listed(
     "engine/executor.cpp",
     ("pieces of a message are taken from the place of the first", "copy_by_queue plain piece #2"),
@@ -89,8 +89,7 @@ listed(
     ("a kernel's write is remembered as a read", "note_use mode as Mode::reads #2"))
 listed(
     "engine/foreign_io.cpp",
-    ("pieces that arrive together count as holders for each other", "write_in together as std::vector<ByteRange>{} #3"),
-    ("an arrival overwrites what others hold", "write_in 0 as UINT32_MAX #4"))
+    ("an arrival overwrites what others hold", "write_in 0 as UINT32_MAX #2"))
 listed(
     "engine/foreign_uses.cpp",
     ("what a call overwrites counts as held until the call is made", "begin_foreign_call set overwritten #1"))
@@ -113,17 +112,20 @@ listed(
     ("a kernel on a stream that nobody follows ends them all", "launch_awaited if unknown_queue false #1"),
     ("what a queue waits for is looked up after the wait",
      "launch_awaited before as s_.home().queues->happened_with(queue, before[queue]) #3"),
-    ("writing operands need no exclusive memory", "ready choose writable false #1"))
+    ("a launch looks at none of its operands", "begin_launch set all_ready #1"))
 listed(
     "engine/lifetimes.cpp",
     ("a freed array is given back although it is wanted", "free_array if last false #1"),
     ("memory that is written without a word holds zeros", "allocate_host without announced #1"))
 listed(
+    "engine/preparation.cpp",
+    ("pieces that arrive together count as holders for each other", "meet together as std::vector<ByteRange>{} #4"),
+    ("writing operands need no exclusive memory", "prepare if writable true #1"),
+    ("no digest is taken of what a launch may write", "prepare set write_check #1"))
+listed(
     "engine/projection.cpp",
-    ("a saved copy is not looked at when its last reader is gone", "project if freeing false #1",
-     "collect_orphans if freeing false #1"),
     ("pages stay open until a launch ends", "project_soon without any_touched #1"),
-    ("device memory is closed under a kernel that uses it", "project_device if pins false #1"),
+    ("device memory is closed under a kernel that uses it", "project_device if pinned false #1"),
     ("launches believe that closed device memory is open", "project_device if read false #1"),
     ("device memory is opened as far as was asked", "open_guarded choose exclusive true #1"),
     ("launches never find a transfer in flight", "project_device if written true #1"),
@@ -176,6 +178,8 @@ listed(
     ("an event that is too early is waited for", "recorded_after position as position - 1 #1"),
     ("an event is believed to cover later work of its queue", "happened_with position as position + 1 #1"),
     ("a queue forgets which queue it waited for", "order p as (p + 1) % max_queues #4"))
+LISTED[("engine/projection.cpp project if freeing false #1", "engine/arrays.cpp collect_orphans if freeing false #1")] = (
+    "a saved copy is not looked at when its last reader is gone")
 
 NAMES = {name for names in LISTED for name in names}
 
@@ -233,13 +237,10 @@ UNNOTICED = {
     "engine/transfers.cpp note_refused note_written #1":
         "what others want was saved before, so nobody can tell the former value from what is there now",
     "engine/copies.cpp copy_now note_written #1": "an open mirror's value is known nowhere else since it was opened",
-    "engine/copies.cpp copy_now count_dropped #1": _TWICE + "by note_written, behind the copy",
     "engine/copies.cpp copy_now prepare_write #1":
         "needs an open mirror or SEMCACHE=off and a host without memory at once, which the test of failing allocations does not have",
     "engine/copies.cpp fill prepare_write #1":
         "needs an open mirror or SEMCACHE=off and a host without memory at once, which the test of failing allocations does not have",
-    "engine/lifetimes.cpp allocate_device project_device #1":
-        _COST + "a new array is not resident, so its first launch looks closer and projects it",
     "engine/lifetimes.cpp free_array busy #1": _TWICE + "a few lines below, for sides and whole arrays alike",
     "engine/lifetimes.cpp free_array uses_of #1": _TWICE + "a few lines below, for sides and whole arrays alike",
     "engine/lifetimes.cpp keep_as_saved_copy note_perhaps_unwanted #1":
@@ -251,16 +252,15 @@ UNNOTICED = {
     "engine/executor.cpp write_arrival add #1": _ESTIMATE,
     "engine/executor.cpp write_arrival write #1":
         "stale pages are closed; no calls are known that leave two huge ones side by side with different protections",
-    "engine/foreign_io.cpp expect_read_out project_later #1": _COST + "the next launch looks closer once",
-    "engine/foreign_io.cpp expect_read_out project_device #1": _COST + "the next launch looks closer once",
-    "engine/foreign_io.cpp release_idle_buffers return true #1": "the fake device refuses memory once, so the next try works",
+    "engine/expected_messages.cpp expect project_later #1": _COST + "the next launch looks closer once",
+    "engine/expected_messages.cpp expect project_device #1": _COST + "the next launch looks closer once",
+    "engine/buffers.cpp release_idle return true #1": "the fake device refuses memory once, so the next try works",
     "engine/foreign_io.cpp valid_here return true #1": _OUTSIDE,
     "engine/foreign_io.cpp valid_here return false #1": _OUTSIDE,
     "engine/expected_messages.cpp fresh_here return true #1": "what is fresh and was written by a kernel is resident",
     "engine/foreign_uses.cpp begin_foreign_call note_fetch #1": _COST + "it feeds a forecast",
     "engine/foreign_uses.cpp is_right return false #1": _COST + "pages that are open are looked at once more",
     "engine/host_access.cpp open_pages project #1": _TWICE + "at the transaction's end, before anybody else has the lock",
-    "engine/host_access.cpp keep_maps_short busy #1": "no byte moves but those that are saved, and save waits for these itself",
     "engine/host_access.cpp open_everything protect_guarded #1": _TWICE + "by the second loop",
     "engine/launches.cpp is_recording return true #1": _OUTSIDE,
     "engine/launches.cpp is_recording return false #1": _OUTSIDE,
@@ -268,7 +268,5 @@ UNNOTICED = {
     "engine/residency.cpp evict quiesce #1": _RACE + "a launch that pins the array; who pins it before is no victim",
     "engine/transfers.cpp check_writes freeze #1": _RACE + "a write between the digest and the projection",
     "memory/host_memory.cpp open_for_next add #1": _ESTIMATE,
-    "pages/host_pages.cpp lock protect #1": _RACE + "a write while the pages have two addresses",
-    "pages/host_pages.cpp lock add #1": _ESTIMATE,
     "timeline/queues.cpp known return false #1": _COST + "the driver is asked what is known already",
 }
