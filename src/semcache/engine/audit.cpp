@@ -111,7 +111,7 @@ void Engine::audit() {
   if (host_snapshots != arrays_.host_snapshot_bytes()) base::fatal("audit: saved copies on the host are counted wrongly");
   for (const Flight& f : s_.flights) {
     if (f.host == nullptr) continue;
-    if (!f.host->live || f.range.end > f.host->bytes) base::fatal("audit: I6: a transfer's host memory is gone");
+    if (!f.host->live || f.range.end > f.host->bytes) base::fatal("audit: I6: a transfer's host memory has been freed");
     if (f.host->snapshot() || !s_.watched(*f.host)) continue;
     f.host->pages.for_each(s_.pages->around(*f.host, f.range), [&](ByteRange, PageState s) {
       if (s.protection > (f.keeps_readable() ? Protection::read : Protection::none)) {

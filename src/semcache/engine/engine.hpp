@@ -116,7 +116,7 @@ class Engine : base::Uncopied {
     return host_access_.serve(address, kind, instruction);
   }
   void settle_all() { host_access_.settle_all(); }
-  /// Copies owed to `range` are made, and nothing in flight uses what they took their content from.
+  /// Copies that are pending for `range` are made, and nothing in flight uses what they took their content from.
   void settle(Memory& memory, ByteRange range) { copies_.settle(memory, range); }
   void native_capture(Memory& memory, bool writable) { foreign_uses_.native_capture(memory, writable); }
   /// The same of every array, where one that leads to others was captured.
@@ -180,7 +180,7 @@ class Engine : base::Uncopied {
   void add_to(Statistics& statistics) const;
   /// The directory and every page state agree with each other (tests, audit). Ends the process if not.
   void audit();
-  /// exit() has begun: the driver may be gone already, so a fault that cannot be served leaves its thread waiting for the
+  /// exit() has begun: the driver may have ended already, so a fault that cannot be served leaves its thread waiting for the
   /// end instead of ending the process its own way.
   void process_ends() noexcept { s_.process_ends.store(true); }
   /// Everything on the host valid and accessible, for pointers that outlive the runtime.

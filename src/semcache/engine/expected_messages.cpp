@@ -54,7 +54,6 @@ void ExpectedMessages::expect(Memory& m, std::uint64_t position, const ByteRange
   }
 }
 
-/// After a launch that wrote `m`: the messages that always followed one such launch so far.
 void ExpectedMessages::bring_expected(Memory& m) {
   if (m.expected_in.empty() || !m.live || m.snapshot()) return;
   const std::uint32_t launches = m.writing_launches.load();

@@ -12,8 +12,8 @@ namespace semcache::engine {
 /// A call of somebody else's to the driver, while it is made.
 struct ForeignCall {
   struct Use : Known {
-    Use(Memory& m, bool writes, bool marked_writing, bool said) noexcept
-        : Known(m), writable(writes), used_writing(marked_writing), announced(said) {}
+    Use(Memory& m, bool writes, bool marked_writing, bool was_announced) noexcept
+        : Known(m), writable(writes), used_writing(marked_writing), announced(was_announced) {}
     bool writable;     ///< its content
     bool used_writing; ///< whoever uses the array next waits for it as for a write
     bool announced;
@@ -24,8 +24,8 @@ struct ForeignCall {
   std::vector<SlotId> overwritten;
 };
 
-/// Kernels, libraries and driver calls outside our launches: captures on native spaces, announced uses, and those of which
-/// nobody said a word. Public members are `Engine`'s. Threads: any.
+/// Kernels, libraries and driver calls outside our launches: captures on native spaces, announced uses, and those that nobody
+/// announced. Public members are `Engine`'s. Threads: any.
 class ForeignUses {
  public:
   ForeignUses(State& state, Transactions& transactions, Projection& projection, Executor& executor, Hazards& hazards,

@@ -21,7 +21,6 @@ void HostAccess::host_access(Transaction& t, Memory& m, ByteRange range, Access 
   keep_maps_short(t, m);
 }
 
-/// The bytes are valid and accessible on the host, and no transfer is in the way.
 Obstacle HostAccess::open_pages(Memory& m, ByteRange range, Access mode) {
   const bool pages_matter = s_.watched(m);
   const auto widen = [&] {
@@ -122,7 +121,6 @@ void HostAccess::keep_maps_short(Transaction& t, Memory& m) noexcept {
   }
 }
 
-/// The host asked for the whole array, at once or piece after piece: after how many launches that wrote it?
 void HostAccess::note_fetch(Memory& host, ByteRange range) {
   host.asked_end = range.begin == 0 || range.begin == host.asked_end ? range.end : 0;
   if (host.asked_end != host.bytes) return;
@@ -196,7 +194,7 @@ ByteRange HostAccess::plan_fault(Memory& m, std::uint64_t position, Access mode)
   const ByteRange range =
       m.read_ahead->next({writes(mode) ? ReadAhead::Use::write : ReadAhead::Use::read, position, open}).range;
   const std::uint64_t fetched = count_ahead(m, page, range, mode);
-  // A sweep that goes on faults at the next closed page. Where there is none, nothing can be said.
+  // A sweep that goes on faults at the next closed page. Where there is none, nothing is known.
   const ByteRange given = m.pages.extended(s_.pages->around(m, range), is_open);
   const bool up = range.begin == begin;
   if (up ? given.end < s_.pages->span(m).end : given.begin > 0) m.read_ahead->fetched_ahead(fetched);

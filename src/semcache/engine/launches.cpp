@@ -50,8 +50,6 @@ void Launches::give_way(Transaction& t, const Operand* operands, std::size_t cou
   while (std::any_of(operands, operands + count, awaited) && !patience.over()) t.wait(Obstacle::moment());
 }
 
-/// Orders a launch behind the transfers of what it uses, or waits for these where its queue is unknown, and keeps the operands
-/// where they are from now on. @pre `prepare`, and no wait since
 void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;

@@ -137,7 +137,7 @@ Obstacle Lifetimes::free_array(Memory& m) {
     if (const Obstacle o = save_before_leaving(m)) return o;
     if (const Obstacle o = hazards_.uses_of(m)) return o;
   }
-  m.freeing = true;  // until it is listed as a saved copy, or gone
+  m.freeing = true;  // until it is listed as a saved copy, or freed
   if (const Obstacle o = hazards_.busy(m, m.all(), Mode::writes)) return o;
   if (m.snapshot()) {
     std::vector<directory::LastHeld> last;

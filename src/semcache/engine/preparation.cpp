@@ -6,9 +6,6 @@
 
 namespace semcache::engine {
 
-/// Makes all operands resident and fresh, saves what the writable ones hold last and tells the directory of the writes,
-/// one after the other: of two operands that hold the same wanted value, the second is its last holder (I4). A write that is
-/// told of early, or of a launch that fails, only gives unchanged content a new number.
 Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const ByteRange* overwritten) {
   const auto array_at = [&](std::size_t i) { return is_no_array(*operands[i].memory) ? nullptr : operands[i].memory; };
   if (const Obstacle o = residency_.make_resident(count, array_at)) return o;

@@ -63,7 +63,7 @@ void Projection::project_device(Memory& m) noexcept {
                             : (set & Memory::is_fresh) != 0   ? Protection::read
                                                               : Protection::none;
     if (m.access > most) {
-      // The flags are gone. A kernel that uses it still (and whose fault might wait for a thread that waits for the kernel)
+      // The flags are cleared. A kernel that uses it still (and whose fault might wait for a thread that waits for the kernel)
       // finds it open to its end, where the pages are closed: it sees `waits_`, or we see its pin.
       waits_.store(true);
       if (s_.pinned(m)) {

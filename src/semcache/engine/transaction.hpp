@@ -73,7 +73,7 @@ class Transaction : base::Uncopied {
   void run(const Attempt& attempt) {
     for (Obstacle obstacle = attempt(); obstacle; obstacle = attempt()) wait(obstacle);
   }
-  /// Afterwards the obstacle is gone, or may be: whoever met it looks again.
+  /// Afterwards the obstacle is removed, or may be: whoever met it looks again.
   /// @throws DeviceError  the device is lost
   /// @throws UsageError, SystemError  nobody can remove it
   void wait(const Obstacle& obstacle) { all_.wait(*this, obstacle); }

@@ -9,7 +9,6 @@ namespace semcache::engine {
 using directory::Step;
 using trace::Kind;
 
-/// May the host use the array now, and say so later (DualView::modify_host)?
 bool Transfers::host_side_is_announced(const Memory& m) {
   const SlotId host = s_.directory.slot_in(m.datum, host_space);
   return host.valid() && s_.memory_of(host).announced;
@@ -201,7 +200,6 @@ void Transfers::perform(const Step& step, plan::Purpose purpose) {
   s_.directory.commit(step);
 }
 
-/// SEMCACHE_CHECK_WRITES: a view captured as writable whose content did not change keeps its number.
 Obstacle Transfers::check_writes(Memory& m) {
   if (!m.write_check) return {};
   if (const Obstacle o = hazards_.quiesce(m)) return o;

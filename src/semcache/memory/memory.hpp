@@ -47,7 +47,7 @@ struct alignas(64) Memory {
   static constexpr std::uint32_t host_writable = 64;
   std::atomic<std::uint32_t> flags{0};
   /// Launches between their check of `flags` and their submission. Revoke flags first, then look at this (both
-  /// sequentially consistent): either the launch sees the flags gone, or the other side sees the pin.
+  /// sequentially consistent): either the launch sees the flags cleared, or the other side sees the pin.
   std::atomic<std::uint32_t> pins{0};
   std::atomic<std::uint32_t> writing_launches{0};          ///< how many wrote it so far
   std::uint32_t writing_launches_at_fetch = 0;             ///< when the host last asked for all
@@ -83,8 +83,8 @@ struct alignas(64) Memory {
   bool announced = false;         ///< never protected: the program promised to announce every access
   bool lock_refused = false;      ///< page-locking is tried again when pages have closed, or the host's use has been announced
   bool sent_ahead = false;        ///< by `forecast`, and the host has not asked since
-  /// Something that was said of the device memory, and `recently` and the engine's `links_` behind it: it holds as long as
-  /// these are the same.
+  /// A use of the device memory that was announced, and `recently` and the engine's `State::links` behind it: it holds as long as
+  /// these are the same, and no launch that may use any array has begun since.
   struct Announcement {
     std::atomic<std::uint64_t> at{0};
     std::atomic<std::uint64_t> links{0};

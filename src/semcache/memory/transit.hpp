@@ -40,7 +40,7 @@ struct TransitBuffer : base::Uncopied {
   bool on_device = false;
   bool pooled = true;                ///< the device's (page-locked on the host), to be used again; else ordinary memory
   timeline::Work last_use;           ///< the last transfer that uses it
-  /// What it is expected to be asked for next (`expect_read_out`); nullptr: nobody said.
+  /// What it is expected to be asked for next (`expect_read_out`); nullptr: nothing is known.
   Memory* expected = nullptr;
   std::uint64_t expected_position = 0;
   std::vector<ByteRange> expected_pieces;
