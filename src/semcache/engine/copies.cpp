@@ -172,7 +172,10 @@ void Copies::bring(Transaction& t, Memory& to, ByteRange range, Memory& from) no
     s_.recorder.moved(Kind::read_ahead, kept.label, range.size());
     // The next copy waits for its kernel at once: no event need be behind it.
     if (!from_kept.freed()) from.flags.fetch_and(~Memory::read_on_host);
-  } catch (const std::exception&) {  // I9: the copy stays lazy
+  } catch (const std::exception&) {
+    // I9: the copy stays lazy. Nobody waits for what is under way, so its pages close.
+    for (Flight& f : s_.flights) f.expected = f.expected && f.host != &to;
+    if (!kept.freed()) s_.pages->project(to, to.all());
   }
   if (!kept.freed()) to.arriving = false;
 }
