@@ -76,7 +76,7 @@ listed(
     ("saved copies are collected while they are wanted", "collect_orphans if needed false #1"))
 listed(
     "engine/copies.cpp",
-    ("a shift that is refused half-way has lost its source", "copy_now if one_array true #2"),
+    ("a shift that is refused half-way has lost its source", "copy_now if one_array true #1"),
     ("a host side that changes is copied by number", "copy without datum #1"))
 listed(
     "engine/engine.cpp",
