@@ -271,5 +271,6 @@ UNNOTICED = {
     "engine/transfers.cpp save directly_reached #1": _COST + "what is not page-locked goes through staging memory",
     "engine/transfers.cpp check_writes freeze #1": _RACE + "a write between the digest and the projection",
     "memory/host_memory.cpp open_for_next add #1": _ESTIMATE,
+    "pages/host_pages.cpp begin_lock add #1": _ESTIMATE,
     "timeline/queues.cpp known return false #1": _COST + "the driver is asked what is known already",
 }
