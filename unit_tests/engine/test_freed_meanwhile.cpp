@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -329,14 +330,34 @@ TEST(FreedMeanwhile, WhatACallNamesIsAnErrorOfTheCaller) {
 TEST(FreedMeanwhile, WhatIsSettledIsAnErrorOfTheCallerToItsLastTransfer) {
   Machine::Options o = Program::defaults();
   o.device.finds_races = false;
-  Program p(o);
-  Memory* const d = p.engine().allocate_device(0, "device array", size);
-  Memory& h = p.on_host(size);
-  p.host_write(h, h.all(), 1);
-  p.copy(*d, h);
-  p.when_unlocked([&] { std::thread([&] { p.engine().deallocate(d); }).join(); });
-  EXPECT_THROW(p.engine().settle(*d, d->all()), UsageError);
-  p.engine().audit();
+  int waits = 0;
+  for (bool freed = true; freed; ++waits) {
+    SCOPED_TRACE("freed at wait " + std::to_string(waits));
+    Program p(o);
+    Memory* const d = p.engine().allocate_device(0, "device array", size);
+    Memory& h = p.on_host(size);
+    p.host_write(h, h.all(), 1);
+    p.copy(*d, h);
+    freed = false;
+    int left = waits;
+    const std::function<void()> moves = [&] {
+      if (left-- > 0) return p.when_unlocked(moves);
+      freed = true;
+      std::thread([&] { p.engine().deallocate(d); }).join();
+    };
+    p.when_unlocked(moves);
+    bool refused = false;
+    try {
+      p.engine().settle(*d, d->all());
+    } catch (const UsageError&) {
+      refused = true;
+    }
+    EXPECT_EQ(refused, freed);
+    p.when_unlocked(nullptr);
+    p.engine().audit();
+    if (!freed) p.engine().deallocate(d);
+  }
+  EXPECT_GT(waits, 2) << "it waits for more than one thing";
 }
 
 /// A message whose memory the device still reads waits, and its array goes meanwhile.

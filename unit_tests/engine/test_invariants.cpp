@@ -41,6 +41,17 @@ TEST(Invariants, ARefusedShiftBetweenTheSidesOfAnArrayChangesNothing) {
   for (std::uint64_t i = 0; i < d.bytes; ++i) ASSERT_EQ(seen[i], Machine::mix(1, i < 8 ? i : i - 8)) << i;
 }
 
+/// Who looks for arrays in a range of addresses asks first whether any can be there.
+TEST(Invariants, ARangeOfAddressesReachesArraysOfTheHostAndOfTheDevice) {
+  Program p(Program::defaults());
+  const std::byte* const host = p.on_host(size).address;
+  const std::byte* const device = p.on_device(size).address;
+  const std::byte foreign[2] = {};
+  EXPECT_TRUE(p.engine().overlaps(host, host));
+  EXPECT_TRUE(p.engine().overlaps(device, device));
+  EXPECT_FALSE(p.engine().overlaps(foreign, foreign + 1));
+}
+
 /// Step by step of the shift it would be one transfer for each eight bytes.
 TEST(Invariants, AShiftBetweenTheSidesOfAnArrayIsOneTransfer) {
   Program p;

@@ -76,7 +76,7 @@ listed(
     ("saved copies are collected while they are wanted", "collect_orphans if needed false #1"))
 listed(
     "engine/copies.cpp",
-    ("a shift that is refused half-way has lost its source", "copy_now if one_array true #2"),
+    ("a shift that is refused half-way has lost its source", "copy_now if one_array true #1"),
     ("a host side that changes is copied by number", "copy without datum #1"))
 listed(
     "engine/engine.cpp",
@@ -261,12 +261,16 @@ UNNOTICED = {
     "engine/foreign_uses.cpp begin_foreign_call note_fetch #1": _COST + "it feeds a forecast",
     "engine/foreign_uses.cpp is_right return false #1": _COST + "pages that are open are looked at once more",
     "engine/host_access.cpp open_pages project #1": _TWICE + "at the transaction's end, before anybody else has the lock",
+    "engine/host_access.cpp open_for_device flights_of #1":
+        _TWICE + "by open_mirror; copies to and from a mirror that was open before have ended when their calls return",
     "engine/host_access.cpp open_everything protect_guarded #1": _TWICE + "by the second loop",
     "engine/launches.cpp is_recording return true #1": _OUTSIDE,
     "engine/launches.cpp is_recording return false #1": _OUTSIDE,
     "engine/launches.cpp fetch_ahead revoke #1": _RACE + "a launch that pins the array",
     "engine/residency.cpp evict quiesce #1": _RACE + "a launch that pins the array; who pins it before is no victim",
+    "engine/transfers.cpp save directly_reached #1": _COST + "what is not page-locked goes through staging memory",
     "engine/transfers.cpp check_writes freeze #1": _RACE + "a write between the digest and the projection",
     "memory/host_memory.cpp open_for_next add #1": _ESTIMATE,
+    "pages/host_pages.cpp begin_lock add #1": _ESTIMATE,
     "timeline/queues.cpp known return false #1": _COST + "the driver is asked what is known already",
 }
