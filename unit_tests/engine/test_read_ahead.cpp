@@ -232,6 +232,30 @@ TEST_P(ReadAheadOfKind, CopiesThatNobodyReadsAnyMoreAreLazyAgain) {
   s.expect_host(s.mirror, s.seed);
 }
 
+/// The transfer is under way when waiting for it fails: nobody may read what it has not brought.
+TEST(ReadHabit, ACopyThatCannotWaitForWhatItBringsClosesItsPages) {
+  for (const bool registers : {false, true}) {
+    Program::Options o = Program::defaults();
+    o.device.registers_host = registers;
+    Program p(o);
+    const std::uint64_t bytes = std::max<std::uint64_t>(8000, page_bytes());
+    Memory& d = p.on_device(bytes);
+    Memory& h = p.on_host(bytes);
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      p.kernel_write(&stream, d, d.all(), seed);
+      p.copy(h, d);
+      p.expect_host(h, seed);
+    }
+    p.kernel_write(&stream, d, d.all(), 9);
+    p.device().fail_call(1, FakeDevice::call_synchronize);
+    p.copy(h, d);
+    EXPECT_FALSE(p.device().failure_pending());
+    p.engine().audit();
+    EXPECT_EQ(p.protection(p, h, 0), platform::Protection::none);
+    p.expect_host(h, 9);
+  }
+}
+
 TEST(ReadHabit, ACopyThatCannotBeBroughtStaysLazy) {
   CopiedAndRead s(device::DeviceKind::cuda);
   for (int step = 1; step <= 8; ++step) {
