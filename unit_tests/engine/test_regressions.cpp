@@ -360,6 +360,7 @@ TEST(Regressions, AStreamThatIsLeasedUnderANewNameWaitsForNobody) {
   Program p;
   char stream_c, stream_d;
   p.launch(stream_a, {{&p.on_device(size), true}}, [] {});
+  (void)p.queue(stream_b);
   p.engine().adopt_queue(0, &stream_c, {}, true);
   p.launch(&stream_c, {{&p.on_device(page), true}}, [] {});
   p.engine().retire_queue(0, p.queue(&stream_c));
