@@ -411,6 +411,31 @@ TEST(ForeignCalls, ArgumentsOnTheirWayAreNobodyElses) {
   }
 }
 
+/// A thread that ends without its launch leaves others nothing to look for; one that gets its number has arguments of its own.
+TEST(ForeignCalls, ArgumentsOnTheirWayEndWithTheirThread) {
+  Foreign p;
+  Memory& d = p.on_device(size);
+  Memory& other = p.on_device(size);
+  const std::uintptr_t handle = Foreign::make_handle(d);
+  for (int i = 0; i < 8; ++i) {
+    std::thread([&] {
+      EXPECT_FALSE(p.engine().any_listed());
+      p.after(p.before({Foreign::word(d, Kind::listed, handle)}, false));
+      EXPECT_TRUE(p.engine().any_listed());
+    }).join();
+    EXPECT_FALSE(p.engine().any_listed());
+    std::thread([&] {
+      const std::uintptr_t own = Foreign::make_handle(other);
+      p.after(p.before({Foreign::word(other, Kind::listed, own)}, false));
+      Foreign::Call call = p.before({});
+      ASSERT_NE(call, nullptr);
+      ASSERT_EQ(call->uses.size(), 1u);
+      EXPECT_EQ(call->uses[0].memory, &other);
+      p.after(std::move(call));
+    }).join();
+  }
+}
+
 TEST(ForeignCalls, AnArrayAmongTheArgumentsAndAtTheTargetOfTheirCopy) {
   Foreign p;
   Memory& d = p.on_device(size);
