@@ -109,7 +109,6 @@ void Arrays::release_place(Memory& m) noexcept {
   m.address = nullptr;
 }
 
-/// The memory is needed no more, and nothing in flight uses it. Also what an allocation that failed has made so far (I9).
 void Arrays::destroy(Memory& m) noexcept {
   projection_.forget_perhaps_unwanted(m);
   if (m.counted_snapshot) s_.device_of(m).memory->snapshot_bytes -= m.bytes;
@@ -126,8 +125,8 @@ void Arrays::destroy(Memory& m) noexcept {
 
 void Arrays::collect_orphans() noexcept {
   for (const auto& touched : s_.directory.touched()) {
-    Memory* const m = touched.slot.value < s_.by_slot.size() ? s_.by_slot[touched.slot.value] : nullptr;
-    if (m != nullptr && m->live && m->snapshot() && !m->freeing) projection_.note_perhaps_unwanted(*m);
+    Memory* const m = s_.find(touched.slot);
+    if (m != nullptr && m->snapshot() && !m->freeing) projection_.note_perhaps_unwanted(*m);
   }
   for (std::size_t i = 0; i < projection_.perhaps_unwanted().size();) {
     Memory& m = *projection_.perhaps_unwanted()[i];

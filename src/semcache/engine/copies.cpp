@@ -247,8 +247,7 @@ Obstacle Copies::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
     }
     return bytes;
   };
-  if (!to.on_host() && (to.flags.load() & Memory::resident) == 0) return {};
-  if (!from.on_host() && (from.flags.load() & Memory::resident) == 0) return {};
+  if (!State::is_resident(to) || !State::is_resident(from)) return {};
   const std::vector<std::byte> there = bytes_of(to, to_range);
   const std::vector<std::byte> here = bytes_of(from, from_range);
   for (const ByteRange r : defined) {

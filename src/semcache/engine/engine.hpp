@@ -204,8 +204,7 @@ class Engine : base::Uncopied {
   Launches launches_{s_, transactions_, projection_, executor_, hazards_, transfers_, preparation_, lifetimes_, expected_};
   HostAccess host_access_{s_, transactions_, projection_, hazards_, transfers_, preparation_, launches_};
   Copies copies_{s_, transactions_, projection_, executor_, hazards_, transfers_, residency_, preparation_, host_access_};
-  ForeignIo foreign_io_{s_,           transactions_, executor_, hazards_,  transfers_,
-                        residency_,   preparation_,  buffers_,  expected_, host_access_};
+  ForeignIo foreign_io_{s_, transactions_, executor_, hazards_, transfers_, preparation_, buffers_, expected_, host_access_};
   ForeignUses foreign_uses_{s_, transactions_, projection_, executor_, hazards_, transfers_, preparation_, launches_, host_access_};
 };
 

@@ -6,7 +6,6 @@
 #include <functional>
 
 namespace semcache::engine {
-
 namespace {
 
 /// Of an expected message, in its array.
@@ -97,7 +96,7 @@ bool ExpectedMessages::fresh_here(const Memory& m, std::uint64_t position, const
   for (std::size_t i = 0; i < count; ++i) {
     if (!s_.directory.fresh(m.slot, at_array(pieces[i], position))) return false;
   }
-  return m.on_host() || (m.flags.load() & Memory::resident) != 0;
+  return State::is_resident(m);
 }
 
 void ExpectedMessages::submit_pieces(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,

@@ -5,11 +5,10 @@
 #include <algorithm>
 
 namespace semcache::engine {
-
 namespace {
 
 /// More pieces than this are one range to the directory, in which what lies between them keeps its content: maps stay
-/// short (ForeignIo::keep_maps_short).
+/// short (HostAccess::keep_maps_short).
 std::size_t most_single_pieces(const Memory& m) noexcept {
   return static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 12800));
 }
@@ -182,7 +181,7 @@ void ForeignIo::write_in(Memory& m, std::uint64_t position, const ByteRange* pie
   t.run([&] {
     s_.expect_not_freed(kept);
     // Nobody wants anything of what only this array holds.
-    shared = (m.flags.load() & Memory::is_exclusive) == 0 || !residency_.is_resident(&m);
+    shared = (m.flags.load() & Memory::is_exclusive) == 0 || !State::is_resident(m);
     return shared ? preparation_.meet(written.begin(), written.size()) : hazards_.quiesce(m);
   });
   if (shared) s_.directory.prepare_write(m.slot, written.begin()->range, written.size());  // nobody forgets what is written

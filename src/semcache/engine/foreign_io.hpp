@@ -11,9 +11,9 @@ namespace semcache::engine {
 /// locks anybody out, before the program has asked for it. Public members are `Engine`'s. Threads: any.
 class ForeignIo {
  public:
-  ForeignIo(State& state, Transactions& transactions, Executor& executor, Hazards& hazards, Transfers& transfers, Residency& residency,
+  ForeignIo(State& state, Transactions& transactions, Executor& executor, Hazards& hazards, Transfers& transfers,
             Preparation& preparation, Buffers& buffers, ExpectedMessages& expected, HostAccess& host_access) noexcept
-      : s_(state), transactions_(transactions), executor_(executor), hazards_(hazards), transfers_(transfers), residency_(residency),
+      : s_(state), transactions_(transactions), executor_(executor), hazards_(hazards), transfers_(transfers),
         preparation_(preparation), buffers_(buffers), expected_(expected), host_access_(host_access) {}
 
   TransitBuffer* take_buffer(std::uint64_t bytes, bool on_device);
@@ -47,7 +47,6 @@ class ForeignIo {
   Executor& executor_;
   Hazards& hazards_;
   Transfers& transfers_;
-  Residency& residency_;
   Preparation& preparation_;
   Buffers& buffers_;
   ExpectedMessages& expected_;

@@ -16,7 +16,7 @@ bool Hazards::unknown_use_pending(const Memory& m, Mode mode) const {
   const timeline::Use& uses = m.on(unknown_queue);
   const std::uint64_t at = (mode == Mode::writes ? uses.use : uses.write).load();
   if (here().unsubmitted != nullptr && at <= here().unsubmitted->waited) return false;
-  return at != 0 && !s_.devices[s_.device_index(m)]->queues->done(unknown_queue, at);
+  return at != 0 && !s_.device_of(m).queues->done(unknown_queue, at);
 }
 
 Obstacle Hazards::quiesce(Memory& m) {
@@ -63,7 +63,7 @@ Obstacle Hazards::uses_of(Memory& m) {
 }
 
 Obstacle Hazards::transfers_of(const Memory& m) const noexcept {
-  return uses_on(m, s_.devices[s_.device_index(m)]->queues->own_end());
+  return uses_on(m, s_.device_of(m).queues->own_end());
 }
 
 Obstacle Hazards::uses_on(const Memory& m, QueueIndex end) const noexcept {

@@ -96,12 +96,12 @@ bool Launches::is_recording(QueueIndex queue) {
   return queue != unknown_queue && s_.home().device->is_recording(s_.home().queues->id(queue));
 }
 
-void Launches::list_everything(Arrays which, std::vector<Operand>& operands) {
+void Launches::list_everything(Listed which, std::vector<Operand>& operands) {
   operands.clear();
   const auto add = [&](Memory& m) {
     if (m.live && !m.on_host() && !m.snapshot() && !m.freeing) operands.push_back({&m, true});
   };
-  if (which == Arrays::all) {
+  if (which == Listed::all) {
     for (Memory& m : s_.pool) add(m);
     return;
   }
@@ -121,21 +121,21 @@ void Launches::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& oper
   // On a queue that nobody knows, launches wait for transfers of arrays that are ready, too. What stands for all arrays has the pins of
   // one launch at a time, and of none that is younger than what is being freed.
   const bool others = std::any_of(s_.devices.begin(), s_.devices.end(), [](const auto& d) { return d->everything.pins.load() != 0; });
-  Arrays which = queue == unknown_queue || others || s_.frees > 0 || !s_.put_off.empty() ? Arrays::all : Arrays::unready;
+  Listed which = queue == unknown_queue || others || s_.frees > 0 || !s_.put_off.empty() ? Listed::all : Listed::unready;
   list_everything(which, operands);
   give_way(t, operands.data(), operands.size());
   t.run([&]() -> Obstacle {
-    for (;; which = Arrays::all) {  // they come and go while the lock is given up
+    for (;; which = Listed::all) {  // they come and go while the lock is given up
       list_everything(which, operands);
       const std::size_t unready = projection_.perhaps_unready().size();
       if (const Obstacle o = preparation_.prepare(operands.data(), operands.size(), nullptr)) return o;
       // Making some ready may have taken from those that were: evicted them, say.
-      if (which == Arrays::all || projection_.perhaps_unready().size() == unready) return {};
+      if (which == Listed::all || projection_.perhaps_unready().size() == unready) return {};
     }
   });
   pin(t, queue, operands.data(), operands.size());
   for (const auto& d : s_.devices) {
-    if (which == Arrays::unready) d->everything.since = s_.clock.fetch_add(1, std::memory_order_relaxed);
+    if (which == Listed::unready) d->everything.since = s_.clock.fetch_add(1, std::memory_order_relaxed);
   }
 }
 

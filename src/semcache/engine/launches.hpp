@@ -35,9 +35,9 @@ class Launches {
   void follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept;
 
  private:
-  enum class Arrays : std::uint8_t { unready, all };
+  enum class Listed : std::uint8_t { unready, all };
   /// What a launch that may use any array uses: itself, or as a part of everything.
-  void list_everything(Arrays which, std::vector<Operand>& operands);
+  void list_everything(Listed which, std::vector<Operand>& operands);
   void give_way(Transaction& transaction, const Operand* operands, std::size_t count);
   static void ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& operand);
   void fetch_ahead(Memory& written);

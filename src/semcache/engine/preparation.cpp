@@ -43,7 +43,8 @@ Obstacle Preparation::meet(const Requirement* requirements, std::size_t count) {
   std::vector<ByteRange> together;  // where they overwrite several ranges of an array
   const Memory* overwritten = nullptr;
   // A value that one range holds may be lost elsewhere when another range's is saved there: all are looked at once more then.
-  for (std::uint64_t saves = ~transfers_.saves(); saves != transfers_.saves();) {
+  std::uint64_t saves = 0;
+  do {
     saves = transfers_.saves();
     for (std::size_t i = 0; i < count; ++i) {
       const Requirement& r = requirements[i];
@@ -56,8 +57,7 @@ Obstacle Preparation::meet(const Requirement* requirements, std::size_t count) {
       }
       if (const Obstacle o = transfers_.save_all(*r.memory, r.range, Transfers::Loss::write, together)) return o;
     }
-    if (count == 1) break;
-  }
+  } while (saves != transfers_.saves());
   for (std::size_t i = 0; i < count; ++i) {  // all transfers are under way
     const Requirement& r = requirements[i];
     if (const Obstacle o = hazards_.busy(*r.memory, r.range, mode_of(writes(r.mode)))) return o;

@@ -17,9 +17,8 @@ void Projection::project() noexcept {
   }
   projecting_.clear();
   for (const auto& touched : s_.directory.take_touched()) {
-    if (touched.slot.value >= s_.by_slot.size()) continue;
-    Memory* m = s_.by_slot[touched.slot.value];
-    if (m == nullptr || !m->live) continue;
+    Memory* const m = s_.find(touched.slot);
+    if (m == nullptr) continue;
     if (m->snapshot()) {
       if (!m->freeing) note_perhaps_unwanted(*m);
     } else if (m->on_host()) {

@@ -21,7 +21,10 @@ class Residency {
   template <class ArrayAt>
   Obstacle make_resident(std::size_t count, const ArrayAt& array_at) {
     bool resident = true;
-    for (std::size_t i = 0; i < count; ++i) resident = resident && is_resident(array_at(i));
+    for (std::size_t i = 0; i < count; ++i) {
+      const Memory* const m = array_at(i);
+      resident = resident && (m == nullptr || State::is_resident(*m));
+    }
     if (resident) return {};
     for (auto& d : s_.devices) {
       std::vector<Memory*> set;
@@ -35,9 +38,6 @@ class Residency {
   }
   Obstacle make_resident(Memory& memory) {
     return make_resident(1, [&](std::size_t) { return &memory; });
-  }
-  [[nodiscard]] static bool is_resident(const Memory* m) noexcept {
-    return m == nullptr || m->on_host() || (m->flags.load() & Memory::resident) != 0;
   }
 
  private:

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-#include <semcache/base/types.hpp>
 #include <semcache/base/patience.hpp>
+#include <semcache/base/types.hpp>
 #include <semcache/device/device.hpp>
 #include <semcache/directory/directory.hpp>
 #include <semcache/engine/pending_copies.hpp>
@@ -132,6 +132,13 @@ struct State : base::Uncopied {
     return m != nullptr && m->live ? name(*m) : nullptr;
   }
   [[nodiscard]] Memory& memory_of(SlotId slot) const { return *by_slot[slot.value]; }
+  /// Of a slot that may have been removed meanwhile; nullptr: no memory that lives.
+  [[nodiscard]] Memory* find(SlotId slot) const noexcept {
+    Memory* const m = slot.value < by_slot.size() ? by_slot[slot.value] : nullptr;
+    return m != nullptr && m->live ? m : nullptr;
+  }
+  /// Host memory is; device memory while it is mapped.
+  [[nodiscard]] static bool is_resident(const Memory& m) noexcept { return m.on_host() || (m.flags.load() & Memory::resident) != 0; }
   /// The first device: Kokkos' own, where the program's queues are.
   [[nodiscard]] DeviceState& home() const noexcept { return *devices.front(); }
   [[nodiscard]] DeviceState& device_of(const Memory& m) const { return *devices[device_index(m)]; }
