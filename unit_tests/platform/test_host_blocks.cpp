@@ -86,6 +86,22 @@ TEST_F(HostBlocks, AreOfTheHeapOnly) {
   EXPECT_NE(platform->describe(&variable).find("variable"), std::string::npos);
 }
 
+/// Two words on a stack may agree with each other as those in front of a large block do.
+TEST_F(HostBlocks, AreOfTheHeapOnlyWhateverWordsLieInFront) {
+  const std::uintptr_t page = platform->page_bytes();
+  std::uintptr_t words[64];
+  for (const std::uintptr_t bytes : {page << 10, page << 20}) {
+    for (std::size_t k = 2; k < 62; ++k) {
+      std::fill(std::begin(words), std::end(words), 0);
+      const auto begin = reinterpret_cast<std::uintptr_t>(words + k);
+      if (begin % 16 != 0) continue;
+      words[k - 2] = (begin - 16) % page;
+      words[k - 1] = ((bytes - (begin - 16) % page) & ~std::uintptr_t{7}) | 2;
+      EXPECT_EQ(platform->heap_around(words + 63).bytes, 0u);
+    }
+  }
+}
+
 TEST_F(HostBlocks, FilesLeadNowhere) {
   std::FILE* const file = std::tmpfile();
   ASSERT_NE(file, nullptr);

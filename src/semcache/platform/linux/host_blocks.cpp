@@ -153,12 +153,14 @@ class GnuHeap {
                          accessible <= heap_bytes && bytes % platform_.page_bytes() == 0;
     return is_heap && address - heap < bytes ? heap + bytes : 0;
   }
-  /// Large blocks have mappings of their own: two words, then the block.
+  /// Large blocks have mappings of their own: two words, then the block. Other memory may hold two words that agree, a stack for
+  /// instance; but then what they tell hardly ever ends in memory.
   [[nodiscard]] Platform::HostBlock mapped_block(std::uintptr_t begin, std::uintptr_t bytes) const noexcept {
-    std::uintptr_t before = 0;
+    std::uintptr_t before = 0, last = 0;
     if (!read_word(begin - 2 * word_bytes, before)) return {};
     const std::uint64_t page = platform_.page_bytes();
     if ((begin - 16 - before) % page != 0 || (bytes + before) % page != 0) return {};
+    if (!read_word(begin + bytes - 16 - word_bytes, last)) return {};
     return {begin, bytes - 16, false};
   }
 
