@@ -227,6 +227,107 @@ TEST_F(PageLocking, ThatIsRefusedIsTriedAgainWhenThePagesHaveClosed) {
   EXPECT_EQ(p.device().host_registrations(), 1u);
 }
 
+// --- the driver's mapping of memory, which takes long too --------------------------------------------------------------------
+
+struct Mapping : testing::Test {
+  static constexpr std::uint64_t size = 16 * 4096;
+  static Program::Options options() {
+    Program::Options o = Program::defaults();
+    o.device.finds_races = false;
+    o.engine.device_memory_bytes = 2 * size + 65536;
+    return o;
+  }
+  void SetUp() override { p.kernel_write(&streams[0], resident, resident.all(), 1); }
+  /// Something that another thread does while the memory of `d` is being mapped.
+  template <class Call, class Move>
+  void meanwhile(const Call& call, const Move& move) {
+    p.device().while_mapping = [&, move] {
+      other = std::thread([&, move] {
+        move();
+        done = true;
+      });
+      for (int i = 0; i < 200 && !done; ++i) std::this_thread::sleep_for(std::chrono::microseconds(100));
+      done_meanwhile = done;
+      stayed = (resident.flags.load() & Memory::resident) != 0;
+    };
+    call();
+    ASSERT_TRUE(other.joinable()) << "nothing was mapped";
+    other.join();
+    p.engine().audit();
+  }
+  void launch_on(Memory& m, std::uint64_t seed) { p.kernel_write(&streams[0], m, m.all(), seed); }
+  Program p{options()};
+  Memory& resident = p.on_device(size);
+  Memory& d = p.on_device(size);
+  std::thread other;
+  std::atomic<bool> done{false};
+  bool done_meanwhile = false;
+  bool stayed = false;
+};
+
+TEST_F(Mapping, KeepsNobodyWaitingWhoNeedsNone) {
+  meanwhile([&] { launch_on(d, 2); },
+            [&] {
+              const Operand operand{&resident, false};
+              const engine::QueueIndex q = p.queue(&streams[1]);
+              p.engine().begin_launch(q, &operand, 1);
+              p.engine().end_launch(q, &operand, 1);
+              p.engine().deallocate(p.engine().allocate_device(0, "another", size));
+            });
+  EXPECT_TRUE(done_meanwhile) << "another thread waited for the engine's lock";
+  p.expect_device(d, 2);
+}
+
+TEST_F(Mapping, KeepsWhoNeedsSomeWaiting) {
+  Memory& third = p.on_device(4096);
+  meanwhile([&] { launch_on(d, 2); }, [&] { p.engine().settle(third, third.all()); });
+  EXPECT_FALSE(done_meanwhile);
+  EXPECT_NE(third.flags.load() & Memory::resident, 0u);
+  p.expect_device(d, 2);
+}
+
+TEST_F(Mapping, EndsForAnArrayThatIsFreedMeanwhile) {
+  Memory* const freed = p.engine().allocate_device(0, "freed", size);
+  meanwhile([&] { EXPECT_THROW(p.engine().settle(*freed, freed->all()), UsageError); }, [&] { p.engine().deallocate(freed); });
+  EXPECT_TRUE(done_meanwhile) << "nothing of it is used";
+  launch_on(d, 3);
+  p.expect_device(d, 3);
+  Statistics s;
+  p.engine().add_to(s);
+  EXPECT_EQ(s.mapped_device_bytes, p.device().mapped_bytes());
+}
+
+/// Two threads that need more than there is together do not take from each other what both have waited for.
+TEST_F(Mapping, NobodyTakesTheRestOfTheSetMeanwhile) {
+  Memory& third = p.on_device(size);
+  const Operand both[] = {{&resident, true}, {&d, true}};
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  meanwhile(
+      [&] {
+        p.engine().begin_launch(q, both, 2);
+        p.engine().end_launch(q, both, 2);
+      },
+      [&] {
+        try {
+          p.engine().settle(third, third.all());
+        } catch (const OutOfMemory&) {  // the launch uses all
+        }
+      });
+  EXPECT_TRUE(stayed);
+}
+
+/// The driver's own error, of a mapping that nobody can do without, and the budget as before at the next occasion.
+TEST_F(Mapping, ThatIsRefusedOnceIsAskedForAgain) {
+  p.device().fail_call(1, FakeDevice::call_map);
+  const Operand both[] = {{&resident, true}, {&d, true}};
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  EXPECT_THROW(p.engine().begin_launch(q, both, 2), OutOfMemory);
+  p.engine().audit();
+  p.engine().begin_launch(q, both, 2);
+  p.engine().end_launch(q, both, 2);
+  EXPECT_EQ(p.counters().evictions, 0u);
+}
+
 /// Each round writes every second eighth first, and then the others: a transfer for each, of one chunk.
 TEST(PageLockingOfChunks, ComesToChunksOfSeveralValues) {
   Program p;

@@ -96,6 +96,7 @@ void FakeDevice::release(std::byte* base, std::uint64_t bytes) noexcept {
 }
 
 void FakeDevice::map(std::byte* address, std::uint64_t bytes) {
+  if (const std::function<void()> moves = std::exchange(while_mapping, nullptr)) moves();
   const Lock lock(mutex_);
   may_fail(call_map, "map");
   const auto at = static_cast<std::uint64_t>(address - base_);

@@ -142,6 +142,8 @@ class FakeDevice final : public device::Device {
   [[nodiscard]] std::size_t host_registrations() const { return registered_.size(); }
   /// Another thread's moves, made once, while somebody waits for the device.
   std::function<void()> meanwhile;
+  /// Called by the next `map`, which takes long.
+  std::function<void()> while_mapping;
   void do_meanwhile() {
     if (meanwhile == nullptr) return;
     const std::function<void()> moves = std::exchange(meanwhile, nullptr);

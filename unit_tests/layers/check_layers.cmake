@@ -87,7 +87,7 @@ only_in("collect_orphans[(][)]" "saved copies are freed at a Transaction's end, 
   engine/arrays.hpp engine/arrays.cpp engine/transaction.cpp engine/residency.cpp)
 only_in("device->(copy_to_device|copy_within_device|fill)[(]|copy_by_device[(]|copy_behind[(]|write_behind[(]|write_unused[(]"
   "bytes of arrays are changed by the executor, step by step" engine/executor.hpp engine/executor.cpp)
-only_in("[ :]map_memory[(]" "memory is mapped by the executor" engine/executor.hpp engine/executor.cpp)
+only_in("memory->(carry_out|begin_chores|end_chores)[(]" "the driver maps and unmaps memory without the engine's lock" engine/waiting.cpp)
 only_in("synchronize[a-z_]*[(]|sleep_for|sleep_until|condition_variable|futex" "waiting is for the timeline" timeline/queues.cpp timeline/queues.hpp)
 only_in("pages->(lock|unlock)[(]" "page-locking takes long: without the engine's lock" engine/waiting.cpp engine/arrays.cpp)
 only_in("devices_?[[]0[]]|devices_?[.]front" "which device it is, is said" engine/state.hpp)

@@ -44,9 +44,18 @@ struct World {
   }
   Memory& map(std::uint64_t bytes) {
     Memory& m = place(bytes);
-    memory->map(m, DeviceMemory::Reach::open);
+    memory->ask({&m});
+    EXPECT_FALSE(tell_driver().refused);
     expect_right();
     return m;
+  }
+  DeviceMemory::Chores tell_driver() {
+    DeviceMemory::Chores chores;
+    memory->begin_chores(chores);
+    memory->carry_out(chores, DeviceMemory::Reach::open);
+    memory->end_chores(chores, DeviceMemory::Reach::open);
+    for (const auto& a : chores.asked) memory->note_mapped(*a.memory);
+    return chores;
   }
   static bool mapped(const Memory& m) { return (m.flags.load() & Memory::resident) != 0; }
   void use(Memory& m) { m.recently.store(++clock); }
@@ -59,6 +68,7 @@ struct World {
       if (m.live) live.push_back(&m);
     }
     EXPECT_EQ(memory->audit(live), "");
+    if (memory->any_chores()) (void)tell_driver();
     EXPECT_EQ(memory->mapped_bytes(), device->mapped_bytes());
   }
   std::unique_ptr<fakes::FakeDevice> device;
@@ -110,7 +120,7 @@ TEST(DeviceMemory, ASetCountsEachGranuleOnce) {
   const DeviceMemory::Need two = w.memory->need_of({&a, &b});
   EXPECT_EQ(two.total, granule);
   EXPECT_EQ(two.missing, granule);
-  w.memory->map(a, DeviceMemory::Reach::open);
+  w.memory->ask({&a});
   EXPECT_EQ(w.memory->need_of({&a, &b}).missing, 0u) << "b's memory is there already";
   EXPECT_EQ(w.memory->need_of({&a, &b}).total, granule);
   const DeviceMemory::Need all = w.memory->need_of({&c, &a, &b});
@@ -123,7 +133,8 @@ TEST(DeviceMemory, ARefusedMapChangesNothing) {
   Memory& a = w.map(1000);
   Memory& large = w.place(3 * granule);
   w.device->fail_call(2, fakes::FakeDevice::call_map);
-  EXPECT_THROW(w.memory->map(large, DeviceMemory::Reach::open), OutOfMemory);
+  w.memory->ask({&large});
+  EXPECT_TRUE(w.tell_driver().refused);
   w.device->fail_call(0, 0);
   EXPECT_FALSE(World::mapped(large));
   EXPECT_TRUE(World::mapped(a));

@@ -111,8 +111,9 @@ void Arrays::release_place(Memory& m) noexcept {
 
 void Arrays::destroy(Memory& m) noexcept {
   projection_.forget_perhaps_unwanted(m);
+  new_copies_.erase(std::remove(new_copies_.begin(), new_copies_.end(), &m), new_copies_.end());
   if (m.counted_snapshot) s_.device_of(m).memory->snapshot_bytes -= m.bytes;
-  if (!m.on_host() && (m.flags.load() & Memory::resident) != 0) executor_.unmap_memory(m);
+  if (!m.on_host() && State::is_resident(m)) executor_.unmap_memory(m);
   if (m.slot.valid()) {
     executor_.tell(step_of(plan::Step::Kind::release, m));
     s_.directory.remove_slot(m.slot);
@@ -134,7 +135,7 @@ void Arrays::collect_orphans() noexcept {
       projection_.forget_perhaps_unwanted(m);
       continue;
     }
-    bool busy = s_.pinned(m);
+    bool busy = m.asked || s_.pinned(m);
     if (!busy && !m.on_host()) {
       DeviceState& d = s_.device_of(m);
       busy = hazards_.unknown_use_pending(m, Mode::writes);
@@ -162,16 +163,36 @@ std::string Arrays::describe_live_buffers(std::uint32_t device) const {
   std::string text = live.empty() ? "  none\n" : "";
   for (std::size_t i = 0; i < live.size() && i < 32; ++i) {
     const Memory& m = *live[i];
-    const std::uint32_t flags = m.flags.load();
     text += "  " + std::to_string(m.bytes) + " bytes  '" + s_.name(m) + "'" +
             (m.snapshot() ? " (saved copy)" : "") +
-            ((flags & Memory::resident) != 0 ? ", on the device" : ", not on the device now") + "\n";
+            (State::is_resident(m) ? ", on the device" : ", not on the device now") + "\n";
   }
   if (live.size() > 32) text += "  and " + std::to_string(live.size() - 32) + " not larger\n";
   return text;
 }
 
-Memory* Arrays::new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId label) {
+Memory* Arrays::ready_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label) const noexcept {
+  for (Memory* m : new_copies_) {
+    if (State::is_resident(*m) && m->space == space && m->bytes == bytes && m->label == label) return m;
+  }
+  return nullptr;
+}
+
+Obstacle Arrays::new_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label, Memory*& copy) {
+  copy = ready_saved_copy(space, bytes, label);
+  if (copy != nullptr) {
+    new_copies_.erase(std::find(new_copies_.begin(), new_copies_.end(), copy));
+    return {};
+  }
+  if (space != host_space && s_.devices[space.value - 1]->memory->working()) return Obstacle::mapping(space.value - 1);
+  base::make_room(new_copies_, 1);
+  copy = make_saved_copy(space, bytes, label);
+  if (copy->on_host()) return {};
+  new_copies_.push_back(copy);
+  return Obstacle::mapping(space.value - 1);
+}
+
+Memory* Arrays::make_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label) {
   Memory* m = new_memory(space, s_.recorder.name(label), bytes);
   try {
     if (m->on_host()) {
@@ -193,7 +214,7 @@ Memory* Arrays::new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId 
     bind(*m, s_.directory.add_snapshot(space, bytes));
     m->since = Memory::never;
     if (!m->on_host()) {
-      executor_.execute(step_of(plan::Step::Kind::map, *m));
+      s_.device_of(*m).memory->ask({m});
       m->counted_snapshot = true;
       s_.device_of(*m).memory->snapshot_bytes += bytes;
     }

@@ -21,8 +21,10 @@ class Arrays {
   void release_place(Memory& memory) noexcept;
   /// The memory is needed no more, and nothing in flight uses it. Also what an allocation that failed has made so far (I9).
   void destroy(Memory& memory) noexcept;
-  /// For a value that is to be saved. @throws OutOfMemory
-  Memory* new_snapshot(SpaceId space, std::uint64_t bytes, trace::LabelId label);
+  /// None: `copy` is one for a value that is to be saved. On a device it is ready in the attempt behind the obstacle: nobody wants it
+  /// until then, so it goes at the transaction's end if it is not asked for again. @throws OutOfMemory
+  [[nodiscard]] Memory* ready_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label) const noexcept;
+  Obstacle new_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label, Memory*& copy);
   /// Frees the saved copies that nobody wants any more.
   void collect_orphans() noexcept;
   [[nodiscard]] std::string describe_live_buffers(std::uint32_t device) const;
@@ -30,6 +32,7 @@ class Arrays {
 
  private:
   void recycle(Memory& memory) noexcept;
+  Memory* make_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label);
 
   State& s_;
   Projection& projection_;
@@ -37,6 +40,7 @@ class Arrays {
   Hazards& hazards_;
   std::vector<Memory*> free_;  ///< objects that are no array's
   std::uint64_t host_snapshot_bytes_ = 0;
+  std::vector<Memory*> new_copies_;  ///< of which the memory is being mapped, or is mapped and not used yet
 };
 
 }  // namespace semcache::engine

@@ -70,11 +70,13 @@ void Engine::audit() {
       });
     }
     if (s_.guarded(m) && !m.freeing) {
-      const bool resident = (flags & Memory::resident) != 0;
-      if (m.access != Protection::none && (!resident || m.snapshot() || !s_.directory.fresh(m.slot, m.all()))) {
+      // A kernel finds its pages open to its end.
+      const bool idle = !s_.pinned(m);
+      if (idle && m.access != Protection::none &&
+          (!State::is_resident(m) || m.snapshot() || !s_.directory.fresh(m.slot, m.all()))) {
         base::fatal("audit: I5: the program can use the device memory of '%s', which is stale", label(m));
       }
-      if (m.access == Protection::read_write && !s_.directory.exclusive(m.slot, m.all())) {
+      if (idle && m.access == Protection::read_write && !s_.directory.exclusive(m.slot, m.all())) {
         base::fatal("audit: I5: the program can write the device memory of '%s', which others share", label(m));
       }
       const Protection least = (flags & Memory::is_exclusive) != 0 ? Protection::read_write

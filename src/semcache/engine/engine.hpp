@@ -198,7 +198,7 @@ class Engine : base::Uncopied {
   Buffers buffers_{s_, hazards_};  // what is idle is given back before the devices go
   Residency residency_{s_, executor_, hazards_, arrays_, transfers_, buffers_};
   Preparation preparation_{s_, executor_, hazards_, transfers_, residency_};
-  Transactions transactions_{s_, projection_, hazards_, arrays_, buffers_};
+  Transactions transactions_{s_, projection_, executor_, hazards_, arrays_, buffers_};
   Lifetimes lifetimes_{s_, transactions_, projection_, hazards_, arrays_, transfers_};
   ExpectedMessages expected_{s_, projection_, executor_, hazards_};
   Launches launches_{s_, transactions_, projection_, executor_, hazards_, transfers_, preparation_, lifetimes_, expected_};

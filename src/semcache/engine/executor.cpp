@@ -37,7 +37,7 @@ void Executor::carry_out(const Step& step) {
       to->write_check.reset();
       return fill_in_place(*to, step.to.position, step.bytes, step.fill, step.phase);
     case Step::Kind::map:
-      return map_memory(*to);
+      return s_.device_of(*to).memory->note_mapped(*to);
     case Step::Kind::evict:
       unmap_memory(*to);
       return s_.recorder.eviction(to->label);
@@ -381,13 +381,6 @@ void Executor::forget_finished_flights() {
     if (flight->staging != nullptr) s_.devices[flight->work.device]->staging->give(flight->staging, flight->staged_bytes);
     s_.flights.erase(flight);
   }
-}
-
-void Executor::map_memory(Memory& m) {
-  using Reach = DeviceMemory::Reach;
-  s_.device_of(m).memory->map(m, s_.options.device_faults                            ? Reach::closed
-                              : s_.options.check && s_.running_launches == 0 ? Reach::nowhere
-                                                                         : Reach::open);
 }
 
 void Executor::unmap_memory(Memory& m) noexcept {

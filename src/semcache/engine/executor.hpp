@@ -53,7 +53,6 @@ class Executor {
   void copy_by_device(DeviceState& d, QueueIndex queue, CopyOfDevice copy, std::byte* to, const std::byte* from, std::uint64_t n);
   void fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const directory::Fill& fill,
                      std::uint64_t phase);
-  void map_memory(Memory& memory);
   void poll_flights() noexcept;
   void forget_finished_flights();
 

@@ -22,6 +22,7 @@ class [[nodiscard]] Obstacle {
     moment,    ///< another thread, which ends by itself
     page_lock, ///< `range` of `memory` is to be page-locked
     page_unlock,  ///< nothing uses the pages of `memory` any more, which are page-locked
+    mapping,   ///< the driver is to map memory of the device of `work`, or to unmap some
     buffers,   ///< memory is short: that of messages which nobody uses now is given back, on the device or on the host
   };
 
@@ -35,6 +36,11 @@ class [[nodiscard]] Obstacle {
     Obstacle o(Kind::device);
     o.work.device = device;
     o.memory = user;
+    return o;
+  }
+  static Obstacle mapping(std::uint32_t device) noexcept {
+    Obstacle o(Kind::mapping);
+    o.work.device = device;
     return o;
   }
   static Obstacle until(const timeline::Work& done) noexcept {

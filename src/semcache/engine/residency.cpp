@@ -23,7 +23,7 @@ void Residency::throw_out_of_memory(const DeviceState& d, const std::vector<Memo
   if (here().unsubmitted != nullptr) {
     std::string held;
     for (const Memory& m : s_.pool) {
-      if (!m.live || m.on_host() || m.space != set.front()->space || (m.flags.load() & Memory::resident) == 0) continue;
+      if (!m.live || m.on_host() || m.space != set.front()->space || !State::is_resident(m)) continue;
       const std::uint64_t use = m.on(unknown_queue).use.load();
       if (use == 0 || d.queues->done(unknown_queue, use)) continue;
       held += "  '" + std::string(s_.name(m)) + "'\n";
@@ -39,39 +39,34 @@ void Residency::throw_out_of_memory(const DeviceState& d, const std::vector<Memo
 
 Obstacle Residency::make_resident(DeviceState& d, const std::vector<Memory*>& set) {
   for (;;) {
-    if (std::all_of(set.begin(), set.end(), [](const Memory* m) { return (m->flags.load() & Memory::resident) != 0; })) return {};
+    if (std::all_of(set.begin(), set.end(), [](const Memory* m) { return State::is_resident(*m); })) return {};
+    if (d.memory->working()) return Obstacle::mapping(d.index);
     const auto [total, missing] = d.memory->need_of(set);
     if (total > d.memory->budget_bytes()) throw_out_of_memory(d, set, total);
     // Messages' memory that nobody uses goes before anybody's content.
     const std::uint64_t idle = buffers_.idle_device_bytes();
-    if (idle > 0 && !d.memory->fits(idle + missing)) return Obstacle::idle_buffers(true);
-    if (!d.memory->fits(missing)) {
-      const std::uint64_t before = d.memory->mapped_bytes();
-      arrays_.collect_orphans();
-      // What went may have shared granules with the set: they are missing now.
-      if (d.memory->mapped_bytes() != before) continue;
-      bool evicted = true;
-      if (const Obstacle o = evict_one(d, set, evicted)) return o;
-      if (!evicted) throw_out_of_memory(d, set, total);
-      continue;
+    if (idle > 0 && !d.memory->fits(idle + missing)) {
+      d.memory->forget_refusal();
+      return Obstacle::idle_buffers(true);
     }
-    try {
-      for (Memory* m : set) {
-        if ((m->flags.load() & Memory::resident) == 0) executor_.execute(step_of(plan::Step::Kind::map, *m));
-      }
-      return {};
-    } catch (const OutOfMemory&) {
-      // Less is free than the budget assumed: somebody else uses the device too.
-      if (buffers_.idle_device_bytes() > 0) return Obstacle::idle_buffers(true);
-      bool evicted = true;
-      if (const Obstacle o = evict_one(d, set, evicted)) return o;
-      if (!evicted) throw;
+    if (d.memory->fits(missing)) {
+      d.memory->ask(set);
+      return Obstacle::mapping(d.index);
     }
+    const std::uint64_t before = d.memory->mapped_bytes();
+    arrays_.collect_orphans();
+    // What went may have shared granules with the set: they are missing now.
+    if (d.memory->mapped_bytes() != before) continue;
+    bool evicted = true;
+    if (const Obstacle o = evict_one(d, set, evicted)) return o;
+    if (evicted) continue;
+    d.memory->rethrow_refusal();
+    throw_out_of_memory(d, set, total);
   }
 }
 
 bool Residency::may_leave(const DeviceState& d, const Memory& m, const std::vector<Memory*>& keep) const noexcept {
-  if (m.bytes == 0 || m.freeing || s_.pinned(m) || std::find(keep.begin(), keep.end(), &m) != keep.end()) return false;
+  if (m.bytes == 0 || m.freeing || m.asked || s_.pinned(m) || std::find(keep.begin(), keep.end(), &m) != keep.end()) return false;
   // What a launch that is not submitted yet will use stays.
   const std::uint64_t use = m.on(unknown_queue).use.load();
   return here().unsubmitted == nullptr || use == 0 || d.queues->done(unknown_queue, use);

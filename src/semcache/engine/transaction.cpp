@@ -5,10 +5,12 @@
 namespace semcache::engine {
 
 Transaction::~Transaction() {
+  for (auto& d : all_.s_.devices) d->memory->forget_refusal();
   if (launch_follows_ && std::uncaught_exceptions() == exceptions_) {
     all_.projection_.project_soon();
   } else {
     all_.arrays_.collect_orphans();
+    all_.end_mappings(*this);
     all_.projection_.project();
   }
 }

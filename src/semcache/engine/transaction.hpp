@@ -18,8 +18,8 @@ class Transaction;
 /// The engine's lock, and what transactions wait for.
 class Transactions {
  public:
-  Transactions(State& state, Projection& projection, Hazards& hazards, Arrays& arrays, Buffers& buffers) noexcept
-      : s_(state), projection_(projection), hazards_(hazards), arrays_(arrays), buffers_(buffers) {}
+  Transactions(State& state, Projection& projection, Executor& executor, Hazards& hazards, Arrays& arrays, Buffers& buffers) noexcept
+      : s_(state), projection_(projection), executor_(executor), hazards_(hazards), arrays_(arrays), buffers_(buffers) {}
 
   /// While a fault is served: what it waits for is held by a thread that waits for it.
   struct NeitherCanGoOn : SystemError {
@@ -43,9 +43,14 @@ class Transactions {
   void wait_for_launches_a_moment(Transaction& transaction, Memory& memory);
   void wait_for_device(Transaction& transaction, std::uint32_t device);
   void lock_pages(Transaction& transaction, Memory& host, ByteRange chunk);
+  /// The driver is told what it is to map and to unmap. @return what it refused otherwise than for want of memory
+  std::exception_ptr map_and_unmap(Transaction& transaction, DeviceState& d);
+  /// What leaves has left afterwards.
+  void end_mappings(Transaction& transaction) noexcept;
 
   State& s_;
   Projection& projection_;
+  Executor& executor_;
   Hazards& hazards_;
   Arrays& arrays_;
   Buffers& buffers_;

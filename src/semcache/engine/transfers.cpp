@@ -141,16 +141,18 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
   policy::SaveChoices choices;
   choices.on_host = m.on_host();
   choices.wanter_is_clean = clean(same_space);
-  choices.room_for_snapshot = m.on_host() || room_for_snapshot(s_.device_of(m), piece.bytes, loss);
+  choices.room_for_snapshot = m.on_host() || arrays_.ready_saved_copy(m.space, piece.bytes, m.label) != nullptr ||
+                              room_for_snapshot(s_.device_of(m), piece.bytes, loss);
   const auto place = [&] {
     if (!choices.room_for_snapshot) choices.host_side_is_clean = clean(host_side);
     return policy::place_of_save(choices);
   };
   policy::SavePlace where = place();
   if (page_locking) return Obstacle::moment();
+  Memory* copy = nullptr;
   if (where == policy::SavePlace::snapshot_beside) {
     try {
-      step.to = arrays_.new_snapshot(m.space, piece.bytes, m.label)->slot;
+      if (const Obstacle o = arrays_.new_saved_copy(m.space, piece.bytes, m.label, copy)) return o;
     } catch (const OutOfMemory&) {
       if (m.on_host()) throw;
       choices.room_for_snapshot = false;
@@ -161,8 +163,9 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
     step.to = where == policy::SavePlace::wanter ? same_space : host_side;
     step.to_position = piece.wanter_position;
   } else if (where == policy::SavePlace::snapshot_on_host) {
-    step.to = arrays_.new_snapshot(host_space, piece.bytes, m.label)->slot;
+    if (const Obstacle o = arrays_.new_saved_copy(host_space, piece.bytes, m.label, copy)) return o;
   }
+  if (copy != nullptr) step.to = copy->slot;
   step.bytes = piece.bytes;
   Memory& to = s_.memory_of(step.to);
   if (to.on_host() != m.on_host() && !to.owns_allocation) {

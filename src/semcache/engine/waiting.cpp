@@ -39,6 +39,10 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
       const std::vector<std::byte*> names = std::exchange(o.memory->locked, {});
       return t.unlocked([&] { s_.pages->unlock(*o.memory, names); });
     }
+    case Obstacle::Kind::mapping:
+      if (s_.devices[o.work.device]->memory->working()) return t.unlocked(timeline::wait_a_moment);
+      if (const std::exception_ptr error = map_and_unmap(t, *s_.devices[o.work.device])) std::rethrow_exception(error);
+      return;
     case Obstacle::Kind::buffers:
       (void)buffers_.release_idle(t, o.on_device);
   }
@@ -69,6 +73,33 @@ void Transactions::lock_pages(Transaction& t, Memory& m, ByteRange chunk) {
     }
   } locking(s_, m, chunk);
   t.unlocked([&] { locking.name = s_.pages->lock(m, chunk); });
+}
+
+std::exception_ptr Transactions::map_and_unmap(Transaction& t, DeviceState& d) {
+  using Reach = DeviceMemory::Reach;
+  struct Telling {  // keeps whoever needs memory mapped waiting
+    State& state;
+    Executor& executor;
+    DeviceState& device;
+    DeviceMemory::Chores chores;
+    Telling(State& s, Executor& e, DeviceState& d) noexcept : state(s), executor(e), device(d) {
+      device.memory->begin_chores(chores);
+    }
+    ~Telling() {
+      const bool reachable = !state.options.check || state.running_launches > 0;
+      device.memory->end_chores(chores, reachable ? Reach::open : Reach::nowhere);
+      for (const auto& a : chores.asked) executor.execute(step_of(plan::Step::Kind::map, *a.memory));
+    }
+  } telling(s_, executor_, d);
+  t.unlocked([&] { d.memory->carry_out(telling.chores, s_.options.device_faults ? Reach::closed : Reach::open); });
+  return telling.chores.error;
+}
+
+void Transactions::end_mappings(Transaction& t) noexcept {
+  for (auto& d : s_.devices) {
+    // A thread that is telling the driver does so once more, at its transaction's end.
+    while (d->memory->any_chores() && !d->memory->working()) (void)map_and_unmap(t, *d);
+  }
 }
 
 void Transactions::wait_for_device(Transaction& t, std::uint32_t device) {

@@ -5,6 +5,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
 namespace semcache::memory {
 namespace {
@@ -35,7 +36,11 @@ DeviceMemory::DeviceMemory(device::Device& device, std::uint32_t index, std::uin
       arena_(reserve(device)) {}  // last: nothing fails behind it
 
 DeviceMemory::~DeviceMemory() {
-  for (auto s = segments_.begin(); s != segments_.end();) s = give_back(s);
+  for (const Segments* const segments : {&segments_, &chores_.leaving}) {
+    for (const auto& [begin, s] : *segments) {
+      if (s.there) device_.unmap(arena_.base() + begin, s.end - begin);
+    }
+  }
   device_.release(arena_.base(), arena_.bytes());
 }
 
@@ -51,6 +56,14 @@ void DeviceMemory::place(Memory& m, const char* label, std::uint64_t alignment) 
 }
 
 void DeviceMemory::give_back(Memory& m) noexcept {
+  if (std::exchange(m.asked, false)) {
+    for (Chores* const chores : {&chores_, told_}) {
+      if (chores == nullptr) continue;
+      const auto is_m = [&](const Chores::Asked& a) { return a.memory == &m; };
+      chores->asked.erase(std::remove_if(chores->asked.begin(), chores->asked.end(), is_m), chores->asked.end());
+    }
+    leave(m);
+  }
   arena_.forget(m);
   const std::uint64_t at = arena_.range_of(m).begin;
   arena_.release(m.bytes, {at, at + m.reserved_bytes});
@@ -86,32 +99,30 @@ DeviceMemory::Need DeviceMemory::need_of(const std::vector<Memory*>& set) const 
   return need;
 }
 
-DeviceMemory::Segments::iterator DeviceMemory::give_back(Segments::iterator s) noexcept {
-  device_.unmap(arena_.base() + s->second.begin, s->second.end - s->second.begin);
-  mapped_bytes_ -= s->second.end - s->second.begin;
-  return segments_.erase(s);
+void DeviceMemory::ask(const std::vector<Memory*>& arrays) {
+  chores_.asked.reserve(chores_.asked.size() + arrays.size());
+  try {
+    for (Memory* m : arrays) {
+      if (m->asked) continue;
+      if (!is_mapped(*m)) ask(*m);
+      m->asked = true;
+      chores_.asked.push_back({m, chores_.coming.size()});
+    }
+  } catch (...) {
+    Chores none;
+    begin_chores(none);
+    end_chores(none, Reach::open);
+    chores_.leaving.merge(none.leaving);
+    throw;
+  }
 }
 
-void DeviceMemory::map(Memory& m, Reach reach) {
+void DeviceMemory::ask(Memory& m) {
   const ByteRange range = granules(m);
   // What it shares with neighbours is mapped apart: the rest can be given back while they stay.
   const ByteRange data = arena_.range_of(m);
   const ByteRange alone{round_up(data.begin, granule_bytes_), round_down(data.end, granule_bytes_)};
-  const auto map = [&](std::uint64_t begin, std::uint64_t end) {
-    const auto segment = segments_.emplace(begin, Segment{begin, end, 0}).first;
-    try {
-      if (reach == Reach::closed) {
-        device_.map_closed(arena_.base() + begin, end - begin);
-      } else {
-        device_.map(arena_.base() + begin, end - begin);
-      }
-    } catch (...) {
-      segments_.erase(segment);
-      throw;
-    }
-    if (reach == Reach::nowhere) device_.set_accessible(arena_.base() + begin, end - begin, false);
-    mapped_bytes_ += end - begin;
-  };
+  const std::size_t before = chores_.coming.size();
   try {
     for (std::uint64_t at = range.begin; at < range.end;) {
       const auto next = first_behind(segments_, at);
@@ -121,16 +132,90 @@ void DeviceMemory::map(Memory& m, Reach reach) {
       }
       const std::uint64_t end = at < alone.begin ? alone.begin : at < alone.end ? alone.end : range.end;
       const std::uint64_t stop = next == segments_.end() ? end : std::min(end, next->first);
-      map(at, stop);
+      chores_.coming.push_back({at, stop});
+      segments_.emplace(at, Segment{at, stop, 0, false});
+      mapped_bytes_ += stop - at;
       at = stop;
     }
   } catch (...) {
-    for (auto s = segments_.lower_bound(range.begin); s != segments_.end() && s->first < range.end;) {
-      s = s->second.residents == 0 ? give_back(s) : std::next(s);
+    for (; chores_.coming.size() > before; chores_.coming.pop_back()) {
+      if (segments_.erase(chores_.coming.back().begin) > 0) mapped_bytes_ -= chores_.coming.back().size();
     }
     throw;
   }
   for (auto s = first_behind(segments_, range.begin); s != segments_.end() && s->first < range.end; ++s) ++s->second.residents;
+}
+
+void DeviceMemory::leave(const Memory& m) noexcept {
+  const ByteRange range = granules(m);
+  for (auto next = first_behind(segments_, range.begin); next != segments_.end() && next->first < range.end;) {
+    const auto s = next++;
+    if (--s->second.residents == 0 && (s->second.there || !working())) drop(s);
+  }
+}
+
+void DeviceMemory::drop(Segments::iterator s) noexcept {
+  mapped_bytes_ -= s->second.end - s->second.begin;
+  auto node = segments_.extract(s);
+  if (node.mapped().there) chores_.leaving.insert(std::move(node));
+}
+
+void DeviceMemory::unmap(Memory& m) noexcept {
+  m.flags.fetch_and(~Memory::resident);
+  leave(m);
+}
+
+void DeviceMemory::begin_chores(Chores& chores) noexcept {
+  chores = std::exchange(chores_, {});
+  told_ = &chores;
+}
+
+void DeviceMemory::carry_out(Chores& c, Reach reach) noexcept {
+  for (const auto& [begin, s] : c.leaving) device_.unmap(arena_.base() + begin, s.end - begin);
+  try {
+    for (; c.come < c.coming.size(); ++c.come) {
+      const ByteRange range = c.coming[c.come];
+      if (reach == Reach::closed) {
+        device_.map_closed(arena_.base() + range.begin, range.size());
+      } else {
+        device_.map(arena_.base() + range.begin, range.size());
+      }
+    }
+  } catch (const OutOfMemory&) {
+    c.refused = std::current_exception();
+  } catch (...) {
+    c.error = std::current_exception();
+  }
+}
+
+void DeviceMemory::end_chores(Chores& c, Reach reach) noexcept {
+  told_ = nullptr;
+  for (std::size_t i = 0; i < c.come; ++i) {
+    const ByteRange range = c.coming[i];
+    segments_.at(range.begin).there = true;
+    if (reach == Reach::nowhere) device_.set_accessible(arena_.base() + range.begin, range.size(), false);
+  }
+  const auto has_no_news = [&](const Chores::Asked& a) {
+    a.memory->asked = false;
+    if (is_mapped(*a.memory)) return true;
+    if (a.coming <= c.come) return false;
+    leave(*a.memory);
+    return true;
+  };
+  c.asked.erase(std::remove_if(c.asked.begin(), c.asked.end(), has_no_news), c.asked.end());
+  for (const ByteRange range : c.coming) {  // whose arrays have been freed meanwhile
+    const auto s = segments_.find(range.begin);
+    if (s != segments_.end() && s->second.residents == 0) drop(s);
+  }
+  if (c.refused != nullptr) {
+    refused_ = c.refused;
+    limit_bytes_ = std::min(mapped_bytes_, budget_bytes_);
+  } else if (c.come > 0) {
+    forget_refusal();
+  }
+}
+
+void DeviceMemory::note_mapped(Memory& m) noexcept {
   m.flags.fetch_or(Memory::resident);
   if ((m.listed_by_age & bit()) != 0) return;
   m.listed_by_age |= bit();
@@ -138,12 +223,10 @@ void DeviceMemory::map(Memory& m, Reach reach) {
   std::push_heap(by_age_.begin(), by_age_.end());
 }
 
-void DeviceMemory::unmap(Memory& m) noexcept {
-  m.flags.fetch_and(~Memory::resident);
-  const ByteRange range = granules(m);
-  for (auto s = first_behind(segments_, range.begin); s != segments_.end() && s->first < range.end;) {
-    s = --s->second.residents == 0 ? give_back(s) : std::next(s);
-  }
+void DeviceMemory::rethrow_refusal() {
+  const std::exception_ptr refused = refused_;
+  forget_refusal();
+  if (refused != nullptr) std::rethrow_exception(refused);
 }
 
 Memory* DeviceMemory::victim(MayLeave may_leave, const void* context) noexcept {
@@ -193,16 +276,16 @@ std::string DeviceMemory::audit(const std::vector<const Memory*>& arrays) const 
   for (const Memory* m : arrays) {
     if (m->space != device_space(index_)) continue;
     if (m->counted_snapshot) snapshots += m->bytes;
-    if (!is_mapped(*m)) continue;
+    if (!is_mapped(*m) && !m->asked) continue;
     if (missing_bytes(*m) != 0) return "an array is called resident, but memory is missing";
-    if (listed.count(m) != 1) return "an array is mapped, but could not be evicted";
+    if (is_mapped(*m) && listed.count(m) != 1) return "an array is mapped, but could not be evicted";
     const ByteRange range = granules(*m);
     for (auto s = first_behind(segments_, range.begin); s != segments_.end() && s->first < range.end; ++s) ++residents[s->first];
   }
   std::uint64_t mapped = 0;
   for (const auto& [begin, s] : segments_) {
     mapped += s.end - s.begin;
-    if (s.residents == 0 || s.residents != residents[begin]) {
+    if ((s.residents == 0 && s.there) || s.residents != residents[begin]) {
       return "a mapping counts " + std::to_string(s.residents) + " residents instead of " + std::to_string(residents[begin]);
     }
   }

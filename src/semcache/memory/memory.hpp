@@ -69,6 +69,7 @@ struct alignas(64) Memory {
   bool counted_snapshot = false;     ///< its bytes count as saved copies
   bool owns_allocation = false;      ///< host snapshot in ordinary memory
   bool freeing = false;              ///< being freed: no victim of an eviction
+  bool asked = false;                ///< the driver is to be told of it (`DeviceMemory::ask`): it is not evicted
   std::uint32_t listed_by_age = 0;   ///< in the heaps of what is mapped, a bit for each device
   bool perhaps_unwanted = false;     ///< a saved copy that is listed in `Projection`
   bool awaits_projection = false;    ///< listed in `Projection`
