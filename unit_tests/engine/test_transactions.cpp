@@ -234,7 +234,7 @@ struct Mapping : testing::Test {
   static Program::Options options() {
     Program::Options o = Program::defaults();
     o.device.finds_races = false;
-    o.engine.device_memory_bytes = 2 * size + 65536;
+    o.engine.device_memory_bytes = 3 * size + 65536;
     return o;
   }
   void SetUp() override { p.kernel_write(&streams[0], resident, resident.all(), 1); }
@@ -299,7 +299,7 @@ TEST_F(Mapping, EndsForAnArrayThatIsFreedMeanwhile) {
 
 /// Two threads that need more than there is together do not take from each other what both have waited for.
 TEST_F(Mapping, NobodyTakesTheRestOfTheSetMeanwhile) {
-  Memory& third = p.on_device(size);
+  Memory& third = p.on_device(2 * size);
   const Operand both[] = {{&resident, true}, {&d, true}};
   const engine::QueueIndex q = p.queue(&streams[0]);
   meanwhile(
@@ -314,6 +314,20 @@ TEST_F(Mapping, NobodyTakesTheRestOfTheSetMeanwhile) {
         }
       });
   EXPECT_TRUE(stayed);
+}
+
+/// What the rest of the set has is given back once.
+TEST_F(Mapping, EndsForASetOfWhichOneIsFreedMeanwhile) {
+  Memory* const freed = p.engine().allocate_device(0, "freed", size);
+  p.kernel_write(&streams[0], *freed, freed->all(), 1);
+  Memory& neighbour = p.on_device(4096);
+  p.kernel_write(&streams[0], neighbour, neighbour.all(), 4);
+  const Operand both[] = {{freed, true}, {&d, true}};
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  meanwhile([&] { EXPECT_THROW(p.engine().begin_launch(q, both, 2), UsageError); }, [&] { p.engine().deallocate(freed); });
+  p.expect_device(neighbour, 4);
+  launch_on(d, 3);
+  p.expect_device(d, 3);
 }
 
 /// The driver's own error, of a mapping that nobody can do without, and the budget as before at the next occasion.

@@ -56,14 +56,7 @@ void DeviceMemory::place(Memory& m, const char* label, std::uint64_t alignment) 
 }
 
 void DeviceMemory::give_back(Memory& m) noexcept {
-  if (std::exchange(m.asked, false)) {
-    for (Chores* const chores : {&chores_, told_}) {
-      if (chores == nullptr) continue;
-      const auto is_m = [&](const Chores::Asked& a) { return a.memory == &m; };
-      chores->asked.erase(std::remove_if(chores->asked.begin(), chores->asked.end(), is_m), chores->asked.end());
-    }
-    leave(m);
-  }
+  if (m.asked) unmap(m);
   arena_.forget(m);
   const std::uint64_t at = arena_.range_of(m).begin;
   arena_.release(m.bytes, {at, at + m.reserved_bytes});
@@ -162,6 +155,12 @@ void DeviceMemory::drop(Segments::iterator s) noexcept {
 
 void DeviceMemory::unmap(Memory& m) noexcept {
   m.flags.fetch_and(~Memory::resident);
+  for (Chores* const chores : {&chores_, told_}) {
+    if (!m.asked || chores == nullptr) continue;
+    const auto is_m = [&](const Chores::Asked& a) { return a.memory == &m; };
+    chores->asked.erase(std::remove_if(chores->asked.begin(), chores->asked.end(), is_m), chores->asked.end());
+  }
+  m.asked = false;
   leave(m);
 }
 
