@@ -30,14 +30,17 @@ std::byte* pointer(CUdeviceptr n) { return reinterpret_cast<std::byte*>(n); }
 EventId to_id(CUevent event) { return reinterpret_cast<EventId>(event); }
 CUevent to_event(EventId id) { return reinterpret_cast<CUevent>(id); }
 
-CUmemLocation on_device(CUdevice device) {
-  CUmemLocation location = {};
-  location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  location.id = device;
-  return location;
+CUmemAllocationProp memory_of(CUdevice device) {
+  CUmemAllocationProp memory = {};
+  memory.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  memory.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  memory.location.id = device;
+  return memory;
 }
 
-bool inside(const std::unordered_map<std::byte*, std::uint64_t>& ranges, const void* pointer) {
+using Ranges = std::unordered_map<std::byte*, std::uint64_t>;  ///< how long from where
+
+bool inside(const Ranges& ranges, const void* pointer) {
   const auto p = reinterpret_cast<std::uintptr_t>(pointer);
   return std::any_of(ranges.begin(), ranges.end(), [p](const auto& range) {
     const auto begin = reinterpret_cast<std::uintptr_t>(range.first);
@@ -110,14 +113,7 @@ class CudaDevice final : public Device {
       if (result != CUDA_SUCCESS) result = api_.cuMemAddressReserve(&address, size, unit, 0, 0);
       if (result != CUDA_SUCCESS) continue;
       bytes = size;
-      try {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        reservations_.emplace(pointer(address), size);
-      } catch (...) {
-        (void)api_.cuMemAddressFree(address, size);
-        throw;
-      }
-      return pointer(address);
+      return note(reservations_, address, size, [&] { return api_.cuMemAddressFree(address, size); });
     }
     check(result, "cuMemAddressReserve");
     throw DeviceError("CUDA device: no addresses");
@@ -137,15 +133,11 @@ class CudaDevice final : public Device {
     SEMCACHE_EXPECTS(bytes % granularity_bytes_ == 0 && number(address) % granularity_bytes_ == 0,
                      "CUDA device: map of a range that is not a multiple of the granularity");
     SEMCACHE_CUDA_CURRENT();
-    CUmemAllocationProp memory = {};
-    memory.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    memory.location = on_device(device_);
+    const CUmemAllocationProp memory = memory_of(device_);
     CUmemGenericAllocationHandle handle = 0;
-    CUresult result = api_.cuMemCreate(&handle, bytes, &memory, 0);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory("cuMemCreate", bytes);
-    check(result, "cuMemCreate");
+    check(api_.cuMemCreate(&handle, bytes, &memory, 0), "cuMemCreate", bytes);
 
-    result = api_.cuMemMap(number(address), bytes, 0, handle, 0);
+    CUresult result = api_.cuMemMap(number(address), bytes, 0, handle, 0);
     // The mapping keeps the memory alive from here on: unmapping gives it back.
     log(api_.cuMemRelease(handle), "cuMemRelease");
     check(result, "cuMemMap");
@@ -156,16 +148,13 @@ class CudaDevice final : public Device {
     result = api_.cuMemSetAccess(number(address), bytes, &access, 1);
     if (result == CUDA_SUCCESS) return;
     log(api_.cuMemUnmap(number(address), bytes), "cuMemUnmap");
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory("cuMemSetAccess", bytes);
-    check(result, "cuMemSetAccess");
+    check(result, "cuMemSetAccess", bytes);
   }
 
   void unmap(std::byte* address, std::uint64_t bytes) noexcept override {
     const Current current(*this);
     log(api_.cuMemUnmap(number(address), bytes), "cuMemUnmap");
   }
-
-  void set_accessible(std::byte*, std::uint64_t, bool) noexcept override {}
 
   // --- queues and events --------------------------------------------------------------------------------------------
   QueueId open_queue() override {
@@ -296,24 +285,13 @@ class CudaDevice final : public Device {
 
   // --- transfers ----------------------------------------------------------------------------------------------------
   void copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) override {
-    const CUstream stream = stream_of(queue);
-    if (bytes == 0) return;
-    SEMCACHE_CUDA_SUBMITS();
-    check(api_.cuMemcpyHtoDAsync(number(device), host, bytes, stream), "cuMemcpyHtoDAsync");
+    copy(api_.cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync", queue, number(device), host, bytes);
   }
-
   void copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) override {
-    const CUstream stream = stream_of(queue);
-    if (bytes == 0) return;
-    SEMCACHE_CUDA_SUBMITS();
-    check(api_.cuMemcpyDtoHAsync(host, number(device), bytes, stream), "cuMemcpyDtoHAsync");
+    copy(api_.cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync", queue, host, number(device), bytes);
   }
-
   void copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) override {
-    const CUstream stream = stream_of(queue);
-    if (bytes == 0) return;
-    SEMCACHE_CUDA_SUBMITS();
-    check(api_.cuMemcpyDtoDAsync(number(to), number(from), bytes, stream), "cuMemcpyDtoDAsync");
+    copy(api_.cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync", queue, number(to), number(from), bytes);
   }
 
   void fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern, std::uint32_t pattern_bytes) override {
@@ -373,17 +351,9 @@ class CudaDevice final : public Device {
     SEMCACHE_CUDA_CURRENT();
     CUdeviceptr address = 0;
     // Neither mapped memory nor a pool's could be shown to other processes by the handles that MPI libraries use.
-    const CUresult result = api_.cuMemAlloc(&address, std::max<std::uint64_t>(bytes, 1));
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory("cuMemAlloc", bytes);
-    check(result, "cuMemAlloc");
-    try {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      allocations_.emplace(pointer(address), std::max<std::uint64_t>(bytes, 1));
-    } catch (...) {
-      (void)api_.cuMemFree(address);
-      throw;
-    }
-    return pointer(address);
+    const std::uint64_t taken = std::max<std::uint64_t>(bytes, 1);
+    check(api_.cuMemAlloc(&address, taken), "cuMemAlloc", bytes);
+    return note(allocations_, address, taken, [&] { return api_.cuMemFree(address); });
   }
 
   void deallocate(std::byte* address) noexcept override {
@@ -526,9 +496,7 @@ class CudaDevice final : public Device {
     reaches_pageable_ = attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
     most_blocks_ = 8 * static_cast<unsigned>(std::max(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 1));
 
-    CUmemAllocationProp memory = {};
-    memory.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    memory.location = on_device(device_);
+    const CUmemAllocationProp memory = memory_of(device_);
     std::size_t granularity = 0;
     check(api_.cuMemGetAllocationGranularity(&granularity, &memory, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
           "cuMemGetAllocationGranularity");
@@ -561,9 +529,18 @@ class CudaDevice final : public Device {
     context_ = nullptr;
   }
 
-  void check(CUresult result, const char* call) const {
-    if (result != CUDA_SUCCESS)
+  /// @param asked  bytes that the call allocates; 0: none
+  void check(CUresult result, const char* call, std::uint64_t asked = 0) const {
+    if (result == CUDA_SUCCESS) return;
+    if (result != CUDA_ERROR_OUT_OF_MEMORY || asked == 0)
       throw DeviceError("CUDA device " + std::to_string(ordinal_) + ": " + cuda::error_text(api_, result, call));
+    std::size_t free = 0;
+    std::size_t total = 0;
+    (void)api_.cuMemGetInfo(&free, &total);
+    throw OutOfMemory("CUDA device " + std::to_string(ordinal_) + " (" + name_ + "): " + call + " of " +
+                          std::to_string(asked) + " bytes: out of memory, " + std::to_string(free) + " of " +
+                          std::to_string(total) + " bytes are free",
+                      asked, total_bytes_);
   }
 
   void log(CUresult result, const char* call) const noexcept {
@@ -571,16 +548,6 @@ class CudaDevice final : public Device {
     const char* name = nullptr;
     if (api_.cuGetErrorName(result, &name) != CUDA_SUCCESS || name == nullptr) name = "unknown CUDA error";
     base::raw_log("CUDA device %d: %s in %s", ordinal_, name, call);
-  }
-
-  [[noreturn]] void throw_out_of_memory(const char* call, std::uint64_t bytes) const {
-    std::size_t free = 0;
-    std::size_t total = 0;
-    (void)api_.cuMemGetInfo(&free, &total);
-    throw OutOfMemory("CUDA device " + std::to_string(ordinal_) + " (" + name_ + "): " + call + " of " +
-                          std::to_string(bytes) + " bytes: out of memory, " + std::to_string(free) + " of " +
-                          std::to_string(total) + " bytes are free",
-                      bytes, total_bytes_);
   }
 
   /// Of a pointer that the driver knows; 0: it does not.
@@ -602,6 +569,19 @@ class CudaDevice final : public Device {
     return queues_[queue.value].stream;
   }
 
+  /// @param give_back  where there is no memory to note the range
+  template <class GiveBack>
+  std::byte* note(Ranges& ranges, CUdeviceptr begin, std::uint64_t bytes, GiveBack&& give_back) {
+    try {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      ranges.emplace(pointer(begin), bytes);
+    } catch (...) {
+      (void)give_back();
+      throw;
+    }
+    return pointer(begin);
+  }
+
   QueueId add_queue(Queue queue) {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (std::size_t i = 0; i < queues_.size(); ++i) {
@@ -611,6 +591,14 @@ class CudaDevice final : public Device {
     }
     queues_.push_back(std::move(queue));
     return QueueId{static_cast<std::uint32_t>(queues_.size() - 1)};
+  }
+
+  template <class Copy, class To, class From>
+  void copy(Copy submit, const char* call, QueueId queue, To to, From from, std::uint64_t bytes) {
+    const CUstream stream = stream_of(queue);
+    if (bytes == 0) return;
+    SEMCACHE_CUDA_SUBMITS();
+    check(submit(to, from, bytes, stream), call);
   }
 
   void launch(CUfunction kernel, std::uint64_t items, CUstream stream, void** arguments) {
@@ -664,8 +652,8 @@ class CudaDevice final : public Device {
   std::vector<Queue> queues_;
   std::vector<CUevent> idle_events_;
   std::vector<Scratch> idle_scratch_;
-  std::unordered_map<std::byte*, std::uint64_t> reservations_;
-  std::unordered_map<std::byte*, std::uint64_t> allocations_;
+  Ranges reservations_;
+  Ranges allocations_;
   std::size_t staging_buffers_ = 0;
 };
 

@@ -256,9 +256,6 @@ class EmulatedDevice final : public Device {
   }
 
   void deallocate_staging(std::byte* address) noexcept override { std::free(address); }
-  bool register_host(std::byte*, std::uint64_t) noexcept override { return false; }
-  void unregister_host(std::byte*) noexcept override {}
-  bool is_foreign_device_pointer(const void*) const noexcept override { return false; }
 
  private:
   struct Queue {
