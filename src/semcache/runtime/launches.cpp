@@ -175,15 +175,6 @@ void Launch::begin_unknown(const char* name, const Reason& reason) {
   has_begun(r);
 }
 
-namespace {
-
-std::string leads_to_views(const Runtime& r, const Memory& m) {
-  return std::string("'") + r.recorder.name(m.label) + "' holds views or pointers, which may lead anywhere: let the functor "
-         "hold these views itself";
-}
-
-}  // namespace
-
 Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const Leads* leads)
     : queue_(queue) {
   const platform::RuntimeScope scope;
@@ -214,7 +205,10 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
   if (leads != nullptr && leads->lead_anywhere()) {
     begin_unknown(name, [&] { return leads->reason(r.engine->platform()); });
   } else if (holder != nullptr) {
-    begin_unknown(name, [&] { return leads_to_views(r, *holder); });
+    begin_unknown(name, [&] {
+      return std::string("'") + r.recorder.name(holder->label) + "' holds views or pointers, which may lead anywhere: let the "
+             "functor hold these views itself";
+    });
   } else {
     begin(name);
   }

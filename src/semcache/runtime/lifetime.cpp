@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/runtime/lifetime.hpp>
 
-#include <semcache/runtime/device_choice.hpp>
 #include <semcache/runtime/second_copy.hpp>
 #include <semcache/trace/report.hpp>
 

@@ -37,6 +37,11 @@ extern std::atomic<bool> forked;
 extern std::atomic<std::uint64_t> retired_queues;
 
 [[nodiscard]] Runtime* start();
+/// The devices that the variables, the program's own framework and the machine agree on.
+/// @param framework  nullptr: the program has none, or has not said so yet
+/// @throws ConfigurationError  they do not agree; it names both
+[[nodiscard]] std::vector<std::unique_ptr<device::Device>> make_devices(const Configuration& configuration,
+                                                                       const FrameworkDevice* framework);
 [[noreturn]] void refuse_forked();
 
 /// The running runtime, or nullptr; never in a forked child.
