@@ -49,7 +49,7 @@ def listed(file, *entries):
 listed(
     "directory/directory.cpp",
     ("a host side that changes counts as a holder", "last_held without changing #1", "last_held if changing false #1"),
-    ("a host side that changes is as good a source as others", "fetch_cost choose changing false #1"),
+    ("a host side that changes is as good a source as others", "next_fetch choose changing false #1"),
     ("a wrong offset in last_held", "last_held plain inside #1"),
     ("a fill that is overwritten is forgotten before it is copied", "link if pieces false #3"),
     ("the holder itself counts as another holder", "last_held if slot false #1"),

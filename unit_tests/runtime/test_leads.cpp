@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <fakes/machine.hpp>
-#include <semcache/runtime/follower.hpp>
+#include <semcache/runtime/leads.hpp>
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ class LeadsOnAFakeHeap : public ::testing::Test {
  protected:
   void follow(std::initializer_list<std::uintptr_t> words) {
     leads = {};
-    runtime::Follower(machine.engine(), 4096, leads).follow(words.begin(), words.size(), words.begin(), nullptr, 0);
+    leads.follow_in(machine.engine(), 4096, words.begin(), words.size(), words.begin(), nullptr, 0);
   }
   void add_block(const std::uintptr_t* begin, std::size_t words) {
     machine.platform().heap.push_back({number(begin), words * sizeof *begin, false});

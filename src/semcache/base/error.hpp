@@ -14,20 +14,17 @@ namespace semcache {
 #define SEMCACHE_API __attribute__((visibility("default")))
 
 /// Base of everything that SemCache throws. The state of the runtime is as it was before the call (I9).
-class SEMCACHE_API Error : public std::runtime_error {
- public:
+struct SEMCACHE_API Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 /// The caller broke a precondition: an address that is not tracked, a range outside its array, a null pointer.
-class SEMCACHE_API UsageError : public Error {
- public:
+struct SEMCACHE_API UsageError : Error {
   using Error::Error;
 };
 
 /// A configuration variable or option has a value that cannot be used. The text names variable, value and remedy.
-class SEMCACHE_API ConfigurationError : public Error {
- public:
+struct SEMCACHE_API ConfigurationError : Error {
   using Error::Error;
 };
 
@@ -45,14 +42,12 @@ class SEMCACHE_API OutOfMemory : public Error {
 };
 
 /// The device's driver reported a failure. The text carries the driver's name of the error and the call.
-class SEMCACHE_API DeviceError : public Error {
- public:
+struct SEMCACHE_API DeviceError : Error {
   using Error::Error;
 };
 
 /// The operating system refused a call (mapping, protection, signal handler).
-class SEMCACHE_API SystemError : public Error {
- public:
+struct SEMCACHE_API SystemError : Error {
   using Error::Error;
 };
 

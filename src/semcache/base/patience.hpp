@@ -6,6 +6,7 @@
 #include <semcache/base/types.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 
@@ -15,15 +16,21 @@ namespace semcache::base {
 /// serves faults, a wait for a device or a launch. Nobody who waits for a fault loses patience meanwhile. Nests.
 class SEMCACHE_API TakesTime : base::Uncopied {
  public:
-  TakesTime() noexcept;
-  ~TakesTime();
+  TakesTime() noexcept { alive_.fetch_add(1, std::memory_order_relaxed); }
+  ~TakesTime() {
+    ended_.fetch_add(1, std::memory_order_relaxed);
+    alive_.fetch_sub(1, std::memory_order_relaxed);
+  }
 
   /// Does one live now?
-  [[nodiscard]] static bool now() noexcept;
+  [[nodiscard]] static bool now() noexcept { return alive_.load(std::memory_order_relaxed) != 0; }
   /// How many have lived so far.
-  [[nodiscard]] static std::uint32_t ended() noexcept;
+  [[nodiscard]] static std::uint32_t ended() noexcept { return ended_.load(std::memory_order_relaxed); }
   /// In a forked child: those of the parent's threads, which do not exist here, are no more.
-  static void forget() noexcept;
+  static void forget() noexcept { alive_.store(0); }
+
+ private:
+  inline static std::atomic<std::uint32_t> alive_{0}, ended_{0};
 };
 
 /// How long somebody waits for what gives no sign of life. The time is summed in slices, and a longer one counts as one: a

@@ -36,6 +36,16 @@ struct ByteRange {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
+/// Behind the others, or as a part of the last one where that ends at its begin.
+template <class Pieces>
+void append(Pieces& pieces, ByteRange piece) {
+  if (!pieces.empty() && pieces.back().end == piece.begin) {
+    pieces.back().end = piece.end;
+  } else {
+    pieces.push_back(piece);
+  }
+}
+
 /// `n` rounded down or up to a multiple of `unit` (`unit` > 0).
 [[nodiscard]] constexpr std::uint64_t round_down(std::uint64_t n, std::uint64_t unit) noexcept { return n / unit * unit; }
 [[nodiscard]] constexpr std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) noexcept {

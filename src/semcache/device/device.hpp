@@ -64,7 +64,7 @@ class Device {
   /// Gives back exactly one earlier `map`. The caller has ordered all uses before. The addresses stay reserved.
   virtual void unmap(std::byte* address, std::uint64_t bytes) noexcept = 0;
   /// Emulated devices can make mapped pages inaccessible outside launches (SEMCACHE_CHECK=1); others ignore it.
-  virtual void set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept = 0;
+  virtual void set_accessible(std::byte* /*address*/, std::uint64_t /*bytes*/, bool /*accessible*/) noexcept {}
 
   /// Several calls by this thread follow, up to as many calls of `leave`: what each would have to look after is looked
   /// after once. Never fails; pairs may be nested.
@@ -113,13 +113,13 @@ class Device {
   virtual void deallocate_staging(std::byte* address) noexcept = 0;
   /// Page-locks existing, accessible host pages so that transfers reach them directly, whatever their protection
   /// later. False if the device cannot (emulated ones never can): transfers are then staged.
-  [[nodiscard]] virtual bool register_host(std::byte* address, std::uint64_t bytes) noexcept = 0;
-  virtual void unregister_host(std::byte* address) noexcept = 0;
+  [[nodiscard]] virtual bool register_host(std::byte* /*address*/, std::uint64_t /*bytes*/) noexcept { return false; }
+  virtual void unregister_host(std::byte* /*address*/) noexcept {}
 
   /// Is work for this queue recorded in a graph instead of being carried out?
   [[nodiscard]] virtual bool is_recording(QueueId /*queue*/) const { return false; }
   /// Device memory that is not ours (asked for words of a closure). Never throws; false when unknown.
-  [[nodiscard]] virtual bool is_foreign_device_pointer(const void* pointer) const noexcept = 0;
+  [[nodiscard]] virtual bool is_foreign_device_pointer(const void* /*pointer*/) const noexcept { return false; }
   /// Could a kernel follow this pointer? True when unknown: emulated devices reach all of the host's memory, a GPU its
   /// own, managed and page-locked memory, and pageable memory only where its driver says so.
   [[nodiscard]] virtual bool can_reach(const void* /*pointer*/) const noexcept { return true; }

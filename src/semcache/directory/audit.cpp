@@ -15,12 +15,6 @@ std::string at(const char* what, std::uint32_t owner, const ExtentMap::Extent& e
          ") value " + std::to_string(e.ref.id) + "+" + std::to_string(e.ref.offset);
 }
 
-std::vector<ExtentMap::Extent> extents(const ExtentMap& map) {
-  std::vector<ExtentMap::Extent> out;
-  map.for_each({0, map.size()}, [&](ByteRange r, ValueRef ref) { out.push_back({r.begin, r.end, ref}); });
-  return out;
-}
-
 }  // namespace
 
 std::string Directory::audit() const {
@@ -30,7 +24,7 @@ std::string Directory::audit() const {
   std::string wrong;
   const auto collect = [&](const ExtentMap& map, const char* what, std::uint32_t owner, bool live,
                            std::map<Key, std::uint32_t>& uses) {
-    const auto all = extents(map);
+    const auto all = map.extents({0, map.size()});
     for (std::size_t i = 0; i < all.size() && wrong.empty(); ++i) {
       const ExtentMap::Extent& e = all[i];
       if (i > 0 && all[i - 1].end != e.begin) wrong = at(what, owner, e) + ": a gap before it";
@@ -87,7 +81,7 @@ std::string Directory::audit() const {
 
   // I4: every wanted byte is held somewhere, or known.
   for (std::uint32_t d = 0; d < data_.size(); ++d) {
-    for (const ExtentMap::Extent& e : extents(data_[d].wanted)) {
+    for (const ExtentMap::Extent& e : wanted_extents(DatumId{d}, {0, data_[d].wanted.size()})) {
       if (!e.ref.is_number() || values_.at(e.ref.id).fill.pattern_bytes != 0) continue;
       std::vector<ByteRange> held;  // offsets in the value
       for (const Use& u : values_.at(e.ref.id).holders) {

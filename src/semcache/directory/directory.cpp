@@ -148,12 +148,7 @@ void Directory::stale(SlotId slot, ByteRange range, std::vector<ByteRange>& out)
   data_[s.datum.value].wanted.for_each(range, [&](ByteRange piece, ValueRef wanted) {
     if (wanted.id == undefined_value) return;
     s.held.for_each(piece, [&](ByteRange part, ValueRef held) {
-      if (held == wanted.advanced(part.begin - piece.begin)) return;
-      if (!out.empty() && out.back().end == part.begin) {
-        out.back().end = part.end;
-      } else {
-        out.push_back(part);
-      }
+      if (held != wanted.advanced(part.begin - piece.begin)) append(out, part);
     });
   });
 }
@@ -224,10 +219,6 @@ bool Directory::defined(DatumId datum, ByteRange range) const {
   return any;
 }
 
-unsigned Directory::fetch_cost(const Slot& from, const Slot& to, CostFunction cost) const {
-  return from.changing ? UINT_MAX : cost(from.space, to.space);
-}
-
 Step Directory::next_fetch(SlotId slot, ByteRange range, CostFunction cost) const {
   Step step;
   const Slot& s = slots_[slot.value];
@@ -270,46 +261,38 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, CostFunction cost) cons
   std::uint64_t nearest = piece.size();  // bytes until some holder begins, where none holds the first byte
   bool found = false;
   const unsigned least = std::min(cost(s.space, s.space), cost(host_space, s.space));
+  const auto offer = [&](const Use& u, std::uint64_t position, std::uint64_t bytes) {
+    const Slot& h = slots_[u.owner];
+    const unsigned c = h.changing ? UINT_MAX : cost(h.space, s.space);
+    if (found && (c > best_cost || (c == best_cost && bytes <= step.bytes))) return;
+    found = true;
+    best_cost = c;
+    step.from = SlotId{u.owner};
+    step.from_position = position;
+    step.bytes = bytes;
+  };
   for (const Use& u : v.holders) {
     if (found && best_cost <= least && step.bytes == piece.size()) break;  // nobody is better
-    const Slot& h = slots_[u.owner];
+    const ExtentMap& held = slots_[u.owner].held;
+    const ByteRange whole = positions(u.delta, ref.offset, piece.size(), held.size());
     // The common case: somebody else has all of it.
-    if (const ByteRange at = positions(u.delta, ref.offset, piece.size(), h.held.size());
-        h.held.uniform() != nullptr && u.owner != slot.value && at.size() == piece.size()) {
-      const unsigned c = fetch_cost(h, s, cost);
-      if (!found || c < best_cost || (c == best_cost && piece.size() > step.bytes)) {
-        found = true;
-        best_cost = c;
-        step.from = SlotId{u.owner};
-        step.from_position = at.begin;
-        step.bytes = piece.size();
-      }
+    if (held.uniform() != nullptr && u.owner != slot.value && whole.size() == piece.size()) {
+      offer(u, whole.begin, piece.size());
       continue;
     }
-    for_each_match(h.held, positions(u.delta, ref.offset, piece.size(), h.held.size()), ref.id, u.delta,
-                   [&](ByteRange at) {
-                     const std::uint64_t skipped =
-                         static_cast<std::uint64_t>(static_cast<std::int64_t>(at.begin) - u.delta) - ref.offset;
-                     if (skipped > 0) {
-                       nearest = std::min(nearest, skipped);
-                       return;
-                     }
-                     std::uint64_t bytes = at.size();
-                     if (u.owner == slot.value) {  // a copy within the slot must not overlap itself
-                       const std::uint64_t distance =
-                           at.begin > piece.begin ? at.begin - piece.begin : piece.begin - at.begin;
-                       bytes = std::min(bytes, distance);
-                       if (bytes == 0) return;
-                     }
-                     const unsigned c = fetch_cost(h, s, cost);
-                     if (!found || c < best_cost || (c == best_cost && bytes > step.bytes)) {
-                       found = true;
-                       best_cost = c;
-                       step.from = SlotId{u.owner};
-                       step.from_position = at.begin;
-                       step.bytes = bytes;
-                     }
-                   });
+    for_each_match(held, whole, ref.id, u.delta, [&](ByteRange at) {
+      const std::uint64_t skipped = static_cast<std::uint64_t>(static_cast<std::int64_t>(at.begin) - u.delta) - ref.offset;
+      if (skipped > 0) {
+        nearest = std::min(nearest, skipped);
+        return;
+      }
+      std::uint64_t bytes = at.size();
+      if (u.owner == slot.value) {  // a copy within the slot must not overlap itself
+        bytes = std::min(bytes, at.begin > piece.begin ? at.begin - piece.begin : piece.begin - at.begin);
+        if (bytes == 0) return;
+      }
+      offer(u, at.begin, bytes);
+    });
   }
   if (!found) step.bytes = nearest;  // lost: `from` is invalid and there is no fill; the engine ends the process (I8)
   return step;
@@ -407,13 +390,6 @@ std::uint64_t Directory::memory_bytes() const {
     sum += sizeof(v) + (v.holders.capacity() + v.wanters.capacity()) * sizeof(Use) + 2 * sizeof(void*);
   });
   return sum;
-}
-
-std::vector<ExtentMap::Extent> Directory::wanted_extents(DatumId datum, ByteRange range) const {
-  std::vector<ExtentMap::Extent> out;
-  data_[datum.value].wanted.for_each(
-      range, [&](ByteRange piece, ValueRef ref) { out.push_back({piece.begin, piece.end, ref}); });
-  return out;
 }
 
 // --- events --------------------------------------------------------------------------------------------------------

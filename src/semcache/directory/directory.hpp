@@ -158,7 +158,9 @@ class Directory {
   /// the slot is fresh (what was wanted later, from elsewhere, stays) and the number is still in use.
   /// @pre `earlier` was watched since; nobody else wants what the slot holds now
   void restore(SlotId slot, ByteRange range, const std::vector<ExtentMap::Extent>& earlier);
-  [[nodiscard]] std::vector<ExtentMap::Extent> wanted_extents(DatumId datum, ByteRange range) const;
+  [[nodiscard]] std::vector<ExtentMap::Extent> wanted_extents(DatumId datum, ByteRange range) const {
+    return data_[datum.value].wanted.extents(range);
+  }
 
   /// Slots whose freshness or exclusiveness may have changed, and snapshots that nobody may want any more, with the hull of the
   /// bytes.
@@ -240,7 +242,6 @@ class Directory {
   void touch_holders(ValueRef ref, std::uint64_t bytes, DatumId wants = {}) noexcept;
   [[nodiscard]] bool wanted_twice(const Value& value, ByteRange offsets, DatumId but) const noexcept;
   [[nodiscard]] bool sole(SlotId slot, ByteRange piece, ValueRef ref) const;
-  [[nodiscard]] unsigned fetch_cost(const Slot& from, const Slot& to, CostFunction cost) const;
   /// Does the datum want one value that nobody but its own slots holds, nobody else wants, and nobody watches?
   [[nodiscard]] bool kept_among_its_slots(const Datum& datum) const;
 

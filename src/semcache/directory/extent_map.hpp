@@ -76,6 +76,13 @@ class BasicExtentMap {
     }
   }
 
+  /// The same as a list.
+  [[nodiscard]] std::vector<Extent> extents(ByteRange range) const {
+    std::vector<Extent> pieces;
+    for_each(range, [&](ByteRange piece, Ref first) { pieces.push_back({piece.begin, piece.end, first}); });
+    return pieces;
+  }
+
   [[nodiscard]] Ref at(std::uint64_t position) const noexcept {
     const Extent& e = extents_[find(position)];
     return e.ref.advanced(position - e.begin);

@@ -51,12 +51,7 @@ void HostPages::tighten(Memory& m, ByteRange range) {
   for (const Demands::Run& run : demands.runs()) {
     std::vector<ByteRange> laxer;
     m.pages.for_each(run.pages, [&](ByteRange piece, PageState state) {
-      if (state.protection <= run.most) return;
-      if (!laxer.empty() && laxer.back().end == piece.begin) {
-        laxer.back().end = piece.end;
-      } else {
-        laxer.push_back(piece);
-      }
+      if (state.protection > run.most) append(laxer, piece);
     });
     for (const ByteRange piece : laxer) protect(m, piece, run.most);
   }

@@ -31,37 +31,14 @@ Counted counted(const Step& s) noexcept {
 
 namespace {
 
-const char* text(Step::Kind kind) noexcept {
-  switch (kind) {
-    case Step::Kind::allocate: return "allocate";
-    case Step::Kind::map: return "map";
-    case Step::Kind::copy: return "copy";
-    case Step::Kind::fill: return "fill";
-    case Step::Kind::protect: return "protect";
-    case Step::Kind::evict: return "evict";
-    case Step::Kind::release: return "release";
-  }
-  return "?";
-}
+// What they are called, in their order.
+constexpr const char* kinds[] = {"allocate", "map", "copy", "fill", "protect", "evict", "release"};
+constexpr const char* purposes[] = {"fetch", "save", "write back", "call", "detour"};
+constexpr const char* protections[] = {"no access", "read", "read and write"};
 
-const char* text(Purpose purpose) noexcept {
-  switch (purpose) {
-    case Purpose::fetch: return "fetch";
-    case Purpose::save: return "save";
-    case Purpose::write_back: return "write back";
-    case Purpose::call: return "call";
-    case Purpose::detour: return "detour";
-  }
-  return "?";
-}
-
-const char* text(platform::Protection protection) noexcept {
-  switch (protection) {
-    case platform::Protection::none: return "no access";
-    case platform::Protection::read: return "read";
-    case platform::Protection::read_write: return "read and write";
-  }
-  return "?";
+template <class Enum, std::size_t count>
+std::string text(const char* const (&names)[count], Enum which) {
+  return names[static_cast<std::size_t>(which)];
 }
 
 std::string text(const End& end, const trace::Recorder& recorder) {
@@ -73,12 +50,12 @@ std::string text(const End& end, const trace::Recorder& recorder) {
 }  // namespace
 
 std::string to_string(const Step& s, const trace::Recorder& recorder) {
-  std::string out = std::string(text(s.kind)) + " " + std::to_string(s.total_bytes()) + " bytes";
+  std::string out = text(kinds, s.kind) + " " + std::to_string(s.total_bytes()) + " bytes";
   if (s.piece_count > 1) out += " in " + std::to_string(s.piece_count) + " pieces";
   out += ", " + text(s.to, recorder);
-  if (s.kind == Step::Kind::protect) return out + ": " + text(s.protection);
+  if (s.kind == Step::Kind::protect) return out + ": " + text(protections, s.protection);
   if (s.kind == Step::Kind::copy) out += " <- " + text(s.from, recorder);
-  if (s.kind == Step::Kind::copy) out += " (" + std::string(text(s.purpose)) + ")";
+  if (s.kind == Step::Kind::copy) out += " (" + text(purposes, s.purpose) + ")";
   return out;
 }
 

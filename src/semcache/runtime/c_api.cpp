@@ -59,13 +59,11 @@ semcache_status guarded(Body&& body) noexcept {
 }
 
 Access access_of(int mode) {
-  switch (mode) {
-    case SEMCACHE_READ: return Access::read;
-    case SEMCACHE_WRITE: return Access::write;
-    case SEMCACHE_READ_WRITE: return Access::read_write;
-    case SEMCACHE_OVERWRITE: return Access::overwrite;
-    default: throw UsageError("semcache_access: " + std::to_string(mode) + " is no access mode");
-  }
+  static_assert(SEMCACHE_READ == int(Access::read) && SEMCACHE_WRITE == int(Access::write) &&
+                SEMCACHE_READ_WRITE == int(Access::read_write) && SEMCACHE_OVERWRITE == int(Access::overwrite));
+  SEMCACHE_EXPECTS(mode >= SEMCACHE_READ && mode <= SEMCACHE_OVERWRITE,
+                   "semcache_access: " + std::to_string(mode) + " is no access mode");
+  return static_cast<Access>(mode);
 }
 
 semcache_statistics_t in_c(const Statistics& s) noexcept {

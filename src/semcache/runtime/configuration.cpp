@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdlib>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -25,9 +26,10 @@ struct Variable {
   void (*read)(const Variable& variable, std::string_view text, Configuration& configuration);
 };
 
-constexpr const char* rank_variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
-constexpr const char* local_rank_variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",    "MV2_COMM_WORLD_LOCAL_RANK",
-                                                "PALS_LOCAL_RANKID",          "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID"};
+constexpr std::initializer_list<const char*> rank_variables = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+constexpr std::initializer_list<const char*> local_rank_variables = {
+    "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",    "MV2_COMM_WORLD_LOCAL_RANK",
+    "PALS_LOCAL_RANKID",          "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID"};
 
 /// Text for a message: control characters made visible, length bounded. The value is foreign input.
 std::string quoted(std::string_view text) {
@@ -167,14 +169,6 @@ void read_devices(const Variable& variable, std::string_view text, Configuration
   configuration.device_ordinals = std::move(ordinals);
 }
 
-template <class Enum, std::size_t size>
-Enum parse_choice(const Variable& variable, std::string_view text, const Enum (&choices)[size]) {
-  for (const Enum choice : choices) {
-    if (text == to_string(choice)) return choice;
-  }
-  refuse(variable, text);
-}
-
 void read_report(const Variable& variable, std::string_view text, Configuration& configuration) {
   constexpr std::size_t longest_path = 3500;  // PATH_MAX less what %h and the temporary name add
   if (text.size() > longest_path) refuse(variable, text, "too long");
@@ -209,8 +203,7 @@ constexpr Variable known_variables[] = {
      &read_number<&Configuration::fault_timeout_s, 1, 86400>},
 };
 
-template <std::size_t count>
-int launcher_rank(const Environment& environment, const char* const (&variables)[count]) {
+int launcher_rank(const Environment& environment, std::initializer_list<const char*> variables) {
   // Not our variables: one that makes no sense is passed over, it must not stop a program that never asked for it.
   for (const char* name : variables) {
     const auto value = value_of(environment, name);
@@ -254,7 +247,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 const char* to_string(DeviceChoice choice) noexcept { return spellings(choice)[static_cast<std::size_t>(choice)]; }
 const char* to_string(Protocol protocol) noexcept { return spellings(protocol)[static_cast<std::size_t>(protocol)]; }
 const char* to_string(TrackerChoice choice) noexcept { return spellings(choice)[static_cast<std::size_t>(choice)]; }
-const char* to_string(Switch choice) noexcept { return spellings(choice)[static_cast<std::size_t>(choice)]; }
 
 Configuration read_configuration(const Environment& environment) {
   Configuration c;

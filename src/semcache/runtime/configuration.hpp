@@ -22,7 +22,6 @@ enum class Switch : std::uint8_t { automatic, on, off };
 [[nodiscard]] SEMCACHE_API const char* to_string(DeviceChoice choice) noexcept;
 [[nodiscard]] SEMCACHE_API const char* to_string(Protocol protocol) noexcept;
 [[nodiscard]] SEMCACHE_API const char* to_string(TrackerChoice choice) noexcept;
-[[nodiscard]] SEMCACHE_API const char* to_string(Switch choice) noexcept;
 
 inline constexpr int max_devices = 64;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/runtime/device_choice.hpp>
+#include <semcache/runtime/lifetime.hpp>
 
 #include <algorithm>
 #include <string>

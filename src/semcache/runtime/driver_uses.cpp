@@ -1,51 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/runtime/driver_uses.hpp>
+#include <semcache/runtime/lifetime.hpp>
 
 #include <cstdio>
 
 namespace semcache::runtime {
+namespace {
 
-std::unique_ptr<DriverUses> DriverUses::start(engine::Engine& engine, std::string& why_not) {
-  std::unique_ptr<DriverUses> uses(new DriverUses(engine));
+/// Makes what others ask the driver for right, before the driver does it: tracked memory that they did not announce becomes
+/// valid there and counts as used. Ends the process with a message where it cannot (I8): a driver's call of somebody else's
+/// has no way to report.
+class DriverUses final : public device::DriverObserver, base::Uncopied {
+ public:
+  explicit DriverUses(engine::Engine& engine) : engine_(engine) {}
+  ~DriverUses() override {
+    engine_.others_are_told_of(false);
+    device::unwatch_cuda_driver();
+  }
+
+  void* before(const device::DriverUse* uses, std::size_t count, bool launches) noexcept override {
+    const platform::RuntimeScope scope;
+    try {
+      return engine_.begin_foreign_call(uses, count, launches).release();
+    } catch (const std::exception& e) {
+      char labels[512] = "";  // there may be no memory
+      std::size_t length = 0;
+      for (std::size_t i = 0; i < count && length < sizeof labels; ++i) {
+        const char* const label = engine_.label_of(uses[i].address);
+        length += static_cast<std::size_t>(std::snprintf(labels + length, sizeof labels - length, "%s'%s'", i == 0 ? "" : ", ",
+                                                         label != nullptr ? label : "?"));
+      }
+      base::fatal("%s used outside semcache::Exec (a kernel, library or copy of the driver's) cannot be made valid: %s. Announce "
+                  "such uses with semcache::access before, which reports this as an error",
+                  count == 0 ? "arrays that a graph or a list on the device refers to and that are" : labels, e.what());
+    }
+  }
+
+  void after(void* call) noexcept override {
+    const platform::RuntimeScope scope;
+    engine_.end_foreign_call(std::unique_ptr<engine::ForeignCall>(static_cast<engine::ForeignCall*>(call)));
+  }
+
+  void others_submit(std::optional<void*> fenced) noexcept override {
+    const platform::RuntimeScope scope;
+    engine_.others_submit(fenced);
+  }
+
+  [[nodiscard]] bool wants_others() const noexcept override { return engine_.any_unrecorded(); }
+  [[nodiscard]] bool wants_launches() const noexcept override { return engine_.any_listed(); }
+
+ private:
+  engine::Engine& engine_;
+};
+
+}  // namespace
+
+std::unique_ptr<device::DriverObserver> start_driver_uses(engine::Engine& engine, std::string& why_not) {
+  auto uses = std::make_unique<DriverUses>(engine);
   why_not = device::watch_cuda_driver({uses.get(),
                                        {{engine.host_arena(), engine.host_arena_bytes()},
                                         {engine.device_arena(0), engine.device_arena_bytes(0)}},
                                        [] () noexcept { return prepares_launch() || platform::inside_runtime(); }});
-  if (!why_not.empty()) {
-    uses.reset();
-  } else {
-    engine.others_are_told_of(true);
-  }
+  if (!why_not.empty()) return nullptr;
+  engine.others_are_told_of(true);
   return uses;
-}
-
-void DriverUses::others_submit(std::optional<void*> fenced) noexcept {
-  const platform::RuntimeScope scope;
-  engine_.others_submit(fenced);
-}
-
-void* DriverUses::before(const device::DriverUse* uses, std::size_t count, bool launches) noexcept {
-  const platform::RuntimeScope scope;
-  try {
-    return engine_.begin_foreign_call(uses, count, launches).release();
-  } catch (const std::exception& e) {
-    char labels[512] = "";  // there may be no memory
-    std::size_t length = 0;
-    for (std::size_t i = 0; i < count && length < sizeof labels; ++i) {
-      const char* const label = engine_.label_of(uses[i].address);
-      length += static_cast<std::size_t>(std::snprintf(labels + length, sizeof labels - length, "%s'%s'", i == 0 ? "" : ", ",
-                                                       label != nullptr ? label : "?"));
-    }
-    base::fatal("%s used outside semcache::Exec (a kernel, library or copy of the driver's) cannot be made valid: %s. Announce "
-                "such uses with semcache::access before, which reports this as an error",
-                count == 0 ? "arrays that a graph or a list on the device refers to and that are" : labels, e.what());
-  }
-}
-
-void DriverUses::after(void* call) noexcept {
-  const platform::RuntimeScope scope;
-  engine_.end_foreign_call(std::unique_ptr<engine::ForeignCall>(static_cast<engine::ForeignCall*>(call)));
 }
 
 }  // namespace semcache::runtime

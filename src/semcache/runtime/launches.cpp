@@ -75,26 +75,38 @@ struct LaunchesOfThread {
 
 bool prepares_launch() noexcept { return platform::per_thread<LaunchesOfThread>().not_submitted > 0; }
 
-bool Threads::in_launch() const noexcept { return platform::per_thread<LaunchesOfThread>().any_begun(); }
+namespace {
 
-bool Threads::in_launch_of(const Memory& memory) const noexcept {
-  return LaunchesOfThread::use(platform::per_thread<LaunchesOfThread>().first(), &memory, LaunchesOfThread::Which::begun);
-}
+class Threads final : public engine::Surroundings {
+ public:
+  explicit Threads(platform::Tracker& tracker) : tracker_(tracker) {}
 
-platform::Holder Threads::help_holder(const Memory& memory, const void*& where) {
-  const auto holds = [&memory](const void* holdings) {
-    return LaunchesOfThread::use(static_cast<const Launch*>(holdings), &memory, LaunchesOfThread::Which::all);
-  };
-  return tracker_.help_holder(holds, where);
-}
+  bool in_launch() const noexcept override { return platform::per_thread<LaunchesOfThread>().any_begun(); }
+  bool in_launch_of(const Memory& memory) const noexcept override {
+    return LaunchesOfThread::use(platform::per_thread<LaunchesOfThread>().first(), &memory, LaunchesOfThread::Which::begun);
+  }
+  platform::Holder help_holder(const Memory& memory, const void*& where) override {
+    const auto holds = [&memory](const void* holdings) {
+      return LaunchesOfThread::use(static_cast<const Launch*>(holdings), &memory, LaunchesOfThread::Which::all);
+    };
+    return tracker_.help_holder(holds, where);
+  }
+  /// The clock costs some nanoseconds, a look some hundred.
+  void look_around() noexcept override {
+    timespec now;
+    ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    const std::int64_t now_ms = std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+    if (looked_ms_.exchange(now_ms, std::memory_order_relaxed) != now_ms) tracker_.stay_on_top();
+  }
 
-/// The clock costs some nanoseconds, a look some hundred.
-void Threads::look_around() noexcept {
-  timespec now;
-  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  const std::int64_t now_ms = std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
-  if (looked_ms_.exchange(now_ms, std::memory_order_relaxed) != now_ms) tracker_.stay_on_top();
-}
+ private:
+  platform::Tracker& tracker_;
+  std::atomic<std::int64_t> looked_ms_{0};
+};
+
+}  // namespace
+
+std::unique_ptr<engine::Surroundings> threads_of(platform::Tracker& tracker) { return std::make_unique<Threads>(tracker); }
 
 /// A launch that has not begun is known, too: a signal's handler may touch arrays while it begins.
 void Launch::enter() {
@@ -163,15 +175,6 @@ void Launch::begin_unknown(const char* name, const Reason& reason) {
   has_begun(r);
 }
 
-namespace {
-
-std::string leads_to_views(const Runtime& r, const Memory& m) {
-  return std::string("'") + r.recorder.name(m.label) + "' holds views or pointers, which may lead anywhere: let the functor "
-         "hold these views itself";
-}
-
-}  // namespace
-
 Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const Leads* leads)
     : queue_(queue) {
   const platform::RuntimeScope scope;
@@ -202,7 +205,10 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
   if (leads != nullptr && leads->lead_anywhere()) {
     begin_unknown(name, [&] { return leads->reason(r.engine->platform()); });
   } else if (holder != nullptr) {
-    begin_unknown(name, [&] { return leads_to_views(r, *holder); });
+    begin_unknown(name, [&] {
+      return std::string("'") + r.recorder.name(holder->label) + "' holds views or pointers, which may lead anywhere: let the "
+             "functor hold these views itself";
+    });
   } else {
     begin(name);
   }

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/runtime/leads.hpp>
 
-#include <semcache/runtime/follower.hpp>
+#include <semcache/base/addresses.hpp>
 #include <semcache/runtime/lifetime.hpp>
 
 #include <algorithm>
@@ -24,238 +24,284 @@ bool same(std::uintptr_t word, std::uintptr_t other) noexcept { return (word | 1
 
 }  // namespace
 
-void recognise_handles(RecogniseHandle recognise) noexcept { recognise_handle.store(recognise); }
+/// One look through what a functor leads to. Allocates; touches nothing but by reads that cannot fault.
+class Follower {
+ public:
+  Follower(engine::Engine& engine, std::uintptr_t lowest_address, Leads& leads)
+      : engine_(engine), lowest_address_(lowest_address), leads_(leads) {}
 
-void Follower::follow(const std::uintptr_t* words, std::size_t count, const void* copy,
-                      const Leads::Original* originals, std::size_t original_count) {
-  copy_ = {number(copy), count * word_bytes, {0, 0}};
-  for (const Leads::Original* o = originals; o != originals + original_count; ++o) {
-    originals_.push_back({number(o->address), o->bytes, {o->position, 0}});
-  }
-  states_of_originals_.assign(originals_.size(), Original::untouched);
-  for (std::size_t i = 0; i < count && !doubts();) {
-    i += word(words + i, count - i, copy_.begin + i * word_bytes, {i * word_bytes, 0});
-  }
-  settle();
-  // They may have been there before: what is in doubt about them says nothing.
-  certain_ = false;
-  for (std::size_t l = 0; l < loose_.size() && !doubts(); ++l) {
-    const std::uintptr_t loose = loose_[l].word;
-    (void)word(&loose, 1, 0, loose_[l].way);
+  void follow(const std::uintptr_t* words, std::size_t count, const void* copy,
+              const Leads::Original* originals, std::size_t original_count) {
+    copy_ = {number(copy), count * word_bytes, {0, 0}};
+    for (const Leads::Original* o = originals; o != originals + original_count; ++o) {
+      originals_.push_back({number(o->address), o->bytes, {o->position, 0}});
+    }
+    states_of_originals_.assign(originals_.size(), Original::untouched);
+    for (std::size_t i = 0; i < count && !doubts();) {
+      i += word(words + i, count - i, copy_.begin + i * word_bytes, {i * word_bytes, 0});
+    }
     settle();
-  }
-}
-
-/// Looks through all that has been found. More is found meanwhile.
-void Follower::settle() {
-  look_through_blocks();
-  for (std::size_t o = 0; o < originals_.size() && !doubts(); ++o) {
-    if (states_of_originals_[o] == Original::meant) {
-      states_of_originals_[o] = Original::looked_through;
-      look_through_original(originals_[o]);
+    // They may have been there before: what is in doubt about them says nothing.
+    certain_ = false;
+    for (std::size_t l = 0; l < loose_.size() && !doubts(); ++l) {
+      const std::uintptr_t loose = loose_[l].word;
+      (void)word(&loose, 1, 0, loose_[l].way);
+      settle();
     }
   }
-  look_through_blocks();
-  while (looked_around_ < pending_.size() && !doubts()) {
-    look_around(pending_[looked_around_++]);
+
+ private:
+  /// How one got to a word.
+  struct Way {
+    std::size_t position;  ///< where in the functor it begins
+    std::size_t level;     ///< blocks on it
+  };
+  struct Block {
+    std::uintptr_t begin;
+    std::size_t bytes;
+    Way way;
+    std::size_t followed = bytes;  ///< words behind that many bytes may be anything: they are loose
+    [[nodiscard]] bool holds(std::uintptr_t word) const noexcept { return word - begin < bytes; }
+  };
+  /// A word that is looked at when all others have been.
+  struct Pending {
+    std::uintptr_t word;
+    Way way;
+  };
+
+  [[nodiscard]] bool looks_like_pointer(std::uintptr_t word) const noexcept {
+    return word >= lowest_address_ && word < base::end_of_addresses;
+  }
+  [[nodiscard]] bool doubts() const noexcept { return leads_.lead_anywhere(); }
+  /// Looks through all that has been found. More is found meanwhile.
+  void settle() {
     look_through_blocks();
-  }
-}
-
-/// At a pointer into the middle of something that no other pointer leads to.
-void Follower::look_around(Pending middle) {
-  if (inside_a_block(middle.word) || ends_a_block(middle.word)) return;
-  const platform::Platform::HostBlock block = engine_.platform().heap_around(pointer(middle.word));
-  if (block.leads_nowhere) return;
-  if (block.bytes != 0) return add_block(block.begin, block.bytes, block.bytes, middle.word, middle.way);
-  doubt(middle.word, middle.way, "to ", "capture by value what it stands for");
-  leads_.points_ = true;
-}
-
-/// @param at  where the words lie
-std::size_t Follower::word(const std::uintptr_t* words, std::size_t left, std::uintptr_t at, Way way) {
-  const std::uintptr_t word = *words;
-  if (!looks_like_pointer(word)) return 1;
-  if (is_short_string(words, left, at)) {
-    // Something else may have its look, and pointers where a string has characters.
-    loose_.push_back({words[2], way});
-    loose_.push_back({words[3], way});
-    return 4;
-  }
-  if (left >= 2 && looks_like_pointer(words[1])) {
-    ArrayBlock array;
-    const RecogniseHandle recognise = recognise_handle.load(std::memory_order_relaxed);
-    if (recognise != nullptr && recognise(word, words[1], array)) {
-      if (engine_.in_any_arena(array.begin)) {
-        leads_.arrays_.push_back(array.begin);
-      } else if (array.bytes != 0 && engine_.device(0).can_reach(array.begin)) {
-        add_block(number(array.begin), array.bytes, array.bytes, words[1], way);
+    for (std::size_t o = 0; o < originals_.size() && !doubts(); ++o) {
+      if (states_of_originals_[o] == Original::meant) {
+        states_of_originals_[o] = Original::looked_through;
+        look_through_original(originals_[o]);
       }
-      if (left < 3) return 2;
-      loose_.push_back({words[2], way});  // it may be somebody else's
-      return 3;
+    }
+    look_through_blocks();
+    while (looked_around_ < pending_.size() && !doubts()) {
+      look_around(pending_[looked_around_++]);
+      look_through_blocks();
     }
   }
-  if (engine_.in_any_arena(pointer(word))) {
-    arena_pointer(word, way);
+
+  /// @param at  where the words lie
+  std::size_t word(const std::uintptr_t* words, std::size_t left, std::uintptr_t at, Way way) {
+    const std::uintptr_t word = *words;
+    if (!looks_like_pointer(word)) return 1;
+    if (is_short_string(words, left, at)) {
+      // Something else may have its look, and pointers where a string has characters.
+      loose_.push_back({words[2], way});
+      loose_.push_back({words[3], way});
+      return 4;
+    }
+    if (left >= 2 && looks_like_pointer(words[1])) {
+      ArrayBlock array;
+      const RecogniseHandle recognise = recognise_handle.load(std::memory_order_relaxed);
+      if (recognise != nullptr && recognise(word, words[1], array)) {
+        if (engine_.in_any_arena(array.begin)) {
+          leads_.arrays_.push_back(array.begin);
+        } else if (array.bytes != 0 && engine_.device(0).can_reach(array.begin)) {
+          add_block(number(array.begin), array.bytes, array.bytes, words[1], way);
+        }
+        if (left < 3) return 2;
+        loose_.push_back({words[2], way});  // it may be somebody else's
+        return 3;
+      }
+    }
+    if (engine_.in_any_arena(pointer(word))) {
+      arena_pointer(word, way);
+      return 1;
+    }
+    // Handles keep their record in a word with the lowest bit set; objects that hold handles are aligned.
+    if (word % word_bytes == 0) address(words, left, way);
     return 1;
   }
-  // Handles keep their record in a word with the lowest bit set; objects that hold handles are aligned.
-  if (word % word_bytes == 0) address(words, left, way);
-  return 1;
-}
 
-void Follower::address(const std::uintptr_t* words, std::size_t left, Way way) {
-  const std::uintptr_t word = *words;
-  if (copy_.holds(word)) return;
-  if (inside_a_block(word)) return;
-  for (std::size_t o = 0; o < originals_.size(); ++o) {
-    if (originals_[o].holds(word)) {
-      if (states_of_originals_[o] == Original::untouched) states_of_originals_[o] = Original::meant;
-      return;
+  void address(const std::uintptr_t* words, std::size_t left, Way way) {
+    const std::uintptr_t word = *words;
+    if (copy_.holds(word)) return;
+    if (inside_a_block(word)) return;
+    for (std::size_t o = 0; o < originals_.size(); ++o) {
+      if (originals_[o].holds(word)) {
+        if (states_of_originals_[o] == Original::untouched) states_of_originals_[o] = Original::meant;
+        return;
+      }
+    }
+    device::Device& device = engine_.device(0);
+    const platform::Platform& platform = engine_.platform();
+    if (!device.can_reach(pointer(word))) return;
+    if (device.is_foreign_device_pointer(pointer(word))) {
+      return doubt(word, way, "to device memory of somebody else's", "hold it in semcache::Space");
+    }
+    switch (platform.classify(pointer(word))) {
+      case platform::Platform::Mapped::no:
+      case platform::Platform::Mapped::no_handles: return;
+      case platform::Platform::Mapped::constant: return constant(word, way);
+      case platform::Platform::Mapped::yes: break;
+    }
+    const platform::Platform::HostBlock block = platform.heap_block(pointer(word));
+    if (block.leads_nowhere) return;
+    if (block.bytes != 0) return add_block(block.begin, block.bytes, extent_of_container(words, left, block), word, way);
+    if (ends_a_block(word) || !certain_) return;
+    pending_.push_back({word, way});
+  }
+
+  /// Of a block that a vector or a string owns: what the words say that follow the pointer. The block's end may be anything,
+  /// which was there before.
+  [[nodiscard]] std::size_t extent_of_container(const std::uintptr_t* words, std::size_t left,
+                                                platform::Platform::HostBlock block) const noexcept {
+    constexpr std::size_t most_added = 24, longest_short_string = 15;
+    if (left < 3 || words[0] != block.begin || words[1] > words[2]) return block.bytes;
+    const auto is_extent = [&](std::size_t bytes) { return bytes <= block.bytes && block.bytes - bytes < most_added; };
+    if (words[0] <= words[1] && is_extent(words[2] - words[0])) return words[2] - words[0];
+    const std::size_t string = words[2] + 1;
+    char end = 1;
+    if (words[2] > longest_short_string && is_extent(string) &&
+        engine_.platform().read(pointer(words[0] + words[1]), &end, 1) && end == 0) {
+      return string;
+    }
+    return block.bytes;
+  }
+
+  /// A short string lies behind its pointer, in words of which not all are its own.
+  [[nodiscard]] static bool is_short_string(const std::uintptr_t* words, std::size_t left, std::uintptr_t address) noexcept {
+    return left >= 4 && words[0] == address + 2 * word_bytes && words[1] < 16;
+  }
+
+  void add_block(std::uintptr_t begin, std::size_t bytes, std::size_t followed, std::uintptr_t word, Way way) {
+    for (const Block& block : blocks_) {
+      if (block.begin == begin && block.bytes >= bytes) return;
+    }
+    bytes_ += bytes;
+    if (bytes_ > Leads::most_bytes || blocks_.size() >= Leads::most_blocks || way.level >= Leads::most_levels) {
+      return doubt(word, way, "to more memory than is looked through",
+                   "capture the members that the kernel needs, not the object that holds them");
+    }
+    blocks_.push_back({begin, bytes, {way.position, way.level + 1}, followed});
+  }
+
+  /// Into an array, to its end, or a little in front of it (`data() - 1`): what lies between arrays is nobody else's. In the functor itself
+  /// any other address may count from somewhere, too; elsewhere lie addresses of arrays that have been freed.
+  void arena_pointer(std::uintptr_t word, Way way) {
+    constexpr std::uintptr_t in_front = header_bytes;
+    for (const std::uintptr_t near : {word, word - 1, word + in_front}) {
+      const engine::Memory* const m = engine_.find(pointer(near));
+      const bool is_meant = m != nullptr && m->live && word - (number(m->address) - in_front) <= in_front + m->bytes;
+      if (is_meant) return leads_.arrays_.push_back(m->address);
+    }
+    if (way.level == 0 && engine_.in_device_arena(pointer(word))) {
+      doubt(word, way, "to device memory, but to none of its arrays", "hold a View of the array that is meant");
     }
   }
-  device::Device& device = engine_.device(0);
-  const platform::Platform& platform = engine_.platform();
-  if (!device.can_reach(pointer(word))) return;
-  if (device.is_foreign_device_pointer(pointer(word))) {
-    return doubt(word, way, "to device memory of somebody else's", "hold it in semcache::Space");
-  }
-  switch (platform.classify(pointer(word))) {
-    case platform::Platform::Mapped::no:
-    case platform::Platform::Mapped::no_handles: return;
-    case platform::Platform::Mapped::constant: return constant(word, way);
-    case platform::Platform::Mapped::yes: break;
-  }
-  const platform::Platform::HostBlock block = platform.heap_block(pointer(word));
-  if (block.leads_nowhere) return;
-  if (block.bytes != 0) return add_block(block.begin, block.bytes, extent_of_container(words, left, block), word, way);
-  if (ends_a_block(word) || !certain_) return;
-  pending_.push_back({word, way});
-}
 
-/// Of a block that a vector or a string owns: what the words say that follow the pointer. The block's end may be anything,
-/// which was there before.
-std::size_t Follower::extent_of_container(const std::uintptr_t* words, std::size_t left,
-                                          platform::Platform::HostBlock block) const noexcept {
-  constexpr std::size_t most_added = 24, longest_short_string = 15;
-  if (left < 3 || words[0] != block.begin || words[1] > words[2]) return block.bytes;
-  const auto is_extent = [&](std::size_t bytes) { return bytes <= block.bytes && block.bytes - bytes < most_added; };
-  if (words[0] <= words[1] && is_extent(words[2] - words[0])) return words[2] - words[0];
-  const std::size_t string = words[2] + 1;
-  char end = 1;
-  if (words[2] > longest_short_string && is_extent(string) &&
-      engine_.platform().read(pointer(words[0] + words[1]), &end, 1) && end == 0) {
-    return string;
+  /// Constants hold no arrays, but may hold addresses of variables that do: a table of pointers, whose length nobody knows.
+  void constant(std::uintptr_t word, Way way) {
+    constexpr std::size_t before = 2, behind = 16;
+    const platform::Platform& platform = engine_.platform();
+    std::uintptr_t words[before + behind] = {};
+    std::size_t count = before + behind;
+    while (count > before && !platform.read(pointer(word - before * word_bytes), words, count * word_bytes)) count /= 2;
+    const auto is_constant = [&](std::size_t i) { return platform.is_constant(pointer(words[i])); };
+    // In front of a table of virtual functions lie a small offset and what describes the type.
+    constexpr std::uintptr_t largest_offset = 1u << 20;
+    if (words[0] + largest_offset < 2 * largest_offset && (words[1] == 0 || is_constant(1)) && is_constant(2)) return;
+    for (std::size_t i = before; i < count && !doubts(); ++i) {
+      if (!looks_like_pointer(words[i]) || platform.classify(pointer(words[i])) != platform::Platform::Mapped::yes) continue;
+      doubt(words[i], way, "through constants to ", "capture by value what it stands for");
+      leads_.points_ = true;
+    }
   }
-  return block.bytes;
-}
 
-/// Into an array, to its end, or a little in front of it (`data() - 1`): what lies between arrays is nobody else's. In the functor itself
-/// any other address may count from somewhere, too; elsewhere lie addresses of arrays that have been freed.
-void Follower::arena_pointer(std::uintptr_t word, Way way) {
-  constexpr std::uintptr_t in_front = header_bytes;
-  for (const std::uintptr_t near : {word, word - 1, word + in_front}) {
-    const engine::Memory* const m = engine_.find(pointer(near));
-    const bool is_meant = m != nullptr && m->live && word - (number(m->address) - in_front) <= in_front + m->bytes;
-    if (is_meant) return leads_.arrays_.push_back(m->address);
+  [[nodiscard]] bool inside_a_block(std::uintptr_t word) const noexcept {
+    return std::any_of(blocks_.begin(), blocks_.end(), [&](const Block& block) { return block.holds(word); });
   }
-  if (way.level == 0 && engine_.in_device_arena(pointer(word))) {
-    doubt(word, way, "to device memory, but to none of its arrays", "hold a View of the array that is meant");
-  }
-}
 
-/// Constants hold no arrays, but may hold addresses of variables that do: a table of pointers, whose length nobody knows.
-void Follower::constant(std::uintptr_t word, Way way) {
-  constexpr std::size_t before = 2, behind = 16;
-  const platform::Platform& platform = engine_.platform();
-  std::uintptr_t words[before + behind] = {};
-  std::size_t count = before + behind;
-  while (count > before && !platform.read(pointer(word - before * word_bytes), words, count * word_bytes)) count /= 2;
-  const auto is_constant = [&](std::size_t i) { return platform.is_constant(pointer(words[i])); };
-  // In front of a table of virtual functions lie a small offset and what describes the type.
-  constexpr std::uintptr_t largest_offset = 1u << 20;
-  if (words[0] + largest_offset < 2 * largest_offset && (words[1] == 0 || is_constant(1)) && is_constant(2)) return;
-  for (std::size_t i = before; i < count && !doubts(); ++i) {
-    if (!looks_like_pointer(words[i]) || platform.classify(pointer(words[i])) != platform::Platform::Mapped::yes) continue;
-    doubt(words[i], way, "through constants to ", "capture by value what it stands for");
+  /// Containers keep the end of their block. Another one may begin there, under sanitizers.
+  [[nodiscard]] bool ends_a_block(std::uintptr_t word) const noexcept {
+    return std::any_of(blocks_.begin(), blocks_.end(), [&](const Block& block) { return word - block.begin == block.bytes; });
+  }
+
+  [[nodiscard]] bool read(const Block& block) {
+    content_.resize(block.bytes / word_bytes);
+    if (content_.empty() || engine_.platform().read(pointer(block.begin), content_.data(), content_.size() * word_bytes)) {
+      return true;
+    }
+    doubt(block.begin, block.way, "to memory that cannot be read", "capture Views instead");
+    return false;
+  }
+
+  /// Blocks are found while others are looked through.
+  void look_through_blocks() {
+    while (looked_through_ < blocks_.size() && !doubts()) look_through(blocks_[looked_through_++]);
+  }
+
+  /// At a pointer into the middle of something that no other pointer leads to.
+  void look_around(Pending middle) {
+    if (inside_a_block(middle.word) || ends_a_block(middle.word)) return;
+    const platform::Platform::HostBlock block = engine_.platform().heap_around(pointer(middle.word));
+    if (block.leads_nowhere) return;
+    if (block.bytes != 0) return add_block(block.begin, block.bytes, block.bytes, middle.word, middle.way);
+    doubt(middle.word, middle.way, "to ", "capture by value what it stands for");
     leads_.points_ = true;
   }
-}
 
-/// A short string lies behind its pointer, in words of which not all are its own.
-bool Follower::is_short_string(const std::uintptr_t* words, std::size_t left, std::uintptr_t address) noexcept {
-  return left >= 4 && words[0] == address + 2 * word_bytes && words[1] < 16;
-}
-
-void Follower::add_block(std::uintptr_t begin, std::size_t bytes, std::size_t followed, std::uintptr_t word, Way way) {
-  for (const Block& block : blocks_) {
-    if (block.begin == begin && block.bytes >= bytes) return;
-  }
-  bytes_ += bytes;
-  if (bytes_ > Leads::most_bytes || blocks_.size() >= Leads::most_blocks || way.level >= Leads::most_levels) {
-    return doubt(word, way, "to more memory than is looked through",
-                 "capture the members that the kernel needs, not the object that holds them");
-  }
-  blocks_.push_back({begin, bytes, {way.position, way.level + 1}, followed});
-}
-
-bool Follower::inside_a_block(std::uintptr_t word) const noexcept {
-  return std::any_of(blocks_.begin(), blocks_.end(), [&](const Block& block) { return block.holds(word); });
-}
-
-/// Containers keep the end of their block. Another one may begin there, under sanitizers.
-bool Follower::ends_a_block(std::uintptr_t word) const noexcept {
-  return std::any_of(blocks_.begin(), blocks_.end(), [&](const Block& block) { return word - block.begin == block.bytes; });
-}
-
-bool Follower::read(const Block& block) {
-  content_.resize(block.bytes / word_bytes);
-  if (content_.empty() || engine_.platform().read(pointer(block.begin), content_.data(), content_.size() * word_bytes)) {
-    return true;
-  }
-  doubt(block.begin, block.way, "to memory that cannot be read", "capture Views instead");
-  return false;
-}
-
-/// Blocks are found while others are looked through.
-void Follower::look_through_blocks() {
-  while (looked_through_ < blocks_.size() && !doubts()) look_through(blocks_[looked_through_++]);
-}
-
-void Follower::look_through(Block block) {
-  if (!read(block)) return;
-  const std::size_t followed = block.followed / word_bytes;
-  std::size_t i = 0;
-  while (i < followed && !doubts()) {
-    i += word(content_.data() + i, followed - i, block.begin + i * word_bytes, block.way);
-  }
-  if (!certain_) return;
-  for (; i < content_.size(); ++i) {
-    if (looks_like_pointer(content_[i])) loose_.push_back({content_[i], block.way});
-  }
-}
-
-/// Where its words differ from the copy's: these are known, handles and all.
-void Follower::look_through_original(const Block& original) {
-  if (!read(original)) return;
-  std::vector<std::uintptr_t> copied(content_.size());
-  if (!engine_.platform().read(pointer(copy_.begin + original.way.position), copied.data(), copied.size() * word_bytes)) return;
-  for (std::size_t i = 0; i < content_.size() && !doubts(); ++i) {
-    if (!same(content_[i], copied[i])) {
-      (void)word(content_.data() + i, 1, original.begin + i * word_bytes, {original.way.position + i * word_bytes, 1});
+  void look_through(Block block) {
+    if (!read(block)) return;
+    const std::size_t followed = block.followed / word_bytes;
+    std::size_t i = 0;
+    while (i < followed && !doubts()) {
+      i += word(content_.data() + i, followed - i, block.begin + i * word_bytes, block.way);
+    }
+    if (!certain_) return;
+    for (; i < content_.size(); ++i) {
+      if (looks_like_pointer(content_[i])) loose_.push_back({content_[i], block.way});
     }
   }
-}
 
-void Follower::doubt(std::uintptr_t word, Way way, const char* what, const char* remedy) noexcept {
-  if (doubts() || !certain_) return;
-  leads_.doubt_ = what;
-  leads_.remedy_ = remedy;
-  leads_.position_ = way.position;
-  leads_.level_ = way.level;
-  leads_.pointer_ = pointer(word);
-}
+  /// Where its words differ from the copy's: these are known, handles and all.
+  void look_through_original(const Block& original) {
+    if (!read(original)) return;
+    std::vector<std::uintptr_t> copied(content_.size());
+    if (!engine_.platform().read(pointer(copy_.begin + original.way.position), copied.data(), copied.size() * word_bytes)) return;
+    for (std::size_t i = 0; i < content_.size() && !doubts(); ++i) {
+      if (!same(content_[i], copied[i])) {
+        (void)word(content_.data() + i, 1, original.begin + i * word_bytes, {original.way.position + i * word_bytes, 1});
+      }
+    }
+  }
+
+  void doubt(std::uintptr_t word, Way way, const char* what, const char* remedy) noexcept {
+    if (doubts() || !certain_) return;
+    leads_.doubt_ = what;
+    leads_.remedy_ = remedy;
+    leads_.position_ = way.position;
+    leads_.level_ = way.level;
+    leads_.pointer_ = pointer(word);
+  }
+
+  engine::Engine& engine_;
+  const std::uintptr_t lowest_address_;
+  Leads& leads_;
+  Block copy_{};
+  std::vector<Block> originals_;
+  enum class Original : std::uint8_t { untouched, meant, looked_through };
+  std::vector<Original> states_of_originals_;
+  std::vector<Block> blocks_;
+  std::size_t looked_through_ = 0;
+  std::vector<Pending> pending_;  ///< pointers into the middle of something
+  std::size_t looked_around_ = 0;
+  std::vector<Pending> loose_;  ///< words that may be anything, left by somebody else: where they lead to arrays, it counts
+  bool certain_ = true;         ///< no loose word is being followed
+  std::vector<std::uintptr_t> content_;  ///< of the block being looked through
+  std::size_t bytes_ = 0;
+};
+
+void recognise_handles(RecogniseHandle recognise) noexcept { recognise_handle.store(recognise); }
 
 bool read(const void* from, void* to, std::size_t bytes) noexcept {
   const Runtime* r = running();
@@ -267,13 +313,18 @@ bool is_constant(const void* pointer) noexcept {
   return r != nullptr && r->engine->platform().is_constant(pointer);
 }
 
+void Leads::follow_in(engine::Engine& engine, std::uintptr_t lowest_address, const std::uintptr_t* words, std::size_t count,
+                      const void* copy, const Original* originals, std::size_t original_count) {
+  Follower(engine, lowest_address, *this).follow(words, count, copy, originals, original_count);
+}
+
 void Leads::follow(const std::uintptr_t* words, std::size_t count, const void* copy,
                    const Original* originals, std::size_t original_count) noexcept {
   const platform::RuntimeScope scope;
   Runtime* r = running();
   if (r == nullptr) return;  // there are no arrays
   try {
-    Follower(*r->engine, r->lowest_address, *this).follow(words, count, copy, originals, original_count);
+    follow_in(*r->engine, r->lowest_address, words, count, copy, originals, original_count);
   } catch (const std::bad_alloc&) {
     doubt_ = "to more than there is memory to look through";
     remedy_ = "capture the members that the kernel needs, not the object that holds them";

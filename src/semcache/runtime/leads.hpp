@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+namespace semcache::engine {
+class Engine;
+}
 namespace semcache::platform {
 class Platform;
 }
@@ -54,6 +57,10 @@ class SEMCACHE_API Leads {
   /// @param words      the functor's, those of captured handles zero
   /// @param copy       where it lies: its words again, with those of handles, and what it owns is alive
   void follow(const std::uintptr_t* words, std::size_t count, const void* copy, const Original* originals, std::size_t original_count) noexcept;
+
+  /// The same among the arrays of this engine. @param lowest_address  smaller numbers are none  @throws std::bad_alloc
+  void follow_in(engine::Engine& engine, std::uintptr_t lowest_address, const std::uintptr_t* words, std::size_t count,
+                 const void* copy, const Original* originals, std::size_t original_count);
 
   /// Raw pointers to arrays of ours, device arrays and mirrors.
   [[nodiscard]] const std::vector<const void*>& arrays() const noexcept { return arrays_; }

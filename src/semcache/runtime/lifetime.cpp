@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/runtime/lifetime.hpp>
 
-#include <semcache/runtime/device_choice.hpp>
 #include <semcache/runtime/second_copy.hpp>
 #include <semcache/trace/report.hpp>
 
@@ -12,6 +11,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 
 namespace semcache::runtime {
 
@@ -26,8 +26,7 @@ std::atomic<std::uint64_t> retired_queues{0};
 namespace {
 
 std::mutex lifetime_mutex;  // starting and ending
-FrameworkDevice framework;
-bool framework_known = false;
+std::optional<FrameworkDevice> framework;
 
 platform::Pages make_pages(const Configuration& c) {
   if (c.tracker == TrackerChoice::explicit_only || c.protocol == Protocol::off) {
@@ -48,7 +47,7 @@ void notice_device_uses(Runtime& r) {
   if (c.protocol == Protocol::off || c.device_tracker == Switch::off || r.engine->guarded_arena_bytes() > 0) return;
   std::string why_not;
   if (!r.engine->device(0).kernels_run_in_caller()) {
-    r.driver_uses = DriverUses::start(*r.engine, why_not);
+    r.driver_uses = start_driver_uses(*r.engine, why_not);
     if (r.driver_uses != nullptr) return;
     if (c.device_tracker == Switch::automatic) {
       base::raw_log("uses of device memory outside semcache::Exec are not noticed: %s. Announce them with semcache::access; "
@@ -92,14 +91,14 @@ Runtime* start() {
   auto r = std::make_unique<Runtime>(c, recorder_options);
   platform::Pages pages = make_pages(c);
   r->tracker = std::move(pages.tracker);
-  r->threads = std::make_unique<Threads>(*r->tracker);
+  r->threads = threads_of(*r->tracker);
   engine::Options options = c;
   options.notices = r->tracker->notices();
   options.patience = std::chrono::seconds(c.fault_timeout_s);
   options.surroundings = r->threads.get();
   options.device_faults = c.tracker != TrackerChoice::userfaultfd &&  // which follows one arena
                           c.device_tracker != Switch::off;
-  r->engine = std::make_unique<Engine>(make_devices(c, framework_known ? &framework : nullptr), std::move(pages.platform), r->recorder, options);
+  r->engine = std::make_unique<Engine>(make_devices(c, framework ? &*framework : nullptr), std::move(pages.platform), r->recorder, options);
   Engine* engine = r->engine.get();
   // Where nothing is known of mappings: the null pointer leads nowhere anyway.
   r->lowest_address = std::max<std::uintptr_t>(engine->platform().lowest_address(), engine->platform().page_bytes());
@@ -142,15 +141,13 @@ engine::Memory* outlived(const void* address) noexcept {
 
 void use_framework_device(const FrameworkDevice& device) {
   const std::lock_guard<std::mutex> guard(lifetime_mutex);
-  if (current.load() != nullptr && framework_known &&
-      (framework.kind != device.kind || framework.ordinal != device.ordinal)) {
+  if (current.load() != nullptr && framework && (framework->kind != device.kind || framework->ordinal != device.ordinal)) {
     throw ConfigurationError(std::string(device.framework) + " computes on " + device::to_string(device.kind) + " device " +
                              std::to_string(device.ordinal) + ", but SemCache runs on " +
-                             device::to_string(framework.kind) + " device " + std::to_string(framework.ordinal) +
+                             device::to_string(framework->kind) + " device " + std::to_string(framework->ordinal) +
                              " already. Initialise the framework before the first tracked allocation.");
   }
   framework = device;
-  framework_known = true;
 }
 
 std::uint64_t epoch() noexcept { return starts.load(); }

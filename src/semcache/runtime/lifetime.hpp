@@ -4,7 +4,6 @@
 
 #include <semcache/engine/engine.hpp>
 #include <semcache/runtime/configuration.hpp>
-#include <semcache/runtime/driver_uses.hpp>
 #include <semcache/runtime/runtime.hpp>
 
 #include <atomic>
@@ -13,28 +12,14 @@
 /// One runtime at a time: from the first use of anything to `finalize`, or to the end of the process.
 namespace semcache::runtime {
 
-/// What the engine may ask of the launches and faults of threads.
-class Threads final : public engine::Surroundings {
- public:
-  explicit Threads(platform::Tracker& tracker) : tracker_(tracker) {}
-  bool in_launch() const noexcept override;
-  bool in_launch_of(const engine::Memory& memory) const noexcept override;
-  platform::Holder help_holder(const engine::Memory& memory, const void*& where) override;
-  void look_around() noexcept override;
-
- private:
-  platform::Tracker& tracker_;
-  std::atomic<std::int64_t> looked_ms_{0};
-};
-
 /// One lifetime of the runtime: from the first use to `finalize`.
 struct Runtime {
   Configuration configuration;
   trace::Recorder recorder;
   std::unique_ptr<platform::Tracker> tracker;
-  std::unique_ptr<Threads> threads;
+  std::unique_ptr<engine::Surroundings> threads;
   std::unique_ptr<engine::Engine> engine;
-  std::unique_ptr<DriverUses> driver_uses;  ///< nullptr: nobody tells of the driver's calls
+  std::unique_ptr<device::DriverObserver> driver_uses;  ///< nullptr: nobody tells of the driver's calls
   std::uintptr_t lowest_address = 0;
   Runtime* ended_before = nullptr;  ///< ended too, and kept for the arrays that were alive then
 
@@ -52,6 +37,11 @@ extern std::atomic<bool> forked;
 extern std::atomic<std::uint64_t> retired_queues;
 
 [[nodiscard]] Runtime* start();
+/// The devices that the variables, the program's own framework and the machine agree on.
+/// @param framework  nullptr: the program has none, or has not said so yet
+/// @throws ConfigurationError  they do not agree; it names both
+[[nodiscard]] std::vector<std::unique_ptr<device::Device>> make_devices(const Configuration& configuration,
+                                                                       const FrameworkDevice* framework);
 [[noreturn]] void refuse_forked();
 
 /// The running runtime, or nullptr; never in a forked child.
@@ -65,6 +55,12 @@ extern std::atomic<std::uint64_t> retired_queues;
   return r != nullptr ? *r : *start();
 }
 [[nodiscard]] Statistics statistics_of(Runtime& r);
+/// What the engine may ask of the launches and faults of threads.
+[[nodiscard]] std::unique_ptr<engine::Surroundings> threads_of(platform::Tracker& tracker);
+/// Has this thread prepared a launch that is not submitted yet?
+[[nodiscard]] bool prepares_launch() noexcept;
+/// Starts to be told of what others ask the driver for. nullptr: it cannot be done, and why not.
+[[nodiscard]] std::unique_ptr<device::DriverObserver> start_driver_uses(engine::Engine& engine, std::string& why_not);
 /// The array that holds the address; nullptr: none.
 [[nodiscard]] inline engine::Memory* array_at(const Runtime& r, const void* address) noexcept {
   engine::Memory* const m = r.engine->find(address);

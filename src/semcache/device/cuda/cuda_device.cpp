@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/device/cuda/cuda_device.hpp>
-
+#include <semcache/device/cuda/driver_api.hpp>
+#include <semcache/device/device.hpp>
 #include <semcache/platform/per_thread.hpp>
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 /// kernels.cu, compiled for all architectures that the toolkit knows; the build makes this array.
 extern "C" const unsigned long long semcache_cuda_kernels[];
@@ -27,14 +30,17 @@ std::byte* pointer(CUdeviceptr n) { return reinterpret_cast<std::byte*>(n); }
 EventId to_id(CUevent event) { return reinterpret_cast<EventId>(event); }
 CUevent to_event(EventId id) { return reinterpret_cast<CUevent>(id); }
 
-CUmemLocation on_device(CUdevice device) {
-  CUmemLocation location = {};
-  location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  location.id = device;
-  return location;
+CUmemAllocationProp memory_of(CUdevice device) {
+  CUmemAllocationProp memory = {};
+  memory.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  memory.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  memory.location.id = device;
+  return memory;
 }
 
-bool inside(const std::unordered_map<std::byte*, std::uint64_t>& ranges, const void* pointer) {
+using Ranges = std::unordered_map<std::byte*, std::uint64_t>;  ///< how long from where
+
+bool inside(const Ranges& ranges, const void* pointer) {
   const auto p = reinterpret_cast<std::uintptr_t>(pointer);
   return std::any_of(ranges.begin(), ranges.end(), [p](const auto& range) {
     const auto begin = reinterpret_cast<std::uintptr_t>(range.first);
@@ -47,69 +53,12 @@ bool driver_has_ended(CUresult result) {
   return result == CUDA_ERROR_DEINITIALIZED || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
-}  // namespace
-
 /// The device that this thread has entered, how often, and whether that changed its context.
 struct Entered {
-  const CudaDevice* device = nullptr;
+  const Device* device = nullptr;
   unsigned depth = 0;
   bool pushed = false;
 };
-
-/// Makes the primary context current for the lifetime of the object; costs one query where it is already. Enough to submit work.
-class CudaDevice::Context : base::Uncopied {
- public:
-  explicit Context(const CudaDevice& device) noexcept : api_(device.api_) {
-    if (platform::per_thread<Entered>().device == &device) return;
-    CUcontext now = nullptr;
-    result_ = api_.cuCtxGetCurrent(&now);
-    if (result_ != CUDA_SUCCESS || now == device.context_) return;
-    result_ = api_.cuCtxPushCurrent(device.context_);
-    pushed_ = result_ == CUDA_SUCCESS;
-  }
-  ~Context() {
-    CUcontext ignored = nullptr;
-    if (pushed_) (void)api_.cuCtxPopCurrent(&ignored);
-  }
-
-  [[nodiscard]] CUresult result() const noexcept { return result_; }
-
- private:
-  const cuda::DriverApi& api_;
-  CUresult result_ = CUDA_SUCCESS;
-  bool pushed_ = false;
-};
-
-/// And for all other calls.
-class CudaDevice::Current : public Context {
- public:
-  using Context::Context;
-
- private:
-  const cuda::CaptureAllowed allowed_;
-};
-
-void CudaDevice::enter() noexcept {
-  auto& entered = platform::per_thread<Entered>();
-  if (entered.device == this) {
-    ++entered.depth;
-    return;
-  }
-  if (entered.device != nullptr) return;  // inside another one: each call looks after itself
-  CUcontext now = nullptr;
-  if (api_.cuCtxGetCurrent(&now) != CUDA_SUCCESS) return;
-  const bool push = now != context_;
-  if (push && api_.cuCtxPushCurrent(context_) != CUDA_SUCCESS) return;
-  entered = {this, 1, push};
-}
-
-void CudaDevice::leave() noexcept {
-  auto& entered = platform::per_thread<Entered>();
-  if (entered.device != this || --entered.depth > 0) return;
-  CUcontext ignored = nullptr;
-  if (entered.pushed) (void)api_.cuCtxPopCurrent(&ignored);
-  entered = {};
-}
 
 // In functions that may throw: makes the context current, or throws.
 #define SEMCACHE_CUDA_CURRENT_FOR(kind) \
@@ -118,514 +67,599 @@ void CudaDevice::leave() noexcept {
 #define SEMCACHE_CUDA_CURRENT() SEMCACHE_CUDA_CURRENT_FOR(Current)
 #define SEMCACHE_CUDA_SUBMITS() SEMCACHE_CUDA_CURRENT_FOR(Context)
 
-CudaDevice::CudaDevice(int ordinal) : api_(cuda::driver_api()), ordinal_(ordinal) {
-  if (!api_.failure.empty()) throw DeviceError("CUDA device " + std::to_string(ordinal) + ": " + api_.failure);
-  check(api_.cuDeviceGet(&device_, ordinal), "cuDeviceGet");
-  check(api_.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
-  try {
-    set_up();
-  } catch (...) {
-    tear_down();
-    throw;
-  }
-}
-
-CudaDevice::~CudaDevice() { tear_down(); }
-
-void CudaDevice::set_up() {
-  SEMCACHE_CUDA_CURRENT();
-  char name[256] = {};
-  check(api_.cuDeviceGetName(name, sizeof name - 1, device_), "cuDeviceGetName");
-  name_ = name;
-  std::size_t total = 0;
-  check(api_.cuDeviceTotalMem(&total, device_), "cuDeviceTotalMem");
-  total_bytes_ = total;
-  const auto attribute = [this](CUdevice_attribute which) {
-    int value = 0;
-    check(api_.cuDeviceGetAttribute(&value, which, device_), "cuDeviceGetAttribute");
-    return value;
-  };
-  if (attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) == 0)
-    throw DeviceError(name_ + " has no virtual memory management, which SemCache needs");
-  reaches_pageable_ = attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
-  most_blocks_ = 8 * static_cast<unsigned>(std::max(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 1));
-
-  CUmemAllocationProp memory = {};
-  memory.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  memory.location = on_device(device_);
-  std::size_t granularity = 0;
-  check(api_.cuMemGetAllocationGranularity(&granularity, &memory, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
-        "cuMemGetAllocationGranularity");
-  granularity_bytes_ = granularity;
-
-  check(api_.cuModuleLoadData(&module_, semcache_cuda_kernels), "cuModuleLoadData");
-  check(api_.cuModuleGetFunction(&fill_aligned_, module_, "semcache_fill_aligned"), "cuModuleGetFunction");
-  check(api_.cuModuleGetFunction(&fill_bytes_, module_, "semcache_fill_bytes"), "cuModuleGetFunction");
-  check(api_.cuModuleGetFunction(&digest_, module_, "semcache_digest"), "cuModuleGetFunction");
-  check(api_.cuModuleGetFunction(&digest_finish_, module_, "semcache_digest_finish"), "cuModuleGetFunction");
-}
-
-void CudaDevice::tear_down() noexcept {
-  if (context_ == nullptr) return;
-  {
-    const Current current(*this);
-    if (current.result() == CUDA_SUCCESS && api_.cuCtxSynchronize() == CUDA_SUCCESS) {
-      for (const Queue& queue : queues_)
-        if (queue.open && queue.ours) (void)api_.cuStreamDestroy(queue.stream);
-      for (const CUevent event : idle_events_) (void)api_.cuEventDestroy(event);
-      for (const Scratch& scratch : idle_scratch_) {
-        (void)api_.cuMemFree(scratch.sum);
-        (void)api_.cuMemFreeHost(scratch.host);
-      }
-      if (module_ != nullptr) (void)api_.cuModuleUnload(module_);
-    }
-  }
-  // With its last user the context would take what messages under way still need.
-  if (allocations_.empty() && staging_buffers_ == 0) (void)api_.cuDevicePrimaryCtxRelease(device_);
-  context_ = nullptr;
-}
-
-void CudaDevice::check(CUresult result, const char* call) const {
-  if (result != CUDA_SUCCESS)
-    throw DeviceError("CUDA device " + std::to_string(ordinal_) + ": " + cuda::error_text(api_, result, call));
-}
-
-void CudaDevice::log(CUresult result, const char* call) const noexcept {
-  if (result == CUDA_SUCCESS || driver_has_ended(result)) return;
-  const char* name = nullptr;
-  if (api_.cuGetErrorName(result, &name) != CUDA_SUCCESS || name == nullptr) name = "unknown CUDA error";
-  base::raw_log("CUDA device %d: %s in %s", ordinal_, name, call);
-}
-
-void CudaDevice::throw_out_of_memory(const char* call, std::uint64_t bytes) const {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  (void)api_.cuMemGetInfo(&free, &total);
-  throw OutOfMemory("CUDA device " + std::to_string(ordinal_) + " (" + name_ + "): " + call + " of " +
-                        std::to_string(bytes) + " bytes: out of memory, " + std::to_string(free) + " of " +
-                        std::to_string(total) + " bytes are free",
-                    bytes, total_bytes_);
-}
-
-std::uint64_t CudaDevice::free_memory_bytes() const {
-  SEMCACHE_CUDA_CURRENT();
-  std::size_t free = 0;
-  std::size_t total = 0;
-  check(api_.cuMemGetInfo(&free, &total), "cuMemGetInfo");
-  return free;
-}
-
-// --- addresses and memory --------------------------------------------------------------------------------------------
-
-std::byte* CudaDevice::reserve(std::uint64_t& bytes) {
-  SEMCACHE_EXPECTS(bytes > 0, "CUDA device: 0 bytes of addresses asked for");
-  SEMCACHE_CUDA_CURRENT();
-  const std::uint64_t unit = std::max(address_alignment, granularity_bytes_);
-  const std::uint64_t largest = std::uint64_t{1} << 46;
-  CUresult result = CUDA_ERROR_INVALID_VALUE;
-  for (std::uint64_t size = round_up(std::min(bytes, largest), unit); size >= unit; size = round_down(size / 2, unit)) {
-    CUdeviceptr address = 0;
-    const CUdeviceptr wish = usual_addresses + static_cast<unsigned>(ordinal_) * addresses_of_one_device;
-    result = api_.cuMemAddressReserve(&address, size, unit, wish, 0);
-    if (result != CUDA_SUCCESS) result = api_.cuMemAddressReserve(&address, size, unit, 0, 0);
-    if (result != CUDA_SUCCESS) continue;
-    bytes = size;
+/// One CUDA device, through the driver interface and the primary context (the one that the CUDA runtime and Kokkos
+/// use). Every call makes that context current and puts the caller's back, so it works in threads that never touched
+/// CUDA or use another device. No lock is held during a call of the driver that may wait.
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(int ordinal) : api_(cuda::driver_api()), ordinal_(ordinal) {
+    if (!api_.failure.empty()) throw DeviceError("CUDA device " + std::to_string(ordinal) + ": " + api_.failure);
+    check(api_.cuDeviceGet(&device_, ordinal), "cuDeviceGet");
+    check(api_.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
     try {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      reservations_.emplace(pointer(address), size);
+      set_up();
     } catch (...) {
-      (void)api_.cuMemAddressFree(address, size);
+      tear_down();
       throw;
     }
-    return pointer(address);
   }
-  check(result, "cuMemAddressReserve");
-  throw DeviceError("CUDA device: no addresses");
-}
 
-void CudaDevice::release(std::byte* base, std::uint64_t bytes) noexcept {
-  if (base == nullptr || bytes == 0) return;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    reservations_.erase(base);
+  ~CudaDevice() override { tear_down(); }
+
+  DeviceKind kind() const noexcept override { return DeviceKind::cuda; }
+  std::string name() const override { return name_; }
+  int ordinal() const noexcept override { return ordinal_; }
+  std::uint64_t total_memory_bytes() const override { return total_bytes_; }
+  std::uint64_t free_memory_bytes() const override {
+    SEMCACHE_CUDA_CURRENT();
+    std::size_t free = 0;
+    std::size_t total = 0;
+    check(api_.cuMemGetInfo(&free, &total), "cuMemGetInfo");
+    return free;
   }
-  const Current current(*this);
-  log(api_.cuMemAddressFree(number(base), bytes), "cuMemAddressFree");
-}
 
-void CudaDevice::map(std::byte* address, std::uint64_t bytes) {
-  SEMCACHE_EXPECTS(bytes % granularity_bytes_ == 0 && number(address) % granularity_bytes_ == 0,
-                   "CUDA device: map of a range that is not a multiple of the granularity");
-  SEMCACHE_CUDA_CURRENT();
-  CUmemAllocationProp memory = {};
-  memory.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  memory.location = on_device(device_);
-  CUmemGenericAllocationHandle handle = 0;
-  CUresult result = api_.cuMemCreate(&handle, bytes, &memory, 0);
-  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory("cuMemCreate", bytes);
-  check(result, "cuMemCreate");
-
-  result = api_.cuMemMap(number(address), bytes, 0, handle, 0);
-  // The mapping keeps the memory alive from here on: unmapping gives it back.
-  log(api_.cuMemRelease(handle), "cuMemRelease");
-  check(result, "cuMemMap");
-
-  CUmemAccessDesc access = {};
-  access.location = memory.location;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  result = api_.cuMemSetAccess(number(address), bytes, &access, 1);
-  if (result == CUDA_SUCCESS) return;
-  log(api_.cuMemUnmap(number(address), bytes), "cuMemUnmap");
-  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory("cuMemSetAccess", bytes);
-  check(result, "cuMemSetAccess");
-}
-
-void CudaDevice::unmap(std::byte* address, std::uint64_t bytes) noexcept {
-  const Current current(*this);
-  log(api_.cuMemUnmap(number(address), bytes), "cuMemUnmap");
-}
-
-// --- queues and events -----------------------------------------------------------------------------------------------
-
-QueueId CudaDevice::add_queue(Queue queue) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  for (std::size_t i = 0; i < queues_.size(); ++i) {
-    if (queues_[i].open) continue;
-    queues_[i] = std::move(queue);
-    return QueueId{static_cast<std::uint32_t>(i)};
-  }
-  queues_.push_back(std::move(queue));
-  return QueueId{static_cast<std::uint32_t>(queues_.size() - 1)};
-}
-
-QueueId CudaDevice::open_queue() {
-  SEMCACHE_CUDA_CURRENT();
-  // Copies within the device are kernels: at a program's priority they start when its last large kernel has ended.
-  int least = 0;
-  int greatest = 0;
-  check(api_.cuCtxGetStreamPriorityRange(&least, &greatest), "cuCtxGetStreamPriorityRange");
-  CUstream stream = nullptr;
-  check(api_.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, greatest), "cuStreamCreateWithPriority");
-  return add_queue({true, true, stream, {}});
-}
-
-QueueId CudaDevice::adopt_queue(void* native, std::shared_ptr<void> owner) {
-  // A cudaStream_t is a CUstream; null is the legacy default stream.
-  return add_queue({true, false, static_cast<CUstream>(native), std::move(owner)});
-}
-
-void CudaDevice::close_queue(QueueId queue) noexcept {
-  Queue closed;  // its owner's deleter is foreign code: it runs after the lock is given back
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    SEMCACHE_CHECK(queue.value < queues_.size() && queues_[queue.value].open);
-    std::swap(closed, queues_[queue.value]);
-  }
-  if (!closed.ours) return;
-  const Current current(*this);
-  log(api_.cuStreamDestroy(closed.stream), "cuStreamDestroy");
-}
-
-CUstream CudaDevice::stream_of(QueueId queue) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return stream_of_locked(queue);
-}
-
-CUstream CudaDevice::stream_of_locked(QueueId queue) const {
-  SEMCACHE_EXPECTS(queue.value < queues_.size() && queues_[queue.value].open,
-                   "CUDA device: queue " + std::to_string(queue.value) + " is not open");
-  return queues_[queue.value].stream;
-}
-
-/// What would become part of a graph of the program's, or end its recording, instead of telling when the queue's work is done.
-void CudaDevice::refuse_recording(CUstream stream, const char* call) const {
-  if (graphs_being_recorded.load(std::memory_order_relaxed) == 0) return;
-  const cuda::CaptureAllowed allowed;
-  if (!cuda::is_capturing(api_, stream)) return;
-  throw DeviceError("CUDA device " + std::to_string(ordinal_) + ": " + call + " on a stream from which a graph is recorded. Wait "
-                    "until the recording has ended");
-}
-
-EventId CudaDevice::record(QueueId queue) {
-  SEMCACHE_CUDA_SUBMITS();
-  CUstream stream = nullptr;
-  CUevent event = nullptr;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    stream = stream_of_locked(queue);
-    refuse_recording(stream, "cuEventRecord");
-    if (!idle_events_.empty()) {
-      event = idle_events_.back();
-      idle_events_.pop_back();
+  // --- addresses and memory -----------------------------------------------------------------------------------------
+  std::uint64_t granularity_bytes() const noexcept override { return granularity_bytes_; }
+  std::byte* reserve(std::uint64_t& bytes) override {
+    SEMCACHE_EXPECTS(bytes > 0, "CUDA device: 0 bytes of addresses asked for");
+    SEMCACHE_CUDA_CURRENT();
+    const std::uint64_t unit = std::max(address_alignment, granularity_bytes_);
+    const std::uint64_t largest = std::uint64_t{1} << 46;
+    CUresult result = CUDA_ERROR_INVALID_VALUE;
+    for (std::uint64_t size = round_up(std::min(bytes, largest), unit); size >= unit; size = round_down(size / 2, unit)) {
+      CUdeviceptr address = 0;
+      const CUdeviceptr wish = usual_addresses + static_cast<unsigned>(ordinal_) * addresses_of_one_device;
+      result = api_.cuMemAddressReserve(&address, size, unit, wish, 0);
+      if (result != CUDA_SUCCESS) result = api_.cuMemAddressReserve(&address, size, unit, 0, 0);
+      if (result != CUDA_SUCCESS) continue;
+      bytes = size;
+      return note(reservations_, address, size, [&] { return api_.cuMemAddressFree(address, size); });
     }
+    check(result, "cuMemAddressReserve");
+    throw DeviceError("CUDA device: no addresses");
   }
-  if (event == nullptr) check(api_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
-  if (const CUresult result = api_.cuEventRecord(event, stream); result != CUDA_SUCCESS) {
-    release(to_id(event));
-    check(result, "cuEventRecord");
-  }
-  return to_id(event);
-}
 
-void CudaDevice::wait(QueueId queue, EventId event) {
-  if (event == 0) return;
-  const CUstream stream = stream_of(queue);
-  SEMCACHE_CUDA_SUBMITS();
-  check(api_.cuStreamWaitEvent(stream, to_event(event), 0), "cuStreamWaitEvent");
-}
-
-bool CudaDevice::complete(EventId event) {
-  if (event == 0) return true;
-  SEMCACHE_CUDA_CURRENT();
-  const CUresult result = api_.cuEventQuery(to_event(event));
-  if (result == CUDA_ERROR_NOT_READY) return false;
-  check(result, "cuEventQuery");
-  return true;
-}
-
-void CudaDevice::synchronize(EventId event) {
-  if (event == 0) return;
-  SEMCACHE_CUDA_CURRENT();
-  check(api_.cuEventSynchronize(to_event(event)), "cuEventSynchronize");
-}
-
-void CudaDevice::release(EventId event) noexcept {
-  if (event == 0) return;
-  try {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    idle_events_.push_back(to_event(event));
-  } catch (const std::exception&) {
+  void release(std::byte* base, std::uint64_t bytes) noexcept override {
+    if (base == nullptr || bytes == 0) return;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      reservations_.erase(base);
+    }
     const Current current(*this);
-    log(api_.cuEventDestroy(to_event(event)), "cuEventDestroy");
+    log(api_.cuMemAddressFree(number(base), bytes), "cuMemAddressFree");
   }
-}
 
-void CudaDevice::synchronize_queue(QueueId queue) {
-  const CUstream stream = stream_of(queue);
-  SEMCACHE_CUDA_CURRENT();
-  refuse_recording(stream, "cuStreamSynchronize");
-  check(api_.cuStreamSynchronize(stream), "cuStreamSynchronize");
-}
+  void map(std::byte* address, std::uint64_t bytes) override {
+    SEMCACHE_EXPECTS(bytes % granularity_bytes_ == 0 && number(address) % granularity_bytes_ == 0,
+                     "CUDA device: map of a range that is not a multiple of the granularity");
+    SEMCACHE_CUDA_CURRENT();
+    const CUmemAllocationProp memory = memory_of(device_);
+    CUmemGenericAllocationHandle handle = 0;
+    check(api_.cuMemCreate(&handle, bytes, &memory, 0), "cuMemCreate", bytes);
 
-bool CudaDevice::queue_idle(QueueId queue) {
-  const CUstream stream = stream_of(queue);
-  SEMCACHE_CUDA_CURRENT();
-  refuse_recording(stream, "cuStreamQuery");
-  const CUresult result = api_.cuStreamQuery(stream);
-  if (result == CUDA_ERROR_NOT_READY) return false;
-  check(result, "cuStreamQuery");
-  return true;
-}
+    CUresult result = api_.cuMemMap(number(address), bytes, 0, handle, 0);
+    // The mapping keeps the memory alive from here on: unmapping gives it back.
+    log(api_.cuMemRelease(handle), "cuMemRelease");
+    check(result, "cuMemMap");
 
-bool CudaDevice::is_recording(QueueId queue) const {
-  const CUstream stream = stream_of(queue);
-  const Current current(*this);
-  return cuda::is_capturing(api_, stream);
-}
-
-void CudaDevice::synchronize_device() {
-  SEMCACHE_CUDA_CURRENT();
-  check(api_.cuCtxSynchronize(), "cuCtxSynchronize");
-}
-
-// --- transfers -------------------------------------------------------------------------------------------------------
-
-void CudaDevice::copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) {
-  const CUstream stream = stream_of(queue);
-  if (bytes == 0) return;
-  SEMCACHE_CUDA_SUBMITS();
-  check(api_.cuMemcpyHtoDAsync(number(device), host, bytes, stream), "cuMemcpyHtoDAsync");
-}
-
-void CudaDevice::copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) {
-  const CUstream stream = stream_of(queue);
-  if (bytes == 0) return;
-  SEMCACHE_CUDA_SUBMITS();
-  check(api_.cuMemcpyDtoHAsync(host, number(device), bytes, stream), "cuMemcpyDtoHAsync");
-}
-
-void CudaDevice::copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) {
-  const CUstream stream = stream_of(queue);
-  if (bytes == 0) return;
-  SEMCACHE_CUDA_SUBMITS();
-  check(api_.cuMemcpyDtoDAsync(number(to), number(from), bytes, stream), "cuMemcpyDtoDAsync");
-}
-
-void CudaDevice::launch(CUfunction kernel, std::uint64_t items, CUstream stream, void** arguments) {
-  const std::uint64_t blocks = std::max<std::uint64_t>(round_up(items, threads_per_block) / threads_per_block, 1);
-  check(api_.cuLaunchKernel(kernel, static_cast<unsigned>(std::min<std::uint64_t>(blocks, most_blocks_)), 1, 1,
-                            threads_per_block, 1, 1, 0, stream, arguments, nullptr),
-        "cuLaunchKernel");
-}
-
-void CudaDevice::fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern,
-                      std::uint32_t pattern_bytes) {
-  SEMCACHE_EXPECTS(
-      pattern_bytes > 0 && 16 % pattern_bytes == 0 && bytes % pattern_bytes == 0,
-      "CUDA device: fill of " + std::to_string(bytes) + " bytes with a pattern of " + std::to_string(pattern_bytes));
-  const CUstream stream = stream_of(queue);
-  if (bytes == 0) return;
-  alignas(16) unsigned char unit[16];
-  for (std::uint32_t i = 0; i < sizeof unit; i += pattern_bytes) std::memcpy(unit + i, pattern, pattern_bytes);
-  // The shortest period decides, not what the caller called the pattern: zeros of any type are bytes.
-  const auto repeats = [&unit](std::size_t period) {
-    return std::memcmp(unit, unit + period, sizeof unit - period) == 0;
-  };
-  const auto fits = [&](std::size_t period) {
-    return number(to) % period == 0 && bytes % period == 0 && repeats(period);
-  };
-
-  SEMCACHE_CUDA_SUBMITS();
-  if (repeats(1)) {
-    check(api_.cuMemsetD8Async(number(to), unit[0], bytes, stream), "cuMemsetD8Async");
-  } else if (fits(2)) {
-    unsigned short value;
-    std::memcpy(&value, unit, sizeof value);
-    check(api_.cuMemsetD16Async(number(to), value, bytes / sizeof value, stream), "cuMemsetD16Async");
-  } else if (fits(4)) {
-    unsigned value;
-    std::memcpy(&value, unit, sizeof value);
-    check(api_.cuMemsetD32Async(number(to), value, bytes / sizeof value, stream), "cuMemsetD32Async");
-  } else {
-    CUdeviceptr address = number(to);
-    void* arguments[] = {&address, &bytes, unit};
-    const bool aligned = address % 16 == 0;
-    launch(aligned ? fill_aligned_ : fill_bytes_, aligned ? bytes / 16 : bytes, stream, arguments);
+    CUmemAccessDesc access = {};
+    access.location = memory.location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    result = api_.cuMemSetAccess(number(address), bytes, &access, 1);
+    if (result == CUDA_SUCCESS) return;
+    log(api_.cuMemUnmap(number(address), bytes), "cuMemUnmap");
+    check(result, "cuMemSetAccess", bytes);
   }
-}
 
-CudaDevice::Scratch CudaDevice::take_scratch(CUstream stream) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (!idle_scratch_.empty()) {
-      const Scratch scratch = idle_scratch_.back();
-      idle_scratch_.pop_back();
-      return scratch;
+  void unmap(std::byte* address, std::uint64_t bytes) noexcept override {
+    const Current current(*this);
+    log(api_.cuMemUnmap(number(address), bytes), "cuMemUnmap");
+  }
+
+  // --- queues and events --------------------------------------------------------------------------------------------
+  QueueId open_queue() override {
+    SEMCACHE_CUDA_CURRENT();
+    // Copies within the device are kernels: at a program's priority they start when its last large kernel has ended.
+    int least = 0;
+    int greatest = 0;
+    check(api_.cuCtxGetStreamPriorityRange(&least, &greatest), "cuCtxGetStreamPriorityRange");
+    CUstream stream = nullptr;
+    check(api_.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, greatest), "cuStreamCreateWithPriority");
+    return add_queue({true, true, stream, {}});
+  }
+
+  QueueId adopt_queue(void* native, std::shared_ptr<void> owner) override {
+    // A cudaStream_t is a CUstream; null is the legacy default stream.
+    return add_queue({true, false, static_cast<CUstream>(native), std::move(owner)});
+  }
+
+  void close_queue(QueueId queue) noexcept override {
+    Queue closed;  // its owner's deleter is foreign code: it runs after the lock is given back
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      SEMCACHE_CHECK(queue.value < queues_.size() && queues_[queue.value].open);
+      std::swap(closed, queues_[queue.value]);
+    }
+    if (!closed.ours) return;
+    const Current current(*this);
+    log(api_.cuStreamDestroy(closed.stream), "cuStreamDestroy");
+  }
+
+  EventId record(QueueId queue) override {
+    SEMCACHE_CUDA_SUBMITS();
+    CUstream stream = nullptr;
+    CUevent event = nullptr;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      stream = stream_of_locked(queue);
+      refuse_recording(stream, "cuEventRecord");
+      if (!idle_events_.empty()) {
+        event = idle_events_.back();
+        idle_events_.pop_back();
+      }
+    }
+    if (event == nullptr) check(api_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+    if (const CUresult result = api_.cuEventRecord(event, stream); result != CUDA_SUCCESS) {
+      release(to_id(event));
+      check(result, "cuEventRecord");
+    }
+    return to_id(event);
+  }
+
+  void wait(QueueId queue, EventId event) override {
+    if (event == 0) return;
+    const CUstream stream = stream_of(queue);
+    SEMCACHE_CUDA_SUBMITS();
+    check(api_.cuStreamWaitEvent(stream, to_event(event), 0), "cuStreamWaitEvent");
+  }
+
+  bool complete(EventId event) override {
+    if (event == 0) return true;
+    SEMCACHE_CUDA_CURRENT();
+    const CUresult result = api_.cuEventQuery(to_event(event));
+    if (result == CUDA_ERROR_NOT_READY) return false;
+    check(result, "cuEventQuery");
+    return true;
+  }
+
+  void synchronize(EventId event) override {
+    if (event == 0) return;
+    SEMCACHE_CUDA_CURRENT();
+    check(api_.cuEventSynchronize(to_event(event)), "cuEventSynchronize");
+  }
+
+  void release(EventId event) noexcept override {
+    if (event == 0) return;
+    try {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      idle_events_.push_back(to_event(event));
+    } catch (const std::exception&) {
+      const Current current(*this);
+      log(api_.cuEventDestroy(to_event(event)), "cuEventDestroy");
     }
   }
-  Scratch scratch;
-  check(api_.cuMemHostAlloc(reinterpret_cast<void**>(&scratch.host), sizeof *scratch.host,
-                            CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
-        "cuMemHostAlloc");
-  CUresult result = api_.cuMemAlloc(&scratch.sum, sizeof *scratch.host);
-  if (result == CUDA_SUCCESS) {
-    result = api_.cuMemsetD8Async(scratch.sum, 0, sizeof *scratch.host, stream);
-    if (result != CUDA_SUCCESS) (void)api_.cuMemFree(scratch.sum);
+
+  void synchronize_queue(QueueId queue) override {
+    const CUstream stream = stream_of(queue);
+    SEMCACHE_CUDA_CURRENT();
+    refuse_recording(stream, "cuStreamSynchronize");
+    check(api_.cuStreamSynchronize(stream), "cuStreamSynchronize");
   }
-  if (result != CUDA_SUCCESS) (void)api_.cuMemFreeHost(scratch.host);
-  check(result, "cuMemAlloc");
-  return scratch;
-}
 
-std::uint64_t CudaDevice::digest(QueueId queue, const std::byte* device, std::uint64_t bytes) {
-  const CUstream stream = stream_of(queue);
-  SEMCACHE_CUDA_CURRENT();
-  Scratch scratch = take_scratch(stream);
-  // A scratch that failed on its way is not used again: its sum may not be zero.
-  CUdeviceptr address = number(device);
-  void* sum_arguments[] = {&address, &bytes, &scratch.sum};
-  launch(digest_, bytes / 8, stream, sum_arguments);
-  void* finish_arguments[] = {&scratch.sum, &bytes, &scratch.host};
-  check(api_.cuLaunchKernel(digest_finish_, 1, 1, 1, 1, 1, 1, 0, stream, finish_arguments, nullptr), "cuLaunchKernel");
-  check(api_.cuStreamSynchronize(stream), "cuStreamSynchronize");
-  const std::uint64_t digest = *scratch.host;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  idle_scratch_.push_back(scratch);
-  return digest;
-}
+  [[nodiscard]] bool queue_idle(QueueId queue) override {
+    const CUstream stream = stream_of(queue);
+    SEMCACHE_CUDA_CURRENT();
+    refuse_recording(stream, "cuStreamQuery");
+    const CUresult result = api_.cuStreamQuery(stream);
+    if (result == CUDA_ERROR_NOT_READY) return false;
+    check(result, "cuStreamQuery");
+    return true;
+  }
 
-// --- memory beside the arena -----------------------------------------------------------------------------------------
+  void enter() noexcept override {
+    auto& entered = platform::per_thread<Entered>();
+    if (entered.device == this) {
+      ++entered.depth;
+      return;
+    }
+    if (entered.device != nullptr) return;  // inside another one: each call looks after itself
+    CUcontext now = nullptr;
+    if (api_.cuCtxGetCurrent(&now) != CUDA_SUCCESS) return;
+    const bool push = now != context_;
+    if (push && api_.cuCtxPushCurrent(context_) != CUDA_SUCCESS) return;
+    entered = {this, 1, push};
+  }
 
-std::byte* CudaDevice::allocate(std::uint64_t bytes) {
-  SEMCACHE_CUDA_CURRENT();
-  CUdeviceptr address = 0;
-  // Neither mapped memory nor a pool's could be shown to other processes by the handles that MPI libraries use.
-  const CUresult result = api_.cuMemAlloc(&address, std::max<std::uint64_t>(bytes, 1));
-  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory("cuMemAlloc", bytes);
-  check(result, "cuMemAlloc");
-  try {
+  void leave() noexcept override {
+    auto& entered = platform::per_thread<Entered>();
+    if (entered.device != this || --entered.depth > 0) return;
+    CUcontext ignored = nullptr;
+    if (entered.pushed) (void)api_.cuCtxPopCurrent(&ignored);
+    entered = {};
+  }
+
+  void synchronize_device() override {
+    SEMCACHE_CUDA_CURRENT();
+    check(api_.cuCtxSynchronize(), "cuCtxSynchronize");
+  }
+
+  // --- transfers ----------------------------------------------------------------------------------------------------
+  void copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) override {
+    copy(api_.cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync", queue, number(device), host, bytes);
+  }
+  void copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) override {
+    copy(api_.cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync", queue, host, number(device), bytes);
+  }
+  void copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) override {
+    copy(api_.cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync", queue, number(to), number(from), bytes);
+  }
+
+  void fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern, std::uint32_t pattern_bytes) override {
+    SEMCACHE_EXPECTS(
+        pattern_bytes > 0 && 16 % pattern_bytes == 0 && bytes % pattern_bytes == 0,
+        "CUDA device: fill of " + std::to_string(bytes) + " bytes with a pattern of " + std::to_string(pattern_bytes));
+    const CUstream stream = stream_of(queue);
+    if (bytes == 0) return;
+    alignas(16) unsigned char unit[16];
+    for (std::uint32_t i = 0; i < sizeof unit; i += pattern_bytes) std::memcpy(unit + i, pattern, pattern_bytes);
+    // The shortest period decides, not what the caller called the pattern: zeros of any type are bytes.
+    const auto repeats = [&unit](std::size_t period) {
+      return std::memcmp(unit, unit + period, sizeof unit - period) == 0;
+    };
+    const auto fits = [&](std::size_t period) {
+      return number(to) % period == 0 && bytes % period == 0 && repeats(period);
+    };
+
+    SEMCACHE_CUDA_SUBMITS();
+    if (repeats(1)) {
+      check(api_.cuMemsetD8Async(number(to), unit[0], bytes, stream), "cuMemsetD8Async");
+    } else if (fits(2)) {
+      unsigned short value;
+      std::memcpy(&value, unit, sizeof value);
+      check(api_.cuMemsetD16Async(number(to), value, bytes / sizeof value, stream), "cuMemsetD16Async");
+    } else if (fits(4)) {
+      unsigned value;
+      std::memcpy(&value, unit, sizeof value);
+      check(api_.cuMemsetD32Async(number(to), value, bytes / sizeof value, stream), "cuMemsetD32Async");
+    } else {
+      CUdeviceptr address = number(to);
+      void* arguments[] = {&address, &bytes, unit};
+      const bool aligned = address % 16 == 0;
+      launch(aligned ? fill_aligned_ : fill_bytes_, aligned ? bytes / 16 : bytes, stream, arguments);
+    }
+  }
+
+  std::uint64_t digest(QueueId queue, const std::byte* device, std::uint64_t bytes) override {
+    const CUstream stream = stream_of(queue);
+    SEMCACHE_CUDA_CURRENT();
+    Scratch scratch = take_scratch(stream);
+    // A scratch that failed on its way is not used again: its sum may not be zero.
+    CUdeviceptr address = number(device);
+    void* sum_arguments[] = {&address, &bytes, &scratch.sum};
+    launch(digest_, bytes / 8, stream, sum_arguments);
+    void* finish_arguments[] = {&scratch.sum, &bytes, &scratch.host};
+    check(api_.cuLaunchKernel(digest_finish_, 1, 1, 1, 1, 1, 1, 0, stream, finish_arguments, nullptr), "cuLaunchKernel");
+    check(api_.cuStreamSynchronize(stream), "cuStreamSynchronize");
+    const std::uint64_t digest = *scratch.host;
     const std::lock_guard<std::mutex> lock(mutex_);
-    allocations_.emplace(pointer(address), std::max<std::uint64_t>(bytes, 1));
-  } catch (...) {
-    (void)api_.cuMemFree(address);
-    throw;
+    idle_scratch_.push_back(scratch);
+    return digest;
   }
-  return pointer(address);
-}
 
-void CudaDevice::deallocate(std::byte* address) noexcept {
-  if (address == nullptr) return;
-  {
+  // --- memory beside the arena --------------------------------------------------------------------------------------
+  std::byte* allocate(std::uint64_t bytes) override {
+    SEMCACHE_CUDA_CURRENT();
+    CUdeviceptr address = 0;
+    // Neither mapped memory nor a pool's could be shown to other processes by the handles that MPI libraries use.
+    const std::uint64_t taken = std::max<std::uint64_t>(bytes, 1);
+    check(api_.cuMemAlloc(&address, taken), "cuMemAlloc", bytes);
+    return note(allocations_, address, taken, [&] { return api_.cuMemFree(address); });
+  }
+
+  void deallocate(std::byte* address) noexcept override {
+    if (address == nullptr) return;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      SEMCACHE_CHECK(allocations_.erase(address) == 1);
+    }
+    const Current current(*this);
+    log(api_.cuMemFree(number(address)), "cuMemFree");
+  }
+
+  // --- host memory --------------------------------------------------------------------------------------------------
+  std::byte* allocate_staging(std::uint64_t bytes) override {
+    SEMCACHE_CUDA_CURRENT();
+    void* address = nullptr;
+    const CUresult result = api_.cuMemHostAlloc(&address, std::max<std::uint64_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+      throw OutOfMemory("the host has no page-locked memory for a staging buffer of " + std::to_string(bytes) + " bytes",
+                        bytes, 0);
+    check(result, "cuMemHostAlloc");
     const std::lock_guard<std::mutex> lock(mutex_);
-    SEMCACHE_CHECK(allocations_.erase(address) == 1);
+    ++staging_buffers_;
+    return static_cast<std::byte*>(address);
   }
-  const Current current(*this);
-  log(api_.cuMemFree(number(address)), "cuMemFree");
-}
 
-// --- host memory -----------------------------------------------------------------------------------------------------
+  void deallocate_staging(std::byte* address) noexcept override {
+    if (address == nullptr) return;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      SEMCACHE_CHECK(staging_buffers_ > 0);
+      --staging_buffers_;
+    }
+    const Current current(*this);
+    log(api_.cuMemFreeHost(address), "cuMemFreeHost");
+  }
 
-std::byte* CudaDevice::allocate_staging(std::uint64_t bytes) {
-  SEMCACHE_CUDA_CURRENT();
-  void* address = nullptr;
-  const CUresult result = api_.cuMemHostAlloc(&address, std::max<std::uint64_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE);
-  if (result == CUDA_ERROR_OUT_OF_MEMORY)
-    throw OutOfMemory("the host has no page-locked memory for a staging buffer of " + std::to_string(bytes) + " bytes",
-                      bytes, 0);
-  check(result, "cuMemHostAlloc");
-  const std::lock_guard<std::mutex> lock(mutex_);
-  ++staging_buffers_;
-  return static_cast<std::byte*>(address);
-}
+  bool register_host(std::byte* address, std::uint64_t bytes) noexcept override {
+    const Current current(*this);
+    return current.result() == CUDA_SUCCESS &&
+           api_.cuMemHostRegister(address, bytes, CU_MEMHOSTREGISTER_PORTABLE) == CUDA_SUCCESS;
+  }
 
-void CudaDevice::deallocate_staging(std::byte* address) noexcept {
-  if (address == nullptr) return;
-  {
+  void unregister_host(std::byte* address) noexcept override {
+    const Current current(*this);
+    log(api_.cuMemHostUnregister(address), "cuMemHostUnregister");
+  }
+
+  bool is_recording(QueueId queue) const override {
+    const CUstream stream = stream_of(queue);
+    const Current current(*this);
+    return cuda::is_capturing(api_, stream);
+  }
+
+  bool is_foreign_device_pointer(const void* pointer) const noexcept override {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (inside(reservations_, pointer) || inside(allocations_, pointer)) return false;
+    }
+    const Current current(*this);
+    return current.result() == CUDA_SUCCESS && memory_type(pointer) == CU_MEMORYTYPE_DEVICE;
+  }
+
+  bool can_reach(const void* pointer) const noexcept override {
+    if (reaches_pageable_) return true;
+    const Current current(*this);
+    return current.result() != CUDA_SUCCESS || memory_type(pointer) != 0;
+  }
+
+ private:
+  /// Makes the primary context current for the lifetime of the object; costs one query where it is already. Enough to submit work.
+  class Context : base::Uncopied {
+   public:
+    explicit Context(const CudaDevice& device) noexcept : api_(device.api_) {
+      if (platform::per_thread<Entered>().device == &device) return;
+      CUcontext now = nullptr;
+      result_ = api_.cuCtxGetCurrent(&now);
+      if (result_ != CUDA_SUCCESS || now == device.context_) return;
+      result_ = api_.cuCtxPushCurrent(device.context_);
+      pushed_ = result_ == CUDA_SUCCESS;
+    }
+    ~Context() {
+      CUcontext ignored = nullptr;
+      if (pushed_) (void)api_.cuCtxPopCurrent(&ignored);
+    }
+
+    [[nodiscard]] CUresult result() const noexcept { return result_; }
+
+   private:
+    const cuda::DriverApi& api_;
+    CUresult result_ = CUDA_SUCCESS;
+    bool pushed_ = false;
+  };
+
+  /// And for all other calls.
+  class Current : public Context {
+   public:
+    using Context::Context;
+
+   private:
+    const cuda::CaptureAllowed allowed_;
+  };
+
+  /// What would become part of a graph of the program's, or end its recording, instead of telling when the queue's work is done.
+  void refuse_recording(CUstream stream, const char* call) const {
+    if (graphs_being_recorded.load(std::memory_order_relaxed) == 0) return;
+    const cuda::CaptureAllowed allowed;
+    if (!cuda::is_capturing(api_, stream)) return;
+    throw DeviceError("CUDA device " + std::to_string(ordinal_) + ": " + call + " on a stream from which a graph is recorded. Wait "
+                      "until the recording has ended");
+  }
+
+  struct Queue {
+    bool open = false;
+    bool ours = false;  ///< created here, destroyed here
+    CUstream stream = nullptr;
+    std::shared_ptr<void> owner;
+  };
+  /// Where one digest is summed up: 8 bytes on the device, always left zero, and 8 of mapped host memory.
+  struct Scratch {
+    CUdeviceptr sum = 0;
+    unsigned long long* host = nullptr;
+  };
+
+  void set_up() {
+    SEMCACHE_CUDA_CURRENT();
+    char name[256] = {};
+    check(api_.cuDeviceGetName(name, sizeof name - 1, device_), "cuDeviceGetName");
+    name_ = name;
+    std::size_t total = 0;
+    check(api_.cuDeviceTotalMem(&total, device_), "cuDeviceTotalMem");
+    total_bytes_ = total;
+    const auto attribute = [this](CUdevice_attribute which) {
+      int value = 0;
+      check(api_.cuDeviceGetAttribute(&value, which, device_), "cuDeviceGetAttribute");
+      return value;
+    };
+    if (attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) == 0)
+      throw DeviceError(name_ + " has no virtual memory management, which SemCache needs");
+    reaches_pageable_ = attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
+    most_blocks_ = 8 * static_cast<unsigned>(std::max(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 1));
+
+    const CUmemAllocationProp memory = memory_of(device_);
+    std::size_t granularity = 0;
+    check(api_.cuMemGetAllocationGranularity(&granularity, &memory, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+          "cuMemGetAllocationGranularity");
+    granularity_bytes_ = granularity;
+
+    check(api_.cuModuleLoadData(&module_, semcache_cuda_kernels), "cuModuleLoadData");
+    check(api_.cuModuleGetFunction(&fill_aligned_, module_, "semcache_fill_aligned"), "cuModuleGetFunction");
+    check(api_.cuModuleGetFunction(&fill_bytes_, module_, "semcache_fill_bytes"), "cuModuleGetFunction");
+    check(api_.cuModuleGetFunction(&digest_, module_, "semcache_digest"), "cuModuleGetFunction");
+    check(api_.cuModuleGetFunction(&digest_finish_, module_, "semcache_digest_finish"), "cuModuleGetFunction");
+  }
+
+  void tear_down() noexcept {
+    if (context_ == nullptr) return;
+    {
+      const Current current(*this);
+      if (current.result() == CUDA_SUCCESS && api_.cuCtxSynchronize() == CUDA_SUCCESS) {
+        for (const Queue& queue : queues_)
+          if (queue.open && queue.ours) (void)api_.cuStreamDestroy(queue.stream);
+        for (const CUevent event : idle_events_) (void)api_.cuEventDestroy(event);
+        for (const Scratch& scratch : idle_scratch_) {
+          (void)api_.cuMemFree(scratch.sum);
+          (void)api_.cuMemFreeHost(scratch.host);
+        }
+        if (module_ != nullptr) (void)api_.cuModuleUnload(module_);
+      }
+    }
+    // With its last user the context would take what messages under way still need.
+    if (allocations_.empty() && staging_buffers_ == 0) (void)api_.cuDevicePrimaryCtxRelease(device_);
+    context_ = nullptr;
+  }
+
+  /// @param asked  bytes that the call allocates; 0: none
+  void check(CUresult result, const char* call, std::uint64_t asked = 0) const {
+    if (result == CUDA_SUCCESS) return;
+    if (result != CUDA_ERROR_OUT_OF_MEMORY || asked == 0)
+      throw DeviceError("CUDA device " + std::to_string(ordinal_) + ": " + cuda::error_text(api_, result, call));
+    std::size_t free = 0;
+    std::size_t total = 0;
+    (void)api_.cuMemGetInfo(&free, &total);
+    throw OutOfMemory("CUDA device " + std::to_string(ordinal_) + " (" + name_ + "): " + call + " of " +
+                          std::to_string(asked) + " bytes: out of memory, " + std::to_string(free) + " of " +
+                          std::to_string(total) + " bytes are free",
+                      asked, total_bytes_);
+  }
+
+  void log(CUresult result, const char* call) const noexcept {
+    if (result == CUDA_SUCCESS || driver_has_ended(result)) return;
+    const char* name = nullptr;
+    if (api_.cuGetErrorName(result, &name) != CUDA_SUCCESS || name == nullptr) name = "unknown CUDA error";
+    base::raw_log("CUDA device %d: %s in %s", ordinal_, name, call);
+  }
+
+  /// Of a pointer that the driver knows; 0: it does not.
+  [[nodiscard]] unsigned memory_type(const void* pointer) const noexcept {
+    unsigned type = 0;
+    const CUresult result =
+        api_.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(pointer));
+    return result == CUDA_SUCCESS ? type : 0;
+  }
+
+  [[nodiscard]] CUstream stream_of(QueueId queue) const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    SEMCACHE_CHECK(staging_buffers_ > 0);
-    --staging_buffers_;
+    return stream_of_locked(queue);
   }
-  const Current current(*this);
-  log(api_.cuMemFreeHost(address), "cuMemFreeHost");
-}
 
-bool CudaDevice::register_host(std::byte* address, std::uint64_t bytes) noexcept {
-  const Current current(*this);
-  return current.result() == CUDA_SUCCESS &&
-         api_.cuMemHostRegister(address, bytes, CU_MEMHOSTREGISTER_PORTABLE) == CUDA_SUCCESS;
-}
+  [[nodiscard]] CUstream stream_of_locked(QueueId queue) const {
+    SEMCACHE_EXPECTS(queue.value < queues_.size() && queues_[queue.value].open,
+                     "CUDA device: queue " + std::to_string(queue.value) + " is not open");
+    return queues_[queue.value].stream;
+  }
 
-void CudaDevice::unregister_host(std::byte* address) noexcept {
-  const Current current(*this);
-  log(api_.cuMemHostUnregister(address), "cuMemHostUnregister");
-}
+  /// @param give_back  where there is no memory to note the range
+  template <class GiveBack>
+  std::byte* note(Ranges& ranges, CUdeviceptr begin, std::uint64_t bytes, GiveBack&& give_back) {
+    try {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      ranges.emplace(pointer(begin), bytes);
+    } catch (...) {
+      (void)give_back();
+      throw;
+    }
+    return pointer(begin);
+  }
 
-/// Of a pointer that the driver knows; 0: it does not.
-unsigned CudaDevice::memory_type(const void* pointer) const noexcept {
-  unsigned type = 0;
-  const CUresult result =
-      api_.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(pointer));
-  return result == CUDA_SUCCESS ? type : 0;
-}
-
-bool CudaDevice::is_foreign_device_pointer(const void* pointer) const noexcept {
-  {
+  QueueId add_queue(Queue queue) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (inside(reservations_, pointer) || inside(allocations_, pointer)) return false;
+    for (std::size_t i = 0; i < queues_.size(); ++i) {
+      if (queues_[i].open) continue;
+      queues_[i] = std::move(queue);
+      return QueueId{static_cast<std::uint32_t>(i)};
+    }
+    queues_.push_back(std::move(queue));
+    return QueueId{static_cast<std::uint32_t>(queues_.size() - 1)};
   }
-  const Current current(*this);
-  return current.result() == CUDA_SUCCESS && memory_type(pointer) == CU_MEMORYTYPE_DEVICE;
-}
 
-bool CudaDevice::can_reach(const void* pointer) const noexcept {
-  if (reaches_pageable_) return true;
-  const Current current(*this);
-  return current.result() != CUDA_SUCCESS || memory_type(pointer) != 0;
-}
+  template <class Copy, class To, class From>
+  void copy(Copy submit, const char* call, QueueId queue, To to, From from, std::uint64_t bytes) {
+    const CUstream stream = stream_of(queue);
+    if (bytes == 0) return;
+    SEMCACHE_CUDA_SUBMITS();
+    check(submit(to, from, bytes, stream), call);
+  }
+
+  void launch(CUfunction kernel, std::uint64_t items, CUstream stream, void** arguments) {
+    const std::uint64_t blocks = std::max<std::uint64_t>(round_up(items, threads_per_block) / threads_per_block, 1);
+    check(api_.cuLaunchKernel(kernel, static_cast<unsigned>(std::min<std::uint64_t>(blocks, most_blocks_)), 1, 1,
+                              threads_per_block, 1, 1, 0, stream, arguments, nullptr),
+          "cuLaunchKernel");
+  }
+
+  [[nodiscard]] Scratch take_scratch(CUstream stream) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!idle_scratch_.empty()) {
+        const Scratch scratch = idle_scratch_.back();
+        idle_scratch_.pop_back();
+        return scratch;
+      }
+    }
+    Scratch scratch;
+    check(api_.cuMemHostAlloc(reinterpret_cast<void**>(&scratch.host), sizeof *scratch.host,
+                              CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
+          "cuMemHostAlloc");
+    CUresult result = api_.cuMemAlloc(&scratch.sum, sizeof *scratch.host);
+    if (result == CUDA_SUCCESS) {
+      result = api_.cuMemsetD8Async(scratch.sum, 0, sizeof *scratch.host, stream);
+      if (result != CUDA_SUCCESS) (void)api_.cuMemFree(scratch.sum);
+    }
+    if (result != CUDA_SUCCESS) (void)api_.cuMemFreeHost(scratch.host);
+    check(result, "cuMemAlloc");
+    return scratch;
+  }
+
+  const cuda::DriverApi& api_;
+  const int ordinal_;
+  CUdevice device_ = 0;
+  CUcontext context_ = nullptr;
+  std::string name_;
+  std::uint64_t total_bytes_ = 0;
+  std::uint64_t granularity_bytes_ = 0;
+  unsigned most_blocks_ = 1;
+
+  CUmodule module_ = nullptr;
+  CUfunction fill_aligned_ = nullptr;
+  CUfunction fill_bytes_ = nullptr;
+  CUfunction digest_ = nullptr;
+  CUfunction digest_finish_ = nullptr;
+
+  bool reaches_pageable_ = false;  ///< kernels can follow pointers into ordinary host memory
+
+  mutable std::mutex mutex_;  ///< guards what follows
+  std::vector<Queue> queues_;
+  std::vector<CUevent> idle_events_;
+  std::vector<Scratch> idle_scratch_;
+  Ranges reservations_;
+  Ranges allocations_;
+  std::size_t staging_buffers_ = 0;
+};
+
+}  // namespace
 
 std::atomic<unsigned> graphs_being_recorded{0};
-
-// --- factories -------------------------------------------------------------------------------------------------------
 
 std::unique_ptr<Device> make_cuda_device(int ordinal) { return std::make_unique<CudaDevice>(ordinal); }
 

@@ -31,15 +31,12 @@ DriverApi load() {
   std::string missing;
 #define SEMCACHE_CUDA_BIND(name) bind(library, SEMCACHE_CUDA_NAME(name), api.name, missing);
   SEMCACHE_CUDA_FUNCTIONS(SEMCACHE_CUDA_BIND)
-#undef SEMCACHE_CUDA_BIND
-  std::string ignored;
-#define SEMCACHE_CUDA_BIND(name) bind(library, SEMCACHE_CUDA_NAME(name), api.name, ignored);
-  SEMCACHE_CUDA_OPTIONAL_FUNCTIONS(SEMCACHE_CUDA_BIND)
-#undef SEMCACHE_CUDA_BIND
   if (!missing.empty()) {
     api.failure = "the CUDA driver is too old: it lacks " + missing;
     return api;
   }
+  SEMCACHE_CUDA_OPTIONAL_FUNCTIONS(SEMCACHE_CUDA_BIND)
+#undef SEMCACHE_CUDA_BIND
   if (const CUresult result = api.cuInit(0); result != CUDA_SUCCESS) api.failure = error_text(api, result, "cuInit");
   return api;
 }

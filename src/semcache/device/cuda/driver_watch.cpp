@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <string>
@@ -104,10 +105,26 @@ bool is_watched(const Watching& w, std::uintptr_t first, std::uintptr_t last) no
   return false;
 }
 
+struct Stream {
+  CUstream stream = nullptr;
+  bool of_the_thread = false;  ///< nullptr means the thread's default stream
+};
+
+bool is_capturing(const Stream& s) noexcept {
+  return cuda::is_capturing(cuda::driver_api(), s.stream == nullptr && s.of_the_thread ? CU_STREAM_PER_THREAD : s.stream);
+}
+
+/// A call's two callbacks share a word: what the observer is handed afterwards, or one of these.
+constexpr std::uint64_t nothing = 0, begins_recording = 1, ends_recording = 2;
+
 /// The uses of one call that lie in watched memory.
 class Uses {
  public:
-  explicit Uses(Watching& w) : watching_(w) {}
+  Uses(Watching& w, const char* kernel) : name(kernel), watching_(w) {}
+
+  const char* const name;  ///< of the kernel, in calls that launch one
+  Stream stream;           ///< that the call submits to
+  std::uint64_t shared = nothing;
 
   void bytes(std::uintptr_t first, std::uint64_t n, Kind kind) {
     if (n == 0 || first == 0 || !is_watched(watching_, first, first + (n - 1))) return;
@@ -130,19 +147,19 @@ class Uses {
     if (::process_vm_readv(::getpid(), &to, 1, &source, 1, 0) != static_cast<ssize_t>(n)) return;
     cuda::for_each_word(data.data(), n, [this](auto... at) { word(at..., Kind::listed); });
   }
-  void kernel(CUfunction f, void** parameters, void** extra, const char* name) {
+  void kernel(CUfunction f, void** parameters, void** extra, const char* called) {
     launches_ = true;
     if (watching_.arguments.for_each(f, parameters, extra, [this](auto... at) { word(at..., Kind::argument); })) return;
     if (watching_.reported_unreadable.exchange(true)) return;
     base::raw_log("the driver does not tell the parameters of kernel '%s': what it uses is not noticed (nor of further ones "
-                  "of its kind). Announce it with semcache::access", name == nullptr ? "?" : name);
+                  "of its kind). Announce it with semcache::access", called == nullptr ? "?" : called);
   }
+  void graph() noexcept { launches_ = true; }
+  void unloaded() noexcept { watching_.arguments.forget(); }
   void recorded() {
     launches_ = false;
     for (DriverUse& use : list_) use.kind = Kind::recorded;
   }
-
-  void graph() noexcept { launches_ = true; }
 
   [[nodiscard]] const std::vector<DriverUse>& list() const noexcept { return list_; }
   [[nodiscard]] bool launches() const noexcept { return launches_; }
@@ -158,47 +175,33 @@ std::uint64_t hull(std::uint64_t width, std::uint64_t pitch, std::uint64_t rows)
   return width == 0 || rows == 0 ? 0 : (rows - 1) * pitch + width;
 }
 
-/// What a copy of either kind reads and writes, once the hulls of its two ends are known.
-template <class Copy>
-void strided(Uses& uses, const Copy& c, std::uint64_t from, std::uint64_t from_bytes, std::uint64_t to, std::uint64_t to_bytes) {
-  if (c.srcMemoryType == CU_MEMORYTYPE_HOST) uses.read(static_cast<const std::byte*>(c.srcHost) + from, from_bytes);
-  if (c.srcMemoryType == CU_MEMORYTYPE_DEVICE || c.srcMemoryType == CU_MEMORYTYPE_UNIFIED) {
-    uses.read(c.srcDevice + from, from_bytes);
-  }
-  if (c.dstMemoryType == CU_MEMORYTYPE_HOST) uses.write(static_cast<const std::byte*>(c.dstHost) + to, to_bytes);
-  if (c.dstMemoryType == CU_MEMORYTYPE_DEVICE || c.dstMemoryType == CU_MEMORYTYPE_UNIFIED) {
-    uses.write(c.dstDevice + to, to_bytes);
-  }
+/// One end of a strided copy: `n` bytes from the first one on that it reads or writes.
+void strided(Uses& uses, Kind kind, CUmemorytype type, const void* host, CUdeviceptr device, std::uint64_t first, std::uint64_t n) {
+  if (type == CU_MEMORYTYPE_HOST) uses.bytes(reinterpret_cast<std::uintptr_t>(host) + first, n, kind);
+  if (type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED) uses.bytes(device + first, n, kind);
 }
 
 template <class Copy>  // CUDA_MEMCPY2D
-void copy_2d(Uses& uses, const Copy* copy) {
-  if (copy == nullptr) return;
-  const Copy& c = *copy;
-  const std::uint64_t from = c.srcXInBytes + c.srcY * c.srcPitch;
-  const std::uint64_t to = c.dstXInBytes + c.dstY * c.dstPitch;
+void copy_2d(Uses& uses, const Copy* c) {
+  if (c == nullptr) return;
+  const auto end = [&](Kind kind, CUmemorytype type, const void* host, CUdeviceptr device, std::uint64_t first, std::uint64_t pitch) {
+    strided(uses, kind, type, host, device, first, hull(c->WidthInBytes, pitch, c->Height));
+  };
   // Copies of one row may leave the pitch zero.
-  const std::uint64_t from_bytes = hull(c.WidthInBytes, c.srcPitch, c.Height);
-  const std::uint64_t to_bytes = hull(c.WidthInBytes, c.dstPitch, c.Height);
-  strided(uses, c, from, from_bytes, to, to_bytes);
+  end(Kind::read, c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes + c->srcY * c->srcPitch, c->srcPitch);
+  end(Kind::write, c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes + c->dstY * c->dstPitch, c->dstPitch);
 }
 
 template <class Copy>  // CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER
-void copy_3d(Uses& uses, const Copy* copy) {
-  if (copy == nullptr) return;
-  const Copy& c = *copy;
-  const auto first = [](std::uint64_t x, std::uint64_t y, std::uint64_t z, std::uint64_t pitch, std::uint64_t height) {
-    return x + (y + z * height) * pitch;
+void copy_3d(Uses& uses, const Copy* c) {
+  if (c == nullptr) return;
+  const auto end = [&](Kind kind, CUmemorytype type, const void* host, CUdeviceptr device, std::uint64_t x, std::uint64_t y,
+                       std::uint64_t z, std::uint64_t pitch, std::uint64_t height) {
+    const std::uint64_t layer = hull(c->WidthInBytes, pitch, c->Height);
+    strided(uses, kind, type, host, device, x + (y + z * height) * pitch, hull(layer, height * pitch, c->Depth));
   };
-  const auto bytes = [&](std::uint64_t pitch, std::uint64_t height) {
-    const std::uint64_t layer = hull(c.WidthInBytes, pitch, c.Height);
-    return layer == 0 || c.Depth == 0 ? 0 : (c.Depth - 1) * height * pitch + layer;
-  };
-  const std::uint64_t from = first(c.srcXInBytes, c.srcY, c.srcZ, c.srcPitch, c.srcHeight);
-  const std::uint64_t to = first(c.dstXInBytes, c.dstY, c.dstZ, c.dstPitch, c.dstHeight);
-  const std::uint64_t from_bytes = bytes(c.srcPitch, c.srcHeight);
-  const std::uint64_t to_bytes = bytes(c.dstPitch, c.dstHeight);
-  strided(uses, c, from, from_bytes, to, to_bytes);
+  end(Kind::read, c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, c->srcZ, c->srcPitch, c->srcHeight);
+  end(Kind::write, c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstZ, c->dstPitch, c->dstHeight);
 }
 
 void copies(Uses& uses, const CUdeviceptr* to, const CUdeviceptr* from, const std::size_t* bytes, std::size_t count) {
@@ -230,210 +233,151 @@ void graph_node(Uses& uses, const CUgraphNodeParams* p) {
   if (p->type == CU_GRAPH_NODE_TYPE_MEMSET) fill_node(uses, &p->memset);
 }
 
+void begins_to_record(Uses& uses, const void*) {
+  graphs_being_recorded.fetch_add(1);
+  uses.shared = begins_recording;
+}
+
 // --- the driver's calls ------------------------------------------------------------------------------------------------
 
-// Each with what happens at its call: `p` are its parameters. The variants for a default stream of each thread have the
-// same ones.
-
-/// Synchronous ones, and what does the same in `p.hStream`.
-#define SEMCACHE_TRANSFERS(X)                                                                                          \
-  X(cuMemcpyHtoD_v2, cuMemcpyHtoDAsync_v2, { uses.read(p.srcHost, p.ByteCount);                                        \
-      uses.write(p.dstDevice, p.ByteCount); uses.words_of(p.srcHost, p.ByteCount); })                                  \
-  X(cuMemcpyDtoH_v2, cuMemcpyDtoHAsync_v2, { uses.read(p.srcDevice, p.ByteCount);                                      \
-      uses.write(p.dstHost, p.ByteCount); })                                                                           \
-  X(cuMemcpyDtoD_v2, cuMemcpyDtoDAsync_v2, { uses.read(p.srcDevice, p.ByteCount);                                      \
-      uses.write(p.dstDevice, p.ByteCount); })                                                                         \
-  X(cuMemcpyHtoA_v2, cuMemcpyHtoAAsync_v2, { uses.read(p.srcHost, p.ByteCount); })                                     \
-  X(cuMemcpyAtoH_v2, cuMemcpyAtoHAsync_v2, { uses.write(p.dstHost, p.ByteCount); })                                    \
-  X(cuMemcpy, cuMemcpyAsync, { uses.read(p.src, p.ByteCount); uses.write(p.dst, p.ByteCount); })                       \
-  X(cuMemcpyPeer, cuMemcpyPeerAsync, { uses.read(p.srcDevice, p.ByteCount); uses.write(p.dstDevice, p.ByteCount); })   \
-  X(cuMemcpy2D_v2, cuMemcpy2DAsync_v2, { copy_2d(uses, p.pCopy); })                                                    \
-  X(cuMemcpy3D_v2, cuMemcpy3DAsync_v2, { copy_3d(uses, p.pCopy); })                                                    \
-  X(cuMemcpy3DPeer, cuMemcpy3DPeerAsync, { copy_3d(uses, p.pCopy); })                                                  \
-  X(cuMemsetD8_v2, cuMemsetD8Async, { uses.write(p.dstDevice, p.N); })                                                 \
-  X(cuMemsetD16_v2, cuMemsetD16Async, { uses.write(p.dstDevice, 2 * p.N); })                                           \
-  X(cuMemsetD32_v2, cuMemsetD32Async, { uses.write(p.dstDevice, 4 * p.N); })                                           \
-  X(cuMemsetD2D8_v2, cuMemsetD2D8Async, { uses.write(p.dstDevice, hull(p.Width, p.dstPitch, p.Height)); })             \
-  X(cuMemsetD2D16_v2, cuMemsetD2D16Async, { uses.write(p.dstDevice, hull(2 * p.Width, p.dstPitch, p.Height)); })       \
-  X(cuMemsetD2D32_v2, cuMemsetD2D32Async, { uses.write(p.dstDevice, hull(4 * p.Width, p.dstPitch, p.Height)); })
-
-#define SEMCACHE_SYNCHRONOUS_CALLS(X)                                                                                  \
-  X(cuMemcpyDtoA_v2, { uses.read(p.srcDevice, p.ByteCount); })                                                         \
-  X(cuMemcpyAtoD_v2, { uses.write(p.dstDevice, p.ByteCount); })                                                        \
-  X(cuMemcpy2DUnaligned_v2, { copy_2d(uses, p.pCopy); })
-
-#define SEMCACHE_STREAM_CALLS(X)                                                                                       \
-  X(cuLaunchKernel, { uses.kernel(p.f, p.kernelParams, p.extra, name); })                                              \
-  X(cuLaunchCooperativeKernel, { uses.kernel(p.f, p.kernelParams, nullptr, name); })                                   \
-  SEMCACHE_BATCHES(X)
-
-#if CUDA_VERSION >= 13000
-#define SEMCACHE_BATCHES(X)                                                                                            \
-  X(cuMemcpyBatchAsync, { copies(uses, p.dsts, p.srcs, p.sizes, p.count); })                                           \
-  X(cuMemcpyBatchAsync_v2, { copies(uses, p.dsts, p.srcs, p.sizes, p.count); })
-#else
-#define SEMCACHE_BATCHES(X)
-#endif
-
-#define SEMCACHE_GRAPH_CALLS(X)                                                                                        \
-  X(cuGraphAddKernelNode, { kernel_node(uses, p.nodeParams); })                                                        \
-  X(cuGraphAddKernelNode_v2, { kernel_node(uses, p.nodeParams); })                                                     \
-  X(cuGraphKernelNodeSetParams, { kernel_node(uses, p.nodeParams); })                                                  \
-  X(cuGraphKernelNodeSetParams_v2, { kernel_node(uses, p.nodeParams); })                                               \
-  X(cuGraphExecKernelNodeSetParams, { kernel_node(uses, p.nodeParams); })                                              \
-  X(cuGraphExecKernelNodeSetParams_v2, { kernel_node(uses, p.nodeParams); })                                           \
-  X(cuGraphAddMemcpyNode, { copy_3d(uses, p.copyParams); })                                                           \
-  X(cuGraphMemcpyNodeSetParams, { copy_3d(uses, p.nodeParams); })                                                     \
-  X(cuGraphExecMemcpyNodeSetParams, { copy_3d(uses, p.copyParams); })                                                 \
-  X(cuGraphAddMemsetNode, { fill_node(uses, p.memsetParams); })                                                        \
-  X(cuGraphMemsetNodeSetParams, { fill_node(uses, p.nodeParams); })                                                    \
-  X(cuGraphExecMemsetNodeSetParams, { fill_node(uses, p.memsetParams); })                                              \
-  X(cuGraphAddNode, { graph_node(uses, p.nodeParams); })                                                               \
-  X(cuGraphAddNode_v2, { graph_node(uses, p.nodeParams); })                                                            \
-  X(cuGraphNodeSetParams, { graph_node(uses, p.nodeParams); })                                                         \
-  X(cuGraphExecNodeSetParams, { graph_node(uses, p.nodeParams); })
-
-/// What uses none of our memory, but a stream may wait for it, or behind it, without end; and the program's own fences, behind which
-/// it may submit such a thing.
-#define SEMCACHE_WAITS(X)                                                                                               \
-  X(cuStreamWaitEvent) X(cuStreamAddCallback) X(cuLaunchHostFunc) X(cuStreamWaitValue32) X(cuStreamWaitValue64)          \
-  X(cuStreamWaitValue32_v2) X(cuStreamWaitValue64_v2) X(cuStreamBatchMemOp) X(cuStreamBatchMemOp_v2)                    \
-  X(cuWaitExternalSemaphoresAsync) X(cuMemAllocAsync) X(cuMemAllocFromPoolAsync) X(cuMemFreeAsync) X(cuEventRecord)      \
-  X(cuEventRecordWithFlags) X(cuStreamSynchronize)
-#if CUDA_VERSION >= 13000
-#define SEMCACHE_WAITS_OF_CONTEXTS(X) X(cuCtxSynchronize_v2) X(cuCtxWaitEvent) X(cuGreenCtxWaitEvent)
-#else
-#define SEMCACHE_WAITS_OF_CONTEXTS(X)
-#endif
-#define SEMCACHE_OTHER_WAITS(X)                                                                                         \
-  X(cuLaunchCooperativeKernelMultiDevice) X(cuLaunch) X(cuLaunchGrid) X(cuLaunchGridAsync) X(cuCtxSynchronize)           \
-  X(cuEventSynchronize) SEMCACHE_WAITS_OF_CONTEXTS(X)
-
-#define SEMCACHE_UNLOADS(X)                                                                                             \
-  X(cuModuleUnload) X(cuLibraryUnload) X(cuCtxDestroy_v2) X(cuDevicePrimaryCtxReset_v2) X(cuDevicePrimaryCtxRelease_v2)
-
-#if CUDA_VERSION >= 12030
-#define SEMCACHE_RECORDINGS(X) X(cuStreamBeginCapture) X(cuStreamBeginCapture_v2) X(cuStreamBeginCaptureToGraph)
-#else
-#define SEMCACHE_RECORDINGS(X) X(cuStreamBeginCapture) X(cuStreamBeginCapture_v2)
-#endif
-
-#define SEMCACHE_ID(name) CUPTI_DRIVER_TRACE_CBID_##name
-
-constexpr CUpti_CallbackId watched_calls[] = {
-#define SEMCACHE_PTSZ_IDS(name, ...) SEMCACHE_ID(name), SEMCACHE_ID(name##_ptsz),
-#define SEMCACHE_PTDS_IDS(name, ...) SEMCACHE_ID(name), SEMCACHE_ID(name##_ptds),
-#define SEMCACHE_BOTH_IDS(name, async, body) SEMCACHE_PTDS_IDS(name) SEMCACHE_PTSZ_IDS(async)
-#define SEMCACHE_ONE_ID(name, body) SEMCACHE_ID(name),
-#define SEMCACHE_BARE_ID(name) SEMCACHE_ID(name),
-    SEMCACHE_TRANSFERS(SEMCACHE_BOTH_IDS) SEMCACHE_SYNCHRONOUS_CALLS(SEMCACHE_PTDS_IDS) SEMCACHE_STREAM_CALLS(SEMCACHE_PTSZ_IDS)
-        SEMCACHE_GRAPH_CALLS(SEMCACHE_ONE_ID) SEMCACHE_UNLOADS(SEMCACHE_BARE_ID) SEMCACHE_RECORDINGS(SEMCACHE_PTSZ_IDS)
-            SEMCACHE_WAITS(SEMCACHE_PTSZ_IDS) SEMCACHE_OTHER_WAITS(SEMCACHE_BARE_ID) SEMCACHE_PTSZ_IDS(cuStreamEndCapture) SEMCACHE_PTSZ_IDS(cuLaunchKernelEx) SEMCACHE_PTSZ_IDS(cuGraphLaunch)};
-
-struct Stream {
-  CUstream stream = nullptr;
-  bool of_the_thread = false;  ///< nullptr means the thread's default stream
+struct Call {
+  CUpti_CallbackId id;
+  void (*read)(Uses& uses, const void* parameters);  ///< nullptr: it uses none of our memory
 };
 
-bool is_capturing(const Stream& s) noexcept {
-  return cuda::is_capturing(cuda::driver_api(), s.stream == nullptr && s.of_the_thread ? CU_STREAM_PER_THREAD : s.stream);
+#define SEMCACHE_ID(name) CUPTI_DRIVER_TRACE_CBID_##name
+/// What is read of a call, of which `p` are the parameters. The variants for a default stream of each thread have the same ones.
+#define SEMCACHE_CALL(variant, call, ...)                                                                              \
+  {SEMCACHE_ID(variant), [](Uses& uses, const void* parameters) {                                                      \
+     const auto& p = *static_cast<const call##_params*>(parameters);                                                   \
+     __VA_ARGS__;                                                                                                      \
+   }}
+#define SEMCACHE_SYNCHRONOUS(call, ...) SEMCACHE_CALL(call, call, __VA_ARGS__), SEMCACHE_CALL(call##_ptds, call, __VA_ARGS__)
+#define SEMCACHE_QUEUED(call, queue, ...)                                                                              \
+  SEMCACHE_CALL(call, call, uses.stream = {queue, false}; __VA_ARGS__),                                                \
+  SEMCACHE_CALL(call##_ptsz, call, uses.stream = {queue, true}; __VA_ARGS__)
+#define SEMCACHE_STREAM(call, ...) SEMCACHE_QUEUED(call, p.hStream, __VA_ARGS__)
+/// A synchronous one, and what does the same in `p.hStream`.
+#define SEMCACHE_TRANSFER(call, async, ...) SEMCACHE_SYNCHRONOUS(call, __VA_ARGS__), SEMCACHE_STREAM(async, __VA_ARGS__)
+#define SEMCACHE_GRAPH(call, ...) SEMCACHE_CALL(call, call, __VA_ARGS__; uses.recorded())
+#define SEMCACHE_UNLOAD(call) {SEMCACHE_ID(call), [](Uses& uses, const void*) { uses.unloaded(); }}
+#define SEMCACHE_PTSZ(call, read) {SEMCACHE_ID(call), read}, {SEMCACHE_ID(call##_ptsz), read}
+#define SEMCACHE_WAIT(call) SEMCACHE_PTSZ(call, nullptr)
+#define SEMCACHE_OTHER_WAIT(call) {SEMCACHE_ID(call), nullptr}
+
+constexpr Call calls[] = {
+    SEMCACHE_TRANSFER(cuMemcpyHtoD_v2, cuMemcpyHtoDAsync_v2, uses.read(p.srcHost, p.ByteCount);
+                      uses.write(p.dstDevice, p.ByteCount); uses.words_of(p.srcHost, p.ByteCount)),
+    SEMCACHE_TRANSFER(cuMemcpyDtoH_v2, cuMemcpyDtoHAsync_v2, uses.read(p.srcDevice, p.ByteCount);
+                      uses.write(p.dstHost, p.ByteCount)),
+    SEMCACHE_TRANSFER(cuMemcpyDtoD_v2, cuMemcpyDtoDAsync_v2, uses.read(p.srcDevice, p.ByteCount);
+                      uses.write(p.dstDevice, p.ByteCount)),
+    SEMCACHE_TRANSFER(cuMemcpyHtoA_v2, cuMemcpyHtoAAsync_v2, uses.read(p.srcHost, p.ByteCount)),
+    SEMCACHE_TRANSFER(cuMemcpyAtoH_v2, cuMemcpyAtoHAsync_v2, uses.write(p.dstHost, p.ByteCount)),
+    SEMCACHE_TRANSFER(cuMemcpy, cuMemcpyAsync, uses.read(p.src, p.ByteCount); uses.write(p.dst, p.ByteCount)),
+    SEMCACHE_TRANSFER(cuMemcpyPeer, cuMemcpyPeerAsync, uses.read(p.srcDevice, p.ByteCount); uses.write(p.dstDevice, p.ByteCount)),
+    SEMCACHE_TRANSFER(cuMemcpy2D_v2, cuMemcpy2DAsync_v2, copy_2d(uses, p.pCopy)),
+    SEMCACHE_TRANSFER(cuMemcpy3D_v2, cuMemcpy3DAsync_v2, copy_3d(uses, p.pCopy)),
+    SEMCACHE_TRANSFER(cuMemcpy3DPeer, cuMemcpy3DPeerAsync, copy_3d(uses, p.pCopy)),
+    SEMCACHE_TRANSFER(cuMemsetD8_v2, cuMemsetD8Async, uses.write(p.dstDevice, p.N)),
+    SEMCACHE_TRANSFER(cuMemsetD16_v2, cuMemsetD16Async, uses.write(p.dstDevice, 2 * p.N)),
+    SEMCACHE_TRANSFER(cuMemsetD32_v2, cuMemsetD32Async, uses.write(p.dstDevice, 4 * p.N)),
+    SEMCACHE_TRANSFER(cuMemsetD2D8_v2, cuMemsetD2D8Async, uses.write(p.dstDevice, hull(p.Width, p.dstPitch, p.Height))),
+    SEMCACHE_TRANSFER(cuMemsetD2D16_v2, cuMemsetD2D16Async, uses.write(p.dstDevice, hull(2 * p.Width, p.dstPitch, p.Height))),
+    SEMCACHE_TRANSFER(cuMemsetD2D32_v2, cuMemsetD2D32Async, uses.write(p.dstDevice, hull(4 * p.Width, p.dstPitch, p.Height))),
+
+    SEMCACHE_SYNCHRONOUS(cuMemcpyDtoA_v2, uses.read(p.srcDevice, p.ByteCount)),
+    SEMCACHE_SYNCHRONOUS(cuMemcpyAtoD_v2, uses.write(p.dstDevice, p.ByteCount)),
+    SEMCACHE_SYNCHRONOUS(cuMemcpy2DUnaligned_v2, copy_2d(uses, p.pCopy)),
+
+    SEMCACHE_STREAM(cuLaunchKernel, uses.kernel(p.f, p.kernelParams, p.extra, uses.name)),
+    SEMCACHE_STREAM(cuLaunchCooperativeKernel, uses.kernel(p.f, p.kernelParams, nullptr, uses.name)),
+    SEMCACHE_QUEUED(cuLaunchKernelEx, p.config == nullptr ? nullptr : p.config->hStream,
+                    uses.kernel(p.f, p.kernelParams, p.extra, uses.name)),
+#if CUDA_VERSION >= 13000
+    SEMCACHE_STREAM(cuMemcpyBatchAsync, copies(uses, p.dsts, p.srcs, p.sizes, p.count)),
+    SEMCACHE_STREAM(cuMemcpyBatchAsync_v2, copies(uses, p.dsts, p.srcs, p.sizes, p.count)),
+#endif
+
+    SEMCACHE_GRAPH(cuGraphAddKernelNode, kernel_node(uses, p.nodeParams)),
+    SEMCACHE_GRAPH(cuGraphAddKernelNode_v2, kernel_node(uses, p.nodeParams)),
+    SEMCACHE_GRAPH(cuGraphKernelNodeSetParams, kernel_node(uses, p.nodeParams)),
+    SEMCACHE_GRAPH(cuGraphKernelNodeSetParams_v2, kernel_node(uses, p.nodeParams)),
+    SEMCACHE_GRAPH(cuGraphExecKernelNodeSetParams, kernel_node(uses, p.nodeParams)),
+    SEMCACHE_GRAPH(cuGraphExecKernelNodeSetParams_v2, kernel_node(uses, p.nodeParams)),
+    SEMCACHE_GRAPH(cuGraphAddMemcpyNode, copy_3d(uses, p.copyParams)),
+    SEMCACHE_GRAPH(cuGraphMemcpyNodeSetParams, copy_3d(uses, p.nodeParams)),
+    SEMCACHE_GRAPH(cuGraphExecMemcpyNodeSetParams, copy_3d(uses, p.copyParams)),
+    SEMCACHE_GRAPH(cuGraphAddMemsetNode, fill_node(uses, p.memsetParams)),
+    SEMCACHE_GRAPH(cuGraphMemsetNodeSetParams, fill_node(uses, p.nodeParams)),
+    SEMCACHE_GRAPH(cuGraphExecMemsetNodeSetParams, fill_node(uses, p.memsetParams)),
+    SEMCACHE_GRAPH(cuGraphAddNode, graph_node(uses, p.nodeParams)),
+    SEMCACHE_GRAPH(cuGraphAddNode_v2, graph_node(uses, p.nodeParams)),
+    SEMCACHE_GRAPH(cuGraphNodeSetParams, graph_node(uses, p.nodeParams)),
+    SEMCACHE_GRAPH(cuGraphExecNodeSetParams, graph_node(uses, p.nodeParams)),
+    SEMCACHE_PTSZ(cuGraphLaunch, [](Uses& uses, const void*) { uses.graph(); }),
+
+    SEMCACHE_UNLOAD(cuModuleUnload), SEMCACHE_UNLOAD(cuLibraryUnload), SEMCACHE_UNLOAD(cuCtxDestroy_v2),
+    SEMCACHE_UNLOAD(cuDevicePrimaryCtxReset_v2), SEMCACHE_UNLOAD(cuDevicePrimaryCtxRelease_v2),
+
+    // Counted from before the driver begins to record until after it has ended.
+    SEMCACHE_PTSZ(cuStreamBeginCapture, &begins_to_record), SEMCACHE_PTSZ(cuStreamBeginCapture_v2, &begins_to_record),
+#if CUDA_VERSION >= 12030
+    SEMCACHE_PTSZ(cuStreamBeginCaptureToGraph, &begins_to_record),
+#endif
+    SEMCACHE_STREAM(cuStreamEndCapture, if (is_capturing(uses.stream)) uses.shared = ends_recording),
+
+    // What uses none of our memory, but a stream may wait for it, or behind it, without end; and the program's own fences, behind
+    // which it may submit such a thing.
+    SEMCACHE_WAIT(cuStreamWaitEvent), SEMCACHE_WAIT(cuStreamAddCallback), SEMCACHE_WAIT(cuLaunchHostFunc),
+    SEMCACHE_WAIT(cuStreamWaitValue32), SEMCACHE_WAIT(cuStreamWaitValue64), SEMCACHE_WAIT(cuStreamWaitValue32_v2),
+    SEMCACHE_WAIT(cuStreamWaitValue64_v2), SEMCACHE_WAIT(cuStreamBatchMemOp), SEMCACHE_WAIT(cuStreamBatchMemOp_v2),
+    SEMCACHE_WAIT(cuWaitExternalSemaphoresAsync), SEMCACHE_WAIT(cuMemAllocAsync), SEMCACHE_WAIT(cuMemAllocFromPoolAsync),
+    SEMCACHE_WAIT(cuMemFreeAsync), SEMCACHE_WAIT(cuEventRecord), SEMCACHE_WAIT(cuEventRecordWithFlags),
+    SEMCACHE_WAIT(cuStreamSynchronize),
+    SEMCACHE_OTHER_WAIT(cuLaunchCooperativeKernelMultiDevice), SEMCACHE_OTHER_WAIT(cuLaunch), SEMCACHE_OTHER_WAIT(cuLaunchGrid),
+    SEMCACHE_OTHER_WAIT(cuLaunchGridAsync), SEMCACHE_OTHER_WAIT(cuCtxSynchronize), SEMCACHE_OTHER_WAIT(cuEventSynchronize),
+#if CUDA_VERSION >= 13000
+    SEMCACHE_OTHER_WAIT(cuCtxSynchronize_v2), SEMCACHE_OTHER_WAIT(cuCtxWaitEvent), SEMCACHE_OTHER_WAIT(cuGreenCtxWaitEvent),
+#endif
+};
+
+constexpr auto readers = [] {
+  std::array<decltype(Call::read), CUPTI_DRIVER_TRACE_CBID_SIZE> by_id{};
+  for (const Call& call : calls) by_id[call.id] = call.read;
+  return by_id;
+}();
+
+Uses uses_of(Watching& w, CUpti_CallbackId id, const CUpti_CallbackData& call) {
+  Uses uses(w, call.symbolName);
+  if (readers[id] != nullptr) readers[id](uses, call.functionParams);
+  return uses;
 }
 
-/// @return what `after` is to be told; nullptr: nothing
-void* look_at(Watching& w, CUpti_CallbackId id, const void* parameters, const char* name) {
-  Uses uses(w);
-  Stream stream;
-  switch (id) {
-#define SEMCACHE_SYNCHRONOUS_CASE(call, body)                       \
-  case SEMCACHE_ID(call):                                           \
-  case SEMCACHE_ID(call##_ptds): {                                  \
-    const auto& p = *static_cast<const call##_params*>(parameters); \
-    body break;                                                     \
-  }
-#define SEMCACHE_STREAM_CASE(call, body)                            \
-  case SEMCACHE_ID(call):                                           \
-  case SEMCACHE_ID(call##_ptsz): {                                  \
-    const auto& p = *static_cast<const call##_params*>(parameters); \
-    stream = {p.hStream, id == SEMCACHE_ID(call##_ptsz)};           \
-    body break;                                                     \
-  }
-#define SEMCACHE_BOTH_CASES(call, async, body) SEMCACHE_SYNCHRONOUS_CASE(call, body) SEMCACHE_STREAM_CASE(async, body)
-    SEMCACHE_TRANSFERS(SEMCACHE_BOTH_CASES)
-    SEMCACHE_SYNCHRONOUS_CALLS(SEMCACHE_SYNCHRONOUS_CASE)
-    SEMCACHE_STREAM_CALLS(SEMCACHE_STREAM_CASE)
-#define SEMCACHE_GRAPH_CASE(call, body)              \
-  case SEMCACHE_ID(call): {                          \
-    const auto& p = *static_cast<const call##_params*>(parameters); \
-    body uses.recorded();                            \
-    break;                                           \
-  }
-    SEMCACHE_GRAPH_CALLS(SEMCACHE_GRAPH_CASE)
-#define SEMCACHE_UNLOAD_CASE(call) case SEMCACHE_ID(call):
-    SEMCACHE_UNLOADS(SEMCACHE_UNLOAD_CASE)
-    w.arguments.forget();
-    return nullptr;
-    case SEMCACHE_ID(cuLaunchKernelEx):
-    case SEMCACHE_ID(cuLaunchKernelEx_ptsz): {
-      const auto& p = *static_cast<const cuLaunchKernelEx_params*>(parameters);
-      stream = {p.config == nullptr ? nullptr : p.config->hStream, id == SEMCACHE_ID(cuLaunchKernelEx_ptsz)};
-      uses.kernel(p.f, p.kernelParams, p.extra, name);
-      break;
-    }
-    case SEMCACHE_ID(cuGraphLaunch):
-    case SEMCACHE_ID(cuGraphLaunch_ptsz): uses.graph(); break;
-    default: return nullptr;
-  }
-  if (uses.list().empty() && !uses.launches()) return nullptr;
-  w.under_way.fetch_add(1);  // keeps the observer where it is
-  void* call = nullptr;
-  DriverObserver* const observer = w.telling.load() ? w.observer.load() : nullptr;
-  if (observer != nullptr && (!uses.list().empty() || observer->wants_launches())) {
-    const cuda::CaptureAllowed allowed;
-    if (is_capturing(stream)) uses.recorded();
-    call = observer->before(uses.list().data(), uses.list().size(), uses.launches());
-  }
-  if (call == nullptr) w.under_way.fetch_sub(1);
-  return call;
+/// Whatever the call is: what comes behind it may wait for the host, or for another stream.
+void tell_of_others(DriverObserver& observer, CUpti_CallbackId id, const void* parameters) noexcept {
+  if (!observer.wants_others()) return;
+  const cuda::CaptureAllowed allowed;
+  std::optional<void*> fenced;
+  if (id == SEMCACHE_ID(cuStreamSynchronize)) fenced = static_cast<const cuStreamSynchronize_params*>(parameters)->hStream;
+  observer.others_submit(fenced);
 }
 
-// A call's two callbacks share a word: what the observer is handed afterwards, or one of these.
-constexpr std::uint64_t nothing = 0, begins_recording = 1, ends_recording = 2;
-
-bool is_capturing(CUpti_CallbackId end_of_capture, const void* parameters) noexcept {
-  const auto& p = *static_cast<const cuStreamEndCapture_params*>(parameters);
-  return is_capturing({p.hStream, end_of_capture == SEMCACHE_ID(cuStreamEndCapture_ptsz)});
+/// @return what the call's two callbacks share
+std::uint64_t begin(Watching& w, DriverObserver* observer, CUpti_CallbackId id, const CUpti_CallbackData& call) {
+  if (observer != nullptr) tell_of_others(*observer, id, call.functionParams);
+  Uses uses = uses_of(w, id, call);
+  if (uses.shared != nothing || observer == nullptr) return uses.shared;
+  if (uses.list().empty() && !(uses.launches() && observer->wants_launches())) return nothing;
+  const cuda::CaptureAllowed allowed;
+  if (is_capturing(uses.stream)) uses.recorded();
+  return reinterpret_cast<std::uint64_t>(observer->before(uses.list().data(), uses.list().size(), uses.launches()));
 }
 
 void ended_recording() noexcept {
   unsigned known = graphs_being_recorded.load();  // of one that began before the watch nothing is known
   while (known > 0 && !graphs_being_recorded.compare_exchange_weak(known, known - 1)) {
   }
-}
-
-/// Counted from before the driver begins to record until after it has ended.
-std::uint64_t note_recording(CUpti_CallbackId id, const void* parameters) noexcept {
-  switch (id) {
-#define SEMCACHE_RECORDING_CASE(call) case SEMCACHE_ID(call): case SEMCACHE_ID(call##_ptsz):
-    SEMCACHE_RECORDINGS(SEMCACHE_RECORDING_CASE)
-    graphs_being_recorded.fetch_add(1);
-    return begins_recording;
-    case SEMCACHE_ID(cuStreamEndCapture):
-    case SEMCACHE_ID(cuStreamEndCapture_ptsz): return is_capturing(id, parameters) ? ends_recording : nothing;
-    default: return nothing;
-  }
-}
-
-/// Whatever the call is: what comes behind it may wait for the host, or for another stream.
-void tell_of_others(Watching& w, CUpti_CallbackId id, const void* parameters) noexcept {
-  w.under_way.fetch_add(1);  // keeps the observer where it is
-  DriverObserver* const observer = w.telling.load() ? w.observer.load() : nullptr;
-  if (observer != nullptr && observer->wants_others()) {
-    const cuda::CaptureAllowed allowed;
-    std::optional<void*> fenced;
-    if (id == SEMCACHE_ID(cuStreamSynchronize)) fenced = static_cast<const cuStreamSynchronize_params*>(parameters)->hStream;
-    observer->others_submit(fenced);
-  }
-  w.under_way.fetch_sub(1);
 }
 
 void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const void* data) {
@@ -447,7 +391,7 @@ void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const vo
       return;
     }
     if (shared == ends_recording) {
-      if (!is_capturing(id, call.functionParams)) ended_recording();
+      if (uses_of(w, id, call).shared == nothing) ended_recording();
       return;
     }
     w.observer.load()->after(reinterpret_cast<void*>(shared));
@@ -457,14 +401,13 @@ void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const vo
   shared = nothing;
   const auto own_work = w.own_work.load(std::memory_order_acquire);
   if (own_work == nullptr || own_work()) return;
-  tell_of_others(w, id, call.functionParams);
-  shared = note_recording(id, call.functionParams);
-  if (shared != nothing) return;
+  w.under_way.fetch_add(1);  // keeps the observer where it is
   try {
-    shared = reinterpret_cast<std::uint64_t>(look_at(w, id, call.functionParams, call.symbolName));
+    shared = begin(w, w.telling.load() ? w.observer.load() : nullptr, id, call);
   } catch (const std::exception& e) {
     base::fatal("a use of device memory outside semcache::Exec cannot be looked at: %s", e.what());
   }
+  if (shared <= ends_recording) w.under_way.fetch_sub(1);
 }
 
 }  // namespace
@@ -492,8 +435,8 @@ std::string watch_cuda_driver(const DriverWatch& watch) {
   };
   CUptiResult result = c.subscribe(&w.subscriber, &on_call, nullptr);
   if (result == CUPTI_SUCCESS) {
-    for (const CUpti_CallbackId id : watched_calls) {
-      result = c.enable(1, w.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+    for (const Call& call : calls) {
+      result = c.enable(1, w.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, call.id);
       if (result == CUPTI_SUCCESS) continue;
       (void)c.unsubscribe(w.subscriber);
       break;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
 #include <vector>
@@ -32,7 +33,13 @@ void for_each_word(const void* data, std::size_t bytes, Visit&& visit) {
 class KernelArguments {
  public:
   /// Can the driver say how large parameters are? (CUDA 12.4)
-  [[nodiscard]] static bool known_to(const DriverApi& api) noexcept;
+  [[nodiscard]] static bool known_to([[maybe_unused]] const DriverApi& api) noexcept {
+#if CUDA_VERSION >= 12040
+    return api.cuKernelGetParamInfo != nullptr && api.cuFuncGetParamInfo != nullptr;
+#else
+    return false;
+#endif
+  }
 
   /// for_each_word of each argument; they are given as for cuLaunchKernel.
   /// @return false: the driver does not say what the kernel's parameters are
@@ -64,10 +71,33 @@ class KernelArguments {
   }
 
   /// Kernels are unloaded: others may get their handles.
-  void forget() noexcept;
+  void forget() noexcept {
+    const std::lock_guard<std::shared_mutex> lock(mutex_);
+    sizes_.clear();
+  }
 
  private:
-  bool ask(CUfunction kernel);
+#if CUDA_VERSION >= 12040
+  bool ask(CUfunction kernel) {
+    const DriverApi& api = driver_api();
+    std::vector<std::uint32_t> sizes;
+    for (;;) {
+      std::size_t offset = 0;
+      std::size_t bytes = 0;
+      // CUDA's runtime launches a CUkernel under a CUfunction's name; a function of a module is none.
+      CUresult result = api.cuKernelGetParamInfo(reinterpret_cast<CUkernel>(kernel), sizes.size(), &offset, &bytes);
+      if (result == CUDA_ERROR_INVALID_HANDLE) result = api.cuFuncGetParamInfo(kernel, sizes.size(), &offset, &bytes);
+      if (result == CUDA_ERROR_INVALID_VALUE) break;  // behind the last one
+      if (result != CUDA_SUCCESS) return false;
+      sizes.push_back(static_cast<std::uint32_t>(bytes));
+    }
+    const std::lock_guard<std::shared_mutex> lock(mutex_);
+    sizes_.emplace(kernel, std::move(sizes));
+    return true;
+  }
+#else
+  bool ask(CUfunction) { return false; }
+#endif
 
   std::shared_mutex mutex_;
   std::unordered_map<CUfunction, std::vector<std::uint32_t>> sizes_;  ///< of each parameter, in bytes

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/base/patience.hpp>
 #include <semcache/device/detail/digest.hpp>
-#include <semcache/device/emulated/emulated_device.hpp>
+#include <semcache/device/device.hpp>
+#include <semcache/platform/platform.hpp>
 
 // The one user of <sys/mman.h> outside platform/linux: this device's memory is host memory, and devices do not know
 // the platform.
@@ -10,12 +11,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <new>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace semcache::device {
 namespace {
@@ -44,275 +50,308 @@ std::byte* allocate_aligned(std::uint64_t bytes) {
   return static_cast<std::byte*>(std::aligned_alloc(array_alignment, rounded));
 }
 
-}  // namespace
-
-/// Opens the closed pages that overlap one range, or two, for the lifetime of the object, so that the device's own copies work
-/// while programs may not touch the pages. Nothing is locked where nothing is closed. It allocates nothing.
-class EmulatedDevice::Opened : base::Uncopied {
+/// A device made of host memory of its own, so that a missing copy shows as wrong data on any machine.
+///
+/// Queues are synchronous: an operation has happened when its submission returns, so every event is complete when it
+/// is recorded. Memory is counted as if it were a real device's: `map` and `allocate` fail beyond `memory_bytes`.
+class EmulatedDevice final : public Device {
  public:
-  Opened(EmulatedDevice& device, const std::byte* address, std::uint64_t bytes)
-      : Opened(device, address, bytes, nullptr, 0) {}
-  Opened(EmulatedDevice& device, const std::byte* a, std::uint64_t a_bytes, const std::byte* b, std::uint64_t b_bytes)
-      : device_(device), a_{number(a), number(a) + a_bytes}, b_{number(b), number(b) + b_bytes} {
-    if (!device.any_closed_.load(std::memory_order_acquire)) return;
-    lock_ = std::unique_lock<std::mutex>(device.access_mutex_);
-    protect(a_, PROT_READ | PROT_WRITE);
-    protect(b_, PROT_READ | PROT_WRITE);
+  EmulatedDevice(int ordinal, std::uint64_t memory_bytes)
+      : ordinal_(ordinal), memory_bytes_(memory_bytes != 0 ? memory_bytes : quarter_of_host_memory()) {}
+
+  DeviceKind kind() const noexcept override { return DeviceKind::emulated; }
+  std::string name() const override { return "emulated device " + std::to_string(ordinal_); }
+  int ordinal() const noexcept override { return ordinal_; }
+  std::uint64_t total_memory_bytes() const override { return memory_bytes_; }
+  std::uint64_t free_memory_bytes() const override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return memory_bytes_ - used_bytes_;
   }
-  ~Opened() {
-    if (!lock_.owns_lock()) return;
-    protect(a_, PROT_NONE);
-    protect(b_, PROT_NONE);
+
+  // --- addresses and memory -----------------------------------------------------------------------------------------
+  std::uint64_t granularity_bytes() const noexcept override { return granularity; }
+  std::byte* reserve(std::uint64_t& bytes) override { return platform::reserve_addresses(bytes); }
+  void release(std::byte* base, std::uint64_t bytes) noexcept override {
+    if (base != nullptr && bytes > 0) ::munmap(base, bytes);
   }
+
+  void map(std::byte* address, std::uint64_t bytes) override {
+    map_closed(address, bytes);
+    if (::mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0) return;
+    const int error = errno;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      used_bytes_ -= bytes;
+    }
+    // A range over several mappings may have been opened in part: close it again, so that nothing is mapped (I9).
+    protect_or_die(number(address), number(address) + bytes, PROT_NONE);
+    throw OutOfMemory(name() + ": the system refused memory for " + std::to_string(bytes) +
+                          " bytes (mprotect: " + std::strerror(error) +
+                          "). Raise the limit on mappings (vm.max_map_count) or, where vm.overcommit_memory is 2, on memory "
+                          "(vm.overcommit_ratio), or use less (SEMCACHE_DEVICE_MEMORY)",
+                      bytes, memory_bytes_);
+  }
+
+  void map_closed(std::byte* address, std::uint64_t bytes) override {
+    SEMCACHE_EXPECTS(bytes % granularity == 0 && number(address) % granularity == 0,
+                     "emulated device: map of a range that is not a multiple of the granularity");
+    take_memory(bytes, "mapping");
+  }
+
+  void unmap(std::byte* address, std::uint64_t bytes) noexcept override {
+    set_accessible(address, bytes, true);
+    // New pages instead of closed ones: the process is charged for the old ones no more.
+    const base::TakesTime work;
+    if (::mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+      base::fatal("emulated device: memory at %p cannot be given back (mmap: error %d); raise vm.max_map_count",
+                  static_cast<void*>(address), errno);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    SEMCACHE_CHECK(used_bytes_ >= bytes);
+    used_bytes_ -= bytes;
+  }
+
+  void set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept override {
+    if (bytes == 0 || (accessible && !any_closed_.load(std::memory_order_acquire))) return;
+    const std::lock_guard<std::mutex> lock(access_mutex_);
+    std::uintptr_t begin = number(address);
+    std::uintptr_t end = begin + bytes;
+    auto it = closed_.upper_bound(begin);
+    if (it != closed_.begin() && std::prev(it)->second > begin) --it;
+    // What is closed in front and behind stays so, and the range may be added. Without memory for that more is open.
+    std::map<std::uintptr_t, std::uintptr_t> rest;
+    try {
+      for (auto closed = it; closed != closed_.end() && closed->first < end; ++closed) {
+        if (closed->first < begin) rest.emplace(closed->first, begin);
+        if (closed->second > end) rest.emplace(end, closed->second);
+      }
+      if (!accessible) rest.emplace(begin, end);
+    } catch (const std::bad_alloc&) {
+      if (!accessible) return;
+      rest.clear();
+    }
+    bool was_closed = false;
+    while (it != closed_.end() && it->first < end) {
+      was_closed = true;
+      if (rest.empty()) {
+        begin = std::min(begin, it->first);
+        end = std::max(end, it->second);
+      }
+      it = closed_.erase(it);
+    }
+    closed_.merge(rest);
+    if (!accessible || was_closed) protect_or_die(begin, end, accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
+    any_closed_.store(!closed_.empty(), std::memory_order_release);
+  }
+
+  // --- queues and events --------------------------------------------------------------------------------------------
+  QueueId open_queue() override { return add_queue({}); }
+  QueueId adopt_queue(void*, std::shared_ptr<void> owner) override { return add_queue(std::move(owner)); }
+  void close_queue(QueueId queue) noexcept override {
+    std::shared_ptr<void> owner;  // destroyed after the lock is given back: its deleter is foreign code
+    const std::lock_guard<std::mutex> lock(mutex_);
+    SEMCACHE_CHECK(queue.value < queues_.size() && queues_[queue.value].open);
+    owner.swap(queues_[queue.value].owner);
+    queues_[queue.value].open = false;
+  }
+
+  EventId record(QueueId queue) override {
+    expect_open(queue);
+    return next_event_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  void wait(QueueId queue, EventId) override { expect_open(queue); }
+  bool complete(EventId) override { return true; }
+  void synchronize(EventId) override {}
+  void release(EventId) noexcept override {}
+  void synchronize_queue(QueueId queue) override { expect_open(queue); }
+  void synchronize_device() override {}
+
+  // --- transfers ----------------------------------------------------------------------------------------------------
+  void copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) override {
+    copy(queue, device, host, bytes);
+  }
+  void copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) override {
+    copy(queue, host, device, bytes);
+  }
+  void copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) override {
+    copy(queue, to, from, bytes);
+  }
+  void fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern, std::uint32_t pattern_bytes) override {
+    expect_open(queue);
+    SEMCACHE_EXPECTS(pattern_bytes > 0 && bytes % pattern_bytes == 0,
+                     "emulated device: fill of " + std::to_string(bytes) + " bytes with a pattern of " +
+                         std::to_string(pattern_bytes));
+    if (bytes == 0) return;
+    const base::TakesTime work;
+    const Opened opened(*this, to, bytes);
+    if (pattern_bytes == 1) {
+      std::memset(to, static_cast<int>(pattern[0]), bytes);
+      return;
+    }
+    // Doubling: what is there already is copied behind itself, in blocks that stay in a near cache.
+    constexpr std::uint64_t block = std::uint64_t{64} << 10;
+    std::memcpy(to, pattern, pattern_bytes);
+    std::uint64_t done = pattern_bytes;
+    while (done < bytes) {
+      const std::uint64_t step = std::min({done, bytes - done, round_down(block, pattern_bytes)});
+      std::memcpy(to + done, to, step);
+      done += step;
+    }
+  }
+
+  std::uint64_t digest(QueueId queue, const std::byte* device, std::uint64_t bytes) override {
+    expect_open(queue);
+    const base::TakesTime work;
+    const Opened opened(*this, device, bytes);
+    std::uint64_t sum = 0;
+    const std::uint64_t words = bytes / 8;
+    for (std::uint64_t i = 0; i < words; ++i) {
+      std::uint64_t word;
+      std::memcpy(&word, device + 8 * i, 8);
+      sum += detail::digest_term(word, i);
+    }
+    if (bytes % 8 != 0) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, device + 8 * words, bytes % 8);
+      sum += detail::digest_term(word, words);
+    }
+    return detail::digest_finish(sum, bytes);
+  }
+
+  // --- memory beside the arena, host memory -------------------------------------------------------------------------
+  std::byte* allocate(std::uint64_t bytes) override {
+    take_memory(bytes, "allocation");
+    std::byte* const address = allocate_aligned(bytes);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (address == nullptr) {
+      used_bytes_ -= bytes;
+      throw OutOfMemory(name() + ": the host has no memory for " + std::to_string(bytes) + " bytes", bytes,
+                        memory_bytes_);
+    }
+    try {
+      allocations_.emplace(address, bytes);
+    } catch (...) {
+      used_bytes_ -= bytes;
+      std::free(address);
+      throw;
+    }
+    return address;
+  }
+
+  void deallocate(std::byte* address) noexcept override {
+    if (address == nullptr) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto it = allocations_.find(address);
+    SEMCACHE_CHECK(it != allocations_.end());
+    used_bytes_ -= it->second;
+    allocations_.erase(it);
+    std::free(address);
+  }
+
+  std::byte* allocate_staging(std::uint64_t bytes) override {
+    std::byte* const address = allocate_aligned(bytes);
+    if (address == nullptr)
+      throw OutOfMemory("the host has no memory for a staging buffer of " + std::to_string(bytes) + " bytes", bytes, 0);
+    return address;
+  }
+
+  void deallocate_staging(std::byte* address) noexcept override { std::free(address); }
 
  private:
-  struct Range {
-    std::uintptr_t begin, end;
+  struct Queue {
+    bool open = false;
+    std::shared_ptr<void> owner;
   };
-  void protect(Range range, int protection) noexcept {
-    if (range.begin == range.end) return;
-    auto it = device_.closed_.upper_bound(range.begin);
-    if (it != device_.closed_.begin()) --it;
-    for (; it != device_.closed_.end() && it->first < range.end; ++it) {
-      if (it->second > range.begin) protect_or_die(it->first, it->second, protection);
+
+  /// Opens the closed pages that overlap one range, or two, for the lifetime of the object, so that the device's own copies work
+  /// while programs may not touch the pages. Nothing is locked where nothing is closed. It allocates nothing.
+  class Opened : base::Uncopied {
+   public:
+    Opened(EmulatedDevice& device, const std::byte* address, std::uint64_t bytes)
+        : Opened(device, address, bytes, nullptr, 0) {}
+    Opened(EmulatedDevice& device, const std::byte* a, std::uint64_t a_bytes, const std::byte* b, std::uint64_t b_bytes)
+        : device_(device), a_{number(a), number(a) + a_bytes}, b_{number(b), number(b) + b_bytes} {
+      if (!device.any_closed_.load(std::memory_order_acquire)) return;
+      lock_ = std::unique_lock<std::mutex>(device.access_mutex_);
+      protect(a_, PROT_READ | PROT_WRITE);
+      protect(b_, PROT_READ | PROT_WRITE);
     }
+    ~Opened() {
+      if (!lock_.owns_lock()) return;
+      protect(a_, PROT_NONE);
+      protect(b_, PROT_NONE);
+    }
+
+   private:
+    struct Range {
+      std::uintptr_t begin, end;
+    };
+    void protect(Range range, int protection) noexcept {
+      if (range.begin == range.end) return;
+      auto it = device_.closed_.upper_bound(range.begin);
+      if (it != device_.closed_.begin()) --it;
+      for (; it != device_.closed_.end() && it->first < range.end; ++it) {
+        if (it->second > range.begin) protect_or_die(it->first, it->second, protection);
+      }
+    }
+
+    EmulatedDevice& device_;
+    const Range a_, b_;
+    std::unique_lock<std::mutex> lock_;
+  };
+
+  void expect_open(QueueId queue) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    SEMCACHE_EXPECTS(queue.value < queues_.size() && queues_[queue.value].open,
+                     "emulated device: queue " + std::to_string(queue.value) + " is not open");
   }
 
-  EmulatedDevice& device_;
-  const Range a_, b_;
-  std::unique_lock<std::mutex> lock_;
+  QueueId add_queue(std::shared_ptr<void> owner) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (std::size_t i = 0; i < queues_.size(); ++i) {
+      if (queues_[i].open) continue;
+      queues_[i] = {true, std::move(owner)};
+      return QueueId{static_cast<std::uint32_t>(i)};
+    }
+    queues_.push_back({true, std::move(owner)});
+    return QueueId{static_cast<std::uint32_t>(queues_.size() - 1)};
+  }
+
+  void take_memory(std::uint64_t bytes, const char* what) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (bytes > memory_bytes_ - used_bytes_)
+      throw OutOfMemory(name() + ": " + what + " of " + std::to_string(bytes) + " bytes, but only " +
+                            std::to_string(memory_bytes_ - used_bytes_) + " of " + std::to_string(memory_bytes_) +
+                            " bytes are free",
+                        bytes, memory_bytes_);
+    used_bytes_ += bytes;
+  }
+
+  void copy(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) {
+    expect_open(queue);
+    if (bytes == 0) return;
+    const base::TakesTime work;
+    const Opened opened(*this, to, bytes, from, bytes);
+    std::memmove(to, from, bytes);
+  }
+
+  /// 16 pages of 4 KiB; a multiple of the page size wherever pages are at most 64 KiB.
+  static constexpr std::uint64_t granularity = std::uint64_t{64} << 10;
+
+  const int ordinal_;
+  const std::uint64_t memory_bytes_;
+  mutable std::mutex mutex_;  ///< guards what follows
+  std::uint64_t used_bytes_ = 0;
+  std::vector<Queue> queues_;
+  std::unordered_map<std::byte*, std::uint64_t> allocations_;
+
+  std::mutex access_mutex_;                          ///< guards closed_, and the opening of closed pages for a copy
+  std::map<std::uintptr_t, std::uintptr_t> closed_;  ///< disjoint ranges [key, value) that are inaccessible
+  std::atomic<bool> any_closed_{false};
+  std::atomic<EventId> next_event_{1};
 };
 
-EmulatedDevice::EmulatedDevice(int ordinal, std::uint64_t memory_bytes)
-    : ordinal_(ordinal), memory_bytes_(memory_bytes != 0 ? memory_bytes : quarter_of_host_memory()) {}
-
-std::string EmulatedDevice::name() const { return "emulated device " + std::to_string(ordinal_); }
-
-std::uint64_t EmulatedDevice::free_memory_bytes() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return memory_bytes_ - used_bytes_;
-}
-
-// --- addresses and memory --------------------------------------------------------------------------------------------
-
-void EmulatedDevice::release(std::byte* base, std::uint64_t bytes) noexcept {
-  if (base != nullptr && bytes > 0) ::munmap(base, bytes);
-}
-
-void EmulatedDevice::take_memory(std::uint64_t bytes, const char* what) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (bytes > memory_bytes_ - used_bytes_)
-    throw OutOfMemory(name() + ": " + what + " of " + std::to_string(bytes) + " bytes, but only " +
-                          std::to_string(memory_bytes_ - used_bytes_) + " of " + std::to_string(memory_bytes_) +
-                          " bytes are free",
-                      bytes, memory_bytes_);
-  used_bytes_ += bytes;
-}
-
-void EmulatedDevice::map_closed(std::byte* address, std::uint64_t bytes) {
-  SEMCACHE_EXPECTS(bytes % granularity == 0 && number(address) % granularity == 0,
-                   "emulated device: map of a range that is not a multiple of the granularity");
-  take_memory(bytes, "mapping");
-}
-
-void EmulatedDevice::map(std::byte* address, std::uint64_t bytes) {
-  map_closed(address, bytes);
-  if (::mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0) return;
-  const int error = errno;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    used_bytes_ -= bytes;
-  }
-  // A range over several mappings may have been opened in part: close it again, so that nothing is mapped (I9).
-  protect_or_die(number(address), number(address) + bytes, PROT_NONE);
-  throw OutOfMemory(name() + ": the system refused memory for " + std::to_string(bytes) +
-                        " bytes (mprotect: " + std::strerror(error) +
-                        "). Raise the limit on mappings (vm.max_map_count) or, where vm.overcommit_memory is 2, on memory "
-                        "(vm.overcommit_ratio), or use less (SEMCACHE_DEVICE_MEMORY)",
-                    bytes, memory_bytes_);
-}
-
-void EmulatedDevice::unmap(std::byte* address, std::uint64_t bytes) noexcept {
-  set_accessible(address, bytes, true);
-  // New pages instead of closed ones: the process is charged for the old ones no more.
-  const base::TakesTime work;
-  if (::mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
-    base::fatal("emulated device: memory at %p cannot be given back (mmap: error %d); raise vm.max_map_count",
-                static_cast<void*>(address), errno);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  SEMCACHE_CHECK(used_bytes_ >= bytes);
-  used_bytes_ -= bytes;
-}
-
-void EmulatedDevice::set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept {
-  if (bytes == 0 || (accessible && !any_closed_.load(std::memory_order_acquire))) return;
-  const std::lock_guard<std::mutex> lock(access_mutex_);
-  std::uintptr_t begin = number(address);
-  std::uintptr_t end = begin + bytes;
-  auto it = closed_.upper_bound(begin);
-  if (it != closed_.begin() && std::prev(it)->second > begin) --it;
-  // What is closed in front and behind stays so, and the range may be added. Without memory for that more is open.
-  std::map<std::uintptr_t, std::uintptr_t> rest;
-  try {
-    for (auto closed = it; closed != closed_.end() && closed->first < end; ++closed) {
-      if (closed->first < begin) rest.emplace(closed->first, begin);
-      if (closed->second > end) rest.emplace(end, closed->second);
-    }
-    if (!accessible) rest.emplace(begin, end);
-  } catch (const std::bad_alloc&) {
-    if (!accessible) return;
-    rest.clear();
-  }
-  bool was_closed = false;
-  while (it != closed_.end() && it->first < end) {
-    was_closed = true;
-    if (rest.empty()) {
-      begin = std::min(begin, it->first);
-      end = std::max(end, it->second);
-    }
-    it = closed_.erase(it);
-  }
-  closed_.merge(rest);
-  if (!accessible || was_closed) protect_or_die(begin, end, accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
-  any_closed_.store(!closed_.empty(), std::memory_order_release);
-}
-
-// --- queues and events -----------------------------------------------------------------------------------------------
-
-QueueId EmulatedDevice::add_queue(std::shared_ptr<void> owner) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  for (std::size_t i = 0; i < queues_.size(); ++i) {
-    if (queues_[i].open) continue;
-    queues_[i] = {true, std::move(owner)};
-    return QueueId{static_cast<std::uint32_t>(i)};
-  }
-  queues_.push_back({true, std::move(owner)});
-  return QueueId{static_cast<std::uint32_t>(queues_.size() - 1)};
-}
-
-QueueId EmulatedDevice::open_queue() { return add_queue({}); }
-QueueId EmulatedDevice::adopt_queue(void*, std::shared_ptr<void> owner) { return add_queue(std::move(owner)); }
-
-void EmulatedDevice::close_queue(QueueId queue) noexcept {
-  std::shared_ptr<void> owner;  // destroyed after the lock is given back: its deleter is foreign code
-  const std::lock_guard<std::mutex> lock(mutex_);
-  SEMCACHE_CHECK(queue.value < queues_.size() && queues_[queue.value].open);
-  owner.swap(queues_[queue.value].owner);
-  queues_[queue.value].open = false;
-}
-
-void EmulatedDevice::expect_open(QueueId queue) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  SEMCACHE_EXPECTS(queue.value < queues_.size() && queues_[queue.value].open,
-                   "emulated device: queue " + std::to_string(queue.value) + " is not open");
-}
-
-EventId EmulatedDevice::record(QueueId queue) {
-  expect_open(queue);
-  return next_event_.fetch_add(1, std::memory_order_relaxed);
-}
-void EmulatedDevice::wait(QueueId queue, EventId) { expect_open(queue); }
-bool EmulatedDevice::complete(EventId) { return true; }
-void EmulatedDevice::synchronize(EventId) {}
-void EmulatedDevice::release(EventId) noexcept {}
-void EmulatedDevice::synchronize_queue(QueueId queue) { expect_open(queue); }
-void EmulatedDevice::synchronize_device() {}
-
-// --- transfers -------------------------------------------------------------------------------------------------------
-
-void EmulatedDevice::copy(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) {
-  expect_open(queue);
-  if (bytes == 0) return;
-  const base::TakesTime work;
-  const Opened opened(*this, to, bytes, from, bytes);
-  std::memmove(to, from, bytes);
-}
-
-void EmulatedDevice::fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern,
-                          std::uint32_t pattern_bytes) {
-  expect_open(queue);
-  SEMCACHE_EXPECTS(pattern_bytes > 0 && bytes % pattern_bytes == 0,
-                   "emulated device: fill of " + std::to_string(bytes) + " bytes with a pattern of " +
-                       std::to_string(pattern_bytes));
-  if (bytes == 0) return;
-  const base::TakesTime work;
-  const Opened opened(*this, to, bytes);
-  if (pattern_bytes == 1) {
-    std::memset(to, static_cast<int>(pattern[0]), bytes);
-    return;
-  }
-  // Doubling: what is there already is copied behind itself, in blocks that stay in a near cache.
-  constexpr std::uint64_t block = std::uint64_t{64} << 10;
-  std::memcpy(to, pattern, pattern_bytes);
-  std::uint64_t done = pattern_bytes;
-  while (done < bytes) {
-    const std::uint64_t step = std::min({done, bytes - done, round_down(block, pattern_bytes)});
-    std::memcpy(to + done, to, step);
-    done += step;
-  }
-}
-
-std::uint64_t EmulatedDevice::digest(QueueId queue, const std::byte* device, std::uint64_t bytes) {
-  expect_open(queue);
-  const base::TakesTime work;
-  const Opened opened(*this, device, bytes);
-  std::uint64_t sum = 0;
-  const std::uint64_t words = bytes / 8;
-  for (std::uint64_t i = 0; i < words; ++i) {
-    std::uint64_t word;
-    std::memcpy(&word, device + 8 * i, 8);
-    sum += detail::digest_term(word, i);
-  }
-  if (bytes % 8 != 0) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, device + 8 * words, bytes % 8);
-    sum += detail::digest_term(word, words);
-  }
-  return detail::digest_finish(sum, bytes);
-}
-
-// --- memory beside the arena, host memory ----------------------------------------------------------------------------
-
-std::byte* EmulatedDevice::allocate(std::uint64_t bytes) {
-  take_memory(bytes, "allocation");
-  std::byte* const address = allocate_aligned(bytes);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (address == nullptr) {
-    used_bytes_ -= bytes;
-    throw OutOfMemory(name() + ": the host has no memory for " + std::to_string(bytes) + " bytes", bytes,
-                      memory_bytes_);
-  }
-  try {
-    allocations_.emplace(address, bytes);
-  } catch (...) {
-    used_bytes_ -= bytes;
-    std::free(address);
-    throw;
-  }
-  return address;
-}
-
-void EmulatedDevice::deallocate(std::byte* address) noexcept {
-  if (address == nullptr) return;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto it = allocations_.find(address);
-  SEMCACHE_CHECK(it != allocations_.end());
-  used_bytes_ -= it->second;
-  allocations_.erase(it);
-  std::free(address);
-}
-
-std::byte* EmulatedDevice::allocate_staging(std::uint64_t bytes) {
-  std::byte* const address = allocate_aligned(bytes);
-  if (address == nullptr)
-    throw OutOfMemory("the host has no memory for a staging buffer of " + std::to_string(bytes) + " bytes", bytes, 0);
-  return address;
-}
-
-void EmulatedDevice::deallocate_staging(std::byte* address) noexcept { std::free(address); }
-bool EmulatedDevice::register_host(std::byte*, std::uint64_t) noexcept { return false; }
-void EmulatedDevice::unregister_host(std::byte*) noexcept {}
-bool EmulatedDevice::is_foreign_device_pointer(const void*) const noexcept { return false; }
+}  // namespace
 
 std::unique_ptr<Device> make_emulated_device(int ordinal, std::uint64_t memory_bytes) {
   return std::make_unique<EmulatedDevice>(ordinal, memory_bytes);
