@@ -215,6 +215,32 @@ TEST_F(PageLocking, LeavesPagesReadableThatWereReadable) {
   EXPECT_EQ(p.counters().host_faults - before.host_faults, 0u);
 }
 
+/// The host side goes, and its device side is evicted into it meanwhile.
+TEST(PageLockingEnds, WithoutBeginningAnewMeanwhile) {
+  constexpr std::uint64_t size = 16 * 4096;
+  Program::Options o = PageLocking::options();
+  o.engine.device_memory_bytes = size + 65536;
+  Program p(o);
+  p.platform().watch({});
+  Memory& d = p.on_device(size);
+  Memory* const h = p.engine().allocate_host("host side", size, &d);
+  Memory& other = p.on_device(size);
+  p.host_write(*h, h->all(), 1);
+  p.expect_device(d, 1);
+  ASSERT_EQ(p.device().host_registrations(), 1u);
+  p.kernel_write(&streams[0], d, d.all(), 2);
+  bool moved = false;
+  p.device().while_unlocking = [&] {
+    moved = true;
+    std::thread([&] { p.kernel_write(&streams[0], other, other.all(), 3); }).join();
+  };
+  p.engine().deallocate(h);
+  EXPECT_TRUE(moved);
+  EXPECT_EQ(p.device().host_registrations(), 0u);
+  p.expect_device(d, 2);
+  p.expect_device(other, 3);
+}
+
 /// It is tried once for each host phase.
 TEST_F(PageLocking, ThatIsRefusedIsTriedAgainWhenThePagesHaveClosed) {
   p.device().fail_call(1, FakeDevice::call_register);

@@ -225,6 +225,7 @@ bool FakeDevice::register_host(std::byte* address, std::uint64_t bytes) noexcept
 }
 
 void FakeDevice::unregister_host(std::byte* address) noexcept {
+  if (const std::function<void()> moves = std::exchange(while_unlocking, nullptr)) moves();
   const Lock lock(mutex_);
   const auto it = registered_.find(address);
   if (it == registered_.end()) {

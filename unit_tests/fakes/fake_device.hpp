@@ -144,6 +144,8 @@ class FakeDevice final : public device::Device {
   std::function<void()> meanwhile;
   /// Called by the next `map`, which takes long.
   std::function<void()> while_mapping;
+  /// Called by the next `unregister_host`.
+  std::function<void()> while_unlocking;
   void do_meanwhile() {
     if (meanwhile == nullptr) return;
     const std::function<void()> moves = std::exchange(meanwhile, nullptr);
