@@ -195,7 +195,7 @@ TEST_F(PageLocking, KeepsWritersOfItsPagesWaiting) {
 
 TEST_F(PageLocking, KeepsWhoFreesThemWaiting) {
   registered = 0;
-  meanwhile([&] { p.engine().deallocate(&h); });
+  meanwhile([&] { p.engine().lifetimes.deallocate(&h); });
   EXPECT_FALSE(done_meanwhile);
   p.expect_device(d, 1);
 }
@@ -255,10 +255,10 @@ TEST(PageLockingOfChunks, ComesToAllOfThemWhereAKernelHoldsAPointer) {
     p.host_write(h, h.all(), 1);
     if (foreign) {
       const device::DriverUse use{h.address, 0, device::DriverUse::Kind::argument, 0};
-      auto call = p.engine().begin_foreign_call(&use, 1, true);
-      if (call != nullptr) p.engine().end_foreign_call(std::move(call));
+      auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, true);
+      if (call != nullptr) p.engine().foreign_uses.end_foreign_call(std::move(call));
     } else {
-      p.engine().expose(h);
+      p.engine().host_access.expose(h);
     }
     EXPECT_TRUE(h.open);
     EXPECT_EQ(p.device().host_registrations(), 4u) << foreign;
@@ -269,18 +269,18 @@ TEST(PageLockingOfChunks, ComesToAllOfThemWhereAKernelHoldsAPointer) {
 /// What stands for all arrays is pinned by one launch after the other without an end.
 TEST(Transactions, WhatIsFreedUnderLaunchesThatUseAllArraysGoesWithTheOneThatUsesIt) {
   Program p(Program::emulated());
-  Memory* const m = p.engine().allocate_device(0, "array", 16384);
+  Memory* const m = p.engine().lifetimes.allocate_device(0, "array", 16384);
   (void)p.on_device(16384);
   const engine::QueueIndex queues[] = {p.queue(&streams[0]), p.queue(&streams[1])};
   std::vector<Operand> operands[2];
-  const auto begin = [&](int i) { p.engine().begin_unknown_launch(queues[i], operands[i]); };
-  const auto end = [&](int i) { p.engine().end_launch(queues[i], operands[i].data(), operands[i].size()); };
+  const auto begin = [&](int i) { p.engine().launches.begin_unknown_launch(queues[i], operands[i]); };
+  const auto end = [&](int i) { p.engine().launches.end_launch(queues[i], operands[i].data(), operands[i].size()); };
   for (int i = 0; i < 2; ++i) {
     begin(0);
     end(0);
   }
   begin(0);
-  p.engine().deallocate(m);
+  p.engine().lifetimes.deallocate(m);
   EXPECT_TRUE(m->live) << "a launch uses it";
   begin(1);
   end(0);
@@ -306,7 +306,7 @@ TEST(Transactions, AShiftBetweenSidesThatHoldWhatSomebodyWantsSavesIt) {
     p.kernel_write(&streams[0], other, other.all(), 2);
     p.device().synchronize_device();
     p.copy(d, other);
-    p.engine().copy(h.address + 8, d.address, size - 8);
+    p.engine().copies.copy(h.address + 8, d.address, size - 8);
     p.engine().audit();
     p.expect_device(wants, 1);
   }
@@ -343,8 +343,8 @@ void run_threads(device::DeviceKind kind) {
       Memory* on_device[arrays];
       Memory* on_host[arrays];
       for (int i = 0; i < arrays; ++i) {
-        on_device[i] = p.engine().allocate_device(0, "device", size);
-        on_host[i] = p.engine().allocate_host("host", size, i == 0 ? on_device[i] : nullptr);
+        on_device[i] = p.engine().lifetimes.allocate_device(0, "device", size);
+        on_host[i] = p.engine().lifetimes.allocate_host("host", size, i == 0 ? on_device[i] : nullptr);
       }
       for (int step = 0; step < steps; ++step) {
         const std::uint64_t seed = random.next();
@@ -360,12 +360,12 @@ void run_threads(device::DeviceKind kind) {
         };
         const engine::QueueIndex q = p.queue(stream);
         const Operand operand{&d, true};
-        again([&] { p.engine().begin_launch(q, &operand, 1); });
+        again([&] { p.engine().launches.begin_launch(q, &operand, 1); });
         std::byte* const base = d.address;
         p.device().launch(stream, {{base, size, true}}, [base, seed, size] {
           for (std::uint64_t i = 0; i < size; ++i) base[i] = Machine::mix(seed, i);
         });
-        p.engine().end_launch(q, &operand, 1);
+        p.engine().launches.end_launch(q, &operand, 1);
         if (which != 0) p.copy(h, d);
         if (random.chance(30)) {
           const std::uint64_t at = random.below(size);
@@ -376,17 +376,17 @@ void run_threads(device::DeviceKind kind) {
           p.engine().access(h, h.all(), Access::read);
           expect(h.address, "an announced read");
         }
-        if (random.chance(20)) again([&] { p.engine().native_capture(d, false); });
+        if (random.chance(20)) again([&] { p.engine().foreign_uses.native_capture(d, false); });
         if (random.chance(20)) {
           std::vector<std::byte> seen(size);
-          again([&] { p.engine().copy(seen.data(), d.address, size); });
+          again([&] { p.engine().copies.copy(seen.data(), d.address, size); });
           expect(seen.data(), "a copy to other memory");
         }
       }
       for (int i = 0; i < arrays; ++i) {
-        p.engine().deallocate(random.chance(50) ? std::exchange(on_device[i], nullptr) : std::exchange(on_host[i], nullptr));
-        p.engine().deallocate(on_device[i]);
-        p.engine().deallocate(on_host[i]);
+        p.engine().lifetimes.deallocate(random.chance(50) ? std::exchange(on_device[i], nullptr) : std::exchange(on_host[i], nullptr));
+        p.engine().lifetimes.deallocate(on_device[i]);
+        p.engine().lifetimes.deallocate(on_host[i]);
       }
     }
   };

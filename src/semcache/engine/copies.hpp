@@ -6,8 +6,7 @@
 
 namespace semcache::engine {
 
-/// deep_copy: lazy between noticed slots, at the call where a side is open (I7 in either case). Public members are `Engine`'s.
-/// Threads: any.
+/// deep_copy: lazy between noticed slots, at the call where a side is open (I7 in either case). Threads: any.
 class Copies {
  public:
   Copies(State& state, Transactions& transactions, Projection& projection, Executor& executor, Hazards& hazards, Transfers& transfers,
@@ -17,7 +16,9 @@ class Copies {
 
   void copy(void* to, const void* from, std::uint64_t bytes);
   void fill(Memory& memory, std::uint64_t position, std::uint64_t bytes, const directory::Fill& fill);
+  /// A kernel has written the pattern to the whole range: the value is known, the slot holds it.
   void filled(Memory& memory, std::uint64_t position, std::uint64_t bytes, const directory::Fill& fill);
+  /// Copies that are pending for `range` are made, and nothing in flight uses what they took their content from.
   void settle(Memory& memory, ByteRange range);
 
  private:

@@ -81,8 +81,8 @@ void Engine::retire_queue(std::uint32_t device, QueueIndex queue) noexcept {
 
 void Engine::add_to(Statistics& s) const {
   const Look look(transactions_);
-  s.live_device_bytes = lifetimes_.live_device_bytes();
-  s.live_host_bytes = lifetimes_.live_host_bytes();
+  s.live_device_bytes = lifetimes.live_device_bytes();
+  s.live_host_bytes = lifetimes.live_host_bytes();
   s.snapshot_bytes = arrays_.host_snapshot_bytes();
   for (const auto& d : s_.devices) {
     s.mapped_device_bytes += d->memory->mapped_bytes();

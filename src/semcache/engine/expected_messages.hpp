@@ -20,7 +20,7 @@ class ExpectedMessages {
   ExpectedMessages(State& state, Projection& projection, Executor& executor, Hazards& hazards) noexcept
       : s_(state), projection_(projection), executor_(executor), hazards_(hazards) {}
 
-  /// See `Engine::expect_read_out`.
+  /// See `ForeignIo::expect_read_out`.
   void expect(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer, std::byte* to);
   /// After a launch that wrote `m`: the messages that always followed one such launch so far.
   void bring_expected(Memory& memory);

@@ -25,7 +25,7 @@ struct ForeignCall {
 };
 
 /// Kernels, libraries and driver calls outside our launches: captures on native spaces, announced uses, and those that nobody
-/// announced. Public members are `Engine`'s. Threads: any.
+/// announced. Threads: any.
 class ForeignUses {
  public:
   ForeignUses(State& state, Transactions& transactions, Projection& projection, Executor& executor, Hazards& hazards,
@@ -36,10 +36,18 @@ class ForeignUses {
   /// An announced use of device memory.
   void access(Memory& memory, ByteRange range, Access mode);
   void native_capture(Memory& memory, bool writable) { use_natively(memory, writable, memory.captured_use); }
+  /// The same of every array, where one that leads to others was captured.
   void native_capture_of_all();
+  /// Somebody else is about to call the driver. Everything that the call uses becomes valid and pinned, as for a launch on an
+  /// unknown queue; what it may write counts as written, unless something else was announced. What a kernel is given may be
+  /// written.
+  /// @param launches  a kernel or a graph: it may use any array that is listed
+  /// @return to be ended when the driver has taken the call's work; nullptr: nothing of ours is used
   [[nodiscard]] std::unique_ptr<ForeignCall> begin_foreign_call(const device::DriverUse* uses, std::size_t count,
                                                                 bool launches);
   void end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept;
+  /// May this thread's next launch use arrays that are not among its arguments: because a graph, or memory on the device,
+  /// holds their addresses?
   [[nodiscard]] bool any_listed() const noexcept { return s_.listed_arrays.load() != 0 || here().arguments_of == serial_; }
 
  private:

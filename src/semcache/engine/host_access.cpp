@@ -236,7 +236,7 @@ FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* in
   try {
     return serve(address, kind, instruction, label);
   } catch (const std::exception& e) {
-    while (s_.process_ends.load()) timeline::wait_a_moment();
+    while (process_ends_.load()) timeline::wait_a_moment();
     base::fatal("an access to '%s' at %p cannot be served: %s", label, static_cast<void*>(address),
                 dynamic_cast<const std::bad_alloc*>(&e) == nullptr
                     ? e.what()

@@ -14,7 +14,10 @@ class Lifetimes {
       : s_(state), transactions_(transactions), projection_(projection), hazards_(hazards), arrays_(arrays), transfers_(transfers) {}
 
   Memory* allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes);
-  Memory* allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced);
+  /// @param announced  the program announces every access of the host: its pages stay open
+  Memory* allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced = false);
+  /// Waits for uses of it; on the emulated device, whose kernels may free arrays themselves, one that a running launch pins
+  /// is freed when that ends.
   void deallocate(Memory* memory) noexcept;
   /// What was to be freed behind launches that have ended. Behind each end of a pin; without the lock.
   void free_put_off() noexcept {

@@ -126,6 +126,8 @@ struct State : base::Uncopied {
   [[nodiscard]] bool in_device_arena(const void* p) const noexcept;
   /// Could memory of ours be among [first, last]? No lock.
   [[nodiscard]] bool overlaps(const std::byte* first, const std::byte* last) const noexcept;
+  /// Of the first device: how much of it is memory of which faults are to be served.
+  [[nodiscard]] std::uint64_t guarded_arena_bytes() const noexcept { return options.device_faults ? home().memory->bytes() : 0; }
   /// Of the live array at `p`; nullptr for other addresses. No lock.
   [[nodiscard]] const char* label_of(const void* p) const noexcept {
     const Memory* m = find(p);
@@ -186,7 +188,6 @@ struct State : base::Uncopied {
   std::atomic<std::uint64_t> links{0};     ///< copies and fills so far: others may want what an array holds since
   std::uint32_t running_launches = 0;      ///< counted under SEMCACHE_CHECK only
   std::atomic<std::uint32_t> kernels{0};   ///< launches under way, where uses of device memory fault (Options::device_faults)
-  std::atomic<bool> process_ends{false};
 };
 
 }  // namespace semcache::engine

@@ -9,8 +9,8 @@ namespace semcache::runtime {
 std::unique_ptr<DriverUses> DriverUses::start(engine::Engine& engine, std::string& why_not) {
   std::unique_ptr<DriverUses> uses(new DriverUses(engine));
   why_not = device::watch_cuda_driver({uses.get(),
-                                       {{engine.host_arena(), engine.host_arena_bytes()},
-                                        {engine.device_arena(0), engine.device_arena_bytes(0)}},
+                                       {{engine.state().host->base(), engine.state().host->bytes()},
+                                        {engine.state().home().memory->base(), engine.state().home().memory->bytes()}},
                                        [] () noexcept { return prepares_launch() || platform::inside_runtime(); }});
   if (!why_not.empty()) {
     uses.reset();
@@ -28,12 +28,12 @@ void DriverUses::others_submit(std::optional<void*> fenced) noexcept {
 void* DriverUses::before(const device::DriverUse* uses, std::size_t count, bool launches) noexcept {
   const platform::RuntimeScope scope;
   try {
-    return engine_.begin_foreign_call(uses, count, launches).release();
+    return engine_.foreign_uses.begin_foreign_call(uses, count, launches).release();
   } catch (const std::exception& e) {
     char labels[512] = "";  // there may be no memory
     std::size_t length = 0;
     for (std::size_t i = 0; i < count && length < sizeof labels; ++i) {
-      const char* const label = engine_.label_of(uses[i].address);
+      const char* const label = engine_.state().label_of(uses[i].address);
       length += static_cast<std::size_t>(std::snprintf(labels + length, sizeof labels - length, "%s'%s'", i == 0 ? "" : ", ",
                                                        label != nullptr ? label : "?"));
     }
@@ -45,7 +45,7 @@ void* DriverUses::before(const device::DriverUse* uses, std::size_t count, bool 
 
 void DriverUses::after(void* call) noexcept {
   const platform::RuntimeScope scope;
-  engine_.end_foreign_call(std::unique_ptr<engine::ForeignCall>(static_cast<engine::ForeignCall*>(call)));
+  engine_.foreign_uses.end_foreign_call(std::unique_ptr<engine::ForeignCall>(static_cast<engine::ForeignCall*>(call)));
 }
 
 }  // namespace semcache::runtime

@@ -28,7 +28,7 @@ class DriverUses final : public device::DriverObserver {
   void after(void* call) noexcept override;
   void others_submit(std::optional<void*> fenced) noexcept override;
   [[nodiscard]] bool wants_others() const noexcept override { return engine_.any_unrecorded(); }
-  [[nodiscard]] bool wants_launches() const noexcept override { return engine_.any_listed(); }
+  [[nodiscard]] bool wants_launches() const noexcept override { return engine_.foreign_uses.any_listed(); }
 
  private:
   explicit DriverUses(engine::Engine& engine) : engine_(engine) {}
