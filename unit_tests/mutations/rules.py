@@ -247,8 +247,7 @@ UNNOTICED = {
         _TWICE + "when the last array that wants the copy changes, the directory names it, and collect_orphans notes it",
     "engine/arrays.cpp collect_orphans note_perhaps_unwanted #1": _TWICE + "by project; both left out are noticed",
     "engine/executor.cpp copy_by_queue separate #1": _COST + "who waits for the transfer before waits for this one, too",
-    "engine/executor.cpp copy_to_device separate #1": _COST + "who waits for the transfer before waits for this one, too",
-    "engine/executor.cpp copy_to_host separate #1": _COST + "who waits for the transfer before waits for this one, too",
+    "engine/executor.cpp copy_across separate #1": _COST + "who waits for the transfer before waits for this one, too",
     "engine/executor.cpp write_arrival add #1": _ESTIMATE,
     "engine/executor.cpp write_arrival write #1":
         "stale pages are closed; no calls are known that leave two huge ones side by side with different protections",

@@ -9,10 +9,9 @@ namespace semcache::engine {
 /// The objects of arrays and of saved copies: they are made, bound to their slots of the directory, and recycled.
 ///
 /// Threads: with the engine's lock.
-class Arrays {
+class Arrays : Parts {
  public:
-  Arrays(State& state, Projection& projection, Executor& executor, Hazards& hazards) noexcept
-      : s_(state), projection_(projection), executor_(executor), hazards_(hazards) {}
+  explicit Arrays(const Parts& parts) noexcept : Parts(parts) {}
 
   /// Without an address, or a slot. @throws std::bad_alloc  nothing has changed
   Memory* new_memory(SpaceId space, const char* label, std::uint64_t bytes);
@@ -31,10 +30,6 @@ class Arrays {
  private:
   void recycle(Memory& memory) noexcept;
 
-  State& s_;
-  Projection& projection_;
-  Executor& executor_;
-  Hazards& hazards_;
   std::vector<Memory*> free_;  ///< objects that are no array's
   std::uint64_t host_snapshot_bytes_ = 0;
 };

@@ -7,12 +7,9 @@
 namespace semcache::engine {
 
 /// deep_copy: lazy between noticed slots, at the call where a side is open (I7 in either case). Threads: any.
-class Copies {
+class Copies : Parts {
  public:
-  Copies(State& state, Transactions& transactions, Projection& projection, Executor& executor, Hazards& hazards, Transfers& transfers,
-         Residency& residency, Preparation& preparation, HostAccess& host_access) noexcept
-      : s_(state), transactions_(transactions), projection_(projection), executor_(executor), hazards_(hazards), transfers_(transfers),
-        residency_(residency), preparation_(preparation), host_access_(host_access) {}
+  explicit Copies(const Parts& parts) noexcept : Parts(parts) {}
 
   void copy(void* to, const void* from, std::uint64_t bytes);
   void fill(Memory& memory, std::uint64_t position, std::uint64_t bytes, const directory::Fill& fill);
@@ -42,16 +39,6 @@ class Copies {
   void count_replaced(const Memory& memory, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept;
   /// SEMCACHE_CHECK=1: a copy is about to be elided; do both sides really have the same bytes?
   Obstacle check_elided(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
-
-  State& s_;
-  Transactions& transactions_;
-  Projection& projection_;
-  Executor& executor_;
-  Hazards& hazards_;
-  Transfers& transfers_;
-  Residency& residency_;
-  Preparation& preparation_;
-  HostAccess& host_access_;
 };
 
 }  // namespace semcache::engine

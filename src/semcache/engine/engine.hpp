@@ -17,24 +17,26 @@ namespace semcache::engine {
 /// is concerned: evictions made on the way stay made.
 class Engine : base::Uncopied {
   State s_;
-  Projection projection_{s_};
-  Executor executor_{s_, projection_};
-  Hazards hazards_{s_, projection_, executor_};
-  Arrays arrays_{s_, projection_, executor_, hazards_};
-  Transfers transfers_{s_, executor_, hazards_, arrays_};
-  Buffers buffers_{s_, hazards_};  // what is idle is given back before the devices go
-  Residency residency_{s_, executor_, hazards_, arrays_, transfers_, buffers_};
-  Preparation preparation_{s_, executor_, hazards_, transfers_, residency_};
-  Transactions transactions_{s_, projection_, hazards_, arrays_, buffers_};
-  ExpectedMessages expected_{s_, projection_, executor_, hazards_};
+  const Parts parts_{s_, projection_, executor_, hazards_, arrays_, transfers_, buffers_, residency_, preparation_, transactions_,
+                     expected_, lifetimes, launches, host_access};
+  Projection projection_{parts_};
+  Executor executor_{parts_};
+  Hazards hazards_{parts_};
+  Arrays arrays_{parts_};
+  Transfers transfers_{parts_};
+  Buffers buffers_{parts_};  // what is idle is given back before the devices go
+  Residency residency_{parts_};
+  Preparation preparation_{parts_};
+  Transactions transactions_{parts_};
+  ExpectedMessages expected_{parts_};
 
  public:
-  Lifetimes lifetimes{s_, transactions_, projection_, hazards_, arrays_, transfers_};
-  Launches launches{s_, transactions_, projection_, executor_, hazards_, transfers_, preparation_, lifetimes, expected_};
-  HostAccess host_access{s_, transactions_, projection_, hazards_, transfers_, preparation_, launches};
-  Copies copies{s_, transactions_, projection_, executor_, hazards_, transfers_, residency_, preparation_, host_access};
-  ForeignIo foreign_io{s_, transactions_, executor_, hazards_, transfers_, preparation_, buffers_, expected_, host_access};
-  ForeignUses foreign_uses{s_, transactions_, projection_, executor_, hazards_, transfers_, preparation_, launches, host_access};
+  Lifetimes lifetimes{parts_};
+  Launches launches{parts_};
+  HostAccess host_access{parts_};
+  Copies copies{parts_};
+  ForeignIo foreign_io{parts_};
+  ForeignUses foreign_uses{parts_};
 
   Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique_ptr<platform::Platform> platform,
          trace::Recorder& recorder, const Options& options);

@@ -10,12 +10,9 @@ namespace semcache::engine {
 /// is under way has the bytes of the call whatever overwrites the array (I4), and nothing that arrives is seen, or
 /// locks anybody out, before the program has asked for it. A piece at [b, e) lies at [position + b, position + e) of the array and
 /// at [b, e) behind `to` or `from`, which points into the buffer. Threads: any.
-class ForeignIo {
+class ForeignIo : Parts {
  public:
-  ForeignIo(State& state, Transactions& transactions, Executor& executor, Hazards& hazards, Transfers& transfers,
-            Preparation& preparation, Buffers& buffers, ExpectedMessages& expected, HostAccess& host_access) noexcept
-      : s_(state), transactions_(transactions), executor_(executor), hazards_(hazards), transfers_(transfers),
-        preparation_(preparation), buffers_(buffers), expected_(expected), host_access_(host_access) {}
+  explicit ForeignIo(const Parts& parts) noexcept : Parts(parts) {}
 
   /// Memory that nobody else uses; on the device's side where asked for. @throws OutOfMemory.
   TransitBuffer* take_buffer(std::uint64_t bytes, bool on_device);
@@ -54,16 +51,6 @@ class ForeignIo {
   [[nodiscard]] Source nearest_source(const Memory& memory, ByteRange range) const;
   void read_from_device(Transaction& transaction, Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                         TransitBuffer& buffer, std::byte* to);
-
-  State& s_;
-  Transactions& transactions_;
-  Executor& executor_;
-  Hazards& hazards_;
-  Transfers& transfers_;
-  Preparation& preparation_;
-  Buffers& buffers_;
-  ExpectedMessages& expected_;
-  HostAccess& host_access_;
 };
 
 }  // namespace semcache::engine

@@ -26,12 +26,9 @@ struct ForeignCall {
 
 /// Kernels, libraries and driver calls outside our launches: captures on native spaces, announced uses, and those that nobody
 /// announced. Threads: any.
-class ForeignUses {
+class ForeignUses : Parts {
  public:
-  ForeignUses(State& state, Transactions& transactions, Projection& projection, Executor& executor, Hazards& hazards,
-              Transfers& transfers, Preparation& preparation, Launches& launches, HostAccess& host_access) noexcept
-      : s_(state), transactions_(transactions), projection_(projection), executor_(executor), hazards_(hazards), transfers_(transfers),
-        preparation_(preparation), launches_(launches), host_access_(host_access) {}
+  explicit ForeignUses(const Parts& parts) noexcept : Parts(parts) {}
 
   /// An announced use of device memory.
   void access(Memory& memory, ByteRange range, Access mode);
@@ -78,15 +75,6 @@ class ForeignUses {
   /// A kernel outside our launches holds a raw pointer into a mirror.
   Obstacle pointer_to_host(HostUse& use);
 
-  State& s_;
-  Transactions& transactions_;
-  Projection& projection_;
-  Executor& executor_;
-  Hazards& hazards_;
-  Transfers& transfers_;
-  Preparation& preparation_;
-  Launches& launches_;
-  HostAccess& host_access_;
   /// By thread: arrays whose addresses it has copied to a device, as arguments of its next launch.
   std::map<std::thread::id, std::vector<ForeignCall::Use>> arguments_;
   static inline std::atomic<std::uint64_t> serials_{0};

@@ -8,12 +8,9 @@ namespace semcache::engine {
 
 /// What the host's processors come to: faults, announcements, the kernel's limit on mappings. Threads: any, but for the members that
 /// take a transaction, or return an obstacle.
-class HostAccess {
+class HostAccess : Parts {
  public:
-  HostAccess(State& state, Transactions& transactions, Projection& projection, Hazards& hazards, Transfers& transfers,
-             Preparation& preparation, Launches& launches) noexcept
-      : s_(state), transactions_(transactions), projection_(projection), hazards_(hazards), transfers_(transfers),
-        preparation_(preparation), launches_(launches) {}
+  explicit HostAccess(const Parts& parts) noexcept : Parts(parts) {}
 
   /// An announced use of host memory.
   void access(Memory& memory, ByteRange range, Access mode);
@@ -55,13 +52,6 @@ class HostAccess {
   platform::FaultResult serve_device(Transaction& transaction, Memory& memory, platform::FaultKind kind, const void* address,
                                      const void* instruction);
 
-  State& s_;
-  Transactions& transactions_;
-  Projection& projection_;
-  Hazards& hazards_;
-  Transfers& transfers_;
-  Preparation& preparation_;
-  Launches& launches_;
   struct DeviceFault {
     const void* address = nullptr;
     const void* instruction = nullptr;

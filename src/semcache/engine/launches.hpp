@@ -9,12 +9,9 @@
 namespace semcache::engine {
 
 /// Before and after kernels of the framework's. Threads: any.
-class Launches {
+class Launches : Parts {
  public:
-  Launches(State& state, Transactions& transactions, Projection& projection, Executor& executor, Hazards& hazards, Transfers& transfers,
-           Preparation& preparation, Lifetimes& lifetimes, ExpectedMessages& expected) noexcept
-      : s_(state), transactions_(transactions), projection_(projection), executor_(executor), hazards_(hazards), transfers_(transfers),
-        preparation_(preparation), lifetimes_(lifetimes), expected_(expected) {}
+  explicit Launches(const Parts& parts) noexcept : Parts(parts) {}
 
   /// Everything captured becomes valid, resident and pinned. `operands` has no memory twice.
   /// @param overwritten  bytes of each operand that are certain to be written before they are read: not fetched, and of
@@ -59,16 +56,6 @@ class Launches {
   void give_way(Transaction& transaction, const Operand* operands, std::size_t count);
   static void ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& operand);
   void fetch_ahead(Memory& written);
-
-  State& s_;
-  Transactions& transactions_;
-  Projection& projection_;
-  Executor& executor_;
-  Hazards& hazards_;
-  Transfers& transfers_;
-  Preparation& preparation_;
-  Lifetimes& lifetimes_;
-  ExpectedMessages& expected_;
 };
 
 }  // namespace semcache::engine

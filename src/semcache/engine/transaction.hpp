@@ -16,10 +16,9 @@ namespace semcache::engine {
 class Transaction;
 
 /// The engine's lock, and what transactions wait for.
-class Transactions {
+class Transactions : Parts {
  public:
-  Transactions(State& state, Projection& projection, Hazards& hazards, Arrays& arrays, Buffers& buffers) noexcept
-      : s_(state), projection_(projection), hazards_(hazards), arrays_(arrays), buffers_(buffers) {}
+  explicit Transactions(const Parts& parts) noexcept : Parts(parts) {}
 
   /// While a fault is served: what it waits for is held by a thread that waits for it.
   struct NeitherCanGoOn : SystemError {
@@ -44,11 +43,6 @@ class Transactions {
   void wait_for_device(Transaction& transaction, std::uint32_t device);
   void lock_pages(Transaction& transaction, Memory& host, ByteRange chunk);
 
-  State& s_;
-  Projection& projection_;
-  Hazards& hazards_;
-  Arrays& arrays_;
-  Buffers& buffers_;
   mutable std::mutex mutex_;
 };
 
