@@ -94,13 +94,10 @@ void Arrays::place_on_device(Memory& m) {
 
 void Arrays::release_place(Memory& m) noexcept {
   if (m.address == nullptr) return;
-  if (m.on_host()) {
-    if (m.owns_allocation) {
-      std::free(m.address);
-      host_snapshot_bytes_ -= m.bytes;
-      m.address = nullptr;
-      return;
-    }
+  if (m.owns_allocation) {
+    std::free(m.address);
+    host_snapshot_bytes_ -= m.bytes;
+  } else if (m.on_host()) {
     s_.pages->unlock(m, std::exchange(m.locked, {}));
     s_.host->give_back(m);
   } else {
@@ -162,10 +159,9 @@ std::string Arrays::describe_live_buffers(std::uint32_t device) const {
   std::string text = live.empty() ? "  none\n" : "";
   for (std::size_t i = 0; i < live.size() && i < 32; ++i) {
     const Memory& m = *live[i];
-    const std::uint32_t flags = m.flags.load();
     text += "  " + std::to_string(m.bytes) + " bytes  '" + s_.name(m) + "'" +
             (m.snapshot() ? " (saved copy)" : "") +
-            ((flags & Memory::resident) != 0 ? ", on the device" : ", not on the device now") + "\n";
+            (State::is_resident(m) ? ", on the device" : ", not on the device now") + "\n";
   }
   if (live.size() > 32) text += "  and " + std::to_string(live.size() - 32) + " not larger\n";
   return text;

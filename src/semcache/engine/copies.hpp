@@ -19,16 +19,14 @@ class Copies : Parts {
   void settle(Memory& memory, ByteRange range);
 
  private:
+  /// Afterwards the array, which the caller named, has what an access to it needs.
+  void meet(Transaction& transaction, const Kept& array, ByteRange range, Access mode);
   [[nodiscard]] SpaceId space_at(const void* elsewhere) const noexcept;
   void copy_from_open(Transaction& transaction, Memory& to, std::uint64_t position, const void* from, std::uint64_t n);
   void copy_to_open(Transaction& transaction, void* to, Memory& from, std::uint64_t position, std::uint64_t n);
-  Obstacle finish_write_checks(const Memory& memory);
-  [[nodiscard]] static bool shifts(const Memory& to, std::uint64_t to_position, const Memory& from, std::uint64_t from_position,
-                                   std::uint64_t n) noexcept;
   [[nodiscard]] bool link(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from,
                           std::uint64_t from_position, std::uint64_t n);
   void settle_early(Transaction& transaction, Memory& to, ByteRange range, Memory& from) noexcept;
-  [[nodiscard]] bool is_read_next(Memory& to, ByteRange range);
   void bring(Transaction& transaction, Memory& to, ByteRange range, Memory& from) noexcept;
   void settle_copy(Transaction& transaction, Memory& to, ByteRange range);
   void copy_now(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,

@@ -101,10 +101,7 @@ void Engine::add_to(Statistics& s) const {
 
 bool Engine::any_live() const {
   const Look look(transactions_);
-  for (const Memory& m : s_.pool) {
-    if (m.live && !m.snapshot()) return true;
-  }
-  return false;
+  return std::any_of(s_.pool.begin(), s_.pool.end(), [](const Memory& m) { return m.live && !m.snapshot(); });
 }
 
 }  // namespace semcache::engine

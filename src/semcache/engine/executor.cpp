@@ -10,6 +10,11 @@ namespace semcache::engine {
 using directory::Fill;
 using plan::Step;
 
+/// Memory of the host that is nobody's array.
+static void repeat(std::byte* to, std::uint64_t n, const Fill& fill, std::uint64_t phase) noexcept {
+  for (std::uint64_t i = 0; i < n; ++i) to[i] = static_cast<std::byte>(fill.pattern[(phase + i) % fill.pattern_bytes]);
+}
+
 void Executor::execute(const Step& step) {
   try {
     carry_out(step);
@@ -97,28 +102,20 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   if (from != nullptr) order_queue(d, queue, *from, Mode::reads, Behind::all);
   if (to != nullptr) order_queue(d, queue, *to, Mode::writes, Behind::all);
   if (to == nullptr || from == nullptr) d.queues->separate(queue);  // whoever uses the other side waits for this alone
-  struct Note {  // also when a later piece is refused: the earlier ones are under way (I6)
-    Executor& executor;
-    DeviceState& d;
-    QueueIndex queue;
-    const Step& step;
-    Memory* to;
-    Memory* from;
-    bool submitted = false;
-    ~Note() {
-      if (!submitted) return;
-      timeline::Work work;
-      if (from != nullptr) work = executor.note_use(d, queue, *from, Mode::reads);
-      if (to != nullptr) work = executor.note_use(d, queue, *to, Mode::writes);
-      if (from == nullptr && to == nullptr) work = {d.index, queue, d.queues->begin_position(queue)};
-      for (timeline::Work* const user : {step.to.last_use, step.from.last_use}) {
-        if (user != nullptr) *user = work;
-      }
+  bool submitted = false;
+  const base::AtEnd note([&] {  // also when a later piece is refused: the earlier ones are under way (I6)
+    if (!submitted) return;
+    timeline::Work work;
+    if (from != nullptr) work = note_use(d, queue, *from, Mode::reads);
+    if (to != nullptr) work = note_use(d, queue, *to, Mode::writes);
+    if (from == nullptr && to == nullptr) work = {d.index, queue, d.queues->begin_position(queue)};
+    for (timeline::Work* const user : {step.to.last_use, step.from.last_use}) {
+      if (user != nullptr) *user = work;
     }
-  } note{*this, d, queue, step, to, from};
+  });
   step.for_each_piece([&](ByteRange piece) {
     copy_by_device(d, queue, copy, step.to.address + piece.begin, step.from.address + piece.begin, piece.size());
-    note.submitted = true;
+    submitted = true;
   });
 }
 
@@ -209,11 +206,6 @@ void Executor::copy_by_device(DeviceState& d, QueueIndex queue, CopyOfDevice cop
   }
 }
 
-/// Memory of the host that is nobody's array.
-void Executor::repeat(std::byte* to, std::uint64_t n, const Fill& fill, std::uint64_t phase) noexcept {
-  for (std::uint64_t i = 0; i < n; ++i) to[i] = static_cast<std::byte>(fill.pattern[(phase + i) % fill.pattern_bytes]);
-}
-
 void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const Fill& fill, std::uint64_t phase) {
   Fill turned = fill;
   for (std::uint32_t i = 0; i < fill.pattern_bytes; ++i) {
@@ -238,12 +230,8 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
     order_queue(d, d.within_queue, to, Mode::writes, Behind::all);
     const QueueId queue = d.queues->id(d.within_queue);
     const std::uint64_t whole = round_down(n, fill.pattern_bytes);
-    struct Note {  // also when a later fill is refused: the earlier ones are under way (I6)
-      Executor& executor;
-      DeviceState& d;
-      Memory& to;
-      ~Note() { executor.note_use(d, d.within_queue, to, Mode::writes); }
-    } const note{*this, d, to};
+    // Also when a later fill is refused: the earlier ones are under way (I6).
+    const base::AtEnd note([&] { note_use(d, d.within_queue, to, Mode::writes); });
     if (!permits(to.address, n, platform::Protection::read_write)) {
       prepare_buffer();
       return write(position, position + n);
@@ -253,10 +241,8 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
     return;
   }
   prepare_buffer();
-  bool zero = true;
-  for (std::uint32_t i = 0; i < fill.pattern_bytes; ++i) zero = zero && turned.pattern[i] == 0;
   ByteRange untouched;  // pages that become zero by forgetting them: no memory is allocated
-  if (zero && !to.owns_allocation) {
+  if (fill.is_zero() && !to.owns_allocation) {
     untouched = {round_up(position, s_.page_bytes), round_down(position + n, s_.page_bytes)};
     if (position + n == to.bytes) untouched.end = s_.pages->span(to).end;
     if (untouched.empty() || s_.pages->any_locked(to, untouched)) {

@@ -41,7 +41,6 @@ class Executor : Parts {
   void copy_bytes(const plan::Step& step);
   void copy_on_host(const plan::Step& step, Memory* to, Memory* from);
   void copy_by_queue(const plan::Step& step, Memory* to, Memory* from);
-  static void repeat(std::byte* to, std::uint64_t bytes, const directory::Fill& fill, std::uint64_t phase) noexcept;
   void copy_across(const plan::Step& step, Memory& host, Memory& device);
   /// Whatever the protection of either side: it is given up to nobody, not even for a moment.
   void copy_behind(std::byte* to, const std::byte* from, std::uint64_t n);

@@ -21,24 +21,16 @@ bool is_handle(const Memory& m, std::uintptr_t in_front) noexcept {
   return record != 0 && in_front == (record | 1);
 }
 
-/// While one lives, slots of which nobody takes what they hold for saved.
-class OverwrittenTogether : base::Uncopied {
- public:
-  OverwrittenTogether(directory::Directory& d, std::size_t most) : directory_(d) { slots_.reserve(most); }
-  ~OverwrittenTogether() {
-    for (const SlotId slot : slots_) directory_.mark_changing(slot, false);
+void add_use(ForeignCall& call, const ForeignCall::Use& more) {
+  for (ForeignCall::Use& use : call.uses) {
+    if (use.memory != more.memory) continue;
+    use.writable = use.writable || more.writable;
+    use.used_writing = use.used_writing || more.used_writing;
+    use.announced = use.announced && more.announced;
+    return;
   }
-  void add(SlotId slot) noexcept {
-    directory_.mark_changing(slot);
-    slots_.push_back(slot);
-  }
-  /// They stay marked. @return whoever ends that
-  [[nodiscard]] std::vector<SlotId> release() noexcept { return std::exchange(slots_, {}); }
-
- private:
-  directory::Directory& directory_;
-  std::vector<SlotId> slots_;
-};
+  call.uses.push_back(more);
+}
 
 }  // namespace
 
@@ -96,17 +88,6 @@ void ForeignUses::list(Memory& m) {
   s_.listed_arrays.store(s_.listed.size());
 }
 
-void ForeignUses::add_use(ForeignCall& call, const ForeignCall::Use& more) {
-  for (ForeignCall::Use& use : call.uses) {
-    if (use.memory != more.memory) continue;
-    use.writable = use.writable || more.writable;
-    use.used_writing = use.used_writing || more.used_writing;
-    use.announced = use.announced && more.announced;
-    return;
-  }
-  call.uses.push_back(more);
-}
-
 /// @param known  `writable` is what the call does; else it is what the call may do, and an announcement is believed
 ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable, bool known) {
   const bool fresh = s_.directory.fresh(m.slot, m.all());
@@ -132,15 +113,13 @@ void ForeignUses::add_every_array(ForeignCall& call) {
 }
 
 std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::DriverUse* uses, std::size_t count, bool launches) {
-  struct InDriverCall {
-    explicit InDriverCall(std::chrono::seconds most) : patience(most) { here().in_driver_call = &patience; }
-    ~InDriverCall() { here().in_driver_call = nullptr; }
-    base::Patience patience;
-  } const in_call(s_.options.patience);
-  auto call = std::make_unique<ForeignCall>();
+  base::Patience patience(s_.options.patience);
+  here().in_driver_call = &patience;
+  const base::AtEnd prepared([] { here().in_driver_call = nullptr; });
   std::vector<HostUse> host_uses;
   Transaction t(transactions_);
   t.launch_follows();
+  auto call = std::make_unique<ForeignCall>();  // where something fails, it ends with the lock
   const device::Visit visit(*s_.home().device);
   const auto expect_argument = [&](const ForeignCall::Use& use) {  // of this thread's next launch
     auto& own = arguments_[std::this_thread::get_id()];
@@ -222,15 +201,15 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable && !use.both_sides});
       if (const Obstacle o = preparation_.prepare(operands.data(), operands.size(), nullptr)) return o;
       // The directory is told of these writes when the call is made: until then none of them counts as a holder.
-      OverwrittenTogether overwritten(s_.directory, call->uses.size());
+      auto overwritten = std::make_unique<ForeignCall::Overwritten>(s_.directory, call->uses.size());
       for (const ForeignCall::Use& use : call->uses) {
         if (!use.both_sides || !use.writable) continue;
         if (const Obstacle o = transfers_.save_all(*use.memory, use.memory->all(), Transfers::Loss::write)) return o;
         use.memory->write_check.reset();
-        overwritten.add(use.memory->slot);
+        overwritten->add(use.memory->slot);
       }
       if (const Obstacle o = make_host_right(true)) return o;
-      call->overwritten = overwritten.release();  // pinned from now on
+      call->overwritten = std::move(overwritten);  // pinned from now on
       return {};
     });
   } catch (const OutOfMemory& e) {
@@ -242,12 +221,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
     if (use.served && !use.freed()) host_access_.note_fetch(*use.memory, use.range);
   }
   if (call->uses.empty()) return nullptr;
-  try {
-    launches_.pin(t, unknown_queue, operands.data(), operands.size());
-  } catch (...) {
-    for (const SlotId slot : call->overwritten) s_.directory.mark_changing(slot, false);
-    throw;
-  }
+  launches_.pin(t, unknown_queue, operands.data(), operands.size());
   return call;
 }
 
@@ -265,7 +239,7 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
                     s_.name(*use.memory), e.what());
       }
     }
-    for (const SlotId slot : call->overwritten) s_.directory.mark_changing(slot, false);
+    call->overwritten.reset();
   }
   const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
   // The driver has the work: who waits for the device from now on waits for it.

@@ -20,8 +20,24 @@ struct ForeignCall {
     bool both_sides = false;     ///< the call uses the host's side, too: a write counts when the call is made
   };
   std::vector<Use> uses;  ///< of device memory; pinned
-  /// Of those that use both sides: what they hold is about to be overwritten, and counts for nobody (`Directory::mark_changing`).
-  std::vector<SlotId> overwritten;
+  /// Slots of which nobody takes what they hold for saved, while one lives (`Directory::mark_changing`). Ended with the engine's lock.
+  class Overwritten : base::Uncopied {
+   public:
+    Overwritten(directory::Directory& d, std::size_t most) : directory_(d) { slots_.reserve(most); }
+    ~Overwritten() {
+      for (const SlotId slot : slots_) directory_.mark_changing(slot, false);
+    }
+    void add(SlotId slot) noexcept {
+      directory_.mark_changing(slot);
+      slots_.push_back(slot);
+    }
+
+   private:
+    directory::Directory& directory_;
+    std::vector<SlotId> slots_;
+  };
+  /// Of those that use both sides: what they hold is about to be overwritten.
+  std::unique_ptr<Overwritten> overwritten;
 };
 
 /// Kernels, libraries and driver calls outside our launches: captures on native spaces, announced uses, and those that nobody
@@ -66,7 +82,6 @@ class ForeignUses : Parts {
   }
   void use_natively(Memory& memory, bool writable, Memory::Announcement& announcement);
   void list(Memory& memory);
-  static void add_use(ForeignCall& call, const ForeignCall::Use& use);
   [[nodiscard]] ForeignCall::Use unless_announced(Memory& memory, bool writable, bool known);
   void add_every_array(ForeignCall& call);
   /// Nothing need be done for it.

@@ -54,7 +54,6 @@ class Launches : Parts {
   /// What a launch that may use any array uses: itself, or as a part of everything.
   void list_everything(Listed which, std::vector<Operand>& operands);
   void give_way(Transaction& transaction, const Operand* operands, std::size_t count);
-  static void ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& operand);
   void fetch_ahead(Memory& written);
 };
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <semcache/engine/operand.hpp>
-#include <semcache/engine/requirement.hpp>
 #include <semcache/engine/residency.hpp>
 
 namespace semcache::engine {
@@ -18,6 +17,13 @@ namespace semcache::engine {
                              (operand.writable ? Memory::is_exclusive | Memory::unread : 0u);
   return (operand.memory->flags.load() & need) == need;
 }
+
+/// What an access needs before it uses bytes of an array.
+struct Requirement {
+  Memory* memory;   ///< the array, and the place where the bytes are used: this memory's
+  ByteRange range;
+  Access mode;      ///< `overwrite` needs no content; all but `read` take from nobody what he wants of the former content
+};
 
 /// What accesses require is made so: the one function for all accesses (`meet`), and the one for operands of launches (`prepare`).
 ///

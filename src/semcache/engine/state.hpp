@@ -134,6 +134,12 @@ struct State : base::Uncopied {
     return m != nullptr && m->live ? name(*m) : nullptr;
   }
   [[nodiscard]] Memory& memory_of(SlotId slot) const { return *by_slot[slot.value]; }
+  /// Pieces of `range` that the slot does not hold as they are wanted.
+  [[nodiscard]] std::vector<ByteRange> stale(SlotId slot, ByteRange range) const {
+    std::vector<ByteRange> pieces;
+    directory.stale(slot, range, pieces);
+    return pieces;
+  }
   /// Of a slot that may have been removed meanwhile; nullptr: no memory that lives.
   [[nodiscard]] Memory* find(SlotId slot) const noexcept {
     Memory* const m = slot.value < by_slot.size() ? by_slot[slot.value] : nullptr;

@@ -78,10 +78,7 @@ class Transaction : base::Uncopied {
   template <class Body>
   void unlocked(const Body& body) {
     give_up();
-    struct Relock {
-      std::unique_lock<std::mutex>& lock;
-      ~Relock() { lock.lock(); }
-    } const relock{lock_};
+    const base::AtEnd relock([this] { lock_.lock(); });
     all_.s_.surroundings.without_lock();
     if (here().served_address == nullptr) return body();
     const base::TakesTime takes_time;

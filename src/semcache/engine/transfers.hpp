@@ -39,6 +39,10 @@ class Transfers : Parts {
       s_.recorder.moved(trace::Kind::dropped, memory.label, bytes);
     }
   }
+  /// The stale bytes are about to be made fresh because the program writes through.
+  void count_write_through(const Memory& memory, ByteRange range, trace::LabelId label) {
+    for (const ByteRange r : s_.stale(memory.slot, range)) s_.recorder.moved(trace::Kind::write_through, label, r.size());
+  }
   /// What is also held elsewhere comes from there again. What only this memory had is what lies there now: a new value.
   void note_refused(Memory& memory, ByteRange range) noexcept;
   /// May the host use the array now, and say so later (DualView::modify_host)?
