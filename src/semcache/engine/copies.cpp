@@ -9,7 +9,6 @@
 namespace semcache::engine {
 
 using directory::Fill;
-using directory::Step;
 using trace::Kind;
 
 namespace {
@@ -18,7 +17,8 @@ bool are_two_sides(const Memory& a, const Memory& b) noexcept { return a.datum =
 
 /// Is it a copy between the two sides of one array that moves its content by a small part of itself? A lazy copy of that would
 /// be made in pieces of that part.
-bool shifts(const Memory& to, std::uint64_t to_position, const Memory& from, std::uint64_t from_position, std::uint64_t n) noexcept {
+bool shifts(const Memory& to, std::uint64_t to_position, const Memory& from, std::uint64_t from_position,
+            std::uint64_t n) noexcept {
   constexpr std::uint64_t most_pieces = 64;
   const std::uint64_t by = to_position > from_position ? to_position - from_position : from_position - to_position;
   return are_two_sides(to, from) && by > 0 && n / by > most_pieces;
@@ -376,12 +376,7 @@ void Copies::filled(Memory& m, std::uint64_t position, std::uint64_t n, const Fi
   s_.directory.fill(m.datum, {position, position + n}, fill);
   m.write_check.reset();
   transfers_.count_dropped(m, {position, position + n});
-  Step step;
-  step.to = m.slot;
-  step.to_position = position;
-  step.bytes = n;
-  step.value = s_.directory.wanted_at(m.datum, position);
-  s_.directory.commit(step);
+  s_.directory.commit({m.slot, position, {}, 0, n, s_.directory.wanted_at(m.datum, position), {}});
 }
 
 }  // namespace semcache::engine

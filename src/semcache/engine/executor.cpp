@@ -74,9 +74,8 @@ void Executor::copy_on_host(const Step& step, Memory* to, Memory* from) {
   step.for_each_piece([&](ByteRange piece) {
     std::byte* const target = step.to.address + piece.begin;
     const std::byte* const source = step.from.address + piece.begin;
-    if (step.to.in_buffer && permits(source, piece.size(), platform::Protection::read)) {
-      std::memcpy(target, source, piece.size());
-    } else if (step.from.in_buffer && permits(target, piece.size(), platform::Protection::read_write)) {
+    if ((step.to.in_buffer && permits(source, piece.size(), platform::Protection::read)) ||
+        (step.from.in_buffer && permits(target, piece.size(), platform::Protection::read_write))) {
       std::memcpy(target, source, piece.size());
     } else if (step.from.in_buffer) {
       write_arrival(*to, {step.to.position + piece.begin, step.to.position + piece.end}, source);
@@ -241,22 +240,17 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
     return;
   }
   prepare_buffer();
-  ByteRange untouched;  // pages that become zero by forgetting them: no memory is allocated
+  ByteRange untouched{position + n, position + n};  // pages that become zero by forgetting them: no memory is allocated
   if (fill.is_zero() && !to.owns_allocation) {
-    untouched = {round_up(position, s_.page_bytes), round_down(position + n, s_.page_bytes)};
-    if (position + n == to.bytes) untouched.end = s_.pages->span(to).end;
-    if (untouched.empty() || s_.pages->any_locked(to, untouched)) {
-      untouched = {};
-    } else {
-      s_.platform->discard(to.address + untouched.begin, untouched.size());
+    const std::uint64_t end = position + n == to.bytes ? s_.pages->span(to).end : round_down(position + n, s_.page_bytes);
+    const ByteRange pages{round_up(position, s_.page_bytes), end};
+    if (!pages.empty() && !s_.pages->any_locked(to, pages)) {
+      s_.platform->discard(to.address + pages.begin, pages.size());
+      untouched = pages;
     }
   }
-  if (untouched.empty()) {
-    write(position, position + n);
-  } else {
-    write(position, untouched.begin);
-    if (untouched.end < position + n) write(untouched.end, position + n);
-  }
+  write(position, untouched.begin);
+  write(untouched.end, position + n);
 }
 
 void Executor::order_queue(DeviceState& d, QueueIndex queue, Memory& m, Mode mode, Behind behind) {

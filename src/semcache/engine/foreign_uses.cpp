@@ -95,7 +95,7 @@ ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable, bool kn
   if (announced && !known) writable = m.announced_use.writes.load();
   // Where nothing need be done, nobody need know.
   if (!announced && (!fresh || (writable && !s_.directory.exclusive(m.slot, m.all())))) s_.recorder.unannounced(m.label);
-  return {m, writable, writable, announced};
+  return {Known(m), writable, writable, announced};
 }
 
 /// Who is given Views that lie in an array may use any.
@@ -140,7 +140,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       list(m);
     } else if (handle && holds(m.captured_use, m)) {
       // What it does was announced when the handle was copied. Only now the kernel is submitted.
-      const ForeignCall::Use captured(m, m.captured_use.writes.load(), true, false);
+      const ForeignCall::Use captured{Known(m), m.captured_use.writes.load(), true, false};
       add_use(*call, captured);
       if (use.kind == Kind::listed) expect_argument(captured);
     } else if (!m.on_host()) {
@@ -150,7 +150,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       if (use.kind == Kind::listed) expect_argument(now);
     } else {
       const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(use.address) - m.address);
-      host_uses.push_back({m, {begin, std::min(m.bytes, begin + use.bytes)}, use.kind == Kind::write, word});
+      host_uses.push_back({Known(m), {begin, std::min(m.bytes, begin + use.bytes)}, use.kind == Kind::write, word});
     }
   }
   // A kernel whose arguments this thread has copied to the device is launched without any.
@@ -167,7 +167,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   for (Memory* m : launches ? s_.listed : std::vector<Memory*>()) {
     if (!m->live || m->snapshot() || m->freeing) continue;
     if (m->on_host()) {
-      host_uses.push_back({*m, m->all(), true, true});
+      host_uses.push_back({Known(*m), m->all(), true, true});
     } else {
       leads_to_views = leads_to_views || m->holds_handles.load(std::memory_order_relaxed);
       add_use(*call, unless_announced(*m, true, false));

@@ -12,15 +12,14 @@ namespace semcache::engine {
 /// A call of somebody else's to the driver, while it is made.
 struct ForeignCall {
   struct Use : Known {
-    Use(Memory& m, bool writes, bool marked_writing, bool was_announced) noexcept
-        : Known(m), writable(writes), used_writing(marked_writing), announced(was_announced) {}
     bool writable;     ///< its content
     bool used_writing; ///< whoever uses the array next waits for it as for a write
     bool announced;
     bool both_sides = false;     ///< the call uses the host's side, too: a write counts when the call is made
   };
   std::vector<Use> uses;  ///< of device memory; pinned
-  /// Slots of which nobody takes what they hold for saved, while one lives (`Directory::mark_changing`). Ended with the engine's lock.
+  /// Slots of which nobody takes what they hold for saved, while one lives (`Directory::mark_changing`). It ends with the engine's
+  /// lock.
   class Overwritten : base::Uncopied {
    public:
     Overwritten(directory::Directory& d, std::size_t most) : directory_(d) { slots_.reserve(most); }
@@ -65,8 +64,6 @@ class ForeignUses : Parts {
 
  private:
   struct HostUse : Known {
-    HostUse(Memory& m, ByteRange bytes, bool writes, bool from_kernel) noexcept
-        : Known(m), range(bytes), writable(writes), pointer(from_kernel) {}
     ByteRange range;
     bool writable;
     bool pointer;  ///< a kernel's

@@ -168,10 +168,7 @@ FaultResult HostAccess::serve_device(Transaction& t, Memory& m, FaultKind kind, 
 }
 
 void HostAccess::begin_host_phase(Memory& m) {
-  policy::ReadAhead::Phase phase;
-  phase.bytes = m.bytes;
-  phase.page_bytes = s_.page_bytes;
-  phase.fault_bytes = s_.home().device->fault_bytes();
+  policy::ReadAhead::Phase phase{m.bytes, s_.page_bytes, s_.home().device->fault_bytes()};
   for (const ByteRange r : s_.stale(m.slot, m.all())) phase.stale_bytes += r.size();
   m.pages.for_each(s_.pages->span(m), [&](ByteRange piece, PageState s) {
     if (s.protection != Protection::read_write) phase.closed_bytes += piece.size();

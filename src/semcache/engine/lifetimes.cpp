@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/lifetimes.hpp>
 
-#include <cstring>
 #include <string>
 
 namespace semcache::engine {
@@ -17,7 +16,8 @@ Memory* Lifetimes::allocate_device(std::uint32_t device, const char* label, std:
                           arrays_.describe_live_buffers(device),
                       bytes, most);
   };
-  expect_at_most(d.memory->budget_bytes(), "the device's budget of ", " (SEMCACHE_DEVICE_MEMORY). Raise the budget, or split the array.");
+  expect_at_most(d.memory->budget_bytes(), "the device's budget of ",
+                 " (SEMCACHE_DEVICE_MEMORY). Raise the budget, or split the array.");
   expect_at_most(d.memory->bytes(), "all the addresses for device arrays, ", ". Split the array.");
   Memory* m = arrays_.new_memory(device_space(device), label, bytes);
   try {

@@ -26,7 +26,6 @@
 #include <chrono>
 #include <deque>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace semcache::engine {
@@ -44,7 +43,6 @@ using pages::Flight;
 using pages::Flights;
 using pages::HostPages;
 using timeline::Clock;
-using timeline::first_program_queue;
 using timeline::max_queues;
 using timeline::Mode;
 using timeline::mode_of;

@@ -22,7 +22,9 @@ class Surroundings {
   /// Does one of them use this memory?
   [[nodiscard]] virtual bool in_launch_of(const Memory& /*memory*/) const noexcept { return false; }
   /// While a fault is served: see `platform::Tracker::help_holder`, of the launches that use this memory. No lock is held.
-  [[nodiscard]] virtual platform::Holder help_holder(const Memory& /*memory*/, const void*& /*where*/) { return platform::Holder::runs; }
+  [[nodiscard]] virtual platform::Holder help_holder(const Memory& /*memory*/, const void*& /*where*/) {
+    return platform::Holder::runs;
+  }
   /// Called before launches that look closer. A lock is held.
   virtual void look_around() noexcept {}
   /// Called whenever a transaction has given up the lock to wait, before it does: what it has planned so far is void. For tests.

@@ -9,7 +9,6 @@
 
 #include <exception>
 #include <mutex>
-#include <utility>
 
 namespace semcache::engine {
 

@@ -128,7 +128,7 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
         page_locking = page_locking || f.locks_pages;
         return false;
       }
-    } else if (!State::is_resident(w) || s_.pinned(w) ||
+    } else if ((w.flags.load() & Memory::resident) == 0 || s_.pinned(w) ||
                hazards_.unknown_use_pending(w, Mode::writes)) {
       return false;
     }
