@@ -34,6 +34,15 @@ void add_use(ForeignCall& call, const ForeignCall::Use& more) {
 
 }  // namespace
 
+ForeignCall::Overwritten::~Overwritten() {
+  for (const SlotId slot : slots_) directory_.mark_changing(slot, false);
+}
+
+void ForeignCall::Overwritten::add(SlotId slot) noexcept {
+  directory_.mark_changing(slot);
+  slots_.push_back(slot);
+}
+
 /// By a kernel that is not submitted yet, and of which nobody will say when it is.
 void ForeignUses::use_natively(Memory& m, bool writable, Memory::Announcement& announcement) {
   const UnsubmittedLaunch unsubmitted;

@@ -23,13 +23,8 @@ struct ForeignCall {
   class Overwritten : base::Uncopied {
    public:
     Overwritten(directory::Directory& d, std::size_t most) : directory_(d) { slots_.reserve(most); }
-    ~Overwritten() {
-      for (const SlotId slot : slots_) directory_.mark_changing(slot, false);
-    }
-    void add(SlotId slot) noexcept {
-      directory_.mark_changing(slot);
-      slots_.push_back(slot);
-    }
+    ~Overwritten();
+    void add(SlotId slot) noexcept;
 
    private:
     directory::Directory& directory_;

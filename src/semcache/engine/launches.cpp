@@ -186,12 +186,9 @@ void Launches::launch_awaited(QueueIndex queue, Clock before, std::uint64_t numb
 void Launches::follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept {
   const platform::RuntimeScope scope;
   try {
-    if (s_.options.check) {
-      const Transaction t(transactions_);
-      if (--s_.running_launches == 0) projection_.set_all_reachable(false);
-    }
-    if (projection_.waits()) {
+    if (s_.options.check || projection_.waits()) {
       const Transaction projects(transactions_);
+      if (s_.options.check && --s_.running_launches == 0) projection_.set_all_reachable(false);
     }
     if (recorded != nullptr && queue != unknown_queue) {
       Transaction t(transactions_);
