@@ -165,6 +165,22 @@ TEST(Announced, AFreedDeviceSideLeavesWhatOthersWant) {
   x.engine().lifetimes.deallocate(side);
 }
 
+TEST(Announced, AFreedDeviceSideLeavesTheHostWhatItHolds) {
+  Exchange x;
+  Memory& device = x.on_device(size);
+  Memory* const side = x.announced_side(device);
+  x.kernel_write(&stream_a, device, {0, size}, 5);
+  x.engine().access(*side, side->all(), Access::read);
+
+  x.free(device);
+
+  Statistics s;
+  x.engine().add_to(s);
+  EXPECT_EQ(s.snapshot_bytes, 0u);
+  x.expect_host(*side, 5);
+  x.engine().lifetimes.deallocate(side);
+}
+
 TEST(Announced, CheckModeWatchesTheBuffersAllTheSame) {
   Machine::Options o = Program::defaults();
   o.engine.check = true;
