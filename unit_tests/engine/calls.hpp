@@ -69,9 +69,9 @@ class World {
   ~World() {
     for (Array* a : all()) free(*a);
     for (Array& a : more) free(a);
-    e().settle_all();  // asks whether the device is done with saved copies
+    e().host_access.settle_all();  // asks whether the device is done with saved copies
     machine_.device().synchronize_device();
-    e().settle_all();  // those that nobody wants any more go at the next occasion
+    e().host_access.settle_all();  // those that nobody wants any more go at the next occasion
     e().audit();
     Statistics s;
     e().add_to(s);
@@ -86,7 +86,7 @@ class World {
   /// Device arrays are used by kernels of which nobody knows when they are submitted: as many as fit.
   void use_natively() {
     try {
-      for (Array* a : {&d1, &d2, &d3, &pair_d, &announced_d}) e().native_capture(*a->memory, false);
+      for (Array* a : {&d1, &d2, &d3, &pair_d, &announced_d}) e().foreign_uses.native_capture(*a->memory, false);
     } catch (const OutOfMemory&) {
     }
   }
@@ -115,12 +115,12 @@ class World {
 
   engine::Engine& e() { return machine_.engine(); }
   Machine& machine() { return machine_; }
-  Array on_device() { return {e().allocate_device(0, "device array", size), Bytes(size)}; }
+  Array on_device() { return {e().lifetimes.allocate_device(0, "device array", size), Bytes(size)}; }
   Array on_host(Memory* partner, bool announced = false) {
-    return {e().allocate_host("host array", size, partner, announced), Bytes(size)};
+    return {e().lifetimes.allocate_host("host array", size, partner, announced), Bytes(size)};
   }
   void free(Array& a) {
-    if (a.memory != nullptr) e().deallocate(std::exchange(a.memory, nullptr));
+    if (a.memory != nullptr) e().lifetimes.deallocate(std::exchange(a.memory, nullptr));
   }
   static void set(Array& a, ByteRange r, std::uint64_t seed) {
     for (std::uint64_t i = r.begin; i < r.end; ++i) a.content[i] = Machine::mix(seed, i);
@@ -136,14 +136,14 @@ class World {
     std::vector<Operand> operands{{a.memory, true}};
     if (!attempt([&] {
           if (unknown) {
-            e().begin_unknown_launch(q, operands);
+            e().launches.begin_unknown_launch(q, operands);
           } else {
-            e().begin_launch(q, operands.data(), operands.size());
+            e().launches.begin_launch(q, operands.data(), operands.size());
           }
         }))
       return;
     submit(a, range, seed);
-    (void)attempt([&] { e().end_launch(q, operands.data(), operands.size()); });
+    (void)attempt([&] { e().launches.end_launch(q, operands.data(), operands.size()); });
   }
   void submit(Array& a, ByteRange range, std::uint64_t seed) {
     std::byte* const base = a.memory->address;
@@ -153,11 +153,11 @@ class World {
     set(a, range, seed);
   }
   void copy(Array& to, std::uint64_t at, Array& from, std::uint64_t from_at, std::uint64_t n) {
-    if (attempt([&] { e().copy(to.memory->address + at, from.memory->address + from_at, n); })) set(to, at, from, from_at, n);
+    if (attempt([&] { e().copies.copy(to.memory->address + at, from.memory->address + from_at, n); })) set(to, at, from, from_at, n);
   }
   void copy(Array& to, Array& from) { copy(to, 0, from, 0, size); }
   void fill(Array& a, ByteRange r, std::uint8_t byte) {
-    if (!attempt([&] { e().fill(*a.memory, r.begin, r.size(), pattern(byte)); })) return;
+    if (!attempt([&] { e().copies.fill(*a.memory, r.begin, r.size(), pattern(byte)); })) return;
     std::fill(a.content.begin() + static_cast<std::ptrdiff_t>(r.begin), a.content.begin() + static_cast<std::ptrdiff_t>(r.end),
               std::byte{byte});
   }
@@ -249,18 +249,18 @@ inline void message(World& w, Array& a, bool on_device, bool in) {
   const std::vector<ByteRange> pieces{{0, 700}, {2 * page, 3 * page + 5}};
   const std::uint64_t n = 4 * page;
   TransitBuffer* buffer = nullptr;
-  if (!w.attempt([&] { buffer = w.e().take_buffer(n, on_device); })) return;
+  if (!w.attempt([&] { buffer = w.e().foreign_io.take_buffer(n, on_device); })) return;
   const std::uint64_t position = 100;
   if (in) {
     std::memset(buffer->address, 77, n);
-    if (w.attempt([&] { w.e().write_in(*a.memory, position, pieces.data(), pieces.size(), *buffer, buffer->address); })) {
+    if (w.attempt([&] { w.e().foreign_io.write_in(*a.memory, position, pieces.data(), pieces.size(), *buffer, buffer->address); })) {
       for (const ByteRange p : pieces) {
         for (std::uint64_t i = p.begin; i < p.end; ++i) a.content[position + i] = std::byte{77};
       }
     }
   } else if (w.attempt([&] {
-               w.e().read_out(*a.memory, position, pieces.data(), pieces.size(), *buffer, buffer->address);
-               w.e().settle_buffer(*buffer);
+               w.e().foreign_io.read_out(*a.memory, position, pieces.data(), pieces.size(), *buffer, buffer->address);
+               w.e().foreign_io.settle_buffer(*buffer);
              })) {
     for (const ByteRange p : pieces) {
       for (std::uint64_t i = p.begin; i < p.end; ++i) {
@@ -270,7 +270,7 @@ inline void message(World& w, Array& a, bool on_device, bool in) {
       }
     }
   }
-  (void)w.attempt([&] { w.e().give_buffer(buffer); });
+  (void)w.attempt([&] { w.e().foreign_io.give_buffer(buffer); });
 }
 
 inline void persistent(World& w, Array& a) {
@@ -279,44 +279,44 @@ inline void persistent(World& w, Array& a) {
   TransitBuffer* buffers[2] = {};
   for (int i = 0; i < 2; ++i) {
     (void)w.attempt([&] {
-      buffers[i] = w.e().take_buffer_beside(*a.memory, {range.begin + i * page, range.end + i * page});
+      buffers[i] = w.e().foreign_io.take_buffer_beside(*a.memory, {range.begin + i * page, range.end + i * page});
     });
   }
   for (int round = 0; round < 3 && buffers[0] != nullptr; ++round) {
     w.kernel(a, a.memory->all(), 40 + static_cast<std::uint64_t>(round));
     const bool worked = w.attempt([&] {
-      w.e().read_out(*a.memory, range.begin, &whole, 1, *buffers[0], buffers[0]->address);
-      w.e().settle_buffer(*buffers[0]);
+      w.e().foreign_io.read_out(*a.memory, range.begin, &whole, 1, *buffers[0], buffers[0]->address);
+      w.e().foreign_io.settle_buffer(*buffers[0]);
     });
     if (worked) {
       EXPECT_EQ(buffers[0]->address[5], a.content[range.begin + 5]);
     }
-    (void)w.attempt([&] { w.e().expect_read_out(*a.memory, range.begin, &whole, 1, *buffers[0], buffers[0]->address); });
+    (void)w.attempt([&] { w.e().foreign_io.expect_read_out(*a.memory, range.begin, &whole, 1, *buffers[0], buffers[0]->address); });
   }
   if (buffers[0] != nullptr && buffers[1] != nullptr) {
-    (void)w.attempt([&] { w.e().settle_buffer(*buffers[1]); });
+    (void)w.attempt([&] { w.e().foreign_io.settle_buffer(*buffers[1]); });
     w.kernel(a, a.memory->all(), 44);
     (void)w.attempt([&] {
-      w.e().read_out(*a.memory, range.begin, &whole, 1, *buffers[0], buffers[0]->address);
-      w.e().settle_buffer(*buffers[0]);
+      w.e().foreign_io.read_out(*a.memory, range.begin, &whole, 1, *buffers[0], buffers[0]->address);
+      w.e().foreign_io.settle_buffer(*buffers[0]);
     });
     std::memset(buffers[0]->address, 78, page);
     std::memset(buffers[1]->address, 79, page);
-    if (w.attempt([&] { EXPECT_TRUE(w.e().write_in_together(*a.memory, {page, 3 * page}, buffers, 2)); })) {
+    if (w.attempt([&] { EXPECT_TRUE(w.e().foreign_io.write_in_together(*a.memory, {page, 3 * page}, buffers, 2)); })) {
       std::fill(a.content.begin() + page, a.content.begin() + 2 * page, std::byte{78});
       std::fill(a.content.begin() + 2 * page, a.content.begin() + 3 * page, std::byte{79});
     }
   }
   for (TransitBuffer* b : buffers) {
-    if (b != nullptr) (void)w.attempt([&] { w.e().give_buffer(b); });
+    if (b != nullptr) (void)w.attempt([&] { w.e().foreign_io.give_buffer(b); });
   }
 }
 
 inline void foreign_call(World& w, std::vector<device::DriverUse> uses, const std::function<void()>& made) {
   std::unique_ptr<engine::ForeignCall> call;
-  if (!w.attempt([&] { call = w.e().begin_foreign_call(uses.data(), uses.size(), true); })) return;
+  if (!w.attempt([&] { call = w.e().foreign_uses.begin_foreign_call(uses.data(), uses.size(), true); })) return;
   made();
-  if (call != nullptr) w.e().end_foreign_call(std::move(call));
+  if (call != nullptr) w.e().foreign_uses.end_foreign_call(std::move(call));
 }
 
 inline const std::vector<Scenario>& scenarios() {
@@ -336,7 +336,7 @@ inline const std::vector<Scenario>& scenarios() {
        [](World& w) {
          const Bytes ordinary(size, std::byte{66});
          for (Array* a : {&w.d2, &w.h2, &w.h1, &w.d1}) {
-           if (!w.attempt([&] { w.e().copy(a->memory->address + 64, ordinary.data(), 3 * page); })) continue;
+           if (!w.attempt([&] { w.e().copies.copy(a->memory->address + 64, ordinary.data(), 3 * page); })) continue;
            std::fill_n(a->content.begin() + 64, 3 * page, std::byte{66});
          }
        }},
@@ -344,7 +344,7 @@ inline const std::vector<Scenario>& scenarios() {
        [](World& w) {
          Bytes ordinary(size);
          for (Array* a : {&w.d2, &w.h2, &w.h1, &w.hs}) {
-           if (!w.attempt([&] { w.e().copy(ordinary.data(), a->memory->address, size); })) continue;
+           if (!w.attempt([&] { w.e().copies.copy(ordinary.data(), a->memory->address, size); })) continue;
            EXPECT_EQ(ordinary, a->content);
          }
        }},
@@ -354,28 +354,28 @@ inline const std::vector<Scenario>& scenarios() {
        [](World& w) {
          const engine::QueueIndex q = w.machine().queue(stream);
          const Operand operand{w.d1.memory, true};
-         if (!w.attempt([&] { w.e().begin_launch(q, &operand, 1); })) return;
+         if (!w.attempt([&] { w.e().launches.begin_launch(q, &operand, 1); })) return;
          std::byte* const base = w.d1.memory->address;
          w.machine().device().launch(stream, {{base, size, true}}, [base] { std::memset(base, 53, size); });
          std::fill(w.d1.content.begin(), w.d1.content.end(), std::byte{53});
-         (void)w.attempt([&] { w.e().filled(*w.d1.memory, 0, size, pattern(53)); });
-         (void)w.attempt([&] { w.e().end_launch(q, &operand, 1); });
+         (void)w.attempt([&] { w.e().copies.filled(*w.d1.memory, 0, size, pattern(53)); });
+         (void)w.attempt([&] { w.e().launches.end_launch(q, &operand, 1); });
        }},
       {"a piece that a kernel has filled", "d1",
        [](World& w) {
          const engine::QueueIndex q = w.machine().queue(stream);
          const Operand operand{w.d1.memory, true};
-         if (!w.attempt([&] { w.e().begin_launch(q, &operand, 1); })) return;
+         if (!w.attempt([&] { w.e().launches.begin_launch(q, &operand, 1); })) return;
          std::byte* const base = w.d1.memory->address;
          w.machine().device().launch(stream, {{base, size, true}}, [base] { std::memset(base + page, 54, page); });
          std::fill(w.d1.content.begin() + page, w.d1.content.begin() + 2 * page, std::byte{54});
-         (void)w.attempt([&] { w.e().filled(*w.d1.memory, page, page, pattern(54)); });
-         (void)w.attempt([&] { w.e().end_launch(q, &operand, 1); });
+         (void)w.attempt([&] { w.e().copies.filled(*w.d1.memory, page, page, pattern(54)); });
+         (void)w.attempt([&] { w.e().launches.end_launch(q, &operand, 1); });
        }},
       {"a copy that makes maps too long", "d3 h3",
        [](World& w) {
          for (std::uint64_t i = 0; i < 40; ++i) {  // not yet
-           w.e().copy(w.d3.memory->address + 32 * i, w.h3.memory->address + 32 * i, 8);
+           w.e().copies.copy(w.d3.memory->address + 32 * i, w.h3.memory->address + 32 * i, 8);
            World::set(w.d3, 32 * i, w.h3, 32 * i, 8);
          }
          w.copy(w.d3, 2 * page, w.h3, 2 * page, 8);
@@ -384,12 +384,12 @@ inline const std::vector<Scenario>& scenarios() {
       {"a launch that changes nothing of what is in pieces", "d3 h3 h2",
        [](World& w) {
          for (std::uint64_t at : {page, 3 * page, 5 * page}) {
-           w.e().copy(w.d3.memory->address + at, w.h3.memory->address + at, page);
+           w.e().copies.copy(w.d3.memory->address + at, w.h3.memory->address + at, page);
            World::set(w.d3, at, w.h3, at, page);
          }
          const engine::QueueIndex q = w.machine().queue(stream);
          const Operand operand{w.d3.memory, true};
-         if (w.attempt([&] { w.e().begin_launch(q, &operand, 1); })) (void)w.attempt([&] { w.e().end_launch(q, &operand, 1); });
+         if (w.attempt([&] { w.e().launches.begin_launch(q, &operand, 1); })) (void)w.attempt([&] { w.e().launches.end_launch(q, &operand, 1); });
          w.copy(w.h2, w.d3);
        }},
       {"a launch that writes what a mirror wants", "d1", [](World& w) { w.kernel(w.d1, {100, 9000}, 60); }},
@@ -402,7 +402,7 @@ inline const std::vector<Scenario>& scenarios() {
          engine::QueueIndex q = 0;
          if (!w.attempt([&] { q = w.e().adopt_queue(0, &streams[1], {}); })) return;
          const Operand operand{w.d1.memory, false};
-         if (w.attempt([&] { w.e().begin_launch(q, &operand, 1); })) (void)w.attempt([&] { w.e().end_launch(q, &operand, 1); });
+         if (w.attempt([&] { w.e().launches.begin_launch(q, &operand, 1); })) (void)w.attempt([&] { w.e().launches.end_launch(q, &operand, 1); });
          (void)w.attempt([&] { w.e().retire_queue(0, q); });
        }},
       {"an unknown launch", "d1 pair_h pair_d", [](World& w) { w.kernel(w.d1, {page, 2 * page}, 65, true); w.pair_h.content = w.pair_d.content; }},
@@ -411,9 +411,9 @@ inline const std::vector<Scenario>& scenarios() {
          const engine::QueueIndex q = w.machine().queue(stream);
          const Operand operand{w.d1.memory, true};
          const ByteRange all = w.d1.memory->all();
-         if (w.attempt([&] { w.e().begin_launch(q, &operand, 1, &all); })) {
+         if (w.attempt([&] { w.e().launches.begin_launch(q, &operand, 1, &all); })) {
            w.submit(w.d1, all, 66);
-           (void)w.attempt([&] { w.e().end_launch(q, &operand, 1); });
+           (void)w.attempt([&] { w.e().launches.end_launch(q, &operand, 1); });
          } else {
            w.kernel(w.d1, all, 67);  // it may be lost
          }
@@ -421,7 +421,7 @@ inline const std::vector<Scenario>& scenarios() {
       {"a native capture", "d1 d2 d3",
        [](World& w) {
          for (Array* a : {&w.d1, &w.d2, &w.d3}) {
-           if (!w.attempt([&] { w.e().native_capture(*a->memory, a != &w.d3); })) continue;
+           if (!w.attempt([&] { w.e().foreign_uses.native_capture(*a->memory, a != &w.d3); })) continue;
            if (a != &w.d3) w.submit(*a, {0, page}, 68);
          }
        }},
@@ -458,13 +458,13 @@ inline const std::vector<Scenario>& scenarios() {
        [](World& w) {
          for (const bool announced : {false, true}) {
            Memory* made = nullptr;
-           if (w.attempt([&] { made = w.e().allocate_device(0, announced ? "a" : "b", 3 * page); })) w.more.push_back({made, {}});
+           if (w.attempt([&] { made = w.e().lifetimes.allocate_device(0, announced ? "a" : "b", 3 * page); })) w.more.push_back({made, {}});
            Memory* side = nullptr;
-           if (made != nullptr && w.attempt([&] { side = w.e().allocate_host(announced ? "c" : "d", 3 * page, made, announced); }))
+           if (made != nullptr && w.attempt([&] { side = w.e().lifetimes.allocate_host(announced ? "c" : "d", 3 * page, made, announced); }))
              w.more.push_back({side, {}});
          }
          Memory* large = nullptr;
-         if (w.attempt([&] { large = w.e().allocate_host("large", 5u << 20, nullptr); })) w.more.push_back({large, {}});
+         if (w.attempt([&] { large = w.e().lifetimes.allocate_host("large", 5u << 20, nullptr); })) w.more.push_back({large, {}});
        }},
       {"freeing what others want", "d1 d2",
        [](World& w) { for (Array* a : {&w.d1, &w.d2}) (void)w.attempt([&] { w.free(*a); }); }},
@@ -476,15 +476,15 @@ inline const std::vector<Scenario>& scenarios() {
          w.pair_d.content = w.pair_h.content;
          for (Array* a : {&w.pair_h, &w.announced_h}) (void)w.attempt([&] { w.free(*a); });
        }},
-      {"settle", "d3 h2 h1", [](World& w) { w.copy(w.d3, w.h2); for (Array* a : {&w.h1, &w.d3}) (void)w.attempt([&] { w.e().settle(*a->memory, a->memory->all()); }); }},
-      {"settle all", "d3 h2", [](World& w) { w.copy(w.d3, w.h2); (void)w.attempt([&] { w.e().settle_all(); }); }},
+      {"settle", "d3 h2 h1", [](World& w) { w.copy(w.d3, w.h2); for (Array* a : {&w.h1, &w.d3}) (void)w.attempt([&] { w.e().copies.settle(*a->memory, a->memory->all()); }); }},
+      {"settle all", "d3 h2", [](World& w) { w.copy(w.d3, w.h2); (void)w.attempt([&] { w.e().host_access.settle_all(); }); }},
       {"statistics", "", [](World& w) { (void)w.attempt([&] { Statistics s; w.e().add_to(s); (void)w.e().any_live(); }); }},
       {"messages from a device array", "d2", [](World& w) { message(w, w.d2, false, false); message(w, w.d2, true, false); }},
       {"messages from a mirror", "h1", [](World& w) { message(w, w.h1, false, false); }},
       {"messages to a device array", "d1 d2", [](World& w) { message(w, w.d1, false, true); message(w, w.d2, true, true); }},
       {"messages to a mirror", "h1 hs", [](World& w) { message(w, w.h1, false, true); message(w, w.hs, false, true); }},
       {"persistent messages", "d1", [](World& w) { persistent(w, w.d1); }},
-      {"a raw pointer into a mirror", "h1", [](World& w) { (void)w.attempt([&] { w.e().expose(*w.h1.memory); }); }},
+      {"a raw pointer into a mirror", "h1", [](World& w) { (void)w.attempt([&] { w.e().host_access.expose(*w.h1.memory); }); }},
       {"a kernel of somebody else's", "d1",
        [](World& w) { foreign_call(w, {{w.d1.memory->address, 0, Kind::argument, 0}}, [&] { w.submit(w.d1, {0, page}, 80); }); }},
       {"a kernel of somebody else's that uses the host", "d2 h1",
@@ -495,7 +495,7 @@ inline const std::vector<Scenario>& scenarios() {
       {"everything is opened at the end", "",
        [](World& w) {
          w.machine().ends();
-         if (!w.attempt([&] { w.e().open_everything(); })) w.e().open_everything();
+         if (!w.attempt([&] { w.e().host_access.open_everything(); })) w.e().host_access.open_everything();
          w.expect_open();
        }},
   };

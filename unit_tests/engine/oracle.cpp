@@ -73,7 +73,7 @@ Oracle::Oracle(const Options& options)
   if (options.few_mappings) {
     // A whole array can always be protected: that splits nothing.
     machine_->platform().refuse_protect = [this](const std::byte* p, std::uint64_t bytes, platform::Protection) {
-      const Memory* m = machine_->engine().find(p);
+      const Memory* m = machine_->engine().state().find(p);
       return m != nullptr && bytes < m->bytes && random_.chance(10);
     };
   }
@@ -260,8 +260,8 @@ void Oracle::new_array() {
   a->all_defined = size == 0;
   const std::string label = "array" + std::to_string(arrays_.size());
   note("new array " + std::to_string(arrays_.size()) + " of " + std::to_string(size) + " bytes, kind " + std::to_string(kind));
-  if (kind != 1) a->device = machine_->engine().allocate_device(0, label.c_str(), size);
-  if (kind != 0) a->host = machine_->engine().allocate_host((label + "_h").c_str(), size, a->device);
+  if (kind != 1) a->device = machine_->engine().lifetimes.allocate_device(0, label.c_str(), size);
+  if (kind != 0) a->host = machine_->engine().lifetimes.allocate_host((label + "_h").c_str(), size, a->device);
   arrays_.push_back(std::move(a));
 }
 
@@ -273,7 +273,7 @@ void Oracle::free_side(std::size_t index, bool device) {
   }
   Memory*& side = device ? a.device : a.host;
   drop_messages_of(side);
-  machine_->engine().deallocate(side);
+  machine_->engine().lifetimes.deallocate(side);
   disarm();
   side = nullptr;
   if (a.device == nullptr && a.host == nullptr) arrays_.erase(arrays_.begin() + static_cast<std::ptrdiff_t>(index));
@@ -386,8 +386,8 @@ void Oracle::launch(bool unknown) {
   order_program(stream, operands);
   std::vector<Operand> pinned = operands;
   if (!attempt([&] {
-        if (unknown) machine_->engine().begin_unknown_launch(queue, pinned);
-        else machine_->engine().begin_launch(queue, operands.data(), operands.size());
+        if (unknown) machine_->engine().launches.begin_unknown_launch(queue, pinned);
+        else machine_->engine().launches.begin_launch(queue, operands.data(), operands.size());
       })) {
     return;
   }
@@ -400,14 +400,14 @@ void Oracle::launch(bool unknown) {
       writes.push_back({i, sub_range(set[i]->bytes.size()), next_seed_++});
     }
   }
-  const engine::Clock before = machine_->engine().submitted_before(queue);
+  const engine::Clock before = machine_->engine().launches.submitted_before(queue);
   machine_->device().launch(stream, Machine::touches(operands), kernel_body(operands, std::move(expected), writes, text));
   const bool awaited = random_.chance(20);
   if (awaited) machine_->device().synchronize_stream(stream);
   for (const Machine::Write& w : writes) write_by_kernel(*set[w.operand], w.range, w.seed);
   std::uint64_t number = 0;
-  survive(2, [&] { number = machine_->engine().end_launch(queue, pinned.data(), pinned.size()); });
-  if (awaited) machine_->engine().launch_awaited(queue, before, number);
+  survive(2, [&] { number = machine_->engine().launches.end_launch(queue, pinned.data(), pinned.size()); });
+  if (awaited) machine_->engine().launches.launch_awaited(queue, before, number);
 }
 
 void Oracle::native_launch() {
@@ -422,7 +422,7 @@ void Oracle::native_launch() {
   const bool overwrite = writable && random_.chance(30);
   if (!attempt([&] {
         if (overwrite) machine_->engine().access(*a.device, a.device->all(), Access::overwrite);
-        else machine_->engine().native_capture(*a.device, writable);
+        else machine_->engine().foreign_uses.native_capture(*a.device, writable);
       })) {
     return;
   }
@@ -463,7 +463,7 @@ void Oracle::foreign_call() {
   note(text);
   order_program(foreign_stream, operands);
   std::unique_ptr<engine::ForeignCall> call;
-  if (!attempt([&] { call = machine_->engine().begin_foreign_call(uses.data(), uses.size(), kernel); })) return;
+  if (!attempt([&] { call = machine_->engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), kernel); })) return;
   std::vector<Expected> expected;
   std::vector<Machine::Write> writes;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -473,7 +473,7 @@ void Oracle::foreign_call() {
   machine_->device().launch(foreign_stream, Machine::touches(operands),
                             kernel_body(operands, std::move(expected), writes, text));
   for (const Machine::Write& w : writes) write_by_kernel(*set[w.operand], w.range, w.seed);
-  machine_->engine().end_foreign_call(std::move(call));
+  machine_->engine().foreign_uses.end_foreign_call(std::move(call));
 }
 
 namespace {
@@ -501,7 +501,7 @@ void Oracle::fill_by_kernel() {
   engine::QueueIndex queue = engine::unknown_queue;
   if (!adopt(stream, queue)) return;
   order_program(stream, operands);
-  if (!attempt([&] { machine_->engine().begin_launch(queue, operands.data(), 1); })) return;
+  if (!attempt([&] { machine_->engine().launches.begin_launch(queue, operands.data(), 1); })) return;
   std::byte* const base = a.device->address;
   machine_->device().launch(stream, Machine::touches(operands), [base, r, pattern] {
     for (std::uint64_t i = r.begin; i < r.end; ++i) {
@@ -511,12 +511,12 @@ void Oracle::fill_by_kernel() {
   replay_.program_writes(a.device->slot, r, [&](std::uint64_t i) {
     return static_cast<std::byte>(pattern.pattern[(i - r.begin) % pattern.pattern_bytes]);
   });
-  machine_->engine().filled(*a.device, r.begin, r.size(), pattern);
+  machine_->engine().copies.filled(*a.device, r.begin, r.size(), pattern);
   for (std::uint64_t i = r.begin; i < r.end; ++i) {
     a.bytes[i] = static_cast<std::byte>(pattern.pattern[(i - r.begin) % pattern.pattern_bytes]);
   }
   define(a, r);
-  machine_->engine().end_launch(queue, operands.data(), 1);
+  machine_->engine().launches.end_launch(queue, operands.data(), 1);
 }
 
 void Oracle::copy() {
@@ -539,7 +539,7 @@ void Oracle::copy() {
   note("copy " + std::to_string(n) + " bytes to " + std::to_string(to.bytes.size()) + (t->on_host() ? "h@" : "d@") +
        std::to_string(to_at) + " from " + std::to_string(from.bytes.size()) + (f->on_host() ? "h@" : "d@") +
        std::to_string(from_at) + (&to == &from ? " (itself)" : ""));
-  const auto body = [&] { machine_->engine().copy(t->address + to_at, f->address + from_at, n); };
+  const auto body = [&] { machine_->engine().copies.copy(t->address + to_at, f->address + from_at, n); };
   if (!attempt(body)) return;
   std::memmove(to.bytes.data() + to_at, from.bytes.data() + from_at, n);
   std::memmove(to.defined.data() + to_at, from.defined.data() + from_at, n);
@@ -561,7 +561,7 @@ void Oracle::copy_crumbs() {
        std::to_string(first) + " from " + std::to_string(from.bytes.size()) + (f->on_host() ? "h" : "d"));
   for (std::uint64_t i = 0; i < crumbs && !failed_; ++i) {
     const std::uint64_t at = first + i * apart;
-    if (!attempt([&] { machine_->engine().copy(t->address + at, f->address + at, crumb); })) return;
+    if (!attempt([&] { machine_->engine().copies.copy(t->address + at, f->address + at, crumb); })) return;
     std::memcpy(to.bytes.data() + at, from.bytes.data() + at, crumb);
     std::memcpy(to.defined.data() + at, from.defined.data() + at, crumb);
     to.all_defined = to.all_defined && from.all_defined;
@@ -576,7 +576,7 @@ void Oracle::copy_open() {
   std::vector<std::byte> buffer(r.size());
   if (random_.chance(50)) {
     note("copy " + show(r) + " of " + std::to_string(a.bytes.size()) + (m->on_host() ? "h" : "d") + " to untracked memory");
-    const auto out = [&] { machine_->engine().copy(buffer.data(), m->address + r.begin, r.size()); };
+    const auto out = [&] { machine_->engine().copies.copy(buffer.data(), m->address + r.begin, r.size()); };
     if (!attempt(out)) return;
     machine_->device().check_host_access(buffer.data(), buffer.size(), false);
     check(expect(a), r, buffer.data(), "untracked memory");
@@ -585,7 +585,7 @@ void Oracle::copy_open() {
   note("copy untracked memory to " + show(r) + " of " + std::to_string(a.bytes.size()) + (m->on_host() ? "h" : "d"));
   const std::uint64_t seed = next_seed_++;
   for (std::uint64_t i = 0; i < r.size(); ++i) buffer[i] = Machine::mix(seed, r.begin + i);
-  const auto in = [&] { machine_->engine().copy(m->address + r.begin, buffer.data(), r.size()); };
+  const auto in = [&] { machine_->engine().copies.copy(m->address + r.begin, buffer.data(), r.size()); };
   if (!attempt(in)) return;
   machine_->device().check_host_access(buffer.data(), buffer.size(), true);
   write(a, r, seed);
@@ -601,8 +601,8 @@ void Oracle::copy_foreign_device() {
   note(std::string("copy ") + (out ? "to" : "from") + " foreign device memory, " + show(r) + " of " +
        std::to_string(a.bytes.size()) + (m->on_host() ? "h" : "d"));
   if (!attempt([&] {
-        if (out) machine_->engine().copy(foreign_ + r.begin, m->address + r.begin, r.size());
-        else machine_->engine().copy(m->address + r.begin, foreign_ + r.begin, r.size());
+        if (out) machine_->engine().copies.copy(foreign_ + r.begin, m->address + r.begin, r.size());
+        else machine_->engine().copies.copy(m->address + r.begin, foreign_ + r.begin, r.size());
       })) {
     return;
   }
@@ -624,7 +624,7 @@ void Oracle::fill() {
   const directory::Fill pattern = random_pattern(random_);
   note("fill " + show(r) + " of " + std::to_string(a.bytes.size()) + (m->on_host() ? "h" : "d") + " with " +
        std::to_string(pattern.pattern_bytes) + " bytes");
-  if (!attempt([&] { machine_->engine().fill(*m, r.begin, r.size(), pattern); })) return;
+  if (!attempt([&] { machine_->engine().copies.fill(*m, r.begin, r.size(), pattern); })) return;
   for (std::uint64_t i = 0; i < r.size(); ++i) {
     a.bytes[r.begin + i] = static_cast<std::byte>(pattern.pattern[i % pattern.pattern_bytes]);
   }
@@ -633,7 +633,7 @@ void Oracle::fill() {
 
 void Oracle::settle() {
   note("settle everything");
-  (void)attempt([&] { machine_->engine().settle_all(); });
+  (void)attempt([&] { machine_->engine().host_access.settle_all(); });
 }
 
 void Oracle::reallocate() {
@@ -645,7 +645,7 @@ void Oracle::reallocate() {
   Array& now = *arrays_.back();
   Memory* const t = now.device != nullptr ? now.device : now.host;
   const std::uint64_t n = std::min(old.bytes.size(), now.bytes.size());
-  const auto body = [&] { machine_->engine().copy(t->address, old.device->address, n); };
+  const auto body = [&] { machine_->engine().copies.copy(t->address, old.device->address, n); };
   if (n > 0 && attempt(body)) {
     std::memcpy(now.bytes.data(), old.bytes.data(), n);
     std::memcpy(now.defined.data(), old.defined.data(), n);
@@ -687,9 +687,9 @@ bool Oracle::take_buffer(Message& m) {
   const ByteRange whole{m.position + m.pieces.front().begin, m.position + m.pieces.back().end};
   return attempt([&] {
     if (!on_device && !m.memory->on_host() && m.pieces.size() == 1 && random_.chance(50)) {
-      m.buffer = machine_->engine().take_buffer_beside(*m.memory, whole);
+      m.buffer = machine_->engine().foreign_io.take_buffer_beside(*m.memory, whole);
     }
-    if (m.buffer == nullptr) m.buffer = machine_->engine().take_buffer(m.pieces.back().end, on_device);
+    if (m.buffer == nullptr) m.buffer = machine_->engine().foreign_io.take_buffer(m.pieces.back().end, on_device);
   });
 }
 
@@ -698,19 +698,19 @@ void Oracle::send(Message& m) {
   std::byte* const at = m.buffer->block != nullptr ? m.buffer->address - m.pieces.front().begin : m.buffer->address;
   note("send " + std::to_string(m.pieces.size()) + " pieces from " + show(m.pieces.front()) + " behind " + std::to_string(m.position) +
        " of " + std::to_string(m.array->bytes.size()) + (m.memory->on_host() ? "h" : "d") + (m.buffer->on_device ? " on the device" : ""));
-  machine_->engine().expect_read_out(*m.memory, m.position, m.pieces.data(), random_.chance(80) ? m.pieces.size() : 0, *m.buffer, at);
+  machine_->engine().foreign_io.expect_read_out(*m.memory, m.position, m.pieces.data(), random_.chance(80) ? m.pieces.size() : 0, *m.buffer, at);
   const Expected expected = expect(*m.array);
   if (!attempt([&] {
-        machine_->engine().read_out(*m.memory, m.position, m.pieces.data(), m.pieces.size(), *m.buffer, at);
+        machine_->engine().foreign_io.read_out(*m.memory, m.position, m.pieces.data(), m.pieces.size(), *m.buffer, at);
       }) ||
-      !attempt([&] { machine_->engine().settle_buffer(*m.buffer); })) {
+      !attempt([&] { machine_->engine().foreign_io.settle_buffer(*m.buffer); })) {
     return;
   }
   for (const ByteRange p : m.pieces) {
     machine_->device().check_host_access(at + p.begin, p.size(), true);
     check(expected, {m.position + p.begin, m.position + p.end}, at + p.begin, "a message");
   }
-  machine_->engine().expect_read_out(*m.memory, m.position, m.pieces.data(), m.pieces.size(), *m.buffer, at);
+  machine_->engine().foreign_io.expect_read_out(*m.memory, m.position, m.pieces.data(), m.pieces.size(), *m.buffer, at);
 }
 
 void Oracle::message_out() {
@@ -721,7 +721,7 @@ void Oracle::message_out() {
   if (persistent_.size() < 4 && random_.chance(50)) {
     persistent_.push_back(std::move(m));
   } else {
-    machine_->engine().give_buffer(m.buffer);
+    machine_->engine().foreign_io.give_buffer(m.buffer);
   }
 }
 
@@ -738,7 +738,7 @@ void Oracle::message_in() {
     for (std::uint64_t i = p.begin; i < p.end; ++i) from[i] = Machine::mix(seed, m.position + i);
   }
   const bool arrived = attempt([&] {
-    machine_->engine().write_in(*m.memory, m.position, m.pieces.data(), m.pieces.size(), *m.buffer, from);
+    machine_->engine().foreign_io.write_in(*m.memory, m.position, m.pieces.data(), m.pieces.size(), *m.buffer, from);
   });
   for (const ByteRange p : m.pieces) {
     const ByteRange range{m.position + p.begin, m.position + p.end};
@@ -747,13 +747,13 @@ void Oracle::message_in() {
     std::memset(m.array->defined.data() + range.begin, 0, range.size());
     m.array->all_defined = false;
   }
-  machine_->engine().give_buffer(m.buffer);
+  machine_->engine().foreign_io.give_buffer(m.buffer);
 }
 
 void Oracle::drop_messages_of(const Memory* memory) {
   for (std::size_t i = persistent_.size(); i-- > 0;) {
     if (persistent_[i].memory != memory) continue;
-    machine_->engine().give_buffer(persistent_[i].buffer);
+    machine_->engine().foreign_io.give_buffer(persistent_[i].buffer);
     persistent_.erase(persistent_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
@@ -761,7 +761,7 @@ void Oracle::drop_messages_of(const Memory* memory) {
 // --- comparing -------------------------------------------------------------------------------------------------------
 
 void Oracle::compare_replay() {
-  bool quiet = attempt_once([&] { machine_->engine().settle_all(); });
+  bool quiet = attempt_once([&] { machine_->engine().host_access.settle_all(); });
   machine_->device().synchronize_device();
   if (!quiet || failed_) return;
   replay_.compare();

@@ -18,7 +18,7 @@ struct Program : Machine {
   explicit Program(const Options& options = defaults())
       : Machine(options, [](const std::string& text) { ADD_FAILURE() << text; }) {}
   ~Program() {
-    for (auto m = arrays_.rbegin(); m != arrays_.rend(); ++m) engine().deallocate(*m);
+    for (auto m = arrays_.rbegin(); m != arrays_.rend(); ++m) engine().lifetimes.deallocate(*m);
     engine().audit();
   }
   Program(const Program&) = delete;
@@ -45,22 +45,22 @@ struct Program : Machine {
     return o;
   }
   engine::Memory& on_device(std::uint64_t bytes) {
-    arrays_.push_back(engine().allocate_device(0, "device array", bytes));
+    arrays_.push_back(engine().lifetimes.allocate_device(0, "device array", bytes));
     return *arrays_.back();
   }
   engine::Memory& on_host(std::uint64_t bytes, engine::Memory* partner = nullptr) {
-    arrays_.push_back(engine().allocate_host("host array", bytes, partner));
+    arrays_.push_back(engine().lifetimes.allocate_host("host array", bytes, partner));
     return *arrays_.back();
   }
   void free(engine::Memory& m) {
     arrays_.erase(std::find(arrays_.begin(), arrays_.end(), &m));
-    engine().deallocate(&m);
+    engine().lifetimes.deallocate(&m);
   }
   void fill(engine::Memory& m, std::uint8_t byte) {
     directory::Fill f;
     f.pattern[0] = byte;
     f.pattern_bytes = 1;
-    engine().fill(m, 0, m.bytes, f);
+    engine().copies.fill(m, 0, m.bytes, f);
   }
   void expect_host(engine::Memory& m, ByteRange range, std::uint64_t seed) {
     std::vector<std::byte> seen(range.size());

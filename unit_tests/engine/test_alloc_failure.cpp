@@ -68,7 +68,7 @@ void check_faults(const Machine::Options& options) {
           w.arm(k);
           std::byte* const address = a.memory->address + 3 * page;
           const auto kind = writes ? platform::FaultKind::write : platform::FaultKind::read;
-          const bool served = w.attempt([&] { (void)w.e().serve(address, kind); });
+          const bool served = w.attempt([&] { (void)w.e().host_access.serve(address, kind); });
           const bool fired = w.fired();
           w.disarm();
           w.expect_content("behind the fault");

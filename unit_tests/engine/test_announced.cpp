@@ -20,10 +20,10 @@ struct Exchange : Program {
     received = announced_side(*received_device);
   }
   ~Exchange() {
-    engine().deallocate(received);
-    engine().deallocate(sent);
+    engine().lifetimes.deallocate(received);
+    engine().lifetimes.deallocate(sent);
   }
-  Memory* announced_side(Memory& device) { return engine().allocate_host("buffer", size, &device, true); }
+  Memory* announced_side(Memory& device) { return engine().lifetimes.allocate_host("buffer", size, &device, true); }
 
   void pack(std::uint64_t seed) { kernel_write(&stream_a, *sent_device, {0, size}, seed); }
   void take(std::uint64_t seed) {
@@ -117,7 +117,7 @@ TEST(Announced, ADeviceSideThatWasEvictedIsNotReadBackFromTheHost) {
   Exchange x;
   x.deliver(5);
   x.unpack(5);
-  x.engine().settle(*x.received_device, x.received_device->all());
+  x.engine().copies.settle(*x.received_device, x.received_device->all());
   x.host_write(*x.received, {0, size}, 6);  // not announced yet
   for (int k = 0; k < 3; ++k) x.kernel_write(&stream_a, x.on_device(2u << 20), {0, 2u << 20}, 7);
   ASSERT_GT(x.counters().evictions, 0u);
@@ -162,7 +162,23 @@ TEST(Announced, AFreedDeviceSideLeavesWhatOthersWant) {
   x.expect_host(*side, 5);
   x.host_write(*side, {0, size}, 7);
   x.expect_host(mirror, 5);
-  x.engine().deallocate(side);
+  x.engine().lifetimes.deallocate(side);
+}
+
+TEST(Announced, AFreedDeviceSideLeavesTheHostWhatItHolds) {
+  Exchange x;
+  Memory& device = x.on_device(size);
+  Memory* const side = x.announced_side(device);
+  x.kernel_write(&stream_a, device, {0, size}, 5);
+  x.engine().access(*side, side->all(), Access::read);
+
+  x.free(device);
+
+  Statistics s;
+  x.engine().add_to(s);
+  EXPECT_EQ(s.snapshot_bytes, 0u);
+  x.expect_host(*side, 5);
+  x.engine().lifetimes.deallocate(side);
 }
 
 TEST(Announced, CheckModeWatchesTheBuffersAllTheSame) {

@@ -18,18 +18,18 @@ void* const stream_b = &streams[1];
 
 /// A message that has arrived in the array.
 struct Arrival {
-  Arrival(Program& program, Memory& m) : p(program), buffer(p.engine().take_buffer(size, false)) {
+  Arrival(Program& program, Memory& m) : p(program), buffer(p.engine().foreign_io.take_buffer(size, false)) {
     for (std::uint64_t i = 0; i < size; ++i) buffer->address[i] = Machine::mix(7, i);
     const ByteRange all = m.all();
-    p.engine().write_in(m, 0, &all, 1, *buffer, buffer->address);
+    p.engine().foreign_io.write_in(m, 0, &all, 1, *buffer, buffer->address);
   }
-  ~Arrival() { p.engine().give_buffer(buffer); }
+  ~Arrival() { p.engine().foreign_io.give_buffer(buffer); }
   Arrival(const Arrival&) = delete;
   Arrival& operator=(const Arrival&) = delete;
   /// How often somebody must be asked before the next message may come.
   std::uint64_t questions() const {
     const std::uint64_t before = p.device().questions;
-    p.engine().settle_buffer(*buffer);
+    p.engine().foreign_io.settle_buffer(*buffer);
     return p.device().questions - before;
   }
   Program& p;
@@ -52,12 +52,12 @@ TEST_F(AwaitedLaunches, TellOfTheTransfersTheyWaitedFor) {
 TEST_F(AwaitedLaunches, TellNothingOfOtherStreamsThatNobodyFollows) {
   const auto unfollowed = [&](void* stream, Memory& m, std::function<void()> body, bool awaited) {
     const engine::Operand operand{&m, true};
-    p.engine().begin_launch(engine::unknown_queue, &operand, 1);
-    const engine::Clock before = p.engine().submitted_before(engine::unknown_queue);
+    p.engine().launches.begin_launch(engine::unknown_queue, &operand, 1);
+    const engine::Clock before = p.engine().launches.submitted_before(engine::unknown_queue);
     p.device().launch(stream, Machine::touches({operand}), std::move(body));
     if (awaited) p.device().synchronize_stream(stream);
-    const std::uint64_t number = p.engine().end_launch(engine::unknown_queue, &operand, 1);
-    if (awaited) p.engine().launch_awaited(engine::unknown_queue, before, number);
+    const std::uint64_t number = p.engine().launches.end_launch(engine::unknown_queue, &operand, 1);
+    if (awaited) p.engine().launches.launch_awaited(engine::unknown_queue, before, number);
   };
   std::byte* const base = d.address;
   unfollowed(stream_a, d, [base] {

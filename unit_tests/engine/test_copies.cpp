@@ -35,7 +35,7 @@ TEST(Copies, BetweenMemoryOfTheDriversAlone) {
   const Foreign from(p), to(p);
   std::memset(to.address, 0, size);
 
-  p.engine().copy(to.address, from.address, size);
+  p.engine().copies.copy(to.address, from.address, size);
 
   EXPECT_EQ(std::memcmp(to.address, from.address, size), 0);
   EXPECT_EQ(p.counters().d2d.bytes, 0u) << "it is nobody's";
@@ -46,7 +46,7 @@ TEST(Copies, OfMemoryOfTheDriversToAMirror) {
   const Foreign from(p);
   Memory& h = p.on_host(size);
 
-  p.engine().copy(h.address, from.address, size);
+  p.engine().copies.copy(h.address, from.address, size);
 
   p.expect_host(h, 9);
   EXPECT_EQ(p.counters().d2h.bytes, size);
@@ -74,7 +74,7 @@ TEST(Copies, ThatLeaveManyPiecesLoseNothing) {
     const std::uint64_t before = directory_bytes();
 
     constexpr std::uint64_t pieces = 2000;
-    for (std::uint64_t i = 0; i < pieces; ++i) p.engine().copy(to.address + 16 * i, from.address + 16 * i, 8);
+    for (std::uint64_t i = 0; i < pieces; ++i) p.engine().copies.copy(to.address + 16 * i, from.address + 16 * i, 8);
 
     EXPECT_LT(directory_bytes() - before, pieces * 32u) << "less than an extent for each";
     p.expect_device(other, {0, size}, 2, &stream);
@@ -91,16 +91,16 @@ TEST(Copies, OfAddressesWhereNoArrayIsAreRefused) {
   Memory& d = p.on_device(size);
   Memory& h = p.on_host(size);
   std::byte* const addresses[] = {d.address, h.address};
-  EXPECT_TRUE(p.engine().in_device_arena(addresses[0]));
-  EXPECT_FALSE(p.engine().in_device_arena(addresses[1]));
+  EXPECT_TRUE(p.engine().state().in_device_arena(addresses[0]));
+  EXPECT_FALSE(p.engine().state().in_device_arena(addresses[1]));
   p.free(d);
   p.free(h);
   for (std::byte* const address : addresses) {
-    EXPECT_TRUE(p.engine().in_any_arena(address));
-    EXPECT_THROW(p.engine().copy(ordinary.data(), address, size), UsageError);
-    EXPECT_THROW(p.engine().copy(address, ordinary.data(), size), UsageError);
+    EXPECT_TRUE(p.engine().state().in_any_arena(address));
+    EXPECT_THROW(p.engine().copies.copy(ordinary.data(), address, size), UsageError);
+    EXPECT_THROW(p.engine().copies.copy(address, ordinary.data(), size), UsageError);
   }
-  EXPECT_FALSE(p.engine().in_any_arena(ordinary.data()));
+  EXPECT_FALSE(p.engine().state().in_any_arena(ordinary.data()));
 }
 
 /// What is overwritten here and stale there is fetched first, in case that the copy is refused.
@@ -118,7 +118,7 @@ TEST(Copies, BetweenTheSidesOfAnArrayThatAreRefusedHaveLostNothing) {
     p.device().fail_call(k, FakeDevice::call_copy);
     refused = false;
     try {
-      p.engine().copy(h.address, d.address + 8, size - 8);
+      p.engine().copies.copy(h.address, d.address + 8, size - 8);
     } catch (const Error&) {
       refused = true;
       p.expect_host(h, {0, page}, 2);
@@ -138,7 +138,7 @@ TEST(Copies, OfAMirrorThatBecomesOpenKeepTheirContent) {
   p.host_write(h, h.all(), 1);
   p.copy(d, h);
 
-  p.engine().expose(h);
+  p.engine().host_access.expose(h);
   ASSERT_TRUE(h.open);
   for (std::uint64_t i = 0; i < size; ++i) h.address[i] = Machine::mix(2, i);
 
@@ -155,7 +155,7 @@ TEST(Copies, OfAMirrorThatIsHeldTwiceAndBecomesOpenKeepTheirContent) {
   p.expect_device(d, {0, size}, 1, &stream);
   p.copy(other, d);
 
-  p.engine().expose(h);
+  p.engine().host_access.expose(h);
   for (std::uint64_t i = 0; i < size; ++i) h.address[i] = Machine::mix(2, i);
   p.kernel_write(&stream, d, d.all(), 3);
 
@@ -166,7 +166,7 @@ TEST(Copies, OfAMirrorThatIsHeldTwiceAndBecomesOpenKeepTheirContent) {
 TEST(Copies, FromTheArrayOfAnAnnouncedSideHaveTheContentOfTheCall) {
   Program p;
   Memory& d = p.on_device(size);
-  Memory* const h = p.engine().allocate_host("announced", size, &d, true);
+  Memory* const h = p.engine().lifetimes.allocate_host("announced", size, &d, true);
   Memory& other = p.on_device(size);
   p.engine().access(*h, h->all(), Access::overwrite);
   p.host_write(*h, h->all(), 1);
@@ -175,7 +175,7 @@ TEST(Copies, FromTheArrayOfAnAnnouncedSideHaveTheContentOfTheCall) {
   for (std::uint64_t i = 0; i < size; ++i) h->address[i] = Machine::mix(2, i);  // announced later
 
   p.expect_device(other, {0, size}, 1, &stream);
-  p.engine().deallocate(h);
+  p.engine().lifetimes.deallocate(h);
 }
 
 /// Where the host comes to whole huge pages first with an arrival, it gets them as such; what it has used is written in place.
@@ -191,15 +191,15 @@ TEST(Arrivals, OfManyHugePagesAreRightWhateverTheHostHasUsed) {
     p.kernel_write(&stream, d, d.all(), 1);
     p.host_write(h, {huge, huge + 8}, 2);
     p.host_write(h, {4 * huge, 4 * huge + 8}, 2);
-    if (partly_closed) p.engine().copy(h.address + 6 * huge, d.address, 2 * huge);  // these pages close before the others
+    if (partly_closed) p.engine().copies.copy(h.address + 6 * huge, d.address, 2 * huge);  // these pages close before the others
     p.copy(h, d);
-    p.engine().settle(h, h.all());
+    p.engine().copies.settle(h, h.all());
     p.expect_host(h, 1);
     EXPECT_EQ(p.platform().written_unused, (bytes - 2 * huge) / huge * huge);
 
     p.kernel_write(&stream, d, d.all(), 3);
     p.copy(h, d);
-    p.engine().settle(h, h.all());
+    p.engine().copies.settle(h, h.all());
     p.expect_host(h, 3);
     EXPECT_EQ(p.platform().written_unused, (bytes - 2 * huge) / huge * huge) << "all of it has been used by now";
   }
@@ -218,7 +218,7 @@ TEST(Arrivals, StagingMemoryIsBounded) {
   p.fill(d, 1);
   p.launch(&stream, {{&d, true}}, [] {});
   p.copy(h, d);
-  p.engine().settle(h, h.all());
+  p.engine().copies.settle(h, h.all());
   EXPECT_LE(p.device().staging_bytes(), engine::Staging::limit_bytes);
   for (std::uint64_t at = 0; at < bytes; at += page) ASSERT_EQ(h.address[at], std::byte{1}) << at;
 }
@@ -236,7 +236,7 @@ TEST(TheEnd, CountsWhatWasReadAheadInVain) {
   p.ends();
   const std::uint64_t before = p.counters().read_ahead_lost.bytes;
 
-  p.engine().open_everything();
+  p.engine().host_access.open_everything();
 
   EXPECT_GT(p.counters().read_ahead_lost.bytes, before);
 }
@@ -252,9 +252,9 @@ TEST(Settling, MovesWhatIsStaleAndOpensThePages) {
     EXPECT_EQ(Program::protection(p, d, 0), Protection::none);
 
     if (all) {
-      p.engine().settle_all();
+      p.engine().host_access.settle_all();
     } else {
-      p.engine().settle(d, d.all());
+      p.engine().copies.settle(d, d.all());
     }
 
     EXPECT_EQ(p.counters().h2d.bytes, size);
@@ -271,7 +271,7 @@ TEST(Settling, IsDoneWhenItReturns) {
   p.host_write(h, h.all(), 1);
   p.copy(d, h);
 
-  p.engine().settle(d, d.all());
+  p.engine().copies.settle(d, d.all());
 
   for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(d.address[i], Machine::mix(1, i)) << i;
 }
@@ -413,9 +413,9 @@ TEST(Residency, WhatALaunchThatIsNotSubmittedYetWillUseStays) {
   Program p(o);
   Memory& first = p.on_device(size);
   Memory& second = p.on_device(size);
-  p.engine().native_capture(first, true);
+  p.engine().foreign_uses.native_capture(first, true);
 
-  EXPECT_THROW(p.engine().native_capture(second, true), OutOfMemory);
+  EXPECT_THROW(p.engine().foreign_uses.native_capture(second, true), OutOfMemory);
 
   EXPECT_NE(first.flags.load() & Memory::resident, 0u);
 }
@@ -457,10 +457,10 @@ TEST(Launches, ThatAreCancelledUseNothing) {
     Program p(o);
     Memory& d = p.on_device(size);
     const engine::Operand operand{&d, true};
-    p.engine().begin_launch(p.queue(&stream), &operand, 1);
+    p.engine().launches.begin_launch(p.queue(&stream), &operand, 1);
     EXPECT_EQ(d.pins.load(), 1u);
 
-    p.engine().cancel_launch(&operand, 1);
+    p.engine().launches.cancel_launch(&operand, 1);
 
     EXPECT_EQ(d.pins.load(), 0u);
     p.kernel_write(&stream, d, d.all(), 1);
@@ -477,9 +477,9 @@ TEST(Check, WhatANativeKernelMayUseStaysReachable) {
     Memory& d = p.on_device(size);
     p.kernel_write(&stream, d, d.all(), 1);
     if (every) {
-      p.engine().native_capture_of_all();
+      p.engine().foreign_uses.native_capture_of_all();
     } else {
-      p.engine().native_capture(d, true);
+      p.engine().foreign_uses.native_capture(d, true);
     }
     p.device().check_accessible(d.address, size);
   }
@@ -496,11 +496,11 @@ TEST(Launches, FetchWhatLiesInFrontOfWhatTheyOverwrite) {
   const engine::Operand operand{&d, true};
   const ByteRange unread{page, 3 * page};
 
-  p.engine().begin_launch(q, &operand, 1, &unread);
+  p.engine().launches.begin_launch(q, &operand, 1, &unread);
   p.device().launch(&stream, {{d.address, size, true}}, [&] {
     for (std::uint64_t i = unread.begin; i < unread.end; ++i) d.address[i] = Machine::mix(2, i);
   });
-  p.engine().end_launch(q, &operand, 1);
+  p.engine().launches.end_launch(q, &operand, 1);
 
   EXPECT_EQ(p.counters().h2d.bytes, size - unread.size());
   const std::vector<std::byte> seen = p.device_content(&stream, d);

@@ -49,7 +49,7 @@ TEST(DeviceFaults, AllPagesAreOpenAtTheEnd) {
     p.copy(stale, source);
     if (more) p.host_write(p.on_host(size), {0, size}, 3);
     p.ends();
-    p.engine().open_everything();
+    p.engine().host_access.open_everything();
     EXPECT_EQ(of(p, stale), Protection::read_write) << more;
     EXPECT_EQ(of(p, source), Protection::read_write) << more;
     for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(stale.address[i], Machine::mix(2, i)) << i;
@@ -85,10 +85,10 @@ TEST(DeviceFaults, AKernelFindsItsPagesOpenToItsEnd) {
   Memory& h = p.on_host(size);
   const engine::QueueIndex queue = p.queue(&stream);
   const engine::Operand operand{&d, true};
-  p.engine().begin_launch(queue, &operand, 1);
+  p.engine().launches.begin_launch(queue, &operand, 1);
   p.copy(h, d);  // another thread's
   EXPECT_EQ(of(p, d), Protection::read_write);
-  p.engine().end_launch(queue, &operand, 1);
+  p.engine().launches.end_launch(queue, &operand, 1);
   EXPECT_EQ(of(p, d), Protection::read) << "closed behind it";
 }
 
@@ -112,7 +112,7 @@ TEST(DeviceFaults, SmallArraysHavePagesOfTheirOwn) {
   const Memory* before = nullptr;
   for (const std::uint64_t bytes : std::vector<std::uint64_t>{1, 100, page - 128, page, page + 904, 8}) {
     const Memory& m = p.on_device(bytes);
-    EXPECT_EQ(static_cast<std::uint64_t>(m.address - p.engine().device_arena(0)) % page, 0u);
+    EXPECT_EQ(static_cast<std::uint64_t>(m.address - p.engine().state().home().memory->base()) % page, 0u);
     if (before != nullptr) {
       EXPECT_GE(m.address - before->address, static_cast<std::ptrdiff_t>(before->bytes + 128)) << "room for a header";
     }
@@ -125,12 +125,12 @@ TEST(DeviceFaults, TheLimitOnMappingsIsMetByDeviceMemoryAlone) {
   Program::Options o = Program::guarded();
   o.platform.mapping_limit = 50;
   Program p(o);
-  for (int i = 0; i < 30 && p.engine().guarded_arena_bytes() > 0; ++i) {
+  for (int i = 0; i < 30 && p.engine().state().guarded_arena_bytes() > 0; ++i) {
     Memory& d = p.on_device(page);  // all fit
     p.kernel_write(&stream, d, d.all(), 1);
     EXPECT_EQ(of(p, d), Protection::read_write);
   }
-  EXPECT_EQ(p.engine().guarded_arena_bytes(), 0u);
+  EXPECT_EQ(p.engine().state().guarded_arena_bytes(), 0u);
 }
 
 TEST(DeviceFaults, NearTheLimitOnMappingsAllIsOpen) {
@@ -153,7 +153,7 @@ TEST(DeviceFaults, NearTheLimitOnMappingsAllIsOpen) {
   EXPECT_EQ(of(p, first), Protection::read_write);
   Memory& last = p.on_device(size);
   p.kernel_write(&stream, last, last.all(), 1);
-  EXPECT_EQ(p.engine().serve(last.address, platform::FaultKind::read), platform::FaultResult::not_ours);
+  EXPECT_EQ(p.engine().host_access.serve(last.address, platform::FaultKind::read), platform::FaultResult::not_ours);
 }
 
 }  // namespace

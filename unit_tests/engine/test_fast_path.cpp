@@ -105,8 +105,8 @@ struct FastPath : testing::Test {
   void access() { p.engine().access(host, host.all(), Access::read_write); }
   void launch() {
     const Operand operand{&device, true};
-    p.engine().begin_launch(queue, &operand, 1);
-    p.engine().end_launch(queue, &operand, 1);
+    p.engine().launches.begin_launch(queue, &operand, 1);
+    p.engine().launches.end_launch(queue, &operand, 1);
   }
 
   Program p;

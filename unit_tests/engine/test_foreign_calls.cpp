@@ -25,10 +25,10 @@ struct Foreign : Program {
   using Call = std::unique_ptr<engine::ForeignCall>;
 
   Call before(std::vector<DriverUse> uses, bool launches = true) {
-    return engine().begin_foreign_call(uses.data(), uses.size(), launches);
+    return engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), launches);
   }
   void after(Call call) {
-    if (call != nullptr) engine().end_foreign_call(std::move(call));
+    if (call != nullptr) engine().foreign_uses.end_foreign_call(std::move(call));
   }
   static DriverUse argument(const Memory& m, std::uintptr_t in_front = 0) { return {m.address, 0, Kind::argument, in_front}; }
   static DriverUse word(const Memory& m, Kind kind, std::uintptr_t in_front = 0) { return {m.address, 0, kind, in_front}; }
@@ -165,7 +165,7 @@ TEST(ForeignCalls, ACopyOutChangesNothing) {
 TEST(ForeignCalls, ACaptureCoversTheNextLaunchWithThatHandleOnly) {
   Shared p;
   const std::uintptr_t record = Foreign::make_handle(p.d);
-  p.engine().native_capture(p.d, false);
+  p.engine().foreign_uses.native_capture(p.d, false);
   p.after(p.before({Foreign::argument(p.d, record)}));  // its launch
   EXPECT_EQ(p.unannounced(), 0u);
   const std::uint64_t moved = p.counters().d2h.bytes;
@@ -176,7 +176,7 @@ TEST(ForeignCalls, ACaptureCoversTheNextLaunchWithThatHandleOnly) {
   p.copy(p.h, p.d);
   p.expect_host(p.h, 2);
 
-  p.engine().native_capture(p.d, false);
+  p.engine().foreign_uses.native_capture(p.d, false);
   p.raw_write(stream_b, p.d, 3);  // another kernel, by its bare pointer
   p.copy(p.h, p.d);
   p.expect_host(p.h, 3);
@@ -234,7 +234,7 @@ TEST(ForeignCalls, AKnownFillBetweenTwoRawKernels) {
   directory::Fill five;
   five.pattern[0] = 5;
   five.pattern_bytes = 1;
-  p.engine().filled(d, 0, size, five);
+  p.engine().copies.filled(d, 0, size, five);
   p.raw_write(stream_b, d, 2);
   p.expect_host(h, 2);
   p.fill(d, 9);
@@ -340,7 +340,7 @@ TEST(ForeignCalls, ListedAndRecordedArraysAreUsedByEachLaunch) {
     Memory& other = p.on_device(size);
     Memory& h = p.on_host(size);
     EXPECT_EQ(p.before({Foreign::word(d, kind)}, false), nullptr);
-    EXPECT_TRUE(p.engine().any_listed());
+    EXPECT_TRUE(p.engine().foreign_uses.any_listed());
     for (std::uint64_t round = 0; round < 3; ++round) {
       p.host_write(h, h.all(), 10 + round);
       p.copy(d, h);
@@ -353,7 +353,7 @@ TEST(ForeignCalls, ListedAndRecordedArraysAreUsedByEachLaunch) {
       p.expect_host(h, 20 + round);
     }
     p.free(d);
-    EXPECT_FALSE(p.engine().any_listed());
+    EXPECT_FALSE(p.engine().foreign_uses.any_listed());
   }
 }
 
@@ -368,7 +368,7 @@ TEST(ForeignCalls, ViewsThatLieInAnArrayLeadToAnyArray) {
     p.copy(inner, h);
     outer.holds_handles.store(true);
     const std::uintptr_t handle = way == by_its_address ? 0 : Foreign::make_handle(outer);
-    if (way == by_a_captured_handle || way == by_copied_arguments) p.engine().native_capture(outer, false);
+    if (way == by_a_captured_handle || way == by_copied_arguments) p.engine().foreign_uses.native_capture(outer, false);
     std::vector<DriverUse> arguments{Foreign::argument(outer, handle)};
     if (way == by_copied_arguments || way == by_a_graph) {
       Foreign::Call copied = p.before({Foreign::word(outer, way == by_a_graph ? Kind::recorded : Kind::listed, handle)}, false);
@@ -394,11 +394,11 @@ TEST(ForeignCalls, ArgumentsOnTheirWayAreNobodyElses) {
     Memory& d = p->on_device(size);
     const std::uintptr_t handle = Foreign::make_handle(d);
     p->after(p->before({Foreign::word(d, Kind::listed, handle)}, false));
-    EXPECT_TRUE(p->engine().any_listed());
+    EXPECT_TRUE(p->engine().foreign_uses.any_listed());
     if (another_engine) {
       p.reset();
       p = std::make_unique<Foreign>();
-      EXPECT_FALSE(p->engine().any_listed());
+      EXPECT_FALSE(p->engine().foreign_uses.any_listed());
       EXPECT_EQ(p->before({}), nullptr);
       continue;
     }
@@ -407,7 +407,7 @@ TEST(ForeignCalls, ArgumentsOnTheirWayAreNobodyElses) {
     ASSERT_NE(call, nullptr);
     EXPECT_EQ(call->uses.size(), 1u);
     p->after(std::move(call));
-    EXPECT_FALSE(p->engine().any_listed());
+    EXPECT_FALSE(p->engine().foreign_uses.any_listed());
   }
 }
 
@@ -419,11 +419,11 @@ TEST(ForeignCalls, ArgumentsOnTheirWayEndWithTheirThread) {
   const std::uintptr_t handle = Foreign::make_handle(d);
   for (int i = 0; i < 8; ++i) {
     std::thread([&] {
-      EXPECT_FALSE(p.engine().any_listed());
+      EXPECT_FALSE(p.engine().foreign_uses.any_listed());
       p.after(p.before({Foreign::word(d, Kind::listed, handle)}, false));
-      EXPECT_TRUE(p.engine().any_listed());
+      EXPECT_TRUE(p.engine().foreign_uses.any_listed());
     }).join();
-    EXPECT_FALSE(p.engine().any_listed());
+    EXPECT_FALSE(p.engine().foreign_uses.any_listed());
     std::thread([&] {
       const std::uintptr_t own = Foreign::make_handle(other);
       p.after(p.before({Foreign::word(other, Kind::listed, own)}, false));
@@ -445,7 +445,7 @@ TEST(ForeignCalls, AnArrayAmongTheArgumentsAndAtTheTargetOfTheirCopy) {
   p.host_write(h, h.all(), 1);
   p.copy(d, h);
   p.copy(other, h);
-  p.engine().native_capture(d, true);
+  p.engine().foreign_uses.native_capture(d, true);
   p.after(p.before({Foreign::transfer(d, Kind::read), Foreign::transfer(other, Kind::write), Foreign::word(d, Kind::listed, handle)}, false));
   Foreign::Call call = p.before({});
   ASSERT_NE(call, nullptr);
@@ -470,7 +470,7 @@ TEST(ForeignCalls, ArgumentsOnTheirWayWhoseCaptureHasEnded) {
     p.host_write(h, h.all(), 1);
     p.copy(used, h);
     const std::uintptr_t handle = Foreign::make_handle(d);
-    p.engine().native_capture(d, true);
+    p.engine().foreign_uses.native_capture(d, true);
     p.fill(other, 7);
     p.after(p.before({Foreign::word(d, Kind::listed, handle)}, false));
     p.copy(h, used);
@@ -519,7 +519,7 @@ TEST(ForeignCalls, HandlesOfHostSidesAreNoPointers) {
   p.submit(stream_b, d, 2);
   p.after(std::move(call));
   p.expect_host(h, 2);
-  p.engine().native_capture(d, true);
+  p.engine().foreign_uses.native_capture(d, true);
   call = p.before({Foreign::argument(d, of_d), Foreign::argument(h, of_h)});
   p.submit(stream_b, d, 3);
   p.after(std::move(call));
@@ -556,10 +556,10 @@ TEST(ForeignCalls, ShiftedCopyUnderCheckWrites) {
   p.expect_device(d, 2);
   p.copy(x, d);
   std::vector<DriverUse> uses{{d.address + 8, size - 8, Kind::write, 0}, {h.address, size - 8, Kind::read, 0}};
-  auto call = p.engine().begin_foreign_call(uses.data(), uses.size(), false);
+  auto call = p.engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), false);
   std::byte* const base = d.address;
   p.device().launch(nullptr, {{base, size, true}}, [base] { std::memmove(base + 8, base, size - 8); });
-  p.engine().end_foreign_call(std::move(call));
+  p.engine().foreign_uses.end_foreign_call(std::move(call));
   std::vector<std::byte> seen(size);
   p.host_read(h, h.all(), seen.data());
   EXPECT_EQ(seen[8], Program::mix(2, 0));
@@ -599,8 +599,8 @@ TEST(ForeignCalls, AnArrayIsFreedWhileAnUnknownLaunchWaits) {
   p.device().meanwhile = [&] { p.free(l); };
   std::vector<engine::Operand> operands;
   const auto q = p.queue(stream_a);
-  EXPECT_NO_THROW(p.engine().begin_unknown_launch(q, operands));
-  p.engine().end_launch(q, operands.data(), operands.size());
+  EXPECT_NO_THROW(p.engine().launches.begin_unknown_launch(q, operands));
+  p.engine().launches.end_launch(q, operands.data(), operands.size());
 }
 
 TEST(ForeignCalls, EvictedAndPartlyBroughtBackWhileTheHostSideIsFetched) {
@@ -621,7 +621,7 @@ TEST(ForeignCalls, EvictedAndPartlyBroughtBackWhileTheHostSideIsFetched) {
     p.device().synchronize_device();
     EXPECT_EQ(d.flags.load() & Memory::resident, 0u) << "setup: not evicted";
     // the freed memory is another's for a while
-    p.engine().copy(some.data(), d.address, page);
+    p.engine().copies.copy(some.data(), d.address, page);
   };
   Foreign::Call call = p.before({{d.address, big, Kind::read, 0}, {m.address, big, Kind::read, 0}}, false);
   ASSERT_NE(call, nullptr);
@@ -667,7 +667,7 @@ TEST(ForeignCalls, TheOtherHolderOfWhatACallOverwritesGoesMeanwhile) {
     Memory& holds = by_host ? p.on_host(size) : p.on_device(size);
     p.kernel_write(stream_a, d, d.all(), 1);
     p.copy(holds, d);
-    p.engine().settle(holds, holds.all());
+    p.engine().copies.settle(holds, holds.all());
     p.copy(wants, d);
     Foreign::Call call = p.before({Foreign::transfer(d, Kind::write), {h.address, page, Kind::read, 0}}, false);
     if (by_host) p.host_write(holds, holds.all(), 5);
@@ -690,7 +690,7 @@ TEST(ForeignCalls, AKernelWhoseArgumentsAreCopiedFirst) {
   p.raw_write(stream_b, b, 3);
   p.copy(hb, b);
   const std::uintptr_t record = Foreign::make_handle(d);
-  p.engine().native_capture(d, true);
+  p.engine().foreign_uses.native_capture(d, true);
   p.after(p.before({Foreign::word(d, Kind::listed, record)}, false));  // cudaMemcpyToSymbolAsync
   p.expect_host(hb, 3);                                                // another thread waits for the device
   p.after(p.before({}));                                               // the launch, without arguments
@@ -706,7 +706,7 @@ TEST(ForeignCalls, TheHostWritesBetweenACaptureAndItsLaunch) {
   const std::uintptr_t record = Foreign::make_handle(d);
   p.raw_write(stream_b, d, 1);
   p.expect_host(h, 1);
-  p.engine().native_capture(d, true);
+  p.engine().foreign_uses.native_capture(d, true);
   p.engine().access(h, h.all(), Access::overwrite);  // between capture and launch (a functor that is kept)
   Foreign::Call call = p.before({Foreign::argument(d, record)});
   p.submit(stream_c, d, 4);
@@ -762,7 +762,7 @@ TEST(ForeignCalls, TheHostReadsBetweenACaptureAndItsLaunch) {
   const std::uintptr_t record = Foreign::make_handle(d);
   p.raw_write(stream_b, d, 1);
   p.device().synchronize_device();
-  p.engine().native_capture(d, true);
+  p.engine().foreign_uses.native_capture(d, true);
   p.expect_host(h, 1);
   Foreign::Call call = p.before({Foreign::argument(d, record)});
   p.submit(stream_c, d, 4);

@@ -19,17 +19,17 @@ TEST(ForeignIo, ExactlyThePiecesCrossAndAreComplete) {
   Program p;
   Memory& d = p.on_device(size);
   p.kernel_write(&stream_a, d, d.all(), 1);
-  TransitBuffer* buffer = p.engine().take_buffer(size, false);
+  TransitBuffer* buffer = p.engine().foreign_io.take_buffer(size, false);
   const ByteRange pieces[] = {{10, 20}, {3000, 7001}};
 
-  p.engine().read_out(d, 5, pieces, 2, *buffer, buffer->address);
-  p.engine().settle_buffer(*buffer);
+  p.engine().foreign_io.read_out(d, 5, pieces, 2, *buffer, buffer->address);
+  p.engine().foreign_io.settle_buffer(*buffer);
 
   for (const ByteRange r : pieces) {
     for (std::uint64_t i = r.begin; i < r.end; ++i) ASSERT_EQ(buffer->address[i], Machine::mix(1, 5 + i)) << i;
   }
   EXPECT_EQ(p.counters().d2h.bytes, 10u + 4001u);
-  p.engine().give_buffer(buffer);
+  p.engine().foreign_io.give_buffer(buffer);
 }
 
 TEST(ForeignIo, I4AReaderElsewhereKeepsWhatWasOverwritten) {
@@ -38,12 +38,12 @@ TEST(ForeignIo, I4AReaderElsewhereKeepsWhatWasOverwritten) {
   Memory& h = p.on_host(size);
   p.kernel_write(&stream_a, d, d.all(), 1);
   p.copy(h, d);
-  TransitBuffer* buffer = p.engine().take_buffer(size, false);
+  TransitBuffer* buffer = p.engine().foreign_io.take_buffer(size, false);
   for (std::uint64_t i = 0; i < 100; ++i) buffer->address[i] = Machine::mix(2, 1000 + i);
   const ByteRange piece{0, 100};
 
-  p.engine().write_in(d, 1000, &piece, 1, *buffer, buffer->address);
-  p.engine().give_buffer(buffer);
+  p.engine().foreign_io.write_in(d, 1000, &piece, 1, *buffer, buffer->address);
+  p.engine().foreign_io.give_buffer(buffer);
 
   p.expect_host(h, 1);
   p.expect_device(d, {0, 1000}, 1, &stream_a);
@@ -54,43 +54,43 @@ TEST(ForeignIo, I4AReaderElsewhereKeepsWhatWasOverwritten) {
 TEST(ForeignIo, ABufferIsWrittenAgainOnlyAfterItWasRead) {
   Program p;
   Memory& d = p.on_device(size);
-  TransitBuffer* buffer = p.engine().take_buffer(size, false);
+  TransitBuffer* buffer = p.engine().foreign_io.take_buffer(size, false);
   for (std::uint64_t round = 1; round <= 5; ++round) {
-    p.engine().settle_buffer(*buffer);
+    p.engine().foreign_io.settle_buffer(*buffer);
     for (std::uint64_t i = 0; i < size; ++i) buffer->address[i] = Machine::mix(round, i);
     const ByteRange piece = d.all();
-    p.engine().write_in(d, 0, &piece, 1, *buffer, buffer->address);  // nothing happens before somebody waits
+    p.engine().foreign_io.write_in(d, 0, &piece, 1, *buffer, buffer->address);  // nothing happens before somebody waits
   }
   p.expect_device(d, 5);
-  p.engine().give_buffer(buffer);
+  p.engine().foreign_io.give_buffer(buffer);
 }
 
 TEST(ForeignIo, BuffersAreReusedAndTheirMemoryIsBounded) {
   Program p;
   Memory& d = p.on_device(size);
   const ByteRange piece = d.all();
-  TransitBuffer* first = p.engine().take_buffer(size, false);
+  TransitBuffer* first = p.engine().foreign_io.take_buffer(size, false);
   std::byte* const address = first->address;
-  p.engine().give_buffer(first);
-  TransitBuffer* again = p.engine().take_buffer(size, false);
+  p.engine().foreign_io.give_buffer(first);
+  TransitBuffer* again = p.engine().foreign_io.take_buffer(size, false);
   EXPECT_EQ(again->address, address);
   for (std::uint64_t i = 0; i < size; ++i) again->address[i] = Machine::mix(1, i);
-  p.engine().write_in(d, 0, &piece, 1, *again, again->address);
-  p.engine().give_buffer(again);
+  p.engine().foreign_io.write_in(d, 0, &piece, 1, *again, again->address);
+  p.engine().foreign_io.give_buffer(again);
 
-  TransitBuffer* other = p.engine().take_buffer(size, false);
+  TransitBuffer* other = p.engine().foreign_io.take_buffer(size, false);
   EXPECT_NE(other->address, address) << "the device has not read it yet";
-  p.engine().give_buffer(other);
+  p.engine().foreign_io.give_buffer(other);
   p.expect_device(d, 1);
   constexpr std::uint64_t large = 60u << 20;
   for (int i = 0; i < 6; ++i) {
     std::vector<TransitBuffer*> taken;
-    for (int k = 0; k < 5; ++k) taken.push_back(p.engine().take_buffer(large, false));
-    for (TransitBuffer* b : taken) p.engine().give_buffer(b);
+    for (int k = 0; k < 5; ++k) taken.push_back(p.engine().foreign_io.take_buffer(large, false));
+    for (TransitBuffer* b : taken) p.engine().foreign_io.give_buffer(b);
   }
-  TransitBuffer* huge = p.engine().take_buffer(100u << 20, false);
+  TransitBuffer* huge = p.engine().foreign_io.take_buffer(100u << 20, false);
   EXPECT_FALSE(huge->pooled);
-  p.engine().give_buffer(huge);
+  p.engine().foreign_io.give_buffer(huge);
 }
 
 /// What a persistent send is to the engine: the same pieces in the same buffer, again and again.
@@ -102,17 +102,17 @@ struct Repeated {
   TransitBuffer* buffer;
 
   Repeated(Program& program, Memory& memory, std::uint64_t at, std::vector<ByteRange> what, bool on_device)
-      : p(program), m(memory), position(at), pieces(std::move(what)), buffer(p.engine().take_buffer(size, on_device)) {}
-  ~Repeated() { p.engine().give_buffer(buffer); }
+      : p(program), m(memory), position(at), pieces(std::move(what)), buffer(p.engine().foreign_io.take_buffer(size, on_device)) {}
+  ~Repeated() { p.engine().foreign_io.give_buffer(buffer); }
   Repeated(const Repeated&) = delete;
   Repeated& operator=(const Repeated&) = delete;
 
   void start() {
-    p.engine().read_out(m, position, pieces.data(), pieces.size(), *buffer, buffer->address);
-    p.engine().settle_buffer(*buffer);
+    p.engine().foreign_io.read_out(m, position, pieces.data(), pieces.size(), *buffer, buffer->address);
+    p.engine().foreign_io.settle_buffer(*buffer);
   }
   void rest() {
-    p.engine().expect_read_out(m, position, pieces.data(), pieces.size(), *buffer, buffer->address);
+    p.engine().foreign_io.expect_read_out(m, position, pieces.data(), pieces.size(), *buffer, buffer->address);
   }
   /// The first byte that is not `content(position in the array)`; none: size.
   template <class Content>
@@ -152,18 +152,18 @@ TEST(ForeignIo, WhatMessagesAlwaysTakeIsBroughtBehindItsKernel) {
 TEST(ForeignIo, WhatMessagesOfTheHostAlwaysTakeIsSentBehindItsKernel) {
   Program p;
   Memory& d = p.on_device(size);
-  Memory* const h = p.engine().allocate_host("buffer", size, &d, true);
-  TransitBuffer* const buffer = p.engine().take_buffer(size, false);
+  Memory* const h = p.engine().lifetimes.allocate_host("buffer", size, &d, true);
+  TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
   const ByteRange piece{0, size};
   for (std::uint64_t round = 1; round <= 10; ++round) {
     p.kernel_write(&stream_a, d, d.all(), round);
-    p.engine().read_out(*h, 0, &piece, 1, *buffer, buffer->address);
-    p.engine().settle_buffer(*buffer);
+    p.engine().foreign_io.read_out(*h, 0, &piece, 1, *buffer, buffer->address);
+    p.engine().foreign_io.settle_buffer(*buffer);
     EXPECT_EQ(buffer->address[100], Machine::mix(round, 100));
   }
   EXPECT_EQ(p.counters().read_ahead.bytes, 8 * size);
-  p.engine().give_buffer(buffer);
-  p.engine().deallocate(h);
+  p.engine().foreign_io.give_buffer(buffer);
+  p.engine().lifetimes.deallocate(h);
 }
 
 /// A message that is under way has its own bytes, whatever was expected of its memory before.
@@ -176,7 +176,7 @@ TEST(ForeignIo, NothingIsBroughtToAMessageThatIsUnderWay) {
     message.start();
     message.rest();
   }
-  p.engine().native_capture(d, false);  // so nothing is brought behind this kernel
+  p.engine().foreign_uses.native_capture(d, false);  // so nothing is brought behind this kernel
   p.kernel_write(&stream_a, d, d.all(), 5);
   message.start();  // and is not complete yet
   for (std::uint64_t round = 6; round <= 8; ++round) p.kernel_write(&stream_a, d, d.all(), round);
@@ -191,11 +191,11 @@ TEST(ForeignIo, AnArrivalFetchesNothing) {
   Memory& h = p.on_host(size);
   p.host_write(h, h.all(), 1);
   p.copy(d, h);
-  TransitBuffer* const buffer = p.engine().take_buffer(size, false);
+  TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
   const ByteRange piece{0, 1000};
-  p.engine().write_in(d, 0, &piece, 1, *buffer, buffer->address);
+  p.engine().foreign_io.write_in(d, 0, &piece, 1, *buffer, buffer->address);
   EXPECT_EQ(p.counters().h2d.bytes, piece.size());
-  p.engine().give_buffer(buffer);
+  p.engine().foreign_io.give_buffer(buffer);
 }
 
 /// More pieces than the maps should hold are one range, in which what lies between them keeps its content.
@@ -208,11 +208,11 @@ TEST(ForeignIo, ManyPiecesLeaveWhatLiesBetweenThem) {
     p.copy(d, h);
     std::vector<ByteRange> pieces;
     for (std::uint64_t i = 0; i < 200; ++i) pieces.push_back({20 * i, 20 * i + 10});
-    TransitBuffer* const buffer = p.engine().take_buffer(size, false);
+    TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
     Memory& m = in ? d : h;
     if (in) {
       for (std::uint64_t i = 0; i < size; ++i) buffer->address[i] = Machine::mix(2, i);
-      p.engine().write_in(m, 0, pieces.data(), pieces.size(), *buffer, buffer->address);
+      p.engine().foreign_io.write_in(m, 0, pieces.data(), pieces.size(), *buffer, buffer->address);
       const std::vector<std::byte> seen = p.device_content(&stream_a, d);
       for (std::uint64_t i = 0; i < size; ++i) {
         ASSERT_EQ(seen[i], Machine::mix(i < 4000 && i % 20 < 10 ? 2 : 1, i)) << i;
@@ -223,12 +223,12 @@ TEST(ForeignIo, ManyPiecesLeaveWhatLiesBetweenThem) {
     } else {
       p.kernel_write(&stream_a, d, d.all(), 3);
       p.copy(h, d);
-      p.engine().read_out(m, 0, pieces.data(), pieces.size(), *buffer, buffer->address);
-      p.engine().settle_buffer(*buffer);
+      p.engine().foreign_io.read_out(m, 0, pieces.data(), pieces.size(), *buffer, buffer->address);
+      p.engine().foreign_io.settle_buffer(*buffer);
       for (const ByteRange r : pieces) ASSERT_EQ(buffer->address[r.begin], Machine::mix(3, r.begin));
       EXPECT_EQ(p.counters().d2h.count, 1u) << "one transfer for all";
     }
-    p.engine().give_buffer(buffer);
+    p.engine().foreign_io.give_buffer(buffer);
     p.expect_host(h, in ? 1 : 3);
   }
 }
@@ -272,11 +272,11 @@ TEST(ForeignIo, WhatWasBroughtIsNotSentOnceAnybodyWroteTheArray) {
           p.copy(d, other);
           break;
         case 3: {
-          TransitBuffer* arriving = p.engine().take_buffer(size, false);
+          TransitBuffer* arriving = p.engine().foreign_io.take_buffer(size, false);
           for (std::uint64_t i = 0; i < size; ++i) arriving->address[i] = Machine::mix(77, i);
           const ByteRange all = d.all();
-          p.engine().write_in(d, 0, &all, 1, *arriving, arriving->address);
-          p.engine().give_buffer(arriving);
+          p.engine().foreign_io.write_in(d, 0, &all, 1, *arriving, arriving->address);
+          p.engine().foreign_io.give_buffer(arriving);
           break;
         }
         case 4: {  // the host wrote, and a kernel fetched it
@@ -288,7 +288,7 @@ TEST(ForeignIo, WhatWasBroughtIsNotSentOnceAnybodyWroteTheArray) {
           directory::Fill f;
           f.pattern_bytes = 1;
           f.pattern[0] = 9;
-          p.engine().fill(d, 0, size, f);
+          p.engine().copies.fill(d, 0, size, f);
           break;
         }
       }
@@ -324,13 +324,13 @@ TEST(ForeignIo, AMessageThatRestsForEverIsBroughtOnce) {
 
 TEST(ForeignIo, AnArrayMayGoBeforeTheMessageThatRests) {
   Program p;
-  auto* d = p.engine().allocate_device(0, "short-lived", size);
-  TransitBuffer* buffer = p.engine().take_buffer(size, false);
+  auto* d = p.engine().lifetimes.allocate_device(0, "short-lived", size);
+  TransitBuffer* buffer = p.engine().foreign_io.take_buffer(size, false);
   const ByteRange all = d->all();
-  p.engine().expect_read_out(*d, 0, &all, 1, *buffer, buffer->address);
-  p.engine().deallocate(d);
+  p.engine().foreign_io.expect_read_out(*d, 0, &all, 1, *buffer, buffer->address);
+  p.engine().lifetimes.deallocate(d);
   EXPECT_EQ(buffer->expected, nullptr);
-  p.engine().give_buffer(buffer);
+  p.engine().foreign_io.give_buffer(buffer);
 }
 
 constexpr std::uint64_t idle_limit = 256u << 20;
@@ -338,15 +338,15 @@ constexpr std::uint64_t idle_limit = 256u << 20;
 TEST(ForeignIo, IdleMemoryIsBounded) {
   Program p;
   std::vector<TransitBuffer*> taken;
-  for (int i = 0; i < 100; ++i) taken.push_back(p.engine().take_buffer(page, i % 2 == 0));
-  for (TransitBuffer* b : taken) p.engine().give_buffer(b);
+  for (int i = 0; i < 100; ++i) taken.push_back(p.engine().foreign_io.take_buffer(page, i % 2 == 0));
+  for (TransitBuffer* b : taken) p.engine().foreign_io.give_buffer(b);
   taken.clear();
   // Each of these is as much as many of those.
-  for (int i = 0; i < 12; ++i) taken.push_back(p.engine().take_buffer(60u << 20, i % 2 == 0));
-  for (TransitBuffer* b : taken) p.engine().give_buffer(b);
+  for (int i = 0; i < 12; ++i) taken.push_back(p.engine().foreign_io.take_buffer(60u << 20, i % 2 == 0));
+  for (TransitBuffer* b : taken) p.engine().foreign_io.give_buffer(b);
 
   EXPECT_LE(p.device().staging_bytes() + p.device().allocated_bytes(), idle_limit);
-  p.engine().give_buffer(p.engine().take_buffer(idle_limit + page, true));
+  p.engine().foreign_io.give_buffer(p.engine().foreign_io.take_buffer(idle_limit + page, true));
   EXPECT_EQ(p.device().allocated_bytes(), 0u) << "too large to be kept";
 }
 
@@ -358,13 +358,13 @@ TEST(ForeignIo, IdleMemoryGoesWhenArraysNeedIt) {
   Memory& second = p.on_device(12 * page);
   const ByteRange piece = first.all();
   p.kernel_write(&stream_a, first, piece, 1);
-  TransitBuffer* buffer = p.engine().take_buffer(first.bytes, true);
-  TransitBuffer* on_host = p.engine().take_buffer(first.bytes, false);
-  p.engine().read_out(first, 0, &piece, 1, *buffer, buffer->address);
-  p.engine().settle_buffer(*buffer);
-  p.engine().write_in(first, 0, &piece, 1, *buffer, buffer->address);  // the device still reads it
-  p.engine().give_buffer(buffer);
-  p.engine().give_buffer(on_host);
+  TransitBuffer* buffer = p.engine().foreign_io.take_buffer(first.bytes, true);
+  TransitBuffer* on_host = p.engine().foreign_io.take_buffer(first.bytes, false);
+  p.engine().foreign_io.read_out(first, 0, &piece, 1, *buffer, buffer->address);
+  p.engine().foreign_io.settle_buffer(*buffer);
+  p.engine().foreign_io.write_in(first, 0, &piece, 1, *buffer, buffer->address);  // the device still reads it
+  p.engine().foreign_io.give_buffer(buffer);
+  p.engine().foreign_io.give_buffer(on_host);
   const std::uint64_t of_the_host = p.device().staging_bytes();
   ASSERT_EQ(p.device().allocated_bytes(), first.bytes);
 
@@ -382,12 +382,12 @@ TEST(ForeignIo, IdleMemoryGoesWhenTheDeviceHasNoMore) {
     const bool on_device = call != FakeDevice::call_staging;
     Program p;
     Memory& d = p.on_device(size);
-    p.engine().give_buffer(p.engine().take_buffer(page, on_device));
+    p.engine().foreign_io.give_buffer(p.engine().foreign_io.take_buffer(page, on_device));
     p.device().fail_call(1, call);
     if (call == FakeDevice::call_map) {
       p.kernel_write(&stream_a, d, d.all(), 1);
     } else {
-      p.engine().give_buffer(p.engine().take_buffer(100 * page, on_device));
+      p.engine().foreign_io.give_buffer(p.engine().foreign_io.take_buffer(100 * page, on_device));
     }
     EXPECT_FALSE(p.device().failure_pending());
     EXPECT_EQ(p.device().allocated_bytes() + p.device().staging_bytes(), call == FakeDevice::call_map ? 0 : 100 * page);
@@ -403,10 +403,10 @@ TEST(ForeignIo, SeveralArrivalsInOneArrayAreUnderWayTogether) {
     p.device().synchronize_stream(&stream_a);
     const ByteRange piece{0, page};
     for (std::uint64_t k = 0; k < 3; ++k) {
-      TransitBuffer* buffer = p.engine().take_buffer(page, on_device);
+      TransitBuffer* buffer = p.engine().foreign_io.take_buffer(page, on_device);
       for (std::uint64_t i = 0; i < page; ++i) buffer->address[i] = Machine::mix(2, k * page + i);
-      p.engine().write_in(d, k * page, &piece, 1, *buffer, buffer->address);
-      p.engine().give_buffer(buffer);
+      p.engine().foreign_io.write_in(d, k * page, &piece, 1, *buffer, buffer->address);
+      p.engine().foreign_io.give_buffer(buffer);
     }
     for (std::uint64_t k = 0; k < 3; ++k) EXPECT_EQ(d.address[k * page + 5], Machine::mix(1, k * page + 5)) << k;
     p.expect_device(d, {0, 3 * page}, 2, &stream_a);
@@ -513,7 +513,7 @@ class ForeignIoOracle {
     f.pattern_bytes = 4;
     for (std::uint32_t i = 0; i < f.pattern_bytes; ++i) f.pattern[i] = static_cast<std::uint8_t>(random_.next());
     const std::uint64_t at = random_.below(size / 4) * 4;
-    p_.engine().fill(m, at, size - at, f);
+    p_.engine().copies.fill(m, at, size - at, f);
     for (std::uint64_t i = at; i < size; ++i) content(m)[i] = std::byte{f.pattern[(i - at) % 4]};
   }
   /// Ascending pieces of [0, size - at).
@@ -527,14 +527,14 @@ class ForeignIoOracle {
     }
     return out;
   }
-  TransitBuffer* take(const Memory& m) { return p_.engine().take_buffer(size, !m.on_host() && random_.chance(50)); }
+  TransitBuffer* take(const Memory& m) { return p_.engine().foreign_io.take_buffer(size, !m.on_host() && random_.chance(50)); }
   void leaves() {
     Memory& m = any();
     const std::uint64_t at = random_.below(size);
     const std::vector<ByteRange> parts = pieces(at);
     TransitBuffer* buffer = take(m);
-    p_.engine().read_out(m, at, parts.data(), parts.size(), *buffer, buffer->address);
-    p_.engine().settle_buffer(*buffer);
+    p_.engine().foreign_io.read_out(m, at, parts.data(), parts.size(), *buffer, buffer->address);
+    p_.engine().foreign_io.settle_buffer(*buffer);
     for (const ByteRange r : parts) {
       for (std::uint64_t i = r.begin; i < r.end; ++i) {
         if (buffer->address[i] == content(m)[at + i]) continue;
@@ -542,7 +542,7 @@ class ForeignIoOracle {
         return;
       }
     }
-    p_.engine().give_buffer(buffer);
+    p_.engine().foreign_io.give_buffer(buffer);
   }
   void starts(std::size_t which) {
     Repeated& message = *messages_[which];
@@ -557,14 +557,14 @@ class ForeignIoOracle {
     const std::uint64_t at = random_.below(size);
     const std::vector<ByteRange> parts = pieces(at);
     TransitBuffer* buffer = take(m);
-    p_.engine().settle_buffer(*buffer);
+    p_.engine().foreign_io.settle_buffer(*buffer);
     const std::uint64_t seed = random_.next();
     for (std::uint64_t i = 0; i < size; ++i) buffer->address[i] = Machine::mix(seed, i);
-    p_.engine().write_in(m, at, parts.data(), parts.size(), *buffer, buffer->address);
+    p_.engine().foreign_io.write_in(m, at, parts.data(), parts.size(), *buffer, buffer->address);
     for (const ByteRange r : parts) {
       for (std::uint64_t i = r.begin; i < r.end; ++i) content(m)[at + i] = Machine::mix(seed, i);
     }
-    p_.engine().give_buffer(buffer);
+    p_.engine().foreign_io.give_buffer(buffer);
   }
   void expect_same(const Bytes& seen, const Memory& m, const char* where) {
     for (std::uint64_t i = 0; i < size; ++i) {
@@ -606,10 +606,10 @@ struct Beside {
   std::vector<TransitBuffer*> buffers;
 
   Beside(Program& program, Memory& memory, std::vector<ByteRange> what) : p(program), m(memory), ranges(std::move(what)) {
-    for (const ByteRange r : ranges) buffers.push_back(p.engine().take_buffer_beside(m, r));
+    for (const ByteRange r : ranges) buffers.push_back(p.engine().foreign_io.take_buffer_beside(m, r));
   }
   ~Beside() {
-    for (TransitBuffer* b : buffers) p.engine().give_buffer(b);
+    for (TransitBuffer* b : buffers) p.engine().foreign_io.give_buffer(b);
   }
   Beside(const Beside&) = delete;
   Beside& operator=(const Beside&) = delete;
@@ -617,14 +617,14 @@ struct Beside {
   void start() {
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       const ByteRange all{0, ranges[i].size()};
-      p.engine().read_out(m, ranges[i].begin, &all, 1, *buffers[i], buffers[i]->address);
+      p.engine().foreign_io.read_out(m, ranges[i].begin, &all, 1, *buffers[i], buffers[i]->address);
     }
-    for (TransitBuffer* b : buffers) p.engine().settle_buffer(*b);
+    for (TransitBuffer* b : buffers) p.engine().foreign_io.settle_buffer(*b);
   }
   void rest() {
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       const ByteRange all{0, ranges[i].size()};
-      p.engine().expect_read_out(m, ranges[i].begin, &all, 1, *buffers[i], buffers[i]->address);
+      p.engine().foreign_io.expect_read_out(m, ranges[i].begin, &all, 1, *buffers[i], buffers[i]->address);
     }
   }
   void expect(std::uint64_t seed) const {
@@ -683,14 +683,14 @@ TEST(ForeignIo, MessagesThatArriveSideBySideAreOneTransfer) {
   p.kernel_write(&stream_a, d, d.all(), 1);
   Beside messages(p, d, {{0, 1000}, {1000, 3000}, {3000, 5000}});
   for (std::uint64_t round = 2; round <= 4; ++round) {
-    for (TransitBuffer* b : messages.buffers) p.engine().settle_buffer(*b);
+    for (TransitBuffer* b : messages.buffers) p.engine().foreign_io.settle_buffer(*b);
     for (std::size_t i = 0; i < messages.ranges.size(); ++i) {
       const ByteRange r = messages.ranges[i];
       for (std::uint64_t k = r.begin; k < r.end; ++k) messages.buffers[i]->address[k - r.begin] = Machine::mix(round, k);
     }
     const Counters before = p.counters();
 
-    EXPECT_TRUE(p.engine().write_in_together(d, {0, 5000}, messages.buffers.data(), 3));
+    EXPECT_TRUE(p.engine().foreign_io.write_in_together(d, {0, 5000}, messages.buffers.data(), 3));
 
     EXPECT_EQ(p.counters().h2d.count - before.h2d.count, 1u);
     EXPECT_EQ(p.counters().h2d.bytes - before.h2d.bytes, 5000u);
@@ -706,24 +706,24 @@ TEST(ForeignIo, PiecesThatArriveTogetherAreNoHoldersForEachOther) {
     Memory& h = p.on_host(size);
     Memory& d = p.on_device(100);
     p.host_write(h, h.all(), 1);
-    p.engine().copy(h.address + 2 * page, h.address, 100);
+    p.engine().copies.copy(h.address + 2 * page, h.address, 100);
     std::vector<std::byte> seen(size);
     p.host_read(h, h.all(), seen.data());
-    p.engine().copy(d.address, h.address, 100);
-    TransitBuffer* const buffer = p.engine().take_buffer(size, false);
+    p.engine().copies.copy(d.address, h.address, 100);
+    TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
     const ByteRange pieces[] = {{0, 100}, {2 * page, 2 * page + 100}};
     for (const ByteRange r : pieces) std::memset(buffer->address + r.begin, 7, r.size());
 
     if (fails) p.device().fail_call(2, FakeDevice::call_platform);
     try {
-      p.engine().write_in(h, 0, pieces, 2, *buffer, buffer->address);
+      p.engine().foreign_io.write_in(h, 0, pieces, 2, *buffer, buffer->address);
     } catch (const Error&) {
       EXPECT_TRUE(fails);
     }
     p.device().fail_call(0, 0);
 
     p.expect_device(d, 1);
-    p.engine().give_buffer(buffer);
+    p.engine().foreign_io.give_buffer(buffer);
   }
 }
 
@@ -735,24 +735,24 @@ TEST(ForeignIo, WhatASecondPieceSavesMayBeOverTheFirstOnesSecondHolder) {
     Memory& h = p.on_host(6 * page);
     Memory& wants = p.on_host(6 * page);
     p.host_write(wants, wants.all(), 1);
-    p.engine().copy(h.address, wants.address + 4 * page, page);
+    p.engine().copies.copy(h.address, wants.address + 4 * page, page);
     std::vector<std::byte> seen(page);
     p.host_read(h, {0, page}, seen.data());
     p.host_write(h, {2 * page, 3 * page}, 2);
-    p.engine().copy(wants.address, h.address, page);
-    p.engine().copy(wants.address + 4 * page, h.address + 2 * page, page);
-    TransitBuffer* const buffer = p.engine().take_buffer(6 * page, false);
+    p.engine().copies.copy(wants.address, h.address, page);
+    p.engine().copies.copy(wants.address + 4 * page, h.address + 2 * page, page);
+    TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(6 * page, false);
     ByteRange pieces[] = {{0, page}, {2 * page, 3 * page}};
     if (swapped) std::swap(pieces[0], pieces[1]);
     for (const ByteRange r : pieces) std::memset(buffer->address + r.begin, 7, r.size());
 
-    p.engine().write_in(h, 0, pieces, 2, *buffer, buffer->address);
+    p.engine().foreign_io.write_in(h, 0, pieces, 2, *buffer, buffer->address);
 
     p.host_read(wants, {0, page}, seen.data());
     for (std::uint64_t i = 0; i < page; ++i) ASSERT_EQ(seen[i], Machine::mix(1, 4 * page + i)) << i;
     p.host_read(wants, {4 * page, 5 * page}, seen.data());
     for (std::uint64_t i = 0; i < page; ++i) ASSERT_EQ(seen[i], Machine::mix(2, 2 * page + i)) << i;
-    p.engine().give_buffer(buffer);
+    p.engine().foreign_io.give_buffer(buffer);
   }
 }
 
@@ -760,13 +760,13 @@ TEST(ForeignIo, MessagesOfDifferentMemoryDoNotArriveTogether) {
   Program p;
   Memory& d = p.on_device(size);
   Beside one(p, d, {{0, 1000}});
-  TransitBuffer* const other = p.engine().take_buffer(1000, false);
+  TransitBuffer* const other = p.engine().foreign_io.take_buffer(1000, false);
   TransitBuffer* const both[] = {one.buffers[0], other};
 
-  EXPECT_FALSE(p.engine().write_in_together(d, {0, 2000}, both, 2));
+  EXPECT_FALSE(p.engine().foreign_io.write_in_together(d, {0, 2000}, both, 2));
 
   EXPECT_EQ(p.counters().h2d.count, 0u);
-  p.engine().give_buffer(other);
+  p.engine().foreign_io.give_buffer(other);
 }
 
 TEST(ForeignIo, OnlyOneMessageHasAByteOfABlock) {
@@ -776,14 +776,14 @@ TEST(ForeignIo, OnlyOneMessageHasAByteOfABlock) {
   Memory& large = p.on_device(policy::FetchForecast::largest_bytes + 1);
   {
     const Beside first(p, d, {{0, 1000}});
-    EXPECT_EQ(p.engine().take_buffer_beside(d, {999, 2000}), nullptr);
+    EXPECT_EQ(p.engine().foreign_io.take_buffer_beside(d, {999, 2000}), nullptr);
     const Beside second(p, d, {{1000, 2000}});
     EXPECT_EQ(second.buffers[0]->address, first.buffers[0]->address + 1000);
   }
   const Beside again(p, d, {{999, 2000}});
   EXPECT_NE(again.buffers[0], nullptr);
-  EXPECT_EQ(p.engine().take_buffer_beside(h, {0, 1}), nullptr);
-  EXPECT_EQ(p.engine().take_buffer_beside(large, {0, 1}), nullptr);
+  EXPECT_EQ(p.engine().foreign_io.take_buffer_beside(h, {0, 1}), nullptr);
+  EXPECT_EQ(p.engine().foreign_io.take_buffer_beside(large, {0, 1}), nullptr);
 }
 
 }  // namespace

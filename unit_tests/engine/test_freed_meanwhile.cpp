@@ -38,10 +38,10 @@ Array reuse(World& w, Reuse how) {
     const engine::QueueIndex q = w.machine().queue(&streams[2]);
     const Operand operand{a.memory, true};
     try {
-      w.e().begin_launch(q, &operand, 1);
+      w.e().launches.begin_launch(q, &operand, 1);
       std::byte* const base = a.memory->address;
       w.machine().device().launch(&streams[2], {{base, size, true}}, [base] { std::memset(base, 90, size); });
-      w.e().end_launch(q, &operand, 1);
+      w.e().launches.end_launch(q, &operand, 1);
       std::fill(a.content.begin(), a.content.end(), std::byte{90});
     } catch (const OutOfMemory&) {  // all others are needed
     }
@@ -137,7 +137,7 @@ void free_operand_of_unknown_launch(Program::Options o, Reuse how) {
     }).join();
   });
   std::vector<Operand> operands;
-  EXPECT_NO_THROW(p.engine().begin_unknown_launch(q, operands));
+  EXPECT_NO_THROW(p.engine().launches.begin_unknown_launch(q, operands));
   EXPECT_TRUE(waited);
   const auto count = [&](const auto& which) {
     return std::count_if(operands.begin(), operands.end(), [&](const Operand& operand) { return which(*operand.memory); });
@@ -147,7 +147,7 @@ void free_operand_of_unknown_launch(Program::Options o, Reuse how) {
   EXPECT_EQ(count([&](const Memory& m) { return &m == &other; }), 1);
   EXPECT_EQ(operands.size(), how == Reuse::device ? 3u : 2u);
   p.engine().audit();
-  p.engine().end_launch(q, operands.data(), operands.size());
+  p.engine().launches.end_launch(q, operands.data(), operands.size());
   p.expect_device(used, used.all(), 2, stream);
   p.expect_host(mirror, 1);
 }
@@ -169,15 +169,15 @@ TEST(FreedMeanwhile, AnOperandOfAnUnknownLaunch) {
 TEST(FreedMeanwhile, BothSidesAtOnce) {
   for (const bool announced : {false, true}) {
     Program p;
-    const auto side = [&](Memory* partner) { return p.engine().allocate_host("host", size, partner, announced); };
-    Memory* const d = p.engine().allocate_device(0, "device", size);
+    const auto side = [&](Memory* partner) { return p.engine().lifetimes.allocate_host("host", size, partner, announced); };
+    Memory* const d = p.engine().lifetimes.allocate_device(0, "device", size);
     Memory* const h = side(d);
     Memory& wants = p.on_host(size);
     p.kernel_write(stream, *d, d->all(), 1);
     p.copy(wants, *d);
-    p.engine().native_capture(*d, false);
-    p.when_unlocked([&] { std::thread([&] { p.engine().deallocate(h); }).join(); });
-    p.engine().deallocate(d);
+    p.engine().foreign_uses.native_capture(*d, false);
+    p.when_unlocked([&] { std::thread([&] { p.engine().lifetimes.deallocate(h); }).join(); });
+    p.engine().lifetimes.deallocate(d);
     p.engine().audit();
     Memory& later = p.on_device(size);  // has the numbers of what went
     p.kernel_write(stream, later, later.all(), 2);
@@ -185,7 +185,7 @@ TEST(FreedMeanwhile, BothSidesAtOnce) {
     p.expect_device(later, later.all(), 2, stream);
     p.free(wants);
     p.device().synchronize_device();
-    p.engine().settle_all();
+    p.engine().host_access.settle_all();
     Statistics s;
     p.engine().add_to(s);
     EXPECT_EQ(s.snapshot_bytes, 0u) << "kept for an array that is gone";
@@ -203,13 +203,13 @@ TEST(FreedMeanwhile, ASavedCopyIsNobodysOperand) {
   ASSERT_TRUE(d.live && d.snapshot());
   const engine::QueueIndex q = p.queue(stream);
   const Operand operand{&d, true};
-  EXPECT_NO_THROW(p.engine().begin_launch(q, &operand, 1));
+  EXPECT_NO_THROW(p.engine().launches.begin_launch(q, &operand, 1));
   p.free(h);  // nobody wants it any more, but it is in use
   EXPECT_TRUE(d.live);
-  p.engine().end_launch(q, &operand, 1);
-  p.engine().settle_all();  // asks whether the device is done with it
+  p.engine().launches.end_launch(q, &operand, 1);
+  p.engine().host_access.settle_all();  // asks whether the device is done with it
   p.device().synchronize_device();
-  p.engine().settle_all();
+  p.engine().host_access.settle_all();
   EXPECT_FALSE(d.live);
 }
 
@@ -218,28 +218,28 @@ TEST(FreedMeanwhile, AnOperandOfALaunchThatFailsGoesWithIt) {
   Machine::Options o = Program::defaults();
   o.device.kind = device::DeviceKind::emulated;
   Program p(o);
-  Memory* const d = p.engine().allocate_device(0, "device array", size);
+  Memory* const d = p.engine().lifetimes.allocate_device(0, "device array", size);
   Memory& h = p.on_host(size);
   p.host_write(h, h.all(), 1);
   p.copy(*d, h);
   p.device().meanwhile = [&] {
-    p.engine().deallocate(d);
+    p.engine().lifetimes.deallocate(d);
     p.device().fail_call(1, FakeDevice::call_synchronize);
   };
   const Operand operand{d, false};
-  EXPECT_THROW(p.engine().begin_launch(engine::unknown_queue, &operand, 1), DeviceError);
+  EXPECT_THROW(p.engine().launches.begin_launch(engine::unknown_queue, &operand, 1), DeviceError);
   EXPECT_FALSE(d->live) << "nobody frees it any more";
 }
 
 TEST(FreedMeanwhile, TheSourceOfACopyIsAnErrorOfTheCaller) {
   Program p;
-  Memory* const d = p.engine().allocate_device(0, "freed too early", size);
+  Memory* const d = p.engine().lifetimes.allocate_device(0, "freed too early", size);
   p.kernel_write(stream, *d, d->all(), 1);
-  p.engine().native_capture(*d, false);
-  p.when_unlocked([&] { std::thread([&] { p.engine().deallocate(d); }).join(); });
+  p.engine().foreign_uses.native_capture(*d, false);
+  p.when_unlocked([&] { std::thread([&] { p.engine().lifetimes.deallocate(d); }).join(); });
   std::vector<std::byte> ordinary(size);
   try {
-    p.engine().copy(ordinary.data(), d->address, size);
+    p.engine().copies.copy(ordinary.data(), d->address, size);
     ADD_FAILURE() << "nothing was said";
   } catch (const UsageError& e) {
     EXPECT_NE(std::string(e.what()).find("'freed too early' was freed by another thread"), std::string::npos) << e.what();
@@ -263,28 +263,28 @@ TEST(FreedMeanwhile, WhatACallNamesIsAnErrorOfTheCaller) {
   constexpr auto lazy = engine::Protocol::write_back, off = engine::Protocol::off;
   const ByteRange piece{0, page};
   const auto message = [&](const Arrays& a, Memory& m, bool on_device, bool in) {
-    TransitBuffer* const buffer = a.p.engine().take_buffer(size, on_device);
+    TransitBuffer* const buffer = a.p.engine().foreign_io.take_buffer(size, on_device);
     struct Give {
       Program& p;
       TransitBuffer* buffer;
-      ~Give() { p.engine().give_buffer(buffer); }
+      ~Give() { p.engine().foreign_io.give_buffer(buffer); }
     } const give{a.p, buffer};
     if (in) {
-      a.p.engine().write_in(m, 0, &piece, 1, *buffer, buffer->address);
+      a.p.engine().foreign_io.write_in(m, 0, &piece, 1, *buffer, buffer->address);
     } else {
-      a.p.engine().read_out(m, 0, &piece, 1, *buffer, buffer->address);
+      a.p.engine().foreign_io.read_out(m, 0, &piece, 1, *buffer, buffer->address);
     }
   };
   const Case cases[] = {
-      {"a copy to ordinary memory", lazy, false, [](const Arrays& a) { a.p.engine().copy(a.ordinary.data(), a.device->address, size); }},
-      {"a copy of ordinary memory", lazy, false, [](const Arrays& a) { a.p.engine().copy(a.device->address, a.ordinary.data(), size); }},
-      {"a copy from what is checked", lazy, false, [](const Arrays& a) { a.p.engine().copy(a.host->address, a.device->address, size); }},
-      {"a copy of what is checked", lazy, true, [](const Arrays& a) { a.p.engine().copy(a.host->address, a.device->address, size); }},
-      {"a copy from it at the call", off, false, [](const Arrays& a) { a.p.engine().copy(a.host->address, a.device->address, size); }},
-      {"a copy to it at the call", off, false, [](const Arrays& a) { a.p.engine().copy(a.device->address, a.host->address, size); }},
-      {"a copy to a mirror at the call", off, true, [](const Arrays& a) { a.p.engine().copy(a.host->address, a.device->address, size); }},
+      {"a copy to ordinary memory", lazy, false, [](const Arrays& a) { a.p.engine().copies.copy(a.ordinary.data(), a.device->address, size); }},
+      {"a copy of ordinary memory", lazy, false, [](const Arrays& a) { a.p.engine().copies.copy(a.device->address, a.ordinary.data(), size); }},
+      {"a copy from what is checked", lazy, false, [](const Arrays& a) { a.p.engine().copies.copy(a.host->address, a.device->address, size); }},
+      {"a copy of what is checked", lazy, true, [](const Arrays& a) { a.p.engine().copies.copy(a.host->address, a.device->address, size); }},
+      {"a copy from it at the call", off, false, [](const Arrays& a) { a.p.engine().copies.copy(a.host->address, a.device->address, size); }},
+      {"a copy to it at the call", off, false, [](const Arrays& a) { a.p.engine().copies.copy(a.device->address, a.host->address, size); }},
+      {"a copy to a mirror at the call", off, true, [](const Arrays& a) { a.p.engine().copies.copy(a.host->address, a.device->address, size); }},
       {"a fill at the call", off, false, [](const Arrays& a) { a.p.fill(*a.device, 1); }},
-      {"a settlement", lazy, false, [](const Arrays& a) { a.p.engine().settle(*a.device, a.device->all()); }},
+      {"a settlement", lazy, false, [](const Arrays& a) { a.p.engine().copies.settle(*a.device, a.device->all()); }},
       {"a message to the device", lazy, false, [&](const Arrays& a) { message(a, *a.device, false, true); }},
       {"a message within the device", lazy, false, [&](const Arrays& a) { message(a, *a.device, true, false); }},
       {"a message of the device's", lazy, false, [&](const Arrays& a) { message(a, *a.device, false, false); }},
@@ -301,18 +301,18 @@ TEST(FreedMeanwhile, WhatACallNamesIsAnErrorOfTheCaller) {
     o.engine.check_writes = c.protocol == lazy;
     o.device.finds_races = false;
     Program p(o);
-    Memory* const device = p.engine().allocate_device(0, "device array", size);
-    Memory* const host = p.engine().allocate_host("host array", size, nullptr);
+    Memory* const device = p.engine().lifetimes.allocate_device(0, "device array", size);
+    Memory* const host = p.engine().lifetimes.allocate_host("host array", size, nullptr);
     std::vector<std::byte> ordinary(size);
     p.kernel_write(stream, *device, device->all(), 1);
     p.copy(*host, *device);
     if (c.protocol == lazy) p.launch(stream, {{device, true}}, [] {});  // captured as writable, and perhaps not written
-    p.engine().native_capture(*device, false);
+    p.engine().foreign_uses.native_capture(*device, false);
     Memory* const freed_one = c.frees_host ? host : device;
     bool moved = false;
     p.when_unlocked([&] {
       moved = true;
-      std::thread([&] { p.engine().deallocate(freed_one); }).join();
+      std::thread([&] { p.engine().lifetimes.deallocate(freed_one); }).join();
     });
     try {
       c.call({p, device, host, ordinary});
@@ -323,7 +323,7 @@ TEST(FreedMeanwhile, WhatACallNamesIsAnErrorOfTheCaller) {
     EXPECT_TRUE(moved) << "nobody waited";
     p.when_unlocked(nullptr);
     p.engine().audit();
-    p.engine().deallocate(c.frees_host ? device : host);
+    p.engine().lifetimes.deallocate(c.frees_host ? device : host);
   }
 }
 
@@ -334,7 +334,7 @@ TEST(FreedMeanwhile, WhatIsSettledIsAnErrorOfTheCallerToItsLastTransfer) {
   for (bool freed = true; freed; ++waits) {
     SCOPED_TRACE("freed at wait " + std::to_string(waits));
     Program p(o);
-    Memory* const d = p.engine().allocate_device(0, "device array", size);
+    Memory* const d = p.engine().lifetimes.allocate_device(0, "device array", size);
     Memory& h = p.on_host(size);
     p.host_write(h, h.all(), 1);
     p.copy(*d, h);
@@ -343,19 +343,19 @@ TEST(FreedMeanwhile, WhatIsSettledIsAnErrorOfTheCallerToItsLastTransfer) {
     const std::function<void()> moves = [&] {
       if (left-- > 0) return p.when_unlocked(moves);
       freed = true;
-      std::thread([&] { p.engine().deallocate(d); }).join();
+      std::thread([&] { p.engine().lifetimes.deallocate(d); }).join();
     };
     p.when_unlocked(moves);
     bool refused = false;
     try {
-      p.engine().settle(*d, d->all());
+      p.engine().copies.settle(*d, d->all());
     } catch (const UsageError&) {
       refused = true;
     }
     EXPECT_EQ(refused, freed);
     p.when_unlocked(nullptr);
     p.engine().audit();
-    if (!freed) p.engine().deallocate(d);
+    if (!freed) p.engine().lifetimes.deallocate(d);
   }
   EXPECT_GT(waits, 2) << "it waits for more than one thing";
 }
@@ -365,16 +365,16 @@ TEST(FreedMeanwhile, TheArrayOfAMessageThatWaitsForItsMemory) {
   Machine::Options o = Program::defaults();
   o.device.finds_races = false;
   Program p(o);
-  Memory* const d = p.engine().allocate_device(0, "device array", size);
+  Memory* const d = p.engine().lifetimes.allocate_device(0, "device array", size);
   Memory& other = p.on_device(size);
   p.kernel_write(stream, *d, d->all(), 1);
-  TransitBuffer* const buffer = p.engine().take_buffer(size, false);
+  TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
   const ByteRange piece{0, page};
-  p.engine().write_in(other, 0, &piece, 1, *buffer, buffer->address);
-  p.when_unlocked([&] { std::thread([&] { p.engine().deallocate(d); }).join(); });
-  EXPECT_THROW(p.engine().read_out(*d, 0, &piece, 1, *buffer, buffer->address), UsageError);
+  p.engine().foreign_io.write_in(other, 0, &piece, 1, *buffer, buffer->address);
+  p.when_unlocked([&] { std::thread([&] { p.engine().lifetimes.deallocate(d); }).join(); });
+  EXPECT_THROW(p.engine().foreign_io.read_out(*d, 0, &piece, 1, *buffer, buffer->address), UsageError);
   p.engine().audit();
-  p.engine().give_buffer(buffer);
+  p.engine().foreign_io.give_buffer(buffer);
 }
 
 TEST(FreedMeanwhile, Gpu) { check(gpu()); }

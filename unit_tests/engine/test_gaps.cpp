@@ -50,13 +50,13 @@ TEST(Gaps, FollowTheLastPage) {
 TEST(Gaps, MayBeReadAndNotWrittenWhereTheMirrorIsStale) {
   Gap p;
   p.make_stale(1);
-  EXPECT_EQ(p.engine().serve(p.mirror.address + size, FaultKind::write), FaultResult::not_ours);
-  EXPECT_EQ(p.engine().serve(p.mirror.address + size + 8, FaultKind::read), FaultResult::served);
+  EXPECT_EQ(p.engine().host_access.serve(p.mirror.address + size, FaultKind::write), FaultResult::not_ours);
+  EXPECT_EQ(p.engine().host_access.serve(p.mirror.address + size + 8, FaultKind::read), FaultResult::served);
   EXPECT_EQ(p.gap(), Protection::read);
   EXPECT_EQ(p.last(), Protection::none) << "still stale";
-  EXPECT_EQ(p.engine().serve(p.mirror.address + size, FaultKind::unknown), FaultResult::not_ours) << "a write";
+  EXPECT_EQ(p.engine().host_access.serve(p.mirror.address + size, FaultKind::unknown), FaultResult::not_ours) << "a write";
   p.expect_host(p.mirror, 1);
-  EXPECT_EQ(p.engine().serve(p.mirror.address + size + page, FaultKind::read), FaultResult::not_ours) << "nobody's";
+  EXPECT_EQ(p.engine().host_access.serve(p.mirror.address + size + page, FaultKind::read), FaultResult::not_ours) << "nobody's";
 }
 
 /// The next array may have the page: it is full of zeros, and its first write is noticed.

@@ -31,11 +31,11 @@ TEST(Invariants, ARefusedShiftBetweenTheSidesOfAnArrayChangesNothing) {
   p.host_write(h, h.all(), 1);
   const std::uint64_t n = d.bytes - 8;
   p.device().fail_call(2, FakeDevice::call_copy);
-  EXPECT_THROW(p.engine().copy(d.address + 8, h.address, n), Error);
+  EXPECT_THROW(p.engine().copies.copy(d.address + 8, h.address, n), Error);
   EXPECT_FALSE(p.device().failure_pending());
   p.expect_device(d, 1);
 
-  p.engine().copy(d.address + 8, h.address, n);
+  p.engine().copies.copy(d.address + 8, h.address, n);
 
   const std::vector<std::byte> seen = p.device_content(nullptr, d);
   for (std::uint64_t i = 0; i < d.bytes; ++i) ASSERT_EQ(seen[i], Machine::mix(1, i < 8 ? i : i - 8)) << i;
@@ -47,9 +47,9 @@ TEST(Invariants, ARangeOfAddressesReachesArraysOfTheHostAndOfTheDevice) {
   const std::byte* const host = p.on_host(size).address;
   const std::byte* const device = p.on_device(size).address;
   const std::byte foreign[2] = {};
-  EXPECT_TRUE(p.engine().overlaps(host, host));
-  EXPECT_TRUE(p.engine().overlaps(device, device));
-  EXPECT_FALSE(p.engine().overlaps(foreign, foreign + 1));
+  EXPECT_TRUE(p.engine().state().overlaps(host, host));
+  EXPECT_TRUE(p.engine().state().overlaps(device, device));
+  EXPECT_FALSE(p.engine().state().overlaps(foreign, foreign + 1));
 }
 
 /// Step by step of the shift it would be one transfer for each eight bytes.
@@ -62,7 +62,7 @@ TEST(Invariants, AShiftBetweenTheSidesOfAnArrayIsOneTransfer) {
   const std::uint64_t n = d.bytes - 8;
   const Counters before = p.counters();
 
-  p.engine().copy(d.address, h.address + 8, n);
+  p.engine().copies.copy(d.address, h.address + 8, n);
 
   EXPECT_EQ(p.counters().h2d.count - before.h2d.count, 1u);
   EXPECT_EQ(p.counters().h2d.bytes - before.h2d.bytes, n);
@@ -95,8 +95,8 @@ TEST(Invariants, I1_ReadOfALinkedValueWhereverItIs) {
   Memory& h = p.on_host(size);
 
   p.kernel_write(stream_a, a, a.all(), 1);
-  p.engine().copy(b.address + page, a.address, size - page);
-  p.engine().copy(h.address, b.address + page, size - page);
+  p.engine().copies.copy(b.address + page, a.address, size - page);
+  p.engine().copies.copy(h.address, b.address + page, size - page);
 
   p.expect_host(h, {0, size - page}, 1);
   p.expect_device(a, 1);
@@ -315,12 +315,12 @@ TEST(Invariants, I5_MeetingTheLimitOnMappingsNeverOpensAStalePage) {
   p.device_content(stream_a, d);
   directory::Fill zero;
   zero.pattern_bytes = 1;
-  p.engine().fill(h, 0, page, zero);  // the first page is stale on the host
+  p.engine().copies.fill(h, 0, page, zero);  // the first page is stale on the host
   ASSERT_EQ(Program::protection(p, h, 0), Protection::none);
   p.host_write(h, {8 * page, 9 * page}, 2);
   p.platform().refuse_protect = [](const std::byte*, std::uint64_t bytes, Protection) { return bytes < size; };
 
-  p.engine().copy(other.address, h.address + 8 * page, page);  // pages of h become stricter
+  p.engine().copies.copy(other.address, h.address + 8 * page, page);  // pages of h become stricter
 
   EXPECT_EQ(Program::protection(p, h, 0), Protection::none) << "silently stale (I8)";
   p.platform().refuse_protect = nullptr;
@@ -378,7 +378,7 @@ TEST(Invariants, I6_AKernelDoesNotOverwriteTheSourceOfATransfer) {
 
   p.kernel_write(stream_a, d, d.all(), 1);
   p.copy(h, d);
-  p.engine().settle_all();
+  p.engine().host_access.settle_all();
   p.kernel_write(stream_a, d, d.all(), 2);
   p.copy(h, d);
   p.device().order_streams(stream_b, stream_a);
@@ -423,7 +423,7 @@ TEST(Invariants, I6_WhereTheQueueIsUnknownTheDeviceIsWaitedFor) {
   Memory& h = p.on_host(size, &d);
   std::byte* const base = d.address;
 
-  p.engine().native_capture(d, true);
+  p.engine().foreign_uses.native_capture(d, true);
   p.device().launch(stream_b, {{base, size, true}}, [base] {
     for (std::uint64_t i = 0; i < size; ++i) base[i] = Machine::mix(7, i);
   });
@@ -454,7 +454,7 @@ TEST(Invariants, I7_ACopyWithinAnArrayMovesLikeMemmove) {
   Memory& a = p.on_device(size);
 
   p.kernel_write(stream_a, a, a.all(), 1);
-  p.engine().copy(a.address + page, a.address, size - page);
+  p.engine().copies.copy(a.address + page, a.address, size - page);
 
   const std::vector<std::byte> seen = p.device_content(stream_a, a);
   for (std::uint64_t i = page; i < size; ++i) ASSERT_EQ(seen[i], Machine::mix(1, i - page)) << i;
@@ -571,12 +571,12 @@ TEST(Mirror, AnotherFillIsNotTakenForZeros) {
 
 TEST(Mirror, AZeroFillOfOneThatIsWrittenWithoutAWordMakesItZero) {
   Program p;
-  Memory* const m = p.engine().allocate_host("announced", 2 * page, nullptr, true);
+  Memory* const m = p.engine().lifetimes.allocate_host("announced", 2 * page, nullptr, true);
   std::memset(m->address, 7, m->bytes);
   p.fill(*m, 0);
   p.engine().access(*m, m->all(), Access::read);
   EXPECT_EQ(std::vector<std::byte>(m->address, m->address + m->bytes), std::vector<std::byte>(m->bytes));
-  p.engine().deallocate(m);
+  p.engine().lifetimes.deallocate(m);
 }
 
 // Its addresses are a new one's afterwards.

@@ -31,7 +31,7 @@ struct Pair : Program {
 
 TEST(DroppedCopies, ReadByAKernelAreNone) {
   Pair p;
-  p.engine().fill(p.to, 0, size, {{}, 8});  // replaced unread: that was no copy
+  p.engine().copies.fill(p.to, 0, size, {{}, 8});  // replaced unread: that was no copy
   p.copy(p.to, p.from);
   p.device_content(&stream, p.to);
   p.kernel_write(&stream, p.to, p.to.all(), 2);
@@ -48,7 +48,7 @@ TEST(DroppedCopies, ReplacedByAnother) {
   p.copy(p.to, p.from);  // the same content: neither moved nor dropped
   EXPECT_EQ(dropped(p), (Traffic{0, 0}));
 
-  p.engine().copy(p.to.address + page, other.address, 3 * page);
+  p.engine().copies.copy(p.to.address + page, other.address, 3 * page);
 
   EXPECT_EQ(dropped(p), (Traffic{3 * page, 1}));
   p.free(p.to);
@@ -68,7 +68,7 @@ TEST(DroppedCopies, Filled) {
   Pair p;
   p.copy(p.to, p.from);
 
-  p.engine().fill(p.to, page, 2 * page, {{}, 8});
+  p.engine().copies.fill(p.to, page, 2 * page, {{}, 8});
 
   EXPECT_EQ(dropped(p), (Traffic{2 * page, 1}));
 }
@@ -77,7 +77,7 @@ TEST(DroppedCopies, FilledByWhoeverHasTheDevicesAddress) {
   Pair p;
   p.copy(p.to, p.from);
 
-  p.engine().filled(p.to, page, 2 * page, {{}, 8});
+  p.engine().copies.filled(p.to, page, 2 * page, {{}, 8});
 
   EXPECT_EQ(dropped(p), (Traffic{2 * page, 1}));
 }
@@ -110,7 +110,7 @@ TEST(DroppedCopies, OverwrittenByCopiesOfOrdinaryMemory) {
   const std::vector<std::byte> ordinary(page);
   p.copy(p.to, p.from);
 
-  p.engine().copy(p.to.address + page, ordinary.data(), page);
+  p.engine().copies.copy(p.to.address + page, ordinary.data(), page);
 
   EXPECT_EQ(dropped(p), (Traffic{page, 1}));
 }
@@ -133,11 +133,11 @@ TEST(DroppedCopies, CopiedAgainWhereTheyDiffer) {
 TEST(DroppedCopies, AreNotWhatWasSent) {
   Pair p;
   p.copy(p.to, p.from);
-  engine::TransitBuffer* const buffer = p.engine().take_buffer(page, false);
+  engine::TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(page, false);
   const ByteRange piece{0, page};
-  p.engine().read_out(p.to, 0, &piece, 1, *buffer, buffer->address);
-  p.engine().settle_buffer(*buffer);
-  p.engine().give_buffer(buffer);
+  p.engine().foreign_io.read_out(p.to, 0, &piece, 1, *buffer, buffer->address);
+  p.engine().foreign_io.settle_buffer(*buffer);
+  p.engine().foreign_io.give_buffer(buffer);
 
   p.free(p.to);
 
@@ -148,7 +148,7 @@ TEST(DroppedCopies, OverwrittenByACopyAtTheCall) {
   Pair p;
   Memory& h = p.on_host(size);
   p.host_write(h, h.all(), 3);
-  p.engine().expose(h);  // open: copied at the call
+  p.engine().host_access.expose(h);  // open: copied at the call
   EXPECT_EQ(p.counters().opened, 1u);
   EXPECT_EQ(p.counters().exposed, 1u);
   p.copy(p.to, p.from);

@@ -28,13 +28,13 @@ struct Log final : plan::Observer {
 struct World {
   explicit World(bool large = true) : machine(options(large), [](const std::string& text) { ADD_FAILURE() << text; }) {
     log.recorder = &machine.recorder();
-    a = machine.engine().allocate_device(0, "A", size);
-    a_host = machine.engine().allocate_host("A_host", size, nullptr);
-    b = machine.engine().allocate_device(0, "B", size);
-    b_host = machine.engine().allocate_host("B_host", size, nullptr);
+    a = machine.engine().lifetimes.allocate_device(0, "A", size);
+    a_host = machine.engine().lifetimes.allocate_host("A_host", size, nullptr);
+    b = machine.engine().lifetimes.allocate_device(0, "B", size);
+    b_host = machine.engine().lifetimes.allocate_host("B_host", size, nullptr);
   }
   ~World() {
-    for (Memory* m : {a, a_host, b, b_host}) machine.engine().deallocate(m);
+    for (Memory* m : {a, a_host, b, b_host}) machine.engine().lifetimes.deallocate(m);
     machine.engine().audit();
   }
   World(const World&) = delete;
@@ -63,7 +63,7 @@ struct World {
     directory::Fill f;
     f.pattern[0] = byte;
     f.pattern_bytes = 1;
-    machine.engine().fill(m, range.begin, range.size(), f);
+    machine.engine().copies.fill(m, range.begin, range.size(), f);
   }
   Log log;
   Machine machine;
@@ -122,11 +122,11 @@ const Case cases[] = {
      [](World& w) { w.kernel_reads(*w.a); },
      {"fill 4096 bytes, 'A'[4096] on device 0"}},
     {"an array is freed that a mirror has still to be copied from", [](World& w) { w.kernel_writes(*w.a); w.copy(*w.a_host, *w.a); },
-     [](World& w) { w.machine.engine().deallocate(std::exchange(w.a, nullptr)); }, {}},
+     [](World& w) { w.machine.engine().lifetimes.deallocate(std::exchange(w.a, nullptr)); }, {}},
     {"the host reads what was saved by that", [](World& w) {
        w.kernel_writes(*w.a);
        w.copy(*w.a_host, *w.a);
-       w.machine.engine().deallocate(std::exchange(w.a, nullptr));
+       w.machine.engine().lifetimes.deallocate(std::exchange(w.a, nullptr));
      },
      [](World& w) { w.host_reads(*w.a_host, {0, size}); },
      {"copy 16384 bytes, 'A_host'[0] on host <- saved copy of 'A'[0] on device 0 (fetch)",
@@ -134,16 +134,16 @@ const Case cases[] = {
     {"a copy to memory of the program's", [](World& w) { w.kernel_writes(*w.a); },
      [](World& w) {
        std::vector<std::byte> out(100);
-       w.machine.engine().copy(out.data(), w.a->address + 50, out.size());
+       w.machine.engine().copies.copy(out.data(), w.a->address + 50, out.size());
      },
      {"copy 100 bytes, memory of somebody else on host <- 'A'[50] on device 0 (call)"}},
     {"a message of two pieces leaves a device array", [](World& w) { w.kernel_writes(*w.a); },
      [](World& w) {
-       engine::TransitBuffer* const buffer = w.machine.engine().take_buffer(page, false);
+       engine::TransitBuffer* const buffer = w.machine.engine().foreign_io.take_buffer(page, false);
        const ByteRange pieces[] = {{0, 8}, {100, 108}};
-       w.machine.engine().read_out(*w.a, 4, pieces, 2, *buffer, buffer->address);
-       w.machine.engine().settle_buffer(*buffer);
-       w.machine.engine().give_buffer(buffer);
+       w.machine.engine().foreign_io.read_out(*w.a, 4, pieces, 2, *buffer, buffer->address);
+       w.machine.engine().foreign_io.settle_buffer(*buffer);
+       w.machine.engine().foreign_io.give_buffer(buffer);
      },
      {"copy 8 bytes, memory of somebody else on host <- 'A'[4] on device 0 (call)",
       "copy 8 bytes, memory of somebody else on host <- 'A'[104] on device 0 (call)"}},

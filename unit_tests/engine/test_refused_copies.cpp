@@ -53,7 +53,7 @@ struct Refused : Program {
       case Before::front_held_elsewhere_too:
         known = {0, size / 2};
         written(to, former);
-        engine().copy(other.address, to.address, known.size());
+        engine().copies.copy(other.address, to.address, known.size());
         device_content(&stream, other);
         break;
       case Before::never_written:
@@ -69,7 +69,7 @@ struct Refused : Program {
     }
     return m;
   }
-  void copy_all(Memory& a, Memory& b) { engine().copy(a.address, b.address, size); }
+  void copy_all(Memory& a, Memory& b) { engine().copies.copy(a.address, b.address, size); }
   std::vector<std::byte> content(Memory& m) {
     if (m.on_host()) engine().access(m, m.all(), Access::read);
     return m.on_host() ? host_content(m) : device_content(&stream, m);
@@ -96,7 +96,7 @@ struct Refused : Program {
       ASSERT_EQ(here, content(there));
       if (state != Before::held_here_alone) {
         expect(content(other), known, former, "the other array");
-        engine().copy(to.address, other.address, known.size());
+        engine().copies.copy(to.address, other.address, known.size());
         expect(content(to), known, former, "the destination, given back its content,");
       }
     }
@@ -135,7 +135,7 @@ TEST(RefusedCopies, FromForeignMemory) {
       Refused r(Program::guarded(), on_the_host, before);
       if (!on_the_host) r.copy_all(r.on_host(size), r.to);
       if (!on_the_host && r.platform().allows(r.to.address, true)) return;  // open pages: the processor copies, as a program does
-      r.refuse_after(copied, [&] { r.engine().copy(r.to.address + part.begin, foreign.data() + part.begin, part.size()); });
+      r.refuse_after(copied, [&] { r.engine().copies.copy(r.to.address + part.begin, foreign.data() + part.begin, part.size()); });
       r.expect_truth();
     });
   }
@@ -146,8 +146,8 @@ TEST(RefusedCopies, AtTheCall) {
     Refused r(Program::guarded(), true, before);
     Memory& from = r.on_host(size);
     r.written(from, message);
-    r.engine().expose(from);  // copies with it happen at the call
-    r.refuse_after(copied, [&] { r.engine().copy(r.to.address + part.begin, from.address + part.begin, part.size()); });
+    r.engine().host_access.expose(from);  // copies with it happen at the call
+    r.refuse_after(copied, [&] { r.engine().copies.copy(r.to.address + part.begin, from.address + part.begin, part.size()); });
     r.expect_truth();
   });
 }
@@ -160,10 +160,10 @@ TEST(RefusedCopies, OfMessages) {
         Refused r(Program::guarded(), on_the_host, before);
         if (!on_the_host) r.copy_all(r.on_host(size), r.to);
         const std::vector<std::byte> sent = bytes_of(message);
-        engine::TransitBuffer* const buffer = r.engine().take_buffer(size, false);
+        engine::TransitBuffer* const buffer = r.engine().foreign_io.take_buffer(size, false);
         std::memcpy(buffer->address, sent.data(), size);
         const auto deliver = [&] {
-          r.engine().write_in(r.to, part.begin, pieces, 2, *buffer, buffer->address + part.begin);
+          r.engine().foreign_io.write_in(r.to, part.begin, pieces, 2, *buffer, buffer->address + part.begin);
         };
         // The second piece, too.
         std::uint64_t calls = 0;
@@ -176,7 +176,7 @@ TEST(RefusedCopies, OfMessages) {
         }
         r.platform().may_fail = nullptr;
         r.platform().refused_after.reset();
-        r.engine().give_buffer(buffer);
+        r.engine().foreign_io.give_buffer(buffer);
         r.expect_truth({part.begin, part.begin + pieces[1].end});
       });
     }
@@ -189,9 +189,9 @@ TEST(RefusedCopies, OverWhatIsStillToBeCopiedWithinTheArray) {
     Program p;
     Memory& h = p.on_host(size);
     p.host_write(h, h.all(), former);
-    p.engine().copy(h.address + page, h.address, page);
+    p.engine().copies.copy(h.address + page, h.address, page);
     p.platform().refused_after = copied;
-    EXPECT_THROW(p.engine().copy(h.address, foreign.data(), 2 * page), SystemError);
+    EXPECT_THROW(p.engine().copies.copy(h.address, foreign.data(), 2 * page), SystemError);
     p.engine().audit();
 
     const std::vector<std::byte> now = p.host_content(h);
@@ -219,7 +219,7 @@ TEST(RefusedCopies, OfPatternsAtTheCall) {
     f.pattern[0] = 5;
     f.pattern_bytes = 1;
     p.platform().refused_after = std::min<std::uint64_t>(copied, 64 * 1024 - 1);  // patterns are written in pieces
-    EXPECT_THROW(p.engine().fill(h, part.begin, part.size(), f), SystemError);
+    EXPECT_THROW(p.engine().copies.fill(h, part.begin, part.size(), f), SystemError);
     p.engine().audit();
     p.engine().access(h, h.all(), Access::read);
     const std::vector<std::byte> here = p.host_content(h);

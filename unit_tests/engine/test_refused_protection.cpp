@@ -77,7 +77,7 @@ TEST(RefusedProtection, OfAddressesForANewMirrorIsAnErrorThatChangesNothing) {
   p.platform().refuse_protect = [&refuse](const std::byte*, std::uint64_t, Protection) { return refuse; };
   for (int i = 0; i < 2; ++i) {
     try {
-      (void)p.engine().allocate_host("a mirror", size, nullptr);
+      (void)p.engine().lifetimes.allocate_host("a mirror", size, nullptr);
       ADD_FAILURE() << "nothing was refused";
     } catch (const SystemError& e) {
       EXPECT_NE(std::string(e.what()).find("'a mirror'"), std::string::npos) << e.what();
@@ -99,8 +99,8 @@ TEST(RefusedProtection, AtTheEndOfTheRuntimeIsTriedAgain) {
   p.platform().refuse_protect = [&](const std::byte* at, std::uint64_t, Protection to) {
     return to == Protection::read_write && at == first.address && Program::protection(p, second, 0) != to;
   };
-  p.engine().settle_all();
-  p.engine().open_everything();
+  p.engine().host_access.settle_all();
+  p.engine().host_access.open_everything();
   EXPECT_EQ(Program::protection(p, first, 0), Protection::read_write);
   EXPECT_EQ(Program::protection(p, second, size - 1), Protection::read_write);
 }
@@ -109,11 +109,11 @@ TEST(RefusedProtectionDeathTest, AtTheEndOfTheRuntimeEndsWithAMessage) {
   Program p;
   Memory& h = p.on_host(size);
   make_stale(p, h, 1);
-  p.engine().settle_all();
+  p.engine().host_access.settle_all();
   EXPECT_DEATH(
       {
         p.platform().refuse_protect = [](const std::byte*, std::uint64_t, Protection to) { return to == Protection::read_write; };
-        p.engine().open_everything();
+        p.engine().host_access.open_everything();
       },
       "cannot open the pages of 'host array' at 0x.*vm.max_map_count");
 }

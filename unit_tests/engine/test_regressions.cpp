@@ -52,8 +52,8 @@ TEST(Regressions, ACopyWithinTheHostWaitsForTheArrivalOfItsSource) {
   p.host_write(h, h.all(), 9);  // page-locked: transfers are direct
   p.copy(d, h);
   p.kernel_write(stream_a, d, d.all(), 1);
-  p.engine().copy(h.address, d.address, 8 * page);
-  p.engine().copy(h.address + 8 * page, d.address, 8 * page);
+  p.engine().copies.copy(h.address, d.address, 8 * page);
+  p.engine().copies.copy(h.address + 8 * page, d.address, 8 * page);
 
   const std::vector<std::byte> seen = p.host_content(h);
 
@@ -83,7 +83,7 @@ TEST(Regressions, WriteThroughOfANativeLaunchIsNotAheadOfItsKernel) {
   p.host_write(h, h.all(), 1);
   std::byte* const base = d.address;
 
-  p.engine().native_capture(d, true);
+  p.engine().foreign_uses.native_capture(d, true);
   p.device().launch(stream_b, {{base, size, true}}, [base] {
     for (std::uint64_t i = 0; i < size; ++i) base[i] = Machine::mix(2, i);
   });
@@ -100,13 +100,13 @@ TEST(Regressions, AFillThatIsRefusedHalfWayHoldsNothing) {
   p.device_content(stream_a, b);
   directory::Fill f;
   f.pattern_bytes = 8;
-  p.engine().fill(a, 0, size, f);
-  p.engine().fill(a, 0, 3, f);  // does not end with a pattern
+  p.engine().copies.fill(a, 0, size, f);
+  p.engine().copies.fill(a, 0, 3, f);  // does not end with a pattern
   p.device().fail_call(2, FakeDevice::call_fill);
   EXPECT_THROW(p.launch(stream_a, {{&a, false}}, [] {}), Error);
   p.device().fail_call(0, 0);
 
-  p.engine().copy(a.address, b.address, size);  // a no longer has these bytes, whatever it had
+  p.engine().copies.copy(a.address, b.address, size);  // a no longer has these bytes, whatever it had
 
   p.expect_device(a, {0, size}, 1);
 }
@@ -120,16 +120,16 @@ TEST(Regressions, AMessageThatIsRefusedHalfWayIsNotTakenForTheFormerContent) {
     Memory& h = p.on_host(size);
     p.kernel_write(stream_a, d, d.all(), 1);
     p.copy(h, d);
-    engine::TransitBuffer* const buffer = p.engine().take_buffer(3 * page, false);
+    engine::TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(3 * page, false);
     std::memset(buffer->address, 0, 3 * page);
     p.device().fail_call(k, FakeDevice::call_copy);
     try {
-      p.engine().write_in(d, 0, pieces, 2, *buffer, buffer->address);
+      p.engine().foreign_io.write_in(d, 0, pieces, 2, *buffer, buffer->address);
     } catch (const DeviceError&) {
     }
     fired = !p.device().failure_pending();
     p.device().fail_call(0, 0);
-    p.engine().give_buffer(buffer);
+    p.engine().foreign_io.give_buffer(buffer);
     p.expect_host(h, 1);
   }
 }
@@ -142,10 +142,10 @@ TEST(Regressions, AForgottenFillIsNotCopiedWithinItsArray) {
   one.pattern_bytes = 1;
   directory::Fill two = one;
   two.pattern[0] = 2;
-  p.engine().fill(a, 0, 10, one);
-  p.engine().fill(a, 10, 2, two);
+  p.engine().copies.fill(a, 0, 10, one);
+  p.engine().copies.fill(a, 10, 2, two);
 
-  p.engine().copy(a.address + 10, a.address + 2, 10);  // overwrites the only want of `two` on the way
+  p.engine().copies.copy(a.address + 10, a.address + 2, 10);  // overwrites the only want of `two` on the way
 
   const std::vector<std::byte> seen = p.device_content(stream_a, a);
   EXPECT_EQ(seen[10], std::byte{1});
@@ -209,9 +209,9 @@ TEST(Regressions, CheckedWritesAreNotDigestedUnderANativeKernel) {
   Memory& never_written = p.on_device(size);
   (void)p.queue(stream_a);
   std::byte* const base = a.address;
-  p.engine().native_capture(a, true);
+  p.engine().foreign_uses.native_capture(a, true);
   p.device().launch(stream_b, {{base, size, true}}, [base] { std::memset(base, 7, size); });
-  p.engine().copy(a.address, never_written.address, page);  // moves nothing, waits for nobody
+  p.engine().copies.copy(a.address, never_written.address, page);  // moves nothing, waits for nobody
 
   p.device().order_streams(stream_a, stream_b);
   p.kernel_write(stream_a, a, a.all(), 1);
@@ -298,7 +298,7 @@ TEST(Regressions, ASaveDoesNotOverwriteWhatANativeKernelStillReads) {
   p.kernel_write(stream_a, b, b.all(), 1);
   p.kernel_write(stream_a, a, a.all(), 2);
   std::vector<std::byte> seen(size);
-  p.engine().native_capture(b, false);
+  p.engine().foreign_uses.native_capture(b, false);
   p.device().order_streams(stream_b, stream_a);
   p.device().launch(stream_b, {{b.address, size, false}}, [&seen, base = b.address] { std::memcpy(seen.data(), base, size); });
   p.copy(b, a);
@@ -314,16 +314,16 @@ TEST(Regressions, LaunchesBehindAnArrivalNeedNothingOnceItIsDoneThoughAnotherStr
   Memory& d = p.on_device(size);
   p.kernel_write(stream_b, p.on_device(page), {0, page}, 1);
   p.kernel_write(stream_a, d, d.all(), 1);
-  engine::TransitBuffer* const arrived = p.engine().take_buffer(size, false);
+  engine::TransitBuffer* const arrived = p.engine().foreign_io.take_buffer(size, false);
   const ByteRange all = d.all();
-  p.engine().write_in(d, 0, &all, 1, *arrived, arrived->address);
+  p.engine().foreign_io.write_in(d, 0, &all, 1, *arrived, arrived->address);
   const auto launch = [&] { p.launch(stream_a, {{&d, true}}, [] {}); };
   launch();
   EXPECT_NE(d.flags.load() & Memory::revocable, Memory::revocable) << "the other stream is not ordered behind the arrival";
   p.device().synchronize_device();
   launch();
   EXPECT_EQ(d.flags.load() & Memory::revocable, Memory::revocable);
-  p.engine().give_buffer(arrived);
+  p.engine().foreign_io.give_buffer(arrived);
 }
 
 TEST(Regressions, TheEndOfAllStreamsLeavesNoTransferUnderWay) {

@@ -31,8 +31,8 @@ void stress(bool little_memory) {
     std::fprintf(stderr, "%s\n", text.c_str());
   });
   p.platform().watch({});
-  Memory* const shared = p.engine().allocate_device(0, "shared", size);
-  Memory* const shared_host = p.engine().allocate_host("shared host", size, shared);
+  Memory* const shared = p.engine().lifetimes.allocate_device(0, "shared", size);
+  Memory* const shared_host = p.engine().lifetimes.allocate_host("shared host", size, shared);
   p.host_write(*shared_host, shared_host->all(), 99);
 
   const auto expect = [&](const std::vector<std::byte>& seen, std::uint64_t seed) {
@@ -48,8 +48,8 @@ void stress(bool little_memory) {
     Random random(static_cast<std::uint64_t>(me) + 1);
     const char* moves = std::getenv("SEMCACHE_THREAD_MOVES");
     for (int n = moves == nullptr ? 150 : std::atoi(moves); n > 0; --n) {
-      Memory* const d = p.engine().allocate_device(0, "mine", size);
-      Memory* const h = p.engine().allocate_host("my host", size, random.chance(50) ? d : nullptr);
+      Memory* const d = p.engine().lifetimes.allocate_device(0, "mine", size);
+      Memory* const h = p.engine().lifetimes.allocate_host("my host", size, random.chance(50) ? d : nullptr);
       const bool pair = h->datum == d->datum;
       for (int step = 0; step < 6; ++step) {
         const std::uint64_t seed = random.next();
@@ -58,7 +58,7 @@ void stress(bool little_memory) {
           const engine::Operand operands[] = {{&m, writes}};
           for (;;) {
             try {
-              p.engine().begin_launch(q, operands, 1);
+              p.engine().launches.begin_launch(q, operands, 1);
               break;
             } catch (const OutOfMemory&) {  // the other threads' arrays are in use just now
               std::this_thread::yield();
@@ -69,7 +69,7 @@ void stress(bool little_memory) {
             for (std::uint64_t i = 0; out == nullptr && i < size; ++i) base[i] = Machine::mix(seed, i);
             if (out != nullptr) std::memcpy(out->data(), base, size);
           });
-          p.engine().end_launch(q, operands, 1);
+          p.engine().launches.end_launch(q, operands, 1);
         };
         std::vector<std::byte> seen(size);
         if (random.chance(50)) {
@@ -95,14 +95,14 @@ void stress(bool little_memory) {
           std::memcpy(seen.data(), shared_host->address, size);
           expect(seen, 99);
         }
-        if (random.chance(10)) p.engine().copy(seen.data(), d->address, size);
+        if (random.chance(10)) p.engine().copies.copy(seen.data(), d->address, size);
       }
       if (random.chance(50)) {
-        p.engine().deallocate(d);
-        p.engine().deallocate(h);
+        p.engine().lifetimes.deallocate(d);
+        p.engine().lifetimes.deallocate(h);
       } else {
-        p.engine().deallocate(h);
-        p.engine().deallocate(d);
+        p.engine().lifetimes.deallocate(h);
+        p.engine().lifetimes.deallocate(d);
       }
     }
   };
@@ -110,8 +110,8 @@ void stress(bool little_memory) {
   for (int t = 0; t < 3; ++t) threads.emplace_back(program, t);
   for (std::thread& t : threads) t.join();
   p.engine().audit();
-  p.engine().deallocate(shared_host);
-  p.engine().deallocate(shared);
+  p.engine().lifetimes.deallocate(shared_host);
+  p.engine().lifetimes.deallocate(shared);
   EXPECT_EQ(wrong.load(), 0);
 }
 
@@ -133,7 +133,7 @@ void sleep_ms() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 TEST(Threads, AnArrayIsFreedWhileItIsEvicted) {
   Program p(with_memory(32 * 1024));
   p.platform().watch({});
-  Memory* const victim = p.engine().allocate_device(0, "victim", array_bytes);
+  Memory* const victim = p.engine().lifetimes.allocate_device(0, "victim", array_bytes);
   Memory& other = p.on_device(array_bytes);
   Memory& source = p.on_host(array_bytes);
   (void)p.queue(&streams[0]);
@@ -143,7 +143,7 @@ TEST(Threads, AnArrayIsFreedWhileItIsEvicted) {
   // Runs when the evicting thread waits for it.
   p.launch(&streams[1], {{victim, false}}, [&] {
     const std::uint32_t before = victim->incarnation.load();
-    freer = std::thread([&] { p.engine().deallocate(victim); });
+    freer = std::thread([&] { p.engine().lifetimes.deallocate(victim); });
     for (int i = 0; i < 2000 && victim->incarnation.load() == before; ++i) sleep_ms();
     for (int i = 0; i < 20; ++i) sleep_ms();  // it waits for this kernel, too
   });
@@ -159,7 +159,7 @@ TEST(Threads, AnArrayIsFreedWhileItIsEvicted) {
 TEST(Threads, MemoryThatAnotherThreadIsFreeingIsWaitedFor) {
   Program p(with_memory(32 * 1024));
   p.platform().watch({});
-  Memory* const leaving = p.engine().allocate_device(0, "leaving", array_bytes);
+  Memory* const leaving = p.engine().lifetimes.allocate_device(0, "leaving", array_bytes);
   Memory& other = p.on_device(array_bytes);
   const engine::QueueIndex q = p.queue(&streams[0]);
   std::thread launcher;
@@ -169,8 +169,8 @@ TEST(Threads, MemoryThatAnotherThreadIsFreeingIsWaitedFor) {
     launcher = std::thread([&] {
       const engine::Operand operand{&other, true};
       try {
-        p.engine().begin_launch(q, &operand, 1);
-        p.engine().end_launch(q, &operand, 1);
+        p.engine().launches.begin_launch(q, &operand, 1);
+        p.engine().launches.end_launch(q, &operand, 1);
       } catch (const OutOfMemory& e) {
         refused = e.what();
       }
@@ -179,7 +179,7 @@ TEST(Threads, MemoryThatAnotherThreadIsFreeingIsWaitedFor) {
     for (int i = 0; i < 50 && !done; ++i) sleep_ms();
   });
 
-  p.engine().deallocate(leaving);
+  p.engine().lifetimes.deallocate(leaving);
 
   ASSERT_TRUE(launcher.joinable());
   launcher.join();
@@ -195,21 +195,21 @@ TEST(Threads, CopiesFromOrdinaryMemoryWhileOthersEvict) {
   });
   p.platform().watch({});
   Memory* arrays[4];
-  for (Memory*& m : arrays) m = p.engine().allocate_device(0, "array", array_bytes);
+  for (Memory*& m : arrays) m = p.engine().lifetimes.allocate_device(0, "array", array_bytes);
   std::atomic<bool> stop{false};
   const auto launch = [&](Memory& m, void* stream, bool writes) {
     const engine::QueueIndex q = p.queue(stream);
     const engine::Operand operands[] = {{&m, writes}};
     for (;;) {
       try {
-        p.engine().begin_launch(q, operands, 1);
+        p.engine().launches.begin_launch(q, operands, 1);
         break;
       } catch (const OutOfMemory&) {
         std::this_thread::yield();
       }
     }
     p.device().launch(stream, {{m.address, array_bytes, writes}}, [] {});
-    p.engine().end_launch(q, operands, 1);
+    p.engine().launches.end_launch(q, operands, 1);
   };
   std::thread reader([&] {
     while (!stop) launch(*arrays[0], &streams[0], false);
@@ -220,7 +220,7 @@ TEST(Threads, CopiesFromOrdinaryMemoryWhileOthersEvict) {
   std::vector<std::byte> ordinary(array_bytes);
   for (int i = 0; i < 2000 && wrong == 0; ++i) {
     try {
-      p.engine().copy(arrays[0]->address, ordinary.data(), array_bytes);
+      p.engine().copies.copy(arrays[0]->address, ordinary.data(), array_bytes);
     } catch (const OutOfMemory&) {  // the other threads' arrays are in use just now
     }
   }
@@ -228,7 +228,7 @@ TEST(Threads, CopiesFromOrdinaryMemoryWhileOthersEvict) {
   reader.join();
   writer.join();
   EXPECT_EQ(wrong.load(), 0);
-  for (Memory* m : arrays) p.engine().deallocate(m);
+  for (Memory* m : arrays) p.engine().lifetimes.deallocate(m);
 }
 
 }  // namespace

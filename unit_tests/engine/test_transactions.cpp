@@ -195,7 +195,7 @@ TEST_F(PageLocking, KeepsWritersOfItsPagesWaiting) {
 
 TEST_F(PageLocking, KeepsWhoFreesThemWaiting) {
   registered = 0;
-  meanwhile([&] { p.engine().deallocate(&h); });
+  meanwhile([&] { p.engine().lifetimes.deallocate(&h); });
   EXPECT_FALSE(done_meanwhile);
   p.expect_device(d, 1);
 }
@@ -223,7 +223,7 @@ TEST(PageLockingEnds, WithoutBeginningAnewMeanwhile) {
   Program p(o);
   p.platform().watch({});
   Memory& d = p.on_device(size);
-  Memory* const h = p.engine().allocate_host("host side", size, &d);
+  Memory* const h = p.engine().lifetimes.allocate_host("host side", size, &d);
   Memory& other = p.on_device(size);
   p.host_write(*h, h->all(), 1);
   p.expect_device(d, 1);
@@ -234,7 +234,7 @@ TEST(PageLockingEnds, WithoutBeginningAnewMeanwhile) {
     moved = true;
     std::thread([&] { p.kernel_write(&streams[0], other, other.all(), 3); }).join();
   };
-  p.engine().deallocate(h);
+  p.engine().lifetimes.deallocate(h);
   EXPECT_TRUE(moved);
   EXPECT_EQ(p.device().host_registrations(), 0u);
   p.expect_device(d, 2);
@@ -296,9 +296,9 @@ TEST_F(Mapping, KeepsNobodyWaitingWhoNeedsNone) {
             [&] {
               const Operand operand{&resident, false};
               const engine::QueueIndex q = p.queue(&streams[1]);
-              p.engine().begin_launch(q, &operand, 1);
-              p.engine().end_launch(q, &operand, 1);
-              p.engine().deallocate(p.engine().allocate_device(0, "another", size));
+              p.engine().launches.begin_launch(q, &operand, 1);
+              p.engine().launches.end_launch(q, &operand, 1);
+              p.engine().lifetimes.deallocate(p.engine().lifetimes.allocate_device(0, "another", size));
             });
   EXPECT_TRUE(done_meanwhile) << "another thread waited for the engine's lock";
   p.expect_device(d, 2);
@@ -306,15 +306,15 @@ TEST_F(Mapping, KeepsNobodyWaitingWhoNeedsNone) {
 
 TEST_F(Mapping, KeepsWhoNeedsSomeWaiting) {
   Memory& third = p.on_device(4096);
-  meanwhile([&] { launch_on(d, 2); }, [&] { p.engine().settle(third, third.all()); });
+  meanwhile([&] { launch_on(d, 2); }, [&] { p.engine().copies.settle(third, third.all()); });
   EXPECT_FALSE(done_meanwhile);
   EXPECT_NE(third.flags.load() & Memory::resident, 0u);
   p.expect_device(d, 2);
 }
 
 TEST_F(Mapping, EndsForAnArrayThatIsFreedMeanwhile) {
-  Memory* const freed = p.engine().allocate_device(0, "freed", size);
-  meanwhile([&] { EXPECT_THROW(p.engine().settle(*freed, freed->all()), UsageError); }, [&] { p.engine().deallocate(freed); });
+  Memory* const freed = p.engine().lifetimes.allocate_device(0, "freed", size);
+  meanwhile([&] { EXPECT_THROW(p.engine().copies.settle(*freed, freed->all()), UsageError); }, [&] { p.engine().lifetimes.deallocate(freed); });
   EXPECT_TRUE(done_meanwhile) << "nothing of it is used";
   launch_on(d, 3);
   p.expect_device(d, 3);
@@ -330,12 +330,12 @@ TEST_F(Mapping, NobodyTakesTheRestOfTheSetMeanwhile) {
   const engine::QueueIndex q = p.queue(&streams[0]);
   meanwhile(
       [&] {
-        p.engine().begin_launch(q, both, 2);
-        p.engine().end_launch(q, both, 2);
+        p.engine().launches.begin_launch(q, both, 2);
+        p.engine().launches.end_launch(q, both, 2);
       },
       [&] {
         try {
-          p.engine().settle(third, third.all());
+          p.engine().copies.settle(third, third.all());
         } catch (const OutOfMemory&) {  // the launch uses all
         }
       });
@@ -344,13 +344,13 @@ TEST_F(Mapping, NobodyTakesTheRestOfTheSetMeanwhile) {
 
 /// What the rest of the set has is given back once.
 TEST_F(Mapping, EndsForASetOfWhichOneIsFreedMeanwhile) {
-  Memory* const freed = p.engine().allocate_device(0, "freed", size);
+  Memory* const freed = p.engine().lifetimes.allocate_device(0, "freed", size);
   p.kernel_write(&streams[0], *freed, freed->all(), 1);
   Memory& neighbour = p.on_device(4096);
   p.kernel_write(&streams[0], neighbour, neighbour.all(), 4);
   const Operand both[] = {{freed, true}, {&d, true}};
   const engine::QueueIndex q = p.queue(&streams[0]);
-  meanwhile([&] { EXPECT_THROW(p.engine().begin_launch(q, both, 2), UsageError); }, [&] { p.engine().deallocate(freed); });
+  meanwhile([&] { EXPECT_THROW(p.engine().launches.begin_launch(q, both, 2), UsageError); }, [&] { p.engine().lifetimes.deallocate(freed); });
   p.expect_device(neighbour, 4);
   launch_on(d, 3);
   p.expect_device(d, 3);
@@ -361,10 +361,10 @@ TEST_F(Mapping, ThatIsRefusedOnceIsAskedForAgain) {
   p.device().fail_call(1, FakeDevice::call_map);
   const Operand both[] = {{&resident, true}, {&d, true}};
   const engine::QueueIndex q = p.queue(&streams[0]);
-  EXPECT_THROW(p.engine().begin_launch(q, both, 2), OutOfMemory);
+  EXPECT_THROW(p.engine().launches.begin_launch(q, both, 2), OutOfMemory);
   p.engine().audit();
-  p.engine().begin_launch(q, both, 2);
-  p.engine().end_launch(q, both, 2);
+  p.engine().launches.begin_launch(q, both, 2);
+  p.engine().launches.end_launch(q, both, 2);
   EXPECT_EQ(p.counters().evictions, 0u);
 }
 
@@ -396,10 +396,10 @@ TEST(PageLockingOfChunks, ComesToAllOfThemWhereAKernelHoldsAPointer) {
     p.host_write(h, h.all(), 1);
     if (foreign) {
       const device::DriverUse use{h.address, 0, device::DriverUse::Kind::argument, 0};
-      auto call = p.engine().begin_foreign_call(&use, 1, true);
-      if (call != nullptr) p.engine().end_foreign_call(std::move(call));
+      auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, true);
+      if (call != nullptr) p.engine().foreign_uses.end_foreign_call(std::move(call));
     } else {
-      p.engine().expose(h);
+      p.engine().host_access.expose(h);
     }
     EXPECT_TRUE(h.open);
     EXPECT_EQ(p.device().host_registrations(), 4u) << foreign;
@@ -410,18 +410,18 @@ TEST(PageLockingOfChunks, ComesToAllOfThemWhereAKernelHoldsAPointer) {
 /// What stands for all arrays is pinned by one launch after the other without an end.
 TEST(Transactions, WhatIsFreedUnderLaunchesThatUseAllArraysGoesWithTheOneThatUsesIt) {
   Program p(Program::emulated());
-  Memory* const m = p.engine().allocate_device(0, "array", 16384);
+  Memory* const m = p.engine().lifetimes.allocate_device(0, "array", 16384);
   (void)p.on_device(16384);
   const engine::QueueIndex queues[] = {p.queue(&streams[0]), p.queue(&streams[1])};
   std::vector<Operand> operands[2];
-  const auto begin = [&](int i) { p.engine().begin_unknown_launch(queues[i], operands[i]); };
-  const auto end = [&](int i) { p.engine().end_launch(queues[i], operands[i].data(), operands[i].size()); };
+  const auto begin = [&](int i) { p.engine().launches.begin_unknown_launch(queues[i], operands[i]); };
+  const auto end = [&](int i) { p.engine().launches.end_launch(queues[i], operands[i].data(), operands[i].size()); };
   for (int i = 0; i < 2; ++i) {
     begin(0);
     end(0);
   }
   begin(0);
-  p.engine().deallocate(m);
+  p.engine().lifetimes.deallocate(m);
   EXPECT_TRUE(m->live) << "a launch uses it";
   begin(1);
   end(0);
@@ -447,7 +447,7 @@ TEST(Transactions, AShiftBetweenSidesThatHoldWhatSomebodyWantsSavesIt) {
     p.kernel_write(&streams[0], other, other.all(), 2);
     p.device().synchronize_device();
     p.copy(d, other);
-    p.engine().copy(h.address + 8, d.address, size - 8);
+    p.engine().copies.copy(h.address + 8, d.address, size - 8);
     p.engine().audit();
     p.expect_device(wants, 1);
   }
@@ -484,8 +484,8 @@ void run_threads(device::DeviceKind kind) {
       Memory* on_device[arrays];
       Memory* on_host[arrays];
       for (int i = 0; i < arrays; ++i) {
-        on_device[i] = p.engine().allocate_device(0, "device", size);
-        on_host[i] = p.engine().allocate_host("host", size, i == 0 ? on_device[i] : nullptr);
+        on_device[i] = p.engine().lifetimes.allocate_device(0, "device", size);
+        on_host[i] = p.engine().lifetimes.allocate_host("host", size, i == 0 ? on_device[i] : nullptr);
       }
       for (int step = 0; step < steps; ++step) {
         const std::uint64_t seed = random.next();
@@ -501,12 +501,12 @@ void run_threads(device::DeviceKind kind) {
         };
         const engine::QueueIndex q = p.queue(stream);
         const Operand operand{&d, true};
-        again([&] { p.engine().begin_launch(q, &operand, 1); });
+        again([&] { p.engine().launches.begin_launch(q, &operand, 1); });
         std::byte* const base = d.address;
         p.device().launch(stream, {{base, size, true}}, [base, seed, size] {
           for (std::uint64_t i = 0; i < size; ++i) base[i] = Machine::mix(seed, i);
         });
-        p.engine().end_launch(q, &operand, 1);
+        p.engine().launches.end_launch(q, &operand, 1);
         if (which != 0) p.copy(h, d);
         if (random.chance(30)) {
           const std::uint64_t at = random.below(size);
@@ -517,17 +517,17 @@ void run_threads(device::DeviceKind kind) {
           p.engine().access(h, h.all(), Access::read);
           expect(h.address, "an announced read");
         }
-        if (random.chance(20)) again([&] { p.engine().native_capture(d, false); });
+        if (random.chance(20)) again([&] { p.engine().foreign_uses.native_capture(d, false); });
         if (random.chance(20)) {
           std::vector<std::byte> seen(size);
-          again([&] { p.engine().copy(seen.data(), d.address, size); });
+          again([&] { p.engine().copies.copy(seen.data(), d.address, size); });
           expect(seen.data(), "a copy to other memory");
         }
       }
       for (int i = 0; i < arrays; ++i) {
-        p.engine().deallocate(random.chance(50) ? std::exchange(on_device[i], nullptr) : std::exchange(on_host[i], nullptr));
-        p.engine().deallocate(on_device[i]);
-        p.engine().deallocate(on_host[i]);
+        p.engine().lifetimes.deallocate(random.chance(50) ? std::exchange(on_device[i], nullptr) : std::exchange(on_host[i], nullptr));
+        p.engine().lifetimes.deallocate(on_device[i]);
+        p.engine().lifetimes.deallocate(on_host[i]);
       }
     }
   };

@@ -55,8 +55,8 @@ struct Waiting : ::testing::Test {
     p.copy(h, d);
     q = p.queue(&streams[0]);
   }
-  void begin() { p.engine().begin_launch(q, &reads, 1); }
-  void end() { p.engine().end_launch(q, &reads, 1); }
+  void begin() { p.engine().launches.begin_launch(q, &reads, 1); }
+  void end() { p.engine().launches.end_launch(q, &reads, 1); }
   /// Another thread reads the mirror; afterwards it waits for the launch under way.
   void start_reader() {
     reader = std::thread([this] { p.expect_host(h, 1); });
@@ -88,19 +88,19 @@ TEST_F(Waiting, SoDoesALaunchThatMayUseAnything) {
   start_reader();
   end();
   std::vector<Operand> all;
-  p.engine().begin_unknown_launch(q, all);
+  p.engine().launches.begin_unknown_launch(q, all);
   EXPECT_EQ(p.device().copied.from_device, size);
-  p.engine().end_launch(q, all.data(), all.size());
+  p.engine().launches.end_launch(q, all.data(), all.size());
   reader.join();
 }
 
 TEST_F(Waiting, ALaunchOutsideOurSightLetsGoFirstWhoWaitsForTheDevice) {
-  p.engine().native_capture(d, false);  // somebody's kernel may use it: who wants its content waits for the device
+  p.engine().foreign_uses.native_capture(d, false);  // somebody's kernel may use it: who wants its content waits for the device
   std::thread other;
   std::atomic<bool> captured{false};
   p.device().meanwhile = [&] {  // while the reader waits
     other = std::thread([&] {
-      p.engine().native_capture(d, false);
+      p.engine().foreign_uses.native_capture(d, false);
       captured = true;
     });
     for (int i = 0; i < 20; ++i) {
@@ -118,9 +118,9 @@ TEST_F(Waiting, ALaunchOfOtherArraysDoesNotWait) {
   start_reader();
   const Operand writes{&other, true};
   for (int i = 0; i < 100; ++i) {
-    p.engine().begin_launch(q, &writes, 1);
+    p.engine().launches.begin_launch(q, &writes, 1);
     p.engine().access(other, other.all(), Access::read);  // so that the next one looks closer, and sets flags anew
-    p.engine().end_launch(q, &writes, 1);
+    p.engine().launches.end_launch(q, &writes, 1);
     ASSERT_EQ(d.flags.load() & Memory::is_fresh, 0u) << "the next launch would not look closer";
   }
   EXPECT_EQ(p.device().copied.from_device, 0u);
@@ -160,8 +160,8 @@ TEST_F(Waiting, LaunchesThatLookCloserLookAround) {
   p.engine().access(d, d.all(), Access::read);  // takes flags away
   Memory& stale = p.on_device(size);
   const Operand writes{&stale, true};
-  p.engine().begin_launch(q, &writes, 1);
-  p.engine().end_launch(q, &writes, 1);
+  p.engine().launches.begin_launch(q, &writes, 1);
+  p.engine().launches.end_launch(q, &writes, 1);
   EXPECT_GT(said.looks, before);
 }
 
@@ -206,8 +206,8 @@ TEST_F(Waiting, AFaultDoesNotWaitForWhatItWouldReadAhead) {
   Memory& other = p.on_device(swept);
   Memory& both = p.on_host(swept + size);
   p.kernel_write(&streams[0], other, other.all(), 3);
-  p.engine().copy(both.address, other.address, swept);
-  p.engine().copy(both.address + swept, d.address, size);
+  p.engine().copies.copy(both.address, other.address, swept);
+  p.engine().copies.copy(both.address + swept, d.address, size);
   begin();
   said.of = &d;
   said.waits_at = both.address;
@@ -223,7 +223,7 @@ TEST_F(Waiting, AFaultDoesNotWaitForWhatItWouldReadAhead) {
 TEST_F(Waiting, AFaultDoesNotWaitForShorterMaps) {
   constexpr std::uint64_t pages = 400;
   Memory& large = p.on_host(pages * page);
-  p.engine().copy(large.address + (pages - 4) * page, d.address, size);
+  p.engine().copies.copy(large.address + (pages - 4) * page, d.address, size);
   begin();
   said.of = &d;
   said.waits_at = large.address;
@@ -273,7 +273,7 @@ struct WaitingInADriversCall : Waiting {
   WaitingInADriversCall() { p.copy(target, d); }
   void raw_kernel() {
     const DriverUse use{target.address, 0, DriverUse::Kind::argument, 0};
-    p.engine().end_foreign_call(p.engine().begin_foreign_call(&use, 1, true));
+    p.engine().foreign_uses.end_foreign_call(p.engine().foreign_uses.begin_foreign_call(&use, 1, true));
   }
   Memory& target = p.on_device(size);
 };

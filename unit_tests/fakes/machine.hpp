@@ -51,10 +51,10 @@ class Machine {
     engine_ = std::make_unique<engine::Engine>(std::move(devices), std::move(platform), recorder_, options.engine);
     others_.engine.store(engine_.get());
     notices_ = options.engine.notices;
-    if (const std::uint64_t bytes = engine_->guarded_arena_bytes(); bytes > 0) {
-      platform_->also_protect(engine_->device_arena(0), bytes);
+    if (const std::uint64_t bytes = engine_->state().guarded_arena_bytes(); bytes > 0) {
+      platform_->also_protect(engine_->state().home().memory->base(), bytes);
       device_->permits = [this](const std::byte* p, std::uint64_t n, bool writes) {
-        if (engine_->guarded_arena_bytes() == 0) return true;  // no longer: what is mapped now is open
+        if (engine_->state().guarded_arena_bytes() == 0) return true;  // no longer: what is mapped now is open
         bool all = true;
         for (const std::byte* at = p; at < p + n; at += platform_->page_bytes()) all = all && platform_->allows(at, writes);
         return all && (n == 0 || platform_->allows(p + n - 1, writes));
@@ -93,7 +93,7 @@ class Machine {
       const auto kind = unknown_faults_ ? platform::FaultKind::unknown
                                         : (write ? platform::FaultKind::write : platform::FaultKind::read);
       ++faults;
-      if (engine_->serve(address, kind) != platform::FaultResult::served) {
+      if (engine_->host_access.serve(address, kind) != platform::FaultResult::served) {
         fail_("a fault on tracked memory was not served");
         return;
       }
@@ -133,21 +133,21 @@ class Machine {
   /// begin_launch, a kernel, end_launch. The kernel calls `body` late. @throws what begin_launch throws.
   void launch(void* native, const std::vector<engine::Operand>& operands, std::function<void()> body) {
     const engine::QueueIndex q = queue(native);
-    engine_->begin_launch(q, operands.data(), operands.size());
+    engine_->launches.begin_launch(q, operands.data(), operands.size());
     device_->launch(native, touches(operands), std::move(body));
-    engine_->end_launch(q, operands.data(), operands.size());
+    engine_->launches.end_launch(q, operands.data(), operands.size());
   }
   /// The same for a kernel that the program waits for itself. @param meanwhile  another thread's, right behind that wait
   void launch_and_wait(void* native, const std::vector<engine::Operand>& operands, std::function<void()> body,
                        const std::function<void()>& meanwhile = [] {}) {
     const engine::QueueIndex q = queue(native);
-    engine_->begin_launch(q, operands.data(), operands.size());
-    const engine::Clock before = engine_->submitted_before(q);
+    engine_->launches.begin_launch(q, operands.data(), operands.size());
+    const engine::Clock before = engine_->launches.submitted_before(q);
     device_->launch(native, touches(operands), std::move(body));
     device_->synchronize_stream(native);
     meanwhile();
-    const std::uint64_t number = engine_->end_launch(q, operands.data(), operands.size());
-    engine_->launch_awaited(q, before, number);
+    const std::uint64_t number = engine_->launches.end_launch(q, operands.data(), operands.size());
+    engine_->launches.launch_awaited(q, before, number);
   }
   static std::vector<FakeDevice::Touch> touches(const std::vector<engine::Operand>& operands) {
     std::vector<FakeDevice::Touch> out;
@@ -177,7 +177,7 @@ class Machine {
     device_->synchronize_device();
     return out;
   }
-  void copy(const engine::Memory& to, const engine::Memory& from) { engine_->copy(to.address, from.address, to.bytes); }
+  void copy(const engine::Memory& to, const engine::Memory& from) { engine_->copies.copy(to.address, from.address, to.bytes); }
 
   void unknown_faults(bool on) { unknown_faults_ = on; }
   std::atomic<std::uint64_t> faults{0};

@@ -246,9 +246,10 @@ UNNOTICED = {
     "engine/lifetimes.cpp keep_as_saved_copy note_perhaps_unwanted #1":
         _TWICE + "when the last array that wants the copy changes, the directory names it, and collect_orphans notes it",
     "engine/arrays.cpp collect_orphans note_perhaps_unwanted #1": _TWICE + "by project; both left out are noticed",
+    "engine/engine.cpp any_live return true #1": _OUTSIDE,
+    "engine/engine.cpp any_live return false #1": _OUTSIDE,
     "engine/executor.cpp copy_by_queue separate #1": _COST + "who waits for the transfer before waits for this one, too",
-    "engine/executor.cpp copy_to_device separate #1": _COST + "who waits for the transfer before waits for this one, too",
-    "engine/executor.cpp copy_to_host separate #1": _COST + "who waits for the transfer before waits for this one, too",
+    "engine/executor.cpp copy_across separate #1": _COST + "who waits for the transfer before waits for this one, too",
     "engine/executor.cpp write_arrival add #1": _ESTIMATE,
     "engine/executor.cpp write_arrival write #1":
         "stale pages are closed; no calls are known that leave two huge ones side by side with different protections",

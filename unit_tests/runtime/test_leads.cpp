@@ -23,7 +23,7 @@ class LeadsOnAFakeHeap : public ::testing::Test {
   }
 
   fakes::Machine machine{{}, [](const std::string& text) { ADD_FAILURE() << text; }};
-  engine::Memory* const array = machine.engine().allocate_device(0, "array", 4096);
+  engine::Memory* const array = machine.engine().lifetimes.allocate_device(0, "array", 4096);
   runtime::Leads leads;
 };
 
@@ -37,7 +37,7 @@ TEST_F(LeadsOnAFakeHeap, ABlockThatBeginsWhereAnotherEndsIsLookedThrough) {
 
   EXPECT_EQ(leads.arrays(), std::vector<const void*>{array->address});
   EXPECT_FALSE(leads.lead_anywhere());
-  machine.engine().deallocate(array);
+  machine.engine().lifetimes.deallocate(array);
 }
 
 TEST_F(LeadsOnAFakeHeap, TheEndOfABlockLeadsNowhere) {
@@ -48,7 +48,7 @@ TEST_F(LeadsOnAFakeHeap, TheEndOfABlockLeadsNowhere) {
 
   EXPECT_TRUE(leads.arrays().empty());
   EXPECT_FALSE(leads.lead_anywhere());
-  machine.engine().deallocate(array);
+  machine.engine().lifetimes.deallocate(array);
 }
 
 }  // namespace

@@ -65,6 +65,17 @@ class Uncopied {
   ~Uncopied() = default;
 };
 
+/// While one lives, `last` is still to be done: it is done when the scope ends, also where an exception ends it.
+template <class Last>
+class AtEnd : Uncopied {
+ public:
+  explicit AtEnd(const Last& last) : last_(last) {}
+  ~AtEnd() { last_(); }
+
+ private:
+  const Last last_;
+};
+
 }  // namespace base
 
 /// Integers that name different things do not convert into each other.

@@ -94,13 +94,10 @@ void Arrays::place_on_device(Memory& m) {
 
 void Arrays::release_place(Memory& m) noexcept {
   if (m.address == nullptr) return;
-  if (m.on_host()) {
-    if (m.owns_allocation) {
-      std::free(m.address);
-      host_snapshot_bytes_ -= m.bytes;
-      m.address = nullptr;
-      return;
-    }
+  if (m.owns_allocation) {
+    std::free(m.address);
+    host_snapshot_bytes_ -= m.bytes;
+  } else if (m.on_host()) {
     s_.pages->unlock(m, std::exchange(m.locked, {}));
     s_.host->give_back(m);
   } else {

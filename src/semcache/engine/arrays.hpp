@@ -9,10 +9,9 @@ namespace semcache::engine {
 /// The objects of arrays and of saved copies: they are made, bound to their slots of the directory, and recycled.
 ///
 /// Threads: with the engine's lock.
-class Arrays {
+class Arrays : Parts {
  public:
-  Arrays(State& state, Projection& projection, Executor& executor, Hazards& hazards) noexcept
-      : s_(state), projection_(projection), executor_(executor), hazards_(hazards) {}
+  explicit Arrays(const Parts& parts) noexcept : Parts(parts) {}
 
   /// Without an address, or a slot. @throws std::bad_alloc  nothing has changed
   Memory* new_memory(SpaceId space, const char* label, std::uint64_t bytes);
@@ -34,10 +33,6 @@ class Arrays {
   void recycle(Memory& memory) noexcept;
   Memory* make_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label);
 
-  State& s_;
-  Projection& projection_;
-  Executor& executor_;
-  Hazards& hazards_;
   std::vector<Memory*> free_;  ///< objects that are no array's
   std::uint64_t host_snapshot_bytes_ = 0;
   std::vector<Memory*> new_copies_;  ///< of which the memory is being mapped, or is mapped and not used yet

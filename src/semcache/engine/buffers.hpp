@@ -11,9 +11,9 @@ class Transaction;
 /// Memory of messages: what nobody uses now is kept for the next one, within limits.
 ///
 /// Threads: with the engine's lock.
-class Buffers {
+class Buffers : Parts {
  public:
-  Buffers(State& state, Hazards& hazards) noexcept : s_(state), hazards_(hazards) {}
+  explicit Buffers(const Parts& parts) noexcept : Parts(parts) {}
 
   /// @throws OutOfMemory
   TransitBuffer* take(Transaction& transaction, std::uint64_t bytes, bool on_device);
@@ -28,8 +28,6 @@ class Buffers {
   std::unique_ptr<TransitBuffer> no_longer_idle(List::iterator which) noexcept;
   void free_buffer(Transaction& transaction, std::unique_ptr<TransitBuffer> buffer) noexcept;
 
-  State& s_;
-  Hazards& hazards_;
   std::size_t taken_ = 0;  ///< that will be idle again
   List idle_;
   std::uint64_t idle_host_bytes_ = 0;

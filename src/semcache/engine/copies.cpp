@@ -9,8 +9,22 @@
 namespace semcache::engine {
 
 using directory::Fill;
-using directory::Step;
 using trace::Kind;
+
+namespace {
+
+bool are_two_sides(const Memory& a, const Memory& b) noexcept { return a.datum == b.datum && &a != &b; }
+
+/// Is it a copy between the two sides of one array that moves its content by a small part of itself? A lazy copy of that would
+/// be made in pieces of that part.
+bool shifts(const Memory& to, std::uint64_t to_position, const Memory& from, std::uint64_t from_position,
+            std::uint64_t n) noexcept {
+  constexpr std::uint64_t most_pieces = 64;
+  const std::uint64_t by = to_position > from_position ? to_position - from_position : from_position - to_position;
+  return are_two_sides(to, from) && by > 0 && n / by > most_pieces;
+}
+
+}  // namespace
 
 void Copies::copy(void* to, const void* from, std::uint64_t n) {
   if (n == 0 || to == from) return;
@@ -32,45 +46,31 @@ void Copies::copy(void* to, const void* from, std::uint64_t n) {
                          s_.name(*m) + "' of " + std::to_string(m->bytes) + " bytes");
   }
   if (t == nullptr && f == nullptr) {
-    for (auto& d : s_.devices) {
-      if (!d->device->is_foreign_device_pointer(to) && !d->device->is_foreign_device_pointer(from)) continue;
-      Transaction t(transactions_);
-      timeline::Work work;
-      const SpaceId space = device_space(d->index);
-      // Nobody's: it is not counted.
-      executor_.execute(copy_step(plan::Purpose::detour, elsewhere(space, to, &work), elsewhere(space, from), n));
-      transactions_.complete(t, work);
+    SpaceId space = space_at(to);
+    if (space == host_space) space = space_at(from);
+    if (space == host_space) {
+      std::memcpy(to, from, n);
       return;
     }
-    std::memcpy(to, from, n);
-    return;
+    Transaction transaction(transactions_);
+    timeline::Work work;
+    // Nobody's: it is not counted.
+    executor_.execute(copy_step(plan::Purpose::detour, elsewhere(space, to, &work), elsewhere(space, from), n));
+    return transactions_.complete(transaction, work);
   }
   Transaction transaction(transactions_);
   s_.links.fetch_add(1);
-  if (t == nullptr) {
-    copy_to_open(transaction, to, *f, position(*f, from), n);
-  } else if (f == nullptr) {
-    copy_from_open(transaction, *t, position(*t, to), from, n);
-  } else if (s_.options.protocol == Protocol::off || t->open || f->open || shifts(*t, position(*t, to), *f, position(*f, from), n) ||
-             ((t->announced || f->announced) && t->datum != f->datum)) {
-    // Of host memory that is written without a word the bytes are what counts, not what is known of them.
-    copy_now(transaction, *t, position(*t, to), *f, position(*f, from), n);
-  } else if (link(transaction, *t, position(*t, to), *f, position(*f, from), n)) {
-    settle_early(transaction, *t, {position(*t, to), position(*t, to) + n}, *f);
+  if (t == nullptr) return copy_to_open(transaction, to, *f, position(*f, from), n);
+  if (f == nullptr) return copy_from_open(transaction, *t, position(*t, to), from, n);
+  const std::uint64_t to_position = position(*t, to), from_position = position(*f, from);
+  // Of host memory that is written without a word the bytes are what counts, not what is known of them.
+  const bool now = s_.options.protocol == Protocol::off || t->open || f->open || shifts(*t, to_position, *f, from_position, n) ||
+                   ((t->announced || f->announced) && t->datum != f->datum);
+  if (!now && link(transaction, *t, to_position, *f, from_position, n)) {
+    settle_early(transaction, *t, {to_position, to_position + n}, *f);
   } else {
-    copy_now(transaction, *t, position(*t, to), *f, position(*f, from), n);
+    copy_now(transaction, *t, to_position, *f, from_position, n);
   }
-}
-
-static bool are_two_sides(const Memory& a, const Memory& b) noexcept { return a.datum == b.datum && &a != &b; }
-
-/// Is it a copy between the two sides of one array that moves its content by a small part of itself? A lazy copy of that would
-/// be made in pieces of that part.
-bool Copies::shifts(const Memory& to, std::uint64_t to_position, const Memory& from, std::uint64_t from_position,
-                    std::uint64_t n) noexcept {
-  constexpr std::uint64_t most_pieces = 64;
-  const std::uint64_t by = to_position > from_position ? to_position - from_position : from_position - to_position;
-  return are_two_sides(to, from) && by > 0 && n / by > most_pieces;
 }
 
 /// False: a side has become open on the way.
@@ -91,7 +91,10 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
       }
     }
     if (open()) return {};  // by us, or by another thread meanwhile
-    if (const Obstacle o = finish_write_checks(from)) return o;
+    // Whichever side was named: a value that is linked elsewhere must not be given back for an earlier one later.
+    for (const SlotId slot : s_.directory.slots(from.datum)) {
+      if (const Obstacle o = transfers_.check_writes(s_.memory_of(slot))) return o;
+    }
     const ByteRange range{to_position, to_position + n};
     const auto earlier = s_.pending.any(to.datum) ? s_.directory.wanted_extents(to.datum, range)
                                               : std::vector<directory::ExtentMap::Extent>();
@@ -112,30 +115,23 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
   return !open();
 }
 
-/// Whichever side was named: a value that is linked elsewhere must not be given back for an earlier one later.
-Obstacle Copies::finish_write_checks(const Memory& m) {
-  for (const SlotId slot : s_.directory.slots(m.datum)) {
-    if (const Obstacle o = transfers_.check_writes(s_.memory_of(slot))) return o;
-  }
-  return {};
-}
-
 /// What of a lazy copy is made at the call all the same. I9: the copy is made, lazily; moving the bytes now is our wish, not the
 /// program's, so it never fails.
 void Copies::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& from) noexcept {
   const Kept to_kept(to);
   const Kept from_kept(from);
   const bool must_not_stay = transfers_.host_side_is_announced(from);  // the program changes it without a word
-  if (!must_not_stay && is_read_next(to, range)) return bring(t, to, range, from);
+  if (!must_not_stay && to.on_host() && s_.watched(to) && range.size() <= policy::ReadHabit::largest_bytes &&
+      !s_.directory.fresh(to.slot, range) && to.read_habit.copied()) {
+    return bring(t, to, range, from);  // the host is expected to read it next
+  }
   try {
     host_access_.keep_maps_short(t, to);
     if (to_kept.freed()) return;
     if ((range.size() < s_.page_bytes && to.on_host()) || must_not_stay) {
       settle_copy(t, to, range);
     } else if (s_.options.protocol == Protocol::write_through) {
-      std::vector<ByteRange> stale;
-      s_.directory.stale(to.slot, range, stale);
-      for (const ByteRange r : stale) s_.recorder.moved(Kind::write_through, to.label, r.size());
+      transfers_.count_write_through(to, range, to.label);
       t.run([&]() -> Obstacle {
         if (to_kept.freed()) return {};
         const Obstacle o = residency_.make_resident(to);
@@ -154,12 +150,6 @@ void Copies::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& f
                   "memory of the host, or raise SEMCACHE_DEVICE_MEMORY", s_.recorder.name(from_kept.label), e.what());
     }
   }
-}
-
-/// A copy whose content the host is expected to read next.
-bool Copies::is_read_next(Memory& to, ByteRange range) {
-  return to.on_host() && s_.watched(to) && range.size() <= policy::ReadHabit::largest_bytes &&
-         !s_.directory.fresh(to.slot, range) && to.read_habit.copied();
 }
 
 /// Its pages need not close: who reads them while the call lasts gets the former content or the new one, as if it were made by hand.
@@ -184,10 +174,7 @@ void Copies::bring(Transaction& t, Memory& to, ByteRange range, Memory& from) no
 void Copies::settle_copy(Transaction& t, Memory& to, ByteRange range) {
   if (to.on_host()) return host_access_.host_access(t, to, range, Access::read);
   const Kept kept(to);
-  t.run([&]() -> Obstacle {
-    s_.expect_not_freed(kept);
-    return preparation_.meet(to, range, Access::read);
-  });
+  meet(t, kept, range, Access::read);
   transactions_.complete_transfers(t, to);
   s_.expect_not_freed(kept);
   projection_.open_guarded(to);
@@ -200,8 +187,7 @@ void Copies::settle(Memory& m, ByteRange range) {
 
 void Copies::note_pending(const Memory& m, ByteRange range) noexcept {
   try {
-    std::vector<ByteRange> pieces;
-    s_.directory.stale(m.slot, range, pieces);
+    std::vector<ByteRange> pieces = s_.stale(m.slot, range);
     for (const SlotId other : s_.directory.slots(m.datum)) {
       if (other == m.slot) continue;
       std::vector<ByteRange> nowhere;
@@ -259,6 +245,13 @@ Obstacle Copies::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
   return {};
 }
 
+void Copies::meet(Transaction& t, const Kept& array, ByteRange range, Access mode) {
+  t.run([&] {
+    s_.expect_not_freed(array);
+    return preparation_.meet(*array.memory, range, mode);
+  });
+}
+
 /// Of memory that is no array's.
 SpaceId Copies::space_at(const void* p) const noexcept {
   for (const auto& d : s_.devices) {
@@ -279,10 +272,7 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
     transactions_.complete(t, work);
     source = elsewhere(host_space, buffer.data());
   }
-  t.run([&] {
-    s_.expect_not_freed(kept);
-    return preparation_.meet(to, range, Access::overwrite);
-  });
+  meet(t, kept, range, Access::overwrite);
   s_.directory.prepare_write(to.slot, range);  // nobody forgets what is written
   {
     const NoteIfRefused guard{transfers_, to, range};
@@ -294,11 +284,7 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
 
 void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t position, std::uint64_t n) {
   const ByteRange range{position, position + n};
-  const Kept kept(from);
-  t.run([&]() -> Obstacle {
-    s_.expect_not_freed(kept);
-    return preparation_.meet(from, range, Access::read);
-  });
+  meet(t, Kept(from), range, Access::read);
   timeline::Work work;
   plan::End target = elsewhere(space_at(to), to, &work);
   std::vector<std::byte> buffer;
@@ -368,11 +354,7 @@ void Copies::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
     transfers_.count_dropped(m, range);
     return;
   }
-  const Kept kept(m);
-  t.run([&] {
-    s_.expect_not_freed(kept);
-    return preparation_.meet(m, range, Access::overwrite);
-  });
+  meet(t, Kept(m), range, Access::overwrite);
   s_.directory.prepare_write(m.slot, range);  // nobody forgets what is written
   {
     const NoteIfRefused guard{transfers_, m, range};
@@ -394,12 +376,7 @@ void Copies::filled(Memory& m, std::uint64_t position, std::uint64_t n, const Fi
   s_.directory.fill(m.datum, {position, position + n}, fill);
   m.write_check.reset();
   transfers_.count_dropped(m, {position, position + n});
-  Step step;
-  step.to = m.slot;
-  step.to_position = position;
-  step.bytes = n;
-  step.value = s_.directory.wanted_at(m.datum, position);
-  s_.directory.commit(step);
+  s_.directory.commit({m.slot, position, {}, 0, n, s_.directory.wanted_at(m.datum, position), {}});
 }
 
 }  // namespace semcache::engine

@@ -6,31 +6,27 @@
 
 namespace semcache::engine {
 
-/// deep_copy: lazy between noticed slots, at the call where a side is open (I7 in either case). Public members are `Engine`'s.
-/// Threads: any.
-class Copies {
+/// deep_copy: lazy between noticed slots, at the call where a side is open (I7 in either case). Threads: any.
+class Copies : Parts {
  public:
-  Copies(State& state, Transactions& transactions, Projection& projection, Executor& executor, Hazards& hazards, Transfers& transfers,
-         Residency& residency, Preparation& preparation, HostAccess& host_access) noexcept
-      : s_(state), transactions_(transactions), projection_(projection), executor_(executor), hazards_(hazards), transfers_(transfers),
-        residency_(residency), preparation_(preparation), host_access_(host_access) {}
+  explicit Copies(const Parts& parts) noexcept : Parts(parts) {}
 
   void copy(void* to, const void* from, std::uint64_t bytes);
   void fill(Memory& memory, std::uint64_t position, std::uint64_t bytes, const directory::Fill& fill);
+  /// A kernel has written the pattern to the whole range: the value is known, the slot holds it.
   void filled(Memory& memory, std::uint64_t position, std::uint64_t bytes, const directory::Fill& fill);
+  /// Copies that are pending for `range` are made, and nothing in flight uses what they took their content from.
   void settle(Memory& memory, ByteRange range);
 
  private:
+  /// Afterwards the array, which the caller named, has what an access to it needs.
+  void meet(Transaction& transaction, const Kept& array, ByteRange range, Access mode);
   [[nodiscard]] SpaceId space_at(const void* elsewhere) const noexcept;
   void copy_from_open(Transaction& transaction, Memory& to, std::uint64_t position, const void* from, std::uint64_t n);
   void copy_to_open(Transaction& transaction, void* to, Memory& from, std::uint64_t position, std::uint64_t n);
-  Obstacle finish_write_checks(const Memory& memory);
-  [[nodiscard]] static bool shifts(const Memory& to, std::uint64_t to_position, const Memory& from, std::uint64_t from_position,
-                                   std::uint64_t n) noexcept;
   [[nodiscard]] bool link(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from,
                           std::uint64_t from_position, std::uint64_t n);
   void settle_early(Transaction& transaction, Memory& to, ByteRange range, Memory& from) noexcept;
-  [[nodiscard]] bool is_read_next(Memory& to, ByteRange range);
   void bring(Transaction& transaction, Memory& to, ByteRange range, Memory& from) noexcept;
   void settle_copy(Transaction& transaction, Memory& to, ByteRange range);
   void copy_now(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
@@ -41,16 +37,6 @@ class Copies {
   void count_replaced(const Memory& memory, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept;
   /// SEMCACHE_CHECK=1: a copy is about to be elided; do both sides really have the same bytes?
   Obstacle check_elided(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
-
-  State& s_;
-  Transactions& transactions_;
-  Projection& projection_;
-  Executor& executor_;
-  Hazards& hazards_;
-  Transfers& transfers_;
-  Residency& residency_;
-  Preparation& preparation_;
-  HostAccess& host_access_;
 };
 
 }  // namespace semcache::engine

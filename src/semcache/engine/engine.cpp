@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/engine.hpp>
 
-#include <string>
-
 namespace semcache::engine {
 
 Engine::Engine(std::vector<std::unique_ptr<device::Device>> devices, std::unique_ptr<platform::Platform> platform,
@@ -45,8 +43,7 @@ QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_p
   if (anew) {
     // "Idle" may have meant: the queues in use are ordered after the transfers in flight. Now there is another.
     for (Memory& m : s_.pool) {
-      if (!m.live || m.on_host()) continue;
-      projection_.revoke(m);
+      if (m.live && !m.on_host()) projection_.revoke(m);
     }
   }
   return queue;
@@ -81,8 +78,8 @@ void Engine::retire_queue(std::uint32_t device, QueueIndex queue) noexcept {
 
 void Engine::add_to(Statistics& s) const {
   const Look look(transactions_);
-  s.live_device_bytes = lifetimes_.live_device_bytes();
-  s.live_host_bytes = lifetimes_.live_host_bytes();
+  s.live_device_bytes = lifetimes.live_device_bytes();
+  s.live_host_bytes = lifetimes.live_host_bytes();
   s.snapshot_bytes = arrays_.host_snapshot_bytes();
   for (const auto& d : s_.devices) {
     s.mapped_device_bytes += d->memory->mapped_bytes();
@@ -92,19 +89,14 @@ void Engine::add_to(Statistics& s) const {
   s.directory_bytes = s_.directory.memory_bytes();
   s.check_writes = s_.options.check_writes;
   s.device_count = static_cast<int>(s_.devices.size());
-  if (!s_.devices.empty()) {
-    s.device_kind = to_string(s_.home().device->kind());
-    s.device_name = s_.home().device->name();
-    s.device_ordinal = s_.home().device->ordinal();
-  }
+  s.device_kind = to_string(s_.home().device->kind());
+  s.device_name = s_.home().device->name();
+  s.device_ordinal = s_.home().device->ordinal();
 }
 
 bool Engine::any_live() const {
   const Look look(transactions_);
-  for (const Memory& m : s_.pool) {
-    if (m.live && !m.snapshot()) return true;
-  }
-  return false;
+  return std::any_of(s_.pool.begin(), s_.pool.end(), [](const Memory& m) { return m.live && !m.snapshot(); });
 }
 
 }  // namespace semcache::engine

@@ -10,6 +10,11 @@ namespace semcache::engine {
 using directory::Fill;
 using plan::Step;
 
+/// Memory of the host that is nobody's array.
+static void repeat(std::byte* to, std::uint64_t n, const Fill& fill, std::uint64_t phase) noexcept {
+  for (std::uint64_t i = 0; i < n; ++i) to[i] = static_cast<std::byte>(fill.pattern[(phase + i) % fill.pattern_bytes]);
+}
+
 void Executor::execute(const Step& step) {
   try {
     carry_out(step);
@@ -57,10 +62,8 @@ void Executor::copy_bytes(const Step& step) {
   if (to != nullptr && from != nullptr) freeze(*from, {step.from.position, step.from.position + step.bytes});
   if (to_host && from_host) {
     copy_on_host(step, to, from);
-  } else if (to != nullptr && from != nullptr && to_host) {
-    copy_to_host(*to, step.to.position, *from, step.from.position, step.bytes);
-  } else if (to != nullptr && from != nullptr && from_host) {
-    copy_to_device(*to, step.to.position, *from, step.from.position, step.bytes);
+  } else if (to != nullptr && from != nullptr && to_host != from_host) {
+    copy_across(step, to_host ? *to : *from, to_host ? *from : *to);
   } else {
     copy_by_queue(step, to, from);
   }
@@ -71,9 +74,8 @@ void Executor::copy_on_host(const Step& step, Memory* to, Memory* from) {
   step.for_each_piece([&](ByteRange piece) {
     std::byte* const target = step.to.address + piece.begin;
     const std::byte* const source = step.from.address + piece.begin;
-    if (step.to.in_buffer && permits(source, piece.size(), platform::Protection::read)) {
-      std::memcpy(target, source, piece.size());
-    } else if (step.from.in_buffer && permits(target, piece.size(), platform::Protection::read_write)) {
+    if ((step.to.in_buffer && permits(source, piece.size(), platform::Protection::read)) ||
+        (step.from.in_buffer && permits(target, piece.size(), platform::Protection::read_write))) {
       std::memcpy(target, source, piece.size());
     } else if (step.from.in_buffer) {
       write_arrival(*to, {step.to.position + piece.begin, step.to.position + piece.end}, source);
@@ -99,111 +101,75 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   if (from != nullptr) order_queue(d, queue, *from, Mode::reads, Behind::all);
   if (to != nullptr) order_queue(d, queue, *to, Mode::writes, Behind::all);
   if (to == nullptr || from == nullptr) d.queues->separate(queue);  // whoever uses the other side waits for this alone
-  struct Note {  // also when a later piece is refused: the earlier ones are under way (I6)
-    Executor& executor;
-    DeviceState& d;
-    QueueIndex queue;
-    const Step& step;
-    Memory* to;
-    Memory* from;
-    bool submitted = false;
-    ~Note() {
-      if (!submitted) return;
-      timeline::Work work;
-      if (from != nullptr) work = executor.note_use(d, queue, *from, Mode::reads);
-      if (to != nullptr) work = executor.note_use(d, queue, *to, Mode::writes);
-      if (from == nullptr && to == nullptr) work = {d.index, queue, d.queues->begin_position(queue)};
-      for (timeline::Work* const user : {step.to.last_use, step.from.last_use}) {
-        if (user != nullptr) *user = work;
-      }
+  bool submitted = false;
+  const base::AtEnd note([&] {  // also when a later piece is refused: the earlier ones are under way (I6)
+    if (!submitted) return;
+    timeline::Work work;
+    if (from != nullptr) work = note_use(d, queue, *from, Mode::reads);
+    if (to != nullptr) work = note_use(d, queue, *to, Mode::writes);
+    if (from == nullptr && to == nullptr) work = {d.index, queue, d.queues->begin_position(queue)};
+    for (timeline::Work* const user : {step.to.last_use, step.from.last_use}) {
+      if (user != nullptr) *user = work;
     }
-  } note{*this, d, queue, step, to, from};
+  });
   step.for_each_piece([&](ByteRange piece) {
     copy_by_device(d, queue, copy, step.to.address + piece.begin, step.from.address + piece.begin, piece.size());
-    note.submitted = true;
+    submitted = true;
   });
 }
 
-void Executor::copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
-                              std::uint64_t n) {
-  DeviceState& d = s_.device_of(to);
-  const ByteRange range{from_position, from_position + n};
-  order_queue(d, d.to_device_queue, to, Mode::writes, Behind::all);
-  const QueueId queue = d.queues->id(d.to_device_queue);
+/// Between an array in device memory and one of the host.
+void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
+  const bool to_host = step.to.space == host_space;
+  const std::uint64_t n = step.bytes;
+  const std::uint64_t position = (to_host ? step.to : step.from).position;
+  DeviceState& d = s_.device_of(m);
+  const QueueIndex queue = to_host ? d.to_host_queue : d.to_device_queue;
+  const Mode mode = to_host ? Mode::reads : Mode::writes;
+  order_queue(d, queue, m, mode, Behind::all);
   if (d.device->kernels_run_in_caller()) {
-    projection_.set_reachable(to, true);
-    copy_behind(to.address + to_position, from.address + from_position, n);
-    projection_.set_reachable(to, false);
-  } else {
-    // Drivers read small sources with the processor (up to 24 KiB were seen): only accessible ones serve them directly.
-    constexpr std::uint64_t surely_by_the_copy_engine = 64 * 1024;
-    std::byte* const source = s_.pages->device_name(from, from_position);
-    bool page_locked = s_.pages->locked(from, range);
-    if (source != from.address + from_position) {
-      page_locked = page_locked && n >= surely_by_the_copy_engine;
-    } else {
-      from.pages.for_each(s_.pages->around(from, range), [&](ByteRange, PageState s) {
-        page_locked = page_locked && s.protection != platform::Protection::none;
-      });
-    }
-    Flights flights(1);  // what is under way is always listed
-    Flight* const flight = &flights.front();
-    flight->range = range;
-    d.queues->separate(d.to_device_queue);
-    if (page_locked) {
-      d.device->copy_to_device(queue, to.address + to_position, source, n);
-      flight->host = &from;  // pinned: whoever would write these pages waits
-    } else {
-      flight->staging = d.staging->take(n);
-      flight->staged_bytes = n;
-      try {
-        s_.platform->read_behind(flight->staging, from.address + from_position, n);
-        d.device->copy_to_device(queue, to.address + to_position, flight->staging, n);
-      } catch (...) {
-        d.staging->give(flight->staging, n);
-        throw;
-      }
-    }
-    flight->work = note_use(d, d.to_device_queue, to, Mode::writes);
-    s_.flights.splice(s_.flights.end(), flights);
-    if (s_.flights.size() > 64) poll_flights();
-    return;
-  }
-  note_use(d, d.to_device_queue, to, Mode::writes);
-}
-
-void Executor::copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
-                            std::uint64_t n) {
-  DeviceState& d = s_.device_of(from);
-  order_queue(d, d.to_host_queue, from, Mode::reads, Behind::all);
-  if (d.device->kernels_run_in_caller()) {
-    projection_.set_reachable(from, true);
-    copy_behind(to.address + to_position, from.address + from_position, n);
-    projection_.set_reachable(from, false);
-    note_use(d, d.to_host_queue, from, Mode::reads);
+    projection_.set_reachable(m, true);
+    copy_behind(step.to.address, step.from.address, n);
+    projection_.set_reachable(m, false);
+    note_use(d, queue, m, mode);
     return;
   }
   Flights flights(1);  // what is under way is always listed
-  Flight* const flight = &flights.front();
-  flight->host = &to;
-  flight->range = {to_position, to_position + n};
-  flight->to_host = true;
-  flight->expected = to.arriving;
-  d.queues->separate(d.to_host_queue);
-  std::byte* target = s_.pages->device_name(to, to_position);
-  if (!s_.pages->locked(to, flight->range) && !to.owns_allocation) {
-    flight->staging = d.staging->take(n);
-    flight->staged_bytes = n;
-    target = flight->staging;
+  Flight& flight = flights.front();
+  flight.range = {position, position + n};
+  flight.to_host = to_host;
+  flight.expected = to_host && host.arriving;
+  std::byte* other = s_.pages->device_name(host, position);
+  bool direct = s_.pages->locked(host, flight.range);
+  // Drivers read small sources with the processor (up to 24 KiB were seen): only accessible ones serve them directly.
+  constexpr std::uint64_t surely_by_the_copy_engine = 64 * 1024;
+  if (to_host) {
+    direct = direct || host.owns_allocation;
+  } else if (other != step.from.address) {
+    direct = direct && n >= surely_by_the_copy_engine;
+  } else {
+    direct = direct && s_.pages->permit(host, flight.range, platform::Protection::read);
+  }
+  d.queues->separate(queue);
+  if (to_host || direct) flight.host = &host;  // pinned: whoever would write these pages waits
+  if (!direct) {
+    flight.staging = other = d.staging->take(n);
+    flight.staged_bytes = n;
   }
   try {
-    d.device->copy_from_device(d.queues->id(d.to_host_queue), target, from.address + from_position, n);
+    if (to_host) {
+      d.device->copy_from_device(d.queues->id(queue), other, step.from.address, n);
+    } else {
+      if (!direct) s_.platform->read_behind(other, step.from.address, n);
+      d.device->copy_to_device(d.queues->id(queue), step.to.address, other, n);
+    }
   } catch (...) {
-    if (flight->staging != nullptr) d.staging->give(flight->staging, n);
+    if (!direct) d.staging->give(other, n);
     throw;
   }
-  flight->work = note_use(d, d.to_host_queue, from, Mode::reads);
+  flight.work = note_use(d, queue, m, mode);
   s_.flights.splice(s_.flights.end(), flights);
+  if (!to_host && s_.flights.size() > 64) forget_finished_flights();
 }
 
 bool Executor::permits(const std::byte* address, std::uint64_t n, platform::Protection needed) const {
@@ -239,11 +205,6 @@ void Executor::copy_by_device(DeviceState& d, QueueIndex queue, CopyOfDevice cop
   }
 }
 
-/// Memory of the host that is nobody's array.
-void Executor::repeat(std::byte* to, std::uint64_t n, const Fill& fill, std::uint64_t phase) noexcept {
-  for (std::uint64_t i = 0; i < n; ++i) to[i] = static_cast<std::byte>(fill.pattern[(phase + i) % fill.pattern_bytes]);
-}
-
 void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const Fill& fill, std::uint64_t phase) {
   Fill turned = fill;
   for (std::uint32_t i = 0; i < fill.pattern_bytes; ++i) {
@@ -268,12 +229,8 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
     order_queue(d, d.within_queue, to, Mode::writes, Behind::all);
     const QueueId queue = d.queues->id(d.within_queue);
     const std::uint64_t whole = round_down(n, fill.pattern_bytes);
-    struct Note {  // also when a later fill is refused: the earlier ones are under way (I6)
-      Executor& executor;
-      DeviceState& d;
-      Memory& to;
-      ~Note() { executor.note_use(d, d.within_queue, to, Mode::writes); }
-    } const note{*this, d, to};
+    // Also when a later fill is refused: the earlier ones are under way (I6).
+    const base::AtEnd note([&] { note_use(d, d.within_queue, to, Mode::writes); });
     if (!permits(to.address, n, platform::Protection::read_write)) {
       prepare_buffer();
       return write(position, position + n);
@@ -283,24 +240,17 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
     return;
   }
   prepare_buffer();
-  bool zero = true;
-  for (std::uint32_t i = 0; i < fill.pattern_bytes; ++i) zero = zero && turned.pattern[i] == 0;
-  ByteRange untouched;  // pages that become zero by forgetting them: no memory is allocated
-  if (zero && !to.owns_allocation) {
-    untouched = {round_up(position, s_.page_bytes), round_down(position + n, s_.page_bytes)};
-    if (position + n == to.bytes) untouched.end = s_.pages->span(to).end;
-    if (untouched.empty() || s_.pages->any_locked(to, untouched)) {
-      untouched = {};
-    } else {
-      s_.platform->discard(to.address + untouched.begin, untouched.size());
+  ByteRange untouched{position + n, position + n};  // pages that become zero by forgetting them: no memory is allocated
+  if (fill.is_zero() && !to.owns_allocation) {
+    const std::uint64_t end = position + n == to.bytes ? s_.pages->span(to).end : round_down(position + n, s_.page_bytes);
+    const ByteRange pages{round_up(position, s_.page_bytes), end};
+    if (!pages.empty() && !s_.pages->any_locked(to, pages)) {
+      s_.platform->discard(to.address + pages.begin, pages.size());
+      untouched = pages;
     }
   }
-  if (untouched.empty()) {
-    write(position, position + n);
-  } else {
-    write(position, untouched.begin);
-    if (untouched.end < position + n) write(untouched.end, position + n);
-  }
+  write(position, untouched.begin);
+  write(untouched.end, position + n);
 }
 
 void Executor::order_queue(DeviceState& d, QueueIndex queue, Memory& m, Mode mode, Behind behind) {
@@ -364,22 +314,19 @@ void Executor::write_arrival(Memory& m, ByteRange range, const std::byte* bytes)
   HostPages::mark_used(m, range);
 }
 
-void Executor::poll_flights() noexcept {
+void Executor::forget_finished_flights() noexcept {
   try {
-    forget_finished_flights();
+    for (auto next = s_.flights.begin(); next != s_.flights.end();) {
+      const auto flight = next++;
+      // Staged arrivals need the processor: whoever waits for them does that.
+      if (flight->locks_pages || (flight->to_host && flight->staging != nullptr)) continue;
+      // Most go in order: the younger ones are not asked.
+      DeviceState& d = *s_.devices[flight->work.device];
+      if (!d.queues->reached(flight->work.queue, flight->work.position)) return;
+      if (flight->staging != nullptr) d.staging->give(flight->staging, flight->staged_bytes);
+      s_.flights.erase(flight);
+    }
   } catch (const std::exception&) {  // whoever needs one waits for it, and is told
-  }
-}
-
-void Executor::forget_finished_flights() {
-  for (auto next = s_.flights.begin(); next != s_.flights.end();) {
-    const auto flight = next++;
-    // Staged arrivals need the processor: whoever waits for them does that.
-    if (flight->locks_pages || (flight->to_host && flight->staging != nullptr)) continue;
-    // Most go in order: the younger ones are not asked.
-    if (!s_.devices[flight->work.device]->queues->reached(flight->work.queue, flight->work.position)) return;
-    if (flight->staging != nullptr) s_.devices[flight->work.device]->staging->give(flight->staging, flight->staged_bytes);
-    s_.flights.erase(flight);
   }
 }
 

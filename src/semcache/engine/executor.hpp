@@ -11,9 +11,9 @@ namespace semcache::engine {
 /// of theirs. It counts each step, and tells the observer.
 ///
 /// Threads: with the engine's lock.
-class Executor {
+class Executor : Parts {
  public:
-  Executor(State& state, Projection& projection) noexcept : s_(state), projection_(projection) {}
+  explicit Executor(const Parts& parts) noexcept : Parts(parts) {}
 
   /// @throws DeviceError, SystemError, OutOfMemory  refused: a part of the destination may have changed
   void execute(const plan::Step& step);
@@ -41,9 +41,7 @@ class Executor {
   void copy_bytes(const plan::Step& step);
   void copy_on_host(const plan::Step& step, Memory* to, Memory* from);
   void copy_by_queue(const plan::Step& step, Memory* to, Memory* from);
-  static void repeat(std::byte* to, std::uint64_t bytes, const directory::Fill& fill, std::uint64_t phase) noexcept;
-  void copy_to_device(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
-  void copy_to_host(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
+  void copy_across(const plan::Step& step, Memory& host, Memory& device);
   /// Whatever the protection of either side: it is given up to nobody, not even for a moment.
   void copy_behind(std::byte* to, const std::byte* from, std::uint64_t n);
   /// Can this thread, which has the lock, use the bytes as it is? Protections change under the lock alone.
@@ -53,11 +51,8 @@ class Executor {
   void copy_by_device(DeviceState& d, QueueIndex queue, CopyOfDevice copy, std::byte* to, const std::byte* from, std::uint64_t n);
   void fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const directory::Fill& fill,
                      std::uint64_t phase);
-  void poll_flights() noexcept;
-  void forget_finished_flights();
+  void forget_finished_flights() noexcept;
 
-  State& s_;
-  Projection& projection_;
   std::vector<std::byte> detour_;  ///< of `copy_behind`
 };
 

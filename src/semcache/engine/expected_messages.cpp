@@ -76,13 +76,11 @@ void ExpectedMessages::bring_expected(Memory& m) {
     TransitBuffer& b = *due_[first];
     std::size_t next = first + 1;
     while (next < due_.size() && is_continued(*due_[next - 1], *due_[next])) ++next;
-    if (next == first + 1) {
-      submit_pieces(m, b.expected_position, b.expected_pieces.data(), b.expected_pieces.size(), b, b.expected_at);
-    } else {  // side by side: one transfer
-      const std::uint64_t begin = b.expected_pieces[0].begin;
-      const ByteRange all{begin, begin + (end_of(*due_[next - 1]) - begin_of(b))};
-      submit_pieces(m, b.expected_position, &all, 1, b, b.expected_at);
-    }
+    const bool alone = next == first + 1;
+    const std::uint64_t begin = b.expected_pieces[0].begin;
+    const ByteRange all{begin, begin + (end_of(*due_[next - 1]) - begin_of(b))};  // side by side: one transfer
+    submit_pieces(m, b.expected_position, alone ? b.expected_pieces.data() : &all, alone ? b.expected_pieces.size() : 1, b,
+                  b.expected_at);
     for (; first < next; ++first) {
       TransitBuffer& brought = *due_[first];
       brought.last_use = b.last_use;

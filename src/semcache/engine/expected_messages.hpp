@@ -15,12 +15,11 @@ namespace semcache::engine {
 /// soon as a kernel has written it, while later kernels run.
 ///
 /// Threads: with the engine's lock.
-class ExpectedMessages {
+class ExpectedMessages : Parts {
  public:
-  ExpectedMessages(State& state, Projection& projection, Executor& executor, Hazards& hazards) noexcept
-      : s_(state), projection_(projection), executor_(executor), hazards_(hazards) {}
+  explicit ExpectedMessages(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// See `Engine::expect_read_out`.
+  /// See `ForeignIo::expect_read_out`.
   void expect(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer, std::byte* to);
   /// After a launch that wrote `m`: the messages that always followed one such launch so far.
   void bring_expected(Memory& memory);
@@ -36,10 +35,6 @@ class ExpectedMessages {
   /// Changes with everything that is written into device memory.
   [[nodiscard]] std::uint64_t written_by_device(const Memory& memory) const noexcept;
 
-  State& s_;
-  Projection& projection_;
-  Executor& executor_;
-  Hazards& hazards_;
   std::vector<TransitBuffer*> due_;  ///< of `bring_expected`
 };
 

@@ -93,8 +93,7 @@ ForeignIo::Source ForeignIo::nearest_source(const Memory& m, ByteRange range) co
   if (!written) return {{}, 0, range.size(), {}, 0};
   for (const SlotId slot : {s_.directory.slot_in(m.datum, host_space), m.slot}) {
     if (!slot.valid()) continue;
-    std::vector<ByteRange> stale;
-    s_.directory.stale(slot, range, stale);
+    const std::vector<ByteRange> stale = s_.stale(slot, range);
     const std::uint64_t end = stale.empty() ? range.end : stale.front().begin;
     if (end > range.begin) return {slot, range.begin, end - range.begin, {}, 0};
   }
@@ -205,15 +204,10 @@ bool ForeignIo::write_in_together(Memory& m, ByteRange range, TransitBuffer* con
   for (std::size_t i = 0; i < count; ++i) {
     if (buffers[i]->block == nullptr || buffers[i]->block != buffers[0]->block) return false;
   }
-  struct Note {  // also of a transfer that is under way when something fails behind it (I6); nobody else uses the buffers
-    TransitBuffer* const* buffers;
-    std::size_t count;
-    ~Note() {
-      for (std::size_t i = 1; i < count; ++i) {
-        buffers[i]->last_use = buffers[0]->last_use;
-      }
-    }
-  } const note{buffers, count};
+  // Also of a transfer that is under way when something fails behind it (I6); nobody else uses the buffers.
+  const base::AtEnd note([&] {
+    for (std::size_t i = 1; i < count; ++i) buffers[i]->last_use = buffers[0]->last_use;
+  });
   const ByteRange whole{0, range.size()};
   write_in(m, range.begin, &whole, 1, *buffers[0], buffers[0]->address);
   return true;

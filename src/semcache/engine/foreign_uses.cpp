@@ -21,26 +21,27 @@ bool is_handle(const Memory& m, std::uintptr_t in_front) noexcept {
   return record != 0 && in_front == (record | 1);
 }
 
-/// While one lives, slots of which nobody takes what they hold for saved.
-class OverwrittenTogether : base::Uncopied {
- public:
-  OverwrittenTogether(directory::Directory& d, std::size_t most) : directory_(d) { slots_.reserve(most); }
-  ~OverwrittenTogether() {
-    for (const SlotId slot : slots_) directory_.mark_changing(slot, false);
+void add_use(ForeignCall& call, const ForeignCall::Use& more) {
+  for (ForeignCall::Use& use : call.uses) {
+    if (use.memory != more.memory) continue;
+    use.writable = use.writable || more.writable;
+    use.used_writing = use.used_writing || more.used_writing;
+    use.announced = use.announced && more.announced;
+    return;
   }
-  void add(SlotId slot) noexcept {
-    directory_.mark_changing(slot);
-    slots_.push_back(slot);
-  }
-  /// They stay marked. @return whoever ends that
-  [[nodiscard]] std::vector<SlotId> release() noexcept { return std::exchange(slots_, {}); }
-
- private:
-  directory::Directory& directory_;
-  std::vector<SlotId> slots_;
-};
+  call.uses.push_back(more);
+}
 
 }  // namespace
+
+ForeignCall::Overwritten::~Overwritten() {
+  for (const SlotId slot : slots_) directory_.mark_changing(slot, false);
+}
+
+void ForeignCall::Overwritten::add(SlotId slot) noexcept {
+  directory_.mark_changing(slot);
+  slots_.push_back(slot);
+}
 
 /// By a kernel that is not submitted yet, and of which nobody will say when it is.
 void ForeignUses::use_natively(Memory& m, bool writable, Memory::Announcement& announcement) {
@@ -96,17 +97,6 @@ void ForeignUses::list(Memory& m) {
   s_.listed_arrays.store(s_.listed.size());
 }
 
-void ForeignUses::add_use(ForeignCall& call, const ForeignCall::Use& more) {
-  for (ForeignCall::Use& use : call.uses) {
-    if (use.memory != more.memory) continue;
-    use.writable = use.writable || more.writable;
-    use.used_writing = use.used_writing || more.used_writing;
-    use.announced = use.announced && more.announced;
-    return;
-  }
-  call.uses.push_back(more);
-}
-
 /// @param known  `writable` is what the call does; else it is what the call may do, and an announcement is believed
 ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable, bool known) {
   const bool fresh = s_.directory.fresh(m.slot, m.all());
@@ -114,7 +104,7 @@ ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable, bool kn
   if (announced && !known) writable = m.announced_use.writes.load();
   // Where nothing need be done, nobody need know.
   if (!announced && (!fresh || (writable && !s_.directory.exclusive(m.slot, m.all())))) s_.recorder.unannounced(m.label);
-  return {m, writable, writable, announced};
+  return {Known(m), writable, writable, announced};
 }
 
 /// Who is given Views that lie in an array may use any.
@@ -132,15 +122,13 @@ void ForeignUses::add_every_array(ForeignCall& call) {
 }
 
 std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::DriverUse* uses, std::size_t count, bool launches) {
-  struct InDriverCall {
-    explicit InDriverCall(std::chrono::seconds most) : patience(most) { here().in_driver_call = &patience; }
-    ~InDriverCall() { here().in_driver_call = nullptr; }
-    base::Patience patience;
-  } const in_call(s_.options.patience);
-  auto call = std::make_unique<ForeignCall>();
+  base::Patience patience(s_.options.patience);
+  here().in_driver_call = &patience;
+  const base::AtEnd prepared([] { here().in_driver_call = nullptr; });
   std::vector<HostUse> host_uses;
   Transaction t(transactions_);
   t.launch_follows();
+  auto call = std::make_unique<ForeignCall>();  // where something fails, it ends with the lock
   const device::Visit visit(*s_.home().device);
   const auto expect_argument = [&](const ForeignCall::Use& use) {  // of this thread's next launch
     auto& own = arguments_[std::this_thread::get_id()];
@@ -161,7 +149,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       list(m);
     } else if (handle && holds(m.captured_use, m)) {
       // What it does was announced when the handle was copied. Only now the kernel is submitted.
-      const ForeignCall::Use captured(m, m.captured_use.writes.load(), true, false);
+      const ForeignCall::Use captured{Known(m), m.captured_use.writes.load(), true, false};
       add_use(*call, captured);
       if (use.kind == Kind::listed) expect_argument(captured);
     } else if (!m.on_host()) {
@@ -171,7 +159,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       if (use.kind == Kind::listed) expect_argument(now);
     } else {
       const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(use.address) - m.address);
-      host_uses.push_back({m, {begin, std::min(m.bytes, begin + use.bytes)}, use.kind == Kind::write, word});
+      host_uses.push_back({Known(m), {begin, std::min(m.bytes, begin + use.bytes)}, use.kind == Kind::write, word});
     }
   }
   // A kernel whose arguments this thread has copied to the device is launched without any.
@@ -188,7 +176,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   for (Memory* m : launches ? s_.listed : std::vector<Memory*>()) {
     if (!m->live || m->snapshot() || m->freeing) continue;
     if (m->on_host()) {
-      host_uses.push_back({*m, m->all(), true, true});
+      host_uses.push_back({Known(*m), m->all(), true, true});
     } else {
       leads_to_views = leads_to_views || m->holds_handles.load(std::memory_order_relaxed);
       add_use(*call, unless_announced(*m, true, false));
@@ -222,15 +210,15 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable && !use.both_sides});
       if (const Obstacle o = preparation_.prepare(operands.data(), operands.size(), nullptr)) return o;
       // The directory is told of these writes when the call is made: until then none of them counts as a holder.
-      OverwrittenTogether overwritten(s_.directory, call->uses.size());
+      auto overwritten = std::make_unique<ForeignCall::Overwritten>(s_.directory, call->uses.size());
       for (const ForeignCall::Use& use : call->uses) {
         if (!use.both_sides || !use.writable) continue;
         if (const Obstacle o = transfers_.save_all(*use.memory, use.memory->all(), Transfers::Loss::write)) return o;
         use.memory->write_check.reset();
-        overwritten.add(use.memory->slot);
+        overwritten->add(use.memory->slot);
       }
       if (const Obstacle o = make_host_right(true)) return o;
-      call->overwritten = overwritten.release();  // pinned from now on
+      call->overwritten = std::move(overwritten);  // pinned from now on
       return {};
     });
   } catch (const OutOfMemory& e) {
@@ -242,12 +230,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
     if (use.served && !use.freed()) host_access_.note_fetch(*use.memory, use.range);
   }
   if (call->uses.empty()) return nullptr;
-  try {
-    launches_.pin(t, unknown_queue, operands.data(), operands.size());
-  } catch (...) {
-    for (const SlotId slot : call->overwritten) s_.directory.mark_changing(slot, false);
-    throw;
-  }
+  launches_.pin(t, unknown_queue, operands.data(), operands.size());
   return call;
 }
 
@@ -265,7 +248,7 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
                     s_.name(*use.memory), e.what());
       }
     }
-    for (const SlotId slot : call->overwritten) s_.directory.mark_changing(slot, false);
+    call->overwritten.reset();
   }
   const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
   // The driver has the work: who waits for the device from now on waits for it.

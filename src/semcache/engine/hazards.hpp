@@ -11,10 +11,9 @@ namespace semcache::engine {
 /// the obstacle that is to be waited for; none: there is no such work, or it is known to be done.
 ///
 /// Threads: with the engine's lock. Nobody waits here.
-class Hazards {
+class Hazards : Parts {
  public:
-  Hazards(State& state, Projection& projection, Executor& executor) noexcept
-      : s_(state), projection_(projection), executor_(executor) {}
+  explicit Hazards(const Parts& parts) noexcept : Parts(parts) {}
 
   /// None: it is known to be done.
   [[nodiscard]] Obstacle not_done(const timeline::Work& work) const noexcept;
@@ -40,10 +39,6 @@ class Hazards {
  private:
   /// None: no work on the queues below `end` uses the device memory.
   Obstacle uses_on(const Memory& memory, QueueIndex end) const noexcept;
-
-  State& s_;
-  Projection& projection_;
-  Executor& executor_;
 };
 
 }  // namespace semcache::engine

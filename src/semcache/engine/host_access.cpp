@@ -168,13 +168,8 @@ FaultResult HostAccess::serve_device(Transaction& t, Memory& m, FaultKind kind, 
 }
 
 void HostAccess::begin_host_phase(Memory& m) {
-  policy::ReadAhead::Phase phase;
-  phase.bytes = m.bytes;
-  phase.page_bytes = s_.page_bytes;
-  phase.fault_bytes = s_.home().device->fault_bytes();
-  std::vector<ByteRange> stale;
-  s_.directory.stale(m.slot, m.all(), stale);
-  for (const ByteRange r : stale) phase.stale_bytes += r.size();
+  policy::ReadAhead::Phase phase{m.bytes, s_.page_bytes, s_.home().device->fault_bytes()};
+  for (const ByteRange r : s_.stale(m.slot, m.all())) phase.stale_bytes += r.size();
   m.pages.for_each(s_.pages->span(m), [&](ByteRange piece, PageState s) {
     if (s.protection != Protection::read_write) phase.closed_bytes += piece.size();
   });
@@ -203,11 +198,9 @@ ByteRange HostAccess::plan_fault(Memory& m, std::uint64_t position, Access mode)
 
 /// Counts what a fault at `page` makes valid, and opens for writing, beyond it. Returns the bytes of it that are fetched.
 std::uint64_t HostAccess::count_ahead(Memory& m, ByteRange page, ByteRange range, Access mode) {
-  std::vector<ByteRange> stale;
-  s_.directory.stale(m.slot, range, stale);
   std::uint64_t made_valid = 0;
   std::uint64_t filled = 0;
-  for (const ByteRange r : stale) {
+  for (const ByteRange r : s_.stale(m.slot, range)) {
     s_.directory.for_each_wanted(m.datum, r, [&](ByteRange piece, directory::ValueRef wanted) {
       const std::uint64_t ahead = piece.size() - intersect(piece, page).size();
       made_valid += ahead;
@@ -227,16 +220,13 @@ std::uint64_t HostAccess::count_ahead(Memory& m, ByteRange page, ByteRange range
 
 FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* instruction) noexcept {
   const trace::AccessScope scope(instruction);
-  struct Served {  // within another fault's wait, too
-    explicit Served(const std::byte* a) : outer(std::exchange(here().served_address, a)) {}
-    ~Served() { here().served_address = outer; }
-    const std::byte* outer;
-  } const served(address);
+  const std::byte* const outer = std::exchange(here().served_address, address);  // within another fault's wait, too
+  const base::AtEnd served([&] { here().served_address = outer; });
   const char* label = "?";
   try {
     return serve(address, kind, instruction, label);
   } catch (const std::exception& e) {
-    while (s_.process_ends.load()) timeline::wait_a_moment();
+    while (process_ends_.load()) timeline::wait_a_moment();
     base::fatal("an access to '%s' at %p cannot be served: %s", label, static_cast<void*>(address),
                 dynamic_cast<const std::bad_alloc*>(&e) == nullptr
                     ? e.what()
@@ -296,7 +286,7 @@ void HostAccess::settle_all() {
     if (m.on_host()) return host_access(t, m, m.all(), Access::read);
     const Kept kept(m);
     t.run([&]() -> Obstacle {
-      if (kept.freed() || (m.flags.load() & Memory::resident) == 0) return {};
+      if (kept.freed() || !State::is_resident(m)) return {};
       if (const Obstacle o = transfers_.make_fresh(m, m.all())) return o;
       projection_.open_guarded(m);
       return {};
@@ -308,7 +298,7 @@ void HostAccess::settle_all() {
 
 void HostAccess::open_everything() {
   for_each_array([&](Transaction& t, Memory& m) {
-    if (!m.on_host() && (!s_.guarded(m) || (m.flags.load() & Memory::resident) == 0)) return;
+    if (!m.on_host() && (!s_.guarded(m) || !State::is_resident(m))) return;
     const Kept kept(m);
     try {
       const bool defined = s_.directory.defined(m.datum, m.all());
@@ -321,7 +311,7 @@ void HostAccess::open_everything() {
         (void)s_.pages->protect(m, s_.pages->span(m), Protection::read_write);  // looked at below
       } else {
         t.run([&]() -> Obstacle {
-          if (kept.freed() || (m.flags.load() & Memory::resident) == 0) return {};
+          if (kept.freed() || !State::is_resident(m)) return {};
           if (defined) {
             if (const Obstacle o = transfers_.make_fresh(m, m.all())) return o;
           }
@@ -338,7 +328,7 @@ void HostAccess::open_everything() {
   // Nobody serves faults from here on. What the kernel's limit on mappings kept closed may be opened when its neighbours are, and
   // device memory when nothing is projected any more.
   for_each_array([&](Transaction&, Memory& m) {
-    if (s_.guarded(m) && (m.flags.load() & Memory::resident) != 0) projection_.protect_guarded(m, Protection::read_write);
+    if (s_.guarded(m) && State::is_resident(m)) projection_.protect_guarded(m, Protection::read_write);
     if (m.on_host() && m.open && !s_.pages->protect(m, s_.pages->span(m), Protection::read_write)) die_closed(m);
   });
 }

@@ -8,18 +8,22 @@ namespace semcache::engine {
 
 /// What the host's processors come to: faults, announcements, the kernel's limit on mappings. Threads: any, but for the members that
 /// take a transaction, or return an obstacle.
-class HostAccess {
+class HostAccess : Parts {
  public:
-  HostAccess(State& state, Transactions& transactions, Projection& projection, Hazards& hazards, Transfers& transfers,
-             Preparation& preparation, Launches& launches) noexcept
-      : s_(state), transactions_(transactions), projection_(projection), hazards_(hazards), transfers_(transfers),
-        preparation_(preparation), launches_(launches) {}
+  explicit HostAccess(const Parts& parts) noexcept : Parts(parts) {}
 
   /// An announced use of host memory.
   void access(Memory& memory, ByteRange range, Access mode);
-  platform::FaultResult serve(std::byte* address, platform::FaultKind kind, const void* instruction) noexcept;
+  platform::FaultResult serve(std::byte* address, platform::FaultKind kind, const void* instruction = nullptr) noexcept;
+  /// exit() has begun: the driver may have ended already, so a fault that cannot be served leaves its thread waiting for the
+  /// end instead of ending the process its own way.
+  void process_ends() noexcept { process_ends_.store(true); }
+  /// A kernel holds a raw pointer into a mirror and follows it past any protection: the mirror becomes open, and the device
+  /// knows it under its own address.
   void expose(Memory& mirror);
   void settle_all();
+  /// Everything on the host valid and accessible, for pointers that outlive the runtime.
+  /// @throws std::bad_alloc  some are not; the others are
   void open_everything();
 
   /// Nothing is done where the array is freed meanwhile.
@@ -48,13 +52,6 @@ class HostAccess {
   platform::FaultResult serve_device(Transaction& transaction, Memory& memory, platform::FaultKind kind, const void* address,
                                      const void* instruction);
 
-  State& s_;
-  Transactions& transactions_;
-  Projection& projection_;
-  Hazards& hazards_;
-  Transfers& transfers_;
-  Preparation& preparation_;
-  Launches& launches_;
   struct DeviceFault {
     const void* address = nullptr;
     const void* instruction = nullptr;
@@ -63,6 +60,7 @@ class HostAccess {
   DeviceFault last_faults_[2];       ///< served last, and before
   unsigned alternating_faults_ = 0;  ///< the same two in turn, so often
   bool warned_open_ = false;
+  std::atomic<bool> process_ends_{false};
 };
 
 }  // namespace semcache::engine

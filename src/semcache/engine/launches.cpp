@@ -9,7 +9,7 @@ namespace semcache::engine {
 
 /// Launches on one of several program queues go on looking closer while the others are not ordered behind a transfer of
 /// the operand, although their own is: then the driver is asked whether it is done.
-void Launches::ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& m) {
+static void ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& m) {
   for (QueueIndex q = 1; q < d.queues->own_end(); ++q) {
     const std::uint64_t at = m.on(q).use.load();
     if (at != 0 && !d.queues->done(q, at) && d.queues->ordered(queue, q, at)) (void)d.queues->reached(q, at);
@@ -186,12 +186,9 @@ void Launches::launch_awaited(QueueIndex queue, Clock before, std::uint64_t numb
 void Launches::follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept {
   const platform::RuntimeScope scope;
   try {
-    if (s_.options.check) {
-      const Transaction t(transactions_);
-      if (--s_.running_launches == 0) projection_.set_all_reachable(false);
-    }
-    if (projection_.waits()) {
+    if (s_.options.check || projection_.waits()) {
       const Transaction projects(transactions_);
+      if (s_.options.check && --s_.running_launches == 0) projection_.set_all_reachable(false);
     }
     if (recorded != nullptr && queue != unknown_queue) {
       Transaction t(transactions_);
@@ -212,10 +209,8 @@ void Launches::follow_launch(QueueIndex queue, const Operand* operands, std::siz
         if (!operands[i].writable || is_no_array(m)) continue;  // once unpinned it may be freed
         const SlotId host = s_.directory.slot_in(m.datum, host_space);
         if (!host.valid()) continue;
-        std::vector<ByteRange> stale;
-        s_.directory.stale(host, m.all(), stale);
-        for (const ByteRange r : stale) s_.recorder.moved(trace::Kind::write_through, m.label, r.size());
         Memory& side = s_.memory_of(host);
+        transfers_.count_write_through(side, side.all(), m.label);
         const Kept kept(side);
         t.run([&] { return kept.freed() ? Obstacle() : transfers_.make_fresh(side, side.all()); });
       }

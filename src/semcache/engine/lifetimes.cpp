@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/lifetimes.hpp>
 
-#include <cstring>
 #include <string>
 
 namespace semcache::engine {
@@ -10,19 +9,16 @@ namespace semcache::engine {
 Memory* Lifetimes::allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes) {
   const Transaction t(transactions_);
   DeviceState& d = *s_.devices.at(device);
-  if (bytes > d.memory->budget_bytes()) {
+  const auto expect_at_most = [&](std::uint64_t most, const char* what, const char* remedy) {
+    if (bytes <= most) return;
     throw OutOfMemory("array '" + std::string(label == nullptr ? "" : label) + "' of " + std::to_string(bytes) +
-                          " bytes is larger than the device's budget of " + std::to_string(d.memory->budget_bytes()) +
-                          " bytes (SEMCACHE_DEVICE_MEMORY). Raise the budget, or split the array. Live arrays:\n" +
+                          " bytes is larger than " + what + std::to_string(most) + " bytes" + remedy + " Live arrays:\n" +
                           arrays_.describe_live_buffers(device),
-                      bytes, d.memory->budget_bytes());
-  }
-  if (bytes > d.memory->bytes()) {
-    throw OutOfMemory("array '" + std::string(label == nullptr ? "" : label) + "' of " + std::to_string(bytes) +
-                          " bytes is larger than all the addresses for device arrays, " + std::to_string(d.memory->bytes()) +
-                          " bytes. Split the array. Live arrays:\n" + arrays_.describe_live_buffers(device),
-                      bytes, d.memory->bytes());
-  }
+                      bytes, most);
+  };
+  expect_at_most(d.memory->budget_bytes(), "the device's budget of ",
+                 " (SEMCACHE_DEVICE_MEMORY). Raise the budget, or split the array.");
+  expect_at_most(d.memory->bytes(), "all the addresses for device arrays, ", ". Split the array.");
   Memory* m = arrays_.new_memory(device_space(device), label, bytes);
   try {
     arrays_.place_on_device(*m);
@@ -110,11 +106,8 @@ void Lifetimes::deallocate(Memory* memory) noexcept {
   Memory& m = *memory;
   Transaction t(transactions_);
   if (put_off(m)) return;
-  struct UnderWay {
-    std::uint32_t& frees;
-    explicit UnderWay(std::uint32_t& n) noexcept : frees(n) { ++frees; }
-    ~UnderWay() { --frees; }
-  } const under_way(s_.frees);
+  ++s_.frees;
+  const base::AtEnd freed([this] { --s_.frees; });
   (m.on_host() ? live_host_bytes_ : live_device_bytes_) -= m.bytes;
   m.incarnation.fetch_add(1);
   try {
@@ -187,15 +180,10 @@ Obstacle Lifetimes::save_before_leaving(Memory& m) {
   if (!transfers_.host_side_is_announced(m) || host == m.slot) return transfers_.save_all(m, m.all(), Transfers::Loss::freeing);
   // What others want may not stay where the host writes without a word; what only the host still reads may.
   if (const Obstacle o = transfers_.save_all(m, m.all(), Transfers::Loss::write)) return o;
-  struct Unmarked {
-    directory::Directory& directory;
-    SlotId slot;
-    Unmarked(directory::Directory& d, SlotId s) : directory(d), slot(s) { directory.mark_changing(slot, false); }
-    ~Unmarked() { directory.mark_changing(slot); }
-  };
   for (std::vector<directory::LastHeld> last;; last.clear()) {
     {
-      const Unmarked unmarked(s_.directory, host);
+      s_.directory.mark_changing(host, false);
+      const base::AtEnd marked([&] { s_.directory.mark_changing(host); });
       s_.directory.last_held(m.slot, m.all(), directory::Wanters::others, last);
     }
     if (last.empty()) return {};

@@ -7,14 +7,15 @@
 namespace semcache::engine {
 
 /// Arrays are allocated and freed. Threads: any.
-class Lifetimes {
+class Lifetimes : Parts {
  public:
-  Lifetimes(State& state, Transactions& transactions, Projection& projection, Hazards& hazards, Arrays& arrays,
-            Transfers& transfers) noexcept
-      : s_(state), transactions_(transactions), projection_(projection), hazards_(hazards), arrays_(arrays), transfers_(transfers) {}
+  explicit Lifetimes(const Parts& parts) noexcept : Parts(parts) {}
 
   Memory* allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes);
-  Memory* allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced);
+  /// @param announced  the program announces every access of the host: its pages stay open
+  Memory* allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced = false);
+  /// Waits for uses of it; on the emulated device, whose kernels may free arrays themselves, one that a running launch pins
+  /// is freed when that ends.
   void deallocate(Memory* memory) noexcept;
   /// What was to be freed behind launches that have ended. Behind each end of a pin; without the lock.
   void free_put_off() noexcept {
@@ -33,12 +34,6 @@ class Lifetimes {
   [[nodiscard]] bool put_off(Memory& m) noexcept;
   void free_all_put_off() noexcept;
 
-  State& s_;
-  Transactions& transactions_;
-  Projection& projection_;
-  Hazards& hazards_;
-  Arrays& arrays_;
-  Transfers& transfers_;
   std::atomic<std::size_t> put_off_count_{0};
   std::uint64_t live_device_bytes_ = 0;
   std::uint64_t live_host_bytes_ = 0;

@@ -27,55 +27,28 @@ class [[nodiscard]] Obstacle {
   };
 
   Obstacle() noexcept = default;
-  static Obstacle launches(Memory& memory) noexcept {
-    Obstacle o(Kind::launches);
-    o.memory = &memory;
-    return o;
-  }
+  static Obstacle launches(Memory& memory) noexcept { return {Kind::launches, &memory}; }
   static Obstacle whole_device(std::uint32_t device, Memory* user = nullptr) noexcept {
-    Obstacle o(Kind::device);
-    o.work.device = device;
-    o.memory = user;
-    return o;
+    return {Kind::device, user, {}, {device, {}, {}}};
   }
-  static Obstacle mapping(std::uint32_t device) noexcept {
-    Obstacle o(Kind::mapping);
-    o.work.device = device;
-    return o;
-  }
-  static Obstacle until(const timeline::Work& done) noexcept {
-    Obstacle o(Kind::work);
-    o.work = done;
-    return o;
-  }
-  static Obstacle moment() noexcept { return Obstacle(Kind::moment); }
-  static Obstacle page_lock(Memory& host, ByteRange chunk) noexcept {
-    Obstacle o(Kind::page_lock);
-    o.memory = &host;
-    o.range = chunk;
-    return o;
-  }
-  static Obstacle page_unlock(Memory& host) noexcept {
-    Obstacle o(Kind::page_unlock);
-    o.memory = &host;
-    return o;
-  }
-  static Obstacle idle_buffers(bool on_device) noexcept {
-    Obstacle o(Kind::buffers);
-    o.on_device = on_device;
-    return o;
-  }
+  static Obstacle mapping(std::uint32_t device) noexcept { return {Kind::mapping, nullptr, {}, {device, {}, {}}}; }
+  static Obstacle until(const timeline::Work& done) noexcept { return {Kind::work, nullptr, {}, done}; }
+  static Obstacle moment() noexcept { return {Kind::moment}; }
+  static Obstacle page_lock(Memory& host, ByteRange chunk) noexcept { return {Kind::page_lock, &host, chunk}; }
+  static Obstacle page_unlock(Memory& host) noexcept { return {Kind::page_unlock, &host}; }
+  static Obstacle idle_buffers(bool on_device) noexcept { return {Kind::buffers, nullptr, {}, {}, on_device}; }
 
   explicit operator bool() const noexcept { return kind != Kind::none; }
 
   Kind kind = Kind::none;
-  bool on_device = false;
-  timeline::Work work;
   Memory* memory = nullptr;
   ByteRange range;
+  timeline::Work work;
+  bool on_device = false;
 
  private:
-  explicit Obstacle(Kind k) noexcept : kind(k) {}
+  Obstacle(Kind k, Memory* m = nullptr, ByteRange r = {}, const timeline::Work& w = {}, bool d = false) noexcept
+      : kind(k), memory(m), range(r), work(w), on_device(d) {}
 };
 
 }  // namespace semcache::engine

@@ -2,12 +2,9 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-#include <semcache/base/types.hpp>
+#include <semcache/directory/extent_map.hpp>
 
-#include <algorithm>
 #include <cstdint>
-#include <iterator>
-#include <map>
 #include <new>
 #include <unordered_map>
 
@@ -17,61 +14,37 @@ namespace semcache::engine {
 /// they are overwritten or freed before they were. For counters only: without memory bytes are forgotten.
 class PendingCopies {
  public:
-  void add(DatumId datum, ByteRange range) noexcept {
-    try {
-      (void)take(datum, range);
-      auto& pieces = pending_[datum.value];
-      auto next = pieces.lower_bound(range.begin);
-      if (next != pieces.begin() && std::prev(next)->second == range.begin) {
-        (--next)->second = range.end;
-      } else {
-        next = pieces.emplace_hint(next, range.begin, range.end);
-      }
-      if (const auto behind = std::next(next); behind != pieces.end() && behind->first == next->second) {
-        next->second = behind->second;
-        pieces.erase(behind);
-      }
-    } catch (const std::bad_alloc&) {
-    }
-  }
+  void add(DatumId datum, ByteRange range) noexcept { set(datum, range, {true}); }
 
   [[nodiscard]] bool any(DatumId datum) const noexcept { return !pending_.empty() && pending_.count(datum.value) != 0; }
 
   /// How many bytes of `range` were pending. None is any more.
   std::uint64_t take(DatumId datum, ByteRange range) noexcept {
-    const auto found = pending_.empty() ? pending_.end() : pending_.find(datum.value);
-    if (found == pending_.end() || range.empty()) return 0;
-    auto& pieces = found->second;
+    if (!any(datum)) return 0;
     std::uint64_t taken = 0;
-    auto at = pieces.upper_bound(range.begin);
-    if (at != pieces.begin()) --at;
-    while (at != pieces.end() && at->first < range.end) {
-      const ByteRange piece{at->first, at->second};
-      const ByteRange part = intersect(piece, range);
-      if (part.empty()) {
-        ++at;
-        continue;
-      }
-      taken += part.size();
-      if (part.begin > piece.begin) {
-        at->second = part.begin;
-        ++at;
-      } else {
-        at = pieces.erase(at);
-      }
-      if (part.end < piece.end) {
-        try {
-          at = std::next(pieces.emplace_hint(at, part.end, piece.end));
-        } catch (const std::bad_alloc&) {
-        }
-      }
-    }
-    if (pieces.empty()) pending_.erase(found);
+    pending_.find(datum.value)->second.for_each(range, [&](ByteRange piece, State s) { taken += s.pending ? piece.size() : 0; });
+    if (taken > 0) set(datum, range, {false});
     return taken;
   }
 
  private:
-  std::unordered_map<std::uint32_t, std::map<std::uint64_t, std::uint64_t>> pending_;  ///< by datum: begin to end
+  struct State {
+    bool pending = false;
+    [[nodiscard]] State advanced(std::uint64_t) const noexcept { return *this; }
+    friend bool operator==(State a, State b) noexcept { return a.pending == b.pending; }
+  };
+  void set(DatumId datum, ByteRange range, State state) noexcept {
+    if (range.empty()) return;
+    try {
+      auto& pieces = pending_.try_emplace(datum.value, UINT64_MAX, State{}).first->second;
+      pieces.assign(range, state, [](const auto&, int) {});
+      if (const State* const all = pieces.uniform(); all == nullptr || all->pending) return;
+    } catch (const std::bad_alloc&) {
+    }
+    pending_.erase(datum.value);
+  }
+
+  std::unordered_map<std::uint32_t, directory::BasicExtentMap<State>> pending_;  ///< by datum
 };
 
 }  // namespace semcache::engine

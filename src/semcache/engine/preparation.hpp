@@ -3,7 +3,6 @@
 #pragma once
 
 #include <semcache/engine/operand.hpp>
-#include <semcache/engine/requirement.hpp>
 #include <semcache/engine/residency.hpp>
 
 namespace semcache::engine {
@@ -19,13 +18,19 @@ namespace semcache::engine {
   return (operand.memory->flags.load() & need) == need;
 }
 
+/// What an access needs before it uses bytes of an array.
+struct Requirement {
+  Memory* memory;   ///< the array, and the place where the bytes are used: this memory's
+  ByteRange range;
+  Access mode;      ///< `overwrite` needs no content; all but `read` take from nobody what he wants of the former content
+};
+
 /// What accesses require is made so: the one function for all accesses (`meet`), and the one for operands of launches (`prepare`).
 ///
 /// Threads: with the engine's lock. Both are parts of an attempt (Transaction).
-class Preparation {
+class Preparation : Parts {
  public:
-  Preparation(State& state, Executor& executor, Hazards& hazards, Transfers& transfers, Residency& residency) noexcept
-      : s_(state), executor_(executor), hazards_(hazards), transfers_(transfers), residency_(residency) {}
+  explicit Preparation(const Parts& parts) noexcept : Parts(parts) {}
 
   /// None: all of them are met, at once. Each is resident, has its content, and what others want of content that will be overwritten
   /// is saved. No work that is known reads or writes what they concern; kernels of launches that follow are ordered by
@@ -41,12 +46,6 @@ class Preparation {
   /// @param overwritten  bytes of each operand that are certain to be written before they are read; nullptr: none
   Obstacle prepare(const Operand* operands, std::size_t count, const ByteRange* overwritten);
 
- private:
-  State& s_;
-  Executor& executor_;
-  Hazards& hazards_;
-  Transfers& transfers_;
-  Residency& residency_;
 };
 
 }  // namespace semcache::engine

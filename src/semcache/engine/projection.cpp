@@ -88,7 +88,7 @@ void Projection::protect_guarded(Memory& m, platform::Protection protection) noe
 
 void Projection::open_guarded(Memory& m) {
   using platform::Protection;
-  if (!s_.guarded(m) || !m.live || m.snapshot() || (m.flags.load() & Memory::resident) == 0) return;
+  if (!s_.guarded(m) || !m.live || m.snapshot() || !State::is_resident(m)) return;
   const Protection most = !s_.directory.fresh(m.slot, m.all())      ? Protection::none
                           : s_.directory.exclusive(m.slot, m.all()) ? Protection::read_write
                                                                   : Protection::read;
@@ -131,7 +131,7 @@ void Projection::set_all_reachable(bool reachable) noexcept {
   }
   if (reachable) return;
   for (Memory& m : s_.pool) {
-    if (m.live && m.used_unseen && (m.flags.load() & Memory::resident) != 0) set_reachable(m, true);
+    if (m.live && m.used_unseen && State::is_resident(m)) set_reachable(m, true);
   }
 }
 

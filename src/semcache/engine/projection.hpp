@@ -3,7 +3,7 @@
 #pragma once
 
 #include <semcache/base/room.hpp>
-#include <semcache/engine/state.hpp>
+#include <semcache/engine/parts.hpp>
 
 #include <utility>
 
@@ -13,9 +13,9 @@ namespace semcache::engine {
 /// pages. A flag promises no more than the directory says (I5, I6); it may say less, then launches look closer.
 ///
 /// Threads: with the engine's lock, but for `waits`.
-class Projection {
+class Projection : Parts {
  public:
-  explicit Projection(State& state) noexcept : s_(state) {}
+  explicit Projection(const Parts& parts) noexcept : Parts(parts) {}
 
   /// Everything that has changed.
   void project() noexcept;
@@ -65,7 +65,6 @@ class Projection {
   /// The kernel's limit on mappings is near.
   void stop_guarding(const Memory& memory) noexcept;
 
-  State& s_;
   std::vector<Memory*> revoked_;     ///< flags to be computed anew at the next projection; each once
   std::vector<Memory*> projecting_;  ///< room for `project`
   std::vector<Memory*> unwanted_;

@@ -11,10 +11,9 @@ namespace semcache::engine {
 /// gives way, and what only it holds is written back first (I4).
 ///
 /// Threads: with the engine's lock.
-class Residency {
+class Residency : Parts {
  public:
-  Residency(State& state, Executor& executor, Hazards& hazards, Arrays& arrays, Transfers& transfers, const Buffers& buffers) noexcept
-      : s_(state), executor_(executor), hazards_(hazards), arrays_(arrays), transfers_(transfers), buffers_(buffers) {}
+  explicit Residency(const Parts& parts) noexcept : Parts(parts) {}
 
   /// None: those that are in device memory are mapped, each device's at once. @param array_at  for each index up to `count`; nullptr:
   /// none there  @throws OutOfMemory
@@ -47,13 +46,6 @@ class Residency {
   [[nodiscard]] bool may_leave(const DeviceState& d, const Memory& memory, const std::vector<Memory*>& keep) const noexcept;
   Obstacle evict(Memory& memory);
   [[noreturn]] void throw_out_of_memory(const DeviceState& d, const std::vector<Memory*>& set, std::uint64_t need) const;
-
-  State& s_;
-  Executor& executor_;
-  Hazards& hazards_;
-  Arrays& arrays_;
-  Transfers& transfers_;
-  const Buffers& buffers_;
 };
 
 }  // namespace semcache::engine

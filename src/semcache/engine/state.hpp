@@ -26,7 +26,6 @@
 #include <chrono>
 #include <deque>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace semcache::engine {
@@ -44,7 +43,6 @@ using pages::Flight;
 using pages::Flights;
 using pages::HostPages;
 using timeline::Clock;
-using timeline::first_program_queue;
 using timeline::max_queues;
 using timeline::Mode;
 using timeline::mode_of;
@@ -126,12 +124,20 @@ struct State : base::Uncopied {
   [[nodiscard]] bool in_device_arena(const void* p) const noexcept;
   /// Could memory of ours be among [first, last]? No lock.
   [[nodiscard]] bool overlaps(const std::byte* first, const std::byte* last) const noexcept;
+  /// Of the first device: how much of it is memory of which faults are to be served.
+  [[nodiscard]] std::uint64_t guarded_arena_bytes() const noexcept { return options.device_faults ? home().memory->bytes() : 0; }
   /// Of the live array at `p`; nullptr for other addresses. No lock.
   [[nodiscard]] const char* label_of(const void* p) const noexcept {
     const Memory* m = find(p);
     return m != nullptr && m->live ? name(*m) : nullptr;
   }
   [[nodiscard]] Memory& memory_of(SlotId slot) const { return *by_slot[slot.value]; }
+  /// Pieces of `range` that the slot does not hold as they are wanted.
+  [[nodiscard]] std::vector<ByteRange> stale(SlotId slot, ByteRange range) const {
+    std::vector<ByteRange> pieces;
+    directory.stale(slot, range, pieces);
+    return pieces;
+  }
   /// Of a slot that may have been removed meanwhile; nullptr: no memory that lives.
   [[nodiscard]] Memory* find(SlotId slot) const noexcept {
     Memory* const m = slot.value < by_slot.size() ? by_slot[slot.value] : nullptr;
@@ -186,7 +192,6 @@ struct State : base::Uncopied {
   std::atomic<std::uint64_t> links{0};     ///< copies and fills so far: others may want what an array holds since
   std::uint32_t running_launches = 0;      ///< counted under SEMCACHE_CHECK only
   std::atomic<std::uint32_t> kernels{0};   ///< launches under way, where uses of device memory fault (Options::device_faults)
-  std::atomic<bool> process_ends{false};
 };
 
 }  // namespace semcache::engine

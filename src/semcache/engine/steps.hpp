@@ -16,12 +16,7 @@ using memory::TransitBuffer;
 /// @param label  of the array whose bytes these are
 [[nodiscard]] inline plan::End elsewhere(SpaceId space, const void* address, timeline::Work* last_use = nullptr,
                                          trace::LabelId label = {}) noexcept {
-  plan::End end;
-  end.space = space;
-  end.address = const_cast<std::byte*>(static_cast<const std::byte*>(address));
-  end.label = label;
-  end.last_use = last_use;
-  return end;
+  return {space, {}, 0, const_cast<std::byte*>(static_cast<const std::byte*>(address)), label, last_use};
 }
 
 [[nodiscard]] inline plan::End within(TransitBuffer& buffer, const std::byte* address) noexcept {
@@ -32,21 +27,12 @@ using memory::TransitBuffer;
 
 [[nodiscard]] inline plan::Step copy_step(plan::Purpose purpose, const plan::End& to, const plan::End& from,
                                           std::uint64_t bytes) noexcept {
-  plan::Step s;
-  s.purpose = purpose;
-  s.to = to;
-  s.from = from;
-  s.bytes = bytes;
-  return s;
+  return {plan::Step::Kind::copy, purpose, to, from, bytes};
 }
 
 /// Of a whole array.
 [[nodiscard]] inline plan::Step step_of(plan::Step::Kind kind, const Memory& m) noexcept {
-  plan::Step s;
-  s.kind = kind;
-  s.to = end_at(m, 0);
-  s.bytes = m.bytes;
-  return s;
+  return {kind, plan::Purpose::fetch, end_at(m, 0), {}, m.bytes};
 }
 
 }  // namespace semcache::engine

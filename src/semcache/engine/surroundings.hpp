@@ -20,14 +20,9 @@ class Surroundings {
   /// Has the calling thread a launch under way?
   [[nodiscard]] virtual bool in_launch() const noexcept { return false; }
   /// Does one of them use this memory?
-  [[nodiscard]] virtual bool in_launch_of(const Memory& memory) const noexcept {
-    (void)memory;
-    return false;
-  }
+  [[nodiscard]] virtual bool in_launch_of(const Memory& /*memory*/) const noexcept { return false; }
   /// While a fault is served: see `platform::Tracker::help_holder`, of the launches that use this memory. No lock is held.
-  [[nodiscard]] virtual platform::Holder help_holder(const Memory& memory, const void*& where) {
-    (void)memory;
-    (void)where;
+  [[nodiscard]] virtual platform::Holder help_holder(const Memory& /*memory*/, const void*& /*where*/) {
     return platform::Holder::runs;
   }
   /// Called before launches that look closer. A lock is held.

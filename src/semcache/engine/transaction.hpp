@@ -9,17 +9,15 @@
 
 #include <exception>
 #include <mutex>
-#include <utility>
 
 namespace semcache::engine {
 
 class Transaction;
 
 /// The engine's lock, and what transactions wait for.
-class Transactions {
+class Transactions : Parts {
  public:
-  Transactions(State& state, Projection& projection, Executor& executor, Hazards& hazards, Arrays& arrays, Buffers& buffers) noexcept
-      : s_(state), projection_(projection), executor_(executor), hazards_(hazards), arrays_(arrays), buffers_(buffers) {}
+  explicit Transactions(const Parts& parts) noexcept : Parts(parts) {}
 
   /// While a fault is served: what it waits for is held by a thread that waits for it.
   struct NeitherCanGoOn : SystemError {
@@ -48,12 +46,6 @@ class Transactions {
   /// What leaves has left afterwards.
   void end_mappings(Transaction& transaction) noexcept;
 
-  State& s_;
-  Projection& projection_;
-  Executor& executor_;
-  Hazards& hazards_;
-  Arrays& arrays_;
-  Buffers& buffers_;
   mutable std::mutex mutex_;
 };
 
@@ -89,10 +81,7 @@ class Transaction : base::Uncopied {
   template <class Body>
   void unlocked(const Body& body) {
     give_up();
-    struct Relock {
-      std::unique_lock<std::mutex>& lock;
-      ~Relock() { lock.lock(); }
-    } const relock{lock_};
+    const base::AtEnd relock([this] { lock_.lock(); });
     all_.s_.surroundings.without_lock();
     if (here().served_address == nullptr) return body();
     const base::TakesTime takes_time;

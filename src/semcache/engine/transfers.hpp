@@ -11,10 +11,9 @@ namespace semcache::engine {
 /// What has to move, one step after the other, and what the directory is told of it.
 ///
 /// Threads: with the engine's lock. Members that return an obstacle are parts of an attempt (Transaction).
-class Transfers {
+class Transfers : Parts {
  public:
-  Transfers(State& state, Executor& executor, Hazards& hazards, Arrays& arrays) noexcept
-      : s_(state), executor_(executor), hazards_(hazards), arrays_(arrays) {}
+  explicit Transfers(const Parts& parts) noexcept : Parts(parts) {}
 
   /// None: the memory holds what its array wants there, or will when the transfers that are under way have landed.
   /// @pre device memory is resident
@@ -40,6 +39,10 @@ class Transfers {
       s_.recorder.moved(trace::Kind::dropped, memory.label, bytes);
     }
   }
+  /// The stale bytes are about to be made fresh because the program writes through.
+  void count_write_through(const Memory& memory, ByteRange range, trace::LabelId label) {
+    for (const ByteRange r : s_.stale(memory.slot, range)) s_.recorder.moved(trace::Kind::write_through, label, r.size());
+  }
   /// What is also held elsewhere comes from there again. What only this memory had is what lies there now: a new value.
   void note_refused(Memory& memory, ByteRange range) noexcept;
   /// May the host use the array now, and say so later (DualView::modify_host)?
@@ -50,10 +53,6 @@ class Transfers {
   void perform(const directory::Step& step, plan::Purpose purpose);
   [[nodiscard]] bool room_for_snapshot(DeviceState& d, std::uint64_t bytes, Loss loss) const;
 
-  State& s_;
-  Executor& executor_;
-  Hazards& hazards_;
-  Arrays& arrays_;
   std::uint64_t saves_ = 0;
 };
 

@@ -6,20 +6,11 @@
 
 namespace semcache::engine {
 
-namespace {
-
-/// While one lives, somebody waits for launches that use the memory. Made and ended with the engine's lock.
-struct Awaiting : base::Uncopied {
-  explicit Awaiting(Memory& m) noexcept : memory(m) { ++memory.awaited; }
-  ~Awaiting() { --memory.awaited; }
-  Memory& memory;
-};
-
-}  // namespace
-
 void Transactions::wait(Transaction& t, const Obstacle& o) {
-  std::optional<Awaiting> awaiting;
-  if (o.memory != nullptr) awaiting.emplace(*o.memory);
+  if (o.memory != nullptr) ++o.memory->awaited;  // as long as somebody waits for launches that use it
+  const base::AtEnd awaited([&] {
+    if (o.memory != nullptr) --o.memory->awaited;
+  });
   switch (o.kind) {
     case Obstacle::Kind::none:
       return;
@@ -49,30 +40,18 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
 }
 
 void Transactions::lock_pages(Transaction& t, Memory& m, ByteRange chunk) {
-  struct Locking {  // keeps transfers, faults and freeing waiting
-    State& state;
-    Memory& memory;
-    ByteRange chunk;
-    Flights::iterator flight;
-    std::vector<ByteRange> readable;
-    std::byte* name = nullptr;
-    Locking(State& s, Memory& m, ByteRange c) : state(s), memory(m), chunk(c), flight(s.flights.emplace(s.flights.end())) {
-      flight->locks_pages = flight->to_host = true;
-      try {
-        readable = state.pages->begin_lock(memory, chunk);
-      } catch (...) {
-        state.flights.erase(flight);
-        throw;
-      }
-      flight->host = &memory;
-      flight->range = chunk;
-    }
-    ~Locking() {
-      state.flights.erase(flight);
-      state.pages->end_lock(memory, chunk, name, readable);
-    }
-  } locking(s_, m, chunk);
-  t.unlocked([&] { locking.name = s_.pages->lock(m, chunk); });
+  const auto flight = s_.flights.emplace(s_.flights.end());  // keeps transfers, faults and freeing waiting
+  flight->locks_pages = flight->to_host = true;
+  std::optional<std::vector<ByteRange>> readable;
+  std::byte* name = nullptr;
+  const base::AtEnd ended([&] {
+    s_.flights.erase(flight);
+    if (readable) s_.pages->end_lock(m, chunk, name, *readable);
+  });
+  readable = s_.pages->begin_lock(m, chunk);
+  flight->host = &m;
+  flight->range = chunk;
+  t.unlocked([&] { name = s_.pages->lock(m, chunk); });
 }
 
 std::exception_ptr Transactions::map_and_unmap(Transaction& t, DeviceState& d) {

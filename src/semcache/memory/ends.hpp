@@ -9,14 +9,7 @@ namespace semcache::memory {
 
 /// A position of an array's memory, as the end of a step.
 [[nodiscard]] inline plan::End end_at(const Memory& m, std::uint64_t position) noexcept {
-  plan::End end;
-  end.space = m.space;
-  end.slot = m.slot;
-  end.position = position;
-  end.address = m.address + position;
-  end.label = m.label;
-  end.saved_copy = m.snapshot();
-  return end;
+  return {m.space, m.slot, position, m.address + position, m.label, nullptr, m.snapshot()};
 }
 
 }  // namespace semcache::memory

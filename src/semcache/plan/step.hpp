@@ -53,7 +53,7 @@ struct Step {
   std::uint64_t bytes = 0;            ///< allocate: of the slot; protect: of pages, from `to.position` on
   const ByteRange* pieces = nullptr;  ///< copy: [begin, end) behind both first bytes; nullptr: [0, bytes)
   std::size_t piece_count = 0;
-  directory::Fill fill;
+  directory::Fill fill{};
   std::uint64_t phase = 0;            ///< of the pattern at the first byte
   platform::Protection protection = platform::Protection::none;
   bool zeros = false;                 ///< allocate: the memory holds zeros

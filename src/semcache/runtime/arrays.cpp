@@ -36,7 +36,7 @@ Located locate(Runtime& r, const void* address, std::size_t bytes) {
   Memory* m = array_at(r, address);
   SEMCACHE_EXPECTS(m != nullptr,
                    "the address " + base::text_of(address) + " is in no tracked array; only memory of semcache::Space and its host "
-                   "mirrors is tracked" + (r.engine->in_any_arena(address) ? ", and what was there has been freed, or ends before" : ""));
+                   "mirrors is tracked" + (r.engine->state().in_any_arena(address) ? ", and what was there has been freed, or ends before" : ""));
   const auto position = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - m->address);
   SEMCACHE_EXPECTS(position <= m->bytes && bytes <= m->bytes - position,
                    "the range of " + std::to_string(bytes) + " bytes at offset " + std::to_string(position) + " leaves '" +
@@ -48,7 +48,7 @@ Located locate(Runtime& r, const void* address, std::size_t bytes) {
 void refuse_recording(Runtime& r, QueueId queue) {
   if (device::graphs_being_recorded.load(std::memory_order_relaxed) == 0) return;
   const platform::RuntimeScope scope;
-  if (!queue.valid() || !r.engine->is_recording(queue.value)) return;
+  if (!queue.valid() || !r.engine->launches.is_recording(queue.value)) return;
   throw UsageError("a launch, copy or fill on a semcache::Exec whose stream records a graph: nobody would know when the graph runs "
                    "it. Record launches on the native space instead: what they use counts as used at each launch of the graph");
 }
@@ -57,7 +57,7 @@ void* allocate_device(const char* label, std::size_t bytes) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   r.tracker->stay_on_top();
-  return r.engine->allocate_device(0, label, bytes)->address;
+  return r.engine->lifetimes.allocate_device(0, label, bytes)->address;
 }
 
 void* allocate_host(const char* label, std::size_t bytes, const void* partner, bool announced) {
@@ -66,11 +66,11 @@ void* allocate_host(const char* label, std::size_t bytes, const void* partner, b
   r.tracker->stay_on_top();
   Memory* device_side = nullptr;
   if (partner != nullptr) {
-    device_side = r.engine->find_device(partner);
+    device_side = r.engine->state().find_device(partner);
     SEMCACHE_EXPECTS(device_side != nullptr && device_side->address == partner,
                      "the partner of a host side must be the first byte of a device array; " + base::text_of(partner) + " is not");
   }
-  return r.engine->allocate_host(label, bytes, device_side, announced)->address;
+  return r.engine->lifetimes.allocate_host(label, bytes, device_side, announced)->address;
 }
 
 void deallocate(void* address) noexcept {
@@ -78,9 +78,9 @@ void deallocate(void* address) noexcept {
   if (r == nullptr || address == nullptr) return;  // the runtime has ended: its memory is gone or stays as it is
   const platform::RuntimeScope scope;
   Memory* m = array_at(*r, address);
-  if (m != nullptr && m->address == address) return r->engine->deallocate(m);
+  if (m != nullptr && m->address == address) return r->engine->lifetimes.deallocate(m);
   // Elsewhere it may be an array of a runtime that has ended.
-  if (r->engine->in_any_arena(address)) {
+  if (r->engine->state().in_any_arena(address)) {
     base::raw_log("warning: %p is freed, where no array begins: it has been freed already, or the address lies inside one. Nothing "
                   "is done",
                   address);
@@ -97,14 +97,14 @@ void* header_of(const void* address) noexcept {
 
 bool notices_host_accesses(const void* address) {
   Runtime& r = runtime();
-  const Memory* m = r.engine->find(address);
+  const Memory* m = r.engine->state().find(address);
   return m != nullptr && r.tracker->notices() && !m->announced;
 }
 
 bool are_sides_of_one_array(const void* device, const void* host) {
   Runtime& r = runtime();
-  const Memory* d = r.engine->find(device);
-  const Memory* h = r.engine->find(host);
+  const Memory* d = r.engine->state().find(device);
+  const Memory* h = r.engine->state().find(host);
   return d != nullptr && h != nullptr && d->datum == h->datum;
 }
 
@@ -112,7 +112,7 @@ void settle(const void* address) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   Memory& m = *locate(r, address, 0).memory;
-  r.engine->settle(m, m.all());
+  r.engine->copies.settle(m, m.all());
 }
 
 QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
@@ -146,7 +146,7 @@ void copy(void* to, const void* from, std::size_t bytes, QueueId queue) {
   Runtime& r = runtime();
   refuse_recording(r, queue);
   r.threads->look_around();
-  r.engine->copy(to, from, bytes);
+  r.engine->copies.copy(to, from, bytes);
 }
 
 void fill(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes, QueueId queue) {
@@ -155,7 +155,7 @@ void fill(void* to, std::size_t bytes, const void* pattern, std::uint32_t patter
   Runtime& r = runtime();
   refuse_recording(r, queue);
   const Located at = locate(r, to, bytes);
-  r.engine->fill(*at.memory, at.position, bytes, make_fill(pattern, pattern_bytes));
+  r.engine->copies.fill(*at.memory, at.position, bytes, make_fill(pattern, pattern_bytes));
 }
 
 void filled_by_kernel(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes) {
@@ -163,7 +163,7 @@ void filled_by_kernel(void* to, std::size_t bytes, const void* pattern, std::uin
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   const Located at = locate(r, to, bytes);
-  r.engine->filled(*at.memory, at.position, bytes, make_fill(pattern, pattern_bytes));
+  r.engine->copies.filled(*at.memory, at.position, bytes, make_fill(pattern, pattern_bytes));
 }
 
 void count_external_transfer(bool to_host, std::uint64_t bytes) noexcept {
@@ -191,7 +191,7 @@ void settle(const void* address, std::size_t bytes) { access(address, bytes, Acc
 
 void settle() {
   const platform::RuntimeScope scope;
-  if (Runtime* r = running()) r->engine->settle_all();
+  if (Runtime* r = running()) r->engine->host_access.settle_all();
 }
 
 bool is_tracked(const void* address) noexcept {

@@ -21,12 +21,12 @@ class DriverUses final : public device::DriverObserver, base::Uncopied {
   void* before(const device::DriverUse* uses, std::size_t count, bool launches) noexcept override {
     const platform::RuntimeScope scope;
     try {
-      return engine_.begin_foreign_call(uses, count, launches).release();
+      return engine_.foreign_uses.begin_foreign_call(uses, count, launches).release();
     } catch (const std::exception& e) {
       char labels[512] = "";  // there may be no memory
       std::size_t length = 0;
       for (std::size_t i = 0; i < count && length < sizeof labels; ++i) {
-        const char* const label = engine_.label_of(uses[i].address);
+        const char* const label = engine_.state().label_of(uses[i].address);
         length += static_cast<std::size_t>(std::snprintf(labels + length, sizeof labels - length, "%s'%s'", i == 0 ? "" : ", ",
                                                          label != nullptr ? label : "?"));
       }
@@ -38,7 +38,7 @@ class DriverUses final : public device::DriverObserver, base::Uncopied {
 
   void after(void* call) noexcept override {
     const platform::RuntimeScope scope;
-    engine_.end_foreign_call(std::unique_ptr<engine::ForeignCall>(static_cast<engine::ForeignCall*>(call)));
+    engine_.foreign_uses.end_foreign_call(std::unique_ptr<engine::ForeignCall>(static_cast<engine::ForeignCall*>(call)));
   }
 
   void others_submit(std::optional<void*> fenced) noexcept override {
@@ -47,7 +47,7 @@ class DriverUses final : public device::DriverObserver, base::Uncopied {
   }
 
   [[nodiscard]] bool wants_others() const noexcept override { return engine_.any_unrecorded(); }
-  [[nodiscard]] bool wants_launches() const noexcept override { return engine_.any_listed(); }
+  [[nodiscard]] bool wants_launches() const noexcept override { return engine_.foreign_uses.any_listed(); }
 
  private:
   engine::Engine& engine_;
@@ -58,8 +58,8 @@ class DriverUses final : public device::DriverObserver, base::Uncopied {
 std::unique_ptr<device::DriverObserver> start_driver_uses(engine::Engine& engine, std::string& why_not) {
   auto uses = std::make_unique<DriverUses>(engine);
   why_not = device::watch_cuda_driver({uses.get(),
-                                       {{engine.host_arena(), engine.host_arena_bytes()},
-                                        {engine.device_arena(0), engine.device_arena_bytes(0)}},
+                                       {{engine.state().host->base(), engine.state().host->bytes()},
+                                        {engine.state().home().memory->base(), engine.state().home().memory->bytes()}},
                                        [] () noexcept { return prepares_launch() || platform::inside_runtime(); }});
   if (!why_not.empty()) return nullptr;
   engine.others_are_told_of(true);

@@ -22,7 +22,7 @@ engine::QueueIndex index_of(QueueId queue) noexcept { return queue.valid() ? que
 
 /// nullptr: no array lies there.
 Memory* live_on_device(const Runtime& r, const void* pointer) noexcept {
-  Memory* const m = r.engine->find_device(pointer);
+  Memory* const m = r.engine->state().find_device(pointer);
   return m != nullptr && m->live ? m : nullptr;
 }
 
@@ -126,7 +126,7 @@ void Launch::begin(const char* name, const ByteRange* overwritten) {
   if (count_ != 0) refuse_recording(r, queue_);
   enter();
   try {
-    r.engine->begin_launch(index_of(queue_), pins_, count_, overwritten);
+    r.engine->launches.begin_launch(index_of(queue_), pins_, count_, overwritten);
   } catch (const OutOfMemory& e) {
     leave();
     const std::string who = name != nullptr ? "the kernel '" + trace::Recorder::readable(name) + "'" : "a library's routine";
@@ -141,7 +141,7 @@ void Launch::begin(const char* name, const ByteRange* overwritten) {
 void Launch::has_begun(Runtime& r) noexcept {
   begun_ = true;
   r.recorder.launch();
-  r.engine->kernel_starts();
+  r.engine->launches.kernel_starts();
   ++platform::per_thread<LaunchesOfThread>().not_submitted;
 }
 
@@ -153,7 +153,7 @@ void Launch::begin_unknown(const char* name, const Reason& reason) {
   refuse_recording(r, queue_);
   std::vector<Operand> all;
   try {
-    r.engine->begin_unknown_launch(index_of(queue_), all);
+    r.engine->launches.begin_unknown_launch(index_of(queue_), all);
   } catch (const OutOfMemory& e) {
     throw OutOfMemory("nobody can tell what the launch of '" + trace::Recorder::readable(name) +
                           "' uses (" + reason() + "), so it needs every array: " + e.what(),
@@ -162,7 +162,7 @@ void Launch::begin_unknown(const char* name, const Reason& reason) {
   try {
     if (capacity_ < all.size()) grow(all.size());
   } catch (...) {
-    r.engine->cancel_launch(all.data(), all.size());
+    r.engine->launches.cancel_launch(all.data(), all.size());
     throw;
   }
   try {
@@ -197,13 +197,13 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
         add(m, true);
         if (m->holds_handles.load(std::memory_order_relaxed)) holder = m;
       } else if (Memory* mirror = array_at(r, pointer);
-                 mirror != nullptr && mirror->on_host() && !r.engine->device(0).kernels_run_in_caller()) {
-        r.engine->expose(*mirror);
+                 mirror != nullptr && mirror->on_host() && !r.engine->state().home().device->kernels_run_in_caller()) {
+        r.engine->host_access.expose(*mirror);
       }
     }
   }
   if (leads != nullptr && leads->lead_anywhere()) {
-    begin_unknown(name, [&] { return leads->reason(r.engine->platform()); });
+    begin_unknown(name, [&] { return leads->reason(*r.engine->state().platform); });
   } else if (holder != nullptr) {
     begin_unknown(name, [&] {
       return std::string("'") + r.recorder.name(holder->label) + "' holds views or pointers, which may lead anywhere: let the "
@@ -273,7 +273,7 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue
 
 void expect_handles(const void* array) noexcept {
   const Runtime* r = running();
-  if (Memory* m = r == nullptr ? nullptr : r->engine->find_device(array)) m->holds_handles.store(true, std::memory_order_relaxed);
+  if (Memory* m = r == nullptr ? nullptr : r->engine->state().find_device(array)) m->holds_handles.store(true, std::memory_order_relaxed);
 }
 
 bool identify(const Capture& capture, KnownOperand& operand) noexcept {
@@ -298,15 +298,15 @@ void Launch::before_wait() noexcept {
   static_assert(std::is_same<decltype(before_), engine::Clock>::value);
   Runtime* r = running();
   waits_ = r != nullptr && queue_.valid() && queue_.value != engine::unknown_queue;
-  if (waits_) before_ = r->engine->submitted_before(queue_.value);
+  if (waits_) before_ = r->engine->launches.submitted_before(queue_.value);
 }
 
 Launch::~Launch() {
   leave();  // what follows the kernel may wait for those that use its arrays, and it is none of them any more
   if (Runtime* r = running()) {
-    r->engine->kernel_ends();
-    const std::uint64_t number = r->engine->end_launch(index_of(queue_), pins_, count_);
-    if (awaited_) r->engine->launch_awaited(queue_.value, before_, number);
+    r->engine->launches.kernel_ends();
+    const std::uint64_t number = r->engine->launches.end_launch(index_of(queue_), pins_, count_);
+    if (awaited_) r->engine->launches.launch_awaited(queue_.value, before_, number);
   }
   --platform::per_thread<LaunchesOfThread>().not_submitted;
 }
@@ -320,10 +320,10 @@ void native_capture(const Capture& capture) noexcept {
   if (capture.holds_handles) m->holds_handles.store(true, std::memory_order_relaxed);
   try {
     r->recorder.native_capture();
-    r->engine->native_capture(*m, capture.writable);
+    r->engine->foreign_uses.native_capture(*m, capture.writable);
     // Pages and the driver's calls tell which arrays the kernel comes to; otherwise it may be any.
-    const bool noticed = r->driver_uses != nullptr || r->engine->guarded_arena_bytes() > 0;
-    if (!noticed && m->holds_handles.load(std::memory_order_relaxed)) r->engine->native_capture_of_all();
+    const bool noticed = r->driver_uses != nullptr || r->engine->state().guarded_arena_bytes() > 0;
+    if (!noticed && m->holds_handles.load(std::memory_order_relaxed)) r->engine->foreign_uses.native_capture_of_all();
   } catch (const std::exception& e) {
     base::fatal("'%s' is captured by a kernel outside semcache::Exec and cannot be made valid: %s. Launch the kernel on "
                 "semcache::Exec.", r->recorder.name(m->label), e.what());

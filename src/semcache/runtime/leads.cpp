@@ -103,9 +103,9 @@ class Follower {
       ArrayBlock array;
       const RecogniseHandle recognise = recognise_handle.load(std::memory_order_relaxed);
       if (recognise != nullptr && recognise(word, words[1], array)) {
-        if (engine_.in_any_arena(array.begin)) {
+        if (engine_.state().in_any_arena(array.begin)) {
           leads_.arrays_.push_back(array.begin);
-        } else if (array.bytes != 0 && engine_.device(0).can_reach(array.begin)) {
+        } else if (array.bytes != 0 && engine_.state().home().device->can_reach(array.begin)) {
           add_block(number(array.begin), array.bytes, array.bytes, words[1], way);
         }
         if (left < 3) return 2;
@@ -113,7 +113,7 @@ class Follower {
         return 3;
       }
     }
-    if (engine_.in_any_arena(pointer(word))) {
+    if (engine_.state().in_any_arena(pointer(word))) {
       arena_pointer(word, way);
       return 1;
     }
@@ -132,8 +132,8 @@ class Follower {
         return;
       }
     }
-    device::Device& device = engine_.device(0);
-    const platform::Platform& platform = engine_.platform();
+    device::Device& device = *engine_.state().home().device;
+    const platform::Platform& platform = *engine_.state().platform;
     if (!device.can_reach(pointer(word))) return;
     if (device.is_foreign_device_pointer(pointer(word))) {
       return doubt(word, way, "to device memory of somebody else's", "hold it in semcache::Space");
@@ -162,7 +162,7 @@ class Follower {
     const std::size_t string = words[2] + 1;
     char end = 1;
     if (words[2] > longest_short_string && is_extent(string) &&
-        engine_.platform().read(pointer(words[0] + words[1]), &end, 1) && end == 0) {
+        engine_.state().platform->read(pointer(words[0] + words[1]), &end, 1) && end == 0) {
       return string;
     }
     return block.bytes;
@@ -190,11 +190,11 @@ class Follower {
   void arena_pointer(std::uintptr_t word, Way way) {
     constexpr std::uintptr_t in_front = header_bytes;
     for (const std::uintptr_t near : {word, word - 1, word + in_front}) {
-      const engine::Memory* const m = engine_.find(pointer(near));
+      const engine::Memory* const m = engine_.state().find(pointer(near));
       const bool is_meant = m != nullptr && m->live && word - (number(m->address) - in_front) <= in_front + m->bytes;
       if (is_meant) return leads_.arrays_.push_back(m->address);
     }
-    if (way.level == 0 && engine_.in_device_arena(pointer(word))) {
+    if (way.level == 0 && engine_.state().in_device_arena(pointer(word))) {
       doubt(word, way, "to device memory, but to none of its arrays", "hold a View of the array that is meant");
     }
   }
@@ -202,7 +202,7 @@ class Follower {
   /// Constants hold no arrays, but may hold addresses of variables that do: a table of pointers, whose length nobody knows.
   void constant(std::uintptr_t word, Way way) {
     constexpr std::size_t before = 2, behind = 16;
-    const platform::Platform& platform = engine_.platform();
+    const platform::Platform& platform = *engine_.state().platform;
     std::uintptr_t words[before + behind] = {};
     std::size_t count = before + behind;
     while (count > before && !platform.read(pointer(word - before * word_bytes), words, count * word_bytes)) count /= 2;
@@ -228,7 +228,7 @@ class Follower {
 
   [[nodiscard]] bool read(const Block& block) {
     content_.resize(block.bytes / word_bytes);
-    if (content_.empty() || engine_.platform().read(pointer(block.begin), content_.data(), content_.size() * word_bytes)) {
+    if (content_.empty() || engine_.state().platform->read(pointer(block.begin), content_.data(), content_.size() * word_bytes)) {
       return true;
     }
     doubt(block.begin, block.way, "to memory that cannot be read", "capture Views instead");
@@ -243,7 +243,7 @@ class Follower {
   /// At a pointer into the middle of something that no other pointer leads to.
   void look_around(Pending middle) {
     if (inside_a_block(middle.word) || ends_a_block(middle.word)) return;
-    const platform::Platform::HostBlock block = engine_.platform().heap_around(pointer(middle.word));
+    const platform::Platform::HostBlock block = engine_.state().platform->heap_around(pointer(middle.word));
     if (block.leads_nowhere) return;
     if (block.bytes != 0) return add_block(block.begin, block.bytes, block.bytes, middle.word, middle.way);
     doubt(middle.word, middle.way, "to ", "capture by value what it stands for");
@@ -267,7 +267,7 @@ class Follower {
   void look_through_original(const Block& original) {
     if (!read(original)) return;
     std::vector<std::uintptr_t> copied(content_.size());
-    if (!engine_.platform().read(pointer(copy_.begin + original.way.position), copied.data(), copied.size() * word_bytes)) return;
+    if (!engine_.state().platform->read(pointer(copy_.begin + original.way.position), copied.data(), copied.size() * word_bytes)) return;
     for (std::size_t i = 0; i < content_.size() && !doubts(); ++i) {
       if (!same(content_[i], copied[i])) {
         (void)word(content_.data() + i, 1, original.begin + i * word_bytes, {original.way.position + i * word_bytes, 1});
@@ -305,12 +305,12 @@ void recognise_handles(RecogniseHandle recognise) noexcept { recognise_handle.st
 
 bool read(const void* from, void* to, std::size_t bytes) noexcept {
   const Runtime* r = running();
-  return r != nullptr && r->engine->platform().read(from, to, bytes);
+  return r != nullptr && r->engine->state().platform->read(from, to, bytes);
 }
 
 bool is_constant(const void* pointer) noexcept {
   const Runtime* r = running();
-  return r != nullptr && r->engine->platform().is_constant(pointer);
+  return r != nullptr && r->engine->state().platform->is_constant(pointer);
 }
 
 void Leads::follow_in(engine::Engine& engine, std::uintptr_t lowest_address, const std::uintptr_t* words, std::size_t count,

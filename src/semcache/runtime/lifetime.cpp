@@ -38,15 +38,15 @@ platform::Pages make_pages(const Configuration& c) {
 
 const char* label_of(const void* address) {
   Runtime* r = current.load(std::memory_order_acquire);
-  return r == nullptr ? nullptr : r->engine->label_of(address);
+  return r == nullptr ? nullptr : r->engine->state().label_of(address);
 }
 
 /// The memory of a GPU has no page protection that could notice uses which nobody announced: the driver's calls do.
 void notice_device_uses(Runtime& r) {
   const Configuration& c = r.configuration;
-  if (c.protocol == Protocol::off || c.device_tracker == Switch::off || r.engine->guarded_arena_bytes() > 0) return;
+  if (c.protocol == Protocol::off || c.device_tracker == Switch::off || r.engine->state().guarded_arena_bytes() > 0) return;
   std::string why_not;
-  if (!r.engine->device(0).kernels_run_in_caller()) {
+  if (!r.engine->state().home().device->kernels_run_in_caller()) {
     r.driver_uses = start_driver_uses(*r.engine, why_not);
     if (r.driver_uses != nullptr) return;
     if (c.device_tracker == Switch::automatic) {
@@ -73,7 +73,7 @@ void at_exit() {
   if (forked.load()) return;
   if (Runtime* r = current.load()) {
     write_report(*r);
-    r->engine->process_ends();
+    r->engine->host_access.process_ends();
   }
 }
 
@@ -101,13 +101,13 @@ Runtime* start() {
   r->engine = std::make_unique<Engine>(make_devices(c, framework ? &*framework : nullptr), std::move(pages.platform), r->recorder, options);
   Engine* engine = r->engine.get();
   // Where nothing is known of mappings: the null pointer leads nowhere anyway.
-  r->lowest_address = std::max<std::uintptr_t>(engine->platform().lowest_address(), engine->platform().page_bytes());
+  r->lowest_address = std::max<std::uintptr_t>(engine->state().platform->lowest_address(), engine->state().platform->page_bytes());
   notice_device_uses(*r);
   platform::set_label_lookup(&label_of);
-  if (const std::uint64_t bytes = engine->guarded_arena_bytes()) r->tracker->also_watch(engine->device_arena(0), bytes);
-  r->tracker->start(engine->host_arena(), engine->host_arena_bytes(),
+  if (const std::uint64_t bytes = engine->state().guarded_arena_bytes()) r->tracker->also_watch(engine->state().home().memory->base(), bytes);
+  r->tracker->start(engine->state().host->base(), engine->state().host->bytes(),
                     [engine](std::byte* address, platform::FaultKind kind, const void* instruction) {
-                      return engine->serve(address, kind, instruction);
+                      return engine->host_access.serve(address, kind, instruction);
                     });
   static const bool registered =
       std::atexit(&at_exit) == 0 && pthread_atfork(nullptr, nullptr, [] { forked.store(true); }) == 0;
@@ -127,7 +127,7 @@ Statistics statistics_of(Runtime& r) {
   Statistics s = r.recorder.snapshot();
   r.engine->add_to(s);
   s.tracker = r.tracker->name();
-  s.device_tracker = r.driver_uses != nullptr ? "driver calls" : r.engine->guarded_arena_bytes() > 0 ? "pages" : "none";
+  s.device_tracker = r.driver_uses != nullptr ? "driver calls" : r.engine->state().guarded_arena_bytes() > 0 ? "pages" : "none";
   s.protocol = to_string(r.configuration.protocol);
   return s;
 }
@@ -174,7 +174,7 @@ void finalize() {
   const std::lock_guard<std::mutex> guard(lifetime_mutex);
   Runtime* r = running();
   if (r == nullptr) return;
-  r->engine->open_everything();
+  r->engine->host_access.open_everything();
   write_report(*r);
   r->tracker->stop();
   r->driver_uses.reset();

@@ -63,7 +63,7 @@ extern std::atomic<std::uint64_t> retired_queues;
 [[nodiscard]] std::unique_ptr<device::DriverObserver> start_driver_uses(engine::Engine& engine, std::string& why_not);
 /// The array that holds the address; nullptr: none.
 [[nodiscard]] inline engine::Memory* array_at(const Runtime& r, const void* address) noexcept {
-  engine::Memory* const m = r.engine->find(address);
+  engine::Memory* const m = r.engine->state().find(address);
   return m != nullptr && m->live && !m->snapshot() ? m : nullptr;
 }
 /// The array that outlived its runtime and holds the address; nullptr: none.

@@ -35,11 +35,11 @@ Transit take_transit(std::size_t bytes, bool on_device) {
   engine::TransitBuffer* buffer = nullptr;
   if (on_device) {
     try {
-      buffer = r.engine->take_buffer(bytes, true);
+      buffer = r.engine->foreign_io.take_buffer(bytes, true);
     } catch (const OutOfMemory&) {  // the host's will do
     }
   }
-  if (buffer == nullptr) buffer = r.engine->take_buffer(bytes, false);
+  if (buffer == nullptr) buffer = r.engine->foreign_io.take_buffer(bytes, false);
   return {buffer->address, buffer->on_device, buffer, epoch()};
 }
 
@@ -53,12 +53,12 @@ void give_transit(const Transit& transit) noexcept {
   if (transit.buffer == nullptr) return;
   const platform::RuntimeScope scope;
   // What outlives its runtime stays where it is: whoever allocated it is gone.
-  if (Engine* engine = engine_of(transit)) engine->give_buffer(transit.buffer);
+  if (Engine* engine = engine_of(transit)) engine->foreign_io.give_buffer(transit.buffer);
 }
 
 void settle_transit(const Transit& transit) {
   const platform::RuntimeScope scope;
-  if (Engine* engine = engine_of(transit)) engine->settle_buffer(*transit.buffer);
+  if (Engine* engine = engine_of(transit)) engine->foreign_io.settle_buffer(*transit.buffer);
 }
 
 Located locate_pieces(Runtime& r, const void* address, const ByteRange* pieces, std::size_t count) {
@@ -71,7 +71,7 @@ bool valid_here(const void* address, const ByteRange* pieces, std::size_t count)
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   const Located at = locate_pieces(r, address, pieces, count);
-  return r.engine->valid_here(*at.memory, at.position, pieces, count);
+  return r.engine->foreign_io.valid_here(*at.memory, at.position, pieces, count);
 }
 
 /// The host's pages of an array that outlived its runtime: they are open. @throws UsageError  it is none
@@ -86,7 +86,7 @@ void read_out(const void* address, const ByteRange* pieces, std::size_t count, c
   const platform::RuntimeScope scope;
   if (Engine* engine = engine_of(transit)) {
     const Located at = locate_pieces(*running(), address, pieces, count);
-    engine->read_out(*at.memory, at.position, pieces, count, *transit.buffer, transit.address + offset);
+    engine->foreign_io.read_out(*at.memory, at.position, pieces, count, *transit.buffer, transit.address + offset);
     return;
   }
   const std::byte* from = outlived_pages(address, "a message is started on an array whose runtime has ended. Start it");
@@ -102,7 +102,7 @@ void expect(const void* address, const ByteRange* pieces, std::size_t count, con
   if (engine == nullptr) return;
   try {
     const Located at = locate_pieces(*running(), address, pieces, count);
-    engine->expect_read_out(*at.memory, at.position, pieces, count, *transit.buffer, transit.address + offset);
+    engine->foreign_io.expect_read_out(*at.memory, at.position, pieces, count, *transit.buffer, transit.address + offset);
   } catch (const std::exception&) {  // a hint; what is wrong with the array is said when the message is asked for
   }
 }
@@ -111,7 +111,7 @@ void write_in(void* address, const ByteRange* pieces, std::size_t count, const T
   const platform::RuntimeScope scope;
   if (Engine* engine = engine_of(transit)) {
     const Located at = locate_pieces(*running(), address, pieces, count);
-    engine->write_in(*at.memory, at.position, pieces, count, *transit.buffer, transit.address + offset);
+    engine->foreign_io.write_in(*at.memory, at.position, pieces, count, *transit.buffer, transit.address + offset);
     return;
   }
   std::byte* to = outlived_pages(address, "a message arrives for an array whose runtime has ended. Complete it");
@@ -124,7 +124,7 @@ Transit take_beside(const void* first, std::size_t bytes) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   const Located at = locate(r, first, bytes);
-  engine::TransitBuffer* const buffer = r.engine->take_buffer_beside(*at.memory, {at.position, at.position + bytes});
+  engine::TransitBuffer* const buffer = r.engine->foreign_io.take_buffer_beside(*at.memory, {at.position, at.position + bytes});
   return buffer == nullptr ? Transit{} : Transit{buffer->address, false, buffer, epoch()};
 }
 
@@ -136,7 +136,7 @@ bool write_in_together(void* first, std::size_t bytes, const Transit* const* tra
     buffers[i] = transits[i]->buffer;
   }
   const Located at = locate(*running(), first, bytes);
-  return running()->engine->write_in_together(*at.memory, {at.position, at.position + bytes}, buffers.data(), count);
+  return running()->engine->foreign_io.write_in_together(*at.memory, {at.position, at.position + bytes}, buffers.data(), count);
 }
 
 DeviceAddresses device_addresses() {
@@ -146,12 +146,12 @@ DeviceAddresses device_addresses() {
     case Switch::off: return DeviceAddresses::never;
     case Switch::automatic: break;
   }
-  return r.engine->device(0).kernels_run_in_caller() ? DeviceAddresses::never : DeviceAddresses::if_library_can;
+  return r.engine->state().home().device->kernels_run_in_caller() ? DeviceAddresses::never : DeviceAddresses::if_library_can;
 }
 
 bool overlaps(const void* first, const void* last) noexcept {
   const Runtime* r = running();
-  return r != nullptr && r->engine->overlaps(static_cast<const std::byte*>(first), static_cast<const std::byte*>(last));
+  return r != nullptr && r->engine->state().overlaps(static_cast<const std::byte*>(first), static_cast<const std::byte*>(last));
 }
 
 constexpr ForeignIo foreign_io{&find_array, &still_there, &take_transit, &give_transit,     &settle_transit, &valid_here,

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/engine/state.hpp>
+
+namespace semcache::engine {
+
+class Projection;
+class Executor;
+class Hazards;
+class Arrays;
+class Transfers;
+class Buffers;
+class Residency;
+class Preparation;
+class Transactions;
+class ExpectedMessages;
+class Lifetimes;
+class Launches;
+class HostAccess;
+
+/// Where a part finds the others. It knows those alone whose headers it includes, which are above it in this list; of all others it
+/// has no more than the names.
+struct Parts {
+  State& s_;
+  Projection& projection_;
+  Executor& executor_;
+  Hazards& hazards_;
+  Arrays& arrays_;
+  Transfers& transfers_;
+  Buffers& buffers_;
+  Residency& residency_;
+  Preparation& preparation_;
+  Transactions& transactions_;
+  ExpectedMessages& expected_;
+  Lifetimes& lifetimes_;
+  Launches& launches_;
+  HostAccess& host_access_;
+};
+
+}  // namespace semcache::engine
