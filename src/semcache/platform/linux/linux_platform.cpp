@@ -29,11 +29,6 @@ constexpr std::uint64_t usual_mapping_limit = 65530;
 std::uintptr_t number(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
 void* pointer(std::uintptr_t n) { return reinterpret_cast<void*>(n); }
 
-std::uint64_t read_page_bytes() {
-  const long page = ::sysconf(_SC_PAGESIZE);
-  return page > 0 ? static_cast<std::uint64_t>(page) : 4096;
-}
-
 /// The number that a file of /proc begins with; 0: it does not tell.
 std::uint64_t first_number(const char* path, const char* format) {
   unsigned long long n = 0;
@@ -55,20 +50,8 @@ std::uintptr_t read_lowest_address() {
 }
 
 int to_system(Protection protection) {
-  switch (protection) {
-    case Protection::none:
-      return PROT_NONE;
-    case Protection::read:
-      return PROT_READ;
-    case Protection::read_write:
-      return PROT_READ | PROT_WRITE;
-  }
-  return PROT_NONE;
-}
-
-Protection from_mapping(const detail::Mapping& m) {
-  if (!m.readable) return Protection::none;
-  return m.writable ? Protection::read_write : Protection::read;
+  constexpr int accesses[] = {PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE};
+  return accesses[static_cast<int>(protection)];
 }
 
 std::string system_text(int error) { return std::string(std::strerror(error)); }
@@ -108,7 +91,7 @@ void* map_aligned(std::uint64_t bytes, int accesses) noexcept {
 }  // namespace
 
 LinuxPlatform::LinuxPlatform()
-    : page_bytes_(read_page_bytes()), mapping_limit_(read_mapping_limit()), lowest_address_(read_lowest_address()) {}
+    : page_bytes_(static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))), mapping_limit_(read_mapping_limit()), lowest_address_(read_lowest_address()) {}
 
 LinuxPlatform::~LinuxPlatform() {
   const std::uint64_t word = memory_file_.load();
@@ -175,7 +158,9 @@ bool LinuxPlatform::protect(std::byte* address, std::uint64_t bytes, Protection 
     // If the first one still has another protection, nothing was changed; a single page is changed or not at all.
     detail::Mapping first;
     if (bytes <= page_bytes_) return false;
-    if (detail::find_mapping(number(address), first) && from_mapping(first) != protection) return false;
+    const bool known = detail::find_mapping(number(address), first);
+    const int now = (first.readable ? PROT_READ : 0) | (first.writable ? PROT_WRITE : 0);
+    if (known && now != to_system(protection)) return false;
   }
   // I8: the protection of these pages is unknown now.
   base::fatal("mprotect of %zu bytes at %p in array '%s' failed with error %d%s", static_cast<std::size_t>(bytes),
