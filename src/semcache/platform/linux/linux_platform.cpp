@@ -26,9 +26,6 @@ namespace {
 constexpr std::uint64_t address_alignment = std::uint64_t{2} << 20;
 constexpr std::uint64_t usual_mapping_limit = 65530;
 
-std::uintptr_t number(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
-void* pointer(std::uintptr_t n) { return reinterpret_cast<void*>(n); }
-
 /// The number that a file of /proc begins with; 0: it does not tell.
 std::uint64_t first_number(const char* path, const char* format) {
   unsigned long long n = 0;
@@ -91,7 +88,9 @@ void* map_aligned(std::uint64_t bytes, int accesses) noexcept {
 }  // namespace
 
 LinuxPlatform::LinuxPlatform()
-    : page_bytes_(static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))), mapping_limit_(read_mapping_limit()), lowest_address_(read_lowest_address()) {}
+    : page_bytes_(static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))),
+      mapping_limit_(read_mapping_limit()),
+      lowest_address_(read_lowest_address()) {}
 
 LinuxPlatform::~LinuxPlatform() {
   const std::uint64_t word = memory_file_.load();
@@ -219,16 +218,14 @@ void LinuxPlatform::read_behind(std::byte* to, const std::byte* from, std::uint6
 // --- page-locking ----------------------------------------------------------------------------------------------------
 
 bool LinuxPlatform::move_pages(std::uintptr_t from, std::uintptr_t to, std::uint64_t bytes, std::uint64_t& moved) {
-  const auto move = [](std::uintptr_t source, std::uintptr_t target, std::uint64_t n) {
-    return ::mremap(pointer(source), n, n, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, pointer(target)) != MAP_FAILED;
-  };
+  constexpr int how = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
   // Never several mappings at once: older kernels unmap the target before they refuse.
   moved = 0;
   while (moved < bytes) {
     detail::Mapping mapping;
     if (!detail::find_mapping(from + moved, mapping)) return false;
     const std::uint64_t n = std::min<std::uint64_t>(bytes - moved, mapping.end - (from + moved));
-    if (!move(from + moved, to + moved, n)) return false;
+    if (::mremap(pointer(from + moved), n, n, how, pointer(to + moved)) == MAP_FAILED) return false;
     moved += n;
   }
   return true;

@@ -80,19 +80,13 @@ Outcome resolve(void* pointer, const void* context) noexcept {
   if (shared.driver.made(fault)) detail::die_of_touch(detail::By::driver, pointer);
 
   const unsigned patience_s = shared.patience_s.load(std::memory_order_relaxed);
-  switch (shared.desk.post_and_wait(pointer, fault, holdings, patience_s, &detail::mention_long_work)) {
-    case FaultDesk::Answer::served:
-      thread_state().refusals = 0;
-      return Outcome::repeat;
-    case FaultDesk::Answer::in_driver:
-      detail::die_of_touch(detail::By::driver, pointer);
-    case FaultDesk::Answer::too_late:
-      detail::die_impatient(pointer, patience_s);
-    case FaultDesk::Answer::not_ours:
-    case FaultDesk::Answer::closed:
-      break;
-  }
-  return refused(pointer, fault.instruction);
+  using Answer = FaultDesk::Answer;
+  const Answer answer = shared.desk.post_and_wait(pointer, fault, holdings, patience_s, &detail::mention_long_work);
+  if (answer == Answer::in_driver) detail::die_of_touch(detail::By::driver, pointer);
+  if (answer == Answer::too_late) detail::die_impatient(pointer, patience_s);
+  if (answer != Answer::served) return refused(pointer, fault.instruction);
+  thread_state().refusals = 0;
+  return Outcome::repeat;
 }
 
 /// What this handler needs of a signal stack, besides what the kernel puts there. Messages are written elsewhere.

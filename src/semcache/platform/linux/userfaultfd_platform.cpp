@@ -24,8 +24,6 @@ namespace {
 constexpr std::uint64_t huge_page_bytes = std::uint64_t{2} << 20;
 constexpr std::uint64_t buffer_bytes = std::uint64_t{1} << 20;
 
-std::uintptr_t number(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
-void* pointer(std::uintptr_t n) { return reinterpret_cast<void*>(n); }
 std::byte* bytes_at(std::uintptr_t n) { return reinterpret_cast<std::byte*>(n); }
 
 /// Guards the states of all pages. Whoever forks holds it, so that a child finds them in order; nobody who holds it
