@@ -6,11 +6,11 @@
 #include <semcache/trace/detail/symbol.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <iterator>
 #include <new>
-#include <tuple>
 
 namespace semcache::trace {
 namespace {
@@ -32,19 +32,21 @@ struct Access {
 };
 thread_local Access access;
 
+/// Bytes over the link, bytes at all, operations.
+std::array<std::uint64_t, 3> size_of(const Counters& c) noexcept {
+  std::uint64_t bytes = 0, operations = c.unknown_launches;
+  for (const auto field : event_fields) operations += c.*field;
+  for (const auto field : traffic_fields) {
+    bytes += (c.*field).bytes;
+    operations += (c.*field).count;
+  }
+  return {c.h2d.bytes + c.d2h.bytes, bytes, operations};
+}
+
 /// Most bytes over the link first, then most bytes at all, then most operations, then by name.
 void sort_by_traffic(std::vector<NamedCounters>& named) {
-  const auto key = [](const Counters& c) {
-    std::uint64_t bytes = 0, operations = c.unknown_launches;
-    for (const auto field : event_fields) operations += c.*field;
-    for (const auto field : traffic_fields) {
-      bytes += (c.*field).bytes;
-      operations += (c.*field).count;
-    }
-    return std::make_tuple(c.h2d.bytes + c.d2h.bytes, bytes, operations);
-  };
-  std::sort(named.begin(), named.end(), [&](const NamedCounters& a, const NamedCounters& b) {
-    const auto ka = key(a.counters), kb = key(b.counters);
+  std::sort(named.begin(), named.end(), [](const NamedCounters& a, const NamedCounters& b) {
+    const auto ka = size_of(a.counters), kb = size_of(b.counters);
     return ka != kb ? ka > kb : a.name < b.name;
   });
 }
@@ -53,13 +55,6 @@ void add_to(Counters& sum, const Counters& c) noexcept {
   for (const auto field : traffic_fields) sum.*field += c.*field;
   for (const auto field : event_fields) sum.*field += c.*field;
   sum.unknown_launches += c.unknown_launches;
-}
-
-bool any(const Counters& c) noexcept {
-  for (const auto field : traffic_fields) {
-    if ((c.*field).bytes != 0 || (c.*field).count != 0) return true;
-  }
-  return std::any_of(std::begin(event_fields), std::end(event_fields), [&](const auto field) { return c.*field != 0; });
 }
 
 }  // namespace
@@ -88,9 +83,17 @@ struct Recorder::Cells {
 
 /// Counters are made at a label's first count: most of 100,000 labels never move.
 struct Recorder::LabelEntry {
+  ~LabelEntry() {
+    delete[] text.load();
+    delete cells.load();
+  }
   std::atomic<const char*> text{nullptr};
   std::atomic<Cells*> cells{nullptr};
 };
+
+Recorder::Chunks::~Chunks() {
+  for (const auto& entries : chunk) delete[] entries.load();
+}
 
 struct Recorder::Names {
   struct CallSite {
@@ -108,34 +111,16 @@ struct Recorder::Names {
   std::uint64_t other_unknown = 0;
 };
 
-template <class Chunks>
-static void free_labels(Chunks& chunks, std::size_t labels) noexcept {
-  for (auto& chunk : chunks) {
-    auto* const entries = chunk.load();
-    if (entries == nullptr) continue;
-    for (std::size_t i = 0; i < labels; ++i) {
-      delete[] entries[i].text.load();
-      delete entries[i].cells.load();
-    }
-    delete[] entries;
-  }
-}
-
 Recorder::Recorder(RecorderOptions options)
     : options_(options),
       total_(std::make_unique<Cells>()),
       other_labels_(std::make_unique<Cells>()),
       names_(std::make_unique<Names>()) {
-  try {
-    (void)intern("(unlabelled)");
-    (void)intern("(further labels)");
-  } catch (...) {
-    free_labels(chunks_, chunk_labels);
-    throw;
-  }
+  (void)intern("(unlabelled)");
+  (void)intern("(further labels)");
 }
 
-Recorder::~Recorder() { free_labels(chunks_, chunk_labels); }
+Recorder::~Recorder() = default;
 
 LabelId Recorder::intern(std::string_view label) {
   if (label.empty()) return LabelId{unlabelled};
@@ -146,7 +131,7 @@ LabelId Recorder::intern(std::string_view label) {
   const std::size_t most = std::min(options_.max_labels, max_chunks * chunk_labels);
   if (label_count_ > further_labels && label_count_ >= most) return LabelId{further_labels};
 
-  auto& chunk = chunks_[label_count_ / chunk_labels];
+  auto& chunk = chunks_.chunk[label_count_ / chunk_labels];
   if (chunk.load(std::memory_order_relaxed) == nullptr) chunk.store(new LabelEntry[chunk_labels], std::memory_order_release);
   auto text = std::make_unique<char[]>(label.size() + 1);
   std::memcpy(text.get(), label.data(), label.size());
@@ -159,7 +144,7 @@ LabelId Recorder::intern(std::string_view label) {
 
 Recorder::LabelEntry* Recorder::entry(LabelId label) const noexcept {
   if (label.value >= max_chunks * chunk_labels) return nullptr;
-  LabelEntry* chunk = chunks_[label.value / chunk_labels].load(std::memory_order_acquire);
+  LabelEntry* chunk = chunks_.chunk[label.value / chunk_labels].load(std::memory_order_acquire);
   return chunk == nullptr ? nullptr : chunk + label.value % chunk_labels;
 }
 
@@ -292,7 +277,7 @@ Statistics Recorder::snapshot() const {
   s.total = totals();
 
   const auto add = [](std::vector<NamedCounters>& to, std::string name, const Counters& counters) {
-    if (any(counters) || counters.unknown_launches != 0) to.push_back(NamedCounters{std::move(name), counters});
+    if (size_of(counters) != size_of({})) to.push_back(NamedCounters{std::move(name), counters});
   };
   std::uint32_t labels = 0;
   {

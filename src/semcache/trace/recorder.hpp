@@ -123,7 +123,10 @@ class SEMCACHE_API Recorder : base::Uncopied {
   // Labels: chunks never move, so that `name` needs no lock.
   mutable std::mutex labels_mutex_;
   std::unordered_map<std::string_view, std::uint32_t> label_ids_;
-  std::atomic<LabelEntry*> chunks_[max_chunks] = {};
+  struct Chunks {
+    ~Chunks();
+    std::atomic<LabelEntry*> chunk[max_chunks] = {};
+  } chunks_;
   std::uint32_t label_count_ = 0;
   std::atomic<std::size_t> counted_labels_{0};
 

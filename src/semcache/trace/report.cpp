@@ -49,21 +49,14 @@ bool write_report(const Statistics& statistics, std::string_view target, int ran
   if (target.empty()) return true;
   try {
     const ReportPlace place = this_process(rank);
-    if (target == "stderr") {
-      const std::string why = detail::write_all(STDERR_FILENO, text_report(statistics, place));
-      return why.empty();  // where stderr itself cannot be written there is nobody to tell
-    }
-    if (target == "stdout" || target == "-") {
-      std::fflush(stdout);
-      const std::string why = detail::write_all(STDOUT_FILENO, text_report(statistics, place));
-      if (!why.empty()) base::raw_log("the report could not be written: %s: stdout", why.c_str());
-      return why.empty();
-    }
-    const std::string path = expand_report_path(target, place);
-    constexpr std::string_view json = ".json";
-    const bool is_json = path.size() >= json.size() && path.compare(path.size() - json.size(), json.size(), json) == 0;
-    const std::string why =
-        detail::replace_file(path, is_json ? json_report(statistics, place) : text_report(statistics, place));
+    // Where stderr itself cannot be written there is nobody to tell.
+    if (target == "stderr") return detail::write_all(STDERR_FILENO, text_report(statistics, place)).empty();
+    const bool to_stdout = target == "stdout" || target == "-";
+    if (to_stdout) std::fflush(stdout);
+    const std::string path = to_stdout ? "stdout" : expand_report_path(target, place);
+    const bool is_json = path.size() >= 5 && path.compare(path.size() - 5, 5, ".json") == 0;
+    const std::string report = is_json ? json_report(statistics, place) : text_report(statistics, place);
+    const std::string why = to_stdout ? detail::write_all(STDOUT_FILENO, report) : detail::replace_file(path, report);
     if (why.empty()) return true;
     base::raw_log("the report could not be written: %s: %s", why.c_str(), path.c_str());
   } catch (const std::exception& e) {

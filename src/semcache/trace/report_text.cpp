@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -154,7 +155,7 @@ template <class Get>
 std::vector<Figure> ordered(const std::vector<NamedCounters>& named, Get get) {
   std::vector<Figure> found;
   for (const NamedCounters& n : named) {
-    if (const std::uint64_t value = get(n.counters)) found.emplace_back(value, n.name);
+    if (const std::uint64_t value = std::invoke(get, n.counters)) found.emplace_back(value, n.name);
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   return found;
@@ -164,6 +165,9 @@ template <class Get>
 std::string leaders(const std::vector<NamedCounters>& named, Get get, Unit unit) {
   return enumeration(ordered(named, get), unit, 5);
 }
+
+/// Of `all`, what is not `part`.
+std::uint64_t rest(std::uint64_t all, std::uint64_t part) { return all - std::min(all, part); }
 
 /// Something is to be done about each of these, so more are named.
 constexpr std::size_t most_candidates = 12;
@@ -181,7 +185,7 @@ std::vector<Figure> came_back(const std::vector<NamedCounters>& named) {
     const std::size_t end = name.size() - std::min(name.size(), suffix.size());
     return name.compare(end, suffix.size(), suffix) == 0 && sent.count(name.substr(0, end)) != 0;
   };
-  auto found = ordered(named, [](const Counters& c) { return c.d2h.bytes - std::min(c.d2h.bytes, c.saved_link.bytes); });
+  auto found = ordered(named, [](const Counters& c) { return rest(c.d2h.bytes, c.saved_link.bytes); });
   found.erase(std::remove_if(found.begin(), found.end(), [&](const Figure& f) { return !was_sent(f.second); }), found.end());
   return found;
 }
@@ -192,21 +196,18 @@ std::uint64_t small_faults(const Counters& c) {
   return c.host_faults >= many && c.d2h.bytes / c.host_faults < small_bytes ? c.host_faults : 0;
 }
 
-/// Of `all`, what is not `part`.
-std::uint64_t rest(std::uint64_t all, std::uint64_t part) { return all - std::min(all, part); }
 std::uint64_t pending(const Counters& c) { return rest(c.saved_link.bytes, c.written_back.bytes); }
 std::uint64_t scarce(const Counters& c) { return rest(c.opened, c.exposed); }
 std::uint64_t outside(const Counters& c) { return rest(c.unannounced, c.uncaptured); }
 
 using Advice = std::vector<std::string>;
 
-void about_the_protocol(const Statistics& s, Advice& out) {
-  if (s.protocol != "off") return;
-  out.push_back("SEMCACHE_PROTOCOL=off: every copy was carried out as it was written, and only counted. Unset it to see what "
-                "need not move.");
-}
-
-void about_launches(const Counters& t, Advice& out) {
+void about_launches(const Statistics& s, Advice& out) {
+  const Counters& t = s.total;
+  if (s.protocol == "off") {
+    out.push_back("SEMCACHE_PROTOCOL=off: every copy was carried out as it was written, and only counted. Unset it to see what "
+                  "need not move.");
+  }
   if (t.unknown_launches > 0) {
     out.push_back("Unknown launches may read and write every array, so that everything pending was settled first. Let their "
                   "functors, which this report lists, hold Views rather than raw pointers, references or Views of Views.");
@@ -227,7 +228,7 @@ void about_memory(const Statistics& s, Advice& out) {
   if (t.evictions > 0) {
     out.push_back("Device memory was short" +
                   (s.device_budget_bytes > 0 ? ": " + human(s.device_budget_bytes) + " may be used" : std::string()) +
-                  ". Evicted most often: " + leaders(s.labels, [](const Counters& c) { return c.evictions; }, Unit::times) +
+                  ". Evicted most often: " + leaders(s.labels, &Counters::evictions, Unit::times) +
                   ". Raise SEMCACHE_DEVICE_MEMORY if the device has more, or work on fewer arrays at a time.");
   }
   if (pending(t) > 0) {
@@ -253,13 +254,11 @@ void about_captures(const Statistics& s, Advice& out) {
   }
 }
 
-/// The arrays of which most of what was read ahead was not seen to be used, with these bytes.
-std::string lost_forecasts(const std::vector<NamedCounters>& named) {
+/// Of an array of which most of what was read ahead was not seen to be used, these bytes.
+std::uint64_t lost_forecasts(const Counters& c) {
   constexpr std::uint64_t worth_a_word = 64 * 1024;
-  return leaders(named, [](const Counters& c) {
-    const std::uint64_t lost = c.read_ahead_lost.bytes;
-    return lost >= worth_a_word && 2 * lost > c.read_ahead.bytes ? lost : 0;
-  }, Unit::bytes);
+  const std::uint64_t lost = c.read_ahead_lost.bytes;
+  return lost >= worth_a_word && 2 * lost > c.read_ahead.bytes ? lost : 0;
 }
 
 void about_host_arrays(const Statistics& s, Advice& out) {
@@ -268,7 +267,7 @@ void about_host_arrays(const Statistics& s, Advice& out) {
                   ". Before a pass over a whole array, announce it: semcache::access(view, semcache::Access::read), or write, "
                   "read_write or overwrite if the pass writes it.");
   }
-  if (const std::string lost = lost_forecasts(s.labels); !lost.empty()) {
+  if (const std::string lost = leaders(s.labels, lost_forecasts, Unit::bytes); !lost.empty()) {
     out.push_back("Read ahead of host faults, mostly without any sign of use: " + lost +
                   ". Where the host reads parts of an array that a device writes, announce them: semcache::access(address, bytes, "
                   "semcache::Access::read); nothing else is fetched then.");
@@ -279,7 +278,7 @@ void about_host_arrays(const Statistics& s, Advice& out) {
   }
   if (s.total.exposed > 0) {
     out.push_back("Mirrors became open because a kernel holds a raw pointer into them, so that their copies happen at the call: " +
-                  leaders(s.labels, [](const Counters& c) { return c.exposed; }, Unit::times) +
+                  leaders(s.labels, &Counters::exposed, Unit::times) +
                   ". Let kernels capture the device's View.");
   }
 }
@@ -293,38 +292,20 @@ void about_unnoticed_uses(const Statistics& s, Advice& out) {
   }
   if (s.total.uncaptured > 0) {
     out.push_back("Used while a kernel of semcache::Exec ran that had not captured them (by a global, or a pointer that the kernel "
-                  "does not show): " + leaders(s.labels, [](const Counters& c) { return c.uncaptured; }, Unit::times) +
+                  "does not show): " + leaders(s.labels, &Counters::uncaptured, Unit::times) +
                   ". Let the kernel capture a View of them: on a GPU nobody notices such a use, and it may read stale values.");
   }
 }
-
-}  // namespace
-
-std::vector<std::string> advice(const Statistics& s) {
-  Advice out;
-  about_the_protocol(s, out);
-  about_launches(s.total, out);
-  about_memory(s, out);
-  about_captures(s, out);
-  about_host_arrays(s, out);
-  about_unnoticed_uses(s, out);
-  return out;
-}
-
-namespace {
 
 std::string unknown_table(const Statistics& s) {
   if (s.unknown_launch_names.empty()) return {};
   // The names are types, often longer than any column: they come last.
   std::string out = "\n     times  unknown launches, by functor\n";
   for (std::size_t i = 0; i < s.unknown_launch_names.size() && i < most_rows; ++i) {
-    char times[32];
-    std::snprintf(times, sizeof times, "%10llu  ",
-                  static_cast<unsigned long long>(s.unknown_launch_names[i].counters.unknown_launches));
-    std::string name = s.unknown_launch_names[i].name;
-    const std::string& reason = s.unknown_launch_names[i].reason;
-    if (!reason.empty()) name += " (" + reason + ")";
-    out += times + shown(name, name.size()) + "\n";
+    const NamedCounters& launch = s.unknown_launch_names[i];
+    const std::string times = std::to_string(launch.counters.unknown_launches);
+    const std::string text = launch.reason.empty() ? launch.name : launch.name + " (" + launch.reason + ")";
+    out += std::string(10 - std::min<std::size_t>(times.size(), 10), ' ') + times + "  " + shown(text, text.size()) + "\n";
   }
   if (s.unknown_launch_names.size() > most_rows) {
     out += "            ... and " + std::to_string(s.unknown_launch_names.size() - most_rows) + " more functors\n";
@@ -333,6 +314,12 @@ std::string unknown_table(const Statistics& s) {
 }
 
 }  // namespace
+
+std::vector<std::string> advice(const Statistics& s) {
+  Advice out;
+  for (const auto about : {about_launches, about_memory, about_captures, about_host_arrays, about_unnoticed_uses}) about(s, out);
+  return out;
+}
 
 std::string text_report(const Statistics& s, const ReportPlace& place) {
   std::string out = "SemCache report: process " + std::to_string(place.process) + " on " + place.host;

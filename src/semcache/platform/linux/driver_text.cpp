@@ -2,23 +2,20 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/base/addresses.hpp>
 #include <semcache/platform/linux/driver_text.hpp>
-#include <semcache/platform/linux/maps.hpp>
+
+#include <algorithm>
 
 namespace semcache::platform::detail {
 void DriverText::Ranges::add(std::uintptr_t begin, std::uintptr_t end) noexcept {
   const std::size_t n = count_.load(std::memory_order_relaxed);
   if (n == most) return;
-  begin_[n].store(begin, std::memory_order_relaxed);
-  end_[n].store(end, std::memory_order_relaxed);
+  range_[n].set(begin, end - begin);
   count_.store(n + 1, std::memory_order_release);
 }
 
 bool DriverText::Ranges::contain(std::uintptr_t address) const noexcept {
   const std::size_t n = count_.load(std::memory_order_acquire);
-  for (std::size_t i = 0; i < n; ++i)
-    if (begin_[i].load(std::memory_order_relaxed) <= address && address < end_[i].load(std::memory_order_relaxed))
-      return true;
-  return false;
+  return std::any_of(range_, range_ + n, [&](const AddressRange& range) { return range.contains(address); });
 }
 
 void DriverText::refresh() noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/platform/linux/fault_context.hpp>
+#include <semcache/platform/linux/maps.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -36,8 +37,7 @@ class DriverText {
 
    private:
     static constexpr std::size_t most = 16;
-    std::atomic<std::uintptr_t> begin_[most] = {};
-    std::atomic<std::uintptr_t> end_[most] = {};
+    AddressRange range_[most];
     std::atomic<std::size_t> count_{0};
   };
 

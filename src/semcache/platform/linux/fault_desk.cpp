@@ -122,15 +122,9 @@ FaultDesk::Answer FaultDesk::post_and_wait(void* address, const FaultContext& co
     // A post that came after the service thread's last look is taken back.
     if (!open_.load() && state_of(word) == posted && place->word.compare_exchange_strong(word, in_state(word, empty)))
       return Answer::closed;
-    switch (signs.look(answers_.load())) {
-      case Seen::silence:
-        return Answer::too_late;  // the place stays taken: the process ends
-      case Seen::long_work:
-        long_work(address, patience_s);
-        break;
-      case Seen::enough:
-        break;
-    }
+    const Seen seen = signs.look(answers_.load());
+    if (seen == Seen::silence) return Answer::too_late;  // the place stays taken: the process ends
+    if (seen == Seen::long_work) long_work(address, patience_s);
     if (!alone_.load(std::memory_order_relaxed) && changes_soon(place->word, word)) continue;
     futex_wait(place->word, word, &look_around);
   }

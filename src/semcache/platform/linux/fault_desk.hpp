@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 
 namespace semcache::platform::detail {
 
@@ -65,7 +64,6 @@ class FaultDesk {
   };
   /// Told once of a fault that waits for work as long as the patience.
   using LongWork = void (*)(const void* address, unsigned patience_s);
-  using Holds = std::function<bool(const void* holdings)>;
 
   // --- faulting threads; async-signal-safe ---
   /// Posts a fault and waits for its answer. When all places are taken it waits for one. A signal's handler may jump out.

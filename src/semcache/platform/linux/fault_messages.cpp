@@ -20,11 +20,6 @@ template <class Body>
   std::abort();
 }
 
-/// @param what  is to be said of it, behind the address
-[[noreturn]] void die_of_touch(const char* who, const void* address, const char* what) noexcept {
-  die([&] { base::fatal("%s touched array '%s' at %p%s", who, label_of(address), address, what); });
-}
-
 /// The signal whose handler of the program's seems to run: it is blocked where the access was made. 0: none.
 int interrupting_signal(const void* context) noexcept {
   if (context == nullptr) return 0;
@@ -59,22 +54,19 @@ void die_in_runtime(const void* address, const void* context) noexcept {
   });
 }
 
-void die_in_service(const void* address) noexcept {
-  die_of_touch("SemCache's own code", address,
-               " while its page was protected, so that an access cannot be served. If an allocator of the program uses arrays, let "
-               "it use memory of its own; otherwise please report it");
-}
-
-void die_in_driver(const void* address) noexcept {
-  die_of_touch("the GPU driver itself", address,
-               ", whose content is not in host memory: this cannot be served. Call semcache::access(view, ...) before handing the "
-               "pointer to the driver");
-}
-
-void die_in_child(const void* address) noexcept {
-  die_of_touch("a forked child", address,
-               ", whose content was not in host memory at the fork: it is out of the child's reach. Call semcache::settle(view) "
-               "before fork(), or exec() in the child");
+void die_of_touch(By who, const void* address) noexcept {
+  static constexpr const char* texts[][2] = {
+      {"SemCache's own code",
+       " while its page was protected, so that an access cannot be served. If an allocator of the program uses arrays, let it use "
+       "memory of its own; otherwise please report it"},
+      {"the GPU driver itself",
+       ", whose content is not in host memory: this cannot be served. Call semcache::access(view, ...) before handing the pointer "
+       "to the driver"},
+      {"a forked child",
+       ", whose content was not in host memory at the fork: it is out of the child's reach. Call semcache::settle(view) before "
+       "fork(), or exec() in the child"}};
+  const auto& text = texts[static_cast<int>(who)];
+  die([&] { base::fatal("%s touched array '%s' at %p%s", text[0], label_of(address), address, text[1]); });
 }
 
 void die_impatient(const void* address, unsigned patience_s) noexcept {

@@ -24,9 +24,6 @@ namespace {
 
 constexpr std::size_t word_bytes = sizeof(std::uintptr_t);
 
-std::uintptr_t number(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
-const void* pointer(std::uintptr_t n) noexcept { return reinterpret_cast<const void*>(n); }
-
 /// Is `malloc` that of the GNU C library, whose blocks say how large they are?
 bool malloc_is_gnu() noexcept {
   static const bool is = [] {

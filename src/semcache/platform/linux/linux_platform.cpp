@@ -26,14 +26,6 @@ namespace {
 constexpr std::uint64_t address_alignment = std::uint64_t{2} << 20;
 constexpr std::uint64_t usual_mapping_limit = 65530;
 
-std::uintptr_t number(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
-void* pointer(std::uintptr_t n) { return reinterpret_cast<void*>(n); }
-
-std::uint64_t read_page_bytes() {
-  const long page = ::sysconf(_SC_PAGESIZE);
-  return page > 0 ? static_cast<std::uint64_t>(page) : 4096;
-}
-
 /// The number that a file of /proc begins with; 0: it does not tell.
 std::uint64_t first_number(const char* path, const char* format) {
   unsigned long long n = 0;
@@ -55,20 +47,8 @@ std::uintptr_t read_lowest_address() {
 }
 
 int to_system(Protection protection) {
-  switch (protection) {
-    case Protection::none:
-      return PROT_NONE;
-    case Protection::read:
-      return PROT_READ;
-    case Protection::read_write:
-      return PROT_READ | PROT_WRITE;
-  }
-  return PROT_NONE;
-}
-
-Protection from_mapping(const detail::Mapping& m) {
-  if (!m.readable) return Protection::none;
-  return m.writable ? Protection::read_write : Protection::read;
+  constexpr int accesses[] = {PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE};
+  return accesses[static_cast<int>(protection)];
 }
 
 std::string system_text(int error) { return std::string(std::strerror(error)); }
@@ -108,7 +88,9 @@ void* map_aligned(std::uint64_t bytes, int accesses) noexcept {
 }  // namespace
 
 LinuxPlatform::LinuxPlatform()
-    : page_bytes_(read_page_bytes()), mapping_limit_(read_mapping_limit()), lowest_address_(read_lowest_address()) {}
+    : page_bytes_(static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))),
+      mapping_limit_(read_mapping_limit()),
+      lowest_address_(read_lowest_address()) {}
 
 LinuxPlatform::~LinuxPlatform() {
   const std::uint64_t word = memory_file_.load();
@@ -175,7 +157,9 @@ bool LinuxPlatform::protect(std::byte* address, std::uint64_t bytes, Protection 
     // If the first one still has another protection, nothing was changed; a single page is changed or not at all.
     detail::Mapping first;
     if (bytes <= page_bytes_) return false;
-    if (detail::find_mapping(number(address), first) && from_mapping(first) != protection) return false;
+    const bool known = detail::find_mapping(number(address), first);
+    const int now = (first.readable ? PROT_READ : 0) | (first.writable ? PROT_WRITE : 0);
+    if (known && now != to_system(protection)) return false;
   }
   // I8: the protection of these pages is unknown now.
   base::fatal("mprotect of %zu bytes at %p in array '%s' failed with error %d%s", static_cast<std::size_t>(bytes),
@@ -234,16 +218,14 @@ void LinuxPlatform::read_behind(std::byte* to, const std::byte* from, std::uint6
 // --- page-locking ----------------------------------------------------------------------------------------------------
 
 bool LinuxPlatform::move_pages(std::uintptr_t from, std::uintptr_t to, std::uint64_t bytes, std::uint64_t& moved) {
-  const auto move = [](std::uintptr_t source, std::uintptr_t target, std::uint64_t n) {
-    return ::mremap(pointer(source), n, n, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, pointer(target)) != MAP_FAILED;
-  };
+  constexpr int how = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
   // Never several mappings at once: older kernels unmap the target before they refuse.
   moved = 0;
   while (moved < bytes) {
     detail::Mapping mapping;
     if (!detail::find_mapping(from + moved, mapping)) return false;
     const std::uint64_t n = std::min<std::uint64_t>(bytes - moved, mapping.end - (from + moved));
-    if (!move(from + moved, to + moved, n)) return false;
+    if (::mremap(pointer(from + moved), n, n, how, pointer(to + moved)) == MAP_FAILED) return false;
     moved += n;
   }
   return true;

@@ -10,6 +10,9 @@
 
 namespace semcache::platform {
 
+inline std::uintptr_t number(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
+inline void* pointer(std::uintptr_t n) noexcept { return reinterpret_cast<void*>(n); }
+
 /// Pages of the host through mmap, mprotect, madvise and /proc/self/mem.
 class LinuxPlatform : public Platform {
  public:

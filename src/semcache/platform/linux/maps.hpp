@@ -4,6 +4,7 @@
 
 #include <link.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 
@@ -20,6 +21,19 @@ struct Mapping {
 /// The mapping that contains `address`. False where there is none or /proc cannot be read.
 /// Async-signal-safe: open, read and close on a small buffer of the caller's stack. Cost: O(mappings).
 [[nodiscard]] bool find_mapping(std::uintptr_t address, Mapping& found) noexcept;
+
+/// Addresses that a handler of signals may look into while they are replaced. Constant-initialised.
+struct AddressRange {
+  std::atomic<std::uintptr_t> begin{0};
+  std::atomic<std::uintptr_t> end{0};
+  [[nodiscard]] bool contains(std::uintptr_t address) const noexcept {
+    return begin.load(std::memory_order_acquire) <= address && address < end.load();
+  }
+  void set(std::uintptr_t first, std::uint64_t bytes) noexcept {
+    begin.store(first);
+    end.store(first + bytes, std::memory_order_release);
+  }
+};
 
 /// A part of a loaded object, as its program headers have it.
 struct Segment {

@@ -29,27 +29,9 @@ using detail::thread_state;
 
 enum class Outcome { repeat, refuse };
 
-/// A refused access is repeated this often before it counts as a real crash: when several threads fault on one page,
-/// all but the first find it already open.
-constexpr int most_refusals = 16;
-
 /// Everything the handler reads. A signal handler has no other way to it than a global; there is one
 /// service thread per process. Constant-initialised, never destroyed: a handler that stays chained stays harmless.
-struct Arena {
-  std::atomic<std::uintptr_t> begin{0};
-  std::atomic<std::uintptr_t> end{0};
-  [[nodiscard]] bool contains(std::uintptr_t address) const noexcept {
-    return begin.load(std::memory_order_acquire) <= address && address < end.load();
-  }
-  void set(const std::byte* first, std::uint64_t bytes) noexcept {
-    begin.store(reinterpret_cast<std::uintptr_t>(first));
-    end.store(reinterpret_cast<std::uintptr_t>(first) + bytes, std::memory_order_release);
-  }
-};
-struct Shared {
-  Arena arenas[2];                  ///< the mirrors', and another one
-  std::atomic<bool> taken{false};   ///< a tracker is started
-  std::atomic<bool> forked{false};  ///< this process is a child of the one that has the service thread
+struct Shared : detail::Running {
   std::atomic<unsigned> patience_s{0};
   FaultDesk desk;
   detail::DriverText driver;
@@ -57,13 +39,14 @@ struct Shared {
 Shared shared;
 
 /// A fault that the service declined. It may have found the page open because another thread's fault opened it.
-Outcome refused(std::uintptr_t address, std::uintptr_t instruction) noexcept {
+Outcome refused(const void* pointer, std::uintptr_t instruction) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   detail::ThreadState& thread = thread_state();
   const bool again = thread.refused_address == address && thread.refused_instruction == instruction;
   thread.refused_address = address;
   thread.refused_instruction = instruction;
   thread.refusals = again ? thread.refusals + 1 : 1;
-  if (thread.refusals <= most_refusals) return Outcome::repeat;
+  if (thread.refusals <= detail::most_refusals) return Outcome::repeat;
   thread.refusals = 0;
   return Outcome::refuse;
 }
@@ -74,9 +57,9 @@ Outcome resolve_in_child(void* pointer, const FaultContext& fault) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   detail::Mapping mapping;
   if (!detail::find_mapping(address, mapping)) return Outcome::refuse;
-  if (!mapping.readable) detail::die_in_child(pointer);
-  if (mapping.writable || fault.kind == FaultKind::read) return refused(address, fault.instruction);
-  const Arena& arena = shared.arenas[shared.arenas[0].contains(address) ? 0 : 1];
+  if (!mapping.readable) detail::die_of_touch(detail::By::child, pointer);
+  if (mapping.writable || fault.kind == FaultKind::read) return refused(pointer, fault.instruction);
+  const detail::AddressRange& arena = shared.arenas[shared.arenas[0].contains(address) ? 0 : 1];
   const std::uintptr_t begin = std::max(mapping.begin, arena.begin.load());
   const std::uintptr_t end = std::min(mapping.end, arena.end.load());
   if (::mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) != 0)
@@ -92,24 +75,18 @@ Outcome resolve(void* pointer, const void* context) noexcept {
   const detail::ThreadState& thread = thread_state();
   const std::atomic<const void*>* const told = thread.holdings.load(std::memory_order_relaxed);
   const void* const holdings = told != nullptr ? told->load(std::memory_order_relaxed) : nullptr;
-  if (thread.is_service) detail::die_in_service(pointer);
+  if (thread.is_service) detail::die_of_touch(detail::By::service, pointer);
   if (thread.runtime_depth > 0) detail::die_in_runtime(pointer, context);
-  if (shared.driver.made(fault)) detail::die_in_driver(pointer);
+  if (shared.driver.made(fault)) detail::die_of_touch(detail::By::driver, pointer);
 
   const unsigned patience_s = shared.patience_s.load(std::memory_order_relaxed);
-  switch (shared.desk.post_and_wait(pointer, fault, holdings, patience_s, &detail::mention_long_work)) {
-    case FaultDesk::Answer::served:
-      thread_state().refusals = 0;
-      return Outcome::repeat;
-    case FaultDesk::Answer::in_driver:
-      detail::die_in_driver(pointer);
-    case FaultDesk::Answer::too_late:
-      detail::die_impatient(pointer, patience_s);
-    case FaultDesk::Answer::not_ours:
-    case FaultDesk::Answer::closed:
-      break;
-  }
-  return refused(reinterpret_cast<std::uintptr_t>(pointer), fault.instruction);
+  using Answer = FaultDesk::Answer;
+  const Answer answer = shared.desk.post_and_wait(pointer, fault, holdings, patience_s, &detail::mention_long_work);
+  if (answer == Answer::in_driver) detail::die_of_touch(detail::By::driver, pointer);
+  if (answer == Answer::too_late) detail::die_impatient(pointer, patience_s);
+  if (answer != Answer::served) return refused(pointer, fault.instruction);
+  thread_state().refusals = 0;
+  return Outcome::repeat;
 }
 
 /// What this handler needs of a signal stack, besides what the kernel puts there. Messages are written elsewhere.
@@ -123,10 +100,8 @@ constexpr std::size_t least_room = 8192;
 __attribute__((noinline)) void handle_with_room(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   bool done = false;
-  // Only the kernel's report of an access against a page's protection can be ours.
-  if (signal == SIGSEGV && info != nullptr && info->si_code == SEGV_ACCERR) {
-    const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
-    if (shared.arenas[0].contains(address) || shared.arenas[1].contains(address)) {
+  if (detail::is_against_protection(signal, info)) {
+    if (shared.contain(info->si_addr)) {
       done = resolve(info->si_addr, context) == Outcome::repeat;
     } else {
       detail::mention_device_memory(info->si_addr);
@@ -140,12 +115,11 @@ __attribute__((noinline)) void handle_with_room(int signal, siginfo_t* info, voi
 /// there: no frame before that is known, and no function anywhere that is bound at its first call (-fno-plt), which takes
 /// kilobytes. (AddressSanitizer calls one in front of every function that does not return.)
 __attribute__((no_sanitize_address)) void handle_fault(int signal, siginfo_t* info, void* context) {
-  if (signal == SIGSEGV && info != nullptr && info->si_code == SEGV_ACCERR && context != nullptr) {
+  if (detail::is_against_protection(signal, info) && context != nullptr) {
     const stack_t& stack = detail::signal_stack(context);
     const std::size_t room = detail::room_on(stack, __builtin_frame_address(0));
     if (room != detail::other_stack) {
-      const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
-      const bool ours = shared.arenas[0].contains(address) || shared.arenas[1].contains(address);
+      const bool ours = shared.contain(info->si_addr);
       const bool overrun = !ours && detail::behind(stack, info->si_addr);
       if ((ours || overrun) && room < least_room) detail::die_on_small_stack(info->si_addr);
       if (overrun) detail::die_of_overrun(info->si_addr, context);
@@ -154,9 +128,7 @@ __attribute__((no_sanitize_address)) void handle_fault(int signal, siginfo_t* in
   handle_with_room(signal, info, context);
 }
 
-void after_fork_in_child() {
-  if (shared.taken.load()) shared.forked.store(true, std::memory_order_release);
-}
+void after_fork_in_child() { shared.after_fork_in_child(); }
 
 class MprotectTracker final : public Tracker {
  public:
@@ -176,7 +148,6 @@ class MprotectTracker final : public Tracker {
   void stop() noexcept override;
 
  private:
-  static void* run(void* self) noexcept;
   void serve_faults() noexcept;
   void serve(const FaultDesk::Posted& fault) noexcept;
 
@@ -192,11 +163,8 @@ class MprotectTracker final : public Tracker {
 void MprotectTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve serve) {
   SEMCACHE_EXPECTS(serve != nullptr && arena != nullptr && arena_bytes > 0, "a tracker needs an arena and a server");
   SEMCACHE_EXPECTS(!started_ || shared.forked.load(), "this tracker is started already");
-  detail::follow_forks();
   detail::at_fork<nullptr, nullptr, &after_fork_in_child>();
-  bool free = false;
-  if (!shared.taken.compare_exchange_strong(free, true) && !shared.forked.load())
-    throw UsageError("another mprotect tracker runs in this process; there can be one at a time");
+  shared.take(name());
   serve_ = std::move(serve);
   if (shared.forked.exchange(false)) {
     shared.desk.forget();
@@ -206,12 +174,12 @@ void MprotectTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serve s
   owner_ = ::getpid();
   shared.patience_s.store(patience_s_);
   shared.driver.refresh();
-  shared.arenas[0].set(arena, arena_bytes);
-  shared.arenas[1].set(second_, second_bytes_);
+  shared.arenas[0].set(reinterpret_cast<std::uintptr_t>(arena), arena_bytes);
+  shared.arenas[1].set(reinterpret_cast<std::uintptr_t>(second_), second_bytes_);
 
   try {
     detail::install_handler(&handle_fault);
-    service_ = detail::start_service_thread(&MprotectTracker::run, this);
+    service_ = detail::start_service_thread("semcache-fault", [this] { serve_faults(); });
   } catch (...) {
     shared.desk.close();
     detail::remove_handler(&handle_fault);
@@ -249,18 +217,12 @@ void MprotectTracker::stop() noexcept {
   shared.taken.store(false);
 }
 
-void* MprotectTracker::run(void* self) noexcept {
-  detail::begin_service_thread("semcache-fault");
+void MprotectTracker::serve_faults() noexcept {
   shared.desk.begin_service();
   thread_state().is_service = true;
-  static_cast<MprotectTracker*>(self)->serve_faults();
-  thread_state().is_service = false;  // another thread may get the number
-  return nullptr;
-}
-
-void MprotectTracker::serve_faults() noexcept {
   FaultDesk::Posted fault;
   while (shared.desk.next(fault)) serve(fault);
+  thread_state().is_service = false;  // another thread may get the number
 }
 
 void MprotectTracker::serve(const FaultDesk::Posted& fault) noexcept {

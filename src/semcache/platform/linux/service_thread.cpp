@@ -9,29 +9,45 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace semcache::platform::detail {
 
-pthread_t start_service_thread(void* (*run)(void*), void* argument) {
-  sigset_t blocked, before;
-  sigfillset(&blocked);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&blocked, own);
-  ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
-  pthread_t thread;
-  const int error = ::pthread_create(&thread, nullptr, run, argument);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (error != 0) throw SystemError(std::string("the fault service thread could not be started: ") + std::strerror(error));
-  return thread;
-}
+namespace {
 
-void begin_service_thread(const char* name) noexcept {
+struct Start {
+  const char* name;
+  std::function<void()> run;
+};
+
+void* begin(void* argument) noexcept {
+  const std::unique_ptr<Start> start(static_cast<Start*>(argument));
   // Of every processor that a kernel can have; it takes those that the cpuset has. Where a sandbox refuses, nothing is lost.
   constexpr unsigned most_processors = 8192;
   unsigned char all[most_processors / 8];
   std::memset(all, 0xff, sizeof all);
   (void)::syscall(SYS_sched_setaffinity, 0, sizeof all, all);
-  ::pthread_setname_np(::pthread_self(), name);
+  ::pthread_setname_np(::pthread_self(), start->name);
+  start->run();
+  return nullptr;
+}
+
+}  // namespace
+
+pthread_t start_service_thread(const char* name, std::function<void()> run) {
+  std::unique_ptr<Start> start(new Start{name, std::move(run)});
+  sigset_t blocked, before;
+  sigfillset(&blocked);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&blocked, own);
+  ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
+  pthread_t thread;
+  const int error = ::pthread_create(&thread, nullptr, &begin, start.get());
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0) throw SystemError(std::string("the fault service thread could not be started: ") + std::strerror(error));
+  (void)start.release();
+  return thread;
 }
 
 }  // namespace semcache::platform::detail

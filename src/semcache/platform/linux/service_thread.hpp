@@ -2,15 +2,53 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-#include <pthread.h>
+#include <semcache/platform/linux/maps.hpp>
+#include <semcache/platform/linux/thread_state.hpp>
 
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+
+/// What the trackers share that have a service thread, and a handler of SIGSEGV.
 namespace semcache::platform::detail {
 
 /// Starts a thread of ours, which blocks all signals but those that report its own errors, and may run wherever the process's cpuset
 /// permits: its creator may be bound to a processor that it keeps busy, while others wait for what this thread serves.
+/// @param run  throws nothing
 /// @throws SystemError
-[[nodiscard]] pthread_t start_service_thread(void* (*run)(void*), void* argument);
-/// The first that it does.
-void begin_service_thread(const char* name) noexcept;
+[[nodiscard]] pthread_t start_service_thread(const char* name, std::function<void()> run);
+
+/// An access that the server declines is repeated this often before it counts as a real crash: when several threads fault on one
+/// page, all but the first find it already open.
+inline constexpr int most_refusals = 16;
+
+/// Only the kernel's report of an access against a page's protection can be ours.
+inline bool is_against_protection(int signal, const siginfo_t* info) noexcept {
+  return signal == SIGSEGV && info != nullptr && info->si_code == SEGV_ACCERR;
+}
+
+/// The one tracker of its kind that is started, for its handler. Constant-initialised.
+struct Running {
+  AddressRange arenas[2];           ///< the mirrors', and another one
+  std::atomic<bool> taken{false};   ///< a tracker is started
+  std::atomic<bool> forked{false};  ///< this process is a child of the one that has the service thread
+
+  [[nodiscard]] bool contain(const void* pointer) const noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    return arenas[0].contains(address) || arenas[1].contains(address);
+  }
+  /// @throws UsageError  a tracker is started already
+  void take(const std::string& kind) {
+    follow_forks();
+    if (taken.exchange(true) && !forked.load())
+      throw UsageError("another " + kind + " tracker runs in this process; there can be one at a time");
+  }
+  void after_fork_in_child() noexcept {
+    if (taken.load()) forked.store(true, std::memory_order_release);
+  }
+};
 
 }  // namespace semcache::platform::detail

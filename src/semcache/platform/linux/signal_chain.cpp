@@ -61,8 +61,7 @@ bool is_on_top(SignalHandler handler) noexcept {
 
 /// @return 0, or an error of the system
 int put_on_top(SignalHandler handler) noexcept {
-  struct sigaction ours;
-  std::memset(&ours, 0, sizeof ours);
+  struct sigaction ours {};
   ours.sa_sigaction = handler;
   // SA_ONSTACK: threads with an alternate stack use it. SA_NODEFER: a chained handler (a crash reporter) that touches
   // a tracked page while it runs is served, and one that jumps out leaves the signal open.
@@ -73,8 +72,7 @@ int put_on_top(SignalHandler handler) noexcept {
 
 /// The default action, with the address of the original access.
 void crash(int signal, const siginfo_t* info) noexcept {
-  struct sigaction action;
-  std::memset(&action, 0, sizeof action);
+  struct sigaction action {};
   action.sa_handler = SIG_DFL;
   ::sigaction(signal, &action, nullptr);
   // A real access is repeated on return and ends the process; a signal that somebody sent has to be sent again.
@@ -144,37 +142,25 @@ void remove_handler(SignalHandler handler) noexcept {
 
 void pass_on(int signal, siginfo_t* info, void* context) noexcept {
   ThreadState& thread = thread_state();
-  const void* const outer_context = thread.chained_context;
-  const int outer_level = thread.chained_level;
-  const void* const outer_frame = thread.chained_frame;
+  const ThreadState::Chained outer = thread.chained;
   // The same context again, further down the stack than where it was handed on: a foreign handler returned it to us.
   // (At the same depth it is a new fault after a handler that jumped out.)
   const void* const frame = __builtin_frame_address(0);
-  const bool came_back = context != nullptr && context == outer_context &&
-                         reinterpret_cast<std::uintptr_t>(frame) < reinterpret_cast<std::uintptr_t>(outer_frame);
+  const bool came_back = context != nullptr && context == outer.context &&
+                         reinterpret_cast<std::uintptr_t>(frame) < reinterpret_cast<std::uintptr_t>(outer.frame);
   // A handler that was entered before our removal still needs what was below the first installation.
-  const int level = came_back ? outer_level - 1 : std::max(installations.load() - 1, 0);
+  const int level = came_back ? outer.level - 1 : std::max(installations.load() - 1, 0);
 
-  if (level < 0) {
-    crash(signal, info);
-    return;
-  }
+  if (level < 0) return crash(signal, info);
   const struct sigaction& action = below[level];
   const bool informed = (action.sa_flags & SA_SIGINFO) != 0;
   const bool sent = info == nullptr || info->si_code <= 0;
   if (!informed && action.sa_handler == SIG_IGN && sent) return;
   // The kernel does not let a real fault be ignored either.
-  if (!informed && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) {
-    crash(signal, info);
-    return;
-  }
-  thread.chained_context = context;
-  thread.chained_level = level;
-  thread.chained_frame = frame;
+  if (!informed && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) return crash(signal, info);
+  thread.chained = {context, level, frame};
   call(action, signal, info, context);
-  thread.chained_context = outer_context;
-  thread.chained_level = outer_level;
-  thread.chained_frame = outer_frame;
+  thread.chained = outer;
 }
 
 }  // namespace semcache::platform::detail

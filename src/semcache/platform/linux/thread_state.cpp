@@ -104,6 +104,11 @@ ThreadState& known_state() noexcept {
   return *known;
 }
 
+void deepen(int scopes) noexcept {
+  std::atomic<int>& depth = known_state().runtime_depth;
+  depth.store(depth.load(std::memory_order_relaxed) + scopes, std::memory_order_relaxed);
+}
+
 /// Of all threads only this one is left, with another number.
 void after_fork_in_child() {
   const int depth = known != nullptr ? known->runtime_depth.load(std::memory_order_relaxed) : 0;
@@ -122,10 +127,6 @@ void after_fork_in_child() {
 }
 
 std::atomic<LabelLookup> label_lookup{nullptr};
-
-}  // namespace
-
-namespace {
 
 /// Takes its thread's holdings away when the thread ends.
 struct Untell {
@@ -169,15 +170,8 @@ const char* label_of(const void* address) noexcept {
 
 }  // namespace detail
 
-RuntimeScope::RuntimeScope() noexcept {
-  std::atomic<int>& depth = detail::known_state().runtime_depth;
-  depth.store(depth.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
-RuntimeScope::~RuntimeScope() {
-  std::atomic<int>& depth = detail::known_state().runtime_depth;
-  depth.store(depth.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-}
+RuntimeScope::RuntimeScope() noexcept { detail::deepen(1); }
+RuntimeScope::~RuntimeScope() { detail::deepen(-1); }
 
 void tell_holdings(const std::atomic<const void*>* holdings) {
   detail::untell.told = true;

@@ -20,9 +20,11 @@ struct ThreadState {
   std::uintptr_t refused_address = 0;  ///< of the last fault that was not ours, and how often in a row
   std::uintptr_t refused_instruction = 0;
   int refusals = 0;
-  const void* chained_context = nullptr;  ///< the fault being handed to an earlier handler, and to which one
-  int chained_level = 0;
-  const void* chained_frame = nullptr;
+  struct Chained {
+    const void* context = nullptr;
+    int level = 0;
+    const void* frame = nullptr;
+  } chained;  ///< the fault being handed to an earlier handler, and to which one
   std::atomic<const std::atomic<const void*>*> holdings{nullptr};  ///< see `tell_holdings`
 };
 

@@ -25,24 +25,19 @@
 namespace semcache::platform::detail {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) {
-  throw ConfigurationError("SEMCACHE_TRACKER=userfaultfd cannot be used: " + why +
-                           ". SEMCACHE_TRACKER=mprotect needs none of it.");
-}
-
 /// Faults of the kernel on behalf of a thread are wanted too: no UFFD_USER_MODE_ONLY.
 int open_descriptor() {
   const int descriptor = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK));
   if (descriptor >= 0) return descriptor;
   const int error = errno;
-  if (error == ENOSYS) refuse("this kernel has no userfaultfd (CONFIG_USERFAULTFD)");
+  if (error == ENOSYS) refuse_userfaultfd("this kernel has no userfaultfd (CONFIG_USERFAULTFD)");
   // The device grants by the permissions of its file.
   if (const int device = ::open("/dev/userfaultfd", O_RDWR | O_CLOEXEC); device >= 0) {
     const int granted = ::ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC | O_NONBLOCK);
     ::close(device);
     if (granted >= 0) return granted;
   }
-  refuse(std::string("the system refuses userfaultfd (") + std::strerror(error) +
+  refuse_userfaultfd(std::string("the system refuses userfaultfd (") + std::strerror(error) +
          "). It is permitted by the kernel parameter vm.unprivileged_userfaultfd=1, by access to the file "
          "/dev/userfaultfd, or by the capability CAP_SYS_PTRACE; a container may forbid the system call itself");
 }
@@ -55,7 +50,7 @@ std::uint64_t shake_hands(int descriptor, std::uint64_t features) {
   if (::ioctl(descriptor, UFFDIO_API, &api) == 0) return api.features;
   const int error = errno;
   ::close(descriptor);
-  refuse(std::string("the kernel refuses its interface (UFFDIO_API: ") + std::strerror(error) + ")");
+  refuse_userfaultfd(std::string("the kernel refuses its interface (UFFDIO_API: ") + std::strerror(error) + ")");
 }
 
 /// Calls `call(begin, bytes)`; where the kernel wants one mapping at a time, for each of them.
@@ -77,20 +72,21 @@ int by_mapping(std::uintptr_t begin, std::uint64_t bytes, const Call& call) noex
 
 }  // namespace
 
+void refuse_userfaultfd(const std::string& why) {
+  throw ConfigurationError("SEMCACHE_TRACKER=userfaultfd cannot be used: " + why +
+                           ". SEMCACHE_TRACKER=mprotect needs none of it.");
+}
+
 Userfaultfd::Userfaultfd() {
   const int asked = open_descriptor();
   const std::uint64_t offered = shake_hands(asked, 0);
   ::close(asked);
   constexpr std::uint64_t needed = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_THREAD_ID;
-  if ((offered & needed) != needed) refuse("this kernel reports no write-protected pages (Linux 5.7 and later do)");
+  if ((offered & needed) != needed) refuse_userfaultfd("this kernel reports no write-protected pages (Linux 5.7 and later do)");
   const int descriptor = open_descriptor();
   // Before Linux 5.18 a fault has its page's address only: messages are less exact.
   (void)shake_hands(descriptor, needed | (offered & UFFD_FEATURE_EXACT_ADDRESS));
   descriptor_ = descriptor;
-}
-
-Userfaultfd::~Userfaultfd() {
-  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 void Userfaultfd::forget() noexcept {

@@ -6,9 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace semcache::platform::detail {
+
+/// @throws ConfigurationError  with the reason, and perhaps what would help
+[[noreturn]] void refuse_userfaultfd(const std::string& why);
 
 /// The kernel's userfaultfd: a thread that touches an absent or write-protected page of a watched range, be it in a
 /// system call, sleeps in the kernel until it is woken, and who holds the descriptor is told.
@@ -23,7 +27,7 @@ class Userfaultfd : base::Uncopied {
 
   /// @throws ConfigurationError  the system refuses, or the kernel is too old; with reason and remedy
   Userfaultfd();
-  ~Userfaultfd();
+  ~Userfaultfd() { forget(); }
 
   /// Becomes readable when somebody has faulted.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }

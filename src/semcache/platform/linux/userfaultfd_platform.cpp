@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/base/addresses.hpp>
 #include <semcache/base/patience.hpp>
 #include <semcache/platform/linux/thread_state.hpp>
 #include <semcache/platform/linux/userfaultfd_platform.hpp>
@@ -23,23 +24,21 @@ namespace {
 constexpr std::uint64_t huge_page_bytes = std::uint64_t{2} << 20;
 constexpr std::uint64_t buffer_bytes = std::uint64_t{1} << 20;
 
-std::uintptr_t number(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
-void* pointer(std::uintptr_t n) { return reinterpret_cast<void*>(n); }
 std::byte* bytes_at(std::uintptr_t n) { return reinterpret_cast<std::byte*>(n); }
 
 /// Guards the states of all pages. Whoever forks holds it, so that a child finds them in order; nobody who holds it
 /// touches memory of the program, or waits for one of its threads.
 std::mutex mutex;
 using Lock = std::lock_guard<std::mutex>;
+void before_fork() { mutex.lock(); }
+void after_fork_in_parent() { mutex.unlock(); }
 /// Never destroyed: a process may fork while it ends.
 std::vector<UserfaultfdPlatform*>& platforms = *new std::vector<UserfaultfdPlatform*>;
 
 int open_page_map() {
   const int file = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   if (file < 0)
-    throw ConfigurationError(
-        std::string("SEMCACHE_TRACKER=userfaultfd cannot be used: /proc/self/pagemap cannot be opened (") +
-        std::strerror(errno) + "). Mount /proc, or use SEMCACHE_TRACKER=mprotect.");
+    detail::refuse_userfaultfd(std::string("/proc/self/pagemap cannot be opened (") + std::strerror(errno) + "). Mount /proc");
   return file;
 }
 
@@ -50,8 +49,8 @@ int open_page_map() {
               error == ENOMEM ? ": memory, or the kernel's limit on mappings (vm.max_map_count), is used up. Raise it, or free mirrors" : "");
 }
 
-void advise(std::uintptr_t begin, std::uintptr_t end, int advice, const char* what) noexcept {
-  if (::madvise(pointer(begin), end - begin, advice) != 0) die(what, begin, end, errno);
+void drop(std::uintptr_t begin, std::uintptr_t end) noexcept {
+  if (::madvise(pointer(begin), end - begin, MADV_DONTNEED) != 0) die("dropping pages", begin, end, errno);
 }
 
 void allow(std::uintptr_t begin, std::uintptr_t end, int accesses) noexcept {
@@ -81,38 +80,24 @@ UserfaultfdPlatform::~UserfaultfdPlatform() {
 
 std::byte* UserfaultfdPlatform::reserve(std::uint64_t& bytes) {
   SEMCACHE_EXPECTS(begin_ == 0, "these pages have an arena already");
-  for (;;) {
-    std::byte* const base = LinuxPlatform::reserve(bytes);
-    std::uint64_t room = bytes;
-    std::byte* other = nullptr;
-    try {
-      other = LinuxPlatform::reserve(room);
-    } catch (...) {
-      LinuxPlatform::release(base, bytes);
-      if (bytes <= huge_page_bytes) throw;
-      bytes /= 2;
-      continue;
-    }
-    if (room < bytes) {
-      LinuxPlatform::release(other, room);
-      LinuxPlatform::release(base, bytes);
-      bytes = room;
-      continue;
-    }
-    if (const int error = give_to_children(number(other), number(other) + bytes, MADV_DONTFORK))
-      die("madvise(MADV_DONTFORK)", number(other), number(other) + bytes, error);
-    const Lock lock(mutex);
-    begin_ = end_ = number(base);
-    aside_ = number(other);
-    return base;
-  }
+  // Between the two is what nobody uses: mremap would join neighbours to one mapping, which is no longer watched then.
+  bytes = round_up(std::min(bytes, base::end_of_addresses), huge_page_bytes);
+  std::uint64_t both = 2 * (bytes + huge_page_bytes);
+  std::byte* const base = LinuxPlatform::reserve(both);
+  bytes = std::min(bytes, both / 2 - page_bytes());
+  const std::uintptr_t aside = number(base) + both / 2;
+  if (const int error = give_to_children(aside, aside + both / 2, MADV_DONTFORK))
+    die("madvise(MADV_DONTFORK)", aside, aside + both / 2, error);
+  const Lock lock(mutex);
+  begin_ = end_ = number(base);
+  aside_ = aside;
+  return base;
 }
 
 void UserfaultfdPlatform::release(std::byte* base, std::uint64_t bytes) noexcept {
   const Lock lock(mutex);
   if (number(base) != begin_ || begin_ == 0) return;
-  LinuxPlatform::release(base, bytes);
-  if (userfaultfd_.descriptor() >= 0) LinuxPlatform::release(bytes_at(aside_), bytes);  // a child does not have them
+  LinuxPlatform::release(base, userfaultfd_.descriptor() >= 0 ? 2 * (aside_ - begin_) : bytes);  // a child has no place aside
   begin_ = end_ = aside_ = 0;
   protections_.clear();
   declined_.clear();
@@ -176,36 +161,25 @@ int UserfaultfdPlatform::change(const Piece& piece, Protection to) {
   const std::uintptr_t begin = piece.begin;
   const std::uintptr_t end = piece.end;
   const std::uint64_t bytes = end - begin;
+  const bool was_closed = piece.protection == Protection::none;
   if (to == Protection::none) {
     if (const int error = give_to_children(begin, end, MADV_DONTFORK)) return error;
-    if (piece.protection == Protection::read_write) {
-      int error = userfaultfd_.watch(begin, bytes);
-      if (error == 0) error = userfaultfd_.write_protect(begin, bytes);  // nothing written is lost from here on
-      if (error != 0) die("watching", begin, end, error);
-    }
-    put_aside(begin, end);
-    return 0;
   }
   if (piece.protection == Protection::read_write) {
-    if (const int error = userfaultfd_.watch(begin, bytes)) return error;
-    if (const int error = userfaultfd_.write_protect(begin, bytes)) die("write-protecting", begin, end, error);
-    return 0;
+    int error = userfaultfd_.watch(begin, bytes);
+    if (error != 0 && to == Protection::read) return error;
+    if (error == 0) error = userfaultfd_.write_protect(begin, bytes);  // nothing written is lost from here on
+    if (error != 0) die("watching", begin, end, error);
   }
-  if (piece.protection == Protection::none) bring_back(begin, end);
-  if (to == Protection::read_write) {
-    if (const int error = userfaultfd_.unwatch(begin, bytes)) {
-      if (piece.protection == Protection::none) put_aside(begin, end);
-      return error;
-    }
+  if (to == Protection::none) put_aside(begin, end);
+  if (was_closed) bring_back(begin, end);
+  int error = to == Protection::read_write ? userfaultfd_.unwatch(begin, bytes) : 0;
+  if (error == 0 && was_closed) {
+    error = give_to_children(begin, end, MADV_DOFORK);
+    if (error != 0 && (error != ENOMEM || to == Protection::read_write)) die("madvise(MADV_DOFORK)", begin, end, error);
   }
-  if (piece.protection == Protection::none) {
-    if (const int error = give_to_children(begin, end, MADV_DOFORK)) {
-      if (error != ENOMEM || to == Protection::read_write) die("madvise(MADV_DOFORK)", begin, end, error);
-      put_aside(begin, end);
-      return error;
-    }
-  }
-  return 0;
+  if (error != 0 && was_closed) put_aside(begin, end);
+  return error;
 }
 
 // --- where the content is --------------------------------------------------------------------------------------------
@@ -246,7 +220,7 @@ void UserfaultfdPlatform::put_aside(std::uintptr_t begin, std::uintptr_t end) {
   }
   for (const ByteRange run : present(begin, end))
     LinuxPlatform::read_behind(bytes_at(aside(run.begin)), bytes_at(run.begin), run.size());
-  advise(begin, end, MADV_DONTNEED, "dropping pages");
+  drop(begin, end);
 }
 
 /// The pages are absent here, and readable afterwards. What was never written stays absent.
@@ -256,27 +230,13 @@ void UserfaultfdPlatform::bring_back(std::uintptr_t begin, std::uintptr_t end) {
     if (const int error = userfaultfd_.copy(to, pointer(run.begin), run.size()))
       die("UFFDIO_COPY", to, to + run.size(), error);
   }
-  advise(aside(begin), aside(end), MADV_DONTNEED, "dropping pages");
+  drop(aside(begin), aside(end));
 }
 
 void UserfaultfdPlatform::discard(std::byte* address, std::uint64_t bytes) noexcept {
-  const base::TakesTime work;
-  const Lock lock(mutex);
-  for (const Piece& piece : pieces(number(address), number(address) + bytes)) {
-    if (piece.protection == Protection::none) {
-      advise(aside(piece.begin), aside(piece.end), MADV_DONTNEED, "dropping pages");
-    } else if (::madvise(pointer(piece.begin), piece.end - piece.begin, MADV_DONTNEED) != 0) {
-      // Locked pages (mlockall) cannot be dropped, but they can be cleared.
-      const std::vector<std::byte> zeros(std::min<std::uint64_t>(piece.end - piece.begin, buffer_bytes));
-      for (std::uintptr_t at = piece.begin; at < piece.end; at += zeros.size()) {
-        const std::uint64_t n = std::min<std::uint64_t>(zeros.size(), piece.end - at);
-        if (piece.protection == Protection::read) {
-          replace(at, zeros.data(), n);
-        } else {
-          LinuxPlatform::write_behind(bytes_at(at), zeros.data(), n);
-        }
-      }
-    }
+  for (const Piece& piece : pieces_now(address, bytes)) {
+    const std::uintptr_t content = piece.protection == Protection::none ? aside(piece.begin) : piece.begin;
+    LinuxPlatform::discard(bytes_at(content), piece.end - piece.begin);
   }
 }
 
@@ -407,9 +367,6 @@ void UserfaultfdPlatform::watch_again() {
 }
 
 // --- fork ------------------------------------------------------------------------------------------------------------
-
-void UserfaultfdPlatform::before_fork() { mutex.lock(); }
-void UserfaultfdPlatform::after_fork_in_parent() { mutex.unlock(); }
 
 /// What can be read is the child's own now and open to it; what cannot was not given to it, and gets closed pages
 /// instead of a hole that something else could fill.

@@ -49,8 +49,6 @@ class UserfaultfdPlatform final : public LinuxPlatform {
     std::uintptr_t end;
     Protection protection;
   };
-  static void before_fork();
-  static void after_fork_in_parent();
   static void after_fork_in_child();
 
   [[nodiscard]] bool in_arena(const std::byte* address) const noexcept {

@@ -36,15 +36,8 @@ using detail::Userfaultfd;
 /// How often somebody looks after a service thread that is busy.
 constexpr auto look_around = base::Patience::slice;
 
-/// A page is offered to the server this often before its refusal counts: it also declines what is open already.
-constexpr int most_refusals = 16;
-
 /// What the signal handler reads. Constant-initialised, never destroyed.
-struct Shared {
-  std::atomic<std::uintptr_t> begin{0};
-  std::atomic<std::uintptr_t> end{0};
-  std::atomic<bool> taken{false};   ///< a tracker is started
-  std::atomic<bool> forked{false};  ///< this process is a child of the one that has the service thread
+struct Shared : detail::Running {
   std::atomic<bool> dying{false};   ///< a message is being written
 };
 Shared shared;
@@ -52,10 +45,9 @@ Shared shared;
 /// Of the arena only what was declined comes here, and in a forked child what was stale.
 void handle_fault(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
-  if (signal == SIGSEGV && info != nullptr && info->si_code == SEGV_ACCERR) {
-    const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
-    if (shared.begin.load(std::memory_order_acquire) <= address && address < shared.end.load()) {
-      if (shared.forked.load(std::memory_order_acquire)) detail::die_in_child(info->si_addr);
+  if (detail::is_against_protection(signal, info)) {
+    if (shared.contain(info->si_addr)) {
+      if (shared.forked.load(std::memory_order_acquire)) detail::die_of_touch(detail::By::child, info->si_addr);
       while (shared.dying.load()) ::pause();
     } else {
       detail::mention_device_memory(info->si_addr);
@@ -65,9 +57,7 @@ void handle_fault(int signal, siginfo_t* info, void* context) {
   errno = saved;
 }
 
-void after_fork_in_child() {
-  if (shared.taken.load()) shared.forked.store(true, std::memory_order_release);
-}
+void after_fork_in_child() { shared.after_fork_in_child(); }
 
 /// Of a leaf function; the thread that it belongs to sleeps. No object of ours: sanitizers are not asked.
 __attribute__((no_sanitize("address"), no_sanitize("thread"))) std::uintptr_t return_address_at(unsigned long stack) {
@@ -78,38 +68,29 @@ __attribute__((no_sanitize("address"), no_sanitize("thread"))) std::uintptr_t re
   return 0;  // elsewhere it is in a register, which is not told
 }
 
-/// Instruction and stack of a thread that sleeps in a page fault of its own, not in a system call's. False: not known.
-bool where_it_sleeps(int thread, detail::FaultContext& context) {
-  char name[64];
-  std::snprintf(name, sizeof name, "/proc/self/task/%d/syscall", thread);
-  for (int tries = 0; tries < 100; ++tries) {
-    char text[256] = {};
-    std::FILE* const file = std::fopen(name, "re");
-    if (file == nullptr) return false;
-    const char* const line = std::fgets(text, sizeof text, file);
+/// What the kernel tells of where a thread sleeps; "" where it tells nothing.
+std::string sleep_of(int thread) {
+  char line[256] = {};
+  if (std::FILE* const file = std::fopen(("/proc/self/task/" + std::to_string(thread) + "/syscall").c_str(), "re")) {
+    if (std::fgets(line, sizeof line, file) == nullptr) line[0] = '\0';
     std::fclose(file);
-    unsigned long stack = 0;
-    unsigned long instruction = 0;
-    if (line == nullptr) return false;
-    if (std::strncmp(text, "running", 7) == 0) continue;  // it reports the fault before it falls asleep
-    if (std::sscanf(text, "-1 %lx %lx", &stack, &instruction) != 2) return false;
-    context.instruction = instruction;
-    context.return_address = return_address_at(stack);
-    return true;
   }
-  return false;
+  return line;
 }
 
 /// A signal may have taken a thread out of its fault; then it runs, sooner or later.
-bool runs(int thread) {
-  char name[64];
-  char text[16] = {};
-  std::snprintf(name, sizeof name, "/proc/self/task/%d/syscall", thread);
-  std::FILE* const file = std::fopen(name, "re");
-  if (file == nullptr) return false;
-  const bool running = std::fgets(text, sizeof text, file) != nullptr && std::strncmp(text, "running", 7) == 0;
-  std::fclose(file);
-  return running;
+bool runs(const std::string& sleep) { return sleep.compare(0, 7, "running") == 0; }
+
+/// Instruction and stack of a thread that sleeps in a page fault of its own, not in a system call's. False: not known.
+bool where_it_sleeps(int thread, detail::FaultContext& context) {
+  std::string sleep = sleep_of(thread);
+  for (int tries = 1; tries < 100 && runs(sleep); ++tries) sleep = sleep_of(thread);  // it reports the fault before it falls asleep
+  unsigned long stack = 0;
+  unsigned long instruction = 0;
+  if (std::sscanf(sleep.c_str(), "-1 %lx %lx", &stack, &instruction) != 2) return false;
+  context.instruction = instruction;
+  context.return_address = return_address_at(stack);
+  return true;
 }
 
 class UserfaultfdTracker final : public Tracker {
@@ -154,8 +135,7 @@ class UserfaultfdTracker final : public Tracker {
   std::vector<Fault> taken_;
   std::deque<Fault> waiting_;
   std::vector<Fault> served_;  ///< each but the first is served first because the one before waits for its thread
-  std::uint64_t begun_ = 0;     ///< faults that the service thread has begun to serve, and has served
-  std::uint64_t answered_ = 0;
+  std::uint64_t steps_ = 0;     ///< how often a fault was begun to be served, or has been served
   bool looked_after_ = false;
   bool stopping_ = false;
   int service_id_ = 0;
@@ -165,12 +145,8 @@ void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serv
   SEMCACHE_EXPECTS(serve != nullptr && arena != nullptr && arena_bytes > 0, "a tracker needs an arena and a server");
   SEMCACHE_EXPECTS(!started_, "this tracker is started already");
   SEMCACHE_EXPECTS(pages_.faults().descriptor() >= 0, "the pages are those of this process's parent");
-  detail::follow_forks();
   detail::at_fork<nullptr, nullptr, &after_fork_in_child>();
-  bool free = false;
-  if (!shared.taken.compare_exchange_strong(free, true) && !shared.forked.load())
-    throw UsageError("another userfaultfd tracker runs in this process; there can be one at a time");
-  const auto begin = reinterpret_cast<std::uintptr_t>(arena);
+  shared.take(name());
   stop_event_ = ::eventfd(0, EFD_CLOEXEC);
   if (stop_event_ < 0) {
     const int error = errno;
@@ -180,12 +156,11 @@ void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serv
   serve_ = std::move(serve);
   owner_ = ::getpid();
   stopping_ = looked_after_ = false;
-  begun_ = answered_ = 0;
+  steps_ = 0;
   served_.clear();
   service_id_ = 0;
   driver_.refresh();
-  shared.begin.store(begin);
-  shared.end.store(begin + arena_bytes, std::memory_order_release);
+  shared.arenas[0].set(reinterpret_cast<std::uintptr_t>(arena), arena_bytes);
   shared.forked.store(false, std::memory_order_release);
   threads_.clear();
   started_ = true;
@@ -193,20 +168,8 @@ void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serv
   try {
     detail::install_handler(&handle_fault);
     threads_.reserve(2);
-    threads_.push_back(detail::start_service_thread(
-        [](void* self) -> void* {
-          detail::begin_service_thread("semcache-fault");
-          static_cast<UserfaultfdTracker*>(self)->serve_faults();
-          return nullptr;
-        },
-        this));
-    threads_.push_back(detail::start_service_thread(
-        [](void* self) -> void* {
-          detail::begin_service_thread("semcache-care");
-          static_cast<UserfaultfdTracker*>(self)->look_after_service();
-          return nullptr;
-        },
-        this));
+    threads_.push_back(detail::start_service_thread("semcache-fault", [this] { serve_faults(); }));
+    threads_.push_back(detail::start_service_thread("semcache-care", [this] { look_after_service(); }));
   } catch (...) {
     stop();
     throw;
@@ -243,7 +206,7 @@ void UserfaultfdTracker::take() {
       continue;
     }
     const auto* const address = reinterpret_cast<const void*>(fault.address);
-    if (fault.thread == service_id_) detail::die_in_service(address);
+    if (fault.thread == service_id_) detail::die_of_touch(detail::By::service, address);
     if (detail::is_inside(fault.thread)) detail::die_in_runtime(address, nullptr);
     waiting_.push_back(fault);
   }
@@ -271,19 +234,19 @@ bool UserfaultfdTracker::next(Fault& fault) {
 /// `mutex_` is held.
 void UserfaultfdTracker::begin(const Fault& fault) {
   served_.push_back(fault);
-  ++begun_;
+  ++steps_;
 }
 
 void UserfaultfdTracker::end() {
   const Lock lock(mutex_);
   served_.pop_back();
-  ++answered_;
+  ++steps_;
 }
 
 Holder UserfaultfdTracker::help_holder(const Holds& holds, const void*& where) {
   const auto holder = [&](const Fault& fault) {
     const void* const holdings = detail::holdings_of(fault.thread);
-    return holdings != nullptr && !runs(fault.thread) && holds(holdings);
+    return holdings != nullptr && !runs(sleep_of(fault.thread)) && holds(holdings);
   };
   Fault fault;
   {
@@ -311,13 +274,11 @@ void UserfaultfdTracker::answer(const Fault& fault) {
     driver_.refresh();
     detail::FaultContext context;
     if (driver_.loaded() && where_it_sleeps(fault.thread, context) && driver_.made(context))
-      detail::die_in_driver(reinterpret_cast<const void*>(fault.address));
-    const auto begin = shared.begin.load();
-    const FaultResult result = begin <= fault.address && fault.address < shared.end.load()
-                                   ? serve_(reinterpret_cast<std::byte*>(fault.address), kind(fault), nullptr)
-                                   : FaultResult::not_ours;
+      detail::die_of_touch(detail::By::driver, reinterpret_cast<const void*>(fault.address));
+    auto* const address = reinterpret_cast<std::byte*>(fault.address);
+    const FaultResult result = shared.contain(address) ? serve_(address, kind(fault), nullptr) : FaultResult::not_ours;
     if (result == FaultResult::served) break;
-    if (++refusals <= most_refusals) continue;
+    if (++refusals <= detail::most_refusals) continue;
     pages_.decline(fault.address);
     break;
   }
@@ -343,14 +304,14 @@ void UserfaultfdTracker::look_after_service() noexcept {
   Lock lock(mutex_);
   while (!stopping_) {
     changed_.wait(lock, [&] { return looked_after_ || stopping_; });
-    std::uint64_t seen = begun_ + answered_;
+    std::uint64_t seen = steps_;
     detail::SignsOfLife signs(patience_s_);
     while (looked_after_ && !stopping_) {
       if (changed_.wait_for(lock, look_around, [&] { return stopping_; })) break;
       pages_.forgive();
-      const bool idle = begun_ == answered_;
-      if (idle && begun_ + answered_ == seen) looked_after_ = false;  // nothing to do for a while
-      seen = begun_ + answered_;
+      const bool idle = served_.empty();
+      if (idle && steps_ == seen) looked_after_ = false;  // nothing to do for a while
+      seen = steps_;
       const detail::SignsOfLife::Seen life = signs.look(seen);
       if (idle) continue;
       take();  // the service thread looks at what is waiting before it sleeps

@@ -7,8 +7,8 @@
 #include <unwind.h>
 
 #include <algorithm>
-#include <cctype>
 #include <initializer_list>
+#include <regex>
 #include <string_view>
 
 namespace semcache::trace::detail {
@@ -64,17 +64,8 @@ bool is_library_object(std::string_view object) {
 }
 
 /// "operator<", not "cooperator::apply".
-bool names_operator(std::string_view name) {
-  constexpr std::string_view word = "operator";
-  for (std::size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
-    const char before = at == 0 ? ' ' : name[at - 1];
-    const char behind = at + word.size() < name.size() ? name[at + word.size()] : ' ';
-    if (before != '_' && std::isalnum(static_cast<unsigned char>(before)) == 0 && behind != '_' &&
-        std::isalnum(static_cast<unsigned char>(behind)) == 0) {
-      return true;
-    }
-  }
-  return false;
+bool names_operator(const std::string& name) {
+  return std::regex_search(name, std::regex("\\boperator\\b"));
 }
 
 std::string shortened(std::string name) {
