@@ -230,10 +230,10 @@ TEST(PageLockingEnds, WithoutBeginningAnewMeanwhile) {
   ASSERT_EQ(p.device().host_registrations(), 1u);
   p.kernel_write(&streams[0], d, d.all(), 2);
   bool moved = false;
-  p.device().while_unlocking = [&] {
+  p.device().while_in(FakeDevice::call_register, [&] {
     moved = true;
     std::thread([&] { p.kernel_write(&streams[0], other, other.all(), 3); }).join();
-  };
+  });
   p.engine().lifetimes.deallocate(h);
   EXPECT_TRUE(moved);
   EXPECT_EQ(p.device().host_registrations(), 0u);
@@ -253,7 +253,7 @@ TEST_F(PageLocking, ThatIsRefusedIsTriedAgainWhenThePagesHaveClosed) {
   EXPECT_EQ(p.device().host_registrations(), 1u);
 }
 
-// --- the driver's mapping of memory, which takes long too --------------------------------------------------------------------
+// --- the driver maps, and allocates page-locked memory: that takes long, too -------------------------------------------------
 
 struct Mapping : testing::Test {
   static constexpr std::uint64_t size = 16 * 4096;
@@ -264,10 +264,10 @@ struct Mapping : testing::Test {
     return o;
   }
   void SetUp() override { p.kernel_write(&streams[0], resident, resident.all(), 1); }
-  /// Something that another thread does while the memory of `d` is being mapped.
+  /// Something that another thread does while the driver is in a call that `call` makes.
   template <class Call, class Move>
-  void meanwhile(const Call& call, const Move& move) {
-    p.device().while_mapping = [&, move] {
+  void meanwhile(const Call& call, const Move& move, FakeDevice::Call in = FakeDevice::call_map) {
+    p.device().while_in(in, [&, move] {
       other = std::thread([&, move] {
         move();
         done = true;
@@ -275,11 +275,18 @@ struct Mapping : testing::Test {
       for (int i = 0; i < 200 && !done; ++i) std::this_thread::sleep_for(std::chrono::microseconds(100));
       done_meanwhile = done;
       stayed = (resident.flags.load() & Memory::resident) != 0;
-    };
+    });
     call();
-    ASSERT_TRUE(other.joinable()) << "nothing was mapped";
+    ASSERT_TRUE(other.joinable()) << "the driver was not called";
     other.join();
     p.engine().audit();
+  }
+  void use_what_is_there() {
+    const Operand operand{&resident, false};
+    const engine::QueueIndex q = p.queue(&streams[1]);
+    p.engine().launches.begin_launch(q, &operand, 1);
+    p.engine().launches.end_launch(q, &operand, 1);
+    p.engine().lifetimes.deallocate(p.engine().lifetimes.allocate_device(0, "another", size));
   }
   void launch_on(Memory& m, std::uint64_t seed) { p.kernel_write(&streams[0], m, m.all(), seed); }
   Program p{options()};
@@ -292,16 +299,39 @@ struct Mapping : testing::Test {
 };
 
 TEST_F(Mapping, KeepsNobodyWaitingWhoNeedsNone) {
-  meanwhile([&] { launch_on(d, 2); },
-            [&] {
-              const Operand operand{&resident, false};
-              const engine::QueueIndex q = p.queue(&streams[1]);
-              p.engine().launches.begin_launch(q, &operand, 1);
-              p.engine().launches.end_launch(q, &operand, 1);
-              p.engine().lifetimes.deallocate(p.engine().lifetimes.allocate_device(0, "another", size));
-            });
+  meanwhile([&] { launch_on(d, 2); }, [&] { use_what_is_there(); });
   EXPECT_TRUE(done_meanwhile) << "another thread waited for the engine's lock";
   p.expect_device(d, 2);
+}
+
+TEST_F(Mapping, NorDoesStagingMemory) {
+  Memory& h = p.on_host(4096);
+  Memory& small = p.on_device(4096);
+  launch_on(small, 5);
+  p.copy(h, small);
+  meanwhile([&] { p.expect_host(h, 5); }, [&] { use_what_is_there(); }, FakeDevice::call_staging);
+  EXPECT_TRUE(done_meanwhile);
+}
+
+TEST_F(Mapping, NorDoesMemoryOfMessages) {
+  memory::TransitBuffer* buffer = nullptr;
+  meanwhile([&] { buffer = p.engine().foreign_io.take_buffer(size, false); }, [&] { use_what_is_there(); }, FakeDevice::call_staging);
+  EXPECT_TRUE(done_meanwhile);
+  p.engine().foreign_io.give_buffer(buffer);
+}
+
+/// Both have looked for it, and there was none.
+TEST_F(Mapping, NorDoesABlockThatTwoMessagesShare) {
+  memory::TransitBuffer *first = nullptr, *second = nullptr;
+  meanwhile([&] { first = p.engine().foreign_io.take_buffer_beside(resident, {0, 4096}); },
+            [&] { second = p.engine().foreign_io.take_buffer_beside(resident, {4096, 8192}); }, FakeDevice::call_staging);
+  EXPECT_TRUE(done_meanwhile);
+  ASSERT_NE(first, nullptr);
+  ASSERT_NE(second, nullptr);
+  EXPECT_EQ(first->block, second->block);
+  p.engine().foreign_io.give_buffer(first);
+  p.engine().foreign_io.give_buffer(second);
+  EXPECT_EQ(p.device().staging_bytes(), 0u);
 }
 
 TEST_F(Mapping, KeepsWhoNeedsSomeWaiting) {

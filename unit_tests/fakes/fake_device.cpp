@@ -96,7 +96,7 @@ void FakeDevice::release(std::byte* base, std::uint64_t bytes) noexcept {
 }
 
 void FakeDevice::map(std::byte* address, std::uint64_t bytes) {
-  if (const std::function<void()> moves = std::exchange(while_mapping, nullptr)) moves();
+  arrived_in(call_map);
   const Lock lock(mutex_);
   may_fail(call_map, "map");
   const auto at = static_cast<std::uint64_t>(address - base_);
@@ -175,6 +175,7 @@ bool FakeDevice::usable(const std::byte* p, std::uint64_t bytes) const {
 }
 
 std::byte* FakeDevice::allocate(std::uint64_t bytes) {
+  arrived_in(call_allocate);
   const Lock lock(mutex_);
   may_fail(call_allocate, "allocate");
   auto* p = static_cast<std::byte*>(std::malloc(std::max<std::uint64_t>(bytes, 1)));
@@ -195,6 +196,7 @@ void FakeDevice::deallocate(std::byte* address) noexcept {
 }
 
 std::byte* FakeDevice::allocate_staging(std::uint64_t bytes) {
+  arrived_in(call_staging);
   const Lock lock(mutex_);
   may_fail(call_staging, "allocate_staging");
   auto* p = static_cast<std::byte*>(std::malloc(std::max<std::uint64_t>(bytes, 1)));
@@ -225,7 +227,7 @@ bool FakeDevice::register_host(std::byte* address, std::uint64_t bytes) noexcept
 }
 
 void FakeDevice::unregister_host(std::byte* address) noexcept {
-  if (const std::function<void()> moves = std::exchange(while_unlocking, nullptr)) moves();
+  arrived_in(call_register);
   const Lock lock(mutex_);
   const auto it = registered_.find(address);
   if (it == registered_.end()) {

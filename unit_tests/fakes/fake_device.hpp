@@ -142,10 +142,9 @@ class FakeDevice final : public device::Device {
   [[nodiscard]] std::size_t host_registrations() const { return registered_.size(); }
   /// Another thread's moves, made once, while somebody waits for the device.
   std::function<void()> meanwhile;
-  /// Called by the next `map`, which takes long.
-  std::function<void()> while_mapping;
-  /// Called by the next `unregister_host`.
-  std::function<void()> while_unlocking;
+  /// Moves of another thread, made once, while the driver is in such a call, which takes long: `call_map`, `call_allocate`,
+  /// `call_staging`, `call_register` (its end).
+  void while_in(Call call, std::function<void()> moves) { while_in_ = {call, std::move(moves)}; }
   void do_meanwhile() {
     if (meanwhile == nullptr) return;
     const std::function<void()> moves = std::exchange(meanwhile, nullptr);
@@ -247,6 +246,10 @@ class FakeDevice final : public device::Device {
   std::map<std::byte*, std::uint64_t> staging_;
   std::map<std::byte*, std::uint64_t> registered_;
   std::function<bool(const std::byte*)> needs_page_lock_;
+  void arrived_in(Call call) {
+    if (while_in_.first == call) std::exchange(while_in_, {}).second();
+  }
+  std::pair<unsigned, std::function<void()>> while_in_;
   mutable std::uint64_t fail_in_ = 0;
   unsigned fail_mask_ = 0;
   std::uint64_t submitted_ = 0;

@@ -31,10 +31,11 @@ TransitBuffer* Buffers::take(Transaction& t, std::uint64_t bytes, bool on_device
   buffer->bytes = round_up(std::max<std::uint64_t>(bytes, 1), s_.page_bytes);
   buffer->on_device = on_device;
   buffer->pooled = on_device || bytes <= pooled_limit_bytes;
+  ++taken_;
+  const base::AtEnd refused([&] { taken_ -= buffer != nullptr ? 1 : 0; });
   for (;;) {
     try {
-      buffer->allocate();
-      ++taken_;
+      t.unlocked([&] { buffer->allocate(); });
       return buffer.release();
     } catch (const OutOfMemory&) {
       if (!release_idle(t, on_device)) throw;
@@ -42,15 +43,19 @@ TransitBuffer* Buffers::take(Transaction& t, std::uint64_t bytes, bool on_device
   }
 }
 
-TransitBuffer* Buffers::take_beside(Memory& m, ByteRange range) {
+TransitBuffer* Buffers::take_beside(Transaction& t, Memory& m, ByteRange range) {
   if (m.on_host() || !m.live || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return nullptr;
   std::shared_ptr<TransitBlock> block = m.transit_block.lock();
   if (block == nullptr) {
+    const Kept kept(m);
+    const std::uint64_t bytes = round_up(m.bytes, s_.page_bytes);
     try {
-      block = std::make_shared<TransitBlock>(*s_.home().device, round_up(m.bytes, s_.page_bytes));
+      t.unlocked([&] { block = std::make_shared<TransitBlock>(*s_.home().device, bytes); });
     } catch (const OutOfMemory&) {
       return nullptr;  // whoever asks for memory of its own makes room
     }
+    if (kept.freed()) return nullptr;
+    if (std::shared_ptr<TransitBlock> another = m.transit_block.lock()) block = std::move(another);
     m.transit_block = block;
   }
   for (const ByteRange other : block->taken) {

@@ -17,7 +17,7 @@ class Buffers : Parts {
 
   /// @throws OutOfMemory
   TransitBuffer* take(Transaction& transaction, std::uint64_t bytes, bool on_device);
-  TransitBuffer* take_beside(Memory& memory, ByteRange range);
+  TransitBuffer* take_beside(Transaction& transaction, Memory& memory, ByteRange range);
   void give(Transaction& transaction, std::unique_ptr<TransitBuffer> buffer) noexcept;
   /// Somebody else needs the memory. False if there was none.
   bool release_idle(Transaction& transaction, bool on_device) noexcept;

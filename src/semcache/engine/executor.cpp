@@ -119,6 +119,15 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
 }
 
 /// Between an array in device memory and one of the host.
+bool Executor::goes_directly(const Memory& host, ByteRange range, bool to_host) const {
+  // Drivers read small sources with the processor (up to 24 KiB were seen): only accessible ones serve them directly.
+  constexpr std::uint64_t surely_by_the_copy_engine = 64 * 1024;
+  const bool locked = s_.pages->locked(host, range);
+  if (to_host) return locked || host.owns_allocation;
+  const bool other_name = s_.pages->device_name(host, range.begin) != host.address + range.begin;
+  return locked && (other_name ? range.size() >= surely_by_the_copy_engine : s_.pages->permit(host, range, platform::Protection::read));
+}
+
 void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
   const bool to_host = step.to.space == host_space;
   const std::uint64_t n = step.bytes;
@@ -140,16 +149,7 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
   flight.to_host = to_host;
   flight.expected = to_host && host.arriving;
   std::byte* other = s_.pages->device_name(host, position);
-  bool direct = s_.pages->locked(host, flight.range);
-  // Drivers read small sources with the processor (up to 24 KiB were seen): only accessible ones serve them directly.
-  constexpr std::uint64_t surely_by_the_copy_engine = 64 * 1024;
-  if (to_host) {
-    direct = direct || host.owns_allocation;
-  } else if (other != step.from.address) {
-    direct = direct && n >= surely_by_the_copy_engine;
-  } else {
-    direct = direct && s_.pages->permit(host, flight.range, platform::Protection::read);
-  }
+  const bool direct = goes_directly(host, flight.range, to_host);
   d.queues->separate(queue);
   if (to_host || direct) flight.host = &host;  // pinned: whoever would write these pages waits
   if (!direct) {

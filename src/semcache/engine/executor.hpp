@@ -29,6 +29,8 @@ class Executor : Parts {
   static void note_use(QueueIndex queue, Memory& memory, Mode mode, std::uint64_t at, std::uint64_t now) noexcept;
   /// Writes a staged arrival behind the protection of its pages.
   void write_arrival(Memory& host, ByteRange range, const std::byte* bytes);
+  /// Does a transfer between these pages and a device need no staging memory?
+  [[nodiscard]] bool goes_directly(const Memory& host, ByteRange range, bool to_host) const;
   /// Pages that are about to be read as a whole can no longer change unnoticed.
   void freeze(Memory& memory, ByteRange range);
   /// Of what the array holds now.

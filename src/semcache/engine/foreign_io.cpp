@@ -57,8 +57,8 @@ TransitBuffer* ForeignIo::take_buffer(std::uint64_t bytes, bool on_device) {
 }
 
 TransitBuffer* ForeignIo::take_buffer_beside(Memory& m, ByteRange range) {
-  const Transaction t(transactions_);
-  return buffers_.take_beside(m, range);
+  Transaction t(transactions_);
+  return buffers_.take_beside(t, m, range);
 }
 
 void ForeignIo::give_buffer(TransitBuffer* taken) noexcept {

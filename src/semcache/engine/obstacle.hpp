@@ -22,6 +22,7 @@ class [[nodiscard]] Obstacle {
     moment,    ///< another thread, which ends by itself
     page_lock, ///< `range` of `memory` is to be page-locked
     page_unlock,  ///< nothing uses the pages of `memory` any more, which are page-locked
+    staging,   ///< `range.end` bytes of staging memory of the device of `work`
     mapping,   ///< the driver is to map memory of the device of `work`, or to unmap some
     buffers,   ///< memory is short: that of messages which nobody uses now is given back, on the device or on the host
   };
@@ -32,6 +33,9 @@ class [[nodiscard]] Obstacle {
     return {Kind::device, user, {}, {device, {}, {}}};
   }
   static Obstacle mapping(std::uint32_t device) noexcept { return {Kind::mapping, nullptr, {}, {device, {}, {}}}; }
+  static Obstacle staging(std::uint32_t device, std::uint64_t bytes) noexcept {
+    return {Kind::staging, nullptr, {0, bytes}, {device, {}, {}}};
+  }
   static Obstacle until(const timeline::Work& done) noexcept { return {Kind::work, nullptr, {}, done}; }
   static Obstacle moment() noexcept { return {Kind::moment}; }
   static Obstacle page_lock(Memory& host, ByteRange chunk) noexcept { return {Kind::page_lock, &host, chunk}; }

@@ -72,6 +72,8 @@ Obstacle Transfers::make_fresh(Memory& m, ByteRange range) {
           }
         }
       }
+      const Memory& on_device = m.on_host() ? *from : m;
+      if (const Obstacle o = staging_for(on_device, crossing, {crossing_position, crossing_position + step.bytes}, m.on_host())) return o;
     }
     const ByteRange to_range{step.to_position, step.to_position + step.bytes};
     const ByteRange from_range{step.from_position, step.from_position + step.bytes};
@@ -174,11 +176,18 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
     const std::uint64_t position = m.on_host() ? step.from_position : step.to_position;
     if (const Obstacle o = hazards_.directly_reached(host, {position, position + step.bytes})) return o;
     if (!s_.pages->locked(host, {position, position + step.bytes})) step.bytes = std::min(step.bytes, Staging::piece_bytes);
+    if (const Obstacle o = staging_for(m.on_host() ? to : m, host, {position, position + step.bytes}, to.on_host())) return o;
   }
   ++saves_;
   // The array's own content, or what has to give way: no copy is to blame.
   perform(step, loss == Loss::eviction || piece.wanter == m.datum ? plan::Purpose::write_back : plan::Purpose::save);
   return {};
+}
+
+Obstacle Transfers::staging_for(const Memory& on_device, const Memory& host, ByteRange range, bool to_host) const {
+  const DeviceState& d = s_.device_of(on_device);
+  if (d.device->kernels_run_in_caller() || executor_.goes_directly(host, range, to_host) || d.staging->has(range.size())) return {};
+  return Obstacle::staging(d.index, range.size());
 }
 
 /// A step that fails may have changed part of its destination already, which nobody needs: it holds nothing then (I9).

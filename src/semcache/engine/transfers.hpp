@@ -51,6 +51,8 @@ class Transfers : Parts {
  private:
   /// The bytes move, and the directory is told.
   void perform(const directory::Step& step, plan::Purpose purpose);
+  /// None: there is staging memory for a transfer between the two, if it needs some.
+  [[nodiscard]] Obstacle staging_for(const Memory& on_device, const Memory& host, ByteRange range, bool to_host) const;
   [[nodiscard]] bool room_for_snapshot(DeviceState& d, std::uint64_t bytes, Loss loss) const;
 
   std::uint64_t saves_ = 0;

@@ -30,6 +30,12 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
       const std::vector<std::byte*> names = std::exchange(o.memory->locked, {});
       return t.unlocked([&] { s_.pages->unlock(*o.memory, names); });
     }
+    case Obstacle::Kind::staging: {
+      Staging& staging = *s_.devices[o.work.device]->staging;
+      std::byte* buffer = nullptr;
+      t.unlocked([&] { buffer = staging.allocate(o.range.end); });
+      return staging.add(buffer, o.range.end);
+    }
     case Obstacle::Kind::mapping:
       if (s_.devices[o.work.device]->memory->working()) return t.unlocked(timeline::wait_a_moment);
       if (const std::exception_ptr error = map_and_unmap(t, *s_.devices[o.work.device])) std::rethrow_exception(error);

@@ -7,27 +7,36 @@
 
 namespace semcache::memory {
 
-std::byte* Staging::take(std::uint64_t bytes) {
+Staging::Free::const_iterator Staging::fitting(std::uint64_t bytes) const noexcept {
   const auto it = free_.lower_bound(bytes);
-  std::byte* buffer = nullptr;
-  if (it != free_.end() && it->first <= 4 * round_up(bytes, page_bytes_)) {
-    buffer = it->second;
-    free_.erase(it);
-  } else {
-    buffer = device_.allocate_staging(bytes);
+  return it != free_.end() && it->first <= 4 * round_up(bytes, page_bytes_) ? it : free_.end();
+}
+
+std::byte* Staging::take(std::uint64_t bytes) {
+  const auto it = fitting(bytes);
+  if (it == free_.end()) {
+    std::byte* const buffer = allocate(bytes);
+    in_use_ += bytes;
+    return buffer;
   }
+  std::byte* const buffer = it->second;
+  free_.erase(it);
   in_use_ += bytes;
   return buffer;
 }
 
-void Staging::give(std::byte* buffer, std::uint64_t bytes) noexcept {
-  constexpr std::size_t kept = 32;
-  in_use_ -= bytes;
+void Staging::add(std::byte* buffer, std::uint64_t bytes) noexcept {
   try {
     free_.emplace(bytes, buffer);
   } catch (const std::bad_alloc&) {
     device_.deallocate_staging(buffer);
   }
+}
+
+void Staging::give(std::byte* buffer, std::uint64_t bytes) noexcept {
+  constexpr std::size_t kept = 32;
+  in_use_ -= bytes;
+  add(buffer, bytes);
   while (free_.size() > kept) {
     const auto largest = std::prev(free_.end());
     device_.deallocate_staging(largest->second);

@@ -22,15 +22,23 @@ class Staging : base::Uncopied {
   }
 
   [[nodiscard]] bool exhausted(std::uint64_t more) const noexcept { return in_use_ > 0 && in_use_ + more > limit_bytes; }
-  /// @throws OutOfMemory
+  /// Is there a buffer to take? Else one is allocated without the engine's lock, which takes milliseconds, and added.
+  [[nodiscard]] bool has(std::uint64_t bytes) const noexcept { return fitting(bytes) != free_.end(); }
+  /// No lock. @throws OutOfMemory
+  [[nodiscard]] std::byte* allocate(std::uint64_t bytes) { return device_.allocate_staging(bytes); }
+  void add(std::byte* buffer, std::uint64_t bytes) noexcept;
+  /// @throws OutOfMemory  it had none
   [[nodiscard]] std::byte* take(std::uint64_t bytes);
   /// Nothing uses it any more. @param bytes  as it was taken
   void give(std::byte* buffer, std::uint64_t bytes) noexcept;
 
  private:
+  using Free = std::multimap<std::uint64_t, std::byte*>;  // by size
+  [[nodiscard]] Free::const_iterator fitting(std::uint64_t bytes) const noexcept;
+
   device::Device& device_;
   const std::uint64_t page_bytes_;
-  std::multimap<std::uint64_t, std::byte*> free_;  // by size
+  Free free_;
   std::uint64_t in_use_ = 0;
 };
 
