@@ -107,7 +107,9 @@ inline UnsubmittedLaunch::~UnsubmittedLaunch() { here().unsubmitted = outer; }
 
 /// An array that a transaction goes on with after a wait: each attempt looks at this before anything else.
 struct Kept : Known {
-  explicit Kept(Memory& m) noexcept : Known(m), label(m.label) {}
+  explicit Kept(Memory& m) noexcept : Known(m), label(m.label) {
+    if (!m.live) --incarnation;  // it has been freed since the caller found it
+  }
   trace::LabelId label;
 };
 
