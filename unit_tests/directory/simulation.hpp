@@ -3,7 +3,6 @@
 #pragma once
 
 #include <semcache/directory/directory.hpp>
-#include <semcache/policy/policy.hpp>
 
 #include <gtest/gtest.h>
 
@@ -81,7 +80,7 @@ struct Simulation {
   }
   void fetch(SlotId slot, ByteRange range) {
     for (int steps = 0; steps < 1000; ++steps) {
-      const Step step = directory.next_fetch(slot, range, &policy::copy_cost);
+      const Step step = directory.next_fetch(slot, range, Topology());
       if (step.bytes == 0) return;
       ASSERT_TRUE(range.contains({step.to_position, step.to_position + step.bytes}));
       save(slot, {step.to_position, step.to_position + step.bytes}, Wanters::others);

@@ -110,7 +110,7 @@ TEST(Directory, WhatIsOverwrittenTogetherHoldsNothingForTheRest) {
   const SlotId slot = d.add_slot(x, host_space);
   d.write(slot, {0, 100});
   EXPECT_EQ(d.link(x, 50, x, 0, 10), LinkResult::linked);
-  const Step step = d.next_fetch(slot, {0, 100}, [](SpaceId, SpaceId) noexcept { return 1u; });
+  const Step step = d.next_fetch(slot, {0, 100}, Topology());
   EXPECT_EQ(step.bytes, 10u);
   d.commit(step);  // the slot holds the value twice
   EXPECT_EQ(d.link(y, 0, x, 0, 10), LinkResult::linked);
@@ -199,8 +199,8 @@ TEST(Directory, RestoreLeavesWhatWasWantedLater) {
 }
 
 /// Whoever copies for the host has the least from the host's memory, also into memory of a device.
-TEST(Directory, TheCheapestHolderIsTheSourceForAnyCost) {
-  const CostFunction of_the_host = [](SpaceId from, SpaceId) noexcept -> unsigned { return from == host_space ? 0 : 1; };
+TEST(Directory, TheCheapestHolderIsTheSourceForAnyTopology) {
+  constexpr Topology from_host{1, 1, 0};
   Directory d;
   const SpaceId device{1};
   const DatumId a = d.add_datum(100), b = d.add_datum(100), mirror = d.add_datum(100);
@@ -208,7 +208,7 @@ TEST(Directory, TheCheapestHolderIsTheSourceForAnyCost) {
   d.write(a_device, {0, 100});
   for (const auto& [to, slot] : {std::pair{mirror, host}, {b, b_device}}) {
     EXPECT_EQ(d.link(to, 0, a, 0, 100), LinkResult::linked);
-    const Step step = d.next_fetch(slot, {0, 100}, of_the_host);
+    const Step step = d.next_fetch(slot, {0, 100}, from_host);
     EXPECT_EQ(step.from, slot == host ? a_device : host);
     d.commit(step);
   }
@@ -222,8 +222,17 @@ TEST(Directory, TheCheapestHolderIsTheSource) {
   x.write(0, 0, {0, 100});
   x.read(0, 1, {0, 100});
   x.link(1, 0, 0, 0, 100);
-  EXPECT_EQ(x.directory.next_fetch(x.data[1].slots[1], {0, 100}, &policy::copy_cost).from, x.data[0].slots[1]);
-  EXPECT_EQ(x.directory.next_fetch(x.data[1].slots[0], {0, 100}, &policy::copy_cost).from, x.data[0].slots[0]);
+  EXPECT_EQ(x.directory.next_fetch(x.data[1].slots[1], {0, 100}, Topology()).from, x.data[0].slots[1]);
+  EXPECT_EQ(x.directory.next_fetch(x.data[1].slots[0], {0, 100}, Topology()).from, x.data[0].slots[0]);
+  const Topology far_within{10, 2, 1};
+  EXPECT_EQ(x.directory.next_fetch(x.data[1].slots[1], {0, 100}, far_within).from, x.data[0].slots[0]) << "another machine's";
+}
+
+TEST(Topology, PrefersTheSameSpaceThenDevicesThenTheLink) {
+  const Topology t;
+  EXPECT_LT(t.copy_cost(device_space(0), device_space(0)), t.copy_cost(device_space(1), device_space(0)));
+  EXPECT_LT(t.copy_cost(device_space(1), device_space(0)), t.copy_cost(host_space, device_space(0)));
+  EXPECT_EQ(t.copy_cost(host_space, device_space(0)), t.copy_cost(device_space(0), host_space));
 }
 
 }  // namespace

@@ -135,11 +135,5 @@ TEST(SavePlace, KeepsTheLinkFreeWhileThereIsRoomBeside) {
   for (const auto& row : table) EXPECT_EQ(place_of_save(row.choices), row.place) << row.what;
 }
 
-TEST(CopyCost, PrefersTheSameSpaceThenDevicesThenTheLink) {
-  EXPECT_LT(copy_cost(device_space(0), device_space(0)), copy_cost(device_space(1), device_space(0)));
-  EXPECT_LT(copy_cost(device_space(1), device_space(0)), copy_cost(host_space, device_space(0)));
-  EXPECT_EQ(copy_cost(host_space, device_space(0)), copy_cost(device_space(0), host_space));
-}
-
 }  // namespace
 }  // namespace semcache::policy

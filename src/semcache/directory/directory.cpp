@@ -219,7 +219,7 @@ bool Directory::defined(DatumId datum, ByteRange range) const {
   return any;
 }
 
-Step Directory::next_fetch(SlotId slot, ByteRange range, CostFunction cost) const {
+Step Directory::next_fetch(SlotId slot, ByteRange range, const Topology& topology) const {
   Step step;
   const Slot& s = slots_[slot.value];
   if (!s.datum.valid()) return step;
@@ -260,10 +260,10 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, CostFunction cost) cons
   unsigned best_cost = 0;
   std::uint64_t nearest = piece.size();  // bytes until some holder begins, where none holds the first byte
   bool found = false;
-  const unsigned least = std::min(cost(s.space, s.space), cost(host_space, s.space));
+  const unsigned least = std::min(topology.copy_cost(s.space, s.space), topology.copy_cost(host_space, s.space));
   const auto offer = [&](const Use& u, std::uint64_t position, std::uint64_t bytes) {
     const Slot& h = slots_[u.owner];
-    const unsigned c = h.changing ? UINT_MAX : cost(h.space, s.space);
+    const unsigned c = h.changing ? UINT_MAX : topology.copy_cost(h.space, s.space);
     if (found && (c > best_cost || (c == best_cost && bytes <= step.bytes))) return;
     found = true;
     best_cost = c;

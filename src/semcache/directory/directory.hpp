@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/topology.hpp>
 #include <semcache/directory/value_table.hpp>
 
 #include <array>
@@ -51,9 +52,6 @@ struct LastHeld {
   std::uint64_t wanter_position = 0;
 };
 
-/// Relative cost of copying from one space to another; smaller is better. Pure.
-using CostFunction = unsigned (*)(SpaceId from, SpaceId to) noexcept;
-
 enum class LinkResult : std::uint8_t {
   unchanged,  ///< the destination wanted this content already: the redundant copy
   linked,
@@ -101,7 +99,7 @@ class Directory {
   void stale(SlotId slot, ByteRange range, std::vector<ByteRange>& out) const;
   /// How to make the first stale piece of `range` hold what is wanted; bytes = 0 if all is fresh.
   /// Plan, carry out, `commit`, ask again: a step may be the source of the next. One step never overlaps itself.
-  [[nodiscard]] Step next_fetch(SlotId slot, ByteRange range, CostFunction cost) const;
+  [[nodiscard]] Step next_fetch(SlotId slot, ByteRange range, const Topology& topology) const;
   /// Pieces of `range` of which this slot is the last holder and that somebody wants; appended to `out`. Slots that are
   /// marked as changing do not count as other holders.
   /// @param wanters  itself_too: the slot's own datum is about to want something else where the bytes lie. (What it wants elsewhere

@@ -13,9 +13,6 @@ std::size_t most_single_pieces(const Memory& m) noexcept {
   return static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 12800));
 }
 
-/// Everything costs a crossing but what the host holds.
-unsigned cost_for_host(SpaceId from, SpaceId) noexcept { return from == host_space ? 0 : 1; }
-
 /// What a message needs of an array: its pieces there, or their hull where there are more than `most`.
 class Pieces {
  public:
@@ -97,7 +94,9 @@ ForeignIo::Source ForeignIo::nearest_source(const Memory& m, ByteRange range) co
     const std::uint64_t end = stale.empty() ? range.end : stale.front().begin;
     if (end > range.begin) return {slot, range.begin, end - range.begin, {}, 0};
   }
-  const directory::Step step = s_.directory.next_fetch(m.slot, range, &cost_for_host);
+  // The host wants it: everything costs a crossing but what the host holds.
+  const Topology seen_from_host = m.on_host() ? Topology{0, 1, 1} : Topology{1, 1, 0};
+  const directory::Step step = s_.directory.next_fetch(m.slot, range, seen_from_host);
   return {step.from, step.from_position, step.bytes, step.fill, step.value.offset};
 }
 

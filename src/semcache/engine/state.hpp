@@ -178,6 +178,7 @@ struct State : base::Uncopied {
   std::uint64_t page_bytes;
   memory::Mappings mappings;
   std::unique_ptr<HostMemory> host;
+  Topology topology;
   directory::Directory directory;
   PendingCopies pending;
   std::deque<Memory> pool;  ///< lists of arrays have room for all of them

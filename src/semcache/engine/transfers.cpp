@@ -46,7 +46,7 @@ bool Transfers::room_for_snapshot(DeviceState& d, std::uint64_t bytes, Loss loss
 
 Obstacle Transfers::make_fresh(Memory& m, ByteRange range) {
   for (;;) {
-    Step step = s_.directory.next_fetch(m.slot, range, &policy::copy_cost);
+    Step step = s_.directory.next_fetch(m.slot, range, s_.topology);
     if (step.bytes == 0) return {};
     if (!step.from.valid() && step.fill.pattern_bytes == 0) {
       base::fatal("I4: nobody holds %llu bytes of '%s' at offset %llu any more",

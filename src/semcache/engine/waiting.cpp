@@ -62,22 +62,17 @@ void Transactions::lock_pages(Transaction& t, Memory& m, ByteRange chunk) {
 
 std::exception_ptr Transactions::map_and_unmap(Transaction& t, DeviceState& d) {
   using Reach = DeviceMemory::Reach;
-  struct Telling {  // keeps whoever needs memory mapped waiting
-    State& state;
-    Executor& executor;
-    DeviceState& device;
-    DeviceMemory::Chores chores;
-    Telling(State& s, Executor& e, DeviceState& d) noexcept : state(s), executor(e), device(d) {
-      device.memory->begin_chores(chores);
-    }
-    ~Telling() {
-      const bool reachable = !state.options.check || state.running_launches > 0;
-      device.memory->end_chores(chores, reachable ? Reach::open : Reach::nowhere);
-      for (const auto& a : chores.asked) executor.execute(step_of(plan::Step::Kind::map, *a.memory));
-    }
-  } telling(s_, executor_, d);
-  t.unlocked([&] { d.memory->carry_out(telling.chores, s_.options.device_faults ? Reach::closed : Reach::open); });
-  return telling.chores.error;
+  DeviceMemory::Chores chores;
+  d.memory->begin_chores(chores);  // whoever needs memory mapped waits from now on
+  {
+    const base::AtEnd told([&] {
+      const bool reachable = !s_.options.check || s_.running_launches > 0;
+      d.memory->end_chores(chores, reachable ? Reach::open : Reach::nowhere);
+      for (const auto& a : chores.asked) executor_.execute(step_of(plan::Step::Kind::map, *a.memory));
+    });
+    t.unlocked([&] { d.memory->carry_out(chores, s_.options.device_faults ? Reach::closed : Reach::open); });
+  }
+  return chores.error;
 }
 
 void Transactions::end_mappings(Transaction& t) noexcept {

@@ -7,12 +7,6 @@
 
 namespace semcache::policy {
 
-unsigned copy_cost(SpaceId from, SpaceId to) noexcept {
-  if (from == to) return 1;
-  if (from != host_space && to != host_space) return 2;
-  return 10;
-}
-
 SavePlace place_of_save(const SaveChoices& choices) noexcept {
   if (choices.wanter_is_clean) return SavePlace::wanter;
   if (choices.on_host || choices.room_for_snapshot) return SavePlace::snapshot_beside;

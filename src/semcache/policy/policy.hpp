@@ -9,9 +9,6 @@
 /// Choices that are no question of correctness: pure functions and small state machines.
 namespace semcache::policy {
 
-/// Relative cost of reaching a value: the same space, then device to device, then over a host link.
-[[nodiscard]] unsigned copy_cost(SpaceId from, SpaceId to) noexcept;
-
 /// Where a value is copied to that is about to lose its last holder, and that an array (the wanter) still wants (I4).
 enum class SavePlace : std::uint8_t {
   wanter,             ///< the wanter's memory in the space where the value is: what an eager copy would have done
