@@ -353,6 +353,18 @@ TEST_F(Mapping, EndsForAnArrayThatIsFreedMeanwhile) {
   EXPECT_EQ(s.mapped_device_bytes, p.device().mapped_bytes());
 }
 
+/// A launch is not kept waiting for what leaves; but it is the only one that knows of it.
+TEST_F(Mapping, ForALaunchEndsWithWhatHasLeftMeanwhile) {
+  Memory* const freed = p.engine().lifetimes.allocate_device(0, "freed", size);
+  p.kernel_write(&streams[0], *freed, freed->all(), 1);
+  p.device().synchronize_device();
+  meanwhile([&] { launch_on(d, 2); }, [&] { p.engine().lifetimes.deallocate(freed); });
+  EXPECT_TRUE(done_meanwhile);
+  Statistics s;
+  p.engine().add_to(s);
+  EXPECT_EQ(s.mapped_device_bytes, p.device().mapped_bytes()) << "what was freed is still the driver's to give back";
+}
+
 /// Two threads that need more than there is together do not take from each other what both have waited for.
 TEST_F(Mapping, NobodyTakesTheRestOfTheSetMeanwhile) {
   Memory& third = p.on_device(2 * size);

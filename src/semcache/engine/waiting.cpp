@@ -66,6 +66,7 @@ std::exception_ptr Transactions::map_and_unmap(Transaction& t, DeviceState& d) {
   using Reach = DeviceMemory::Reach;
   const Reach reach = s_.options.device_faults ? Reach::closed : Reach::open;
   DeviceMemory::Chores chores;
+  t.told_driver_ = true;
   d.memory->begin_chores(chores);  // whoever needs memory mapped waits from now on
   {
     const base::AtEnd told([&] {
