@@ -95,6 +95,64 @@ void check_faults(const Machine::Options& options) {
   }
 }
 
+/// The first of a set needs nothing new, because its neighbour has its granule; the memory of the second is what fails.
+TEST(AllocFailure, OfASetOfWhichOneSharesItsNeighboursGranule) {
+  for (long k = 0, fired = 1; fired != 0; ++k) {
+    Program p;
+    Memory& neighbour = p.on_device(4096);
+    Memory& shares = p.on_device(4096);
+    Memory& large = p.on_device(64 * 4096);
+    p.kernel_write(nullptr, neighbour, neighbour.all(), 1);
+    p.device().synchronize_device();
+    const engine::Operand both[] = {{&shares, true}, {&large, true}};
+    const engine::QueueIndex q = p.queue(nullptr);
+    {
+      const FailingMemory failing(k);
+      try {
+        p.engine().launches.begin_launch(q, both, 2);
+        p.engine().launches.end_launch(q, both, 2);
+      } catch (const std::bad_alloc&) {
+      }
+      fired = FailingMemory::left() < 0 ? 1 : 0;
+    }
+    try {
+      p.engine().audit();
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << "allocation " << k << ": " << e.what();
+      return;
+    }
+    p.kernel_write(nullptr, large, large.all(), 2);
+    p.expect_device(neighbour, 1);
+  }
+}
+
+/// There is never memory to list a new staging buffer: an error, not an endless loop.
+TEST(AllocFailure, OfEveryListingOfAStagingBuffer) {
+  Program::Options o = Program::defaults();
+  o.device.registers_host = false;
+  Program p(o);
+  Memory& d = p.on_device(4096);
+  Memory& h = p.on_host(4096);
+  p.kernel_write(nullptr, d, d.all(), 1);
+  p.copy(h, d);
+  p.device().synchronize_device();
+  int tries = 0;
+  std::function<void()> again = [&] {
+    if (++tries == 100) return;
+    p.device().while_in(FakeDevice::call_staging, again);
+    allocations_until_failure = 0;
+  };
+  p.device().while_in(FakeDevice::call_staging, again);
+  try {
+    p.engine().access(h, h.all(), Access::read);
+  } catch (const std::bad_alloc&) {
+  }
+  allocations_until_failure = -1;
+  p.device().while_in(FakeDevice::call_staging, [] {});
+  EXPECT_LT(tries, 3) << "it is allocated again and again";
+  p.expect_host(h, 1);
+}
+
 TEST(AllocFailure, Gpu) { check(gpu()); }
 TEST(AllocFailure, GpuWithLittleMemory) { check(with_little_memory(gpu())); }
 TEST(AllocFailure, GpuStaged) {

@@ -309,6 +309,9 @@ TEST(FreedMeanwhile, WhatACallNamesIsAnErrorOfTheCaller) {
     if (c.protocol == lazy) p.launch(stream, {{device, true}}, [] {});  // captured as writable, and perhaps not written
     p.engine().foreign_uses.native_capture(*device, false);
     Memory* const freed_one = c.frees_host ? host : device;
+    for (const bool on_device : {false, true}) {  // there is memory for the message, so taking it gives up no lock
+      p.engine().foreign_io.give_buffer(p.engine().foreign_io.take_buffer(size, on_device));
+    }
     bool moved = false;
     p.when_unlocked([&] {
       moved = true;

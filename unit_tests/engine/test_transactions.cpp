@@ -353,6 +353,18 @@ TEST_F(Mapping, EndsForAnArrayThatIsFreedMeanwhile) {
   EXPECT_EQ(s.mapped_device_bytes, p.device().mapped_bytes());
 }
 
+/// A launch is not kept waiting for what leaves; but it is the only one that knows of it.
+TEST_F(Mapping, ForALaunchEndsWithWhatHasLeftMeanwhile) {
+  Memory* const freed = p.engine().lifetimes.allocate_device(0, "freed", size);
+  p.kernel_write(&streams[0], *freed, freed->all(), 1);
+  p.device().synchronize_device();
+  meanwhile([&] { launch_on(d, 2); }, [&] { p.engine().lifetimes.deallocate(freed); });
+  EXPECT_TRUE(done_meanwhile);
+  Statistics s;
+  p.engine().add_to(s);
+  EXPECT_EQ(s.mapped_device_bytes, p.device().mapped_bytes()) << "what was freed is still the driver's to give back";
+}
+
 /// Two threads that need more than there is together do not take from each other what both have waited for.
 TEST_F(Mapping, NobodyTakesTheRestOfTheSetMeanwhile) {
   Memory& third = p.on_device(2 * size);
@@ -396,6 +408,64 @@ TEST_F(Mapping, ThatIsRefusedOnceIsAskedForAgain) {
   p.engine().launches.begin_launch(q, both, 2);
   p.engine().launches.end_launch(q, both, 2);
   EXPECT_EQ(p.counters().evictions, 0u);
+}
+
+/// A write saves what another array wants, in device memory that is being mapped. Each time somebody's launch pins the array meanwhile,
+/// and something is freed before that launch ends.
+TEST(MappingOfASavedCopy, IsNotDoneAgainWhileItsArrayIsPinned) {
+  constexpr std::uint64_t size = 16 * 4096;
+  Program::Options o = Program::defaults();
+  o.device.finds_races = false;
+  o.engine.device_memory_bytes = 64 * size;
+  Program p(o);
+  Memory& wants = p.on_device(size);
+  Memory& m = p.on_device(size);
+  p.kernel_write(&streams[0], m, m.all(), 1);
+  p.device().synchronize_device();
+  p.copy(wants, m);
+  const Operand read{&m, false};
+  const engine::QueueIndex q = p.queue(&streams[1]);
+  int times = 0;
+  std::function<void()> again = [&] {
+    if (++times == 20) return;
+    std::thread([&] { p.engine().launches.begin_launch(q, &read, 1); }).join();
+    p.when_unlocked([&] {
+      std::thread([&] {
+        p.engine().launches.end_launch(q, &read, 1);
+        p.engine().lifetimes.deallocate(p.engine().lifetimes.allocate_device(0, "another", size));
+      }).join();
+      p.device().while_in(FakeDevice::call_map, again);
+    });
+  };
+  p.device().while_in(FakeDevice::call_map, again);
+  p.kernel_write(&streams[0], m, m.all(), 2);
+  p.device().while_in(FakeDevice::call_map, [] {});
+  EXPECT_EQ(times, 1) << "memory for the copy is mapped again and again";
+  p.expect_device(wants, 1);
+}
+
+/// What comes closed to the host, because uses of it are noticed, is open when that has ended meanwhile.
+TEST(MappingOfGuardedMemory, IsOpenWhenUsesAreNoLongerNoticed) {
+  constexpr std::uint64_t size = 16 * 4096;
+  Program::Options o = Program::guarded();
+  o.device.finds_races = false;
+  Program p(o);
+  Memory& written = p.on_device(size);
+  Memory& other = p.on_device(size);
+  Memory& d = p.on_device(size);
+  p.kernel_write(&streams[0], written, written.all(), 1);
+  p.device().while_in(FakeDevice::call_map, [&] {
+    std::thread([&] {
+      p.platform().refuse_protect = [](const std::byte*, std::uint64_t, platform::Protection to) {
+        return to != platform::Protection::read_write;
+      };
+      p.copy(other, written);
+    }).join();
+  });
+  p.kernel_write(&streams[0], d, d.all(), 2);
+  EXPECT_EQ(p.engine().state().guarded_arena_bytes(), 0u);
+  EXPECT_EQ(Program::protection(p, written, 0), platform::Protection::read_write);
+  EXPECT_EQ(Program::protection(p, d, 0), platform::Protection::read_write) << "nobody serves faults of it";
 }
 
 /// Each round writes every second eighth first, and then the others: a transfer for each, of one chunk.

@@ -132,7 +132,9 @@ void Arrays::collect_orphans() noexcept {
       projection_.forget_perhaps_unwanted(m);
       continue;
     }
-    bool busy = m.asked || s_.pinned(m);
+    // Who waits may have asked for a saved copy, and would ask again and again.
+    const bool perhaps_wanted = s_.waiting > 0 && std::find(new_copies_.begin(), new_copies_.end(), &m) != new_copies_.end();
+    bool busy = m.asked || perhaps_wanted || s_.pinned(m);
     if (!busy && !m.on_host()) {
       DeviceState& d = s_.device_of(m);
       busy = hazards_.unknown_use_pending(m, Mode::writes);

@@ -95,8 +95,7 @@ void Projection::open_guarded(Memory& m) {
   if (m.access < most) protect_guarded(m, most);
 }
 
-void Projection::stop_guarding(const Memory& m) noexcept {
-  s_.options.device_faults = false;
+void Projection::open_all_guarded(const Memory& m) noexcept {
   for (const auto& d : s_.devices) {
     d->memory->for_each_mapping([&](std::byte* address, std::uint64_t bytes) {
       if (s_.platform->protect(address, bytes, platform::Protection::read_write)) return;
@@ -105,6 +104,11 @@ void Projection::stop_guarding(const Memory& m) noexcept {
                   s_.name(m), static_cast<void*>(m.address));
     });
   }
+}
+
+void Projection::stop_guarding(const Memory& m) noexcept {
+  s_.options.device_faults = false;
+  open_all_guarded(m);
   base::raw_log("uses of the device memory of '%s' and of all other arrays outside semcache::Exec are no longer noticed, because "
                 "the kernel's limit on mappings (vm.max_map_count) is near. Announce them with semcache::access(view, mode), "
                 "or raise it", s_.name(m));

@@ -45,6 +45,8 @@ class Projection : Parts {
   /// Guarded pages permit what the state does, from now on: a kernel, or somebody who announced it, is about to use them.
   void open_guarded(Memory& memory);
   void protect_guarded(Memory& memory, platform::Protection protection) noexcept;
+  /// All that is mapped: uses are no longer noticed. @param memory  for the message that ends the process where the kernel refuses
+  void open_all_guarded(const Memory& memory) noexcept;
   /// SEMCACHE_CHECK=1 on emulated devices: device pages are accessible during launches and our own copies only.
   void set_reachable(Memory& memory, bool reachable) noexcept;
   void set_all_reachable(bool reachable) noexcept;

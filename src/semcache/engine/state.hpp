@@ -187,6 +187,7 @@ struct State : base::Uncopied {
   std::vector<Memory*> by_slot;
   std::vector<Memory*> put_off;  ///< to be freed when their launches have ended
   std::uint32_t frees = 0;       ///< that are under way
+  std::uint32_t waiting = 0;     ///< attempts that are made anew later
   Flights flights;               ///< what is under way
   std::unique_ptr<HostPages> pages;
   std::vector<Memory*> listed;  ///< that any launch of somebody else's may use

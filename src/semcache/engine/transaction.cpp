@@ -7,6 +7,7 @@ namespace semcache::engine {
 Transaction::~Transaction() {
   for (auto& d : all_.s_.devices) d->memory->forget_refusal();
   if (launch_follows_ && std::uncaught_exceptions() == exceptions_) {
+    if (told_driver_) all_.end_mappings(*this);  // who freed something meanwhile has left it to us
     all_.projection_.project_soon();
   } else {
     all_.arrays_.collect_orphans();

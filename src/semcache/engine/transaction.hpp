@@ -89,10 +89,12 @@ class Transaction : base::Uncopied {
   }
 
  private:
+  friend class Transactions;
   void give_up();
   Transactions& all_;
   int exceptions_ = std::uncaught_exceptions();
   bool launch_follows_ = false;
+  bool told_driver_ = false;
   std::unique_lock<std::mutex> lock_;
 };
 

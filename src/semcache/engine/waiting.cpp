@@ -8,7 +8,9 @@ namespace semcache::engine {
 
 void Transactions::wait(Transaction& t, const Obstacle& o) {
   if (o.memory != nullptr) ++o.memory->awaited;  // as long as somebody waits for launches that use it
+  ++s_.waiting;
   const base::AtEnd awaited([&] {
+    --s_.waiting;
     if (o.memory != nullptr) --o.memory->awaited;
   });
   switch (o.kind) {
@@ -62,7 +64,9 @@ void Transactions::lock_pages(Transaction& t, Memory& m, ByteRange chunk) {
 
 std::exception_ptr Transactions::map_and_unmap(Transaction& t, DeviceState& d) {
   using Reach = DeviceMemory::Reach;
+  const Reach reach = s_.options.device_faults ? Reach::closed : Reach::open;
   DeviceMemory::Chores chores;
+  t.told_driver_ = true;
   d.memory->begin_chores(chores);  // whoever needs memory mapped waits from now on
   {
     const base::AtEnd told([&] {
@@ -70,7 +74,11 @@ std::exception_ptr Transactions::map_and_unmap(Transaction& t, DeviceState& d) {
       d.memory->end_chores(chores, reachable ? Reach::open : Reach::nowhere);
       for (const auto& a : chores.asked) executor_.execute(step_of(plan::Step::Kind::map, *a.memory));
     });
-    t.unlocked([&] { d.memory->carry_out(chores, s_.options.device_faults ? Reach::closed : Reach::open); });
+    t.unlocked([&] { d.memory->carry_out(chores, reach); });
+  }
+  // Uses of device memory have ceased to be noticed meanwhile: nobody else opens what came closed.
+  if (reach == Reach::closed && !s_.options.device_faults && !chores.asked.empty()) {
+    projection_.open_all_guarded(*chores.asked.front().memory);
   }
   return chores.error;
 }

@@ -102,10 +102,11 @@ void DeviceMemory::ask(const std::vector<Memory*>& arrays) {
       chores_.asked.push_back({m, chores_.coming.size()});
     }
   } catch (...) {
-    Chores none;
-    begin_chores(none);
-    end_chores(none, Reach::open);
-    chores_.leaving.merge(none.leaving);
+    for (const Chores::Asked& a : std::exchange(chores_.asked, {})) {
+      a.memory->asked = false;
+      if (!is_mapped(*a.memory)) leave(*a.memory);
+    }
+    chores_.coming.clear();
     throw;
   }
 }

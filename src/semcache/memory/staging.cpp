@@ -25,18 +25,22 @@ std::byte* Staging::take(std::uint64_t bytes) {
   return buffer;
 }
 
-void Staging::add(std::byte* buffer, std::uint64_t bytes) noexcept {
+void Staging::add(std::byte* buffer, std::uint64_t bytes) {
   try {
     free_.emplace(bytes, buffer);
   } catch (const std::bad_alloc&) {
     device_.deallocate_staging(buffer);
+    throw;
   }
 }
 
 void Staging::give(std::byte* buffer, std::uint64_t bytes) noexcept {
   constexpr std::size_t kept = 32;
   in_use_ -= bytes;
-  add(buffer, bytes);
+  try {
+    add(buffer, bytes);
+  } catch (const std::bad_alloc&) {  // it is the device's again
+  }
   while (free_.size() > kept) {
     const auto largest = std::prev(free_.end());
     device_.deallocate_staging(largest->second);

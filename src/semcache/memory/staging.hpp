@@ -26,7 +26,8 @@ class Staging : base::Uncopied {
   [[nodiscard]] bool has(std::uint64_t bytes) const noexcept { return fitting(bytes) != free_.end(); }
   /// No lock. @throws OutOfMemory
   [[nodiscard]] std::byte* allocate(std::uint64_t bytes) { return device_.allocate_staging(bytes); }
-  void add(std::byte* buffer, std::uint64_t bytes) noexcept;
+  /// @throws std::bad_alloc  it is given back to the device: whoever asks for it again and again would not end
+  void add(std::byte* buffer, std::uint64_t bytes);
   /// @throws OutOfMemory  it had none
   [[nodiscard]] std::byte* take(std::uint64_t bytes);
   /// Nothing uses it any more. @param bytes  as it was taken
