@@ -478,7 +478,7 @@ inline const std::vector<Scenario>& scenarios() {
        }},
       {"settle", "d3 h2 h1", [](World& w) { w.copy(w.d3, w.h2); for (Array* a : {&w.h1, &w.d3}) (void)w.attempt([&] { w.e().copies.settle(*a->memory, a->memory->all()); }); }},
       {"settle all", "d3 h2", [](World& w) { w.copy(w.d3, w.h2); (void)w.attempt([&] { w.e().host_access.settle_all(); }); }},
-      {"statistics", "", [](World& w) { (void)w.attempt([&] { Statistics s; w.e().add_to(s); (void)w.e().any_live(); }); }},
+      {"statistics", "", [](World& w) { (void)w.attempt([&] { Statistics s; w.e().add_to(s); (void)w.e().is_used(); }); }},
       {"messages from a device array", "d2", [](World& w) { message(w, w.d2, false, false); message(w, w.d2, true, false); }},
       {"messages from a mirror", "h1", [](World& w) { message(w, w.h1, false, false); }},
       {"messages to a device array", "d1 d2", [](World& w) { message(w, w.d1, false, true); message(w, w.d2, true, true); }},

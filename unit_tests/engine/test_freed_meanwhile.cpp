@@ -246,6 +246,21 @@ TEST(FreedMeanwhile, TheSourceOfACopyIsAnErrorOfTheCaller) {
   }
 }
 
+/// Between the look-up of what a message names and the call.
+TEST(FreedMeanwhile, WhatAMessageNamesMayBeGoneAlready) {
+  Program p;
+  memory::TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
+  const ByteRange piece{0, page};
+  for (const bool on_host : {false, true}) {
+    Memory* const m = on_host ? p.engine().lifetimes.allocate_host("freed", size, nullptr) : p.engine().lifetimes.allocate_device(0, "freed", size);
+    p.engine().lifetimes.deallocate(m);
+    EXPECT_THROW(p.engine().foreign_io.write_in(*m, 0, &piece, 1, *buffer, buffer->address), UsageError);
+    EXPECT_THROW(p.engine().foreign_io.read_out(*m, 0, &piece, 1, *buffer, buffer->address), UsageError);
+    p.engine().audit();
+  }
+  p.engine().foreign_io.give_buffer(buffer);
+}
+
 /// Whatever a call names must live until it returns: who frees it meanwhile is told so, and nothing else happens.
 TEST(FreedMeanwhile, WhatACallNamesIsAnErrorOfTheCaller) {
   struct Arrays {

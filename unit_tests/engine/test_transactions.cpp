@@ -207,6 +207,11 @@ TEST_F(PageLocking, KeepsACopyOverItsPagesWaiting) {
   p.expect_host(h, 3);
 }
 
+TEST_F(PageLocking, NeedsNoStagingMemory) {
+  p.expect_device(d, 1);
+  EXPECT_EQ(p.device().staging_bytes(), 0u);
+}
+
 TEST_F(PageLocking, LeavesPagesReadableThatWereReadable) {
   p.expect_device(d, 1);
   EXPECT_EQ(p.device().host_registrations(), 1u);
@@ -313,6 +318,27 @@ TEST_F(Mapping, NorDoesStagingMemory) {
   EXPECT_TRUE(done_meanwhile);
 }
 
+/// An evicted device side is written to its host side, which nobody has used.
+TEST(MappingUnderABudget, NorDoesStagingMemoryOfWhatIsSaved) {
+  Program::Options o = Mapping::options();
+  o.engine.device_memory_bytes = 4 * o.device.granularity_bytes;
+  Program p(o);
+  Memory& small = p.on_device(4096);
+  Memory& h = p.on_host(4096, &small);
+  (void)p.on_device(4 * o.device.granularity_bytes);  // the next one shares no granule with the small one
+  Memory& large = p.on_device(3 * o.device.granularity_bytes + 8192);
+  p.kernel_write(&streams[0], small, small.all(), 5);
+  bool done = false;
+  p.device().while_in(FakeDevice::call_staging, [&] {
+    std::thread([&] { p.engine().lifetimes.deallocate(p.engine().lifetimes.allocate_device(0, "another", 4096)); }).join();
+    done = true;
+  });
+  p.kernel_write(&streams[0], large, large.all(), 6);
+  EXPECT_TRUE(done);
+  EXPECT_EQ(p.counters().evictions, 1u);
+  p.expect_host(h, 5);
+}
+
 TEST_F(Mapping, NorDoesMemoryOfMessages) {
   memory::TransitBuffer* buffer = nullptr;
   meanwhile([&] { buffer = p.engine().foreign_io.take_buffer(size, false); }, [&] { use_what_is_there(); }, FakeDevice::call_staging);
@@ -382,6 +408,20 @@ TEST_F(Mapping, NobodyTakesTheRestOfTheSetMeanwhile) {
         }
       });
   EXPECT_TRUE(stayed);
+}
+
+/// The last array goes while its memory is mapped: the engine is used until that ends.
+TEST(MappingOfTheLastArray, IsNotTheEnd) {
+  Program p(Mapping::options());
+  Memory* const last = p.engine().lifetimes.allocate_device(0, "last", 4096);
+  bool used = false;
+  p.device().while_in(FakeDevice::call_map, [&] {
+    std::thread([&] { p.engine().lifetimes.deallocate(last); }).join();
+    used = p.engine().is_used();
+  });
+  EXPECT_THROW(p.engine().copies.settle(*last, last->all()), UsageError);
+  EXPECT_TRUE(used);
+  EXPECT_FALSE(p.engine().is_used());
 }
 
 /// What the rest of the set has is given back once.

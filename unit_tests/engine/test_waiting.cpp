@@ -61,7 +61,7 @@ struct Waiting : ::testing::Test {
   void start_reader() {
     reader = std::thread([this] { p.expect_host(h, 1); });
     while ((d.flags.load() & Memory::is_fresh) != 0) std::this_thread::yield();
-    (void)p.engine().any_live();  // under the lock: it has been given up there
+    (void)p.engine().is_used();  // under the lock: it has been given up there
   }
 
   Said said;
@@ -242,7 +242,7 @@ TEST_F(Waiting, WhoWaitsToSaveMakesNoCopyBeforeItCan) {
   begin();
   std::thread writer([this] { p.kernel_write(&streams[0], d, d.all(), 2); });
   while (d.awaited == 0) {
-    (void)p.engine().any_live();
+    (void)p.engine().is_used();
     std::this_thread::yield();
   }
   for (int i = 0; i < 20; ++i) {

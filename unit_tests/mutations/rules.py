@@ -138,8 +138,6 @@ listed(
     "memory/device_memory.cpp",
     ("who was used since is evicted all the same", "longest_unused if used false #1"),
     ("neighbours that share a granule count it twice", "need_of if run false #1"),
-    ("a granule goes while a neighbour uses it", "unmap choose residents true #1"),
-    ("a refused map stays half made", "map choose residents false #1"),
     ("an eviction that has begun begins anew with another array", "victim choose begun false #1"))
 listed(
     "memory/host_memory.cpp",
@@ -246,8 +244,8 @@ UNNOTICED = {
     "engine/lifetimes.cpp keep_as_saved_copy note_perhaps_unwanted #1":
         _TWICE + "when the last array that wants the copy changes, the directory names it, and collect_orphans notes it",
     "engine/arrays.cpp collect_orphans note_perhaps_unwanted #1": _TWICE + "by project; both left out are noticed",
-    "engine/engine.cpp any_live return true #1": _OUTSIDE,
-    "engine/engine.cpp any_live return false #1": _OUTSIDE,
+    "engine/engine.cpp is_used return true #1": _OUTSIDE,
+    "engine/engine.cpp is_used return false #1": _OUTSIDE,
     "engine/executor.cpp copy_by_queue separate #1": _COST + "who waits for the transfer before waits for this one, too",
     "engine/executor.cpp copy_across separate #1": _COST + "who waits for the transfer before waits for this one, too",
     "engine/executor.cpp write_arrival add #1": _ESTIMATE,

@@ -68,7 +68,8 @@ class Engine : base::Uncopied {
   void add_to(Statistics& statistics) const;
   /// The directory and every page state agree with each other (tests, audit). Ends the process if not.
   void audit();
-  [[nodiscard]] bool any_live() const;
+  /// Is there an array, or another thread in a call?
+  [[nodiscard]] bool is_used() const;
 };
 
 }  // namespace semcache::engine

@@ -5,7 +5,6 @@
 namespace semcache::engine {
 
 Transaction::~Transaction() {
-  for (auto& d : all_.s_.devices) d->memory->forget_refusal();
   if (launch_follows_ && std::uncaught_exceptions() == exceptions_) {
     if (told_driver_) all_.end_mappings(*this);  // who freed something meanwhile has left it to us
     all_.projection_.project_soon();
@@ -14,6 +13,7 @@ Transaction::~Transaction() {
     all_.end_mappings(*this);
     all_.projection_.project();
   }
+  for (auto& d : all_.s_.devices) d->memory->forget_refusal();
 }
 
 void Transaction::give_up() {

@@ -181,7 +181,7 @@ void finalize() {
   current.store(nullptr, std::memory_order_release);
   retired_queues.fetch_add(1, std::memory_order_release);
   // Leaked views: their pages stay where they are, open, for pointers that outlive the runtime.
-  if (r->engine->any_live()) {
+  if (r->engine->is_used()) {
     r->ended_before = ended.load();
     ended.store(r, std::memory_order_release);
   } else {
