@@ -21,15 +21,16 @@ class Arrays : Parts {
   void place_on_device(Memory& memory);
   /// Gives back the addresses of the memory, and the pages of host memory.
   void release_place(Memory& memory) noexcept;
-  /// Frees the memory, its slot, and its datum behind the last slot. It also frees what an allocation that failed has made so far (I9).
+  /// Frees the memory, its slot, and its datum behind the last slot. It also frees what an allocation that failed has made so far
+  /// (I9).
   /// @pre the content is needed no more, and nothing in flight uses the memory
   void destroy(Memory& memory) noexcept;
-  /// Returns a saved copy of this kind that `new_saved_copy` has made on a device, that is mapped by now, and that is not used yet;
-  /// nullptr if there is none.
+  /// Returns a saved copy of this kind that `new_saved_copy` has made on a device, that is mapped by now, and that is not used
+  /// yet; nullptr if there is none.
   [[nodiscard]] Memory* ready_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label) const noexcept;
   /// Provides memory for a value that is to be saved. On a device the memory must be mapped first, so the first call returns an
-  /// obstacle, and the same call in the next attempt finds the memory ready. Its content is not wanted until then, so it is freed at the
-  /// transaction's end if it is not asked for again.
+  /// obstacle, and the same call in the next attempt finds the memory ready. Its content is not wanted until then, so it is freed
+  /// at the transaction's end if it is not asked for again.
   /// @param copy  is set to the memory when there is no obstacle
   /// @throws OutOfMemory
   Obstacle new_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label, Memory*& copy);

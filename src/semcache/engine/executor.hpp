@@ -7,8 +7,8 @@
 
 namespace semcache::engine {
 
-/// Carries out steps. This is the only way to change memory of arrays, and the only place where devices and the platform are asked to
-/// move bytes of arrays. Each step is counted, and the observer sees it.
+/// Carries out steps. This is the only way to change memory of arrays, and the only place where devices and the platform are
+/// asked to move bytes of arrays. Each step is counted, and the observer sees it.
 ///
 /// Threads: with the engine's lock.
 class Executor : Parts {
@@ -49,8 +49,8 @@ class Executor : Parts {
   void copy_across(const plan::Step& step, Memory& host, Memory& device);
   /// Copies past the protection of either side. The protection stays in force for all other threads meanwhile.
   void copy_behind(std::byte* to, const std::byte* from, std::uint64_t n);
-  /// Do the protections of the pages allow this thread to use the bytes directly? The answer holds as long as it has the lock, because
-  /// protections change under the lock alone.
+  /// Do the protections of the pages allow this thread to use the bytes directly? The answer holds as long as it has the lock,
+  /// because protections change under the lock alone.
   [[nodiscard]] bool permits(const std::byte* address, std::uint64_t bytes, platform::Protection needed) const;
   using CopyOfDevice = void (device::Device::*)(QueueId, std::byte*, const std::byte*, std::uint64_t);
   /// Has the device make a copy, in `queue`; past the protection of its pages where device memory is guarded.

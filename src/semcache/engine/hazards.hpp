@@ -7,8 +7,8 @@
 
 namespace semcache::engine {
 
-/// Finds the work that an access must wait for: read after write, write after read, write after write (I6). Each question is answered
-/// by the obstacle to be waited for, or by no obstacle if there is no such work or it is known to be done.
+/// Finds the work that an access must wait for: read after write, write after read, write after write (I6). Each question is
+/// answered by the obstacle to be waited for, or by no obstacle if there is no such work or it is known to be done.
 ///
 /// Threads: with the engine's lock. No member waits.
 class Hazards : Parts {
@@ -21,25 +21,26 @@ class Hazards : Parts {
   [[nodiscard]] Obstacle user_of(const TransitBuffer& buffer) const noexcept;
   /// Has the device memory a use on the unknown queue (for reading: a write) that is not known to be over?
   [[nodiscard]] bool unknown_use_pending(const Memory& m, Mode mode) const;
-  /// Prepares device memory for use by a transfer: revokes its flags, so that later launches take the lock, and checks that no launch
-  /// pins it (is between its check and its submission) and that no use on the unknown queue is pending.
+  /// Prepares device memory for use by a transfer: revokes its flags, so that later launches take the lock, and checks that no
+  /// launch pins it (is between its check and its submission) and that no use on the unknown queue is pending.
   /// @return no obstacle when a transfer may be submitted; otherwise what must be waited for first
   Obstacle quiesce(Memory& memory);
-  /// @return no obstacle when a transfer may read these bytes, or write them (`Mode::writes`); otherwise what must be waited for first.
-  /// Device memory is checked as a whole (`quiesce`)
+  /// @return no obstacle when a transfer may read these bytes, or write them (`Mode::writes`); otherwise what must be waited for
+  /// first. Device memory is checked as a whole (`quiesce`)
   Obstacle busy(Memory& memory, ByteRange range, Mode mode);
   /// Lands the flights that are done.
-  /// @return no obstacle when no flight on these host pages is under way (for `Mode::reads`: none to the host); otherwise what must be
-  /// waited for first
+  /// @return no obstacle when no flight on these host pages is under way (for `Mode::reads`: none to the host); otherwise what
+  /// must be waited for first
   Obstacle flights_of(Memory& host, ByteRange range, Mode mode);
-  /// @return no obstacle when all chunks of these host pages that are worth page-locking for a transfer are page-locked; otherwise the
-  /// flight on the first chunk that is not, or its page-locking
+  /// @return no obstacle when all chunks of these host pages that are worth page-locking for a transfer are page-locked;
+  /// otherwise the flight on the first chunk that is not, or its page-locking
   Obstacle directly_reached(Memory& host, ByteRange range);
   /// @return no obstacle when no work on any queue uses the memory; otherwise the first such work
   Obstacle uses_of(Memory& memory);
   /// @return no obstacle when none of our transfers uses the device memory; otherwise the first one
   Obstacle transfers_of(const Memory& memory) const noexcept;
-  /// Ends a flight whose work is done: writes a staged arrival to its pages, gives back the staging memory, and erases the flight.
+  /// Ends a flight whose work is done: writes a staged arrival to its pages, gives back the staging memory, and erases the
+  /// flight.
   /// @return no obstacle when the flight has landed, and is erased; otherwise what must be waited for first
   Obstacle land(Flights::iterator flight);
   /// @return no obstacle when all flights have landed; otherwise the first that has not

@@ -12,13 +12,13 @@ using memory::Memory;
 
 /// The reason why an attempt cannot go on: what must be waited for first. An obstacle of kind `none` converts to false.
 ///
-/// A member that returns an obstacle has not waited. All that it has done so far is complete and noted, so `Transaction` waits for the
-/// obstacle and then makes the whole attempt again.
+/// A member that returns an obstacle has not waited. All that it has done so far is complete and noted, so `Transaction` waits
+/// for the obstacle and then makes the whole attempt again.
 class [[nodiscard]] Obstacle {
  public:
   enum class Kind : std::uint8_t {
     none,
-    launches,  ///< launches that pin `memory` (they are between their check of its flags and their submission) must end their pins
+    launches,  ///< launches that pin `memory`, from their check of its flags to their submission, must end their pins
     device,    ///< all work given to the device of `work` must end; `memory`, if set, is the array for whose use this is asked
     work,      ///< `work` must be done
     moment,    ///< another thread must go on, which it does by itself

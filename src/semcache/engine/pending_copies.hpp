@@ -11,8 +11,8 @@
 namespace semcache::engine {
 
 /// Pending bytes of data: a deep_copy has given them a content that none of the datum's own slots has held since. Bytes that are
-/// overwritten or freed while they are pending are counted as dropped. This serves counters only, so bytes are forgotten where the host
-/// has no memory for them.
+/// overwritten or freed while they are pending are counted as dropped. This serves counters only, so bytes are forgotten where
+/// the host has no memory for them.
 class PendingCopies {
  public:
   /// Notes that the bytes are pending.

@@ -7,8 +7,8 @@
 
 namespace semcache::engine {
 
-/// Has the array been freed, or become a saved copy? Another thread may free an operand of an unknown launch, or of a driver's call,
-/// while the lock is given up, and the object may then belong to another array.
+/// Is the object no longer an array in device memory? Another thread may free an operand of an unknown launch, or of a driver's
+/// call, while the lock is given up. The object is then free, a saved copy, or another array's.
 [[nodiscard]] inline bool is_no_array(const Memory& m) noexcept { return !m.live || m.on_host() || m.snapshot(); }
 
 /// Returns whether nothing need be done for this operand before a launch uses it. No lock.
@@ -25,16 +25,17 @@ struct Requirement {
   Access mode;      ///< `overwrite` needs no content; all modes but `read` save what others want of the former content
 };
 
-/// Meets the requirements of accesses: `meet` is the one function for all accesses, and `prepare` the one for operands of launches.
+/// Meets the requirements of accesses: `meet` is the one function for all accesses, and `prepare` the one for operands of
+/// launches.
 ///
 /// Threads: with the engine's lock. Both are parts of an attempt (Transaction).
 class Preparation : Parts {
  public:
   explicit Preparation(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// Meets all requirements together. Each array is then resident and has its content, and what others want of content that will be
-  /// overwritten is saved. No known work reads or writes the bytes in conflict with the access. (Kernels of launches that follow
-  /// are ordered by `Launches::pin` instead.)
+  /// Meets all requirements together. Each array is then resident and has its content, and what others want of content that will
+  /// be overwritten is saved. No known work reads or writes the bytes in conflict with the access. (Kernels of launches that
+  /// follow are ordered by `Launches::pin` instead.)
   /// @pre none of the arrays is freed
   /// @return no obstacle when all are met at the same time; otherwise the first obstacle
   Obstacle meet(const Requirement* requirements, std::size_t count);
@@ -42,9 +43,10 @@ class Preparation : Parts {
     const Requirement requirement{&memory, range, mode};
     return meet(&requirement, 1);
   }
-  /// Makes all operands resident and fresh, saves what others want of the writable ones, and notes their writes in the directory. The
-  /// writes are noted one after the other, so of two operands that hold the same wanted value the second is its last holder (I4).
-  /// If a write is noted early, or its launch fails, unchanged content only gets a new number. Operands that are freed are skipped.
+  /// Makes all operands resident and fresh, saves what others want of the writable ones, and notes their writes in the directory.
+  /// The writes are noted one after the other, so of two operands that hold the same wanted value the second is its last holder
+  /// (I4). If a write is noted early, or its launch fails, unchanged content only gets a new number. Operands that are freed are
+  /// skipped.
   /// @param overwritten  bytes of each operand that are certain to be written before they are read; nullptr: none
   /// @return no obstacle when all operands are ready; otherwise the first obstacle
   Obstacle prepare(const Operand* operands, std::size_t count, const ByteRange* overwritten);

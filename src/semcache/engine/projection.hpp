@@ -9,8 +9,9 @@
 
 namespace semcache::engine {
 
-/// Writes the directory's state to what launches and the host's processors read: the flags of device memory, and the protection of
-/// pages. A flag promises no more than the directory's state allows (I5, I6). It may promise less; launches then take the lock.
+/// Writes the directory's state to what launches and the host's processors read: the flags of device memory, and the protection
+/// of pages. A flag promises no more than the directory's state allows (I5, I6). It may promise less; launches then take the
+/// lock.
 ///
 /// Threads: with the engine's lock, except `waits`.
 class Projection : Parts {
@@ -19,8 +20,8 @@ class Projection : Parts {
 
   /// Projects everything that has changed.
   void project() noexcept;
-  /// Leaves the projection to the end of the next launch, when the device is busy, if only flags of few device arrays are to be set
-  /// anew; otherwise projects at once. Until then the flags promise less than they could, and launches take the lock.
+  /// Leaves the projection to the end of the next launch, when the device is busy, if only flags of few device arrays are to be
+  /// set anew; otherwise projects at once. Until then the flags promise less than they could, and launches take the lock.
   void project_soon() noexcept;
   /// Projects one array in device memory: its flags, and its page protection where it is guarded.
   void project_device(Memory& memory) noexcept;
@@ -46,21 +47,22 @@ class Projection : Parts {
   // --- device memory that the host reaches ---
   /// Opens guarded pages as far as the array's state permits, because a kernel or an announced use is about to access them.
   void open_guarded(Memory& memory);
-  /// Gives the pages of a guarded array this protection; where the kernel's limit on mappings is near, opens all guarded memory for good.
+  /// Gives the pages of a guarded array this protection; where the kernel's limit on mappings is near, opens all guarded memory
+  /// for good.
   void protect_guarded(Memory& memory, platform::Protection protection) noexcept;
   /// Opens all mapped device memory; its uses are no longer noticed. Ends the process where the kernel refuses.
   /// @param memory  the array that the message names then
   void open_all_guarded(const Memory& memory) noexcept;
-  /// SEMCACHE_CHECK=1 on emulated devices, where device pages are accessible during launches and our own copies only: opens or closes
-  /// the array's pages, unless a launch runs.
+  /// SEMCACHE_CHECK=1 on emulated devices, where device pages are accessible during launches and our own copies only: opens or
+  /// closes the array's pages, unless a launch runs.
   void set_reachable(Memory& memory, bool reachable) noexcept;
   /// The same for all arrays, when the first launch begins and when the last one ends.
   void set_all_reachable(bool reachable) noexcept;
   /// The array stays accessible, because a kernel whose end the engine cannot see may use it.
   void keep_reachable(Memory& memory) noexcept;
 
-  // --- saved copies whose value may be wanted no more: new ones, those that the directory has touched since they were last checked,
-  // --- and those that are wanted no more but are still in use
+  // --- saved copies whose value may be wanted no more: new ones, those that the directory has touched since they were last
+  // --- checked, and those that are wanted no more but are still in use
   void note_perhaps_unwanted(Memory& saved) noexcept;
   void forget_perhaps_unwanted(Memory& saved) noexcept;
   [[nodiscard]] const std::vector<Memory*>& perhaps_unwanted() const noexcept { return unwanted_; }

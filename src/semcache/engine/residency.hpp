@@ -7,8 +7,8 @@
 
 namespace semcache::engine {
 
-/// Maps and evicts device memory behind stable addresses. What is mapped stays within the budget. Where there is no room, the array
-/// that was used longest ago is evicted, and what only it holds is written back first (I4).
+/// Maps and evicts device memory behind stable addresses. What is mapped stays within the budget. Where there is no room, the
+/// array that was used longest ago is evicted, and what only it holds is written back first (I4).
 ///
 /// Threads: with the engine's lock.
 class Residency : Parts {

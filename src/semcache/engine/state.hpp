@@ -78,13 +78,14 @@ struct DeviceState {
   std::unique_ptr<Staging> staging;
   std::unique_ptr<Queues> queues;
   QueueIndex to_device_queue = 0, to_host_queue = 0, within_queue = 0;
-  /// Represents, among the operands of a launch that may use any array, all arrays that need nothing done when that launch begins.
-  /// Its pins and uses count for each array that is older than `everything.since`, the time at which the last such launch began.
+  /// Represents, among the operands of a launch that may use any array, all arrays that need nothing done when that launch
+  /// begins. Its pins and uses count for each array that is older than `everything.since`, the time at which the last such launch
+  /// began.
   Memory everything;
 };
 
-/// Marks, while it lives, that the calling thread prepares arrays for a launch that the engine does not see and that is not submitted
-/// yet. Waiting for the device then does not show that the uses noted for that launch are over.
+/// Marks, while it lives, that the calling thread prepares arrays for a launch that the engine does not see and that is not
+/// submitted yet. Waiting for the device then does not show that the uses noted for that launch are over.
 struct UnsubmittedLaunch : base::Uncopied {
   UnsubmittedLaunch() noexcept;
   ~UnsubmittedLaunch();
@@ -95,19 +96,19 @@ struct UnsubmittedLaunch : base::Uncopied {
 /// What the calling thread is doing.
 struct Thread {
   UnsubmittedLaunch* unsubmitted = nullptr;
-  /// Set while the thread is in a driver's call. It may then hold a lock of the driver for which another thread's launch waits, so its
-  /// waits for launches are limited by this patience.
+  /// Set while the thread is in a driver's call. It may then hold a lock of the driver for which another thread's launch waits,
+  /// so its waits for launches are limited by this patience.
   base::Patience* in_driver_call = nullptr;
   const std::byte* served_address = nullptr;  ///< the access whose fault the thread serves; nullptr: none
-  std::uint64_t arguments_of = 0;             ///< number of the `ForeignUses` that keeps arguments of the thread's next launch; 0: none
+  std::uint64_t arguments_of = 0;             ///< serial of the `ForeignUses` that keeps arguments of its next launch; 0: none
 };
 [[nodiscard]] inline Thread& here() noexcept { return platform::per_thread<Thread>(); }
 
 inline UnsubmittedLaunch::UnsubmittedLaunch() noexcept : outer(here().unsubmitted) { here().unsubmitted = this; }
 inline UnsubmittedLaunch::~UnsubmittedLaunch() { here().unsubmitted = outer; }
 
-/// An array with which a transaction goes on after a wait. Each attempt checks first whether it has been freed (`freed`), because another
-/// thread may free it while the lock is given up.
+/// An array with which a transaction goes on after a wait. Each attempt checks first whether it has been freed (`freed`), because
+/// another thread may free it while the lock is given up.
 struct Kept : Known {
   explicit Kept(Memory& m) noexcept : Known(m), label(m.label) {
     if (!m.live) --incarnation;  // it was freed after the caller found it, so `freed` returns true
@@ -170,7 +171,8 @@ struct State : base::Uncopied {
   [[nodiscard]] std::uint64_t last_write(const Memory& m, QueueIndex q) const noexcept {
     return std::max(m.on(q).write.load(), in_everything(m) ? everything(m).on(q).write.load() : 0);
   }
-  /// Is this device memory guarded: are its pages protected according to its state, so that the program's own accesses are noticed?
+  /// Is this device memory guarded: are its pages protected according to its state, so that the program's own accesses are
+  /// noticed?
   [[nodiscard]] bool guarded(const Memory& m) const noexcept { return options.device_faults && !m.on_host() && m.bytes > 0; }
   /// Checks that the array, which a caller named, has not been freed. Each attempt calls it first.
   /// @throws UsageError  another thread has freed the array

@@ -12,8 +12,8 @@ namespace semcache::engine {
 
 using memory::Memory;
 
-/// The interface through which the engine asks the layer above it about threads: which launches they have under way, and which faults
-/// they wait for. The members of this class answer that nothing is known.
+/// The interface through which the engine asks the layer above it about threads: which launches they have under way, and which
+/// faults they wait for. The members of this class answer that nothing is known.
 class Surroundings {
  public:
   virtual ~Surroundings() = default;
@@ -21,8 +21,8 @@ class Surroundings {
   [[nodiscard]] virtual bool in_launch() const noexcept { return false; }
   /// Does a launch that the calling thread has under way use this memory?
   [[nodiscard]] virtual bool in_launch_of(const Memory& /*memory*/) const noexcept { return false; }
-  /// Called while a fault is served. Does what `platform::Tracker::help_holder` does, for the threads whose launches use this memory.
-  /// No lock is held.
+  /// Called while a fault is served. Does what `platform::Tracker::help_holder` does, for the threads whose launches use this
+  /// memory. No lock is held.
   [[nodiscard]] virtual platform::Holder help_holder(const Memory& /*memory*/, const void*& /*where*/) {
     return platform::Holder::runs;
   }

@@ -24,8 +24,8 @@ class Transactions : Parts {
   struct NeitherCanGoOn : SystemError {
     using SystemError::SystemError;
   };
-  /// Waits until `work` is done. Work that was submitted cannot be taken back, so where an event fails, the queue is waited for, and
-  /// then the device. @throws DeviceError  the device is lost
+  /// Waits until `work` is done. Work that was submitted cannot be taken back, so where an event fails, the queue is waited for,
+  /// and then the device. @throws DeviceError  the device is lost
   void complete(Transaction& transaction, const timeline::Work& work);
   /// Waits in the same way until all flights have landed, and all transfers that use the device memory `memory` are done.
   /// @throws DeviceError  the device is lost
@@ -41,7 +41,8 @@ class Transactions : Parts {
   void wait(Transaction& transaction, const Obstacle& obstacle);
   /// Waits until no launch pins the memory, or until it is freed. @throws UsageError, SystemError, NeitherCanGoOn
   void wait_for_launches(Transaction& transaction, Memory& memory);
-  /// Waits for a short time. Where a page fault is being served and the launch's thread waits for another fault, serves that one instead.
+  /// Waits for a short time. Where a page fault is being served and the launch's thread waits for another fault, serves that one
+  /// instead.
   void wait_for_launches_a_moment(Transaction& transaction, Memory& memory);
   /// Waits, without the lock, for everything that was given to the device.
   void wait_for_device(Transaction& transaction, std::uint32_t device);
@@ -49,24 +50,25 @@ class Transactions : Parts {
   /// Lets the driver map and unmap the device memory that is asked for and that leaves. The lock is given up meanwhile.
   /// @return an error of the driver other than lack of memory; nullptr: none
   std::exception_ptr map_and_unmap(Transaction& transaction, DeviceState& d);
-  /// Lets the driver map and unmap all that is still listed. Where another thread is calling the driver for a device, the rest is left
-  /// to the end of that thread's transaction.
+  /// Lets the driver map and unmap all that is still listed. Where another thread is calling the driver for a device, the rest is
+  /// left to the end of that thread's transaction.
   void end_mappings(Transaction& transaction) noexcept;
 
   mutable std::mutex mutex_;
 };
 
-/// One access. It has the engine's lock from its beginning to its end, and gives the lock up only to wait and to do what takes long
-/// (`unlocked`). No other code takes the lock, except `Look`.
+/// One access. It has the engine's lock from its beginning to its end, and gives the lock up only to wait and to do what takes
+/// long (`unlocked`). No other code takes the lock, except `Look`.
 ///
-/// An access that may have to wait states what it needs as an *attempt*. This is a function that does what it can, in steps of which
-/// each leaves directory, flags and pages right, and that returns the first obstacle that it meets. `run` waits for the obstacle
-/// without the lock. Another thread may have changed anything meanwhile, so `run` then makes the attempt again from its beginning.
-/// Therefore all that an attempt has seen holds until it returns. When `run` returns, no other thread has had the lock since the
-/// beginning of the last attempt, which met no obstacle.
+/// An access that may have to wait states what it needs as an *attempt*. This is a function that does what it can, in steps of
+/// which each leaves directory, flags and pages right, and that returns the first obstacle that it meets. `run` waits for the
+/// obstacle without the lock. Another thread may have changed anything meanwhile, so `run` then makes the attempt again from its
+/// beginning. Therefore all that an attempt has seen holds until it returns. When `run` returns, no other thread has had the lock
+/// since the beginning of the last attempt, which met no obstacle.
 ///
-/// The transaction projects flags and pages whenever it gives up the lock, to wait or at the end, also where something fails half-way
-/// (I5, I6); no other code need care about it. At the end it frees saved copies whose values are wanted no more, unless a launch follows.
+/// The transaction projects flags and pages whenever it gives up the lock, to wait or at the end, also where something fails
+/// half-way (I5, I6); no other code need care about it. At the end it frees saved copies whose values are wanted no more, unless
+/// a launch follows.
 class Transaction : base::Uncopied {
  public:
   explicit Transaction(Transactions& all) : all_(all), lock_(all.lock()) {}
@@ -82,11 +84,11 @@ class Transaction : base::Uncopied {
   /// @throws DeviceError  the device is lost
   /// @throws UsageError, SystemError  no wait can remove the obstacle
   void wait(const Obstacle& obstacle) { all_.wait(*this, obstacle); }
-  /// Announces that a launch comes next, which must not be delayed. Flags that only tell launches that nothing need be done are then
-  /// computed when the launch ends, while the device is busy.
+  /// Announces that a launch comes next, which must not be delayed. Flags that only tell launches that nothing need be done are
+  /// then computed when the launch ends, while the device is busy.
   void launch_follows() noexcept { launch_follows_ = true; }
-  /// Runs `body`, which takes long, without the lock. To be called between two attempts or after the last one, because all that was
-  /// seen before is void afterwards.
+  /// Runs `body`, which takes long, without the lock. To be called between two attempts or after the last one, because all that
+  /// was seen before is void afterwards.
   template <class Body>
   void unlocked(const Body& body) {
     give_up();

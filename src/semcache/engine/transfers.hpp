@@ -33,7 +33,8 @@ class Transfers : Parts {
   /// Saves one piece, or its first bytes. @return no obstacle when they are saved; otherwise the first obstacle
   Obstacle save(Memory& memory, const directory::LastHeld& piece, Loss loss);
   [[nodiscard]] std::uint64_t saves() const noexcept { return saves_; }  ///< how many pieces have been saved so far
-  /// SEMCACHE_CHECK_WRITES: gives an array that a launch captured as writable, and whose content did not change, its former number.
+  /// SEMCACHE_CHECK_WRITES: gives an array that a launch captured as writable, and whose content did not change, its former
+  /// number.
   /// @return no obstacle when that is done, or nothing is to be checked; otherwise the first obstacle
   Obstacle check_writes(Memory& memory);
   /// Notes that `range` of the memory is written: it gets a new value, held there alone (I2). Copies pending for it are dropped.
@@ -48,8 +49,9 @@ class Transfers : Parts {
   void count_write_through(const Memory& memory, ByteRange range, trace::LabelId label) {
     for (const ByteRange r : s_.stale(memory.slot, range)) s_.recorder.moved(trace::Kind::write_through, label, r.size());
   }
-  /// Notes that a copy to `range` was refused half-way, so that it is unknown which bytes are new. What another slot holds, too, is
-  /// dropped here, and is fetched from there again. What only this memory held gets a new value, for the bytes that are there now.
+  /// Notes that a copy to `range` was refused half-way, so that it is unknown which bytes are new. What another slot holds, too,
+  /// is dropped here, and is fetched from there again. What only this memory held gets a new value, for the bytes that are there
+  /// now.
   void note_refused(Memory& memory, ByteRange range) noexcept;
   /// Is the array's host side announced, so that the host may change it now and report that later (DualView::modify_host)?
   [[nodiscard]] bool host_side_is_announced(const Memory& memory);
