@@ -31,8 +31,9 @@ class ForeignIo : Parts {
   /// Does this very memory hold the content of all pieces?
   [[nodiscard]] bool valid_here(const Memory& memory, std::uint64_t position, const ByteRange* pieces,
                                 std::size_t count) const;
-  /// Brings the content that the pieces have now to the buffer, where it is complete after `settle_buffer`. No other bytes move.
-  /// If the array is on the host, it is fresh in the pieces afterwards.
+  /// Brings the content that the pieces have now to the buffer, where it is complete after `settle_buffer`. If the array is on
+  /// the host, it is fresh in the pieces afterwards. No other bytes move, unless a host array has more pieces than its maps
+  /// should hold: then their hull is made fresh.
   void read_out(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer,
                 std::byte* to);
   /// Announces that the next use of the buffer will be a `read_out` with these arguments, so that what kernels write may be

@@ -13,9 +13,9 @@ class Lifetimes : Parts {
 
   /// @throws OutOfMemory  the array is larger than the device's budget or its addresses  @throws std::bad_alloc
   Memory* allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes);
-  /// @param partner  the device array whose host side this is; nullptr: an array of its own  @throws UsageError  the two do not
-  /// fit
+  /// @param partner  the device array whose host side this is; nullptr: an array of its own
   /// @param announced  the program announces every access of the host, so the pages are not protected
+  /// @throws UsageError  the partner is no live device array, has another size, or has a host side already
   Memory* allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced = false);
   /// Frees the array after waiting for all uses of it. On the emulated device, whose kernels may free arrays themselves, an array
   /// that a running launch pins is freed when the launch ends.

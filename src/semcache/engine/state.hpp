@@ -116,7 +116,7 @@ struct Kept : Known {
   trace::LabelId label;
 };
 
-/// The data that all parts of the engine share. No other code uses it.
+/// The data that all parts of the engine share. Code outside the engine only reads it (`Engine::state`).
 ///
 /// Threads: with the engine's lock, except the atomics, members that never change, and members whose comment says "No lock".
 struct State : base::Uncopied {
