@@ -97,7 +97,7 @@ void Engine::audit() {
         const std::uint64_t at = m.on(q).use.load();
         if (!d.queues->own(q) || at == 0 || d.queues->done(q, at)) continue;
         for (QueueIndex p = 1; p < d.queues->count(); ++p) {
-          // Only transfers that write are checked. For launches that write there is the flag `unread`, too.
+          // Transfers that only read are not checked: only launches that write wait for them, and these need the flag `unread`.
           if (d.queues->own(p) || !d.queues->live(p)) continue;
           if (m.on(q).write.load() != 0 && !d.queues->ordered(p, q, m.on(q).write.load()) &&
               !d.queues->done(q, m.on(q).write.load())) {

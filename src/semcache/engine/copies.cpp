@@ -124,7 +124,7 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
 void Copies::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& from) noexcept {
   const Kept to_kept(to);
   const Kept from_kept(from);
-  const bool must_not_stay = transfers_.host_side_is_announced(from);  // the program may change it before it says so
+  const bool must_not_stay = transfers_.host_side_is_announced(from);  // the program may change it before it announces that
   if (!must_not_stay && to.on_host() && s_.watched(to) && range.size() <= policy::ReadHabit::largest_bytes &&
       !s_.directory.fresh(to.slot, range) && to.read_habit.copied()) {
     return bring(t, to, range, from);  // the host is expected to read `to` next
@@ -317,8 +317,8 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
   for (const auto& d : s_.devices) {
     if ((to.open || from.open) && !d->device->kernels_run_in_caller()) t.wait(Obstacle::whole_device(d->index));
   }
-  // The third requirement is for a copy within one array: if it is refused half-way, `from` still holds the bytes that it has
-  // overwritten in `to`.
+  // The third requirement is for a copy within one array: if it is refused half-way, `from` still holds the former content of the
+  // bytes that it has overwritten in `to`.
   const Requirement needs[] = {{&from, from_range, Access::read}, {&to, to_range, Access::overwrite}, {&from, to_range, Access::read}};
   t.run([&]() -> Obstacle {
     s_.expect_not_freed(to_kept);

@@ -34,14 +34,14 @@ QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_p
   QueueIndex queue = queues.adopt(native, owner);
   bool anew = queues.program_queues() > before;
   if (leased && !anew && queues.outlives_a_stream(queue)) {
-    // An earlier stream may have had the same native name. What is known of that stream does not hold for this one.
+    // An earlier stream may have had the same native pointer. What is known of that stream does not hold for this one.
     transactions_.end_queue(t, *s_.devices[device], queue);
     queue = queues.adopt(native, std::move(owner));
     anew = true;
   }
   if (leased) queues.lease(queue);
   if (anew) {
-    // The flag `idle` may be set because all queues in use were ordered behind the transfers in flight. The new queue is not.
+    // The flag `idle` may be set because all program queues were ordered behind the transfers in flight. The new queue is not.
     for (Memory& m : s_.pool) {
       if (m.live && !m.on_host()) projection_.revoke(m);
     }

@@ -101,7 +101,7 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
                                       : &device::Device::copy_within_device;
   if (from != nullptr) order_queue(d, queue, *from, Mode::reads, Behind::all);
   if (to != nullptr) order_queue(d, queue, *to, Mode::writes, Behind::all);
-  if (to == nullptr || from == nullptr) d.queues->separate(queue);  // a user of the other side waits for this copy alone
+  if (to == nullptr || from == nullptr) d.queues->separate(queue);  // users of the other side wait for this copy alone
   bool submitted = false;
   const base::AtEnd note([&] {  // also when a later piece is refused, because the earlier ones are under way (I6)
     if (!submitted) return;
@@ -241,7 +241,7 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
     return;
   }
   prepare_buffer();
-  ByteRange untouched{position + n, position + n};  // pages that are discarded: they read as zero without memory
+  ByteRange untouched{position + n, position + n};  // pages that are discarded: then they read as zero, without memory
   if (fill.is_zero() && !to.owns_allocation) {
     const std::uint64_t end = position + n == to.bytes ? s_.pages->span(to).end : round_down(position + n, s_.page_bytes);
     const ByteRange pages{round_up(position, s_.page_bytes), end};

@@ -62,7 +62,7 @@ void ExpectedMessages::bring_expected(Memory& m) {
   };
   if (std::none_of(m.expected_in.begin(), m.expected_in.end(), follows)) return;
   if (m.write_check || hazards_.unknown_use_pending(m, Mode::writes)) return;
-  projection_.revoke(m);  // its flags can wait for the next projection: the kernels that follow now need none
+  projection_.revoke(m);  // its flags can wait for the next projection: the kernels that follow now do not need it
   if (s_.pinned(m)) return;
   due_.clear();
   for (TransitBuffer* b : m.expected_in) {

@@ -79,7 +79,7 @@ bool ForeignIo::valid_here(const Memory& m, std::uint64_t position, const ByteRa
   return expected_.fresh_here(m, position, pieces, count);
 }
 
-/// Returns where the host can get the first bytes of `range` from, and as many of them as possible.
+/// Returns the source from which the host gets the first bytes of `range`, and how many of them it has.
 ForeignIo::Source ForeignIo::nearest_source(const Memory& m, ByteRange range) const {
   const bool written = s_.directory.wanted_at(m.datum, range.begin).id != directory::undefined_value;
   bool ended = false;
@@ -119,7 +119,7 @@ void ForeignIo::read_out(Memory& m, std::uint64_t position, const ByteRange* pie
   const Kept kept(m);
   t.run([&] { return hazards_.user_of(buffer); });
   s_.expect_not_freed(kept);
-  // The message needs what a pending copy gave these bytes, wherever it gets them from.
+  // The message uses these bytes, wherever it gets them from, so a pending copy of them is not counted as dropped later.
   for (std::size_t i = 0; i < count; ++i) (void)s_.pending.take(m.datum, at_array(pieces[i], position));
   if (!buffer.on_device && !m.on_host()) return read_from_device(t, m, position, pieces, count, buffer, to);
   if (count == 0) return;

@@ -61,7 +61,7 @@ void ForeignUses::use_natively(Memory& m, bool writable, Memory::Announcement& a
 }
 
 void ForeignUses::access(Memory& m, ByteRange range, Access mode) {
-  // Other uses concern the whole array and the unknown queue: raw kernels may use any stream, before and after.
+  // A use counts for the whole array and on the unknown queue, because raw kernels may use any stream, before and after it.
   if (mode != Access::overwrite || range != m.all()) return use_natively(m, writes(mode), m.announced_use);
   const std::uint64_t links = s_.links.load();
   Transaction t(transactions_);
@@ -108,7 +108,7 @@ ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable, bool kn
   return {Known(m), writable, writable, announced};
 }
 
-/// Adds every array to the call, because a kernel that is given Views that lie in an array may use any array.
+/// Adds every array to the call, because a kernel that is given an array of Views may use any array.
 void ForeignUses::add_every_array(ForeignCall& call) {
   for (ForeignCall::Use& use : call.uses) {
     if (!use.announced) use.writable = use.used_writing = true;
@@ -154,8 +154,8 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       add_use(*call, captured);
       if (use.kind == Kind::listed) expect_argument(captured);
     } else if (!m.on_host()) {
-      // Words on their way to the device may still be a launch's arguments, even where a copy meanwhile has ended the announcement
-      // of the handle's capture.
+      // Words on their way to the device may still be a launch's arguments, even where a copy meanwhile has ended the
+      // announcement of the handle's capture.
       const ForeignCall::Use now = unless_announced(m, use.kind != Kind::read, !word);
       add_use(*call, now);
       if (use.kind == Kind::listed) expect_argument(now);
@@ -203,8 +203,8 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   std::vector<Operand> operands;
   try {
     t.run([&]() -> Obstacle {
-      // Host memory that the call reads comes first, and host memory that it writes comes last. A copy from one side of an array to
-      // the other needs both sides made right, and neither side may count yet as what the call will make of it.
+      // Host memory that the call reads comes first, and host memory that it writes comes last. A copy from one side of an array
+      // to the other needs both sides made right, and neither side may count yet as what the call will make of it.
       if (const Obstacle o = make_host_right(false)) return o;
       // Arrays may be freed while the lock is given up.
       call->uses.erase(std::remove_if(call->uses.begin(), call->uses.end(), std::mem_fn(&Known::freed)), call->uses.end());
@@ -220,7 +220,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
         overwritten->add(use.memory->slot);
       }
       if (const Obstacle o = make_host_right(true)) return o;
-      call->overwritten = std::move(overwritten);  // they are pinned from now on
+      call->overwritten = std::move(overwritten);  // the arrays are pinned next
       return {};
     });
   } catch (const OutOfMemory& e) {

@@ -37,7 +37,7 @@ Obstacle HostAccess::open_pages(Memory& m, ByteRange range, Access mode) {
       if (const Obstacle o = transfers_.make_fresh(m, {range.end, content.end})) return o;
     }
     if (const Obstacle o = preparation_.meet(m, content, mode)) return o;
-    if (pages_matter) m.pages.make_room(2);  // what is noted as written must be opened, too (`relax`)
+    if (pages_matter) m.pages.make_room(2);  // `relax` must not fail once the write is noted
     if (writes(mode)) transfers_.note_written(m, content);  // I2
     projection_.project();
     const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
@@ -117,7 +117,7 @@ void HostAccess::keep_maps_short(Transaction& t, Memory& m) noexcept {
       m.write_check.reset();
       return {};
     });
-  } catch (const std::exception&) {  // I9: what the caller asked for is done; the maps stay long until the next time
+  } catch (const std::exception&) {  // I9: the caller's request is met; the maps stay long until the next time
   }
 }
 
@@ -223,7 +223,7 @@ std::uint64_t HostAccess::count_ahead(Memory& m, ByteRange page, ByteRange range
 
 FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* instruction) noexcept {
   const trace::AccessScope scope(instruction);
-  const std::byte* const outer = std::exchange(here().served_address, address);  // faults nest (`help_holder`)
+  const std::byte* const outer = std::exchange(here().served_address, address);  // serving nests (`help_holder`)
   const base::AtEnd served([&] { here().served_address = outer; });
   const char* label = "?";
   try {

@@ -36,7 +36,7 @@ void Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
   for (std::size_t i = 0; i < count; ++i) {
     const Memory& m = *operands[i].memory;
     // Saved copies pass this check: a word of a functor that looks like an address may lead to memory that was freed and is kept
-    // as a saved copy, and that is no array any more.
+    // as a saved copy. Such memory belongs to no array, and is passed over.
     SEMCACHE_EXPECTS(m.live && !m.on_host(), std::string("'") + s_.name(m) + "' was freed by another thread while a "
                                                  "launch that uses it began. Free an array after its last use");
   }

@@ -179,8 +179,8 @@ void Lifetimes::keep_as_saved_copy(Memory& m) noexcept {
 Obstacle Lifetimes::save_before_leaving(Memory& m) {
   const SlotId host = s_.directory.slot_in(m.datum, host_space);
   if (!transfers_.host_side_is_announced(m) || host == m.slot) return transfers_.save_all(m, m.all(), Transfers::Loss::freeing);
-  // What other arrays want must not have its last holder in memory that the host writes before it says so. What only this array
-  // itself wants may stay there.
+  // Values that other arrays want must not have their last holder in memory that the host writes before it announces the write.
+  // Values that only this array itself wants may stay there.
   if (const Obstacle o = transfers_.save_all(m, m.all(), Transfers::Loss::write)) return o;
   for (std::vector<directory::LastHeld> last;; last.clear()) {
     {

@@ -42,8 +42,8 @@ Obstacle Preparation::meet(const Requirement* requirements, std::size_t count) {
   }
   std::vector<ByteRange> together;  // all ranges of one array that are overwritten
   const Memory* overwritten = nullptr;
-  // A value that is held by one range and elsewhere may lose the other holder when the value of another range is saved there. So
-  // after a save all ranges are checked again.
+  // Saving a value of one range may overwrite the other holder of a value that a second range holds. So after a save all ranges
+  // are checked again.
   std::uint64_t saves = 0;
   do {
     saves = transfers_.saves();

@@ -43,7 +43,7 @@ void Projection::project_device(Memory& m) noexcept {
     if (m.bytes == 0 || s_.directory.exclusive(m.slot, m.all())) set |= Memory::is_exclusive;
   }
   DeviceState& d = s_.device_of(m);
-  // Whether launches need to wait for none of the transfers that write the memory, or that use it.
+  // Launches need not wait any more for transfers that write the memory (`written`), or for any transfer that uses it (`used`).
   bool written = true;
   bool used = true;
   for (QueueIndex q = 1; q < d.queues->own_end(); ++q) {

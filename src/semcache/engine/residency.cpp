@@ -67,7 +67,7 @@ Obstacle Residency::make_resident(DeviceState& d, const std::vector<Memory*>& se
 
 bool Residency::may_leave(const DeviceState& d, const Memory& m, const std::vector<Memory*>& keep) const noexcept {
   if (m.bytes == 0 || m.freeing || m.asked || s_.pinned(m) || std::find(keep.begin(), keep.end(), &m) != keep.end()) return false;
-  // Memory that a launch will use that is not submitted yet stays mapped.
+  // A launch that is not submitted yet keeps the memory mapped that it will use.
   const std::uint64_t use = m.on(unknown_queue).use.load();
   return here().unsubmitted == nullptr || use == 0 || d.queues->done(unknown_queue, use);
 }
@@ -76,8 +76,8 @@ Obstacle Residency::evict_one(DeviceState& d, const std::vector<Memory*>& keep, 
   Memory* const victim = d.memory->victim([&](const Memory& m) { return may_leave(d, m, keep); });
   if (victim == nullptr) {
     evicted = false;
-    // Memory that another thread is freeing leaves soon, so that is waited for. Memory that a launch pins leaves when the launch
-    // ends, and the launch may wait for this thread.
+    // Memory that another thread is freeing leaves soon, so it is waited for. Memory that a launch pins leaves when the launch
+    // ends, but the launch may wait for this thread.
     const bool leaving = d.memory->any_mapped([this](const Memory& m) { return m.freeing && !s_.pinned(m); });
     return leaving ? Obstacle::moment() : Obstacle();
   }

@@ -180,7 +180,7 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
     if (const Obstacle o = staging_for(m.on_host() ? to : m, host, {position, position + step.bytes}, to.on_host())) return o;
   }
   ++saves_;
-  // A save of the array's own content, or for an eviction, is a write-back: it has no copy as its cause.
+  // A save of the array's own content, or for an eviction, is a write-back: no copy of the program's has caused it.
   perform(step, loss == Loss::eviction || piece.wanter == m.datum ? plan::Purpose::write_back : plan::Purpose::save);
   return {};
 }

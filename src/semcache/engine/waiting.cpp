@@ -76,7 +76,7 @@ std::exception_ptr Transactions::map_and_unmap(Transaction& t, DeviceState& d) {
     });
     t.unlocked([&] { d.memory->carry_out(chores, reach); });
   }
-  // Uses of device memory have ceased to be noticed meanwhile, so memory that came closed is opened here, or never.
+  // Uses of device memory have ceased to be noticed meanwhile. Memory that came closed is opened here, and nowhere else.
   if (reach == Reach::closed && !s_.options.device_faults && !chores.asked.empty()) {
     projection_.open_all_guarded(*chores.asked.front().memory);
   }
