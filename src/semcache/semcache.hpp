@@ -5,8 +5,8 @@
 /// The public C++ surface of SemCache's core. Kokkos programs include <semcache/kokkos.hpp> instead, which adds
 /// the memory space, the execution space and overloads for views.
 ///
-/// A tracked array is an array that SemCache keeps coherent; it has a device side, a host side (a mirror), or both. A copy is lazy:
-/// it states which content the destination must have, and bytes move when the destination is read.
+/// A tracked array is an array that SemCache keeps coherent; it has a device side, a host side (a mirror), or both. A copy is
+/// lazy: it states which content the destination must have, and bytes move when the destination is read.
 #include <semcache/base/error.hpp>
 #include <semcache/base/types.hpp>
 #include <semcache/trace/statistics.hpp>
@@ -33,7 +33,8 @@ namespace semcache {
 SEMCACHE_API void access(const void* address, std::size_t bytes, Access mode);
 
 /// Carries out the lazy copies that are pending for these bytes. After the call the memory holds its content physically, and
-/// the pages of host addresses are readable. Throws the same errors as `access`. Equivalent to access(address, bytes, Access::read).
+/// the pages of host addresses are readable. Throws the same errors as `access`. Equivalent to access(address, bytes,
+/// Access::read).
 SEMCACHE_API void settle(const void* address, std::size_t bytes);
 /// Settles every tracked array.
 SEMCACHE_API void settle();
