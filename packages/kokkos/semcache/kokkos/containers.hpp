@@ -4,10 +4,11 @@
 
 #include <semcache/kokkos/backend.hpp>
 
-/// Kokkos' algorithms check whether a space can access their views. Within a team they check the space of the team's member, which
-/// is the native space where the functor takes members of any type, so the native space may access views in semcache::Space here.
-/// An algorithm that is given an instance of the native space does not compile, because it hands bare pointers to its kernels, and
-/// SemCache would not notice which arrays these use. Both templates must be declared before Kokkos' headers of algorithms.
+/// Kokkos' algorithms check whether a space can access their views. Within a team they check the space of the team's member,
+/// which is the native space where the functor takes members of any type, so the native space may access views in
+/// semcache::Space here. An algorithm that is given an instance of the native space does not compile, because it hands bare
+/// pointers to its kernels, and SemCache would not notice which arrays these use. Both templates must be declared before
+/// Kokkos' headers of algorithms.
 namespace Kokkos {
 namespace Experimental {
 namespace Impl {
@@ -77,8 +78,8 @@ struct Random_UniqueIndex<Kokkos::Device<semcache::Exec, MemorySpace>> {
 #include <Kokkos_DynamicView.hpp>
 namespace semcache {
 namespace kokkos {
-/// A type for compiler messages only. Before Kokkos 3.5 host kernels refuse the elements of a DynamicView in any memory but the host's.
-/// Where the compiler names this type, use Kokkos 3.5 or newer, a View, or a DynamicView in Kokkos::HostSpace.
+/// A type for compiler messages only. Before Kokkos 3.5 host kernels refuse the elements of a DynamicView in any memory but the
+/// host's. Where the compiler names this type, use Kokkos 3.5 or newer, a View, or a DynamicView in Kokkos::HostSpace.
 struct dynamic_view_in_semcache_space_needs_kokkos_3_5;
 namespace detail {
 template <bool on_device>
