@@ -27,13 +27,13 @@ struct NativeFunctor : Functor {
   using execution_space = NativeExec;
   using device_type = typename NativeExec::device_type;
   using value_type = Value;
-  NativeFunctor(const Functor& functor) : Functor(functor) {}  // NOLINT: stands for the functor
+  NativeFunctor(const Functor& functor) : Functor(functor) {}  // NOLINT: replaces the functor
 };
 template <class Functor, class Value>
 struct NativeFunctor<Functor, Value, std::void_t<typename Functor::value_type>> : Functor {
   using execution_space = NativeExec;
   using device_type = typename NativeExec::device_type;
-  NativeFunctor(const Functor& functor) : Functor(functor) {}  // NOLINT: stands for the functor
+  NativeFunctor(const Functor& functor) : Functor(functor) {}  // NOLINT: replaces the functor
 };
 
 template <class Functor, class = void>

@@ -17,13 +17,13 @@ template <class T, class MemorySpace>
 class NoticedPointer {
  public:
   KOKKOS_FUNCTION NoticedPointer() : pointer_(nullptr) {}
-  KOKKOS_FUNCTION NoticedPointer(T* pointer) : pointer_(pointer) { expect_handles_in<MemorySpace>(pointer); }  // NOLINT: stands for a T*
+  KOKKOS_FUNCTION NoticedPointer(T* pointer) : pointer_(pointer) { expect_handles_in<MemorySpace>(pointer); }  // NOLINT: replaces a T*
   KOKKOS_FUNCTION NoticedPointer(const NoticedPointer& other) : pointer_(other.pointer_) { notice(other); }
   KOKKOS_FUNCTION NoticedPointer(NoticedPointer&& other) noexcept : pointer_(other.pointer_) { notice(other); }
   KOKKOS_DEFAULTED_FUNCTION NoticedPointer& operator=(const NoticedPointer&) = default;
   KOKKOS_DEFAULTED_FUNCTION NoticedPointer& operator=(NoticedPointer&&) = default;
 
-  KOKKOS_FUNCTION operator T*() const { return pointer_; }  // NOLINT: stands for a T*
+  KOKKOS_FUNCTION operator T*() const { return pointer_; }  // NOLINT: replaces a T*
   template <class Index>
   KOKKOS_FUNCTION T& operator[](Index i) const {
     return pointer_[i];
@@ -53,8 +53,8 @@ class NoticedAtomicPointer {
   using value_type = typename Traits::value_type;
 
   KOKKOS_FUNCTION NoticedAtomicPointer() {}
-  KOKKOS_FUNCTION NoticedAtomicPointer(value_type* pointer) : pointer_(pointer) {}  // NOLINT: stands for a pointer
-  KOKKOS_FUNCTION operator value_type*() const { return pointer_; }                 // NOLINT: stands for a pointer
+  KOKKOS_FUNCTION NoticedAtomicPointer(value_type* pointer) : pointer_(pointer) {}  // NOLINT: replaces a pointer
+  KOKKOS_FUNCTION operator value_type*() const { return pointer_; }                 // NOLINT: replaces a pointer
   template <class Index>
   KOKKOS_FUNCTION Kokkos::Impl::AtomicDataElement<Traits> operator[](const Index& i) const {
     return Kokkos::Impl::AtomicDataElement<Traits>(static_cast<value_type*>(pointer_) + i,

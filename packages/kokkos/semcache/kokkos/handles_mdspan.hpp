@@ -44,7 +44,7 @@ class NoticedHandle {
   std::string get_label() const { return m_tracker.template get_label<memory_space>(); }
 
  protected:
-  // Named as in Kokkos' handle, whose conversions read them.
+  // The names are those of Kokkos' handle, whose conversions read the members.
   tracker_type m_tracker;
   pointer m_handle = nullptr;
 
@@ -106,7 +106,7 @@ struct NoticedAccessor {
     return data_handle_type(handle.get() + i);
   }
 
-  // Named as in Kokkos' accessor, whose conversions read it.
+  // The name is that of Kokkos' accessor, whose conversions read the member.
   SEMCACHE_KOKKOS_NO_UNIQUE_ADDRESS Nested nested_acc;
 };
 
@@ -168,13 +168,13 @@ class ReferenceCountedDataHandle<ElementType, semcache::kokkos::detail::Unowned<
   using typename base::pointer;
   KOKKOS_DEFAULTED_FUNCTION ReferenceCountedDataHandle() = default;
   template <class Other, class = std::enable_if_t<semcache::kokkos::detail::handle_converts<Other, ElementType>>>
-  KOKKOS_FUNCTION ReferenceCountedDataHandle(Other* data)  // NOLINT: stands for a pointer
+  KOKKOS_FUNCTION ReferenceCountedDataHandle(Other* data)  // NOLINT: replaces a pointer
       : base(SharedAllocationTracker(), data) {}
   template <class Other, class OtherSpace,
             class = std::enable_if_t<semcache::kokkos::detail::handle_converts<Other, ElementType>>>
   KOKKOS_FUNCTION ReferenceCountedDataHandle(const ReferenceCountedDataHandle<Other, OtherSpace>& other)  // NOLINT
       : ReferenceCountedDataHandle(other.get()) {}
-  KOKKOS_FUNCTION operator pointer() const noexcept { return base::get(); }  // NOLINT: stands for a pointer
+  KOKKOS_FUNCTION operator pointer() const noexcept { return base::get(); }  // NOLINT: replaces a pointer
 };
 
 /// Kokkos' accessors of unmanaged views have plain pointers as handles. These have handles whose copies are noticed.

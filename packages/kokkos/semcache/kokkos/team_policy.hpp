@@ -14,7 +14,7 @@ class TeamMember : public NativeMember {
   using execution_space = Exec;
   using team_handle = TeamMember;
 
-  KOKKOS_FUNCTION TeamMember(const NativeMember& member) : NativeMember(member) {}  // NOLINT: what kernels are given
+  KOKKOS_FUNCTION TeamMember(const NativeMember& member) : NativeMember(member) {}  // NOLINT: kernels get native members
 };
 
 }  // namespace semcache::kokkos
