@@ -177,7 +177,7 @@ ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
     m.pages.for_each(noticed ? around(m, chunk) : ByteRange{},
                      [&](ByteRange, PageState s) { writable = writable || s.protection == Protection::read_write; });
     const bool whole = range.contains(chunk) || !writable;
-    bool used = true;  // all of the chunk has content that made its pages come into being
+    bool used = true;  // something has been put into all of the chunk, other than zeros
     directory_.for_each_held(m.slot, chunk, [&](ByteRange, directory::ValueRef ref) {
       used = used && (ref.is_number() ? !directory_.fill_of(ref.id).is_zero() : ref.id == directory::former_value);
     });

@@ -50,7 +50,8 @@ class HostPages {
   // --- protection ---
   /// Makes the pages of `range` as strict as the directory and the flights demand.
   void project(Memory& m, ByteRange range) noexcept;
-  /// Gives `pages` the protection. Tightening always succeeds, if need be by giving the whole array the strictest protection.
+  /// Gives `pages` the protection. Tightening succeeds, if need be by giving the whole array the strictest
+  /// protection, or the process ends.
   /// @return false if the pages could not be relaxed  @throws std::bad_alloc
   bool protect(Memory& m, ByteRange pages, platform::Protection protection);
   /// Relaxes those of `pages` that permit less than `wanted`. The page map gets at most two more extents, at the ends of `pages`.
