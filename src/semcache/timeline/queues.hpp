@@ -25,7 +25,7 @@ class Queues;
 /// Sleeps for some microseconds, for a caller that waits for another thread which ends its work by itself.
 void wait_a_moment();
 
-/// An event of the device, which is given back to it when the last reference is gone.
+/// An event of the device, which is given back to it when the last reference to it ends.
 class Event : base::Uncopied {
  public:
   /// @param before  what has happened when the event has: work up to the queue's own position, and what that waited for. It is
@@ -52,7 +52,7 @@ class Event : base::Uncopied {
 
 /// The queues of one device, and how far each is known to be. Work on a queue has positions 1, 2, …; a slot remembers the
 /// positions, and an event is recorded only when something must wait (I6).
-/// Threads: guarded by the engine's lock, except where a member says otherwise.
+/// Threads: guarded by the engine's lock, except where a member names other threads.
 class Queues : base::Uncopied {
  public:
   explicit Queues(device::Device& device) : device_(device) {}
