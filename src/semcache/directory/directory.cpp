@@ -13,7 +13,7 @@ std::int64_t displacement(const ExtentMap::Extent& e) {
   return static_cast<std::int64_t>(e.begin) - static_cast<std::int64_t>(e.ref.offset);
 }
 
-/// Where bytes [offset, offset + bytes) of a value lie for a use at `delta`, clipped to `size`.
+/// Returns where bytes [offset, offset + bytes) of a value lie for a use at displacement `delta`, clipped to `size`.
 ByteRange positions(std::int64_t delta, std::uint64_t offset, std::uint64_t bytes, std::uint64_t size) {
   const std::int64_t begin = static_cast<std::int64_t>(offset) + delta;
   const std::int64_t end = begin + static_cast<std::int64_t>(bytes);
@@ -31,8 +31,8 @@ void for_each_match(const ExtentMap& map, ByteRange where, ValueId id, std::int6
   });
 }
 
-/// Is any byte of `where` value `id` with displacement `delta`?
-/// @pre some extent of `map` is
+/// Returns whether any byte of `where` has value `id` with displacement `delta`.
+/// @pre some extent of `map` has
 bool matches(const ExtentMap& map, ByteRange where, ValueId id, std::int64_t delta) {
   if (map.uniform() != nullptr) return !where.empty();
   bool any = false;
@@ -40,7 +40,7 @@ bool matches(const ExtentMap& map, ByteRange where, ValueId id, std::int64_t del
   return any;
 }
 
-/// Removes [cut.begin, cut.end) from every piece; pieces are in value offsets.
+/// Removes [cut.begin, cut.end) from the range of every piece.
 template <class Piece>
 void subtract(std::vector<Piece>& pieces, ByteRange cut) {
   for (std::size_t i = 0; i < pieces.size();) {
@@ -66,7 +66,8 @@ void subtract(std::vector<Piece>& pieces, ByteRange cut) {
 
 // --- arrays and memory ---------------------------------------------------------------------------------------------
 
-/// The number of an entry that nobody uses, still listed as free. Giving a number back never fails.
+/// Returns the number of an entry that is not in use; it is still listed as free. The free list has room for all entries, so
+/// giving a number back never fails.
 template <class Entry>
 static std::uint32_t unused_entry(std::vector<Entry>& entries, std::vector<std::uint32_t>& free) {
   if (free.empty()) {
@@ -121,7 +122,7 @@ void Directory::detach(SlotId slot) noexcept {
 
 void Directory::remove_slot(SlotId slot) noexcept {
   drop(slot);
-  touch(slot, {0, size(slot)});  // the number is used again
+  touch(slot, {0, size(slot)});  // the slot's number will be used again
   detach(slot);
   slots_[slot.value].live = false;
   free_slots_.push_back(slot.value);
@@ -272,10 +273,10 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, const Topology& topolog
     step.bytes = bytes;
   };
   for (const Use& u : v.holders) {
-    if (found && best_cost <= least && step.bytes == piece.size()) break;  // nobody is better
+    if (found && best_cost <= least && step.bytes == piece.size()) break;  // no holder is better
     const ExtentMap& held = slots_[u.owner].held;
     const ByteRange whole = positions(u.delta, ref.offset, piece.size(), held.size());
-    // The common case: somebody else has all of it.
+    // The common case: another slot has all of it.
     if (held.uniform() != nullptr && u.owner != slot.value && whole.size() == piece.size()) {
       offer(u, whole.begin, piece.size());
       continue;
@@ -294,7 +295,7 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, const Topology& topolog
       offer(u, at.begin, bytes);
     });
   }
-  if (!found) step.bytes = nearest;  // lost: `from` is invalid and there is no fill; the engine ends the process (I8)
+  if (!found) step.bytes = nearest;  // the value is lost: `from` is invalid, there is no fill; the engine ends the process (I8)
   return step;
 }
 
@@ -313,7 +314,7 @@ void Directory::last_held(SlotId slot, ByteRange range, Wanters wanters, std::ve
     const std::int64_t here = static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset);
     // The common case: only this slot's own datum wants it, here, and is about to want something else.
     if (wanters == Wanters::itself_too && v.wanters.size() == 1 && v.wanters[0].owner == s.datum.value && v.wanters[0].delta == here) return;
-    // The next: some other slot holds all of it, in one extent.
+    // The next most common case: some other slot holds all of it, in one extent.
     for (const Use& u : v.holders) {
       const ExtentMap& map = slots_[u.owner].held;
       if (u.owner != slot.value && !slots_[u.owner].changing && map.uniform() != nullptr &&
@@ -322,9 +323,9 @@ void Directory::last_held(SlotId slot, ByteRange range, Wanters wanters, std::ve
     }
 
     std::vector<Wanted> wanted;
-    std::uint64_t bytes = 0;  // of them
+    std::uint64_t bytes = 0;  // in all of `wanted`
     for (const Use& u : v.wanters) {
-      if (bytes == piece.size()) break;  // thousands may want the same
+      if (bytes == piece.size()) break;  // thousands of data may want the same bytes
       const ExtentMap& map = data_[u.owner].wanted;
       for_each_match(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta, [&](ByteRange at) {
         std::vector<Wanted> parts{{at, DatumId{u.owner}, u.delta}};
@@ -434,7 +435,8 @@ void Directory::write(SlotId slot, ByteRange range) {
   if (range.empty() || exclusive(slot, range)) return;
   prepare_write(slot, range);
   const DatumId datum = slots_[slot.value].datum;
-  // All of it is written, and nobody outside knows the number: it stays, and the other slots lose it.
+  // The whole array is written, and its value is used by this datum and its slots only: the number stays, and the other slots
+  // lose it.
   if (const Datum& d = data_[datum.value]; range.size() == d.wanted.size() && kept_among_its_slots(d)) {
     const ValueRef kept = *d.wanted.uniform();
     set_held(slot, range, kept);
@@ -444,7 +446,8 @@ void Directory::write(SlotId slot, ByteRange range) {
     }
     return;
   }
-  // A neighbour that only this slot knows may grow: nobody can tell one number from two (keeps the maps short).
+  // A neighbouring value that only this slot holds and only this datum wants may grow over the range. Nothing outside can tell
+  // one number from two, and the maps stay short.
   const auto grown = [&](std::uint64_t neighbour, std::int64_t distance) -> ValueRef {
     const ValueRef ref = held_at(slot, neighbour);
     if (!ref.is_number() || wanted_at(datum, neighbour) != ref) return {};
@@ -476,7 +479,8 @@ void Directory::renumber(SlotId slot, ByteRange range) {
 void Directory::fill(DatumId datum, ByteRange range, const Fill& fill) {
   if (range.empty()) return;
   data_[datum.value].wanted.make_room(range);
-  // Of new memory a datum has one slot at most, on the host: the first use of a value never fails.
+  // At most one slot of a datum, the one on the host, has memory that has not been written yet. So the new value gets at most one
+  // holder, and the first use of a value never fails.
   SlotId zeros;
   std::vector<ByteRange> unwritten;
   for (const SlotId slot : data_[datum.value].slots) {
@@ -504,8 +508,8 @@ LinkResult Directory::link(DatumId to, std::uint64_t to_position, DatumId from, 
     });
   }
   if (same) return LinkResult::unchanged;
-  // The new uses are counted first: nothing fails afterwards, and within one array no fill is forgotten because it is
-  // overwritten before it is copied.
+  // The new uses are counted first. So nothing can fail afterwards, and in a copy within one array no fill is forgotten because
+  // it is overwritten before it is copied.
   for (auto& e : pieces) {
     const std::uint64_t at = to_position + (e.begin - from_position);
     e = {at, at + (e.end - e.begin), e.ref};
@@ -636,7 +640,7 @@ void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const 
     if (p.value != undefined_value) ++known;
     if (p.value == extent.ref.id && list[p.at].delta == delta) at = p.at;
   }
-  if (at == list.size() && known != places.uses) {  // it may be one whose place is not known
+  if (at == list.size() && known != places.uses) {  // it may be a use whose place is not known
     for (at = 0; at < list.size() && (list[at].owner != owner || list[at].delta != delta);) ++at;
   }
   if (at == list.size()) {
@@ -650,7 +654,7 @@ void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const 
   --places.uses;
   if (Places::Place* const former = place(owner, extent.ref.id, at)) *former = {};
   const std::size_t last = list.size() - 1;
-  if (at != last) {  // the last one takes its place
+  if (at != last) {  // the last use takes its place
     list[at] = list[last];
     if (Places::Place* const moved = place(list[at].owner, extent.ref.id, last)) moved->at = static_cast<std::uint32_t>(at);
   }
@@ -670,8 +674,9 @@ void Directory::touch(SlotId slot, ByteRange range) noexcept {
   touched_.push_back({slot, range});
 }
 
-/// Are all these bytes of the value wanted at two places, apart from `but`? Then no holder has them alone, and all holders are
-/// needed, whatever `but` does. Looks at a few only, so a value that thousands want costs no more than one that a few want.
+/// Returns whether all these bytes of the value are wanted at two places, not counting what the datum `but` wants. If so, no
+/// holder is exclusive and every snapshot is needed, whatever `but` wants. Reads only the first few wanters, so a value that
+/// thousands of data want costs no more than one that a few want.
 bool Directory::wanted_twice(const Value& v, ByteRange offsets, DatumId but) const noexcept {
   constexpr std::size_t few = 4;
   unsigned found = 0;
@@ -695,7 +700,7 @@ void Directory::touch_holders(ValueRef ref, std::uint64_t bytes, DatumId wants) 
 
 void Directory::set_wanted(DatumId datum, ByteRange range, ValueRef ref) noexcept {
   Datum& d = data_[datum.value];
-  // Former and future holders may become, or cease to be, the only ones concerned.
+  // Holders of the former and of the new value may become exclusive, or cease to be.
   d.wanted.for_each(range, [&](ByteRange piece, ValueRef old) { touch_holders(old, piece.size(), datum); });
   d.wanted.assign(range, ref, [&](const ExtentMap::Extent& e, int change) {
     count(&Value::wanters, datum.value, e, change);
