@@ -91,7 +91,7 @@ class Platform {
     bool leads_nowhere = false;  ///< the block is free, or a FILE: pointers in it lead to no array
   };
   /// Returns the block of the heap that begins at the address, with the bytes by which `malloc` has rounded its size up; an empty
-  /// block where none begins there or the heap does not tell.
+  /// block where none begins there or the heap does not record its blocks.
   [[nodiscard]] virtual HostBlock heap_block(const void* /*begin*/) const noexcept { return {}; }
   /// Returns the block of the heap that holds the address. In doubt the result covers neighbouring blocks too; it is never less
   /// than the block.
@@ -106,8 +106,8 @@ enum class FaultResult : std::uint8_t {
   not_ours,    ///< not a tracked page, or a page whose protection already permits the access: a real crash
 };
 
-/// Asks about the holdings that a thread published with `tell_holdings`, that is, what it keeps from other threads until it goes
-/// on: returns whether they include what is waited for.
+/// Asks about the holdings that a thread published with `tell_holdings`, that is, what the thread keeps from others until it
+/// continues. Returns whether these include what is waited for.
 using Holds = std::function<bool(const void* holdings)>;
 /// The state of a thread that holds what a fault's service waits for.
 enum class Holder : std::uint8_t {
@@ -174,7 +174,7 @@ struct Pages {
 };
 /// Makes pages watched by userfaultfd. Accesses by the kernel on behalf of a thread (read, write, send ...) are noticed and
 /// served, too.
-/// @throws ConfigurationError  the system refuses userfaultfd; the text says why and how it is permitted
+/// @throws ConfigurationError  the system refuses userfaultfd; the text gives the reason, and how it is permitted
 [[nodiscard]] SEMCACHE_API Pages make_userfaultfd_pages(unsigned patience_s);
 /// Makes a tracker that notices nothing: programs announce their host accesses with semcache::access.
 [[nodiscard]] SEMCACHE_API std::unique_ptr<Tracker> make_explicit_tracker();

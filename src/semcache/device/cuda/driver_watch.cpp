@@ -142,7 +142,7 @@ class Uses {
   void words_of(const void* from, std::uint64_t n) {
     constexpr std::uint64_t largest_list = 32 * 1024;
     if (n < sizeof(std::uintptr_t) || n > largest_list || !list_.empty()) return;
-    // The kernel makes this copy, because the address may be invalid: the driver has not checked it yet.
+    // The operating system makes this copy, because the address may be invalid: the driver has not checked it yet.
     std::vector<std::byte> data(n);
     const iovec to{data.data(), n}, source{const_cast<void*>(from), n};
     if (::process_vm_readv(::getpid(), &to, 1, &source, 1, 0) != static_cast<ssize_t>(n)) return;

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-/// What a signal's context says about an access. There is one file per processor; the generic one finds nothing.
+/// What a signal's context contains about an access. There is one file per processor; the generic one finds nothing.
 namespace semcache::platform::detail {
 
 struct FaultContext {

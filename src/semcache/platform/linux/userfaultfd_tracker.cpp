@@ -320,7 +320,7 @@ void UserfaultfdTracker::look_after_service() noexcept {
       take();  // the service thread checks `waiting_` before it sleeps
       const auto* const address = reinterpret_cast<const void*>(served_.back().address);
       if (life == detail::SignsOfLife::Seen::silence) {
-        // A system call that sleeps there may hold a lock of the file that the message goes to. So it ends with EFAULT first.
+        // A system call that sleeps there may hold a lock of the file that the message is written to. So it ends with EFAULT first.
         shared.dying.store(true);
         pages_.decline(served_.back().address);
         wake(served_.back());
