@@ -178,7 +178,7 @@ void beside_mirrors_of_one(std::size_t count, Table& table) {
   void* const other = written_array();
   void* const wants_other = mirror();
   for (int k = 0; k < 5; ++k) {
-    runtime::copy(wants_other, other, bytes, queue());  // the same launch, whose code is not forgotten then
+    runtime::copy(wants_other, other, bytes, queue());  // a launch of the same kind first, so that its code is in the caches
     launch(other, Access::read_write);
     writes.push_back(time_of([&] { launch(source, Access::read_write); }));
     for (std::size_t i = 0; i < count; ++i) runtime::copy(mirrors[i], source, bytes, queue());
