@@ -185,7 +185,8 @@ enum class Completes { as_message, as_message_again_and_again, as_file_access, a
 /// Returns whether the library reports the request as complete. The request is not freed.
 [[nodiscard]] bool is_complete(MPI_Request request);
 
-/// Keeps the tracked buffers of the request until it completes. Errors at completion are raised at `target`, too.
+/// Keeps the tracked buffers of the request until it completes, or, if persistent, until it is freed. Errors at completion are
+/// raised at `target`, too.
 void remember(const ErrorTarget& target, MPI_Request request, Call&& call, Completes completes);
 
 /// Makes a call that only starts something, or that makes a persistent request: `plan` puts substitutes into its arguments,
