@@ -244,7 +244,6 @@ UNNOTICED = {
     "engine/lifetimes.cpp keep_as_saved_copy note_perhaps_unwanted #1":
         _TWICE + "when the last array that wants the copy changes, the directory names it, and collect_orphans notes it",
     "engine/arrays.cpp collect_orphans note_perhaps_unwanted #1": _TWICE + "by project; both left out are noticed",
-    "engine/engine.cpp is_used return false #1": _OUTSIDE,
     "engine/executor.cpp copy_by_queue separate #1": _COST + "who waits for the transfer before waits for this one, too",
     "engine/executor.cpp copy_across separate #1": _COST + "who waits for the transfer before waits for this one, too",
     "engine/executor.cpp write_arrival add #1": _ESTIMATE,

@@ -53,7 +53,6 @@ Memory* Arrays::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->lock_refused = false;
   m->forecast = policy::FetchForecast();
   m->read_habit = policy::ReadHabit();
-  m->arriving = false;
   m->sent_ahead = false;
   m->asked_end = 0;
   m->open = false;

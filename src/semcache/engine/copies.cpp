@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace semcache::engine {
 
@@ -161,7 +162,8 @@ void Copies::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& f
 void Copies::bring(Transaction& t, Memory& to, ByteRange range, Memory& from) noexcept {
   const Kept kept(to);
   const Kept from_kept(from);
-  to.arriving = true;
+  const Memory* const outer = std::exchange(here().bringing, &to);
+  const base::AtEnd brought([&] { here().bringing = outer; });
   try {
     host_access_.host_access(t, to, range, Access::read);
     s_.recorder.moved(Kind::read_ahead, kept.label, range.size());
@@ -172,7 +174,6 @@ void Copies::bring(Transaction& t, Memory& to, ByteRange range, Memory& from) no
     for (Flight& f : s_.flights) f.expected = f.expected && f.host != &to;
     if (!kept.freed()) s_.pages->project(to, to.all());
   }
-  if (!kept.freed()) to.arriving = false;
 }
 
 /// Makes `range` fresh at the call. Afterwards nothing in flight uses the memory that its content was taken from.

@@ -148,7 +148,7 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
   Flight& flight = flights.front();
   flight.range = {position, position + n};
   flight.to_host = to_host;
-  flight.expected = to_host && host.arriving;
+  flight.expected = to_host && here().bringing == &host;
   std::byte* other = s_.pages->device_name(host, position);
   const bool direct = goes_directly(host, flight.range, to_host);
   d.queues->separate(queue);
