@@ -106,6 +106,10 @@ void Lifetimes::deallocate(Memory* memory) noexcept {
   if (memory == nullptr) return;
   Memory& m = *memory;
   Transaction t(transactions_);
+  if (!m.live || m.snapshot()) {
+    base::raw_log("'%s' is freed by two threads at once: it has been freed already. Nothing is done; free it once", s_.name(m));
+    return;
+  }
   if (put_off(m)) return;
   ++s_.frees;
   const base::AtEnd freed([this] { --s_.frees; });
