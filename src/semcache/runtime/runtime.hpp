@@ -59,9 +59,10 @@ inline constexpr std::size_t header_bytes = 128;
 
 /// Returns whether accesses to the host array at `address` are noticed. They are not under SEMCACHE_TRACKER=explicit and
 /// SEMCACHE_PROTOCOL=off, nor for arrays allocated as announced: DualView's modify and sync are announcements then. Foreign
-/// addresses: false.
+/// addresses, and those of device arrays and of arrays that have been freed: false.
 [[nodiscard]] SEMCACHE_API bool notices_host_accesses(const void* address);
-/// Returns whether the two addresses lie in the device side and the host side of one datum; false also for foreign addresses.
+/// Returns whether the two addresses lie in the device side and the host side of one datum; false also for foreign addresses,
+/// and for those of arrays that have been freed.
 [[nodiscard]] SEMCACHE_API bool are_sides_of_one_array(const void* device, const void* host);
 /// Makes the side of an array that holds `address` valid at once. After the call no transfer in flight uses the memory that its
 /// content came from.
