@@ -164,7 +164,8 @@ class SEMCACHE_API Launch : base::Uncopied {
   void before_wait() noexcept;
   void after_wait() noexcept { awaited_ = waits_; }
 
-  /// Returns whether this launch uses exactly the captured arrays, and each capture is one of them or null.
+  /// Returns whether this launch uses exactly the captured arrays, and each capture is one of them or null. Always false for a
+  /// launch of known operands or of a library's routine, from which nothing is to be remembered.
   [[nodiscard]] bool follows_from_captures() const noexcept { return follows_from_captures_; }
 
   static constexpr std::size_t most_uses = 8;
@@ -187,7 +188,7 @@ class SEMCACHE_API Launch : base::Uncopied {
   QueueId queue_;
   const Launch* outer_ = nullptr;  ///< the launch of the same thread within which this one began
   bool begun_ = false;
-  bool follows_from_captures_ = true;
+  bool follows_from_captures_ = false;
   bool waits_ = false;    ///< `before_` is set
   bool awaited_ = false;
   std::size_t count_ = 0;
