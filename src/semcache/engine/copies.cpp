@@ -178,12 +178,15 @@ void Copies::bring(Transaction& t, Memory& to, ByteRange range, Memory& from) no
 
 /// Makes `range` fresh at the call. Afterwards nothing in flight uses the memory that its content was taken from.
 void Copies::settle_copy(Transaction& t, Memory& to, ByteRange range) {
-  if (to.on_host()) return host_access_.host_access(t, to, range, Access::read);
   const Kept kept(to);
-  meet(t, kept, range, Access::read);
-  transactions_.complete_transfers(t, to);
+  if (to.on_host()) {
+    host_access_.host_access(t, to, range, Access::read);
+  } else {
+    meet(t, kept, range, Access::read);
+    transactions_.complete_transfers(t, to);
+  }
   s_.expect_not_freed(kept);
-  projection_.open_guarded(to);
+  if (!to.on_host()) projection_.open_guarded(to);
 }
 
 void Copies::settle(Memory& m, ByteRange range) {
@@ -356,13 +359,15 @@ void Copies::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
   Transaction t(transactions_);
   s_.links.fetch_add(1);
   const ByteRange range{position, position + n};
+  const Kept kept(m);
   if (s_.options.protocol != Protocol::off && !m.open) {
+    s_.expect_not_freed(kept);
     s_.directory.fill(m.datum, range, fill);
     m.write_check.reset();
     transfers_.count_dropped(m, range);
     return;
   }
-  meet(t, Kept(m), range, Access::overwrite);
+  meet(t, kept, range, Access::overwrite);
   s_.directory.prepare_write(m.slot, range);  // so that noting the write cannot fail
   {
     const NoteIfRefused guard{transfers_, m, range};
@@ -380,6 +385,7 @@ void Copies::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
 void Copies::filled(Memory& m, std::uint64_t position, std::uint64_t n, const Fill& fill) {
   if (n == 0 || s_.options.protocol == Protocol::off) return;
   const Transaction t(transactions_);
+  s_.expect_not_freed(Kept(m));
   s_.links.fetch_add(1);
   s_.directory.fill(m.datum, {position, position + n}, fill);
   m.write_check.reset();

@@ -103,6 +103,10 @@ void Lifetimes::free_all_put_off() noexcept {
 void Lifetimes::deallocate(Memory* memory) noexcept {
   if (memory == nullptr) return;
   Transaction t(transactions_);
+  if (!memory->live || memory->snapshot()) {
+    base::raw_log("'%s' is freed by two threads at once: it has been freed already. Nothing is done; free it once", s_.name(*memory));
+    return;
+  }
   deallocate(t, *memory);
 }
 

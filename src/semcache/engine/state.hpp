@@ -114,7 +114,8 @@ inline UnsubmittedLaunch::~UnsubmittedLaunch() { here().unsubmitted = outer; }
 /// another thread may free it while the lock is given up.
 struct Kept : Known {
   explicit Kept(Memory& m) noexcept : Known(m), label(m.label) {
-    if (!m.live) --incarnation;  // it was freed after the caller found it, so `freed` returns true
+    // It was freed after the caller found it, so `freed` returns true, also where the memory lives on as a saved copy.
+    if (!m.live || m.snapshot()) --incarnation;
   }
   trace::LabelId label;
 };

@@ -113,10 +113,10 @@ void Transactions::wait_for_device(Transaction& t, std::uint32_t device) {
 /// thread needs what is held by a driver's call that this thread is in.
 void Transactions::wait_for_launches(Transaction& t, Memory& m) {
   // The pins are checked again here, not in a new attempt, because an attempt may be long and other threads want the lock.
-  const Kept kept(m);
+  const Known seen(m);  // it may be a saved copy
   do {
     wait_for_launches_a_moment(t, m);
-  } while (!kept.freed() && s_.pinned(m));
+  } while (!seen.freed() && s_.pinned(m));
 }
 
 void Transactions::wait_for_launches_a_moment(Transaction& t, Memory& m) {
