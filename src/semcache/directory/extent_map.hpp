@@ -177,7 +177,4 @@ class BasicExtentMap {
   std::vector<Extent> extents_;
 };
 
-/// Which value every byte of a datum must have, or of a slot has.
-using ExtentMap = BasicExtentMap<ValueRef>;
-
 }  // namespace semcache::directory
