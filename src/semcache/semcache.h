@@ -4,10 +4,14 @@
 #define SEMCACHE_SEMCACHE_H
 
 /*
- * The C interface of SemCache's core. C89 with <stdint.h>; the same functions as <semcache/semcache.hpp>, with status
- * codes instead of exceptions. No function throws or ends the process because of an error that it can report.
+ * The C interface of SemCache's core. C89 with <stdint.h>. It has the functions of <semcache/semcache.hpp>, with status
+ * codes instead of exceptions. No function throws, and none ends the process because of an error that it can report.
  *
- * Threads: any, unless stated; not from a signal handler, except semcache_status_name, semcache_last_error and
+ * A tracked array is an array that SemCache keeps coherent; it has a device side, a host side (a mirror), or both. A copy is
+ * lazy: it states which content the destination must have, and bytes move when the destination is read. A mirror is open when
+ * its accesses are not noticed any more; copies to and from it move their bytes at the call.
+ *
+ * Threads: any thread may call any function. A signal handler may call only semcache_status_name, semcache_last_error and
  * semcache_version. A failed call leaves the runtime as it was.
  */
 
@@ -31,7 +35,7 @@ extern "C" {
 #define SEMCACHE_C_NOEXCEPT
 #endif
 
-/* How a call ended. New codes may be added at the end: treat an unknown one as a failure. */
+/* How a call ended. Later versions may add codes at the end: treat an unknown code as a failure. */
 typedef enum semcache_status {
   SEMCACHE_SUCCESS = 0,
   SEMCACHE_ERROR_USAGE = 1,         /* the caller broke a precondition: an untracked address, a null pointer */
@@ -42,7 +46,7 @@ typedef enum semcache_status {
   SEMCACHE_ERROR_INTERNAL = 6       /* anything else */
 } semcache_status;
 
-/* How bytes are about to be used: see semcache_access. */
+/* How bytes are about to be used; see semcache_access. */
 typedef enum semcache_access_mode {
   SEMCACHE_READ = 0,       /* only read */
   SEMCACHE_WRITE = 1,      /* some of the bytes may be written, the others keep their content */
@@ -57,7 +61,7 @@ typedef struct semcache_traffic {
 
 /*
  * Exact counts since the runtime started. Set `size` to sizeof(struct semcache_statistics_t) before the call. Later
- * versions add fields at the end only: the library fills as much as both sides know, and sets `size` to that.
+ * versions add fields only at the end. The library fills the fields that both sides know, and sets `size` to their length.
  */
 struct semcache_statistics_t {
   size_t size;
@@ -66,14 +70,14 @@ struct semcache_statistics_t {
   semcache_traffic d2d;           /* within and between devices */
   semcache_traffic h2h;           /* between host arrays */
   semcache_traffic filled;        /* made in place from a known pattern */
-  semcache_traffic saved_link;    /* saved before a write, over the link (in h2d or d2h too) */
+  semcache_traffic saved_link;    /* saved before a write, over the link (counted in h2d or d2h too) */
   semcache_traffic saved_device;  /* saved before a write, within a device */
   semcache_traffic saved_host;    /* saved before a write, within the host */
   semcache_traffic avoided;       /* copies that moved nothing: the destination had the content */
   semcache_traffic deferred;      /* copies that moved nothing at the call */
-  semcache_traffic dropped;       /* deferred bytes that nobody ever needed */
-  semcache_traffic write_through; /* extra copies of that protocol (in h2d or d2h too) */
-  semcache_traffic read_ahead;    /* made valid with a faulting page, or before it was asked for (in d2h or filled too) */
+  semcache_traffic dropped;       /* deferred bytes that no access needed before they were overwritten or freed */
+  semcache_traffic write_through; /* extra copies of the write-through protocol (counted in h2d or d2h too) */
+  semcache_traffic read_ahead;    /* made valid with a faulting page, or before it was needed (counted in d2h or filled too) */
   semcache_traffic unchanged;     /* captured as writable, found unchanged */
   uint64_t host_faults;
   uint64_t evictions;
@@ -87,72 +91,79 @@ struct semcache_statistics_t {
   uint64_t mapped_device_bytes;
   uint64_t snapshot_bytes;
   uint64_t directory_bytes;
-  uint64_t unannounced;           /* uses that nobody had captured or announced, noticed before they were made */
-  semcache_traffic written_back;  /* of saved_link: evicted, or one side of an array freed */
+  uint64_t unannounced;           /* uses that were neither captured nor announced, noticed before they took place */
+  semcache_traffic written_back;  /* part of saved_link: saved because of an eviction, or because one side was freed */
   semcache_traffic write_ahead;   /* opened for writing with a faulting page */
-  semcache_traffic read_ahead_lost; /* of read_ahead: fetched, and no later fault showed its use */
-  uint64_t exposed;               /* of opened: a kernel holds a raw pointer into them */
-  uint64_t uncaptured;            /* of unannounced: while a launch ran */
+  semcache_traffic read_ahead_lost; /* part of read_ahead: fetched, and no later fault showed its use */
+  uint64_t exposed;               /* part of opened: mirrors into which a kernel holds a raw pointer */
+  uint64_t uncaptured;            /* part of unannounced: uses that took place while a launch ran */
   uint64_t changed;               /* captured as writable, found changed */
   uint64_t device_budget_bytes;   /* how much device memory may be used */
-  uint64_t native_captures;       /* arrays captured by kernels outside semcache::Exec, each one of each kernel */
+  uint64_t native_captures;       /* captures of arrays by kernels outside semcache::Exec, summed over these kernels */
 };
 
-/* The library's version: 10000 * major + 100 * minor + patch. May differ from the header's in a later library. */
+/* Returns the library's version: 10000 * major + 100 * minor + patch. A library may be newer than this header. */
 SEMCACHE_C_API int semcache_version(void) SEMCACHE_C_NOEXCEPT;
 
-/* "usage error", ... ; never null. `status` is a semcache_status; an int, as a later library may return new codes. */
+/*
+ * Returns a name such as "usage error"; never null. `status` is a semcache_status; its type is int because a later library may
+ * return new codes.
+ */
 SEMCACHE_C_API const char* semcache_status_name(int status) SEMCACHE_C_NOEXCEPT;
 
 /*
- * What the calling thread's last failed call had to say: names addresses, labels, variables and remedies. Empty if none
- * failed; a successful call leaves it. Valid until the thread's next failing call.
+ * Returns the message of the calling thread's last failed call. It names addresses, labels, variables and remedies. It is empty
+ * if no call failed; a successful call does not change it. The text is valid until the thread's next failing call.
  */
 SEMCACHE_C_API const char* semcache_last_error(void) SEMCACHE_C_NOEXCEPT;
 
 /*
- * Announces a use of tracked bytes by code that nobody notices: a library call, MPI, a system call, a raw kernel.
- * Host address: afterwards the bytes can be used at once, by system calls too, until the next launch or copy that writes
- * the array elsewhere. Device address: every stream of the device may use them; with a writing mode the array counts as
- * written now. The range must lie inside one tracked array (else SEMCACHE_ERROR_USAGE); 0 bytes do nothing.
- * Waits for kernels in flight that write the bytes.
- * mode: a semcache_access_mode; an int, so that any other number is SEMCACHE_ERROR_USAGE instead of undefined behaviour.
+ * Announces a use of tracked bytes by code whose accesses the runtime does not notice: a library call, MPI, a system call, a
+ * raw kernel.
+ * Host address: after the call the bytes can be used, by system calls too, until the next launch or copy writes the array
+ * elsewhere. Device address: after the call every stream of the device may use the bytes; with a writing mode the array counts
+ * as written now. The range must lie inside one tracked array, otherwise the call returns SEMCACHE_ERROR_USAGE. A call with 0
+ * bytes does nothing. The call waits for kernels in flight that write the bytes.
+ * mode: a semcache_access_mode. Its type is int so that any other number is SEMCACHE_ERROR_USAGE instead of undefined behaviour.
  */
 SEMCACHE_C_API semcache_status semcache_access(const void* address, size_t bytes, int mode) SEMCACHE_C_NOEXCEPT;
 
-/* Carries out what a lazy copy owes to these bytes. The same as semcache_access with SEMCACHE_READ. */
+/* Carries out the lazy copies that are pending for these bytes. The same as semcache_access with SEMCACHE_READ. */
 SEMCACHE_C_API semcache_status semcache_settle(const void* address, size_t bytes) SEMCACHE_C_NOEXCEPT;
 /* Settles every tracked array. */
 SEMCACHE_C_API semcache_status semcache_settle_all(void) SEMCACHE_C_NOEXCEPT;
 
-/* A consistent snapshot. SEMCACHE_ERROR_USAGE if `size` is too small for the size field and one figure. */
+/*
+ * Fills a consistent snapshot of the counts. Returns SEMCACHE_ERROR_USAGE if `size` is too small for the size field and one
+ * figure.
+ */
 SEMCACHE_C_API semcache_status semcache_statistics(struct semcache_statistics_t* statistics) SEMCACHE_C_NOEXCEPT;
 
-/* 1 if the address lies in a tracked array (device array or host mirror), else 0. */
+/* Returns 1 if the address lies in a tracked array (device array or host mirror), else 0. */
 SEMCACHE_C_API int semcache_is_tracked(const void* address) SEMCACHE_C_NOEXCEPT;
 
 /*
- * A device array, aligned to 512 bytes, or a host array, page aligned. The content is undefined and costs no memory until
- * it is used. `label` (may be null) is copied; it names the array in messages and reports.
- * partner: null, or the first byte of a device array of the same size, whose host side the new array becomes: both then
- * are one array, and what is written on one side is seen on the other.
+ * Allocates a device array, aligned to 512 bytes, or a host array, page aligned. The content is undefined, and the array costs
+ * no memory until it is used. `label` (may be null) is copied; it names the array in messages and reports.
+ * partner: null, or the first byte of a device array of the same size. The new host array becomes the host side of that device
+ * array: both are one tracked array then, and a write on one side is seen on the other.
  * On failure *result is null.
  */
 SEMCACHE_C_API semcache_status semcache_allocate_device(const char* label, size_t bytes,
                                                         void** result) SEMCACHE_C_NOEXCEPT;
 SEMCACHE_C_API semcache_status semcache_allocate_host(const char* label, size_t bytes, const void* partner,
                                                       void** result) SEMCACHE_C_NOEXCEPT;
-/* Frees what either returned. Null and addresses of a runtime that has ended are ignored. */
+/* Frees an array that either function returned. Null and addresses of a runtime that has ended are ignored. */
 SEMCACHE_C_API void semcache_deallocate(void* address) SEMCACHE_C_NOEXCEPT;
 
 /*
- * Gives the destination the content that the source has now; moves bytes only when somebody reads them. Addresses that
- * are not tracked are ordinary host memory, and are copied at the call. Afterwards the source may be changed and the
+ * Gives the destination the content that the source has now; bytes move only when an access needs them. Addresses that are not
+ * tracked are taken for ordinary host memory, and are copied at the call. After the call the source may be changed and the
  * destination read.
  */
 SEMCACHE_C_API semcache_status semcache_copy(void* to, const void* from, size_t bytes) SEMCACHE_C_NOEXCEPT;
 
-/* Ends the runtime: everything settled, report written. The next use starts it again. Idempotent. */
+/* Ends the runtime: settles every array and writes the report. The next use starts the runtime again. Idempotent. */
 SEMCACHE_C_API semcache_status semcache_finalize(void) SEMCACHE_C_NOEXCEPT;
 
 #ifdef __cplusplus

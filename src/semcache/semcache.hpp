@@ -4,6 +4,9 @@
 
 /// The public C++ surface of SemCache's core. Kokkos programs include <semcache/kokkos.hpp> instead, which adds
 /// the memory space, the execution space and overloads for views.
+///
+/// A tracked array is an array that SemCache keeps coherent; it has a device side, a host side (a mirror), or both. A copy is
+/// lazy: it states which content the destination must have, and bytes move when the destination is read.
 #include <semcache/base/error.hpp>
 #include <semcache/base/types.hpp>
 #include <semcache/trace/statistics.hpp>
@@ -12,13 +15,15 @@
 
 namespace semcache {
 
-/// Announces a use of tracked bytes by code that nobody notices: a library call, MPI, a system call, a raw kernel.
+/// Announces a use of tracked bytes by code whose accesses the runtime does not notice: a library call, MPI, a system call, a raw
+/// kernel.
 ///
-/// Host address (a mirror): afterwards the bytes can be used at once, by system calls too, until the next launch or
-/// copy that writes the array elsewhere. `read` fetches what is stale; `write`/`read_write` fetch and make the host
-/// the only holder; `overwrite` fetches nothing inside the range (but the rest of its first and last page).
-/// Device address: afterwards every stream of the device may use the bytes (transfers are complete); with a writing
-/// mode the array counts as written now, and whoever reads it elsewhere later waits for the whole device.
+/// Host address (in a mirror): after the call the bytes can be used, by system calls too, until the next launch or copy
+/// writes the array elsewhere. `read` fetches stale bytes. `write` and `read_write` fetch them and make the host the only
+/// holder of the content. `overwrite` fetches nothing inside the range, only the rest of its first and last page.
+/// Device address: after the call every stream of the device may use the bytes, because transfers to them are complete. With a
+/// writing mode the array counts as written now, and a later reader on another side waits for the whole device. `overwrite`
+/// spares the fetch only if the range is the whole array.
 ///
 /// @param address  first byte, inside one tracked array
 /// @param bytes    length; 0 does nothing
@@ -27,20 +32,21 @@ namespace semcache {
 /// Ordering: waits for kernels in flight that write the bytes. Threads: any; not from a signal handler.
 SEMCACHE_API void access(const void* address, std::size_t bytes, Access mode);
 
-/// Carries out what a lazy copy owes to these bytes: afterwards they hold their content physically, and for host
-/// addresses the pages are readable. Same errors as `access`. Equivalent to access(address, bytes, Access::read).
+/// Carries out the lazy copies that are pending for these bytes. After the call the memory holds its content physically, and
+/// the pages of host addresses are readable. Throws the same errors as `access`. Equivalent to access(address, bytes,
+/// Access::read).
 SEMCACHE_API void settle(const void* address, std::size_t bytes);
 /// Settles every tracked array.
 SEMCACHE_API void settle();
 
-/// Counts since the runtime started (all zero before). Threads: any; a consistent snapshot.
+/// Returns the counts since the runtime started, as a consistent snapshot; all are zero before. Threads: any.
 [[nodiscard]] SEMCACHE_API Statistics statistics();
 
-/// True if the address lies in tracked memory (device array or host mirror).
+/// Returns whether the address lies in tracked memory (a device array or a host mirror).
 [[nodiscard]] SEMCACHE_API bool is_tracked(const void* address) noexcept;
 
-/// Ends the runtime: everything settled, pages open, handlers restored, threads joined, report written. Called by
-/// Kokkos::finalize where the Kokkos package is used. Idempotent; the next use starts the runtime again.
+/// Ends the runtime: settles every array, opens all pages, restores signal handlers, joins the runtime's threads and writes the
+/// report. Kokkos::finalize calls it where the Kokkos package is used. Idempotent; the next use starts the runtime again.
 SEMCACHE_API void finalize();
 
 }  // namespace semcache

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-/// Every call of the engine on arrays in many states, for tests that make something happen in the middle of each.
+/// Every call of the engine on arrays in many states, for tests that inject an event in the middle of each call.
 namespace semcache::fakes {
 
 using engine::Memory;
@@ -40,7 +40,8 @@ inline directory::Fill pattern(std::uint8_t byte) {
   return fill;
 }
 
-/// Arrays that share values whole and in pieces, sides of one array, a saved copy, and what each of them must hold.
+/// Arrays that share values whole and in pieces, sides of one array, and a saved copy, with the content that each of them must
+/// have.
 class World {
  public:
   explicit World(const Machine::Options& options)
@@ -69,9 +70,9 @@ class World {
   ~World() {
     for (Array* a : all()) free(*a);
     for (Array& a : more) free(a);
-    e().host_access.settle_all();  // asks whether the device is done with saved copies
+    e().host_access.settle_all();  // checks whether the device is done with saved copies
     machine_.device().synchronize_device();
-    e().host_access.settle_all();  // those that nobody wants any more go at the next occasion
+    e().host_access.settle_all();  // frees saved copies that no array wants any more
     e().audit();
     Statistics s;
     e().add_to(s);
@@ -83,19 +84,19 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  /// Device arrays are used by kernels of which nobody knows when they are submitted: as many as fit.
+  /// Captures as many device arrays as fit for kernels outside semcache::Exec, which are submitted at unknown times.
   void use_natively() {
     try {
       for (Array* a : {&d1, &d2, &d3, &pair_d, &announced_d}) e().foreign_uses.native_capture(*a->memory, false);
     } catch (const OutOfMemory&) {
     }
   }
-  static constexpr std::size_t count = 11;  ///< of `all`
-  /// The k-th allocation of the attempts from now on fails.
+  static constexpr std::size_t count = 11;  ///< the size of `all`
+  /// Makes the k-th allocation of the attempts from now on fail.
   void arm(long k) { k_ = k; }
   void disarm() { k_ = -1; }
   [[nodiscard]] bool fired() const { return k_ < 0; }
-  /// A call in which allocations may fail. True: it worked.
+  /// Makes a call in which allocations may fail. Returns true if it succeeded.
   template <class Call>
   bool attempt(const Call& call) {
     bool worked = true;
@@ -130,7 +131,7 @@ class World {
                       from.content.begin() + static_cast<std::ptrdiff_t>(from_at + n));
     std::copy(piece.begin(), piece.end(), to.content.begin() + static_cast<std::ptrdiff_t>(at));
   }
-  /// A kernel that writes `range`; `operands` are used besides.
+  /// Launches a kernel that writes `range`; as an unknown launch it may use all arrays.
   void kernel(Array& a, ByteRange range, std::uint64_t seed, bool unknown = false) {
     const engine::QueueIndex q = machine_.queue(stream);
     std::vector<Operand> operands{{a.memory, true}};
@@ -165,7 +166,7 @@ class World {
     machine_.host_write(*a.memory, r, seed);
     set(a, r, seed);
   }
-  /// The announced host side is written.
+  /// Writes the announced host side.
   void announce(std::uint64_t seed) {
     e().access(*announced_h.memory, announced_h.memory->all(), Access::overwrite);
     for (std::uint64_t i = 0; i < size; ++i) announced_h.memory->address[i] = Machine::mix(seed, i);
@@ -185,7 +186,7 @@ class World {
     }
     e().audit();
   }
-  /// The engine has ended: mirrors are there and open.
+  /// Expects that the mirrors are valid and open after the engine's end.
   void expect_open() {
     for (Array* a : {&h1, &h2, &h3, &hs, &pair_h, &announced_h}) {
       if (a->memory == nullptr) continue;
@@ -195,7 +196,7 @@ class World {
     ended = true;
   }
   bool ended = false;
-  /// Later work of all kinds, which must meet nothing odd.
+  /// Does later work of all kinds, and checks the content after it.
   void go_on() {
     if (d1.memory != nullptr) kernel(d1, {page, 3 * page}, 21);
     if (h1.memory != nullptr && d1.memory != nullptr) copy(h1, d1);
@@ -232,10 +233,10 @@ class World {
   long k_ = -1;
 
  public:
-  Array d1, d2, d3;      ///< h1 wants what d1 has, h2 pieces of what d2 has
-  Array h1, h2, h3, hs;  ///< hs wants what is freed
+  Array d1, d2, d3;      ///< h1 wants the content of d1, h2 pieces of the content of d2
+  Array h1, h2, h3, hs;  ///< hs wants the content of an array that has been freed
   Array pair_d, pair_h;
-  Array announced_d, announced_h;  ///< the host's side is announced
+  Array announced_d, announced_h;  ///< the host side is announced
   std::vector<Array> more;
 };
 
@@ -374,7 +375,7 @@ inline const std::vector<Scenario>& scenarios() {
        }},
       {"a copy that makes maps too long", "d3 h3",
        [](World& w) {
-         for (std::uint64_t i = 0; i < 40; ++i) {  // not yet
+         for (std::uint64_t i = 0; i < 40; ++i) {  // these copies do not yet make them too long
            w.e().copies.copy(w.d3.memory->address + 32 * i, w.h3.memory->address + 32 * i, 8);
            World::set(w.d3, 32 * i, w.h3, 32 * i, 8);
          }
@@ -415,7 +416,7 @@ inline const std::vector<Scenario>& scenarios() {
            w.submit(w.d1, all, 66);
            (void)w.attempt([&] { w.e().launches.end_launch(q, &operand, 1); });
          } else {
-           w.kernel(w.d1, all, 67);  // it may be lost
+           w.kernel(w.d1, all, 67);  // the refused launch may have lost the content
          }
        }},
       {"a native capture", "d1 d2 d3",

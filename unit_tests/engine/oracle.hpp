@@ -14,9 +14,9 @@
 
 namespace semcache::fakes {
 
-/// A program of random moves on a Machine, and a plain byte array per datum that says what every reader must see. The engine's
-/// steps are made again on flat arrays (`Replay`), which must come to the same bytes and counts.
-/// Every failure names the seed and the last moves.
+/// A program of random moves on a Machine, with a plain byte array per datum that holds the content which every reader must see.
+/// The engine's steps are repeated on flat arrays (`Replay`), which must give the same bytes and counts.
+/// Each failure names the seed and the last moves.
 class Oracle {
  public:
   enum class Failures { none, at_random, in_turn };
@@ -26,15 +26,15 @@ class Oracle {
     bool check = false;          ///< SEMCACHE_CHECK
     bool check_writes = false;
     bool emulated = false;       ///< the engine's synchronous paths
-    bool device_faults = false;  ///< the host uses device memory without a word, which its pages notice
+    bool device_faults = false;  ///< the host uses device memory unannounced, and the memory's pages notice it
     bool registers_host = true;
-    /// Of the calls that may fail: at random, or each call of each move in turn (the move is made again after each).
-    /// Moves whose contract is to end the process are spared: faults of the host, and, but for memory, freeing.
+    /// Which of the calls in `failing` fail: some at random, or each call of each move in turn (the move is repeated after each).
+    /// A move that must end the process on a failure is spared: a host fault, and freeing (except if memory is exhausted).
     Failures failures = Failures::none;
-    unsigned failing = FakeDevice::call_all;  ///< which calls
+    unsigned failing = FakeDevice::call_all;  ///< a mask of the calls that may fail
     bool few_mappings = false;   ///< the kernel's limit on mappings is near
-    bool large = false;          ///< arrays of up to several huge pages
-    std::uint64_t registration_pages = 16384;  ///< page-locked in pieces of so many pages
+    bool large = false;          ///< arrays have up to several huge pages
+    std::uint64_t registration_pages = 16384;  ///< pages in a piece that is page-locked as a whole
     std::uint64_t page_bytes = fakes::page_bytes();
     std::uint64_t granularity_bytes = std::max<std::uint64_t>(16 * 1024, page_bytes);
     std::uint64_t budget_bytes = 0;  ///< 0: a third of the payload
@@ -42,11 +42,11 @@ class Oracle {
 
   explicit Oracle(const Options& options);
   ~Oracle();
-  /// Makes `moves` moves; stops at the first failure. True if there was none.
+  /// Makes `moves` moves, and stops at the first failure. Returns true if there was none.
   bool run(std::uint64_t moves);
-  /// Reads everything from every side.
+  /// Reads all content from every side, and compares it.
   void compare_everything();
-  /// Seed and last moves.
+  /// Returns the seed and the last moves.
   [[nodiscard]] std::string story() const;
   [[nodiscard]] bool failed() const { return failed_; }
   [[nodiscard]] Counters counters() const { return machine_->counters(); }
@@ -55,7 +55,7 @@ class Oracle {
   [[nodiscard]] std::uint64_t steps() const { return replay_.steps(); }
 
  private:
-  /// One datum: what its bytes must be, and its sides.
+  /// A datum: the content that its bytes must have, and its sides.
   struct Array {
     std::vector<std::byte> bytes;
     std::vector<std::uint8_t> defined;
@@ -91,15 +91,15 @@ class Oracle {
   void retire_queue();
   void message_out();
   void message_in();
-  /// Everything that was started is over; the replay has come to the same.
+  /// Waits for all work, and compares the replay's bytes and counts with the engine's.
   void compare_replay();
 
-  /// Bytes of an array for code that nobody notices: sent once, or again and again.
+  /// Bytes of an array for code whose accesses are not noticed: sent once, or repeatedly (a persistent message).
   struct Message {
     Array* array = nullptr;
     engine::Memory* memory = nullptr;
     std::uint64_t position = 0;
-    std::vector<ByteRange> pieces;  ///< behind `position`, and behind the buffer's first byte
+    std::vector<ByteRange> pieces;  ///< relative to `position`, and to the buffer's first byte
     engine::TransitBuffer* buffer = nullptr;
   };
   [[nodiscard]] Message random_message();
@@ -114,17 +114,17 @@ class Oracle {
   [[nodiscard]] static Expected expect(const Array& a) { return {a.bytes, a.defined, a.all_defined}; }
   static void define(Array& a, ByteRange range);
   void write(Array& a, ByteRange range, std::uint64_t seed);
-  /// The same by a kernel.
+  /// Does the same for a write by a kernel, and notes it in the replay.
   void write_by_kernel(Array& a, ByteRange range, std::uint64_t seed);
-  /// Runs `body`; false if it failed as an injected failure or a full device may make it fail.
+  /// Runs `body`; returns false if it failed in a way in which an injected failure or a full device may make it fail.
   template <class Body>
   bool attempt(Body&& body);
   template <class Body>
   bool attempt_once(Body&& body);
-  /// The k-th of the next calls of some kind fails.
+  /// Makes the k-th of the next calls of some kind fail.
   void arm();
   void disarm();
-  /// For members that throw nothing and go on.
+  /// Runs `body`, which goes on after a failure; if failures are injected, some call may fail in `percent` of the cases.
   template <class Body>
   void survive(unsigned percent, Body&& body);
   [[nodiscard]] bool adopt(void* stream, engine::QueueIndex& queue);
@@ -136,7 +136,7 @@ class Oracle {
 
   Options options_;
   Random random_;
-  std::map<void*, unsigned> leases_;  ///< of streams
+  std::map<void*, unsigned> leases_;  ///< leases of each stream
   Replay replay_;
   std::unique_ptr<Machine> machine_;
   std::vector<Message> persistent_;

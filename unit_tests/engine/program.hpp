@@ -13,7 +13,7 @@
 
 namespace semcache::fakes {
 
-/// A short program for a test: a Machine whose failures are the test's, and an audit at its end.
+/// A short program for a test: a Machine whose failures fail the test, and which audits the engine at its end.
 struct Program : Machine {
   explicit Program(const Options& options = defaults())
       : Machine(options, [](const std::string& text) { ADD_FAILURE() << text; }) {}
@@ -24,21 +24,21 @@ struct Program : Machine {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// Nothing happens before somebody waits for it.
+  /// Options of a device that carries out no work before a thread waits for it.
   static Options defaults() {
     Options o;
     o.device.eagerness = 0;
     o.engine.device_memory_bytes = 4u << 20;
     return o;
   }
-  /// On a device whose memory the host reaches.
+  /// Options of an emulated device, whose memory the host reaches.
   static Options emulated() {
     Options o = defaults();
     o.device.kind = device::DeviceKind::emulated;
     o.device.asynchronous = false;
     return o;
   }
-  /// And whose pages notice uses that nobody announced.
+  /// Options of an emulated device whose pages notice unannounced uses.
   static Options guarded() {
     Options o = emulated();
     o.engine.device_faults = true;

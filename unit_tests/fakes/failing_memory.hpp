@@ -4,23 +4,24 @@
 
 namespace semcache::fakes {
 
-/// Allocations that this thread makes until one fails, once; negative: none does. Counted by failing_memory.cpp, which
-/// replaces operator new and, where the linker is told so, wraps the C library's functions.
+/// The number of allocations of this thread that succeed before one fails, once; negative: no allocation fails.
+/// failing_memory.cpp counts them: it replaces operator new, and wraps the C library's functions in tests that are linked
+/// accordingly.
 inline thread_local long allocations_until_failure = -1;
 inline thread_local unsigned failures_paused = 0;
 
-/// The k-th (from 0) allocation of this thread fails while one lives.
+/// While such an object lives, the k-th (from 0) allocation of this thread fails.
 class FailingMemory {
  public:
   explicit FailingMemory(long k) noexcept { allocations_until_failure = k; }
   ~FailingMemory() { allocations_until_failure = -1; }
   FailingMemory(const FailingMemory&) = delete;
   FailingMemory& operator=(const FailingMemory&) = delete;
-  /// How many more allocations would have succeeded; negative: one has failed.
+  /// Returns how many further allocations would succeed; negative if one has failed.
   [[nodiscard]] static long left() noexcept { return allocations_until_failure; }
 };
 
-/// What fakes allocate for themselves is not counted.
+/// While such an object lives, allocations of this thread are not counted, because fakes make them for themselves.
 class FailuresPaused {
  public:
   FailuresPaused() noexcept { ++failures_paused; }

@@ -17,9 +17,9 @@
 
 namespace semcache::fakes {
 
-/// A device whose work happens late, in any order that its queues and events permit, and that knows who should have
-/// waited for whom: operations that touch the same bytes, one of them writing, without an order between them are
-/// reported when the second is submitted, whether or not the race does harm this time (vector clocks).
+/// A device that carries out its work late, in any order that its queues and events permit, and that finds races. Two operations
+/// race if they touch the same bytes, at least one of them writes, and nothing orders them. The device reports the race when the
+/// second operation is submitted, whether or not it does harm this time (vector clocks).
 ///
 /// Threads: any. Kernels and the failure callback run under the device's lock and must not call the device.
 class FakeDevice final : public device::Device {
@@ -27,9 +27,9 @@ class FakeDevice final : public device::Device {
   struct Options {
     std::uint64_t seed = 1;
     device::DeviceKind kind = device::DeviceKind::cuda;
-    bool asynchronous = true;   ///< false: work is done when it is submitted
+    bool asynchronous = true;   ///< false: work is carried out when it is submitted
     bool registers_host = true;
-    unsigned eagerness = 20;    ///< percent of submissions at which some queue goes on
+    unsigned eagerness = 20;    ///< percent of submissions after which some queue carries out work
     std::uint64_t granularity_bytes = std::max<std::uint64_t>(16 * 1024, page_bytes());
     std::uint64_t memory_bytes = std::uint64_t{1} << 30;
     std::uint64_t arena_bytes = std::uint64_t{128} << 20;
@@ -37,10 +37,10 @@ class FakeDevice final : public device::Device {
   };
   using Failure = std::function<void(const std::string&)>;
 
-  /// Calls that can be made to fail: all that may, by their interfaces. Members of Device that are noexcept cannot.
+  /// The calls that a test can make fail: all whose interfaces permit it. Members of Device that are noexcept cannot fail.
   enum Call : unsigned {
-    call_start = 1,          ///< what is called while an engine is made: reserve, open_queue, sizes of memory
-    call_map = 2,            ///< OutOfMemory, as the next two
+    call_start = 1,          ///< calls while an engine is made: reserve, open_queue, sizes of memory
+    call_map = 2,            ///< this and the next two fail with OutOfMemory
     call_allocate = 4,
     call_staging = 8,
     call_copy = 16,
@@ -49,10 +49,10 @@ class FakeDevice final : public device::Device {
     call_record = 128,
     call_wait = 256,
     call_ask = 512,          ///< complete
-    call_synchronize = 1024, ///< with an event, a queue, the device
+    call_synchronize = 1024, ///< with an event, a queue or the device
     call_digest = 2048,
-    call_register = 4096,    ///< refused; nothing is thrown
-    call_platform = 8192,    ///< copies past a protection, and its addresses
+    call_register = 4096,    ///< refused, without an exception
+    call_platform = 8192,    ///< the platform's copies past a protection, and its reserving of addresses
     call_all = 16383
   };
 
@@ -103,47 +103,48 @@ class FakeDevice final : public device::Device {
     std::uint64_t bytes;
     bool writes;
   };
-  /// The program's stream: made on first use, whether the engine adopted it or not.
+  /// Returns the program's stream, which is made on first use, whether or not the engine has adopted it.
   [[nodiscard]] QueueId stream(void* native);
-  /// A kernel on a stream; `body` runs late.
+  /// Submits a kernel to a stream; `body` runs late.
   void launch(void* native, std::vector<Touch> touches, std::function<void()> body);
-  /// Streams whose kernels must be waited for before one on `native` may touch `touches`: the program's own duty.
+  /// Returns the streams with kernels for which the program itself must wait before a kernel on `native` may touch `touches`.
   [[nodiscard]] std::vector<void*> unordered_kernels(void* native, const std::vector<Touch>& touches);
-  /// The program makes `later` wait for what `earlier` has been given so far.
+  /// Makes later work on `later` wait for the work submitted to `earlier` so far, as a program does.
   void order_streams(void* later, void* earlier);
   void synchronize_stream(void* native);
-  /// Of a message that cannot be waited for, the memory stays: a failing device may still read it.
+  /// Permits that memory of `allocate` (of messages) stays allocated: if waiting for a message fails, the device may still read
+  /// it.
   bool may_leak = false;
-  /// `queue_idle` answers; else it costs no less than waiting.
+  /// `queue_idle` answers; false: asking would cost no less than waiting, so it returns false.
   bool tells_idle = false;
-  /// Some queue goes on, maybe several operations.
+  /// Makes some queue carry out one or several operations.
   void tick();
-  /// Reports a failure if the host touches bytes of which an operation is not known to be done.
+  /// Reports a failure if the host touches bytes that an operation uses which the host does not know to be done.
   void check_host_access(const std::byte* begin, std::uint64_t bytes, bool writes);
-  /// Host memory that copies reach only where it is page-locked: its pages may be protected.
+  /// Sets for which host memory copies require page-locking, because its pages may be protected.
   void require_page_locks(std::function<bool(const std::byte*)> where) { needs_page_lock_ = std::move(where); }
   /// Reports a failure if bytes of an emulated device's memory are inaccessible now.
   void check_accessible(const std::byte* begin, std::uint64_t bytes);
-  /// For every use of its memory: do its pages permit it? (address, bytes, writes)
+  /// Called for each use of the device's memory, with (address, bytes, writes); returns whether the pages permit it.
   std::function<bool(const std::byte*, std::uint64_t, bool)> permits;
-  /// The k-th (from 1) of the calls in `mask` fails, once; 0: none.
+  /// Makes the k-th (from 1) of the calls in `mask` fail, once; 0: no call fails.
   void fail_call(std::uint64_t k, unsigned mask) {
     fail_in_ = k;
     fail_mask_ = mask;
   }
   [[nodiscard]] bool failure_pending() const { return fail_in_ != 0; }
-  /// For the platform beside it. @throws what a failing `call` throws, if it is its turn
+  /// Counts a call, also one of the fake platform. @throws the error of a failing `call`, if this call is the one that must fail
   void may_fail(Call call, const char* what) const;
   [[nodiscard]] std::uint64_t mapped_bytes() const { return mapped_count_ * options_.granularity_bytes; }
-  /// Of `allocate`, and of `allocate_staging`.
+  /// Return the bytes that `allocate` and `allocate_staging` have given and not got back.
   [[nodiscard]] std::uint64_t allocated_bytes() const { return sum(allocations_); }
   [[nodiscard]] std::uint64_t staging_bytes() const { return sum(staging_); }
   [[nodiscard]] std::uint64_t operations() const { return submitted_; }
   [[nodiscard]] std::size_t host_registrations() const { return registered_.size(); }
-  /// Another thread's moves, made once, while somebody waits for the device.
+  /// Moves of another thread, made once, while a thread waits for the device.
   std::function<void()> meanwhile;
-  /// Moves of another thread, made once, while the driver is in such a call, which takes long: `call_map`, `call_allocate`,
-  /// `call_staging`, `call_register` (its end).
+  /// Sets moves of another thread, made once, while the driver is in such a call, which takes long: `call_map`, `call_allocate`,
+  /// `call_staging` or `call_register` (at its end).
   void while_in(Call call, std::function<void()> moves) { while_in_ = {call, std::move(moves)}; }
   void do_meanwhile() {
     if (meanwhile == nullptr) return;
@@ -154,7 +155,7 @@ class FakeDevice final : public device::Device {
     std::uint64_t to_device = 0, from_device = 0, within = 0;
   };
   Copied copied;  ///< bytes submitted
-  std::uint64_t questions = 0;  ///< how often the host asked whether something is done, or waited for it
+  std::uint64_t questions = 0;  ///< how often the host asked whether work is done, or waited for it
 
  private:
   enum class Kind : std::uint8_t { to_device, from_device, within, fill, digest, kernel, record, wait };
@@ -174,7 +175,7 @@ class FakeDevice final : public device::Device {
     std::deque<Operation> pending;
     std::uint64_t submitted = 0;
     std::uint64_t executed = 0;
-    Clock clock;  ///< what later operations of this queue are ordered after
+    Clock clock;  ///< the operations after which later operations of this queue are ordered
     bool open = false;
     bool program = false;
     void* native = nullptr;
@@ -213,7 +214,7 @@ class FakeDevice final : public device::Device {
   void run_until(device::EventId event);
   void some_progress();
   void observe(const Clock& clock);
-  /// Is it the turn of this call?
+  /// Returns whether this call is the one that must fail.
   [[nodiscard]] bool fails(Call call) const;
   void settle_queue(std::size_t queue);
   [[nodiscard]] bool usable(const std::byte* p, std::uint64_t bytes) const;
@@ -241,7 +242,7 @@ class FakeDevice final : public device::Device {
   std::map<device::EventId, Event> events_;
   device::EventId next_event_ = 1;
   std::vector<Unsettled> unsettled_;
-  Clock host_;  ///< what the host knows to be done, per queue
+  Clock host_;  ///< per queue, the operations that the host knows to be done
   std::map<std::byte*, std::uint64_t> allocations_;
   std::map<std::byte*, std::uint64_t> staging_;
   std::map<std::byte*, std::uint64_t> registered_;

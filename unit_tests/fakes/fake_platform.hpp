@@ -20,8 +20,8 @@
 
 namespace semcache::fakes {
 
-/// Host pages with a protection table of their own: the memory itself is always accessible, and whoever plays the
-/// program asks `allows` before each access, as the processor would. Works under every sanitizer.
+/// Host pages with a protection table of their own. The memory itself is always accessible; the test that plays the program asks
+/// `allows` before each access, as the processor would. Works under every sanitizer.
 class FakePlatform final : public platform::Platform {
  public:
   struct Options {
@@ -30,7 +30,7 @@ class FakePlatform final : public platform::Platform {
     std::uint64_t mapping_limit = 1u << 20;
   };
   using Failure = std::function<void(const std::string&)>;
-  /// Told of every access that the engine makes past the protection: (address, bytes, writes).
+  /// Called for each access that the engine makes past the protection, with (address, bytes, writes).
   using Watch = std::function<void(const std::byte*, std::uint64_t, bool)>;
 
   FakePlatform(const Options& options, Failure fail) : options_(options), fail_(std::move(fail)) {}
@@ -84,7 +84,7 @@ class FakePlatform final : public platform::Platform {
     std::memset(address, 0, bytes);
   }
   void advise_huge(std::byte*, std::uint64_t) noexcept override {}
-  /// Under their own address. Until `lock` returns they are as if they were elsewhere: whoever comes to them fails the test.
+  /// Locks the pages under their own address. Until `lock` returns they count as moved elsewhere: any use of them fails the test.
   [[nodiscard]] std::byte* lock_pages(std::byte* address, std::uint64_t bytes, const std::function<bool(std::byte*)>& lock) override {
     const auto closed = [&] {
       bool all = true;
@@ -138,7 +138,7 @@ class FakePlatform final : public platform::Platform {
 
   // --- for the test that plays the program ---------------------------------------------------------------------------
   std::vector<HostBlock> heap;
-  /// A device's memory is protected here, too. @pre nobody has used it
+  /// Adds a device's memory to the pages that are protected here. @pre no thread has used it
   void also_protect(const std::byte* base, std::uint64_t bytes) {
     second_ = Table(base, bytes, options_.page_bytes, platform::Protection::none);
   }
@@ -152,13 +152,13 @@ class FakePlatform final : public platform::Platform {
   }
   std::uint64_t protect_calls = 0;
   std::uint64_t written_unused = 0;  ///< bytes
-  /// The next copy past a protection of more bytes than these makes so many of them, and is refused then.
+  /// The next copy past a protection of more bytes than this copies this many bytes, and is then refused.
   std::optional<std::uint64_t> refused_after;
   /// Called once, while pages are being page-locked.
   std::function<void()> while_locking;
-  /// Asked before the calls that may throw.
+  /// Called before each call that may throw; it may throw itself.
   std::function<void(const char*)> may_fail;
-  /// True: the kernel's limit on mappings is met by this call.
+  /// Called by `protect`; returns true if the call meets the kernel's limit on mappings.
   std::function<bool(const std::byte*, std::uint64_t, platform::Protection)> refuse_protect;
 
  private:
@@ -208,7 +208,7 @@ class FakePlatform final : public platform::Platform {
   Table table_;
   Table second_;
   std::mutex moved_mutex_;
-  std::vector<std::pair<std::byte*, std::uint64_t>> moved_;  ///< by `lock_pages`
+  std::vector<std::pair<std::byte*, std::uint64_t>> moved_;  ///< pages that `lock_pages` is locking
 };
 
 }  // namespace semcache::fakes

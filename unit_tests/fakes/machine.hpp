@@ -17,7 +17,7 @@
 
 namespace semcache::fakes {
 
-/// An engine over a fake device and fake pages, and the moves of a program on it. One device.
+/// An engine over one fake device and fake pages, and the moves of a program on it.
 class Machine {
  public:
   struct Options {
@@ -26,7 +26,7 @@ class Machine {
     engine::Options engine;
   };
   using Failure = FakeDevice::Failure;
-  /// Bytes of an array that a kernel writes, each with the value `mix(seed, position)`.
+  /// The bytes of an array that a kernel writes, each with the value `mix(seed, position)`.
   struct Write {
     std::size_t operand;
     ByteRange range;
@@ -43,7 +43,7 @@ class Machine {
     if (options.device.kind == device::DeviceKind::cuda) {
       platform_->watch([this](const std::byte* p, std::uint64_t n, bool writes) { device_->check_host_access(p, n, writes); });
       device_->require_page_locks([this](const std::byte* p) { return platform_->owns(p); });
-    } else {  // the processor copies to and from the device's memory
+    } else {  // the processor itself copies to and from the emulated device's memory
       platform_->watch([this](const std::byte* p, std::uint64_t n, bool) { device_->check_accessible(p, n); });
     }
     std::vector<std::unique_ptr<device::Device>> devices;
@@ -54,7 +54,7 @@ class Machine {
     if (const std::uint64_t bytes = engine_->state().guarded_arena_bytes(); bytes > 0) {
       platform_->also_protect(engine_->state().home().memory->base(), bytes);
       device_->permits = [this](const std::byte* p, std::uint64_t n, bool writes) {
-        if (engine_->state().guarded_arena_bytes() == 0) return true;  // no longer: what is mapped now is open
+        if (engine_->state().guarded_arena_bytes() == 0) return true;  // no longer guarded: all mapped memory is open
         bool all = true;
         for (const std::byte* at = p; at < p + n; at += platform_->page_bytes()) all = all && platform_->allows(at, writes);
         return all && (n == 0 || platform_->allows(p + n - 1, writes));
@@ -66,9 +66,9 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  /// The runtime is about to end: from now on nobody looks whether everything is right whenever the lock is free.
+  /// Tells that the runtime is about to end: from now on there is no audit when the engine's lock is free.
   void ends() { others_.engine.store(nullptr); }
-  /// Runs once, when a call has given up the engine's lock next time; nullptr: nothing does. Not where the options name
+  /// Sets a move that runs once, when a call next gives up the engine's lock; nullptr: none. Has no effect if the options name
   /// surroundings.
   void when_unlocked(std::function<void()> move) { others_.set(std::move(move)); }
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
@@ -83,7 +83,7 @@ class Machine {
   }
 
   // --- the host side of a program ------------------------------------------------------------------------------------
-  /// The processor's part in an access: faults until the page permits it.
+  /// Does the processor's part in an access: raises faults until the page permits the access.
   void touch_page(std::byte* address, bool write) {
     for (int tries = 0; notices_ && !platform_->allows(address, write); ++tries) {
       if (tries == 8) {
@@ -119,7 +119,7 @@ class Machine {
       if (written_by_host) written_by_host(m, r, seed);
     });
   }
-  /// Told of every page that `host_write` has written.
+  /// Called for each page that `host_write` has written.
   std::function<void(const engine::Memory&, ByteRange, std::uint64_t seed)> written_by_host;
   std::vector<std::byte> host_content(const engine::Memory& m) {
     std::vector<std::byte> out(m.bytes);
@@ -128,16 +128,17 @@ class Machine {
   }
 
   // --- launches ------------------------------------------------------------------------------------------------------
-  /// The engine's index of a stream.
+  /// Returns the engine's index of a stream.
   engine::QueueIndex queue(void* native) { return engine_->adopt_queue(0, native, {}); }
-  /// begin_launch, a kernel, end_launch. The kernel calls `body` late. @throws what begin_launch throws.
+  /// Calls begin_launch, submits a kernel, and calls end_launch. The kernel runs `body` late. @throws the errors of begin_launch
   void launch(void* native, const std::vector<engine::Operand>& operands, std::function<void()> body) {
     const engine::QueueIndex q = queue(native);
     engine_->launches.begin_launch(q, operands.data(), operands.size());
     device_->launch(native, touches(operands), std::move(body));
     engine_->launches.end_launch(q, operands.data(), operands.size());
   }
-  /// The same for a kernel that the program waits for itself. @param meanwhile  another thread's, right behind that wait
+  /// Does the same for a kernel for which the program waits itself.
+  /// @param meanwhile  moves of another thread, right after that wait
   void launch_and_wait(void* native, const std::vector<engine::Operand>& operands, std::function<void()> body,
                        const std::function<void()>& meanwhile = [] {}) {
     const engine::QueueIndex q = queue(native);
@@ -156,20 +157,21 @@ class Machine {
     }
     return out;
   }
-  /// A kernel that writes `range` of one array with mix(seed, position).
+  /// Launches a kernel that writes `range` of one array with mix(seed, position).
   void kernel_write(void* native, engine::Memory& m, ByteRange range, std::uint64_t seed) {
     std::byte* const base = m.address;
     launch(native, {{&m, true}}, [base, range, seed] {
       for (std::uint64_t i = range.begin; i < range.end; ++i) base[i] = mix(seed, i);
     });
   }
-  /// A kernel that copies what it sees of one array to `out`; valid after synchronize_device.
+  /// Launches a kernel that copies the content of one array, as it sees it, to `out`; `out` is valid after synchronize_device.
   void kernel_read(void* native, engine::Memory& m, std::vector<std::byte>& out) {
     out.assign(m.bytes, std::byte{0});
     const std::byte* const base = m.address;
     launch(native, {{&m, false}}, [base, &out] { if (!out.empty()) std::memcpy(out.data(), base, out.size()); });
   }
-  /// What a kernel on `native` sees, ordered after the program's other kernels as a program must.
+  /// Returns the content that a kernel on `native` sees. The kernel is ordered after the program's other kernels, as a program
+  /// must.
   std::vector<std::byte> device_content(void* native, engine::Memory& m) {
     std::vector<std::byte> out;
     for (void* other : device_->unordered_kernels(native, touches({{&m, false}}))) device_->order_streams(native, other);
@@ -183,7 +185,7 @@ class Machine {
   std::atomic<std::uint64_t> faults{0};
 
  private:
-  /// Other threads, whose turn it is whenever the engine's lock is free. They find everything right.
+  /// Plays other threads, which run whenever a call gives up the engine's lock: they audit the engine and make the move, if any.
   struct Others : engine::Surroundings {
     void set(std::function<void()> next) {
       move = std::move(next);

@@ -6,7 +6,8 @@
 
 namespace semcache::fakes {
 
-/// Small, fast, the same on every machine: a seed printed by a failing test reproduces it anywhere (splitmix64).
+/// A random generator that is small, fast and the same on every machine (splitmix64), so that a seed printed by a failing test
+/// reproduces the failure anywhere.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -16,9 +17,9 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  /// In [0, n); n > 0.
+  /// Returns a number in [0, n). @pre n > 0
   std::uint64_t below(std::uint64_t n) noexcept { return next() % n; }
-  /// True in `percent` of a hundred cases.
+  /// Returns true in `percent` of a hundred cases.
   bool chance(unsigned percent) noexcept { return below(100) < percent; }
 
  private:

@@ -12,8 +12,8 @@
 
 namespace semcache::fakes {
 
-/// Makes every step of an engine again, at once and in order, on a flat array of bytes for each slot, together with what the
-/// program writes. A second opinion: no queue, no event, no page and no directory decides what lies where.
+/// Repeats each step of an engine, at once and in order, on a flat array of bytes for each slot, together with the program's
+/// writes. It is a second opinion on each slot's content, which depends on no queue, event, page or directory.
 class Replay final : public plan::Observer {
  public:
   using Failure = std::function<void(const std::string&)>;
@@ -61,10 +61,10 @@ class Replay final : public plan::Observer {
     s.for_each_piece([&](ByteRange p) { forget(*f, {s.to.position + p.begin, s.to.position + p.end}, anything); });
   }
 
-  /// Sees the steps, too, done or refused.
+  /// Called for each step, with whether it was done or refused.
   std::function<void(const plan::Step&, bool done)> on_step;
 
-  /// The program (its host, or a kernel that is submitted now) writes these bytes there.
+  /// Notes that the program (its host code, or a kernel that is submitted now) writes these bytes to the slot.
   template <class ByteAt>
   void program_writes(SlotId slot, ByteRange range, const ByteAt& byte_at) {
     const auto it = flats_.find(slot.value);
@@ -72,7 +72,7 @@ class Replay final : public plan::Observer {
     for (std::uint64_t i = range.begin; i < range.end; ++i) it->second.bytes[i] = byte_at(i);
     forget(it->second, range, yes);
   }
-  /// Every byte that the replay knows is what lies in memory. @pre nothing is under way
+  /// Reports a failure if a byte that the replay knows differs from the byte in memory. @pre nothing is under way
   void compare() {
     for (const auto& [slot, f] : flats_) {
       if (!f.mapped) continue;
@@ -85,17 +85,17 @@ class Replay final : public plan::Observer {
       }
     }
   }
-  /// What the steps so far amount to; only what is counted of steps is set.
+  /// Returns the counts of the steps so far; only fields that follow from steps are set.
   [[nodiscard]] const Counters& counted() const noexcept { return counted_; }
   [[nodiscard]] std::uint64_t evictions() const noexcept { return evictions_; }
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 
  private:
-  /// Of a byte: is it known what lies there?
+  /// Whether the content of a byte is known.
   enum Known : std::uint8_t {
-    no,        ///< nobody has written it
+    no,        ///< nothing has written it
     yes,
-    anything,  ///< a refused step may have
+    anything,  ///< a refused step may have written it
   };
   struct Flat {
     const std::byte* memory = nullptr;

@@ -10,7 +10,7 @@
 namespace semcache::engine {
 
 Memory* Arrays::new_memory(SpaceId space, const char* label, std::uint64_t bytes) {
-  // What can fail comes first.
+  // Everything that can fail comes first.
   const trace::LabelId name = s_.recorder.intern(label == nullptr ? "" : label);
   const std::uint64_t page_span = space == host_space && bytes > 0 ? round_up(bytes + memory::header_gap_bytes, s_.page_bytes) : 0;
   directory::BasicExtentMap<PageState> pages(page_span, {});
@@ -88,7 +88,7 @@ void Arrays::bind(Memory& m, SlotId slot) {
 }
 
 void Arrays::place_on_device(Memory& m) {
-  // Guarded memory has pages of its own.
+  // Guarded memory shares its pages with no other array.
   s_.device_of(m).memory->place(m, s_.name(m), s_.options.device_faults ? s_.page_bytes : 1);
 }
 
@@ -128,11 +128,11 @@ void Arrays::collect_orphans() noexcept {
   }
   for (std::size_t i = 0; i < projection_.perhaps_unwanted().size();) {
     Memory& m = *projection_.perhaps_unwanted()[i];
-    if (s_.directory.needed(m.slot)) {  // it is touched when that changes
+    if (s_.directory.needed(m.slot)) {  // the directory touches it when that changes
       projection_.forget_perhaps_unwanted(m);
       continue;
     }
-    // Who waits may have asked for a saved copy, and would ask again and again.
+    // An attempt that waits may have asked for this saved copy. If the copy were freed, it would ask for another again and again.
     const bool perhaps_wanted = s_.waiting > 0 && std::find(new_copies_.begin(), new_copies_.end(), &m) != new_copies_.end();
     bool busy = m.asked || perhaps_wanted || s_.pinned(m);
     if (!busy && !m.on_host()) {
@@ -141,7 +141,7 @@ void Arrays::collect_orphans() noexcept {
       try {
         for (QueueIndex q = 1; q < d.queues->count() && !busy; ++q) busy = !d.queues->reached(q, s_.last_use(m, q));
       } catch (const std::exception&) {
-        busy = true;  // not known: asked again at the next occasion
+        busy = true;  // not known: the driver is asked again the next time
       }
     }
     for (const Flight& f : s_.flights) busy = busy || f.host == &m;
@@ -205,7 +205,7 @@ Memory* Arrays::make_saved_copy(SpaceId space, std::uint64_t bytes, trace::Label
     } else {
       place_on_device(*m);
       DeviceState& d = s_.device_of(*m);
-      // Where it lies decides how many granules it needs.
+      // How many granules it needs depends on where it lies.
       if (!d.memory->fits(d.memory->missing_bytes(*m))) {
         throw OutOfMemory("no room for a saved copy", bytes, d.memory->budget_bytes());
       }

@@ -6,26 +6,37 @@
 
 namespace semcache::engine {
 
-/// The objects of arrays and of saved copies: they are made, bound to their slots of the directory, and recycled.
+/// Makes the objects of arrays and of saved copies (snapshots), binds them to their slots of the directory, and recycles them.
 ///
 /// Threads: with the engine's lock.
 class Arrays : Parts {
  public:
   explicit Arrays(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// Without an address, or a slot. @throws std::bad_alloc  nothing has changed
+  /// Returns an object that has neither an address nor a slot yet. @throws std::bad_alloc  nothing has changed
   Memory* new_memory(SpaceId space, const char* label, std::uint64_t bytes);
+  /// Binds the object to its slot, and shows the observer the allocation. @throws std::bad_alloc
   void bind(Memory& memory, SlotId slot);
+  /// Gives the memory addresses on its device. @throws OutOfMemory, std::bad_alloc
   void place_on_device(Memory& memory);
+  /// Gives back the addresses of the memory, and the pages of host memory.
   void release_place(Memory& memory) noexcept;
-  /// The memory is needed no more, and nothing in flight uses it. Also what an allocation that failed has made so far (I9).
+  /// Frees the memory, its slot, and its datum behind the last slot. It also frees what an allocation that failed has made so far
+  /// (I9).
+  /// @pre the content is needed no more, and nothing in flight uses the memory
   void destroy(Memory& memory) noexcept;
-  /// None: `copy` is one for a value that is to be saved. On a device it is ready in the attempt behind the obstacle: nobody wants it
-  /// until then, so it goes at the transaction's end if it is not asked for again. @throws OutOfMemory
+  /// Returns a saved copy of this kind that `new_saved_copy` has made on a device, that is mapped by now, and that is not used
+  /// yet; nullptr if there is none.
   [[nodiscard]] Memory* ready_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label) const noexcept;
+  /// Provides memory for a value that is to be saved. On a device the memory must be mapped first, so the first call returns an
+  /// obstacle, and the same call in the next attempt finds the memory ready. Its content is not wanted until then, so it is freed
+  /// at the transaction's end if it is not asked for again.
+  /// @param copy  is set to the memory when there is no obstacle
+  /// @throws OutOfMemory
   Obstacle new_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label, Memory*& copy);
-  /// Frees the saved copies that nobody wants any more.
+  /// Frees the saved copies whose values are wanted no more and that nothing in flight uses.
   void collect_orphans() noexcept;
+  /// Returns a list of the largest live arrays of the device, for messages.
   [[nodiscard]] std::string describe_live_buffers(std::uint32_t device) const;
   [[nodiscard]] std::uint64_t host_snapshot_bytes() const noexcept { return host_snapshot_bytes_; }
 
@@ -33,9 +44,9 @@ class Arrays : Parts {
   void recycle(Memory& memory) noexcept;
   Memory* make_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label);
 
-  std::vector<Memory*> free_;  ///< objects that are no array's
+  std::vector<Memory*> free_;  ///< objects that belong to no array now
   std::uint64_t host_snapshot_bytes_ = 0;
-  std::vector<Memory*> new_copies_;  ///< of which the memory is being mapped, or is mapped and not used yet
+  std::vector<Memory*> new_copies_;  ///< saved copies whose memory is being mapped, or is mapped and not used yet
 };
 
 }  // namespace semcache::engine

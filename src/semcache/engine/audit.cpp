@@ -4,13 +4,13 @@
 
 #include <set>
 
-/// Do directory, flags, page states, mappings and counts agree? Whenever nobody has the lock they do. (Of an array that is being freed
-/// only some are looked at.)
 namespace semcache::engine {
 
 using directory::ValueRef;
 using platform::Protection;
 
+/// Ends the process with a message if directory, flags, page states, mappings and counts do not agree, which they do whenever no
+/// thread has the lock. (Of an array that is being freed only some are checked.)
 void Engine::audit() {
   const Look look(transactions_);
   if (const std::string wrong = s_.directory.audit(); !wrong.empty()) base::fatal("audit: %s", wrong.c_str());
@@ -35,7 +35,7 @@ void Engine::audit() {
     if (m.on_host()) {
       if (m.owns_allocation) host_snapshots += m.bytes;
       if (m.snapshot() || !s_.watched(m)) continue;
-      // I5, byte by byte of the state: no page is laxer than the strictest of what lies on it demands.
+      // I5, extent by extent: no page permits more than the strictest demand of the bytes on it.
       const auto demand = [&](ByteRange piece, Protection most, const char* why) {
         m.pages.for_each(s_.pages->around(m, piece), [&](ByteRange pages, PageState s) {
           if (s.protection > most) {
@@ -70,7 +70,7 @@ void Engine::audit() {
       });
     }
     if (s_.guarded(m) && !m.freeing) {
-      // A kernel finds its pages open to its end.
+      // A kernel finds its pages open to its end, so the pages of pinned memory are not checked.
       const bool idle = !s_.pinned(m);
       if (idle && m.access != Protection::none &&
           (!State::is_resident(m) || m.snapshot() || !s_.directory.fresh(m.slot, m.all()))) {
@@ -97,7 +97,7 @@ void Engine::audit() {
         const std::uint64_t at = m.on(q).use.load();
         if (!d.queues->own(q) || at == 0 || d.queues->done(q, at)) continue;
         for (QueueIndex p = 1; p < d.queues->count(); ++p) {
-          // A queue that only reads need not wait for transfers that only read; the launch that writes does.
+          // Transfers that only read are not checked: only launches that write wait for them, and these need the flag `unread`.
           if (d.queues->own(p) || !d.queues->live(p)) continue;
           if (m.on(q).write.load() != 0 && !d.queues->ordered(p, q, m.on(q).write.load()) &&
               !d.queues->done(q, m.on(q).write.load())) {

@@ -8,7 +8,7 @@
 namespace semcache::engine {
 namespace {
 
-constexpr std::uint64_t pooled_limit_bytes = 64 * 1024 * 1024;  // larger ones are ordinary memory, given back at once
+constexpr std::uint64_t pooled_limit_bytes = 64 * 1024 * 1024;  // larger ones on the host are ordinary memory, and not kept
 constexpr std::uint64_t idle_limit_bytes = 256 * 1024 * 1024;
 
 }  // namespace
@@ -27,7 +27,7 @@ TransitBuffer* Buffers::take(Transaction& t, std::uint64_t bytes, bool on_device
     return no_longer_idle(best).release();
   }
   auto buffer = std::make_unique<TransitBuffer>(*d.device);
-  base::make_room(idle_, taken_ + 1);  // giving back never fails
+  base::make_room(idle_, taken_ + 1);  // so that giving a buffer back never fails
   buffer->bytes = round_up(std::max<std::uint64_t>(bytes, 1), s_.page_bytes);
   buffer->on_device = on_device;
   buffer->pooled = on_device || bytes <= pooled_limit_bytes;
@@ -52,7 +52,7 @@ TransitBuffer* Buffers::take_beside(Transaction& t, Memory& m, ByteRange range) 
     try {
       t.unlocked([&] { block = std::make_shared<TransitBlock>(*s_.home().device, bytes); });
     } catch (const OutOfMemory&) {
-      return nullptr;  // whoever asks for memory of its own makes room
+      return nullptr;  // the caller takes a buffer of its own instead, which makes room
     }
     if (kept.freed()) return nullptr;
     if (std::shared_ptr<TransitBlock> another = m.transit_block.lock()) block = std::move(another);

@@ -15,8 +15,8 @@ namespace {
 
 bool are_two_sides(const Memory& a, const Memory& b) noexcept { return a.datum == b.datum && &a != &b; }
 
-/// Is it a copy between the two sides of one array that moves its content by a small part of itself? A lazy copy of that would
-/// be made in pieces of that part.
+/// Tells whether the copy, between the two sides of one array, shifts the content by a small part of its size. Such a copy is
+/// made at the call, because a lazy one would be carried out in pieces as small as the shift.
 bool shifts(const Memory& to, std::uint64_t to_position, const Memory& from, std::uint64_t from_position,
             std::uint64_t n) noexcept {
   constexpr std::uint64_t most_pieces = 64;
@@ -54,7 +54,7 @@ void Copies::copy(void* to, const void* from, std::uint64_t n) {
     }
     Transaction transaction(transactions_);
     timeline::Work work;
-    // Nobody's: it is not counted.
+    // No array is concerned, so the step has a purpose that is not counted.
     executor_.execute(copy_step(plan::Purpose::detour, elsewhere(space, to, &work), elsewhere(space, from), n));
     return transactions_.complete(transaction, work);
   }
@@ -63,7 +63,8 @@ void Copies::copy(void* to, const void* from, std::uint64_t n) {
   if (t == nullptr) return copy_to_open(transaction, to, *f, position(*f, from), n);
   if (f == nullptr) return copy_from_open(transaction, *t, position(*t, to), from, n);
   const std::uint64_t to_position = position(*t, to), from_position = position(*f, from);
-  // Of host memory that is written without a word the bytes are what counts, not what is known of them.
+  // The program writes an announced host side first and announces the write later. So a copy between such a side and another
+  // array takes the bytes that are there at the call, whatever the directory has noted of them.
   const bool now = s_.options.protocol == Protocol::off || t->open || f->open || shifts(*t, to_position, *f, from_position, n) ||
                    ((t->announced || f->announced) && t->datum != f->datum);
   if (!now && link(transaction, *t, to_position, *f, from_position, n)) {
@@ -73,7 +74,8 @@ void Copies::copy(void* to, const void* from, std::uint64_t n) {
   }
 }
 
-/// False: a side has become open on the way.
+/// Makes a lazy copy in the directory: `to` wants from now on what `from` wants (I7).
+/// @return false if a side has become open, and nothing is linked
 bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                   std::uint64_t n) {
   const Kept to_kept(to);
@@ -82,7 +84,7 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
   t.run([&]() -> Obstacle {
     s_.expect_not_freed(to_kept);
     s_.expect_not_freed(from_kept);
-    // Near the kernel's limit on mappings single mirrors become open before they are protected.
+    // Near the kernel's limit on mappings, a mirror that is the only side of its array becomes open, instead of being protected.
     for (Memory* m : {&to, &from}) {
       if (!m->on_host() || !s_.watched(*m) || !s_.mappings.scarce() || s_.directory.slots(m->datum).size() > 1) continue;
       if (const Obstacle o = host_access_.open_mirror(*m, "many mirrors have different protections and the kernel's limit on mappings "
@@ -90,8 +92,9 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
         return o;
       }
     }
-    if (open()) return {};  // by us, or by another thread meanwhile
-    // Whichever side was named: a value that is linked elsewhere must not be given back for an earlier one later.
+    if (open()) return {};  // opened above, or by another thread meanwhile
+    // All sides are checked, whichever the caller named: once another array wants a value, `check_writes` must not replace it by
+    // an earlier one any more.
     for (const SlotId slot : s_.directory.slots(from.datum)) {
       if (const Obstacle o = transfers_.check_writes(s_.memory_of(slot))) return o;
     }
@@ -115,15 +118,16 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
   return !open();
 }
 
-/// What of a lazy copy is made at the call all the same. I9: the copy is made, lazily; moving the bytes now is our wish, not the
-/// program's, so it never fails.
+/// Carries out at the call those lazy copies that must not, or should not, stay pending. The lazy copy has been noted already,
+/// and moving its bytes now is an optimisation of the runtime, so a failure here is not reported to the program (I9). Ends the
+/// process if content that must not stay pending can neither be copied nor saved.
 void Copies::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& from) noexcept {
   const Kept to_kept(to);
   const Kept from_kept(from);
-  const bool must_not_stay = transfers_.host_side_is_announced(from);  // the program changes it without a word
+  const bool must_not_stay = transfers_.host_side_is_announced(from);  // the program may change it before it announces that
   if (!must_not_stay && to.on_host() && s_.watched(to) && range.size() <= policy::ReadHabit::largest_bytes &&
       !s_.directory.fresh(to.slot, range) && to.read_habit.copied()) {
-    return bring(t, to, range, from);  // the host is expected to read it next
+    return bring(t, to, range, from);  // the host is expected to read `to` next
   }
   try {
     host_access_.keep_maps_short(t, to);
@@ -152,7 +156,8 @@ void Copies::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& f
   }
 }
 
-/// Its pages need not close: who reads them while the call lasts gets the former content or the new one, as if it were made by hand.
+/// Brings the content of a lazy copy to the mirror `to` at the call. The mirror's pages need not close: a thread that reads them
+/// while the call lasts gets the former or the new content, as with a copy made by hand.
 void Copies::bring(Transaction& t, Memory& to, ByteRange range, Memory& from) noexcept {
   const Kept kept(to);
   const Kept from_kept(from);
@@ -160,17 +165,17 @@ void Copies::bring(Transaction& t, Memory& to, ByteRange range, Memory& from) no
   try {
     host_access_.host_access(t, to, range, Access::read);
     s_.recorder.moved(Kind::read_ahead, kept.label, range.size());
-    // The next copy waits for its kernel at once: no event need be behind it.
+    // The next copy waits for its kernel at the call, so no event need be recorded behind that kernel.
     if (!from_kept.freed()) from.flags.fetch_and(~Memory::read_on_host);
   } catch (const std::exception&) {
-    // I9: the copy stays lazy. Nobody waits for what is under way, so its pages close.
+    // I9: the copy stays lazy. This call no longer waits for the transfers that are under way, so their pages close.
     for (Flight& f : s_.flights) f.expected = f.expected && f.host != &to;
     if (!kept.freed()) s_.pages->project(to, to.all());
   }
   if (!kept.freed()) to.arriving = false;
 }
 
-/// A copy at the call: afterwards nothing in flight uses what it took its content from.
+/// Makes `range` fresh at the call. Afterwards nothing in flight uses the memory that its content was taken from.
 void Copies::settle_copy(Transaction& t, Memory& to, ByteRange range) {
   if (to.on_host()) return host_access_.host_access(t, to, range, Access::read);
   const Kept kept(to);
@@ -195,7 +200,7 @@ void Copies::note_pending(const Memory& m, ByteRange range) noexcept {
       pieces = std::move(nowhere);
     }
     for (const ByteRange r : pieces) s_.pending.add(m.datum, r);
-  } catch (const std::bad_alloc&) {  // they are not counted
+  } catch (const std::bad_alloc&) {  // these bytes are not counted
   }
 }
 
@@ -215,7 +220,7 @@ Obstacle Copies::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
   if (const Obstacle o = hazards_.uses_of(to)) return o;
   if (const Obstacle o = hazards_.uses_of(from)) return o;
   if (!s_.directory.fresh(to.slot, to_range) || !s_.directory.fresh(from.slot, from_range)) return {};
-  std::vector<ByteRange> defined;  // what nobody wrote may differ
+  std::vector<ByteRange> defined;  // bytes that were never written may differ
   s_.directory.for_each_wanted(to.datum, to_range, [&](ByteRange piece, directory::ValueRef ref) {
     if (ref.is_number()) defined.push_back({piece.begin - to_position, piece.end - to_position});
   });
@@ -252,7 +257,7 @@ void Copies::meet(Transaction& t, const Kept& array, ByteRange range, Access mod
   });
 }
 
-/// Of memory that is no array's.
+/// Returns the space of memory that belongs to no array.
 SpaceId Copies::space_at(const void* p) const noexcept {
   for (const auto& d : s_.devices) {
     if (d->device->is_foreign_device_pointer(p)) return device_space(d->index);
@@ -273,13 +278,13 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
     source = elsewhere(host_space, buffer.data());
   }
   meet(t, kept, range, Access::overwrite);
-  s_.directory.prepare_write(to.slot, range);  // nobody forgets what is written
+  s_.directory.prepare_write(to.slot, range);  // so that noting the write cannot fail
   {
     const NoteIfRefused guard{transfers_, to, range};
     executor_.execute(copy_step(buffer.empty() ? plan::Purpose::call : plan::Purpose::detour, end_at(to, position), source, n));
   }
   transfers_.note_written(to, range);
-  transactions_.complete(t, work);  // the source may be changed after the call
+  transactions_.complete(t, work);  // the program may change the source after the call
 }
 
 void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t position, std::uint64_t n) {
@@ -299,33 +304,35 @@ void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t 
   transactions_.complete(t, work);
 }
 
-/// The bytes move at the call, whatever the destination held (protocol `off`, open mirrors).
+/// Copies the bytes at the call, even if the destination holds them already (protocol `off`, open mirrors, and the other cases in
+/// which `copy` makes no lazy copy).
 void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                       std::uint64_t n) {
   const ByteRange to_range{to_position, to_position + n};
   const ByteRange from_range{from_position, from_position + n};
   const bool one_array = are_two_sides(to, from);
-  // A GPU's kernels may use an open mirror without our knowledge.
+  // Kernels of a GPU may use an open mirror without being noticed, so the whole device is waited for.
   const Kept to_kept(to);
   const Kept from_kept(from);
   for (const auto& d : s_.devices) {
     if ((to.open || from.open) && !d->device->kernels_run_in_caller()) t.wait(Obstacle::whole_device(d->index));
   }
-  // If a copy within one array is refused half-way, what it has overwritten is still there.
+  // The third requirement is for a copy within one array: if it is refused half-way, `from` still holds the former content of the
+  // bytes that it has overwritten in `to`.
   const Requirement needs[] = {{&from, from_range, Access::read}, {&to, to_range, Access::overwrite}, {&from, to_range, Access::read}};
   t.run([&]() -> Obstacle {
     s_.expect_not_freed(to_kept);
     s_.expect_not_freed(from_kept);
-    if (from.on_host() && from.open) transfers_.note_written(from, from_range);  // counts as changed at every use
+    if (from.on_host() && from.open) transfers_.note_written(from, from_range);  // an open mirror counts as changed at every use
     if (const Obstacle o = preparation_.meet(needs, one_array ? 3 : 2)) return o;
     if (to.on_host() == from.on_host()) return {};
     return to.on_host() ? hazards_.directly_reached(to, to_range) : hazards_.directly_reached(from, from_range);
   });
-  s_.directory.prepare_write(to.slot, to_range, 2 + n / s_.options.registration_bytes);  // nobody forgets what is written
+  s_.directory.prepare_write(to.slot, to_range, 2 + n / s_.options.registration_bytes);  // so that noting the write cannot fail
   {
     const NoteIfRefused whole{transfers_, to, one_array ? to_range : ByteRange{}};
     for (std::uint64_t done = 0, bytes = 0; done < n; done += bytes) {
-      // Pieces as the registration of host pages allows.
+      // A piece lies within one of the chunks in which host pages are page-locked.
       const std::uint64_t host_position = (to.on_host() ? to_position : from_position) + done;
       bytes = to.on_host() == from.on_host() ? n - done
                                              : std::min(n - done, s_.pages->chunk_end(host_position) - host_position);
@@ -334,8 +341,8 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
         const NoteIfRefused guard{transfers_, to, one_array ? ByteRange{} : piece};
         executor_.execute(copy_step(plan::Purpose::call, end_at(to, to_position + done), end_at(from, from_position + done), bytes));
       }
-      // Piece by piece: a later one may fail, and what was overwritten must not be taken for the former content (I9). Of one array the
-      // source would be stale then, so it is told of all at the end.
+      // Each piece is noted at once, because a later one may fail, and overwritten bytes must not be taken for the former content
+      // (I9). Within one array that would make the source stale, so there the whole range is noted at the end.
       if (!one_array) transfers_.note_written(to, piece);
     }
   }
@@ -355,7 +362,7 @@ void Copies::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
     return;
   }
   meet(t, Kept(m), range, Access::overwrite);
-  s_.directory.prepare_write(m.slot, range);  // nobody forgets what is written
+  s_.directory.prepare_write(m.slot, range);  // so that noting the write cannot fail
   {
     const NoteIfRefused guard{transfers_, m, range};
     plan::Step step = step_of(plan::Step::Kind::fill, m);

@@ -6,36 +6,54 @@
 
 namespace semcache::engine {
 
-/// deep_copy: lazy between noticed slots, at the call where a side is open (I7 in either case). Threads: any.
+/// Carries out deep_copy and fills: lazily between noticed slots, at the call where a side is open (I7 in either case). Threads:
+/// any.
 class Copies : Parts {
  public:
   explicit Copies(const Parts& parts) noexcept : Parts(parts) {}
 
+  /// Copies `bytes` bytes between arrays, or between an array and other memory.
+  /// @throws UsageError  an address is in the range of arrays, but no array is there, or the bytes leave their array
   void copy(void* to, const void* from, std::uint64_t bytes);
+  /// Fills the range with the pattern: as a value of known content, or at the call if the memory is open or the protocol is
+  /// `off`.
   void fill(Memory& memory, std::uint64_t position, std::uint64_t bytes, const directory::Fill& fill);
-  /// A kernel has written the pattern to the whole range: the value is known, the slot holds it.
+  /// Notes that a kernel has written the pattern to the whole range, so that the value's content is known and the slot holds it.
   void filled(Memory& memory, std::uint64_t position, std::uint64_t bytes, const directory::Fill& fill);
-  /// Copies that are pending for `range` are made, and nothing in flight uses what they took their content from.
+  /// Carries out the copies pending for `range`. Afterwards no transfer in flight uses the memory from which they took their
+  /// content.
   void settle(Memory& memory, ByteRange range);
 
  private:
-  /// Afterwards the array, which the caller named, has what an access to it needs.
+  /// Waits until the requirement of an access to the array is met. @throws UsageError  the array, which the caller named, is
+  /// freed
   void meet(Transaction& transaction, const Kept& array, ByteRange range, Access mode);
+  /// Returns the space of memory that belongs to no array.
   [[nodiscard]] SpaceId space_at(const void* elsewhere) const noexcept;
+  /// Copies at the call from memory that belongs to no array. The program may change that memory afterwards.
   void copy_from_open(Transaction& transaction, Memory& to, std::uint64_t position, const void* from, std::uint64_t n);
+  /// Copies at the call to memory that belongs to no array.
   void copy_to_open(Transaction& transaction, void* to, Memory& from, std::uint64_t position, std::uint64_t n);
+  /// Makes the copy lazily, in the directory. Returns false, and does not make it, if a side is open or becomes open.
   [[nodiscard]] bool link(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from,
                           std::uint64_t from_position, std::uint64_t n);
+  /// Carries out at the call those lazy copies that must not, or should not, stay pending. A failure is not reported,
+  /// because the copy has been made lazily (I9). Ends the process if an announced host side, which the program may change without
+  /// notice, can neither be copied nor saved.
   void settle_early(Transaction& transaction, Memory& to, ByteRange range, Memory& from) noexcept;
+  /// Brings the content of a small copy to a mirror that the host is expected to read next. Its pages stay readable meanwhile.
   void bring(Transaction& transaction, Memory& to, ByteRange range, Memory& from) noexcept;
+  /// See `settle`.
   void settle_copy(Transaction& transaction, Memory& to, ByteRange range);
+  /// Copies at the call between two arrays.
   void copy_now(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                 std::uint64_t n);
-  /// What was copied to the memory's datum is pending where none of its slots holds it.
+  /// Notes as pending the bytes of `range` that no slot of the memory's datum holds.
   void note_pending(const Memory& memory, ByteRange range) noexcept;
-  /// What was pending for it is dropped where it wants something else now. @param earlier  what it wanted
+  /// Counts as dropped the pending bytes where the datum now wants something else. @param earlier  what it wanted before
   void count_replaced(const Memory& memory, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept;
-  /// SEMCACHE_CHECK=1: a copy is about to be elided; do both sides really have the same bytes?
+  /// SEMCACHE_CHECK=1: checks that both sides of a copy that is elided have the same bytes, and ends the process if not.
+  /// @return no obstacle when they are checked; otherwise the first obstacle
   Obstacle check_elided(Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, std::uint64_t n);
 };
 

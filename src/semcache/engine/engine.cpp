@@ -13,7 +13,7 @@ Engine::~Engine() {
     Transaction t(transactions_);
     t.run([&] { return hazards_.land_all(); });
   } catch (const std::exception& e) {
-    base::raw_log("while ending: %s", e.what());  // as below, the device is waited for all the same
+    base::raw_log("while ending: %s", e.what());  // the devices are waited for below all the same
   }
   for (auto& d : s_.devices) {
     try {
@@ -34,14 +34,14 @@ QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_p
   QueueIndex queue = queues.adopt(native, owner);
   bool anew = queues.program_queues() > before;
   if (leased && !anew && queues.outlives_a_stream(queue)) {
-    // Another stream may have had its name: what is known of that one says nothing of this one.
+    // An earlier stream may have had the same native pointer. What is known of that stream does not hold for this one.
     transactions_.end_queue(t, *s_.devices[device], queue);
     queue = queues.adopt(native, std::move(owner));
     anew = true;
   }
   if (leased) queues.lease(queue);
   if (anew) {
-    // "Idle" may have meant: the queues in use are ordered after the transfers in flight. Now there is another.
+    // The flag `idle` may be set because all program queues were ordered behind the transfers in flight. The new queue is not.
     for (Memory& m : s_.pool) {
       if (m.live && !m.on_host()) projection_.revoke(m);
     }

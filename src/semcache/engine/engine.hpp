@@ -7,14 +7,14 @@
 #include <semcache/engine/foreign_io.hpp>
 #include <semcache/engine/foreign_uses.hpp>
 
-/// Carries out what the directory asks for: in order, asynchronously, traced.
+/// Carries out accesses to arrays: the transfers that the directory asks for are made in order, asynchronously, and counted.
 namespace semcache::engine {
 
-/// The parts of the engine, put together. What callers use of them they reach by the parts' names.
+/// The parts of the engine, put together. Callers reach the public parts by name.
 ///
-/// Threads: every public member, also of public parts, any thread, but for those that take a transaction or return an obstacle.
-/// Members take the lock themselves; none waits for a transfer while it holds it. Errors: strong guarantee (I9) as far as content
-/// is concerned: evictions made on the way stay made.
+/// Threads: any thread may call each public member, also of the public parts, except members that take a transaction or return an
+/// obstacle. Members take the lock themselves, and none waits for a transfer while it has the lock. Errors: the strong guarantee
+/// (I9) holds as far as content is concerned; evictions made on the way stay made.
 class Engine : base::Uncopied {
   State s_;
   const Parts parts_{s_, projection_, executor_, hazards_, arrays_, transfers_, buffers_, residency_, preparation_, transactions_,
@@ -24,7 +24,7 @@ class Engine : base::Uncopied {
   Hazards hazards_{parts_};
   Arrays arrays_{parts_};
   Transfers transfers_{parts_};
-  Buffers buffers_{parts_};  // what is idle is given back before the devices go
+  Buffers buffers_{parts_};  // destroyed before `s_`: idle buffers are given back while their devices exist
   Residency residency_{parts_};
   Preparation preparation_{parts_};
   Transactions transactions_{parts_};
@@ -42,33 +42,38 @@ class Engine : base::Uncopied {
          trace::Recorder& recorder, const Options& options);
   ~Engine();
 
-  /// Whose array is it, and where is memory of ours? No lock, but for what is guarded by it.
+  /// Returns the state, in which callers find arrays by address. Takes no lock; members that are guarded by it need it.
   [[nodiscard]] const State& state() const noexcept { return s_; }
 
-  /// An announced use.
+  /// Serves an announced use.
   void access(Memory& memory, ByteRange range, Access mode) {
     if (range.empty()) return;
     return memory.on_host() ? host_access.access(memory, range, mode) : foreign_uses.access(memory, range, mode);
   }
 
   // --- queues ------------------------------------------------------------------------------------------------------
-  /// @param leased  `retire_queue` must be called once more before the queue is given up
+  /// Returns the index of a native stream of the program.
+  /// @param leased  the queue gets one lease more, which `retire_queue` ends
   QueueIndex adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner, bool leased = false);
+  /// Ends a lease of the queue; behind the last one the queue is given up.
   void retire_queue(std::uint32_t device, QueueIndex queue) noexcept;
-  /// See `Queues::others_are_told_of`: told by `others_submit`. Called before the first queue is adopted.
+  /// Sets whether `others_submit` will be called (see `Queues::others_are_told_of`). To be called before the first queue is
+  /// adopted.
   void others_are_told_of(bool told) noexcept;
-  /// Somebody else is about to call the driver: who waits for our launches so far does not wait for what comes behind this call.
-  /// @param fenced  the call is a fence of this stream, and separates the launches of this one alone
+  /// To be called before other code calls the driver. A thread that waits for one of our launches so far will then not have to
+  /// wait for work that is submitted by this call or later.
+  /// @param fenced  the call is a fence of this stream, and separates the launches on this stream alone
   void others_submit(std::optional<void*> fenced) noexcept;
   /// Is there anything for `others_submit` to do? No lock.
   [[nodiscard]] bool any_unrecorded() const noexcept {
     return std::any_of(s_.devices.begin(), s_.devices.end(), [](const auto& d) { return d->queues->any_unrecorded(); });
   }
 
+  /// Adds the engine's figures.
   void add_to(Statistics& statistics) const;
-  /// The directory and every page state agree with each other (tests, audit). Ends the process if not.
+  /// Checks that directory, flags, page states and counts agree with each other (tests, audit). Ends the process if they do not.
   void audit();
-  /// Is there an array, or another thread in a call?
+  /// Is there an array, or a thread that waits, or calls the driver, within a call of the engine?
   [[nodiscard]] bool is_used() const;
 };
 

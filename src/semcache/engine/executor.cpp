@@ -10,7 +10,7 @@ namespace semcache::engine {
 using directory::Fill;
 using plan::Step;
 
-/// Memory of the host that is nobody's array.
+/// Fills host memory that belongs to no array with the pattern.
 static void repeat(std::byte* to, std::uint64_t n, const Fill& fill, std::uint64_t phase) noexcept {
   for (std::uint64_t i = 0; i < n; ++i) to[i] = static_cast<std::byte>(fill.pattern[(phase + i) % fill.pattern_bytes]);
 }
@@ -49,7 +49,7 @@ void Executor::carry_out(const Step& step) {
     case Step::Kind::allocate:
     case Step::Kind::protect:
     case Step::Kind::release:
-      return;  // who does these tells of them
+      return;  // these are carried out elsewhere and reported by `tell`
   }
 }
 
@@ -58,7 +58,8 @@ void Executor::copy_bytes(const Step& step) {
   Memory* const from = step.from.slot.valid() ? &s_.memory_of(step.from.slot) : nullptr;
   const bool to_host = step.to.space == host_space;
   const bool from_host = step.from.space == host_space;
-  // What the bytes are taken from must not change before they are; somebody else's destination is waited for.
+  // The source must not change before its bytes are taken. If the destination belongs to no array, the caller waits for the copy
+  // instead.
   if (to != nullptr && from != nullptr) freeze(*from, {step.from.position, step.from.position + step.bytes});
   if (to_host && from_host) {
     copy_on_host(step, to, from);
@@ -89,7 +90,7 @@ void Executor::copy_on_host(const Step& step, Memory* to, Memory* from) {
   });
 }
 
-/// Straight from one side to the other, by a queue of the device. @pre none of them is an array's host memory
+/// Copies directly from one side to the other, on a queue of the device. @pre neither side is an array's host memory
 void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   const bool to_host = step.to.space == host_space;
   const bool from_host = step.from.space == host_space;
@@ -100,9 +101,9 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
                                       : &device::Device::copy_within_device;
   if (from != nullptr) order_queue(d, queue, *from, Mode::reads, Behind::all);
   if (to != nullptr) order_queue(d, queue, *to, Mode::writes, Behind::all);
-  if (to == nullptr || from == nullptr) d.queues->separate(queue);  // whoever uses the other side waits for this alone
+  if (to == nullptr || from == nullptr) d.queues->separate(queue);  // users of the other side wait for this copy alone
   bool submitted = false;
-  const base::AtEnd note([&] {  // also when a later piece is refused: the earlier ones are under way (I6)
+  const base::AtEnd note([&] {  // also when a later piece is refused, because the earlier ones are under way (I6)
     if (!submitted) return;
     timeline::Work work;
     if (from != nullptr) work = note_use(d, queue, *from, Mode::reads);
@@ -118,9 +119,8 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   });
 }
 
-/// Between an array in device memory and one of the host.
 bool Executor::goes_directly(const Memory& host, ByteRange range, bool to_host) const {
-  // Drivers read small sources with the processor (up to 24 KiB were seen): only accessible ones serve them directly.
+  // Drivers read small sources with the processor (up to 24 KiB were seen), so a small source must be accessible to go directly.
   constexpr std::uint64_t surely_by_the_copy_engine = 64 * 1024;
   const bool locked = s_.pages->locked(host, range);
   if (to_host) return locked || host.owns_allocation;
@@ -128,6 +128,7 @@ bool Executor::goes_directly(const Memory& host, ByteRange range, bool to_host) 
   return locked && (other_name ? range.size() >= surely_by_the_copy_engine : s_.pages->permit(host, range, platform::Protection::read));
 }
 
+/// Copies between an array's host memory and an array's device memory `m`.
 void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
   const bool to_host = step.to.space == host_space;
   const std::uint64_t n = step.bytes;
@@ -143,7 +144,7 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
     note_use(d, queue, m, mode);
     return;
   }
-  Flights flights(1);  // what is under way is always listed
+  Flights flights(1);  // made before the transfer, because listing it must not fail
   Flight& flight = flights.front();
   flight.range = {position, position + n};
   flight.to_host = to_host;
@@ -151,7 +152,7 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
   std::byte* other = s_.pages->device_name(host, position);
   const bool direct = goes_directly(host, flight.range, to_host);
   d.queues->separate(queue);
-  if (to_host || direct) flight.host = &host;  // pinned: whoever would write these pages waits
+  if (to_host || direct) flight.host = &host;  // a thread that would write these pages waits for the flight
   if (!direct) {
     flight.staging = other = d.staging->take(n);
     flight.staged_bytes = n;
@@ -174,7 +175,7 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
 
 bool Executor::permits(const std::byte* address, std::uint64_t n, platform::Protection needed) const {
   const Memory* m = s_.find(address);
-  if (m == nullptr) return true;  // not ours, or a saved copy in ordinary memory
+  if (m == nullptr) return true;  // the program's memory, or a saved copy in ordinary memory
   if (!m->on_host()) return !s_.guarded(*m) || m->access >= needed;
   const auto position = static_cast<std::uint64_t>(address - m->address);
   return s_.pages->permit(*m, {position, position + n}, needed);
@@ -189,7 +190,7 @@ void Executor::copy_behind(std::byte* to, const std::byte* from, std::uint64_t n
   if (detour_.size() < most) detour_.resize(most);
   for (std::uint64_t done = 0; done < n; done += most) {
     const std::uint64_t part = std::min<std::uint64_t>(most, n - done);
-    const std::uint64_t at = from < to ? n - done - part : done;  // they may overlap
+    const std::uint64_t at = from < to ? n - done - part : done;  // backwards if needed, because the ranges may overlap
     s_.platform->read_behind(detour_.data(), from + at, part);
     s_.platform->write_behind(to + at, detour_.data(), part);
   }
@@ -212,7 +213,7 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
   }
   const auto* pattern = reinterpret_cast<const std::byte*>(turned.pattern.data());
   std::vector<std::byte> buffer;
-  const auto prepare_buffer = [&] {  // before anything is overwritten
+  const auto prepare_buffer = [&] {  // called before anything is overwritten, because it may fail
     buffer.resize(std::min<std::uint64_t>(round_up(n, 16), 64 * 1024));
     for (std::size_t i = 0; i < buffer.size(); ++i) buffer[i] = pattern[i % fill.pattern_bytes];
   };
@@ -229,7 +230,7 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
     order_queue(d, d.within_queue, to, Mode::writes, Behind::all);
     const QueueId queue = d.queues->id(d.within_queue);
     const std::uint64_t whole = round_down(n, fill.pattern_bytes);
-    // Also when a later fill is refused: the earlier ones are under way (I6).
+    // The use is also noted when a later fill is refused, because the earlier ones are under way (I6).
     const base::AtEnd note([&] { note_use(d, d.within_queue, to, Mode::writes); });
     if (!permits(to.address, n, platform::Protection::read_write)) {
       prepare_buffer();
@@ -240,7 +241,7 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
     return;
   }
   prepare_buffer();
-  ByteRange untouched{position + n, position + n};  // pages that become zero by forgetting them: no memory is allocated
+  ByteRange untouched{position + n, position + n};  // pages that are discarded: then they read as zero, without memory
   if (fill.is_zero() && !to.owns_allocation) {
     const std::uint64_t end = position + n == to.bytes ? s_.pages->span(to).end : round_down(position + n, s_.page_bytes);
     const ByteRange pages{round_up(position, s_.page_bytes), end};
@@ -274,7 +275,8 @@ void Executor::note_use(QueueIndex queue, Memory& m, Mode mode, std::uint64_t at
 }
 
 void Executor::write_arrival(Memory& m, ByteRange range, const std::byte* bytes) {
-  // Whole huge pages that nobody has used are written as such; what lies between them, in place.
+  // Whole huge pages that have not been used yet are written by `write_unused`, so that huge pages can back them. The bytes
+  // between them are written in place.
   constexpr std::uint64_t unit = LookupTable::granule_bytes;
   const auto write = [&](ByteRange part, bool unused) {
     if (part.empty()) return;
@@ -318,28 +320,28 @@ void Executor::forget_finished_flights() noexcept {
   try {
     for (auto next = s_.flights.begin(); next != s_.flights.end();) {
       const auto flight = next++;
-      // Staged arrivals need the processor: whoever waits for them does that.
+      // The processor must copy a staged arrival to its pages. A thread that waits for the arrival does so.
       if (flight->locks_pages || (flight->to_host && flight->staging != nullptr)) continue;
-      // Most go in order: the younger ones are not asked.
+      // Flights mostly end in the order of the list, so those behind the first one under way are not checked.
       DeviceState& d = *s_.devices[flight->work.device];
       if (!d.queues->reached(flight->work.queue, flight->work.position)) return;
       if (flight->staging != nullptr) d.staging->give(flight->staging, flight->staged_bytes);
       s_.flights.erase(flight);
     }
-  } catch (const std::exception&) {  // whoever needs one waits for it, and is told
+  } catch (const std::exception&) {  // a thread that needs a flight waits for it, and gets the error
   }
 }
 
 void Executor::unmap_memory(Memory& m) noexcept {
-  m.flags.fetch_and(~Memory::revocable);  // first: no launch takes the short way to closed pages
-  projection_.protect_guarded(m, platform::Protection::none);  // neighbours may keep the granules
+  m.flags.fetch_and(~Memory::revocable);  // first, so that no launch comes to closed pages without the lock
+  projection_.protect_guarded(m, platform::Protection::none);  // neighbours may keep the granules mapped
   m.access = platform::Protection::none;
   s_.device_of(m).memory->unmap(m);
   projection_.note_perhaps_unready(m);
 }
 
 void Executor::freeze(Memory& m, ByteRange range) {
-  // Device memory has been quiesced: there are no flags and no pins.
+  // Device memory has been quiesced (`Hazards::quiesce`), so its flags are cleared and it has no pins.
   if (m.access == platform::Protection::read_write) projection_.protect_guarded(m, platform::Protection::read);
   if (m.on_host()) s_.pages->freeze(m, range);
 }

@@ -7,35 +7,38 @@
 
 namespace semcache::engine {
 
-/// Carries out steps: the one way to change memory of arrays, and the one place where devices and the platform are asked to move bytes
-/// of theirs. It counts each step, and tells the observer.
+/// Carries out steps. This is the only way to change memory of arrays, and the only place where devices and the platform are
+/// asked to move bytes of arrays. Each step is counted, and the observer sees it.
 ///
 /// Threads: with the engine's lock.
 class Executor : Parts {
  public:
   explicit Executor(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// @throws DeviceError, SystemError, OutOfMemory  refused: a part of the destination may have changed
+  /// Carries out the step, or submits it to its queue.
+  /// @throws DeviceError, SystemError, OutOfMemory  the step is refused; a part of the destination may have changed
   void execute(const plan::Step& step);
-  /// The observer sees a step that somebody else has made.
+  /// Shows the observer a step that another part has carried out.
   void tell(const plan::Step& step) noexcept {
     if (s_.options.observer != nullptr) s_.options.observer->done(step);
   }
   enum class Behind : std::uint8_t { transfers, all };
-  /// Later work on the queue starts behind the uses of the memory: by transfers of ours, or all that are known.
+  /// Makes later work on `queue` start behind earlier uses of the memory: those by our own transfers, or all known ones.
+  /// @param mode  what the later work does; work that reads is ordered behind writes only
   void order_queue(DeviceState& d, QueueIndex queue, Memory& memory, Mode mode, Behind behind);
+  /// Gives work that was just submitted to `queue` its number there, and notes that it uses the memory.
   timeline::Work note_use(DeviceState& d, QueueIndex queue, Memory& memory, Mode mode) noexcept;
-  /// One piece of work, number `at` of its queue, that uses several memories.
+  /// Notes that work number `at` of the queue uses the memory. To be called for each memory that one piece of work uses.
   static void note_use(QueueIndex queue, Memory& memory, Mode mode, std::uint64_t at, std::uint64_t now) noexcept;
-  /// Writes a staged arrival behind the protection of its pages.
+  /// Writes bytes that have arrived in staging memory, or in a buffer, to host pages past their protection.
   void write_arrival(Memory& host, ByteRange range, const std::byte* bytes);
-  /// Does a transfer between these pages and a device need no staging memory?
+  /// Can a transfer between these pages and a device do without staging memory?
   [[nodiscard]] bool goes_directly(const Memory& host, ByteRange range, bool to_host) const;
-  /// Pages that are about to be read as a whole can no longer change unnoticed.
+  /// Closes pages for writing that are about to be the source of a copy, so that they can no longer change unnoticed.
   void freeze(Memory& memory, ByteRange range);
-  /// Of what the array holds now.
+  /// Returns a digest of the content that the device memory has now.
   [[nodiscard]] std::uint64_t digest_of(Memory& memory);
-  /// Also where nothing was mapped behind the array's addresses for long.
+  /// Closes the array's pages and gives back the device memory behind its addresses, however short a time that was mapped.
   void unmap_memory(Memory& memory) noexcept;
 
  private:
@@ -44,18 +47,20 @@ class Executor : Parts {
   void copy_on_host(const plan::Step& step, Memory* to, Memory* from);
   void copy_by_queue(const plan::Step& step, Memory* to, Memory* from);
   void copy_across(const plan::Step& step, Memory& host, Memory& device);
-  /// Whatever the protection of either side: it is given up to nobody, not even for a moment.
+  /// Copies past the protection of either side. The protection stays in force for all other threads meanwhile.
   void copy_behind(std::byte* to, const std::byte* from, std::uint64_t n);
-  /// Can this thread, which has the lock, use the bytes as it is? Protections change under the lock alone.
+  /// Do the protections of the pages allow this thread to use the bytes directly? The answer holds as long as it has the lock,
+  /// because protections change under the lock alone.
   [[nodiscard]] bool permits(const std::byte* address, std::uint64_t bytes, platform::Protection needed) const;
   using CopyOfDevice = void (device::Device::*)(QueueId, std::byte*, const std::byte*, std::uint64_t);
-  /// A copy that the device makes, in its queue; behind the protection of its pages where it has one.
+  /// Has the device make a copy, in `queue`; past the protection of its pages where device memory is guarded.
   void copy_by_device(DeviceState& d, QueueIndex queue, CopyOfDevice copy, std::byte* to, const std::byte* from, std::uint64_t n);
   void fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const directory::Fill& fill,
                      std::uint64_t phase);
+  /// Removes flights from the list that are known to have ended; it asks the driver, and does not wait.
   void forget_finished_flights() noexcept;
 
-  std::vector<std::byte> detour_;  ///< of `copy_behind`
+  std::vector<std::byte> detour_;  ///< buffer of `copy_behind`
 };
 
 }  // namespace semcache::engine

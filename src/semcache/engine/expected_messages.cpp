@@ -8,11 +8,12 @@
 namespace semcache::engine {
 namespace {
 
-/// Of an expected message, in its array.
+/// Returns where an expected message begins in its array.
 std::uint64_t begin_of(const TransitBuffer& b) noexcept { return b.expected_position + b.expected_pieces.front().begin; }
+/// Returns where it ends there.
 std::uint64_t end_of(const TransitBuffer& b) noexcept { return b.expected_position + b.expected_pieces.back().end; }
 
-/// Does the second one begin where the first one ends, in the array and in their block?
+/// Does message `b` begin where message `a` ends, in the array and in their block?
 bool is_continued(const TransitBuffer& a, const TransitBuffer& b) noexcept {
   return a.block != nullptr && a.block == b.block && a.expected_pieces.size() == 1 && b.expected_pieces.size() == 1 &&
          end_of(a) == begin_of(b) &&
@@ -44,10 +45,10 @@ void ExpectedMessages::expect(Memory& m, std::uint64_t position, const ByteRange
   buffer.expected = &m;
   buffer.expected_position = position;
   buffer.expected_at = to;
-  // The message is complete, so what launches had to wait for has happened.
+  // The message is complete, so the transfer that launches had to wait for is done.
   if ((m.flags.load() & Memory::revocable) == Memory::revocable) return;
   if (projection_.waits()) {
-    projection_.project_later(m);  // something has arrived: its launch comes first, and projects
+    projection_.project_later(m);  // something has arrived: the launch that uses it comes first, and its end projects
   } else {
     projection_.project_device(m);
   }
@@ -56,19 +57,19 @@ void ExpectedMessages::expect(Memory& m, std::uint64_t position, const ByteRange
 void ExpectedMessages::bring_expected(Memory& m) {
   if (m.expected_in.empty() || !m.live || m.snapshot()) return;
   const std::uint32_t launches = m.writing_launches.load();
-  const auto follows = [&](const TransitBuffer* b) {  // at most once each: a request may rest for ever
+  const auto follows = [&](const TransitBuffer* b) {  // each is brought at most once, because a request may rest for ever
     return !b->brought && b->forecast.fetch_follows() && launches - b->writing_launches_at_fetch.value_or(launches) == 1;
   };
   if (std::none_of(m.expected_in.begin(), m.expected_in.end(), follows)) return;
   if (m.write_check || hazards_.unknown_use_pending(m, Mode::writes)) return;
-  projection_.revoke(m);  // the next projection does: kernels follow now that need none
+  projection_.revoke(m);  // its flags can wait for the next projection: the kernels that follow now do not need it
   if (s_.pinned(m)) return;
   due_.clear();
   for (TransitBuffer* b : m.expected_in) {
     if (!follows(b)) continue;
     if (fresh_here(m, b->expected_position, b->expected_pieces.data(), b->expected_pieces.size())) due_.push_back(b);
   }
-  // Those with memory of their own do not stand between two that lie side by side.
+  // Sorted by block first, so that no message with memory of its own comes between two that lie side by side.
   std::sort(due_.begin(), due_.end(), [](const TransitBuffer* a, const TransitBuffer* b) {
     return a->block != b->block ? std::less<>()(a->block, b->block) : begin_of(*a) < begin_of(*b);
   });
@@ -78,7 +79,7 @@ void ExpectedMessages::bring_expected(Memory& m) {
     while (next < due_.size() && is_continued(*due_[next - 1], *due_[next])) ++next;
     const bool alone = next == first + 1;
     const std::uint64_t begin = b.expected_pieces[0].begin;
-    const ByteRange all{begin, begin + (end_of(*due_[next - 1]) - begin_of(b))};  // side by side: one transfer
+    const ByteRange all{begin, begin + (end_of(*due_[next - 1]) - begin_of(b))};  // messages side by side cross in one transfer
     submit_pieces(m, b.expected_position, alone ? b.expected_pieces.data() : &all, alone ? b.expected_pieces.size() : 1, b,
                   b.expected_at);
     for (; first < next; ++first) {

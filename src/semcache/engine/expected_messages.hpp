@@ -6,13 +6,13 @@
 
 namespace semcache::engine {
 
-/// Where a message's piece lies in an array.
+/// Returns where a message's piece lies in its array.
 [[nodiscard]] inline ByteRange at_array(ByteRange piece, std::uint64_t position) noexcept {
   return {piece.begin + position, piece.end + position};
 }
 
-/// Messages of persistent requests: between two of them their memory is nobody's, so the next content can be brought as
-/// soon as a kernel has written it, while later kernels run.
+/// Brings the next content of persistent requests. Between two messages of a request no code uses the request's buffer, so the
+/// next content can be brought as soon as a kernel has written it, while later kernels run.
 ///
 /// Threads: with the engine's lock.
 class ExpectedMessages : Parts {
@@ -21,21 +21,24 @@ class ExpectedMessages : Parts {
 
   /// See `ForeignIo::expect_read_out`.
   void expect(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer, std::byte* to);
-  /// After a launch that wrote `m`: the messages that always followed one such launch so far.
+  /// Called after a launch that wrote the array: brings the messages that have always followed one such launch so far.
   void bring_expected(Memory& memory);
+  /// Has the present content of these pieces been brought to the buffer already?
   [[nodiscard]] bool brought(const Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                              const TransitBuffer& buffer, const std::byte* to) const;
+  /// Is this memory resident, and fresh in all pieces?
   [[nodiscard]] bool fresh_here(const Memory& memory, std::uint64_t position, const ByteRange* pieces,
                                 std::size_t count) const;
-  /// Copies from memory that is mapped and fresh there, behind what writes it.
+  /// Submits the copy of the pieces to the buffer, behind the work that writes them. @pre the memory is mapped, and fresh in the
+  /// pieces
   void submit_pieces(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                      TransitBuffer& buffer, std::byte* to);
 
  private:
-  /// Changes with everything that is written into device memory.
+  /// Returns a number that changes with everything that is written into this device memory.
   [[nodiscard]] std::uint64_t written_by_device(const Memory& memory) const noexcept;
 
-  std::vector<TransitBuffer*> due_;  ///< of `bring_expected`
+  std::vector<TransitBuffer*> due_;  ///< working memory of `bring_expected`
 };
 
 }  // namespace semcache::engine

@@ -7,13 +7,13 @@
 namespace semcache::engine {
 namespace {
 
-/// More pieces than this are one range to the directory, in which what lies between them keeps its content: maps stay
-/// short (HostAccess::keep_maps_short).
+/// Returns how many pieces the directory gets as ranges of their own. More pieces are written as one range, in which the bytes
+/// between them keep their content, so that the maps stay short (`HostAccess::keep_maps_short`).
 std::size_t most_single_pieces(const Memory& m) noexcept {
   return static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 12800));
 }
 
-/// What a message needs of an array: its pieces there, or their hull where there are more than `most`.
+/// What a message requires of an array: its pieces there, or their hull if there are more than `most` pieces.
 class Pieces {
  public:
   Pieces(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count, Access mode, std::size_t most)
@@ -28,7 +28,7 @@ class Pieces {
         first_.range = {std::min(first_.range.begin, at.begin), std::max(first_.range.end, at.end)};
       }
     }
-    if (count > most && writes(mode)) first_.mode = Access::read_write;  // what lies between them stays
+    if (count > most && writes(mode)) first_.mode = Access::read_write;  // the bytes between the pieces stay
   }
   [[nodiscard]] const Requirement* begin() const noexcept { return more_.empty() ? &first_ : more_.data(); }
   [[nodiscard]] const Requirement* end() const noexcept { return begin() + size(); }
@@ -66,7 +66,8 @@ void ForeignIo::give_buffer(TransitBuffer* taken) noexcept {
 }
 
 void ForeignIo::settle_buffer(TransitBuffer& buffer) {
-  // Nobody else changes these: what is expected of a buffer ends with the `read_out` before this.
+  // The last use is read without the lock, because no other thread changes it now: the `read_out` before this has ended what was
+  // expected of the buffer.
   if (!hazards_.user_of(buffer)) return;
   Transaction t(transactions_);
   t.launch_follows();
@@ -78,7 +79,7 @@ bool ForeignIo::valid_here(const Memory& m, std::uint64_t position, const ByteRa
   return expected_.fresh_here(m, position, pieces, count);
 }
 
-/// Where the first bytes of `range`, as many as possible, can be had for the host.
+/// Returns the source from which the host gets the first bytes of `range`, and how many of them it has.
 ForeignIo::Source ForeignIo::nearest_source(const Memory& m, ByteRange range) const {
   const bool written = s_.directory.wanted_at(m.datum, range.begin).id != directory::undefined_value;
   bool ended = false;
@@ -94,7 +95,7 @@ ForeignIo::Source ForeignIo::nearest_source(const Memory& m, ByteRange range) co
     const std::uint64_t end = stale.empty() ? range.end : stale.front().begin;
     if (end > range.begin) return {slot, range.begin, end - range.begin, {}, 0};
   }
-  // The host wants it: everything costs a crossing but what the host holds.
+  // The bytes go to the host, so every source costs a crossing, except what the host holds.
   const Topology seen_from_host = m.on_host() ? Topology{0, 1, 1} : Topology{1, 1, 0};
   const directory::Step step = s_.directory.next_fetch(m.slot, range, seen_from_host);
   return {step.from, step.from_position, step.bytes, step.fill, step.value.offset};
@@ -118,7 +119,7 @@ void ForeignIo::read_out(Memory& m, std::uint64_t position, const ByteRange* pie
   const Kept kept(m);
   t.run([&] { return hazards_.user_of(buffer); });
   s_.expect_not_freed(kept);
-  // Needed, wherever the message gets it from.
+  // The message uses these bytes, wherever it gets them from, so a pending copy of them is not counted as dropped later.
   for (std::size_t i = 0; i < count; ++i) (void)s_.pending.take(m.datum, at_array(pieces[i], position));
   if (!buffer.on_device && !m.on_host()) return read_from_device(t, m, position, pieces, count, buffer, to);
   if (count == 0) return;
@@ -136,7 +137,7 @@ void ForeignIo::read_out(Memory& m, std::uint64_t position, const ByteRange* pie
 void ForeignIo::read_from_device(Transaction& t, Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                                  TransitBuffer& buffer, std::byte* to) {
   const Kept kept(m);
-  // What has been read stays read: each attempt goes on behind it.
+  // What has been read stays read, and each attempt goes on behind it.
   std::size_t piece = 0;
   std::uint64_t next = count > 0 ? at_array(pieces[0], position).begin : 0;
   t.run([&]() -> Obstacle {
@@ -149,7 +150,7 @@ void ForeignIo::read_from_device(Transaction& t, Memory& m, std::uint64_t positi
       }
       const Source source = nearest_source(m, {next, end});
       plan::Step step = copy_step(plan::Purpose::call, within(buffer, to + (next - position)), {}, source.bytes);
-      step.to.label = m.label;  // wherever the message gets it from
+      step.to.label = m.label;  // counted for the array that the message names, wherever the bytes come from
       if (source.slot.valid()) {
         Memory& from = s_.memory_of(source.slot);
         if (const Obstacle o = hazards_.busy(from, {source.position, source.position + source.bytes}, Mode::reads)) return o;
@@ -158,7 +159,7 @@ void ForeignIo::read_from_device(Transaction& t, Memory& m, std::uint64_t positi
         step.kind = plan::Step::Kind::fill;
         step.purpose = plan::Purpose::detour;
         step.fill = source.fill;
-        if (step.fill.pattern_bytes == 0) step.fill.pattern_bytes = 1;  // nobody has written it: zeros
+        if (step.fill.pattern_bytes == 0) step.fill.pattern_bytes = 1;  // never written: the message gets zeros
         step.phase = source.phase;
       }
       executor_.execute(step);
@@ -178,18 +179,18 @@ void ForeignIo::write_in(Memory& m, std::uint64_t position, const ByteRange* pie
   const Kept kept(m);
   t.run([&] {
     s_.expect_not_freed(kept);
-    // Nobody wants anything of what only this array holds.
+    // Content of an exclusive array is wanted nowhere else, so nothing need be saved.
     shared = (m.flags.load() & Memory::is_exclusive) == 0 || !State::is_resident(m);
     return shared ? preparation_.meet(written.begin(), written.size()) : hazards_.quiesce(m);
   });
-  if (shared) s_.directory.prepare_write(m.slot, written.begin()->range, written.size());  // nobody forgets what is written
+  if (shared) s_.directory.prepare_write(m.slot, written.begin()->range, written.size());  // so that noting the write cannot fail
   plan::Step step = copy_step(plan::Purpose::call, end_at(m, position),
                               within(buffer, from), 0);
   step.pieces = pieces;
   step.piece_count = count;
   try {
     executor_.execute(step);
-  } catch (...) {  // nobody knows which pieces have arrived
+  } catch (...) {  // it is not known which pieces have arrived
     for (const Requirement& r : written) transfers_.note_refused(m, r.range);
     throw;
   }
@@ -203,7 +204,7 @@ bool ForeignIo::write_in_together(Memory& m, ByteRange range, TransitBuffer* con
   for (std::size_t i = 0; i < count; ++i) {
     if (buffers[i]->block == nullptr || buffers[i]->block != buffers[0]->block) return false;
   }
-  // Also of a transfer that is under way when something fails behind it (I6); nobody else uses the buffers.
+  // The use is also noted of a transfer that is under way when something fails behind it (I6). No other thread uses the buffers.
   const base::AtEnd note([&] {
     for (std::size_t i = 1; i < count; ++i) buffers[i]->last_use = buffers[0]->last_use;
   });

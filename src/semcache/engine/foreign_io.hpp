@@ -6,49 +6,60 @@
 
 namespace semcache::engine {
 
-/// Bytes for code that nobody notices: MPI, system calls. It gets private memory, never an array's: so a message that
-/// is under way has the bytes of the call whatever overwrites the array (I4), and nothing that arrives is seen, or
-/// locks anybody out, before the program has asked for it. A piece at [b, e) lies at [position + b, position + e) of the array and
-/// at [b, e) behind `to` or `from`, which points into the buffer. Threads: any.
+/// Provides bytes for code whose accesses are not noticed: MPI and system calls. Such code gets private memory, never an array's.
+/// So a message that is under way has the bytes of the call whatever overwrites the array (I4). What arrives is not seen, and
+/// does not lock any access out, before the program has asked for it.
+///
+/// A piece [b, e) lies at [position + b, position + e) of the array, and at [b, e) behind `to` or `from`, which points into the
+/// buffer.
+///
+/// Threads: any.
 class ForeignIo : Parts {
  public:
   explicit ForeignIo(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// Memory that nobody else uses; on the device's side where asked for. @throws OutOfMemory.
+  /// Returns memory that nothing else uses, on the device if `on_device`, else on the host. @throws OutOfMemory
   TransitBuffer* take_buffer(std::uint64_t bytes, bool on_device);
-  /// The same for persistent messages of `range` of a device array: side by side with those of its other ranges. nullptr
-  /// where the array is too large, or another message has some of these bytes.
+  /// Returns memory for persistent messages of `range` of a device array, side by side with that for its other ranges. Returns
+  /// nullptr if the array is too large, another message has some of these bytes, or there is no memory.
   TransitBuffer* take_buffer_beside(Memory& memory, ByteRange range);
+  /// Takes a buffer back.
   void give_buffer(TransitBuffer* buffer) noexcept;
-  /// Afterwards no transfer uses the buffer any more: foreign code may read and write it.
-  /// @pre nothing is expected of it
+  /// Waits until no transfer uses the buffer any more. Foreign code may then read and write it.
+  /// @pre no message is expected of it (`expect_read_out`)
   void settle_buffer(TransitBuffer& buffer);
-  /// Do all pieces have their content in this very memory?
+  /// Does this very memory hold the content of all pieces?
   [[nodiscard]] bool valid_here(const Memory& memory, std::uint64_t position, const ByteRange* pieces,
                                 std::size_t count) const;
-  /// The buffer gets the content that the pieces have now: complete after `settle_buffer`. Exactly they move; a host
-  /// array is fresh there afterwards.
+  /// Brings the content that the pieces have now to the buffer, where it is complete after `settle_buffer`. If the array is on
+  /// the host, it is fresh in the pieces afterwards. No other bytes move, unless a host array has more pieces than its maps
+  /// should hold: then their hull is made fresh.
   void read_out(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer,
                 std::byte* to);
-  /// The next use of the buffer will be a `read_out` with these arguments: what kernels write may be brought beforehand.
+  /// Announces that the next use of the buffer will be a `read_out` with these arguments, so that what kernels write may be
+  /// brought beforehand.
   void expect_read_out(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                        TransitBuffer& buffer, std::byte* to);
-  /// The pieces get what the buffer holds, as their new content. The buffer may be given back at once, and written after
-  /// `settle_buffer`.
+  /// Writes what the buffer holds to the pieces, as their new content. The buffer may be given back at once, and written again
+  /// after `settle_buffer`.
   void write_in(Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count, TransitBuffer& buffer,
                 const std::byte* from);
-  /// The same for messages that lie side by side in one block and that all have arrived. False: they do not; nothing is done.
+  /// Does the same for messages that lie side by side in one block and have all arrived. Returns false, and does nothing, if they
+  /// do not share a block.
   bool write_in_together(Memory& memory, ByteRange range, TransitBuffer* const* buffers, std::size_t count);
 
  private:
+  /// From where bytes of a message are taken.
   struct Source {
-    SlotId slot;             ///< invalid: made of `fill`, or never written
+    SlotId slot;             ///< invalid: the bytes are made from `fill`, or were never written
     std::uint64_t position;
     std::uint64_t bytes;
     directory::Fill fill;
     std::uint64_t phase;     ///< of the pattern at its first byte
   };
+  /// Returns the best source, seen from the host, for the first bytes of `range`, as many as possible.
   [[nodiscard]] Source nearest_source(const Memory& memory, ByteRange range) const;
+  /// `read_out` of a device array to a buffer on the host.
   void read_from_device(Transaction& transaction, Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                         TransitBuffer& buffer, std::byte* to);
 };

@@ -13,8 +13,8 @@ using Kind = device::DriverUse::Kind;
 
 namespace {
 
-/// A View's handle has the word of its record in front of the data's address, in closures with the lowest bit set, and the
-/// record's address is the first word of the array's header.
+/// Tells whether a word that is the array's address belongs to a View's handle. In front of the data's address, a handle has the
+/// address of its record, in closures with the lowest bit set. The record's address is also the first word of the array's header.
 bool is_handle(const Memory& m, std::uintptr_t in_front) noexcept {
   std::uintptr_t record;
   std::memcpy(&record, m.header, sizeof record);
@@ -43,10 +43,10 @@ void ForeignCall::Overwritten::add(SlotId slot) noexcept {
   slots_.push_back(slot);
 }
 
-/// By a kernel that is not submitted yet, and of which nobody will say when it is.
+/// Notes a use by a kernel that is not submitted yet. The runtime will not be notified when it is.
 void ForeignUses::use_natively(Memory& m, bool writable, Memory::Announcement& announcement) {
   const UnsubmittedLaunch unsubmitted;
-  const std::uint64_t links = s_.links.load();  // before: a copy of another thread's meanwhile ends it
+  const std::uint64_t links = s_.links.load();  // read first, so that a copy by another thread meanwhile ends the announcement
   const bool writes = writable || (holds(announcement, m) && announcement.writes.load());
   const Operand operand{&m, writable};
   launches_.begin_launch(unknown_queue, &operand, 1, nullptr);
@@ -61,7 +61,7 @@ void ForeignUses::use_natively(Memory& m, bool writable, Memory::Announcement& a
 }
 
 void ForeignUses::access(Memory& m, ByteRange range, Access mode) {
-  // Whole arrays: raw kernels may use any stream, before and after.
+  // A use counts for the whole array and on the unknown queue, because raw kernels may use any stream, before and after it.
   if (mode != Access::overwrite || range != m.all()) return use_natively(m, writes(mode), m.announced_use);
   const std::uint64_t links = s_.links.load();
   Transaction t(transactions_);
@@ -97,17 +97,18 @@ void ForeignUses::list(Memory& m) {
   s_.listed_arrays.store(s_.listed.size());
 }
 
-/// @param known  `writable` is what the call does; else it is what the call may do, and an announcement is believed
+/// Returns the use of the array by a driver's call, as it is given or as the program has announced it.
+/// @param known  true: `writable` is what the call does; false: it is what the call may do, and an announcement overrides it
 ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable, bool known) {
   const bool fresh = s_.directory.fresh(m.slot, m.all());
   const bool announced = fresh && holds(m.announced_use, m) && (!known || !writable || m.announced_use.writes.load());
   if (announced && !known) writable = m.announced_use.writes.load();
-  // Where nothing need be done, nobody need know.
+  // A use that needs nothing done is not counted as unannounced.
   if (!announced && (!fresh || (writable && !s_.directory.exclusive(m.slot, m.all())))) s_.recorder.unannounced(m.label);
   return {Known(m), writable, writable, announced};
 }
 
-/// Who is given Views that lie in an array may use any.
+/// Adds every array to the call, because a kernel that is given an array of Views may use any array.
 void ForeignUses::add_every_array(ForeignCall& call) {
   for (ForeignCall::Use& use : call.uses) {
     if (!use.announced) use.writable = use.used_writing = true;
@@ -128,11 +129,11 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   std::vector<HostUse> host_uses;
   Transaction t(transactions_);
   t.launch_follows();
-  auto call = std::make_unique<ForeignCall>();  // where something fails, it ends with the lock
+  auto call = std::make_unique<ForeignCall>();  // behind `t`: if something fails, it ends while the lock is held
   const device::Visit visit(*s_.home().device);
-  const auto expect_argument = [&](const ForeignCall::Use& use) {  // of this thread's next launch
+  const auto expect_argument = [&](const ForeignCall::Use& use) {  // notes an argument of this thread's next launch
     auto& own = arguments_[std::this_thread::get_id()];
-    if (std::exchange(here().arguments_of, serial_) != serial_) own.clear();  // of a thread that has ended
+    if (std::exchange(here().arguments_of, serial_) != serial_) own.clear();  // those of a thread of the same id that has ended
     own.push_back(use);
   };
   bool leads_to_views = false;
@@ -143,17 +144,18 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
     Memory& m = *found;
     const bool word = use.bytes == 0;
     const bool handle = word && is_handle(m, use.in_front);
-    if (handle && m.on_host()) continue;  // kernels do not follow it: frameworks see to that
+    if (handle && m.on_host()) continue;  // frameworks see to it that kernels do not follow such a handle
     leads_to_views = leads_to_views || (word && m.holds_handles.load(std::memory_order_relaxed));
     if (use.kind == Kind::recorded || (use.kind == Kind::listed && !handle)) {
       list(m);
     } else if (handle && holds(m.captured_use, m)) {
-      // What it does was announced when the handle was copied. Only now the kernel is submitted.
+      // The use was announced when the handle was copied, but the kernel is submitted only now.
       const ForeignCall::Use captured{Known(m), m.captured_use.writes.load(), true, false};
       add_use(*call, captured);
       if (use.kind == Kind::listed) expect_argument(captured);
     } else if (!m.on_host()) {
-      // Where no capture says it any more (somebody has copied meanwhile), arguments on their way are still arguments.
+      // Words on their way to the device may still be a launch's arguments, even where a copy meanwhile has ended the
+      // announcement of the handle's capture.
       const ForeignCall::Use now = unless_announced(m, use.kind != Kind::read, !word);
       add_use(*call, now);
       if (use.kind == Kind::listed) expect_argument(now);
@@ -162,7 +164,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       host_uses.push_back({Known(m), {begin, std::min(m.bytes, begin + use.bytes)}, use.kind == Kind::write, word});
     }
   }
-  // A kernel whose arguments this thread has copied to the device is launched without any.
+  // A launch whose arguments this thread has copied to the device beforehand shows none of them itself.
   if (launches) {
     std::vector<ForeignCall::Use> arguments;
     if (auto own = arguments_.extract(std::this_thread::get_id())) arguments = std::move(own.mapped());
@@ -195,21 +197,21 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
     }
     return {};
   };
-  for (const HostUse& use : host_uses) {  // what earlier calls have left; later there are pins
+  for (const HostUse& use : host_uses) {  // maps that earlier calls have left long are shortened before the call has pins
     if (!use.pointer && !is_right(use)) host_access_.keep_maps_short(t, *use.memory);
   }
   std::vector<Operand> operands;
   try {
     t.run([&]() -> Obstacle {
-      // What the host's side is read for comes first, and what it is written for last: of a copy from one side of an array to
-      // the other both have to be there, and neither is taken for what it will be.
+      // Host memory that the call reads comes first, and host memory that it writes comes last. A copy from one side of an array
+      // to the other needs both sides made right, and neither side may count yet as what the call will make of it.
       if (const Obstacle o = make_host_right(false)) return o;
       // Arrays may be freed while the lock is given up.
       call->uses.erase(std::remove_if(call->uses.begin(), call->uses.end(), std::mem_fn(&Known::freed)), call->uses.end());
       operands.clear();
       for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable && !use.both_sides});
       if (const Obstacle o = preparation_.prepare(operands.data(), operands.size(), nullptr)) return o;
-      // The directory is told of these writes when the call is made: until then none of them counts as a holder.
+      // These writes are noted in the directory when the call has been made. Until then none of these slots counts as a holder.
       auto overwritten = std::make_unique<ForeignCall::Overwritten>(s_.directory, call->uses.size());
       for (const ForeignCall::Use& use : call->uses) {
         if (!use.both_sides || !use.writable) continue;
@@ -218,7 +220,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
         overwritten->add(use.memory->slot);
       }
       if (const Obstacle o = make_host_right(true)) return o;
-      call->overwritten = std::move(overwritten);  // pinned from now on
+      call->overwritten = std::move(overwritten);  // the arrays are pinned next
       return {};
     });
   } catch (const OutOfMemory& e) {
@@ -251,12 +253,12 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
     call->overwritten.reset();
   }
   const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
-  // The driver has the work: who waits for the device from now on waits for it.
+  // The driver has the work, so a thread that waits for the device from now on waits for this work, too.
   const std::uint64_t at = s_.home().queues->begin_position(unknown_queue);
   for (const ForeignCall::Use& use : call->uses) {
     Memory& m = *use.memory;
     executor_.note_use(unknown_queue, m, mode_of(use.used_writing), at, now);
-    if (use.announced) m.announced_use.at.store(now);  // it goes on, unless somebody has copied meanwhile
+    if (use.announced) m.announced_use.at.store(now);  // the announcement still holds, unless something was copied meanwhile
     if (use.writable) m.writing_launches.fetch_add(1, std::memory_order_relaxed);
     const Operand operand{&m, use.writable};
     launches_.unpin(&operand, 1);
@@ -276,14 +278,14 @@ Obstacle ForeignUses::make_right(HostUse& use) {
   if (is_right(use)) return {};
   if (s_.watched(m) && !std::exchange(use.counted, true)) s_.recorder.unannounced(m.label);
   use.served = true;
-  // A write may fail, and may be of some of the bytes only: the others stay.
+  // A write may fail, or write only some of the bytes, so the content of the others must be there.
   return host_access_.open_pages(m, use.range, use.writable ? Access::read_write : Access::read);
 }
 
 Obstacle ForeignUses::pointer_to_host(HostUse& use) {
   Memory& m = *use.memory;
   if (m.announced || s_.directory.slots(m.datum).size() > 1) {
-    // Its pages are not for a device: following the pointer would be one more way to write both sides.
+    // The pages are not made reachable for the device, because following the pointer would be one more way to write both sides.
     if (!std::exchange(m.reported_unreachable, true) && !s_.home().device->can_reach(m.address)) {
       base::raw_log("a kernel outside semcache::Exec is given a pointer into '%s', the host's side of an array: a GPU that "
                     "follows it reports an illegal address. Give it the device's side", s_.name(m));

@@ -9,17 +9,17 @@
 
 namespace semcache::engine {
 
-/// A call of somebody else's to the driver, while it is made.
+/// A call to the driver by code outside the runtime, while it is made.
 struct ForeignCall {
   struct Use : Known {
-    bool writable;     ///< its content
-    bool used_writing; ///< whoever uses the array next waits for it as for a write
-    bool announced;
-    bool both_sides = false;     ///< the call uses the host's side, too: a write counts when the call is made
+    bool writable;     ///< the call may change the content
+    bool used_writing; ///< later uses of the array wait for the call as for a write
+    bool announced;    ///< an announcement covers this use
+    bool both_sides = false;     ///< the call uses the host side, too, so a write is noted only when the call is made
   };
-  std::vector<Use> uses;  ///< of device memory; pinned
-  /// Slots of which nobody takes what they hold for saved, while one lives (`Directory::mark_changing`). It ends with the engine's
-  /// lock.
+  std::vector<Use> uses;  ///< of device memory, which is pinned
+  /// While it lives, what the added slots hold does not count as saved there (`Directory::mark_changing`). It is destroyed with
+  /// the engine's lock held.
   class Overwritten : base::Uncopied {
    public:
     Overwritten(directory::Directory& d, std::size_t most) : directory_(d) { slots_.reserve(most); }
@@ -30,59 +30,69 @@ struct ForeignCall {
     directory::Directory& directory_;
     std::vector<SlotId> slots_;
   };
-  /// Of those that use both sides: what they hold is about to be overwritten.
+  /// The slots in `uses` with `both_sides` whose content the call is about to overwrite.
   std::unique_ptr<Overwritten> overwritten;
 };
 
-/// Kernels, libraries and driver calls outside our launches: captures on native spaces, announced uses, and those that nobody
-/// announced. Threads: any.
+/// Serves kernels, libraries and driver calls outside our launches: captures on native spaces, announced uses, and uses that are
+/// not announced. Threads: any.
 class ForeignUses : Parts {
  public:
   explicit ForeignUses(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// An announced use of device memory.
+  /// Serves an announced use of device memory.
   void access(Memory& memory, ByteRange range, Access mode);
+  /// Prepares an array whose handle is captured for a launch on a native space.
   void native_capture(Memory& memory, bool writable) { use_natively(memory, writable, memory.captured_use); }
-  /// The same of every array, where one that leads to others was captured.
+  /// Prepares every array, because an array that leads to others was captured.
   void native_capture_of_all();
-  /// Somebody else is about to call the driver. Everything that the call uses becomes valid and pinned, as for a launch on an
-  /// unknown queue; what it may write counts as written, unless something else was announced. What a kernel is given may be
-  /// written.
-  /// @param launches  a kernel or a graph: it may use any array that is listed
-  /// @return to be ended when the driver has taken the call's work; nullptr: nothing of ours is used
+  /// To be called before other code calls the driver. Makes everything that the call uses valid, and pins it, as for a launch on
+  /// the unknown queue. What the call may write counts as written, unless an announcement states otherwise. A kernel may write
+  /// all arrays whose addresses it is given.
+  /// @param launches  the call launches a kernel or a graph, which may use any listed array
+  /// @return for `end_foreign_call`, when the driver has taken the call's work; nullptr: the call uses no device memory of ours
   [[nodiscard]] std::unique_ptr<ForeignCall> begin_foreign_call(const device::DriverUse* uses, std::size_t count,
                                                                 bool launches);
+  /// Notes the writes of the call, gives the call its number on the unknown queue, and unpins its arrays.
   void end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept;
-  /// May this thread's next launch use arrays that are not among its arguments: because a graph, or memory on the device,
-  /// holds their addresses?
+  /// May this thread's next launch use arrays that are not among its arguments, because a graph or memory on the device holds
+  /// their addresses?
   [[nodiscard]] bool any_listed() const noexcept { return s_.listed_arrays.load() != 0 || here().arguments_of == serial_; }
 
  private:
+  /// A use of host memory by the call.
   struct HostUse : Known {
     ByteRange range;
     bool writable;
-    bool pointer;  ///< a kernel's
-    bool counted = false;   ///< as one that nobody announced
-    bool served = false;    ///< its pages were not as it needs them
+    bool pointer;  ///< a kernel is given a pointer into it
+    bool counted = false;   ///< it is counted as a use that was not announced
+    bool served = false;    ///< its pages were not as the use needs them
   };
-  /// It does until something of ours uses the array, or copies anything: who wants the content since would get what is
-  /// written under an announcement of reads.
+  /// Does the announcement still hold? It does until the runtime uses the array or carries out any copy. If it held longer, a
+  /// later reader of the content could get what was written under an announcement of reads only.
   [[nodiscard]] bool holds(const Memory::Announcement& announcement, const Memory& memory) const noexcept {
     const std::uint64_t at = announcement.at.load();
     return at != 0 && at == memory.recently.load() && announcement.links.load() == s_.links.load() &&
            !(s_.in_everything(memory) && (s_.everything(memory).pins.load() != 0 || at <= s_.everything(memory).recently.load()));
   }
+  /// Prepares the array for a kernel that is not submitted yet and whose submission is not reported, and notes the announcement.
   void use_natively(Memory& memory, bool writable, Memory::Announcement& announcement);
+  /// Lists the array as one that any later launch of other code may use.
   void list(Memory& memory);
+  /// Returns the use as the call makes it, or as it was announced.
+  /// @param known  `writable` is what the call does; false: it is what the call may do, and an announcement is believed
   [[nodiscard]] ForeignCall::Use unless_announced(Memory& memory, bool writable, bool known);
+  /// Adds all arrays to the call, because it is given Views that lie in an array and may lead to any other.
   void add_every_array(ForeignCall& call);
-  /// Nothing need be done for it.
+  /// Returns whether nothing need be done for this use.
   [[nodiscard]] bool is_right(const HostUse& use) const noexcept;
+  /// @return no obstacle when the pages are as the use needs them; otherwise the first obstacle
   Obstacle make_right(HostUse& use);
-  /// A kernel outside our launches holds a raw pointer into a mirror.
+  /// Prepares a mirror for a kernel outside our launches that holds a raw pointer into it.
+  /// @return no obstacle when that is done; otherwise the first obstacle
   Obstacle pointer_to_host(HostUse& use);
 
-  /// By thread: arrays whose addresses it has copied to a device, as arguments of its next launch.
+  /// For each thread, the arrays whose addresses it has copied to a device as arguments of its next launch.
   std::map<std::thread::id, std::vector<ForeignCall::Use>> arguments_;
   static inline std::atomic<std::uint64_t> serials_{0};
   const std::uint64_t serial_ = ++serials_;

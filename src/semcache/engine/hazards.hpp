@@ -7,37 +7,47 @@
 
 namespace semcache::engine {
 
-/// Which work stands in the way of an access: read after write, write after read, write after write (I6). Each question is answered by
-/// the obstacle that is to be waited for; none: there is no such work, or it is known to be done.
+/// Finds the work that an access must wait for: read after write, write after read, write after write (I6). Each question is
+/// answered by the obstacle to be waited for, or by no obstacle if there is no such work or it is known to be done.
 ///
-/// Threads: with the engine's lock. Nobody waits here.
+/// Threads: with the engine's lock. No member waits.
 class Hazards : Parts {
  public:
   explicit Hazards(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// None: it is known to be done.
+  /// @return no obstacle when the work is known to be done; otherwise the work
   [[nodiscard]] Obstacle not_done(const timeline::Work& work) const noexcept;
+  /// @return no obstacle when the last device work that uses the buffer is known to be done; otherwise that work
   [[nodiscard]] Obstacle user_of(const TransitBuffer& buffer) const noexcept;
+  /// Has the device memory a use on the unknown queue (for reading: a write) that is not known to be over?
   [[nodiscard]] bool unknown_use_pending(const Memory& m, Mode mode) const;
-  /// None: a transfer may use the device memory. Its flags are revoked, no launch is between its check and its submission, and no
-  /// use is pending of which nobody knows the end.
+  /// Prepares device memory for use by a transfer: revokes its flags, so that later launches take the lock, and checks that no
+  /// launch pins it (is between its check and its submission) and that no use on the unknown queue is pending.
+  /// @return no obstacle when a transfer may be submitted; otherwise what must be waited for first
   Obstacle quiesce(Memory& memory);
-  /// None: a transfer may read these bytes, or write them (writing). Of device memory the whole is looked at (`quiesce`).
+  /// @return no obstacle when a transfer may read these bytes, or write them (`Mode::writes`); otherwise what must be waited for
+  /// first. Device memory is checked as a whole (`quiesce`)
   Obstacle busy(Memory& memory, ByteRange range, Mode mode);
-  /// None: no transfer under way reads or writes these host pages (writing), or writes them (reading).
+  /// Lands the flights that are done.
+  /// @return no obstacle when no flight on these host pages is under way (for `Mode::reads`: none to the host); otherwise what
+  /// must be waited for first
   Obstacle flights_of(Memory& host, ByteRange range, Mode mode);
-  /// None: all chunks of these host pages that are worth page-locking for a transfer are page-locked.
+  /// @return no obstacle when all chunks of these host pages that are worth page-locking for a transfer are page-locked;
+  /// otherwise the flight on the first chunk that is not, or its page-locking
   Obstacle directly_reached(Memory& host, ByteRange range);
-  /// None: nothing on any queue uses the memory.
+  /// @return no obstacle when no work on any queue uses the memory; otherwise the first such work
   Obstacle uses_of(Memory& memory);
-  /// None: no transfer uses the device memory.
+  /// @return no obstacle when none of our transfers uses the device memory; otherwise the first one
   Obstacle transfers_of(const Memory& memory) const noexcept;
-  /// None: the transfer has landed, and is forgotten.
+  /// Ends a flight whose work is done: writes a staged arrival to its pages, gives back the staging memory, and erases the
+  /// flight.
+  /// @return no obstacle when the flight has landed, and is erased; otherwise what must be waited for first
   Obstacle land(Flights::iterator flight);
+  /// @return no obstacle when all flights have landed; otherwise the first that has not
   Obstacle land_all();
 
  private:
-  /// None: no work on the queues below `end` uses the device memory.
+  /// @return no obstacle when no work on the queues below `end` uses the device memory; otherwise the first such work
   Obstacle uses_on(const Memory& memory, QueueIndex end) const noexcept;
 };
 

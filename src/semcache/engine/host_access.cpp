@@ -17,7 +17,7 @@ void HostAccess::die_closed(const Memory& m) const noexcept {
 void HostAccess::host_access(Transaction& t, Memory& m, ByteRange range, Access mode) {
   const Kept kept(m);
   t.run([&] { return kept.freed() ? Obstacle() : open_pages(m, range, mode); });
-  if (kept.freed()) return;  // freed by another thread: its next access is a crash of the program's
+  if (kept.freed()) return;  // another thread has freed it, so the program's next access is a crash of its own
   keep_maps_short(t, m);
 }
 
@@ -27,17 +27,17 @@ Obstacle HostAccess::open_pages(Memory& m, ByteRange range, Access mode) {
     if (mode == Access::overwrite && range != m.all()) mode = Access::read_write;
     range = m.all();
   };
-  // Near the kernel's limit on mappings arrays are opened as a whole: no further mapping.
+  // Near the kernel's limit on mappings arrays are opened as a whole, which needs no further mapping.
   if (pages_matter && s_.mappings.scarce()) widen();
   for (;;) {
     const ByteRange pages = s_.pages->around(m, range);
     const ByteRange content = pages_matter ? intersect(pages, m.all()) : range;
-    if (!needs_content(mode)) {  // I5: a page that is opened for writing holds all its wanted bytes, but those announced
+    if (!needs_content(mode)) {  // I5: a page opened for writing holds all its wanted bytes, but the announced ones
       if (const Obstacle o = transfers_.make_fresh(m, {content.begin, range.begin})) return o;
       if (const Obstacle o = transfers_.make_fresh(m, {range.end, content.end})) return o;
     }
     if (const Obstacle o = preparation_.meet(m, content, mode)) return o;
-    if (pages_matter) m.pages.make_room(2);  // what is written is opened, too (`relax`)
+    if (pages_matter) m.pages.make_room(2);  // `relax` must not fail once the write is noted
     if (writes(mode)) transfers_.note_written(m, content);  // I2
     projection_.project();
     const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
@@ -52,7 +52,7 @@ Obstacle HostAccess::open_pages(Memory& m, ByteRange range, Access mode) {
 }
 
 void HostAccess::access(Memory& m, ByteRange range, Access mode) {
-  // Nothing to do for an array whose pages permit it already: one load, no lock.
+  // If all pages permit the access already, nothing is done. That costs one load, and no lock.
   if (s_.watched(m) && (m.flags.load() & (writes(mode) ? Memory::host_writable : Memory::host_readable)) != 0) return;
   Transaction t(transactions_);
   const device::Visit visit(*s_.home().device);
@@ -102,11 +102,11 @@ Obstacle HostAccess::open_mirror(Memory& m, const char* reason) {
 }
 
 void HostAccess::keep_maps_short(Transaction& t, Memory& m) noexcept {
-  // 64 bytes of maps per extent, at most 1 % of the array.
+  // An extent takes 64 bytes of maps. They may take at most 1 % of the array.
   const std::size_t bound = static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 6400));
   if (!m.live || m.snapshot() || s_.directory.extent_count(m.datum) <= bound) return;
-  // A fault keeps nobody waiting for a wish: its thread may have what would be waited for. Its extents are whole pages, so there
-  // are not many more before the next copy or message.
+  // While a fault is served, maps are not shortened: the fault does not need that, and its thread may hold what would be waited
+  // for. A fault adds extents of whole pages only, so there are not many more before the next copy or message.
   if (here().served_address != nullptr) return;
   const Kept kept(m);
   try {
@@ -117,7 +117,7 @@ void HostAccess::keep_maps_short(Transaction& t, Memory& m) noexcept {
       m.write_check.reset();
       return {};
     });
-  } catch (const std::exception&) {  // I9: what the caller asked for is done; the maps stay long until the next time
+  } catch (const std::exception&) {  // I9: the caller's request is met; the maps stay long until the next time
   }
 }
 
@@ -137,16 +137,18 @@ void HostAccess::note_fetch(Memory& host, ByteRange range) {
   }
 }
 
-/// A use of guarded pages that nobody announced. No launch: what the program does by itself is over before the pages are closed,
-/// so nobody has to wait for it, and the array may be evicted at once, because its next use is noticed, too.
+/// Serves an unannounced use of device memory whose pages are guarded. Such a use is no launch: it is over before the pages are
+/// closed again. So nothing waits for it, and the array may be evicted at once, because its next use is noticed, too.
+/// @return `not_ours`, too, where the pages permit the access already
 FaultResult HostAccess::serve_device(Transaction& t, Memory& m, FaultKind kind, const void* address, const void* instruction) {
   if (!s_.guarded(m) || m.freeing) return FaultResult::not_ours;
   const bool writes = kind == FaultKind::write || (kind == FaultKind::unknown && m.access == Protection::read);
-  // Another thread's fault may have opened the pages meanwhile; then the access succeeds.
+  // Another thread's fault may have opened the pages meanwhile. Then the access succeeds when it is repeated.
   if (m.access >= (writes ? Protection::read_write : Protection::read)) return FaultResult::not_ours;
   s_.recorder.unannounced(m.label);
   if (s_.kernels.load(std::memory_order_relaxed) > 0) s_.recorder.uncaptured(m.label);
-  // One instruction may need two arrays that evict each other: then it gets both, or the end that says so.
+  // One instruction may need two arrays that evict each other. After some faults in turn both are made ready together, or the
+  // process ends with a message.
   const auto [other, before] = std::pair(last_faults_[0], last_faults_[1]);
   alternating_faults_ = before.address == address && before.instruction == instruction ? alternating_faults_ + 1 : 0;
   last_faults_[1] = other;
@@ -189,14 +191,15 @@ ByteRange HostAccess::plan_fault(Memory& m, std::uint64_t position, Access mode)
   const ByteRange range =
       m.read_ahead->next({writes(mode) ? ReadAhead::Use::write : ReadAhead::Use::read, position, open}).range;
   const std::uint64_t fetched = count_ahead(m, page, range, mode);
-  // A sweep that goes on faults at the next closed page. Where there is none, nothing is known.
+  // A sweep that goes on faults at the next closed page. If there is no such page, no fault can show whether the bytes are used.
   const ByteRange given = m.pages.extended(s_.pages->around(m, range), is_open);
   const bool up = range.begin == begin;
   if (up ? given.end < s_.pages->span(m).end : given.begin > 0) m.read_ahead->fetched_ahead(fetched);
   return range;
 }
 
-/// Counts what a fault at `page` makes valid, and opens for writing, beyond it. Returns the bytes of it that are fetched.
+/// Counts the bytes beyond `page` that a fault there makes valid, and those that it opens for writing.
+/// @return how many of the former are fetched, not filled in place
 std::uint64_t HostAccess::count_ahead(Memory& m, ByteRange page, ByteRange range, Access mode) {
   std::uint64_t made_valid = 0;
   std::uint64_t filled = 0;
@@ -220,7 +223,7 @@ std::uint64_t HostAccess::count_ahead(Memory& m, ByteRange page, ByteRange range
 
 FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* instruction) noexcept {
   const trace::AccessScope scope(instruction);
-  const std::byte* const outer = std::exchange(here().served_address, address);  // within another fault's wait, too
+  const std::byte* const outer = std::exchange(here().served_address, address);  // serving nests (`help_holder`)
   const base::AtEnd served([&] { here().served_address = outer; });
   const char* label = "?";
   try {
@@ -238,7 +241,7 @@ FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* in
   Transaction t(transactions_);
   Memory* const found = s_.find(address);
   if (found == nullptr) {
-    // Who reads a little beyond the end (whole vectors, say) finds zeros there, as where the gap has a page of its own protection.
+    // A read a little beyond the array's end (of a whole vector, for example) finds zeros, as it does where the gap can be read.
     Memory* const before = s_.host->before_gap(address);
     if (before == nullptr || !before->live || !s_.watched(*before) || kind == FaultKind::write) return FaultResult::not_ours;
     const ByteRange gap{s_.pages->span(*before).end, before->pages.size()};
@@ -262,7 +265,7 @@ FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* in
   const Kept kept(m);
   try {
     host_access(t, m, range, mode);
-  } catch (const Transactions::NeitherCanGoOn&) {  // what lies beyond the page is a wish
+  } catch (const Transactions::NeitherCanGoOn&) {  // what lies beyond the page is not needed
     if (kept.freed()) return FaultResult::served;  // the program's next access is a crash of its own
     if (page.contains(range)) throw;
     host_access(t, m, page, mode);
@@ -308,7 +311,7 @@ void HostAccess::open_everything() {
         t.run([&] { return kept.freed() ? Obstacle() : hazards_.flights_of(m, m.all(), Mode::writes); });
         if (kept.freed()) return;
         m.open = true;
-        (void)s_.pages->protect(m, s_.pages->span(m), Protection::read_write);  // looked at below
+        (void)s_.pages->protect(m, s_.pages->span(m), Protection::read_write);  // checked below
       } else {
         t.run([&]() -> Obstacle {
           if (kept.freed() || !State::is_resident(m)) return {};
@@ -325,8 +328,8 @@ void HostAccess::open_everything() {
       base::raw_log("'%s' cannot be brought to its memory at the end: %s", s_.recorder.name(kept.label), e.what());
     }
   });
-  // Nobody serves faults from here on. What the kernel's limit on mappings kept closed may be opened when its neighbours are, and
-  // device memory when nothing is projected any more.
+  // No fault is served from here on. Pages that the kernel's limit on mappings kept closed can perhaps be opened now that their
+  // neighbours are open, and device memory stays open now that no projection follows.
   for_each_array([&](Transaction&, Memory& m) {
     if (s_.guarded(m) && State::is_resident(m)) projection_.protect_guarded(m, Protection::read_write);
     if (m.on_host() && m.open && !s_.pages->protect(m, s_.pages->span(m), Protection::read_write)) die_closed(m);

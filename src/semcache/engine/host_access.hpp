@@ -6,49 +6,62 @@
 
 namespace semcache::engine {
 
-/// What the host's processors come to: faults, announcements, the kernel's limit on mappings. Threads: any, but for the members that
-/// take a transaction, or return an obstacle.
+/// Serves accesses by the host's processors: page faults, announcements, and settling. It also keeps below the kernel's limit on
+/// mappings. Threads: any, except members that take a transaction or return an obstacle.
 class HostAccess : Parts {
  public:
   explicit HostAccess(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// An announced use of host memory.
+  /// Serves an announced use of host memory.
   void access(Memory& memory, ByteRange range, Access mode);
+  /// Serves a page fault. Ends the process with a message if the access cannot be served (I8).
   platform::FaultResult serve(std::byte* address, platform::FaultKind kind, const void* instruction = nullptr) noexcept;
-  /// exit() has begun: the driver may have ended already, so a fault that cannot be served leaves its thread waiting for the
-  /// end instead of ending the process its own way.
+  /// Notes that exit() has begun. The driver may have ended already, so a fault that cannot be served from now on leaves its
+  /// thread waiting for the process's end instead of ending the process with a message.
   void process_ends() noexcept { process_ends_.store(true); }
-  /// A kernel holds a raw pointer into a mirror and follows it past any protection: the mirror becomes open, and the device
-  /// knows it under its own address.
+  /// Opens a mirror into which a kernel holds a raw pointer, because the kernel follows the pointer past any protection. The
+  /// device then knows the mirror under its own address. An announced mirror, or the host side of a two-sided datum, is only made
+  /// valid and accessible as a whole.
   void expose(Memory& mirror);
+  /// Carries out all pending copies, to mirrors and to mapped device memory, and waits for all flights.
   void settle_all();
-  /// Everything on the host valid and accessible, for pointers that outlive the runtime.
-  /// @throws std::bad_alloc  some are not; the others are
+  /// Makes everything on the host valid and accessible for good, for pointers that outlive the runtime.
+  /// @throws std::bad_alloc  some arrays are not; the others are
   void open_everything();
 
-  /// Nothing is done where the array is freed meanwhile.
+  /// Runs `open_pages` in the transaction. Does nothing more if the array is freed meanwhile.
   void host_access(Transaction& transaction, Memory& memory, ByteRange range, Access mode);
-  /// None: the bytes are valid and accessible on the host, and no transfer is in the way.
+  /// @return no obstacle when the bytes are valid and accessible on the host, and no transfer is in the way; otherwise the first
+  /// obstacle
   Obstacle open_pages(Memory& memory, ByteRange range, Access mode);
-  /// None: the mirror is open, and the device knows it under its own address.
+  /// @return no obstacle when the mirror is open, and the device knows it under its own address; otherwise the first obstacle
   Obstacle open_for_device(Memory& mirror);
-  /// None: the mirror is valid, accessible and never protected again; copies with it happen at the call.
+  /// Makes a mirror open: it is valid, accessible and never protected again, and copies to and from it are carried out at the
+  /// call.
+  /// @param reason  for the warning, which is given once
+  /// @return no obstacle when the mirror is open; otherwise the first obstacle
   Obstacle open_mirror(Memory& memory, const char* reason);
-  /// The maps of an array must stay small against the array: beyond a bound it is settled and numbered anew.
+  /// Keeps the array's maps small against the array: beyond a bound, makes the array fresh and gives it one new number. A failure
+  /// is ignored, because the caller's own work is done.
   void keep_maps_short(Transaction& transaction, Memory& memory) noexcept;
-  /// The host asked for the whole array, at once or piece after piece: after how many launches that wrote it?
+  /// Notes that the host asked for `range`. When it has asked for the whole array, at once or piece after piece, the forecast
+  /// gets the number of launches that wrote the array since the last time.
   void note_fetch(Memory& host, ByteRange range);
 
  private:
+  /// Ends the process, because the kernel refuses to open the pages.
   [[noreturn]] void die_closed(const Memory& memory) const noexcept;
-  /// Of those that live, one after the other, each in a transaction of its own.
+  /// Visits all live arrays, one after the other, each in a transaction of its own.
   template <class Visit>
   void for_each_array(const Visit& visit);
-  /// The pages that a fault at `position` makes valid and opens; counts those beyond the faulting one.
+  /// Returns the range that a fault at `position` makes valid and opens, and counts what lies beyond the faulting page.
   [[nodiscard]] ByteRange plan_fault(Memory& host, std::uint64_t position, Access mode);
+  /// Counts what a fault on `page` makes valid, or opens for writing, beyond that page. Returns how many bytes of it are fetched.
   std::uint64_t count_ahead(Memory& host, ByteRange page, ByteRange range, Access mode);
+  /// Tells the read-ahead policy what the new host phase begins with.
   void begin_host_phase(Memory& host);
   platform::FaultResult serve(std::byte* address, platform::FaultKind kind, const void* instruction, const char*& label);
+  /// Serves a fault on guarded device memory.
   platform::FaultResult serve_device(Transaction& transaction, Memory& memory, platform::FaultKind kind, const void* address,
                                      const void* instruction);
 
@@ -57,8 +70,8 @@ class HostAccess : Parts {
     const void* instruction = nullptr;
     Memory* memory = nullptr;
   };
-  DeviceFault last_faults_[2];       ///< served last, and before
-  unsigned alternating_faults_ = 0;  ///< the same two in turn, so often
+  DeviceFault last_faults_[2];       ///< the fault that was served last, and the one before it
+  unsigned alternating_faults_ = 0;  ///< so many times the same two faults came in turn
   bool warned_open_ = false;
   std::atomic<bool> process_ends_{false};
 };

@@ -7,8 +7,9 @@
 
 namespace semcache::engine {
 
-/// Launches on one of several program queues go on looking closer while the others are not ordered behind a transfer of
-/// the operand, although their own is: then the driver is asked whether it is done.
+/// Asks the driver whether the transfers of the operand are done that `queue` is ordered behind already. Without an answer the
+/// operand's flags stay cleared until all other program queues are ordered behind these transfers, too, and until then every
+/// launch on `queue` takes the lock.
 static void ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& m) {
   for (QueueIndex q = 1; q < d.queues->own_end(); ++q) {
     const std::uint64_t at = m.on(q).use.load();
@@ -34,15 +35,17 @@ void Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
   t.run([&] { return preparation_.prepare(operands, count, overwritten); });
   for (std::size_t i = 0; i < count; ++i) {
     const Memory& m = *operands[i].memory;
-    // Words that look like addresses may lead to what was freed and is kept as a saved copy: that is nobody's.
+    // Saved copies pass this check: a word of a functor that looks like an address may lead to memory that was freed and is kept
+    // as a saved copy. Such memory belongs to no array, and is passed over.
     SEMCACHE_EXPECTS(m.live && !m.on_host(), std::string("'") + s_.name(m) + "' was freed by another thread while a "
                                                  "launch that uses it began. Free an array after its last use");
   }
   pin(t, queue, operands, count);
 }
 
-/// Who waits for an operand's pins comes first: else launches behind each other keep a fault waiting for ever. Not while this
-/// thread has pins of its own, which may be the ones; and not without end, because a kernel may wait for this launch.
+/// Lets threads go first that wait for the pins of an operand. Otherwise a series of launches could keep a page fault waiting
+/// for ever. Does nothing while this thread has a launch of its own under way, because the pins of that launch may be the ones
+/// that are waited for. The wait is limited (`Options::patience`), because a kernel may wait for this launch.
 void Launches::give_way(Transaction& t, const Operand* operands, std::size_t count) {
   if (s_.surroundings.in_launch()) return;
   const auto awaited = [](const Operand& o) { return o.memory->awaited != 0; };
@@ -55,12 +58,13 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
     Memory& m = *operands[i].memory;
     if (is_no_array(m)) continue;
     if (!ready(operands[i])) projection_.open_guarded(m);
-    // Who submits a transfer has revoked the flags of all that it uses, also where preparing another operand did.
+    // An operand that is ready needs no ordering: each transfer has revoked the flags of all memory that it uses, also a transfer
+    // that preparing another operand has submitted.
     if (queue == unknown_queue || ready(operands[i])) continue;
     DeviceState& d = s_.device_of(m);
     if (d.queues->program_queues() > 1) ask_for_transfers(d, queue, m);
     executor_.order_queue(d, queue, m, mode_of(operands[i].writable), Executor::Behind::transfers);
-    projection_.project_later(m);  // launches may be ordered after the transfers now
+    projection_.project_later(m);  // all program queues may be ordered behind the transfers now
   }
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
@@ -81,7 +85,7 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
 
 void Launches::unpin(const Operand* operands, std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) operands[i].memory->pins.fetch_sub(1);
-  // No memory is looked at any more without the lock: once unpinned, it may be freed and reused.
+  // Without the lock, the operands' memory must not be read from here on: once it is unpinned, it may be freed and reused.
   lifetimes_.free_put_off();
 }
 
@@ -118,18 +122,19 @@ void Launches::list_everything(Listed which, std::vector<Operand>& operands) {
 void Launches::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands) {
   Transaction t(transactions_);
   t.launch_follows();
-  // On a queue that nobody knows, launches wait for transfers of arrays that are ready, too. What stands for all arrays has the pins of
-  // one launch at a time, and of none that is younger than what is being freed.
+  // All arrays are listed, instead of `everything`, in three cases. On the unknown queue, launches also wait for transfers of
+  // arrays that are ready. `everything` has the pins of one launch at a time. And its pins would count for an array that is being
+  // freed, or whose freeing is put off.
   const bool others = std::any_of(s_.devices.begin(), s_.devices.end(), [](const auto& d) { return d->everything.pins.load() != 0; });
   Listed which = queue == unknown_queue || others || s_.frees > 0 || !s_.put_off.empty() ? Listed::all : Listed::unready;
   list_everything(which, operands);
   give_way(t, operands.data(), operands.size());
   t.run([&]() -> Obstacle {
-    for (;; which = Listed::all) {  // they come and go while the lock is given up
+    for (;; which = Listed::all) {  // arrays come and go while the lock is given up
       list_everything(which, operands);
       const std::size_t unready = projection_.perhaps_unready().size();
       if (const Obstacle o = preparation_.prepare(operands.data(), operands.size(), nullptr)) return o;
-      // Making some ready may have taken from those that were: evicted them, say.
+      // Preparing these operands may have made other arrays unready, for example by evicting them. Then all are listed.
       if (which == Listed::all || projection_.perhaps_unready().size() == unready) return {};
     }
   });
@@ -153,8 +158,8 @@ std::uint64_t Launches::end_launch(QueueIndex queue, const Operand* operands, st
     }
     executor_.note_use(queue, m, mode_of(operands[i].writable), at, now);
     record = record || d.queues->needs_events(queue);
-    // A result that the host asked for last time: an event right behind its producer lets the transfer overlap later
-    // kernels. One per fetch: the hint is set again when the host comes back.
+    // The host has fetched this array since the last launch that wrote it. An event right behind the kernel that writes it now
+    // lets the next transfer overlap later kernels. One event per fetch is enough, because each fetch sets `read_on_host` again.
     if (operands[i].writable) {
       m.writing_launches.store(m.writing_launches.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       if ((m.flags.load(std::memory_order_relaxed) & Memory::read_on_host) != 0) {
@@ -177,8 +182,8 @@ Clock Launches::submitted_before(QueueIndex queue) const noexcept {
 }
 
 void Launches::launch_awaited(QueueIndex queue, Clock before, std::uint64_t number) noexcept {
-  if (queue == unknown_queue) return;  // of streams that nobody follows, which know nothing of each other
-  // Another thread's kernels may have the numbers between: they were perhaps submitted after the wait.
+  if (queue == unknown_queue) return;  // it takes all streams that are not followed, without an order among them
+  // Numbers in between belong to kernels of other threads, which may have been submitted after the wait.
   if (number == before[queue] + 1) before[queue] = number;
   s_.home().queues->note_done(before);
 }
@@ -201,12 +206,12 @@ void Launches::follow_launch(QueueIndex queue, const Operand* operands, std::siz
         expected_.bring_expected(*operands[i].memory);
       }
     }
-    // Where the queue is unknown the kernel may not even be submitted yet: its result is fetched when it is wanted.
+    // On the unknown queue the kernel may not even be submitted yet, so its result is fetched only when an access needs it.
     if (s_.options.protocol == Protocol::write_through && queue != unknown_queue) {
       Transaction t(transactions_);
       for (std::size_t i = 0; i < count; ++i) {
         Memory& m = *operands[i].memory;
-        if (!operands[i].writable || is_no_array(m)) continue;  // once unpinned it may be freed
+        if (!operands[i].writable || is_no_array(m)) continue;  // it may have been freed since it was unpinned
         const SlotId host = s_.directory.slot_in(m.datum, host_space);
         if (!host.valid()) continue;
         Memory& side = s_.memory_of(host);
@@ -220,7 +225,8 @@ void Launches::follow_launch(QueueIndex queue, const Operand* operands, std::siz
   }
 }
 
-/// Starts the transfer that the host is about to ask for, if it always did so far.
+/// Starts the transfer of the array to its announced host side, if the host is expected to ask for it next: it always has so far
+/// (`policy::FetchForecast`).
 void Launches::fetch_ahead(Memory& m) {
   if (!m.live || m.on_host() || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return;
   if (m.writing_launches.load() - m.writing_launches_at_fetch != 1) return;
@@ -228,14 +234,14 @@ void Launches::fetch_ahead(Memory& m) {
   if (!slot.valid()) return;
   Memory& host = s_.memory_of(slot);
   if (!host.announced || !host.forecast.fetch_follows() || !s_.pages->locked(host, host.all()) || m.write_check) return;
-  // Flags go first: from then on launches that pin come through the lock.
   if (hazards_.unknown_use_pending(m, Mode::writes)) return;
   for (const Flight& f : s_.flights) {
     if (f.host == &host) return;
   }
+  // The flags are revoked before the pins are checked, because launches that pin the array afterwards take the lock.
   projection_.revoke(m);
   if (s_.pinned(m)) return;
-  if (transfers_.make_fresh(host, host.all())) return;  // a forecast waits for nobody
+  if (transfers_.make_fresh(host, host.all())) return;  // a forecast waits for no obstacle
   s_.recorder.moved(trace::Kind::read_ahead, host.label, host.bytes);
   host.sent_ahead = true;
 }

@@ -8,30 +8,34 @@
 
 namespace semcache::engine {
 
-/// Before and after kernels of the framework's. Threads: any.
+/// Does what is needed before and after a kernel of the framework (Kokkos). Threads: any.
 class Launches : Parts {
  public:
   explicit Launches(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// Everything captured becomes valid, resident and pinned. `operands` has no memory twice.
-  /// @param overwritten  bytes of each operand that are certain to be written before they are read: not fetched, and of
-  ///                     unknown content if the launch fails after all. nullptr: none
+  /// Makes all captured arrays valid and resident, and pins them.
+  /// @param operands  no memory occurs twice
+  /// @param overwritten  bytes of each operand that are certain to be written before they are read. They are not fetched, and
+  /// their content is unknown if the launch fails after all. nullptr: none
   void begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten = nullptr);
-  /// As if every noticed array had been captured as writable. @param operands  set: what is pinned
+  /// Does the same as if every noticed array had been captured as writable. @param operands  is set to what is pinned
   void begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands);
-  /// Instead of `end_launch`, of a launch whose kernel is not submitted after all.
+  /// Ends a launch whose kernel is not submitted after all; called instead of `end_launch`.
   void cancel_launch(const Operand* operands, std::size_t count) noexcept;
-  /// The kernel is submitted. Returns its number on the queue; 0: it uses nothing and has none.
+  /// Notes that the kernel is submitted, and unpins its operands.
+  /// @return the kernel's number on the queue; 0: it uses no array and has no number
   std::uint64_t end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept;
-  /// For `launch_awaited`: between `begin_launch` and the kernel's submission. No lock.
+  /// Returns the `before` of `launch_awaited`. To be called between `begin_launch` and the kernel's submission. No lock.
   [[nodiscard]] Clock submitted_before(QueueIndex queue) const noexcept;
-  /// After `end_launch` of a kernel that somebody has waited for: nobody need ask the driver again. No lock.
+  /// Notes that a kernel has been waited for, so that the driver need not be asked again about it and what came before it. To be
+  /// called after `end_launch`. No lock.
   /// @param number  what `end_launch` returned
   void launch_awaited(QueueIndex queue, Clock before, std::uint64_t number) noexcept;
-  /// Is work for this queue recorded in a graph of the program's, so that nobody knows when it runs? Not known of the unknown
-  /// queue: false. @throws DeviceError
+  /// Is work for this queue recorded in a graph of the program's, so that it is unknown when it runs? Returns false for the
+  /// unknown queue, of which this cannot be found out. @throws DeviceError
   [[nodiscard]] bool is_recording(QueueIndex queue);
-  /// A kernel of ours may run from now on, until `kernel_ends`: what faults meanwhile may be its use of what it did not capture.
+  /// Notes that a kernel of ours may run from now on until `kernel_ends`. A fault on guarded memory meanwhile may be the kernel's
+  /// use of an array that it did not capture.
   void kernel_starts() noexcept {
     if (s_.options.device_faults) s_.kernels.fetch_add(1, std::memory_order_relaxed);
   }
@@ -39,21 +43,26 @@ class Launches : Parts {
     if (s_.options.device_faults) s_.kernels.fetch_sub(1, std::memory_order_relaxed);
   }
 
-  // --- for uses that are none of these ---
-  /// Orders a launch behind the transfers of what it uses, or waits for these where its queue is unknown, and keeps the operands
-  /// where they are from now on. @pre `prepare`, and no wait since
+  // --- for the other parts ---
+  /// Orders a launch behind the transfers of its operands, or waits for these transfers if its queue is unknown, and pins the
+  /// operands, so that they stay where they are. @pre `prepare` met no obstacle, and the transaction has not waited since
   void pin(Transaction& transaction, QueueIndex queue, const Operand* operands, std::size_t count);
-  /// The one end of every pin: what is to be freed behind it goes. Without the lock.
+  /// Ends the pins of the operands, and frees arrays whose freeing was put off until then. Every pin ends here. Without the lock.
   void unpin(const Operand* operands, std::size_t count) noexcept;
+  /// The same within a transaction, which gives up the lock meanwhile.
   void unpin(Transaction& transaction, const Operand* operands, std::size_t count) noexcept;
-  /// What a launch leaves to be done. @param recorded  the device whose queue gets an event behind it; nullptr: none
+  /// Does what a launch leaves to be done: projections, an event behind it, transfers that are expected to be asked for next, and
+  /// write-through. @param recorded  the device whose queue gets the event; nullptr: none
   void follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept;
 
  private:
   enum class Listed : std::uint8_t { unready, all };
-  /// What a launch that may use any array uses: itself, or as a part of everything.
+  /// Lists the operands of a launch that may use any array: all arrays, or those that are not ready and `DeviceState::everything`
+  /// for the others.
   void list_everything(Listed which, std::vector<Operand>& operands);
+  /// Waits while other threads wait for pins of these operands; see README.md.
   void give_way(Transaction& transaction, const Operand* operands, std::size_t count);
+  /// Starts the transfer of a result for which the host is expected to ask.
   void fetch_ahead(Memory& written);
 };
 

@@ -48,11 +48,11 @@ Memory* Lifetimes::allocate_host(const char* label, std::uint64_t bytes, Memory*
   try {
     s_.host->place(*m, s_.name(*m));
     m->datum = partner != nullptr ? partner->datum : s_.directory.add_datum(bytes);
-    // Its pages are new, and whoever writes them is noticed, unless the program promises to announce it.
+    // The pages are new, so they hold zeros. The directory relies on that only where every write to them is noticed.
     arrays_.bind(*m, s_.directory.add_slot(m->datum, host_space, s_.options.notices && !announced ? directory::Content::zeros
                                                                                      : directory::Content::unknown));
-    // SEMCACHE_CHECK protects them all the same. So does a kernel that has no mapping left for them. Without a tracker all
-    // host memory is used like that of which the program announces the uses.
+    // Under SEMCACHE_CHECK an announced host side is protected all the same, and so it is where the kernel's limit on mappings
+    // keeps its pages from being opened. Without a tracker, all host memory is treated as announced.
     m->announced = !s_.options.notices || (announced && !s_.options.check &&
                                          s_.pages->protect(*m, s_.pages->span(*m), platform::Protection::read_write));
   } catch (...) {
@@ -65,7 +65,8 @@ Memory* Lifetimes::allocate_host(const char* label, std::uint64_t bytes, Memory*
   return m;
 }
 
-/// False: it can be freed at once.
+/// Puts off the freeing of device memory that a launch pins, if the launch's thread runs the kernel itself (emulated device).
+/// @return false if the array can be freed at once
 bool Lifetimes::put_off(Memory& m) noexcept {
   if (std::find(s_.put_off.begin(), s_.put_off.end(), &m) != s_.put_off.end()) {
     base::raw_log("'%s' at %p is freed already, and goes when the launch that uses it ends. Nothing is done; free it once",
@@ -80,7 +81,7 @@ bool Lifetimes::put_off(Memory& m) noexcept {
     m.freeing = true;
     return true;
   }
-  s_.put_off.pop_back();  // the launch has ended, and may not have seen it
+  s_.put_off.pop_back();  // the launch has ended, and may not have seen the list
   put_off_count_.store(s_.put_off.size());
   return false;
 }
@@ -112,7 +113,7 @@ void Lifetimes::deallocate(Memory* memory) noexcept {
   m.incarnation.fetch_add(1);
   try {
     t.run([&] { return free_array(m); });
-  } catch (const OutOfMemory&) {  // what others want of it stays where it is
+  } catch (const OutOfMemory&) {  // content that other arrays want stays where it is
     keep_as_saved_copy(m);
   } catch (const std::bad_alloc&) {
     keep_as_saved_copy(m);
@@ -122,10 +123,10 @@ void Lifetimes::deallocate(Memory* memory) noexcept {
 }
 
 Obstacle Lifetimes::free_array(Memory& m) {
-  // While the lock is given up another thread may free the other side, or use this one.
+  // Each attempt checks this anew: while the lock is given up, another thread may free the other side, or use this one.
   if (!m.snapshot() && s_.directory.slots(m.datum).size() == 1) leave_datum(m);
   if (!m.snapshot()) {
-    // The other side lives on: it must have everything that only this side holds.
+    // The other side lives on, so it must get everything that only this side holds.
     if (const Obstacle o = hazards_.busy(m, m.all(), Mode::writes)) return o;
     if (const Obstacle o = save_before_leaving(m)) return o;
     if (const Obstacle o = hazards_.uses_of(m)) return o;
@@ -162,7 +163,7 @@ void Lifetimes::leave_datum(Memory& m) noexcept {
 void Lifetimes::keep_as_saved_copy(Memory& m) noexcept {
   if (!m.snapshot()) leave_datum(m);
   m.freeing = false;
-  // Launches that begin from now on do not use it.
+  // Launches that begin from now on do not use the memory. So it leaves `everything`, and keeps the uses of that as its own.
   if (s_.in_everything(m) && s_.everything(m).pins.load() == 0) {
     for (QueueIndex q = 1; q < max_queues; ++q) m.uses.note(q, s_.last_use(m, q), Mode::writes);
     m.since = Memory::never;
@@ -178,7 +179,8 @@ void Lifetimes::keep_as_saved_copy(Memory& m) noexcept {
 Obstacle Lifetimes::save_before_leaving(Memory& m) {
   const SlotId host = s_.directory.slot_in(m.datum, host_space);
   if (!transfers_.host_side_is_announced(m) || host == m.slot) return transfers_.save_all(m, m.all(), Transfers::Loss::freeing);
-  // What others want may not stay where the host writes without a word; what only the host still reads may.
+  // Values that other arrays want must not have their last holder in memory that the host writes before it announces the write.
+  // Values that only this array itself wants may stay there.
   if (const Obstacle o = transfers_.save_all(m, m.all(), Transfers::Loss::write)) return o;
   for (std::vector<directory::LastHeld> last;; last.clear()) {
     {

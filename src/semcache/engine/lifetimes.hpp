@@ -6,18 +6,22 @@
 
 namespace semcache::engine {
 
-/// Arrays are allocated and freed. Threads: any.
+/// Allocates and frees arrays. Threads: any.
 class Lifetimes : Parts {
  public:
   explicit Lifetimes(const Parts& parts) noexcept : Parts(parts) {}
 
+  /// @throws OutOfMemory  the array is larger than the device's budget or its addresses  @throws std::bad_alloc
   Memory* allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes);
-  /// @param announced  the program announces every access of the host: its pages stay open
+  /// @param partner  the device array whose host side this is; nullptr: an array of its own
+  /// @param announced  the program announces every access of the host, so the pages are not protected
+  /// @throws UsageError  the partner is no live device array, has another size, or has a host side already
   Memory* allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced = false);
-  /// Waits for uses of it; on the emulated device, whose kernels may free arrays themselves, one that a running launch pins
-  /// is freed when that ends.
+  /// Frees the array after waiting for all uses of it. On the emulated device, whose kernels may free arrays themselves, an array
+  /// that a running launch pins is freed when the launch ends.
   void deallocate(Memory* memory) noexcept;
-  /// What was to be freed behind launches that have ended. Behind each end of a pin; without the lock.
+  /// Frees the arrays whose freeing was put off until launches that have now ended. Called after each end of a pin, without the
+  /// lock.
   void free_put_off() noexcept {
     if (put_off_count_.load() != 0) free_all_put_off();
   }
@@ -25,12 +29,16 @@ class Lifetimes : Parts {
   [[nodiscard]] std::uint64_t live_host_bytes() const noexcept { return live_host_bytes_; }
 
  private:
+  /// @return no obstacle when the array is freed, or has become a saved copy; otherwise the first obstacle
   Obstacle free_array(Memory& memory);
-  /// Nobody wants the array itself any more; copies of it may still be wanted elsewhere (I4).
+  /// Detaches the memory from its datum, which is not wanted as such any more. Its values may still be wanted elsewhere (I4).
   void leave_datum(Memory& memory) noexcept;
-  /// Its memory becomes a saved value: nothing moves. The addresses are not reused until it is read or dropped.
+  /// Turns the array's memory into a saved copy; nothing moves. Its addresses are not reused until the value is wanted no more.
   void keep_as_saved_copy(Memory& memory) noexcept;
+  /// Saves what only this side of an array holds, before it is freed. @return no obstacle when all is saved; otherwise the first
+  /// obstacle
   Obstacle save_before_leaving(Memory& memory);
+  /// Returns true if the array is freed later, or has been freed already; false if it can be freed at once.
   [[nodiscard]] bool put_off(Memory& m) noexcept;
   void free_all_put_off() noexcept;
 

@@ -10,21 +10,23 @@ namespace semcache::engine {
 
 using memory::Memory;
 
-/// Why an attempt cannot go on: what has to be waited for first. A member that returns one has waited for nothing, and what
-/// it has done so far is right and noted, so the whole attempt is made anew after the wait (`Transaction`).
+/// The reason why an attempt cannot go on: what must be waited for first. An obstacle of kind `none` converts to false.
+///
+/// A member that returns an obstacle has not waited. All that it has done so far is complete and noted, so `Transaction` waits
+/// for the obstacle and then makes the whole attempt again.
 class [[nodiscard]] Obstacle {
  public:
   enum class Kind : std::uint8_t {
     none,
-    launches,  ///< that pin `memory`: between their check and their submission
-    device,    ///< everything that was given to the device of `work`; who asks uses `memory`, if that is set
-    work,      ///< `work`
-    moment,    ///< another thread, which ends by itself
-    page_lock, ///< `range` of `memory` is to be page-locked
-    page_unlock,  ///< nothing uses the pages of `memory` any more, which are page-locked
-    staging,   ///< `range.end` bytes of staging memory of the device of `work`
-    mapping,   ///< the driver is to map memory of the device of `work`, or to unmap some
-    buffers,   ///< memory is short: that of messages which nobody uses now is given back, on the device or on the host
+    launches,  ///< launches that pin `memory`, from their check of its flags to their submission, must end their pins
+    device,    ///< all work given to the device of `work` must end; `memory`, if set, is the array for whose use this is asked
+    work,      ///< `work` must be done
+    moment,    ///< another thread must go on, which it does by itself
+    page_lock, ///< `range` of `memory` must be page-locked
+    page_unlock,  ///< the page-locked pages of `memory`, which nothing uses any more, must be unlocked
+    staging,   ///< `range.end` bytes of staging memory of the device of `work` must be allocated
+    mapping,   ///< the driver must map memory of the device of `work`, or unmap some
+    buffers,   ///< memory is short, so idle memory of messages must be given back, on the device or on the host
   };
 
   Obstacle() noexcept = default;
@@ -48,7 +50,7 @@ class [[nodiscard]] Obstacle {
   Memory* memory = nullptr;
   ByteRange range;
   timeline::Work work;
-  bool on_device = false;
+  bool on_device = false;  ///< for `buffers`
 
  private:
   Obstacle(Kind k, Memory* m = nullptr, ByteRange r = {}, const timeline::Work& w = {}, bool d = false) noexcept

@@ -10,7 +10,7 @@ namespace semcache::engine {
 
 using memory::Memory;
 
-/// An array that a launch uses.
+/// An array that a launch uses; `writable` if the launch may write it.
 struct Operand {
   Memory* memory;
   bool writable;

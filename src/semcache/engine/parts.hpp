@@ -20,8 +20,8 @@ class Lifetimes;
 class Launches;
 class HostAccess;
 
-/// Where a part finds the others. It knows those alone whose headers it includes, which are above it in this list; of all others it
-/// has no more than the names.
+/// Where a part finds the other parts. A part can use those alone whose headers it includes, which are above it in this list. Of
+/// all others it has no more than the names.
 struct Parts {
   State& s_;
   Projection& projection_;

@@ -10,15 +10,17 @@
 
 namespace semcache::engine {
 
-/// Bytes of data that a deep_copy gave a content which none of their own slots has held since: counted as dropped where
-/// they are overwritten or freed before they were. For counters only: without memory bytes are forgotten.
+/// Pending bytes of data: a deep_copy has given them a content that none of the datum's own slots has held since. Bytes that are
+/// overwritten or freed while they are pending are counted as dropped. This serves counters only, so bytes are forgotten where
+/// the host has no memory for them.
 class PendingCopies {
  public:
+  /// Notes that the bytes are pending.
   void add(DatumId datum, ByteRange range) noexcept { set(datum, range, {true}); }
 
   [[nodiscard]] bool any(DatumId datum) const noexcept { return !pending_.empty() && pending_.count(datum.value) != 0; }
 
-  /// How many bytes of `range` were pending. None is any more.
+  /// Returns how many bytes of `range` were pending. None of them is pending afterwards.
   std::uint64_t take(DatumId datum, ByteRange range) noexcept {
     if (!any(datum)) return 0;
     std::uint64_t taken = 0;

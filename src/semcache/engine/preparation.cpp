@@ -12,14 +12,14 @@ Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const 
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
     if (is_no_array(m) || ready(operands[i])) continue;
-    // An earlier attempt has made it ready, only the flags do not say so yet.
+    // An earlier attempt has made it ready, and only its flags are not set yet.
     if (s_.directory.fresh(m.slot, m.all()) && (!operands[i].writable || s_.directory.exclusive(m.slot, m.all()))) continue;
     const ByteRange unread = overwritten ? overwritten[i] : ByteRange{};
     if (const Obstacle o = transfers_.make_fresh(m, {0, unread.begin})) return o;
     if (const Obstacle o = transfers_.make_fresh(m, {unread.end, m.bytes})) return o;
     if (!operands[i].writable) continue;
     if (const Obstacle o = transfers_.save_all(m, m.all(), Transfers::Loss::write)) return o;
-    // What is overwritten unread may be anything now: finding the same afterwards says nothing.
+    // Bytes that are overwritten unread are not fetched and may hold anything now, so finding the same afterwards proves nothing.
     if (s_.options.check_writes && unread.empty() && !m.write_check && m.bytes > 0 && s_.directory.defined(m.datum, m.all()) &&
         !s_.directory.exclusive(m.slot, m.all())) {
       if (const Obstacle o = hazards_.quiesce(m)) return o;  // a native kernel may still write it
@@ -34,15 +34,16 @@ Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const 
 
 Obstacle Preparation::meet(const Requirement* requirements, std::size_t count) {
   if (const Obstacle o = residency_.make_resident(count, [&](std::size_t i) { return requirements[i].memory; })) return o;
-  // What fetching saves on its way may be saved to where others will write: their turn is afterwards.
+  // All fetches come first, because what a fetch saves on its way may be saved to bytes that another requirement will overwrite.
   for (std::size_t i = 0; i < count; ++i) {
     const Requirement& r = requirements[i];
     if (!needs_content(r.mode)) continue;
     if (const Obstacle o = transfers_.make_fresh(*r.memory, r.range)) return o;
   }
-  std::vector<ByteRange> together;  // where they overwrite several ranges of an array
+  std::vector<ByteRange> together;  // all ranges of one array that are overwritten
   const Memory* overwritten = nullptr;
-  // A value that one range holds may be lost elsewhere when another range's is saved there: all are looked at once more then.
+  // Saving a value of one range may overwrite the other holder of a value that a second range holds. So after a save all ranges
+  // are checked again.
   std::uint64_t saves = 0;
   do {
     saves = transfers_.saves();
@@ -58,7 +59,7 @@ Obstacle Preparation::meet(const Requirement* requirements, std::size_t count) {
       if (const Obstacle o = transfers_.save_all(*r.memory, r.range, Transfers::Loss::write, together)) return o;
     }
   } while (saves != transfers_.saves());
-  for (std::size_t i = 0; i < count; ++i) {  // all transfers are under way
+  for (std::size_t i = 0; i < count; ++i) {  // all transfers have been submitted
     const Requirement& r = requirements[i];
     if (const Obstacle o = hazards_.busy(*r.memory, r.range, mode_of(writes(r.mode)))) return o;
   }

@@ -43,7 +43,7 @@ void Projection::project_device(Memory& m) noexcept {
     if (m.bytes == 0 || s_.directory.exclusive(m.slot, m.all())) set |= Memory::is_exclusive;
   }
   DeviceState& d = s_.device_of(m);
-  // Transfers that launches need not wait for any more.
+  // Launches need not wait any more for transfers that write the memory (`written`), or for any transfer that uses it (`used`).
   bool written = true;
   bool used = true;
   for (QueueIndex q = 1; q < d.queues->own_end(); ++q) {
@@ -62,8 +62,9 @@ void Projection::project_device(Memory& m) noexcept {
                             : (set & Memory::is_fresh) != 0   ? Protection::read
                                                               : Protection::none;
     if (m.access > most) {
-      // The flags are cleared. A kernel that uses it still (and whose fault might wait for a thread that waits for the kernel)
-      // finds it open to its end, where the pages are closed: it sees `waits_`, or we see its pin.
+      // The flags are cleared. A kernel that still uses the memory must find it open to the kernel's end, because its fault might
+      // wait for a thread that waits for the kernel. The end of its launch closes the pages: `waits_` is set before the pins are
+      // read here, so either that end sees `waits_`, or there is no pin here any more.
       waits_.store(true);
       if (s_.pinned(m)) {
         project_later(m);
@@ -72,7 +73,7 @@ void Projection::project_device(Memory& m) noexcept {
         protect_guarded(m, most);
       }
     }
-    // A launch that looks at the flags alone meets open pages.
+    // A launch that checks the flags alone must find open pages.
     if (m.access < Protection::read_write) set &= ~Memory::is_exclusive;
     if (m.access < Protection::read) set &= ~Memory::is_fresh;
   }

@@ -43,7 +43,7 @@ Obstacle Residency::make_resident(DeviceState& d, const std::vector<Memory*>& se
     if (d.memory->working()) return Obstacle::mapping(d.index);
     const auto [total, missing] = d.memory->need_of(set);
     if (total > d.memory->budget_bytes()) throw_out_of_memory(d, set, total);
-    // Messages' memory that nobody uses goes before anybody's content.
+    // Idle memory of messages is given back before any content is evicted.
     const std::uint64_t idle = buffers_.idle_device_bytes();
     if (idle > 0 && !d.memory->fits(idle + missing)) {
       d.memory->forget_refusal();
@@ -55,7 +55,7 @@ Obstacle Residency::make_resident(DeviceState& d, const std::vector<Memory*>& se
     }
     const std::uint64_t before = d.memory->mapped_bytes();
     arrays_.collect_orphans();
-    // What went may have shared granules with the set: they are missing now.
+    // The saved copies that were freed may have shared granules with the set, and these are missing now.
     if (d.memory->mapped_bytes() != before) continue;
     bool evicted = true;
     if (const Obstacle o = evict_one(d, set, evicted)) return o;
@@ -67,7 +67,7 @@ Obstacle Residency::make_resident(DeviceState& d, const std::vector<Memory*>& se
 
 bool Residency::may_leave(const DeviceState& d, const Memory& m, const std::vector<Memory*>& keep) const noexcept {
   if (m.bytes == 0 || m.freeing || m.asked || s_.pinned(m) || std::find(keep.begin(), keep.end(), &m) != keep.end()) return false;
-  // What a launch that is not submitted yet will use stays.
+  // A launch that is not submitted yet keeps the memory mapped that it will use.
   const std::uint64_t use = m.on(unknown_queue).use.load();
   return here().unsubmitted == nullptr || use == 0 || d.queues->done(unknown_queue, use);
 }
@@ -76,7 +76,8 @@ Obstacle Residency::evict_one(DeviceState& d, const std::vector<Memory*>& keep, 
   Memory* const victim = d.memory->victim([&](const Memory& m) { return may_leave(d, m, keep); });
   if (victim == nullptr) {
     evicted = false;
-    // What another thread is freeing goes soon; what a launch uses leaves when that ends, which may wait for us.
+    // Memory that another thread is freeing leaves soon, so it is waited for. Memory that a launch pins leaves when the launch
+    // ends, but the launch may wait for this thread.
     const bool leaving = d.memory->any_mapped([this](const Memory& m) { return m.freeing && !s_.pinned(m); });
     return leaving ? Obstacle::moment() : Obstacle();
   }

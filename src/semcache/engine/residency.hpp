@@ -7,16 +7,18 @@
 
 namespace semcache::engine {
 
-/// Device memory comes and goes behind stable addresses: what is mapped stays within the budget, the array that was used longest ago
-/// gives way, and what only it holds is written back first (I4).
+/// Maps and evicts device memory behind stable addresses. What is mapped stays within the budget. Where there is no room, the
+/// array that was used longest ago is evicted, and what only it holds is written back first (I4).
 ///
 /// Threads: with the engine's lock.
 class Residency : Parts {
  public:
   explicit Residency(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// None: those that are in device memory are mapped, each device's at once. @param array_at  for each index up to `count`; nullptr:
-  /// none there  @throws OutOfMemory
+  /// Maps all arrays of a set that are in device memory, those of one device at once.
+  /// @param array_at  returns the array for each index below `count`; nullptr: there is none
+  /// @return no obstacle when all of them are mapped; otherwise the first obstacle
+  /// @throws OutOfMemory  they do not fit the budget, or no array can be evicted for them
   template <class ArrayAt>
   Obstacle make_resident(std::size_t count, const ArrayAt& array_at) {
     bool resident = true;
@@ -41,9 +43,13 @@ class Residency : Parts {
 
  private:
   Obstacle make_resident(DeviceState& d, const std::vector<Memory*>& set);
-  /// @param evicted  false: there is nothing that could go
+  /// Evicts the array that was used longest ago.
+  /// @param keep  arrays that are not evicted
+  /// @param evicted  is set to false if no array can be evicted
   Obstacle evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted);
+  /// May the array be evicted now?
   [[nodiscard]] bool may_leave(const DeviceState& d, const Memory& memory, const std::vector<Memory*>& keep) const noexcept;
+  /// @return no obstacle when the array's last held values are saved and its memory is given back; otherwise the first obstacle
   Obstacle evict(Memory& memory);
   [[noreturn]] void throw_out_of_memory(const DeviceState& d, const std::vector<Memory*>& set, std::uint64_t need) const;
 };

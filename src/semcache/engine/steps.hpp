@@ -5,20 +5,22 @@
 #include <semcache/memory/ends.hpp>
 #include <semcache/memory/transit.hpp>
 
-/// Steps, and their ends, as the engine's parts write them down.
+/// How the engine's parts write down steps and the two ends of a copy.
 namespace semcache::engine {
 
 using memory::end_at;
 using memory::Memory;
 using memory::TransitBuffer;
 
-/// Memory that is no array's. @param last_use  set to the work that uses it
-/// @param label  of the array whose bytes these are
+/// Returns an end in memory that belongs to no array.
+/// @param last_use  is set to the work that uses the memory
+/// @param label  of the array whose bytes are copied
 [[nodiscard]] inline plan::End elsewhere(SpaceId space, const void* address, timeline::Work* last_use = nullptr,
                                          trace::LabelId label = {}) noexcept {
   return {space, {}, 0, const_cast<std::byte*>(static_cast<const std::byte*>(address)), label, last_use};
 }
 
+/// Returns an end in a buffer of the engine's own.
 [[nodiscard]] inline plan::End within(TransitBuffer& buffer, const std::byte* address) noexcept {
   plan::End end = elsewhere(buffer.on_device ? device_space(0) : host_space, address, &buffer.last_use);
   end.in_buffer = true;
@@ -30,7 +32,7 @@ using memory::TransitBuffer;
   return {plan::Step::Kind::copy, purpose, to, from, bytes};
 }
 
-/// Of a whole array.
+/// Returns a step that concerns a whole array.
 [[nodiscard]] inline plan::Step step_of(plan::Step::Kind kind, const Memory& m) noexcept {
   return {kind, plan::Purpose::fetch, end_at(m, 0), {}, m.bytes};
 }

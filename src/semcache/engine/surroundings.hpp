@@ -12,22 +12,23 @@ namespace semcache::engine {
 
 using memory::Memory;
 
-/// What the engine asks of who knows the threads: what they have launched, and which faults they wait for. As it is: nothing
-/// is known.
+/// The interface through which the engine asks the layer above it about threads: which launches they have under way, and which
+/// faults they wait for. The members of this class answer that nothing is known.
 class Surroundings {
  public:
   virtual ~Surroundings() = default;
   /// Has the calling thread a launch under way?
   [[nodiscard]] virtual bool in_launch() const noexcept { return false; }
-  /// Does one of them use this memory?
+  /// Does a launch that the calling thread has under way use this memory?
   [[nodiscard]] virtual bool in_launch_of(const Memory& /*memory*/) const noexcept { return false; }
-  /// While a fault is served: see `platform::Tracker::help_holder`, of the launches that use this memory. No lock is held.
+  /// Called while a fault is served. Does what `platform::Tracker::help_holder` does, for the threads whose launches use this
+  /// memory. No lock is held.
   [[nodiscard]] virtual platform::Holder help_holder(const Memory& /*memory*/, const void*& /*where*/) {
     return platform::Holder::runs;
   }
-  /// Called before launches that look closer. A lock is held.
+  /// Called before a launch that takes the engine's lock. The lock is held.
   virtual void look_around() noexcept {}
-  /// Called whenever a transaction has given up the lock to wait, before it does: what it has planned so far is void. For tests.
+  /// Called whenever a transaction has given up the lock, before it waits; what it has planned so far is void. For tests.
   virtual void without_lock() {}
 };
 

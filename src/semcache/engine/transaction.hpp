@@ -14,20 +14,23 @@ namespace semcache::engine {
 
 class Transaction;
 
-/// The engine's lock, and what transactions wait for.
+/// The engine's lock, and the waits for each kind of obstacle. Only a `Transaction` takes the lock to change something.
 class Transactions : Parts {
  public:
   explicit Transactions(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// While a fault is served: what it waits for is held by a thread that waits for it.
+  /// Thrown while a page fault is served, when the fault waits for a thread that itself waits for this fault to be served. The
+  /// fault then gives up what it only wanted to read ahead.
   struct NeitherCanGoOn : SystemError {
     using SystemError::SystemError;
   };
-  /// Afterwards what was submitted to the queue last is done. It cannot be taken back, so where an event fails the queue is
-  /// waited for, and then the device. @throws DeviceError  the device is lost
+  /// Waits until `work` is done. Work that was submitted cannot be taken back, so where an event fails, the queue is waited for,
+  /// and then the device. @throws DeviceError  the device is lost
   void complete(Transaction& transaction, const timeline::Work& work);
-  /// All transfers, and those of `memory`; in the same way.
+  /// Waits in the same way until all flights have landed, and all transfers that use the device memory `memory` are done.
+  /// @throws DeviceError  the device is lost
   void complete_transfers(Transaction& transaction, Memory& memory);
+  /// Ends a lease of the queue, and gives up its stream behind the last lease. The wait for the device is without the lock.
   /// @throws DeviceError  see `Queues::retire`
   void end_queue(Transaction& transaction, DeviceState& d, QueueIndex queue);
 
@@ -36,48 +39,56 @@ class Transactions : Parts {
   friend class Look;
   [[nodiscard]] std::unique_lock<std::mutex> lock() const { return std::unique_lock<std::mutex>(mutex_); }
   void wait(Transaction& transaction, const Obstacle& obstacle);
-  /// A moment, or until one has got what its thread waits for. @throws NeitherCanGoOn
+  /// Waits until no launch pins the memory, or until it is freed. @throws UsageError, SystemError, NeitherCanGoOn
   void wait_for_launches(Transaction& transaction, Memory& memory);
+  /// Waits for a short time. Where a page fault is being served and the launch's thread waits for another fault, serves that one
+  /// instead.
   void wait_for_launches_a_moment(Transaction& transaction, Memory& memory);
+  /// Waits, without the lock, for everything that was given to the device.
   void wait_for_device(Transaction& transaction, std::uint32_t device);
   void lock_pages(Transaction& transaction, Memory& host, ByteRange chunk);
-  /// The driver is told what it is to map and to unmap. @return what it refused otherwise than for want of memory
+  /// Lets the driver map and unmap the device memory that is asked for and that leaves. The lock is given up meanwhile.
+  /// @return an error of the driver other than lack of memory; nullptr: none
   std::exception_ptr map_and_unmap(Transaction& transaction, DeviceState& d);
-  /// What leaves has left afterwards.
+  /// Lets the driver map and unmap all that is still listed. Where another thread is calling the driver for a device, the rest is
+  /// left to the end of that thread's transaction.
   void end_mappings(Transaction& transaction) noexcept;
 
   mutable std::mutex mutex_;
 };
 
-/// What every access is: it has the engine's lock from its beginning to its end, and gives it up to wait, and to do what
-/// takes long (`unlocked`). Nobody else takes the lock or gives it up.
+/// One access. It has the engine's lock from its beginning to its end, and gives the lock up only to wait and to do what takes
+/// long (`unlocked`). No other code takes the lock, except `Look`.
 ///
-/// An access that may have to wait states what it needs as an *attempt*: a function that makes what it can, in steps of which
-/// each leaves directory, flags and pages right, and that returns the first obstacle that it meets. `run` waits for that
-/// without the lock, and makes the attempt anew, from its beginning, because another thread may have changed anything
-/// meanwhile. So whatever an attempt has seen holds until it returns, and when `run` returns nobody has had the lock since
-/// the attempt began that met no obstacle.
+/// An access that may have to wait states what it needs as an *attempt*. This is a function that does what it can, in steps of
+/// which each leaves directory, flags and pages right, and that returns the first obstacle that it meets. `run` waits for the
+/// obstacle without the lock. Another thread may have changed anything meanwhile, so `run` then makes the attempt again from its
+/// beginning. Therefore all that an attempt has seen holds until it returns. When `run` returns, no other thread has had the lock
+/// since the beginning of the last attempt, which met no obstacle.
 ///
-/// Flags and pages are projected before the lock is given up, to wait or at the end, also where something fails half-way (I5,
-/// I6); nobody else need think of it. Saved copies that nobody wants any more are freed at the end, unless a launch follows.
+/// The transaction projects flags and pages whenever it gives up the lock, to wait or at the end, also where something fails
+/// half-way (I5, I6); no other code need care about it. At the end it frees saved copies whose values are wanted no more, unless
+/// a launch follows.
 class Transaction : base::Uncopied {
  public:
   explicit Transaction(Transactions& all) : all_(all), lock_(all.lock()) {}
   ~Transaction();
 
-  /// @param attempt  returns the obstacle that it met, or none
+  /// Makes the attempt, and waits for the obstacle that it meets, until an attempt meets none.
+  /// @param attempt  returns the obstacle that it met, or no obstacle
   template <class Attempt>
   void run(const Attempt& attempt) {
     for (Obstacle obstacle = attempt(); obstacle; obstacle = attempt()) wait(obstacle);
   }
-  /// Afterwards the obstacle is removed, or may be: whoever met it looks again.
+  /// Waits for the obstacle. Afterwards it may be removed, so the caller checks again whether it still meets it.
   /// @throws DeviceError  the device is lost
-  /// @throws UsageError, SystemError  nobody can remove it
+  /// @throws UsageError, SystemError  no wait can remove the obstacle
   void wait(const Obstacle& obstacle) { all_.wait(*this, obstacle); }
-  /// A launch comes next, and is not kept waiting: flags that only say that launches need nothing done are computed when it
-  /// ends, while the device is busy.
+  /// Announces that a launch comes next, which must not be delayed. Flags that only tell launches that nothing need be done are
+  /// then computed when the launch ends, while the device is busy.
   void launch_follows() noexcept { launch_follows_ = true; }
-  /// Runs something that takes time, without the lock: between two attempts, or behind the last one.
+  /// Runs `body`, which takes long, without the lock. To be called between two attempts or after the last one, because all that
+  /// was seen before is void afterwards.
   template <class Body>
   void unlocked(const Body& body) {
     give_up();
@@ -94,11 +105,11 @@ class Transaction : base::Uncopied {
   Transactions& all_;
   int exceptions_ = std::uncaught_exceptions();
   bool launch_follows_ = false;
-  bool told_driver_ = false;
+  bool told_driver_ = false;  ///< `map_and_unmap` was called: what other threads freed meanwhile is left to this transaction
   std::unique_lock<std::mutex> lock_;
 };
 
-/// For members that only look.
+/// Has the engine's lock while it lives. It is for members that only read.
 class Look {
  public:
   explicit Look(const Transactions& all) : lock_(all.lock()) {}

@@ -58,7 +58,7 @@ Obstacle Transfers::make_fresh(Memory& m, ByteRange range) {
     const std::uint64_t crossing_position = &crossing == &m ? step.to_position : step.from_position;
     DeviceState* const crossed = from == nullptr || from->on_host() == m.on_host() ? nullptr : &s_.device_of(m.on_host() ? *from : m);
     if (crossed != nullptr && !crossed->device->kernels_run_in_caller()) {
-      // One registration chunk at a time; what must be staged goes in pieces.
+      // A step stays within one chunk of page-locking. A step that must be staged is at most one staging piece.
       step.bytes = std::min(step.bytes, s_.pages->chunk_end(crossing_position) - crossing_position);
       if (const Obstacle o = hazards_.directly_reached(crossing, {crossing_position, crossing_position + step.bytes})) return o;
       if (!s_.pages->locked(crossing, {crossing_position, crossing_position + step.bytes})) {
@@ -116,8 +116,9 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
   step.from_position = piece.position;
   step.value = piece.value;
 
-  // The wanter's own memory, where it is in the same space and holds nothing that somebody needs: what an eager copy
-  // would have done, at no further memory.
+  // Tells whether memory of the array that wants the value can take it: nothing uses that memory now, and no other wanted value
+  // would lose its last holder there. In the same space this moves what an eager copy would have moved, and takes no further
+  // memory.
   bool page_locking = false;
   const auto clean = [&](SlotId slot) {
     if (!slot.valid() || slot == m.slot) return false;
@@ -179,7 +180,7 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
     if (const Obstacle o = staging_for(m.on_host() ? to : m, host, {position, position + step.bytes}, to.on_host())) return o;
   }
   ++saves_;
-  // The array's own content, or what has to give way: no copy is to blame.
+  // A save of the array's own content, or for an eviction, is a write-back: no copy of the program's has caused it.
   perform(step, loss == Loss::eviction || piece.wanter == m.datum ? plan::Purpose::write_back : plan::Purpose::save);
   return {};
 }
@@ -190,10 +191,11 @@ Obstacle Transfers::staging_for(const Memory& on_device, const Memory& host, Byt
   return Obstacle::staging(d.index, range.size());
 }
 
-/// A step that fails may have changed part of its destination already, which nobody needs: it holds nothing then (I9).
+/// Moves the bytes of a step, and commits it in the directory. A step that fails may have changed a part of its destination. What
+/// the destination held is not needed, so it holds nothing afterwards (I9).
 void Transfers::perform(const Step& step, plan::Purpose purpose) {
   const Memory& to = s_.memory_of(step.to);
-  s_.directory.prepare_commit(step);  // nobody forgets what has moved
+  s_.directory.prepare_commit(step);  // so that `commit` cannot fail when the bytes have moved
   plan::Step planned = copy_step(purpose, end_at(to, step.to_position), {}, step.bytes);
   if (step.from.valid()) {
     planned.from = end_at(s_.memory_of(step.from), step.from_position);

@@ -8,58 +8,66 @@
 
 namespace semcache::engine {
 
-/// What has to move, one step after the other, and what the directory is told of it.
+/// Chooses the steps by which content moves, has them carried out one after the other, and reports them to the directory.
 ///
 /// Threads: with the engine's lock. Members that return an obstacle are parts of an attempt (Transaction).
 class Transfers : Parts {
  public:
   explicit Transfers(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// None: the memory holds what its array wants there, or will when the transfers that are under way have landed.
+  /// Makes the memory hold what its array wants in `range`.
   /// @pre device memory is resident
+  /// @return no obstacle when the memory holds it, or will when the transfers under way have landed; otherwise the first obstacle
   Obstacle make_fresh(Memory& memory, ByteRange range);
-  /// What takes a value from its last holder.
+  /// Why a slot that may be the last holder of a value is about to lose it.
   enum class Loss : std::uint8_t {
-    fetch,     ///< another value comes to where it lies
-    write,     ///< the array gets a new value where it lies: what the array itself wants there goes, too
-    eviction,  ///< its device memory is needed: saved copies go to the host
+    fetch,     ///< another value is fetched to the same bytes
+    write,     ///< the array gets a new value there, so values that the array itself wants elsewhere are saved, too
+    eviction,  ///< other arrays need its device memory, so values are saved on the host
     freeing,   ///< one side of the array is freed
   };
-  /// None: what the memory was the last holder of in `range`, and others want, is saved.
+  /// Saves all values in `range` of which the memory is the last holder and that others want (I4).
+  /// @return no obstacle when all are saved; otherwise the first obstacle
   /// @param together  ranges of the memory that lose their values at the same time
   Obstacle save_all(Memory& memory, ByteRange range, Loss loss, const std::vector<ByteRange>& together = {});
+  /// Saves one piece, or its first bytes. @return no obstacle when they are saved; otherwise the first obstacle
   Obstacle save(Memory& memory, const directory::LastHeld& piece, Loss loss);
-  [[nodiscard]] std::uint64_t saves() const noexcept { return saves_; }  ///< so far
-  /// SEMCACHE_CHECK_WRITES: a view captured as writable whose content did not change keeps its number.
+  [[nodiscard]] std::uint64_t saves() const noexcept { return saves_; }  ///< how many pieces have been saved so far
+  /// SEMCACHE_CHECK_WRITES: gives an array that a launch captured as writable, and whose content did not change, its former
+  /// number.
+  /// @return no obstacle when that is done, or nothing is to be checked; otherwise the first obstacle
   Obstacle check_writes(Memory& memory);
-  /// `range` of the memory is written there: a new value (I2). What was pending for it is dropped.
+  /// Notes that `range` of the memory is written: it gets a new value, held there alone (I2). Copies pending for it are dropped.
   void note_written(Memory& memory, ByteRange range);
+  /// Counts as dropped the bytes of `range` that were pending, and forgets that they were.
   void count_dropped(const Memory& memory, ByteRange range) noexcept {
     if (const std::uint64_t bytes = s_.pending.take(memory.datum, range)) {
       s_.recorder.moved(trace::Kind::dropped, memory.label, bytes);
     }
   }
-  /// The stale bytes are about to be made fresh because the program writes through.
+  /// Counts the stale bytes of `range`, which are about to be made fresh by write-through.
   void count_write_through(const Memory& memory, ByteRange range, trace::LabelId label) {
     for (const ByteRange r : s_.stale(memory.slot, range)) s_.recorder.moved(trace::Kind::write_through, label, r.size());
   }
-  /// What is also held elsewhere comes from there again. What only this memory had is what lies there now: a new value.
+  /// Notes that a copy to `range` was refused half-way, so that it is unknown which bytes are new. What another slot holds, too,
+  /// is dropped here, and is fetched from there again. What only this memory held gets a new value, for the bytes that are there
+  /// now.
   void note_refused(Memory& memory, ByteRange range) noexcept;
-  /// May the host use the array now, and say so later (DualView::modify_host)?
+  /// Is the array's host side announced, so that the host may change it now and report that later (DualView::modify_host)?
   [[nodiscard]] bool host_side_is_announced(const Memory& memory);
 
  private:
-  /// The bytes move, and the directory is told.
+  /// Has the step carried out, and reports it to the directory. If the step is refused, its destination holds nothing (I9).
   void perform(const directory::Step& step, plan::Purpose purpose);
-  /// None: there is staging memory for a transfer between the two, if it needs some.
+  /// @return no obstacle when the transfer between the two needs no staging memory, or there is some; otherwise that obstacle
   [[nodiscard]] Obstacle staging_for(const Memory& on_device, const Memory& host, ByteRange range, bool to_host) const;
   [[nodiscard]] bool room_for_snapshot(DeviceState& d, std::uint64_t bytes, Loss loss) const;
 
   std::uint64_t saves_ = 0;
 };
 
-/// While one lives, `range` of the memory is overwritten, of which others have what they want. Where an exception ends that,
-/// nobody knows which bytes are new.
+/// Guards a copy that overwrites `range` of the memory. If an exception ends the copy, it is unknown which bytes are new, and the
+/// destructor calls `Transfers::note_refused`. @pre what others want of `range` is saved
 struct NoteIfRefused {
   Transfers& transfers;
   Memory& memory;

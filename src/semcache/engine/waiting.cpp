@@ -7,7 +7,7 @@
 namespace semcache::engine {
 
 void Transactions::wait(Transaction& t, const Obstacle& o) {
-  if (o.memory != nullptr) ++o.memory->awaited;  // as long as somebody waits for launches that use it
+  if (o.memory != nullptr) ++o.memory->awaited;  // meanwhile launches that use it let this thread go first
   ++s_.waiting;
   const base::AtEnd awaited([&] {
     --s_.waiting;
@@ -48,7 +48,7 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
 }
 
 void Transactions::lock_pages(Transaction& t, Memory& m, ByteRange chunk) {
-  const auto flight = s_.flights.emplace(s_.flights.end());  // keeps transfers, faults and freeing waiting
+  const auto flight = s_.flights.emplace(s_.flights.end());  // it keeps transfers, faults and freeing waiting
   flight->locks_pages = flight->to_host = true;
   std::optional<std::vector<ByteRange>> readable;
   std::byte* name = nullptr;
@@ -67,7 +67,7 @@ std::exception_ptr Transactions::map_and_unmap(Transaction& t, DeviceState& d) {
   const Reach reach = s_.options.device_faults ? Reach::closed : Reach::open;
   DeviceMemory::Chores chores;
   t.told_driver_ = true;
-  d.memory->begin_chores(chores);  // whoever needs memory mapped waits from now on
+  d.memory->begin_chores(chores);  // from now on threads that need memory mapped wait
   {
     const base::AtEnd told([&] {
       const bool reachable = !s_.options.check || s_.running_launches > 0;
@@ -76,7 +76,7 @@ std::exception_ptr Transactions::map_and_unmap(Transaction& t, DeviceState& d) {
     });
     t.unlocked([&] { d.memory->carry_out(chores, reach); });
   }
-  // Uses of device memory have ceased to be noticed meanwhile: nobody else opens what came closed.
+  // Uses of device memory have ceased to be noticed meanwhile. Memory that came closed is opened here, and nowhere else.
   if (reach == Reach::closed && !s_.options.device_faults && !chores.asked.empty()) {
     projection_.open_all_guarded(*chores.asked.front().memory);
   }
@@ -85,7 +85,7 @@ std::exception_ptr Transactions::map_and_unmap(Transaction& t, DeviceState& d) {
 
 void Transactions::end_mappings(Transaction& t) noexcept {
   for (auto& d : s_.devices) {
-    // A thread that is telling the driver does so once more, at its transaction's end.
+    // If another thread is telling the driver, that thread tells it of the rest as well, when its own transaction ends.
     while (d->memory->any_chores() && !d->memory->working()) (void)map_and_unmap(t, *d);
   }
 }
@@ -102,11 +102,12 @@ void Transactions::wait_for_device(Transaction& t, std::uint32_t device) {
   }
 }
 
-/// A launch is being submitted (on a host-backed execution space: is running). It ends by itself, unless its thread waits for
-/// us: because it is our own, because it waits for a fault (which is served first, if it is another than the one that waits
-/// here), or because it needs what a driver's call holds that we are in.
+/// Waits until no launch pins the memory any more, or it has been freed. Such a launch is being submitted (on a host-backed
+/// execution space: is running). It ends by itself, unless its thread waits for this one. That happens in three cases: it is this
+/// thread's own launch, its thread waits for a page fault (which is served first, unless it is the fault that waits here), or its
+/// thread needs what is held by a driver's call that this thread is in.
 void Transactions::wait_for_launches(Transaction& t, Memory& m) {
-  // Asked again and again here, because an attempt may be long, and others want the lock.
+  // The pins are checked again here, not in a new attempt, because an attempt may be long and other threads want the lock.
   const Kept kept(m);
   do {
     wait_for_launches_a_moment(t, m);

@@ -13,11 +13,11 @@ using engine::Memory;
 
 namespace {
 
-/// What a thread has asked for last.
+/// The queue that a thread has asked for last.
 struct LastQueue {
   void* native = nullptr;
   QueueId queue;
-  std::uint64_t retired = 0;  ///< by then
+  std::uint64_t retired = 0;  ///< `retired_queues` at that time
 };
 
 directory::Fill make_fill(const void* pattern, std::uint32_t pattern_bytes) {
@@ -44,7 +44,6 @@ Located locate(Runtime& r, const void* address, std::size_t bytes) {
   return {m, position};
 }
 
-/// Of a graph that the program records from a stream nobody knows when it runs.
 void refuse_recording(Runtime& r, QueueId queue) {
   if (device::graphs_being_recorded.load(std::memory_order_relaxed) == 0) return;
   const platform::RuntimeScope scope;
@@ -75,11 +74,11 @@ void* allocate_host(const char* label, std::size_t bytes, const void* partner, b
 
 void deallocate(void* address) noexcept {
   Runtime* r = running();
-  if (r == nullptr || address == nullptr) return;  // the runtime has ended: its memory is gone or stays as it is
+  if (r == nullptr || address == nullptr) return;  // the runtime has ended: its memory has been freed, or stays as it is
   const platform::RuntimeScope scope;
   Memory* m = array_at(*r, address);
   if (m != nullptr && m->address == address) return r->engine->lifetimes.deallocate(m);
-  // Elsewhere it may be an array of a runtime that has ended.
+  // An address in no arena may belong to an array of a runtime that has ended.
   if (r->engine->state().in_any_arena(address)) {
     base::raw_log("warning: %p is freed, where no array begins: it has been freed already, or the address lies inside one. Nothing "
                   "is done",
@@ -88,7 +87,7 @@ void deallocate(void* address) noexcept {
 }
 
 void* header_of(const void* address) noexcept {
-  // Also of arrays that outlive their runtime, and in forked children: frameworks look at it when they end an array.
+  // Arrays that outlive their runtime, and arrays in forked children, have headers too: frameworks read them to end an array.
   const Runtime* const r = current.load(std::memory_order_acquire);
   Memory* m = r != nullptr ? array_at(*r, address) : nullptr;
   if (m == nullptr) m = outlived(address);

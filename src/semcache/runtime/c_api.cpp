@@ -18,8 +18,8 @@ namespace {
 
 using namespace semcache;
 
-// A fixed buffer: it needs no destructor, so that it can be read while a thread or the process ends, and a failure to
-// allocate can still be reported.
+// A fixed buffer needs no destructor, so it can be read while a thread or the process ends; and it needs no memory, so a failure
+// to allocate can still be reported.
 struct LastError {
   char text[4096] = "";
 };
@@ -33,7 +33,7 @@ semcache_status fail(semcache_status status, const char* text) noexcept {
   return status;
 }
 
-/// Runs `body` and turns whatever it throws into a status: callers in C cannot catch.
+/// Runs `body` and turns any exception into a status, because callers in C cannot catch.
 template <class Body>
 semcache_status guarded(Body&& body) noexcept {
   try {

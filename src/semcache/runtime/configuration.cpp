@@ -31,7 +31,7 @@ constexpr std::initializer_list<const char*> local_rank_variables = {
     "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",    "MV2_COMM_WORLD_LOCAL_RANK",
     "PALS_LOCAL_RANKID",          "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID"};
 
-/// Text for a message: control characters made visible, length bounded. The value is foreign input.
+/// Returns the text for a message, with control characters made visible and the length bounded, because it is foreign input.
 std::string quoted(std::string_view text) {
   constexpr std::size_t longest = 80;
   static constexpr char digits[] = "0123456789abcdef";
@@ -56,7 +56,7 @@ std::string quoted(std::string_view text) {
   throw ConfigurationError(text + ". Accepted: " + variable.accepts + ".");
 }
 
-/// Blanks at either end come from shell scripts and job files, and never carry meaning.
+/// Removes blanks at either end. They come from shell scripts and job files, and never carry meaning.
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blanks = " \t\r\n";
   const std::size_t begin = text.find_first_not_of(blanks);
@@ -64,7 +64,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
-/// The variable's value; nothing where it is absent or blank.
+/// Returns the variable's value, or nothing if it is absent or blank.
 std::optional<std::string> value_of(const Environment& environment, const char* name) {
   const char* text = environment(name);
   if (text == nullptr) return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<std::string> value_of(const Environment& environment, const char* 
 
 enum class Number : std::uint8_t { good, none, too_large };
 
-/// Decimal digits only: no sign, no blanks, no exponent.
+/// Accepts decimal digits only: no sign, no blanks, no exponent.
 Number parse_number(std::string_view text, std::uint64_t& number) {
   const char* const end = text.data() + text.size();
   const auto [behind, error] = std::from_chars(text.data(), end, number);
@@ -83,7 +83,7 @@ Number parse_number(std::string_view text, std::uint64_t& number) {
   return error == std::errc() ? Number::good : Number::too_large;
 }
 
-/// @param digits  of `text`, which is quoted if they are no number
+/// @param digits  the part of `text` that must be a number; the message quotes all of `text`
 std::uint64_t number_or_refuse(const Variable& variable, std::string_view text, std::string_view digits, const char* expected) {
   std::uint64_t n = 0;
   switch (parse_number(digits, n)) {
@@ -124,7 +124,7 @@ void read_switch(const Variable& variable, std::string_view text, Configuration&
   configuration.*field = text == "1";
 }
 
-// What values are called, in their order.
+// The spellings of the values, in the order of the enumerators.
 constexpr auto spellings(DeviceChoice) noexcept { return std::array{"auto", "emulated", "cuda"}; }
 constexpr auto spellings(Protocol) noexcept { return std::array{"write-back", "write-through", "off"}; }
 constexpr auto spellings(TrackerChoice) noexcept { return std::array{"auto", "mprotect", "userfaultfd", "explicit"}; }
@@ -161,7 +161,7 @@ void read_devices(const Variable& variable, std::string_view text, Configuration
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
     rest = trimmed(rest);
-    // "1," is the list of device 1 alone, since "1" is a count; a longer list has no need of a comma at its end.
+    // "1," is the list of device 1 alone, because "1" is a count. A longer list needs no comma at its end.
     if (rest.empty() && ordinals.size() > 1) refuse(variable, text, "it ends in a comma");
   }
   if (ordinals.size() > max_devices) refuse(variable, text, "more than " + std::to_string(max_devices) + " devices");
@@ -204,7 +204,7 @@ constexpr Variable known_variables[] = {
 };
 
 int launcher_rank(const Environment& environment, std::initializer_list<const char*> variables) {
-  // Not our variables: one that makes no sense is passed over, it must not stop a program that never asked for it.
+  // The launcher sets these variables, not the user. A value that makes no sense is ignored, so that it does not stop a program.
   for (const char* name : variables) {
     const auto value = value_of(environment, name);
     std::uint64_t rank = 0;
@@ -213,7 +213,7 @@ int launcher_rank(const Environment& environment, std::initializer_list<const ch
   return -1;
 }
 
-/// Wishes that exclude each other are an error: whoever asks to be told of something must not wait for it in vain.
+/// Refuses values that exclude each other. Otherwise a user who asks for a check would wait for its messages in vain.
 void refuse_contradictions(const Configuration& c) {
   const bool copies_at_once = c.protocol == Protocol::off;
   if (copies_at_once && c.device_tracker == Switch::on) {
@@ -226,7 +226,7 @@ void refuse_contradictions(const Configuration& c) {
   }
 }
 
-/// Edits (insert, remove, replace, swap neighbours) that turn `a` into `b`.
+/// Returns the least number of edits (insert, remove, replace, swap neighbours) that turn `a` into `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -276,7 +276,7 @@ std::vector<std::string> unknown_variable_warnings(const std::vector<std::string
     }
     if (distance == 0) continue;
     std::string text = "the environment variable " + quoted(name) + " is not known and has no effect";
-    // Beyond a third of the name, a "closest" name is a guess that misleads.
+    // A name that differs in more than about a third of its letters would be a misleading suggestion.
     const bool near = distance <= 1 + (name.size() - prefix.size()) / 3;
     if (near) text += std::string(". Did you mean ") + closest->name + " (" + closest->accepts + ")?";
     warnings.push_back(std::move(text));
@@ -286,7 +286,7 @@ std::vector<std::string> unknown_variable_warnings(const std::vector<std::string
 }
 
 Configuration read_process_configuration() {
-  // A program that runs with rights that its caller does not have (set-user-id) obeys no variables of its caller.
+  // A program with rights that its caller does not have (set-user-id) must not obey its caller's variables.
   if (::getauxval(AT_SECURE) != 0) return read_configuration([](const char*) { return nullptr; });
   std::vector<std::string> entries;
   for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) entries.emplace_back(*entry);

@@ -44,7 +44,7 @@ std::vector<std::unique_ptr<device::Device>> make_devices(const Configuration& c
                     "do so too, give each a device of its own (Kokkos: --kokkos-map-device-id-by=mpi_rank, before 3.7 "
                     "KOKKOS_NUM_DEVICES=%d)", local_rank, framework->framework, count, count);
     }
-    if (count > 0 && ordinal >= count) {  // where there is none, who makes the device knows why
+    if (count > 0 && ordinal >= count) {  // without a device, `make_cuda_device` reports the reason
       throw ConfigurationError("device " + std::to_string(ordinal) + " does not exist: " + std::to_string(count) +
                                " CUDA device(s) are visible (SEMCACHE_DEVICES, CUDA_VISIBLE_DEVICES).");
     }

@@ -7,9 +7,9 @@
 namespace semcache::runtime {
 namespace {
 
-/// Makes what others ask the driver for right, before the driver does it: tracked memory that they did not announce becomes
-/// valid there and counts as used. Ends the process with a message where it cannot (I8): a driver's call of somebody else's
-/// has no way to report.
+/// Prepares tracked memory for calls of other code to the driver, right before the driver carries them out: memory whose use the
+/// program did not announce becomes valid, and counts as used. Ends the process with a message if this is impossible (I8),
+/// because a driver call of other code has no way to report it.
 class DriverUses final : public device::DriverObserver, base::Uncopied {
  public:
   explicit DriverUses(engine::Engine& engine) : engine_(engine) {}
@@ -23,7 +23,7 @@ class DriverUses final : public device::DriverObserver, base::Uncopied {
     try {
       return engine_.foreign_uses.begin_foreign_call(uses, count, launches).release();
     } catch (const std::exception& e) {
-      char labels[512] = "";  // there may be no memory
+      char labels[512] = "";  // a fixed buffer, because host memory may be exhausted
       std::size_t length = 0;
       for (std::size_t i = 0; i < count && length < sizeof labels; ++i) {
         const char* const label = engine_.state().label_of(uses[i].address);

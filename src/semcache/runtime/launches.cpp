@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-/// Launches of semcache::Exec and captures of others: what is known of them before they begin, and what threads wait for.
+/// Launches of semcache::Exec, and captures by kernels outside it. For each launch the operands are gathered before it begins;
+/// for each thread the launches under way are known, because other threads may wait for them.
 namespace semcache::runtime {
 
 using engine::Memory;
@@ -20,7 +21,7 @@ namespace {
 
 engine::QueueIndex index_of(QueueId queue) noexcept { return queue.valid() ? queue.value : engine::unknown_queue; }
 
-/// nullptr: no array lies there.
+/// Returns the live device array that holds the address, or nullptr.
 Memory* live_on_device(const Runtime& r, const void* pointer) noexcept {
   Memory* const m = r.engine->state().find_device(pointer);
   return m != nullptr && m->live ? m : nullptr;
@@ -47,11 +48,11 @@ void Launch::add(Memory* memory, bool writable) {
   pins_[count_++] = {memory, writable};
 }
 
-/// The launches of one thread that are under way, or about to be.
+/// The launches of one thread that are under way, or are about to begin.
 struct LaunchesOfThread {
-  std::atomic<const void*> innermost{nullptr};  ///< read by the thread that serves faults, while this one waits for it
-  bool told = false;
-  unsigned not_submitted = 0;  ///< prepared, and still to be given to the driver
+  std::atomic<const void*> innermost{nullptr};  ///< the service thread reads it while this thread waits for a fault
+  bool told = false;           ///< `platform::tell_holdings` has been called
+  unsigned not_submitted = 0;  ///< launches that are prepared, and not yet submitted to the driver
 
   [[nodiscard]] const Launch* first() const noexcept {
     return static_cast<const Launch*>(innermost.load(std::memory_order_relaxed));
@@ -91,7 +92,8 @@ class Threads final : public engine::Surroundings {
     };
     return tracker_.help_holder(holds, where);
   }
-  /// The clock costs some nanoseconds, a look some hundred.
+  /// Calls `stay_on_top` at most once per tick of a coarse clock, because reading that clock costs some nanoseconds, and the call
+  /// some hundred.
   void look_around() noexcept override {
     timespec now;
     ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -108,7 +110,7 @@ class Threads final : public engine::Surroundings {
 
 std::unique_ptr<engine::Surroundings> threads_of(platform::Tracker& tracker) { return std::make_unique<Threads>(tracker); }
 
-/// A launch that has not begun is known, too: a signal's handler may touch arrays while it begins.
+/// Adds this launch to those of its thread before it begins, because a signal handler may touch arrays while it begins.
 void Launch::enter() {
   auto& here = platform::per_thread<LaunchesOfThread>();
   if (!here.told) platform::tell_holdings(&here.innermost);
@@ -145,7 +147,7 @@ void Launch::has_begun(Runtime& r) noexcept {
   ++platform::per_thread<LaunchesOfThread>().not_submitted;
 }
 
-/// @param reason  makes a text, which takes long
+/// Begins a launch that may use any array. @param reason  returns the reason as a text; slow, so it is called only when needed
 template <class Reason>
 void Launch::begin_unknown(const char* name, const Reason& reason) {
   const platform::RuntimeScope scope;
@@ -167,7 +169,7 @@ void Launch::begin_unknown(const char* name, const Reason& reason) {
   }
   try {
     if (r.recorder.unknown_launch(name)) r.recorder.explain_unknown_launch(name, reason());
-  } catch (const std::bad_alloc&) {  // the report goes without the reason
+  } catch (const std::bad_alloc&) {  // the report then lacks the reason
   }
   count_ = all.size();
   std::copy(all.begin(), all.end(), pins_);
@@ -179,7 +181,7 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
     : queue_(queue) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
-  const Memory* holder = nullptr;  // of handles
+  const Memory* holder = nullptr;  // an operand that may hold handles
   for (std::size_t c = 0; c < count; ++c) {
     Memory* m = live_on_device(r, captures[c].pointer);
     if (m == nullptr) {
@@ -261,8 +263,8 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue
       overwritten[known] = {begin, std::min<std::uint64_t>(m->bytes, begin + u.bytes)};
     }
   };
-  // Overwritten arrays come last: whatever can fail before leaves their content alone, and an array that is read as well has
-  // to be there.
+  // Overwritten arrays come last, so that a failure for another array leaves their content unchanged. An array that the routine
+  // also reads has been added by then, and is fetched.
   for (const bool overwrites : {false, true}) {
     for (std::size_t u = 0; u < count; ++u) {
       if ((uses[u].mode == Access::overwrite) == overwrites) use(uses[u]);
@@ -302,7 +304,7 @@ void Launch::before_wait() noexcept {
 }
 
 Launch::~Launch() {
-  leave();  // what follows the kernel may wait for those that use its arrays, and it is none of them any more
+  leave();  // later work of this thread may wait for launches that use these arrays, and this one is over
   if (Runtime* r = running()) {
     r->engine->launches.kernel_ends();
     const std::uint64_t number = r->engine->launches.end_launch(index_of(queue_), pins_, count_);
@@ -321,7 +323,7 @@ void native_capture(const Capture& capture) noexcept {
   try {
     r->recorder.native_capture();
     r->engine->foreign_uses.native_capture(*m, capture.writable);
-    // Pages and the driver's calls tell which arrays the kernel comes to; otherwise it may be any.
+    // Page protections or the driver watch show which arrays the kernel uses. Without them it may use any array.
     const bool noticed = r->driver_uses != nullptr || r->engine->state().guarded_arena_bytes() > 0;
     if (!noticed && m->holds_handles.load(std::memory_order_relaxed)) r->engine->foreign_uses.native_capture_of_all();
   } catch (const std::exception& e) {

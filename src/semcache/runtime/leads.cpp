@@ -19,12 +19,16 @@ std::atomic<RecogniseHandle> recognise_handle{nullptr};
 std::uintptr_t number(const void* pointer) noexcept { return reinterpret_cast<std::uintptr_t>(pointer); }
 const void* pointer(std::uintptr_t word) noexcept { return reinterpret_cast<const void*>(word); }
 
-/// Handles say in the lowest bit of their record's address whether they own a share of it.
+/// Returns whether the words are equal but for the lowest bit: in a handle's word that holds the address of its record, this bit
+/// tells whether the handle owns a share of the record.
 bool same(std::uintptr_t word, std::uintptr_t other) noexcept { return (word | 1) == (other | 1); }
 
 }  // namespace
 
-/// One look through what a functor leads to. Allocates; touches nothing but by reads that cannot fault.
+/// One search through the memory to which a functor leads. Allocates, and reads memory only by means that cannot fault.
+///
+/// A word is loose if an object that was freed may have left it there, or another object may own it. A loose word counts if it
+/// leads to arrays; it never makes the launch unknown. Loose words are followed last.
 class Follower {
  public:
   Follower(engine::Engine& engine, std::uintptr_t lowest_address, Leads& leads)
@@ -41,8 +45,7 @@ class Follower {
       i += word(words + i, count - i, copy_.begin + i * word_bytes, {i * word_bytes, 0});
     }
     settle();
-    // They may have been there before: what is in doubt about them says nothing.
-    certain_ = false;
+    certain_ = false;  // doubts about loose words are ignored
     for (std::size_t l = 0; l < loose_.size() && !doubts(); ++l) {
       const std::uintptr_t loose = loose_[l].word;
       (void)word(&loose, 1, 0, loose_[l].way);
@@ -51,19 +54,19 @@ class Follower {
   }
 
  private:
-  /// How one got to a word.
+  /// The path from the functor to a word.
   struct Way {
-    std::size_t position;  ///< where in the functor it begins
-    std::size_t level;     ///< blocks on it
+    std::size_t position;  ///< the byte of the functor where the path begins
+    std::size_t level;     ///< blocks on the path
   };
   struct Block {
     std::uintptr_t begin;
     std::size_t bytes;
     Way way;
-    std::size_t followed = bytes;  ///< words behind that many bytes may be anything: they are loose
+    std::size_t followed = bytes;  ///< words beyond this many bytes are loose
     [[nodiscard]] bool holds(std::uintptr_t word) const noexcept { return word - begin < bytes; }
   };
-  /// A word that is looked at when all others have been.
+  /// A word that is followed later, when more blocks are known.
   struct Pending {
     std::uintptr_t word;
     Way way;
@@ -73,7 +76,7 @@ class Follower {
     return word >= lowest_address_ && word < base::end_of_addresses;
   }
   [[nodiscard]] bool doubts() const noexcept { return leads_.lead_anywhere(); }
-  /// Looks through all that has been found. More is found meanwhile.
+  /// Searches all blocks, originals and pending pointers, including those that are found meanwhile.
   void settle() {
     look_through_blocks();
     for (std::size_t o = 0; o < originals_.size() && !doubts(); ++o) {
@@ -89,12 +92,15 @@ class Follower {
     }
   }
 
-  /// @param at  where the words lie
+  /// Follows the first of the words, and further ones that belong to the same object.
+  /// @param left  how many words follow, this one included
+  /// @param at  the address of the words; 0 for loose words
+  /// @return how many words have been dealt with
   std::size_t word(const std::uintptr_t* words, std::size_t left, std::uintptr_t at, Way way) {
     const std::uintptr_t word = *words;
     if (!looks_like_pointer(word)) return 1;
     if (is_short_string(words, left, at)) {
-      // Something else may have its look, and pointers where a string has characters.
+      // An object of another type may look like a string, and have pointers where a string has characters.
       loose_.push_back({words[2], way});
       loose_.push_back({words[3], way});
       return 4;
@@ -109,7 +115,7 @@ class Follower {
           add_block(number(array.begin), array.bytes, array.bytes, words[1], way);
         }
         if (left < 3) return 2;
-        loose_.push_back({words[2], way});  // it may be somebody else's
+        loose_.push_back({words[2], way});  // this word may belong to another object
         return 3;
       }
     }
@@ -117,7 +123,8 @@ class Follower {
       arena_pointer(word, way);
       return 1;
     }
-    // Handles keep their record in a word with the lowest bit set; objects that hold handles are aligned.
+    // A word with the lowest bits set is no address to follow: it is a handle's word with its record, while objects that hold
+    // handles are aligned.
     if (word % word_bytes == 0) address(words, left, way);
     return 1;
   }
@@ -151,8 +158,8 @@ class Follower {
     pending_.push_back({word, way});
   }
 
-  /// Of a block that a vector or a string owns: what the words say that follow the pointer. The block's end may be anything,
-  /// which was there before.
+  /// Returns how many bytes of a heap block a vector or a string uses, as the words after its pointer state. The rest of the
+  /// block may hold words of an earlier owner. Returns the whole block if the words are not those of a vector or a string.
   [[nodiscard]] std::size_t extent_of_container(const std::uintptr_t* words, std::size_t left,
                                                 platform::Platform::HostBlock block) const noexcept {
     constexpr std::size_t most_added = 24, longest_short_string = 15;
@@ -168,7 +175,8 @@ class Follower {
     return block.bytes;
   }
 
-  /// A short string lies behind its pointer, in words of which not all are its own.
+  /// Returns whether the words are a std::string that holds its characters itself, in two words after its pointer and its length;
+  /// the characters do not fill them.
   [[nodiscard]] static bool is_short_string(const std::uintptr_t* words, std::size_t left, std::uintptr_t address) noexcept {
     return left >= 4 && words[0] == address + 2 * word_bytes && words[1] < 16;
   }
@@ -185,8 +193,10 @@ class Follower {
     blocks_.push_back({begin, bytes, {way.position, way.level + 1}, followed});
   }
 
-  /// Into an array, to its end, or a little in front of it (`data() - 1`): what lies between arrays is nobody else's. In the functor itself
-  /// any other address may count from somewhere, too; elsewhere lie addresses of arrays that have been freed.
+  /// Adds the array into which the pointer points, to whose end it points, or a little in front of which it points, as
+  /// `data() - 1` does; no other object lies between arrays. Any other address in the device arena is a doubt if the functor
+  /// itself holds it, because the kernel may compute an array's address from it. In blocks such an address is ignored, because it
+  /// may belong to an array that has been freed.
   void arena_pointer(std::uintptr_t word, Way way) {
     constexpr std::uintptr_t in_front = header_bytes;
     for (const std::uintptr_t near : {word, word - 1, word + in_front}) {
@@ -199,7 +209,8 @@ class Follower {
     }
   }
 
-  /// Constants hold no arrays, but may hold addresses of variables that do: a table of pointers, whose length nobody knows.
+  /// Examines the words around a pointer to constants. Constants hold no arrays, but a table of pointers, whose length is not
+  /// known, may hold addresses of variables that do.
   void constant(std::uintptr_t word, Way way) {
     constexpr std::size_t before = 2, behind = 16;
     const platform::Platform& platform = *engine_.state().platform;
@@ -207,7 +218,7 @@ class Follower {
     std::size_t count = before + behind;
     while (count > before && !platform.read(pointer(word - before * word_bytes), words, count * word_bytes)) count /= 2;
     const auto is_constant = [&](std::size_t i) { return platform.is_constant(pointer(words[i])); };
-    // In front of a table of virtual functions lie a small offset and what describes the type.
+    // This is a table of virtual functions: in front of it lie a small offset and the address of the type's description.
     constexpr std::uintptr_t largest_offset = 1u << 20;
     if (words[0] + largest_offset < 2 * largest_offset && (words[1] == 0 || is_constant(1)) && is_constant(2)) return;
     for (std::size_t i = before; i < count && !doubts(); ++i) {
@@ -221,7 +232,8 @@ class Follower {
     return std::any_of(blocks_.begin(), blocks_.end(), [&](const Block& block) { return block.holds(word); });
   }
 
-  /// Containers keep the end of their block. Another one may begin there, under sanitizers.
+  /// Returns whether the word is the end of a known block. Containers hold such an address; under sanitizers another block may
+  /// begin there.
   [[nodiscard]] bool ends_a_block(std::uintptr_t word) const noexcept {
     return std::any_of(blocks_.begin(), blocks_.end(), [&](const Block& block) { return word - block.begin == block.bytes; });
   }
@@ -235,12 +247,12 @@ class Follower {
     return false;
   }
 
-  /// Blocks are found while others are looked through.
+  /// Searches all blocks, including those that are found meanwhile.
   void look_through_blocks() {
     while (looked_through_ < blocks_.size() && !doubts()) look_through(blocks_[looked_through_++]);
   }
 
-  /// At a pointer into the middle of something that no other pointer leads to.
+  /// Follows a pointer into the middle of memory to whose beginning no other pointer led.
   void look_around(Pending middle) {
     if (inside_a_block(middle.word) || ends_a_block(middle.word)) return;
     const platform::Platform::HostBlock block = engine_.state().platform->heap_around(pointer(middle.word));
@@ -263,7 +275,8 @@ class Follower {
     }
   }
 
-  /// Where its words differ from the copy's: these are known, handles and all.
+  /// Follows the words of the original that differ from those of its copy, because the copy's words, handles included, are
+  /// followed anyway.
   void look_through_original(const Block& original) {
     if (!read(original)) return;
     std::vector<std::uintptr_t> copied(content_.size());
@@ -293,11 +306,11 @@ class Follower {
   std::vector<Original> states_of_originals_;
   std::vector<Block> blocks_;
   std::size_t looked_through_ = 0;
-  std::vector<Pending> pending_;  ///< pointers into the middle of something
+  std::vector<Pending> pending_;  ///< pointers that lead to no known beginning of a block
   std::size_t looked_around_ = 0;
-  std::vector<Pending> loose_;  ///< words that may be anything, left by somebody else: where they lead to arrays, it counts
+  std::vector<Pending> loose_;
   bool certain_ = true;         ///< no loose word is being followed
-  std::vector<std::uintptr_t> content_;  ///< of the block being looked through
+  std::vector<std::uintptr_t> content_;  ///< of the block that is searched
   std::size_t bytes_ = 0;
 };
 

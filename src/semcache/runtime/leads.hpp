@@ -18,28 +18,29 @@ class Platform;
 
 namespace semcache::runtime {
 
-/// The memory of an array, ours or the host's.
+/// The memory of an array: of a tracked one, or of one in other host memory.
 struct ArrayBlock {
   const void* begin = nullptr;
   std::size_t bytes = 0;
 };
 
-/// Recognises a framework's handle of an array by its first two words; its third word belongs to it, too, and says nothing.
-/// False: they are none. Called with any words.
+/// Recognises a framework's handle of an array by its first two words. A third word belongs to the handle too, but carries no
+/// information. Returns false if the words are no handle. Called with arbitrary words.
 using RecogniseHandle = bool (*)(std::uintptr_t first, std::uintptr_t second, ArrayBlock& block) noexcept;
 SEMCACHE_API void recognise_handles(RecogniseHandle recognise) noexcept;
 
-/// Copies bytes that may be inaccessible or not mapped at all. False: some of them could not be read.
+/// Copies bytes that may be inaccessible or not mapped at all. Returns false if some of them could not be read.
 [[nodiscard]] SEMCACHE_API bool read(const void* from, void* to, std::size_t bytes) noexcept;
 
-/// Does it point to code or constants?
+/// Returns whether the pointer points to code or constants.
 [[nodiscard]] SEMCACHE_API bool is_constant(const void* pointer) noexcept;
 
-/// Where the words of a functor lead a kernel, beyond the handles that it captured.
+/// The memory to which the words of a functor lead a kernel, beyond the handles that the functor captured.
 ///
-/// Memory that the device reaches is looked through as it is at that moment: blocks of the heap, and arrays that a handle
-/// there owns, down to `most_levels`, `most_blocks` and `most_bytes`. What the device cannot reach leads nowhere. All else
-/// (stacks, variables of the program, device memory of others) may lead anywhere: then the launch is unknown.
+/// Memory that the device reaches is searched for pointers as it is at that moment: blocks of the heap, and arrays that a handle
+/// there owns, within the bounds `most_levels`, `most_blocks` and `most_bytes`. A pointer that the device cannot follow leads
+/// nowhere. Any other pointer (to stacks, variables of the program, device memory of other libraries) may lead anywhere, and
+/// the launch is unknown.
 /// Threads: one at a time.
 class SEMCACHE_API Leads {
  public:
@@ -47,25 +48,28 @@ class SEMCACHE_API Leads {
   static constexpr std::size_t most_blocks = 256;
   static constexpr std::size_t most_bytes = 1u << 20;
 
-  /// The object that a part of the functor was copied from: pointers into it lead to what the copy has, too.
+  /// The object from which a part of the functor was copied. Pointers into it lead to the content that the copy has, too.
   struct Original {
     const void* address;
     std::size_t bytes;
-    std::size_t position;  ///< of its copy
+    std::size_t position;  ///< of its copy in the functor
   };
 
-  /// @param words      the functor's, those of captured handles zero
-  /// @param copy       where it lies: its words again, with those of handles, and what it owns is alive
+  /// Follows all words of a functor. Where memory runs out, the leads may end anywhere.
+  /// @param words      the functor's words; those of captured handles are zero
+  /// @param copy       the functor itself, with the words of handles; the objects that it owns are alive
   void follow(const std::uintptr_t* words, std::size_t count, const void* copy, const Original* originals, std::size_t original_count) noexcept;
 
-  /// The same among the arrays of this engine. @param lowest_address  smaller numbers are none  @throws std::bad_alloc
+  /// Does the same among the arrays of this engine. @param lowest_address  smaller numbers are no addresses
+  /// @throws std::bad_alloc
   void follow_in(engine::Engine& engine, std::uintptr_t lowest_address, const std::uintptr_t* words, std::size_t count,
                  const void* copy, const Original* originals, std::size_t original_count);
 
-  /// Raw pointers to arrays of ours, device arrays and mirrors.
+  /// Returns the tracked arrays (device arrays and mirrors) to which raw pointers lead.
   [[nodiscard]] const std::vector<const void*>& arrays() const noexcept { return arrays_; }
   [[nodiscard]] bool lead_anywhere() const noexcept { return doubt_ != nullptr; }
-  /// Why they do, for reports: where in the functor the way begins, and what lies at its end. Slow.
+  /// Returns, for reports, why the leads may end anywhere: the byte of the functor where the path begins, the memory at its end,
+  /// and a remedy. Empty if they do not. Slow.
   [[nodiscard]] std::string reason(const platform::Platform& platform) const;
 
  private:
@@ -73,10 +77,10 @@ class SEMCACHE_API Leads {
   std::vector<const void*> arrays_;
   const char* doubt_ = nullptr;
   const char* remedy_ = nullptr;
-  bool points_ = false;              ///< what lies at the end is to be named
-  std::size_t position_ = 0;         ///< of the word in the functor where the way begins
-  std::size_t level_ = 0;            ///< blocks on the way
-  const void* pointer_ = nullptr;    ///< at its end
+  bool points_ = false;              ///< `reason` names the memory at the end of the path
+  std::size_t position_ = 0;         ///< of the word in the functor where the path begins
+  std::size_t level_ = 0;            ///< blocks on the path
+  const void* pointer_ = nullptr;    ///< at the end of the path
 };
 
 }  // namespace semcache::runtime

@@ -25,7 +25,7 @@ std::atomic<std::uint64_t> retired_queues{0};
 
 namespace {
 
-std::mutex lifetime_mutex;  // starting and ending
+std::mutex lifetime_mutex;  // held while a runtime starts or ends
 std::optional<FrameworkDevice> framework;
 
 platform::Pages make_pages(const Configuration& c) {
@@ -41,7 +41,8 @@ const char* label_of(const void* address) {
   return r == nullptr ? nullptr : r->engine->state().label_of(address);
 }
 
-/// The memory of a GPU has no page protection that could notice uses which nobody announced: the driver's calls do.
+/// Starts to notice uses of device memory that the program does not announce. A GPU's memory has no page protection for this, so
+/// the calls to its driver are watched.
 void notice_device_uses(Runtime& r) {
   const Configuration& c = r.configuration;
   if (c.protocol == Protocol::off || c.device_tracker == Switch::off || r.engine->state().guarded_arena_bytes() > 0) return;
@@ -69,7 +70,7 @@ void write_report(Runtime& r) noexcept {
 }
 
 void at_exit() {
-  // exit() without finalize: views may still be destroyed after this, so everything stays in place.
+  // The program called exit() without finalize. Views may still be destroyed after this, so everything stays in place.
   if (forked.load()) return;
   if (Runtime* r = current.load()) {
     write_report(*r);
@@ -84,7 +85,7 @@ Runtime* start() {
   if (Runtime* r = current.load(std::memory_order_acquire)) return r;
   refuse_second_copy();
   stay_loaded();
-  (void)semcache_foreign_io_1();  // a program that links the static library has the table, too
+  (void)semcache_foreign_io_1();  // so that a program that links the static library has the table, too
   const Configuration c = read_process_configuration();
   trace::RecorderOptions recorder_options;
   recorder_options.call_sites = !c.report.empty();
@@ -96,11 +97,11 @@ Runtime* start() {
   options.notices = r->tracker->notices();
   options.patience = std::chrono::seconds(c.fault_timeout_s);
   options.surroundings = r->threads.get();
-  options.device_faults = c.tracker != TrackerChoice::userfaultfd &&  // which follows one arena
+  options.device_faults = c.tracker != TrackerChoice::userfaultfd &&  // userfaultfd follows one arena only
                           c.device_tracker != Switch::off;
   r->engine = std::make_unique<Engine>(make_devices(c, framework ? &*framework : nullptr), std::move(pages.platform), r->recorder, options);
   Engine* engine = r->engine.get();
-  // Where nothing is known of mappings: the null pointer leads nowhere anyway.
+  // The platform may know nothing about mappings; pointers into the first page lead nowhere in any case.
   r->lowest_address = std::max<std::uintptr_t>(engine->state().platform->lowest_address(), engine->state().platform->page_bytes());
   notice_device_uses(*r);
   platform::set_label_lookup(&label_of);
@@ -180,7 +181,7 @@ void finalize() {
   r->driver_uses.reset();
   current.store(nullptr, std::memory_order_release);
   retired_queues.fetch_add(1, std::memory_order_release);
-  // Leaked views: their pages stay where they are, open, for pointers that outlive the runtime.
+  // The program has leaked views. Their pages stay where they are, open, for pointers that outlive the runtime.
   if (r->engine->is_used()) {
     r->ended_before = ended.load();
     ended.store(r, std::memory_order_release);

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <memory>
 
-/// One runtime at a time: from the first use of anything to `finalize`, or to the end of the process.
+/// A process has one runtime at a time: from the first use of any function to `finalize`, or to the end of the process.
 namespace semcache::runtime {
 
 /// One lifetime of the runtime: from the first use to `finalize`.
@@ -19,63 +19,66 @@ struct Runtime {
   std::unique_ptr<platform::Tracker> tracker;
   std::unique_ptr<engine::Surroundings> threads;
   std::unique_ptr<engine::Engine> engine;
-  std::unique_ptr<device::DriverObserver> driver_uses;  ///< nullptr: nobody tells of the driver's calls
+  std::unique_ptr<device::DriverObserver> driver_uses;  ///< nullptr: the driver's calls are not watched
   std::uintptr_t lowest_address = 0;
-  Runtime* ended_before = nullptr;  ///< ended too, and kept for the arrays that were alive then
+  Runtime* ended_before = nullptr;  ///< an earlier runtime that has ended and is kept for arrays that were alive then
 
   Runtime(const Configuration& c, const trace::RecorderOptions& options) : configuration(c), recorder(options) {}
 };
 
 extern std::atomic<Runtime*> current;
 extern std::atomic<std::uint64_t> starts;
-/// Kept for arrays that outlive their runtime; the one that ended last.
+/// The runtime that ended last among those that are kept for arrays that outlive them.
 extern std::atomic<Runtime*> ended;
-/// Set in a forked child: the service thread and the device's context stayed with the parent, and a lock may have been
-/// held. Fresh pages can be read there, and exec called; everything else is refused or ignored.
+/// Set in a forked child, because the service thread and the device's context stayed with the parent, and a lock may have been
+/// held at the fork. The child can read fresh pages and call exec; everything else is refused or ignored.
 extern std::atomic<bool> forked;
-/// Streams whose address may be used again.
+/// How often a queue may have lost its stream, whose address may then name another stream.
 extern std::atomic<std::uint64_t> retired_queues;
 
+/// Starts the runtime, or returns the one that another thread has started meanwhile. @throws ConfigurationError and others
 [[nodiscard]] Runtime* start();
-/// The devices that the variables, the program's own framework and the machine agree on.
-/// @param framework  nullptr: the program has none, or has not said so yet
-/// @throws ConfigurationError  they do not agree; it names both
+/// Makes the devices on which the variables, the program's own framework and the machine agree.
+/// @param framework  nullptr: the program has none, or has not called `use_framework_device` yet
+/// @throws ConfigurationError  they do not agree; the text names both
 [[nodiscard]] std::vector<std::unique_ptr<device::Device>> make_devices(const Configuration& configuration,
                                                                        const FrameworkDevice* framework);
 [[noreturn]] void refuse_forked();
 
-/// The running runtime, or nullptr; never in a forked child.
+/// Returns the running runtime, or nullptr if none runs; always nullptr in a forked child.
 [[nodiscard]] inline Runtime* running() noexcept {
   return forked.load(std::memory_order_relaxed) ? nullptr : current.load(std::memory_order_acquire);
 }
-/// The running runtime; it is started if there is none. @throws UsageError in a forked child, ConfigurationError
+/// Returns the running runtime, and starts it if none runs. @throws UsageError in a forked child, ConfigurationError
 [[nodiscard]] inline Runtime& runtime() {
   if (forked.load(std::memory_order_relaxed)) refuse_forked();
   Runtime* const r = current.load(std::memory_order_acquire);
   return r != nullptr ? *r : *start();
 }
 [[nodiscard]] Statistics statistics_of(Runtime& r);
-/// What the engine may ask of the launches and faults of threads.
+/// Makes the object that answers the engine's questions about the launches and faults of threads.
 [[nodiscard]] std::unique_ptr<engine::Surroundings> threads_of(platform::Tracker& tracker);
-/// Has this thread prepared a launch that is not submitted yet?
+/// Returns whether the calling thread has prepared a launch that is not submitted yet.
 [[nodiscard]] bool prepares_launch() noexcept;
-/// Starts to be told of what others ask the driver for. nullptr: it cannot be done, and why not.
+/// Starts the driver watch, which reports the calls of other code to the driver. Returns nullptr if it cannot be started, and
+/// sets `why_not`.
 [[nodiscard]] std::unique_ptr<device::DriverObserver> start_driver_uses(engine::Engine& engine, std::string& why_not);
-/// The array that holds the address; nullptr: none.
+/// Returns the live array that holds the address; nullptr if there is none.
 [[nodiscard]] inline engine::Memory* array_at(const Runtime& r, const void* address) noexcept {
   engine::Memory* const m = r.engine->state().find(address);
   return m != nullptr && m->live && !m->snapshot() ? m : nullptr;
 }
-/// The array that outlived its runtime and holds the address; nullptr: none.
+/// Returns the array that outlived its runtime and holds the address; nullptr if there is none.
 [[nodiscard]] engine::Memory* outlived(const void* address) noexcept;
 
 struct Located {
   engine::Memory* memory;
   std::uint64_t position;
 };
-/// The live array that [address, address + bytes) lies in. @throws UsageError
+/// Returns the live array that holds [address, address + bytes), and the position in it. @throws UsageError  no array holds it
 [[nodiscard]] Located locate(Runtime& r, const void* address, std::size_t bytes);
-/// Of a graph that the program records from a stream nobody knows when it runs. @throws UsageError
+/// Refuses work on a queue from whose stream the program records a graph, because the runtime cannot know when the graph runs.
+/// @throws UsageError  a graph is recorded from the queue's stream
 void refuse_recording(Runtime& r, QueueId queue);
 
 }  // namespace semcache::runtime

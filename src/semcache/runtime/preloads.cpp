@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-/// Bytes for code that nobody notices: the table that the libraries find which are loaded in front of MPI and of system calls.
+/// `ForeignIo`, the table for libraries that are loaded in front of MPI and of system calls: it serves code whose accesses are
+/// not noticed.
 namespace semcache::runtime {
 
 using engine::Engine;
@@ -36,14 +37,14 @@ Transit take_transit(std::size_t bytes, bool on_device) {
   if (on_device) {
     try {
       buffer = r.engine->foreign_io.take_buffer(bytes, true);
-    } catch (const OutOfMemory&) {  // the host's will do
+    } catch (const OutOfMemory&) {  // host memory serves as well
     }
   }
   if (buffer == nullptr) buffer = r.engine->foreign_io.take_buffer(bytes, false);
   return {buffer->address, buffer->on_device, buffer, epoch()};
 }
 
-/// The engine that the message was taken from, if it still runs.
+/// Returns the engine from which the message was taken, or nullptr if its runtime has ended.
 Engine* engine_of(const Transit& transit) noexcept {
   Runtime* r = running();
   return r != nullptr && epoch() == transit.epoch ? r->engine.get() : nullptr;
@@ -52,7 +53,7 @@ Engine* engine_of(const Transit& transit) noexcept {
 void give_transit(const Transit& transit) noexcept {
   if (transit.buffer == nullptr) return;
   const platform::RuntimeScope scope;
-  // What outlives its runtime stays where it is: whoever allocated it is gone.
+  // A buffer that outlives its runtime stays allocated, because the engine that allocated it may have been destroyed.
   if (Engine* engine = engine_of(transit)) engine->foreign_io.give_buffer(transit.buffer);
 }
 
@@ -74,7 +75,8 @@ bool valid_here(const void* address, const ByteRange* pieces, std::size_t count)
   return r.engine->foreign_io.valid_here(*at.memory, at.position, pieces, count);
 }
 
-/// The host's pages of an array that outlived its runtime: they are open. @throws UsageError  it is none
+/// Returns the place of `address` in the host pages of an array that outlived its runtime; these pages are open.
+/// @throws UsageError  no such array holds the address
 std::byte* outlived_pages(const void* address, const char* what) {
   const Memory* const m = outlived(address);
   if (m != nullptr && m->on_host()) return m->address + (static_cast<const std::byte*>(address) - m->address);
@@ -103,7 +105,7 @@ void expect(const void* address, const ByteRange* pieces, std::size_t count, con
   try {
     const Located at = locate_pieces(*running(), address, pieces, count);
     engine->foreign_io.expect_read_out(*at.memory, at.position, pieces, count, *transit.buffer, transit.address + offset);
-  } catch (const std::exception&) {  // a hint; what is wrong with the array is said when the message is asked for
+  } catch (const std::exception&) {  // this is a hint only: `read_out` reports what is wrong with the array
   }
 }
 

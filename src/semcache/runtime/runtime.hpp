@@ -15,84 +15,92 @@ namespace semcache::memory {
 struct TransitBuffer;
 }
 
-/// What adapters (packages/*) call. The runtime starts at first use and ends with semcache::finalize.
+/// The functions that adapters (packages/*) call. The runtime starts at first use and ends with semcache::finalize.
+/// The words are explained in directory/README.md (value, datum, slot) and engine/README.md (launch, pin, flight).
 /// Threads: any, unless stated. Addresses stay valid and stable from allocate to deallocate.
 namespace semcache::runtime {
 
 struct Runtime;
 
-/// Which device the program's own framework computes on; asked when the runtime starts.
-/// kind_forced: the framework can only use this kind (Kokkos without CUDA: emulated; with CUDA: cuda).
+/// The device on which the program's own framework computes; the runtime reads it when it starts.
+/// kind_forced: the framework can use only this kind (Kokkos without CUDA: emulated; with CUDA: cuda).
 struct FrameworkDevice {
   bool kind_forced = false;
   device::DeviceKind kind = device::DeviceKind::emulated;
   int ordinal = 0;
   const char* framework = "this program";  ///< for messages: "Kokkos 4.7 (Cuda)"
 };
-/// Tells the runtime before its first use. Later calls must agree (ConfigurationError naming both otherwise).
+/// Sets the framework's device for the runtime; call it before the runtime's first use.
+/// @throws ConfigurationError  the runtime runs already on another device; the text names both
 SEMCACHE_API void use_framework_device(const FrameworkDevice& device);
 
 // --- memory ------------------------------------------------------------------------------------------------------
-/// A device array of `bytes` bytes, aligned to 512; its content is undefined and costs no memory until used.
-/// @param label copied. @throws OutOfMemory when addresses are exhausted or `bytes` alone exceeds the budget.
+/// Allocates a device array of `bytes` bytes, aligned to 512. Its content is undefined and costs no memory until it is used.
+/// @param label  copied
+/// @throws OutOfMemory  addresses are exhausted, or `bytes` alone exceeds the budget
 [[nodiscard]] SEMCACHE_API void* allocate_device(const char* label, std::size_t bytes);
-/// A host mirror, page aligned; its content is undefined and costs no memory until used.
-/// @param partner  nullptr: a datum of its own. Else the first byte of a device array: the mirror becomes the host
-///                 side of that same datum (semcache::DualView), sizes must agree (UsageError).
-/// @param announced  every access of the host to it is announced with semcache::access: its pages are not protected
-///                 (but for SEMCACHE_CHECK=1), and an access that is not announced is not noticed.
+/// Allocates a host mirror, page aligned. Its content is undefined and costs no memory until it is used.
+/// @param partner  nullptr: the mirror is a datum of its own. Otherwise the first byte of a device array: the mirror becomes the
+///                 host side of that datum (semcache::DualView).
+/// @param announced  the program promises to announce each host access with semcache::access. The pages are then protected only
+///                 under SEMCACHE_CHECK=1, and an access that is not announced is not noticed.
+/// @throws UsageError  `partner` is not the first byte of a device array, or the sizes differ
 [[nodiscard]] SEMCACHE_API void* allocate_host(const char* label, std::size_t bytes, const void* partner = nullptr,
                                                bool announced = false);
-/// Frees what either of the above returned. Transfers and copies that still need the content are ordered before.
+/// Frees an array that either function above returned. Transfers and copies that still need its content come first.
 /// Safe after finalize and at process exit (addresses of an ended runtime are ignored). Never throws.
 SEMCACHE_API void deallocate(void* address) noexcept;
 
-/// 128 bytes of host memory that belong to the allocation starting at `address` (frameworks' headers), zeroed at
-/// allocation; nullptr if `address` is not the first byte of a live allocation. Frameworks that think of a header in
-/// front of the data use address - 128 .. address: no other allocation ever lies there.
+/// Returns 128 bytes of host memory for a framework's header, which belong to the allocation that starts at `address` and are
+/// zeroed when it is allocated; nullptr if `address` is not the first byte of a live allocation. Frameworks that place a header
+/// in front of the data compute with address - 128 .. address: no other allocation ever lies there.
 inline constexpr std::size_t header_bytes = 128;
 [[nodiscard]] SEMCACHE_API void* header_of(const void* address) noexcept;
 
-/// False where nobody notices accesses to the host array at `address` (SEMCACHE_TRACKER=explicit, SEMCACHE_PROTOCOL=off,
-/// arrays allocated as announced): DualView's modify and sync are announcements then. Foreign addresses: false.
+/// Returns whether accesses to the host array at `address` are noticed. They are not under SEMCACHE_TRACKER=explicit and
+/// SEMCACHE_PROTOCOL=off, nor for arrays allocated as announced: DualView's modify and sync are announcements then. Foreign
+/// addresses: false.
 [[nodiscard]] SEMCACHE_API bool notices_host_accesses(const void* address);
-/// False also for foreign addresses.
+/// Returns whether the two addresses lie in the device side and the host side of one datum; false also for foreign addresses.
 [[nodiscard]] SEMCACHE_API bool are_sides_of_one_array(const void* device, const void* host);
-/// Makes the array of `address` valid where it is, at once: afterwards nothing in flight uses what that took.
+/// Makes the side of an array that holds `address` valid at once. After the call no transfer in flight uses the memory that its
+/// content came from.
 /// @throws OutOfMemory, UsageError
 SEMCACHE_API void settle(const void* address);
 
 // --- queues ------------------------------------------------------------------------------------------------------
-/// The queue of a native stream (CUDA: cudaStream_t; host-backed execution spaces: nullptr). Registers it on first use;
-/// `owner` (may be null) keeps the stream alive until the runtime ends or `retire_queue`.
-/// ~10 ns when the calling thread asked for the same stream last.
+/// Returns the queue of a native stream (CUDA: cudaStream_t; host-backed execution spaces: nullptr), and registers it on first
+/// use. `owner` (may be null) keeps the stream alive until the runtime ends or `retire_queue` is called.
+/// Costs about 10 ns when the calling thread asked for the same stream last.
 [[nodiscard]] SEMCACHE_API QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner = {});
-/// The same; the queue is kept until `retire_queue` was called as often as this.
+/// Returns the queue as `queue_of` does, and leases it: the queue is kept until `retire_queue` has been called once per lease.
 [[nodiscard]] SEMCACHE_API QueueId lease_queue(void* native_stream);
-/// The stream may be destroyed afterwards, if nobody else has leased it.
+/// Gives up the queue, or one lease of it. After the last lease the stream may be destroyed.
 SEMCACHE_API void retire_queue(QueueId queue) noexcept;
-/// How often the runtime has been started: a QueueId means something in its own epoch only.
+/// Returns how often the runtime has been started. A QueueId is valid only in the epoch in which it was returned.
 [[nodiscard]] SEMCACHE_API std::uint64_t epoch() noexcept;
 
 // --- copies ------------------------------------------------------------------------------------------------------
-/// deep_copy of `bytes` bytes: lazy between noticed slots, at the call where a side is open (I7 in either case).
-/// Untracked addresses are open host memory (or foreign device memory where `foreign_device` says so).
-/// @param queue  the instance in whose order the content is taken; invalid: all work so far.
-/// After return the source may be changed and the destination read, on the host and (later work of) the queue.
-/// @throws UsageError  a graph is recorded from the queue's stream (`fill`, too)
+/// Carries out a deep_copy of `bytes` bytes: lazily between noticed slots, at the call where a side is open (I7 in either case).
+/// Untracked addresses are open memory of the host, or of the device where the driver knows them.
+/// After the call the source may be changed and the destination read, by the host and by later work.
+/// @param queue  used only to refuse a stream from which a graph is recorded: the content is taken after all work so far
+/// @throws UsageError  a graph is recorded from the queue's stream, or an argument cannot be used
 SEMCACHE_API void copy(void* to, const void* from, std::size_t bytes, QueueId queue);
 
-/// Makes the range a known pattern without touching memory in any space. `pattern_bytes` in {1,2,4,8,16}.
+/// Makes the content of the range a known pattern, without touching memory in any space. `pattern_bytes` is 1, 2, 4, 8 or 16.
+/// @throws UsageError  as `copy`
 SEMCACHE_API void fill(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes, QueueId queue);
 
-/// Counts a transfer that the framework itself made over the link (a reduction's result read back).
+/// Counts a transfer over the link that the framework made itself (for example when it reads back a reduction's result).
 SEMCACHE_API void count_external_transfer(bool to_host, std::uint64_t bytes) noexcept;
 
-/// Smaller numbers in a functor are no addresses (platform::Platform::lowest_address).
+/// Returns the lowest address that can hold data; smaller numbers in a functor are no addresses
+/// (platform::Platform::lowest_address).
 [[nodiscard]] SEMCACHE_API std::uintptr_t lowest_pointer() noexcept;
 
 // --- launches ----------------------------------------------------------------------------------------------------
-/// One view handle that was copied into a closure.
+/// A view handle that was copied into a closure.
 struct Capture {
   const void* pointer;         ///< anywhere inside a tracked array; other pointers are ignored
   const void* handle;          ///< address of the handle copy, or nullptr
@@ -101,58 +109,61 @@ struct Capture {
   bool holds_handles;          ///< the element type may itself contain handles (View of Views)
 };
 
-/// A kernel that is given the array by a bare pointer may find others there.
+/// Notes that the device array may contain views or pointers, so a kernel that uses it may reach other arrays through it. Its
+/// launches are unknown from now on.
 SEMCACHE_API void expect_handles(const void* array) noexcept;
 
-/// What a launch found a capture to be, for the next launch of the same functor with the same handles.
+/// The array that a launch found for a capture, kept for the next launch of the same functor with the same handles.
 struct KnownOperand {
   const void* pointer;
   engine::Memory* memory;
   std::uint32_t incarnation;  ///< of the memory
   bool writable;
-  bool repeats;               ///< an operand before it may lie in the same memory
+  bool repeats;               ///< an earlier operand of the launch may lie in the same memory
 };
 
-/// Sets `repeats`, because it does not know the operands before it. False where no array lies there.
+/// Finds the device array of a capture. Sets `repeats`, because the function does not know the operands before this one.
+/// @return false  the capture lies in no device array; `operand` is unchanged
 [[nodiscard]] SEMCACHE_API bool identify(const Capture& capture, KnownOperand& operand) noexcept;
 
-/// Are these arrays still what they were in a launch of epoch `epoch`? About 2 ns each.
+/// Returns whether these arrays are still those of a launch of epoch `epoch`, and hold no handles. About 2 ns for each array.
 [[nodiscard]] SEMCACHE_API bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t epoch) noexcept;
 
-/// What a library call does with a device array.
+/// A use of a device array by a library call.
 struct LibraryUse {
-  const void* pointer;  ///< first byte of the bytes used; addresses outside device arrays are ignored
+  const void* pointer;  ///< first of the bytes used; addresses outside device arrays are ignored
   std::size_t bytes;
-  Access mode;  ///< `overwrite`: the call writes all of them without having read them, so they are not fetched
+  Access mode;  ///< `overwrite`: the call writes all these bytes before it reads them, so they are not fetched
 };
 
-/// A kernel on a noticed queue. The constructor makes everything captured valid, physically present and pinned; the
-/// kernel is then submitted by the caller; the destructor unpins and remembers (queue, position).
+/// A kernel on a noticed queue. The constructor makes every captured array valid, physically present and pinned. The caller then
+/// submits the kernel. The destructor unpins the arrays and remembers (queue, position).
 ///
-/// @param leads  where the functor leads beyond its handles; arrays found there count as written. nullptr: nowhere. Leads that may
-///        end anywhere make the launch unknown (it may read and write every noticed array), and so does a capture that holds
-///        handles itself.
-/// @throws OutOfMemory  the captured set does not fit the budget; the text names kernel, set, sizes, their sum and budget; nothing
-///                      changed.
+/// @param leads  the memory to which the functor leads beyond its handles; arrays found there count as written. nullptr: the
+///        functor leads nowhere else. The launch is unknown (it may read and write every noticed array) if the leads may end
+///        anywhere, or if an array that it uses may hold handles.
+/// @throws OutOfMemory  the captured set does not fit the budget; the text names kernel, set, sizes, their sum and budget;
+///                      nothing changed.
 /// @throws UsageError   a graph is recorded from the queue's stream (as far as the driver is watched); nothing changed.
 class SEMCACHE_API Launch : base::Uncopied {
  public:
   Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const Leads* leads = nullptr);
-  /// Of a functor whose captures are known from epoch `epoch`, and `captures` beside it. Unknown if they are not current.
-  /// @param used  which of the known ones it has
+  /// Launches a functor whose captures are known from epoch `epoch`, with further `captures`. The launch is unknown if a known
+  /// operand is not current any more.
+  /// @param used  bit i is set if the functor has captured `known[i]`
   Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint32_t used,
          std::uint64_t epoch, const Capture* captures, std::size_t count);
-  /// Of a library's routine, of which all uses are known. At most `most_uses`. If it throws, what was to be overwritten may
-  /// be lost.
+  /// Launches a library's routine all of whose uses are known, at most `most_uses`. If the constructor throws, the content of
+  /// bytes that were to be overwritten may be lost.
   Launch(QueueId queue, const LibraryUse* uses, std::size_t count);
   ~Launch();
 
-  /// Around a wait for the kernel that the framework makes itself, whose end is known then at no cost. The first one before
-  /// the kernel is submitted, the second one behind the wait.
+  /// These two enclose a wait of the framework for its kernel, so that the kernel's end is known at no cost. Call `before_wait`
+  /// before the kernel is submitted, and `after_wait` after the wait.
   void before_wait() noexcept;
   void after_wait() noexcept { awaited_ = waits_; }
 
-  /// Were the arrays that this launch uses the captured ones, all of them and no others?
+  /// Returns whether this launch uses exactly the captured arrays, and each capture is one of them or null.
   [[nodiscard]] bool follows_from_captures() const noexcept { return follows_from_captures_; }
 
   static constexpr std::size_t most_uses = 8;
@@ -163,7 +174,7 @@ class SEMCACHE_API Launch : base::Uncopied {
   static constexpr std::size_t most_queues = 16;
   void grow(std::size_t capacity);
   void add(engine::Memory* memory, bool writable);
-  /// @param name  the kernel's, for messages; nullptr: a library's routine
+  /// Pins the operands and makes them valid. @param name  the kernel's name, for messages; nullptr: a library's routine
   void begin(const char* name, const ByteRange* overwritten = nullptr);
   template <class Reason>
   void begin_unknown(const char* name, const Reason& reason);
@@ -173,39 +184,39 @@ class SEMCACHE_API Launch : base::Uncopied {
   friend struct LaunchesOfThread;
 
   QueueId queue_;
-  const Launch* outer_ = nullptr;  ///< of the same thread
+  const Launch* outer_ = nullptr;  ///< the launch of the same thread within which this one began
   bool begun_ = false;
   bool follows_from_captures_ = true;
-  bool waits_ = false;    ///< `before_` is known
+  bool waits_ = false;    ///< `before_` is set
   bool awaited_ = false;
   std::size_t count_ = 0;
   std::size_t capacity_ = inline_pins;
   engine::Operand* pins_ = inline_;
   engine::Operand inline_[inline_pins];
-  std::unique_ptr<engine::Operand[]> grown_;  ///< what did not fit there
-  std::array<std::uint64_t, most_queues> before_;  ///< what had been submitted before the wait
+  std::unique_ptr<engine::Operand[]> grown_;  ///< all operands, once they do not fit in `inline_`
+  std::array<std::uint64_t, most_queues> before_;  ///< per queue, the last position submitted before the wait
 };
 
-/// After a launch that filled the whole contiguous range with a pattern (a framework's fill kernel): its value is
-/// known from now on, in any space. Call between construction and destruction of the Launch, after submitting.
+/// Notes that a kernel (a framework's fill kernel) has filled the whole contiguous range with a pattern, so the value is known
+/// from now on, in any space. Call it while the Launch lives, after the kernel has been submitted.
 SEMCACHE_API void filled_by_kernel(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes);
 
-/// A handle was copied for a launch outside semcache::Exec (a native space): makes the array valid for any stream now.
-/// Ends the process with a message if it cannot (I8): a native launch has no way to report. Counted.
+/// Makes an array valid for any stream, because a handle of it was copied for a launch outside semcache::Exec (on a native
+/// space). Ends the process with a message if it cannot (I8), because a native launch has no way to report an error. Counted.
 SEMCACHE_API void native_capture(const Capture& capture) noexcept;
 
-// --- bytes for code that nobody notices: MPI, system calls ---------------------------------------------------------
+// --- bytes for code whose accesses are not noticed: MPI, system calls ----------------------------------------------
 struct TrackedArray {
   std::byte* address = nullptr;
   std::size_t bytes = 0;
   bool on_host = false;
-  const char* label = nullptr;  ///< as long as the runtime runs
+  const char* label = nullptr;  ///< valid as long as the runtime runs
   const engine::Memory* memory = nullptr;
-  std::uint32_t incarnation = 0;  ///< another array may be at the same place later
+  std::uint32_t incarnation = 0;  ///< tells this array from a later one at the same place
   std::uint64_t epoch = 0;
 };
 
-/// Private memory for a message. Never protected, moved or written by anybody but its taker.
+/// Private memory for a message. It is never protected or moved, and written only by its taker and by the calls below.
 struct Transit {
   std::byte* address = nullptr;
   bool on_device = false;
@@ -215,50 +226,54 @@ struct Transit {
 
 enum class DeviceAddresses : std::uint8_t { never, if_library_can, always };
 
-/// What libraries call that stand between the program and somebody whom nobody notices. One table behind one symbol, so
-/// that a preloaded library works in every program, with and without SemCache.
+/// The calls for libraries that stand between the program and code whose accesses are not noticed (MPI, system calls). They are
+/// one table behind one symbol, so that a preloaded library works in every program, with and without SemCache.
 ///
-/// A piece at [b, e) lies at [b, e) behind `address` in the array and behind `transit.address + offset` in the message.
+/// A piece [b, e) lies at [address + b, address + e) in the array, and at [b, e) from `transit.address + offset` in the message.
 /// @throws UsageError  a piece is not inside the one tracked array that holds `address`
 /// @throws OutOfMemory
 struct ForeignIo {
-  /// The tracked array that holds `address`; false: there is none. A few nanoseconds, no lock.
+  /// Finds the tracked array that holds `address`; returns false if there is none. A few nanoseconds, no lock.
   bool (*find)(const void* address, TrackedArray& array) noexcept;
-  /// Not freed since it was found. Also when its runtime has ended meanwhile: nobody knows then.
+  /// Returns false if the array has been freed since it was found. Returns true also if its runtime has ended meanwhile, because
+  /// the array is no longer followed then.
   bool (*still_there)(const TrackedArray& array) noexcept;
-  /// Nothing reads or writes it but who took it. @param on_device  a wish: without room there it is host memory
+  /// Takes memory for a message, which only the taker reads and writes.
+  /// @param on_device  a wish: without room there the result is host memory
   Transit (*take)(std::size_t bytes, bool on_device);
-  /// At any time after the last use by the taker, also after the runtime's end.
+  /// Gives the memory back, at any time after the taker's last use, also after the runtime's end.
   void (*give)(const Transit& transit) noexcept;
-  /// Before the taker reads what `read_out` brings, or writes what `write_in` took: waits for what they left under way.
+  /// Waits for the transfers that `read_out` and `write_in` left under way. Call it before the taker reads the bytes of
+  /// `read_out`, or writes the memory again after `write_in`.
   void (*settle)(const Transit& transit);
-  /// Is the content in the very memory that `address` names?
+  /// Returns whether the content of all pieces is in the very memory that `address` names.
   bool (*valid_here)(const void* address, const ByteRange* pieces, std::size_t count);
-  /// The message gets the content that the pieces have now; exactly the bytes that are missing cross the link. Complete
-  /// after `settle`.
+  /// Copies the content that the pieces have now to the message; exactly the missing bytes cross the link. Complete after
+  /// `settle`.
   void (*read_out)(const void* address, const ByteRange* pieces, std::size_t count, const Transit& transit,
                    std::size_t offset);
-  /// The message rests until it is asked for by `read_out` with these arguments: its content may be brought beforehand.
-  /// Nothing happens where the array is gone.
+  /// Promises that the next use of the message is a `read_out` with these arguments, so that its content may be brought
+  /// beforehand. Does nothing if the array has been freed.
   void (*expect)(const void* address, const ByteRange* pieces, std::size_t count, const Transit& transit,
                  std::size_t offset) noexcept;
-  /// The pieces get the message as their new content, after all work so far and before all later work.
+  /// Gives the pieces the message as their new content, after all work so far and before all later work.
   void (*write_in)(void* address, const ByteRange* pieces, std::size_t count, const Transit& transit, std::size_t offset);
-  /// May messages be in the device's memory? (SEMCACHE_MPI_CUDA)
+  /// Returns whether messages may be in the device's memory (SEMCACHE_MPI_CUDA).
   DeviceAddresses (*device_addresses)();
-  /// Could any byte of [first, last] be tracked? False: none is, and nobody need look closer. Two comparisons or so.
+  /// Returns whether a byte of [first, last] could be tracked; false: none is. Costs about two comparisons.
   bool (*overlaps)(const void* first, const void* last) noexcept;
-  /// Memory for persistent messages of these bytes of a device array, at an offset of 0: what lies side by side in the array
-  /// does so here, and crosses the link at once. No buffer: there is none, `take` has others.
+  /// Takes memory for persistent messages of these bytes of a device array, for use at offset 0. Ranges that are neighbours in
+  /// the array are neighbours in this memory too, so they cross the link together. Returns a Transit without buffer if there is
+  /// no such memory; `take` gives other memory then.
   Transit (*take_beside)(const void* first, std::size_t bytes);
-  /// `write_in` of messages that `take_beside` gave and whose `bytes` bytes lie side by side. False: they do not, and nothing
-  /// is done.
+  /// Carries out `write_in` for messages that `take_beside` gave and whose `bytes` bytes are neighbours. Returns false, and does
+  /// nothing, if they are not.
   bool (*write_in_together)(void* first, std::size_t bytes, const Transit* const* transits, std::size_t count);
 };
 
 }  // namespace semcache::runtime
 
 extern "C" {
-/// The 1 is the version of the table. Preloaded libraries refer to it weakly: a program may have no SemCache.
+/// The 1 is the version of the table. Preloaded libraries refer to the symbol weakly, because a program may have no SemCache.
 SEMCACHE_API const semcache::runtime::ForeignIo* semcache_foreign_io_1() noexcept;
 }

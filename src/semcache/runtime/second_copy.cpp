@@ -19,9 +19,10 @@ namespace {
 
 constexpr const char* copy_marker = "_SEMCACHE_RUNTIME";
 
-/// What `claimed` holds in a copy of the runtime that was started. The same in all versions.
+/// The value of `claimed` in a copy of the runtime that was started. It is the same in all versions.
 constexpr std::uint64_t claim = 0x53656d4361636865;
-/// In memory, so that it ends with the program: the environment survives exec, in a process with the same number.
+/// The claim is in memory so that it ends with the program. The environment variable survives exec, in a process with the same
+/// number.
 std::atomic<std::uint64_t> claimed{0};
 
 const char* file_of_this_copy() {
@@ -29,7 +30,8 @@ const char* file_of_this_copy() {
   return dladdr(reinterpret_cast<const void*>(&file_of_this_copy), &here) != 0 && here.dli_fname != nullptr ? here.dli_fname : "?";
 }
 
-/// False also where nothing lies: the variable may be from before an exec, or somebody else's.
+/// Returns whether a started copy has its claim at `address`; false also if nothing is mapped there, because the variable may
+/// have been set before an exec, or by another program.
 bool holds_claim(std::uintptr_t address) {
   std::uint64_t word = 0;
   return platform::make_linux_platform()->read(reinterpret_cast<const void*>(address), &word, sizeof word) && word == claim;
@@ -59,7 +61,7 @@ void refuse_second_copy() {
 
 void stay_loaded() {
   (void)::dlopen(file_of_this_copy(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-  (void)::dlerror();  // the program itself is no plugin
+  (void)::dlerror();  // dlopen fails if the program itself holds this copy, which is no error
 }
 
 }  // namespace semcache::runtime

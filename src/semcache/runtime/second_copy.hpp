@@ -4,10 +4,11 @@
 
 namespace semcache::runtime {
 
-/// Two copies of the runtime in one process (static in two plugins) would each believe to own every page fault.
+/// Claims the process for this copy of the runtime. Two copies in one process (static in two plugins) would each believe that
+/// they own every page fault.
 /// @throws ConfigurationError  another copy was started in this process
 void refuse_second_copy();
-/// Handlers and threads of ours cannot go away: a plugin that holds this copy stays loaded when it is closed.
+/// Keeps a plugin that holds this copy loaded after it is closed, because the runtime's handlers and threads cannot be removed.
 void stay_loaded();
 
 }  // namespace semcache::runtime

@@ -25,14 +25,14 @@ constexpr std::uint32_t unlabelled = 0;
 constexpr std::uint32_t further_labels = 1;
 constexpr std::size_t longest_label = 1000;
 
-/// What this thread works for.
+/// The access to host memory that this thread serves, if any.
 struct Access {
   bool under_way = false;
   std::uintptr_t instruction = 0;
 };
 thread_local Access access;
 
-/// Bytes over the link, bytes at all, operations.
+/// Returns the bytes over the link, all bytes, and the operations.
 std::array<std::uint64_t, 3> size_of(const Counters& c) noexcept {
   std::uint64_t bytes = 0, operations = c.unknown_launches;
   for (const auto field : event_fields) operations += c.*field;
@@ -43,7 +43,7 @@ std::array<std::uint64_t, 3> size_of(const Counters& c) noexcept {
   return {c.h2d.bytes + c.d2h.bytes, bytes, operations};
 }
 
-/// Most bytes over the link first, then most bytes at all, then most operations, then by name.
+/// Sorts by bytes over the link, then by all bytes, then by operations (most first), then by name.
 void sort_by_traffic(std::vector<NamedCounters>& named) {
   std::sort(named.begin(), named.end(), [](const NamedCounters& a, const NamedCounters& b) {
     const auto ka = size_of(a.counters), kb = size_of(b.counters);
@@ -81,7 +81,7 @@ struct Recorder::Cells {
   }
 };
 
-/// Counters are made at a label's first count: most of 100,000 labels never move.
+/// The counters of a label are made at its first count, because most labels of a program with many never move.
 struct Recorder::LabelEntry {
   ~LabelEntry() {
     delete[] text.load();
@@ -98,7 +98,7 @@ Recorder::Chunks::~Chunks() {
 struct Recorder::Names {
   struct CallSite {
     Counters counters;
-    std::string name;  // symbolised at the first snapshot: a plugin may be unloaded before the report
+    std::string name;  // set at the first snapshot after the count, because a plugin may be unloaded before the report
   };
   std::mutex mutex;
   std::unordered_map<detail::CallStack, CallSite, detail::HashOfCallStack> call_sites;
@@ -154,7 +154,7 @@ const char* Recorder::name(LabelId label) const noexcept {
   return text == nullptr ? "(no label)" : text;
 }
 
-/// Where to count for a label: its own cells, the shared ones beyond the bound, nullptr where there is no label.
+/// Returns the counters of a label: its own, the shared ones beyond the bound on labels, or nullptr if there is no such label.
 Recorder::Cells* Recorder::cells(LabelId label) noexcept {
   LabelEntry* found = entry(label);
   if (found == nullptr) return nullptr;
@@ -189,7 +189,7 @@ void Recorder::count_call_site(const Count& count) noexcept {
       found = names_->call_sites.try_emplace(stack).first;
     }
     count((found == names_->call_sites.end() ? names_->other_call_sites : found->second).counters);
-  } catch (...) {  // no memory for a site: totals and label have it
+  } catch (...) {  // there is no memory for the call site: the totals and the label have counted
   }
 }
 
@@ -229,7 +229,7 @@ bool Recorder::unknown_launch(const char* type_name) noexcept {
     } else {
       ++names_->other_unknown;
     }
-  } catch (...) {  // no memory for a name: the total has it
+  } catch (...) {  // there is no memory for the name: the total has counted
   }
   return false;
 }
@@ -256,7 +256,8 @@ Counters Recorder::of(LabelId label) const noexcept {
   return own == nullptr ? Counters{} : own->read();
 }
 
-/// Not under the lock: who names an address waits for the loader, whose lock somebody may hold who is counting.
+/// Names the call sites that have no name yet. The lock is not held while an address is named, because that takes the loader's
+/// lock, and a thread that holds the loader's lock may wait for ours in order to count.
 void Recorder::name_call_sites() const {
   std::vector<detail::CallStack> unnamed;
   {
@@ -290,7 +291,7 @@ Statistics Recorder::snapshot() const {
   name_call_sites();
   {
     const std::lock_guard lock(names_->mutex);
-    std::map<std::string, Counters> call_sites;  // one statement may be reached by several ways
+    std::map<std::string, Counters> call_sites;  // several call stacks may lead to one statement
     for (const auto& [stack, site] : names_->call_sites) add_to(call_sites[site.name], site.counters);
     for (const auto& [name, counters] : call_sites) add(s.call_sites, name.empty() ? "(unknown)" : name, counters);
     add(s.call_sites, "(other call sites)", names_->other_call_sites.counters);

@@ -14,14 +14,15 @@
 #include <unordered_map>
 #include <vector>
 
-/// What happened: counters and labels; reports of them (report.hpp).
+/// Counters and labels of what the runtime did, and reports of them (report.hpp).
 namespace semcache::trace {
 
-/// The fields of Counters that have bytes, in the order of reports. A byte that belongs to two ("in h2d/d2h too") is counted by two calls.
+/// The fields of Counters that have bytes, in the order of reports. Two calls count a byte that belongs to two fields ("in
+/// h2d/d2h too").
 #define SEMCACHE_TRAFFIC(X)                                                                                            \
   X(h2d) X(d2h) X(d2d) X(h2h) X(filled) X(saved_link) X(saved_device) X(saved_host) X(avoided) X(deferred) X(dropped)  \
   X(write_through) X(read_ahead) X(unchanged) X(written_back) X(write_ahead) X(read_ahead_lost)
-/// And those without bytes that labels and call sites have.
+/// The fields without bytes that labels and call sites have.
 #define SEMCACHE_EVENTS(X) X(host_faults) X(evictions) X(opened) X(exposed) X(unannounced) X(uncaptured) X(changed)
 
 #define SEMCACHE_NAME(name) name,
@@ -42,58 +43,58 @@ struct RecorderOptions {
   std::size_t max_stacks = 16384;        ///< call stacks; several may belong to one call site
 };
 
-/// Counts. Never fails and never throws where stated noexcept: where memory for a label's counters is missing, only
-/// the totals grow.
+/// Counts. The noexcept members never fail: where memory for a label's counters is missing, only the totals grow.
 ///
-/// Threads:   any. Every figure is exact; several figures agree with each other in a snapshot if whoever counts them
+/// Threads:   any. Every figure is exact. Several figures agree with each other in a snapshot if the thread that counts them
 ///            together holds a lock that the caller of `snapshot` holds too.
-/// Cost:      launch(): one uncontended atomic increment. moved(), count(): a few increments;
-///            with call sites the calls under way are walked (some microseconds), a short lock and one hash look-up.
+/// Cost:      launch(): one uncontended atomic increment. moved(), count(): a few increments; with call sites also a walk over
+///            the call stack (some microseconds), a short lock and one hash look-up.
 class SEMCACHE_API Recorder : base::Uncopied {
  public:
   explicit Recorder(RecorderOptions options = {});
   ~Recorder();
 
-  /// The id of a label; equal texts give equal ids. An empty label reads "(unlabelled)". @throws std::bad_alloc.
+  /// Returns the id of a label; equal texts give equal ids. An empty label reads "(unlabelled)". @throws std::bad_alloc.
   [[nodiscard]] LabelId intern(std::string_view label);
-  /// Its text, valid as long as the Recorder; "(no label)" for an invalid id. Async-signal-safe.
+  /// Returns the label's text, valid as long as the Recorder; "(no label)" for an invalid id. Async-signal-safe.
   [[nodiscard]] const char* name(LabelId label) const noexcept;
 
-  /// Adds to one field of the totals, of the label (unless invalid) and of the call site: the statement of the program
-  /// that this thread is in, or whose access it serves (AccessScope).
+  /// Adds to one field of the totals, of the label (unless invalid) and of the call site. The call site is the statement of
+  /// the program that this thread executes, or whose access it serves (AccessScope).
   void moved(Kind kind, LabelId label, std::uint64_t bytes, std::uint64_t count = 1) noexcept;
-  /// The same without bytes.
+  /// Does the same for an event without bytes.
   void count(Event event, LabelId label) noexcept;
   void host_fault(LabelId label) noexcept { count(Event::host_faults, label); }
   void eviction(LabelId label) noexcept { count(Event::evictions, label); }
   void opened(LabelId label) noexcept { count(Event::opened, label); }
-  /// In addition to opened(): a kernel holds a raw pointer into the mirror.
+  /// Counts, in addition to opened(), a mirror into which a kernel holds a raw pointer.
   void exposed(LabelId label) noexcept { count(Event::exposed, label); }
-  /// A use that the program neither captured nor announced, noticed before it was made.
+  /// Counts a use that the program neither captured nor announced, noticed before it took place.
   void unannounced(LabelId label) noexcept { count(Event::unannounced, label); }
-  /// In addition to unannounced(): a kernel of ours was running.
+  /// Counts, in addition to unannounced(), a use that took place while a kernel of semcache::Exec ran.
   void uncaptured(LabelId label) noexcept { count(Event::uncaptured, label); }
-  /// Captured as writable, and found changed by those who look.
+  /// Counts an array that was captured as writable, and that SEMCACHE_CHECK_WRITES=1 found changed.
   void changed(LabelId label) noexcept { count(Event::changed, label); }
-  /// Every launch, unknown ones too.
+  /// Counts a launch, known or unknown.
   void launch() noexcept { launches_.fetch_add(1, std::memory_order_relaxed); }
-  /// In addition to launch(). @param type_name  std::type_info::name() of the functor, or any text; copied; may be null
-  /// @return true: the first one of this name, whose reason is wanted
+  /// Counts an unknown launch, in addition to launch().
+  /// @param type_name  std::type_info::name() of the functor, or any text; copied; may be null
+  /// @return true for the first launch of this name: the caller then passes the reason to explain_unknown_launch
   bool unknown_launch(const char* type_name) noexcept;
-  /// Why nobody can tell what the launches of this name use.
+  /// Sets the reason why the launches of this name are unknown.
   void explain_unknown_launch(const char* type_name, std::string reason) noexcept;
-  /// A launch's name as reports have it.
+  /// Returns a launch's name as reports show it.
   [[nodiscard]] static std::string readable(const char* type_name);
   void native_capture() noexcept { native_captures_.fetch_add(1, std::memory_order_relaxed); }
   void device_wait() noexcept { device_waits_.fetch_add(1, std::memory_order_relaxed); }
 
-  /// Totals; labels that counted anything (most bytes over the link first, then most bytes at all, then by name); call
-  /// sites and unknown launches likewise, readable: symbolised and demangled. Leaves the fields that the engine knows
-  /// (live bytes, device, protocol) untouched. @throws std::bad_alloc.
+  /// Returns the totals, the labels that counted anything, the call sites and the unknown launches. Each list is sorted by bytes
+  /// over the link, then by all bytes, then by operations (most first), then by name; names of code are symbolised and demangled.
+  /// Leaves the fields that the engine knows (live bytes, device, protocol) at their defaults. @throws std::bad_alloc.
   [[nodiscard]] Statistics snapshot() const;
-  /// The totals alone, without allocation.
+  /// Returns the totals alone, without allocation.
   [[nodiscard]] Counters totals() const noexcept;
-  /// The counters of one label so far; zero for a label that shares "(other labels)".
+  /// Returns the counters of one label so far; zero for a label that shares "(other labels)".
   [[nodiscard]] Counters of(LabelId label) const noexcept;
 
  private:
@@ -112,7 +113,7 @@ class SEMCACHE_API Recorder : base::Uncopied {
 
   const RecorderOptions options_;
 
-  // Launches are counted by every thread at every kernel: on a cache line of their own.
+  // Every thread counts launches at every kernel, so this counter has a cache line of its own.
   alignas(64) std::atomic<std::uint64_t> launches_{0};
   alignas(64) std::unique_ptr<Cells> total_;
   std::unique_ptr<Cells> other_labels_;
@@ -120,7 +121,7 @@ class SEMCACHE_API Recorder : base::Uncopied {
   std::atomic<std::uint64_t> native_captures_{0};
   std::atomic<std::uint64_t> device_waits_{0};
 
-  // Labels: chunks never move, so that `name` needs no lock.
+  // The chunks of labels never move, so that `name` needs no lock.
   mutable std::mutex labels_mutex_;
   std::unordered_map<std::string_view, std::uint32_t> label_ids_;
   struct Chunks {
@@ -133,7 +134,7 @@ class SEMCACHE_API Recorder : base::Uncopied {
   std::unique_ptr<Names> names_;  // call sites and unknown launches, under a lock of their own
 };
 
-/// While one lives, this thread works for another thread's access to host memory by the instruction at `instruction`
+/// While such an object lives, this thread serves another thread's access to host memory by the instruction at `instruction`
 /// (nullptr: not known).
 class SEMCACHE_API AccessScope : base::Uncopied {
  public:

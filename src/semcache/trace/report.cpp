@@ -49,7 +49,7 @@ bool write_report(const Statistics& statistics, std::string_view target, int ran
   if (target.empty()) return true;
   try {
     const ReportPlace place = this_process(rank);
-    // Where stderr itself cannot be written there is nobody to tell.
+    // If stderr itself cannot be written, there is no place for a message.
     if (target == "stderr") return detail::write_all(STDERR_FILENO, text_report(statistics, place)).empty();
     const bool to_stdout = target == "stdout" || target == "-";
     if (to_stdout) std::fflush(stdout);

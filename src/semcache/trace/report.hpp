@@ -13,29 +13,31 @@ namespace semcache::trace {
 
 inline constexpr int report_schema_version = 1;
 
-/// What %p, %h and %r in a report's file name stand for.
+/// The values of %p, %h and %r in a report's file name.
 struct ReportPlace {
   long process = 0;
   std::string host;
   int rank = -1;  ///< negative: no MPI launcher; %r is then 0
 };
-/// Of the calling process, now (a forked child asks again). @param rank  see runtime::Configuration::mpi_rank
+/// Returns the values for the calling process as it is now (a forked child calls it again).
+/// @param rank  see runtime::Configuration::mpi_rank
 [[nodiscard]] SEMCACHE_API ReportPlace this_process(int rank);
 
 /// Replaces %p (process), %h (host), %r (MPI rank) and %% (a percent sign).
-/// @throws ConfigurationError  another letter, or a lone % at the end; the text names SEMCACHE_REPORT and the forms
+/// @throws ConfigurationError  another letter follows a %, or the path ends in a lone %; the text names SEMCACHE_REPORT and the
+/// forms
 [[nodiscard]] SEMCACHE_API std::string expand_report_path(std::string_view path, const ReportPlace& place);
 
-/// One sentence on what to do for each thing that cost something. In both reports.
+/// Returns a text with a remedy for each kind of cost that the statistics show. Both reports contain these texts.
 [[nodiscard]] SEMCACHE_API std::vector<std::string> advice(const Statistics& statistics);
 
 [[nodiscard]] SEMCACHE_API std::string text_report(const Statistics& statistics, const ReportPlace& place);
 [[nodiscard]] SEMCACHE_API std::string json_report(const Statistics& statistics, const ReportPlace& place);
 
-/// Writes a report where `target` (SEMCACHE_REPORT) says: "" nothing, "stderr" the text there, "stdout" or "-" the text there
-/// behind what the program has printed, else the expanded file name,
-/// as JSON if it ends in ".json", as text otherwise. A file appears complete or not at all: it is written beside its
-/// final name and renamed. Never throws: a report that cannot be written is one line on stderr.
+/// Writes a report to `target` (SEMCACHE_REPORT). "" writes nothing; "stderr" and "stdout" (or "-") write the text there, on
+/// stdout after the program's earlier output. Any other target is a file name, which is expanded; the report is JSON if the name
+/// ends in ".json", otherwise text. A file appears complete or not at all, because it is written beside its final name and
+/// renamed. Never throws: if the report cannot be written, one line on stderr says why.
 /// @return false if the report could not be written
 SEMCACHE_API bool write_report(const Statistics& statistics, std::string_view target, int rank) noexcept;
 

@@ -56,7 +56,7 @@ std::string json_report(const Statistics& s, const ReportPlace& place) {
   j["total"] = std::move(total);
   j["labels"] = list(s.labels);
   j["call_sites"] = list(s.call_sites);
-  for (std::size_t i = 0; i < s.call_sites.size(); ++i) {  // labels have none
+  for (std::size_t i = 0; i < s.call_sites.size(); ++i) {  // labels count no unknown launches
     j["call_sites"][i]["unknown_launches"] = s.call_sites[i].counters.unknown_launches;
   }
   Json unknown = Json::array();
@@ -65,7 +65,7 @@ std::string json_report(const Statistics& s, const ReportPlace& place) {
   }
   j["unknown_launches"] = std::move(unknown);
   j["advice"] = advice(s);
-  // Labels are the program's bytes: what is not UTF-8 is replaced, it must not cost the report.
+  // Labels come from the program, so bytes that are not UTF-8 are replaced; otherwise there would be no report.
   return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

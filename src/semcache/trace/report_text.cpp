@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t most_rows = 24;
 constexpr std::size_t longest_label = 56, longest_site = 100;
 
-/// "0", "512 B", "4.0 KiB", "1.50 GiB": three digits or so, for people; exact bytes stand in the totals and in JSON.
+/// Returns "0", "512 B", "4.00 KiB" or "15.0 GiB": about three digits, for people. Exact bytes are in the totals and in JSON.
 std::string human(std::uint64_t bytes) {
   static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (bytes == 0) return "0";
@@ -31,7 +31,7 @@ std::string human(std::uint64_t bytes) {
   return text;
 }
 
-/// Rows of cells under a heading: the first column to the left, numbers to the right.
+/// Rows of cells under a heading. The first column is aligned to the left, the others to the right.
 class Table {
  public:
   void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
@@ -60,10 +60,10 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// Names are the program's: one line each, and not longer than a table bears.
+/// Returns a name for a table: on one line, and shortened, because names come from the program.
 std::string shown(const std::string& name, std::size_t longest = longest_label) {
   std::size_t kept = name.size();
-  if (kept > longest) {  // not within a character
+  if (kept > longest) {  // cut before a character, never within one
     for (kept = longest - 3; kept > 0 && (static_cast<unsigned char>(name[kept]) & 0xc0) == 0x80; --kept) {
     }
   }
@@ -76,7 +76,7 @@ std::string shown(const std::string& name, std::size_t longest = longest_label) 
 
 std::uint64_t saved_bytes(const Counters& c) { return c.saved_link.bytes + c.saved_device.bytes + c.saved_host.bytes; }
 
-/// Unknown launches have no labels.
+/// The kind of rows decides the last column: evictions for labels, unknown launches (which have no labels) for call sites.
 enum class Rows : std::uint8_t { labels, call_sites };
 
 std::string named_table(const char* heading, const std::vector<NamedCounters>& named, Rows rows) {
@@ -133,13 +133,13 @@ std::string totals_table(const Counters& c) {
   return out;
 }
 
-using Figure = std::pair<std::uint64_t, std::string>;  ///< of a label
+using Figure = std::pair<std::uint64_t, std::string>;  ///< a figure, and the label that has it
 
 std::string times(std::uint64_t n) { return n == 1 ? "once" : std::to_string(n) + " times"; }
 
 enum class Unit : std::uint8_t { bytes, times };
 
-/// "A (1.50 GiB), B (4.00 KiB) and 3 more", in the order given.
+/// Returns "A (1.50 GiB), B (4.00 KiB) and 3 more", in the order given.
 std::string enumeration(const std::vector<Figure>& found, Unit unit, std::size_t most) {
   std::string out;
   for (std::size_t i = 0; i < found.size() && i < most; ++i) {
@@ -150,7 +150,7 @@ std::string enumeration(const std::vector<Figure>& found, Unit unit, std::size_t
   return out;
 }
 
-/// The labels that have a figure, largest first.
+/// Returns the labels whose figure is not zero, largest figure first.
 template <class Get>
 std::vector<Figure> ordered(const std::vector<NamedCounters>& named, Get get) {
   std::vector<Figure> found;
@@ -166,14 +166,15 @@ std::string leaders(const std::vector<NamedCounters>& named, Get get, Unit unit)
   return enumeration(ordered(named, get), unit, 5);
 }
 
-/// Of `all`, what is not `part`.
+/// Returns the rest of `all` without `part`.
 std::uint64_t rest(std::uint64_t all, std::uint64_t part) { return all - std::min(all, part); }
 
-/// Something is to be done about each of these, so more are named.
+/// How many labels are named where each may need a change in the program; in other cases five are named.
 constexpr std::size_t most_candidates = 12;
 
-/// What was sent to a device and came back. What kernels make comes back as well, and so does what was evicted: there is
-/// nothing to do about either. Kokkos names the mirror of "A" "A_mirror".
+/// Returns the labels whose content was sent to a device and came back. Content that kernels made, or that was evicted, comes
+/// back too, but the program can do nothing about it, so labels without content from the host and labels with evictions are left
+/// out. Kokkos names the mirror of "A" "A_mirror".
 std::vector<Figure> came_back(const std::vector<NamedCounters>& named) {
   std::unordered_set<std::string> sent;
   for (const NamedCounters& n : named) {
@@ -190,7 +191,7 @@ std::vector<Figure> came_back(const std::vector<NamedCounters>& named) {
   return found;
 }
 
-/// Faults of labels that had many, each of which brought little.
+/// Returns the faults of a label that had many, each of which fetched few bytes; otherwise 0.
 std::uint64_t small_faults(const Counters& c) {
   constexpr std::uint64_t many = 64, small_bytes = 64 * 1024;
   return c.host_faults >= many && c.d2h.bytes / c.host_faults < small_bytes ? c.host_faults : 0;
@@ -246,7 +247,7 @@ void about_captures(const Statistics& s, Advice& out) {
                   ". Capture them as View<const T*> where kernels only read them, and no check is needed.");
     return;
   }
-  if (s.protocol == "off" || s.protocol == "write-through") return;  // everything comes back
+  if (s.protocol == "off" || s.protocol == "write-through") return;  // with these protocols every array comes back
   if (const auto found = came_back(s.labels); !found.empty()) {
     out.push_back("Came back from a device: " + enumeration(found, Unit::bytes, most_candidates) +
                   ", because a kernel that captures an array as writable counts as having written it. Where kernels only read "
@@ -254,7 +255,8 @@ void about_captures(const Statistics& s, Advice& out) {
   }
 }
 
-/// Of an array of which most of what was read ahead was not seen to be used, these bytes.
+/// Returns the bytes of a label that were read ahead and not seen to be used, if they are most of its bytes read ahead; otherwise
+/// 0.
 std::uint64_t lost_forecasts(const Counters& c) {
   constexpr std::uint64_t worth_a_word = 64 * 1024;
   const std::uint64_t lost = c.read_ahead_lost.bytes;
@@ -299,7 +301,7 @@ void about_unnoticed_uses(const Statistics& s, Advice& out) {
 
 std::string unknown_table(const Statistics& s) {
   if (s.unknown_launch_names.empty()) return {};
-  // The names are types, often longer than any column: they come last.
+  // The names are types, which are often longer than any column, so they are the last column.
   std::string out = "\n     times  unknown launches, by functor\n";
   for (std::size_t i = 0; i < s.unknown_launch_names.size() && i < most_rows; ++i) {
     const NamedCounters& launch = s.unknown_launch_names[i];

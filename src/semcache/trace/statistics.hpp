@@ -23,35 +23,36 @@ struct Traffic {
   friend bool operator==(Traffic a, Traffic b) noexcept { return a.bytes == b.bytes && a.count == b.count; }
 };
 
-/// What the runtime moved, saved and avoided since it started. All figures are exact counts.
+/// The bytes that the runtime moved, saved and avoided since it started. All figures are exact counts.
+/// A last holder is the only memory that holds some wanted content; it is saved before it is overwritten or dropped.
 struct Counters {
   Traffic h2d;             ///< host to device, over the link
   Traffic d2h;             ///< device to host, over the link
-  Traffic d2d;             ///< within and between devices (saves apart)
+  Traffic d2d;             ///< within and between devices, without saves
   Traffic h2h;             ///< between host mirrors
   Traffic filled;          ///< made in place from a known pattern, in any space
-  Traffic saved_link;      ///< last holders saved over the link before they were overwritten or dropped (in h2d/d2h too)
+  Traffic saved_link;      ///< last holders saved over the link (counted in h2d/d2h too)
   Traffic saved_device;    ///< last holders saved within the device's memory
   Traffic saved_host;      ///< last holders saved within the host's memory
   Traffic avoided;         ///< deep_copy calls that moved nothing because the destination had the content already
   Traffic deferred;        ///< deep_copy calls that moved nothing at the call (each byte moves later, or never)
-  Traffic dropped;         ///< deferred bytes overwritten or freed before anybody needed them in that array
-  Traffic write_through;   ///< extra copies of the write-through protocol (in h2d/d2h too)
-  Traffic read_ahead;      ///< made valid with a faulting page or before it was asked for: fetched (in d2h too) or known
+  Traffic dropped;         ///< deferred bytes overwritten or freed before an access needed them in that array
+  Traffic write_through;   ///< extra copies of the write-through protocol (counted in h2d/d2h too)
+  Traffic read_ahead;      ///< made valid with a faulting page or before it was needed: fetched (in d2h too) or filled
   Traffic unchanged;       ///< captured as writable, found unchanged by SEMCACHE_CHECK_WRITES=1
-  Traffic written_back;    ///< of saved_link: because an array was evicted, or one side of it freed
-  Traffic write_ahead;     ///< opened for writing with a faulting page: counts as written
-  Traffic read_ahead_lost; ///< of `read_ahead`: fetched, and no fault showed its use until the array changed or was freed
+  Traffic written_back;    ///< part of saved_link: because an array was evicted, or one side of it freed
+  Traffic write_ahead;     ///< opened for writing with a faulting page; counts as written
+  Traffic read_ahead_lost; ///< part of read_ahead: fetched, and no fault showed its use until the array changed or was freed
   std::uint64_t host_faults = 0;
   std::uint64_t evictions = 0;
   std::uint64_t launches = 0;
   std::uint64_t unknown_launches = 0;
-  std::uint64_t native_captures = 0;  ///< arrays captured by kernels outside semcache::Exec, each one of each kernel
+  std::uint64_t native_captures = 0;  ///< captures of arrays by kernels outside semcache::Exec, summed over these kernels
   std::uint64_t device_waits = 0;     ///< waits for a whole device because the queue was unknown
   std::uint64_t opened = 0;           ///< mirrors that became open near the kernel's limit on mappings
-  std::uint64_t exposed = 0;          ///< of opened: because a kernel holds a raw pointer into them
-  std::uint64_t unannounced = 0;      ///< uses that nobody had captured or announced, noticed before they were made
-  std::uint64_t uncaptured = 0;       ///< of unannounced: while a kernel of semcache::Exec ran
+  std::uint64_t exposed = 0;          ///< part of opened: because a kernel holds a raw pointer into them
+  std::uint64_t unannounced = 0;      ///< uses that were neither captured nor announced, noticed before they took place
+  std::uint64_t uncaptured = 0;       ///< part of unannounced: while a kernel of semcache::Exec ran
   std::uint64_t changed = 0;          ///< captured as writable, found changed by SEMCACHE_CHECK_WRITES=1
 };
 
@@ -59,7 +60,7 @@ struct Counters {
 struct NamedCounters {
   std::string name;
   Counters counters;
-  std::string reason = {};  ///< of a functor whose launches are unknown: what made the first one so, and what helps
+  std::string reason = {};  ///< for a functor with unknown launches: why its first one was unknown, and the remedy
 };
 
 struct Statistics {
@@ -69,8 +70,8 @@ struct Statistics {
   std::vector<NamedCounters> unknown_launch_names;
   std::uint64_t live_device_bytes = 0;       ///< payload: sum of live device arrays
   std::uint64_t live_host_bytes = 0;         ///< payload: sum of live host mirrors
-  std::uint64_t mapped_device_bytes = 0;     ///< device memory really in use, snapshots included
-  std::uint64_t device_budget_bytes = 0;     ///< how much of it may be in use (SEMCACHE_DEVICE_MEMORY)
+  std::uint64_t mapped_device_bytes = 0;     ///< device memory really in use, with snapshots (saved copies)
+  std::uint64_t device_budget_bytes = 0;     ///< how much device memory may be in use (SEMCACHE_DEVICE_MEMORY)
   std::uint64_t snapshot_bytes = 0;
   std::uint64_t directory_bytes = 0;
   std::string device_kind;                   ///< "emulated" or "cuda"
@@ -78,7 +79,7 @@ struct Statistics {
   int device_count = 0;
   int device_ordinal = 0;                    ///< which of the visible devices
   std::string tracker;
-  std::string device_tracker;                ///< how uses of device memory that nobody announced are noticed, or "none"
+  std::string device_tracker;                ///< how unannounced uses of device memory are noticed, or "none"
   std::string protocol;
   bool check_writes = false;                 ///< SEMCACHE_CHECK_WRITES=1
 };

@@ -20,14 +20,14 @@ bool ends(std::string_view text, std::string_view with) {
 }
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-/// MPI_Send, PMPI_Send, mpi_send_; not a program's own mpi_exchange or MPI_exchange.
+/// Recognises MPI_Send, PMPI_Send and mpi_send_, but not a program's own mpi_exchange or MPI_exchange.
 bool is_mpi(std::string_view name) {
   if (begins(name, "mpi_")) return ends(name, "_");
   if (begins(name, "P")) name.remove_prefix(1);
   return begins(name, "MPI_") && name.size() > 4 && name[4] >= 'A' && name[4] <= 'Z';
 }
 
-/// A source of ours, or a header of Kokkos' or the standard library's.
+/// Recognises SemCache's sources, and headers of Kokkos and of the standard library.
 bool is_library_file(std::string_view file) {
   for (const char* room : {"/semcache/base/", "/semcache/device/", "/semcache/directory/", "/semcache/engine/", "/semcache/kokkos/",
                            "/semcache/memory/", "/semcache/pages/", "/semcache/plan/", "/semcache/platform/", "/semcache/policy/",
@@ -39,12 +39,13 @@ bool is_library_file(std::string_view file) {
   return has(file, "/include/c++/") || (ends(name, ".hpp") && begins(name, "Kokkos_"));
 }
 
-/// By its linker symbol. GCC's debug information has none of local functions that were inlined: by the file.
+/// Recognises functions of the libraries by their linker symbol, or by their file, because GCC's debug information has no symbol
+/// for local functions that were inlined.
 bool is_library(const Function& function) {
   std::string_view name = function.symbol;
   if (!begins(name, "_Z")) return begins(name, "semcache_") || is_mpi(name) || is_library_file(function.file);
   name.remove_prefix(2);
-  while (begins(name, "Z")) name.remove_prefix(1);  // what is local to a function
+  while (begins(name, "Z")) name.remove_prefix(1);  // the name is local to a function
   if (begins(name, "N")) {
     name.remove_prefix(1);
     name.remove_prefix(std::min(name.find_first_not_of("rVKRO"), name.size()));
@@ -52,7 +53,7 @@ bool is_library(const Function& function) {
   return begins(name, "6Kokkos") || begins(name, "8semcache") || begins(name, "St");
 }
 
-/// Of Kokkos, ours, or below every program: where threads begin.
+/// Recognises libraries of Kokkos, of SemCache, and those below every program, in which threads begin.
 bool is_library_object(std::string_view object) {
   for (const char* name : {"libsemcache.", "libsemcache_kokkos.", "libsemcache_kernels.", "libsemcache_mpi",
                            "libsemcache_tpetra.", "libsemcache_syscalls", "libkokkoscore.", "libkokkoscontainers.",
@@ -63,7 +64,7 @@ bool is_library_object(std::string_view object) {
   return false;
 }
 
-/// "operator<", not "cooperator::apply".
+/// Recognises "operator<", but not "cooperator::apply".
 bool names_operator(const std::string& name) {
   return std::regex_search(name, std::regex("\\boperator\\b"));
 }
@@ -73,7 +74,7 @@ std::string shortened(std::string name) {
   return name.size() > longest ? name.substr(0, longest) + "..." : name;
 }
 
-/// Without parameters and template arguments, which are longer than any table.
+/// Returns the name without parameters and template arguments, which are too long for a table.
 std::string short_name(const std::string& name) {
   constexpr std::string_view unnamed = "(anonymous namespace)";
   if (names_operator(name)) return shortened(name);
@@ -105,7 +106,7 @@ std::string describe_addresses(const CallStack& stack) {
     const std::vector<Function> functions = functions_at(stack.addresses[i]);
     const auto own = std::find_if(functions.begin(), functions.end(), [](const Function& f) { return !is_library(f); });
     if (own == functions.end() && !functions.empty()) continue;
-    const CodePlace place = place_of(stack.addresses[i]);  // slow: only where it matters
+    const CodePlace place = place_of(stack.addresses[i]);  // slow, so it comes after the test above
     if (is_library_object(place.object)) continue;
     if (own != functions.end()) return text_of(*own, place);
     if (i > 0 || stack.depth == 1) return place.text();
@@ -113,7 +114,7 @@ std::string describe_addresses(const CallStack& stack) {
     for (std::size_t k = 0; k < stack.depth; ++k) all += (k > 0 ? " < " : "") + place_of(stack.addresses[k]).text();
     return all;
   }
-  // What a thread runs may be inlined in the library's function that calls it.
+  // A thread's function may be inlined in the library function that calls it.
   for (std::size_t i = stack.depth; i-- > 0;) {
     const std::vector<Function> functions = functions_at(stack.addresses[i]);
     const CodePlace place = place_of(stack.addresses[i]);
@@ -132,7 +133,7 @@ CallStack current_stack() noexcept {
         int is_inside = 0;
         const std::uintptr_t address = _Unwind_GetIPInfo(context, &is_inside);
         if (address == 0 || found.depth == CallStack::most) return _URC_END_OF_STACK;
-        // A return address is behind its call, which may be the last instruction of its function.
+        // A return address lies after its call, so it may lie after the end of the calling function.
         found.addresses[found.depth++] = is_inside != 0 ? address : address - 1;
         return _URC_NO_REASON;
       },

@@ -7,15 +7,16 @@
 #include <cstdint>
 #include <string>
 
-/// Which statement of the program something happened for.
+/// The statement of the program for which something was counted.
 namespace semcache::trace::detail {
 
-/// Addresses inside the calls that are under way, innermost first; or where another thread accessed host memory.
+/// Addresses inside the calls that are under way, innermost first; or the instruction with which another thread accessed host
+/// memory.
 struct CallStack {
   static constexpr std::size_t most = 48;  ///< outer calls are left out
   std::array<std::uintptr_t, most> addresses{};
   std::size_t depth = 0;
-  bool host_access = false;  ///< one address, or none where it is not known
+  bool host_access = false;  ///< an access: it has one address, or none if the instruction is not known
 };
 
 [[nodiscard]] inline bool operator==(const CallStack& a, const CallStack& b) noexcept {
@@ -30,14 +31,15 @@ struct HashOfCallStack {
   }
 };
 
-/// Of this thread. A microsecond or some.
+/// Returns the calls under way of this thread. Costs some microseconds.
 [[nodiscard]] CallStack current_stack() noexcept;
 
-/// The innermost call in a function that is neither SemCache's nor Kokkos', the standard library's or an interface that
-/// we stand in for (MPI): "solve.cpp:42 in solve", without debug information "program+0x4a1c in solve", without a symbol
-/// "program+0x4a1c", which `addr2line -Cfipe program 0x4a1c` resolves. In a stripped program that holds the runtime
-/// itself nothing tells whose a function is: all calls, "program+0x4a1c < program+0x5b00 < ...".
-/// An access begins with "host access". Slow (symbol tables): for reports only.
+/// Returns the innermost call in a function of the program, which is a function that belongs neither to SemCache, Kokkos or the
+/// standard library, nor to an interface that SemCache replaces (MPI). It reads "solve.cpp:42 in solve", without debug
+/// information "program+0x4a1c in solve", without a symbol "program+0x4a1c", which `addr2line -Cfipe program 0x4a1c` resolves. In
+/// a stripped program that holds the runtime itself, functions cannot be told apart, so the result lists all calls:
+/// "program+0x4a1c < program+0x5b00 < ...". For an access the text begins with "host access".
+/// Slow (symbol tables): for reports only.
 [[nodiscard]] std::string describe(const CallStack& stack);
 
 }  // namespace semcache::trace::detail

@@ -26,7 +26,8 @@ std::string append(const std::string& path, const std::string& content, int flag
   return why;
 }
 
-/// A file that replaces `old` is readable by nobody who could not read that one.
+/// Gives a file that replaces `old` permissions with which only users that could read `old` can read it.
+/// @return empty, or the reason why this failed
 std::string take_over_permissions(int file, const struct stat& old) {
   mode_t mode = old.st_mode & 0777;
   if (::fchown(file, static_cast<uid_t>(-1), old.st_gid) != 0) mode &= ~static_cast<mode_t>(070);
@@ -48,14 +49,14 @@ std::string write_all(int file, const std::string& content) {
 
 std::string replace_file(const std::string& path, const std::string& content) {
   struct stat now {};
-  const bool stream = starts_with(path, "/dev/") || starts_with(path, "/proc/");  // links of the system's own
+  const bool stream = starts_with(path, "/dev/") || starts_with(path, "/proc/");  // links here are the system's own
   const bool exists = (stream ? ::stat(path.c_str(), &now) : ::lstat(path.c_str(), &now)) == 0;
   if (exists && S_ISDIR(now.st_mode)) return std::strerror(EISDIR);
   if (exists && S_ISLNK(now.st_mode)) return "it is a symbolic link, which is not followed; name the file itself";
   if (exists && stream) return append(path, content, 0);
   if (exists && !S_ISREG(now.st_mode)) return append(path, content, O_NOFOLLOW);
 
-  // Processes on other hosts may share the folder: a name that exists is somebody else's.
+  // Processes on other hosts may share the folder, so a file that exists may be another process's.
   constexpr int attempts = 100;
   std::string temporary;
   int file = -1;

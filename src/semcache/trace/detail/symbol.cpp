@@ -38,7 +38,7 @@ CodePlace place_of(std::uintptr_t address) {
   if (::dladdr(reinterpret_cast<const void*>(address), &info) == 0 || info.dli_fname == nullptr) return {"", address};
   std::string object = info.dli_fname;
   object.erase(0, object.find_last_of('/') + 1);
-  // Of a program that lies where it was linked, tools want the address itself.
+  // For a program that is loaded where it was linked, tools such as addr2line expect the address itself.
   const auto* const header = static_cast<const ElfW(Ehdr)*>(info.dli_fbase);
   return {object, header->e_type == ET_EXEC ? address : address - reinterpret_cast<std::uintptr_t>(info.dli_fbase)};
 }
@@ -46,9 +46,9 @@ CodePlace place_of(std::uintptr_t address) {
 #ifdef SEMCACHE_HAVE_BACKTRACE
 namespace {
 
-void ignore(void*, const char*, int) {}  // no debug information: said by what is missing then
+void ignore(void*, const char*, int) {}  // errors, such as missing debug information, show as missing names
 
-/// What the library's callbacks tell. No exception may leave them.
+/// The results of the library's callbacks. No exception may leave these callbacks.
 struct Found {
   std::vector<Function> functions;
   std::string symbol;
@@ -64,7 +64,8 @@ struct Found {
   }
 };
 
-/// Knows the objects that are loaded when it is made, and is never freed: made anew when there are others.
+/// Returns libbacktrace's state, which knows the objects that were loaded when it was made, so it is made anew when objects have
+/// been loaded since. The library cannot free a state.
 backtrace_state* state() {
   static std::mutex mutex;
   static backtrace_state* made = nullptr;
@@ -104,7 +105,7 @@ std::vector<Function> functions_at(std::uintptr_t address) {
     if (found.out_of_memory) throw std::bad_alloc();
     out = std::move(found.functions);
     const std::string& symbol = found.symbol;
-    // Of local functions debug information knows the last part of the name only.
+    // For local functions debug information has only the last part of the name.
     if (!out.empty() && !symbol.empty()) out.back().symbol = symbol;
     if (out.empty() && !symbol.empty()) out.push_back({symbol, "", 0});
     if (!out.empty()) return out;
