@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SPDX-FileCopyrightText: The SemCache contributors
 #
-# This folder as a TriBITS repository: -D Trilinos_EXTRA_REPOSITORIES=SemCache/packages
+# Makes this folder a TriBITS repository: -D Trilinos_EXTRA_REPOSITORIES=SemCache/packages
 tribits_repository_define_packages(
   SemCache semcache ST)

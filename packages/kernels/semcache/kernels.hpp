@@ -2,12 +2,13 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-/// SemCache for Kokkos-Kernels: its functions on views of semcache::Device are the native library's (BLAS on hosts,
-/// cuBLAS and cuSPARSE on GPUs, or whatever the installed Kokkos-Kernels takes for native views), and the cache knows
+/// SemCache for Kokkos-Kernels. The functions of Kokkos-Kernels on views of semcache::Device call the native library (BLAS on
+/// hosts, cuBLAS and cuSPARSE on GPUs, or what else the installed Kokkos-Kernels uses for native views), and SemCache is told
 /// what they read and write.
 ///
-/// Include this header before any use of Kokkos-Kernels on such views, in every translation unit alike: it specialises
-/// its templates. Functions that are not specialised here run as kernels on semcache::Exec, noticed as any kernel is.
+/// Include this header before any use of Kokkos-Kernels on such views, in every translation unit alike, because it
+/// specialises templates of Kokkos-Kernels. Functions that are not specialised here run as kernels on semcache::Exec, and are
+/// noticed like any kernel.
 #include <semcache/kernels/dense.hpp>
 #include <semcache/kernels/exec_traits.hpp>
 #include <semcache/kernels/spmv.hpp>

@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-/// SemCache for Kokkos. A program names semcache::Device where it named its Kokkos device; views, mirrors, DualView and
-/// deep_copy go on as they were.
+/// SemCache for Kokkos programs. A program names semcache::Device where it named its Kokkos device. Its views, mirrors,
+/// DualViews and deep_copy calls need no other change.
 ///
-/// Include this header before any other that uses views in semcache::Space, in every translation unit alike: it
-/// specialises templates of Kokkos.
+/// Include this header before any other header that uses views in semcache::Space, in every translation unit alike,
+/// because it specialises templates of Kokkos.
 #include <semcache/kokkos/announce.hpp>
 #include <semcache/kokkos/backend.hpp>
 #include <semcache/kokkos/containers.hpp>
@@ -18,8 +18,8 @@
 #include <semcache/kokkos/sort.hpp>
 #include <semcache/semcache.hpp>
 
-// Programs with Tpetra (who links SemCache::tpetra has it) have another Kokkos::DualView on semcache::Device: in all
-// files, whether they name Tpetra or not.
+// Programs that link SemCache::tpetra have this macro. For them Kokkos::DualView on semcache::Device is another class, and it
+// must be the same class in all files of the program, also in those that do not use Tpetra.
 #ifdef SEMCACHE_ENABLE_TPETRA
 #include <semcache/tpetra/dual_view.hpp>
 #endif

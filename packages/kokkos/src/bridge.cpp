@@ -32,7 +32,7 @@ void start(bool native_is_cuda, int ordinal, const char* native_name) {
 }
 
 void* allocate(Side side, const char* space_name, const char* label, std::size_t total, std::size_t logical) {
-  // Zero-size views have an allocation too: it carries their label.
+  // A view without elements has an allocation, too, which has its label.
   const std::size_t bytes = logical != 0 ? logical : 1;
   void* data = nullptr;
   if (side == Side::device) {

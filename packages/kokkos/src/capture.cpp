@@ -19,7 +19,7 @@ std::uintptr_t word_at(const unsigned char* bytes) noexcept {
   return word;
 }
 
-/// Extents and other small numbers do not.
+/// True for words that may be addresses. Extents and other small numbers are not.
 class LooksLikePointer {
  public:
   bool operator()(std::uintptr_t word) const noexcept { return word - lowest_ < base::end_of_addresses - lowest_; }
@@ -28,11 +28,12 @@ class LooksLikePointer {
   std::uintptr_t lowest_ = runtime::lowest_pointer();
 };
 
-/// Numbers of threads: which place they have in the table, and which thread it is that has it. A place whose number has changed
-/// was left by its thread.
+/// Gives threads numbers and tells which of them have ended. A number contains a place in a table, in which the thread enters its
+/// number and from which it removes it when it ends. Numbers are never used again, so a thread has ended when its place no longer
+/// holds its number.
 class ThreadNumbers {
  public:
-  /// 0: there are too many threads, or this one is about to end.
+  /// Returns this thread's number; 0 if there are too many threads, or if this one is about to end.
   static std::uint64_t mine() noexcept {
     if (mine_ == 0) enter();
     return mine_ == left ? 0 : mine_;
@@ -69,7 +70,7 @@ class ThreadNumbers {
   static inline __thread std::uint64_t mine_ = 0;
 };
 
-/// Few words lie where the function has them, many on the heap.
+/// A buffer for words: few lie in the object itself, many on the heap. Ends the process if the host has no memory.
 class Words {
  public:
   explicit Words(std::size_t count) noexcept : words_(count <= most ? inlined_ : new (std::nothrow) std::uintptr_t[count]) {
@@ -122,7 +123,7 @@ bool CaptureMemo::fits(const std::uintptr_t* word, const void* functor, std::siz
 bool CaptureList::remembers(CaptureMemo& memo, std::uintptr_t* word, const void* functor, std::size_t words) noexcept {
   if (!memo.belongs_to(ThreadNumbers::mine())) return false;
   if (memo.fits(word, functor, words)) {
-    // Copied: before this closure runs, another one may be constructed.
+    // The memo is copied, because another closure may be constructed before this one runs.
     known_count_ = memo.count;
     epoch_ = memo.epoch;
     std::memcpy(known_, memo.operands, memo.count * sizeof known_[0]);
@@ -146,7 +147,7 @@ void CaptureList::begin_memo(CaptureMemo& memo, const void* functor) noexcept {
 
 void CaptureList::remember(const runtime::Launch& launch) const noexcept {
   if (memo_ == nullptr || thread_ != ThreadNumbers::mine() || memo_->written != written_) return;
-  // Results are no part of the functor.
+  // Results are no part of the functor, so a closure that has some (count_ > recorded_) is not remembered.
   if (!described_ || count_ != recorded_ || !launch.follows_from_captures()) return;
   memo_->handles = 0;
   std::uint32_t operands = 0;
@@ -177,12 +178,13 @@ void CaptureList::analyse(const Subject& subject, std::size_t host_copy) noexcep
   Words copied(count);
   std::uintptr_t* const words = copied.begin();
   std::memcpy(words, image_, count * word_bytes);
-  // What is explained becomes zero: whatever is left and looks like a pointer is followed.
+  // Words that are explained become zero. Words that remain and look like pointers are followed.
   const auto explain = [&](std::size_t position, std::size_t bytes) {
     const std::size_t end = std::min(count, (position + bytes + word_bytes - 1) / word_bytes);
     for (std::size_t i = position / word_bytes; i < end; ++i) words[i] = 0;
   };
-  // The last word of a handle belongs to its View. A handle without a View (`data_handle()`) has somebody else's there.
+  // The last word that counts as a handle's belongs to its View. Behind a handle without a View (`data_handle()`) another object
+  // has its word there, which is followed if it points to a tracked array.
   const auto explain_handle = [&](std::size_t position, std::size_t bytes) {
     const std::size_t last = (position + bytes) / word_bytes - 1;
     const std::uintptr_t word = last < count ? words[last] : 0;
@@ -219,7 +221,7 @@ void CaptureList::close() noexcept {
 void* detail::blank(void* memory, std::size_t bytes) noexcept { return std::memset(memory, 0, bytes); }
 
 void ResultWords::add(const void* view, std::size_t bytes, const void* data) noexcept {
-  if (count_ == most) return;  // its words are followed
+  if (count_ == most) return;  // the words of further results are followed like others
   Result& result = results_[count_++];
   result.words = bytes / word_bytes;
   std::memcpy(result.view, view, result.words * word_bytes);
@@ -232,7 +234,8 @@ void ResultWords::wipe_out(std::uintptr_t* words, std::size_t count) const noexc
     for (std::size_t i = 0; i < count; ++i) {
       if (words[i] == 0 || words[i] != r->data) continue;
       words[i] = 0;
-      // A view with its words before and behind, of which some are never initialised. Records' lowest bits differ.
+      // If this is a copy of the whole view, all its words become zero, because those behind the address may be uninitialised.
+      // The words in front of the address tell; the lowest bit of the record's address may differ.
       if (i < data_at || i - data_at + r->words > count) continue;
       std::uintptr_t* const view = words + (i - data_at);
       const bool is_view = std::equal(view, words + i, r->view, [](auto a, auto b) { return (a | 1) == (b | 1); });
@@ -250,7 +253,7 @@ void ResultWords::look_at(const void* reducer, std::size_t bytes) noexcept {
 }
 
 void CaptureList::grow() noexcept {
-  // Lists never drop entries: a missed view would be silently stale (I8).
+  // A list never drops entries, because a missed view would be silently stale (I8).
   const std::size_t capacity = capacity_ * 4;
   auto* larger = static_cast<runtime::Capture*>(std::malloc(capacity * sizeof(runtime::Capture)));
   if (!larger) base::fatal("out of host memory while a kernel with more than %zu views was prepared", count_);
@@ -269,7 +272,7 @@ namespace {
   if (CaptureList* list = open_capture_list) {
     list->notice(pointer, place, source, bytes, writable, holds_handles);
   } else if (pointer != nullptr) {
-    // A launch on a native space: nobody will open a Launch for it.
+    // This is a launch on a native space, for which there will be no runtime::Launch.
     runtime::native_capture({pointer, nullptr, 0, writable, holds_handles});
   }
 }
@@ -279,7 +282,7 @@ namespace {
 void record_untracked_copy(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
                            bool holds_handles) noexcept {
   CaptureList* const list = open_capture_list;
-  if (list != nullptr && list->is_next_known(pointer, writable)) return;  // as a rule
+  if (list != nullptr && list->is_next_known(pointer, writable)) return;  // the usual case
   record_any_copy(pointer, place, source, bytes, writable, holds_handles);
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using Record = Kokkos::Impl::SharedAllocationRecord<void, void>;
 
-/// Kokkos' header in front of the data names the record.
+/// Returns whether Kokkos' header in front of the data names this record.
 bool header_names(std::uintptr_t record, std::uintptr_t data) noexcept {
   std::uintptr_t named = 0;
   if (const void* header = runtime::header_of(reinterpret_cast<const void*>(data))) {  // NOLINT: a word of a functor
@@ -23,16 +23,16 @@ bool header_names(std::uintptr_t record, std::uintptr_t data) noexcept {
 }  // namespace
 
 bool recognise_view(std::uintptr_t first, std::uintptr_t second, runtime::ArrayBlock& block) noexcept {
-  const std::uintptr_t address = first & ~std::uintptr_t{1};  // the bit says whether the view owns a share
+  const std::uintptr_t address = first & ~std::uintptr_t{1};  // the lowest bit tells whether the view counts as a reference
   alignas(Record) unsigned char bytes[sizeof(Record)];
   if (address % alignof(Record) != 0 || !runtime::read(reinterpret_cast<const void*>(address), bytes, sizeof bytes)) {  // NOLINT
     return false;
   }
-  // Nodes of lists look much the same, but their first word is no table of virtual functions.
+  // Nodes of lists look similar, but their first word does not point to a table of virtual functions, which is constant.
   void* first_word = nullptr;
   std::memcpy(&first_word, bytes, sizeof first_word);
   if (!runtime::is_constant(first_word)) return false;
-  // The next one is where the header lies. Only what the header names is a record.
+  // The next word is the address of the header. The object is a record only if that header names it.
   std::uintptr_t header = 0;
   std::memcpy(&header, bytes + sizeof first_word, sizeof header);
   const std::uintptr_t data = header + runtime::header_bytes;

@@ -2,12 +2,13 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-/// Everything that depends on the version of Kokkos-Kernels but the sparse product's interface (spmv.hpp).
+/// Everything that depends on the version of Kokkos-Kernels, except the interface of the sparse product (spmv.hpp).
 #include <KokkosKernels_config.h>
 
 #include <semcache/kokkos.hpp>
 
-/// Functions and their implementations take an execution space instance first. Kokkos-Kernels 3 has no such macro.
+/// 1 if functions and their implementations take an execution space instance as first argument. Kokkos-Kernels 3, where they do
+/// not, has no macro KOKKOSKERNELS_VERSION.
 #ifdef KOKKOSKERNELS_VERSION
 #define SEMCACHE_KERNELS_INSTANCES 1
 #if KOKKOSKERNELS_VERSION < 40300
@@ -17,7 +18,8 @@
 #define SEMCACHE_KERNELS_INSTANCES 0
 #endif
 
-/// The instance as a template argument, as a parameter, as the call's queue and as the argument of a native function.
+/// The instance as a template argument (of Exec and of the native space), as a parameter, as the instance of a LibraryCall, and
+/// as the argument of a native function.
 #if SEMCACHE_KERNELS_INSTANCES
 #define SEMCACHE_KERNELS_EXEC semcache::Exec,
 #define SEMCACHE_KERNELS_NATIVE_EXEC semcache::kokkos::NativeExec,

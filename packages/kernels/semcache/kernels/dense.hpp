@@ -56,7 +56,7 @@ struct GEMV<SEMCACHE_KERNELS_EXEC SEMCACHE_KERNELS_VIEW(A), SEMCACHE_KERNELS_VIE
 
   static void gemv(SEMCACHE_KERNELS_PARAMETER const char transpose[], typename A::const_value_type& alpha, const A& a,
                    const X& x, typename Y::const_value_type& beta, const Y& y) {
-    // BLAS returns at once where the product has no terms.
+    // BLAS returns at once where the product has no terms, and then does not write the result.
     const bool unread = semcache::kernels::is_zero(beta) && a.size() != 0;
     semcache::kernels::LibraryCall(SEMCACHE_KERNELS_INSTANCE).reads(a, x).overwrites(y, unread).run([&] {
       native::gemv(SEMCACHE_KERNELS_ARGUMENT transpose, alpha, semcache::kernels::native(a),

@@ -6,7 +6,8 @@
 
 #include <KokkosKernels_ExecSpaceUtils.hpp>
 
-/// What Kokkos-Kernels looks up by execution space: without these its kernels take the paths for processors.
+/// The traits that Kokkos-Kernels looks up by execution space. Without them its kernels would take the paths for processors on a
+/// GPU, too.
 namespace KokkosKernels {
 namespace Impl {
 

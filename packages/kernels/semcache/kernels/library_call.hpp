@@ -6,31 +6,35 @@
 
 namespace semcache::kernels {
 
+/// Returns whether a coefficient is known to be zero.
 template <class T>
 [[nodiscard]] bool is_zero(const T& coefficient) {
   if constexpr (Kokkos::is_view<T>::value)
-    return false;  // who knows
+    return false;  // its elements are not read here
   else
     return coefficient == T(0);
 }
 
-/// One call of a native library on views of ours: says what it uses, then runs it between the steps of a launch.
-/// Ordering: as a kernel on the instance. Threads: as the instance.
+/// One call of a native library on views in memory of SemCache. The caller lists what the call uses, then `run` makes the call
+/// inside a launch.
+/// Ordering: as for a kernel on the instance. Threads: as for the instance.
 class LibraryCall {
  public:
   explicit LibraryCall(const Exec& exec) : exec_(exec) {}
 
-  /// Coefficients may be views or scalars: scalars are no use.
+  /// Lists operands that the call only reads. Coefficients may be views or scalars; scalars are ignored.
   template <class... Operands>
   LibraryCall& reads(const Operands&... operands) {
     (use(operands, Access::read), ...);
     return *this;
   }
+  /// Lists an operand that the call reads and writes.
   template <class Operand>
   LibraryCall& writes(const Operand& operand) {
     use(operand, Access::read_write);
     return *this;
   }
+  /// Lists an operand that the call writes. It is not fetched if it is contiguous and `unread`.
   /// @param unread  the call writes every element without having read it
   template <class Operand>
   LibraryCall& overwrites(const Operand& operand, bool unread = true) {
@@ -38,6 +42,7 @@ class LibraryCall {
     return *this;
   }
 
+  /// Calls `body` inside a launch that uses the listed operands. Afterwards a result in a mirror has arrived.
   /// @throws OutOfMemory  the operands exceed the budget
   template <class Body>
   void run(Body&& body) {
@@ -55,7 +60,8 @@ class LibraryCall {
       if constexpr (std::is_same<typename Operand::memory_space, Space>::value) {
         uses_[count_++] = {operand.data(), bytes, mode};
       } else if (is_tracked(operand.data())) {
-        // Host memory: the library or the driver accesses it now, past the protection of its pages.
+        // This is host memory. The library or the driver accesses it without regard to the protection of its pages, so the
+        // access is announced now.
         semcache::access(operand.data(), bytes, mode);
         writes_mirror_ = writes_mirror_ || semcache::writes(mode);
       }

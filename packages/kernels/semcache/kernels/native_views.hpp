@@ -24,12 +24,13 @@ template <class Data, class Layout, class Traits>
 struct Native<Kokkos::View<Data, Layout, Device, Traits>> {
   using view = Kokkos::View<Data, Layout, Device, Traits>;
   using type = Kokkos::View<Data, Layout, NativeDevice, Traits>;
-  // Kokkos 3.4 makes random access views on CUDA of other views only.
+  // Kokkos 3.4 makes a random access view on CUDA only from another view.
   using plain = Kokkos::View<Data, Layout, NativeDevice, Kokkos::MemoryUnmanaged>;
 
   static type of(const view& v) {
     if constexpr (view::rank == 2 && std::is_same<Layout, Kokkos::LayoutLeft>::value) {
-      // Old layouts forget the distance of columns: it is the height of a view of which this one has the upper rows.
+      // The layouts of old versions do not keep the distance of columns. It is kept as the height of a view of which this view
+      // has the upper rows.
       const std::size_t rows = v.extent(0);
       const plain columns(v.data(), std::max<std::size_t>(v.stride(1), rows), v.extent(1));
       return Kokkos::subview(columns, std::make_pair(std::size_t{0}, rows), Kokkos::ALL);
@@ -43,7 +44,7 @@ struct Native<Kokkos::View<Data, Layout, Device, Traits>> {
   }
 };
 
-/// Results in a mirror.
+/// A result in a mirror becomes a view in HostSpace.
 template <class Data, class Layout, class E, class Traits>
 struct Native<Kokkos::View<Data, Layout, Kokkos::Device<E, HostMirrorSpace>, Traits>> {
   using type = Kokkos::View<Data, Layout, Kokkos::Device<E, Kokkos::HostSpace>, Traits>;
@@ -54,27 +55,30 @@ struct Native<Kokkos::View<Data, Layout, Kokkos::Device<E, HostMirrorSpace>, Tra
 
 }  // namespace detail
 
-/// What native code calls a type of ours; other types are their own.
+/// The native type for a view in memory of SemCache; other types stay as they are.
 template <class T>
 using native_t = typename detail::Native<T>::type;
 
-/// The same memory as native code sees it: nobody notices its uses.
+/// Returns a native view of the same memory; other values are returned as they are. SemCache does not notice uses of the native
+/// view.
 template <class T>
 decltype(auto) native(const T& value) {
   return detail::Native<T>::of(value);
 }
 
-/// A multivector without gaps as a native vector.
+/// The type of a multivector without gaps as a native vector.
 template <class V>
 using flat_t = Kokkos::View<typename V::value_type*, typename V::array_layout, NativeDevice, typename V::memory_traits>;
+/// Returns the multivector as a native vector of all its elements.
+/// @pre it has no gaps
 template <class V>
 flat_t<V> flat(const V& v) {
   return Kokkos::View<typename V::value_type*, typename V::array_layout, NativeDevice, Kokkos::MemoryUnmanaged>(v.data(),
                                                                                                           v.span());
 }
 
-/// Calls `body` with the operands as native views. Libraries know vectors alone: multivectors of one layout become
-/// vectors where they have no gaps and coefficients are the same for all columns.
+/// Calls `body` with the operands as native views. Libraries take vectors only, so multivectors of one layout become vectors
+/// where they have no gaps and each coefficient is the same for all columns.
 template <class... Coefficients, class Body, class First, class... Rest>
 void with_native(const Body& body, const First& first, const Rest&... rest) {
   using Layout = typename First::array_layout;

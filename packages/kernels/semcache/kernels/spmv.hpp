@@ -9,8 +9,8 @@
 
 #include <string>
 
-/// Products of a sparse matrix with a vector or a multivector. Native calls go through the public function, which knows
-/// what its libraries cannot do.
+/// Products of a sparse matrix with a vector or a multivector. The native calls use the public function of Kokkos-Kernels,
+/// because it avoids its libraries where they cannot do the product.
 namespace semcache::kernels::detail {
 
 template <class Scalar, class Ordinal, class Traits, class Size>
@@ -23,12 +23,13 @@ NativeMatrix<Scalar, Ordinal, Traits, Size> native_matrix(
           native(a.graph.entries)};
 }
 
+/// Announces what a product y = alpha * op(a) * x + beta * y uses, and calls `body`.
 /// @param body  the native call
 template <class Matrix, class X, class Coefficient, class Y, class Body>
 void product(const Exec& exec, const char mode[], const Matrix& a, const X& x, const Coefficient& beta, const Y& y,
              Body&& body) {
   const bool plain = mode[0] == KokkosSparse::NoTranspose[0] || mode[0] == KokkosSparse::Conjugate[0];
-  // A result may have more rows than the matrix: they keep their content.
+  // The result may have more rows than the product, and those keep their content.
   const bool whole = y.extent(0) == static_cast<std::size_t>(plain ? a.numRows() : a.numCols());
   LibraryCall(exec)
       .reads(a.values, a.graph.row_map, a.graph.entries, x)
@@ -37,7 +38,8 @@ void product(const Exec& exec, const char mode[], const Matrix& a, const X& x, c
 }
 
 #if SEMCACHE_KERNELS_INSTANCES
-/// The library's description of the matrix, kept where Kokkos-Kernels keeps such things: a handle of the native space.
+/// A handle of the native space, which keeps the library's description of the matrix. It is stored where Kokkos-Kernels stores
+/// such descriptions: in the program's handle on semcache::Exec.
 template <class Scalar, class Offset, class Ordinal>
 struct NativeHandle : KokkosSparse::Impl::TPL_SpMV_Data<Exec> {
   using type = KokkosSparse::Impl::SPMVHandleImpl<NativeExec, NativeExec::memory_space, Scalar, Offset, Ordinal>;
@@ -45,6 +47,7 @@ struct NativeHandle : KokkosSparse::Impl::TPL_SpMV_Data<Exec> {
   NativeHandle(const Exec& exec, KokkosSparse::SPMVAlgorithm algorithm)
       : KokkosSparse::Impl::TPL_SpMV_Data<Exec>(exec), handle(algorithm) {}
 
+  /// Returns the native handle in `place`, with the options of `ours`. Makes it if there is none.
   template <class Handle>
   static type* of(const Exec& exec, const Handle& ours, KokkosSparse::Impl::TPL_SpMV_Data<Exec>*& place) {
     if (place == nullptr) place = new NativeHandle(exec, ours.get_algorithm());
@@ -85,7 +88,7 @@ struct spmv_mv_tpl_spec_avail<SEMCACHE_KERNELS_SPARSE_ARGUMENTS, Integer> {
   enum : bool { value = true };
 };
 
-// One body for vectors and multivectors: they differ in names and in where the library's description is kept.
+// The body for vectors and for multivectors. They differ in the function's name and in where the library's description is kept.
 #define SEMCACHE_KERNELS_SPARSE_PRODUCT(FUNCTION, PLACE)                                                             \
   using Handle = SPMVHandleImpl<semcache::Exec, semcache::Space, S, Offset, Ordinal>;                                \
   using Matrix = CrsMatrix<AScalar, AOrdinal, semcache::Device, ATraits, ASize>;                                     \
@@ -137,7 +140,7 @@ struct SPMV<SEMCACHE_KERNELS_SPARSE_ARGUMENTS, true, Instantiated> {
   static void spmv(const KokkosKernels::Experimental::Controls& controls, const char mode[],
                    const coefficient_type& alpha, const Matrix& a, const X& x, const coefficient_type& beta,
                    const Y& y) {
-    // Transposed products scale y first, and BLAS keeps what is not a number.
+    // Transposed products scale y by beta first, and BLAS keeps NaN there even if beta is zero. So y is cleared instead.
     const bool cleared = mode[0] != NoTranspose[0] && mode[0] != Conjugate[0] && semcache::kernels::is_zero(beta);
     if (cleared) Kokkos::deep_copy(y, coefficient_type(0));
     const coefficient_type factor = cleared ? coefficient_type(1) : beta;

@@ -20,11 +20,12 @@
 #include <KokkosBlas1_sum.hpp>
 #include <KokkosBlas1_update.hpp>
 
-/// Vectors and multivectors. Results may be views of ours, mirrors, or plain host memory (then the call has waited).
+/// Functions of vectors and multivectors. Results may be views on semcache::Device, mirrors, or plain host memory; a result in
+/// host memory has arrived when the call returns.
 namespace KokkosBlas {
 namespace Impl {
 
-// r = f(x), element by element or one number for each column.
+// r = f(x), element by element, or one number for each column.
 #define SEMCACHE_KERNELS_OF_ONE(TYPE, FUNCTION)                                                                  \
   template <class R, SEMCACHE_KERNELS_OPERAND(X), int Rank>                                                      \
   struct FUNCTION##_tpl_spec_avail<SEMCACHE_KERNELS_EXEC R, SEMCACHE_KERNELS_VIEW(X), Rank> {                    \
@@ -57,7 +58,8 @@ struct nrminf_tpl_spec_avail<SEMCACHE_KERNELS_EXEC R, SEMCACHE_KERNELS_VIEW(X), 
   enum : bool { value = true };
 };
 
-/// Kokkos-Kernels' own refers to the result's elements on the host, where a GPU's memory cannot be reached.
+/// Kokkos-Kernels' own function accesses the result's elements on the host, which is not possible for a result in a GPU's memory.
+/// So such a result is computed in host memory and copied.
 template <class R, SEMCACHE_KERNELS_OPERAND(X), int Rank, bool Instantiated>
 struct NrmInf<SEMCACHE_KERNELS_EXEC R, SEMCACHE_KERNELS_VIEW(X), Rank, true, Instantiated> {
   using X = SEMCACHE_KERNELS_VIEW(X);
@@ -122,14 +124,14 @@ struct Dot<SEMCACHE_KERNELS_EXEC R, SEMCACHE_KERNELS_VIEW(X), SEMCACHE_KERNELS_V
 
   static void dot(SEMCACHE_KERNELS_PARAMETER const R& r, const X& x, const Y& y) {
     semcache::kernels::LibraryCall(SEMCACHE_KERNELS_INSTANCE).reads(x, y).overwrites(r, x.size() != 0).run([&] {
-      auto native_r = semcache::kernels::native(r);  // the BLAS of version 3 wants it writable
+      auto native_r = semcache::kernels::native(r);  // not const: the BLAS variant of Kokkos-Kernels 3 takes it so
       native::dot(SEMCACHE_KERNELS_ARGUMENT native_r, semcache::kernels::native(x), semcache::kernels::native(y));
     });
   }
 };
 
 #if !SEMCACHE_KERNELS_INSTANCES
-/// Version 3 asks for no library where a product is returned; where the sum has the elements' type it may.
+/// Kokkos-Kernels 3 does not use a library where `dot` returns the product. Here it may, if the sum has the type of the result.
 template <class R, SEMCACHE_KERNELS_OPERAND(X), SEMCACHE_KERNELS_OPERAND(Y)>
 struct DotSpecialAccumulator<R, SEMCACHE_KERNELS_VIEW(X), SEMCACHE_KERNELS_VIEW(Y), false> {
   using X = SEMCACHE_KERNELS_VIEW(X);

@@ -10,8 +10,8 @@ template <class View>
 using enable_for_views = decltype(std::declval<const View&>().data(), std::declval<const View&>().span(),
                                   std::declval<typename View::value_type>(), std::declval<typename View::memory_space>());
 
-/// From the first element to behind the last one. (Kokkos' span() of a strided view ends behind a last whole stride, which
-/// may lie outside of the array.)
+/// Returns the number of elements from the first one up to and including the last one, gaps included. (Kokkos' span() of a
+/// strided view counts a whole stride for the last one, which may reach beyond the array.)
 template <class View>
 std::size_t reach(const View& view) {
   if (view.span() == 0 || view.span_is_contiguous()) return view.span();
@@ -25,7 +25,8 @@ std::size_t reach(const View& view) {
   return elements;
 }
 
-/// Whatever lies between the view's elements is announced as they are.
+/// Announces all bytes from the view's first to its last element, so the gaps between elements are announced, too. Does
+/// nothing for memory that cannot be tracked.
 template <class View>
 void announce(const View& view, Access mode) {
   const void* address = view.data();
@@ -34,11 +35,12 @@ void announce(const View& view, Access mode) {
 }
 }  // namespace kokkos::detail
 
-/// Announces a use of a view's elements by code that nobody notices: a library call, MPI, a system call, a raw kernel on
-/// `view.data()`. See semcache::access(address, bytes, mode) for what holds afterwards.
+/// Announces a use of a view's elements by code whose accesses SemCache does not notice: a library call, MPI, a system call, a
+/// raw kernel on `view.data()`. See semcache::access(address, bytes, mode) for what holds afterwards.
 ///
-/// A strided view announces all from its first to its last element, so `overwrite` is right only for contiguous views (a
-/// strided one is announced as `write`). Views in memory that is not the cache's need no announcement: nothing happens.
+/// The announcement covers all bytes from the first to the last element. `overwrite` is therefore right only for contiguous
+/// views, and a strided view is announced as `write` instead. Views in memory that SemCache does not track need no
+/// announcement: nothing happens.
 /// @throws OutOfMemory device memory: the working set exceeds the budget; nothing changed
 /// @throws UsageError  the view's array has been freed
 /// Ordering: waits for kernels in flight that write the elements. Threads: any.
@@ -48,7 +50,7 @@ void access(const View& view, Access mode) {
   kokkos::detail::announce(view, mode);
 }
 
-/// Carries out what lazy copies owe to a view's elements. The same as access(view, Access::read), errors too.
+/// Carries out the pending copies into a view's elements. Equivalent to access(view, Access::read), with the same errors.
 template <class View, class = kokkos::detail::enable_for_views<View>>
 void settle(const View& view) {
   access(view, Access::read);

@@ -6,7 +6,8 @@
 
 namespace semcache::kokkos {
 
-/// Kokkos' token, whose locks in memory of Kokkos' own do not make a launch unknown: no views are among them.
+/// Kokkos' unique token, with copies that record its words. Its locks lie in memory that Kokkos owns and hold no views, so they
+/// must not make a launch unknown.
 template <Kokkos::Experimental::UniqueTokenScope Scope>
 class RecognisedToken : public Kokkos::Experimental::UniqueToken<NativeExec, Scope> {
   using Base = Kokkos::Experimental::UniqueToken<NativeExec, Scope>;
@@ -22,12 +23,12 @@ class RecognisedToken : public Kokkos::Experimental::UniqueToken<NativeExec, Sco
 
 }  // namespace semcache::kokkos
 
-/// Properties of the native space that Kokkos looks up by execution space type. Several of these, when missing, fail
-/// silently or at run time only.
+/// Properties of the native space that Kokkos looks up by the type of the execution space. Some of them, when missing, cause
+/// errors at run time only, or silently wrong results.
 namespace Kokkos {
 
 #ifdef KOKKOS_ENABLE_CUDA
-// MDRange on a GPU would exceed the block's limits.
+// Without these an MDRange on a GPU would exceed the limits of a block.
 template <>
 struct default_outer_direction<semcache::Exec> : default_outer_direction<semcache::kokkos::NativeExec> {};
 template <>
@@ -43,7 +44,7 @@ inline TileSizeProperties get_tile_size_properties<semcache::Exec>(const semcach
 }
 #endif
 
-// Zero-initialisation, deep_copy(view, 0): a known value, no memory is touched.
+// For zero-initialisation and deep_copy(view, 0): the content becomes a fill, and no memory is written.
 #if SEMCACHE_KOKKOS_ZERO_MEMSET_POINTER
 template <>
 struct ZeroMemset<semcache::Exec> {
@@ -73,7 +74,7 @@ struct ZeroMemset<semcache::Exec, DataType, Properties...> {
 };
 #endif
 
-/// Nodes of a Kokkos::Graph would abort when submitted, or escape notice.
+/// Refused because nodes of a Kokkos::Graph would abort when they are submitted, or run unnoticed.
 template <class Policy, class Functor, class Tag, class... Arguments>
 class GraphNodeKernelImpl<semcache::Exec, Policy, Functor, Tag, Arguments...> {
   static_assert(!std::is_same<Functor, Functor>::value,
@@ -81,7 +82,7 @@ class GraphNodeKernelImpl<semcache::Exec, Policy, Functor, Tag, Arguments...> {
                 "announce its views with semcache::access before each submit");
 };
 
-/// The graph's and the queue's own arrays are no part of the functor.
+/// Refused because the arrays of the graph and of its queue are no part of the functor, so they would not be noticed.
 template <class Functor, class... Properties>
 class ParallelFor<Functor, Kokkos::WorkGraphPolicy<Properties...>, semcache::Exec> {
   static_assert(!std::is_same<Functor, Functor>::value,
@@ -92,7 +93,7 @@ class ParallelFor<Functor, Kokkos::WorkGraphPolicy<Properties...>, semcache::Exe
 }  // namespace Impl
 
 namespace Experimental {
-// Full specialisations: one over the scope would be ambiguous with Kokkos' own.
+// These are full specialisations because a partial one over the scope would be ambiguous with Kokkos' own.
 template <>
 class UniqueToken<semcache::Exec, UniqueTokenScope::Instance>
     : public semcache::kokkos::RecognisedToken<UniqueTokenScope::Instance> {

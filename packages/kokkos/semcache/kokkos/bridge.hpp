@@ -8,27 +8,34 @@
 #include <cstdint>
 #include <memory>
 
-/// The compiled half of the Kokkos package: what need not be a template.
+/// The compiled half of the Kokkos package: functions that need not be templates.
 namespace semcache::kokkos::detail {
 
-/// Tells the runtime which device Kokkos computes on and lets Kokkos::finalize end it; first call only.
+/// Tells the runtime which device Kokkos computes on, and registers a hook so that Kokkos::finalize ends the runtime.
+/// @pre called once (see start_once)
 /// @throws ConfigurationError SEMCACHE_DEVICE or SEMCACHE_DEVICES contradicts Kokkos
 SEMCACHE_API void start(bool native_is_cuda, int ordinal, const char* native_name);
 
-/// Are these the first two words of a View, [record][data]? Then its array. For runtime::recognise_handles.
+/// Recognises a View by its first two words, [record][data]. The runtime calls it for words of functors and of memory
+/// (runtime::recognise_handles).
+/// @param block  set to the View's array
+/// @return false if the words are not those of a View
 SEMCACHE_API bool recognise_view(std::uintptr_t first, std::uintptr_t second, runtime::ArrayBlock& block) noexcept;
 
-/// Where a space's memory lies.
+/// The side on which a space's memory lies.
 enum class Side : std::uint8_t { device, mirror };
 
-/// Kokkos asks for [header][data]; only the data exist (the header is runtime::header_of). Sends the tools' event.
+/// Allocates [header][data] as Kokkos asks for it, and reports the allocation to Kokkos Tools. Only the data have memory at the
+/// returned address; the header lies in host memory (runtime::header_of).
 /// @param total    bytes, header included where there is one
 /// @param logical  bytes of data; total - logical is the header's size, 0 for an allocation without one
+/// @throws OutOfMemory
 SEMCACHE_API void* allocate(Side side, const char* space_name, const char* label, std::size_t total, std::size_t logical);
 SEMCACHE_API void deallocate(const char* space_name, const char* label, void* address, std::size_t total,
                              std::size_t logical) noexcept;
 
-/// While alive, the thread's next mirror becomes the host side of the datum that starts at `device_address`.
+/// While an object of this class is alive, the next mirror that the thread allocates becomes the host side of the datum that
+/// begins at `device_address`.
 class SEMCACHE_API PartnerScope {
  public:
   PartnerScope(const void* device_address, bool announced) noexcept;
@@ -41,10 +48,12 @@ class SEMCACHE_API PartnerScope {
   bool outer_announced_;
 };
 
-/// Kokkos::Impl::DeepCopy ends here. Copies of exactly one allocation header, whose tracked side starts 128 bytes before
-/// a live allocation, are Kokkos' own book-keeping and are served from host memory.
+/// Carries out Kokkos::Impl::DeepCopy. A copy between tracked and other memory of exactly one allocation header (128 bytes),
+/// whose tracked side begins 128 bytes before a live allocation, is Kokkos' own bookkeeping: it writes or reads the header in
+/// host memory. All other copies are handed to runtime::copy.
 SEMCACHE_API void copy(void* to, const void* from, std::size_t bytes, QueueId queue, bool to_tracked, bool from_tracked);
 
+/// Calls `start` at the first call in the process.
 #ifdef KOKKOS_ENABLE_CUDA
 inline void start_once() {
   static const bool started = [] {

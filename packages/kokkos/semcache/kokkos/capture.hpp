@@ -14,8 +14,9 @@
 #include <new>
 #include <utility>
 
-/// Which tracked arrays a kernel uses: Kokkos copies the functor into the pattern's closure while allocation tracking is
-/// disabled, so a data handle whose copy constructor looks at that flag sees exactly the views that the kernel captures.
+/// Finds out which tracked arrays a kernel uses. Kokkos copies the functor into the pattern's closure while allocation tracking
+/// is disabled. A data handle whose copy constructor checks that flag therefore sees exactly the views that the kernel
+/// captures.
 namespace semcache {
 class Space;
 }
@@ -24,33 +25,40 @@ namespace semcache::kokkos {
 
 class CaptureList;
 
-/// The list of the closure that this thread is constructing; nullptr outside. `__thread`: no wrapper call on the hot path.
+/// The list of the closure that this thread is constructing; nullptr if it constructs none. It is `__thread` because a
+/// `thread_local` variable would add the call of a wrapper to each copy of a handle.
 extern SEMCACHE_API __thread CaptureList* open_capture_list;
 
-/// What the last functor of a type captured, kept for the next one: most launches repeat an earlier one. It belongs to one
-/// thread, the first one that launches such functors (thread-local memos would grow the stack of every thread by all functor
-/// types); when that thread has ended, to the next one that does.
-/// Only of functors that their words describe: every handle lies in the functor itself and is copied from there (but for nvcc's host copy
-/// of a lambda, which has the same ones), and no other word of the copy looks like a pointer. It saves the picture and looking arrays up, not the recording: which
-/// handles the closure's copy really has, their copying tells (a flag may switch one off). A copy constructor that makes a
-/// bare pointer of a number, once nullptr and once another, is not seen through.
+/// The captures of the last functor of a type, kept for the next one because most launches repeat an earlier one. A memo
+/// belongs to one thread: the first that launches such functors and, when that thread has ended, the next that launches one.
+/// (Memos of each thread would grow the stack of every thread by all functor types.)
+///
+/// There are memos only of functors whose words describe their captures: every handle lies in the functor itself and is copied
+/// from there, and no other word of the copy looks like a pointer. (nvcc's host copy of a lambda is an exception, because it
+/// has the same handles.) A memo that fits saves the picture (see CaptureList) and the look-up of arrays. It does not save the
+/// recording: only the copying of handles tells which of them the closure's copy really has, because a flag in the functor may
+/// switch one off. A copy constructor that makes a bare pointer of a number, nullptr in one launch and an address in the next,
+/// is not noticed.
 struct CaptureMemo {
   static constexpr std::size_t most_words = 64;
   static constexpr std::size_t most_operands = runtime::Launch::most_known;
 
-  std::atomic<std::uint64_t> owner;  ///< number of the thread; 0: nobody yet
-  std::uint64_t handles;           ///< words that belong to handles
-  std::uint64_t epoch;
-  std::uint32_t written;  ///< how often this was
-  std::uint32_t count;    ///< of operands, one for each capture; 0: nothing is known
+  std::atomic<std::uint64_t> owner;  ///< number of the thread; 0: no owner yet
+  std::uint64_t handles;           ///< bit i: word i of the functor belongs to a handle
+  std::uint64_t epoch;             ///< of the runtime that knows the operands
+  std::uint32_t written;  ///< how often the memo has been begun
+  std::uint32_t count;    ///< of operands, one for each capture; 0: the memo holds for no functor
   runtime::KnownOperand operands[most_operands];
 
+  /// Returns whether the thread owns the memo. A thread takes a memo that has no owner or whose owner has ended.
   [[nodiscard]] bool belongs_to(std::uint64_t thread) noexcept;
-  /// Handles must be the same; no other word may be a pointer (even one that was there before: it may have been switched off).
+  /// Returns whether the memo holds for this functor: its handles are the same, and no other word looks like a pointer, even one
+  /// that had the same value before, because its use may have been switched off then.
   [[nodiscard]] bool fits(const std::uintptr_t* word, const void* functor, std::size_t words) const noexcept;
 };
 
-/// Hidden: libraries that know nothing of each other may have types of one name.
+/// The memo of a functor type, and the words of the functor that it was made of. The visibility is hidden because two libraries
+/// may have different types of the same name.
 template <class Functor>
 struct __attribute__((visibility("hidden"))) MemoOf {
   static constexpr std::size_t words = sizeof(Functor) / sizeof(std::uintptr_t);
@@ -58,7 +66,8 @@ struct __attribute__((visibility("hidden"))) MemoOf {
   static inline std::uintptr_t word[words]{};
 };
 
-/// nvcc keeps a host copy of an extended lambda behind a pointer in its last word, which no kernel follows.
+/// Returns whether the last word of the functor is a pointer to the host copy that nvcc keeps of an extended lambda. No kernel
+/// follows this pointer.
 template <class Functor>
 constexpr bool ends_with_host_copy() {
 #if defined(__CUDACC_EXTENDED_LAMBDA__)
@@ -69,25 +78,26 @@ constexpr bool ends_with_host_copy() {
 }
 
 namespace detail {
-/// Makes the bytes zero. Opaque to the compiler, which would drop it before the lifetime of an object there.
+/// Makes the bytes zero and returns `memory`. It is not inline because the compiler would drop stores that come before the
+/// lifetime of an object in the same place.
 SEMCACHE_API void* blank(void* memory, std::size_t bytes) noexcept;
 }  // namespace detail
 
-/// The views of their results that a reducer holds: what lies there is written, not followed.
+/// The views of results that a reducer holds. A kernel writes the memory of a result, but follows no pointer that lies there.
 class SEMCACHE_API ResultWords {
  public:
   template <class Reducer>
   [[gnu::visibility("hidden")]] explicit ResultWords(const Reducer& reducer) {
-    // On blank memory, as pictures are taken.
+    // The copy is made on blank memory, as pictures are, so that padding is zero.
     alignas(Reducer) alignas(std::uintptr_t) unsigned char memory[sizeof(Reducer)];
     auto* copy = ::new (detail::blank(memory, sizeof(Reducer))) Reducer(reducer);
     add_of(*copy);
     look_at(memory, sizeof(Reducer));
     copy->~Reducer();
   }
-  /// Has the reducer no other words that look like pointers?
+  /// Returns whether the reducer has no other words that look like pointers.
   [[nodiscard]] bool are_all() const noexcept { return are_all_; }
-  /// Makes the words zero.
+  /// Makes those of the `count` words zero that are views or addresses of these results.
   void wipe_out(std::uintptr_t* words, std::size_t count) const noexcept;
 
  private:
@@ -97,7 +107,7 @@ class SEMCACHE_API ResultWords {
     static_assert(sizeof view <= sizeof(Result::view), "a view of a reduction's result is larger than expected");
     add(std::addressof(view), sizeof view, view.data());
   }
-  /// Several in one, each with its result.
+  /// For a reducer that combines several, each with its own result.
   template <class Space, class... Reducers>
   void add_of(const Kokkos::Impl::CombinedReducer<Space, Reducers...>& reducers) {
     add_all(reducers, std::index_sequence_for<Reducers...>());
@@ -112,7 +122,7 @@ class SEMCACHE_API ResultWords {
   template <class Space, class... Reducers, std::size_t... I>
   void add_all(const Kokkos::Impl::CombinedReducer<Space, Reducers...>& reducers, std::index_sequence<I...>) {
     add(std::addressof(reducers.view()), sizeof reducers.view(), reducers.view().data());
-    // The only way to a private base class, whose only member is the reducer.
+    // The reducer is the only member of a private base class, and this cast is the only way to it.
     (add_of(reinterpret_cast<const Reducers&>((const Kokkos::Impl::CombinedReducerStorageImpl<I, Reducers>&)reducers)), ...);
   }
   void add(const void* view, std::size_t bytes, const void* data) noexcept;
@@ -132,16 +142,16 @@ struct FunctorAndReducer {
   Reducer reducer;
 };
 
-/// What a closure captured. A base class of our closures, constructed before the pattern that copies the functor: the
-/// list belongs to the closure, so a closure that is never executed leaves nothing behind, and one that is executed
-/// twice, or by another thread, finds its captures.
+/// The list of what a closure captured. It is a base class of the closures on semcache::Exec, constructed before the native
+/// pattern that copies the functor. The list belongs to the closure: a closure that is never executed leaves nothing behind,
+/// and one that is executed twice, or by another thread, finds its captures.
 ///
-/// Where a pattern keeps its copy of the functor is its own secret, therefore we make one more: a picture, taken on blank
-/// memory. Its handles say what they point to and where they lie in it; the other words are looked through for pointers
-/// that no handle explains, and padding, which would hold anything in the functor itself, is zero. Pointers are followed
-/// (runtime::Leads) while the picture is there, and what it owns with it. A reducer that holds more than its result is
-/// on the picture, too.
-/// Threads: filled by the constructing thread only; afterwards read-only.
+/// The place of the pattern's own copy of the functor is not known, so the list makes one more copy on blank memory: the
+/// *picture*. Handles record what they point to and where they lie in the picture. All other words of the picture are searched
+/// for pointers that belong to no handle. Padding, which could hold anything in the functor itself, is zero in the picture.
+/// Pointers are followed (runtime::Leads) while the picture, and with it what the picture owns, is alive. A reducer that holds
+/// more than its result is part of the picture.
+/// Threads: only the constructing thread fills the list; afterwards it is read-only.
 class SEMCACHE_API CaptureList {
  public:
   CaptureList() noexcept;
@@ -149,8 +159,9 @@ class SEMCACHE_API CaptureList {
   CaptureList(const CaptureList&) = delete;
   CaptureList& operator=(const CaptureList&) = delete;
 
-  // Hidden, as MemoOf: what is made for a functor of this library must not stand for another one of that name.
-  /// @param results  which the functor may hold, too
+  // The visibility is hidden as that of MemoOf, because another library may have another functor of the same name.
+  /// Takes a picture of the functor and finds its pointers, unless a memo of it fits.
+  /// @param results  results of the reducer, of which the functor may hold copies; or nullptr
   template <class Functor>
   [[gnu::visibility("hidden")]] void take_picture_of(const Functor& functor, const ResultWords* results = nullptr) {
     if constexpr (sizeof(Functor) >= sizeof(void*)) {
@@ -163,8 +174,8 @@ class SEMCACHE_API CaptureList {
       copy_on_blank<Functor, Functor>({&original, 1, results}, functor);
     }
   }
-  /// The same of a functor that travels with a reducer. Kokkos' own reducers lead to their result and nowhere else, and functors of
-  /// its algorithms hold one more copy.
+  /// Does the same for a functor that comes with a reducer. Kokkos' own reducers hold only their results, so the functor alone
+  /// is on the picture then; functors of Kokkos' algorithms hold one more copy of the reducer.
   template <class Functor, class Reducer>
   [[gnu::visibility("hidden")]] void take_picture_of(const Functor& functor, const Reducer& reducer) {
     const ResultWords results(reducer);
@@ -178,13 +189,15 @@ class SEMCACHE_API CaptureList {
   /// Ends the recording. Idempotent.
   void close() noexcept;
 
-  /// Adds an array that the functor does not hold as a handle: a result, the views of a functor that we know.
+  /// Adds an array that no handle recorded: a result, or a view of a KnownFunctor.
   void add(const void* pointer, bool writable, bool holds_handles) noexcept {
     if (pointer) append(pointer, nullptr, 0, writable, holds_handles);
   }
-  /// False: handles need not call `notice`.
+  /// Returns whether handles must call `notice`.
   [[nodiscard]] bool recording() const noexcept { return recording_ != Recording::off; }
-  /// Called by handles. `place`, `source`: where the copy and the copied handle lie.
+  /// Records the copy of a handle.
+  /// @param place   address of the copy
+  /// @param source  address of the handle that was copied
   void notice(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
               bool holds_handles) noexcept {
     if (recording_ == Recording::known) {
@@ -200,7 +213,8 @@ class SEMCACHE_API CaptureList {
     append(pointer, inside ? at : nullptr, bytes, writable, holds_handles);
   }
 
-  /// The copied handle is the known capture whose turn it is: nothing else is to be noticed.
+  /// Returns whether the copied handle is the next known capture, and marks that capture as used. Nothing else is to be recorded
+  /// then.
   [[nodiscard]] bool is_next_known(const void* pointer, bool writable) noexcept {
     const std::uint32_t i = next_known_;
     if (recording_ != Recording::known || known_[i].pointer != pointer || known_[i].writable != writable) return false;
@@ -210,44 +224,46 @@ class SEMCACHE_API CaptureList {
   }
 
 
-  /// The launch of this closure's kernel: alive while the kernel is submitted.
-  /// @throws OutOfMemory as runtime::Launch
+  /// Begins the launch of this closure's kernel. The result must be alive while the kernel is submitted.
+  /// @throws OutOfMemory, UsageError  as runtime::Launch
   [[nodiscard]] runtime::Launch launch(QueueId queue, const char* name) const {
     if (__builtin_expect(known_count_ != 0, 1))
       return runtime::Launch(queue, name, known_, known_count_, used_, epoch_, captures_, count_);
     return runtime::Launch(queue, name, captures_, count_, leads_.get());
   }
-  /// For the next functor of this type.
+  /// Keeps the captures for the next functor of this type, if its words describe them and `launch` used no other arrays.
   void remember(const runtime::Launch& launch) const noexcept;
 
  private:
   static constexpr std::size_t inline_captures = 8;
   enum class Recording : std::uint8_t { off, by_place, known };
   using Original = runtime::Leads::Original;
-  /// What a picture is taken of.
+  /// The objects that a picture is taken of.
   struct Subject {
     const Original* originals;
     std::size_t count;
-    const ResultWords* results;  ///< which the last one, as a rule a reducer, may hold; or nullptr
+    const ResultWords* results;  ///< results that the last original (as a rule a reducer) may hold; or nullptr
   };
 
-  /// Does the memo hold for this functor? If it may, but does not: a new one begins. Out of line, as everything that is not
-  /// the functor's own: code that lies together is fast.
+  /// Returns whether the memo holds for this functor. If the memo belongs to this thread but does not hold, a new one begins.
+  /// This function is out of line, as is all code that does not depend on the functor's type, because code in one place is
+  /// fast.
   [[nodiscard]] bool remembers(CaptureMemo& memo, std::uintptr_t* word, const void* functor, std::size_t words) noexcept;
   template <class Copy, class Functor, class... Originals>
   [[gnu::noinline, gnu::visibility("hidden")]] void copy_on_blank(const Subject& subject, const Originals&... originals) {
     constexpr std::size_t host_copy = ends_with_host_copy<Functor>() ? sizeof(Functor) - sizeof(void*) : sizeof(Copy);
     has_host_copy_ = ends_with_host_copy<Functor>();
     alignas(Copy) alignas(std::uintptr_t) unsigned char memory[sizeof(Copy)];
-    // The calls are opaque to the compiler: it must neither drop the blanking before the lifetime of the copy nor the
-    // bytes after it.
+    // `blank` and `analyse` are out of line, because the compiler must drop neither the blanking before the lifetime of the copy
+    // nor the copy's bytes.
     auto* copy = ::new (blank(memory, sizeof(Copy))) Copy(originals...);
-    // Types that are copied as bytes bring the original's padding along.
+    // A type that is copied as bytes has the padding of the original, too.
     if constexpr (std::is_trivially_copyable<Copy>::value) SEMCACHE_KOKKOS_CLEAR_PADDING(copy);
     analyse(subject, host_copy);
     copy->~Copy();
   }
-  /// Handles are copied in the same order each time.
+  /// Returns whether the copied handle is one of the known captures. The search begins at the next one, because handles are
+  /// copied in the same order each time.
   [[nodiscard]] bool is_known(const void* pointer, bool writable) noexcept {
     for (std::uint32_t tried = 0; tried < known_count_; ++tried) {
       if (is_next_known(pointer, writable)) return true;
@@ -255,7 +271,8 @@ class SEMCACHE_API CaptureList {
     }
     return false;
   }
-  /// A lambda's handles are copied once more to its host copy, behind those that the kernel uses: these tell nothing new.
+  /// Returns whether the picture has a handle like this one. After the handles of a lambda, nvcc copies them once more to the
+  /// host copy, and those need no record of their own.
   [[nodiscard]] bool is_in_image(const void* pointer, bool writable, bool holds_handles) const noexcept {
     for (const runtime::Capture* c = captures_; c != captures_ + count_; ++c) {
       if (c->handle && c->pointer == pointer && c->writable == writable && c->holds_handles == holds_handles) return true;
@@ -264,7 +281,8 @@ class SEMCACHE_API CaptureList {
   }
   void begin_memo(CaptureMemo& memo, const void* functor) noexcept;
   void* blank(void* memory, std::size_t bytes) noexcept;
-  /// Looks at the picture. @param host_copy  where nvcc's pointer lies, if it does
+  /// Searches the picture for pointers that belong to no handle, and follows them.
+  /// @param host_copy  position of nvcc's pointer in the picture; the picture's size if there is none
   void analyse(const Subject& subject, std::size_t host_copy) noexcept;
   [[nodiscard]] std::size_t position_of(const runtime::Capture& capture) const noexcept;
   void append(const void* pointer, const void* handle, std::uint32_t bytes, bool writable, bool holds_handles) noexcept {
@@ -275,20 +293,20 @@ class SEMCACHE_API CaptureList {
 
   CaptureList* outer_;
   Recording recording_ = Recording::off;
-  bool described_ = false;  ///< by its words: a memo of it holds
+  bool described_ = false;  ///< the functor's words describe its captures, so a memo is possible
   bool has_host_copy_ = false;  ///< see `ends_with_host_copy`
   std::uint32_t written_ = 0;
-  std::uint32_t known_count_ = 0;  ///< a memo fits: no picture was taken
-  std::uint32_t used_ = 0;         ///< which of the known captures the closure's copy has
+  std::uint32_t known_count_ = 0;  ///< captures of the memo that fits; 0 if none does, and a picture was taken
+  std::uint32_t used_ = 0;         ///< bit i: the closure's copy has known capture i
   std::uint32_t next_known_ = 0;
   std::uint64_t epoch_ = 0;
-  CaptureMemo* memo_ = nullptr;  ///< to be written
-  std::uint64_t thread_ = 0;     ///< whose memo that is
+  CaptureMemo* memo_ = nullptr;  ///< the memo to be written
+  std::uint64_t thread_ = 0;     ///< number of the thread that owns that memo
   const unsigned char* original_ = nullptr;
   std::size_t recorded_ = 0;  ///< captures that the functor's handles recorded
-  const unsigned char* image_ = nullptr;  ///< the functor's bytes, from which places are counted; nullptr once they have been analysed
+  const unsigned char* image_ = nullptr;  ///< begin of the picture (which may have ended), for positions in it
   std::size_t image_bytes_ = 0;
-  std::unique_ptr<runtime::Leads> leads_;  ///< nullptr: the functor leads nowhere but to its captures
+  std::unique_ptr<runtime::Leads> leads_;  ///< nullptr if the functor has no pointers besides its captures
   runtime::Capture* captures_ = inline_captures_;
   std::size_t count_ = 0;
   std::size_t capacity_ = inline_captures;
@@ -296,8 +314,9 @@ class SEMCACHE_API CaptureList {
   runtime::Capture inline_captures_[inline_captures];
 };
 
-/// True for element types that may contain handles themselves, or pointers: a View of Views. Kernels that capture a View of such
-/// elements may use every array. Specialise it for a type of which the compiler says too much or too little:
+/// True for element types that may hold handles or pointers themselves, as in a View of Views. Kernels that capture a View of
+/// such elements may use every array. By default it is true for types that cannot be copied as bytes, for Views and for
+/// pointers. Specialise it for a type for which this default is wrong:
 ///
 ///     struct Cell { double* values; };  // can be copied as bytes, but leads to an array
 ///     template <> struct semcache::kokkos::HoldsHandles<Cell> : std::true_type {};
@@ -318,7 +337,8 @@ struct HoldsHandles<Kokkos::complex<T>> : std::false_type {};
 
 namespace detail {
 
-/// A View of such elements has been made: bare pointers to them lead to views, too.
+/// Tells the runtime that a View of these elements has been made, if they may hold handles: a bare pointer to such elements
+/// leads a kernel to views, too.
 template <class MemorySpace, class T>
 KOKKOS_FUNCTION void expect_handles_in([[maybe_unused]] T* elements) {
   SEMCACHE_KOKKOS_ON_HOST(
@@ -326,19 +346,20 @@ KOKKOS_FUNCTION void expect_handles_in([[maybe_unused]] T* elements) {
           runtime::expect_handles(elements);)
 }
 
-/// A handle is copied while tracking is disabled. Out of line: functors copy several, and code that lies apart is slow.
+/// Records the copy of a handle that is made while tracking is disabled. It is out of line because functors copy several
+/// handles, and inlined copies of this code in many places would be slow.
 SEMCACHE_API void record_untracked_copy(const void* pointer, const void* place, const void* source, std::uint32_t bytes,
                                         bool writable, bool holds_handles) noexcept;
 
-/// Called by every handle copy; noexcept, because Kokkos 3.4 switches tracking without RAII.
+/// Called by every copy of a handle. It is noexcept because Kokkos 3.4 switches tracking on and off without RAII.
 inline void record_copy(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
                         bool holds_handles) noexcept {
   if (__builtin_expect(!Kokkos::Impl::SharedAllocationRecord<void, void>::tracking_enabled(), 1))
     record_untracked_copy(pointer, place, source, bytes, writable, holds_handles);
 }
 
-/// The same for handles of host mirrors: kernels cannot use them (the page tracker serves them if they do), the words
-/// only have to be recognised.
+/// The same for handles of host mirrors. Kernels cannot use mirrors (if one does all the same, the page tracker serves it), so
+/// only the words of the handle have to be recognised.
 inline void record_mirror_copy(const void* place, const void* source, std::uint32_t bytes) noexcept {
   if (Kokkos::Impl::SharedAllocationRecord<void, void>::tracking_enabled()) return;
   if (CaptureList* list = open_capture_list; list && list->recording())

@@ -8,31 +8,32 @@
 #include <optional>
 #include <typeinfo>
 
-/// What all patterns on semcache::Exec share.
+/// The parts that all parallel patterns on semcache::Exec share.
 namespace semcache::kokkos::detail {
 
-/// The native pattern gets the native space where it matters: on a GPU everywhere (two closures would be instantiated,
-/// and the occupancy asked for the wrong one), on hosts in team policies (they keep an instance of that very type).
+/// Replaces Exec by the native space in the properties of a policy. On a GPU this is done in all policies, because otherwise two
+/// closures would be instantiated, and the occupancy would be computed for the wrong one. On hosts it is done in team policies
+/// only, because these keep an instance of the very type that the policy names.
 template <class Property>
 using rebind_team = std::conditional_t<std::is_same<Property, Exec>::value, NativeExec, Property>;
 template <class Property>
 using rebind_flat = std::conditional_t<std::is_same<Property, Exec>::value && native_is_device, NativeExec, Property>;
 
 // --- functors that declare execution_space = Exec, or a device_type of Exec ------------------------------------------
-/// Native reductions, and CUDA's teams, insist that functor and policy name the same space: where the policy is rebound, so is the
-/// functor.
+/// A functor that names the native space instead of Exec, and is otherwise the same. Native reductions, and CUDA's teams, insist
+/// that functor and policy name the same space, so the functor is rebound where the policy is.
 template <class Functor, class Value, class = void>
 struct NativeFunctor : Functor {
   using execution_space = NativeExec;
   using device_type = typename NativeExec::device_type;
   using value_type = Value;
-  NativeFunctor(const Functor& functor) : Functor(functor) {}  // NOLINT: stands for the functor
+  NativeFunctor(const Functor& functor) : Functor(functor) {}  // NOLINT: replaces the functor
 };
 template <class Functor, class Value>
 struct NativeFunctor<Functor, Value, std::void_t<typename Functor::value_type>> : Functor {
   using execution_space = NativeExec;
   using device_type = typename NativeExec::device_type;
-  NativeFunctor(const Functor& functor) : Functor(functor) {}  // NOLINT: stands for the functor
+  NativeFunctor(const Functor& functor) : Functor(functor) {}  // NOLINT: replaces the functor
 };
 
 template <class Functor, class = void>
@@ -90,7 +91,7 @@ using rebound_scan = typename RenamedFunctor<Functor, Policy, ScanAnalysis<Funct
 template <class Functor, class Policy>
 using rebound_reduction = typename RenamedFunctor<Functor, Policy, ReduceAnalysis<Functor, Policy>>::type;
 
-/// Loops have no value, so only CUDA's teams ask.
+/// Loops have no value, so only those of CUDA's teams check the functor's space.
 struct NoValue {
   using value_type = void;
 };
@@ -108,7 +109,7 @@ decltype(auto) rebind_functor(const Functor& functor) {
 }
 
 #if SEMCACHE_KOKKOS_COMBINED_REDUCER
-/// The same for a functor that travels with its reducer.
+/// The same for a functor that comes with its reducer.
 template <class Combined, class Policy>
 struct Rebound {
   using functor_type = typename Combined::functor_type;
@@ -119,7 +120,7 @@ struct Rebound {
   using renamed = typename RenamedFunctor<functor_type, Policy, Analysis>::type;
   using type = std::conditional_t<std::is_same<renamed, functor_type>::value, Combined,
                                   Kokkos::Impl::CombinedFunctorReducer<renamed, reducer_type>>;
-  /// The functor itself where it has no other reducer.
+  /// Returns the reducer, or the functor where it reduces by itself.
   static const auto& reducer_of(const Combined& combined) { return combined.get_reducer().get_functor(); }
   static decltype(auto) make(const Combined& combined) {
     if constexpr (std::is_same<type, Combined>::value)
@@ -140,7 +141,8 @@ struct MemoryOf<T, true> {
   using type = typename T::memory_space;
 };
 
-/// A host backend wants a result that its host memory can reach: a view of ours is shown to it as what it is there.
+/// Returns the result as the native pattern takes it. A host backend wants a result in memory that the host can access, so it
+/// gets a view in semcache::Space as an unmanaged view in HostSpace.
 template <class Result>
 decltype(auto) native_result(const Result& result) {
   if constexpr (!native_is_device && std::is_same<typename MemoryOf<Result>::type, Space>::value)
@@ -163,9 +165,9 @@ void execute_native(const Derived& closure) {
   const_cast<Native&>(static_cast<const Native&>(closure)).execute();
 }
 
-// --- functors of Kokkos that we know -------------------------------------------------------------------------------
-/// deep_copy(view, scalar) and element-wise copies drop the memory space of their views (AnonymousSpace): their
-/// members are read instead.
+// --- functors of Kokkos whose members are known --------------------------------------------------------------------
+/// The functors of deep_copy(view, scalar) and of element-wise copies. Kokkos drops the memory space of their views
+/// (AnonymousSpace), so no handle records them, and their captures are read from their members instead.
 template <class Functor>
 struct KnownFunctor {
   static constexpr bool value = false;
@@ -183,7 +185,7 @@ struct KnownFunctor<Kokkos::Impl::ViewFill<View, Layout, E, Rank, Index>> {
 };
 template <class Destination, class Source, class Layout, class E, int Rank, class Index>
 struct KnownFunctor<Kokkos::Impl::ViewCopy<Destination, Source, Layout, E, Rank, Index>> {
-  /// DynamicViews are copied so, too: they have no data of their own.
+  /// False for DynamicViews, which are copied by this functor, too, but have no data of their own.
   static constexpr bool value = Kokkos::is_view<Destination>::value && Kokkos::is_view<Source>::value;
   using functor = Kokkos::Impl::ViewCopy<Destination, Source, Layout, E, Rank, Index>;
   using element = typename Destination::non_const_value_type;
@@ -196,7 +198,7 @@ struct KnownFunctor<Kokkos::Impl::ViewCopy<Destination, Source, Layout, E, Rank,
 };
 
 // --- the closure -----------------------------------------------------------------------------------------------------
-/// The native instance of a policy on Exec.
+/// Returns the native instance of a policy on Exec.
 template <class Policy>
 const NativeExec& native_space(const Policy& policy) {
   return policy.space();
@@ -206,17 +208,18 @@ const NativeExec& native_space(const Kokkos::TeamPolicy<Properties...>& policy) 
   return policy.native_space();
 }
 
-/// The last reduction of this thread has waited for its kernel.
+/// True if the last reduction of this thread has waited for its kernel.
 inline __thread bool reduction_has_waited = false;
 
-/// First base of every pattern on Exec: it is open while the second base, the native pattern, copies the functor.
+/// The first base class of every pattern on Exec. Its list of captures is open while the second base class, the native pattern,
+/// copies the functor.
 class Closure : public CaptureList {
  protected:
   template <class Policy, class Functor>
   Closure(const Policy& policy, const Functor& functor) : stream_(stream_of(native_space(policy))) {
     if constexpr (!KnownFunctor<Functor>::value) take_picture_of(functor);
   }
-  /// @param reducer  what the reduction's closure is given: a reducer, or the result of a functor that reduces by itself
+  /// @param reducer  a reducer, or the result of a functor that reduces by itself, as the reduction's closure gets it
   template <class Policy, class Functor, class Reducer>
   Closure(const Policy& policy, const Functor& functor, const Reducer& reducer)
       : stream_(stream_of(native_space(policy))) {
@@ -226,15 +229,15 @@ class Closure : public CaptureList {
       take_picture_of(functor);
   }
 
-  /// The functor has been copied.
+  /// Closes the list of captures. It is called when the native pattern has copied the functor.
   template <class Functor>
   void finish(const Functor& functor) {
     close();
     if constexpr (KnownFunctor<Functor>::value) {
       KnownFunctor<Functor>::captures(*this, functor);
       if constexpr (KnownFunctor<Functor>::is_pattern) {
-        // A fill of a contiguous range needs no kernel: its value is known, and whoever reads it makes it (and a kernel
-        // would first have to fetch what it overwrites).
+        // A fill of a contiguous range needs no kernel. Its value is known, so each side makes it where it is read; and a kernel
+        // would first have to fetch what it overwrites.
         if (functor.a.span_is_contiguous() && is_tracked(functor.a.data())) {
           fill_address_ = const_cast<void*>(static_cast<const void*>(functor.a.data()));
           fill_bytes_ = functor.a.span() * sizeof(functor.val);
@@ -245,7 +248,7 @@ class Closure : public CaptureList {
     }
   }
 
-  /// The same for patterns with a result.
+  /// The same for patterns with a result, which becomes a capture or is remembered.
   template <class Policy, class Result>
   void finish_reduction(const Policy& policy, const Result& result) {
     close();
@@ -261,16 +264,19 @@ class Closure : public CaptureList {
     if (mirror_result_) waits_for_result_.emplace(native_space(policy));
   }
 
+  /// Makes the fill, if the closure is one that needs no kernel; returns false otherwise.
   [[nodiscard]] bool filled_without_kernel() const {
     if (!fill_address_) return false;
     runtime::fill(fill_address_, fill_bytes_, pattern_, pattern_bytes_, queue());
     return true;
   }
 
+  /// Runs `body`, which submits the native kernel, as a launch.
   /// @param body  gets the launch
+  /// @throws OutOfMemory, UsageError  as runtime::Launch
   template <class Body>
   void run(const std::type_info& functor, const Body& body) const {
-    // Kokkos writes results itself, from the driver's side too: the pages of a mirror are opened before.
+    // Kokkos writes results itself, also by the driver, so the pages of a mirror must be open before.
     if (mirror_result_) semcache::access(mirror_result_, result_bytes_, Access::overwrite);
     runtime::Launch launching = launch(queue(), functor.name());
     remember(launching);
@@ -279,7 +285,8 @@ class Closure : public CaptureList {
     leave_kernel();
   }
 
-  /// Afterwards a result in a mirror has arrived. (Kokkos' kernels write it to pinned memory: no copy to count.)
+  /// Runs a reduction. Afterwards a result in a mirror has arrived. (Kokkos' kernels write it to pinned memory, so there is no
+  /// copy to count.)
   template <class Native, class Derived>
   void run_reduction(const std::type_info& functor, const Derived& closure) const {
     if constexpr (native_is_device) {
@@ -294,7 +301,7 @@ class Closure : public CaptureList {
       run(functor, [&](runtime::Launch&) { execute_native<Native>(closure); });
     }
   }
-  /// Afterwards what Kokkos itself copied over the link is counted: a total on the host, if there was one.
+  /// Waits for a total in a mirror, and counts the copy of a total to the host that Kokkos itself made over the link.
   void deliver_total([[maybe_unused]] std::size_t bytes) const {
     if constexpr (native_is_device) {
       if (result_on_host_ && has_work_ && bytes != 0) runtime::count_external_transfer(true, bytes);
@@ -319,13 +326,14 @@ class Closure : public CaptureList {
       result_on_host_ = view.data() != nullptr;
     } else {
       result_on_host_ = !Kokkos::SpaceAccessibility<NativeExec, memory>::accessible && view.data() != nullptr;
-      // A HostSpace view may have been assigned from a mirror.
+      // A view in HostSpace may have been assigned from a mirror.
       if (view.data() && is_tracked(view.data())) mirror_result_ = view.data();
     }
   }
 
-  /// Kokkos' reductions on CUDA wait for their kernel to copy a result on the host out of pinned memory; where there is
-  /// nothing to launch they do not. Where the members are private (team reductions), the policy tells.
+  /// Returns whether a reduction on CUDA with a result on the host has waited for its kernel. Kokkos waits to copy the result out
+  /// of pinned memory, unless there was nothing to launch. The members of the pattern tell which; where they are private (team
+  /// reductions), the policy does.
   template <class Native>
   auto has_waited(const Native& native, int) const
       -> decltype(native.m_unified_space != nullptr && !native.m_result_ptr_device_accessible) {
@@ -335,7 +343,7 @@ class Closure : public CaptureList {
   bool has_waited(const Native&, long) const {
     return has_work_;
   }
-  /// @return false also where the policy does not tell
+  /// Returns whether the policy has something to launch; false also for policies of which this is not known here.
   template <class Policy>
   static bool has_work(const Policy&) {
     return false;
@@ -349,8 +357,8 @@ class Closure : public CaptureList {
     return policy.league_size() > 0 && policy.team_size() != 0;
   }
 
-  void* stream_;                                ///< the native pattern keeps the instance
-  std::optional<NativeExec> waits_for_result_;  ///< where Kokkos itself writes to a mirror
+  void* stream_;                                ///< stays valid because the native pattern keeps the instance
+  std::optional<NativeExec> waits_for_result_;  ///< the instance to fence where Kokkos itself writes to a mirror
   const void* mirror_result_ = nullptr;
   std::size_t result_bytes_ = 0;
   bool result_on_host_ = false;

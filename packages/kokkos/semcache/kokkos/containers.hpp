@@ -4,9 +4,11 @@
 
 #include <semcache/kokkos/backend.hpp>
 
-/// Kokkos' algorithms ask whether a space can access their views: within a team that of its member, which is the native one where the
-/// functor takes members of any type. An instance of the native space is refused, because they hand kernels bare pointers: nobody would
-/// notice which arrays these use. Both must be known before Kokkos' headers of algorithms.
+/// Kokkos' algorithms check whether a space can access their views. Within a team they check the space of the team's member,
+/// which is the native space where the functor takes members of any type, so the native space may access views in
+/// semcache::Space here. An algorithm that is given an instance of the native space does not compile, because it hands bare
+/// pointers to its kernels, and SemCache would not notice which arrays these use. Both templates must be declared before
+/// Kokkos' headers of algorithms.
 namespace Kokkos {
 namespace Experimental {
 namespace Impl {
@@ -28,7 +30,7 @@ KOKKOS_INLINE_FUNCTION constexpr void static_assert_random_access_and_accessible
 }  // namespace Experimental
 }  // namespace Kokkos
 
-// Containers whose behaviour Kokkos looks up by execution space; they must be specialised before their first use.
+// Kokkos looks up the behaviour of these containers by execution space. The specialisations must come before the first use.
 #if __has_include(<Kokkos_ScatterView.hpp>)
 #include <Kokkos_ScatterView.hpp>
 namespace Kokkos {
@@ -45,7 +47,7 @@ struct DefaultContribution<semcache::Exec, Duplication>
 #endif
 
 #if __has_include(<Kokkos_Random.hpp>)
-// fill_random knows the containers that are declared before it.
+// fill_random takes only containers that are declared before it.
 #if __has_include(<Kokkos_DynRankView.hpp>)
 #include <Kokkos_DynRankView.hpp>
 #endif
@@ -56,7 +58,8 @@ template <>
 struct Random_XorShift1024_UseCArrayState<semcache::Exec>
     : Random_XorShift1024_UseCArrayState<semcache::kokkos::NativeExec> {};
 #if defined(KOKKOS_ENABLE_CUDA) && SEMCACHE_KOKKOS_RANDOM_BY_DEVICE
-/// Kokkos' default gives every thread of an unknown device space state 0, silently.
+/// Gives each thread a state of its own. Kokkos' default would silently give state 0 to every thread of a device space that it
+/// does not know.
 template <class MemorySpace>
 struct Random_UniqueIndex<Kokkos::Device<semcache::Exec, MemorySpace>> {
   using locks_view_type = View<int**, Kokkos::Device<semcache::Exec, MemorySpace>>;
@@ -75,15 +78,15 @@ struct Random_UniqueIndex<Kokkos::Device<semcache::Exec, MemorySpace>> {
 #include <Kokkos_DynamicView.hpp>
 namespace semcache {
 namespace kokkos {
-/// Where a message of the compiler names this: before Kokkos 3.5 host kernels refuse the elements of a DynamicView in any memory but the
-/// host's. Use Kokkos 3.5 or newer, a View, or a DynamicView in Kokkos::HostSpace.
+/// A type for compiler messages only. Before Kokkos 3.5 host kernels refuse the elements of a DynamicView in any memory but the
+/// host's. Where the compiler names this type, use Kokkos 3.5 or newer, a View, or a DynamicView in Kokkos::HostSpace.
 struct dynamic_view_in_semcache_space_needs_kokkos_3_5;
 namespace detail {
 template <bool on_device>
 struct ChunkArraySpace {
   using memory_space = dynamic_view_in_semcache_space_needs_kokkos_3_5;
 };
-/// Host code writes the list of chunks, kernels read it: it lies where both can, as with the native space.
+/// Host code writes the list of chunks and kernels read it, so it lies in memory that both can access, as with the native space.
 template <>
 struct ChunkArraySpace<true> : Kokkos::Experimental::Impl::ChunkArraySpace<NativeExec::memory_space> {};
 }  // namespace detail

@@ -4,7 +4,8 @@
 
 #include <semcache/kokkos/relations.hpp>
 
-/// The end of every contiguous Kokkos::deep_copy that involves our memory.
+/// Kokkos carries out every contiguous deep_copy by Kokkos::Impl::DeepCopy. The specialisations here hand those to or from
+/// semcache::Space or HostMirrorSpace to the runtime.
 namespace semcache::kokkos::detail {
 
 template <class MemorySpace>
@@ -13,11 +14,11 @@ inline constexpr bool is_tracked_space =
 
 template <class Destination, class Source, class E>
 struct TrackedDeepCopy {
-  /// All work so far comes before (Kokkos fences around the two-argument deep_copy).
+  /// Copies after all work so far (Kokkos fences before and after the two-argument deep_copy).
   TrackedDeepCopy(void* to, const void* from, std::size_t bytes) {
     copy(to, from, bytes, QueueId{}, is_tracked_space<Destination>, is_tracked_space<Source>);
   }
-  /// At its place in the order of `exec`.
+  /// Copies at this place in the order of `exec`.
   TrackedDeepCopy(const E& exec, void* to, const void* from, std::size_t bytes) {
     if (bytes == 0) return;
     copy(to, from, bytes, queue_of(exec), is_tracked_space<Destination>, is_tracked_space<Source>);

@@ -6,9 +6,10 @@
 
 namespace semcache {
 
-/// The device of programs that leave the choice to their build: semcache::Device with SEMCACHE_DEFAULT_DEVICE,
-/// otherwise Kokkos' own default. Who links SemCache::kokkos_default has it, and everybody where SemCache was built with
-/// SemCache_ENABLE_DEFAULT_DEVICE. All translation units of a program must agree.
+/// The device of programs that leave the choice to their build. It is semcache::Device where SEMCACHE_DEFAULT_DEVICE is
+/// defined, otherwise Kokkos' own default. A target that links SemCache::kokkos_default has the macro; where SemCache was
+/// built with SemCache_ENABLE_DEFAULT_DEVICE, so has each target that links SemCache::kokkos. All translation units of a
+/// program must agree.
 #ifdef SEMCACHE_DEFAULT_DEVICE
 using DefaultDevice = Device;
 #else

@@ -9,26 +9,28 @@
 
 namespace semcache {
 
-/// Promises that every access of the host to a DualView is announced with semcache::access: for buffers that only libraries
-/// see (MPI, system calls). Its host pages are not protected, which saves two or more system calls per exchange, and a new
-/// value that the host always asks for is sent right behind its kernel. So an announced access ends at the next launch that
-/// writes the array: a non-blocking send must be complete by then. An access that is not announced is not noticed;
-/// SEMCACHE_CHECK=1 protects the pages all the same and serves it.
+/// A constructor argument of DualView by which the program promises to announce every host access with semcache::access. It is
+/// meant for buffers that only libraries use (MPI, system calls). The host pages of such a DualView are not protected, which
+/// saves two or more system calls per exchange. Once the host has shown that it asks for each new value of the whole array,
+/// the value is sent right behind the kernel that writes it. So an announced access ends at the next launch that writes the
+/// array: a non-blocking send must be complete by then. An access that is not announced is not noticed, except with
+/// SEMCACHE_CHECK=1, which protects the pages all the same and serves the access.
 struct Announced {};
 inline constexpr Announced announced{};
 
-/// Kokkos::DualView with one datum: the device view and the host view are two sides of the same array, which the cache
-/// keeps coherent. `modify` and `sync` are optional: they never move a byte and never abort; they only keep the flags
-/// that `need_sync` reports. Both views may be alive and used at any time.
+/// A replacement of Kokkos::DualView with one datum (tracked array): the device view and the host view are two sides of the
+/// same array, which SemCache keeps coherent. `modify` and `sync` are optional. They never move a byte and never abort; they
+/// only keep the flags that `need_sync` reports. Both views may be alive and used at any time.
 ///
-/// Where nobody notices host accesses (announced DualViews, SEMCACHE_TRACKER=explicit, SEMCACHE_PROTOCOL=off) they are what
-/// they are in Kokkos: sync_host makes the host side valid, modify_host says that the host has written it.
+/// Where host accesses are not noticed (announced DualViews, SEMCACHE_TRACKER=explicit, SEMCACHE_PROTOCOL=off) `modify` and
+/// `sync` are needed and mean what they mean in Kokkos: sync_host makes the host side valid, and modify_host announces that
+/// the host has written it.
 ///
-/// The properties must name a space. Where that is none of ours (semcache::DefaultDevice of a build that chose stock
-/// Kokkos) it is Kokkos' DualView in all but name: two arrays, and `modify` and `sync` are needed.
+/// The properties must name a space. Where they name another space than semcache::Space (semcache::DefaultDevice of a build
+/// that chose stock Kokkos), the class behaves as Kokkos::DualView: it has two arrays, and `modify` and `sync` are needed.
 /// @throws OutOfMemory from constructors, resize, realloc
-/// Ordering: host accesses wait for the kernels in flight that write the data they touch; kernels see what the host
-/// wrote before their launch. Threads: as Kokkos::DualView; a data race of the program stays the program's.
+/// Ordering: host accesses wait for the kernels in flight that write the data they use; kernels see what the host wrote
+/// before their launch. Threads: as Kokkos::DualView; SemCache does not remove data races of the program.
 template <class DataType, class... Properties>
 class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   template <class, class...>
@@ -57,14 +59,15 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
                    Kokkos::MemoryTraits<Kokkos::Unmanaged | Kokkos::RandomAccess>>;
   using t_host_const_randomread_um = kokkos::host_mirror_t<t_dev_const_randomread_um>;
 
-  /// Two sides of one array, as said above.
+  /// True where the views are two sides of one array (except those of a DualView that was made of two arrays); false where
+  /// the class behaves as Kokkos::DualView.
   static constexpr bool is_coherent = std::is_same<typename t_dev::memory_space, Space>::value;
   static_assert(is_coherent || (Kokkos::is_space<Properties>::value || ...),
                 "semcache::DualView: name its device: semcache::Device, or semcache::DefaultDevice for the build's choice");
   static_assert(!is_coherent || std::is_same<typename t_host::memory_space, HostMirrorSpace>::value,
                 "the mirror space is ours");
 
-  /// One array seen from one side: nothing to keep in step.
+  /// True where both views are of the same device, so that there is one array with one side.
   static constexpr bool impl_dualview_is_single_device =
       std::is_same<typename t_dev::device_type, typename t_host::device_type>::value;
 
@@ -73,10 +76,10 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   /// The host side. @see view_host
   t_host h_view;
 
-  /// No allocation; both views are empty.
+  /// Allocates nothing; both views are empty.
   DualView() = default;
 
-  /// Allocates and value-initialises `label`; neither side uses memory before it is touched.
+  /// Allocates an array of this label and value-initialises it. Neither side takes memory before its first use.
   DualView(const std::string& label, std::size_t n0 = none, std::size_t n1 = none, std::size_t n2 = none,
            std::size_t n3 = none, std::size_t n4 = none, std::size_t n5 = none, std::size_t n6 = none,
            std::size_t n7 = none)
@@ -85,7 +88,8 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
         state_(kokkos::SyncState::make()),
         apart_(is_stock_pair()) {}
 
-  /// As before; the host's accesses are announced. resize and realloc keep the promise.
+  /// Does the same, with a host side whose accesses the program announces. The promise also holds for the arrays that resize
+  /// and realloc make.
   DualView(Announced, const std::string& label, std::size_t n0 = none, std::size_t n1 = none, std::size_t n2 = none,
            std::size_t n3 = none, std::size_t n4 = none, std::size_t n5 = none, std::size_t n6 = none,
            std::size_t n7 = none)
@@ -95,7 +99,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
         announced_(true),
         apart_(is_stock_pair()) {}
 
-  /// With view_alloc(...): label, WithoutInitializing, an execution space instance.
+  /// Takes Kokkos::view_alloc(...): a label, WithoutInitializing, an execution space instance.
   template <class... P>
   explicit DualView(const Kokkos::Impl::ViewCtorProp<P...>& properties,
                     std::enable_if_t<!Kokkos::Impl::ViewCtorProp<P...>::has_pointer, std::size_t> n0 = none,
@@ -106,7 +110,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
         state_(kokkos::SyncState::make()),
         apart_(is_stock_pair()) {}
 
-  /// Shallow; also to const data. Shares flags.
+  /// Makes a shallow copy, possibly to const data. It shares flags with `other`.
   template <class OtherType, class... OtherProperties>
   DualView(const DualView<OtherType, OtherProperties...>& other)  // NOLINT: as Kokkos::DualView
       : d_view(other.d_view),
@@ -115,7 +119,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
         announced_(other.announced_),
         apart_(other.apart_) {}
 
-  /// Subview; shares flags with `other`.
+  /// Makes a subview. It shares flags with `other`.
   template <class OtherType, class... OtherProperties, class Arg0, class... Args>
   DualView(const DualView<OtherType, OtherProperties...>& other, const Arg0& arg0, Args... args)
       : d_view(Kokkos::subview(other.d_view, arg0, args...)),
@@ -124,10 +128,10 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
         announced_(other.announced_),
         apart_(other.apart_) {}
 
-  /// From the two sides of one datum (`view_device()` and `view_host()` of a DualView, or the same subviews of both). Two
-  /// views that were allocated apart (create_mirror_view) stay two arrays: `modify` and `sync` are needed then, and mean
-  /// what they mean in Kokkos.
-  /// @throws UsageError different extents
+  /// Makes a DualView of the two sides of one datum (`view_device()` and `view_host()` of a DualView, or the same subviews of
+  /// both). Two views that were allocated separately (create_mirror_view) stay two arrays: `modify` and `sync` are needed then,
+  /// and mean what they mean in Kokkos.
+  /// @throws UsageError the views differ in their extents
   DualView(const t_dev& device, const t_host& host)
       : d_view(device),
         h_view(host),
@@ -143,7 +147,8 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   KOKKOS_FUNCTION const t_host& view_host() const { return h_view; }
   KOKKOS_FUNCTION const t_dev& view_device() const { return d_view; }
 
-  /// By memory space, execution space or device. Everything that is not the device side names the host side.
+  /// Returns the side that `Where` names: a memory space, an execution space or a device. Each `Where` that does not name the
+  /// device side names the host side.
   template <class Where>
   KOKKOS_FUNCTION auto view() const {
     if constexpr (is_device_side<Where>)
@@ -154,7 +159,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
 
   KOKKOS_FUNCTION bool is_allocated() const { return d_view.is_allocated() && h_view.is_allocated(); }
 
-  // --- bookkeeping only ---------------------------------------------------------------------------------------------
+  // --- modify and sync ----------------------------------------------------------------------------------------------
   template <class Where>
   void modify() {
     is_device_side<Where> ? modify_device() : modify_host();
@@ -162,7 +167,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   void modify_host() {
     if constexpr (impl_dualview_is_single_device) return;
     state_.modify(kokkos::SyncState::host);
-    announce_unnoticed(Access::overwrite);  // written already, as with Kokkos: nothing is fetched
+    announce_unnoticed(Access::overwrite);  // the host has written already, as in Kokkos, so nothing is fetched
   }
   void modify_device() {
     if constexpr (!impl_dualview_is_single_device) state_.modify(kokkos::SyncState::device);
@@ -177,9 +182,9 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     sync<Where>();
   }
   void sync_host() {
-    if (need_sync_device()) return;  // the host's content is the newer one
+    if (need_sync_device()) return;  // the host's content is newer
     if (apart_ && need_sync_host()) {
-      announce_unnoticed(Access::overwrite);  // whatever it has, it is not the device's
+      announce_unnoticed(Access::overwrite);  // the host may have written unnoticed: the copy must not be elided
       Kokkos::deep_copy(h_view, d_view);
     }
     state_.sync(kokkos::SyncState::host);
@@ -187,14 +192,14 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   }
   void sync_device() {
     if (need_sync_device()) {
-      announce_unnoticed(Access::overwrite);  // since modify_host, too
+      announce_unnoticed(Access::overwrite);  // the host may have written after modify_host, too
       if constexpr (std::is_const<typename t_dev::value_type>::value)
         SEMCACHE_EXPECTS(!apart_, "sync_device of a DualView of const data, '" + d_view.label() + "'");
       else if (apart_)
         Kokkos::deep_copy(d_view, h_view);
     }
     state_.sync(kokkos::SyncState::device);
-    // The host may write its next content from now on, and say so later.
+    // The device side must be valid at once, because the host may write its next content now and announce it only later.
     if (is_unnoticed() && is_tracked(d_view.data())) runtime::settle(d_view.data());
   }
   template <class E>
@@ -213,7 +218,8 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   [[nodiscard]] bool need_sync_host() const { return state_.needs_sync(kokkos::SyncState::host); }
   [[nodiscard]] bool need_sync_device() const { return state_.needs_sync(kokkos::SyncState::device); }
   void clear_sync_state() { state_.clear(); }
-  /// Where `modify` and `sync` are needed: has the host written it last? What it holds now is its content then.
+  /// Returns whether the host wrote the array last, where `modify` and `sync` are needed; false elsewhere. If it did, the call
+  /// announces that what the host side holds now is its content.
   [[nodiscard]] bool announce_newer_host_side() const {
     if (!need_sync_device() || !(apart_ || is_unnoticed())) return false;
     announce_unnoticed(Access::overwrite);
@@ -221,8 +227,8 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   }
 
   // --- size ---------------------------------------------------------------------------------------------------------
-  /// New extents, content discarded; an optional first argument as for Kokkos::realloc (WithoutInitializing, view_alloc).
-  /// Other DualViews of the old array keep it.
+  /// Allocates an array of new extents and discards the content. The optional first argument is that of Kokkos::realloc
+  /// (WithoutInitializing, view_alloc). Other DualViews of the old array keep it.
   template <class... Arguments>
   void realloc(const Arguments&... arguments) {
     if constexpr (starts_with_property<Arguments...>())
@@ -232,7 +238,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     renew();
   }
 
-  /// New extents; the common part keeps its content.
+  /// Changes the extents. Elements that exist before and after keep their content.
   template <class... Arguments>
   void resize(const Arguments&... arguments) {
     if (apart_ || is_unnoticed()) sync_device();
@@ -266,7 +272,8 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
 
  private:
   void announce_unnoticed(Access mode) const {
-    // Of a view with gaps the gaps, too: the flags are those of the whole array, whose host side was valid, by Kokkos' rules.
+    // The gaps of a strided view are announced, too: the flags belong to the whole array, and by Kokkos' rules its host side was
+    // valid before.
     if (is_unnoticed()) kokkos::detail::announce(h_view, mode);
   }
   [[nodiscard]] bool is_unnoticed() const {
@@ -307,12 +314,13 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
       state_.clear();
     else
       state_ = kokkos::SyncState::make();
-    announce_unnoticed(Access::read);  // equal, as the flags say
+    announce_unnoticed(Access::read);  // cleared flags say that both sides are equal
   }
 
   [[nodiscard]] bool is_stock_pair() const { return !is_coherent && h_view.data() != d_view.data(); }
 
-  /// The host side of the same datum: no bytes, no initialisation of its own.
+  /// Makes the host side of the datum of `device`: no bytes are copied, and it is not initialised on its own. Where the class
+  /// behaves as Kokkos::DualView it makes a mirror view.
   static t_host host_side_of(const t_dev& device, [[maybe_unused]] bool announced = false) {
     if (!device.is_allocated()) return t_host();
     if constexpr (is_coherent) {
@@ -325,7 +333,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
 
   kokkos::SyncState state_;
   bool announced_ = false;
-  bool apart_ = false;  ///< two arrays
+  bool apart_ = false;  ///< the views are two arrays
 };
 
 namespace kokkos::detail {
@@ -336,7 +344,8 @@ struct DualViewOf<Kokkos::View<DataType, Properties...>> {
   using type = DualView<DataType, Properties...>;
 };
 
-/// `instance`: none, or one execution space instance.
+/// Copies the side of `src` that was written last to the same side of `dst`, and marks that side as modified.
+/// @param instance  no argument, or one execution space instance
 template <class Destination, class Source, class... Instance>
 void copy_newer_side(Destination dst, const Source& src, const Instance&... instance) {
   if (src.announce_newer_host_side()) {
@@ -351,7 +360,7 @@ void copy_newer_side(Destination dst, const Source& src, const Instance&... inst
 
 }  // namespace semcache
 
-// Where code that says Kokkos::subview(dv, ...) looks.
+// In namespace Kokkos, where code that calls Kokkos::subview(dv, ...) finds them.
 namespace Kokkos {
 
 template <class DataType, class... Properties, class... Args>
@@ -360,7 +369,7 @@ auto subview(const semcache::DualView<DataType, Properties...>& source, Args&&..
   return typename semcache::kokkos::detail::DualViewOf<device_subview>::type(source, args...);
 }
 
-/// Content of `src` as it is now, wherever it was written last.
+/// Copies the content that `src` has now, from the side that was written last.
 template <class DT, class... DP, class ST, class... SP>
 void deep_copy(const semcache::DualView<DT, DP...>& dst, const semcache::DualView<ST, SP...>& src) {
   semcache::kokkos::detail::copy_newer_side(dst, src);

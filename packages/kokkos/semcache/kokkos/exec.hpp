@@ -12,8 +12,8 @@ namespace semcache {
 namespace kokkos::detail {
 
 #ifdef KOKKOS_ENABLE_CUDA
-/// Tells the runtime when the last copy of an instance is gone: its stream may be destroyed then. Several instances may
-/// share a stream.
+/// The lease of a stream by one Exec instance, shared by the instance's copies. When the last copy is destroyed the lease
+/// tells the runtime, because the stream may be destroyed afterwards. Several instances may lease the same stream.
 class QueueLease {
  public:
   explicit QueueLease(void* stream) : queue_(runtime::lease_queue(stream)), epoch_(runtime::epoch()) {}
@@ -23,7 +23,8 @@ class QueueLease {
   QueueLease(const QueueLease&) = delete;
   QueueLease& operator=(const QueueLease&) = delete;
 
-  /// nullptr for the default instance, which ends with Kokkos, and for host spaces.
+  /// Returns a new lease of the instance's stream; nullptr for the default instance, which lives until Kokkos::finalize, and
+  /// for host spaces.
   template <class Native>
   static QueueLease* of(const Native& native) {
     if constexpr (native_is_device) {
@@ -46,13 +47,13 @@ struct SharedLease {};
 
 }  // namespace kokkos::detail
 
-/// The native execution space with semcache::Space as its memory space: everything is borrowed, and every kernel
-/// launched on it is noticed with the views that it captured.
+/// A Kokkos execution space: the native execution space with semcache::Space as its memory space. It inherits everything
+/// from the native space. SemCache notices every kernel that is launched on it, and the views that the kernel captured.
 ///
-/// Copies share the instance, as for the native space; a stream given to an instance must live until the last copy is
-/// gone. A slice is the native instance: library calls that want a
-/// Kokkos::Cuda take it. Kernels on a slice are launches on the native space.
-/// Ordering: as the native instance. Threads: as the native instance.
+/// Copies share the instance, as for the native space. A stream given to an instance must live until the last copy of the
+/// instance is destroyed. An Exec that is sliced to its base class is the native instance, so a library call that takes a
+/// Kokkos::Cuda accepts an Exec; kernels on the slice are launches on the native space.
+/// Ordering: as for the native instance. Threads: as for the native instance.
 class Exec : public kokkos::NativeExec {
  public:
   using native_type = kokkos::NativeExec;
@@ -65,7 +66,7 @@ class Exec : public kokkos::NativeExec {
 
   Exec() = default;
   Exec(const native_type& native) : native_type(native) { lease(); }  // NOLINT: Kokkos code passes native instances
-  /// From whatever the native space's instances are made of: a cudaStream_t, Kokkos::NewInstance.
+  /// Takes what the native space's constructors take: a cudaStream_t, Kokkos::NewInstance.
   template <class First, class... Rest,
             class = std::enable_if_t<!std::is_base_of<native_type, std::decay_t<First>>::value &&
                                      std::is_constructible<native_type, First, Rest...>::value>>
@@ -74,11 +75,11 @@ class Exec : public kokkos::NativeExec {
     lease();
   }
 
-  /// An instance again, from its parts: who keeps a native instance anyway need not keep a second one.
+  /// Makes an instance from its two parts, for classes that keep a native instance anyway and need not keep a second one.
   Exec(const native_type& native, const kokkos::detail::SharedLease& lease) : native_type(native), lease_(lease) {}
 
   Exec(const Exec&) = default;
-  /// The lease first: its stream lives as long as the native instance.
+  /// Assigns the lease first: the old lease must end before the old native instance, which keeps the leased stream alive.
   Exec& operator=(const Exec& other) {
     lease_ = other.lease_;
     native_type::operator=(other);
@@ -99,22 +100,22 @@ class Exec : public kokkos::NativeExec {
   kokkos::detail::SharedLease lease_;
 };
 
-/// What a program names once: kernels on semcache::Exec, views in semcache::Space.
+/// The device that a program names once: kernels run on semcache::Exec, views lie in semcache::Space.
 using Device = Kokkos::Device<Exec, Space>;
 
 namespace kokkos::detail {
 
-/// What names an instance of the native space to the runtime: its stream; nullptr on hosts.
+/// Returns the stream by which the runtime knows an instance of the native space; nullptr for host spaces.
 [[nodiscard]] inline void* stream_of([[maybe_unused]] const NativeExec& native) {
 #ifdef KOKKOS_ENABLE_CUDA
-  // Not `cuda_stream()`, which sets the device first.
+  // `cuda_stream()` would set the device first.
   if constexpr (native_is_device) return native.impl_internal_space_instance()->m_stream;
 #endif
   return nullptr;
 }
 
-/// The runtime's queue for an execution space instance; the invalid queue for instances whose order the runtime cannot
-/// know (a host space beside a real device): work so far.
+/// Returns the runtime's queue of an execution space instance. The runtime cannot know the order of work on a host space
+/// beside a real device: such an instance is fenced, and the result is the invalid queue, which means behind all work so far.
 template <class E>
 [[nodiscard]] QueueId queue_of(const E& exec) {
   start_once();
@@ -130,7 +131,7 @@ template <class E>
   return runtime::queue_of(nullptr);
 }
 
-/// Instances of the native space as instances of Exec.
+/// Converts instances of the native space into instances of Exec.
 inline std::vector<Exec> as_exec(const std::vector<NativeExec>& parts) { return {parts.begin(), parts.end()}; }
 template <std::size_t N>
 std::array<Exec, N> as_exec(const std::array<NativeExec, N>& parts) {
@@ -158,8 +159,9 @@ struct DeviceTypeTraits<semcache::Exec> {
 }  // namespace Tools
 
 namespace Experimental {
-/// Without these a "partition" would be the same instance again, silently (overloads for Exec: the generic function only
-/// copies). They return what this version of Kokkos does: a vector, or for weights that are counted here an array.
+/// Overloads for Exec, because Kokkos' generic function only copies the instance: without them each part would silently be
+/// the same instance. They return what this version of Kokkos returns for its own spaces: a vector or, where the weights are
+/// function arguments, an array.
 template <class... Weights>
 auto partition_space(const semcache::Exec& exec, Weights... weights) {
 #if SEMCACHE_KOKKOS_PARTITION_SPACE
@@ -177,7 +179,7 @@ std::vector<semcache::Exec> partition_space(const semcache::Exec& exec, const st
 #endif
 }
 #if SEMCACHE_KOKKOS_IMPL_PARTITION_SPACE
-// For generic code that calls the implementation.
+// For generic code that calls Kokkos' implementation directly.
 namespace Impl {
 #define SEMCACHE_KOKKOS_PARTITION(WEIGHT)                                                                             \
   template <>                                                                                                         \

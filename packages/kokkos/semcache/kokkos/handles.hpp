@@ -5,7 +5,7 @@
 #include <semcache/kokkos/capture.hpp>
 #include <semcache/kokkos/deep_copy.hpp>
 
-/// Data handles that notice being copied into a closure, for both implementations of View.
+/// Data handles whose copies into a closure are noticed, for both implementations of View.
 #if SEMCACHE_KOKKOS_MDSPAN_VIEW
 #include <semcache/kokkos/handles_mdspan.hpp>
 #else

@@ -7,23 +7,23 @@
 
 namespace semcache::kokkos::detail {
 
-/// Behaves like the T* that it replaces as handle of a View built on ViewMapping.
+/// The handle of Views that are built on ViewMapping. It behaves like the T* that it replaces, and its copies are noticed.
 ///
-/// A View is [tracker][handle][extents]: the words around the handle belong to it (extents that are all static leave
-/// theirs uninitialised: it must not count as a pointer).
-/// Views with MemoryTraits Restrict or Aligned keep Kokkos' plain pointer (its specialisations for them admit no other):
-/// kernels that capture one are unknown launches, which is safe.
+/// A View is [tracker][handle][extents]. The words around the handle belong to the handle: extents that are all static leave
+/// their word uninitialised, and it must not count as a pointer.
+/// Views with MemoryTraits Restrict or Aligned keep Kokkos' plain pointer, because Kokkos' specialisations for them admit no
+/// other handle. Kernels that capture such a view are unknown launches, which is safe.
 template <class T, class MemorySpace>
 class NoticedPointer {
  public:
   KOKKOS_FUNCTION NoticedPointer() : pointer_(nullptr) {}
-  KOKKOS_FUNCTION NoticedPointer(T* pointer) : pointer_(pointer) { expect_handles_in<MemorySpace>(pointer); }  // NOLINT: stands for a T*
+  KOKKOS_FUNCTION NoticedPointer(T* pointer) : pointer_(pointer) { expect_handles_in<MemorySpace>(pointer); }  // NOLINT: replaces a T*
   KOKKOS_FUNCTION NoticedPointer(const NoticedPointer& other) : pointer_(other.pointer_) { notice(other); }
   KOKKOS_FUNCTION NoticedPointer(NoticedPointer&& other) noexcept : pointer_(other.pointer_) { notice(other); }
   KOKKOS_DEFAULTED_FUNCTION NoticedPointer& operator=(const NoticedPointer&) = default;
   KOKKOS_DEFAULTED_FUNCTION NoticedPointer& operator=(NoticedPointer&&) = default;
 
-  KOKKOS_FUNCTION operator T*() const { return pointer_; }  // NOLINT: stands for a T*
+  KOKKOS_FUNCTION operator T*() const { return pointer_; }  // NOLINT: replaces a T*
   template <class Index>
   KOKKOS_FUNCTION T& operator[](Index i) const {
     return pointer_[i];
@@ -46,15 +46,15 @@ class NoticedPointer {
   T* pointer_;
 };
 
-/// The same for atomic views: Kokkos' handle with the noticed pointer's copies.
+/// The same for atomic views: Kokkos' handle around a pointer whose copies are noticed.
 template <class Traits, class MemorySpace>
 class NoticedAtomicPointer {
  public:
   using value_type = typename Traits::value_type;
 
   KOKKOS_FUNCTION NoticedAtomicPointer() {}
-  KOKKOS_FUNCTION NoticedAtomicPointer(value_type* pointer) : pointer_(pointer) {}  // NOLINT: stands for a pointer
-  KOKKOS_FUNCTION operator value_type*() const { return pointer_; }                 // NOLINT: stands for a pointer
+  KOKKOS_FUNCTION NoticedAtomicPointer(value_type* pointer) : pointer_(pointer) {}  // NOLINT: replaces a pointer
+  KOKKOS_FUNCTION operator value_type*() const { return pointer_; }                 // NOLINT: replaces a pointer
   template <class Index>
   KOKKOS_FUNCTION Kokkos::Impl::AtomicDataElement<Traits> operator[](const Index& i) const {
     return Kokkos::Impl::AtomicDataElement<Traits>(static_cast<value_type*>(pointer_) + i,
@@ -65,7 +65,7 @@ class NoticedAtomicPointer {
   NoticedPointer<value_type, MemorySpace> pointer_;
 };
 
-/// What AtomicViewDataHandle is for memory that is not ours; Kokkos' class, word by word the same interface.
+/// The base of AtomicViewDataHandle for memory that is not tracked, with exactly the interface of Kokkos' class.
 template <class Traits>
 class PlainAtomicPointer {
  public:
@@ -106,7 +106,8 @@ struct ViewDataHandle<
   }
 };
 
-/// Kokkos' handles for atomic views leave only this class to specialise (its ViewDataHandle cannot be outranked).
+/// The handle of atomic views for all memory spaces. It is the only class of Kokkos that can be specialised for this, because
+/// Kokkos' ViewDataHandle of atomic views cannot be outranked.
 template <class DataType, class... Properties>
 class AtomicViewDataHandle<Kokkos::ViewTraits<DataType, Properties...>>
     : public semcache::kokkos::detail::atomic_pointer<Kokkos::ViewTraits<DataType, Properties...>> {

@@ -7,7 +7,8 @@
 
 namespace semcache::kokkos::detail {
 
-/// The handle of Views built on mdspan, for our memory: Kokkos' interface, with copies that are noticed.
+/// The handle of Views that are built on mdspan, for memory in semcache::Space and HostMirrorSpace. It has the interface of
+/// Kokkos' handle, and its copies are noticed.
 template <class T, class MemorySpace>
 class NoticedHandle {
   using tracker_type = Kokkos::Impl::SharedAllocationTracker;
@@ -43,7 +44,7 @@ class NoticedHandle {
   std::string get_label() const { return m_tracker.template get_label<memory_space>(); }
 
  protected:
-  // Named as in Kokkos' handle, whose conversions read them.
+  // The names are those of Kokkos' handle, whose conversions read the members.
   tracker_type m_tracker;
   pointer m_handle = nullptr;
 
@@ -54,8 +55,8 @@ class NoticedHandle {
   }
 
  private:
-  /// A View is [handle][mapping ..]; the mapping's first word (an empty stride, never initialised, in front of the
-  /// extents of rank-1 views) holds whatever lay there before: it must not count as a pointer.
+  /// A View is [handle][mapping ..]. The first word of the mapping (in rank-1 views an empty stride in front of the extents) is
+  /// never initialised and may hold an old address, so it belongs to the handle and does not count as a pointer.
   static constexpr std::uint32_t explained_bytes = sizeof(tracker_type) + sizeof(pointer) + sizeof(std::size_t);
 
   KOKKOS_FUNCTION void notice([[maybe_unused]] const NoticedHandle& source) const noexcept {
@@ -70,13 +71,13 @@ class NoticedHandle {
 template <class From, class To>
 inline constexpr bool handle_converts = std::is_convertible_v<From (*)[], To (*)[]>;
 
-/// Stands for the memory space of handles that only look at its memory.
+/// Marks the handles of unmanaged views: they refer to memory of this space and do not own it.
 template <class MemorySpace>
 struct Unowned {
   using memory_space = MemorySpace;
 };
 
-/// Kokkos' SpaceAwareAccessor around an accessor that has no state, with a handle that is noticed and owns nothing.
+/// Kokkos' SpaceAwareAccessor around an accessor without state, with a handle that owns nothing and whose copies are noticed.
 template <class MemorySpace, class Nested>
 struct NoticedAccessor {
   using nested_accessor_type = Nested;
@@ -105,7 +106,7 @@ struct NoticedAccessor {
     return data_handle_type(handle.get() + i);
   }
 
-  // Named as in Kokkos' accessor, whose conversions read it.
+  // The name is that of Kokkos' accessor, whose conversions read the member.
   SEMCACHE_KOKKOS_NO_UNIQUE_ADDRESS Nested nested_acc;
 };
 
@@ -154,8 +155,8 @@ SEMCACHE_KOKKOS_HANDLE(semcache::Space)
 SEMCACHE_KOKKOS_HANDLE(semcache::HostMirrorSpace)
 #undef SEMCACHE_KOKKOS_HANDLE
 
-/// The handle of unmanaged views: noticed, too, but it owns nothing, and no label either. By its name Kokkos knows that it
-/// is no plain pointer.
+/// The handle of unmanaged views. Its copies are noticed, too, but it owns nothing and has no label. Kokkos recognises by its
+/// name that it is no plain pointer.
 template <class ElementType, class MemorySpace>
 class ReferenceCountedDataHandle<ElementType, semcache::kokkos::detail::Unowned<MemorySpace>>
     : public semcache::kokkos::detail::NoticedHandle<ElementType, MemorySpace> {
@@ -167,16 +168,16 @@ class ReferenceCountedDataHandle<ElementType, semcache::kokkos::detail::Unowned<
   using typename base::pointer;
   KOKKOS_DEFAULTED_FUNCTION ReferenceCountedDataHandle() = default;
   template <class Other, class = std::enable_if_t<semcache::kokkos::detail::handle_converts<Other, ElementType>>>
-  KOKKOS_FUNCTION ReferenceCountedDataHandle(Other* data)  // NOLINT: stands for a pointer
+  KOKKOS_FUNCTION ReferenceCountedDataHandle(Other* data)  // NOLINT: replaces a pointer
       : base(SharedAllocationTracker(), data) {}
   template <class Other, class OtherSpace,
             class = std::enable_if_t<semcache::kokkos::detail::handle_converts<Other, ElementType>>>
   KOKKOS_FUNCTION ReferenceCountedDataHandle(const ReferenceCountedDataHandle<Other, OtherSpace>& other)  // NOLINT
       : ReferenceCountedDataHandle(other.get()) {}
-  KOKKOS_FUNCTION operator pointer() const noexcept { return base::get(); }  // NOLINT: stands for a pointer
+  KOKKOS_FUNCTION operator pointer() const noexcept { return base::get(); }  // NOLINT: replaces a pointer
 };
 
-/// Kokkos' accessors of unmanaged views have plain pointers as handles; these have ours.
+/// Kokkos' accessors of unmanaged views have plain pointers as handles. These have handles whose copies are noticed.
 #define SEMCACHE_KOKKOS_ACCESSOR(SPACE, NESTED)                                                                       \
   template <class ElementType>                                                                                        \
   struct SpaceAwareAccessor<SPACE, NESTED<ElementType>>                                                               \

@@ -20,43 +20,47 @@ using native_device_of = Kokkos::Device<native_of<E>, typename native_of<E>::mem
 template <class E>
 using host_device_of = Kokkos::Device<E, Kokkos::HostSpace>;
 
-/// Widths that runtime::fill understands.
+/// True for elements of a width that runtime::fill accepts as a pattern.
 template <class T>
 inline constexpr bool is_pattern_width =
     sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16;
 
-/// Elements that value-initialisation fills with zero bytes.
+/// True for elements that value-initialisation fills with zero bytes.
 template <class T>
 inline constexpr bool is_born_zero =
     std::is_trivially_default_constructible<T>::value && std::is_trivially_copyable<T>::value;
 
-/// Elements whose default value can be made on the host and copied as bytes (Kokkos::complex).
+/// True for elements whose default value can be made on the host and copied as bytes (Kokkos::complex).
 template <class T>
 inline constexpr bool is_born_known = !is_born_zero<T> && std::is_trivially_copyable<T>::value &&
                                       std::is_nothrow_default_constructible<T>::value && is_pattern_width<T>;
 
-/// Fills with the bytes of one element; one-byte patterns where all bytes are equal, so that any width of zeros works.
+/// Makes `count` elements a fill with the bytes of `value`. No memory is written.
 template <class T>
 void fill_with(T* pointer, std::size_t count, const T& value, QueueId queue) {
   static_assert(std::is_trivially_copyable<T>::value && is_pattern_width<T>, "not a pattern");
   runtime::fill(const_cast<std::remove_const_t<T>*>(pointer), count * sizeof(T), std::addressof(value), sizeof(T), queue);
 }
+/// Makes the bytes a fill with zeros. The pattern is one byte, so that it does for elements of any width.
 inline void fill_with_zero(void* pointer, std::size_t bytes, QueueId queue) {
   const unsigned char zero = 0;
   runtime::fill(pointer, bytes, &zero, 1, queue);
 }
 
-/// ZeroMemset's body; memory that is not tracked (a scratch array in the device's memory) is not ours to know.
+/// The body of ZeroMemset for semcache::Exec.
+/// @throws UsageError  the memory is not tracked
 inline void zero(const Exec& exec, void* pointer, std::size_t bytes) {
   if (bytes != 0) fill_with_zero(pointer, bytes, queue_of(exec));
 }
 
-/// Construction and destruction of the elements of one allocation. Known contents are announced as a fill: no byte is
-/// touched, on either side. Other elements are made and ended by Kokkos' own functor on the native space (which runs
-/// destructors on the device where it runs constructors there; with an execution space that it does not know it would
-/// silently not), inside a launch that names the array.
+/// Constructs and destroys the elements of one allocation. Where their initial content is known it becomes a fill, and no byte
+/// is written on either side. Otherwise Kokkos' own functor for native memory constructs and destroys them on the native space,
+/// inside a launch that names the array. It must be the native space: with an execution space that Kokkos does not know, the
+/// functor would silently not run destructors on the device.
 ///
-/// @tparam E       execution space of the view @tparam MemorySpace  ours @tparam Stock  Kokkos' functor for native memory
+/// @tparam E            execution space of the view
+/// @tparam MemorySpace  Space or HostMirrorSpace
+/// @tparam Stock        Kokkos' functor for native memory
 template <class E, class MemorySpace, class T, class Stock>
 class ElementLifetime {
  public:
@@ -66,7 +70,8 @@ class ElementLifetime {
   ElementLifetime(T* pointer, std::size_t count, std::string label)
       : pointer_(pointer), count_(count), label_(std::move(label)) {}
 
-  /// From the stock functor of Kokkos 3.4, which has an instance but was not told whether the caller gave it.
+  /// Takes over array and label from the stock functor of Kokkos 3.4. The functor has an instance but does not tell whether the
+  /// caller gave it, so the instance is not taken over.
   template <class Functor, class = decltype(std::declval<Functor&>().construct_shared_allocation(),
                                             std::declval<Functor&>().ptr),
             class = std::enable_if_t<!std::is_base_of<ElementLifetime, Functor>::value>>
@@ -79,7 +84,7 @@ class ElementLifetime {
 
   void construct_shared_allocation() {
     if (count_ == 0) return;
-    expect_handles_in<MemorySpace>(pointer_);  // not all handles are ours
+    expect_handles_in<MemorySpace>(pointer_);  // for views whose handles are Kokkos' own and do not do it
     if constexpr (is_born_zero<T>) {
       fill_with_zero(pointer_, count_ * sizeof(T), queue());
     } else if constexpr (is_born_known<T>) {
@@ -100,8 +105,8 @@ class ElementLifetime {
 
   enum class Elements : std::uint8_t { begin, end };
 
-  /// Elements that end may hold views, to which their destructors may do anything; those that begin hold none, and use their own
-  /// array alone.
+  /// Runs Kokkos' functor. Elements that are destroyed may hold views, and their destructors may do anything to these, so the
+  /// array is a capture of the launch. Elements that are constructed hold no views yet and use their own array alone.
   template <class Body>
   void run(Elements elements, const Body& body) {
     Stock stock = [&] {

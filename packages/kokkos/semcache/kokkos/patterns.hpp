@@ -6,8 +6,8 @@
 #include <semcache/kokkos/deduction_guides.hpp>
 #include <semcache/kokkos/team_policy.hpp>
 
-/// parallel_for, parallel_reduce and parallel_scan on semcache::Exec: the native patterns between a list of captures and
-/// a launch.
+/// parallel_for, parallel_reduce and parallel_scan on semcache::Exec. Each is a closure with two base classes: the list of
+/// captures and the native pattern. It executes the native pattern inside a launch.
 namespace Kokkos {
 namespace Impl {
 
@@ -96,8 +96,7 @@ SEMCACHE_KOKKOS_PARALLEL_REDUCE(TeamPolicy, rebind_team)
 #undef SEMCACHE_KOKKOS_PARALLEL_REDUCE
 
 #ifdef KOKKOS_ENABLE_CUDA
-/// Kokkos fences behind each reduction to a value. One that has waited for its kernel already need not ask the driver
-/// again.
+/// Kokkos fences after each reduction to a value. The fence is left out where the reduction has already waited for its kernel.
 template <class Return>
 struct ParallelReduceFence<semcache::Exec, Return> {
   template <class... Arguments>
@@ -146,7 +145,7 @@ class ParallelScanWithTotal<Functor, Kokkos::RangePolicy<Properties...>, Return,
   using closure = semcache::kokkos::detail::Closure;
 
  public:
-  /// @param total a view, or before Kokkos 4 a reference to the scalar
+  /// @param total  a view, or before Kokkos 4 a reference to the scalar
   template <class Total>
   ParallelScanWithTotal(const Functor& functor, const Kokkos::RangePolicy<Properties...>& policy, Total& total)
       : closure(policy, functor),

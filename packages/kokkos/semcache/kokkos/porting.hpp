@@ -2,11 +2,12 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-/// For programs that leave the device to Kokkos: its names that take its default space, with semcache::DefaultDevice
-/// instead. To port such a program, include this header and say `semcache::` for `Kokkos::` before View, RangePolicy,
-/// MDRangePolicy, TeamPolicy, parallel_for, parallel_reduce and parallel_scan. What names a space keeps it.
+/// For programs that leave the choice of the device to Kokkos. This header has the names of Kokkos that fall back to its
+/// default space, with semcache::DefaultDevice as the default instead. To port such a program, include this header and write
+/// `semcache::` instead of `Kokkos::` before View, RangePolicy, MDRangePolicy, TeamPolicy, parallel_for, parallel_reduce and
+/// parallel_scan. A type that names a space keeps that space.
 ///
-/// Not part of <semcache/kokkos.hpp>: programs that name their device need none of it.
+/// <semcache/kokkos.hpp> does not include this header, because programs that name their device do not need it.
 #include <semcache/kokkos.hpp>
 
 #include <cstdint>
@@ -20,7 +21,7 @@ namespace kokkos::detail {
 template <class... Properties>
 inline constexpr bool names_space = (Kokkos::is_space<Properties>::value || ...);
 
-/// Kokkos wants the layout first, then the device.
+/// Puts the device behind the layout, if there is one, because Kokkos wants the layout first.
 template <class DataType, class... Properties>
 struct DeviceSecond {
   using type = Kokkos::View<DataType, DefaultDevice, Properties...>;
@@ -47,7 +48,7 @@ struct PortedPolicy<true, Policy, Properties...> {
   using type = Policy<Properties...>;
 };
 
-/// A bare count is a range; policies are as the program made them.
+/// Turns a bare count into a range on the default device, and returns a policy unchanged.
 template <class Policy>
 decltype(auto) ported(const Policy& policy) {
   if constexpr (std::is_convertible<Policy, std::int64_t>::value)
@@ -74,8 +75,8 @@ template <class... Properties>
 using TeamPolicy = typename kokkos::detail::PortedPolicy<kokkos::detail::names_space<Properties...>, Kokkos::TeamPolicy,
                                                          Properties...>::type;
 
-/// As Kokkos' functions of these names: an optional label, a count or a policy, the functor, and results.
-/// Ordering, threads, exceptions: as kernels on the execution space of the policy.
+/// Like Kokkos' functions of these names, they take an optional label, a count or a policy, the functor, and results.
+/// Ordering, threads, exceptions: as for kernels on the execution space of the policy.
 #define SEMCACHE_KOKKOS_PORTED(PATTERN)                                                                        \
   template <class Policy, class Functor, class... Results,                                                     \
             std::enable_if_t<!kokkos::detail::is_label<Policy>, int> = 0>                                      \

@@ -5,15 +5,16 @@
 #include <semcache/kokkos/deep_copy.hpp>
 #include <semcache/kokkos/lifetime.hpp>
 
-/// Allocation records of both spaces. The variant for host-inaccessible memory moves its header with DeepCopy, which
-/// serves it from host memory: no header exists on the device or on a protected page.
+/// Kokkos' allocation records of both spaces. They are the variant for memory that the host cannot access, because this variant
+/// reads and writes its header by DeepCopy. DeepCopy keeps the header in host memory of the runtime, so no header lies on the
+/// device or on a protected page.
 #if SEMCACHE_KOKKOS_RECORD_MACRO
 KOKKOS_IMPL_HOST_INACCESSIBLE_SHARED_ALLOCATION_SPECIALIZATION(semcache::Space);
 KOKKOS_IMPL_HOST_INACCESSIBLE_SHARED_ALLOCATION_SPECIALIZATION(semcache::HostMirrorSpace);
 #else
 namespace semcache::kokkos::detail {
 
-/// Before 4.3 every space writes its record by hand.
+/// The base of the records before Kokkos 4.3, which has no macro for them.
 template <class MemorySpace>
 class RecordBase : public Kokkos::Impl::HostInaccessibleSharedAllocationRecordCommon<MemorySpace> {
   using common = Kokkos::Impl::HostInaccessibleSharedAllocationRecordCommon<MemorySpace>;
@@ -37,7 +38,8 @@ class RecordBase : public Kokkos::Impl::HostInaccessibleSharedAllocationRecordCo
             ),
         m_space(space) {}
 
-  /// For the constructors of the record itself: Kokkos casts to it to fill the header.
+  /// Writes the header. It must be called from the constructors of the record itself, because Kokkos casts `this` to the record
+  /// to fill the header.
   void write_header(const std::string& label) {
     header_type header;
     std::memset(static_cast<void*>(&header), 0, sizeof header);
@@ -94,7 +96,7 @@ SEMCACHE_KOKKOS_RECORD(semcache::HostMirrorSpace)
 }  // namespace Kokkos
 #endif
 
-// How the elements of a view in our memory come to life and end.
+// Construction and destruction of the elements of a view in semcache::Space or HostMirrorSpace.
 namespace Kokkos {
 namespace Impl {
 #if SEMCACHE_KOKKOS_INITIALISER_SEES_MEMORY
@@ -107,7 +109,7 @@ namespace Impl {
         E, SPACE, T, ViewValueFunctor<semcache::kokkos::detail::NATIVE_DEVICE<E>, T __VA_ARGS__>>::ElementLifetime; \
   };
 #if SEMCACHE_KOKKOS_INITIALISER_IS_SCALAR
-// Two each, to outrank Kokkos' own two.
+// Two specialisations for each space, to outrank Kokkos' own two.
 SEMCACHE_KOKKOS_INITIALISER(semcache::Space, native_device_of, , false)
 SEMCACHE_KOKKOS_INITIALISER(semcache::Space, native_device_of, , true)
 SEMCACHE_KOKKOS_INITIALISER(semcache::HostMirrorSpace, host_device_of, , false)
@@ -118,8 +120,8 @@ SEMCACHE_KOKKOS_INITIALISER(semcache::HostMirrorSpace, host_device_of)
 #endif
 #undef SEMCACHE_KOKKOS_INITIALISER
 #else
-// Kokkos 3.4 does not tell the functor which memory it initialises, but the record knows: its `m_destroy` takes the
-// stock functor and carries out our version of it.
+// Kokkos 3.4 does not tell the functor which memory it initialises, but the record knows its memory space. So the record's
+// `m_destroy` takes the stock functor and does what ElementLifetime does instead.
 #define SEMCACHE_KOKKOS_TYPED_RECORD(SPACE)                                                                          \
   template <class E, class T, bool IsScalar>                                                                         \
   class SharedAllocationRecord<SPACE, ViewValueFunctor<E, T, IsScalar>> : public SharedAllocationRecord<SPACE, void> { \

@@ -4,10 +4,10 @@
 
 #include <semcache/kokkos/exec.hpp>
 
-/// Who can access, assign and copy what; and what a host access to device memory does.
+/// Tells Kokkos which space can access, assign and copy which memory, and what a host access to device memory does.
 namespace semcache::kokkos::detail {
 
-/// The mirror of a view in semcache::Space, for all versions' ways to ask.
+/// The types of the mirror of a view in semcache::Space, under the names that any version of Kokkos asks for.
 struct MirrorInCache {
   using execution_space = Kokkos::DefaultHostExecutionSpace;
   using memory_space = HostMirrorSpace;
@@ -15,10 +15,11 @@ struct MirrorInCache {
   using Space = HostMirrorSpace;
 };
 
-/// Optional check (SEMCACHE_KOKKOS_CHECK_HOST_ACCESS, all translation units alike): on the emulated device host code
-/// could read device memory. Costs a load per element access, therefore off by default.
+/// Counts kernels of semcache::Exec that begin (1) or end (-1), for an optional check of host accesses: on the emulated device
+/// host code could read device memory unnoticed. SEMCACHE_KOKKOS_CHECK_HOST_ACCESS, which all translation units must define
+/// alike, switches the check on. It is off by default because it costs a load per element access.
 SEMCACHE_API void count_kernels(int change) noexcept;
-/// Aborts with Kokkos' message unless a kernel of semcache::Exec is running.
+/// Aborts with Kokkos' message unless a kernel of semcache::Exec is running. `label` is named if it is not empty.
 SEMCACHE_API void abort_outside_kernels(const char* label) noexcept;
 #ifdef SEMCACHE_KOKKOS_CHECK_HOST_ACCESS
 inline void enter_kernel() noexcept { count_kernels(1); }
@@ -49,7 +50,7 @@ SEMCACHE_KOKKOS_RELATION(semcache::HostMirrorSpace, Kokkos::HostSpace, false, tr
 SEMCACHE_KOKKOS_RELATION(semcache::Space, semcache::HostMirrorSpace, false, false)
 SEMCACHE_KOKKOS_RELATION(semcache::HostMirrorSpace, semcache::Space, false, false)
 #ifdef KOKKOS_ENABLE_CUDA
-// Device code asks what CudaSpace can access: it cannot tell Exec from Cuda.
+// Device code cannot tell Exec from Cuda, so it checks what CudaSpace can access.
 inline constexpr bool semcache_cuda_sees_device = semcache::kokkos::native_is_device;
 SEMCACHE_KOKKOS_RELATION(Kokkos::CudaSpace, semcache::Space, false, semcache_cuda_sees_device)
 SEMCACHE_KOKKOS_RELATION(semcache::Space, Kokkos::CudaSpace, false, semcache_cuda_sees_device)
@@ -76,15 +77,15 @@ struct MemorySpaceAccess<semcache::Space, semcache::kokkos::NativeExec::scratch_
 
 template <>
 struct HostMirror<semcache::Space> : semcache::kokkos::detail::MirrorInCache {};
-// Of View<T, semcache::Exec>: else its mirrors would be ordinary memory.
+// For View<T, semcache::Exec>, whose mirrors would otherwise be ordinary memory.
 template <>
 struct HostMirror<semcache::Exec> : semcache::kokkos::detail::MirrorInCache {};
-// Kokkos up to 5.0 asks for devices too.
+// Kokkos up to 5.0 looks mirrors up by device, too.
 template <class E>
 struct HostMirror<Kokkos::Device<E, semcache::Space>> : semcache::kokkos::detail::MirrorInCache {};
 
-// On a real device Kokkos' own check is right: it asks about the host's default space on the host and about the
-// device's on the device. On the emulated device kernels are host code.
+// On a real device Kokkos' own check is right: it checks the host's default space on the host and the device's space on the
+// device. On the emulated device kernels are host code, so they need another check.
 #if !SEMCACHE_KOKKOS_RUNTIME_CHECK
 template <>
 struct verify_space<Kokkos::HostSpace, semcache::Space, false> {

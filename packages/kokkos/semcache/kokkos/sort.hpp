@@ -4,11 +4,11 @@
 
 #include <semcache/kokkos/closure.hpp>
 
-/// Kokkos::sort and sort_by_key on semcache::Exec: the native space's (std::sort on hosts, Thrust on CUDA), as one launch.
-/// Kokkos chooses its ways to sort by the type of the space; for Exec it would take those of an unknown one, of which some
-/// sort copies on the host.
+/// Kokkos::sort and sort_by_key on semcache::Exec call those of the native space (std::sort on hosts, Thrust on CUDA), as one
+/// launch. Kokkos chooses its algorithm by the type of the space. For Exec it would choose one for unknown spaces, and some of
+/// these sort a copy on the host.
 ///
-/// Kokkos_Sort.hpp need not be there: who sorts includes it, before this header or after it.
+/// This header does not need Kokkos_Sort.hpp. A program that sorts includes it, before this header or after it.
 #if SEMCACHE_KOKKOS_SORT_DISPATCH
 namespace Kokkos {
 template <class ExecutionSpace, class DataType, class... Properties>
@@ -33,7 +33,7 @@ namespace semcache::kokkos::detail {
 template <class... Views>
 using enable_for_our_views = std::enable_if_t<(std::is_same<typename Views::memory_space, Space>::value && ...)>;
 
-/// The memory of a view of ours as the native space sees it: nobody notices its uses.
+/// Returns a view of the same memory in the native space. SemCache does not notice its uses.
 template <class View>
 auto native_view(const View& view) {
   return Kokkos::View<typename View::data_type, typename View::array_layout,
@@ -43,8 +43,8 @@ auto native_view(const View& view) {
 
 struct NaturalOrder {};
 
-/// A sort on the native space between a list of captures and a launch, as the patterns are; what the comparator captures
-/// is on the list, too.
+/// A sort on the native space that runs as a launch with a list of captures, like the parallel patterns. What the comparator
+/// captures is on the list, too.
 template <class Comparator>
 class SortClosure : private Closure {
  public:
@@ -72,7 +72,7 @@ class SortClosure : private Closure {
   Comparator comparator_;
 };
 
-/// Copies as Kokkos' patterns copy functors: views in the comparator are noticed, and not counted as references.
+/// Copies the comparator as Kokkos' patterns copy functors: its views are noticed, and the copy does not count as a reference.
 template <class Comparator>
 SortClosure<Comparator> make_sort_closure(const Exec& exec, const Comparator& comparator) {
   using Records = Kokkos::Impl::SharedAllocationRecord<void, void>;

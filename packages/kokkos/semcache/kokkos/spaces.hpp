@@ -8,10 +8,11 @@ namespace semcache {
 
 class Exec;
 
-/// Device memory of the cache: a Kokkos memory space. Views in it are used by kernels on semcache::Exec (and, at the
-/// price of a wait, on the native space); host code may not touch their elements.
+/// A Kokkos memory space: device memory that SemCache keeps coherent. Kernels on semcache::Exec use views in it, and so do
+/// kernels on the native space, at the price of a wait. Host code must not access their elements.
 ///
-/// Allocation costs address space only; memory is used from the first use on. @throws OutOfMemory
+/// An allocation takes address space only; an array takes memory from its first use on.
+/// @throws OutOfMemory  from allocate: addresses are exhausted, or the array alone exceeds the budget
 class Space {
  public:
   using memory_space = Space;
@@ -22,14 +23,14 @@ class Space {
   static constexpr const char* name() { return "SemCache"; }
 
   void* allocate(std::size_t bytes) const { return allocate("[unlabeled]", bytes); }
-  /// Memory of the program's own making may hold anything: addresses of other arrays, too (DynamicView's list of its chunks). A
-  /// kernel that is led there may use every array.
+  /// For memory that the program allocates by hand. It may hold anything, also addresses of other arrays (a DynamicView's list of
+  /// chunks), so a kernel that a pointer leads to this memory counts as one that may use every array.
   void* allocate(const char* label, std::size_t bytes) const {
     void* const address = allocate(label, bytes, bytes);
     runtime::expect_handles(address);
     return address;
   }
-  /// As Kokkos' records ask: `total` bytes of which the last `logical` are data.
+  /// Allocates for Kokkos' allocation records: `total` bytes, of which the last `logical` are data.
   void* allocate(const char* label, std::size_t total, std::size_t logical) const {
     kokkos::detail::start_once();
     return kokkos::detail::allocate(kokkos::detail::Side::device, name(), label, total, logical);
@@ -53,9 +54,9 @@ class Space {
   }
 };
 
-/// Host memory whose pages the cache protects: the mirrors of views in semcache::Space. Host code uses it as any host
-/// memory; views of it can be assigned to views in Kokkos::HostSpace (which then are no longer known as mirrors by type,
-/// but their pages are).
+/// A Kokkos memory space for the mirrors of views in semcache::Space: host memory whose pages SemCache protects. Host code
+/// uses it like any host memory. Views in it can be assigned to views in Kokkos::HostSpace; the type of such a view no longer
+/// tells that it is a mirror, but SemCache still recognises it by its address.
 class HostMirrorSpace {
  public:
   using memory_space = HostMirrorSpace;

@@ -8,8 +8,8 @@
 
 namespace semcache::kokkos {
 
-/// The flags of a DualView, shared by its copies and subviews; host book-keeping without consequence for the data.
-/// May be captured by kernels with its DualView, where it does nothing.
+/// The flags of a DualView, shared by its copies and subviews. They are kept on the host and do not affect the data. Kernels may
+/// capture them together with their DualView; there they do nothing.
 class SyncState {
  public:
   enum Side : unsigned { host = 0, device = 1 };
@@ -37,7 +37,7 @@ class SyncState {
     const unsigned latest = std::max(block_->writes[host].load(), block_->writes[device].load());
     block_->writes[side].store(latest + 1);
   }
-  /// A sync to the side that was written last has nothing to do, as in Kokkos.
+  /// Clears the flags if `side` needs a sync. A sync to the side that was written last does nothing, as in Kokkos.
   void sync(Side side) const noexcept {
     if (needs_sync(side)) clear();
   }
@@ -58,7 +58,7 @@ class SyncState {
 
   KOKKOS_FUNCTION void share([[maybe_unused]] const SyncState& source) const noexcept {
     SEMCACHE_KOKKOS_ON_HOST(if (block_) block_->references.fetch_add(1, std::memory_order_relaxed);
-                            // The word is harmless in a kernel: the launch must not become unknown for it.
+                            // A kernel does not follow this pointer, so it must not make the launch unknown.
                             detail::record_mirror_copy(this, &source, sizeof(SyncState));)
   }
   KOKKOS_FUNCTION void release() noexcept {

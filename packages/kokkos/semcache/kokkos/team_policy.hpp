@@ -6,20 +6,20 @@
 
 namespace semcache::kokkos {
 
-/// The native member of a team. Generic code, Kokkos' own algorithms among it, asks it for the space that it is on: views
-/// in semcache::Space are accessible there.
+/// The member of a team on Exec: the native member, with Exec as its execution space. Generic code, also Kokkos' algorithms,
+/// checks the member's space for access to views, and views in semcache::Space are accessible from Exec.
 template <class NativeMember>
 class TeamMember : public NativeMember {
  public:
   using execution_space = Exec;
   using team_handle = TeamMember;
 
-  KOKKOS_FUNCTION TeamMember(const NativeMember& member) : NativeMember(member) {}  // NOLINT: what kernels are given
+  KOKKOS_FUNCTION TeamMember(const NativeMember& member) : NativeMember(member) {}  // NOLINT: kernels get native members
 };
 
 }  // namespace semcache::kokkos
 
-/// TeamPolicy<Exec>: the native policy, asked about the functors that will really run.
+/// TeamPolicy<Exec> is the native policy. Team sizes are those of the functors that will really run, which may be renamed.
 namespace Kokkos {
 namespace Impl {
 
@@ -59,14 +59,14 @@ class TeamPolicyInternal<semcache::Exec, Properties...>
         lease_(other.lease()) {}
 
   TeamPolicyInternal(const TeamPolicyInternal&) = default;
-  /// The lease first: its stream lives as long as the native instance.
+  /// Assigns the lease first: the old lease must end before the old native instance, which keeps the leased stream alive.
   TeamPolicyInternal& operator=(const TeamPolicyInternal& other) {
     lease_ = other.lease_;
     native::operator=(other);
     return *this;
   }
 
-  /// By value: the native policy keeps the native instance. Kokkos only binds it or copies it.
+  /// Returns the instance by value, because the policy keeps only its parts. (Kokkos only binds or copies the result.)
   semcache::Exec space() const { return {native::space(), lease_}; }
   const semcache::kokkos::NativeExec& native_space() const { return native::space(); }
   const semcache::kokkos::detail::SharedLease& lease() const { return lease_; }
