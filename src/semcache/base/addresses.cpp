@@ -13,7 +13,7 @@ namespace semcache::base {
 std::uint64_t addresses_left() noexcept {
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
-  unsigned long long pages = 0;  // of what /proc does not tell nothing is assumed
+  unsigned long long pages = 0;  // stays 0 if /proc does not give the number
   if (std::FILE* const file = std::fopen("/proc/self/statm", "re")) {
     if (std::fscanf(file, "%llu", &pages) != 1) pages = 0;
     std::fclose(file);
@@ -24,7 +24,7 @@ std::uint64_t addresses_left() noexcept {
 
 std::uint64_t loads_of_objects() noexcept {
   std::uint64_t loads = 0;
-  // It stops after the first object: the linker's counts are the same in each.
+  // The iteration stops after the first object, because the linker's counts are the same in each.
   ::dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* to) {
         *static_cast<std::uint64_t*>(to) = info->dlpi_adds + info->dlpi_subs;

@@ -9,7 +9,7 @@
 /// What is known of a process's addresses without asking for memory.
 namespace semcache::base {
 
-/// Numbers from here on are no addresses of a program's data: kernels place nothing there unasked.
+/// Numbers from here on are no addresses of a program's data, because kernels place nothing there unasked.
 #if defined(__aarch64__)
 inline constexpr std::uint64_t end_of_addresses = std::uint64_t{1} << 48;
 #elif defined(__x86_64__)
@@ -18,10 +18,11 @@ inline constexpr std::uint64_t end_of_addresses = std::uint64_t{1} << 47;
 inline constexpr std::uint64_t end_of_addresses = std::uint64_t{1} << 52;
 #endif
 
-/// How many more the process's limit on virtual memory (ulimit -v) permits; UINT64_MAX where there is none.
+/// Returns how many more bytes of addresses the process's limit on virtual memory (ulimit -v) permits; UINT64_MAX if there is no
+/// limit.
 [[nodiscard]] SEMCACHE_API std::uint64_t addresses_left() noexcept;
 
-/// How often objects (libraries) were loaded into it and unloaded. Takes a lock of the dynamic linker.
+/// Returns how often objects (libraries) have been loaded into the process and unloaded. Takes a lock of the dynamic linker.
 [[nodiscard]] SEMCACHE_API std::uint64_t loads_of_objects() noexcept;
 
 }  // namespace semcache::base

@@ -53,31 +53,34 @@ struct SEMCACHE_API SystemError : Error {
 
 namespace base {
 
-/// Replaceable end of a process whose state is broken or would be silently stale (I8).
-/// The default writes `message` to stderr with write(2) and aborts. Tests replace it; a replacement must not return.
+/// A function that ends a process whose state is broken or would be silently stale (I8). The default writes `message` to stderr
+/// with write(2) and aborts. Tests replace it; a replacement must not return.
 using FatalHandler = void (*)(const char* message);
+/// Replaces the fatal handler; nullptr restores the default. @return the handler before
 SEMCACHE_API FatalHandler set_fatal_handler(FatalHandler handler) noexcept;
 
 /// Ends the process through the fatal handler. Formats into a fixed buffer: allocation-free, async-signal-safe
 /// for %s %d %u %x %p %lu %llu %zu (vsnprintf without floating point).
 [[noreturn]] SEMCACHE_API void fatal(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
 
-/// "0x7f0012345000", for messages that may allocate.
+/// Returns the address as text, such as "0x7f0012345000", for messages that may allocate.
 [[nodiscard]] SEMCACHE_API std::string text_of(const void* address);
 
-/// One line to stderr by write(2), prefixed "semcache: ". Allocation-free; for handlers, destructors, noexcept code.
+/// Writes one line to stderr by write(2), with the prefix "semcache: ". Allocation-free; for handlers, destructors, noexcept
+/// code.
 SEMCACHE_API void raw_log(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
 
 }  // namespace base
 }  // namespace semcache
 
-/// Checks an invariant of ours, always on. A broken one ends the process: going on could be silently stale (I8).
+/// Checks an invariant of the runtime, in every build. A broken invariant ends the process, because continuing could be silently
+/// stale (I8).
 #define SEMCACHE_CHECK(condition)                                                                             \
   do {                                                                                                        \
     if (!(condition)) ::semcache::base::fatal("broken invariant: %s (%s:%d)", #condition, __FILE__, __LINE__); \
   } while (0)
 
-/// Checks what the caller promised, always on; throws UsageError with `message` (a std::string expression).
+/// Checks a precondition of the caller, in every build; throws UsageError with `message` (a std::string expression).
 #define SEMCACHE_EXPECTS(condition, message)                         \
   do {                                                               \
     if (!(condition)) throw ::semcache::UsageError(message);         \

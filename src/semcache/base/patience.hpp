@@ -12,8 +12,9 @@
 
 namespace semcache::base {
 
-/// While one lives, this process does what takes its time and ends by itself: a copy by the processor; on the thread that
-/// serves faults, a wait for a device or a launch. Nobody who waits for a fault loses patience meanwhile. Nests.
+/// An object of this class marks work of the process that takes long and ends by itself: a copy by the processor or, on the
+/// thread that serves faults, a wait for a device or a launch. While one lives, threads that wait for a fault do not lose
+/// patience. Nests.
 class SEMCACHE_API TakesTime : base::Uncopied {
  public:
   TakesTime() noexcept { alive_.fetch_add(1, std::memory_order_relaxed); }
@@ -22,19 +23,20 @@ class SEMCACHE_API TakesTime : base::Uncopied {
     alive_.fetch_sub(1, std::memory_order_relaxed);
   }
 
-  /// Does one live now?
+  /// Returns whether an object of this class lives now.
   [[nodiscard]] static bool now() noexcept { return alive_.load(std::memory_order_relaxed) != 0; }
-  /// How many have lived so far.
+  /// Returns how many such objects have ended so far.
   [[nodiscard]] static std::uint32_t ended() noexcept { return ended_.load(std::memory_order_relaxed); }
-  /// In a forked child: those of the parent's threads, which do not exist here, are no more.
+  /// For a forked child: forgets the objects of the parent's threads, which do not exist in the child.
   static void forget() noexcept { alive_.store(0); }
 
  private:
   inline static std::atomic<std::uint32_t> alive_{0}, ended_{0};
 };
 
-/// How long somebody waits for what gives no sign of life. The time is summed in slices, and a longer one counts as one: a
-/// process that was stopped, or a thread that got no processor, has not waited meanwhile. Async-signal-safe.
+/// A limit on how long a thread waits without a sign of progress. The waited time is summed between calls of `over`, and each
+/// interval counts as one slice at most, because a process that was stopped, or a thread that got no processor, has not waited
+/// meanwhile. Async-signal-safe.
 class Patience {
  public:
   using Clock = std::chrono::steady_clock;
@@ -43,12 +45,12 @@ class Patience {
   explicit Patience(std::chrono::seconds most, Clock::time_point now = Clock::now()) noexcept
       : most_(most), last_(now) {}
 
-  /// The wait begins anew.
+  /// Begins the wait anew.
   void restart(Clock::time_point now = Clock::now()) noexcept {
     waited_ = {};
     last_ = now;
   }
-  /// Asked about once in a slice, or more often.
+  /// Returns whether the thread has waited longer than the limit. To be called about once in a slice, or more often.
   [[nodiscard]] bool over(Clock::time_point now = Clock::now()) noexcept {
     waited_ += std::min<Clock::duration>(now - last_, slice);
     last_ = now;

@@ -6,7 +6,7 @@
 
 namespace semcache {
 
-/// How far the machine's memories are from each other: costs of copies, relative to each other.
+/// The distances between the machine's memories, as costs of copies relative to each other.
 struct Topology {
   unsigned within_a_space = 1;
   unsigned between_devices = 2;

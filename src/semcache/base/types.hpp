@@ -19,7 +19,7 @@ enum class Access : std::uint8_t { read, write, read_write, overwrite };
 [[nodiscard]] constexpr bool writes(Access a) noexcept { return a != Access::read; }
 [[nodiscard]] constexpr bool needs_content(Access a) noexcept { return a != Access::overwrite; }
 
-/// Half-open range of byte positions, relative to whatever the context names (a datum, a slot, a value).
+/// A half-open range of byte positions, relative to an object that the context names (a datum, a slot, a value).
 struct ByteRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -36,7 +36,7 @@ struct ByteRange {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
-/// Behind the others, or as a part of the last one where that ends at its begin.
+/// Appends `piece` to `pieces`, or extends the last piece if that ends where `piece` begins.
 template <class Pieces>
 void append(Pieces& pieces, ByteRange piece) {
   if (!pieces.empty() && pieces.back().end == piece.begin) {
@@ -46,7 +46,7 @@ void append(Pieces& pieces, ByteRange piece) {
   }
 }
 
-/// `n` rounded down or up to a multiple of `unit` (`unit` > 0).
+/// Return `n` rounded down or up to a multiple of `unit` (`unit` > 0).
 [[nodiscard]] constexpr std::uint64_t round_down(std::uint64_t n, std::uint64_t unit) noexcept { return n / unit * unit; }
 [[nodiscard]] constexpr std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) noexcept {
   return (n + unit - 1) / unit * unit;
@@ -65,7 +65,7 @@ class Uncopied {
   ~Uncopied() = default;
 };
 
-/// While one lives, `last` is still to be done: it is done when the scope ends, also where an exception ends it.
+/// Calls `last` when the scope of the object ends, also when an exception ends it.
 template <class Last>
 class AtEnd : Uncopied {
  public:
@@ -78,7 +78,7 @@ class AtEnd : Uncopied {
 
 }  // namespace base
 
-/// Integers that name different things do not convert into each other.
+/// Integers that identify objects. Identifiers of different kinds do not convert into each other.
 template <class Tag>
 struct StrongId {
   std::uint32_t value = UINT32_MAX;
@@ -93,9 +93,9 @@ struct StrongId {
 using DatumId = StrongId<struct DatumTag>;
 /// Memory that can hold (part of) a datum in one space.
 using SlotId = StrongId<struct SlotTag>;
-/// Where a slot's memory is: space 0 is the host, space k > 0 is device k - 1.
+/// The space that a slot's memory is in: space 0 is the host, space k > 0 is device k - 1.
 using SpaceId = StrongId<struct SpaceTag>;
-/// A place where work is carried out in order: a stream, or one of the runtime's own transfer queues.
+/// A queue, on which work is carried out in order: a stream, or one of the runtime's own transfer queues.
 using QueueId = StrongId<struct QueueTag>;
 
 inline constexpr SpaceId host_space{0};

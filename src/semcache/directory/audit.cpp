@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-/// Everything that must agree, computed anew from the maps alone.
+/// The audit computes use counts and holders anew from the maps alone, and compares them with what the directory keeps.
 namespace semcache::directory {
 namespace {
 
@@ -84,7 +84,7 @@ std::string Directory::audit() const {
   for (std::uint32_t d = 0; d < data_.size(); ++d) check_places(data_[d].places, d, of_data, &Value::wanters);
   if (!wrong.empty()) return wrong;
 
-  // I4: every wanted byte is held somewhere, or known.
+  // I4: every wanted byte is held by some slot, or has a known content (a fill).
   for (std::uint32_t d = 0; d < data_.size(); ++d) {
     for (const ExtentMap::Extent& e : wanted_extents(DatumId{d}, Region(ByteRange{0, data_[d].wanted.size()}))) {
       if (!e.ref.is_number() || values_.at(e.ref.id).fill.pattern_bytes != 0) continue;

@@ -76,7 +76,8 @@ struct Piece {
 
 // --- arrays and memory ---------------------------------------------------------------------------------------------
 
-/// The number of an entry that nobody uses, still listed as free. Giving a number back never fails.
+/// Returns the number of an entry that is not in use; it is still listed as free. The free list has room for all entries, so
+/// giving a number back never fails.
 template <class Entry>
 static std::uint32_t unused_entry(std::vector<Entry>& entries, std::vector<std::uint32_t>& free) {
   if (free.empty()) {
@@ -134,7 +135,7 @@ void Directory::detach(SlotId slot) noexcept {
 
 void Directory::remove_slot(SlotId slot) noexcept {
   drop(slot);
-  touch(slot, {0, size(slot)});  // the number is used again
+  touch(slot, {0, size(slot)});  // the slot's number will be used again
   detach(slot);
   slots_[slot.value].live = false;
   free_slots_.push_back(slot.value);
@@ -324,14 +325,14 @@ void Directory::last_held(SlotId slot, const Region& range, Wanters wanters, std
     const std::int64_t here = static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset);
     // The common case: only this slot's own datum wants it, here, and is about to want something else.
     if (wanters == Wanters::itself_too && v.wanters.size() == 1 && v.wanters[0].owner == s.datum.value && v.wanters[0].delta == here) return;
-    // The next: some other slot holds all of it, in one extent.
+    // The next most common case: some other slot holds all of it, in one extent.
     for (const Use& u : v.holders) {
       const ExtentMap& map = slots_[u.owner].held;
       if (u.owner != slot.value && !slots_[u.owner].changing && map.uniform() != nullptr && lies_inside(offsets, u.delta, map.size())) return;
     }
 
     std::vector<Wanted> wanted;
-    std::uint64_t bytes = 0;  // of them
+    std::uint64_t bytes = 0;  // in all of `wanted`
     for (const Use& u : v.wanters) {
       if (bytes == piece.size()) break;  // thousands may want the same
       for_each_match(data_[u.owner].wanted, offsets, ref.id, u.delta, [&](const Region& at) {
@@ -433,7 +434,8 @@ void Directory::write(SlotId slot, const Region& range) {
   if (range.empty() || exclusive(slot, range)) return;
   prepare_write(slot, range);
   const DatumId datum = slots_[slot.value].datum;
-  // All of it is written, and nobody outside knows the number: it stays, and the other slots lose it.
+  // The whole array is written, and its value is used by this datum and its slots only: the number stays, and the other slots
+  // lose it.
   if (const Datum& d = data_[datum.value]; range.size() == d.wanted.size() && kept_among_its_slots(d)) {
     const ValueRef kept = *d.wanted.uniform();
     set_held(slot, range, kept);
@@ -443,7 +445,8 @@ void Directory::write(SlotId slot, const Region& range) {
     }
     return;
   }
-  // A neighbour that only this slot knows may grow: nobody can tell one number from two (keeps the maps short).
+  // A neighbouring value that only this slot holds and only this datum wants may grow over the range. Nothing outside can tell
+  // one number from two, and the maps stay short.
   const auto grown = [&](std::uint64_t neighbour, std::int64_t distance) -> ValueRef {
     const ValueRef ref = held_at(slot, neighbour);
     if (!ref.is_number() || wanted_at(datum, neighbour) != ref) return {};
@@ -670,7 +673,7 @@ void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const 
     if (p.value != undefined_value) ++known;
     if (p.value == extent.ref.id && list[p.at].delta == delta) at = p.at;
   }
-  if (at == list.size() && known != places.uses) {  // it may be one whose place is not known
+  if (at == list.size() && known != places.uses) {  // it may be a use whose place is not known
     for (at = 0; at < list.size() && (list[at].owner != owner || list[at].delta != delta);) ++at;
   }
   if (at == list.size()) {
@@ -684,7 +687,7 @@ void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const 
   --places.uses;
   if (Places::Place* const former = place(owner, extent.ref.id, at)) *former = {};
   const std::size_t last = list.size() - 1;
-  if (at != last) {  // the last one takes its place
+  if (at != last) {  // the last use takes its place
     list[at] = list[last];
     if (Places::Place* const moved = place(list[at].owner, extent.ref.id, last)) moved->at = static_cast<std::uint32_t>(at);
   }
@@ -704,8 +707,9 @@ void Directory::touch(SlotId slot, ByteRange range) noexcept {
   touched_.push_back({slot, range});
 }
 
-/// Are all these bytes of the value wanted at two places, apart from `but`? Then no holder has them alone, and all holders are
-/// needed, whatever `but` does. Looks at a few only, so a value that thousands want costs no more than one that a few want.
+/// Returns whether all these bytes of the value are wanted at two places, not counting what the datum `but` wants. If so, no
+/// holder is exclusive and every snapshot is needed, whatever `but` wants. Reads only the first few wanters, so a value that
+/// thousands of data want costs no more than one that a few want.
 bool Directory::wanted_twice(const Value& v, ByteRange offsets, DatumId but) const noexcept {
   constexpr std::size_t few = 4;
   unsigned found = 0;

@@ -11,14 +11,15 @@
 #include <string>
 #include <vector>
 
-/// Which content every byte of every array must have, and which memory physically holds it. Touches nothing: it
-/// answers with plans, and is told what was carried out. See README.md for the words and the invariants I1..I9.
+/// Which content every byte of every array must have, and which memory physically holds it. The directory never touches memory:
+/// it answers with steps, and the engine reports the steps that it has carried out. README.md defines the words (value, datum,
+/// slot, ...) and the invariants I1..I9.
 namespace semcache::directory {
 
-/// A value with known content: any slot makes it itself.
+/// The known content of a value, a repeated pattern: any slot makes it in place.
 struct Fill {
   std::array<std::uint8_t, 16> pattern{};
-  std::uint32_t pattern_bytes = 0;  ///< 1, 2, 4, 8 or 16; 0: not a fill
+  std::uint32_t pattern_bytes = 0;  ///< 1, 2, 4, 8 or 16; 0 if the value is no fill
   [[nodiscard]] bool is_zero() const noexcept {
     for (std::uint32_t i = 0; i < pattern_bytes; ++i) {
       if (pattern[i] != 0) return false;
@@ -27,14 +28,14 @@ struct Fill {
   }
 };
 
-/// Of memory that is new to the directory.
+/// What memory that is new to the directory contains.
 enum class Content : std::uint8_t { unknown, zeros };
 
 /// One movement that makes bytes of a slot hold a value.
 struct Step {
   SlotId to;
   Region where;  ///< of `to`
-  SlotId from;   ///< invalid: made in place from `fill`
+  SlotId from;   ///< invalid if the bytes are made in place from `fill`
   std::uint64_t from_position = 0;  ///< of the first byte in `from`; the columns lie there as in `to`
   ValueRef value;                   ///< of the first byte
   Fill fill;
@@ -44,49 +45,57 @@ struct Step {
   }
 };
 
-/// Whose wishes count when a slot's bytes lose what they hold: of all but its own datum in the same place, or of that, too.
+/// Which data give up what they want when a slot's bytes lose their content (`Directory::last_held`). `others`: no datum does, so
+/// the slot's own datum counts as a wanter. `itself_too`: the slot's own datum is about to want something else for these bytes (a
+/// write), so what it wants there does not count.
 enum class Wanters : std::uint8_t { others, itself_too };
 
-/// Bytes of a slot that are the last holder of a value somebody wants.
+/// Bytes for which a slot is the last holder of a value that some datum wants.
 struct LastHeld {
   Region where;
   ValueRef value;  ///< of the first byte
-  DatumId wanter;  ///< one of those who want it
+  DatumId wanter;  ///< one of the data that want it
   std::uint64_t wanter_position = 0;  ///< of the first byte; the columns lie there as in the slot
 };
 
 enum class LinkResult : std::uint8_t {
-  unchanged,  ///< the destination wanted this content already: the redundant copy
+  unchanged,  ///< the destination wanted this content already: the copy is redundant
   linked,
 };
 
-/// Contract: the caller serialises all calls (the engine's lock). Ranges must lie inside their datum or slot.
-/// A call that throws (bad_alloc only) has changed nothing (I9): every event makes room first and cannot fail afterwards.
-/// The `prepare_` members make that room early, for an event that must not fail when the bytes have moved already.
+/// The state of all data, slots and values.
+///
+/// @pre Ranges lie inside their datum or slot.
+/// @throws std::bad_alloc only; the call has then changed nothing (I9), because every event makes room before its first change
+/// and cannot fail afterwards. The `prepare_` members make that room early, for an event that must not fail after the bytes have
+/// moved.
+/// Threads: the caller serialises all calls (the engine's lock).
 class Directory {
  public:
   // --- arrays and memory -------------------------------------------------------------------------------------------
   [[nodiscard]] DatumId add_datum(std::uint64_t bytes);
-  /// A slot of `datum` in `space`, of the datum's size, holding nothing.
-  /// @param content  what the memory holds, if that is known
+  /// Adds a slot of `datum` in `space`. It has the datum's size and holds no value.
+  /// @param content  what the memory contains, if that is known
   [[nodiscard]] SlotId add_slot(DatumId datum, SpaceId space, Content content = Content::unknown);
-  /// Memory that belongs to no array: a saved value. Its positions are those of a region that begins at 0 and has the shape of `saved`.
+  /// Adds memory that belongs to no datum and is to hold a saved value. Its positions are those of a region that begins at 0 and has
+  /// the width, columns and pitch of `saved`.
   [[nodiscard]] SlotId add_snapshot(SpaceId space, const Region& saved);
-  /// The datum, and so its slots, are to be regions of this pitch, in bytes (`one_column`: byte ranges): regions of that pitch are one
-  /// extent then. Nothing else changes. A datum whose maps are of one extent each, or without a shape, always changes it.
-  /// @return false: not done, because a map would have more than `most` extents  @throws std::bad_alloc
+  /// Gives the maps of the datum and of its slots a shape (`RegionMap`), so that a region of that pitch is one extent. The content of
+  /// the maps stays. Maps without a shape, and maps of one extent, take any shape.
+  /// @param pitch  in bytes; `one_column`: no shape
+  /// @return false if a map would have more than `most` extents; then nothing has changed
   bool shape(DatumId datum, std::uint64_t pitch, std::size_t most);
   [[nodiscard]] std::uint64_t pitch(DatumId datum) const { return data_[datum.value].wanted.pitch(); }
   [[nodiscard]] std::uint64_t pitch(SlotId slot) const { return slots_[slot.value].held.pitch(); }
-  /// The slot leaves its datum and lives on as a snapshot: its memory becomes the saved value, nothing moves.
+  /// Takes the slot from its datum and keeps it as a snapshot: its memory becomes the saved copy, and no byte moves.
   void detach(SlotId slot) noexcept;
-  /// The program changes this memory and says so later (an announced host side): the slot is the source of a fetch only
-  /// where nobody else has the value, and nobody is saved by it from being the last holder.
+  /// Marks memory that the program changes before it announces the change (an announced host side). Such a slot is the source of
+  /// a fetch only where no other slot has the value, and it does not relieve another slot of being the last holder.
   void mark_changing(SlotId slot, bool changing = true) { slots_[slot.value].changing = changing; }
   [[nodiscard]] bool changing(SlotId slot) const { return slots_[slot.value].changing; }
-  /// Forgets a slot; the engine has saved what it held last (I4).
+  /// Forgets a slot. @pre the engine has saved the values of which the slot was the last holder (I4)
   void remove_slot(SlotId slot) noexcept;
-  /// Forgets a datum (its slots are removed or detached before) and what it wanted.
+  /// Forgets a datum and what it wanted. @pre its slots have been removed or detached
   void remove_datum(DatumId datum) noexcept;
 
   [[nodiscard]] std::uint64_t size(DatumId datum) const { return data_[datum.value].wanted.size(); }
@@ -94,29 +103,33 @@ class Directory {
   [[nodiscard]] SpaceId space(SlotId slot) const { return slots_[slot.value].space; }
   [[nodiscard]] DatumId datum(SlotId slot) const { return slots_[slot.value].datum; }
   [[nodiscard]] const std::vector<SlotId>& slots(DatumId datum) const { return data_[datum.value].slots; }
-  /// The slot of `datum` in `space`; invalid if there is none.
+  /// Returns the slot of `datum` in `space`; invalid if there is none.
   [[nodiscard]] SlotId slot_in(DatumId datum, SpaceId space) const;
 
   // --- questions ---------------------------------------------------------------------------------------------------
-  /// held = wanted on all of `range` (bytes never written are fresh everywhere).
+  /// Returns whether the slot holds what its datum wants on all of `range`. Bytes never written are fresh everywhere.
   [[nodiscard]] bool fresh(SlotId slot, const Region& range) const;
-  /// Fresh, defined, held nowhere else and wanted by nobody else: it may change without anybody noticing.
+  /// Returns whether all of `range` is fresh and defined, held and wanted nowhere else, and neither a fill nor watched. The slot
+  /// may then change without a change of the directory.
   [[nodiscard]] bool exclusive(SlotId slot, const Region& range) const;
-  /// Is any byte of `range` wanted with a content (not never-written)?
+  /// Returns whether the datum wants a value at any byte of `range`. Bytes never written have none.
   [[nodiscard]] bool defined(DatumId datum, const Region& range) const;
-  /// The stale pieces of `range`, ascending, appended to `out`.
+  /// Appends the stale pieces of `range` to `out`, in the order of `RegionMap::for_each`.
   void stale(SlotId slot, const Region& range, std::vector<Region>& out) const;
-  /// How to make the first stale piece of `range` hold what is wanted; bytes = 0 if all is fresh.
-  /// Plan, carry out, `commit`, ask again: a step may be the source of the next. One step never overlaps itself.
+  /// Returns the step that makes the first stale piece of `range` fresh, from the cheapest slot that holds the wanted value. The
+  /// caller carries the step out, calls `commit` and asks again, because one step may be the source of the next. Source and
+  /// destination of a step never overlap.
+  /// @return `where` is empty if all of `range` is fresh. If `from` is invalid and `fill` is empty, no slot holds the value any more.
   [[nodiscard]] Step next_fetch(SlotId slot, const Region& range, const Topology& topology) const;
-  /// Pieces of `range` of which this slot is the last holder and that somebody wants; appended to `out`. Slots that are
-  /// marked as changing do not count as other holders.
-  /// @param wanters  itself_too: the slot's own datum is about to want something else where the bytes lie. (What it wants elsewhere
-  ///                 counts, inside `range`, too: who overwrites the range may fail half-way.)
-  /// @param together  ranges that lose their content at the same time: what the slot holds there is no other holder either
+  /// Appends to `out` the pieces of `range` for which this slot is the last holder of a value that some datum wants. Slots that
+  /// are marked as changing do not count as other holders.
+  /// @param wanters  `itself_too` if the slot's own datum is about to want something else where the bytes lie. What that datum
+  ///                 wants at another displacement still counts, even inside `range`, because an overwrite of the range may fail
+  ///                 half-way.
+  /// @param together  ranges of the slot that lose their content at the same time; what the slot holds there is no other holder
   void last_held(SlotId slot, const Region& range, Wanters wanters, std::vector<LastHeld>& out,
                  const std::vector<Region>& together = {}) const;
-  /// Does anybody want (part of) what the snapshot holds?
+  /// Returns whether any datum wants (part of) what the snapshot holds.
   [[nodiscard]] bool needed(SlotId snapshot) const;
   [[nodiscard]] ValueRef wanted_at(DatumId datum, std::uint64_t position) const {
     return data_[datum.value].wanted.at(position);
@@ -130,59 +143,65 @@ class Directory {
   void for_each_held(SlotId slot, const Region& range, Visit&& visit) const {
     slots_[slot.value].held.for_each(range, visit);
   }
-  /// Known content of a value; pattern_bytes = 0 if it is not a fill.
+  /// Returns the known content of a value; `pattern_bytes` is 0 if the value is no fill.
   [[nodiscard]] Fill fill_of(ValueId value) const;
   [[nodiscard]] std::size_t extent_count(DatumId datum) const { return data_[datum.value].wanted.extent_count(); }
   [[nodiscard]] std::uint64_t memory_bytes() const;
-  /// The first contradiction found in the whole structure: extents that are not maximal, use counts that are not the
-  /// maps', a wanted value that nobody holds and that is no fill (I4). Empty if there is none. Linear cost.
+  /// Returns the first contradiction found in the whole structure, or an empty string. Contradictions are: extents that are not
+  /// maximal, use counts that differ from those of the maps, and a wanted value that is no fill and that no slot holds (I4).
+  /// The cost is linear in the size of the structure.
   [[nodiscard]] std::string audit() const;
 
   // --- events ------------------------------------------------------------------------------------------------------
-  /// Until the next event `commit` of this step cannot fail, nor `drop` of what it makes.
+  /// Makes room so that neither `commit(step)` nor `drop` of the bytes that the step makes can fail until the next event.
   void prepare_commit(const Step& step);
-  /// Until another event `write` cannot fail, for so many ranges of the slot. @param range  the only one, or all of them
+  /// Makes room so that `write` cannot fail for `ranges` ranges of the slot until another event.
+  /// @param range  the range to be written; it is not used if there are several
   void prepare_write(SlotId slot, const Region& range, std::size_t ranges = 1);
-  /// A step is carried out (or is certain to be, before anybody looks): the slot holds the value.
+  /// Notes that the slot holds the value of the step. @pre the step has been carried out, or will be before the bytes are used
   void commit(const Step& step);
-  /// `range` of the slot is written there: the datum gets a new value, held by this slot alone (I2).
+  /// Notes that `range` has been written in this slot: the datum wants a new value there, which this slot alone holds (I2).
+  /// A number that nothing outside the slot can tell from a new one is kept.
   void write(SlotId slot, const Region& range);
-  /// Gives `range` one new number whatever numbers it had (the slot holds it physically): keeps the maps short.
+  /// Gives the content of `range` one new number instead of those that it had, which keeps the maps short.
+  /// @pre the slot physically holds the wanted content
   void renumber(SlotId slot, const Region& range);
-  /// `range` of the datum is a known pattern from now on; no slot need hold it (but memory that nobody has written yet holds
-  /// zeros already). Pattern phase 0 at range.begin.
+  /// Makes `range` of the datum a known pattern, which begins anew in each column. No slot need hold it. Memory that has not been
+  /// written yet, and that the system gave filled with zeros, holds a fill of zeros at once.
   void fill(DatumId datum, const Region& range, const Fill& fill);
-  /// deep_copy: from now on `to` wants `there` what `from` wants at `what` (I7). @pre width and columns are the same
+  /// Carries out a deep_copy in the wanted maps: from now on `to` wants at `there` what `from` wants at `what` (I7), column by column.
+  /// @pre both regions have the same width and the same number of columns; their pitches may differ
   LinkResult link(DatumId to, const Region& there, DatumId from, const Region& what);
-  /// The memory of `range` lost its content (evicted, or about to be).
+  /// Notes that the memory of `range` has lost its content, or is about to (eviction, freeing, a failed copy).
   void drop(SlotId slot, const Region& range);
-  /// All of it was. Never fails.
+  /// Notes the same for the whole slot. Never fails.
   void drop(SlotId slot) noexcept;
-  /// The values of `extents` keep their content until `unwatch`: whoever changes them, even alone, makes a new value.
+  /// Watches the values of `extents` until `unwatch`: their content stays as it is, because every write to them makes a new
+  /// value, even where only one slot holds them.
   void watch(const std::vector<ExtentMap::Extent>& extents);
   void unwatch(const std::vector<ExtentMap::Extent>& extents) noexcept { unwatch(extents, extents.size()); }
-  /// `range` of the slot was found to have the content that `earlier` numbers it with: gives it back that number where
-  /// the slot is fresh (what was wanted later, from elsewhere, stays) and the number is still in use.
-  /// @pre `earlier` was watched since; nobody else wants what the slot holds now
+  /// Gives `range` back the numbers in `earlier`, after its content was found to be still that of `earlier`. This happens where
+  /// the slot is fresh and the number is still in use; stale bytes keep what was written later in another slot.
+  /// @pre `earlier` has been watched since; no other datum wants what the slot holds now
   void restore(SlotId slot, const Region& range, const std::vector<ExtentMap::Extent>& earlier);
   [[nodiscard]] std::vector<ExtentMap::Extent> wanted_extents(DatumId datum, const Region& range) const {
     return data_[datum.value].wanted.extents(range);
   }
 
-  /// Slots whose freshness or exclusiveness may have changed, and snapshots that nobody may want any more, with the hull of the
-  /// bytes.
+  /// A slot whose freshness or exclusiveness may have changed, or a snapshot that perhaps no datum wants any more, with the hull
+  /// of the bytes concerned.
   struct Touched {
     SlotId slot;
     ByteRange range;
   };
-  /// What was touched since the last call; valid until the next one.
+  /// Returns what was touched since the last call, and begins a new list. The result is valid until the next call.
   [[nodiscard]] const std::vector<Touched>& take_touched() noexcept;
   [[nodiscard]] bool any_touched() const noexcept { return !touched_.empty(); }
-  /// The same, to be taken later.
+  /// Returns what was touched since the last `take_touched`, without taking it.
   [[nodiscard]] const std::vector<Touched>& touched() const noexcept { return touched_; }
 
  private:
-  /// All extents of one owner that see a value at the same displacement (position = offset + delta).
+  /// All extents of one owner (a datum or a slot) that have a value at the same displacement: position = offset + delta.
   struct Use {
     std::uint32_t owner;
     std::int64_t delta;
@@ -194,7 +213,7 @@ class Directory {
     Fill fill;
     std::vector<ByteRange> watched;  ///< offsets
 
-    Value() {  // the first of either never fails
+    Value() {  // the first holder and the first wanter can be added without a failure
       holders.reserve(1);
       wanters.reserve(1);
     }
@@ -205,11 +224,11 @@ class Directory {
       fill = {};
     }
   };
-  /// Of an owner: how many uses it has, and of up to two of them the place in the value's list. Most owners have one, and two while
-  /// that changes, so their uses are found at once in a list of thousands.
+  /// The uses of one owner: how many there are, and for up to two of them the place in the value's list. Most owners have one
+  /// use, or two while it changes, so their uses are found at once even in a list of thousands.
   struct Places {
     struct Place {
-      ValueId value = undefined_value;  ///< undefined: none
+      ValueId value = undefined_value;  ///< `undefined_value` if this place is unused
       std::uint32_t at = 0;
     };
     Place known[2];
@@ -233,7 +252,8 @@ class Directory {
   static constexpr std::uint32_t untouched = UINT32_MAX;
 
   ValueRef new_value(Fill fill = {});
-  /// Afterwards the two below cannot fail with the same arguments. (All of a map, and no number: they never do.)
+  /// Make room so that `set_wanted` and `set_held` cannot fail with the same arguments. (They never fail for a whole map and a
+  /// reference that is no number.)
   void prepare_wanted(DatumId datum, const Region& range, ValueRef ref);
   void prepare_held(SlotId slot, const Region& range, ValueRef ref);
   void set_wanted(DatumId datum, const Region& range, ValueRef ref) noexcept;
@@ -245,11 +265,13 @@ class Directory {
   }
   void unwatch(const std::vector<ExtentMap::Extent>& extents, std::size_t first_ones) noexcept;
   void touch(SlotId slot, ByteRange range) noexcept;
-  /// @param wants  of this datum are about to change, or have changed; invalid: nobody's
+  /// Touches all slots that hold any of these bytes of the value.
+  /// @param wants  the datum whose wanted map is about to change or has just changed; invalid if none does
   void touch_holders(ValueRef ref, std::uint64_t bytes, DatumId wants = {}) noexcept;
   [[nodiscard]] bool wanted_twice(const Value& value, ByteRange offsets, DatumId but) const noexcept;
   [[nodiscard]] bool sole(SlotId slot, const Region& piece, ValueRef ref) const;
-  /// Does the datum want one value that nobody but its own slots holds, nobody else wants, and nobody watches?
+  /// Returns whether the datum wants one single value that only its own slots hold, that no other datum wants, that is no fill
+  /// and that is not watched.
   [[nodiscard]] bool kept_among_its_slots(const Datum& datum) const;
 
   std::vector<Datum> data_;
@@ -257,7 +279,7 @@ class Directory {
   std::vector<std::uint32_t> free_data_;
   std::vector<std::uint32_t> free_slots_;
   ValueTable<Value> values_;
-  std::vector<Touched> touched_;  // as `taken_`, it has room for every slot
+  std::vector<Touched> touched_;  // like `taken_`, has room for every slot
   std::vector<Touched> taken_;
 };
 

@@ -11,17 +11,17 @@
 
 namespace semcache::directory {
 
-/// Number of a value: the content of some bytes at some time. Numbers are never used twice.
+/// The number of a value: the content of some bytes at some time. No number is used twice.
 using ValueId = std::uint64_t;
-/// Bytes that nobody ever wrote: every slot holds them.
+/// In a wanted map: the bytes have never been written, so every slot counts as holding them.
 inline constexpr ValueId undefined_value = 0;
-/// In a held map: the slot holds nothing there.
+/// In a held map: the slot holds no value there.
 inline constexpr ValueId no_value = UINT64_MAX;
 
-/// In a held map: the slot holds something there that nobody wants any more.
+/// In a held map: the slot holds something there that no datum wants any more.
 inline constexpr ValueId former_value = UINT64_MAX - 1;
 
-/// In a held map: nobody has written there yet, and the system gave the memory filled with zeros.
+/// In a held map: the memory has not been written yet, and the system gave it filled with zeros.
 inline constexpr ValueId zeros_value = UINT64_MAX - 2;
 
 /// A byte position inside a value.
@@ -30,7 +30,7 @@ struct ValueRef {
   std::uint64_t offset = 0;
 
   [[nodiscard]] constexpr bool is_number() const noexcept { return id != undefined_value && id < zeros_value; }
-  /// The reference `bytes` further on.
+  /// Returns the reference `bytes` further on. Only numbers have offsets; the constants above return themselves.
   [[nodiscard]] constexpr ValueRef advanced(std::uint64_t bytes) const noexcept {
     return is_number() ? ValueRef{id, offset + bytes} : *this;
   }
@@ -38,12 +38,12 @@ struct ValueRef {
   friend constexpr bool operator!=(ValueRef a, ValueRef b) noexcept { return !(a == b); }
 };
 
-/// Total map from the bytes [0, size) to references, as maximal extents. Byte `p` of an extent that begins at `b` with
+/// A total map from the bytes [0, size) to references, as maximal extents. Byte `p` of an extent that begins at `b` with
 /// reference `r` has reference r.advanced(p - b).
 ///
-/// @tparam Ref  equality comparable, with `Ref advanced(bytes) const`; a constant property returns itself.
-/// Cost: O(log extents) to find, plus the extents touched; a change in the number of extents moves the tail of one
-/// array of 32-byte records (a memmove). The common case, one extent, is a handful of loads.
+/// @tparam Ref  equality comparable, with `Ref advanced(bytes) const`; a property that is constant over its extent returns itself
+/// Cost: O(log extents) to find a byte, plus the extents touched. A change in the number of extents moves the tail of one
+/// array (a memmove; 32 bytes per record of an `ExtentMap`). The common case, one extent, costs a handful of loads.
 template <class Ref>
 class BasicExtentMap {
  public:
@@ -59,7 +59,7 @@ class BasicExtentMap {
 
   [[nodiscard]] std::uint64_t size() const noexcept { return extents_.empty() ? 0 : extents_.back().end; }
   [[nodiscard]] std::size_t extent_count() const noexcept { return extents_.size(); }
-  /// The reference of byte 0 where one extent covers everything, the common case; nullptr otherwise.
+  /// Returns the reference of byte 0 if one extent covers the whole map, which is the common case; nullptr otherwise.
   [[nodiscard]] const Ref* uniform() const noexcept { return extents_.size() == 1 ? &extents_.front().ref : nullptr; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return extents_.capacity() * sizeof(Extent); }
 
@@ -76,7 +76,7 @@ class BasicExtentMap {
     }
   }
 
-  /// The same as a list.
+  /// Returns the pieces of `range` that `for_each` visits, as a list.
   [[nodiscard]] std::vector<Extent> extents(ByteRange range) const {
     std::vector<Extent> pieces;
     for_each(range, [&](ByteRange piece, Ref first) { pieces.push_back({piece.begin, piece.end, first}); });
@@ -88,14 +88,14 @@ class BasicExtentMap {
     return e.ref.advanced(position - e.begin);
   }
 
-  /// Afterwards `assign` cannot fail for `range`, nor for so many ranges.
+  /// Makes room so that `assign` cannot fail for `range`, or for `ranges` ranges one after the other.
   void make_room(ByteRange range) {
     if (range.size() < size()) make_room(std::size_t{1});
   }
   void make_room(std::size_t ranges) { base::make_room(extents_, 2 * ranges); }
 
-  /// `range` (inside the map, not empty) and what lies on either side of it as long as `test(Ref)` holds, where `Ref` is a
-  /// constant property.
+  /// Returns `range`, extended on both sides over the adjoining bytes whose reference passes `test(Ref)`.
+  /// @pre `range` lies inside the map and is not empty; `Ref` is a property that is constant over its extent
   template <class Test>
   [[nodiscard]] ByteRange extended(ByteRange range, Test&& test) const {
     assert(!range.empty() && range.end <= size());
@@ -112,8 +112,10 @@ class BasicExtentMap {
     return range;
   }
 
-  /// Gives `range` (inside the map, not empty) the reference `ref`, merging with neighbours. All of the map never fails.
-  /// `count(Extent, +1 or -1)` is told of every extent that appears or vanishes, appearances first.
+  /// Gives `range` the reference `ref` and merges it with its neighbours. Calls `count(Extent, +1)` for every extent that
+  /// appears, then `count(Extent, -1)` for every extent that vanishes.
+  /// @pre `range` lies inside the map and is not empty
+  /// @throws std::bad_alloc  never if `range` is the whole map, or after `make_room`
   template <class Count>
   void assign(ByteRange range, Ref ref, Count&& count) {
     assert(!range.empty() && range.end <= size());
@@ -159,7 +161,7 @@ class BasicExtentMap {
   }
 
  private:
-  /// Index of the extent that holds byte `position`.
+  /// Returns the index of the extent that contains byte `position`.
   [[nodiscard]] std::size_t find(std::uint64_t position) const noexcept {
     std::size_t low = 0;
     std::size_t high = extents_.size();

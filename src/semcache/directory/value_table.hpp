@@ -12,18 +12,19 @@
 
 namespace semcache::directory {
 
-/// Entries by value number. A number is an entry's index and how often the entry was used before, so no number is given
-/// out twice, and finding is one look at the entry. Entries keep their memory for the next value; they never move.
-/// @tparam Value  with `clear()`, which must keep allocated memory
-/// Complexity: all O(1) but `for_each`.
+/// Entries by value number. A number consists of an entry's index and of how often that entry has been used, so no number is
+/// given out twice, and finding a value reads one entry. Entries never move, and keep their memory for the next value.
+/// @tparam Value  has a member `clear()`, which must keep allocated memory
+/// Cost: all members are O(1), except `for_each`, and `make_room` and `add` where they add entries.
 template <class Value>
 class ValueTable {
  public:
-  /// Afterwards `add` cannot fail for so many values.
+  /// Makes room so that the next `values` calls of `add` cannot fail.
   void make_room(std::size_t values) {
     while (free_.size() < values) {
       if (entries_.size() > index_mask) throw std::bad_alloc();
-      // Erase must not fail. Twice as much each time: one more each time would copy the list at each new value.
+      // `erase` must not fail, so the free list has room for every entry. The room doubles each time, because growth by one would
+      // copy the list at each new value.
       if (free_.capacity() <= entries_.size()) free_.reserve(2 * entries_.size() + 1);
       entries_.emplace_back();
       free_.push_back(entries_.size() - 1);
@@ -54,7 +55,7 @@ class ValueTable {
     Entry& e = entries_[index];
     e.live = false;
     e.value.clear();
-    // An entry whose numbers are used up stays unused.
+    // An entry whose numbers are used up is not listed as free again.
     if (++e.generation <= last_generation) free_.push_back(index);
   }
   template <class Visit>
@@ -67,12 +68,12 @@ class ValueTable {
  private:
   struct Entry {
     Value value;
-    std::uint64_t generation = 1;  // never 0: `undefined_value` is no number
+    std::uint64_t generation = 1;  // never 0, so that no number equals `undefined_value`
     bool live = false;
   };
   static constexpr unsigned index_bits = 28;
   static constexpr std::uint64_t index_mask = (std::uint64_t{1} << index_bits) - 1;
-  // One less than what fits: `no_value`, `former_value` and `zeros_value` are no numbers.
+  // One less than what fits, so that no number equals `no_value`, `former_value` or `zeros_value`.
   static constexpr std::uint64_t last_generation = (std::uint64_t{1} << (64 - index_bits)) - 2;
 
   [[nodiscard]] static ValueId number(std::size_t index, const Entry& e) noexcept {

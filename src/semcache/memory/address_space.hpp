@@ -13,17 +13,20 @@
 
 namespace semcache::memory {
 
-/// Free ranges of an address space, in offsets; the smallest one that suffices, coalescing. Not thread-safe. A call that throws changes
-/// nothing.
-/// Cost: O(log free ranges); those that are large enough but for their alignment are looked at one by one.
+/// Free ranges of an address space, in offsets. An allocation takes the smallest free range that suffices, and a range that is
+/// given back is merged with its free neighbours.
+/// @throws std::bad_alloc  the call has then changed nothing
+/// Threads: none; the caller serialises all calls.
+/// Cost: O(log free ranges), and one step for each free range that would be large enough without the alignment.
 class AddressSpace {
  public:
+  /// Adds free addresses.
   void donate(ByteRange range) {
     add_spares();
     give(range);
   }
 
-  /// `bytes` bytes at a multiple of `alignment` (a power of two); nothing if no free range is large enough.
+  /// Returns the offset of `bytes` bytes at a multiple of `alignment` (a power of two); nothing if no free range is large enough.
   [[nodiscard]] std::optional<std::uint64_t> allocate(std::uint64_t bytes, std::uint64_t alignment) {
     for (auto it = by_size_.lower_bound({bytes, 0}); it != by_size_.end(); ++it) {
       const ByteRange hole{it->second, it->second + it->first};
@@ -38,6 +41,7 @@ class AddressSpace {
     return std::nullopt;
   }
 
+  /// Gives back a range as it was allocated.
   void release(ByteRange range) noexcept {
     give(range);
     --ranges_;
@@ -46,7 +50,7 @@ class AddressSpace {
  private:
   using Pairs = std::set<std::pair<std::uint64_t, std::uint64_t>>;
 
-  /// For one range more.
+  /// Adds the nodes that one more range needs, so that giving it back cannot fail.
   void add_spares() {
     while (by_begin_.size() + by_size_.size() + spares_.size() < 2 * (ranges_ + 1)) spares_.emplace(0, 0);
     ++ranges_;
@@ -85,8 +89,8 @@ class AddressSpace {
 
   Pairs by_begin_;  // begin, end
   Pairs by_size_;   // size, begin
-  std::size_t ranges_ = 0;  // donated and allocated: there are no more free ones than that
-  std::multiset<Pairs::value_type> spares_;  // nodes for either; they stay
+  std::size_t ranges_ = 0;  // donated and allocated ranges: there are never more free ranges than that
+  std::multiset<Pairs::value_type> spares_;  // nodes for both sets; they are never freed
 };
 
 }  // namespace semcache::memory

@@ -23,13 +23,13 @@ ByteRange Arena::range_of(const Memory& m) const noexcept {
   return {at, at + m.bytes};
 }
 
-/// From the slabs, of which one more is made where they are full.
+/// Takes addresses from the slabs of small arrays, and makes one more slab if they are full.
 std::optional<std::uint64_t> Arena::allocate_small(std::uint64_t bytes, std::uint64_t alignment) {
   if (const auto at = small_.allocate(bytes, alignment)) return at;
   const auto slab = large_.allocate(slab_bytes, large_alignment);
   if (!slab) return std::nullopt;
   try {
-    small_.donate({*slab + alignment, *slab + slab_bytes});  // room in front of its first array, for a header
+    small_.donate({*slab + alignment, *slab + slab_bytes});  // leaves room for a header in front of the slab's first array
   } catch (...) {
     large_.release({*slab, *slab + slab_bytes});
     throw;

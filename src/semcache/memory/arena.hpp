@@ -11,20 +11,22 @@
 
 namespace semcache::memory {
 
-/// No other data lies in so many bytes in front of an array: a header there has addresses of its own.
+/// The bytes in front of an array that contain no other data, so that a header there has addresses of its own.
 inline constexpr std::uint64_t header_gap_bytes = 128;
-/// Arrays that are not small begin at multiples of it, and have all addresses up to the next one.
+/// Arrays that are not small begin at multiples of this, and own all addresses up to the next multiple.
 inline constexpr std::uint64_t large_alignment = LookupTable::granule_bytes;
 
-/// So many addresses one arena takes at most, where they are limited: the rest stays the program's.
+/// Returns how many bytes of addresses one arena takes at most: a quarter of what a limit on virtual memory leaves. The rest
+/// stays with the program.
 [[nodiscard]] std::uint64_t share_of_addresses();
 
-/// Reserved addresses, which arrays get and give back, and which array lies where. Guarded by the engine's lock, except `find`.
+/// Reserved addresses that arrays get and give back, and a table of which array lies where.
+/// Threads: guarded by the engine's lock, except `find`, `covers` and what never changes.
 class Arena {
  public:
-  /// @param base  of `bytes` addresses, a multiple of `large_alignment` as `bytes` is; the caller gives them back
-  /// @param unit  no two arrays share so many bytes
-  /// @param free  which of them arrays may have
+  /// @param base  the first of `bytes` reserved addresses; both are multiples of `large_alignment`. The caller gives them back
+  /// @param unit  the granularity of the table in bytes: no two arrays share a unit
+  /// @param free  which of the addresses arrays may have, as offsets
   Arena(std::byte* base, std::uint64_t bytes, std::uint64_t unit, ByteRange free) : base_(base), bytes_(bytes), table_(base, bytes, unit) {
     large_.donate(free);
   }
@@ -32,20 +34,22 @@ class Arena {
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool covers(const void* p) const noexcept { return table_.covers(p); }
-  /// The memory whose data contains `p`, or nullptr. No lock.
+  /// Returns the memory whose data contains `p`, or nullptr. Threads: any.
   [[nodiscard]] Memory* find(const void* p) const noexcept { return table_.find(p); }
   [[nodiscard]] ByteRange range_of(const Memory& memory) const noexcept;
 
-  /// Addresses for an array of `m.bytes`, at a multiple of `alignment` (a power of two), and a gap behind it.
-  /// @param in_front  of a large one: so many bytes more
-  /// @return the offset; none: there are no addresses left. `m.reserved_bytes` is set
+  /// Takes addresses for an array of `m.bytes` and a gap behind it, at a multiple of `alignment` (a power of two), and sets
+  /// `m.reserved_bytes`.
+  /// @param in_front  how many bytes more a large array gets (for the header of the array behind it)
+  /// @return the offset; nothing if there are no addresses left
   /// @throws std::bad_alloc
   [[nodiscard]] std::optional<std::uint64_t> allocate(Memory& m, std::uint64_t alignment, std::uint64_t in_front = 0);
-  /// The array lies there, and is found, from now on. @throws std::bad_alloc  it is to be `forget`ten all the same
+  /// Sets the array's address and enters it in the table, so that `find` finds it.
+  /// @throws std::bad_alloc  the caller must call `forget` all the same
   void enter(Memory& m, std::uint64_t offset);
-  /// It is found no more.
+  /// Removes the array from the table.
   void forget(const Memory& m) noexcept;
-  /// The addresses of an array of so many bytes can be given to others.
+  /// Gives back the addresses `place` of an array of `array_bytes` bytes.
   void release(std::uint64_t array_bytes, ByteRange place) noexcept;
 
  private:

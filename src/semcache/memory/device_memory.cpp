@@ -15,12 +15,12 @@ constexpr std::uint64_t least_alignment = 512;
 }  // namespace
 
 Arena DeviceMemory::reserve(device::Device& device) {
-  constexpr std::uint64_t least = std::uint64_t{1} << 36, most = std::uint64_t{1} << 46;  // less than processors address
+  constexpr std::uint64_t least = std::uint64_t{1} << 36, most = std::uint64_t{1} << 46;  // less than what processors can address
   std::uint64_t bytes = std::clamp(std::min(device.total_memory_bytes(), most) * 4, least, most);
   bytes = round_up(std::min(bytes, share_of_addresses()), large_alignment);
   std::byte* const base = device.reserve(bytes);
   try {
-    // The first granule stays free: a header in front of the first array has an address of its own.
+    // The first granule stays free, so that a header in front of the first array has an address of its own.
     return Arena(base, bytes, least_alignment, {large_alignment, bytes});
   } catch (...) {
     device.release(base, bytes);
@@ -33,7 +33,7 @@ DeviceMemory::DeviceMemory(device::Device& device, std::uint32_t index, std::uin
       index_(index),
       granule_bytes_(device.granularity_bytes()),
       budget_bytes_(budget_bytes != 0 ? budget_bytes : device.free_memory_bytes() / 10 * 9),
-      arena_(reserve(device)) {}  // last: nothing fails behind it
+      arena_(reserve(device)) {}  // comes last, so that nothing can fail after the reservation
 
 DeviceMemory::~DeviceMemory() {
   for (const Segments* const segments : {&segments_, &chores_.leaving}) {
@@ -113,7 +113,7 @@ void DeviceMemory::ask(const std::vector<Memory*>& arrays) {
 
 void DeviceMemory::ask(Memory& m) {
   const ByteRange range = granules(m);
-  // What it shares with neighbours is mapped apart: the rest can be given back while they stay.
+  // The granules shared with neighbours are mapped apart, so that the others can be given back while the neighbours stay.
   const ByteRange data = arena_.range_of(m);
   const ByteRange alone{round_up(data.begin, granule_bytes_), round_down(data.end, granule_bytes_)};
   const std::size_t before = chores_.coming.size();
@@ -203,7 +203,7 @@ void DeviceMemory::end_chores(Chores& c, Reach reach) noexcept {
     return true;
   };
   c.asked.erase(std::remove_if(c.asked.begin(), c.asked.end(), has_no_news), c.asked.end());
-  for (const ByteRange range : c.coming) {  // whose arrays have been freed meanwhile
+  for (const ByteRange range : c.coming) {  // drops those whose arrays have been freed meanwhile
     const auto s = segments_.find(range.begin);
     if (s != segments_.end() && s->second.residents == 0) drop(s);
   }
@@ -237,7 +237,7 @@ Memory* DeviceMemory::victim(MayLeave may_leave, const void* context) noexcept {
 Memory* DeviceMemory::longest_unused(MayLeave may_leave, const void* context) noexcept {
   const auto at = [&](std::size_t i) { return by_age_.begin() + static_cast<std::ptrdiff_t>(i); };
   Memory* found = nullptr;
-  std::size_t end = by_age_.size();  // behind it lies what may not leave
+  std::size_t end = by_age_.size();  // arrays that may not be evicted lie behind it
   while (found == nullptr && end > 0) {
     std::pop_heap(by_age_.begin(), at(end));
     Aged& oldest = by_age_[--end];

@@ -7,7 +7,7 @@
 
 namespace semcache::memory {
 
-/// A position of an array's memory, as the end of a step.
+/// Returns a position of an array's memory as the end of a step.
 [[nodiscard]] inline plan::End end_at(const Memory& m, std::uint64_t position) noexcept {
   return {m.space, m.slot, position, m.address + position, m.label, nullptr, m.snapshot()};
 }

@@ -53,7 +53,8 @@ void HostMemory::throw_exhausted(const char* label, std::uint64_t bytes) const {
                     bytes, arena_.bytes());
 }
 
-/// Untouched mirrors can be read (zeros) but not written unnoticed: one mapping for all of them.
+/// Makes all addresses up to `end` usable. Pages of untouched mirrors all have the same protection, and so form one mapping:
+/// where accesses are noticed they can be read (as zeros), but not written without a fault.
 bool HostMemory::make_usable(std::uint64_t end) noexcept {
   if (end <= usable_end_) return true;
   end = std::min(round_up(end, usable_step_bytes), arena_.bytes());
@@ -65,7 +66,7 @@ bool HostMemory::make_usable(std::uint64_t end) noexcept {
 void HostMemory::place(Memory& m, const char* label) {
   release_withheld();
   const std::uint64_t page = platform_.page_bytes();
-  // The page in front of a large one belongs to its block, too: its header's address.
+  // One page more per large block: the last page of a block is the header's address of the array behind it.
   const auto at = arena_.allocate(m, page, page);
   if (!at) throw_exhausted(label, m.bytes);
   if (!make_usable(*at + m.reserved_bytes)) {
@@ -87,11 +88,12 @@ void HostMemory::give_back(Memory& m) noexcept {
   try {
     withheld_.push_back({m.address, place, m.bytes, std::move(m.pages)});
   } catch (const std::bad_alloc&) {
-    // The addresses are lost, which nobody notices.
+    // The addresses are lost, which has no other consequence.
   }
 }
 
-/// As untouched pages are: readable. False: the kernel's limit on mappings; called again, it goes on.
+/// Makes the pages readable, as untouched pages are.
+/// @return false if the kernel's limit on mappings was met; a further call continues
 bool HostMemory::open_for_next(std::byte* address, const directory::BasicExtentMap<PageState>& pages) noexcept {
   bool all = true;
   pages.for_each({0, pages.size()}, [&](ByteRange piece, PageState s) {

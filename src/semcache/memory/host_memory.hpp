@@ -12,35 +12,39 @@
 
 namespace semcache::memory {
 
-/// Addresses for host arrays, and pages behind them. Guarded by the engine's lock, except `find`.
+/// Addresses for host arrays, and the pages behind them.
+/// Threads: guarded by the engine's lock, except `find`, `covers`, `before_gap` and what never changes.
 class HostMemory : base::Uncopied {
  public:
-  /// @param asked_bytes  of addresses; 0: 256 GiB, but at most a quarter of what a limit on addresses leaves
-  /// @param untouched    what pages permit that nobody has used yet
-  /// @throws ConfigurationError  there are fewer addresses than asked for
+  /// @param asked_bytes  how many bytes of addresses to reserve; 0 for 256 GiB, but at most a quarter of what a limit on virtual
+  ///                     memory leaves
+  /// @param untouched    what pages permit that have not been used yet
+  /// @throws ConfigurationError  the system gave fewer addresses than asked for
   HostMemory(platform::Platform& platform, Mappings& mappings, std::uint64_t asked_bytes, platform::Protection untouched);
   ~HostMemory();
 
   [[nodiscard]] std::byte* base() const noexcept { return arena_.base(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return arena_.bytes(); }
   [[nodiscard]] bool covers(const void* p) const noexcept { return arena_.covers(p); }
-  /// The memory whose data contains `p`, or nullptr. No lock.
+  /// Returns the memory whose data contains `p`, or nullptr. Threads: any.
   [[nodiscard]] Memory* find(const void* p) const noexcept { return arena_.find(p); }
-  /// The mirror whose gap to the next one holds `p`; nullptr: there is none.
+  /// Returns the mirror behind which `p` lies, in the gap to the next mirror; nullptr if there is none.
   [[nodiscard]] Memory* before_gap(const std::byte* p) const noexcept;
 
-  /// @throws OutOfMemory, SystemError, std::bad_alloc  `give_back` it where it has an address then
+  /// Gives the array addresses and usable pages.
+  /// @throws OutOfMemory, SystemError, std::bad_alloc  if the array has an address then, the caller must call `give_back`
   void place(Memory& m, const char* label);
-  /// @throws OutOfMemory  it could never be placed
+  /// @throws OutOfMemory  an array of so many bytes could never be placed
   void expect_fits(const char* label, std::uint64_t bytes) const {
     if (bytes > arena_.bytes()) throw_exhausted(label, bytes);
   }
-  /// Nobody uses it any more. Its addresses are kept back while the kernel, at its limit on mappings, does not let its pages be opened:
-  /// their next owner would take them for readable.
+  /// Takes the array's addresses and pages back. @pre nothing uses the array any more
+  /// While the kernel, at its limit on mappings, refuses to open the pages, the addresses are withheld from other arrays, because
+  /// their next owner would expect readable pages.
   void give_back(Memory& m) noexcept;
 
  private:
-  /// A place that is kept back.
+  /// Addresses that are withheld because their pages could not be opened.
   struct Withheld {
     std::byte* address;
     ByteRange place;
@@ -57,7 +61,7 @@ class HostMemory : base::Uncopied {
   Mappings& mappings_;
   const platform::Protection untouched_;
   Arena arena_;
-  std::uint64_t usable_end_ = 0;  ///< nobody can access what lies behind, and nothing is charged for it
+  std::uint64_t usable_end_ = 0;  ///< pages behind it are inaccessible, and the system charges no memory for them
   std::vector<Withheld> withheld_;
 };
 

@@ -10,7 +10,8 @@ namespace semcache::memory {
 
 static_assert(sizeof(std::uintptr_t) == 8 && alignof(Memory) > 1);
 
-/// The table of a granule in which several memories lie, or one that does not begin with it.
+/// Returns the table of units of a granule that contains several memories, or one that does not begin with the granule. Makes the
+/// table if there is none.
 LookupTable::Unit* LookupTable::units_of(std::uint64_t granule) {
   const std::uintptr_t entry = table_[granule].load(std::memory_order_relaxed);
   if ((entry & 1) != 0) return reinterpret_cast<Unit*>(entry & ~std::uintptr_t{1});
@@ -38,7 +39,7 @@ void LookupTable::set(const std::byte* address, std::uint64_t bytes, Memory* mem
     const std::uintptr_t entry = table_[granule].load(std::memory_order_relaxed);
     const bool tabled = (entry & 1) != 0;
     if (memory == nullptr && !tabled) {
-      if (first == 0) table_[granule].store(0, std::memory_order_release);  // else it was never entered
+      if (first == 0) table_[granule].store(0, std::memory_order_release);  // otherwise it was never entered
     } else if (!tabled && entry == 0 && first == 0) {
       const std::uintptr_t filled = last == units_per_granule ? 0 : last;
       table_[granule].store(reinterpret_cast<std::uintptr_t>(memory) | filled << address_bits, std::memory_order_release);

@@ -14,15 +14,16 @@ namespace semcache::memory {
 
 struct Memory;
 
-/// Address to Memory without a lock: two levels, 2 MiB granules of units (512 bytes on devices, a page on the host).
-/// Threads: `find` any; changes serialised by the engine's lock.
+/// A table from addresses to `Memory`, read without a lock. It has two levels: granules of 2 MiB, which consist of units (512
+/// bytes on devices, a page on the host).
+/// Threads: any for `find` and `covers`; changes are serialised by the engine's lock.
 class LookupTable : base::Uncopied {
  public:
   static constexpr std::uint64_t granule_bytes = 2 * 1024 * 1024;
 
   LookupTable(std::byte* base, std::uint64_t bytes, std::uint64_t unit_bytes)
       : base_(base), bytes_(bytes), unit_bytes_(unit_bytes), granules_(bytes / granule_bytes) {
-    // calloc: zero pages appear when used; a table for 1 TiB of addresses costs nothing until then.
+    // calloc gives zero pages that appear when they are used, so a table for 1 TiB of addresses costs nothing until then.
     table_ = static_cast<std::atomic<std::uintptr_t>*>(std::calloc(granules_ + 1, sizeof(std::uintptr_t)));
     if (table_ == nullptr) throw std::bad_alloc();
   }
@@ -38,7 +39,7 @@ class LookupTable : base::Uncopied {
     const auto* b = static_cast<const std::byte*>(p);
     return b >= base_ && b < base_ + bytes_;
   }
-  /// The memory whose data contains `p`, or nullptr.
+  /// Returns the memory whose data contains `p`, or nullptr.
   [[nodiscard]] Memory* find(const void* p) const noexcept {
     if (!covers(p)) return nullptr;
     const std::uint64_t offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - base_);
@@ -51,13 +52,14 @@ class LookupTable : base::Uncopied {
     const auto* units = reinterpret_cast<const std::atomic<Memory*>*>(entry & ~std::uintptr_t{1});
     return units[offset % granule_bytes / unit_bytes_].load(std::memory_order_acquire);
   }
-  /// Enters (memory != nullptr) or removes [address, address + bytes) as it was entered. Removing allocates nothing.
-  /// @throws std::bad_alloc  to be removed all the same
+  /// Enters [address, address + bytes), or removes it as it was entered if `memory` is nullptr. Removing allocates nothing.
+  /// @throws std::bad_alloc  the caller must remove the range all the same
   void set(const std::byte* address, std::uint64_t bytes, Memory* memory);
 
  private:
-  /// A granule's entry is the address of a table of units with the lowest bit set; or of the one memory that begins with it, and
-  /// above the address how many units that fills, 0 for all; or 0.
+  /// A granule's entry has one of three forms. It is the address of a table of units, with the lowest bit set; or the address of
+  /// the only memory in the granule, which begins with it, and above the address the number of units that this memory fills (0
+  /// for all); or 0 if the granule is empty.
   static constexpr unsigned address_bits = 48;
   static constexpr std::uintptr_t address_mask = (std::uintptr_t{1} << address_bits) - 1;
   using Unit = std::atomic<Memory*>;

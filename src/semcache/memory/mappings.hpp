@@ -8,14 +8,15 @@
 
 namespace semcache::memory {
 
-/// About how many mappings of the kernel's the process has: each change of a protection may split some. Guarded by the engine's lock.
+/// An estimate of how many mappings of the kernel the process has. Each change of a protection may split some.
+/// Threads: guarded by the engine's lock.
 class Mappings {
  public:
   explicit Mappings(const platform::Platform& platform) noexcept : platform_(platform) {}
-  /// So many more, at most.
+  /// Notes that there are at most `most` mappings more.
   void add(std::uint64_t most) noexcept { estimate_ += most; }
-  /// Is the kernel's limit near? The estimate is pessimistic (neighbours of equal protection share a mapping, splits heal), so
-  /// they are counted now and then.
+  /// Returns whether the kernel's limit is near. The estimate is pessimistic, because neighbours of equal protection share a
+  /// mapping and split mappings merge again. So beyond the limit the mappings are counted from time to time.
   [[nodiscard]] bool scarce() noexcept {
     const std::uint64_t limit = platform_.mapping_limit();
     if (estimate_ <= limit) return false;

@@ -16,10 +16,11 @@
 #include <memory>
 #include <vector>
 
-/// The memory behind arrays: objects that stand for it, addresses, what is mapped, and buffers.
+/// The memory behind arrays: the objects that represent it, addresses, mapped device memory, and buffers. README.md has an
+/// overview; the directory's README.md defines value, datum, slot, held, wanted and snapshot.
 namespace semcache::memory {
 
-/// Protection of host pages, as the property of an extent map.
+/// The protection of host pages, as a property in an extent map.
 struct PageState {
   platform::Protection protection = platform::Protection::read;
   [[nodiscard]] PageState advanced(std::uint64_t) const noexcept { return *this; }
@@ -30,86 +31,93 @@ struct PageState {
 struct TransitBlock;
 struct TransitBuffer;
 
-/// One slot's memory. Objects are recycled, never freed: whoever found one through a lookup table may look at it.
-/// Fields are guarded by the engine's lock, except the atomics. What every launch touches comes first, together.
+/// The memory of one slot. Objects are recycled, never freed, so a thread that has found one through a lookup table may always
+/// read its atomics. The fields that every launch touches come first, together.
+/// Threads: fields are guarded by the engine's lock, except the atomics.
 struct alignas(64) Memory {
-  // --- device memory: lock-free summary for launches; every bit set = a captured view needs nothing done
+  // --- device memory: a summary that launches read without a lock. A captured view needs nothing done if all these bits are set.
   static constexpr std::uint32_t resident = 1;       ///< memory is mapped
   static constexpr std::uint32_t is_fresh = 2;       ///< held = wanted everywhere
-  static constexpr std::uint32_t is_exclusive = 4;   ///< and nobody else holds or wants it
-  static constexpr std::uint32_t idle = 8;           ///< no transfer writes it that launches are not ordered after
-  static constexpr std::uint32_t unread = 128;       ///< and none reads it either
-  static constexpr std::uint32_t read_on_host = 16;  ///< the host fetched from it: record an event after it is written
-  /// What `Projection::revoke` takes away.
+  static constexpr std::uint32_t is_exclusive = 4;   ///< fresh, and held and wanted nowhere else
+  static constexpr std::uint32_t idle = 8;           ///< launches are ordered after all transfers that write it
+  static constexpr std::uint32_t unread = 128;       ///< launches are ordered after all transfers that read it, too
+  static constexpr std::uint32_t read_on_host = 16;  ///< the host has fetched from it: launches that write it record an event
+  /// The flags that `Projection::revoke` clears.
   static constexpr std::uint32_t revocable = is_fresh | is_exclusive | idle | unread;
-  // --- host memory: all pages can be read, or written; set after relaxing, cleared before tightening
+  // --- host memory: all pages can be read, or can be written. Set after pages are relaxed, cleared before they are tightened.
   static constexpr std::uint32_t host_readable = 32;
   static constexpr std::uint32_t host_writable = 64;
   std::atomic<std::uint32_t> flags{0};
-  /// Launches between their check of `flags` and their submission. Revoke flags first, then look at this (both
-  /// sequentially consistent): either the launch sees the flags cleared, or the other side sees the pin.
+  /// The number of launches between their check of `flags` and their submission. A thread that wants the memory for a transfer
+  /// first revokes flags, then reads this count (both sequentially consistent). So either the launch sees the flags cleared, or
+  /// the other thread sees the pin.
   std::atomic<std::uint32_t> pins{0};
-  std::atomic<std::uint32_t> writing_launches{0};          ///< how many wrote it so far
-  std::uint32_t writing_launches_at_fetch = 0;             ///< when the host last asked for all
+  std::atomic<std::uint32_t> writing_launches{0};          ///< how many launches have written it so far
+  std::uint32_t writing_launches_at_fetch = 0;             ///< that number when the host last asked for the whole array
   SpaceId space;
   bool live = false;
-  /// Changes when the array is freed: what was remembered of it is void.
+  /// Changes when the array is freed, so that anything remembered about the array becomes void.
   std::atomic<std::uint32_t> incarnation{0};
-  std::atomic<bool> holds_handles{false};  ///< there was a view of what may be or contain views, or the program has filled it itself
-  std::atomic<std::uint64_t> recently{0};                  ///< clock of the last use, for eviction
+  /// The elements may be or contain views: a view of such a type was seen, or the program has filled the array itself.
+  std::atomic<bool> holds_handles{false};
+  std::atomic<std::uint64_t> recently{0};                  ///< the engine's clock at the last use, for eviction
   timeline::Uses uses;
   [[nodiscard]] const timeline::Use& on(timeline::QueueIndex q) const noexcept { return uses.on(q); }
 
   SlotId slot;
-  DatumId datum;  ///< invalid: a snapshot
+  DatumId datum;  ///< invalid for a snapshot
   std::byte* address = nullptr;
   std::uint64_t bytes = 0;
-  std::uint64_t reserved_bytes = 0;  ///< of address space; at least header_bytes of it behind the data
+  std::uint64_t reserved_bytes = 0;  ///< of address space, with at least header_gap_bytes behind the data
   trace::LabelId label;
-  bool counted_snapshot = false;     ///< its bytes count as saved copies
-  bool owns_allocation = false;      ///< host snapshot in ordinary memory
-  bool freeing = false;              ///< being freed: no victim of an eviction
-  bool asked = false;                ///< the driver is to be told of it (`DeviceMemory::ask`): it is not evicted
-  std::uint32_t listed_by_age = 0;   ///< in the heaps of what is mapped, a bit for each device
+  bool counted_snapshot = false;     ///< its bytes are counted in `DeviceMemory::snapshot_bytes`
+  bool owns_allocation = false;      ///< a host snapshot in ordinary memory
+  bool freeing = false;              ///< being freed, so it is not evicted
+  bool asked = false;                ///< its memory has been asked for (`DeviceMemory::ask`), so it is not evicted
+  std::uint32_t listed_by_age = 0;   ///< listed in the heaps of mapped arrays, one bit for each device
   bool perhaps_unwanted = false;     ///< a saved copy that is listed in `Projection`
   bool awaits_projection = false;    ///< listed in `Projection`
   bool perhaps_unready = false;      ///< listed in `Projection`
-  bool stands_for_all = false;       ///< see `DeviceState::everything`
-  std::uint64_t projected = 0;       ///< the projection that set `flags` last
+  bool stands_for_all = false;       ///< this is a `DeviceState::everything`
+  std::uint64_t projected = 0;       ///< the number of the projection that set `flags` last
   static constexpr std::uint64_t never = UINT64_MAX;
   std::atomic<std::uint64_t> since{never};       ///< the engine's clock when it became an array; see `DeviceState::everything`
-  platform::Protection access = platform::Protection::none;  ///< what guarded pages permit; never less than `flags` promise
+  /// Device memory whose pages are protected (`Options::device_faults`): what they permit; never less than `flags` promise.
+  platform::Protection access = platform::Protection::none;
   // Host memory only:
-  bool open = false;              ///< never protected: copies happen at the call
-  bool announced = false;         ///< never protected: the program promised to announce every access
-  bool lock_refused = false;      ///< page-locking is tried again when pages have closed, or the host's use has been announced
-  bool sent_ahead = false;        ///< by `forecast`, and the host has not asked since
-  /// A use of the device memory that was announced, and `recently` and the engine's `State::links` behind it: it holds as long as
-  /// these are the same, and no launch that may use any array has begun since.
+  bool open = false;              ///< never protected, so copies happen at the call
+  bool announced = false;         ///< never protected, because the program promised to announce every access
+  bool lock_refused = false;      ///< page-locking failed; it is tried again after pages close or the host announces a use
+  bool sent_ahead = false;        ///< its content was transferred by `forecast`, and the host has not asked for it since
+  /// An announced use of the device memory, with the values of `recently` and of the engine's `State::links` after it. The
+  /// announcement holds as long as both values are the same, and no launch that may use any array has begun since.
   struct Announcement {
     std::atomic<std::uint64_t> at{0};
     std::atomic<std::uint64_t> links{0};
     std::atomic<bool> writes{false};
   };
   Announcement announced_use;  ///< by semcache::access
-  Announcement captured_use;   ///< by a handle's copy for a launch on a native space
-  std::atomic<std::uint32_t> awaited{0};  ///< threads that wait for launches that use it: launches that begin let them go first
-  bool listed = false;            ///< any foreign launch may use it
-  bool reported_unreachable = false;
-  bool used_unseen = false;          ///< a kernel that we cannot see the end of may use it: stays reachable (SEMCACHE_CHECK)
-  bool arriving = false;          ///< host memory: a copy at the call brings its content; the flights are `expected`
-  std::uint64_t asked_end = 0;    ///< host memory: the host asked for what lies before, one piece behind the other
+  Announcement captured_use;   ///< by a copy of a handle for a launch on a native space
+  /// How many threads wait for launches that use the array. Launches that begin meanwhile let these threads go first.
+  std::atomic<std::uint32_t> awaited{0};
+  bool listed = false;            ///< in `State::listed`: any launch outside `semcache::Exec` may use it
+  bool reported_unreachable = false;  ///< a message has been written that a GPU cannot reach this host side
+  bool used_unseen = false;       ///< a kernel whose end is not known may use it, so it stays reachable (SEMCACHE_CHECK)
+  bool arriving = false;          ///< host memory: a copy at the call brings its content; its flights are `expected`
+  std::uint64_t asked_end = 0;    ///< host memory: the host has asked for all bytes before this, in consecutive pieces
 
   [[nodiscard]] bool on_host() const noexcept { return space == host_space; }
   [[nodiscard]] bool snapshot() const noexcept { return !datum.valid(); }
   [[nodiscard]] ByteRange all() const noexcept { return {0, bytes}; }
 
+  /// The header that a framework puts in front of the array's data (Kokkos' record), kept here (`runtime::header_of`).
   alignas(16) std::byte header[128];
 
-  std::vector<TransitBuffer*> expected_in;    ///< messages that will be asked for next
-  std::weak_ptr<TransitBlock> transit_block;  ///< of its persistent messages
+  std::vector<TransitBuffer*> expected_in;    ///< buffers of persistent messages that will ask for its content next
+  std::weak_ptr<TransitBlock> transit_block;  ///< the memory of its persistent messages
 
-  /// SEMCACHE_CHECK_WRITES: what the array held before launches that may have written it.
+  /// SEMCACHE_CHECK_WRITES: a digest of what the array held before launches that may have written it, and the values that it
+  /// wanted then.
   struct WriteCheck : base::Uncopied {
     WriteCheck(directory::Directory& d, std::uint64_t sum, std::vector<directory::ExtentMap::Extent> extents)
         : directory(d), digest(sum), wanted(std::move(extents)) {
@@ -123,17 +131,19 @@ struct alignas(64) Memory {
   std::unique_ptr<WriteCheck> write_check;
 
   // --- host memory ---
-  /// Of its pages, and of the page between it and the next array, if there is one: that is as its last one, or readable.
+  /// The protection of its pages, and of the gap page between it and the next array, if there is one. The gap page has the
+  /// protection of the last page, or is readable.
   directory::BasicExtentMap<PageState> pages{0, {}};
-  std::unique_ptr<policy::ReadAhead> read_ahead;  ///< of this host phase, which begins anew when pages close; none before the first fault
-  std::vector<std::uint8_t> used;         ///< per huge page: the host, or a transfer, has put something there
-  /// Per registration chunk: the address under which the device knows its page-locked pages; nullptr: not page-locked.
+  /// The state of this host phase, which begins anew when pages close; nullptr before the first fault.
+  std::unique_ptr<policy::ReadAhead> read_ahead;
+  std::vector<std::uint8_t> used;         ///< per huge page: not 0 if the host, or a transfer, has put something there
+  /// Per registration chunk: the address under which the device knows its page-locked pages; nullptr if they are not page-locked.
   std::vector<std::byte*> locked;
   policy::FetchForecast forecast;
   policy::ReadHabit read_habit;
 };
 
-/// An array as somebody has seen it. Once it has been freed, its object may be another array's.
+/// An array as a thread has found it. Once the array has been freed, the object may belong to another array.
 struct Known {
   explicit Known(Memory& m) noexcept : memory(&m), incarnation(m.incarnation.load()) {}
   [[nodiscard]] bool freed() const noexcept { return memory->incarnation.load() != incarnation; }

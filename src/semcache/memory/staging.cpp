@@ -39,7 +39,7 @@ void Staging::give(std::byte* buffer, std::uint64_t bytes) noexcept {
   in_use_ -= bytes;
   try {
     add(buffer, bytes);
-  } catch (const std::bad_alloc&) {  // it is the device's again
+  } catch (const std::bad_alloc&) {  // `add` has given it back to the device
   }
   while (free_.size() > kept) {
     const auto largest = std::prev(free_.end());

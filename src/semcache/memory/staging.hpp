@@ -9,28 +9,32 @@
 
 namespace semcache::memory {
 
-/// Page-locked memory of the host for bytes on their way to or from pages that the device cannot reach. Some of what is given back is kept.
-/// Guarded by the engine's lock.
+/// Page-locked host memory for bytes in transit to or from pages that the device cannot reach. Some of the buffers that are given
+/// back are kept for reuse.
+/// Threads: guarded by the engine's lock, except `allocate`.
 class Staging : base::Uncopied {
  public:
-  static constexpr std::uint64_t piece_bytes = 16 * 1024 * 1024;  ///< larger transfers go in pieces
-  static constexpr std::uint64_t limit_bytes = 64 * 1024 * 1024;  ///< of what is in use, unless one piece is larger
+  static constexpr std::uint64_t piece_bytes = 16 * 1024 * 1024;  ///< larger transfers are made in pieces
+  static constexpr std::uint64_t limit_bytes = 64 * 1024 * 1024;  ///< for all buffers in use, unless one piece alone is larger
 
   Staging(device::Device& device, std::uint64_t page_bytes) noexcept : device_(device), page_bytes_(page_bytes) {}
   ~Staging() {
     for (const auto& [size, buffer] : free_) device_.deallocate_staging(buffer);
   }
 
+  /// Returns whether `more` bytes in use would exceed the limit.
   [[nodiscard]] bool exhausted(std::uint64_t more) const noexcept { return in_use_ > 0 && in_use_ + more > limit_bytes; }
-  /// Is there a buffer to take? Else one is allocated without the engine's lock, which takes milliseconds, and added.
+  /// Returns whether there is a buffer to take. If not, the caller allocates one without the engine's lock, because that takes
+  /// milliseconds, and adds it.
   [[nodiscard]] bool has(std::uint64_t bytes) const noexcept { return fitting(bytes) != free_.end(); }
-  /// No lock. @throws OutOfMemory
+  /// Allocates a buffer. Threads: any. @throws OutOfMemory
   [[nodiscard]] std::byte* allocate(std::uint64_t bytes) { return device_.allocate_staging(bytes); }
-  /// @throws std::bad_alloc  it is given back to the device: whoever asks for it again and again would not end
+  /// Adds an allocated buffer to those that can be taken.
+  /// @throws std::bad_alloc  the buffer has been given back to the device; a caller that asked again and again would never end
   void add(std::byte* buffer, std::uint64_t bytes);
-  /// @throws OutOfMemory  it had none
+  /// Takes a buffer of at least `bytes` bytes, and allocates it if there is none. @throws OutOfMemory
   [[nodiscard]] std::byte* take(std::uint64_t bytes);
-  /// Nothing uses it any more. @param bytes  as it was taken
+  /// Gives a buffer back. @pre nothing uses it any more  @param bytes  as it was taken
   void give(std::byte* buffer, std::uint64_t bytes) noexcept;
 
  private:

@@ -16,38 +16,42 @@ namespace semcache::memory {
 
 struct Memory;
 
-/// Page-locked memory for the persistent messages of one small device array, laid out as the array is: messages that lie
-/// side by side there cross in one transfer.
+/// Page-locked memory for the persistent messages of one small device array. It is laid out as the array is, so messages that lie
+/// side by side in the array cross in one transfer.
 struct TransitBlock : base::Uncopied {
   TransitBlock(device::Device& d, std::uint64_t size) : device(d), address(d.allocate_staging(size)) {}
   ~TransitBlock() { device.deallocate_staging(address); }
   device::Device& device;
   std::byte* const address;
-  std::vector<ByteRange> taken;  ///< by a message each, of the array
+  std::vector<ByteRange> taken;  ///< ranges of the array, each taken by one message
 };
 
-/// Private memory for bytes on their way between an array and code that nobody notices.
+/// Private memory for bytes in transit between an array and code whose accesses are not noticed (MPI, system calls).
 struct TransitBuffer : base::Uncopied {
   explicit TransitBuffer(device::Device& d) noexcept : device(d) {}
   ~TransitBuffer();
   void allocate();  ///< @throws OutOfMemory
+  /// Forgets what the buffer was expected to be asked for, and what has been brought for that.
   void expect_nothing() noexcept;
   device::Device& device;
   std::byte* address = nullptr;
   std::uint64_t bytes = 0;
-  std::shared_ptr<TransitBlock> block;  ///< whose bytes `place` these are; none: memory of its own
+  std::shared_ptr<TransitBlock> block;  ///< the block in which it has the range `place`; nullptr if it has its own memory
   ByteRange place;
   bool on_device = false;
-  bool pooled = true;                ///< the device's (page-locked on the host), to be used again; else ordinary memory
+  bool pooled = true;                ///< memory that the device allocated (page-locked on the host), reused; else ordinary memory
   timeline::Work last_use;           ///< the last transfer that uses it
-  /// What it is expected to be asked for next (`expect_read_out`); nullptr: nothing is known.
+  /// The array whose content is expected to be read into this buffer next (`ForeignIo::expect_read_out`); nullptr if none is
+  /// known.
   Memory* expected = nullptr;
   std::uint64_t expected_position = 0;
   std::vector<ByteRange> expected_pieces;
   std::byte* expected_at = nullptr;
-  std::optional<std::uint64_t> brought;  ///< it is there, as it was after this much had been written (`written_by_device`)
-  policy::FetchForecast forecast{1};     ///< only what a persistent request has announced is forecast
-  std::optional<std::uint32_t> writing_launches_at_fetch;  ///< of the array; none: it was not asked for yet
+  /// The expected content is in the buffer, as it was when `ExpectedMessages::written_by_device` had this value.
+  std::optional<std::uint64_t> brought;
+  policy::FetchForecast forecast{1};     ///< only the messages that a persistent request has announced are forecast
+  /// The array's `writing_launches` when the message was last asked for; nothing if it has not been asked for yet.
+  std::optional<std::uint32_t> writing_launches_at_fetch;
 };
 
 }  // namespace semcache::memory

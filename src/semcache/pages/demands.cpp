@@ -10,7 +10,7 @@ using platform::Protection;
 
 void Demands::add(ByteRange bytes, Protection most) {
   ByteRange pages{round_down(bytes.begin, page_bytes_), round_up(bytes.end, page_bytes_)};
-  if (!runs_.empty() && runs_.back().pages.end > pages.begin) {  // shares its first page with the run before
+  if (!runs_.empty() && runs_.back().pages.end > pages.begin) {  // the first page is shared with the previous run
     Run& last = runs_.back();
     if (most < last.most) {
       if (last.pages.begin >= pages.begin) {

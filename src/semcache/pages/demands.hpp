@@ -10,7 +10,7 @@
 
 namespace semcache::pages {
 
-/// What pages may permit at most: the least that is demanded of a byte on them. Pure; no page is touched.
+/// What pages may permit at most: the strictest of the demands of the bytes on them. Pure; no page is touched.
 class Demands {
  public:
   struct Run {
@@ -21,11 +21,12 @@ class Demands {
 
   explicit Demands(std::uint64_t page_bytes) noexcept : page_bytes_(page_bytes) {}
 
-  /// The bytes permit no more than `most`. Called in the order of the bytes, which may share pages. @throws std::bad_alloc
+  /// Demands that `bytes` permit no more than `most`. @pre calls come in the order of the bytes; neighbours may share a page
+  /// @throws std::bad_alloc
   void add(ByteRange bytes, platform::Protection most);
-  /// Of what was added, these pages permit no more than `most` either. @throws std::bad_alloc
+  /// Demands that those of `pages` that have been added permit no more than `most`. @throws std::bad_alloc
   void restrict_to(ByteRange pages, platform::Protection most);
-  /// In order, without overlaps; neighbours that `add` has made differ.
+  /// Returns the runs of pages in order and without overlaps. Neighbouring runs made by `add` have different demands.
   [[nodiscard]] const std::vector<Run>& runs() const noexcept { return runs_; }
 
  private:

@@ -10,14 +10,14 @@ namespace semcache::pages {
 
 using memory::Memory;
 
-/// What is under way on host pages (I6): a transfer between them and a device, or their page-locking.
+/// Work in flight on host pages (I6): a transfer between them and a device, or their page-locking.
 struct Flight {
-  Memory* host = nullptr;  ///< nullptr: staged, so that no page is concerned
+  Memory* host = nullptr;  ///< nullptr if the transfer is staged and concerns no page
   ByteRange range;
-  bool to_host = false;          ///< the pages must not even be read meanwhile, unless it is `expected`
-  bool expected = false;         ///< to the host, by a copy that waits for it: what can be read stays so
-  bool locks_pages = false;      ///< no transfer: another thread ends it
-  std::byte* staging = nullptr;  ///< pinned bytes still to be written behind the protection; nullptr: direct
+  bool to_host = false;          ///< a transfer to the host: the pages must not even be read meanwhile, unless it is `expected`
+  bool expected = false;         ///< to the host, by a copy at the call that waits for it: readable pages stay readable
+  bool locks_pages = false;      ///< page-locking, which another thread ends; no transfer
+  std::byte* staging = nullptr;  ///< page-locked bytes still to be written behind the protection; nullptr for a direct transfer
   std::uint64_t staged_bytes = 0;
   timeline::Work work;
 

@@ -25,7 +25,7 @@ void HostPages::project(Memory& m, ByteRange range) noexcept {
   try {
     tighten(m, range);
   } catch (const std::exception&) {
-    // One protection for the whole array takes no memory, and the strictest is safe.
+    // One protection for the whole array needs no memory to note, and the strictest one is safe.
     (void)protect(m, span(m), Protection::none);
   }
 }
@@ -59,7 +59,7 @@ void HostPages::tighten(Memory& m, ByteRange range) {
 
 bool HostPages::protect(Memory& m, ByteRange pages, Protection protection) {
   if (pages.empty()) return true;
-  // Between neighbours of equal protection there is no page of another one: they are one mapping of the kernel's.
+  // The gap page gets the protection of the last page, so that neighbours of equal protection are one mapping of the kernel.
   if (pages.end == span(m).end) pages.end = m.pages.size();
   bool changes = false;
   bool relaxes = false;
@@ -70,7 +70,7 @@ bool HostPages::protect(Memory& m, ByteRange pages, Protection protection) {
     closes = closes || s.protection > protection;
   });
   if (!changes) return true;
-  m.pages.make_room(pages);  // what the kernel does is noted
+  m.pages.make_room(pages);  // so that what the kernel does can be noted
   if (closes) {
     end_phase(m);
     m.lock_refused = false;
@@ -87,7 +87,8 @@ bool HostPages::protect(Memory& m, ByteRange pages, Protection protection) {
   clear_flags();
   if (!platform_.protect(m.address + pages.begin, pages.size(), protection)) {
     if (relaxes) return false;
-    // The kernel's limit on mappings. One protection for the whole array splits nothing, and the strictest of them is safe (I5).
+    // The kernel's limit on mappings was met. One protection for the whole array splits no mapping, and the strictest one is safe
+    // (I5).
     pages = {0, m.pages.size()};
     protection = std::min(protection, strictest());
     clear_flags();
@@ -115,7 +116,7 @@ bool HostPages::protect(Memory& m, ByteRange pages, Protection protection) {
 
 bool HostPages::relax(Memory& m, ByteRange pages, Protection wanted) {
   for (;;) {
-    ByteRange closed;  // the first run
+    ByteRange closed;  // the first run of pages that permit less
     bool ended = false;
     m.pages.for_each(pages, [&](ByteRange piece, PageState s) {
       ended = ended || (!closed.empty() && s.protection >= wanted);
@@ -176,7 +177,7 @@ ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
     m.pages.for_each(noticed ? around(m, chunk) : ByteRange{},
                      [&](ByteRange, PageState s) { writable = writable || s.protection == Protection::read_write; });
     const bool whole = range.contains(chunk) || !writable;
-    bool used = true;  // what the host has put there
+    bool used = true;  // something has been put into all of the chunk, other than zeros
     directory_.for_each_held(m.slot, chunk, [&](ByteRange, directory::ValueRef ref) {
       used = used && (ref.is_number() ? !directory_.fill_of(ref.id).is_zero() : ref.id == directory::former_value);
     });
@@ -212,7 +213,7 @@ void HostPages::end_lock(Memory& m, ByteRange chunk, std::byte* name, const std:
     for (const ByteRange pages : readable) {
       if (directory_.fresh(m.slot, intersect(pages, m.all()))) (void)relax(m, pages, Protection::read);
     }
-  } catch (const std::bad_alloc&) {  // they stay closed
+  } catch (const std::bad_alloc&) {  // the remaining pages stay closed
   }
 }
 

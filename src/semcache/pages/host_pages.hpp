@@ -12,17 +12,18 @@ namespace semcache::pages {
 using memory::PageState;
 
 /// The pages of mirrors: what they permit, and which of them the device reaches directly. A page permits no more than the strictest
-/// demand of the bytes on it (I5); it is relaxed only where an access asks for it.
+/// demand of the bytes on it (I5), and is relaxed only where an access asks for it.
 ///
-/// Threads: with the engine's lock, but for `lock` and `unlock`. Errors: where a member returns false, the kernel's limit on mappings was met.
+/// Threads: with the engine's lock, except `lock` and `unlock`.
+/// Errors: `protect` and `relax` return false if the kernel's limit on mappings was met.
 class HostPages {
  public:
   struct Options {
-    bool notices = true;                   ///< accesses of the host are noticed; false: pages are never protected
+    bool notices = true;                   ///< the host's accesses are noticed; if false, pages are never protected
     std::uint64_t registration_bytes = 0;  ///< pages are page-locked in chunks of this size
   };
   /// @param locks  the device whose driver page-locks
-  /// @param observer  sees each change of a protection; nullptr: nobody does
+  /// @param observer  sees each change of a protection; nullptr for none
   HostPages(platform::Platform& platform, memory::Mappings& mappings, device::Device& locks, const directory::Directory& directory,
             const Flights& flights, trace::Recorder& recorder, plan::Observer* observer, const Options& options)
       : platform_(platform),
@@ -35,56 +36,65 @@ class HostPages {
         options_(options),
         page_bytes_(platform.page_bytes()) {}
 
-  /// Are accesses of the host noticed, because the pages are protected?
+  /// Returns whether the host's accesses to the mirror are noticed, because its pages are protected.
   [[nodiscard]] bool watched(const Memory& m) const noexcept { return options_.notices && !m.open && !m.announced; }
-  /// Its pages, from 0 on.
+  /// Returns the mirror's pages, as bytes from position 0 on.
   [[nodiscard]] ByteRange span(const Memory& m) const noexcept { return {0, round_up(m.bytes, page_bytes_)}; }
-  /// The pages on which the bytes lie.
+  /// Returns the pages on which the bytes lie.
   [[nodiscard]] ByteRange around(const Memory& m, ByteRange bytes) const noexcept {
     return intersect({round_down(bytes.begin, page_bytes_), round_up(bytes.end, page_bytes_)}, span(m));
   }
+  /// Returns whether all pages of `bytes` permit `needed`.
   [[nodiscard]] bool permit(const Memory& m, ByteRange bytes, platform::Protection needed) const;
 
   // --- protection ---
-  /// Closes what the directory and the flights demand, in `range`.
+  /// Makes the pages of `range` as strict as the directory and the flights demand.
   void project(Memory& m, ByteRange range) noexcept;
-  /// False if the pages could not be relaxed; tightening always succeeds. @throws std::bad_alloc
+  /// Gives `pages` the protection. Tightening succeeds, if need be by giving the whole array the strictest
+  /// protection, or the process ends.
+  /// @return false if the pages could not be relaxed  @throws std::bad_alloc
   bool protect(Memory& m, ByteRange pages, platform::Protection protection);
-  /// At most two more extents of the page map, at the ends of `pages`. @throws std::bad_alloc
+  /// Relaxes those of `pages` that permit less than `wanted`. The page map gets at most two more extents, at the ends of `pages`.
+  /// @return false if the pages could not be relaxed  @throws std::bad_alloc
   bool relax(Memory& m, ByteRange pages, platform::Protection wanted);
-  /// Pages that are about to be a transfer's source can no longer change unnoticed. @throws std::bad_alloc
+  /// Closes the pages of `range` for writing, because they are about to be the source of a transfer. @throws std::bad_alloc
   void freeze(Memory& m, ByteRange range);
-  /// Pages of the mirror close, or it is freed: what was fetched ahead, and no fault showed its use, is counted.
+  /// Ends the host phase, because pages of the mirror close or it is freed. Counts the bytes that were fetched ahead and whose
+  /// use no fault has shown.
   void end_phase(Memory& m) noexcept;
 
   // --- page-locking ---
-  /// Transfers reach all these bytes directly.
+  /// Returns whether all of `range` is page-locked, so that transfers reach it directly.
   [[nodiscard]] bool locked(const Memory& m, ByteRange range) const noexcept;
+  /// Returns whether any of `range` is page-locked.
   [[nodiscard]] bool any_locked(const Memory& m, ByteRange range) const noexcept;
-  /// What the device calls a position.
+  /// Returns the address under which the device knows a position.
   [[nodiscard]] std::byte* device_name(const Memory& m, std::uint64_t position) const noexcept;
-  /// The first chunk of `range` that is to be page-locked before a transfer of `range` between it and a device; empty: there is none. Only
-  /// pages with content are worth it (a side is allocated only when it is used), and only those that the host does not write just now: the
-  /// transfer uses the whole chunk, or none of its pages can be written.
+  /// Returns the first chunk of `range` that is to be page-locked before a transfer of `range` between it and a device; empty if
+  /// there is none. A chunk of noticed pages is worth it if it has content (otherwise locking would allocate its pages), and if
+  /// the host is not writing it just now: the transfer uses the whole chunk, or none of its pages can be written. Of other pages,
+  /// one of the two is enough: content, or a transfer of the whole chunk.
   [[nodiscard]] ByteRange worth_locking(const Memory& m, ByteRange range) const;
-  /// Page-locking takes milliseconds. So it is begun and ended with the engine's lock, and done without it: nobody looks at the chunk
-  /// meanwhile, which is inaccessible where it is watched. The device gets to know watched pages under another name than the program:
-  /// what the program itself asks the driver to copy meets their protection (I8).
-  /// @return for `end_lock`: what could be read of it  @throws std::bad_alloc
+  /// Begins to page-lock a chunk. Page-locking takes milliseconds, so it is begun and ended with the engine's lock, and done
+  /// without it. Nothing uses the chunk meanwhile, and it is inaccessible where it is watched. The device knows watched pages
+  /// under another address than the program, so a copy that the program itself asks the driver for meets their protection (I8).
+  /// @return the pages that could be read, for `end_lock`  @throws std::bad_alloc
   [[nodiscard]] std::vector<ByteRange> begin_lock(Memory& m, ByteRange chunk);
-  /// @return what the device calls it; nullptr: refused
+  /// Page-locks the chunk. Threads: without the engine's lock.
+  /// @return the address under which the device knows it; nullptr if that was refused
   [[nodiscard]] std::byte* lock(const Memory& m, ByteRange chunk) const;
+  /// Notes what `lock` returned, and opens those of the readable pages that are still fresh.
   void end_lock(Memory& m, ByteRange chunk, std::byte* name, const std::vector<ByteRange>& readable) noexcept;
-  /// The device is to know all page-locked pages under the program's names. @pre no transfer uses them
+  /// Unlocks all pages of the array if the device knows any under another address than the program. @pre no transfer uses them
   void forget_other_names(Memory& m) noexcept;
-  /// Needs no lock of the engine's. @param names  what `Memory::locked` was  @pre no transfer uses the pages
+  /// Unlocks pages. Threads: any. @param names  the former content of `Memory::locked`  @pre no transfer uses the pages
   void unlock(const Memory& m, const std::vector<std::byte*>& names) const noexcept;
-  /// The end of the chunk in which the position lies.
+  /// Returns the end of the chunk in which the position lies.
   [[nodiscard]] std::uint64_t chunk_end(std::uint64_t position) const noexcept {
     return round_down(position, options_.registration_bytes) + options_.registration_bytes;
   }
 
-  /// The host, or a transfer, has put something there.
+  /// Notes that the host, or a transfer, has put something there.
   static void mark_used(Memory& m, ByteRange range) noexcept;
 
  private:

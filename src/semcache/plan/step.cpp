@@ -16,7 +16,7 @@ Counted counted(const Step& s) noexcept {
   }
   if (s.kind != Step::Kind::copy) return c;
   const bool saves = s.purpose == Purpose::save || s.purpose == Purpose::write_back;
-  // A save is named after the array whose content it is.
+  // A save is counted for the array whose content is saved.
   c.label = s.to.label.valid() && !saves ? s.to.label : s.from.label;
   const bool to_host = s.to.space == host_space;
   const bool from_host = s.from.space == host_space;
@@ -31,7 +31,7 @@ Counted counted(const Step& s) noexcept {
 
 namespace {
 
-// What they are called, in their order.
+// The names of the enumerators, in their order.
 constexpr const char* kinds[] = {"allocate", "map", "copy", "fill", "protect", "evict", "release"};
 constexpr const char* purposes[] = {"fetch", "save", "write back", "call", "detour"};
 constexpr const char* protections[] = {"no access", "read", "read and write"};

@@ -11,50 +11,50 @@
 #include <cstdint>
 #include <string>
 
-/// What the engine does to memory, as values that can be printed, logged and replayed.
+/// What the engine does to memory, as values that can be printed, logged and replayed. README.md has an overview.
 namespace semcache::plan {
 
 /// Why a step is made. It decides how the step is counted.
 enum class Purpose : std::uint8_t {
   fetch,       ///< an access needs the bytes there
-  save,        ///< somebody wants a value that is about to lose its last holder (I4)
-  write_back,  ///< the same, because an array is evicted or one side of it is freed
+  save,        ///< a wanted value is about to lose its last holder (I4)
+  write_back,  ///< the same, because an array is evicted, or the value is the array's own content
   call,        ///< the program has asked for these bytes now: a copy at the call, or a message
-  detour,      ///< on the way of such a copy, through memory of the engine's own: not counted
+  detour,      ///< part of such a copy, through memory of the engine's own; not counted
 };
 
-/// One end of a copy: memory of a slot, or memory that belongs to somebody else.
+/// One end of a copy: memory of a slot, or other memory (the program's, or a buffer of the engine).
 struct End {
   SpaceId space;
-  SlotId slot;                        ///< invalid: somebody else's
+  SlotId slot;                        ///< invalid for other memory
   std::uint64_t position = 0;         ///< of the first byte in the slot
-  std::byte* address = nullptr;       ///< of the first byte, as the program calls it
+  std::byte* address = nullptr;       ///< of the first byte, as the program knows it
   trace::LabelId label;               ///< of the slot's array
-  timeline::Work* last_use = nullptr; ///< of somebody else's memory: where the executor notes the work that uses it
-  bool saved_copy = false;            ///< the slot is one: no array's
-  bool in_buffer = false;             ///< of somebody else's memory: it is a buffer of the engine's, so no access to it faults
+  timeline::Work* last_use = nullptr; ///< for other memory: where the executor notes the work that uses it
+  bool saved_copy = false;            ///< the slot is a saved copy and belongs to no array
+  bool in_buffer = false;             ///< for other memory: it is a buffer of the engine, so no access to it faults
 };
 
 /// One thing that is done to memory. The executor (`engine::Executor`) carries out nothing else.
 struct Step {
   enum class Kind : std::uint8_t {
-    allocate,  ///< `to` is a slot from now on; memory of the host is there and readable, a device's is not mapped
-    map,       ///< memory of the device is put behind the slot's addresses; its content is anything
-    copy,      ///< `pieces` of `from` to `to`
-    fill,      ///< a pattern to [0, bytes) of `to`
+    allocate,  ///< `to` is a slot from now on; host memory is readable, device memory is not mapped yet
+    map,       ///< device memory is put behind the slot's addresses; its content is undefined
+    copy,      ///< `pieces` of `from` are copied to `to`
+    fill,      ///< a pattern is written to [0, bytes) of `to`
     protect,   ///< pages of `to` get a protection
-    evict,     ///< the slot's device memory is given back, because others need room
+    evict,     ///< the slot's device memory is given back, because other arrays need room
     release,   ///< the slot, its memory and its addresses are given back
   };
   Kind kind = Kind::copy;
   Purpose purpose = Purpose::fetch;
   End to;
   End from;
-  std::uint64_t bytes = 0;            ///< allocate: of the slot; protect: of pages, from `to.position` on
-  const ByteRange* pieces = nullptr;  ///< copy: [begin, end) behind both first bytes; nullptr: [0, bytes)
+  std::uint64_t bytes = 0;            ///< allocate: the slot's size; protect: bytes of pages, from `to.position` on
+  const ByteRange* pieces = nullptr;  ///< copy: ranges relative to both first bytes; nullptr for [0, bytes)
   std::size_t piece_count = 0;
   directory::Fill fill{};
-  std::uint64_t phase = 0;            ///< of the pattern at the first byte
+  std::uint64_t phase = 0;            ///< the pattern's phase at the first byte
   platform::Protection protection = platform::Protection::none;
   bool zeros = false;                 ///< allocate: the memory holds zeros
 
@@ -64,7 +64,7 @@ struct Step {
     if (pieces == nullptr && bytes > 0) visit(ByteRange{0, bytes});
     for (std::size_t i = 0; i < piece_count; ++i) visit(pieces[i]);
   }
-  /// Of all pieces.
+  /// Returns the bytes of all pieces.
   [[nodiscard]] std::uint64_t total_bytes() const {
     std::uint64_t sum = 0;
     for_each_piece([&](ByteRange piece) { sum += piece.size(); });
@@ -72,7 +72,7 @@ struct Step {
   }
 };
 
-/// The fields of Counters in which a step counts its bytes.
+/// The fields of `trace::Counters` to which a step adds its bytes.
 struct Counted {
   trace::Kind kinds[3] = {};
   std::size_t count = 0;
@@ -80,17 +80,19 @@ struct Counted {
 };
 [[nodiscard]] Counted counted(const Step& step) noexcept;
 
-/// "copy 4096 bytes 'A_mirror'[0] <- 'A'[0] (fetch)", with the labels of `recorder`.
+/// Returns the step as text with the labels of `recorder`, such as
+/// "copy 4096 bytes, 'A'[0] on device 0 <- 'A_mirror'[0] on host (fetch)".
 [[nodiscard]] std::string to_string(const Step& step, const trace::Recorder& recorder);
 
-/// Sees every step, in the order in which they are made: with the engine's lock, so it may neither wait nor call the engine.
+/// Sees every step, in the order in which the steps are made.
+/// Threads: called with the engine's lock, so it may neither wait nor call the engine.
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// The step is submitted to its queue, or done. Later steps, and the program, see its effect. What memory of somebody else
-  /// held at `from` can be read now.
+  /// Called when the step has been submitted to its queue, or is done. Later steps, and the program, see its effect. If `from` is
+  /// no slot, its bytes can be read now.
   virtual void done(const Step& step) noexcept = 0;
-  /// The step failed: what it would have changed may be changed in part.
+  /// Called when the step has failed: what it would have changed may be changed in part.
   virtual void refused(const Step& step) noexcept = 0;
 };
 

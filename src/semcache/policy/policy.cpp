@@ -14,7 +14,7 @@ SavePlace place_of_save(const SaveChoices& choices) noexcept {
 }
 
 void FetchForecast::fetched(std::uint32_t writes) noexcept {
-  if (writes == 0) return;  // nothing new: asked for twice
+  if (writes == 0) return;  // the host asked twice for the same content
   if (writes == 1) {
     if (streak_ < needed_) ++streak_;
     return;

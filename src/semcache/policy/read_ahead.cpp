@@ -7,10 +7,10 @@
 
 namespace semcache::policy {
 
-/// Would one more fault, with everything fetched, cost more than 2.1 times the whole array at once?
+/// Returns whether one more fault, with everything fetched, would cost more than 2.1 times the whole array at once.
 bool ReadAhead::too_many_faults(Use use) const noexcept {
   const std::uint64_t all = phase_.stale_bytes + (use == Use::write ? phase_.closed_bytes : 0);
-  const std::uint64_t windows = phase_.bytes / last_chunk_bytes;  // the whole array may take so many faults more
+  const std::uint64_t windows = phase_.bytes / last_chunk_bytes;  // giving the whole array may take so many more faults
   return 10 * ((faults_ + 1 + windows) * phase_.fault_bytes + all) > 21 * (phase_.fault_bytes + all);
 }
 
@@ -23,7 +23,7 @@ ReadAhead::Direction ReadAhead::continues(const Sweep& s, const Fault& fault, st
   return Direction::unknown;
 }
 
-/// The sweep that the fault continues. If there are several, one that goes up, and of those the one used last.
+/// Returns the sweep that the fault continues. If there are several, prefers one that goes up, and among those the one used last.
 ReadAhead::Sweep* ReadAhead::find(const Fault& fault, std::uint64_t page) noexcept {
   Sweep* found = nullptr;
   Direction way = Direction::unknown;
@@ -37,7 +37,8 @@ ReadAhead::Sweep* ReadAhead::find(const Fault& fault, std::uint64_t page) noexce
   return found;
 }
 
-/// A new sweep, in the place of the one used longest ago if there are too many; nullptr without memory.
+/// Adds a sweep, in the place of the sweep used longest ago if there are too many or no more memory.
+/// @return nullptr if there is no memory for a single sweep
 ReadAhead::Sweep* ReadAhead::add(Use use) noexcept {
   Sweep* place = nullptr;
   if (sweeps_.size() < most_sweeps) {
@@ -57,17 +58,18 @@ ReadAhead::Sweep* ReadAhead::add(Use use) noexcept {
   return place;
 }
 
-/// With the faulting page.
+/// Returns the size of the next chunk, including the faulting page, before `paid` or `earned` limits it.
 std::uint64_t ReadAhead::chunk_for(const Sweep& s) const noexcept {
   const std::uint64_t page = phase_.page_bytes;
-  // A page that is opened for writing counts as written: never more than what was written in order, this page included.
+  // A page that is opened for writing counts as written. So beyond this page a writer never gets more than what it has written in
+  // order, this page included.
   if (s.use == Use::write) return s.continued == 0 ? page : page + s.through + page;
   return round_up(s.continued == 0 ? std::max(first_chunk_bytes, page) : s.chunk * growth, page);
 }
 
-/// As much of `chunk` as the faults so far have paid for: 1.1 times their price.
+/// Returns as much of `chunk` as the faults so far have paid for: 1.1 times their price.
 std::uint64_t ReadAhead::paid(Use use, std::uint64_t chunk) noexcept {
-  const std::uint64_t price = use == Use::write ? 2 : 1;  // what is opened for writing comes over and goes back
+  const std::uint64_t price = use == Use::write ? 2 : 1;  // bytes opened for writing cross the link in both directions
   ++unbelieved_faults_;
   const std::uint64_t allowed = unbelieved_faults_ * phase_.fault_bytes / 10 * 11;
   const std::uint64_t left = allowed > unbelieved_ahead_ ? (allowed - unbelieved_ahead_) / price : 0;
@@ -76,13 +78,13 @@ std::uint64_t ReadAhead::paid(Use use, std::uint64_t chunk) noexcept {
   return phase_.page_bytes + ahead;
 }
 
-/// The part of the array that is fetched at once, when all of it is.
+/// Returns the part of the array that is given by one fault once the whole array is given.
 ByteRange ReadAhead::window(std::uint64_t page) const noexcept {
   const std::uint64_t begin = round_down(page, last_chunk_bytes);
   return {begin, std::min(begin + last_chunk_bytes, phase_.bytes)};
 }
 
-/// As much of `chunk` as a sweep has earned that is believed: a quarter of what its pages would have cost one by one.
+/// Returns as much of `chunk` as a believed sweep has earned: a quarter of what its pages would have cost one by one.
 std::uint64_t ReadAhead::earned(const Sweep& s, std::uint64_t chunk) const noexcept {
   const std::uint64_t page = phase_.page_bytes;
   const std::uint64_t ahead = s.through / page * (phase_.fault_bytes + page) / 4;
@@ -112,14 +114,14 @@ bool ReadAhead::takes_whole(Use use) noexcept {
   Kind& kind = kinds_[static_cast<int>(use)];
   kind.whole = kind.whole || (kind.faulted && too_many_faults(use));
   kind.faulted = true;
-  for (Sweep& s : sweeps_) {  // those that go on will not fault again
+  for (Sweep& s : sweeps_) {  // sweeps that continue will not fault again, so their use cannot be shown
     if (kind.whole && s.continued > 0) s.unshown = 0;
   }
   return kind.whole;
 }
 
-/// The kernel gives pages of a large page's size where all of it may be written, and small ones, at a fault each, where only a part
-/// may: so what is opened ends with one, unless little would be left of it.
+/// Clips what is opened to the end of a large page, unless little would be left of it. The kernel uses a large page where all of
+/// it may be written, and small pages, with a fault for each, where only a part may be written.
 void ReadAhead::end_on_large_page(ByteRange& given, std::uint64_t page) noexcept {
   const std::uint64_t least = given.size() / 4;
   if (given.begin == page) {
@@ -131,7 +133,7 @@ void ReadAhead::end_on_large_page(ByteRange& given, std::uint64_t page) noexcept
   }
 }
 
-/// The next chunk of a sweep that is new or continued at `page`.
+/// Gives the next chunk to a sweep that is new, or that is continued at `page`.
 ByteRange ReadAhead::give(Sweep& s, std::uint64_t page) noexcept {
   std::uint64_t chunk = std::min(chunk_for(s), last_chunk_bytes);
   chunk = s.continued < believed_after ? paid(s.use, chunk) : earned(s, chunk);

@@ -9,56 +9,59 @@
 
 namespace semcache::policy {
 
-/// How much to bring over, or to open for writing, when a page of a host array faults. With cost = faults x F + bytes / link
-/// rate, a host phase (from the moment when pages close to the moment when some close again) costs at most 2.1 times the
-/// better of page by page and the whole array at once: README.md says why, and what the one exception is.
+/// Decides how much to transfer, or to open for writing, when a page of a host array faults. With cost = faults x F + bytes /
+/// link rate, a host phase (from the closing of pages to the next closing of pages) costs at most 2.1 times the better of two
+/// alternatives: page by page, and the whole array at once. README.md proves this and explains the one exception.
 ///
-/// It is a state machine without a clock, a measurement or chance: equal faults give equal plans.
+/// It is a state machine without a clock, a measurement or chance, so equal faults give equal plans.
 class ReadAhead {
  public:
   static constexpr std::uint64_t first_chunk_bytes = 16 * 1024;
   static constexpr std::uint64_t last_chunk_bytes = 256 * 1024 * 1024;
   static constexpr std::uint64_t large_page_bytes = 2 * 1024 * 1024;
   static constexpr std::uint64_t growth = 4;
-  /// Faults that must have continued a sweep, one at the end of the other, before its growth is not paid for by faults.
+  /// How many faults must have continued a sweep, each at the end of the previous chunk, before the sweep grows without being
+  /// paid for by faults.
   static constexpr unsigned believed_after = 3;
   static constexpr std::size_t most_sweeps = 256;
 
   enum class Use : std::uint8_t { read, write };
   enum class Reason : std::uint8_t {
-    first,  ///< continues nothing
-    sweep,  ///< lies at the end of what a sweep has been given
-    whole,  ///< the faults have cost as much as the whole array
+    first,  ///< the fault continues no sweep
+    sweep,  ///< the fault lies at the end of what a sweep has been given
+    whole,  ///< the whole array is given, because one more fault could exceed the bound
   };
 
-  /// What a host phase begins with.
+  /// The state at the beginning of a host phase.
   struct Phase {
-    std::uint64_t bytes = 0;  ///< of the array
+    std::uint64_t bytes = 0;  ///< size of the array
     std::uint64_t page_bytes = 4096;
-    std::uint64_t fault_bytes = 0;   ///< the price of a fault: what the link carries in the same time
-    std::uint64_t stale_bytes = 0;   ///< a read of the whole array would fetch them
-    std::uint64_t closed_bytes = 0;  ///< of pages that may not be written
+    std::uint64_t fault_bytes = 0;   ///< the price of a fault: the bytes that the link carries in the same time
+    std::uint64_t stale_bytes = 0;   ///< bytes that a read of the whole array would fetch
+    std::uint64_t closed_bytes = 0;  ///< bytes of pages that may not be written
   };
   struct Fault {
     Use use = Use::read;
     std::uint64_t position = 0;
-    /// The faulting page and the pages on either side, without a gap, that permit `use` already.
+    /// The faulting page, and the adjoining pages on either side that permit `use` already.
     ByteRange open;
   };
   struct Plan {
-    /// To be made valid, and accessible for the fault's use. Contains the faulting page, lies inside the array, begins
-    /// and ends on pages (or at the array's end).
+    /// The range to be made valid and accessible for the fault's use. It contains the faulting page, lies inside the array, and
+    /// begins and ends at page boundaries (or at the array's end).
     ByteRange range;
     Reason reason = Reason::first;
   };
 
+  /// Returns whether the phase has had a fault.
   [[nodiscard]] bool begun() const noexcept { return faults_ > 0; }
-  /// @pre !begun()
+  /// Sets the state at the beginning of the phase. @pre !begun()
   void begin(const Phase& phase) noexcept { phase_ = phase; }
+  /// Returns what to give to a fault.
   [[nodiscard]] Plan next(const Fault& fault) noexcept;
-  /// What the last plan fetched beyond its page, if a later fault can show whether that was used.
+  /// Notes how many bytes the last plan fetched beyond its page, if a later fault can show whether they were used.
   void fetched_ahead(std::uint64_t bytes) noexcept;
-  /// Pages have closed: everything begins anew. Returns the bytes that were fetched ahead, and no fault showed their use.
+  /// Ends the phase, because pages have closed. @return the bytes that were fetched ahead and whose use no fault has shown
   std::uint64_t end() noexcept;
 
  private:
@@ -67,16 +70,16 @@ class ReadAhead {
     Use use = Use::read;
     Direction direction = Direction::unknown;
     ByteRange last;             ///< what its last fault was given
-    std::uint64_t chunk = 0;    ///< the size of that before clipping
-    std::uint64_t through = 0;  ///< all that its faults were given, one behind the other
-    std::uint64_t unshown = 0;  ///< fetched ahead by the last fault
-    std::uint64_t used = 0;     ///< for choosing the sweep to forget
-    unsigned continued = 0;
+    std::uint64_t chunk = 0;    ///< the size of `last` before clipping
+    std::uint64_t through = 0;  ///< sum of all bytes that its faults were given
+    std::uint64_t unshown = 0;  ///< bytes that its last fault fetched ahead, and whose use no later fault has shown
+    std::uint64_t used = 0;     ///< number of its last fault, for choosing the sweep to forget
+    unsigned continued = 0;     ///< how many faults have continued it
   };
 
   struct Kind {
-    bool faulted = false;
-    bool whole = false;  ///< the whole array is opened at once
+    bool faulted = false;  ///< there was a fault of this use
+    bool whole = false;    ///< the whole array is given at once
   };
 
   [[nodiscard]] bool too_many_faults(Use use) const noexcept;
@@ -95,9 +98,9 @@ class ReadAhead {
   std::vector<Sweep> sweeps_;
   std::size_t latest_ = SIZE_MAX;  ///< the sweep of the last plan
   std::uint64_t faults_ = 0;
-  std::uint64_t unbelieved_faults_ = 0;
-  std::uint64_t unbelieved_ahead_ = 0;  ///< bytes that these may have cost beyond their pages
-  std::uint64_t unshown_ = 0;           ///< of sweeps that are forgotten
+  std::uint64_t unbelieved_faults_ = 0;  ///< faults of sweeps that were not believed yet
+  std::uint64_t unbelieved_ahead_ = 0;  ///< bytes that these faults may have cost beyond their pages
+  std::uint64_t unshown_ = 0;           ///< `unshown` of sweeps that have been forgotten
   Kind kinds_[2];                       ///< by use
 };
 

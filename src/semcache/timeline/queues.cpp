@@ -76,17 +76,19 @@ std::optional<Clock> Queues::begin_retiring(QueueIndex index) {
     queue.leases.fetch_sub(1);
     return std::nullopt;
   }
-  queue.ending = true;  // whatever fails from here on: the next stream of that name is another one
+  queue.ending = true;  // even if something fails from here on, because the next stream with that handle is another one
   try {
-    // Later nothing can be submitted to it, and the wait for the device may be refused.
+    // The event is recorded now, because later nothing can be submitted to the stream, and the wait for the device may be
+    // refused.
     if (unrecorded(index) && !device_.is_recording(queue.id)) record(index);
   } catch (const std::exception& e) {
     base::raw_log("at a stream's end: %s", e.what());
   }
   queue.leases.store(0);
-  // Positions go on counting in the next life of the index: what slots remember stays meaningful.
-  // Not by its stream: that may be gone already. What this shows of the other queues is needed as well: with the last of
-  // the program's, nobody is left who is ordered behind transfers. (Unknown work may be numbered before it is submitted.)
+  // Positions continue to count when the index is used again, so what slots remember stays meaningful.
+  // The caller waits for the device and not for the stream, because the stream may have been destroyed already. What that wait
+  // shows about the other queues is needed as well: after the last program queue, no queue is left that is ordered behind
+  // transfers. (Queue 0 is left out, because unknown work may get its position before it is submitted.)
   Clock submitted{};
   for (QueueIndex q = 1; q < count_; ++q) submitted[q] = position(q);
   return submitted;
@@ -118,7 +120,7 @@ void Queues::prune(QueueIndex q) {
 
 std::shared_ptr<Event> Queues::record(QueueIndex q) {
   Queue& queue = queues_[q];
-  // The position is read first: work submitted in between is covered too, never the reverse.
+  // The position is read first, so that the event also covers work submitted in between, and never covers less than it promises.
   const std::uint64_t at = queue.position.load(std::memory_order_acquire);
   if (!queue.recorded.empty() && queue.recorded.back().first == at) return queue.recorded.back().second;
   prune(q);
@@ -143,10 +145,10 @@ void Queues::record_leased(std::optional<void*> stream) {
   for (QueueIndex q = 1; q < count_; ++q) {
     if (one && !is_of(queues_[q])) continue;
     try {
-      // What is submitted to a stream that is being recorded goes into the graph, an event, too.
+      // Whatever is submitted to a stream that is being recorded becomes part of the graph, an event, too.
       if (unrecorded(q) && !device_.is_recording(queues_[q].id)) record(q);
     } catch (const std::exception&) {
-      failed = std::current_exception();  // the others get theirs
+      failed = std::current_exception();  // the other streams get their events all the same
     }
   }
   if (failed) std::rethrow_exception(failed);
@@ -182,7 +184,7 @@ void Queues::note_done(const Clock& positions) noexcept {
 }
 
 std::shared_ptr<Event> Queues::recorded_after(QueueIndex q, std::uint64_t position) const {
-  // Mostly one of the last is asked for, and there are few (`prune`).
+  // The search begins at the end, because the event is usually one of the last, and there are few (`prune`).
   const auto& recorded = queues_[q].recorded;
   auto earliest = recorded.rend();
   for (auto it = recorded.rbegin(); it != recorded.rend() && it->first >= position; ++it) earliest = it;
@@ -195,7 +197,7 @@ std::shared_ptr<Event> Queues::event_after(QueueIndex q, std::uint64_t position)
   return event != nullptr ? event : record(q);
 }
 
-/// The same for all calls of one thread, another for each.
+/// Returns an address that is the same for all calls of one thread, and different for each thread.
 static const void* this_thread_token() noexcept {
   struct Token {
     char place = 0;
@@ -233,7 +235,7 @@ Queues::Wait Queues::wait_for(QueueIndex q, std::uint64_t position) {
 }
 
 void Queues::Wait::operator()() const {
-  // Asking first: a driver takes longer to wait for what has happened than to tell that it has.
+  // The driver is asked first, because it takes longer to wait for work that has happened than to answer that it has.
   if (event_ != nullptr) {
     if (!event_->complete()) event_->synchronize();
   } else if (queues_ != nullptr) {
@@ -264,7 +266,7 @@ void Queues::order(QueueIndex q, QueueIndex producer, std::uint64_t position) {
   if (consumer.ordered_after[producer].load() >= position || done(producer, position)) return;
   const std::shared_ptr<Event> event = event_after(producer, position);
   if (event == nullptr) return;  // done meanwhile
-  if (unrecorded(q)) record(q);  // what waits behind `event`, for whatever that waits for, comes behind this
+  if (unrecorded(q)) record(q);  // work so far can then be waited for alone; what follows waits for `event`
   device_.wait(consumer.id, event->id());
   for (QueueIndex p = 0; p < count_; ++p) {
     if (p != q) raise(consumer.ordered_after[p], event->before()[p]);

@@ -16,29 +16,30 @@
 
 namespace semcache::timeline {
 
-/// For each queue a position: work up to there has happened before. Vector clocks (Mattern, Virtual time and global
-/// states of distributed systems, 1989): queues are the processes, waits for events the messages.
+/// A position for each queue: work up to there has happened before. These are vector clocks (Mattern, Virtual time and global
+/// states of distributed systems, 1989), in which queues are the processes and waits for events are the messages.
 using Clock = std::array<std::uint64_t, max_queues>;
 
 class Queues;
 
-/// For who waits for another thread: one that ends what it does by itself.
+/// Sleeps for some microseconds, for a caller that waits for another thread which ends its work by itself.
 void wait_a_moment();
 
-/// An event that is given back when nobody looks at it any more.
+/// An event of the device, which is given back to it when the last reference to it ends.
 class Event : base::Uncopied {
  public:
-  /// @param before  what has happened when the event has: the queue's own position and what it waited for; told to
-  ///                `queues` once the event has been seen
+  /// @param before  what has happened when the event has: work up to the queue's own position, and what that waited for. It is
+  ///                noted in `queues` once the event has been seen to have happened
   Event(device::Device& device, device::EventId id, Queues& queues, QueueIndex queue, const Clock& before)
       : device_(device), id_(id), queues_(queues), queue_(queue), before_(before) {}
   ~Event() { device_.release(id_); }
   [[nodiscard]] device::EventId id() const noexcept { return id_; }
   [[nodiscard]] const Clock& before() const noexcept { return before_; }
-  /// Has it been seen to have happened, itself or by what came after it? Asks nobody.
+  /// Returns whether the event is known to have happened, from itself or from later work. Does not ask the driver.
   [[nodiscard]] bool known() const noexcept;
-  /// Asks the driver unless it is known: about a microsecond.
+  /// Returns whether the event has happened. Asks the driver unless that is known, which takes about a microsecond.
   [[nodiscard]] bool complete() const;
+  /// Waits until the event has happened.
   void synchronize() const;
 
  private:
@@ -49,38 +50,40 @@ class Event : base::Uncopied {
   Clock before_;
 };
 
-/// The queues of one device and how far each is known to be. Work on a queue is numbered 1, 2, …; a slot remembers
-/// the numbers, and an event is recorded only when somebody must wait (I6). Guarded by the engine's lock, except where
-/// any thread is allowed.
+/// The queues of one device, and how far each is known to be. Work on a queue has positions 1, 2, …; a slot remembers the
+/// positions, and an event is recorded only when something must wait (I6).
+/// Threads: guarded by the engine's lock, except where a member names other threads.
 class Queues : base::Uncopied {
  public:
   explicit Queues(device::Device& device) : device_(device) {}
   ~Queues();
 
-  /// A queue of our own. @pre no queue has been adopted yet
+  /// Opens a queue of the runtime's own. @pre no queue has been adopted yet
   QueueIndex open();
-  /// The index of a native stream; `unknown_queue` when there are too many to follow.
+  /// Returns the index of a native stream, and adopts it if it is new; `unknown_queue` if there are too many to follow.
   QueueIndex adopt(void* native, std::shared_ptr<void> owner);
-  /// `retire` must be called once more.
+  /// Adds a lease: `retire` must be called once more.
   void lease(QueueIndex index) noexcept { ++queues_[index].leases; }
-  /// Ends a lease; behind the last one, or without any, the stream is given up. Waits for the device. @throws DeviceError  it stays, but
-  /// no stream has its name any more
+  /// Ends a lease. After the last lease, or without any, waits for the device and gives the stream up.
+  /// @throws DeviceError  the queue stays, but is no longer found under its native stream
   void retire(QueueIndex index);
-  /// The same in two steps, with a wait for the device between them. None: nothing more is to be done.
+  /// Does the same in two steps, between which the caller waits for the device.
+  /// @return what to pass to `end_retiring`; nothing if no more is to be done
   [[nodiscard]] std::optional<Clock> begin_retiring(QueueIndex index);
   void end_retiring(QueueIndex index, const Clock& submitted) noexcept;
-  /// Is it a stream's whose program may have destroyed it, without a word, and made another one of that name?
+  /// Returns whether this is the queue of a stream without a lease, which the program may have destroyed unnoticed before it made
+  /// another stream with the same handle.
   [[nodiscard]] bool outlives_a_stream(QueueIndex q) const noexcept {
     return q != unknown_queue && q != first_program_queue_ && queues_[q].leases.load() == 0 && position(q) != 0;
   }
   [[nodiscard]] QueueId id(QueueIndex q) const noexcept { return queues_[q].id; }
   [[nodiscard]] bool own(QueueIndex q) const noexcept { return queues_[q].own; }
   [[nodiscard]] QueueIndex count() const noexcept { return count_; }
-  /// Our own queues are 1 .. own_end() - 1.
+  /// The runtime's own queues are 1 .. own_end() - 1.
   [[nodiscard]] QueueIndex own_end() const noexcept { return own_end_; }
   [[nodiscard]] QueueIndex program_queues() const noexcept { return program_queues_; }
 
-  /// The number of a piece of work that is being submitted now. Threads: any.
+  /// Returns the position of a piece of work that is being submitted now. Threads: any.
   std::uint64_t begin_position(QueueIndex q) noexcept {
     return queues_[q].position.fetch_add(1, std::memory_order_acq_rel) + 1;
   }
@@ -88,16 +91,17 @@ class Queues : base::Uncopied {
     return queues_[q].position.load(std::memory_order_acquire);
   }
 
-  /// An event that happens after work number `position` of `q` (already submitted); nullptr if that work is known to
-  /// be done. Reuses the earliest recorded event that suffices. @pre q != unknown_queue
+  /// Returns an event that happens after work `position` of `q`; nullptr if that work is known to be done. Reuses the earliest
+  /// recorded event that suffices. @pre the work has been submitted; q != unknown_queue
   std::shared_ptr<Event> event_after(QueueIndex q, std::uint64_t position);
-  /// Records an event after all work submitted to `q` so far, for later `event_after`.
+  /// Records an event after all work submitted to `q` so far, for later calls of `event_after`.
   std::shared_ptr<Event> record(QueueIndex q);
-  /// This thread submits work to a queue of ours.
+  /// Notes that this thread submits work to one of the runtime's own queues.
   void note_submitter(QueueIndex q) noexcept;
-  /// Before work is submitted to a queue of ours: lets others wait for what was submitted so far alone.
+  /// To be called before work is submitted to one of the runtime's own queues: makes it possible to wait for the work submitted
+  /// so far without waiting for the new work.
   void separate(QueueIndex q);
-  /// What a thread does to wait for work `position` of `q`, without the engine's lock.
+  /// A function object by which a thread waits for work `position` of `q`. Threads: without the engine's lock.
   class Wait {
    public:
     void operator()() const;
@@ -106,58 +110,65 @@ class Queues : base::Uncopied {
     friend class Queues;
     Queues* queues_ = nullptr;
     std::shared_ptr<Event> event_;
-    /// Waited for itself, without an event, where the work is its last and only this thread submits to it: another one
-    /// might submit something that comes after a long kernel of its own.
+    /// The queue itself is waited for, without an event, if the work is its last and only this thread submits to it. Another
+    /// thread might submit work that comes after a long kernel of its own.
     QueueIndex queue_ = 0;
     Clock before_{};
   };
+  /// Returns how to wait for work `position` of `q`.
   [[nodiscard]] Wait wait_for(QueueIndex q, std::uint64_t position);
-  /// Until everything that anybody has given to the device is done. Notes nothing. Threads: any. @throws DeviceError
+  /// Waits until all work that has been submitted to the device, by any code, is done. Notes nothing. Threads: any.
+  /// @throws DeviceError
   void wait_for_device() const { device_.synchronize_device(); }
-  /// Until what was given to the queue is done; where the driver cannot tell of the queue, of the whole device. Notes nothing.
+  /// Waits until the work submitted to the queue is done, or the whole device's work if the driver cannot wait for the queue.
+  /// Notes nothing.
   /// @throws DeviceError  the device is lost
   void wait_for_queue(QueueIndex q) const;
-  /// Is a queue known to have work left? Asks the driver.
+  /// Returns whether any known queue has work left. Asks the driver.
   [[nodiscard]] bool any_at_work() const;
-  /// Later work on `q` starts after work `position` of `producer`. Nothing is submitted if that is known already.
+  /// Makes later work on `q` start after work `position` of `producer`. Submits nothing if that order is known already.
   void order(QueueIndex q, QueueIndex producer, std::uint64_t position);
-  /// Is later work on `q` known to start after work `position` of `producer`?
+  /// Returns whether later work on `q` is known to start after work `position` of `producer`.
   [[nodiscard]] bool ordered(QueueIndex q, QueueIndex producer, std::uint64_t position) const noexcept {
     return q == producer || queues_[q].ordered_after[producer].load() >= position;
   }
-  /// Need no later launch wait for work `position` of `q`: it is done, or every program queue is ordered after it.
+  /// Returns whether no later launch need wait for work `position` of `q`: that work is done, or every program queue is ordered
+  /// after it.
   [[nodiscard]] bool passed(QueueIndex q, std::uint64_t position) const noexcept;
-  /// A stream that the program may destroy at any time: an event is recorded behind each launch, because nothing can be
-  /// submitted to it later. The first one, the framework's default, lives as long as the runtime. One that is leased lives as
-  /// long as its lease; it gets an event before others submit something, if that is told (`others_are_told_of`).
+  /// Returns whether an event must be recorded behind each launch on the queue. That is so if the program may destroy the stream
+  /// at any time, because nothing can be submitted to it afterwards. The first program queue, the framework's default, lives as
+  /// long as the runtime. A leased stream lives as long as its lease; it gets an event before other code submits something, if
+  /// the driver's calls are watched (`others_are_told_of`) and no launch uses the driver's null stream.
   [[nodiscard]] bool needs_events(QueueIndex q) const noexcept {
     return q != unknown_queue && !queues_[q].own && q != first_program_queue_ && !(others_are_told_of_.load(std::memory_order_relaxed) && !all_wait_for_default_ && queues_[q].leases.load() > 0);
   }
-  /// Is `record_leased` called before others submit to any stream what may wait for the host: a kernel of a communication
-  /// library, a callback, a wait for another stream? Then nobody who waits for a launch on a leased stream ever waits for that, too.
+  /// Sets whether `record_leased` is called before other code submits to any stream work that may wait for the host: a kernel of
+  /// a communication library, a callback, a wait for another stream. If so, a wait for a launch on a leased stream is never a
+  /// wait for such work, too.
   void others_are_told_of(bool told) noexcept { others_are_told_of_.store(told); }
-  /// Has a leased stream work behind its last event? Threads: any.
+  /// Returns whether a leased stream has work behind its last event. Threads: any.
   [[nodiscard]] bool any_unrecorded() const noexcept {
     for (QueueIndex q = 1; q < max_queues; ++q) {
       if (unrecorded(q)) return true;
     }
     return false;
   }
-  /// Work that was submitted to leased streams so far can be waited for alone from now on.
-  /// @param stream  of this one only, if it is known
+  /// Records events so that from now on the work submitted so far to leased streams can be waited for alone.
+  /// @param stream  if given, and a live stream is known under this handle, only that stream gets an event
   void record_leased(std::optional<void*> stream = std::nullopt);
   [[nodiscard]] bool live(QueueIndex q) const noexcept { return queues_[q].live; }
-  /// Is that work known to be done? Asks nobody.
+  /// Returns whether that work is known to be done. Does not ask the driver.
   [[nodiscard]] bool done(QueueIndex q, std::uint64_t position) const noexcept {
     return position <= done_[q].load();
   }
-  /// The same, asking the driver.
+  /// Returns whether that work is done, and asks the driver if that is not known. On the unknown queue, returns only what is
+  /// known.
   [[nodiscard]] bool reached(QueueIndex q, std::uint64_t position);
-  /// What will have happened when work `position` of `q`, submitted already, has. Threads: any.
+  /// Returns what will have happened when work `position` of `q`, submitted already, has happened. Threads: any.
   [[nodiscard]] Clock happened_with(QueueIndex q, std::uint64_t position) const noexcept;
-  /// Everything up to `position` is done (a wait for the whole device has shown it).
+  /// Notes that all work of `q` up to `position` is done (a wait for the whole device has shown it).
   void note_done(QueueIndex q, std::uint64_t position) noexcept;
-  /// Everything up to these positions is done. Threads: any.
+  /// Notes that all work up to these positions is done. Threads: any.
   void note_done(const Clock& positions) noexcept;
 
  private:
@@ -166,19 +177,20 @@ class Queues : base::Uncopied {
     void* native = nullptr;
     bool own = false;
     bool live = false;
-    bool ending = false;              // its stream is given up: no stream has its name
+    bool ending = false;              // its stream is being given up, and is no longer found under its handle
     bool shared = false;              // more than one thread submits
-    const void* submitter = nullptr;  // the thread that did first
+    const void* submitter = nullptr;  // the first thread that submitted
     std::atomic<std::uint32_t> leases{0};
     std::atomic<std::uint64_t> position{0};
     std::atomic<std::uint64_t> recorded_position{0};  // of the last event
     std::deque<std::pair<std::uint64_t, std::shared_ptr<Event>>> recorded;  // ascending positions
     std::array<std::atomic<std::uint64_t>, max_queues> ordered_after{};  // what later work already waits for
   };
-  /// The earliest recorded event behind work `position`; nullptr if there is none.
+  /// Returns the earliest recorded event behind work `position`; nullptr if there is none.
   [[nodiscard]] std::shared_ptr<Event> recorded_after(QueueIndex q, std::uint64_t position) const;
-  /// Forgets events that have happened, asking for one in sixteen.
+  /// Forgets events that have happened. Asks the driver about one event in sixteen.
   void prune(QueueIndex q);
+  /// Returns whether the queue is leased and has work behind its last event that is not known to be done.
   [[nodiscard]] bool unrecorded(QueueIndex q) const noexcept {
     const Queue& queue = queues_[q];
     const std::uint64_t at = queue.position.load(std::memory_order_acquire);
@@ -193,7 +205,7 @@ class Queues : base::Uncopied {
   QueueIndex program_queues_ = 0;
   QueueIndex first_program_queue_ = 0;
   std::atomic<bool> others_are_told_of_{false};
-  bool all_wait_for_default_ = false;  // launches go to the driver's null stream, which orders other streams without a word
+  bool all_wait_for_default_ = false;  // launches use the driver's null stream, which orders other streams without a call
 };
 
 }  // namespace semcache::timeline

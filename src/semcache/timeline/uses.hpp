@@ -5,36 +5,36 @@
 #include <atomic>
 #include <cstdint>
 
-/// When work on a device's queues happens: numbers of pieces of work, who uses what with which of them, and how far each queue is
-/// known to be.
+/// When work on a device's queues happens: positions of pieces of work, which memory they use, and how far each queue is known to
+/// be. README.md defines queue, position and event.
 namespace semcache::timeline {
 
-/// Index of a queue of a device; 0 stands for "some queue of the device that we do not know".
+/// Index of a queue of a device; 0 means "some queue of the device that the runtime does not know".
 using QueueIndex = std::uint32_t;
 inline constexpr QueueIndex unknown_queue = 0;
 inline constexpr QueueIndex max_queues = 16;
-/// Behind our own three.
+/// The index of the program's first queue, behind the runtime's own three.
 inline constexpr QueueIndex first_program_queue = 4;
 
-/// A piece of work. On the unknown queue: none.
+/// A piece of work; none if the queue is the unknown one.
 struct Work {
   std::uint32_t device = 0;
   QueueIndex queue = unknown_queue;
   std::uint64_t position = 0;
 };
 
-/// A position only grows. Threads: any.
+/// Raises a position to `to` if it is lower; a position only grows. Threads: any.
 inline void raise(std::atomic<std::uint64_t>& position, std::uint64_t to) noexcept {
   std::uint64_t known = position.load(std::memory_order_relaxed);
   while (known < to && !position.compare_exchange_weak(known, to)) {
   }
 }
 
-/// What a piece of work does with some memory. Who writes waits for readers and writers, who reads for writers.
+/// What a piece of work does with some memory. Work that writes waits for readers and writers; work that reads waits for writers.
 enum class Mode : std::uint8_t { reads, writes };
 [[nodiscard]] constexpr Mode mode_of(bool writes) noexcept { return writes ? Mode::writes : Mode::reads; }
 
-/// Positions on a queue of the last use of some memory, and of the last one that writes it. 0: there was none.
+/// The positions on a queue of the last use of some memory, and of the last use that writes it; 0 if there was none.
 struct Use {
   std::atomic<std::uint64_t> use{0};
   std::atomic<std::uint64_t> write{0};
@@ -45,7 +45,7 @@ class Uses {
  public:
   [[nodiscard]] Use& on(QueueIndex q) noexcept { return uses_[q ^ first_program_queue]; }
   [[nodiscard]] const Use& on(QueueIndex q) const noexcept { return uses_[q ^ first_program_queue]; }
-  /// A piece of work, number `at` of the queue. Threads may share a stream: numbers may come in any order.
+  /// Notes a use by the work at position `at` of the queue. Positions may come in any order, because threads may share a stream.
   void note(QueueIndex q, std::uint64_t at, Mode mode) noexcept {
     raise(on(q).use, at);
     if (mode == Mode::writes) raise(on(q).write, at);
@@ -58,7 +58,7 @@ class Uses {
   }
 
  private:
-  /// The program's first queue in front: a launch on it touches one cache line of each array.
+  /// The program's first queue lies in front, so that a launch on it touches one cache line of each array.
   Use uses_[max_queues];
 };
 
