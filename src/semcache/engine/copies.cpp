@@ -101,7 +101,7 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
     const ByteRange range{to_position, to_position + n};
     const auto earlier = s_.pending.any(to.datum) ? s_.directory.wanted_extents(to.datum, range)
                                               : std::vector<directory::ExtentMap::Extent>();
-    const auto result = s_.directory.link(to.datum, to_position, from.datum, from_position, n);
+    const auto result = s_.directory.link(to.datum, range, from.datum, ByteRange{from_position, from_position + n});
     if (result == directory::LinkResult::unchanged) {
       if (s_.options.check) {
         if (const Obstacle o = check_elided(to, to_position, from, from_position, n)) return o;
@@ -190,25 +190,25 @@ void Copies::settle(Memory& m, ByteRange range) {
   settle_copy(t, m, range);
 }
 
-void Copies::note_pending(const Memory& m, ByteRange range) noexcept {
+void Copies::note_pending(const Memory& m, const Region& range) noexcept {
   try {
-    std::vector<ByteRange> pieces = s_.stale(m.slot, range);
+    std::vector<Region> pieces = s_.stale(m.slot, range);
     for (const SlotId other : s_.directory.slots(m.datum)) {
       if (other == m.slot) continue;
-      std::vector<ByteRange> nowhere;
-      for (const ByteRange r : pieces) s_.directory.stale(other, r, nowhere);
+      std::vector<Region> nowhere;
+      for (const Region& r : pieces) s_.directory.stale(other, r, nowhere);
       pieces = std::move(nowhere);
     }
-    for (const ByteRange r : pieces) s_.pending.add(m.datum, r);
-  } catch (const std::bad_alloc&) {  // these bytes are not counted
+    for (const Region& r : pieces) s_.pending.add(m.datum, r);
+  } catch (const std::bad_alloc&) {  // they are not counted
   }
 }
 
 void Copies::count_replaced(const Memory& m, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept {
   std::uint64_t bytes = 0;
   for (const auto& e : earlier) {
-    s_.directory.for_each_wanted(m.datum, {e.begin, e.end}, [&](ByteRange piece, directory::ValueRef now) {
-      if (now != e.ref.advanced(piece.begin - e.begin)) bytes += s_.pending.take(m.datum, piece);
+    s_.directory.for_each_wanted(m.datum, e.where, [&](const Region& piece, directory::ValueRef now) {
+      if (now != e.at(piece.begin)) bytes += s_.pending.take(m.datum, piece);
     });
   }
   if (bytes > 0) s_.recorder.moved(Kind::dropped, m.label, bytes);
@@ -220,9 +220,9 @@ Obstacle Copies::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
   if (const Obstacle o = hazards_.uses_of(to)) return o;
   if (const Obstacle o = hazards_.uses_of(from)) return o;
   if (!s_.directory.fresh(to.slot, to_range) || !s_.directory.fresh(from.slot, from_range)) return {};
-  std::vector<ByteRange> defined;  // bytes that were never written may differ
-  s_.directory.for_each_wanted(to.datum, to_range, [&](ByteRange piece, directory::ValueRef ref) {
-    if (ref.is_number()) defined.push_back({piece.begin - to_position, piece.end - to_position});
+  std::vector<Region> defined;  // bytes that were never written may differ
+  s_.directory.for_each_wanted(to.datum, to_range, [&](const Region& piece, directory::ValueRef ref) {
+    if (ref.is_number()) defined.push_back(piece.moved(-static_cast<std::int64_t>(to_position)));
   });
   if (defined.empty()) return {};
   const auto bytes_of = [&](Memory& m, ByteRange range) {
@@ -241,8 +241,13 @@ Obstacle Copies::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
   if (!State::is_resident(to) || !State::is_resident(from)) return {};
   const std::vector<std::byte> there = bytes_of(to, to_range);
   const std::vector<std::byte> here = bytes_of(from, from_range);
-  for (const ByteRange r : defined) {
-    if (std::memcmp(there.data() + r.begin, here.data() + r.begin, r.size()) == 0) continue;
+  for (const Region& r : defined) {
+    bool same = true;
+    for (std::uint64_t c = 0; c < r.columns; ++c) {
+      const ByteRange column = r.column(c);
+      same = same && std::memcmp(there.data() + column.begin, here.data() + column.begin, column.size()) == 0;
+    }
+    if (same) continue;
     base::fatal("SEMCACHE_CHECK: '%s' or '%s' was changed without anybody noticing (a raw pointer in a kernel or a "
                 "library). Announce such uses with semcache::access(view, mode).",
                 s_.name(to), s_.name(from));
@@ -380,10 +385,11 @@ void Copies::filled(Memory& m, std::uint64_t position, std::uint64_t n, const Fi
   if (n == 0 || s_.options.protocol == Protocol::off) return;
   const Transaction t(transactions_);
   s_.links.fetch_add(1);
-  s_.directory.fill(m.datum, {position, position + n}, fill);
+  const ByteRange range{position, position + n};
+  s_.directory.fill(m.datum, range, fill);
   m.write_check.reset();
-  transfers_.count_dropped(m, {position, position + n});
-  s_.directory.commit({m.slot, position, {}, 0, n, s_.directory.wanted_at(m.datum, position), {}});
+  transfers_.count_dropped(m, range);
+  s_.directory.commit({m.slot, range, {}, 0, s_.directory.wanted_at(m.datum, position), {}});
 }
 
 }  // namespace semcache::engine
