@@ -378,21 +378,33 @@ TEST(FreedMeanwhile, WhatIsSettledIsAnErrorOfTheCallerToItsLastTransfer) {
   EXPECT_GT(waits, 2) << "it waits for more than one thing";
 }
 
-/// A message whose memory the device still reads waits, and its array goes meanwhile.
+/// A message waits because the device still reads its memory. Meanwhile its array is freed, and the object may become another array's.
 TEST(FreedMeanwhile, TheArrayOfAMessageThatWaitsForItsMemory) {
-  Machine::Options o = Program::defaults();
-  o.device.finds_races = false;
-  Program p(o);
-  Memory* const d = p.engine().lifetimes.allocate_device(0, "device array", size);
-  Memory& other = p.on_device(size);
-  p.kernel_write(stream, *d, d->all(), 1);
-  TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
-  const ByteRange piece{0, page};
-  p.engine().foreign_io.write_in(other, 0, &piece, 1, *buffer, buffer->address);
-  p.when_unlocked([&] { std::thread([&] { p.engine().lifetimes.deallocate(d); }).join(); });
-  EXPECT_THROW(p.engine().foreign_io.read_out(*d, 0, &piece, 1, *buffer, buffer->address), UsageError);
-  p.engine().audit();
-  p.engine().foreign_io.give_buffer(buffer);
+  for (const bool reused : {false, true}) {
+    Machine::Options o = Program::defaults();
+    o.device.finds_races = false;
+    Program p(o);
+    Memory* const d = p.engine().lifetimes.allocate_device(0, "device array", size);
+    Memory& other = p.on_device(size);
+    p.kernel_write(stream, *d, d->all(), 1);
+    TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
+    const ByteRange piece{0, page};
+    p.engine().foreign_io.write_in(other, 0, &piece, 1, *buffer, buffer->address);
+    Memory* next = nullptr;
+    bool freed = false;
+    p.when_unlocked([&] {
+      if (std::exchange(freed, true)) return;
+      std::thread([&] {
+        p.engine().lifetimes.deallocate(d);
+        if (reused) next = p.engine().lifetimes.allocate_device(0, "next array", size);
+      }).join();
+    });
+    EXPECT_THROW(p.engine().foreign_io.read_out(*d, 0, &piece, 1, *buffer, buffer->address), UsageError);
+    EXPECT_EQ(next, reused ? d : nullptr) << "objects are recycled";
+    p.engine().audit();
+    p.engine().foreign_io.give_buffer(buffer);
+    p.engine().lifetimes.deallocate(next);
+  }
 }
 
 TEST(FreedMeanwhile, Gpu) { check(gpu()); }

@@ -13,10 +13,11 @@
 #include <string>
 #include <vector>
 
-/// One device behind one interface: addresses, memory, queues, events, copies. Knows no directory.
+/// One device behind one interface: addresses, memory, queues, events, copies. A device does not know the directory.
+/// "The arena" is the reserved range of device addresses in which the runtime places the device sides of all tracked arrays.
 namespace semcache::device {
 
-/// A point in a queue's work. Obtained from `record`, given back with `release`. Value 0 is "no event".
+/// A point in a queue's work, obtained from `record` and given back with `release`. The value 0 means "no event".
 using EventId = std::uint64_t;
 
 enum class DeviceKind : std::uint8_t { emulated, cuda };
@@ -37,60 +38,64 @@ class Device {
 
   [[nodiscard]] virtual DeviceKind kind() const noexcept = 0;
   [[nodiscard]] virtual std::string name() const = 0;
-  /// The one difference of the emulated device that matters elsewhere: kernels and copies are over when their call returns, because the
-  /// caller makes them, in memory that the host reaches, too.
+  /// Returns whether kernels and copies have ended when their call returns, because the calling thread carries them out, in
+  /// memory that the host reaches, too. This is the one property of the emulated device that other rooms may ask for.
   [[nodiscard]] bool kernels_run_in_caller() const noexcept { return kind() == DeviceKind::emulated; }
-  /// The price of a host fault: the bytes that the link carries in the time that one takes, with the thread that waits for it, the thread
-  /// that serves it and a small transfer. A constant for each kind of device, so that counts are the same in every run. The emulated
-  /// device's link is the processor's memory.
+  /// Returns the price of a host fault, in bytes: how much the link carries in the time of one fault (the waiting thread, the
+  /// service thread and a small transfer). It is a constant for each kind of device, so that counts are the same in every run.
+  /// The emulated device's link is the processor's memory.
   [[nodiscard]] std::uint64_t fault_bytes() const noexcept { return kernels_run_in_caller() ? 64 * 1024 : 1024 * 1024; }
-  /// The vendor's number of this device (CUDA ordinal; 0.. for emulated ones).
+  /// Returns the vendor's number of this device (the CUDA ordinal; emulated devices count from 0).
   [[nodiscard]] virtual int ordinal() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t total_memory_bytes() const = 0;
   [[nodiscard]] virtual std::uint64_t free_memory_bytes() const = 0;
 
   // --- addresses and memory --------------------------------------------------------------------------------------
-  /// Unit of map and unmap; a power of two.
+  /// Returns the unit of `map` and `unmap`, the granule: a power of two.
   [[nodiscard]] virtual std::uint64_t granularity_bytes() const noexcept = 0;
-  /// Reserves addresses without memory behind them. May return less than asked for (halved until it succeeds);
-  /// `bytes` is updated. Aligned to 2 MiB at least. @throws DeviceError, SystemError  nothing can be reserved
+  /// Reserves addresses without memory behind them, aligned to 2 MiB at least.
+  /// @param bytes  how many are wanted; set to how many were reserved. That may be fewer: the size is halved until the call
+  ///   succeeds.
+  /// @throws DeviceError, SystemError  no addresses can be reserved
   [[nodiscard]] virtual std::byte* reserve(std::uint64_t& bytes) = 0;
   virtual void release(std::byte* base, std::uint64_t bytes) noexcept = 0;
-  /// Puts memory behind reserved addresses (multiples of the granularity). Its content is unspecified.
-  /// @throws OutOfMemory; nothing is mapped then.
+  /// Puts memory behind reserved addresses (multiples of the granularity). The content is unspecified.
+  /// @throws OutOfMemory  nothing is mapped then
   virtual void map(std::byte* address, std::uint64_t bytes) = 0;
-  /// The same of memory that the host could reach, which whoever protects it opens: there is no moment at which it is open.
+  /// Maps as `map` does, but leaves memory that the host could reach inaccessible to it. The room that sets the protection of
+  /// these pages opens them later, so there is no time at which an access could go unnoticed.
   virtual void map_closed(std::byte* address, std::uint64_t bytes) { map(address, bytes); }
-  /// Gives back exactly one earlier `map`. The caller has ordered all uses before. The addresses stay reserved.
+  /// Undoes exactly one earlier `map`. The caller has ordered all uses before it. The addresses stay reserved.
   virtual void unmap(std::byte* address, std::uint64_t bytes) noexcept = 0;
-  /// Emulated devices can make mapped pages inaccessible outside launches (SEMCACHE_CHECK=1); others ignore it.
+  /// Makes mapped pages of emulated devices inaccessible outside launches (SEMCACHE_CHECK=1), or accessible again. Other devices
+  /// ignore it.
   virtual void set_accessible(std::byte* /*address*/, std::uint64_t /*bytes*/, bool /*accessible*/) noexcept {}
 
-  /// Several calls by this thread follow, up to as many calls of `leave`: what each would have to look after is looked
-  /// after once. Never fails; pairs may be nested.
+  /// Announces several calls by this thread, until as many calls of `leave`: preparations that each call would repeat are then
+  /// made once. Never fails. Pairs may be nested.
   virtual void enter() noexcept {}
   virtual void leave() noexcept {}
 
   // --- queues and events -----------------------------------------------------------------------------------------
-  /// A queue of the runtime's own, for transfers.
+  /// Opens a queue of the runtime's own, for transfers.
   [[nodiscard]] virtual QueueId open_queue() = 0;
-  /// Wraps a native stream (CUDA: cudaStream_t; emulated: any key). `owner` is kept until `close_queue`.
+  /// Wraps a native stream (CUDA: cudaStream_t; emulated: any key) in a queue. `owner` is kept until `close_queue`.
   [[nodiscard]] virtual QueueId adopt_queue(void* native, std::shared_ptr<void> owner) = 0;
   virtual void close_queue(QueueId queue) noexcept = 0;
   [[nodiscard]] virtual EventId record(QueueId queue) = 0;
-  /// Later work on `queue` starts after `event`.
+  /// Orders later work on `queue` behind `event`. Does not block.
   virtual void wait(QueueId queue, EventId event) = 0;
   [[nodiscard]] virtual bool complete(EventId event) = 0;
   /// Blocks the caller until `event` has happened.
   virtual void synchronize(EventId event) = 0;
   virtual void release(EventId event) noexcept = 0;
   virtual void synchronize_queue(QueueId queue) = 0;
-  /// Has everything on `queue` happened? False also where asking costs no less than waiting.
+  /// Returns whether all work on `queue` has ended. Also returns false where asking would cost no less than waiting.
   [[nodiscard]] virtual bool queue_idle(QueueId) { return false; }
-  /// Blocks the caller until everything submitted to the device, by anybody, is done.
+  /// Blocks the caller until all work submitted to the device, by any thread or library, is done.
   virtual void synchronize_device() = 0;
 
-  // --- transfers: submitted to `queue`, source and destination untouched by others until they are done -----------
+  // --- transfers: submitted to `queue`; the caller keeps source and destination untouched until they are done -----
   virtual void copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) = 0;
   virtual void copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) = 0;
   virtual void copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
@@ -107,67 +112,68 @@ class Device {
       }
     }
   }
-  /// Repeats `pattern` (`pattern_bytes` of 1, 2, 4, 8 or 16; `bytes` a multiple of it).
+  /// Fills memory with repetitions of `pattern` (`pattern_bytes` of 1, 2, 4, 8 or 16; `bytes` is a multiple of it).
   virtual void fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern,
                     std::uint32_t pattern_bytes) = 0;
-  /// A 64-bit digest of the content after earlier work on `queue`; blocks. Equal content, equal digest.
+  /// Returns a 64-bit digest of the content after earlier work on `queue`; blocks. Equal contents have equal digests.
   [[nodiscard]] virtual std::uint64_t digest(QueueId queue, const std::byte* device, std::uint64_t bytes) = 0;
 
-  /// Memory beside the arena, for messages: of a kind that other processes' drivers can map. What is not given back
-  /// outlives the device, as staging memory does: a message may still be under way.
-  /// @throws OutOfMemory.
+  /// Allocates memory outside the arena, for messages, of a kind that other processes' drivers can map. Memory that is not given
+  /// back outlives the device, as staging memory does, because a message may still be under way.
+  /// @throws OutOfMemory
   [[nodiscard]] virtual std::byte* allocate(std::uint64_t bytes) = 0;
-  /// The caller has ordered all uses before. May wait for the device.
+  /// Frees memory of `allocate`. The caller has ordered all uses before it. May wait for the device.
   virtual void deallocate(std::byte* address) noexcept = 0;
 
   // --- host memory for transfers ---------------------------------------------------------------------------------
-  /// Page-locked host memory (plain memory on emulated devices). @throws OutOfMemory.
+  /// Allocates staging memory: page-locked host memory (plain memory on emulated devices). @throws OutOfMemory
   [[nodiscard]] virtual std::byte* allocate_staging(std::uint64_t bytes) = 0;
   virtual void deallocate_staging(std::byte* address) noexcept = 0;
-  /// Page-locks existing, accessible host pages so that transfers reach them directly, whatever their protection
-  /// later. False if the device cannot (emulated ones never can): transfers are then staged.
+  /// Page-locks existing, accessible host pages so that transfers reach them directly, whatever their protection is later.
+  /// Returns false if the device cannot (emulated devices never can); transfers are then staged.
   [[nodiscard]] virtual bool register_host(std::byte* /*address*/, std::uint64_t /*bytes*/) noexcept { return false; }
   virtual void unregister_host(std::byte* /*address*/) noexcept {}
 
-  /// Is work for this queue recorded in a graph instead of being carried out?
+  /// Returns whether work for this queue is being recorded in a graph instead of being carried out.
   [[nodiscard]] virtual bool is_recording(QueueId /*queue*/) const { return false; }
-  /// Device memory that is not ours (asked for words of a closure). Never throws; false when unknown.
+  /// Returns whether the pointer leads to device memory that this device did not allocate; false when unknown. Callers ask it
+  /// about the words of a closure.
   [[nodiscard]] virtual bool is_foreign_device_pointer(const void* /*pointer*/) const noexcept { return false; }
-  /// Could a kernel follow this pointer? True when unknown: emulated devices reach all of the host's memory, a GPU its
-  /// own, managed and page-locked memory, and pageable memory only where its driver says so.
+  /// Returns whether a kernel could follow this pointer; true when unknown. Emulated devices reach all of the host's memory. A
+  /// GPU reaches its own, managed and page-locked memory, and pageable memory only where its driver supports that.
   [[nodiscard]] virtual bool can_reach(const void* /*pointer*/) const noexcept { return true; }
 };
 
-/// What the program, or a library, is about to ask the vendor's driver for.
+/// One use of memory in a call that the program, or a library, is about to make to the vendor's driver.
 struct DriverUse {
   enum class Kind : std::uint8_t {
-    read, write,  ///< a transfer's bytes, on the device or on the host; of strided ones all from the first to the last
+    read, write,  ///< bytes of a transfer, on the device or on the host; for strided transfers all from the first to the last
     argument,     ///< a word of a kernel's arguments
-    listed,       ///< a word of little data on its way to a device: a list of arrays, or a kernel's arguments if they are large
+    listed,       ///< a word in a small copy to a device: perhaps a list of arrays, or a kernel's arguments (where these are large)
     recorded,     ///< any of these, in work that a graph records and runs later
   };
   const void* address;
-  std::uint64_t bytes;     ///< 0: a word
+  std::uint64_t bytes;     ///< 0: the address is a word that was found
   Kind kind;
-  std::uintptr_t in_front;  ///< the word in front of it; 0: none
+  std::uintptr_t in_front;  ///< the word before it in the same arguments; 0: none
 };
 
-/// Is told of calls to the driver by the thread that makes them. May call the driver itself.
+/// Receives calls to the driver, on the thread that makes them. It may call the driver itself.
 class DriverObserver {
  public:
   virtual ~DriverObserver() = default;
-  /// Before the driver does it: all uses of the call that lie in the ranges.
-  /// @param launches  a kernel or a graph is launched, which may also use what was listed or recorded before
-  /// @return handed to `after`, unless nullptr: then that is not called
+  /// Called before the driver carries out a call, with all uses of the call that lie in the watched ranges.
+  /// @param launches  the call launches a kernel or a graph, which may also use memory that was listed or recorded before
+  /// @return a pointer that is handed to `after`; nullptr: `after` is not called
   [[nodiscard]] virtual void* before(const DriverUse* uses, std::size_t count, bool launches) noexcept = 0;
-  /// The driver has taken the call's work.
+  /// Called when the driver has taken the call's work.
   virtual void after(void* call) noexcept = 0;
-  /// Before any call of somebody else's that submits something, waits, or begins to record a stream, whatever it uses, if
-  /// `wants_others`; before `before`.
-  /// @param fenced  the call does nothing but wait for this stream
+  /// If `wants_others`: called, ahead of `before`, for each call outside the runtime's own work that submits work, waits, or
+  /// begins to record a stream, whatever memory it uses.
+  /// @param fenced  the stream, where the call does nothing but wait for it
   virtual void others_submit(std::optional<void*> fenced) noexcept = 0;
   [[nodiscard]] virtual bool wants_others() const noexcept = 0;
-  /// Is it to be told of launches of which no use lies in the ranges?
+  /// Returns whether `before` shall also be called for launches of which no use lies in the ranges.
   [[nodiscard]] virtual bool wants_launches() const noexcept = 0;
 };
 
@@ -176,30 +182,32 @@ struct DriverWatch {
   struct Range {
     const std::byte* begin;
     std::uint64_t bytes;
-  } ranges[2];                     ///< only uses inside are told of
-  /// Is the calling thread at the runtime's own work, of which nothing is told? Called at any time, after the end too.
+  } ranges[2];                     ///< only uses inside them are reported
+  /// Returns whether the calling thread does the runtime's own work, which is not reported. May be called at any time, also after
+  /// the end of the watch.
   bool (*own_work)() noexcept;
 };
 
-/// Starts telling `watch.observer`; one at a time per process. Uses are found in: launches of kernels (each aligned word of
-/// their arguments), copies, fills, and nodes of graphs; also those that the vendor's libraries make. Not found: pointers
-/// behind pointers. CUDA: callbacks of CUPTI, which serves one subscriber per process.
-/// @return empty; else why it cannot be done, and nothing is told
+/// Starts a driver watch: from now on `watch.observer` is called. One watch at a time per process. Uses are found in launches of
+/// kernels (each aligned word of their arguments), copies, fills and nodes of graphs, also in those that the vendor's libraries
+/// make. Uses through pointers behind pointers are not found. CUDA: works by callbacks of CUPTI, which serves one subscriber per
+/// process.
+/// @return an empty text; else the reason why the watch cannot be started
 [[nodiscard]] SEMCACHE_API std::string watch_cuda_driver(const DriverWatch& watch);
-/// Afterwards the observer is called no more. Waits until what it was told of has been made.
+/// Ends the watch. Waits until the driver has taken the calls that were reported; afterwards the observer is called no more.
 SEMCACHE_API void unwatch_cuda_driver() noexcept;
 
-/// Graphs that the program records from streams right now, as far as `watch_cuda_driver` has seen them begin.
+/// How many graphs the program records from streams now, as far as `watch_cuda_driver` has seen the recordings begin.
 extern __attribute__((visibility("hidden"))) std::atomic<unsigned> graphs_being_recorded;
 
-/// Devices of the machine. @throws ConfigurationError where the backend was not built, DeviceError where it fails.
-/// @param memory_bytes  emulated: memory of each device (0: a quarter of the host's)
+/// Makes a device of this machine. @throws ConfigurationError where the backend was not built, DeviceError where it fails
+/// @param memory_bytes  emulated devices: the memory of each device (0: a quarter of the host's)
 [[nodiscard]] SEMCACHE_API std::unique_ptr<Device> make_emulated_device(int ordinal, std::uint64_t memory_bytes);
 [[nodiscard]] SEMCACHE_API std::unique_ptr<Device> make_cuda_device(int ordinal);
-/// 0 where CUDA was not built in, no driver is present or no GPU is visible.
+/// Returns the number of GPUs; 0 where CUDA was not built in, no driver is present or no GPU is visible.
 [[nodiscard]] SEMCACHE_API int cuda_device_count() noexcept;
 
-/// Enters a device for as long as it lives.
+/// Enters a device (`Device::enter`) for as long as the object lives.
 class Visit : base::Uncopied {
  public:
   explicit Visit(Device& device) noexcept : device_(device) { device_.enter(); }

@@ -6,10 +6,11 @@
 
 namespace semcache::platform {
 
-/// The calling thread's own `State`, the same one for all callers: whoever needs another one names another type. It is there from the
-/// thread's first instruction to its last, in destructors of its thread-local objects too, because it neither runs code to begin nor to end.
-/// The core's other rooms have no thread-local variables. Cost: those of one, without guard or wrapper. Not for signal
-/// handlers: a library that is loaded late gets the memory by malloc at a thread's first use.
+/// Returns the calling thread's own `State`. All callers that name the same type share it; a caller that needs a separate one
+/// names another type. The state exists from the thread's first instruction to its last, so also in destructors of the thread's
+/// thread-local objects, because it runs no code at its beginning or end. The core's rooms above this one have no other
+/// thread-local variables. Cost: that of a plain thread-local variable, without guard or wrapper. Not for signal handlers: a
+/// library that is loaded late gets the memory from malloc at a thread's first use.
 template <class State>
 [[nodiscard, gnu::visibility("hidden")]] State& per_thread() noexcept {
   static_assert(std::is_trivially_destructible_v<State>, "nobody would be left to tell that it has ended");

@@ -11,16 +11,16 @@
 #include <utility>
 #include <vector>
 
-/// kernels.cu, compiled for all architectures that the toolkit knows; the build makes this array.
+/// The binary of kernels.cu for all architectures that the toolkit knows; the build makes this array.
 extern "C" const unsigned long long semcache_cuda_kernels[];
 
 namespace semcache::device {
 namespace {
 
 constexpr std::uint64_t address_alignment = std::uint64_t{2} << 20;
-/// Where addresses are asked for. Words of a kernel's arguments are taken for pointers where they look like addresses, and two 32-bit
-/// numbers side by side look like one: the driver's own choice is so low (13 GiB) that the second number need only be 3. The
-/// upper half here is a number that programs hardly have.
+/// The addresses that are requested from the driver. Words of a kernel's arguments count as pointers where they look like
+/// addresses, and two 32-bit numbers side by side can look like one. The driver's own choice is so low (13 GiB) that the second
+/// number need only be 3. The upper half here is a number that programs hardly ever have.
 constexpr std::uint64_t usual_addresses = std::uint64_t{0x4d3a} << 32;
 constexpr std::uint64_t addresses_of_one_device = std::uint64_t{1} << 40;
 constexpr unsigned threads_per_block = 256;
@@ -38,7 +38,7 @@ CUmemAllocationProp memory_of(CUdevice device) {
   return memory;
 }
 
-using Ranges = std::unordered_map<std::byte*, std::uint64_t>;  ///< how long from where
+using Ranges = std::unordered_map<std::byte*, std::uint64_t>;  ///< bytes of each range, by its begin
 
 bool inside(const Ranges& ranges, const void* pointer) {
   const auto p = reinterpret_cast<std::uintptr_t>(pointer);
@@ -48,19 +48,19 @@ bool inside(const Ranges& ranges, const void* pointer) {
   });
 }
 
-/// The process is ending and the driver went first: nothing is left to give back.
+/// Returns whether the driver ended before us because the process is ending. Nothing is left to give back then.
 bool driver_has_ended(CUresult result) {
   return result == CUDA_ERROR_DEINITIALIZED || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
-/// The device that this thread has entered, how often, and whether that changed its context.
+/// The device that this thread has entered, how often, and whether that changed the thread's context.
 struct Entered {
   const Device* device = nullptr;
   unsigned depth = 0;
   bool pushed = false;
 };
 
-// In functions that may throw: makes the context current, or throws.
+// For functions that may throw: makes the context current, or throws.
 #define SEMCACHE_CUDA_CURRENT_FOR(kind) \
   const kind current(*this);            \
   check(current.result(), "cuCtxPushCurrent")
@@ -68,8 +68,8 @@ struct Entered {
 #define SEMCACHE_CUDA_SUBMITS() SEMCACHE_CUDA_CURRENT_FOR(Context)
 
 /// One CUDA device, through the driver interface and the primary context (the one that the CUDA runtime and Kokkos
-/// use). Every call makes that context current and puts the caller's back, so it works in threads that never touched
-/// CUDA or use another device. No lock is held during a call of the driver that may wait.
+/// use). Every call makes that context current and restores the caller's, so it works in threads that never used CUDA or use
+/// another device. No lock is held during a call of the driver that may wait.
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(int ordinal) : api_(cuda::driver_api()), ordinal_(ordinal) {
@@ -138,7 +138,7 @@ class CudaDevice final : public Device {
     check(api_.cuMemCreate(&handle, bytes, &memory, 0), "cuMemCreate", bytes);
 
     CUresult result = api_.cuMemMap(number(address), bytes, 0, handle, 0);
-    // The mapping keeps the memory alive from here on: unmapping gives it back.
+    // From here on the mapping keeps the memory alive, and unmapping gives it back.
     log(api_.cuMemRelease(handle), "cuMemRelease");
     check(result, "cuMemMap");
 
@@ -159,7 +159,7 @@ class CudaDevice final : public Device {
   // --- queues and events --------------------------------------------------------------------------------------------
   QueueId open_queue() override {
     SEMCACHE_CUDA_CURRENT();
-    // Copies within the device are kernels: at a program's priority they start when its last large kernel has ended.
+    // Copies within the device are kernels. At the program's priority they would start only after its last large kernel.
     int least = 0;
     int greatest = 0;
     check(api_.cuCtxGetStreamPriorityRange(&least, &greatest), "cuCtxGetStreamPriorityRange");
@@ -169,12 +169,12 @@ class CudaDevice final : public Device {
   }
 
   QueueId adopt_queue(void* native, std::shared_ptr<void> owner) override {
-    // A cudaStream_t is a CUstream; null is the legacy default stream.
+    // A cudaStream_t is a CUstream; nullptr is the legacy default stream.
     return add_queue({true, false, static_cast<CUstream>(native), std::move(owner)});
   }
 
   void close_queue(QueueId queue) noexcept override {
-    Queue closed;  // its owner's deleter is foreign code: it runs after the lock is given back
+    Queue closed;  // destroyed after the lock is given back, because its owner's deleter is foreign code
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       SEMCACHE_CHECK(queue.value < queues_.size() && queues_[queue.value].open);
@@ -262,7 +262,7 @@ class CudaDevice final : public Device {
       ++entered.depth;
       return;
     }
-    if (entered.device != nullptr) return;  // inside another one: each call looks after itself
+    if (entered.device != nullptr) return;  // inside another device, each call makes its own context current
     CUcontext now = nullptr;
     if (api_.cuCtxGetCurrent(&now) != CUDA_SUCCESS) return;
     const bool push = now != context_;
@@ -302,7 +302,7 @@ class CudaDevice final : public Device {
     if (bytes == 0) return;
     alignas(16) unsigned char unit[16];
     for (std::uint32_t i = 0; i < sizeof unit; i += pattern_bytes) std::memcpy(unit + i, pattern, pattern_bytes);
-    // The shortest period decides, not what the caller called the pattern: zeros of any type are bytes.
+    // The shortest period decides, not the size of the caller's pattern: zeros of any type are bytes.
     const auto repeats = [&unit](std::size_t period) {
       return std::memcmp(unit, unit + period, sizeof unit - period) == 0;
     };
@@ -333,7 +333,7 @@ class CudaDevice final : public Device {
     const CUstream stream = stream_of(queue);
     SEMCACHE_CUDA_CURRENT();
     Scratch scratch = take_scratch(stream);
-    // A scratch that failed on its way is not used again: its sum may not be zero.
+    // Where a call fails, the scratch is not used again, because its sum may not be zero.
     CUdeviceptr address = number(device);
     void* sum_arguments[] = {&address, &bytes, &scratch.sum};
     launch(digest_, bytes / 8, stream, sum_arguments);
@@ -350,7 +350,7 @@ class CudaDevice final : public Device {
   std::byte* allocate(std::uint64_t bytes) override {
     SEMCACHE_CUDA_CURRENT();
     CUdeviceptr address = 0;
-    // Neither mapped memory nor a pool's could be shown to other processes by the handles that MPI libraries use.
+    // cuMemAlloc, because the handles that MPI libraries use can share neither mapped memory nor a pool's with other processes.
     const std::uint64_t taken = std::max<std::uint64_t>(bytes, 1);
     check(api_.cuMemAlloc(&address, taken), "cuMemAlloc", bytes);
     return note(allocations_, address, taken, [&] { return api_.cuMemFree(address); });
@@ -424,7 +424,8 @@ class CudaDevice final : public Device {
   }
 
  private:
-  /// Makes the primary context current for the lifetime of the object; costs one query where it is already. Enough to submit work.
+  /// Makes the primary context current for the lifetime of the object, which is enough to submit work. Costs one query where the
+  /// context is current already.
   class Context : base::Uncopied {
    public:
     explicit Context(const CudaDevice& device) noexcept : api_(device.api_) {
@@ -448,7 +449,7 @@ class CudaDevice final : public Device {
     bool pushed_ = false;
   };
 
-  /// And for all other calls.
+  /// Makes the primary context current for calls other than submissions, and permits them while a graph is recorded.
   class Current : public Context {
    public:
     using Context::Context;
@@ -457,7 +458,8 @@ class CudaDevice final : public Device {
     const cuda::CaptureAllowed allowed_;
   };
 
-  /// What would become part of a graph of the program's, or end its recording, instead of telling when the queue's work is done.
+  /// Throws where the call would become part of a graph of the program's, or end its recording, instead of reporting when the
+  /// queue's work is done.
   void refuse_recording(CUstream stream, const char* call) const {
     if (graphs_being_recorded.load(std::memory_order_relaxed) == 0) return;
     const cuda::CaptureAllowed allowed;
@@ -468,11 +470,11 @@ class CudaDevice final : public Device {
 
   struct Queue {
     bool open = false;
-    bool ours = false;  ///< created here, destroyed here
+    bool ours = false;  ///< this device created the stream and destroys it
     CUstream stream = nullptr;
     std::shared_ptr<void> owner;
   };
-  /// Where one digest is summed up: 8 bytes on the device, always left zero, and 8 of mapped host memory.
+  /// Memory for the sum of one digest: 8 bytes on the device, which every digest leaves zero, and 8 of mapped host memory.
   struct Scratch {
     CUdeviceptr sum = 0;
     unsigned long long* host = nullptr;
@@ -524,12 +526,12 @@ class CudaDevice final : public Device {
         if (module_ != nullptr) (void)api_.cuModuleUnload(module_);
       }
     }
-    // With its last user the context would take what messages under way still need.
+    // Releasing the context's last use would free memory that messages under way still need.
     if (allocations_.empty() && staging_buffers_ == 0) (void)api_.cuDevicePrimaryCtxRelease(device_);
     context_ = nullptr;
   }
 
-  /// @param asked  bytes that the call allocates; 0: none
+  /// Throws unless the call succeeded. @param asked  bytes that the call allocates; 0: none
   void check(CUresult result, const char* call, std::uint64_t asked = 0) const {
     if (result == CUDA_SUCCESS) return;
     if (result != CUDA_ERROR_OUT_OF_MEMORY || asked == 0)
@@ -550,7 +552,7 @@ class CudaDevice final : public Device {
     base::raw_log("CUDA device %d: %s in %s", ordinal_, name, call);
   }
 
-  /// Of a pointer that the driver knows; 0: it does not.
+  /// Returns the type of memory of a pointer; 0 where the driver does not know the pointer.
   [[nodiscard]] unsigned memory_type(const void* pointer) const noexcept {
     unsigned type = 0;
     const CUresult result =
@@ -569,7 +571,7 @@ class CudaDevice final : public Device {
     return queues_[queue.value].stream;
   }
 
-  /// @param give_back  where there is no memory to note the range
+  /// Notes a range. @param give_back  called where there is no memory to note the range
   template <class GiveBack>
   std::byte* note(Ranges& ranges, CUdeviceptr begin, std::uint64_t bytes, GiveBack&& give_back) {
     try {
@@ -648,7 +650,7 @@ class CudaDevice final : public Device {
 
   bool reaches_pageable_ = false;  ///< kernels can follow pointers into ordinary host memory
 
-  mutable std::mutex mutex_;  ///< guards what follows
+  mutable std::mutex mutex_;  ///< guards the members below
   std::vector<Queue> queues_;
   std::vector<CUevent> idle_events_;
   std::vector<Scratch> idle_scratch_;

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/device/device.hpp>
 
-/// Stands in for the CUDA device where it is not built.
+/// Replaces the CUDA device where it is not built.
 namespace semcache::device {
 
 std::unique_ptr<Device> make_cuda_device(int ordinal) {

@@ -13,7 +13,7 @@ namespace {
 
 template <class Function>
 void bind(void* library, const char* name, Function& function, std::string& missing) {
-  // A tool that was preloaded to count the driver's calls sees ours too.
+  // Looks among preloaded libraries first, so that a preloaded tool that counts the driver's calls sees ours too.
   void* found = ::dlsym(RTLD_DEFAULT, name);
   if (found == nullptr) found = ::dlsym(library, name);
   if (found == nullptr) missing += missing.empty() ? name : std::string(", ") + name;
@@ -22,7 +22,7 @@ void bind(void* library, const char* name, Function& function, std::string& miss
 
 DriverApi load() {
   DriverApi api;
-  // Never closed: streams and memory may live until the process ends.
+  // Never closed, because streams and memory may live until the process ends.
   void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     api.failure = "the CUDA driver (libcuda.so.1) is not installed";
@@ -44,7 +44,7 @@ DriverApi load() {
 }  // namespace
 
 const DriverApi& driver_api() {
-  // Leaked on purpose: used by destructors of static objects.
+  // Leaked on purpose, because destructors of static objects use it.
   static const DriverApi& api = *new DriverApi(load());
   return api;
 }

@@ -8,10 +8,10 @@
 
 #include <string>
 
-/// The CUDA driver, bound when it is first asked for: a program built with CUDA starts on machines without a driver.
+/// The CUDA driver, bound at the first request, so that a program built with CUDA starts on machines without a driver.
 ///
-/// Only the driver interface is used, never the runtime's: it has no per-thread error state that a call of ours could
-/// disturb. cuda.h renames functions to their current versions by macros; the table follows them.
+/// Only the driver interface is used, never the runtime's, because the driver interface has no per-thread error state that a call
+/// of ours could disturb. cuda.h renames functions to their current versions by macros; the table follows them.
 #define SEMCACHE_CUDA_FUNCTIONS(X)                                                                                     \
   X(cuInit) X(cuGetErrorName) X(cuGetErrorString) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName)                \
   X(cuDeviceGetAttribute) X(cuDeviceTotalMem) X(cuMemGetInfo) X(cuDevicePrimaryCtxRetain)                              \
@@ -24,7 +24,7 @@
   X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async) X(cuMemsetD16Async) X(cuMemsetD32Async)                 \
   X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLaunchKernel)
 
-/// Of these a driver may lack any: nullptr then.
+/// A driver may lack any of these; the pointer is nullptr then.
 #if CUDA_VERSION >= 12040
 #define SEMCACHE_CUDA_OPTIONAL_FUNCTIONS(X)                                                                            \
   X(cuKernelGetParamInfo) X(cuFuncGetParamInfo) X(cuStreamIsCapturing) X(cuThreadExchangeStreamCaptureMode)
@@ -40,25 +40,27 @@ struct DriverApi {
   SEMCACHE_CUDA_OPTIONAL_FUNCTIONS(SEMCACHE_CUDA_MEMBER)
 #undef SEMCACHE_CUDA_MEMBER
 
-  /// Empty when the driver was found, is recent enough and could be initialised; else why not.
+  /// Empty when the driver was found, is recent enough and could be initialised; else the reason.
   std::string failure;
 };
 
-/// Loads and initialises the driver on the first call. Never throws but for memory; see `failure`. Threads: any.
+/// Returns the driver's functions; loads and initialises the driver on the first call. Check `failure`. Threads: any.
+/// @throws std::bad_alloc
 [[nodiscard]] const DriverApi& driver_api();
 
-/// "CUDA_ERROR_X (text) in <call>".
+/// Returns the text "CUDA_ERROR_X (text) in <call>".
 [[nodiscard]] std::string error_text(const DriverApi& api, CUresult result, const char* call);
 
-/// Is work for this stream recorded in a graph instead of being carried out?
+/// Returns whether work for this stream is being recorded in a graph instead of being carried out.
 [[nodiscard]] inline bool is_capturing(const DriverApi& api, CUstream stream) noexcept {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   return api.cuStreamIsCapturing != nullptr && api.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
          status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-/// While a thread of the program records a graph, the driver refuses all threads the calls that could belong into it (to ask
-/// whether an event is complete, say), and the recording fails. During the object's lifetime the calling thread's are allowed.
+/// Permits the calling thread, for the object's lifetime, calls that could belong in a graph (asking whether an event is
+/// complete, for instance). While a thread of the program records a graph, the driver otherwise refuses such calls to all
+/// threads, and the recording fails.
 class CaptureAllowed : base::Uncopied {
  public:
   CaptureAllowed() noexcept : api_(driver_api()) { exchange(); }

@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-// cuda.h renames these to their latest versions; programs use the earlier ones, too.
+// cuda.h renames these to their latest versions, but programs use the earlier ones, too.
 #undef cuGraphAddKernelNode
 #undef cuGraphKernelNodeSetParams
 #undef cuGraphExecKernelNodeSetParams
@@ -30,8 +30,8 @@
 #undef cuStreamBatchMemOp
 #undef cuCtxSynchronize
 
-/// Callbacks of CUPTI at the driver's calls. The runtime interface and the vendor's libraries end in these, wherever they
-/// are linked from, so that every use arrives here before it is made.
+/// The driver watch, by callbacks of CUPTI at the driver's calls. The runtime interface and the vendor's libraries end in these
+/// calls, wherever they are linked from, so that every use is reported here before the driver carries it out.
 namespace semcache::device {
 namespace {
 
@@ -50,7 +50,7 @@ struct Cupti {
 
 Cupti load() {
   Cupti cupti;
-  // The headers' major version: the structures of the calls' parameters are its.
+  // The major version must be that of the headers, which define the structures of the calls' parameters.
   constexpr int major = CUDA_VERSION / 1000;
   const std::string name = "libcupti.so." + std::to_string(major);
   void* library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -72,7 +72,7 @@ Cupti load() {
 }
 
 const Cupti& cupti() {
-  // Leaked, and the library never closed: callbacks may be under way until the process ends.
+  // Leaked, and the library is never closed, because callbacks may be under way until the process ends.
   static const Cupti& loaded = *new Cupti(load());
   return loaded;
 }
@@ -80,12 +80,12 @@ const Cupti& cupti() {
 // --- the watch ---------------------------------------------------------------------------------------------------------
 
 struct Watching {
-  std::mutex mutex;  ///< starting and ending
+  std::mutex mutex;  ///< held while a watch starts or ends
   CUpti_SubscriberHandle subscriber = nullptr;
   std::atomic<bool (*)() noexcept> own_work{nullptr};
   std::atomic<DriverObserver*> observer{nullptr};
   std::atomic<bool> telling{false};
-  std::atomic<int> under_way{0};  ///< calls that the observer is told of, or of whose end it will be
+  std::atomic<int> under_way{0};  ///< calls that are being reported, or whose end will be reported
   struct Range {
     std::atomic<std::uintptr_t> begin{0}, end{0};
   } ranges[2];
@@ -114,16 +114,16 @@ bool is_capturing(const Stream& s) noexcept {
   return cuda::is_capturing(cuda::driver_api(), s.stream == nullptr && s.of_the_thread ? CU_STREAM_PER_THREAD : s.stream);
 }
 
-/// A call's two callbacks share a word: what the observer is handed afterwards, or one of these.
+/// A call's two callbacks share a word. It is the pointer that the observer's `after` gets, or one of these.
 constexpr std::uint64_t nothing = 0, begins_recording = 1, ends_recording = 2;
 
-/// The uses of one call that lie in watched memory.
+/// Collects the uses of one call that lie in watched memory.
 class Uses {
  public:
   Uses(Watching& w, const char* kernel) : name(kernel), watching_(w) {}
 
-  const char* const name;  ///< of the kernel, in calls that launch one
-  Stream stream;           ///< that the call submits to
+  const char* const name;  ///< the kernel's name, in calls that launch one
+  Stream stream;           ///< the stream to which the call submits
   std::uint64_t shared = nothing;
 
   void bytes(std::uintptr_t first, std::uint64_t n, Kind kind) {
@@ -137,11 +137,12 @@ class Uses {
   void word(std::uintptr_t w, std::uintptr_t in_front, Kind kind) {
     if (is_watched(watching_, w, w)) list_.push_back({reinterpret_cast<const void*>(w), 0, kind, in_front});
   }
-  /// A kernel's arguments are copied to the device before it starts where they are large, as are lists of arrays.
+  /// Adds the words of a small copy. Large arguments of kernels are copied to the device before the kernel starts, as are lists
+  /// of arrays.
   void words_of(const void* from, std::uint64_t n) {
     constexpr std::uint64_t largest_list = 32 * 1024;
     if (n < sizeof(std::uintptr_t) || n > largest_list || !list_.empty()) return;
-    // By the kernel: the driver has not judged the address yet.
+    // The operating system makes this copy, because the address may be invalid: the driver has not checked it yet.
     std::vector<std::byte> data(n);
     const iovec to{data.data(), n}, source{const_cast<void*>(from), n};
     if (::process_vm_readv(::getpid(), &to, 1, &source, 1, 0) != static_cast<ssize_t>(n)) return;
@@ -165,17 +166,17 @@ class Uses {
   [[nodiscard]] bool launches() const noexcept { return launches_; }
 
  private:
-  bool launches_ = false;  ///< a kernel or graph
+  bool launches_ = false;  ///< the call launches a kernel or graph
   Watching& watching_;
-  std::vector<DriverUse> list_;  ///< as a rule empty, without memory
+  std::vector<DriverUse> list_;  ///< mostly empty, and then without memory
 };
 
-/// From the first to the last byte.
+/// Returns the number of bytes from the first to the last byte of strided rows.
 std::uint64_t hull(std::uint64_t width, std::uint64_t pitch, std::uint64_t rows) {
   return width == 0 || rows == 0 ? 0 : (rows - 1) * pitch + width;
 }
 
-/// One end of a strided copy: `n` bytes from the first one on that it reads or writes.
+/// Adds one end of a strided copy: `n` bytes from offset `first`, the first byte that the copy reads or writes.
 void strided(Uses& uses, Kind kind, CUmemorytype type, const void* host, CUdeviceptr device, std::uint64_t first, std::uint64_t n) {
   if (type == CU_MEMORYTYPE_HOST) uses.bytes(reinterpret_cast<std::uintptr_t>(host) + first, n, kind);
   if (type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED) uses.bytes(device + first, n, kind);
@@ -242,11 +243,11 @@ void begins_to_record(Uses& uses, const void*) {
 
 struct Call {
   CUpti_CallbackId id;
-  void (*read)(Uses& uses, const void* parameters);  ///< nullptr: it uses none of our memory
+  void (*read)(Uses& uses, const void* parameters);  ///< nullptr: the call uses none of our memory
 };
 
 #define SEMCACHE_ID(name) CUPTI_DRIVER_TRACE_CBID_##name
-/// What is read of a call, of which `p` are the parameters. The variants for a default stream of each thread have the same ones.
+/// Defines how a call's parameters `p` are read. The variants for a default stream of each thread have the same parameters.
 #define SEMCACHE_CALL(variant, call, ...)                                                                              \
   {SEMCACHE_ID(variant), [](Uses& uses, const void* parameters) {                                                      \
      const auto& p = *static_cast<const call##_params*>(parameters);                                                   \
@@ -257,7 +258,7 @@ struct Call {
   SEMCACHE_CALL(call, call, uses.stream = {queue, false}; __VA_ARGS__),                                                \
   SEMCACHE_CALL(call##_ptsz, call, uses.stream = {queue, true}; __VA_ARGS__)
 #define SEMCACHE_STREAM(call, ...) SEMCACHE_QUEUED(call, p.hStream, __VA_ARGS__)
-/// A synchronous one, and what does the same in `p.hStream`.
+/// Defines a synchronous call, and the call that does the same in stream `p.hStream`.
 #define SEMCACHE_TRANSFER(call, async, ...) SEMCACHE_SYNCHRONOUS(call, __VA_ARGS__), SEMCACHE_STREAM(async, __VA_ARGS__)
 #define SEMCACHE_GRAPH(call, ...) SEMCACHE_CALL(call, call, __VA_ARGS__; uses.recorded())
 #define SEMCACHE_UNLOAD(call) {SEMCACHE_ID(call), [](Uses& uses, const void*) { uses.unloaded(); }}
@@ -320,15 +321,15 @@ constexpr Call calls[] = {
     SEMCACHE_UNLOAD(cuModuleUnload), SEMCACHE_UNLOAD(cuLibraryUnload), SEMCACHE_UNLOAD(cuCtxDestroy_v2),
     SEMCACHE_UNLOAD(cuDevicePrimaryCtxReset_v2), SEMCACHE_UNLOAD(cuDevicePrimaryCtxRelease_v2),
 
-    // Counted from before the driver begins to record until after it has ended.
+    // A recording counts from before the driver begins it until after the driver has ended it.
     SEMCACHE_PTSZ(cuStreamBeginCapture, &begins_to_record), SEMCACHE_PTSZ(cuStreamBeginCapture_v2, &begins_to_record),
 #if CUDA_VERSION >= 12030
     SEMCACHE_PTSZ(cuStreamBeginCaptureToGraph, &begins_to_record),
 #endif
     SEMCACHE_STREAM(cuStreamEndCapture, if (is_capturing(uses.stream)) uses.shared = ends_recording),
 
-    // What uses none of our memory, but a stream may wait for it, or behind it, without end; and the program's own fences, behind
-    // which it may submit such a thing.
+    // These calls use none of our memory, but a stream may wait without end for them, or for work behind them. The program's own
+    // fences are included, because the program may submit such a call behind them.
     SEMCACHE_WAIT(cuStreamWaitEvent), SEMCACHE_WAIT(cuStreamAddCallback), SEMCACHE_WAIT(cuLaunchHostFunc),
     SEMCACHE_WAIT(cuStreamWaitValue32), SEMCACHE_WAIT(cuStreamWaitValue64), SEMCACHE_WAIT(cuStreamWaitValue32_v2),
     SEMCACHE_WAIT(cuStreamWaitValue64_v2), SEMCACHE_WAIT(cuStreamBatchMemOp), SEMCACHE_WAIT(cuStreamBatchMemOp_v2),
@@ -354,7 +355,7 @@ Uses uses_of(Watching& w, CUpti_CallbackId id, const CUpti_CallbackData& call) {
   return uses;
 }
 
-/// Whatever the call is: what comes behind it may wait for the host, or for another stream.
+/// Reports any call to the observer, because work behind the call may wait for the host, or for another stream.
 void tell_of_others(DriverObserver& observer, CUpti_CallbackId id, const void* parameters) noexcept {
   if (!observer.wants_others()) return;
   const cuda::CaptureAllowed allowed;
@@ -363,7 +364,7 @@ void tell_of_others(DriverObserver& observer, CUpti_CallbackId id, const void* p
   observer.others_submit(fenced);
 }
 
-/// @return what the call's two callbacks share
+/// Handles the beginning of a call. @return the word that the call's two callbacks share
 std::uint64_t begin(Watching& w, DriverObserver* observer, CUpti_CallbackId id, const CUpti_CallbackData& call) {
   if (observer != nullptr) tell_of_others(*observer, id, call.functionParams);
   Uses uses = uses_of(w, id, call);
@@ -375,14 +376,14 @@ std::uint64_t begin(Watching& w, DriverObserver* observer, CUpti_CallbackId id, 
 }
 
 void ended_recording() noexcept {
-  unsigned known = graphs_being_recorded.load();  // of one that began before the watch nothing is known
+  unsigned known = graphs_being_recorded.load();  // does not include recordings that began before the watch
   while (known > 0 && !graphs_being_recorded.compare_exchange_weak(known, known - 1)) {
   }
 }
 
 void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const void* data) {
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-  std::uint64_t& shared = *call.correlationData;  // between the two callbacks of a call
+  std::uint64_t& shared = *call.correlationData;  // the word that the two callbacks of a call share
   Watching& w = watching();
   if (call.callbackSite != CUPTI_API_ENTER) {
     if (shared == nothing) return;
@@ -401,7 +402,7 @@ void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const vo
   shared = nothing;
   const auto own_work = w.own_work.load(std::memory_order_acquire);
   if (own_work == nullptr || own_work()) return;
-  w.under_way.fetch_add(1);  // keeps the observer where it is
+  w.under_way.fetch_add(1);  // from here on the observer cannot be removed
   try {
     shared = begin(w, w.telling.load() ? w.observer.load() : nullptr, id, call);
   } catch (const std::exception& e) {
@@ -426,7 +427,7 @@ std::string watch_cuda_driver(const DriverWatch& watch) {
     w.ranges[i].begin.store(begin);
     w.ranges[i].end.store(begin + watch.ranges[i].bytes);
   }
-  w.arguments.forget();  // unloads have not been seen
+  w.arguments.forget();  // earlier unloads have not been seen
   w.observer.store(watch.observer);
   w.own_work.store(watch.own_work, std::memory_order_release);
   const auto text = [&](CUptiResult result) {
@@ -459,7 +460,8 @@ void unwatch_cuda_driver() noexcept {
   const std::lock_guard<std::mutex> lock(w.mutex);
   DriverObserver* const observer = w.observer.load();
   if (observer == nullptr) return;
-  // No new ones. The observer stays for those under way: a thread has seen the flag gone, or is counted.
+  // No further call is reported. The observer stays for the calls under way: each thread either sees that `telling` is false, or
+  // is counted in `under_way`.
   w.telling.store(false);
   while (w.under_way.load() != 0) std::this_thread::yield();
   w.observer.store(nullptr);

@@ -14,8 +14,8 @@
 
 namespace semcache::device::cuda {
 
-/// Calls visit(word, word in front of it or 0) for each word of `bytes` bytes at `data`, which need not be aligned, in steps
-/// of a pointer's size, as compilers place pointers.
+/// Calls visit(word, word in front of it or 0) for each word of `bytes` bytes at `data`. `data` need not be aligned; the steps
+/// are of a pointer's size, as compilers place pointers.
 template <class Visit>
 void for_each_word(const void* data, std::size_t bytes, Visit&& visit) {
   const auto* const words = static_cast<const std::byte*>(data);
@@ -28,11 +28,11 @@ void for_each_word(const void* data, std::size_t bytes, Visit&& visit) {
   }
 }
 
-/// The words that a kernel gets as arguments. Remembers how large each kernel's parameters are: asking the driver costs a
-/// microsecond. Threads: any.
+/// Finds the words that a kernel gets as arguments. Remembers the sizes of each kernel's parameters, because asking the driver
+/// costs a microsecond. Threads: any.
 class KernelArguments {
  public:
-  /// Can the driver say how large parameters are? (CUDA 12.4)
+  /// Returns whether the driver reports the sizes of parameters (CUDA 12.4).
   [[nodiscard]] static bool known_to([[maybe_unused]] const DriverApi& api) noexcept {
 #if CUDA_VERSION >= 12040
     return api.cuKernelGetParamInfo != nullptr && api.cuFuncGetParamInfo != nullptr;
@@ -41,8 +41,8 @@ class KernelArguments {
 #endif
   }
 
-  /// for_each_word of each argument; they are given as for cuLaunchKernel.
-  /// @return false: the driver does not say what the kernel's parameters are
+  /// Calls for_each_word for each argument. The arguments are given as for cuLaunchKernel.
+  /// @return false where the driver does not report the kernel's parameters
   template <class Visit>
   bool for_each(CUfunction kernel, void** parameters, void** extra, Visit&& visit) {
     if (parameters == nullptr) {
@@ -62,7 +62,7 @@ class KernelArguments {
       if (!ask(kernel)) return false;
       lock.lock();
       found = sizes_.find(kernel);
-      if (found == sizes_.end()) return false;  // unloaded meanwhile
+      if (found == sizes_.end()) return false;  // the kernel was unloaded meanwhile
     }
     for (std::size_t k = 0; k < found->second.size(); ++k) {
       if (parameters[k] != nullptr) for_each_word(parameters[k], found->second[k], visit);
@@ -70,7 +70,7 @@ class KernelArguments {
     return true;
   }
 
-  /// Kernels are unloaded: others may get their handles.
+  /// Forgets all sizes. To be called when kernels are unloaded, because other kernels may get their handles.
   void forget() noexcept {
     const std::lock_guard<std::shared_mutex> lock(mutex_);
     sizes_.clear();
@@ -84,10 +84,10 @@ class KernelArguments {
     for (;;) {
       std::size_t offset = 0;
       std::size_t bytes = 0;
-      // CUDA's runtime launches a CUkernel under a CUfunction's name; a function of a module is none.
+      // CUDA's runtime launches a CUkernel under a CUfunction's name; a function of a module is not a CUkernel.
       CUresult result = api.cuKernelGetParamInfo(reinterpret_cast<CUkernel>(kernel), sizes.size(), &offset, &bytes);
       if (result == CUDA_ERROR_INVALID_HANDLE) result = api.cuFuncGetParamInfo(kernel, sizes.size(), &offset, &bytes);
-      if (result == CUDA_ERROR_INVALID_VALUE) break;  // behind the last one
+      if (result == CUDA_ERROR_INVALID_VALUE) break;  // the index is behind the last parameter
       if (result != CUDA_SUCCESS) return false;
       sizes.push_back(static_cast<std::uint32_t>(bytes));
     }
@@ -100,7 +100,7 @@ class KernelArguments {
 #endif
 
   std::shared_mutex mutex_;
-  std::unordered_map<CUfunction, std::vector<std::uint32_t>> sizes_;  ///< of each parameter, in bytes
+  std::unordered_map<CUfunction, std::vector<std::uint32_t>> sizes_;  ///< bytes of each parameter
 };
 
 }  // namespace semcache::device::cuda

@@ -5,7 +5,7 @@
 #define SEMCACHE_DIGEST_FUNCTION __host__ __device__
 #include <semcache/device/detail/digest.hpp>
 
-/// Kernels that the driver has no call for. Embedded as a binary and loaded through the driver interface.
+/// Kernels for work that the driver has no call for. Embedded as a binary and loaded through the driver interface.
 
 namespace {
 
@@ -20,7 +20,7 @@ __device__ std::uint64_t word_of_bytes(const unsigned char* p, std::uint64_t byt
 
 }  // namespace
 
-/// `to` aligned to 16; `pattern` is the pattern repeated to 16 bytes.
+/// Fills memory. `to` is aligned to 16; `pattern` is the caller's pattern, repeated to 16 bytes.
 extern "C" __global__ void semcache_fill_aligned(unsigned char* to, std::uint64_t bytes, uint4 pattern) {
   const std::uint64_t blocks = bytes / 16;
   for (std::uint64_t i = first_index(); i < blocks; i += index_step()) reinterpret_cast<uint4*>(to)[i] = pattern;
@@ -28,7 +28,7 @@ extern "C" __global__ void semcache_fill_aligned(unsigned char* to, std::uint64_
   for (std::uint64_t i = 16 * blocks + first_index(); i < bytes; i += index_step()) to[i] = from[i % 16];
 }
 
-/// Any alignment.
+/// Fills memory of any alignment.
 extern "C" __global__ void semcache_fill_bytes(unsigned char* to, std::uint64_t bytes, uint4 pattern) {
   const auto* const from = reinterpret_cast<const unsigned char*>(&pattern);
   for (std::uint64_t i = first_index(); i < bytes; i += index_step()) to[i] = from[i % 16];
@@ -50,7 +50,7 @@ extern "C" __global__ void semcache_digest(const unsigned char* from, std::uint6
   if (threadIdx.x % 32 == 0) atomicAdd(sum, static_cast<unsigned long long>(part));
 }
 
-/// Hands the digest to the host and leaves `sum` zero for the next one. One thread.
+/// Stores the digest in the host's memory and leaves `sum` zero for the next digest. Runs with one thread.
 extern "C" __global__ void semcache_digest_finish(unsigned long long* sum, std::uint64_t bytes,
                                                   volatile unsigned long long* host) {
   *host = semcache::device::detail::digest_finish(*sum, bytes);

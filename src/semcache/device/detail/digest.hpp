@@ -6,17 +6,17 @@
 
 /// The 64-bit content digest that all devices share.
 ///
-/// A sum over 8-byte words of a mix of (word, position), so that it can be computed in any order and in parallel and
-/// still notices exchanged words. A last partial word is padded with zeros; the length goes into the end.
+/// It is a sum over 8-byte words of a mix of (word, position), so it can be computed in any order and in parallel and still
+/// notices exchanged words. A last partial word is padded with zeros; the length enters at the end.
 ///
-/// A compiler that needs a mark on functions for its device side defines SEMCACHE_DIGEST_FUNCTION before including.
+/// A compiler that needs a mark on functions for its device side defines SEMCACHE_DIGEST_FUNCTION before including this file.
 #ifndef SEMCACHE_DIGEST_FUNCTION
 #define SEMCACHE_DIGEST_FUNCTION
 #endif
 
 namespace semcache::device::detail {
 
-/// Bijective; every input bit reaches every output bit.
+/// Mixes the bits of a word. Bijective; every input bit reaches every output bit.
 SEMCACHE_DIGEST_FUNCTION constexpr std::uint64_t digest_mix(std::uint64_t x) noexcept {
   x ^= x >> 32;
   x *= 0xd6e8feb86659fd93ULL;
@@ -26,7 +26,7 @@ SEMCACHE_DIGEST_FUNCTION constexpr std::uint64_t digest_mix(std::uint64_t x) noe
   return x;
 }
 
-/// What the word at position `index` adds to the sum.
+/// Returns the contribution of the word at position `index` to the sum.
 SEMCACHE_DIGEST_FUNCTION constexpr std::uint64_t digest_term(std::uint64_t word, std::uint64_t index) noexcept {
   return digest_mix(digest_mix(word) + (index + 1) * 0x9e3779b97f4a7c15ULL);
 }

@@ -5,8 +5,8 @@
 #include <semcache/device/device.hpp>
 #include <semcache/platform/platform.hpp>
 
-// The one user of <sys/mman.h> outside platform/linux: this device's memory is host memory, and devices do not know
-// the platform.
+// The one user of <sys/mman.h> outside platform/linux: this device's memory is host memory, and of the platform a device uses
+// only free functions such as `reserve_addresses`, not a `Platform`.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -83,7 +83,7 @@ class EmulatedDevice final : public Device {
       const std::lock_guard<std::mutex> lock(mutex_);
       used_bytes_ -= bytes;
     }
-    // A range over several mappings may have been opened in part: close it again, so that nothing is mapped (I9).
+    // A range over several mappings may have been opened in part. It is closed again, so that nothing is mapped (I9).
     protect_or_die(number(address), number(address) + bytes, PROT_NONE);
     throw OutOfMemory(name() + ": the system refused memory for " + std::to_string(bytes) +
                           " bytes (mprotect: " + std::strerror(error) +
@@ -100,7 +100,7 @@ class EmulatedDevice final : public Device {
 
   void unmap(std::byte* address, std::uint64_t bytes) noexcept override {
     set_accessible(address, bytes, true);
-    // New pages instead of closed ones: the process is charged for the old ones no more.
+    // New pages replace the old ones, instead of closing these, so that the process is no longer charged for the old ones.
     const base::TakesTime work;
     if (::mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
       base::fatal("emulated device: memory at %p cannot be given back (mmap: error %d); raise vm.max_map_count",
@@ -117,7 +117,7 @@ class EmulatedDevice final : public Device {
     std::uintptr_t end = begin + bytes;
     auto it = closed_.upper_bound(begin);
     if (it != closed_.begin() && std::prev(it)->second > begin) --it;
-    // What is closed in front and behind stays so, and the range may be added. Without memory for that more is open.
+    // Closed parts in front and behind stay closed, and the range may be added. Without memory to note them, more is open.
     std::map<std::uintptr_t, std::uintptr_t> rest;
     try {
       for (auto closed = it; closed != closed_.end() && closed->first < end; ++closed) {
@@ -147,7 +147,7 @@ class EmulatedDevice final : public Device {
   QueueId open_queue() override { return add_queue({}); }
   QueueId adopt_queue(void*, std::shared_ptr<void> owner) override { return add_queue(std::move(owner)); }
   void close_queue(QueueId queue) noexcept override {
-    std::shared_ptr<void> owner;  // destroyed after the lock is given back: its deleter is foreign code
+    std::shared_ptr<void> owner;  // destroyed after the lock is given back, because its deleter is foreign code
     const std::lock_guard<std::mutex> lock(mutex_);
     SEMCACHE_CHECK(queue.value < queues_.size() && queues_[queue.value].open);
     owner.swap(queues_[queue.value].owner);
@@ -188,7 +188,7 @@ class EmulatedDevice final : public Device {
       std::memset(to, static_cast<int>(pattern[0]), bytes);
       return;
     }
-    // Doubling: what is there already is copied behind itself, in blocks that stay in a near cache.
+    // Doubling: the part that is filled already is copied behind itself, in blocks that stay in a near cache.
     constexpr std::uint64_t block = std::uint64_t{64} << 10;
     std::memcpy(to, pattern, pattern_bytes);
     std::uint64_t done = pattern_bytes;
@@ -263,8 +263,8 @@ class EmulatedDevice final : public Device {
     std::shared_ptr<void> owner;
   };
 
-  /// Opens the closed pages that overlap one range, or two, for the lifetime of the object, so that the device's own copies work
-  /// while programs may not touch the pages. Nothing is locked where nothing is closed. It allocates nothing.
+  /// Opens the closed pages that overlap one or two ranges, for the lifetime of the object, so that the device's own copies work
+  /// while programs may not touch the pages. Takes no lock where no page is closed. Allocates nothing.
   class Opened : base::Uncopied {
    public:
     Opened(EmulatedDevice& device, const std::byte* address, std::uint64_t bytes)
@@ -340,7 +340,7 @@ class EmulatedDevice final : public Device {
 
   const int ordinal_;
   const std::uint64_t memory_bytes_;
-  mutable std::mutex mutex_;  ///< guards what follows
+  mutable std::mutex mutex_;  ///< guards the members below, up to `access_mutex_`
   std::uint64_t used_bytes_ = 0;
   std::vector<Queue> queues_;
   std::unordered_map<std::byte*, std::uint64_t> allocations_;

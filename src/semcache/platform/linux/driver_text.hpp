@@ -11,23 +11,23 @@
 
 namespace semcache::platform::detail {
 
-/// Where the code of the GPU driver and of the C library lies. A fault raised there while the driver holds its locks
-/// can never be served by calling the driver.
+/// Knows at which addresses the code of the GPU driver and of the C library lies. A fault raised in that code while the driver
+/// holds its locks cannot be served, because serving it would call the driver.
 class DriverText {
  public:
-  /// Asks the dynamic linker again if objects were loaded or unloaded since.
+  /// Asks the dynamic linker again for the addresses if objects were loaded or unloaded since the last call.
   /// Threads: one at a time; not from a signal handler. Cost: a lock of the linker where nothing changed.
   void refresh() noexcept;
 
-  /// False where there is no driver in the process, as of the last refresh.
+  /// Returns whether there was a driver in the process at the last refresh.
   [[nodiscard]] bool loaded() const noexcept { return !driver_.empty(); }
 
-  /// True if the access was made by the driver, or by a leaf function of the C library (memcpy) that it called.
-  /// As of the last refresh. Threads: any. Async-signal-safe.
+  /// Returns whether the access was made by the driver, or by a leaf function of the C library (memcpy) that the driver called,
+  /// by the addresses of the last refresh. Threads: any. Async-signal-safe.
   [[nodiscard]] bool made(const FaultContext& fault) const noexcept;
 
  private:
-  /// A few address ranges that may be read while they are replaced: a reader then sees fewer of them.
+  /// A few address ranges that may be read while they are being replaced. A reader then sees fewer of them.
   class Ranges {
    public:
     void clear() noexcept { count_.store(0, std::memory_order_release); }

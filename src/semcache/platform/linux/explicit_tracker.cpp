@@ -5,7 +5,7 @@
 namespace semcache::platform {
 namespace {
 
-/// Notices nothing: pages stay open, and programs announce their accesses.
+/// Notices no accesses: pages stay open, and programs announce their accesses.
 class ExplicitTracker final : public Tracker {
  public:
   const char* name() const noexcept override { return "explicit"; }

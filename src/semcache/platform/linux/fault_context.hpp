@@ -6,13 +6,13 @@
 
 #include <cstdint>
 
-/// What a signal context tells about an access. One file per processor; the generic one knows nothing.
+/// What a signal's context contains about an access. There is one file per processor; the generic one finds nothing.
 namespace semcache::platform::detail {
 
 struct FaultContext {
   FaultKind kind = FaultKind::unknown;
-  std::uintptr_t instruction = 0;     ///< 0: unknown
-  std::uintptr_t return_address = 0;  ///< where a leaf function returns to; meaningful for leaf functions only
+  std::uintptr_t instruction = 0;     ///< address of the instruction that made the access; 0: unknown
+  std::uintptr_t return_address = 0;  ///< meaningful only if the instruction is in a leaf function, which returns to this address
 };
 
 }  // namespace semcache::platform::detail

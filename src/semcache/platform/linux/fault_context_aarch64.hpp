@@ -8,7 +8,8 @@
 
 namespace semcache::platform::detail {
 
-/// Async-signal-safe. The syndrome register lies in a chain of records behind the general registers.
+/// Reads the access from a handler's third argument. Async-signal-safe. The syndrome register, which distinguishes reads from
+/// writes, lies in a chain of records behind the general registers.
 inline FaultContext read_fault_context(const void* context) noexcept {
   const auto* const c = static_cast<const ucontext_t*>(context);
   FaultContext found;

@@ -6,8 +6,8 @@
 
 namespace semcache::platform::detail {
 
-/// Async-signal-safe. `context` is the third argument of a handler; its stack pointer is the faulting thread's. Where it
-/// points is no object of ours: AddressSanitizer may have poisoned it.
+/// Reads the access from a handler's third argument, whose stack pointer is the faulting thread's. Async-signal-safe. The word
+/// that the stack pointer leads to is no object of ours, so AddressSanitizer may have poisoned it and must not check the read.
 __attribute__((no_sanitize("address"))) inline FaultContext read_fault_context(const void* context) noexcept {
   const auto* const c = static_cast<const ucontext_t*>(context);
   constexpr greg_t write_bit = 2;

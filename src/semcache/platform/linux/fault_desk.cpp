@@ -18,7 +18,7 @@ namespace {
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "the futex word must be a plain word");
 
-/// How long a faulting thread sleeps before it looks whether anybody still serves.
+/// How long a waiting thread sleeps before it checks again whether faults are still being served.
 constexpr timespec look_around{0, 100'000'000};
 
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, const timespec* timeout) noexcept {
@@ -29,11 +29,11 @@ void futex_wake(std::atomic<std::uint32_t>& word, int waiters) noexcept {
   ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, waiters, nullptr, nullptr, 0);
 }
 
-/// How long who waits looks again and again before it sleeps. A processor that has gone to sleep takes longer to wake, in virtual
-/// machines 20 us and more, than most faults to be served.
+/// How long a waiting thread spins before it sleeps. A sleeping processor takes longer to wake (20 us and more in virtual
+/// machines) than most faults take to be served.
 constexpr auto a_moment = std::chrono::microseconds(50);
 
-/// Gives the other thread of the processor's core the turn.
+/// Gives the turn to the other hardware thread of the processor's core.
 void relax() noexcept {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -42,9 +42,9 @@ void relax() noexcept {
 #endif
 }
 
-/// Has the word changed within a moment?
+/// Spins for up to `a_moment`. Returns whether the word has changed from `seen`.
 bool changes_soon(const std::atomic<std::uint32_t>& word, std::uint32_t seen) noexcept {
-  constexpr int looks = 32;  // for each look at the clock
+  constexpr int looks = 32;  // loads for each reading of the clock
   const auto end = std::chrono::steady_clock::now() + a_moment;
   do {
     for (int i = 0; i < looks; ++i) {
@@ -55,15 +55,15 @@ bool changes_soon(const std::atomic<std::uint32_t>& word, std::uint32_t seen) no
   return false;
 }
 
-/// While one lives, no signal's handler runs on this thread, but for what its own instructions raise. (The system call itself:
-/// the C library's function needs more of a small signal stack.)
+/// While an object lives, no signal handler runs on this thread, except for signals that the thread's own instructions raise. It
+/// makes the system call itself, because the C library's function needs more of a small signal stack.
 class NoSignals : base::Uncopied {
  public:
   NoSignals() noexcept { set(&all_others, &before_); }
   ~NoSignals() { set(&before_, nullptr); }
 
  private:
-  static constexpr std::uint64_t one = 1;  ///< stands for signal 1
+  static constexpr std::uint64_t one = 1;  ///< the mask's bit of signal 1
   static constexpr std::uint64_t all_others =
       ~(one << (SIGSEGV - 1) | one << (SIGBUS - 1) | one << (SIGILL - 1) | one << (SIGFPE - 1) | one << (SIGTRAP - 1));
   static void set(const std::uint64_t* mask, std::uint64_t* old) noexcept {
@@ -95,7 +95,7 @@ FaultDesk::Answer FaultDesk::post_and_wait(void* address, const FaultContext& co
   while (true) {
     if (!open_.load(std::memory_order_acquire)) return Answer::closed;
     {
-      const NoSignals whole;  // who jumped out in between would leave the place taken for ever
+      const NoSignals whole;  // a handler that jumped out in between would leave the place taken for ever
       place = claim(mine);
       if (place != nullptr) {
         place->address = address;
@@ -119,11 +119,11 @@ FaultDesk::Answer FaultDesk::post_and_wait(void* address, const FaultContext& co
       place->word.compare_exchange_strong(word, in_state(word, empty), std::memory_order_release);
       return answer;
     }
-    // A post that came after the service thread's last look is taken back.
+    // The service thread has ended and may never have seen this post, so the thread takes it back.
     if (!open_.load() && state_of(word) == posted && place->word.compare_exchange_strong(word, in_state(word, empty)))
       return Answer::closed;
     const Seen seen = signs.look(answers_.load());
-    if (seen == Seen::silence) return Answer::too_late;  // the place stays taken: the process ends
+    if (seen == Seen::silence) return Answer::too_late;  // the place stays taken, because the process ends
     if (seen == Seen::long_work) long_work(address, patience_s);
     if (!alone_.load(std::memory_order_relaxed) && changes_soon(place->word, word)) continue;
     futex_wait(place->word, word, &look_around);
@@ -179,7 +179,7 @@ const void* FaultDesk::taken_of(const Holds& holds) const {
 }
 
 void FaultDesk::put(Place& place, Answer answer) noexcept {
-  // Nobody else changes it while it is being served.
+  // No other thread changes the word while the fault is being served.
   const std::uint32_t word = place.word.load(std::memory_order_relaxed);
   place.word.store(in_state(word, answered) + static_cast<std::uint32_t>(answer) * answer_unit,
                    std::memory_order_release);
@@ -196,7 +196,7 @@ void FaultDesk::forget() noexcept {
 }
 
 void FaultDesk::open() noexcept {
-  // Places are left as they are: a thread of an earlier lifetime may still be taking its answer from one.
+  // The places keep their states: a thread of an earlier lifetime may still be taking its answer from one.
   turn_ = 0;
   closing_.store(false);
   open_.store(true, std::memory_order_release);

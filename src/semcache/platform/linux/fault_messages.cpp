@@ -13,14 +13,14 @@
 namespace semcache::platform::detail {
 namespace {
 
-/// `body` writes the message and ends the process.
+/// Runs `body`, which writes the message and ends the process, on a stack with enough room.
 template <class Body>
 [[noreturn]] void die(const Body& body) noexcept {
   with_room(body);
   std::abort();
 }
 
-/// The signal whose handler of the program's seems to run: it is blocked where the access was made. 0: none.
+/// Returns the signal whose handler, one of the program's, seems to have made the access: it is blocked there. 0: none.
 int interrupting_signal(const void* context) noexcept {
   if (context == nullptr) return 0;
   const sigset_t& blocked = static_cast<const ucontext_t*>(context)->uc_sigmask;

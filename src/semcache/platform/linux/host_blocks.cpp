@@ -13,7 +13,7 @@
 #include <cstdio>
 #include <cstring>
 
-// What sanitizers know of their heap, which is not the C library's.
+// What sanitizers know of their heap, which replaces the C library's.
 extern "C" {
 [[gnu::weak]] const char* __asan_locate_address(void*, char*, std::size_t, void**, std::size_t*);
 [[gnu::weak]] const char* __tsan_locate_address(void*, char*, std::size_t, void**, std::size_t*);
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t word_bytes = sizeof(std::uintptr_t);
 
-/// Is `malloc` that of the GNU C library, whose blocks say how large they are?
+/// Returns whether `malloc` is that of the GNU C library, whose blocks contain their size.
 bool malloc_is_gnu() noexcept {
   static const bool is = [] {
     Dl_info allocator{}, library{};
@@ -36,7 +36,7 @@ bool malloc_is_gnu() noexcept {
   return is;
 }
 
-/// Where the process' first heap begins: the 47th field of /proc/self/stat.
+/// Returns where the process's first heap begins, from the 47th field of /proc/self/stat.
 std::uintptr_t begin_of_heap() noexcept {
   static const std::uintptr_t begin = [] {
     char text[2048];
@@ -44,14 +44,14 @@ std::uintptr_t begin_of_heap() noexcept {
     const ssize_t bytes = file < 0 ? -1 : ::read(file, text, sizeof text - 1);
     if (file >= 0) ::close(file);
     text[std::max<ssize_t>(bytes, 0)] = '\0';
-    const char* at = std::strrchr(text, ')');  // ends the second field, which may hold anything
+    const char* at = std::strrchr(text, ')');  // ends the second field, which may contain any characters
     for (int field = 2; field < 47 && at != nullptr; ++field) at = std::strchr(at + 1, ' ');
     return at != nullptr ? std::strtoull(at, nullptr, 10) : std::uintptr_t(-1);
   }();
   return begin;
 }
 
-/// The word in front of a block: the bytes from there to the next such word, and three flags.
+/// The word in front of a block: the number of bytes from there to the next such word, and three flags.
 struct SizeWord {
   explicit SizeWord(std::uintptr_t word) noexcept : word(word), bytes(word & ~std::uintptr_t{7}) {}
   [[nodiscard]] bool plausible() const noexcept {
@@ -64,26 +64,26 @@ struct SizeWord {
   std::uintptr_t bytes;
 };
 
-/// Blocks of the main heap and of those that threads have, by what the C library writes in front of them.
+/// Blocks of the main heap and of the heaps of threads, found by the words that the C library writes in front of them.
 class GnuHeap {
  public:
   explicit GnuHeap(const LinuxPlatform& platform) noexcept : platform_(platform) {}
 
-  /// The block that begins here, if one does.
+  /// Returns the block that begins at the address, if there is one.
   [[nodiscard]] Platform::HostBlock block_at(std::uintptr_t begin) const noexcept {
     std::uintptr_t word = 0;
     if (begin % 16 != 0 || !read_word(begin - word_bytes, word) || !SizeWord(word).plausible()) return {};
     return block_at(begin, SizeWord(word));
   }
 
-  /// The block that holds the address. Words in a block may look like the one in front of a block: all that could be it are
-  /// taken together, so that nothing is left out.
+  /// Returns the block that holds the address. Words within a block may look like the word in front of a block, so the result is
+  /// the union of all candidates, which leaves nothing out.
   [[nodiscard]] Platform::HostBlock block_around(std::uintptr_t address) const noexcept {
     const std::uintptr_t last = address / 16 * 16;
     const std::uintptr_t page = platform_.page_bytes();
     std::uintptr_t words[window / word_bytes];
     Platform::HostBlock found;
-    // Where the heap begins, or a block with a mapping of its own, less can be read.
+    // Less can be read near the beginning of the heap, or of a block with a mapping of its own.
     for (std::uintptr_t first : {last - window, last / page * page - page, last / page * page}) {
       const std::size_t count = (last - first) / word_bytes;
       if (!platform_.read(pointer(first), words, count * word_bytes)) continue;
@@ -101,7 +101,7 @@ class GnuHeap {
     return found;
   }
 
-  /// As fopen allocates it: what it points to are the library's buffers.
+  /// Returns whether the block is a FILE that fopen allocated: its pointers lead to the library's buffers only.
   [[nodiscard]] bool is_file(const Platform::HostBlock& block) const noexcept {
     constexpr std::uintptr_t magic = 0xfbad0000, table_at = 216;
     std::uintptr_t flags = 0, table = 0;
@@ -119,7 +119,7 @@ class GnuHeap {
     const std::uintptr_t behind = begin + own.bytes;
     if (end == 0 || behind > end) return {};
     if (end - behind < 4096 && behind + 16 > end) return {begin, own.bytes - 16, true};  // the last one is free
-    // No accident makes several that follow agree.
+    // Several size words that agree in sequence are no accident.
     bool used = true;
     std::uintptr_t at = behind, word = 0;
     for (int k = 0; k < 8 && at < end; ++k) {
@@ -135,12 +135,13 @@ class GnuHeap {
   [[nodiscard]] bool read_word(std::uintptr_t address, std::uintptr_t& word) const noexcept {
     return platform_.read(pointer(address), &word, sizeof word);
   }
-  /// 0: the address is elsewhere.
+  /// Returns the end of the main heap; 0 where the address is elsewhere.
   [[nodiscard]] static std::uintptr_t end_of_main_heap(std::uintptr_t address) noexcept {
     const std::uintptr_t end = number(::sbrk(0));
     return address >= begin_of_heap() && address < end ? end : 0;
   }
-  /// They lie at multiples of 64 MiB and begin with two pointers, their size and how much of it was made accessible.
+  /// Returns the end of the thread's heap that holds the address; 0 where the address is elsewhere. Such heaps lie at multiples
+  /// of 64 MiB. They begin with two pointers, their size, and how much of it was made accessible.
   [[nodiscard]] std::uintptr_t end_of_heap_of_thread(std::uintptr_t address) const noexcept {
     constexpr std::uintptr_t heap_bytes = std::uintptr_t{64} << 20;
     const std::uintptr_t heap = address & ~(heap_bytes - 1);
@@ -150,8 +151,8 @@ class GnuHeap {
                          accessible <= heap_bytes && bytes % platform_.page_bytes() == 0;
     return is_heap && address - heap < bytes ? heap + bytes : 0;
   }
-  /// Large blocks have mappings of their own: two words, then the block. Other memory may hold two words that agree, a stack for
-  /// instance; but then what they tell hardly ever ends in memory.
+  /// Returns a large block that has a mapping of its own: two words, then the block. Other memory, a stack for instance, may hold
+  /// two words that look alike, but then the end that they describe is hardly ever mapped.
   [[nodiscard]] Platform::HostBlock mapped_block(std::uintptr_t begin, std::uintptr_t bytes) const noexcept {
     std::uintptr_t before = 0, last = 0;
     if (!read_word(begin - 2 * word_bytes, before)) return {};
@@ -172,7 +173,7 @@ Platform::HostBlock located(const void* inside) noexcept {
   void* begin = nullptr;
   std::size_t bytes = 0;
   Dl_info object{};
-  if (::dladdr(inside, &object) != 0) return {};  // ThreadSanitizer (of GCC 12) ends there where it knows no name
+  if (::dladdr(inside, &object) != 0) return {};  // ThreadSanitizer (of GCC 12) ends the process at a variable without a name
   const char* const what = locate(const_cast<void*>(inside), name, sizeof name, &begin, &bytes);
   const bool in_heap = what != nullptr && std::strcmp(what, "heap") == 0 && number(inside) - number(begin) < bytes;
   return in_heap ? Platform::HostBlock{number(begin), bytes, false} : Platform::HostBlock{};

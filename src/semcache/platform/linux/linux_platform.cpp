@@ -26,7 +26,7 @@ namespace {
 constexpr std::uint64_t address_alignment = std::uint64_t{2} << 20;
 constexpr std::uint64_t usual_mapping_limit = 65530;
 
-/// The number that a file of /proc begins with; 0: it does not tell.
+/// Returns the number with which a file of /proc begins; 0 where it cannot be read.
 std::uint64_t first_number(const char* path, const char* format) {
   unsigned long long n = 0;
   if (std::FILE* const file = std::fopen(path, "re")) {
@@ -53,8 +53,8 @@ int to_system(Protection protection) {
 
 std::string system_text(int error) { return std::string(std::strerror(error)); }
 
-/// Asks the kernel to read or write `/proc/self/mem` until all is done. Not by the C library's functions, which a preload may have
-/// replaced by ones that ask us.
+/// Reads or writes `/proc/self/mem` by system calls until all bytes are done. It does not use the C library's functions, because
+/// a preloaded library may have replaced them by ones that call us.
 void move_behind(long call, int file, std::uintptr_t own, std::uintptr_t behind, std::uint64_t bytes) {
   while (bytes > 0) {
     const long n = ::syscall(call, file, own, bytes, behind);
@@ -72,9 +72,9 @@ void move_behind(long call, int file, std::uintptr_t own, std::uintptr_t behind,
   }
 }
 
-/// Memory of the process, aligned to `address_alignment`; nullptr where the system refuses.
+/// Maps memory aligned to `address_alignment`; returns nullptr where the system refuses.
 void* map_aligned(std::uint64_t bytes, int accesses) noexcept {
-  // One alignment unit more than needed; what lies in front and behind goes back.
+  // Maps one alignment unit more than needed, and unmaps the rest in front and behind.
   void* const got =
       ::mmap(nullptr, bytes + address_alignment, accesses, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == MAP_FAILED) return nullptr;
@@ -111,7 +111,7 @@ std::uint64_t LinuxPlatform::mapping_count() const {
 
 void LinuxPlatform::write_unused(std::byte* to, const std::byte* from, std::uint64_t bytes, Protection protection) {
   const base::TakesTime work;
-  // Filled elsewhere, protected there, and moved into place in one step: no thread ever sees them half done.
+  // The content is filled in elsewhere, protected there, and moved into place in one step, so that no thread sees it half done.
   const std::uint64_t begin = round_up(number(to), address_alignment) - number(to);
   const std::uint64_t end = round_down(number(to) + bytes, address_alignment) - number(to);
   const std::uint64_t size = begin < end ? end - begin : 0;
@@ -182,7 +182,7 @@ void LinuxPlatform::discard(std::byte* address, std::uint64_t bytes) noexcept {
 }
 
 void LinuxPlatform::advise_huge(std::byte* address, std::uint64_t bytes) noexcept {
-  // Advice only: kernels without transparent huge pages refuse it, and nothing is lost.
+  // Kernels without transparent huge pages refuse this advice, which does no harm.
   if (bytes > 0) (void)::madvise(address, bytes, MADV_HUGEPAGE);
 }
 
@@ -219,7 +219,7 @@ void LinuxPlatform::read_behind(std::byte* to, const std::byte* from, std::uint6
 
 bool LinuxPlatform::move_pages(std::uintptr_t from, std::uintptr_t to, std::uint64_t bytes, std::uint64_t& moved) {
   constexpr int how = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
-  // Never several mappings at once: older kernels unmap the target before they refuse.
+  // Never moves several mappings at once, because older kernels unmap the target before they refuse.
   moved = 0;
   while (moved < bytes) {
     detail::Mapping mapping;
@@ -233,8 +233,8 @@ bool LinuxPlatform::move_pages(std::uintptr_t from, std::uintptr_t to, std::uint
 
 std::byte* LinuxPlatform::lock_pages(std::byte* address, std::uint64_t bytes,
                                      const std::function<bool(std::byte*)>& lock) {
-  // Before Linux 5.19 a page that was protected after it was pinned is copied at the next write, and the device keeps the
-  // old one.
+  // Before Linux 5.19 a page that is protected after it was pinned is copied at the next write, and the device keeps the
+  // old copy.
   static const bool pins_last = [] {
     utsname system{};
     int major = 0, minor = 0;
@@ -242,7 +242,7 @@ std::byte* LinuxPlatform::lock_pages(std::byte* address, std::uint64_t bytes,
            (major > 5 || (major == 5 && minor >= 19));
   }();
   if (!pins_last) return nullptr;
-  // Huge pages move as such where both addresses lie in them alike.
+  // Huge pages move undivided where the two addresses have the same offset in them.
   const std::uintptr_t own = number(address);
   const std::uint64_t in_front = own % address_alignment;
   void* const room = map_aligned(in_front + bytes, PROT_NONE);
@@ -270,8 +270,8 @@ void LinuxPlatform::forget_locked(std::byte* address, std::uint64_t bytes) noexc
 
 // --- what a pointer points to ----------------------------------------------------------------------------------------
 
-/// Read-only segments (text, constants), what is made read-only after relocation, and all of the libraries that know of no handles:
-/// what leads there (a FILE*) leads nowhere.
+/// Lists the read-only segments of loaded objects (text, constants), the segments made read-only after relocation, and all
+/// segments of the system libraries. The latter do not know handles, so a pointer into them (a FILE*) leads to no array.
 void LinuxPlatform::refresh_constants() const {
   const std::uint64_t objects = base::loads_of_objects();
   if (objects == objects_seen_) return;
@@ -299,7 +299,7 @@ Platform::Mapped LinuxPlatform::classify(const void* pointer) const noexcept {
   const std::uintptr_t address = number(pointer);
   if (address < page_bytes_) return Mapped::no;
   unsigned char resident = 0;
-  // ENOMEM is the answer "not mapped"; any other failure leaves "yes", the careful answer.
+  // ENOMEM means "not mapped"; any other failure leaves "yes", the careful answer.
   const int saved = errno;
   const int answer = ::mincore(platform::pointer(round_down(address, page_bytes_)), 1, &resident);
   const bool mapped = answer == 0 || errno != ENOMEM;
@@ -312,7 +312,7 @@ Platform::Mapped LinuxPlatform::classify(const void* pointer) const noexcept {
                                         [](std::uintptr_t a, const Range& r) { return a < r.begin; });
     if (after != constants_.begin() && address < std::prev(after)->end) return std::prev(after)->is;
   } catch (const std::exception&) {
-    // No memory for the list: "yes" only makes the launch unknown, which is slower and still right.
+    // There is no memory for the list. The answer "yes" only makes the launch unknown, which is slower and still right.
   }
   return Mapped::yes;
 }

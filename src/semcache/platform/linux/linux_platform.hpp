@@ -13,7 +13,7 @@ namespace semcache::platform {
 inline std::uintptr_t number(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
 inline void* pointer(std::uintptr_t n) noexcept { return reinterpret_cast<void*>(n); }
 
-/// Pages of the host through mmap, mprotect, madvise and /proc/self/mem.
+/// Controls host pages through mmap, mprotect, madvise and /proc/self/mem.
 class LinuxPlatform : public Platform {
  public:
   LinuxPlatform();
@@ -40,8 +40,8 @@ class LinuxPlatform : public Platform {
   std::string describe(const void* pointer) const override;
 
  protected:
-  /// Moves the pages of [from, from + bytes) mapping by mapping, as mremap wants it; the addresses stay mapped, without
-  /// pages. False: some could not be moved; `moved` says how many bytes were.
+  /// Moves the pages of [from, from + bytes) to `to`, mapping by mapping, because mremap requires that. The source addresses stay
+  /// mapped, without pages. Returns false where some pages could not be moved; `moved` is set to the number of bytes that were.
   [[nodiscard]] static bool move_pages(std::uintptr_t from, std::uintptr_t to, std::uint64_t bytes,
                                        std::uint64_t& moved);
 
@@ -59,13 +59,13 @@ class LinuxPlatform : public Platform {
   const std::uint64_t mapping_limit_;
   const std::uintptr_t lowest_address_;
 
-  /// (process << 32) | (descriptor + 1); 0: not open. One word, so that a forked child, in which another thread's
-  /// lock may be held for ever, can replace its parent's descriptor: that one still reaches the parent's memory.
+  /// (process << 32) | (descriptor + 1); 0: not open. It is one atomic word and needs no lock, because in a forked child another
+  /// thread's lock may be held for ever. The child replaces its parent's descriptor, which still reaches the parent's memory.
   std::atomic<std::uint64_t> memory_file_{0};
 
-  mutable std::mutex constants_mutex_;               ///< guards what follows
-  mutable std::vector<Range> constants_;             ///< of loaded objects: no handles lie there; sorted, disjoint
-  mutable std::uint64_t objects_seen_ = ~std::uint64_t{0};  ///< loads and unloads counted by the dynamic linker
+  mutable std::mutex constants_mutex_;               ///< guards the members below
+  mutable std::vector<Range> constants_;             ///< ranges of loaded objects in which no handles lie; sorted, disjoint
+  mutable std::uint64_t objects_seen_ = ~std::uint64_t{0};  ///< the dynamic linker's count of loads and unloads, for `constants_`
 };
 
 }  // namespace semcache::platform

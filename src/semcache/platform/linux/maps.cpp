@@ -14,13 +14,13 @@ bool find_mapping(std::uintptr_t address, Mapping& found) noexcept {
   const int file = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   bool hit = false;
   if (file >= 0) {
-    char buffer[512];  // small: this runs on the stacks of faulting threads
-    // Takes "begin-end rwxp ..." apart, one character at a time, so that lines may straddle reads.
+    char buffer[512];  // small, because this runs on the stacks of faulting threads
+    // Parses "begin-end rwxp ..." one character at a time, so that lines may straddle reads.
     enum Part { begin, end, readable, writable, rest };
     int part = begin;
     std::uintptr_t bound[2] = {};
     bool can_read = false;
-    // Sorted by address: nothing behind the first one that ends later can match.
+    // Lines are sorted by address: no line behind the first one that ends later can match.
     for (bool more = true; more;) {
       const ssize_t n = ::read(file, buffer, sizeof buffer);
       if (n < 0 && errno == EINTR) continue;

@@ -18,11 +18,11 @@ struct Mapping {
   bool writable = false;
 };
 
-/// The mapping that contains `address`. False where there is none or /proc cannot be read.
-/// Async-signal-safe: open, read and close on a small buffer of the caller's stack. Cost: O(mappings).
+/// Finds the mapping that contains `address`. Returns false where there is none or /proc cannot be read.
+/// Async-signal-safe: open, read and close with a small buffer on the caller's stack. Cost: O(mappings).
 [[nodiscard]] bool find_mapping(std::uintptr_t address, Mapping& found) noexcept;
 
-/// Addresses that a handler of signals may look into while they are replaced. Constant-initialised.
+/// A range of addresses that a signal handler may read while it is being replaced. Constant-initialised.
 struct AddressRange {
   std::atomic<std::uintptr_t> begin{0};
   std::atomic<std::uintptr_t> end{0};
@@ -35,9 +35,9 @@ struct AddressRange {
   }
 };
 
-/// A part of a loaded object, as its program headers have it.
+/// A segment of a loaded object, by its program headers.
 struct Segment {
-  const char* file;  ///< the object's, without folders
+  const char* file;  ///< the object's file name, without folders
   std::uintptr_t begin;
   std::uintptr_t end;
   std::uint32_t type;
@@ -46,7 +46,7 @@ struct Segment {
     return std::strncmp(file, library, std::strlen(library)) == 0;
   }
 };
-/// Calls visit(segment), which throws nothing, for each of the process. Takes a lock of the dynamic linker.
+/// Calls visit(segment), which must not throw, for each segment of the process. Takes a lock of the dynamic linker.
 template <class Visit>
 void for_each_segment(Visit visit) {
   ::dl_iterate_phdr(

@@ -29,8 +29,8 @@ using detail::thread_state;
 
 enum class Outcome { repeat, refuse };
 
-/// Everything the handler reads. A signal handler has no other way to it than a global; there is one
-/// service thread per process. Constant-initialised, never destroyed: a handler that stays chained stays harmless.
+/// Everything that the handler reads. It is global, because a signal handler has no other way to it; there is one service thread
+/// per process. Constant-initialised and never destroyed, so that a handler that stays chained stays harmless.
 struct Shared : detail::Running {
   std::atomic<unsigned> patience_s{0};
   FaultDesk desk;
@@ -38,7 +38,7 @@ struct Shared : detail::Running {
 };
 Shared shared;
 
-/// A fault that the service declined. It may have found the page open because another thread's fault opened it.
+/// Decides on a fault that the service declined. The page may be open because another thread's fault opened it.
 Outcome refused(const void* pointer, std::uintptr_t instruction) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   detail::ThreadState& thread = thread_state();
@@ -51,8 +51,8 @@ Outcome refused(const void* pointer, std::uintptr_t instruction) noexcept {
   return Outcome::refuse;
 }
 
-/// In a forked child nobody serves. Pages that can be read hold valid data (I5), so that a write needs only the
-/// permission; the child's memory is its own. What was stale at the fork stays out of reach.
+/// Resolves a fault in a forked child, where no thread serves. Readable pages hold valid data (I5), so that a write needs only
+/// the permission; the child's memory is its own. Pages that were stale at the fork stay out of reach.
 Outcome resolve_in_child(void* pointer, const FaultContext& fault) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   detail::Mapping mapping;
@@ -89,14 +89,14 @@ Outcome resolve(void* pointer, const void* context) noexcept {
   return Outcome::repeat;
 }
 
-/// What this handler needs of a signal stack, besides what the kernel puts there. Messages are written elsewhere.
+/// Bytes of a signal stack that this handler needs besides the kernel's frame. Messages are written on another stack.
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 constexpr std::size_t least_room = 384;
 #else
 constexpr std::size_t least_room = 8192;
 #endif
 
-/// No allocation, no lock, errno preserved.
+/// Handles the fault without allocation or lock, and preserves errno.
 __attribute__((noinline)) void handle_with_room(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   bool done = false;
@@ -111,9 +111,9 @@ __attribute__((noinline)) void handle_with_room(int signal, siginfo_t* info, voi
   errno = saved;
 }
 
-/// Runs on the stack of the faulting thread, which may be one for signals that is hardly larger than what the kernel has put
-/// there: no frame before that is known, and no function anywhere that is bound at its first call (-fno-plt), which takes
-/// kilobytes. (AddressSanitizer calls one in front of every function that does not return.)
+/// Runs on the stack of the faulting thread, which may be a signal stack hardly larger than the kernel's frame. So it measures
+/// the room before any larger frame is made, and nothing that it calls is bound at its first call (-fno-plt), because binding
+/// takes kilobytes. AddressSanitizer is off, because it calls such a function in front of every function that does not return.
 __attribute__((no_sanitize_address)) void handle_fault(int signal, siginfo_t* info, void* context) {
   if (detail::is_against_protection(signal, info) && context != nullptr) {
     const stack_t& stack = detail::signal_stack(context);
@@ -205,14 +205,14 @@ void MprotectTracker::stay_on_top() noexcept {
 void MprotectTracker::stop() noexcept {
   if (!started_) return;
   started_ = false;
-  // In a forked child the thread is the parent's: there is nothing to join.
+  // In a forked child the thread is the parent's, so there is none to join.
   if (!shared.forked.load() && ::getpid() == owner_) {
     shared.desk.request_close();
     ::pthread_join(service_, nullptr);
     shared.desk.close();
     serve_ = nullptr;
   }
-  // Last, so that a fault that is on its way to the handler still meets it.
+  // The handler is removed last, so that a fault that is already being delivered still meets it.
   detail::remove_handler(&handle_fault);
   shared.taken.store(false);
 }
@@ -222,7 +222,7 @@ void MprotectTracker::serve_faults() noexcept {
   thread_state().is_service = true;
   FaultDesk::Posted fault;
   while (shared.desk.next(fault)) serve(fault);
-  thread_state().is_service = false;  // another thread may get the number
+  thread_state().is_service = false;  // another thread may get this thread's number
 }
 
 void MprotectTracker::serve(const FaultDesk::Posted& fault) noexcept {

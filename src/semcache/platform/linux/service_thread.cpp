@@ -24,7 +24,8 @@ struct Start {
 
 void* begin(void* argument) noexcept {
   const std::unique_ptr<Start> start(static_cast<Start*>(argument));
-  // Of every processor that a kernel can have; it takes those that the cpuset has. Where a sandbox refuses, nothing is lost.
+  // Asks for every processor that a kernel can have; the kernel takes those of the cpuset. A sandbox may refuse this without
+  // harm.
   constexpr unsigned most_processors = 8192;
   unsigned char all[most_processors / 8];
   std::memset(all, 0xff, sizeof all);

@@ -12,35 +12,35 @@
 #include <functional>
 #include <string>
 
-/// What the trackers share that have a service thread, and a handler of SIGSEGV.
+/// What those trackers share that have a service thread and a handler of SIGSEGV.
 namespace semcache::platform::detail {
 
-/// Starts a thread of ours, which blocks all signals but those that report its own errors, and may run wherever the process's cpuset
-/// permits: its creator may be bound to a processor that it keeps busy, while others wait for what this thread serves.
-/// @param run  throws nothing
+/// Starts a service thread. It blocks all signals but those that report its own errors. It may run wherever the process's cpuset
+/// permits, because its creator may be bound to a processor that it keeps busy while other threads wait for the service.
+/// @param run  must not throw
 /// @throws SystemError
 [[nodiscard]] pthread_t start_service_thread(const char* name, std::function<void()> run);
 
-/// An access that the server declines is repeated this often before it counts as a real crash: when several threads fault on one
+/// How often an access that the server declines is repeated before it counts as a real crash: when several threads fault on one
 /// page, all but the first find it already open.
 inline constexpr int most_refusals = 16;
 
-/// Only the kernel's report of an access against a page's protection can be ours.
+/// Returns whether the signal is the kernel's report of an access against a page's protection; no other signal can be ours.
 inline bool is_against_protection(int signal, const siginfo_t* info) noexcept {
   return signal == SIGSEGV && info != nullptr && info->si_code == SEGV_ACCERR;
 }
 
-/// The one tracker of its kind that is started, for its handler. Constant-initialised.
+/// State of the one tracker of its kind that is started, for its signal handler. Constant-initialised.
 struct Running {
-  AddressRange arenas[2];           ///< the mirrors', and another one
+  AddressRange arenas[2];           ///< the mirrors' arena, and a second one
   std::atomic<bool> taken{false};   ///< a tracker is started
-  std::atomic<bool> forked{false};  ///< this process is a child of the one that has the service thread
+  std::atomic<bool> forked{false};  ///< this process is a child of the process that has the service thread
 
   [[nodiscard]] bool contain(const void* pointer) const noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
     return arenas[0].contains(address) || arenas[1].contains(address);
   }
-  /// @throws UsageError  a tracker is started already
+  /// Marks that a tracker is started. @throws UsageError  another one is started already
   void take(const std::string& kind) {
     follow_forks();
     if (taken.exchange(true) && !forked.load())

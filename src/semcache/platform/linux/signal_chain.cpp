@@ -17,16 +17,17 @@
 namespace semcache::platform::detail {
 namespace {
 
-/// What was installed below each of our installations, oldest first. Entries below `installations` are never changed
-/// while a handler may read them.
+/// The handlers that were installed below each of our installations, oldest first. Entries below `installations` are never
+/// changed while a signal handler may read them.
 constexpr int most_installations = 16;
 struct sigaction below[most_installations];
 std::atomic<int> installations{0};
 
-/// The handler that is to stay on top; nullptr: none. Guarded by `Changing`.
+/// The handler that shall stay on top; nullptr: none. Guarded by `Changing`.
 SignalHandler kept = nullptr;
 
-/// One thread at a time changes what is installed. In a forked child, a thread of the parent's that did is none.
+/// A lock: one thread at a time changes what is installed. It holds the process's number, so that in a forked child a lock that a
+/// thread of the parent held is free.
 class Changing : base::Uncopied {
  public:
   Changing() noexcept {
@@ -59,7 +60,7 @@ bool is_on_top(SignalHandler handler) noexcept {
   return ::sigaction(SIGSEGV, nullptr, &now) == 0 && is(now, handler);
 }
 
-/// @return 0, or an error of the system
+/// Installs `handler`. @return 0, or an error of the system
 int put_on_top(SignalHandler handler) noexcept {
   struct sigaction ours {};
   ours.sa_sigaction = handler;
@@ -70,17 +71,17 @@ int put_on_top(SignalHandler handler) noexcept {
   return ::sigaction(SIGSEGV, &ours, nullptr) == 0 ? 0 : errno;
 }
 
-/// The default action, with the address of the original access.
+/// Takes the default action, so that the process ends with the address of the original access.
 void crash(int signal, const siginfo_t* info) noexcept {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   ::sigaction(signal, &action, nullptr);
-  // A real access is repeated on return and ends the process; a signal that somebody sent has to be sent again.
+  // A real access is repeated on return and ends the process; a signal that a process or thread sent has to be sent again.
   if (info == nullptr || info->si_code <= 0) ::raise(signal);
 }
 
 void call(const struct sigaction& action, int signal, siginfo_t* info, void* context) noexcept {
-  // As the kernel would: the action's mask, and the signal itself unless SA_NODEFER.
+  // The mask is the one that the kernel would set: the action's, and the signal itself unless SA_NODEFER.
   sigset_t mask = action.sa_mask;
   sigset_t before;
   if ((action.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
@@ -103,7 +104,7 @@ void install_handler(SignalHandler handler) {
   if (level == most_installations)
     throw SystemError("the SIGSEGV handler was installed " + std::to_string(level) +
                       " times over foreign handlers that stayed; nothing more can be chained");
-  // Known before ours can run: another thread may fault as soon as it is installed.
+  // Stored before ours can run, because another thread may fault as soon as ours is installed.
   if (::sigaction(SIGSEGV, nullptr, &below[level]) != 0)
     throw SystemError(std::string("sigaction(SIGSEGV) failed: ") + std::strerror(errno));
   installations.store(level + 1);
@@ -119,7 +120,8 @@ Found keep_on_top(SignalHandler handler) noexcept {
   if (::sigaction(SIGSEGV, nullptr, &now) != 0 || is(now, handler)) return Found::on_top;
   const Changing guard;
   if (kept != handler || ::sigaction(SIGSEGV, nullptr, &now) != 0 || is(now, handler)) return Found::on_top;
-  // Frameworks install theirs again and again, or put back what was there before us: no new level for what is known.
+  // Frameworks install their handler repeatedly, or put back the one that was there before ours: a known handler gets no new
+  // level.
   int level = installations.load();
   while (level > 0 && !same(below[level - 1], now)) --level;
   if (level == 0) {
@@ -143,12 +145,12 @@ void remove_handler(SignalHandler handler) noexcept {
 void pass_on(int signal, siginfo_t* info, void* context) noexcept {
   ThreadState& thread = thread_state();
   const ThreadState::Chained outer = thread.chained;
-  // The same context again, further down the stack than where it was handed on: a foreign handler returned it to us.
-  // (At the same depth it is a new fault after a handler that jumped out.)
+  // The same context arrives again, further down the stack than where it was handed on: a foreign handler returned it to ours.
+  // (At the same depth it is a new fault, after a handler that jumped out.)
   const void* const frame = __builtin_frame_address(0);
   const bool came_back = context != nullptr && context == outer.context &&
                          reinterpret_cast<std::uintptr_t>(frame) < reinterpret_cast<std::uintptr_t>(outer.frame);
-  // A handler that was entered before our removal still needs what was below the first installation.
+  // A handler that was entered before our removal still needs the entry below the first installation.
   const int level = came_back ? outer.level - 1 : std::max(installations.load() - 1, 0);
 
   if (level < 0) return crash(signal, info);

@@ -18,10 +18,10 @@
 namespace semcache::platform::detail {
 namespace {
 
-/// Enough for a message.
+/// Bytes of stack that are enough for a message.
 constexpr std::size_t message_room = 12 * 1024;
 
-/// One for all threads: who needs it writes a line, or ends the process.
+/// One spare stack for all threads is enough, because a thread that uses it only writes a line, or ends the process.
 struct SpareStack {
   std::atomic<bool> taken{false};
   alignas(64) char memory[64 * 1024];
@@ -40,7 +40,7 @@ std::size_t good_signal_stack_bytes() noexcept {
   return for_handlers + std::max<std::size_t>(::getauxval(AT_MINSIGSTKSZ), 4096);
 }
 
-// No frame, and no function that has one.
+// Has no frame, and calls no function that has one.
 void die_on_small_stack(const void* address) noexcept {
   static char text[] =
       "semcache: the access at 0x0000000000000000 cannot be served: the signal stack (sigaltstack) of its thread is "
@@ -65,7 +65,7 @@ void call_with_room(void (*body)(const void*), const void* argument) noexcept {
     spare.there.uc_stack.ss_sp = spare.memory;
     spare.there.uc_stack.ss_size = sizeof spare.memory;
     spare.there.uc_link = &spare.here;
-    // A handler on the thread's signal stack would begin at its top, over our caller.
+    // A handler that ran now on the thread's signal stack would begin at its top, and overwrite the caller's frame.
     sigfillset(&spare.there.uc_sigmask);
     ::makecontext(&spare.there, &run_spare, 0);
     (void)::swapcontext(&spare.here, &spare.there);

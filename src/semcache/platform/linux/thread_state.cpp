@@ -17,8 +17,8 @@ namespace {
 constexpr int nobody = 0;
 constexpr int changing_hands = -1;
 
-/// States by thread number, open addressing. A place that had an owner never becomes free again: a search ends at the first
-/// free one. It is taken over when its thread has ended and no place is free.
+/// States by thread number, with open addressing. A place that had an owner never becomes free again, because a search ends at
+/// the first free one. Another thread takes it over when its owner has ended and no place is free.
 struct Table {
   static constexpr unsigned places = 1024;
   struct alignas(64) Place {
@@ -43,7 +43,7 @@ bool has_ended(int thread) noexcept {
   return ended;
 }
 
-/// nullptr: it has none.
+/// Returns the state of a thread; nullptr where it has none.
 ThreadState* find(int thread) noexcept {
   for (Table* table = &first_table; table != nullptr; table = table->next.load(std::memory_order_acquire)) {
     for (unsigned step = 0; step < Table::places; ++step) {
@@ -58,7 +58,7 @@ ThreadState* find(int thread) noexcept {
 
 void reset(ThreadState& state) noexcept { new (&state) ThreadState; }
 
-/// nullptr: all places belong to threads that live.
+/// Returns a state for a thread; nullptr where all places belong to living threads.
 ThreadState* claim_in(Table& table, int thread) noexcept {
   for (unsigned step = 0; step < Table::places; ++step) {
     Table::Place& place = table.at(thread, step);
@@ -76,7 +76,7 @@ ThreadState* claim_in(Table& table, int thread) noexcept {
   return nullptr;
 }
 
-/// One more table. From mmap: the handler allocates nothing else.
+/// Returns the next table, and makes it if there is none. The memory comes from mmap: the handler allocates nothing else.
 Table* table_behind(Table& last) noexcept {
   if (Table* const next = last.next.load(std::memory_order_acquire)) return next;
   void* const room = ::mmap(nullptr, sizeof(Table), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -96,7 +96,7 @@ ThreadState& claim(int thread) noexcept {
   }
 }
 
-/// Where the calling thread has found its state before.
+/// The state that the calling thread has found before.
 thread_local ThreadState* known = nullptr;
 
 ThreadState& known_state() noexcept {
@@ -109,7 +109,7 @@ void deepen(int scopes) noexcept {
   depth.store(depth.load(std::memory_order_relaxed) + scopes, std::memory_order_relaxed);
 }
 
-/// Of all threads only this one is left, with another number.
+/// In a forked child only the calling thread is left, and it has another number.
 void after_fork_in_child() {
   const int depth = known != nullptr ? known->runtime_depth.load(std::memory_order_relaxed) : 0;
   const std::atomic<const void*>* const holdings = known != nullptr ? known->holdings.load() : nullptr;
@@ -128,7 +128,7 @@ void after_fork_in_child() {
 
 std::atomic<LabelLookup> label_lookup{nullptr};
 
-/// Takes its thread's holdings away when the thread ends.
+/// Clears its thread's holdings when the thread ends.
 struct Untell {
   bool told = false;
   ~Untell() {

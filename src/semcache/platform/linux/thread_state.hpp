@@ -15,41 +15,42 @@ namespace semcache::platform::detail {
 
 /// What the fault handler remembers of its own thread.
 struct ThreadState {
-  std::atomic<int> runtime_depth{0};   ///< RuntimeScopes alive; only the thread itself changes it
-  bool is_service = false;             ///< this is the tracker's service thread, until it ends
-  std::uintptr_t refused_address = 0;  ///< of the last fault that was not ours, and how often in a row
+  std::atomic<int> runtime_depth{0};   ///< number of RuntimeScopes alive; only the thread itself changes it
+  bool is_service = false;             ///< this thread is the tracker's service thread, until it ends
+  std::uintptr_t refused_address = 0;  ///< of the last fault that was not ours; `refusals`: how often in a row
   std::uintptr_t refused_instruction = 0;
   int refusals = 0;
   struct Chained {
     const void* context = nullptr;
     int level = 0;
     const void* frame = nullptr;
-  } chained;  ///< the fault being handed to an earlier handler, and to which one
+  } chained;  ///< the fault that is being handed to an earlier handler, and to which one
   std::atomic<const std::atomic<const void*>*> holdings{nullptr};  ///< see `tell_holdings`
 };
 
-/// The calling thread's state. Async-signal-safe, in threads that existed before this library was loaded, too: it lies in a
-/// table by the kernel's number of the thread, not in thread-local storage, which a library that is loaded late gets by
+/// Returns the calling thread's state. Async-signal-safe, also in threads that existed before this library was loaded: the state
+/// lies in a table by the kernel's number of the thread, not in thread-local storage, which a library that is loaded late gets by
 /// malloc at the first use in each thread. Costs a system call.
 [[nodiscard]] ThreadState& thread_state() noexcept;
 
-/// Is thread `id` inside the runtime (RuntimeScope)?
+/// Returns whether thread `id` is inside the runtime (RuntimeScope).
 [[nodiscard]] bool is_inside(int id) noexcept;
 
-/// What thread `id` holds now; nullptr: nothing, or it has not told. To be looked into only while it sleeps.
+/// Returns what thread `id` holds now; nullptr where it holds nothing or has published nothing. The result may be read only while
+/// that thread sleeps.
 [[nodiscard]] const void* holdings_of(int id) noexcept;
-/// pthread_atfork, once. @throws SystemError
+/// Registers handlers by pthread_atfork, once per combination. @throws SystemError
 template <void (*before)(), void (*in_parent)(), void (*in_child)()>
 void at_fork() {
   static const int error = ::pthread_atfork(before, in_parent, in_child);
   if (error != 0) throw SystemError(std::string("pthread_atfork failed: ") + std::strerror(error));
 }
-/// From now on a forked child knows its own thread by its new number. @throws SystemError
+/// Makes forked children find their own thread's state under its new number from now on. @throws SystemError
 void follow_forks();
 
-/// The label of the array at `address` for messages, or a substitute; never nullptr. Async-signal-safe.
+/// Returns the label of the array at `address` for messages, or a substitute; never nullptr. Async-signal-safe.
 [[nodiscard]] const char* label_of(const void* address) noexcept;
-/// The same, nullptr if `address` is in no tracked array.
+/// Returns the label of the array at `address`; nullptr where no tracked array is there. Async-signal-safe.
 [[nodiscard]] const char* tracked_label(const void* address) noexcept;
 
 }  // namespace semcache::platform::detail

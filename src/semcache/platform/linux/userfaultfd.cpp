@@ -25,13 +25,13 @@
 namespace semcache::platform::detail {
 namespace {
 
-/// Faults of the kernel on behalf of a thread are wanted too: no UFFD_USER_MODE_ONLY.
+/// Opens a userfaultfd without UFFD_USER_MODE_ONLY, because faults of the kernel on behalf of a thread are wanted too.
 int open_descriptor() {
   const int descriptor = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK));
   if (descriptor >= 0) return descriptor;
   const int error = errno;
   if (error == ENOSYS) refuse_userfaultfd("this kernel has no userfaultfd (CONFIG_USERFAULTFD)");
-  // The device grants by the permissions of its file.
+  // The device file grants access by its own permissions.
   if (const int device = ::open("/dev/userfaultfd", O_RDWR | O_CLOEXEC); device >= 0) {
     const int granted = ::ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC | O_NONBLOCK);
     ::close(device);
@@ -42,7 +42,8 @@ int open_descriptor() {
          "/dev/userfaultfd, or by the capability CAP_SYS_PTRACE; a container may forbid the system call itself");
 }
 
-/// What the kernel can do is asked on one descriptor, and what is wanted of it on another.
+/// Asks for `features` and returns those that the kernel has. A descriptor can do this once, so the first question and the
+/// request need one descriptor each. Closes the descriptor on failure.
 std::uint64_t shake_hands(int descriptor, std::uint64_t features) {
   uffdio_api api{};
   api.api = UFFD_API;
@@ -53,7 +54,7 @@ std::uint64_t shake_hands(int descriptor, std::uint64_t features) {
   refuse_userfaultfd(std::string("the kernel refuses its interface (UFFDIO_API: ") + std::strerror(error) + ")");
 }
 
-/// Calls `call(begin, bytes)`; where the kernel wants one mapping at a time, for each of them.
+/// Calls `call(begin, bytes)`; where the kernel accepts one mapping at a time, calls it for each mapping.
 template <class Call>
 int by_mapping(std::uintptr_t begin, std::uint64_t bytes, const Call& call) noexcept {
   int error = call(begin, bytes);
@@ -84,7 +85,7 @@ Userfaultfd::Userfaultfd() {
   constexpr std::uint64_t needed = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_THREAD_ID;
   if ((offered & needed) != needed) refuse_userfaultfd("this kernel reports no write-protected pages (Linux 5.7 and later do)");
   const int descriptor = open_descriptor();
-  // Before Linux 5.18 a fault has its page's address only: messages are less exact.
+  // Before Linux 5.18 a fault reports only its page's address, so messages are less exact.
   (void)shake_hands(descriptor, needed | (offered & UFFD_FEATURE_EXACT_ADDRESS));
   descriptor_ = descriptor;
 }
@@ -141,7 +142,7 @@ int Userfaultfd::write_protect(std::uintptr_t begin, std::uint64_t bytes) noexce
 
 int Userfaultfd::copy(std::uintptr_t to, const void* from, std::uint64_t bytes) noexcept {
   const std::uintptr_t source = reinterpret_cast<std::uintptr_t>(from);
-  std::uint64_t done = 0;  // also of a call that then met the end of a mapping
+  std::uint64_t done = 0;  // includes the part of a call that then met the end of a mapping
   return by_mapping(to, bytes, [&](std::uintptr_t at, std::uint64_t n) {
     while (to + done < at + n) {
       uffdio_copy step{};

@@ -11,39 +11,39 @@
 
 namespace semcache::platform::detail {
 
-/// @throws ConfigurationError  with the reason, and perhaps what would help
+/// Throws because userfaultfd cannot be used. @throws ConfigurationError  with the reason, and a remedy where there is one
 [[noreturn]] void refuse_userfaultfd(const std::string& why);
 
-/// The kernel's userfaultfd: a thread that touches an absent or write-protected page of a watched range, be it in a
-/// system call, sleeps in the kernel until it is woken, and who holds the descriptor is told.
-/// Members return 0 or the system's error. Threads: any.
+/// The kernel's userfaultfd: a thread that touches an absent or write-protected page of a watched range, directly or within a
+/// system call, sleeps in the kernel until it is woken, and the holder of the descriptor receives a report.
+/// Members that return `int` return 0 or the system's error. Threads: any.
 class Userfaultfd : base::Uncopied {
  public:
   struct Fault {
     std::uintptr_t address = 0;
     bool writes = false;
-    int thread = 0;  ///< the kernel's number
+    int thread = 0;  ///< the kernel's number of the thread
   };
 
-  /// @throws ConfigurationError  the system refuses, or the kernel is too old; with reason and remedy
+  /// @throws ConfigurationError  the system refuses, or the kernel is too old; the text has reason and remedy
   Userfaultfd();
   ~Userfaultfd() { forget(); }
 
-  /// Becomes readable when somebody has faulted.
+  /// Returns the descriptor, which becomes readable when a thread has faulted.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-  /// Adds all faults that nobody has taken yet; does not wait.
+  /// Appends all faults that have not been taken yet. Does not wait. @throws SystemError  the descriptor cannot be read
   void take(std::vector<Fault>& faults);
 
   [[nodiscard]] int watch(std::uintptr_t begin, std::uint64_t bytes) noexcept;
-  /// Also opens write-protected pages, and wakes who sleeps.
+  /// Ends the watch of a range. Also makes its write-protected pages writable, and wakes threads that sleep there.
   [[nodiscard]] int unwatch(std::uintptr_t begin, std::uint64_t bytes) noexcept;
-  /// Of pages that are present; absent ones stay as they are.
+  /// Write-protects the pages that are present; absent ones stay absent.
   [[nodiscard]] int write_protect(std::uintptr_t begin, std::uint64_t bytes) noexcept;
-  /// Makes absent pages present and write-protected, with the content at `from`, in one step each. Wakes nobody.
+  /// Makes absent pages present and write-protected, with the content at `from`, in one step each. Wakes no thread.
   [[nodiscard]] int copy(std::uintptr_t to, const void* from, std::uint64_t bytes) noexcept;
   void wake(std::uintptr_t begin, std::uint64_t bytes) noexcept;
 
-  /// In a forked child: the descriptor reaches the parent's memory.
+  /// Closes the descriptor. To be called in a forked child, where the descriptor still reaches the parent's memory.
   void forget() noexcept;
 
  private:

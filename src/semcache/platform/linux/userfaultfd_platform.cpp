@@ -26,13 +26,13 @@ constexpr std::uint64_t buffer_bytes = std::uint64_t{1} << 20;
 
 std::byte* bytes_at(std::uintptr_t n) { return reinterpret_cast<std::byte*>(n); }
 
-/// Guards the states of all pages. Whoever forks holds it, so that a child finds them in order; nobody who holds it
-/// touches memory of the program, or waits for one of its threads.
+/// Guards the states of all pages. A forking thread holds it, so that the child finds the states in order. A thread that holds it
+/// does not touch memory of the program, and does not wait for one of the program's threads.
 std::mutex mutex;
 using Lock = std::lock_guard<std::mutex>;
 void before_fork() { mutex.lock(); }
 void after_fork_in_parent() { mutex.unlock(); }
-/// Never destroyed: a process may fork while it ends.
+/// Never destroyed, because a process may fork while it ends.
 std::vector<UserfaultfdPlatform*>& platforms = *new std::vector<UserfaultfdPlatform*>;
 
 int open_page_map() {
@@ -42,7 +42,7 @@ int open_page_map() {
   return file;
 }
 
-/// I8: the state of these pages is unknown now.
+/// Ends the process because the state of these pages is unknown now (I8).
 [[noreturn]] void die(const char* what, std::uintptr_t begin, std::uintptr_t end, int error) noexcept {
   base::fatal("%s of %zu bytes at %p in array '%s' failed with error %d%s", what, static_cast<std::size_t>(end - begin),
               pointer(begin), detail::label_of(pointer(begin)), error,
@@ -57,7 +57,8 @@ void allow(std::uintptr_t begin, std::uintptr_t end, int accesses) noexcept {
   if (::mprotect(pointer(begin), end - begin, accesses) != 0) die("mprotect", begin, end, errno);
 }
 
-/// Do children get the pages? The limit on mappings is ENOMEM, as of the other calls, not madvise's EAGAIN.
+/// Sets whether forked children get the pages. Returns 0 or the system's error. Where the limit on mappings was met it returns
+/// ENOMEM, as the other calls do, instead of madvise's EAGAIN.
 /// @param advice  MADV_DOFORK or MADV_DONTFORK
 int give_to_children(std::uintptr_t begin, std::uintptr_t end, int advice) noexcept {
   if (::madvise(pointer(begin), end - begin, advice) == 0) return 0;
@@ -80,7 +81,8 @@ UserfaultfdPlatform::~UserfaultfdPlatform() {
 
 std::byte* UserfaultfdPlatform::reserve(std::uint64_t& bytes) {
   SEMCACHE_EXPECTS(begin_ == 0, "these pages have an arena already");
-  // Between the two is what nobody uses: mremap would join neighbours to one mapping, which is no longer watched then.
+  // An unused gap separates the two parts: mremap would otherwise join neighbours to one mapping, which is then no longer
+  // watched.
   bytes = round_up(std::min(bytes, base::end_of_addresses), huge_page_bytes);
   std::uint64_t both = 2 * (bytes + huge_page_bytes);
   std::byte* const base = LinuxPlatform::reserve(both);
@@ -103,7 +105,7 @@ void UserfaultfdPlatform::release(std::byte* base, std::uint64_t bytes) noexcept
   declined_.clear();
 }
 
-/// The kernel may count the memory of both places, from here on (vm.overcommit_memory=2).
+/// From here on the kernel may count the memory of both places (vm.overcommit_memory=2).
 bool UserfaultfdPlatform::make_usable(std::byte* address, std::uint64_t bytes, Protection protection) noexcept {
   {
     const Lock lock(mutex);
@@ -156,7 +158,8 @@ bool UserfaultfdPlatform::protect(std::byte* address, std::uint64_t bytes, Prote
   return true;
 }
 
-/// Only the first step can meet the limit on mappings: it splits them where the others need it.
+/// Changes the protection of a piece. Returns 0 or the system's error. Only the first step can meet the limit on mappings,
+/// because it splits them where the other steps need it.
 int UserfaultfdPlatform::change(const Piece& piece, Protection to) {
   const std::uintptr_t begin = piece.begin;
   const std::uintptr_t end = piece.end;
@@ -168,7 +171,7 @@ int UserfaultfdPlatform::change(const Piece& piece, Protection to) {
   if (piece.protection == Protection::read_write) {
     int error = userfaultfd_.watch(begin, bytes);
     if (error != 0 && to == Protection::read) return error;
-    if (error == 0) error = userfaultfd_.write_protect(begin, bytes);  // nothing written is lost from here on
+    if (error == 0) error = userfaultfd_.write_protect(begin, bytes);  // no write is lost from here on
     if (error != 0) die("watching", begin, end, error);
   }
   if (to == Protection::none) put_aside(begin, end);
@@ -206,9 +209,9 @@ std::vector<ByteRange> UserfaultfdPlatform::present(std::uintptr_t begin, std::u
   return runs;
 }
 
-/// The pages are write-protected or absent here, and absent afterwards.
+/// Moves content aside. The pages are write-protected or absent before, and absent afterwards.
 void UserfaultfdPlatform::put_aside(std::uintptr_t begin, std::uintptr_t end) {
-  // Whole huge pages are moved; for less a system call and a mapping more cost more than the copy.
+  // Whole huge pages are moved. For less, a system call and an additional mapping would cost more than the copy.
   if (end - begin >= huge_page_bytes) {
     std::uint64_t moved = 0;
     if (move_pages(begin, aside(begin), end - begin, moved)) return;
@@ -223,7 +226,7 @@ void UserfaultfdPlatform::put_aside(std::uintptr_t begin, std::uintptr_t end) {
   drop(begin, end);
 }
 
-/// The pages are absent here, and readable afterwards. What was never written stays absent.
+/// Brings content back. The pages are absent before, and readable afterwards. Pages that were never written stay absent.
 void UserfaultfdPlatform::bring_back(std::uintptr_t begin, std::uintptr_t end) {
   for (const ByteRange run : present(aside(begin), aside(end))) {
     const std::uintptr_t to = run.begin - aside_ + begin_;
@@ -240,7 +243,7 @@ void UserfaultfdPlatform::discard(std::byte* address, std::uint64_t bytes) noexc
   }
 }
 
-/// Readers meanwhile fault and wait: no page is ever open for writing.
+/// Replaces the content of readable pages. Readers meanwhile fault and wait, because no page is ever open for writing.
 void UserfaultfdPlatform::replace(std::uintptr_t to, const std::byte* from, std::uint64_t bytes) {
   const std::uintptr_t begin = round_down(to, page_bytes());
   const std::uintptr_t end = round_up(to + bytes, page_bytes());
@@ -255,8 +258,8 @@ std::vector<UserfaultfdPlatform::Piece> UserfaultfdPlatform::pieces_now(const st
   return pieces(number(begin), number(begin) + bytes);
 }
 
-// The other side of a copy is memory of the caller's. It could be a freed array's, where an access faults and waits:
-// never with the mutex held, which the answer needs.
+// The other side of a copy is memory of the caller's. It may belong to a freed array, where an access faults and waits. So it is
+// never touched with the mutex held, because serving the fault needs the mutex.
 
 void UserfaultfdPlatform::write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) {
   const base::TakesTime work;
@@ -318,8 +321,8 @@ bool UserfaultfdPlatform::permits(std::uintptr_t address, FaultKind kind) noexce
   const Protection now = std::prev(protections_.upper_bound(address))->second;
   if (now == Protection::read_write) return true;
   if (now == Protection::none || kind == FaultKind::write) return false;
-  // Read before anything was written. The system's page of zeros cannot be made write-protected in one step.
-  // Never destroyed: pages are read while the process ends.
+  // The page is read before anything was written. The system's page of zeros cannot be made write-protected in one step.
+  // The zeros are never destroyed, because pages are read while the process ends.
   static const std::vector<std::byte>& zeros = *new const std::vector<std::byte>(page_bytes());
   const std::uintptr_t page = round_down(address, page_bytes());
   const int error = userfaultfd_.copy(page, zeros.data(), page_bytes());
@@ -368,8 +371,8 @@ void UserfaultfdPlatform::watch_again() {
 
 // --- fork ------------------------------------------------------------------------------------------------------------
 
-/// What can be read is the child's own now and open to it; what cannot was not given to it, and gets closed pages
-/// instead of a hole that something else could fill.
+/// In the child, readable pages are its own memory and open to it. Closed pages were not given to it; they get inaccessible pages
+/// instead of a hole that another mapping could fill.
 void UserfaultfdPlatform::after_fork_in_child() {
   for (UserfaultfdPlatform* const platform : platforms) {
     platform->userfaultfd_.forget();

@@ -11,7 +11,7 @@
 
 namespace semcache::platform {
 
-/// Pages whose protection is userfaultfd's. One arena each; linux/README.md says where pages are in which state.
+/// Host pages that userfaultfd watches. Each object has one arena. README.md lists which pages are in which state.
 class UserfaultfdPlatform final : public LinuxPlatform {
  public:
   /// @throws ConfigurationError  the system refuses userfaultfd
@@ -29,17 +29,20 @@ class UserfaultfdPlatform final : public LinuxPlatform {
   }
   void read_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
   [[nodiscard]] bool locks_pages() const noexcept override { return false; }
-  /// Never: a page changes its memory when it is closed and opened, and a driver would go on with what it has locked.
+  /// Always refuses: a page changes its memory when it is closed and opened, but a driver would go on using the memory that it
+  /// locked.
   std::byte* lock_pages(std::byte*, std::uint64_t, const std::function<bool(std::byte*)>&) override { return nullptr; }
 
   // --- for the tracker ---
   [[nodiscard]] detail::Userfaultfd& faults() noexcept { return userfaultfd_; }
-  /// May the page be accessed so? Then it is present afterwards; who sleeps because of it has still to be woken.
+  /// Returns whether the page may be accessed in this way. If so, the page is present afterwards; threads that sleep because of
+  /// it have still to be woken.
   [[nodiscard]] bool permits(std::uintptr_t address, FaultKind kind) noexcept;
-  /// The next access to the page is a segmentation fault, or EFAULT for a system call, until `forgive`.
+  /// Makes accesses to the page fail until `forgive`: with a segmentation fault, or with EFAULT in a system call.
   void decline(std::uintptr_t address) noexcept;
   void forgive() noexcept;
-  /// Nobody serves any more: what is protected ends in a segmentation fault, and nobody is left asleep.
+  /// Ends the watch, when faults are no longer served. Accesses to protected pages then end in a segmentation fault, and no
+  /// thread is left asleep.
   void stop_watching() noexcept;
   void watch_again();
 
@@ -68,9 +71,9 @@ class UserfaultfdPlatform final : public LinuxPlatform {
   detail::Userfaultfd userfaultfd_;
   const int page_map_;
   std::uintptr_t begin_ = 0;
-  std::uintptr_t end_ = 0;                              ///< of what is usable; nobody can access what lies behind
-  std::uintptr_t aside_ = 0;                            ///< as many addresses again, where closed pages are
-  std::map<std::uintptr_t, Protection> protections_;    ///< from each address to the next one
+  std::uintptr_t end_ = 0;                              ///< end of the usable addresses; those behind it are inaccessible
+  std::uintptr_t aside_ = 0;                            ///< begin of as many addresses again, which hold closed pages
+  std::map<std::uintptr_t, Protection> protections_;    ///< each entry holds from its address to the next entry
   std::set<std::uintptr_t> declined_;
   bool stopped_ = false;
 };

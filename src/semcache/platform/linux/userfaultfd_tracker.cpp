@@ -33,16 +33,16 @@ namespace {
 using detail::thread_state;
 using detail::Userfaultfd;
 
-/// How often somebody looks after a service thread that is busy.
+/// How often the second thread checks a service thread that is busy.
 constexpr auto look_around = base::Patience::slice;
 
-/// What the signal handler reads. Constant-initialised, never destroyed.
+/// State that the signal handler reads. Constant-initialised, never destroyed.
 struct Shared : detail::Running {
   std::atomic<bool> dying{false};   ///< a message is being written
 };
 Shared shared;
 
-/// Of the arena only what was declined comes here, and in a forked child what was stale.
+/// Handles SIGSEGV. Accesses to the arena arrive here only if they were declined, or, in a forked child, if the page was stale.
 void handle_fault(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   if (detail::is_against_protection(signal, info)) {
@@ -59,16 +59,17 @@ void handle_fault(int signal, siginfo_t* info, void* context) {
 
 void after_fork_in_child() { shared.after_fork_in_child(); }
 
-/// Of a leaf function; the thread that it belongs to sleeps. No object of ours: sanitizers are not asked.
+/// Returns the return address of a leaf function from the stack of its thread, which sleeps. The word is no object of ours, so
+/// sanitizers do not check the read.
 __attribute__((no_sanitize("address"), no_sanitize("thread"))) std::uintptr_t return_address_at(unsigned long stack) {
 #if defined(__x86_64__)
   if (stack != 0 && stack % sizeof(std::uintptr_t) == 0) return *reinterpret_cast<const std::uintptr_t*>(stack);
 #endif
   (void)stack;
-  return 0;  // elsewhere it is in a register, which is not told
+  return 0;  // on other processors it is in a register, which the kernel does not report
 }
 
-/// What the kernel tells of where a thread sleeps; "" where it tells nothing.
+/// Returns the kernel's line about where a thread sleeps; "" where it cannot be read.
 std::string sleep_of(int thread) {
   char line[256] = {};
   if (std::FILE* const file = std::fopen(("/proc/self/task/" + std::to_string(thread) + "/syscall").c_str(), "re")) {
@@ -78,13 +79,14 @@ std::string sleep_of(int thread) {
   return line;
 }
 
-/// A signal may have taken a thread out of its fault; then it runs, sooner or later.
+/// Returns whether the thread runs. A signal may have taken it out of its fault; then it runs, sooner or later.
 bool runs(const std::string& sleep) { return sleep.compare(0, 7, "running") == 0; }
 
-/// Instruction and stack of a thread that sleeps in a page fault of its own, not in a system call's. False: not known.
+/// Finds instruction and stack of a thread that sleeps in a page fault of its own, not in a system call's. Returns false where
+/// they are not known.
 bool where_it_sleeps(int thread, detail::FaultContext& context) {
   std::string sleep = sleep_of(thread);
-  for (int tries = 1; tries < 100 && runs(sleep); ++tries) sleep = sleep_of(thread);  // it reports the fault before it falls asleep
+  for (int tries = 1; tries < 100 && runs(sleep); ++tries) sleep = sleep_of(thread);  // the report comes before the thread sleeps
   unsigned long stack = 0;
   unsigned long instruction = 0;
   if (std::sscanf(sleep.c_str(), "-1 %lx %lx", &stack, &instruction) != 2) return false;
@@ -125,17 +127,17 @@ class UserfaultfdTracker final : public Tracker {
   const unsigned patience_s_;
   Serve serve_;
   detail::DriverText driver_;
-  std::vector<pthread_t> threads_;  ///< who serves, and who looks after that one
+  std::vector<pthread_t> threads_;  ///< the service thread, and the one that checks it
   pid_t owner_ = 0;  ///< the process that has the threads
   int stop_event_ = -1;
   bool started_ = false;
 
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_;  ///< guards the members below
   std::condition_variable changed_;
   std::vector<Fault> taken_;
   std::deque<Fault> waiting_;
-  std::vector<Fault> served_;  ///< each but the first is served first because the one before waits for its thread
-  std::uint64_t steps_ = 0;     ///< how often a fault was begun to be served, or has been served
+  std::vector<Fault> served_;  ///< each but the first is served within the service of the one before, which waits for its thread
+  std::uint64_t steps_ = 0;     ///< how many services of faults have begun, plus how many have ended
   bool looked_after_ = false;
   bool stopping_ = false;
   int service_id_ = 0;
@@ -179,7 +181,7 @@ void UserfaultfdTracker::start(std::byte* arena, std::uint64_t arena_bytes, Serv
 void UserfaultfdTracker::stop() noexcept {
   if (!started_) return;
   started_ = false;
-  // In a forked child the threads and the pages are the parent's: there is nothing to join.
+  // In a forked child the threads and the pages are the parent's, so there is no thread to join.
   if (!shared.forked.load() && ::getpid() == owner_) {
     {
       const Lock lock(mutex_);
@@ -196,7 +198,7 @@ void UserfaultfdTracker::stop() noexcept {
   shared.taken.store(false);
 }
 
-/// Takes what the kernel has to tell; `mutex_` is held. Pages that may be accessed as they are need no server.
+/// Takes the kernel's reports; `mutex_` is held. Threads at pages that may be accessed as they are need no server, and are woken.
 void UserfaultfdTracker::take() {
   taken_.clear();
   pages_.faults().take(taken_);
@@ -231,7 +233,7 @@ bool UserfaultfdTracker::next(Fault& fault) {
   }
 }
 
-/// `mutex_` is held.
+/// Notes that the service of a fault begins; `mutex_` is held.
 void UserfaultfdTracker::begin(const Fault& fault) {
   served_.push_back(fault);
   ++steps_;
@@ -296,10 +298,11 @@ void UserfaultfdTracker::serve_faults() noexcept {
     answer(fault);
     end();
   }
-  thread_state().is_service = false;  // another thread may get the number
+  thread_state().is_service = false;  // another thread may get this thread's number
 }
 
-/// Threads that sleep in the kernel cannot look at the clock, and the service thread cannot when it is one of them.
+/// Checks the patience for threads that sleep in the kernel, because these cannot read the clock. The service thread may be one
+/// of them.
 void UserfaultfdTracker::look_after_service() noexcept {
   Lock lock(mutex_);
   while (!stopping_) {
@@ -310,20 +313,20 @@ void UserfaultfdTracker::look_after_service() noexcept {
       if (changed_.wait_for(lock, look_around, [&] { return stopping_; })) break;
       pages_.forgive();
       const bool idle = served_.empty();
-      if (idle && steps_ == seen) looked_after_ = false;  // nothing to do for a while
+      if (idle && steps_ == seen) looked_after_ = false;  // no fault for a while
       seen = steps_;
       const detail::SignsOfLife::Seen life = signs.look(seen);
       if (idle) continue;
-      take();  // the service thread looks at what is waiting before it sleeps
+      take();  // the service thread checks `waiting_` before it sleeps
       const auto* const address = reinterpret_cast<const void*>(served_.back().address);
       if (life == detail::SignsOfLife::Seen::silence) {
-        // If a system call sleeps there, it may hold a lock of the file that the message goes to: it ends with EFAULT.
+        // A system call that sleeps there may hold a lock of the file that the message is written to. So it ends with EFAULT first.
         shared.dying.store(true);
         pages_.decline(served_.back().address);
         wake(served_.back());
         detail::die_impatient(address, patience_s_);
       } else if (life == detail::SignsOfLife::Seen::long_work) {
-        lock.unlock();  // for the same reason
+        lock.unlock();  // for the same reason: writing the message may block
         detail::mention_long_work(address, patience_s_);
         lock.lock();
       }
