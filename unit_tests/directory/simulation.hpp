@@ -39,7 +39,9 @@ struct Simulation {
   void add(std::uint64_t bytes, std::uint32_t slots, std::uint64_t pitch = one_column) {
     Datum d;
     d.id = directory.add_datum(bytes);
-    if (pitch != one_column) ASSERT_TRUE(directory.shape(d.id, pitch, 1));
+    if (pitch != one_column) {
+      ASSERT_TRUE(directory.shape(d.id, pitch, 1));
+    }
     d.bytes.assign(bytes, 0);
     for (std::uint32_t s = 0; s < slots; ++s) {
       d.slots.push_back(directory.add_slot(d.id, SpaceId{s}));

@@ -21,6 +21,8 @@ struct Region {
 
   constexpr Region() noexcept = default;
   constexpr Region(ByteRange r) noexcept : begin(r.begin), width(r.size()) {}  // NOLINT: a range is a region
+  /// The byte range [first, last).
+  constexpr Region(std::uint64_t first, std::uint64_t last) noexcept : Region(ByteRange{first, last}) {}
   /// Columns that touch each other are one column. @pre columns == 1, or width <= pitch
   constexpr Region(std::uint64_t first, std::uint64_t column_bytes, std::uint64_t count, std::uint64_t distance) noexcept
       : begin(first),
