@@ -30,6 +30,17 @@ struct Region {
         columns(count > 1 && column_bytes == distance ? 1 : count),
         pitch(count > 1 && column_bytes != distance ? distance : 0) {}
 
+  /// The same, but columns that touch each other stay columns.
+  [[nodiscard]] static constexpr Region apart(std::uint64_t first, std::uint64_t column_bytes, std::uint64_t count,
+                                              std::uint64_t distance) noexcept {
+    Region r;
+    r.begin = first;
+    r.width = column_bytes;
+    r.columns = count;
+    r.pitch = count > 1 ? distance : 0;
+    return r;
+  }
+
   [[nodiscard]] constexpr bool empty() const noexcept { return width == 0 || columns == 0; }
   [[nodiscard]] constexpr std::uint64_t size() const noexcept { return width * columns; }
   [[nodiscard]] constexpr bool is_range() const noexcept { return columns == 1; }

@@ -101,12 +101,13 @@ class RegionMap {
   void make_room(std::size_t ranges) {
     if (pitch_ == one_column) return base::make_room(records_, 2 * ranges);
     std::size_t longest = 0;
-    for (std::size_t i = 0, end = 0; i < records_.size(); i = end) {
+    std::size_t bands = 0;
+    for (std::size_t i = 0, end = 0; i < records_.size(); i = end, ++bands) {
       end = band_end(i);
       longest = std::max(longest, end - i);
     }
-    // The columns at both ends of a range get bands of their own; what lies between them becomes one extent.
-    base::make_room(records_, ranges * (6 * (longest + 2 * ranges) + 12));
+    // At the ends of a region bands are cut in two, and all between them get two more extents at most.
+    base::make_room(records_, ranges * (6 * (longest + 2 * ranges) + 2 * bands + 12));
   }
 
   /// Gives the bytes of `where` (inside the map, not empty) the displacement that `ref` has at its first byte, merging with neighbours. All

@@ -119,9 +119,10 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
     }
   });
   if (step.columns > 1 && !s_.options.device_faults) {
+    d.device->copy_columns(d.queues->id(queue), direction, step.to.address, step.to.pitch, step.from.address, step.from.pitch, step.bytes,
+                           step.columns);
     submitted = true;
-    return d.device->copy_columns(d.queues->id(queue), direction, step.to.address, step.to.pitch, step.from.address, step.from.pitch,
-                                  step.bytes, step.columns);
+    return;
   }
   step.for_each_piece([&](ByteRange piece) {
     step.for_each_column([&](std::uint64_t to_column, std::uint64_t from_column) {
@@ -225,7 +226,7 @@ void Executor::copy_behind(std::byte* to, const std::byte* from, std::uint64_t n
 
 void Executor::copy_by_device(DeviceState& d, QueueIndex queue, device::Device::Direction direction, std::byte* to, const std::byte* from,
                               std::uint64_t n) {
-  if (!s_.options.device_faults) return d.device->copy_columns(d.queues->id(queue), direction, to, n, from, n, n, 1);
+  if (!s_.options.device_faults) return d.device->copy(d.queues->id(queue), direction, to, from, n);
   if (permits(to, n, platform::Protection::read_write) && permits(from, n, platform::Protection::read)) {
     std::memmove(to, from, n);
   } else {
