@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SPDX-FileCopyrightText: The SemCache contributors
 #
-# The installed package: find_package(SemCache COMPONENTS core kokkos), and pkg-config for the C interface.
-# Libraries and headers install themselves (semcache_add_library).
+# Makes the installed package: find_package(SemCache COMPONENTS core kokkos), and pkg-config for the C interface.
+# Libraries and headers are installed by semcache_add_library.
 
 include(CMakePackageConfigHelpers)
 
 function(semcache_install_pkgconfig)
-  # Where the linker must be told of what a shared library would bring along.
+  # With a static library the linker must name the libraries that a shared one would bring along.
   set(private "-lstdc++ -lpthread -ldl")
   get_property(room_libraries GLOBAL PROPERTY SEMCACHE_SYSTEM_LIBRARIES)
   foreach(library IN LISTS room_libraries)
@@ -20,7 +20,7 @@ function(semcache_install_pkgconfig)
     set(SEMCACHE_PC_LIBS " ${private}")
     set(SEMCACHE_PC_LIBS_PRIVATE "")
   endif()
-  # Relative to the file, so that an installed tree can be moved.
+  # The path is relative to the file, so that an installed tree can be moved.
   set(directory "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig")
   file(RELATIVE_PATH SEMCACHE_PC_PREFIX "${directory}" "${CMAKE_INSTALL_PREFIX}")
   configure_file(${PROJECT_SOURCE_DIR}/cmake/semcache.pc.in ${PROJECT_BINARY_DIR}/semcache.pc @ONLY)
@@ -28,7 +28,7 @@ function(semcache_install_pkgconfig)
 endfunction()
 
 function(semcache_install_package)
-  # The whole package by the name that TriBITS gives it.
+  # The target for the whole package has the name that TriBITS gives it.
   add_library(semcache_all_libs INTERFACE)
   add_library(SemCache::all_libs ALIAS semcache_all_libs)
   get_property(libraries GLOBAL PROPERTY SEMCACHE_LIBRARIES)
@@ -40,7 +40,7 @@ function(semcache_install_package)
     install(EXPORT SemCache_${component} NAMESPACE SemCache:: DESTINATION ${directory}
       FILE SemCacheTargets_${component}.cmake)
   endforeach()
-  # A host that writes a SemCacheConfig.cmake of its own (TriBITS before 2022) names ours otherwise.
+  # A host that writes a SemCacheConfig.cmake of its own (TriBITS before 2022) gives this file another name.
   if(NOT SemCache_CONFIG_NAME)
     set(SemCache_CONFIG_NAME SemCacheConfig.cmake)
   endif()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SPDX-FileCopyrightText: The SemCache contributors
 #
-# What the user may choose (SemCache_ENABLE_*) and what came of it (SemCache_WITH_*: ON or OFF, never AUTO).
+# Defines the options that the user may choose (SemCache_ENABLE_*) and their results (SemCache_WITH_*: ON or OFF, never AUTO).
 
 include(GNUInstallDirs)
 include(SemCacheUpstream)
@@ -10,7 +10,8 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYP
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
 endif()
 
-# What a project around this one has set is not kept in the cache: TriBITS takes an AUTO found there for its own answer.
+# Makes an option of three values. A value that an enclosing project has set is not written to the cache, because TriBITS takes
+# an AUTO in the cache for its own value.
 function(semcache_auto_option name text)
   if(DEFINED SemCache_ENABLE_${name} AND NOT DEFINED CACHE{SemCache_ENABLE_${name}})
     return()
@@ -23,17 +24,17 @@ semcache_auto_option(KOKKOS "Build packages/kokkos; AUTO: if Kokkos is found")
 semcache_auto_option(KERNELS "Build packages/kernels; AUTO: if Kokkos-Kernels is found beside Kokkos, or is named")
 semcache_auto_option(MPI "Build what runs under MPI; AUTO: if MPI is found")
 semcache_auto_option(CUDA "Build the CUDA device; AUTO: if the Kokkos in use has CUDA")
-# Compiling Tpetra's classes takes minutes: only where it is asked for.
+# Compiling Tpetra's classes takes minutes, so this part is built only on request.
 option(SemCache_ENABLE_TPETRA "Build packages/tpetra: Tpetra's classes for our node" OFF)
 option(SemCache_ENABLE_DEFAULT_DEVICE
   "semcache::Device is the default of all that links SemCache::kokkos, our node of all that links SemCache::tpetra" OFF)
 option(SemCache_ENABLE_TESTS "Build and register unit_tests/" ${PROJECT_IS_TOP_LEVEL})
 option(SemCache_ENABLE_MINIAPPS "Build miniapps/" ${PROJECT_IS_TOP_LEVEL})
 
-# Imported targets must be seen by whoever links ours, also from the directory above (add_subdirectory).
-# Honoured since CMake 3.24; with 3.23 the directory above asks find_package itself.
+# Imported targets must be visible to projects that link SemCache's targets, also from the directory above (add_subdirectory).
+# CMake has this variable since 3.24; with 3.23 the directory above must call find_package itself.
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
-# What Kokkos forces anyway, with a warning, when it is found; said first, so that every target agrees.
+# Kokkos forces this anyway, with a warning, when it is found. It is set here first, so that all targets agree.
 set(CMAKE_CXX_EXTENSIONS OFF)
 
 set(SemCache_WITH_KOKKOS OFF)
@@ -65,7 +66,7 @@ endif()
 
 set(SemCache_WITH_KERNELS OFF)
 if(SemCache_ENABLE_KERNELS AND SemCache_WITH_KOKKOS)
-  # One that was built with this Kokkos: elsewhere only where the user says so.
+  # Kokkos-Kernels must have been built with this Kokkos, so another place is taken only if the user names it.
   set(directory "${SemCache_KOKKOS_DIR}/../KokkosKernels")
   if(NOT KokkosKernels_ROOT AND NOT DEFINED ENV{KokkosKernels_ROOT} AND NOT KokkosKernels_DIR AND EXISTS "${directory}")
     set(KokkosKernels_DIR "${directory}")

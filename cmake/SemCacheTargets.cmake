@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SPDX-FileCopyrightText: The SemCache contributors
 #
-# How the project's libraries and programs are made.
+# Functions that make the project's libraries and programs.
 
-# What all our targets share. Symbols are hidden unless SEMCACHE_API says otherwise; code is position independent
-# even in the static library, so that plugins and the shared library can be made of it.
+# Sets the properties that all targets share. Symbols without SEMCACHE_API are hidden. The code is position independent even in
+# the static library, so that plugins and the shared library can be made of it.
 function(semcache_set_defaults target)
   set_target_properties(${target} PROPERTIES
     CXX_VISIBILITY_PRESET hidden
@@ -16,20 +16,20 @@ function(semcache_set_defaults target)
 endfunction()
 
 # semcache_add_room(<name> SOURCES <files>... [DEPENDS <rooms>...] [PRIVATE <targets>...])
-#   One room of the core: an object library. Headers of rooms that are not below it are refused by the test
-#   SemCache_layers, which reads the edges from here.
+#   Adds one room of the core, an object library. The test SemCache_layers reads the dependencies from here, and refuses
+#   headers of rooms that are not below this one.
 function(semcache_add_room name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   set_property(GLOBAL APPEND PROPERTY SEMCACHE_ROOMS ${name})
   set_property(GLOBAL PROPERTY SEMCACHE_ROOM_${name}_DEPENDS ${arg_DEPENDS})
   if(NOT arg_SOURCES)
-    return()  # headers only
+    return()  # a room of headers only
   endif()
   set(target semcache_room_${name})
   add_library(${target} OBJECT ${arg_SOURCES})
   semcache_set_defaults(${target})
-  # Functions of other libraries are bound when ours is loaded: at their first call that takes kilobytes of stack, which a
-  # thread in a signal's handler may not have.
+  # Functions of other libraries are bound when SemCache is loaded. Binding at the first call takes kilobytes of stack, which a
+  # thread in a signal handler may not have.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-fno-plt>)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PRIVATE ${arg_PRIVATE})
@@ -38,8 +38,8 @@ endfunction()
 
 # semcache_add_library(<name> SOURCES <files>... INCLUDE <directory> PUBLIC <targets>... [PRIVATE <targets>...]
 #                      [NAME <file name>])
-#   An installed library: target semcache_<name>, alias and export SemCache::<name>, component <name> of the package.
-#   Static or shared by BUILD_SHARED_LIBS. All headers of <directory>/semcache are installed.
+#   Adds an installed library: target semcache_<name>, alias and export SemCache::<name>, component <name> of the package.
+#   BUILD_SHARED_LIBS decides whether it is static or shared. All headers of <directory>/semcache are installed.
 function(semcache_add_library name)
   cmake_parse_arguments(arg "" "INCLUDE;NAME" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   set(target semcache_${name})
@@ -49,7 +49,7 @@ function(semcache_add_library name)
   if(NOT arg_NAME)
     set(arg_NAME ${target})
   endif()
-  # Before 1.0 a minor version may break the binary interface: it belongs to the SONAME.
+  # Before 1.0 a minor version may break the binary interface, so it is part of the SONAME.
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME ${arg_NAME}
     EXPORT_NAME ${name}
@@ -70,7 +70,7 @@ function(semcache_add_library name)
 endfunction()
 
 # semcache_add_miniapp(<name> SOURCES <files>... [LIBS <targets>...])
-#   A program of miniapps/, left in the build folder that mirrors its source folder. Not installed.
+#   Adds a program of miniapps/. It stays in the build folder that mirrors its source folder and is not installed.
 function(semcache_add_miniapp name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})

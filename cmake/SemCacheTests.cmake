@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SPDX-FileCopyrightText: The SemCache contributors
 #
-# Tests are named SemCache_<name>, labelled SemCache and by the labels given, and say how many processors they use:
-# the rules of TriBITS, so that a host project's ctest sums them up as its own.
+# Tests are named SemCache_<name>, have the label SemCache and the given labels, and declare how many processors they use. These
+# are the rules of TriBITS, so a host project's ctest summarises them like its own tests.
 #
-# Labels with a meaning: mpi, gpu (needs one), stress, consume, misuse. Others name the room or package.
+# Labels with a meaning are mpi, gpu (the test needs a GPU), stress, consume and misuse. The others name the room or package.
 
 find_package(GTest REQUIRED)
 
-# Containers forbid the kernel call that Open MPI copies with, and several tests share the processors.
+# Containers forbid the system call with which Open MPI copies between processes, and several tests share the processors.
 set(SemCache_TEST_ENVIRONMENT
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
@@ -18,11 +18,11 @@ set(SemCache_TEST_ENVIRONMENT
 
 # semcache_add_program_test(<name> COMMAND <program or target> <arguments>... [LABELS ...] [MPI_RANKS <n>]
 #                           [ENVIRONMENT NAME=value ...] [TIMEOUT <seconds>] [PROPERTIES <name> <value> ...])
-#   Runs a program; it passes if it exits with 0 (or as PROPERTIES say: WILL_FAIL, PASS_REGULAR_EXPRESSION ...).
-#   MPI_RANKS: under mpiexec with n ranks; the label mpi is added; not registered where MPI is off.
-#   The label gpu is added to programs of a Kokkos with CUDA.
+#   Adds a test that runs a program. It passes if the program exits with 0, unless PROPERTIES define another condition
+#   (WILL_FAIL, PASS_REGULAR_EXPRESSION ...). With MPI_RANKS the program runs under mpiexec with n ranks and the label mpi is
+#   added; where MPI is off, the test is not registered. The label gpu is added to programs of a Kokkos with CUDA.
 function(semcache_add_program_test name)
-  # PARSE_ARGV keeps semicolons within an argument (a regular expression's).
+  # PARSE_ARGV keeps semicolons within an argument, for example in a regular expression.
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "MPI_RANKS;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT;PROPERTIES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "semcache test ${name}: what is '${arg_UNPARSED_ARGUMENTS}'?")
@@ -36,13 +36,14 @@ function(semcache_add_program_test name)
     set(launch ${MPIEXEC_EXECUTABLE} ${MPIEXEC_PREFLAGS} ${MPIEXEC_NUMPROC_FLAG} ${arg_MPI_RANKS})
     set(processors ${arg_MPI_RANKS})
     list(APPEND arg_LABELS mpi)
-    # Open MPI leaks, from plugins that it has unloaded when the leaks are listed: they cannot be told from ours.
+    # Open MPI leaks memory in plugins that are unloaded again when the leaks are listed. These leaks cannot be distinguished
+    # from SemCache's.
     list(APPEND arg_ENVIRONMENT LSAN_OPTIONS=detect_leaks=0)
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
-  if(CMAKE_CXX_FLAGS MATCHES "fsanitize")  # which slow a program down, some by a factor of fifty
+  if(CMAKE_CXX_FLAGS MATCHES "fsanitize")  # sanitizers slow programs down, some of them by a factor of fifty
     math(EXPR arg_TIMEOUT "4 * ${arg_TIMEOUT}")
   endif()
   list(POP_FRONT arg_COMMAND program)
@@ -67,7 +68,7 @@ function(semcache_add_program_test name)
 endfunction()
 
 # semcache_add_skipped_test(<name> <reason> [LABELS ...])
-#   What this build cannot test: ctest lists it as skipped, and its output is the reason, in GoogleTest's form.
+#   Adds a test that this build cannot run. ctest lists it as skipped, and its output is the reason, in GoogleTest's form.
 function(semcache_add_skipped_test name reason)
   semcache_add_program_test(${name}
     COMMAND sh -c "echo \"$1: Skipped\"\; echo \"$2\"\; exit 77" sh SemCache_${name} ${reason}
@@ -77,8 +78,8 @@ endfunction()
 
 # semcache_add_test(<name> SOURCES <files>... [LIBS <targets>...] [LABELS ...] [MPI_RANKS <n>] [ARGS ...]
 #                   [ENVIRONMENT NAME=value ...] [TIMEOUT <seconds>] [PROPERTIES ...])
-#   A GoogleTest program, target test_<name>, and its test. A source with its own main() replaces GoogleTest's.
-#   Tests of a room's internals link SemCache::internals, tests of the public interface SemCache::core.
+#   Adds a GoogleTest program, target test_<name>, and its test. A source with its own main() replaces GoogleTest's.
+#   Tests of a room's internals link SemCache::internals, and tests of the public interface link SemCache::core.
 function(semcache_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "MPI_RANKS;TIMEOUT" "SOURCES;LIBS;ARGS;LABELS;ENVIRONMENT;PROPERTIES")
   if(arg_MPI_RANKS AND NOT SemCache_WITH_MPI)
@@ -93,7 +94,7 @@ function(semcache_add_test name)
     target_link_libraries(${target} PRIVATE MPI::MPI_CXX)
   endif()
   set(values "")
-  foreach(keyword MPI_RANKS TIMEOUT)  # CMake 4 warns of keywords without a value
+  foreach(keyword MPI_RANKS TIMEOUT)  # CMake 4 warns about keywords without a value
     if(arg_${keyword})
       list(APPEND values ${keyword} ${arg_${keyword}})
     endif()

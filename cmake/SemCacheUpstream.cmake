@@ -2,11 +2,11 @@
 # SPDX-FileCopyrightText: The SemCache contributors
 #
 # semcache_find_kokkos([QUIET] [REQUIRED])
-#   Defines the imported target SemCacheUpstream::kokkos from whatever kind of Kokkos is at hand. Properties:
-#   SEMCACHE_HAS_CUDA, and
-#   SEMCACHE_PACKAGE_DIR: the directory of its KokkosConfig.cmake. Installed too: SemCacheConfig.cmake calls it in the consumer.
+#   Defines the imported target SemCacheUpstream::kokkos from any kind of Kokkos. Its properties are SEMCACHE_HAS_CUDA,
+#   SEMCACHE_VERSION, and SEMCACHE_PACKAGE_DIR, the directory of Kokkos' KokkosConfig.cmake. This file is installed, too, because
+#   SemCacheConfig.cmake calls the function in the consumer.
 #
-#   Three kinds, in this order:
+#   There are three kinds of Kokkos, which are tried in this order:
 #   1  Kokkos::all_libs                         Kokkos 4 and later, Trilinos 14 and later
 #   2  Kokkos_LIBRARIES, Kokkos_INCLUDE_DIRS    Trilinos 13 and Debian's packages of it; these define Kokkos::kokkos
 #                                               with an include directory that does not exist, so 2 precedes 3
@@ -33,7 +33,7 @@ function(semcache_find_kokkos)
   if(TARGET Kokkos::all_libs)
     set(libraries Kokkos::all_libs)
   elseif(Kokkos_LIBRARIES)
-    # libdl.a, which Trilinos 13 names by its path, is part of the C library.
+    # libdl, which Trilinos 13 names by the path of libdl.a, is part of the C library.
     set(libraries ${Kokkos_LIBRARIES} ${CMAKE_DL_LIBS})
     set(directories ${Kokkos_INCLUDE_DIRS})
     list(REMOVE_ITEM directories /usr/include)
@@ -60,9 +60,10 @@ function(semcache_find_kokkos)
 endfunction()
 
 # semcache_find_trilinos([QUIET] <package>)
-#   Defines the imported target SemCacheUpstream::<package> (KokkosKernels, Tpetra, Belos) from an installed Trilinos
-#   (Kokkos-Kernels: or its own installation) or the one that this is being built in: <package>::all_libs (Trilinos 14 and later), else <package>_LIBRARIES and
-#   <package>_INCLUDE_DIRS. Property SEMCACHE_PACKAGE_DIR: the directory of its configuration file.
+#   Defines the imported target SemCacheUpstream::<package> (KokkosKernels, Tpetra, Belos) from an installed Trilinos, from the
+#   Trilinos that SemCache is being built in, or from an installation of Kokkos-Kernels alone. It uses <package>::all_libs
+#   (Trilinos 14 and later), otherwise <package>_LIBRARIES and <package>_INCLUDE_DIRS. Its property SEMCACHE_PACKAGE_DIR is the
+#   directory of the package's configuration file.
 function(semcache_find_trilinos)
   cmake_parse_arguments(arg "QUIET" "" "" ${ARGN})
   set(package ${arg_UNPARSED_ARGUMENTS})
@@ -79,7 +80,7 @@ function(semcache_find_trilinos)
       return()
     endif()
   endif()
-  # Debian's packages name libraries that they do not depend on.
+  # Debian's packages name libraries of packages that they do not depend on, so these libraries may be missing.
   set(missing ${${package}_TPL_LIBRARIES})
   list(FILTER missing INCLUDE REGEX "^/")
   list(FILTER missing EXCLUDE REGEX "/libdl\\.a$")

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 
-/// Belos' solvers on our node and on the node that the installed Tpetra was built for: the same problem, in turns. On
-/// hosts both compute with the same processors, so the ratio is what the cache (and missing libraries) cost.
+/// Compares Belos' solvers on SemCache's node and on the node that the installed Tpetra was built for. Both solve the same
+/// problem, in turns. On hosts both compute with the same processors, so the ratio shows the cost of the cache (and of missing
+/// libraries).
 #include <semcache/tpetra.hpp>
 
 #include <BelosBlockCGSolMgr.hpp>
@@ -114,7 +115,7 @@ void compare(const char* name, const Settings& settings, int columns, int block)
     const auto o = ours.template solve<Solver>(parameters);
     iterations[0] = s.iterations;
     iterations[1] = o.iterations;
-    if (round == 0) continue;  // first uses
+    if (round == 0) continue;  // the first round includes the costs of first uses
     times.push_back(o.seconds_per_iteration);
     ratios.push_back(o.seconds_per_iteration / s.seconds_per_iteration);
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 
-/// What coherence itself costs: host sweeps of stale arrays against hand-made pinned copies, announced reads against
-/// the link (managed memory beside both), checks that find nothing to do, and the launch hook. Pairs are interleaved in
-/// one run.
+/// Measures what coherence itself costs: host sweeps of stale arrays compared with hand-made pinned copies, announced reads
+/// compared with the link (both also compared with managed memory), checks that find nothing to do, and the launch hook. The
+/// members of a pair are interleaved in one run.
 #include <semcache/kokkos.hpp>
 
 #include <unistd.h>
@@ -64,7 +64,7 @@ void add_one(const View& v) {
                        AddOne<View>{v});
 }
 
-/// One piece of code for all arrays: inlined copies of this loop were compiled differently (a factor of 1.6).
+/// Not inlined, so that all arrays are summed by the same code: compilers may optimise inlined copies of the loop differently.
 [[gnu::noinline]] double sum(const double* p, std::size_t n) {
   double s = 0;
   for (std::size_t i = 0; i < n; ++i) s += p[i];
@@ -81,7 +81,7 @@ class Managed {
  public:
   explicit Managed(std::size_t elements) : view_("managed", elements) {}
 
-  /// Seconds of a whole read by the host, sum and all: the driver moves pages as they fault.
+  /// Returns the seconds that the host takes to sum up the whole array, while the driver moves pages as they fault.
   [[nodiscard]] double sweep() {
     bring_to_the_gpu();
     const auto start = Clock::now();
@@ -91,11 +91,11 @@ class Managed {
     return seconds;
   }
 
-  /// Seconds until the host has everything, through faults: one element of each page is read.
+  /// Returns the seconds until faults have brought the whole array to the host. One element of each page is read.
   [[nodiscard]] double touch() {
     bring_to_the_gpu();
     constexpr std::size_t page = 4096 / sizeof(double);
-    const volatile double* const p = view_.data();  // volatile: the reads are not left out
+    const volatile double* const p = view_.data();  // volatile, so that the compiler keeps the reads
     const auto start = Clock::now();
     for (std::size_t i = 0; i < view_.extent(0); i += page) (void)p[i];
     const double seconds = seconds_since(start);
@@ -103,7 +103,7 @@ class Managed {
     return seconds;
   }
 
-  /// Seconds until the host has everything when the program asks for it.
+  /// Returns the seconds until the host has the whole array when the program asks for it with a prefetch.
   [[nodiscard]] double prefetch() {
     bring_to_the_gpu();
     const std::size_t bytes = view_.extent(0) * sizeof(double);
@@ -152,7 +152,7 @@ nlohmann::json sweeps(std::size_t elements, int pairs) {
 #endif
   std::vector<double> sweep_ratio, sweep_s, hand_s, announced_fraction, copy_s;
   double expected = 0;
-  for (int k = -2; k < pairs; ++k) {  // two rounds of warming up: pages, page-locking, clocks
+  for (int k = -2; k < pairs; ++k) {  // the first two rounds warm up pages, page-locking and clocks
     add_one<semcache::Exec>(ours.view_device());
     add_one<Native>(device);
     Kokkos::fence();
@@ -300,7 +300,7 @@ nlohmann::json launches(int pairs) {
   return j;
 }
 
-/// Of this process, as the kernel counts it.
+/// Returns the resident memory of this process, as the kernel counts it.
 std::uint64_t resident_host_bytes() {
   unsigned long long all = 0, resident = 0;
   if (std::FILE* const file = std::fopen("/proc/self/statm", "re")) {
@@ -338,7 +338,7 @@ int main(int argc, char** argv) {
     const auto unused = Kokkos::create_mirror_view(v);
     add_one<semcache::Exec>(v);
     Kokkos::fence();
-    if (on_gpu) {  // elsewhere the device's memory is the host's
+    if (on_gpu) {  // otherwise the device's memory is host memory, too
       const std::uint64_t grown = std::max(resident_host_bytes(), before) - before;
       std::printf("host memory for its mirror, which nobody uses: %.3f MiB\n", static_cast<double>(grown) / (1 << 20));
       report["host_memory_of_unused_mirror_bytes"] = grown;

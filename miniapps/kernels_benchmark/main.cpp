@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 
-/// What products and sums of vectors and multivectors cost on semcache::Device: against Kokkos-Kernels on the native
-/// device, against BLAS called directly (hosts), and against Kokkos-Kernels' own kernels on semcache::Exec, which would
-/// run without SemCache::kernels. Rounds are interleaved in one run.
+/// Measures what products and sums of vectors and multivectors cost on semcache::Device. They are compared with Kokkos-Kernels
+/// on the native device, with BLAS called directly (on hosts), and with Kokkos-Kernels' own kernels on semcache::Exec, which
+/// would run without SemCache::kernels. Rounds are interleaved in one run.
 #include <semcache/kernels.hpp>
 
 #include <CLI/CLI.hpp>
@@ -53,7 +53,7 @@ double seconds(const Body& body, long calls) {
 
 struct Case {
   std::string name;
-  Body ours, native, blas, generic;  ///< empty: there is none
+  Body ours, native, blas, generic;  ///< empty where there is no such implementation
 };
 
 /// Prints the time of one call and the medians of the rounds' ratios ours / other, with quartiles.
@@ -107,7 +107,7 @@ struct Arrays {
     for (const auto& v : {x, y, small}) Kokkos::deep_copy(v, 1e-3);
   }
 
-  /// Seven entries in each row.
+  /// Returns a matrix with seven entries in each row.
   static Csr stencil(int rows) {
     const Kokkos::View<int*, Device> row_map("row_map", rows + 1), entries("entries", 7 * rows);
     const Vector values("values", 7 * rows);
@@ -132,7 +132,7 @@ struct Arrays {
 using Ours = Arrays<semcache::Device>;
 using Native = Arrays<semcache::kernels::NativeDevice>;
 
-/// Kokkos-Kernels' own kernel, as it would be without us.
+/// Calls Kokkos-Kernels' own kernel, which would run without SemCache::kernels.
 template <class M>
 void generic_gemm(const char* ta, const char* tb, const M& a, const M& b, double beta, const M& c) {
   using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 
-/// What an operation costs while many arrays live that it does not concern. Needs no Kokkos; emulated device.
+/// Measures what an operation costs while many arrays exist that it does not use. Needs no Kokkos; runs on the emulated device.
 #include <semcache/runtime/runtime.hpp>
 #include <semcache/semcache.hpp>
 
@@ -44,7 +44,7 @@ double time_of(const Body& body) {
   return us_since(start);
 }
 
-/// Of each of `repeats` calls that follow each other.
+/// Returns the median time of `repeats` calls that follow each other, in microseconds.
 template <class Body>
 double median_of(std::size_t repeats, const Body& body) {
   std::vector<double> us;
@@ -79,7 +79,7 @@ void* written_array() {
   return array;
 }
 void* mirror() { return runtime::allocate_host("mirror", bytes); }
-/// What nobody holds but a saved copy: the content of an array that is freed.
+/// Makes a mirror whose content is held only by a snapshot, because the array that it was copied from is freed.
 void* mirror_of_freed() {
   void* const kept = mirror();
   void* const array = written_array();
@@ -178,7 +178,7 @@ void beside_mirrors_of_one(std::size_t count, Table& table) {
   void* const other = written_array();
   void* const wants_other = mirror();
   for (int k = 0; k < 5; ++k) {
-    runtime::copy(wants_other, other, bytes, queue());  // the same launch, whose code is not forgotten then
+    runtime::copy(wants_other, other, bytes, queue());  // a launch of the same kind first, so that its code is in the caches
     launch(other, Access::read_write);
     writes.push_back(time_of([&] { launch(source, Access::read_write); }));
     for (std::size_t i = 0; i < count; ++i) runtime::copy(mirrors[i], source, bytes, queue());
@@ -242,7 +242,7 @@ void allocations(std::size_t count, Table& table) {
   }
 }
 
-/// Of the heap, for each of `count` arrays. What the first one needs once does not count.
+/// Measures the heap memory that each of `count` arrays takes. What the first array allocates once is not counted.
 template <class Make>
 void host_bytes(const char* name, std::size_t count, Table& table, const Make& make) {
   finalize();
@@ -259,7 +259,8 @@ void host_bytes_of_each(std::size_t count, Table& table) {
   host_bytes("bytes: a mirror, and the saved copy that it wants", count, table, &mirror_of_freed);
 }
 
-/// Of arrays of a granule each the budget holds fewer than `count`; those that were used longest ago are needed next.
+/// Measures evictions. The arrays have a granule each, the budget holds fewer than `count` of them, and the arrays that were
+/// used longest ago are needed next.
 void evictions(std::size_t count, Table& table) {
   constexpr std::size_t granule = 64 * 1024;
   ::setenv("SEMCACHE_DEVICE_MEMORY", std::to_string(count * granule).c_str(), 1);
@@ -296,7 +297,7 @@ int main(int argc, char** argv) {
   }
   if (counts.empty()) counts = {10, 1000, 16000, 100000};
   ::setenv("SEMCACHE_DEVICE", "emulated", 1);
-  // As on a GPU: pages of device memory would need more mappings than the kernel allows.
+  // As on a GPU, device pages are not protected: otherwise they would need more mappings than the kernel allows.
   ::setenv("SEMCACHE_DEVICE_TRACKER", "off", 1);
   Table table;
   for (const std::size_t n : counts) {

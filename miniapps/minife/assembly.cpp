@@ -19,7 +19,7 @@ Condition condition_at(const Index3& node, const Box& mesh) {
   return Condition::none;
 }
 
-/// Whether the neighbours of a node with Condition::one see its value: not on the edges of the face.
+/// Returns whether the neighbours of a node with Condition::one see its value. They do not on the edges of the face.
 bool value_is_seen(const Index3& node, const Box& mesh) {
   for (const int axis : {y_axis, z_axis}) {
     if (node[axis] == 0 || node[axis] == mesh.hi[axis] - 1) return false;
@@ -27,7 +27,7 @@ bool value_is_seen(const Index3& node, const Box& mesh) {
   return true;
 }
 
-/// Row of a node over its 27 possible neighbours, before the boundary conditions.
+/// The row of a node over its 27 possible neighbours, before the boundary conditions.
 struct Stencil {
   std::array<double, 27> coefficient{};
   double load = 0;
@@ -37,11 +37,11 @@ constexpr unsigned stencil_slot(int dx, int dy, int dz) {
   return static_cast<unsigned>((dz + 1) * 9 + (dy + 1) * 3 + (dx + 1));
 }
 
-/// Sums the elements around the node that the mesh has: up to eight.
+/// Sums up those of the eight elements around the node that the mesh has.
 Stencil sum_elements(const Index3& node, const Index3& elements, const ElementSystem& element) {
   Stencil s;
   for (unsigned corner = 0; corner < 8; ++corner) {
-    // The node is corner (7 - corner) of the element whose low node lies at node - 1 + (corner's offsets).
+    // The node is corner (7 - corner) of the element whose low node is node - 1 + (corner's offsets).
     const int ox = static_cast<int>(corner & 1U) - 1;
     const int oy = static_cast<int>(corner >> 1U & 1U) - 1;
     const int oz = static_cast<int>(corner >> 2U) - 1;

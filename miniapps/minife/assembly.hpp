@@ -8,8 +8,8 @@
 
 namespace minife {
 
-/// Where a rank's part of the linear system goes. The memory is the caller's; every element is written exactly once,
-/// in ascending order, and nothing is read back.
+/// The caller's memory into which a rank's part of the linear system is written. Every element is written exactly once, in
+/// ascending order, and nothing is read back.
 template <class Offset>
 struct SystemArrays {
   double* values = nullptr;              ///< nonzeros()
@@ -21,14 +21,14 @@ struct SystemArrays {
 
 /// Assembles the matrix and right-hand side of the rank's rows and applies the boundary conditions: 1 on the face
 /// x = 1, 0 on the other five. Rows of boundary nodes become rows of the identity, and their columns vanish from the
-/// other rows; the entries stay, as explicit zeros, so every row has one entry per neighbouring node (27 inside).
+/// other rows. The entries stay as explicit zeros, so every row has one entry per neighbouring node (27 inside).
 /// On an edge that x = 1 shares with a 0-face, the node itself is 1, but its neighbours see 0, as in the reference.
-/// @param progress  called now and then with the share done, 0..1; may be null
+/// @param progress  called from time to time with the share done, 0..1; may be null
 template <class Offset>
 void assemble(const LocalGrid& grid, const SystemArrays<Offset>& system, void (*progress)(double, void*) = nullptr,
               void* progress_state = nullptr);
 
-/// True if offsets into a matrix of `nonzeros` entries need 64 bits.
+/// Returns whether offsets into a matrix of `nonzeros` entries need 64 bits.
 [[nodiscard]] constexpr bool needs_wide_offsets(std::int64_t nonzeros) noexcept { return nonzeros > INT32_MAX; }
 
 extern template void assemble(const LocalGrid&, const SystemArrays<std::int32_t>&, void (*)(double, void*), void*);

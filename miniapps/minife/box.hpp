@@ -28,7 +28,7 @@ struct Box {
   [[nodiscard]] bool contains(const Index3& p) const noexcept {
     return lo[0] <= p[0] && p[0] < hi[0] && lo[1] <= p[1] && p[1] < hi[1] && lo[2] <= p[2] && p[2] < hi[2];
   }
-  /// Place of `p` when the box is walked with x fastest and z slowest.
+  /// Returns the place of `p` in a walk through the box with x fastest and z slowest.
   /// @pre contains(p)
   [[nodiscard]] std::int64_t position(const Index3& p) const noexcept {
     return (std::int64_t{p[2] - lo[2]} * size(y_axis) + (p[1] - lo[1])) * size(x_axis) + (p[0] - lo[0]);
@@ -45,7 +45,7 @@ struct Box {
   return r;
 }
 
-/// `box` with one more layer on every side, clipped to `limits`.
+/// Returns `box` with one more layer on every side, clipped to `limits`.
 [[nodiscard]] inline Box grow(const Box& box, const Box& limits) noexcept {
   Box r = box;
   for (int axis = 0; axis < 3; ++axis) {

@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-/// The device kernels of the conjugate gradient solver, once for all variants: whoever moves the data, the arithmetic
-/// and its order are the same, so the variants agree bit by bit on one kind of device.
+/// The device kernels of the conjugate gradient solver. All variants use them, however they move their data. The arithmetic
+/// and its order are therefore the same, so the variants agree bit by bit on one kind of device.
 ///
-/// Views that a kernel only reads are captured as views of const: that is what tells semcache (and the reader) that
-/// they are not written.
+/// Views that a kernel only reads are captured as views of const. From that semcache (and the reader) knows that they are not
+/// written.
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct KernelTypes {
   using ConstOffsets = Kokkos::View<const OffsetType*, Device>;
 };
 
-/// Extents of a rank's arrays.
+/// The extents of a rank's arrays.
 struct Extents {
   std::int32_t rows = 0;
   std::int32_t interior_rows = 0;
@@ -37,7 +37,7 @@ struct Extents {
   std::int32_t sent_entries = 0;
 };
 
-/// Everything the kernels work on, on the device.
+/// The device sides of all arrays that the kernels use.
 template <class Types>
 struct DeviceArrays {
   typename Types::Real values;
@@ -64,14 +64,13 @@ inline constexpr bool on_gpu = false;
 #endif
 
 inline constexpr int team_threads = 256;
-/// Lanes that share a row of the matrix on a GPU. Measured on an H200 with 100^3 elements, 200 iterations: 4 lanes
-/// 41 ms, 8 lanes 44 ms, 16 lanes 52 ms, 32 lanes 68 ms.
+/// Lanes that share a row of the matrix on a GPU. 4 lanes are the fastest on an H200 (100^3 elements); more lanes are slower.
 inline constexpr int lanes_per_row = 4;
 inline constexpr int rows_per_team = team_threads / lanes_per_row;
-/// Partial sums at most: fixes the order of summation, whatever the functor's type, so variants cannot differ.
+/// The largest number of partial sums. It fixes the order of summation for functors of all types, so variants cannot differ.
 inline constexpr std::int32_t partial_sums = 1024;
 
-/// Rows that a team sums up.
+/// Returns the number of rows that a team sums up.
 KOKKOS_INLINE_FUNCTION constexpr std::int64_t rows_per_sum(std::int64_t count) {
   return (count / partial_sums + team_threads) / team_threads * team_threads;
 }
@@ -79,8 +78,8 @@ KOKKOS_INLINE_FUNCTION constexpr std::int64_t rows_per_sum(std::int64_t count) {
 template <class Exec>
 using Range = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int32_t>>;
 
-// Integers in functors are 64 bits wide: semcache looks for words that might be pointers, and padding, or two integers in
-// one word, can look like one.
+// Integers in functors are 64 bits wide, because semcache searches functors for words that might be pointers, and padding, or
+// two integers in one word, can look like a pointer.
 
 template <class Body>
 struct Each {
@@ -117,7 +116,7 @@ void for_each(const char* name, const Exec& exec, std::int32_t begin, std::int32
   if (end > begin) Kokkos::parallel_for(name, Range<Exec>(exec, begin, end), Each<Body>{body});
 }
 
-/// Sum of body(i) over 0 <= i < count, in an order that depends on `count` and the kind of device only.
+/// Returns the sum of body(i) over 0 <= i < count, in an order that depends only on `count` and the kind of device.
 template <class Exec, class Body>
 double sum(const char* name, const Exec& exec, std::int32_t count, const Body& body) {
   double result = 0;
@@ -150,13 +149,14 @@ struct Gather {
   KOKKOS_INLINE_FUNCTION void operator()(std::int32_t i) const { to(i) = from(entries(i)); }
 };
 
-/// Columns below `rows` are local.
+/// The values of p by column, for rows whose columns are all local.
 template <class T>
 struct LocalColumns {
   typename T::ConstReal x;
   KOKKOS_INLINE_FUNCTION double operator()(std::int32_t column) const { return x(column); }
 };
 
+/// The values of p by column, for all rows: columns below `rows` are local, the others are external.
 template <class T>
 struct LocalAndExternalColumns {
   typename T::ConstReal x;
@@ -269,8 +269,8 @@ void multiply(const char* name, const typename T::Exec& exec, const DeviceArrays
 
 }  // namespace detail
 
-/// The kernels by name. Each is submitted to the instance given, in order; those that return a sum wait for it and
-/// return this rank's part.
+/// The kernels by name. Each one is submitted to the given instance, in order. A kernel that returns a sum waits for it and
+/// returns this rank's part.
 template <class T>
 struct Kernels {
   using Exec = typename T::Exec;
@@ -313,7 +313,7 @@ struct Kernels {
     return detail::sum("minife::advance", exec, n.rows,
                        detail::Advance<T>{a.direction, a.product, a.solution, a.residual, alpha});
   }
-  /// x += alpha p, in the last iteration: nobody asks for the residual after it
+  /// x += alpha p, in the last iteration, after which the residual is not needed
   static void advance_solution(const Exec& exec, const Arrays& a, const Extents& n, double alpha) {
     detail::for_each("minife::advance_solution", exec, 0, n.rows,
                      detail::AdvanceSolution<T>{a.direction, a.solution, alpha});

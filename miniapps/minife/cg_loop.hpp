@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-/// The conjugate gradient iteration, over steps that a variant carries out.
+/// The conjugate gradient iteration, made of steps that each variant carries out.
 #include <minife/assembly.hpp>
 #include <minife/cg_kernels.hpp>
 #include <minife/mpi_support.hpp>
@@ -43,7 +43,7 @@ inline void report_assembly(double share_done, void* progress) {
   static_cast<Progress*>(progress)->assembling(share_done);
 }
 
-/// A p, with the exchange of boundary values hidden behind the interior rows.
+/// Computes A p. The exchange of boundary values is hidden behind the product over the interior rows.
 template <class Steps>
 void multiply(Steps& steps) {
   steps.begin_exchange();
@@ -54,10 +54,11 @@ void multiply(Steps& steps) {
 
 /// Solves A x = b from the x that the steps hold, until the norm of the residual is at most the machine precision.
 ///
-/// As in the reference: an iteration is entered while the norm at the start of the previous one was above the
-/// tolerance; the norm at its own start enters the history, and its update is carried out in any case.
-/// @param setup_start  when the set-up began, by seconds_now()
-/// @throws std::runtime_error if the matrix turns out not to be positive definite; MpiError
+/// As in the reference, an iteration is entered if the norm at the start of the previous iteration was above the tolerance.
+/// The norm at its own start enters the history, and its update is carried out in any case.
+/// @param setup_start  the value of seconds_now() when the set-up began
+/// @throws std::runtime_error  the matrix is not positive definite
+/// @throws MpiError
 template <class Steps>
 SolveResult iterate(Steps& steps, const SolveRequest& request, double setup_start) {
   constexpr double tolerance = std::numeric_limits<double>::epsilon();
@@ -77,13 +78,13 @@ SolveResult iterate(Steps& steps, const SolveRequest& request, double setup_star
   const double start = seconds_now();
   double norm = std::sqrt(rr);
   for (int k = 1; k <= request.max_iterations && norm > tolerance; ++k) {
-    // The first direction is the residual itself: beta = 0.
+    // The first direction is the residual itself, so beta is 0.
     const double beta = k == 1 ? 0 : rr / previous_rr;
     norm = std::sqrt(rr);
     result.residual_history.push_back(norm);
     result.iterations = k;
     request.progress.iterating(k, request.max_iterations, norm);
-    if (rr == 0) break;  // exact: the update would be 0/0 times nothing
+    if (rr == 0) break;  // the solution is exact, and the update would divide 0 by 0
 
     steps.next_direction(beta);
     multiply(steps);

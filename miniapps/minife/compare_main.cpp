@@ -27,7 +27,7 @@ nlohmann::json read_report(const std::string& path) {
   }
 }
 
-/// Prints what failed, or how many held.
+/// Prints the checks that failed, or the number of checks if all hold.
 int print(const std::vector<Check>& checks) {
   for (const Check& c : checks) {
     if (!c.passed) std::printf("WRONG: %s\n", c.text.c_str());

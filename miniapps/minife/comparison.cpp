@@ -29,7 +29,7 @@ std::string text(const char* format, double value) {
   return out.data();
 }
 
-/// Exactly equal, bit by bit; NaN equals NaN here.
+/// Returns whether the norms are equal, bit by bit. Equal NaNs count as equal.
 bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
 }

@@ -19,14 +19,15 @@ namespace {
 
 using nlohmann::json;
 
-/// Where sums are made in another order, conjugate gradients magnify the last bit: by 1e4 in ten iterations, later by
-/// more, until the norms meet again. Without packages/kernels, Kokkos-Kernels takes another order on our node than on
-/// Kokkos::Serial. A GPU sums everything otherwise: there the first bits that differ are earlier, as they are for the
-/// stock node on another number of ranks, and the tolerance may be met an iteration or two earlier or later.
+/// How far the norms of the two nodes may differ. Where sums are made in another order, conjugate gradients magnify the last
+/// bit: by 1e4 in ten iterations, later by more, until the norms meet again. Without packages/kernels, Kokkos-Kernels sums in
+/// another order on SemCache's node than on Kokkos::Serial. A GPU makes all sums in another order, so there the norms differ in
+/// earlier bits, as they do for the stock node on another number of ranks, and the tolerance may be met an iteration or two
+/// earlier or later.
 struct Tolerances {
   std::size_t early_norms;
-  double early;  ///< of the norm itself
-  double late;   ///< of the first norm
+  double early;  ///< relative to the norm itself
+  double late;   ///< relative to the first norm
   std::uint64_t iterations;
 };
 constexpr Tolerances of_same_sums{1, 0, 0, 0};

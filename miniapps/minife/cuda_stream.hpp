@@ -15,8 +15,8 @@ inline void check_cuda(cudaError_t code, const char* call) {
   if (code != cudaSuccess) throw std::runtime_error(std::string(call) + ": " + cudaGetErrorString(code));
 }
 
-/// A stream that does not wait for the default one, urgent enough that small kernels and copies on it overtake the big
-/// kernels of others.
+/// A stream that does not wait for the default stream. Its priority is the highest, so that small kernels and copies on it
+/// overtake the big kernels of other streams.
 class CudaStream {
  public:
   CudaStream() {
@@ -35,7 +35,7 @@ class CudaStream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// A point in a stream for others to wait for.
+/// A point in a stream that other streams can wait for.
 class CudaEvent {
  public:
   CudaEvent() { check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags"); }
@@ -43,7 +43,7 @@ class CudaEvent {
   CudaEvent(const CudaEvent&) = delete;
   CudaEvent& operator=(const CudaEvent&) = delete;
 
-  /// Work submitted to `later` from now on waits for what `earlier` has been given so far.
+  /// Makes work that is submitted to `later` from now on wait for all work that was submitted to `earlier` so far.
   void order(cudaStream_t earlier, cudaStream_t later) {
     check_cuda(cudaEventRecord(event_, earlier), "cudaEventRecord");
     check_cuda(cudaStreamWaitEvent(later, event_, 0), "cudaStreamWaitEvent");

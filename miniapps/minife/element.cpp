@@ -6,8 +6,8 @@
 namespace minife {
 namespace {
 
-/// The two linear shape functions on an interval: integrals of their products, of the products of their slopes, and
-/// of themselves. On a brick the quadrature over the element is the product of the quadratures over its edges.
+/// Integrals of the two linear shape functions on an interval: of their products, of the products of their slopes, and of the
+/// functions themselves. On a brick the quadrature over the element is the product of the quadratures over its edges.
 struct EdgeIntegrals {
   double mass[2][2] = {{0, 0}, {0, 0}};
   double stiffness[2][2] = {{0, 0}, {0, 0}};
@@ -15,7 +15,7 @@ struct EdgeIntegrals {
 };
 
 EdgeIntegrals integrate_edge(double length) {
-  // Two-point Gauss rule with the abscissa rounded to nine digits as in the reference: residual histories can then be
+  // The two-point Gauss rule. The abscissa is rounded to nine digits as in the reference, so that residual histories can be
   // compared beyond the ninth digit, although 1/sqrt(3) would be nearer to the exact integral.
   constexpr double abscissa = 0.577350269;
   const double jacobian = length / 2;

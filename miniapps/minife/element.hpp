@@ -6,8 +6,8 @@
 
 namespace minife {
 
-/// Matrix and load of one brick-shaped 8-node element for steady heat conduction with conductivity 1 and a uniform
-/// source of 1. Node a of the element lies at (a & 1, a >> 1 & 1, a >> 2) of its corners.
+/// The matrix and the load of one brick-shaped 8-node element for steady heat conduction with conductivity 1 and a uniform
+/// source of 1. Node a of the element is the corner (a & 1, a >> 1 & 1, a >> 2).
 struct ElementSystem {
   std::array<std::array<double, 8>, 8> matrix;
   std::array<double, 8> load;

@@ -10,8 +10,8 @@
 
 namespace minife {
 
-/// The messages of one halo exchange, by persistent requests. `bind` once; then once each per product: post_receives and
-/// post_sends in either order, then wait. Collective among neighbours. All throw MpiError.
+/// The messages of one halo exchange, as persistent requests. Call `bind` once; then, for each product, call post_receives
+/// and post_sends in either order, then wait. Collective among neighbours. All functions throw MpiError.
 class Halo {
  public:
   /// @param grid  must outlive the object
@@ -21,15 +21,15 @@ class Halo {
   Halo(const Halo&) = delete;
   Halo& operator=(const Halo&) = delete;
 
-  /// False if there is nobody to exchange with: the other calls then do nothing.
+  /// Returns whether there are neighbours. Without neighbours the other calls do nothing.
   [[nodiscard]] bool needed() const noexcept { return !grid_->neighbours().empty(); }
-  /// The buffers of all exchanges; they must outlive the object.
+  /// Sets the buffers of all exchanges. They must outlive the object.
   /// @param sent      grid.sent_entries() values, not to be written between post_sends and wait
   /// @param external  grid.externals() values, not to be touched between post_receives and wait
   void bind(const double* sent, double* external);
   void post_receives();
   void post_sends();
-  /// Returns when everything sent may be overwritten and everything received may be read.
+  /// Waits until the sent values may be overwritten and the received values may be read.
   void wait();
 
  private:

@@ -10,17 +10,18 @@
 
 namespace minife {
 
-/// An array twice: on the device and, if asked for, on the host.
+/// An array on the device and, if asked for, its mirror on the host.
 template <class View>
 struct Pair {
   View device;
   HandSpaces::Mirror<View> host;
 };
 
+/// Which arrays have mirrors.
 enum class Mirrors {
-  exchanged,  ///< of what crosses the link once or at the halo
-  direction_too,
-  all,        ///< of every array
+  exchanged,      ///< those that cross the link once or at the halo
+  direction_too,  ///< these and the direction
+  all,            ///< all arrays
 };
 
 /// The arrays of the hand-placed variants.
@@ -51,7 +52,7 @@ struct HandArrays {
     allocate(residual, "residual", rows, mirrors == Mirrors::all);
     allocate(send_buffer, "send_buffer", static_cast<std::size_t>(grid.sent_entries()), true);
     allocate(external, "external", static_cast<std::size_t>(grid.externals()), true);
-    // Zeroed by Kokkos where it is: the starting vector.
+    // The starting vector. Kokkos sets it to zero on the device.
     solution.device = typename Types::Real("solution", rows);
     solution.host = HandSpaces::mirror(solution.device);
   }

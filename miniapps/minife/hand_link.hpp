@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-/// Where the arrays of the hand-placed variants are, and the copies between the two sides: `HandSpaces` and `HandLink`.
-/// With CUDA: stock Kokkos, nothing of ours. Without: semcache's emulated device with its protocol switched off, which
-/// then copies what deep_copy says when it says so, and counts.
+/// The spaces of the hand-placed variants' arrays (`HandSpaces`) and the copies between the two sides (`HandLink`). With CUDA
+/// these are stock Kokkos, without SemCache. Otherwise they use semcache's emulated device with its protocol switched off,
+/// which copies at each deep_copy exactly what it names, and counts.
 #include <Kokkos_Core.hpp>
 
 #ifdef KOKKOS_ENABLE_CUDA

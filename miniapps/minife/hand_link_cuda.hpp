@@ -21,7 +21,7 @@ struct HandSpaces {
   }
 };
 
-/// Kernels run on one stream, copies (and the kernel that packs what they carry) on a second one.
+/// Kernels run on one stream. Copies, and the kernel that packs what they carry, run on a second one.
 class HandLink {
  public:
   HandLink() : copies_(stream_.get()) {}
@@ -34,7 +34,7 @@ class HandLink {
   void wait_for_copies() const { copies_.fence(); }
   void wait_for_kernels() const { kernels_.fence(); }
 
-  /// Asynchronous, in the order of copies(). Empty arrays move nothing.
+  /// Copies asynchronously, in the order of copies(). Empty arrays move nothing.
   template <class To, class From>
   void to_device(const To& to, const From& from) {
     copy(tally_.h2d, to, from);
@@ -44,8 +44,8 @@ class HandLink {
     copy(tally_.d2h, to, from);
   }
 
-  /// A reduction delivered its result, a double, to the host. Kokkos lets the kernel write it into pinned memory, so
-  /// it is no copy of the driver's, and counted apart.
+  /// Counts a reduction's result, a double, that the host has received. Kokkos lets the kernel write it into pinned memory, so
+  /// it is not a copy by the driver and is counted separately.
   void count_result() noexcept { tally_.results.add(sizeof(double)); }
   [[nodiscard]] Tally tally() const noexcept { return tally_; }
 

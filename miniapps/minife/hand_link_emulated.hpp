@@ -22,7 +22,7 @@ struct HandSpaces {
   }
 };
 
-/// Same steps as on CUDA. The emulated device computes when it is told to, so nothing needs ordering.
+/// Takes the same steps as on CUDA. The emulated device computes at the call, so nothing needs ordering.
 class HandLink {
  public:
   [[nodiscard]] const HandSpaces::Exec& kernels() const noexcept { return exec_; }
@@ -42,7 +42,7 @@ class HandLink {
     if (from.size() != 0) Kokkos::deep_copy(exec_, to, from);
   }
 
-  void count_result() const noexcept {}  // stays on the host
+  void count_result() const noexcept {}  // the result does not cross the link
   [[nodiscard]] Tally tally() const { return tally_of_statistics(); }
 
  private:

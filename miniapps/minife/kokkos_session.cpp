@@ -59,13 +59,13 @@ DeviceInfo KokkosSession::device(const MpiSession& mpi) const {
   check_cuda(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
   info.kind = "cuda";
   info.name = properties.name;
-  // The first ranks of a node take a GPU each; the others share.
+  // The first ranks of a node take a GPU each, and the other ranks share these.
   info.count = static_cast<int>(sum(mpi.rank_on_node() < devices ? 1 : 0, mpi.communicator()));
 #else
   const semcache::Statistics s = semcache::statistics();
   info.kind = "emulated";
   info.name = s.device_name;
-  info.count = mpi.ranks();  // one in each process
+  info.count = mpi.ranks();  // one device in each process
 #endif
   info.of_rank.resize(static_cast<std::size_t>(mpi.ranks()));
   check_mpi(MPI_Allgather(&current, 1, MPI_INT, info.of_rank.data(), 1, MPI_INT, mpi.communicator()), "MPI_Allgather");

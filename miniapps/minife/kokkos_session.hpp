@@ -13,10 +13,11 @@ struct DeviceInfo {
   std::string kind;  ///< "emulated" or "cuda"
   std::string name;
   int count = 1;  ///< devices used by all ranks together
-  std::vector<int> of_rank;  ///< by rank: which of its node's devices it uses
+  std::vector<int> of_rank;  ///< for each rank, which of its node's devices it uses
 };
 
-/// Kokkos from construction to destruction. With CUDA each rank takes one GPU of its node, by its rank there.
+/// Initialises Kokkos on construction and finalises it on destruction. With CUDA each rank takes one GPU of its node, chosen
+/// by its rank on the node.
 class KokkosSession {
  public:
   /// @throws std::exception if Kokkos cannot start, or there is no GPU for a CUDA Kokkos
@@ -25,15 +26,17 @@ class KokkosSession {
   KokkosSession(const KokkosSession&) = delete;
   KokkosSession& operator=(const KokkosSession&) = delete;
 
-  /// Collective. Ask at the end: the emulated device is described by the runtime, which starts at first use.
+  /// Returns what the ranks compute on. Collective. To be called at the end, because the runtime, which starts at first use,
+  /// describes the emulated device.
   [[nodiscard]] DeviceInfo device(const MpiSession& mpi) const;
 };
 
-/// True if kernels run on the host, where semcache's emulated device stands for the GPU.
+/// Returns whether kernels run on the host, on semcache's emulated device.
 [[nodiscard]] bool device_is_emulated() noexcept;
 
-/// For copies placed by hand on the emulated device: its protocol, which it reads when it starts, is switched off.
-/// @throws std::exception if what the user's variables say cannot be used: overwriting it would hide that
+/// Switches semcache's protocol off, for copies that are placed by hand on the emulated device. Must be called before the
+/// runtime starts, which reads the protocol then.
+/// @throws std::exception  the user's variables have values that cannot be used; overwriting them would hide that
 void switch_protocol_off();
 
 }  // namespace minife

@@ -15,7 +15,7 @@ std::string describe(const Index3& elements) {
   return std::to_string(elements[0]) + " x " + std::to_string(elements[1]) + " x " + std::to_string(elements[2]);
 }
 
-/// Nodes within reach of the nodes of `owned` along one axis, summed: a node reaches itself and its two neighbours.
+/// Returns the sum, over the nodes of `owned` along one axis, of the nodes that each reaches: itself and its two neighbours.
 std::int64_t reach(const Box& owned, const Box& mesh, int axis) {
   std::int64_t sum = 3 * std::int64_t{owned.size(axis)};
   if (owned.lo[axis] == mesh.lo[axis]) --sum;
@@ -33,7 +33,7 @@ void check_sizes(const Index3& elements, const std::vector<Box>& parts) {
     }
     const Box nodes = owned_nodes(parts[rank], all);
     const Box mesh = all_nodes(all);
-    // Rows and external columns share the non-negative 32-bit integers.
+    // Rows and external columns together are numbered by the non-negative 32-bit integers.
     const std::int64_t columns = grow(nodes, mesh).count();
     if (columns > std::numeric_limits<std::int32_t>::max()) {
       throw std::invalid_argument("a mesh of " + describe(elements) + " elements gives rank " + std::to_string(rank) +
@@ -70,8 +70,8 @@ LocalGrid::LocalGrid(const Index3& elements, int ranks, int rank) : elements_(el
     n.rank = other;
     n.receive = intersect(reached, theirs);
     if (n.receive.empty()) continue;
-    // Both sides walk the same box in the same order, so the plan needs no communication; two boxes that touch,
-    // touch mutually.
+    // Both sides walk the same box in the same order, so the plan needs no communication. Each side knows that the other is a
+    // neighbour, because touching is mutual.
     n.send = intersect(grow(theirs, mesh_nodes_), owned_);
     n.receive_begin = externals_;
     n.send_begin = sent_entries_;

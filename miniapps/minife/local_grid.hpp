@@ -9,26 +9,26 @@
 
 namespace minife {
 
-/// What one rank exchanges with another before each product.
+/// The nodes whose values a rank exchanges with one other rank before each product.
 struct Neighbour {
   int rank = 0;
-  Box receive;                     ///< nodes of the other rank that our rows refer to
-  Box send;                        ///< our nodes that its rows refer to
+  Box receive;                     ///< nodes of the other rank that this rank's rows refer to
+  Box send;                        ///< nodes of this rank that the other rank's rows refer to
   std::int32_t receive_begin = 0;  ///< first of receive.count() entries of x_external
   std::int32_t send_begin = 0;     ///< first of send.count() entries of the send buffer
 };
 
 /// The part of the mesh that one rank owns, and how its unknowns are numbered.
 ///
-/// Rows: first the interior nodes (all neighbouring nodes are ours), then the boundary nodes, each group in mesh
-/// order (x fastest). So the product over the first interior_rows() rows needs nothing from other ranks.
-/// Columns: a column below rows() is a local row; column rows() + k is entry k of the array of received values.
-/// Every number follows from the boxes: nothing is communicated and nothing is stored per node.
+/// The rows are first the interior nodes (this rank owns all their neighbours), then the boundary nodes, each group in mesh
+/// order (x fastest). So the product over the first interior_rows() rows needs no values from other ranks.
+/// A column below rows() is a local row; column rows() + k is entry k of the array of received values.
+/// Every number follows from the boxes, so nothing is communicated and nothing is stored per node.
 class LocalGrid {
  public:
   /// @param elements  elements along each axis, at least 1
   /// @throws std::invalid_argument  a rank would own no element, or more rows than 32-bit columns can number; the
-  ///                                text names the values and the remedy. The same on every rank.
+  ///                                text names the values and the remedy. All ranks throw the same.
   LocalGrid(const Index3& elements, int ranks, int rank);
 
   [[nodiscard]] const Box& mesh_nodes() const noexcept { return mesh_nodes_; }
@@ -44,9 +44,9 @@ class LocalGrid {
   [[nodiscard]] std::int64_t total_rows() const noexcept { return mesh_nodes_.count(); }
   [[nodiscard]] const std::vector<Neighbour>& neighbours() const noexcept { return neighbours_; }
 
-  /// Row of one of our nodes. @pre owned().contains(node)
+  /// Returns the row of an owned node. @pre owned().contains(node)
   [[nodiscard]] std::int32_t row_of(const Index3& node) const noexcept;
-  /// Column of a node that one of our rows refers to. @pre ours, or next to one of ours
+  /// Returns the column of a node that one of the rows refers to. @pre the node is owned, or next to an owned node
   [[nodiscard]] std::int32_t column_of(const Index3& node) const noexcept;
 
   /// Calls f(node) for every owned node in the order of the rows.

@@ -22,15 +22,15 @@ namespace {
 
 constexpr int exit_usage = 2;
 
-/// The hand-placed variants compute on semcache's emulated device where there is no GPU; they place the copies
-/// themselves. (Belos' stock node is the host itself.)
+/// Switches the protocol off for the hand-placed variants where there is no GPU: they compute on semcache's emulated device and
+/// place the copies themselves. (Belos' stock node is the host itself.)
 void configure(Solver solver, Variant variant) {
   if (solver == Solver::belos) return;
   const bool by_hand = variant == Variant::naive || variant == Variant::manual || variant == Variant::whole_vector;
   if (by_hand && device_is_emulated()) switch_protocol_off();
 }
 
-/// Opened before the work starts, so that a mistyped path costs no computing time.
+/// Opens the report's file. This happens before the work starts, so that a mistyped path costs no computing time.
 std::unique_ptr<std::ofstream> open_report(const std::string& path) {
   auto file = std::make_unique<std::ofstream>(path);
   if (!*file) {
@@ -40,13 +40,13 @@ std::unique_ptr<std::ofstream> open_report(const std::string& path) {
   return file;
 }
 
-/// Says what every rank found wrong, once.
+/// Prints an error that every rank has found, once. @return `code`
 int refuse(const MpiSession& mpi, const char* what, int code) {
   if (mpi.rank() == 0) std::fprintf(stderr, "minife: %s\n", what);
   return code;
 }
 
-/// What --exchange means for this variant and MPI library.
+/// Returns which addresses MPI gets for this variant and MPI library.
 Exchange exchange_of(const Parameters& p) {
   const bool chooses = p.variant == Variant::manual || p.variant == Variant::semcache;
   if (!chooses) return Exchange::host;
@@ -139,7 +139,7 @@ int main(int argc, char** argv) {
     try {
       return minife::main_with_mpi(mpi, argc, argv);
     } catch (const std::exception& e) {
-      // Only this rank knows: the others may wait for it in MPI, so they are ended too.
+      // Only this rank has the error. The others may wait for it in MPI, so they are ended, too.
       std::fprintf(stderr, "minife: rank %d: %s\n", rank, e.what());
       std::fflush(nullptr);
       MPI_Abort(mpi.communicator(), EXIT_FAILURE);

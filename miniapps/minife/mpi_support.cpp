@@ -3,7 +3,7 @@
 
 #include <minife/mpi_support.hpp>
 
-// Open MPI's extensions, which ask the library that is loaded.
+// Open MPI's extensions, among them a query that asks the loaded library.
 #if __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
 #endif

@@ -11,17 +11,18 @@
 
 namespace minife {
 
-/// A failed MPI call; the text names the call and MPI's own explanation.
+/// An MPI call has failed. The text names the call and MPI's own explanation.
 class MpiError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 /// @param call  name for the message
-/// @throws MpiError unless `code` is MPI_SUCCESS. Needs a communicator whose errors return (MpiSession's do).
+/// @throws MpiError unless `code` is MPI_SUCCESS
+/// @pre the call's communicator returns errors (MpiSession's does)
 void check_mpi(int code, const char* call);
 
-/// MPI from construction to destruction, with errors returned instead of fatal.
+/// Initialises MPI on construction and finalises it on destruction. MPI returns errors instead of ending the program.
 class MpiSession {
  public:
   /// @throws MpiError
@@ -43,10 +44,10 @@ class MpiSession {
   int ranks_on_node_ = 1;
 };
 
-/// Does the MPI library take addresses of device memory?
+/// Returns whether the MPI library takes addresses of device memory.
 [[nodiscard]] bool mpi_takes_device_addresses() noexcept;
 
-/// Sums, minima and maxima over ranks; the result is the same on every rank. Collective. @throws MpiError
+/// These compute sums, minima and maxima over ranks. The result is the same on every rank. Collective. @throws MpiError
 [[nodiscard]] double sum(double value, MPI_Comm comm);
 [[nodiscard]] double minimum(double value, MPI_Comm comm);
 [[nodiscard]] double maximum(double value, MPI_Comm comm);

@@ -6,15 +6,15 @@
 
 namespace minife {
 
-/// A second instance of a CUDA execution space, so that waiting for what was packed on it need not wait for the big
-/// kernels of the first. Its stream is Kokkos' own: it lives as long as anybody holds a copy of the instance.
+/// A second instance of a CUDA execution space, so that waiting for what was packed on it does not wait for the big kernels
+/// of the first. Kokkos owns its stream, which lives as long as any copy of the instance.
 template <class Exec>
 class PackInstance {
  public:
 #if KOKKOS_VERSION >= 30500
   PackInstance() : exec_(Kokkos::Experimental::partition_space(Exec(), 1)[0]) {}
 #else
-  // Kokkos 3.4 makes no second instance: waits take longer.
+  // Kokkos 3.4 makes no second instance, so waits take longer.
   PackInstance() = default;
 #endif
   [[nodiscard]] const Exec& get() const noexcept { return exec_; }

@@ -12,11 +12,11 @@
 namespace minife {
 namespace {
 
-/// Beyond this the number of nodes along an axis leaves no room for products in 32-bit positions along a line.
+/// With more elements the number of nodes along an axis leaves no room for products in 32-bit positions along a line.
 constexpr int max_elements_per_axis = 1 << 20;
 constexpr int max_iteration_limit = 1000000;
 
-/// `nx=10` is `--nx=10`; the reference also says `verify_solution=1`.
+/// Returns the arguments as options: `nx=10` becomes `--nx=10`, and the reference's `verify_solution=1` becomes `--verify`.
 std::vector<std::string> normalise(int argc, const char* const* argv) {
   std::vector<std::string> arguments;
   for (int i = 1; i < argc; ++i) {
@@ -97,7 +97,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.add_option("--report", p.report_file, "Write the figures as JSON to this file");
 
   std::vector<std::string> arguments = normalise(argc, argv);
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 reads them from the back
   try {
     app.parse(arguments);
   } catch (const CLI::ParseError& e) {

@@ -10,14 +10,15 @@ namespace minife {
 
 enum class Variant { naive, manual, whole_vector, semcache, unified };
 enum class Solver { cg, belos };
-/// Whose addresses MPI gets in the halo exchange. Automatic: the device's, by hand only if the MPI library takes them.
+/// Which addresses MPI gets in the halo exchange. `automatic` means the device's; with hand-placed copies it means that only
+/// if the MPI library takes such addresses.
 enum class Exchange { automatic, host, device };
 
 [[nodiscard]] const char* name_of(Variant variant) noexcept;
 [[nodiscard]] const char* name_of(Solver solver) noexcept;
 [[nodiscard]] const char* name_of(Exchange exchange) noexcept;
 
-/// What the user asked for.
+/// The options that the user has given.
 struct Parameters {
   Index3 elements{10, 10, 10};
   Solver solver = Solver::cg;
@@ -28,8 +29,8 @@ struct Parameters {
   std::string report_file;  ///< empty: no report
 };
 
-/// Outcome of reading the command line. If `finished`, the program prints `text` (to stdout if exit_code is 0, else to
-/// stderr) and ends with `exit_code`: --help, or a mistake explained.
+/// The outcome of reading the command line. If `finished`, the program prints `text`, which is the help or the explanation of
+/// a mistake, to stdout if exit_code is 0, otherwise to stderr, and ends with `exit_code`.
 struct CommandLine {
   Parameters parameters;
   bool finished = false;
@@ -37,8 +38,8 @@ struct CommandLine {
   std::string text;
 };
 
-/// Reads the command line; both `--nx 10` and the reference's `nx=10` are understood. As there, a missing ny is nx and
-/// a missing nz is ny. Gives the same answer on every rank, and throws nothing.
+/// Reads the command line. Both `--nx 10` and the reference's `nx=10` are understood. As in the reference, a missing ny is nx
+/// and a missing nz is ny. The result is the same on every rank. Throws nothing.
 [[nodiscard]] CommandLine parse_command_line(int argc, const char* const* argv);
 
 }  // namespace minife

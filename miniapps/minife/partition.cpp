@@ -13,7 +13,7 @@ void bisect(const Box& box, int axis, int first, int parts, std::vector<Box>& ou
   }
   const int low_parts = parts / 2;
   const int high_parts = parts - low_parts;
-  // In doubles and truncated, as in the reference, so that the boxes agree for every size.
+  // Computed in doubles and truncated, as in the reference, so that the boxes agree for every size.
   const double high_share = static_cast<double>(high_parts) / static_cast<double>(parts);
   const int high_size = static_cast<int>(static_cast<double>(box.hi[axis] - box.lo[axis]) * high_share);
   const int cut = box.hi[axis] - high_size;

@@ -6,8 +6,8 @@
 
 namespace minife {
 
-/// Says on stderr how far a long run is: nothing for the first two seconds, then one line every two seconds at most.
-/// Only rank 0 speaks. Costs one clock read per call.
+/// Prints the progress of a long run on stderr: nothing for the first two seconds, then one line every two seconds at most.
+/// Only rank 0 prints. A call costs one clock read.
 class Progress {
  public:
   explicit Progress(bool speaks) noexcept;

@@ -17,7 +17,7 @@ namespace minife {
 /// Raised when a field of the JSON report changes its meaning.
 inline constexpr int report_schema_version = 1;
 
-/// Everything a run has to say; counts and bytes are sums over ranks.
+/// The results of a run. Counts and bytes are sums over ranks.
 struct Report {
   Solver solver = Solver::cg;
   Variant variant = Variant::semcache;
@@ -25,7 +25,7 @@ struct Report {
   int ranks = 1;
   std::string device_kind;
   std::string device_name;
-  std::vector<int> device_of_rank;  ///< which of its node's devices; empty without devices
+  std::vector<int> device_of_rank;  ///< for each rank, which of its node's devices it uses; empty without devices
   Exchange exchange = Exchange::host;
   int device_count = 1;
   std::int64_t rows = 0;
@@ -50,7 +50,7 @@ struct Report {
 
 [[nodiscard]] nlohmann::json to_json(const Report& report);
 
-/// The short table for people.
+/// Returns the short table for people.
 [[nodiscard]] std::string to_text(const Report& report);
 
 }  // namespace minife

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-/// What the comparisons read from JSON reports.
+/// Functions by which the comparisons read JSON reports.
 #include <minife/comparison.hpp>
 
 #include <nlohmann/json.hpp>
@@ -13,8 +13,9 @@
 
 namespace minife {
 
+/// Returns a field of the report.
 /// @param path  such as transfers/h2d_bytes
-/// @throws std::invalid_argument  no such field, or of another type
+/// @throws std::invalid_argument  the report has no such field, or it has another type
 template <class T>
 [[nodiscard]] T field(const nlohmann::json& report, const std::string& path) {
   try {
@@ -30,7 +31,7 @@ template <class T>
   return field<std::uint64_t>(report, path);
 }
 
-/// The same value at `path` in all reports.
+/// Checks that all reports have the same value at `path`.
 template <class Reports>
 [[nodiscard]] Check same_in_all(const Reports& reports, const std::string& path) {
   const auto& first = *std::begin(reports);

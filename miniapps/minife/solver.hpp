@@ -20,13 +20,13 @@ struct SolveRequest {
   const LocalGrid& grid;
   MPI_Comm comm;
   int max_iterations;
-  Exchange exchange;  ///< not automatic
+  Exchange exchange;  ///< host or device, never automatic
   Progress& progress;
   /// Called with the solution by rows, on the host, after the solve. What it reads counts as transfers.
   std::function<void(const double* solution)> inspect;
 };
 
-/// Bytes that a rank's part of the system occupies; what the transfers are measured against.
+/// The bytes that a rank's part of the system occupies. The transfers are measured against them.
 struct SystemBytes {
   std::uint64_t matrix = 0;  ///< values, columns, offsets and send lists
   std::uint64_t rhs = 0;
@@ -45,27 +45,29 @@ struct SolveResult {
   Tally cg;                  ///< of this rank, during cg_seconds
 };
 
-/// Assemble, solve, inspect: the same problem and arithmetic, different movers of data. Collective.
-/// Kokkos is initialised by the caller. @throws std::exception whose text names the reason and the remedy; a rank that
-/// throws leaves the others waiting, so the caller ends them all.
+/// These functions assemble, solve and inspect. The problem and the arithmetic are the same, but the variants move the data
+/// in different ways. Collective.
+/// @pre the caller has initialised Kokkos
+/// @throws std::exception  the text names the reason and the remedy. A rank that throws leaves the others waiting, so the
+///                         caller must end all of them.
 [[nodiscard]] SolveResult solve_naive(const SolveRequest& request);
 [[nodiscard]] SolveResult solve_manual(const SolveRequest& request);
 [[nodiscard]] SolveResult solve_whole_vector(const SolveRequest& request);
 [[nodiscard]] SolveResult solve_semcache(const SolveRequest& request);
 [[nodiscard]] SolveResult solve_unified(const SolveRequest& request);
 
-/// The same system through Tpetra and Belos: semcache on our node, manual on the stock serial one. The residual must
-/// fall below 1e-10; the history ends with the norm after the last update.
+/// Solves the same system through Tpetra and Belos: semcache on SemCache's node, manual on Tpetra's serial node. The residual
+/// must fall below 1e-10. The history ends with the norm after the last update.
 [[nodiscard]] SolveResult solve_belos(Variant variant, const SolveRequest& request);
 
 [[nodiscard]] SolveResult solve(Solver solver, Variant variant, const SolveRequest& request);
 
-/// Why this build of the program cannot run a solver in a variant, and what to do about it; empty if it can.
+/// These return why this build of the program cannot run a solver in a variant, and the remedy, or an empty text if it can.
 [[nodiscard]] std::string why_unavailable(Solver solver, Variant variant);
 [[nodiscard]] std::string why_unified_is_unavailable();
 [[nodiscard]] std::string why_belos_is_unavailable(Variant variant);
 
-/// Why a variant would go wrong as this process is configured, and what to do about it; empty if it can run.
+/// These return why a variant cannot run as this process is configured, and the remedy, or an empty text if it can.
 /// @pre Kokkos is initialised
 [[nodiscard]] std::string why_misconfigured(Variant variant, Exchange exchange);
 [[nodiscard]] std::string why_semcache_is_misconfigured();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 
-/// The same system through Tpetra::CrsMatrix and Belos' PseudoBlockCG: `semcache` on our node, `manual` on Tpetra's own
-/// serial node, where host and device are one.
+/// Solves the same system by Tpetra::CrsMatrix and Belos' PseudoBlockCG: `semcache` on SemCache's node, `manual` on Tpetra's own
+/// serial node, whose device is the host.
 #include <minife/assembly.hpp>
 #include <minife/cg_loop.hpp>
 #include <minife/mpi_support.hpp>
@@ -52,7 +52,7 @@ using OperatorOf = Tpetra::Operator<double, Local, Global, Node>;
 template <class Node>
 using SolverOf = Belos::PseudoBlockCGSolMgr<double, VectorsOf<Node>, OperatorOf<Node>>;
 
-/// The matrix, with a word to the caller before each product.
+/// The matrix, which calls a function of the caller before each product.
 template <class Node>
 class WatchedMatrix : public OperatorOf<Node> {
  public:
@@ -76,8 +76,8 @@ class WatchedMatrix : public OperatorOf<Node> {
   mutable int products_ = 0;
 };
 
-/// Our numbering on Tpetra's terms: rows in LocalGrid's order, then what is received, rank by rank. A node's global
-/// number is its place in the mesh.
+/// LocalGrid's numbering as Tpetra's maps: the rows in LocalGrid's order, then the received nodes, rank by rank. The global
+/// number of a node is its place in the mesh.
 template <class Node>
 struct Maps {
   RCP<const MapOf<Node>> rows;
@@ -99,7 +99,7 @@ struct Maps {
   }
 };
 
-/// What the host assembles; Tpetra copies it.
+/// The system that the host assembles. Tpetra copies it.
 struct HostSystem {
   std::vector<double> values;
   std::vector<std::int32_t> columns;
@@ -111,7 +111,7 @@ struct HostSystem {
         columns(values.size()),
         offsets(static_cast<std::size_t>(request.grid.rows()) + 1),
         rhs(offsets.size() - 1) {
-    // Tpetra finds out by itself what is to be sent.
+    // Tpetra finds the nodes that are to be sent itself, so this list is not used.
     std::vector<std::int32_t> send_entries(static_cast<std::size_t>(request.grid.sent_entries()));
     assemble(request.grid,
              SystemArrays<std::int64_t>{values.data(), columns.data(), offsets.data(), rhs.data(), send_entries.data()},
@@ -148,12 +148,12 @@ RCP<Teuchos::ParameterList> parameters_for(int max_iterations) {
   list->set("Maximum Iterations", max_iterations);
   list->set("Convergence Tolerance", tolerance);
   list->set("Implicit Residual Scaling", "None");
-  list->set("Explicit Residual Scaling", "None");  // PseudoBlockCG of Trilinos 13.2 has no explicit test: passed over
+  list->set("Explicit Residual Scaling", "None");  // ignored by PseudoBlockCG of Trilinos 13.2, which has no explicit test
   list->set("Verbosity", static_cast<int>(Belos::Errors));
   return list;
 }
 
-/// Nothing crosses on the stock node: its device is the host.
+/// Returns the counts so far. They are zero on the stock node, whose device is the host.
 template <class Node>
 Tally tally() {
   if constexpr (std::is_same_v<Node, StockNode>) {
@@ -174,8 +174,8 @@ SolveResult run(const SolveRequest& request) {
   if (!problem->setProblem()) throw std::logic_error("Belos finds the linear problem incomplete");
   SolverOf<Node> solver(problem, parameters_for(request.max_iterations));
 
-  // PseudoBlockCG takes no status test of the caller's. It asks its own, which takes the norm of the residual, before
-  // each iteration, and each iteration makes one product: what the test found is read there.
+  // PseudoBlockCG accepts no status test from its caller. Before each iteration it runs its own test, which computes the norm of
+  // the residual, and each iteration makes one product. So the norm is read from the test before each product.
   matrix->before_product([&] {
     const double norm = solver.getResidualStatusTest()->getTestValue()->at(0);
     result.residual_history.push_back(norm);

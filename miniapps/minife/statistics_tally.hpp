@@ -8,7 +8,7 @@
 
 namespace minife {
 
-/// The runtime's counts since it started, in this program's terms.
+/// Returns the runtime's counts since it started, as a Tally.
 [[nodiscard]] inline Tally tally_of_statistics() {
   const semcache::Counters c = semcache::statistics().total;
   const auto traffic = [](const semcache::Traffic& t) { return Traffic{t.bytes, t.count}; };

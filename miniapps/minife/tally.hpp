@@ -17,7 +17,7 @@ struct Traffic {
   friend Traffic operator-(Traffic a, Traffic b) noexcept { return {a.bytes - b.bytes, a.count - b.count}; }
 };
 
-/// What moved, of one rank or summed over ranks.
+/// Counts of what moved, for one rank or summed over ranks.
 struct Tally {
   Traffic h2d;
   Traffic d2h;
@@ -25,7 +25,7 @@ struct Tally {
   Traffic saved_link;
   Traffic saved_device;
   Traffic avoided;
-  Traffic results;  ///< of reductions, written over the link by the kernels themselves (not part of d2h)
+  Traffic results;  ///< results of reductions that the kernels themselves write over the link (not part of d2h)
   std::uint64_t host_faults = 0;
   std::uint64_t evictions = 0;
   std::uint64_t unknown_launches = 0;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 
-/// Copies placed by hand.
+/// The variants with copies placed by hand.
 ///
-/// `manual`, the best we know: the system goes up once, only the halo crosses in each iteration, hidden behind the
-/// interior rows, and the solution comes back once. With --exchange device MPI gets the device's addresses, and nothing
-/// is copied here.
+/// `manual` is the best placement that we know. The system is copied to the device once, only the halo crosses in each
+/// iteration, hidden behind the interior rows, and the solution is copied back once. With --exchange device MPI gets the
+/// device's addresses, and the program does not copy the halo.
 ///
-/// `whole-vector`, what upstream's Kokkos version does where MPI is not CUDA-aware: before each product the whole
-/// direction comes to the host and goes back, with the halo.
+/// `whole-vector` does what upstream's Kokkos version does where MPI is not CUDA-aware: before each product the whole
+/// direction is copied to the host and back, with the halo.
 #include <minife/cg_loop.hpp>
 #include <minife/halo.hpp>
 #include <minife/hand_arrays.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 
-/// What a program does that offloads kernel by kernel: everything a kernel reads goes to the device before it, and
-/// everything it writes comes back after it.
+/// The variant that offloads kernel by kernel: everything that a kernel reads is copied to the device before it, and
+/// everything that it writes is copied back after it.
 #include <minife/cg_loop.hpp>
 #include <minife/halo.hpp>
 #include <minife/hand_arrays.hpp>
@@ -50,7 +50,8 @@ class NaiveSteps {
   }
   void multiply_boundary() {
     if (n_.rows == n_.interior_rows) return;
-    // The rows of the interior come back too, so the array goes up although the kernel writes its own part only.
+    // The whole array is copied back, also the interior rows, so it is copied to the device although the kernel writes only its
+    // own part.
     upload(p_.values, p_.columns, p_.offsets, p_.direction, p_.external, p_.product);
     K::multiply_boundary(link_.kernels(), a_, n_);
     download(p_.product);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 
-/// No copy, sync, modify, fence or announcement moves data here: the arrays are semcache::DualViews, the host writes and
-/// reads one side, kernels use the other, and MPI gets either side's address (--exchange). SemCache::mpi stands between.
+/// The variant in which the program moves no data: it has no copy, sync, modify, fence or announcement for that. The arrays are
+/// semcache::DualViews, of which the host reads and writes one side and kernels use the other. MPI gets the address of either
+/// side (--exchange), through SemCache::mpi.
 #include <minife/cg_loop.hpp>
 #include <minife/halo.hpp>
 #include <minife/statistics_tally.hpp>
@@ -32,7 +33,7 @@ class SemcacheSteps {
         direction_("direction", static_cast<std::size_t>(n_.rows)),
         product_("product", static_cast<std::size_t>(n_.rows)),
         residual_("residual", static_cast<std::size_t>(n_.rows)),
-        // The host uses these in MPI calls only, which are noticed: no page needs protection.
+        // The host uses these only in MPI calls, which SemCache::mpi notices, so their pages need no protection.
         send_buffer_(semcache::announced, "send_buffer", static_cast<std::size_t>(n_.sent_entries)),
         external_(semcache::announced, "external", static_cast<std::size_t>(n_.externals)),
         a_{values_.view_device(),   columns_.view_device(),  offsets_.view_device(),     send_entries_.view_device(),
@@ -55,8 +56,8 @@ class SemcacheSteps {
   void begin_exchange() {
     if (!halo_.needed()) return;
     halo_.post_receives();
-    // On the same instance as what it packs: instances are unordered. The host's read waits for this kernel only, so
-    // the interior rows still hide the exchange.
+    // On the same instance as the kernels that write the direction, because instances are unordered. The host's read waits for
+    // this kernel only, so the interior rows still hide the exchange.
     K::pack(exec_, a_, n_);
   }
   void multiply_interior() { K::multiply_interior(exec_, a_, n_); }
@@ -73,7 +74,7 @@ class SemcacheSteps {
   double advance(double alpha) { return K::advance(exec_, a_, n_, alpha); }
   void advance_solution(double alpha) { K::advance_solution(exec_, a_, n_, alpha); }
 
-  /// For the clock: no data movement hangs on it.
+  /// Waits for the clock's sake. No data movement depends on it.
   void wait() { exec_.fence(); }
   [[nodiscard]] static Tally tally() { return tally_of_statistics(); }
   [[nodiscard]] const double* solution_on_host() const { return solution_.view_host().data(); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 
-/// CUDA managed memory: one address for both sides, pages migrate on touch. Only waits are placed by hand.
+/// The variant in CUDA managed memory: both sides have one address, and pages migrate when they are touched. Only the waits are
+/// placed by hand.
 #include <minife/cg_loop.hpp>
 #include <minife/cuda_stream.hpp>
 #include <minife/halo.hpp>
@@ -12,7 +13,7 @@
 namespace minife {
 namespace {
 
-/// Managed memory beyond what the GPU has free can hang it, so it is refused.
+/// Refuses a system that needs more managed memory than the GPU has free, because that can hang the GPU. Collective.
 void require_room(const SolveRequest& request, const SystemBytes& system) {
   int devices = 1;
   check_cuda(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
@@ -28,7 +29,7 @@ void require_room(const SolveRequest& request, const SystemBytes& system) {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   check_cuda(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
-  // Nobody allocates before everybody has looked.
+  // No rank allocates before all ranks have read the free memory.
   check_mpi(MPI_Barrier(request.comm), "MPI_Barrier");
   if (needed > free_bytes / static_cast<std::size_t>(sharing)) {
     throw std::invalid_argument("--variant unified: this rank needs " + std::to_string(needed) +
@@ -89,7 +90,7 @@ class UnifiedSteps {
   double advance(double alpha) { return K::advance(exec_, a_, n_, alpha); }
   void advance_solution(double alpha) { K::advance_solution(exec_, a_, n_, alpha); }
   void wait() { exec_.fence(); }
-  /// The driver moves pages and does not say how many.
+  /// Returns zeros, because the driver does not report how many pages it moves.
   [[nodiscard]] static Tally tally() { return {}; }
   [[nodiscard]] const double* solution_on_host() const { return a_.solution.data(); }
 

@@ -36,7 +36,7 @@ std::vector<std::size_t> sparse_indices(std::size_t elements, bool random) {
     for (std::size_t i = 0; i < wanted; ++i) indices.push_back(elements / wanted * i);
     return indices;
   }
-  std::mt19937_64 generator(20140708);  // fixed: the counts are to be the same in every run
+  std::mt19937_64 generator(20140708);  // a fixed seed, so that the counts are the same in every run
   std::set<std::size_t> used;
   while (indices.size() < wanted) {
     const std::size_t index = generator() % elements;
@@ -47,9 +47,9 @@ std::vector<std::size_t> sparse_indices(std::size_t elements, bool random) {
 
 std::vector<Check> expectations(Name name, std::uint64_t bytes, const Counts& c, bool write_checks, bool report_names) {
   const std::uint64_t touched = sparse_indices(bytes / sizeof(double), false).size();
-  // What a scattered access may fetch: it must not drag the array over.
+  // What a scattered access may fetch at most. It must not bring the whole array.
   constexpr std::uint64_t sparse_bytes = 20 * 1024, sparse_faults = 2, chunk = 16 * 1024;
-  // A sweep fetches larger and larger chunks: a fault for each doubling is far more than it takes.
+  // A sweep fetches larger and larger chunks, so it needs far fewer faults than one for each doubling.
   std::uint64_t sweep_faults = 2;
   for (std::uint64_t reach = chunk; reach < bytes; reach *= 2) ++sweep_faults;
 
@@ -109,7 +109,7 @@ std::vector<Check> expectations(Name name, std::uint64_t bytes, const Counts& c,
       between("h2d bytes", c.h2d_bytes, 0, mirror_rounds * std::min(bytes, chunk));
       between("d2h bytes", c.d2h_bytes, mirror_rounds * sizeof(double), mirror_rounds * std::min(bytes, chunk));
       if (bytes < page_bytes) {
-        exactly("host faults", c.host_faults, 0);  // less than a page is copied at the call
+        exactly("host faults", c.host_faults, 0);  // arrays of less than a page are copied at the call
       } else {
         between("host faults", c.host_faults, 1, 2 * mirror_rounds);
       }

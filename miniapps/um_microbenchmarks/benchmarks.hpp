@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-/// What the microbenchmarks are, and what each must move. No Kokkos here.
+/// The microbenchmarks and what each of them must move. This header needs no Kokkos.
 namespace microbenchmarks {
 
-/// What one run moved. Exact counts.
+/// The exact counts of what one run moved.
 struct Counts {
   std::uint64_t h2d_bytes = 0;
   std::uint64_t d2h_bytes = 0;
@@ -24,8 +24,8 @@ struct Counts {
 };
 
 struct Measurement {
-  bool correct = false;          ///< every value read was the right one
-  std::optional<Counts> counts;  ///< nothing where this build cannot count (managed memory without CUPTI)
+  bool correct = false;          ///< all values read were right
+  std::optional<Counts> counts;  ///< empty where this build cannot count (managed memory without CUPTI)
 };
 
 enum class Name : std::uint8_t {
@@ -43,11 +43,11 @@ struct Benchmark {
 
 inline constexpr std::size_t page_bytes = 4096;
 inline constexpr std::size_t sparse_elements = 1024;
-inline constexpr std::size_t unused_pages_factor = 160;  ///< multivars: z is so many times as large as y
+inline constexpr std::size_t unused_pages_factor = 160;  ///< size of z in multivars, as a multiple of y's
 inline constexpr int host_sweeps = 6;
 inline constexpr int mirror_rounds = 100;
 
-/// Elements that a sparse benchmark touches, each on a page of its own.
+/// Returns the elements that a sparse benchmark touches, each on a page of its own.
 [[nodiscard]] std::vector<std::size_t> sparse_indices(std::size_t elements, bool random);
 
 /// One line of `--check`: a figure and the values it may have.
@@ -58,6 +58,7 @@ struct Check {
   std::uint64_t most;
   [[nodiscard]] bool holds() const { return least <= actual && actual <= most; }
 };
+/// Returns what a run of the benchmark must have moved.
 /// @param bytes          size of the array
 /// @param write_checks   SEMCACHE_CHECK_WRITES=1
 /// @param report_names   the report's advice names the array that came back unchanged (readonly_writable)
@@ -67,7 +68,7 @@ struct Check {
 /// Runs one benchmark on arrays of `elements` doubles.
 [[nodiscard]] Measurement run_semcache(Name name, std::size_t elements);
 
-/// Managed memory. Why it cannot be measured here, or nothing if it can.
+/// Returns why arrays of `bytes` bytes cannot be measured in managed memory here, or nothing if they can.
 [[nodiscard]] std::optional<std::string> managed_refusal(std::uint64_t bytes);
 [[nodiscard]] Measurement run_managed(Name name, std::size_t elements);
 

@@ -100,7 +100,7 @@ class Bodies {
   static void count_up(const Host& host, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) host(i) = static_cast<double>(i);
   }
-  /// All of host(i) == factor * i + first?
+  /// Returns whether host(i) == factor * i + first for all i.
   template <class Host>
   static bool is(const Host& host, std::size_t n, double factor, double first = 0) {
     bool right = true;
@@ -201,7 +201,7 @@ class Bodies {
     launch("sparse_write read", blocks, BlockSums<View, ConstView>{ConstView(a.device()), sums.device(), n_});
     model_.fence();
     model_.stop();
-    // Whole numbers below 2^53: the sums are exact in any order.
+    // The sums are exact in any order, because they are whole numbers below 2^53.
     std::vector<double> expected(blocks);
     for (std::size_t i = 0; i < n_; ++i) expected[i / block_elements] += 1 + static_cast<double>(i);
     for (const std::size_t i : indices) expected[i / block_elements] += -7 - (1 + static_cast<double>(i));

@@ -20,12 +20,12 @@ namespace {
 
 using namespace microbenchmarks;
 
-/// "readonly" selects readonly_const and readonly_writable.
+/// Returns whether `--only` selects the benchmark: "readonly" selects readonly_const and readonly_writable.
 bool selected(const std::string& name, const std::string& only) {
   return only.empty() || name == only || name.rfind(only + "_", 0) == 0;
 }
 
-/// Does the report's advice name the array that no kernel changed, though one captured it as writable?
+/// Returns whether the report's advice names the array that no kernel changed, although one captured it as writable.
 bool report_names(const std::string& benchmark, bool write_checks) {
   const auto report = nlohmann::json::parse(semcache::trace::json_report(semcache::statistics(), {}));
   const std::string about = write_checks ? "Captured as writable, but never changed: " : "Came back from a device: ";
@@ -51,13 +51,13 @@ Outcome run(const Benchmark& benchmark, std::uint64_t bytes) {
   return o;
 }
 
-/// The arrays look after themselves only where accesses are noticed: without that these programs, which copy and
-/// announce nothing, would read stale values. Says so, or nothing if they can run.
+/// Returns why the chosen benchmarks cannot run, or nothing if they can. They copy and announce nothing, so where accesses are
+/// not noticed they would read stale values.
 std::string refusal(const std::vector<Benchmark>& chosen) {
   const Kokkos::View<char*, semcache::Device> starts_the_runtime("um_microbenchmarks start", 1);
   const auto statistics = semcache::statistics();
   const bool copies_only = chosen.size() == 1 && chosen.front().id == Name::mirror_loop;
-  if (statistics.protocol == "off") {  // which notices nothing and needs no notice: copies happen at the call
+  if (statistics.protocol == "off") {  // this protocol notices no access, and copies at each call
     if (copies_only) return {};
     return "with SEMCACHE_PROTOCOL=off only what the program copies is moved, and only mirror_loop copies: run it with "
            "--only mirror_loop";
@@ -68,7 +68,7 @@ std::string refusal(const std::vector<Benchmark>& chosen) {
   return {};
 }
 
-/// Kokkos reads its own options; CLI11 would refuse them.
+/// Returns the arguments without Kokkos' own options, which CLI11 would refuse.
 std::vector<char*> without_kokkos_options(int argc, char** argv) {
   std::vector<char*> ours;
   for (int i = 0; i < argc; ++i) {

@@ -6,11 +6,11 @@
 
 namespace microbenchmarks {
 
-/// Counts what the driver moves for managed memory (CUPTI); without CUPTI it counts nothing.
+/// Counts through CUPTI what the driver moves for managed memory. Without CUPTI it counts nothing.
 class ManagedCounter {
  public:
   void start();
-  /// What moved since `start`, by this process on the current device; nothing if that cannot be counted here.
+  /// Returns what moved since `start`, for this process on the current device, or nothing if that cannot be counted here.
   [[nodiscard]] std::optional<Counts> stop();
 
  private:

@@ -16,7 +16,7 @@ std::mutex counted_mutex;
 Counts counted;
 
 void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
-  // CUPTI wants 8-byte alignment, which malloc more than gives. A null buffer drops records.
+  // CUPTI needs an alignment of 8 bytes, which malloc gives. With a null buffer it drops records.
   *buffer = static_cast<std::uint8_t*>(std::malloc(buffer_bytes));
   *size = *buffer == nullptr ? 0 : buffer_bytes;
   *most_records = 0;

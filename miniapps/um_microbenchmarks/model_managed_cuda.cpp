@@ -10,7 +10,7 @@
 namespace microbenchmarks {
 namespace {
 
-/// CUDA managed memory: one pointer for both sides, the driver moves pages.
+/// The model of CUDA managed memory: both sides share one pointer, and the driver moves pages.
 class ManagedModel {
  public:
   using Exec = Kokkos::Cuda;
@@ -43,7 +43,7 @@ class ManagedModel {
 std::optional<std::string> managed_refusal(std::uint64_t bytes) {
   std::size_t free_bytes = 0, total_bytes = 0;
   if (cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) return "no GPU";
-  // Oversubscribed managed memory can hang the GPU for everybody: well below what is free.
+  // Oversubscribed managed memory can hang the GPU for all processes, so the arrays stay well below the free memory.
   if (bytes > free_bytes / 4) return "managed memory for it would not leave the GPU enough free memory";
   return std::nullopt;
 }

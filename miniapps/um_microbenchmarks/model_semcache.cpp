@@ -7,7 +7,7 @@
 namespace microbenchmarks {
 namespace {
 
-/// No copy, sync, modify or access: the arrays look after themselves.
+/// The model of SemCache: without copy, sync, modify or announcement, because the cache keeps both sides coherent.
 class SemCacheModel {
  public:
   using Exec = semcache::Exec;

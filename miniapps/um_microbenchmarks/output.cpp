@@ -75,7 +75,7 @@ Json json_of(const Redundancy& r) {
 }  // namespace
 
 Redundancy redundancy(const std::vector<Outcome>& outcomes, Scheme scheme) {
-  // A scheme that moves whole pages is not at fault for a page that is larger than the array.
+  // A scheme that moves whole pages may move a page that is larger than the array.
   const auto rounded = [](std::uint64_t bytes) { return (bytes + page_bytes - 1) / page_bytes * page_bytes; };
   const auto counted = [&](Name name) -> std::pair<const Outcome*, std::optional<Counts>> {
     const Outcome* o = find(outcomes, name);
@@ -83,7 +83,7 @@ Redundancy redundancy(const std::vector<Outcome>& outcomes, Scheme scheme) {
   };
   Redundancy r;
   if (const auto [o, c] = counted(Name::readonly_const); c) {
-    // Two kernels read y: the second finds it on the device. Nothing changed y there: the host has it still.
+    // Two kernels read y. The second one finds y on the device. No kernel changes y, so the host's copy is still fresh.
     r.only_stale_to_device = c->h2d_bytes <= rounded(o->bytes);
     r.only_stale_to_host = c->d2h_bytes == 0;
   }

@@ -10,7 +10,7 @@
 
 namespace microbenchmarks {
 
-/// One benchmark's outcome.
+/// The outcome of one benchmark.
 struct Outcome {
   Benchmark benchmark;
   std::uint64_t bytes = 0;
@@ -20,12 +20,13 @@ struct Outcome {
   std::string managed_note;  ///< why managed memory was not run
 };
 
-/// Which redundant transfers a scheme makes, each said by the benchmarks that show it. Nothing: those were not run.
+/// Which redundant transfers a scheme avoids. Each answer comes from the benchmarks that show it, and is empty if they were not
+/// run.
 struct Redundancy {
-  std::optional<bool> only_stale_to_device;  ///< no copy of what the device has already
-  std::optional<bool> only_stale_to_host;    ///< no copy of what the host has already
-  std::optional<bool> no_eager_to_device;    ///< no copy that no kernel asked for
-  std::optional<bool> no_eager_to_host;      ///< no copy that the host did not ask for
+  std::optional<bool> only_stale_to_device;  ///< makes no copy of values that the device has already
+  std::optional<bool> only_stale_to_host;    ///< makes no copy of values that the host has already
+  std::optional<bool> no_eager_to_device;    ///< makes no copy that no kernel needs
+  std::optional<bool> no_eager_to_host;      ///< makes no copy that the host does not need
 };
 enum class Scheme : std::uint8_t { semcache, managed };
 [[nodiscard]] Redundancy redundancy(const std::vector<Outcome>& outcomes, Scheme scheme);
@@ -34,7 +35,7 @@ void print_table(std::ostream& out, const std::vector<Outcome>& outcomes);
 /// @throws std::runtime_error  the file cannot be written
 void write_json(const std::string& path, const std::vector<Outcome>& outcomes, const std::string& device_kind,
                 const std::string& device_name, const std::string& protocol);
-/// Prints each line that does not hold. @return how many
+/// Prints each line of the check that does not hold. @return their number
 [[nodiscard]] int print_failures(std::ostream& out, const std::vector<Outcome>& outcomes, bool with_counts);
 
 }  // namespace microbenchmarks

@@ -246,19 +246,125 @@ TEST(FreedMeanwhile, TheSourceOfACopyIsAnErrorOfTheCaller) {
   }
 }
 
-/// Between the look-up of what a message names and the call.
-TEST(FreedMeanwhile, WhatAMessageNamesMayBeGoneAlready) {
-  Program p;
-  memory::TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
+/// An array that is freed between the look-up of its address and the call. It is gone, or it lives on as a saved copy, which belongs
+/// to no array.
+struct FreedBefore {
+  FreedBefore(Program& p, bool on_host, bool saved) : p_(p), wants_(on_host ? p.on_device(size) : p.on_host(size)), saved_(saved) {
+    if (on_host) {
+      memory = p.engine().lifetimes.allocate_host("freed", size, nullptr);
+      p.host_write(*memory, memory->all(), 1);
+    } else {
+      memory = p.engine().lifetimes.allocate_device(0, "freed", size);
+      p.kernel_write(stream, *memory, memory->all(), 1);
+    }
+    if (saved) p.copy(wants_, *memory);
+    p.engine().lifetimes.deallocate(memory);
+    EXPECT_EQ(memory->live, saved);
+  }
+  /// Expects that nothing else has happened.
+  void expect_unharmed() {
+    p_.engine().audit();
+    Memory& later = p_.on_device(size);  // has the numbers of what went
+    p_.kernel_write(stream, later, later.all(), 2);
+    p_.expect_device(later, later.all(), 2, stream);
+    if (!saved_) return;
+    if (wants_.on_host()) {
+      p_.expect_host(wants_, 1);
+    } else {
+      p_.expect_device(wants_, wants_.all(), 1, stream);
+    }
+  }
+  Memory* memory = nullptr;
+
+ private:
+  Program& p_;
+  Memory& wants_;
+  bool saved_;
+};
+
+TEST(FreedMeanwhile, WhatACallNamesMayBeGoneAlready) {
+  struct Case {
+    const char* name;
+    std::function<void(Program&, Memory&)> call;
+  };
+  constexpr auto lazy = engine::Protocol::write_back, off = engine::Protocol::off;
+  const ByteRange piece{0, page};
+  const Case cases[] = {
+      {"a fill", [](Program& p, Memory& m) { p.fill(m, 3); }},
+      {"a fill by a kernel", [](Program& p, Memory& m) { p.engine().copies.filled(m, 0, size, pattern(3)); }},
+      {"a settlement", [](Program& p, Memory& m) { p.engine().copies.settle(m, m.all()); }},
+      {"an announced use", [](Program& p, Memory& m) { p.engine().access(m, {0, size}, Access::overwrite); }},
+      {"a message to it",
+       [&](Program& p, Memory& m) {
+         TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
+         const base::AtEnd give([&] { p.engine().foreign_io.give_buffer(buffer); });
+         p.engine().foreign_io.write_in(m, 0, &piece, 1, *buffer, buffer->address);
+       }},
+      {"a message from it",
+       [&](Program& p, Memory& m) {
+         TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
+         const base::AtEnd give([&] { p.engine().foreign_io.give_buffer(buffer); });
+         p.engine().foreign_io.read_out(m, 0, &piece, 1, *buffer, buffer->address);
+       }},
+  };
+  for (const Case& c : cases) {
+    for (const bool on_host : {false, true}) {
+      for (const auto protocol : {lazy, off}) {
+        for (const bool saved : {false, true}) {
+          if (protocol == off && (saved || std::string(c.name) == "a fill by a kernel")) continue;  // nothing is lazy, or noted
+          SCOPED_TRACE(std::string(c.name) + (on_host ? ", host" : ", device") + (saved ? ", saved" : ", gone") +
+                       (protocol == off ? ", off" : ""));
+          Machine::Options o = Program::defaults();
+          o.engine.protocol = protocol;
+          o.engine.notices = protocol == lazy;
+          Program p(o);
+          FreedBefore freed_one(p, on_host, saved);
+          try {
+            c.call(p, *freed_one.memory);
+            ADD_FAILURE() << "nothing was said";
+          } catch (const UsageError& e) {
+            EXPECT_NE(std::string(e.what()).find("'freed' was freed by another thread"), std::string::npos) << e.what();
+          }
+          freed_one.expect_unharmed();
+        }
+      }
+    }
+  }
+}
+
+/// Calls that have nothing to say of it do nothing.
+TEST(FreedMeanwhile, WhatACallNamesMayBeGoneAlreadyAndNobodyMinds) {
   const ByteRange piece{0, page};
   for (const bool on_host : {false, true}) {
-    Memory* const m = on_host ? p.engine().lifetimes.allocate_host("freed", size, nullptr) : p.engine().lifetimes.allocate_device(0, "freed", size);
-    p.engine().lifetimes.deallocate(m);
-    EXPECT_THROW(p.engine().foreign_io.write_in(*m, 0, &piece, 1, *buffer, buffer->address), UsageError);
-    EXPECT_THROW(p.engine().foreign_io.read_out(*m, 0, &piece, 1, *buffer, buffer->address), UsageError);
-    p.engine().audit();
+    for (const bool saved : {false, true}) {
+      SCOPED_TRACE(std::string(on_host ? "host" : "device") + (saved ? ", saved" : ", gone"));
+      Program p;
+      FreedBefore freed_one(p, on_host, saved);
+      Memory& m = *freed_one.memory;
+      EXPECT_FALSE(p.engine().foreign_io.valid_here(m, 0, &piece, 1));
+      EXPECT_EQ(p.engine().foreign_io.take_buffer_beside(m, piece), nullptr);
+      TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
+      p.engine().foreign_io.expect_read_out(m, 0, &piece, 1, *buffer, buffer->address);
+      p.engine().foreign_io.give_buffer(buffer);
+      p.engine().host_access.expose(m);
+      p.engine().lifetimes.deallocate(&m);
+      Statistics s;
+      p.engine().add_to(s);
+      EXPECT_EQ(s.live_device_bytes + s.live_host_bytes, size) << "only the array that wants its content is left";
+      freed_one.expect_unharmed();
+    }
   }
-  p.engine().foreign_io.give_buffer(buffer);
+}
+
+/// What is valid in the memory of an array that lives.
+TEST(FreedMeanwhile, TheContentOfAnArrayThatLivesIsWhereItWasWritten) {
+  Program p;
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size, &d);
+  p.kernel_write(stream, d, d.all(), 1);
+  const ByteRange piece{0, page};
+  EXPECT_TRUE(p.engine().foreign_io.valid_here(d, 0, &piece, 1));
+  EXPECT_FALSE(p.engine().foreign_io.valid_here(h, 0, &piece, 1));
 }
 
 /// Whatever a call names must live until it returns: who frees it meanwhile is told so, and nothing else happens.

@@ -74,6 +74,41 @@ TEST(Transactions, ACopyFromAMirrorThatAnotherThreadOpensIsMadeAtTheCall) {
   p.expect_device(second, 1);
 }
 
+/// With write-through a large copy to a mirror is submitted at the call, and the mirror's pages stay closed until it has landed.
+/// That holds as well while another thread waits for its own small copy to other pages of the mirror, which stay readable.
+TEST(Transactions, ACopyIsNotTakenForTheOneThatAnotherThreadWaitsFor) {
+  constexpr std::uint64_t small = 64 * 1024;
+  constexpr std::uint64_t large = 128 * 1024;
+  static_assert(small <= policy::ReadHabit::largest_bytes && large > policy::ReadHabit::largest_bytes);
+  Program::Options o = Program::defaults();
+  o.device.finds_races = false;
+  o.engine.protocol = engine::Protocol::write_through;
+  Program p(o);
+  Memory& first = p.on_device(small);
+  Memory& second = p.on_device(large);
+  Memory& mirror = p.on_host(small + large);
+  const auto copy_and_read = [&](Memory& from, std::uint64_t position, std::uint64_t seed) {
+    std::vector<std::byte> seen(from.bytes);
+    p.engine().copies.copy(mirror.address + position, from.address, from.bytes);
+    p.host_read(mirror, {position, position + from.bytes}, seen.data());
+    Program::expect(seen, from.all(), seed, "host");
+  };
+  bool moved = false;
+  for (std::uint64_t round = 1; round <= 40 && !moved; ++round) {
+    p.kernel_write(&streams[0], first, first.all(), round);
+    p.kernel_write(&streams[0], second, second.all(), 1000 + round);
+    p.when_unlocked([&] {
+      if (Program::protection(p, mirror, 0) == platform::Protection::none) return;  // this copy leaves its content to the fault
+      moved = true;
+      std::thread([&] { copy_and_read(second, small, 1000 + round); }).join();
+    });
+    copy_and_read(first, 0, round);
+    p.when_unlocked(nullptr);
+    if (!moved) copy_and_read(second, small, 1000 + round);
+  }
+  EXPECT_TRUE(moved) << "no copy has waited for its content at the call";
+}
+
 // --- delays -------------------------------------------------------------------------------------------------------------
 
 /// A random program on one stream, with saved copies, evictions and sweeps. Nothing in it asks how far the device is.
@@ -391,6 +426,32 @@ TEST_F(Mapping, ForALaunchEndsWithWhatHasLeftMeanwhile) {
   EXPECT_EQ(s.mapped_device_bytes, p.device().mapped_bytes()) << "what was freed is still the driver's to give back";
 }
 
+/// The launch may wait for something else before that, and for long.
+TEST_F(Mapping, ForALaunchEndsWithWhatHasLeftBeforeItWaitsForAnythingElse) {
+  Memory* const freed = p.engine().lifetimes.allocate_device(0, "freed", size);
+  Memory& h = p.on_host(size);
+  p.kernel_write(&streams[0], *freed, freed->all(), 1);
+  p.device().synchronize_device();
+  p.host_write(h, h.all(), 2);
+  p.copy(d, h);
+  bool waits = false;
+  p.device().while_in(FakeDevice::call_map, [&] {
+    std::thread([&] { p.engine().lifetimes.deallocate(freed); }).join();
+    p.platform().while_locking = [&] {
+      waits = true;
+      Statistics s;
+      p.engine().add_to(s);
+      EXPECT_EQ(s.mapped_device_bytes, p.device().mapped_bytes()) << "what was freed is still mapped";
+    };
+  });
+  const Operand reads{&d, false};
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  p.engine().launches.begin_launch(q, &reads, 1);
+  p.engine().launches.end_launch(q, &reads, 1);
+  EXPECT_TRUE(waits);
+  p.expect_device(d, 2);
+}
+
 /// Two threads that need more than there is together do not take from each other what both have waited for.
 TEST_F(Mapping, NobodyTakesTheRestOfTheSetMeanwhile) {
   Memory& third = p.on_device(2 * size);
@@ -422,6 +483,44 @@ TEST(MappingOfTheLastArray, IsNotTheEnd) {
   EXPECT_THROW(p.engine().copies.settle(*last, last->all()), UsageError);
   EXPECT_TRUE(used);
   EXPECT_FALSE(p.engine().is_used());
+}
+
+/// So is it while a call does anything else without the lock, also where the call concerns no array.
+TEST(Ending, WaitsForEveryCallThatHasGivenUpTheLock) {
+  Program p(Mapping::options());
+  int looks = 0;
+  const std::function<void()> look = [&] {
+    ++looks;
+    EXPECT_TRUE(p.engine().is_used());
+    p.when_unlocked(look);
+  };
+  const auto expect_used_in = [&](const char* what, const auto& call) {
+    SCOPED_TRACE(what);
+    EXPECT_FALSE(p.engine().is_used());
+    looks = 0;
+    p.when_unlocked(look);
+    call();
+    p.when_unlocked(nullptr);
+    EXPECT_GT(looks, 0);
+    EXPECT_FALSE(p.engine().is_used());
+  };
+  const engine::QueueIndex q = p.engine().adopt_queue(0, &streams[1], {}, true);
+  expect_used_in("the end of a queue", [&] { p.engine().retire_queue(0, q); });
+  for (const bool on_device : {false, true}) {
+    memory::TransitBuffer* buffer = nullptr;
+    expect_used_in("taking memory for a message", [&] { buffer = p.engine().foreign_io.take_buffer(4096, on_device); });
+    p.engine().foreign_io.give_buffer(buffer);
+  }
+  memory::TransitBuffer* const large = p.engine().foreign_io.take_buffer(65u << 20, false);
+  expect_used_in("giving back memory that is not kept", [&] { p.engine().foreign_io.give_buffer(large); });
+  std::byte* const foreign = p.device().allocate(4096);
+  std::vector<std::byte> ordinary(4096);
+  for (const bool refused : {false, true}) {
+    if (refused) p.device().fail_call(1, FakeDevice::call_synchronize);
+    expect_used_in("a copy between memory of others", [&] { p.engine().copies.copy(foreign, ordinary.data(), 4096); });
+    EXPECT_EQ(looks, refused ? 2 : 1);
+  }
+  p.device().deallocate(foreign);
 }
 
 /// What the rest of the set has is given back once.
@@ -569,6 +668,42 @@ TEST(Transactions, WhatIsFreedUnderLaunchesThatUseAllArraysGoesWithTheOneThatUse
   begin(0);
   end(1);
   end(0);
+}
+
+/// A launch that may use any array begins while another one does. What stands for all arrays has the pins of one of them only, so
+/// an array that is younger than the first one is free when the second one has ended.
+TEST(Transactions, OfLaunchesThatUseAllArraysOnePinsWhatStandsForThem) {
+  constexpr std::uint64_t size = 16384;
+  Program::Options o = Program::defaults();
+  o.device.finds_races = false;
+  o.device.registers_host = false;
+  Program p(o);
+  const engine::QueueIndex queues[] = {p.queue(&streams[0]), p.queue(&streams[1])};
+  Memory& d = p.on_device(size);
+  Memory& h = p.on_host(size);
+  p.kernel_write(&streams[0], d, d.all(), 1);
+  p.host_write(h, h.all(), 2);
+  p.copy(d, h);
+  std::vector<Operand> operands[2];
+  const auto begin = [&](int i) { p.engine().launches.begin_unknown_launch(queues[i], operands[i]); };
+  const auto end = [&](int i) { p.engine().launches.end_launch(queues[i], operands[i].data(), operands[i].size()); };
+  Memory* young = nullptr;
+  p.when_unlocked([&] {  // while page-locking is tried, which others would wait for
+    p.when_unlocked([&] {
+      std::thread([&] {
+        begin(0);
+        young = p.engine().lifetimes.allocate_device(0, "young", size);
+      }).join();
+    });
+  });
+  begin(1);
+  ASSERT_NE(young, nullptr) << "the second launch has waited for nothing";
+  EXPECT_EQ(p.engine().state().home().everything.pins.load(), 1u);
+  end(1);
+  EXPECT_FALSE(p.engine().state().pinned(*young)) << "no launch under way uses it";
+  end(0);
+  p.engine().lifetimes.deallocate(young);
+  p.expect_device(d, 2);
 }
 
 /// Both sides of an array hold what another one wants. A copy from one side to the other, shifted by a little, overwrites it in one side

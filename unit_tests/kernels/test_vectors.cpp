@@ -61,6 +61,19 @@ void into_all_kinds_of_results(Check&& check) {
 }  // namespace vectors
 using namespace vectors;
 
+/// Kokkos' span of a strided view counts a whole stride for its last element.
+KOKKOS_TEST(Vectors, AStridedViewOfAMirrorIsAnnouncedAsFarAsItReaches) {
+  const Matrix device("device", rows, columns);
+  fill(device, 1);
+  const auto mirror = Kokkos::create_mirror(device);
+  Kokkos::deep_copy(mirror, device);
+  const auto last_row = Kokkos::subview(mirror, rows - 1, Kokkos::ALL);
+  ASSERT_GT(last_row.data() + last_row.span(), mirror.data() + mirror.span());
+  semcache::kernels::LibraryCall(Exec()).reads(last_row).overwrites(last_row).run([&] {
+    for (std::size_t j = 0; j < columns; ++j) EXPECT_EQ(last_row(j), entry(rows - 1, j, 1));
+  });
+}
+
 KOKKOS_TEST(Vectors, DotAndNormsOfOne) {
   const Vector x = vector(1), y = vector(2);
   const Host hx = elements(x), hy = elements(y);

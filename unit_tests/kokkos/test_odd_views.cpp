@@ -144,3 +144,46 @@ KOKKOS_STOCK_TEST(KokkosOddViews, OfRankTwoWithAnEmptyExtent) {
   Kokkos::resize(other, 0, 0);
   EXPECT_EQ(on_host(m)(3, 4), 0.0);
 }
+
+KOKKOS_TEST(KokkosOddViews, ViewsInNativeMemoryAreMadeZeroByTheNativeSpace) {
+  using Memory = Exec::native_type::memory_space;
+  const Kokkos::View<double*, Left, Memory> owner("owner", 100);
+  const Kokkos::View<double*, Left, Kokkos::Device<Exec, Memory>, Kokkos::MemoryUnmanaged> native(owner.data(), 100);
+  const Since since;
+  const auto expect_all = [&](double value) {
+    Kokkos::fence();
+    const auto host = on_host(owner);
+    for (std::size_t i = 0; i < host.extent(0); ++i) ASSERT_EQ(host(i), value) << i;
+  };
+  for (const bool with_instance : {false, true}) {
+    Kokkos::deep_copy(native, 3.0);
+    expect_all(3);
+    if (with_instance) {
+      Kokkos::deep_copy(Exec(), native, 0.0);
+    } else {
+      Kokkos::deep_copy(native, 0.0);
+    }
+    expect_all(0);
+  }
+  EXPECT_EQ(since.filled(), 0u);
+}
+
+/// What Kokkos' ZeroMemset does on semcache::Exec, of which versions before 3.5 have none.
+KOKKOS_TEST(KokkosOddViews, OnlyMemoryThatCannotBeTrackedIsZeroedNatively) {
+  const auto zeroed_natively = [](void* memory, std::size_t bytes) {
+    bool natively = false;
+    semcache::kokkos::detail::zero(Exec(), memory, bytes, [&](const Exec::native_type&) { natively = true; });
+    return natively;
+  };
+  double ordinary = 1;
+  EXPECT_TRUE(zeroed_natively(&ordinary, sizeof ordinary));
+  EXPECT_FALSE(zeroed_natively(&ordinary, 0));
+  Vector ours("ours", 100);
+  Kokkos::deep_copy(ours, 5.0);
+  EXPECT_FALSE(zeroed_natively(ours.data(), 50 * sizeof(double)));
+  EXPECT_EQ(on_host(ours)(49), 0);
+  EXPECT_EQ(on_host(ours)(50), 5);
+  void* const address = ours.data();
+  ours = Vector();
+  EXPECT_THROW((void)zeroed_natively(address, sizeof(double)), semcache::UsageError) << "it has been freed";
+}

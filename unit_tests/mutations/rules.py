@@ -244,7 +244,6 @@ UNNOTICED = {
     "engine/lifetimes.cpp keep_as_saved_copy note_perhaps_unwanted #1":
         _TWICE + "when the last array that wants the copy changes, the directory names it, and collect_orphans notes it",
     "engine/arrays.cpp collect_orphans note_perhaps_unwanted #1": _TWICE + "by project; both left out are noticed",
-    "engine/engine.cpp is_used return false #1": _OUTSIDE,
     "engine/executor.cpp copy_by_queue separate #1": _COST + "who waits for the transfer before waits for this one, too",
     "engine/executor.cpp copy_across separate #1": _COST + "who waits for the transfer before waits for this one, too",
     "engine/executor.cpp write_arrival add #1": _ESTIMATE,
@@ -253,8 +252,6 @@ UNNOTICED = {
     "engine/expected_messages.cpp expect project_later #1": _COST + "the next launch looks closer once",
     "engine/expected_messages.cpp expect project_device #1": _COST + "the next launch looks closer once",
     "engine/buffers.cpp release_idle return true #1": "the fake device refuses memory once, so the next try works",
-    "engine/foreign_io.cpp valid_here return true #1": _OUTSIDE,
-    "engine/foreign_io.cpp valid_here return false #1": _OUTSIDE,
     "engine/expected_messages.cpp fresh_here return true #1": "what is fresh and was written by a kernel is resident",
     "engine/foreign_uses.cpp begin_foreign_call note_fetch #1": _COST + "it feeds a forecast",
     "engine/foreign_uses.cpp is_right return false #1": _COST + "pages that are open are looked at once more",

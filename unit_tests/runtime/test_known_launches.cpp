@@ -115,6 +115,28 @@ TEST(KnownLaunches, OfAnArrayThatIsGoneAreUnknown) {
   }
 }
 
+/// A functor is remembered by a launch that found all that it uses by its captures.
+TEST(KnownLaunches, AreNotRememberedThemselves) {
+  const Array array;
+  const int foreign = 0;
+  const Capture capture{array.device, nullptr, 0, true, false}, elsewhere{&foreign, nullptr, 0, false, false};
+  const Capture null{nullptr, nullptr, 0, false, false};
+  const auto of_captures = [](const std::vector<Capture>& captures) {
+    return Launch(queue_of(nullptr), "kernel", captures.data(), captures.size()).follows_from_captures();
+  };
+  EXPECT_TRUE(of_captures({}));
+  EXPECT_TRUE(of_captures({capture, null}));
+  EXPECT_FALSE(of_captures({capture, elsewhere}));
+  Known known;
+  known.add(array.known(0, true));
+  for (const Capture* result : {&capture, &elsewhere}) {
+    EXPECT_FALSE(Launch(queue_of(nullptr), "kernel", known.operands.data(), known.count, 1, known.epoch, result, 1)
+                     .follows_from_captures());
+  }
+  const LibraryUse use{array.device, sizeof(int), Access::read};
+  EXPECT_FALSE(Launch(queue_of(nullptr), &use, 1).follows_from_captures());
+}
+
 TEST(KnownLaunches, WithMoreCapturesThanAnybodyRemembersAreRefused) {
   const Array array;
   const std::vector<KnownOperand> many(Launch::most_known + 1, array.known(0, true));

@@ -6,15 +6,17 @@
 
 #include <cstddef>
 
-/// SemCache's layer between a program and its MPI library. The program needs none of this: it calls MPI (docs/mpi.md).
+/// SemCache's layer between a program and its MPI library. A program calls MPI as usual and does not need this header
+/// (docs/mpi.md).
 namespace semcache::mpi {
 
-/// Does MPI get messages of device views in the device's memory, if they span so many bytes? (SEMCACHE_MPI_CUDA; where it
-/// does not decide, the MPI library must take such addresses, and the message must be long enough: docs/mpi.md.)
-/// Starts the runtime.
+/// Returns whether MPI gets a message of a device view at a device address, if the message spans `bytes` bytes.
+/// SEMCACHE_MPI_CUDA=on or off decides. Otherwise the MPI library must take device addresses and the message must be long
+/// enough (docs/mpi.md). The call starts the runtime. Returns false in a program without SemCache.
 [[nodiscard]] SEMCACHE_API bool uses_device_addresses(std::size_t bytes);
 
-/// Requests with tracked buffers that are not completed, and persistent ones that are not freed. Threads: any.
+/// Returns the number of requests with tracked buffers that have not completed, or, if persistent, that have not been freed.
+/// Threads: any.
 [[nodiscard]] SEMCACHE_API std::size_t pending_requests() noexcept;
 
 }  // namespace semcache::mpi

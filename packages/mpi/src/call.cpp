@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string>
 
-// Weak: a preloaded library meets programs without SemCache.
+// Weak, because the preloaded library also meets programs without SemCache.
 extern "C" __attribute__((weak)) const semcache::runtime::ForeignIo* semcache_foreign_io_1() noexcept;
 
 namespace semcache::mpi {
@@ -102,7 +102,7 @@ void* Message::substitute() const noexcept { return at(transit_.address + offset
 void Message::start() {
   runtime::TrackedArray now;
   if (io()->find(first_, now))
-    array_ = now;  // the program may have put another one there while the request was at rest
+    array_ = now;  // the program may have allocated another array there while the request was at rest
   if (!read_.empty()) io()->read_out(first_, read_.data(), read_.size(), transit_, offset_);
 }
 
@@ -148,7 +148,8 @@ std::vector<ByteRange> Message::from_hull(const UsedBytes& bytes) const {
 
 namespace {
 
-/// Is any piece of the block in a tracked array? Looks once at every page that a piece begins in.
+/// Returns whether any piece of the block begins in a tracked array. Consecutive pieces that begin in one page are checked
+/// once.
 bool any_piece_tracked(const void* buffer, const Block& b) {
   constexpr std::uintptr_t page = 4096;
   const auto pieces = pieces_of(b.type);
@@ -174,8 +175,8 @@ bool Call::concerns(const void* buffer, const Block* blocks, std::size_t count) 
   Piece hull{0, 0};
   MPI_Aint extent = 0;
   for (const Block* b = blocks; b != blocks + count; ++b) {
-    if (b->count <= 0 || b->type == MPI_DATATYPE_NULL) continue;  // the library complains
-    if (b->type != type) {  // as a rule they have one type
+    if (b->count <= 0 || b->type == MPI_DATATYPE_NULL) continue;  // the library reports an error
+    if (b->type != type) {  // usually all blocks have one type
       type = b->type;
       derived = is_derived(type);
       hull = derived ? hull_of(type) : Piece{0, 0};
@@ -186,7 +187,7 @@ bool Call::concerns(const void* buffer, const Block* blocks, std::size_t count) 
       continue;
     }
     if (hull.begin == hull.end) continue;
-    // An address names the first byte only: what a derived type adds to it may lead into another array.
+    // A derived type may begin and end in different arrays, so both ends are checked.
     const MPI_Aint last = static_cast<MPI_Aint>(b->count - 1) * extent;
     const std::byte* const begin = at(buffer, b->displacement + std::min<MPI_Aint>(last, 0) + hull.begin);
     const std::byte* const end = at(buffer, b->displacement + std::max<MPI_Aint>(last, 0) + hull.end - 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 //
-// Every collective has one plan, which its blocking, non-blocking and persistent forms share: what this process reads
-// and writes of the buffers `s` and `r`.
+// Each collective has one plan, which its blocking, non-blocking and persistent forms share. The plan tells which bytes of
+// the buffers `s` (sent) and `r` (received) this process reads and writes.
 #include "call.hpp"
 #include "layer.hpp"
 
@@ -12,10 +12,10 @@ const char semcache::mpi::collectives_part = 0;
 
 namespace {
 
-/// This process and those that it exchanges data with.
+/// This process and the processes that it exchanges data with. On an intercommunicator these are the remote group.
 struct Group {
   explicit Group(MPI_Comm comm) {
-    if (comm == MPI_COMM_NULL) return;  // the library complains, once
+    if (comm == MPI_COMM_NULL) return;  // the call itself reports the error
     int inter = 0;
     PMPI_Comm_test_inter(comm, &inter);
     between_groups = inter != 0;
@@ -25,23 +25,25 @@ struct Group {
     if (between_groups) PMPI_Comm_remote_size(comm, &size);
   }
   [[nodiscard]] bool is_root(int root) const { return between_groups ? root == MPI_ROOT : root == rank; }
-  /// Sends to the root, or gets from it.
+  /// Returns whether this process sends to the root or receives from it.
   [[nodiscard]] bool is_member(int root) const { return !between_groups || root >= 0; }
   bool between_groups = false;
   int rank = 0, size = 0, local_size = 0;
 };
 
-/// Elements of all processes' blocks, one behind the other.
+/// Returns the number of elements in the blocks of all processes, which lie one behind the other.
 MPI_Count all_of(int processes, MPI_Count count) { return processes * count; }
-/// All blocks but one.
+/// Returns all these blocks except block `mine`.
 Blocks blocks_without(int mine, int processes, MPI_Count count, MPI_Datatype type) {
   const auto behind = static_cast<MPI_Aint>((mine + 1) * count) * extent_of(type);
   return {{0, mine * count, type}, {behind, (processes - mine - 1) * count, type}};
 }
+/// Returns one of these blocks.
 Blocks block(int which, MPI_Count count, MPI_Datatype type) {
   return {{static_cast<MPI_Aint>(which * count) * extent_of(type), count, type}};
 }
-/// Blocks of different sizes, displacements in multiples of the type's extent. Of missing arrays the library complains.
+/// Returns blocks of different sizes, with displacements in multiples of the type's extent. Returns no blocks where an
+/// argument is missing, because then the library reports the error.
 Blocks blocks(int processes, const int* counts, const int* displacements, MPI_Datatype type) {
   if (counts == nullptr || displacements == nullptr) return {};
   Blocks all;
@@ -50,7 +52,7 @@ Blocks blocks(int processes, const int* counts, const int* displacements, MPI_Da
   for (int p = 0; p < processes; ++p) all.push_back({displacements[p] * extent, counts[p], type});
   return all;
 }
-/// Blocks of different types, displacements in bytes.
+/// Returns blocks of different types, with displacements in bytes.
 template <class Displacement>
 Blocks typed_blocks(int processes, const int* counts, const Displacement* displacements, const MPI_Datatype* types) {
   if (counts == nullptr || displacements == nullptr || types == nullptr) return {};
@@ -59,10 +61,12 @@ Blocks typed_blocks(int processes, const int* counts, const Displacement* displa
   for (int p = 0; p < processes; ++p) all.push_back({displacements[p], counts[p], types[p]});
   return all;
 }
+/// Returns the blocks except one.
 Blocks without(int which, Blocks blocks) {
   if (!blocks.empty()) blocks.erase(blocks.begin() + which);
   return blocks;
 }
+/// Returns one of the blocks.
 Blocks only(int which, const Blocks& blocks) {
   return blocks.empty() ? blocks : Blocks{blocks[static_cast<std::size_t>(which)]};
 }
@@ -72,15 +76,15 @@ MPI_Count sum(int n, const int* counts) {
   return total;
 }
 
-/// Reductions compute on the buffers, user-defined ones too: on the host.
+/// Reductions compute on the buffers, perhaps with an operation of the program's own, so their messages are on the host.
 constexpr Message::Place host = Message::Place::host;
 constexpr Message::Place anywhere = Message::Place::where_the_content_is;
-/// Of a persistent request.
+/// Returns the place of the persistent form.
 [[maybe_unused]] constexpr Message::Place fixed(Message::Place place) {
   return place == host ? Message::Place::fixed_on_host : Message::Place::fixed;
 }
 
-/// Each of `n` elements is reduced, and the result is wanted here.
+/// The plan of a reduction in which this process contributes `n` elements and gets the result.
 void reduce_all(Call& c, const void*& s, void*& r, MPI_Count n, MPI_Datatype t) {
   if (s == MPI_IN_PLACE) {
     r = c.updates(r, n, t);
@@ -90,7 +94,7 @@ void reduce_all(Call& c, const void*& s, void*& r, MPI_Count n, MPI_Datatype t) 
   }
 }
 
-/// Neighbours in the process topology.
+/// The neighbours in the process topology. An absent neighbour is one beyond the edge of a Cartesian grid.
 class Neighbours {
  public:
   explicit Neighbours(MPI_Comm comm) {
@@ -117,19 +121,20 @@ class Neighbours {
       }
     }
   }
-  /// The blocks of neighbours that exist: MPI leaves the others alone.
+  /// Returns the blocks with those of absent neighbours emptied, because MPI leaves these alone.
   [[nodiscard]] Blocks present(Blocks all) const {
     if (all.empty()) return all;
     for (const int neighbour : absent_) all[static_cast<std::size_t>(neighbour)].count = 0;
     return all;
   }
-  /// The same, of blocks one behind the other.
+  /// Does the same for blocks of one size that lie one behind the other.
   [[nodiscard]] Blocks present(int neighbours, MPI_Count count, MPI_Datatype type) const {
     if (absent_.empty()) return block(0, all_of(neighbours, count), type);
     Blocks all;
     for (int i = 0; i < neighbours; ++i) all.push_back(block(i, count, type).front());
     return present(std::move(all));
   }
+  /// Returns whether this process sends to any neighbour.
   [[nodiscard]] bool any() const { return static_cast<std::size_t>(out) > absent_.size(); }
   int in = 0, out = 0;
 
@@ -142,8 +147,9 @@ class Neighbours {
 extern "C" {
 
 #define SEMCACHE_UNPACK(...) __VA_ARGS__
-// blocking, nonblocking: names. Parameters and arguments without info and request, in parentheses. The plan is a
-// statement about the Call `c`. It looks at those arguments only that are significant at this process.
+// Defines the blocking and the non-blocking form of a collective. `parameters` and `arguments` are in parentheses, without
+// info and request. The last argument is the plan, a compound statement that uses the Call `c`. A plan reads only those
+// arguments that are significant at this process.
 #define SEMCACHE_BLOCKING_AND_NOT(blocking, nonblocking, place, parameters, arguments, ...)                        \
   int MPI_##blocking(SEMCACHE_UNPACK parameters) {                                                                 \
     return run("MPI_" #blocking, comm, Call(place), nullptr, [&](Call& c) __VA_ARGS__,                             \
@@ -160,7 +166,7 @@ extern "C" {
                    return P##prefix##_##blocking##_init(SEMCACHE_UNPACK arguments, info, request);   \
                  });                                                                                 \
   }
-// Persistent collectives are part of MPI 4. Open MPI has them as an extension before that, too.
+// Persistent collectives are part of MPI 4. Earlier versions of Open MPI have them as an extension (MPIX_*_init).
 #ifdef SEMCACHE_MPI_HAS_Bcast_init
 #define SEMCACHE_PERSISTENT_OF_MPI_4(...) SEMCACHE_PERSISTENT(MPI, __VA_ARGS__)
 #else
@@ -317,7 +323,7 @@ SEMCACHE_COLLECTIVE(Scan, Iscan, host,
 SEMCACHE_COLLECTIVE(Exscan, Iexscan, host,
   (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm), (s, r, n, t, op, comm), {
     const Group g(comm);
-    if (g.rank == 0) {  // nothing is reduced for the first process: its result stays as it is
+    if (g.rank == 0) {  // nothing is reduced for the first process, so its result buffer stays unchanged
       if (s == MPI_IN_PLACE) {
         r = const_cast<void*>(c.reads(r, n, t));
       } else {

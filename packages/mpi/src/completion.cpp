@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 //
-// Calls that complete, start or free requests. A receive becomes the array's new content here, not before.
+// The calls that complete, start or free requests. What a non-blocking receive brings becomes the array's new content here,
+// not before.
 #include "layer.hpp"
 #include "pending.hpp"
 
@@ -13,16 +14,16 @@ const char semcache::mpi::completion_part = 0;
 
 namespace {
 
-/// Statuses of the caller, or ours where it wants none.
+/// The statuses that the library writes: the caller's, or statuses of the layer's own where the caller ignores them.
 class Statuses {
  public:
-  /// Of several requests. The library writes errors where there are some, and as a rule says nothing else: they are none
-  /// until it does.
+  /// Statuses of several requests. The library usually writes MPI_ERROR only if some request failed, so the errors are
+  /// set to MPI_SUCCESS first.
   Statuses(MPI_Status* callers, bool ignored, int count)
       : own_(ignored ? count : 0), use_(ignored ? own_.begin() : callers), wanted_(!ignored) {
     for (int i = 0; use_ != nullptr && i < count; ++i) use_[i].MPI_ERROR = MPI_SUCCESS;
   }
-  /// Of one: its error is what the call returns, and MPI_ERROR stays as it was.
+  /// The status of one request. The call returns the request's error, and MPI_ERROR stays unchanged.
   Statuses(MPI_Status* callers, bool ignored)
       : own_(ignored ? 1 : 0), use_(ignored ? own_.begin() : callers), wanted_(!ignored) {}
   [[nodiscard]] MPI_Status* get() noexcept { return use_; }
@@ -35,7 +36,8 @@ class Statuses {
   bool wanted_;
 };
 
-/// After a call that completed `count` of them, or failed with some: the first ones, or those that `indices` names.
+/// Delivers after a call that completed `count` requests, some perhaps with an error: those that `indices` names, or the
+/// first ones. @return the code that the call returns
 int complete_several(Completion& done, const int code, int count, const int* indices, Statuses& statuses) {
   if ((code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) || count == MPI_UNDEFINED) return code;
   int refused = MPI_SUCCESS;
@@ -54,7 +56,7 @@ int complete_several(Completion& done, const int code, int count, const int* ind
   return statuses.wanted() ? MPI_ERR_IN_STATUS : refused;
 }
 
-/// After a call that completed one of them.
+/// Delivers after a call that completed one request. @return the code that the call returns
 int complete_one(Completion& done, int code, int index, const MPI_Status& status) {
   if (index == MPI_UNDEFINED) return code;
   if (code == MPI_SUCCESS) return done.completed(index, status);
@@ -62,15 +64,15 @@ int complete_one(Completion& done, int code, int index, const MPI_Status& status
   return code;
 }
 
-/// Fetches what persistent requests send, all of it at once, before the library starts them.
+/// Starts persistent requests. Their contents are fetched first; all these transfers are under way together.
 template <class Forward>
 int start_requests(const char* name, int count, const MPI_Request* requests, Forward&& forward) {
-  if (requests == nullptr) return forward();  // the library complains
+  if (requests == nullptr) return forward();  // the library reports an error
   PerRequest<PendingPtr> started(count);
   find_pending(count, requests, started.begin());
   for (const PendingPtr& p : started) {
     if (p == nullptr) continue;
-    if (p->active) return refuse(p->target, Refusal::start_active, name, nullptr);  // Open MPI does not complain
+    if (p->active) return refuse(p->target, Refusal::start_active, name, nullptr);  // Open MPI reports no error
   }
   const Pending* at_work = nullptr;
   try {
@@ -169,14 +171,14 @@ int MPI_Testsome(int count, MPI_Request* requests, int* completed, int* indices,
 int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   const PendingPtr p = pending_of(request);
   if (p == nullptr) return PMPI_Request_get_status(request, flag, status);
-  // Several threads may ask for one request: who hears that it is complete finds its content.
+  // Several threads may ask for one request. Each thread that gets the answer "complete" must find the content in the array.
   static std::mutex one_at_a_time;
   const std::lock_guard<std::mutex> lock(one_at_a_time);
   Statuses own(status, status == MPI_STATUS_IGNORE);
   const int code = PMPI_Request_get_status(request, flag, own.get());
   if (code != MPI_SUCCESS || *flag == 0) return code;
   const int refused = deliver("MPI_Request_get_status", *p, own.get());
-  if (refused != MPI_SUCCESS) p->delivered = false;  // whoever completes the request hears it again
+  if (refused != MPI_SUCCESS) p->delivered = false;  // so the call that completes the request reports the error again
   return refused;
 }
 
@@ -193,7 +195,7 @@ int MPI_Request_free(MPI_Request* request) {
   if (p == nullptr) return PMPI_Request_free(request);
   const MPI_Request freed = *request;
   if (p->active && p->completes == Completes::as_a_whole) {
-    // A collective's request cannot be freed before it is complete: the library says so.
+    // The request of a collective that is not complete cannot be freed; the library reports that.
     if (p->call.receives() && is_complete(freed)) {
       if (const int code = deliver("MPI_Request_free", *p, nullptr); code != MPI_SUCCESS) return code;
     }

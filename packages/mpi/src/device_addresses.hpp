@@ -6,11 +6,12 @@
 
 namespace semcache::mpi {
 
-/// Does the MPI library say that it takes device addresses ("CUDA-aware")? False where it does not say.
+/// Returns whether the MPI library reports that it takes device addresses ("CUDA-aware"). Returns false for a library that
+/// cannot be asked.
 [[nodiscard]] bool library_takes_device_addresses();
 
-/// Shorter messages go by the host unless SEMCACHE_MPI_CUDA=on: there they need two copies fewer within the device, and
-/// overlap better with kernels (docs/performance.md).
+/// Shorter messages of device arrays are in host memory unless SEMCACHE_MPI_CUDA=on, because through the host they need two
+/// copies fewer within the device and overlap better with kernels (docs/performance.md).
 inline constexpr std::size_t shortest_device_message = 256 * 1024;
 
 }  // namespace semcache::mpi

@@ -6,14 +6,14 @@
 
 namespace semcache::mpi {
 
-/// Whose error handler hears of a failure of ours.
+/// The communicator, window or file at whose error handler the layer raises an error.
 class ErrorTarget {
  public:
   ErrorTarget(MPI_Comm comm) : kind_(Kind::communicator), comm_(comm) {}  // NOLINT: every call converts
   ErrorTarget(MPI_Win window) : kind_(Kind::window), window_(window) {}   // NOLINT
   ErrorTarget(MPI_File file) : kind_(Kind::file), file_(file) {}          // NOLINT
   [[nodiscard]] bool is(MPI_Comm comm) const noexcept { return kind_ == Kind::communicator && comm_ == comm; }
-  /// Ends the program, throws or returns, as the handler does. @return `code`
+  /// Calls the error handler with `code`. Depending on the handler, this ends the program, throws, or returns `code`.
   int raise(int code) const;
 
  private:
@@ -26,7 +26,7 @@ class ErrorTarget {
   };
 };
 
-/// What SemCache cannot do, each with an MPI error code and text of its own.
+/// The reasons why the layer refuses a call. Each one has an MPI error code and a text of its own.
 enum class Refusal {
   failed,
   one_sided,
@@ -39,7 +39,8 @@ enum class Refusal {
   start_active
 };
 
-/// Writes `what` (nullptr: the refusal's own text) to stderr and raises the error. @return its code
+/// Writes `what`, or the refusal's own text where `what` is nullptr, to stderr and raises the error at `target`.
+/// @return the refusal's error code
 int refuse(const ErrorTarget& target, Refusal refusal, const char* call, const char* what);
 
 }  // namespace semcache::mpi

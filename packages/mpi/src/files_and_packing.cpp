@@ -15,11 +15,12 @@ namespace {
 
 constexpr Message::Place host = Message::Place::host;
 
-/// Where the next bytes of a packed buffer are: at most `bytes` of them.
+/// Returns where the next bytes of a packed buffer are, at most `bytes` of them.
 Blocks next(MPI_Aint position, MPI_Aint bytes, MPI_Aint buffer_bytes) {
   return {{position, std::min(bytes, buffer_bytes - position), MPI_BYTE}};
 }
-/// Is the next byte tracked? The size of what follows costs a call, and the library complains of no type.
+/// Returns whether the next byte of a packed buffer is tracked. This is checked first, because asking for the size of what
+/// follows costs a call. Returns false for a missing type, about which the library reports the error.
 bool concerns_next(const void* packed, MPI_Aint position, MPI_Datatype type) {
   if (type == MPI_DATATYPE_NULL) return false;
   const Block next{position, 1, MPI_BYTE};
@@ -31,7 +32,7 @@ bool concerns_next(const void* packed, MPI_Aint position, MPI_Datatype type) {
 extern "C" {
 
 #define SEMCACHE_UNPACK(...) __VA_ARGS__
-// at: (MPI_Offset o,) or (); o: (o,) or (). plan: how the buffer `b` is used.
+// Defines a call for files. at: (MPI_Offset o,) or (); o: (o,) or (); plan: the function of Call for the buffer `b`.
 #define SEMCACHE_FILE_CALL(name, const_, at, o, plan)                                                                \
   int MPI_File_##name(MPI_File file, SEMCACHE_UNPACK at const_ void* b, int n, MPI_Datatype t, MPI_Status* status) { \
     MPI_Status own;                                                                                                  \
@@ -75,7 +76,7 @@ SEMCACHE_FILE_START(iwrite_at_all, const, SEMCACHE_AT, SEMCACHE_O, reads)
 #undef SEMCACHE_FILE_CALL
 #undef SEMCACHE_UNPACK
 
-// Without a position the library complains.
+// Where the position is missing, the calls below pass through, and the library reports the error.
 
 int MPI_Pack(const void* in, int n, MPI_Datatype t, void* out, int out_bytes, int* position, MPI_Comm comm) {
   if (position == nullptr) return PMPI_Pack(in, n, t, out, out_bytes, position, comm);

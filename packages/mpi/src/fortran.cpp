@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 //
-// Fortran calls do not pass through the C interface that we stand in for, and a request that they make is completed by
-// others of them: refused on tracked memory. All arguments of Fortran are addresses, those of mpi_f08 among them.
+// The Fortran calls are refused on tracked memory, because they do not pass through the C interface that the layer defines,
+// and a request that a Fortran call makes is completed by another Fortran call. All arguments are addresses, in mpi_f08, too.
 #include "call.hpp"
 #include "layer.hpp"
 #include "pending.hpp"
@@ -16,7 +16,7 @@ using namespace semcache::mpi;
 
 const char semcache::mpi::fortran_part = 0;
 
-// What Open MPI's Fortran passes for these two.
+// The addresses that Open MPI's Fortran interface passes for MPI_BOTTOM and MPI_IN_PLACE.
 extern "C" {
 extern __attribute__((weak)) int mpi_fortran_bottom_;
 extern __attribute__((weak)) int mpi_fortran_in_place_;
@@ -29,16 +29,17 @@ ErrorTarget comm(const void* handle) { return MPI_Comm_f2c(value(handle)); }
 ErrorTarget file(const void* handle) { return MPI_File_f2c(value(handle)); }
 ErrorTarget window(const void* handle) { return MPI_Win_f2c(value(handle)); }
 
-/// Looks at the address alone: for calls whose other arguments need not be valid in every process.
+/// Returns whether the buffer's address is tracked, for calls whose other arguments need not be valid in every process.
 bool used(const void* buffer) { return tracked(buffer); }
+/// Returns whether the call uses tracked memory of the buffer.
 bool used(const void* buffer, const void* count, const void* type) {
   if (buffer == &mpi_fortran_in_place_) return false;
   const MPI_Datatype t = MPI_Type_f2c(value(type));
-  if (t == MPI_Datatype{}) return tracked(buffer);  // the library complains
+  if (t == MPI_Datatype{}) return tracked(buffer);  // the library reports an error
   return Call::concerns(buffer == &mpi_fortran_bottom_ ? MPI_BOTTOM : buffer, value(count), t);
 }
 
-/// Of requests that C calls have made on tracked memory: the first one's, or none.
+/// Returns the entry of the first of these requests that a C call has made on tracked memory, or nullptr.
 PendingPtr pending(int count, const void* requests) {
   const auto* const handles = static_cast<const MPI_Fint*>(requests);
   for (int i = 0; i < count && pending_requests() != 0; ++i) {
@@ -47,7 +48,8 @@ PendingPtr pending(int count, const void* requests) {
   return nullptr;
 }
 
-/// The library's own, also where a C program has loaded the Fortran part of it for its own use.
+/// Returns the MPI library's own function, also where a C program has loaded the library's Fortran part locally, for its own
+/// use. Ends the process if there is none.
 void* of_library(const char* name) {
   if (void* found = ::dlsym(RTLD_DEFAULT, name)) return found;
   for (const char* library : {"libmpi_mpifh.so.40", "libmpi_usempif08.so.40"}) {
@@ -97,7 +99,7 @@ extern "C" {
     static const auto library = reinterpret_cast<void (*)(SEMCACHE_PARAMETERS_##n)>(of_library("p" #name)); \
     library(SEMCACHE_ARGUMENTS_##n);                                                                        \
   }
-// n: the number of arguments. error: the last one. is_tracked: a condition on the others.
+// n: the number of arguments; error: the last argument; is_tracked: a condition on the other arguments.
 #define SEMCACHE_FORTRAN(name, n, error, target, is_tracked)         \
   SEMCACHE_FORTRAN_CALL(mpi_##name##_, n, error, target, is_tracked) \
   SEMCACHE_FORTRAN_CALL(mpi_##name##_f08_, n, error, target, is_tracked)
@@ -119,7 +121,7 @@ SEMCACHE_FORTRAN(imrecv, 6, a5, MPI_COMM_WORLD, used(a0, a1, a2))
 SEMCACHE_FORTRAN(sendrecv, 13, a12, comm(a10), used(a0, a1, a2) || used(a5, a6, a7))
 SEMCACHE_FORTRAN(sendrecv_replace, 10, a9, comm(a7), used(a0, a1, a2))
 
-// Blocking and non-blocking: n and m arguments, the last of which are `error` and `ierror`.
+// The blocking form has n arguments, the last of which is `error`. The non-blocking form has m, the last one is `ierror`.
 #define SEMCACHE_COLLECTIVE(name, n, error, m, ierror, comm, is_tracked) \
   SEMCACHE_FORTRAN(name, n, error, comm, is_tracked)                     \
   SEMCACHE_FORTRAN(i##name, m, ierror, comm, is_tracked)
@@ -154,7 +156,7 @@ SEMCACHE_FORTRAN(put, 9, a8, window(a7), used(a0, a1, a2))
 SEMCACHE_FORTRAN(get, 9, a8, window(a7), used(a0, a1, a2))
 SEMCACHE_FORTRAN(accumulate, 10, a9, window(a8), used(a0, a1, a2))
 
-// Forms without and with an offset.
+// The forms without and with an offset.
 #define SEMCACHE_FILE(name, at)                                    \
   SEMCACHE_FORTRAN(file_##name, 6, a5, file(a0), used(a1, a2, a3)) \
   SEMCACHE_FORTRAN(file_##at, 7, a6, file(a0), used(a2, a3, a4))
@@ -168,7 +170,7 @@ SEMCACHE_FILE(iwrite, iwrite_at)
 SEMCACHE_FILE(iwrite_all, iwrite_at_all)
 #undef SEMCACHE_FILE
 
-// What C calls have started must be started, completed and freed by such.
+// A request that a C call has made on tracked memory must be started, completed and freed by C calls.
 #define SEMCACHE_REQUEST(name, n, error, count, requests) \
   SEMCACHE_FORTRAN(name, n, error, pending(count, requests)->target, pending(count, requests) != nullptr)
 SEMCACHE_REQUEST(start, 2, a1, 1, a0)

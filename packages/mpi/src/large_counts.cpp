@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 //
-// The calls of MPI 4 with counts beyond 2^31: refused on tracked memory. Where a process need not give valid counts and
-// types, the buffer's address alone is looked at.
+// The calls of MPI 4 with counts beyond 2^31, which are refused on tracked memory. Where a process need not give valid counts
+// and types, only the buffer's address is checked.
 #include "layer.hpp"
 #include "refused.hpp"
 
@@ -17,7 +17,7 @@ extern "C" {
 #define SEMCACHE_UNPACK(...) __VA_ARGS__
 #define SEMCACHE_LARGE(name, target, parameters, arguments, is_tracked) \
   SEMCACHE_REFUSED(name##_c, target, mpi_4, parameters, arguments, is_tracked)
-// With a request behind the other arguments.
+// The form that takes a request behind the other arguments.
 #define SEMCACHE_LARGE_START(name, parameters, arguments, is_tracked)                    \
   SEMCACHE_LARGE(name, comm, (SEMCACHE_UNPACK parameters, MPI_Request* request),         \
                  (SEMCACHE_UNPACK arguments, request), is_tracked)
@@ -68,7 +68,7 @@ SEMCACHE_LARGE(Buffer_attach, MPI_COMM_WORLD, (void* b, MPI_Count n), (b, n), tr
   SEMCACHE_LARGE_START(start, parameters, arguments, is_tracked)                                                 \
   SEMCACHE_LARGE(name##_init, comm, (SEMCACHE_UNPACK parameters, MPI_Info info, MPI_Request* request),           \
                  (SEMCACHE_UNPACK arguments, info, request), is_tracked)
-// s, r: the buffers; n, d, t behind them: count, displacement, type.
+// s, r: the buffers; an appended n, d or t names their count, displacement and type.
 #define SEMCACHE_S const void *s, MPI_Count sn, MPI_Datatype st
 #define SEMCACHE_R void *r, MPI_Count rn, MPI_Datatype rt
 #define SEMCACHE_SV const void *s, const MPI_Count sn[], const MPI_Aint sd[], MPI_Datatype st
@@ -135,7 +135,7 @@ SEMCACHE_LARGE(Win_create, comm, (void* base, MPI_Aint size, MPI_Aint unit, MPI_
   (base, size, unit, info, comm, w), tracked(base))
 #define SEMCACHE_ORIGIN MPI_Count n, MPI_Datatype t
 #define SEMCACHE_TARGET int rank, MPI_Aint at, MPI_Count tn, MPI_Datatype tt
-// With and without a request.
+// The forms without and with a request.
 #define SEMCACHE_ONE_SIDED(name, start, parameters, arguments, is_tracked)                                       \
   SEMCACHE_LARGE(name, w, parameters, arguments, is_tracked)                                                     \
   SEMCACHE_LARGE(start, w, (SEMCACHE_UNPACK parameters, MPI_Request* request),                                   \
@@ -155,7 +155,7 @@ SEMCACHE_ONE_SIDED(Get_accumulate, Rget_accumulate,
 
 // --- files and packing ----------------------------------------------------------------------------------------------
 
-// last: behind the datatype, in parentheses; without an offset, and with one if there is such a form.
+// The forms without and with an offset. last: the parameters behind the datatype, in parentheses; argument: their names.
 #define SEMCACHE_FILE(name, constant, last, argument)                                                            \
   SEMCACHE_LARGE(File_##name, f, (MPI_File f, constant void* b, MPI_Count n, MPI_Datatype t SEMCACHE_UNPACK last), \
     (f, b, n, t SEMCACHE_UNPACK argument), used(b, n, t))

@@ -4,7 +4,7 @@
 
 using namespace semcache::mpi;
 
-/// What the linker is told to look for.
+/// The symbol that the linker is made to look for (`--undefined` in CMakeLists.txt).
 extern "C" {
 extern const char* const semcache_mpi_layer[];
 const char* const semcache_mpi_layer[] = {&point_to_point_part, &collectives_part, &completion_part,

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-/// The parts of the layer. A program that links the static library gets all of them or none: layer.cpp names them.
+/// The parts of the layer, one symbol for each source file with MPI calls. layer.cpp names all of them, so a program that
+/// links the static library gets all parts or none.
 namespace semcache::mpi {
 extern const char point_to_point_part;
 extern const char collectives_part;

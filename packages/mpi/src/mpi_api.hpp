@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-// What we define in MPI's place must be seen from outside, whatever the library's header says.
+// The functions that the layer defines in MPI's place must be visible outside the library, whatever <mpi.h> declares.
 #pragma GCC visibility push(default)
 #include <mpi.h>
-// Open MPI's extensions; other libraries have no such header.
+// Open MPI's extensions. Other libraries have no such header.
 #if __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
 #endif

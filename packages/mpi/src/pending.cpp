@@ -11,7 +11,7 @@
 namespace semcache::mpi {
 namespace {
 
-/// Requests are pointers with some libraries and integers with others.
+/// Returns the request's handle as a number. Requests are pointers with some libraries and integers with others.
 std::uintptr_t key_of(MPI_Request request) noexcept {
   static_assert(sizeof(MPI_Request) <= sizeof(std::uintptr_t));
   std::uintptr_t key = 0;
@@ -19,12 +19,14 @@ std::uintptr_t key_of(MPI_Request request) noexcept {
   return key;
 }
 
+/// An active send whose handle the program has given up.
 struct Kept {
   MPI_Request request;
   PendingPtr pending;
 };
 
-/// Never destroyed: requests may be completed while the process ends.
+/// The requests with tracked buffers. The registry is never destroyed, because requests may be completed while the process
+/// ends.
 struct Registry {
   std::mutex mutex;
   std::unordered_map<std::uintptr_t, PendingPtr> entries;
@@ -71,7 +73,7 @@ void remember(const ErrorTarget& target, MPI_Request request, Call&& call, Compl
   const std::lock_guard<std::mutex> lock(r.mutex);
   PendingPtr& place = r.entries[key_of(request)];
   if (place == nullptr) r.count.fetch_add(1, std::memory_order_relaxed);
-  place.swap(entry);  // messages to nobody have one handle: nothing is lost with the earlier one
+  place.swap(entry);  // sends that are complete at once may share one handle: the earlier entry needs nothing any more
 }
 
 std::size_t pending_requests() noexcept { return registry().count.load(std::memory_order_relaxed); }
@@ -128,7 +130,7 @@ void release_completed(bool wait) {
       rest.push_back(std::move(k));
       continue;
     }
-    if (k.request != MPI_REQUEST_NULL) PMPI_Request_free(&k.request);  // persistent
+    if (k.request != MPI_REQUEST_NULL) PMPI_Request_free(&k.request);  // a persistent request outlives its completion
     r.kept_count.fetch_sub(1, std::memory_order_relaxed);
   }
   const std::lock_guard<std::mutex> lock(r.mutex);
@@ -145,8 +147,8 @@ Completion::~Completion() {
   }
 }
 
-/// Entries of requests that end with their completion leave the registry before it: as soon as the library has freed the
-/// handle, another thread may get the same one for something new.
+/// Takes the entries of requests that end with their completion out of the registry before the library is called. As soon as
+/// the library has freed a handle, another thread may get the same handle for a new request.
 Completion::Completion(const char* call, int count, const MPI_Request* requests)
     : call_(call), entries_(requests != nullptr && pending_requests() != 0 ? count : 0) {
   if (entries_.empty()) return;
@@ -204,7 +206,7 @@ void Completion::deliver_together(int count, const int* indices, const MPI_Statu
       if (n > 1 && io()->write_in_together(first->arrival.to, bytes, transits, n)) {
         for (const Arrived* a = first; a != next; ++a) a->pending->delivered = true;
       }
-    } catch (const std::exception&) {  // each says it for itself
+    } catch (const std::exception&) {  // `completed` delivers each message alone and reports the error
     }
     first = next;
   }

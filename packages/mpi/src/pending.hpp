@@ -10,7 +10,7 @@
 
 namespace semcache::mpi {
 
-/// One T for each request of a call. Few of them need no allocation.
+/// One T for each request of a call. Up to `few` of them need no allocation.
 template <class T>
 class PerRequest {
  public:
@@ -33,53 +33,58 @@ class PerRequest {
   T* all_;
 };
 
-/// A request with tracked buffers.
+/// The registry's entry for a request with tracked buffers.
 struct Pending {
   ErrorTarget target;
   Call call;
   Completes completes;
-  bool active;             ///< started and not completed; else a persistent request at rest
-  bool delivered = false;  ///< the arrays have what arrived, although the request is not completed (Request_get_status)
+  bool active;             ///< started and not completed; false: a persistent request at rest
+  bool delivered = false;  ///< the arrays have what arrived, although the request may not be freed yet (Request_get_status)
 };
 
 using PendingPtr = std::shared_ptr<Pending>;
-/// The entries of requests; nullptr: nothing of it is tracked.
+/// Finds the entries of `count` requests. An entry stays nullptr where the request has no tracked buffer.
 void find_pending(int count, const MPI_Request* requests, PendingPtr* entries);
 [[nodiscard]] inline PendingPtr pending_of(MPI_Request request) {
   PendingPtr entry;
   find_pending(1, &request, &entry);
   return entry;
 }
-/// The library may have given a completed request's handle away already: an entry that replaced this one stays.
+/// Removes the entry of a request from the registry. If the library has already given the handle to another request, the
+/// entry of that request stays.
 void forget(MPI_Request request, const PendingPtr& entry);
 
-/// Its requests may still be pending: their errors are raised at MPI_COMM_WORLD from now on.
+/// Prepares for the end of a communicator. Its requests may still be pending, so their errors are raised at MPI_COMM_WORLD
+/// from now on.
 void communicator_ends(MPI_Comm comm);
 
-/// The arrays get what has arrived, once. @param status  not looked at for what completes as a whole
+/// Makes what has arrived the arrays' new content, once for each start.
+/// @param status  not read for a request that completes as a whole
 /// @return MPI_SUCCESS or the code of a refusal
 int deliver(const char* call_name, Pending& pending, const MPI_Status* status);
 
-/// The program has given up its handle of an active send: its bytes are kept until it completes.
+/// Keeps the bytes of an active send whose handle the program has given up, until the send completes.
 void keep_until_complete(MPI_Request request, PendingPtr entry);
-/// Frees what has completed among these; with `wait`, after waiting for all.
+/// Frees those of the kept sends that have completed; with `wait`, waits for all of them and frees them.
 void release_completed(bool wait);
 
-/// One call that completes requests, from before until after the library was asked.
+/// One call that completes requests. It lives from before the library is called until after.
 class Completion {
  public:
   Completion(const char* call, int count, const MPI_Request* requests);
-  /// What has not completed is remembered again.
+  /// Enters the requests that have not completed in the registry again.
   ~Completion();
   Completion(const Completion&) = delete;
   Completion& operator=(const Completion&) = delete;
-  /// No request has a tracked buffer: nothing to do.
+  /// Returns whether no request has a tracked buffer, so that the call passes through.
   [[nodiscard]] bool none() const noexcept { return none_; }
-  /// Those of these requests that have completed without error, and have brought what lies side by side, are delivered
-  /// together; `completed` does the rest. @param indices  nullptr: the first ones
+  /// Delivers together those messages that have completed without error and lie side by side. `completed` does the rest,
+  /// so a failure here is reported there.
+  /// @param indices  the requests that `statuses` belong to; nullptr: the first `count` ones
   void deliver_together(int count, const int* indices, const MPI_Status* statuses);
-  /// Request `i` has completed without error. @return MPI_SUCCESS or the code of a refused delivery
+  /// Delivers request `i`, which has completed without error. @return MPI_SUCCESS or the code of a refused delivery
   int completed(int i, const MPI_Status& status);
+  /// Ends request `i`, which has completed with an error, without delivering anything.
   void failed(int i);
 
  private:

@@ -9,15 +9,16 @@ const char semcache::mpi::point_to_point_part = 0;
 
 namespace {
 
-/// What is sent to nobody need not be fetched.
+/// Returns what MPI gets for a send buffer. A message to MPI_PROC_NULL needs no content, so its buffer passes through.
 const void* sent(Call& call, const void* b, int n, MPI_Datatype type, int to) {
   return to == MPI_PROC_NULL ? b : call.reads(b, n, type);
 }
-/// From nobody nothing arrives: the call passes through, because its request may be one that Open MPI gives to all that
-/// are complete at once.
+/// Returns what MPI gets for a receive buffer. A receive from MPI_PROC_NULL brings nothing. Its buffer passes through, so
+/// that its request, which Open MPI may share among all requests that are complete at once, is not entered in the registry.
 void* received(Call& call, void* b, int n, MPI_Datatype type, int from) {
   return from == MPI_PROC_NULL ? b : call.writes(b, n, type);
 }
+/// Returns what MPI gets for the buffer of a matched receive.
 void* matched(Call& call, void* b, int n, MPI_Datatype type, const MPI_Message* message) {
   return message != nullptr && *message == MPI_MESSAGE_NO_PROC ? b : call.writes(b, n, type);
 }
@@ -26,7 +27,7 @@ void* matched(Call& call, void* b, int n, MPI_Datatype type, const MPI_Message* 
 
 extern "C" {
 
-// The modes of sending: blocking, non-blocking, persistent.
+// Defines the blocking, the non-blocking and the persistent call of one mode of sending.
 #define SEMCACHE_SEND(blocking, nonblocking, persistent)                                                              \
   int MPI_##blocking(const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm comm) {                          \
     return run("MPI_" #blocking, comm, Call(), nullptr, [&](Call& c) { b = sent(c, b, n, t, to); },                   \

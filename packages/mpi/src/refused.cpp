@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 //
-// Calls that let others read or write memory at times that nobody announces: refused on tracked memory.
+// Calls that are refused on tracked memory, above all those that let other processes or the library read or write memory at
+// times that the layer does not notice.
 #include "call.hpp"
 #include "layer.hpp"
 #include "refused.hpp"
@@ -65,7 +66,7 @@ SEMCACHE_REFUSED(File_write_ordered_begin, f, split_file_access, (MPI_File f, co
 SEMCACHE_REFUSED(File_write_at_all_begin, f, split_file_access,
   (MPI_File f, MPI_Offset o, const void* b, int n, MPI_Datatype t), (f, o, b, n, t), used(b, n, t))
 
-// Calls of MPI 4 whose other forms are served.
+// Calls of MPI 4 that are refused although their older forms are served.
 #ifdef SEMCACHE_MPI_HAS_Isendrecv
 SEMCACHE_REFUSED(Isendrecv, comm, mpi_4,
   (const void* s, int sn, MPI_Datatype st, int to, int stag, void* r, int rn, MPI_Datatype rt, int from, int rtag,

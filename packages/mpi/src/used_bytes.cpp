@@ -11,12 +11,12 @@
 namespace semcache::mpi {
 namespace {
 
-/// One element of a datatype.
+/// The bytes that one element of a datatype uses.
 struct Layout {
   std::vector<Piece> pieces;
   MPI_Count extent = 0;
-  bool one_is_as_the_library_has_it = true;
-  bool several_are = true;
+  bool one_is_as_the_library_has_it = true;  ///< the library uses the same bytes for one element
+  bool several_are = true;                   ///< and for several elements
 };
 using LayoutPtr = std::shared_ptr<const Layout>;
 
@@ -33,11 +33,12 @@ void append(UsedBytes& out, const Layout& element, MPI_Aint at, MPI_Count count)
   }
 }
 
+/// How many arguments a datatype was made from, and by which constructor (MPI_Type_get_envelope).
 struct Envelope {
   explicit Envelope(MPI_Datatype type) {
     if (type != MPI_DATATYPE_NULL) PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
   }
-  /// A type that the library made: predefined, or an F90 type of some precision.
+  /// Returns whether the library made the type: it is predefined, or an F90 type of some precision.
   [[nodiscard]] bool basic() const noexcept {
     return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_INTEGER ||
            combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX;
@@ -45,7 +46,7 @@ struct Envelope {
   int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
 };
 
-/// How a derived datatype was made.
+/// The arguments that a derived datatype was made from (MPI_Type_get_contents).
 struct Contents {
   Contents(MPI_Datatype type, const Envelope& envelope)
       : i(envelope.integers), a(envelope.addresses), types(envelope.types) {
@@ -101,7 +102,8 @@ Piece hull_around(const std::vector<Piece>& pieces) noexcept {
   return hull;
 }
 
-/// Lets the library unpack messages of `count` elements of a datatype. A part of another type need not be committed.
+/// Lets the library unpack messages of `count` elements of a datatype. The type need not be committed (types that are parts
+/// of others often are not), because a committed duplicate is used.
 class Trial {
  public:
   Trial(MPI_Datatype type, int count) : count_(count) {
@@ -118,7 +120,7 @@ class Trial {
   /// Unpacks `message` so that the byte at displacement `low` of the datatype comes to `memory`.
   void unpack(char* memory, MPI_Aint low) const {
     int position = 0;
-    // Types of absolute addresses are far from their base: no pointer of C++ gets there.
+    // The base of a type with absolute addresses is far from the memory, where C++ pointer arithmetic must not lead.
     const auto base = reinterpret_cast<std::uintptr_t>(memory) - static_cast<std::uintptr_t>(low);
     PMPI_Unpack(message.data(), static_cast<int>(message.size()), &position, reinterpret_cast<void*>(base), count_, type_,
                 MPI_COMM_SELF);
@@ -131,7 +133,8 @@ class Trial {
   int count_;
 };
 
-/// Any other datatype: the library itself shows which bytes it uses, and in which order.
+/// Appends the bytes that a datatype of any other kind uses. The library itself shows, by unpacking trial messages, which
+/// bytes these are and in which order a message fills them.
 void append_by_trial(UsedBytes& out, MPI_Datatype type) {
   const Piece hull = hull_of(type);
   Trial trial(type, 1);
@@ -149,7 +152,7 @@ void append_by_trial(UsedBytes& out, MPI_Datatype type) {
   for (std::size_t i = 0; i < seen.size(); ++i) {
     if (seen[i] != '\0') places.push_back({0, static_cast<MPI_Aint>(i)});
   }
-  // Each byte arrives with one bit of its number after the other.
+  // In each round every byte of the message carries one bit of its own position.
   for (int bit = 0; bit < 31 && trial.message.size() >> bit != 0; ++bit) {
     for (std::size_t k = 0; k < trial.message.size(); ++k) trial.message[k] = (k >> bit & 1) != 0 ? '\xff' : '\0';
     unpack();
@@ -223,8 +226,9 @@ Layout make_layout(MPI_Datatype type, const Envelope& envelope) {
   return layout;
 }
 
-/// Does the library write the bytes that the type's makers named? Open MPI 4.1 does not for strides below zero and for some
-/// structs with empty members, and then its own extents are wrong, too. Asked of small types, and where the extents differ.
+/// Returns whether the library writes exactly the bytes that the type's definition names. Open MPI 4.1 does not for strides
+/// below zero and for some structs with empty members, and then its own extents are wrong, too. The library is asked only for
+/// types of at most 64 KiB and for types whose extents differ from the library's.
 bool is_as_the_library_has_it(MPI_Datatype type, const Layout& layout, int count) {
   constexpr MPI_Count small = 64 << 10;
   constexpr MPI_Count most = 64 << 20;
@@ -233,7 +237,7 @@ bool is_as_the_library_has_it(MPI_Datatype type, const Layout& layout, int count
   if (bytes == 0) return layout.pieces.empty();
   const Piece theirs = hull_of(type);
   const Piece ours = layout.pieces.empty() ? theirs : hull_around(layout.pieces);
-  // Of several elements the distance counts. Room for mistakes.
+  // With several elements the distance between them counts. The memory on either side makes wrong bytes visible.
   const MPI_Count low = std::min(ours.begin, theirs.begin) + std::min<MPI_Count>(0, layout.extent);
   const MPI_Count high = std::max(ours.end, theirs.end) + std::max<MPI_Count>(0, layout.extent);
   const MPI_Count room = high - low;
@@ -251,7 +255,7 @@ bool is_as_the_library_has_it(MPI_Datatype type, const Layout& layout, int count
   return seen == expected;
 }
 
-// Layouts of derived datatypes are attributes of them, and end with them.
+// The layout of a derived datatype is an attribute of the type, so MPI frees it with the type.
 std::mutex layouts_mutex;
 int layout_key = MPI_KEYVAL_INVALID;
 
@@ -282,7 +286,7 @@ LayoutPtr layout_of(MPI_Datatype type) {
   return layout;
 }
 
-/// @throws UsageError
+/// Returns the layout of the type. @throws UsageError  the library uses other bytes for `count` elements
 LayoutPtr usable_layout_of(MPI_Datatype type, MPI_Count count) {
   LayoutPtr layout = layout_of(type);
   if (!layout->one_is_as_the_library_has_it || (count > 1 && !layout->several_are)) {

@@ -10,13 +10,13 @@
 
 namespace semcache::mpi {
 
-/// Bytes [begin, end) from the address that a call is given.
+/// The bytes at the distances [begin, end) from the address that the call gets.
 struct Piece {
   std::int64_t begin;
   std::int64_t end;
 };
 
-/// `count` elements of `type`, `displacement` bytes from the address that a call is given.
+/// `count` elements of `type`, beginning `displacement` bytes behind the address that the call gets.
 struct Block {
   MPI_Aint displacement;
   MPI_Count count;
@@ -24,10 +24,12 @@ struct Block {
 };
 using Blocks = std::vector<Block>;
 
-/// The bytes that a call uses of one buffer, in the order in which a message fills them; neighbours are one piece.
+/// The bytes that a call uses of one buffer, in the order in which a message fills them. Pieces that follow each other in
+/// the message and adjoin in memory are merged.
 class UsedBytes {
  public:
   UsedBytes() = default;
+  /// @throws UsageError  the library uses other bytes than the datatype's definition names (here and below)
   UsedBytes(MPI_Count count, MPI_Datatype type);
   explicit UsedBytes(const Blocks& blocks);
 
@@ -39,7 +41,7 @@ class UsedBytes {
       pieces_.push_back(piece);
     }
   }
-  /// Only the first `bytes` of them.
+  /// Keeps only the first `bytes` bytes.
   void cut(std::uint64_t bytes);
 
   [[nodiscard]] bool empty() const noexcept { return pieces_.empty(); }
@@ -50,15 +52,16 @@ class UsedBytes {
   std::vector<Piece> pieces_;
 };
 
-/// Distance between consecutive elements.
+/// Returns the distance between consecutive elements.
 [[nodiscard]] MPI_Aint extent_of(MPI_Datatype type);
-/// Made by the program, so that its first byte may be elsewhere than the address of the call.
+/// Returns whether the program made the type. The first byte of such a type may be elsewhere than at the call's address.
 [[nodiscard]] bool is_derived(MPI_Datatype type);
-/// From the first to the last byte that an element uses, for is_derived types.
+/// Returns the range from the first to the last byte that an element of a derived type uses.
 [[nodiscard]] Piece hull_of(MPI_Datatype type);
-/// Made of elements at regular distances alone: not of indices or addresses, which may lead anywhere.
+/// Returns whether the type consists of elements at regular distances only. Types made of indices or addresses do not: they
+/// may lead into several arrays.
 [[nodiscard]] bool is_part_of_one_array(MPI_Datatype type);
-/// Of one element, for is_derived types.
+/// Returns the pieces that one element of a derived type uses.
 [[nodiscard]] std::shared_ptr<const std::vector<Piece>> pieces_of(MPI_Datatype type);
 
 }  // namespace semcache::mpi

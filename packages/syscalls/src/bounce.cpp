@@ -6,7 +6,7 @@
 #include <exception>
 #include <new>
 
-// Weak: preloaded, the library meets programs without SemCache.
+// Weak, because the preloaded library also meets programs without SemCache.
 extern "C" __attribute__((weak)) const semcache::runtime::ForeignIo* semcache_foreign_io_1() noexcept;
 
 namespace semcache::syscalls {
@@ -45,7 +45,7 @@ int error_of_exception() noexcept {
   } catch (const std::bad_alloc&) {
     return ENOMEM;
   } catch (...) {
-    return EFAULT;  // as the kernel says of a range that leaves the program's memory
+    return EFAULT;  // the kernel's error for a range that leaves the program's memory
   }
 }
 

@@ -8,11 +8,13 @@
 
 namespace semcache::syscalls {
 
-/// Is the address in a tracked array of the host? Async-signal-safe, a few nanoseconds.
+/// Returns whether the address is in a mirror, that is, in a tracked array of the host. Async-signal-safe; takes a few
+/// nanoseconds.
 [[nodiscard]] bool is_mirror(const void* address) noexcept;
-[[nodiscard]] bool is_mirror(void* address) noexcept;  ///< of a buffer that holds nothing yet
+[[nodiscard]] bool is_mirror(void* address) noexcept;  ///< the same for a buffer that the call fills
 
-/// Private memory that stands in for (part of) a mirror during one call. @throws what ForeignIo throws
+/// Private memory that the kernel gets in place of (part of) a mirror during one call. Its functions throw what the functions
+/// of runtime::ForeignIo throw.
 class Bounce {
  public:
   explicit Bounce(std::size_t bytes);
@@ -21,10 +23,10 @@ class Bounce {
   Bounce& operator=(const Bounce&) = delete;
 
   [[nodiscard]] char* data() const noexcept { return reinterpret_cast<char*>(transit_.address); }
-  /// Copies the mirror's content to `at`, which lies in this memory.
+  /// Copies `bytes` bytes of the mirror's content to `at`, which is in this memory. They are there when the function returns.
   void from_mirror(const void* mirror, std::size_t bytes, char* at) const;
   void from_mirror(const void* mirror, std::size_t bytes) const { from_mirror(mirror, bytes, data()); }
-  /// Makes what is at `at` the mirror's content.
+  /// Makes the `bytes` bytes at `at` the mirror's new content.
   void to_mirror(void* mirror, std::size_t bytes, const char* at) const;
   void to_mirror(void* mirror, std::size_t bytes) const { to_mirror(mirror, bytes, data()); }
 
@@ -32,7 +34,7 @@ class Bounce {
   runtime::Transit transit_;
 };
 
-/// The errno of the exception that is being handled.
+/// Returns the errno for the exception that is being handled.
 [[nodiscard]] int error_of_exception() noexcept;
 
 }  // namespace semcache::syscalls

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 //
-// The C library's input and output on protected mirrors. The kernel answers an access to a protected page with EFAULT
-// instead of a fault that could be served, so it gets private memory: what is written leaves from there with the
-// mirror's content, what is read becomes the content of exactly the bytes that came.
+// The C library's input and output on protected mirrors. When the kernel accesses a protected page, the call fails with EFAULT
+// instead of raising a fault that could be served. So the kernel gets private memory: a write sends the mirror's content from
+// there, and after a read exactly the bytes that arrived become the mirror's new content.
 #include "bounce.hpp"
 
 #include <dlfcn.h>
@@ -22,11 +22,11 @@ using namespace semcache::syscalls;
 
 namespace {
 
-/// The definition behind ours.
+/// Returns the next definition of the function behind the one in this library.
 template <class Function>
 Function* next(const char* name) noexcept {
   void* const found = ::dlsym(RTLD_NEXT, name);
-  if (found == nullptr) std::abort();  // a name that this C library has no use for is not called
+  if (found == nullptr) std::abort();  // cannot happen: programs do not call functions that their C library lacks
   return reinterpret_cast<Function*>(found);
 }
 #define SEMCACHE_NEXT(name)                                               \
@@ -44,8 +44,9 @@ bool is_regular_file(int file) noexcept {
 
 bool always() noexcept { return true; }
 
-/// Puts `bytes` from the source into a mirror, a chunk at a time. `get(to, n, done)` answers as read does.
-/// @param insist  go on after a full chunk: the source does not block once it has delivered something
+/// Fills `bytes` bytes of a mirror from a source, a chunk at a time. `get(to, n, done)` returns what `read` returns.
+/// @param insist  whether to go on after a full chunk, because the source does not block once it has delivered something
+/// @return what `read` returns; bytes that arrived before an error count as success
 template <class Get>
 ssize_t fill(void* mirror, std::size_t bytes, bool insist, Get&& get) noexcept {
   std::size_t done = 0;
@@ -69,7 +70,8 @@ ssize_t fill(void* mirror, std::size_t bytes, bool insist, Get&& get) noexcept {
   }
 }
 
-/// Takes `bytes` out of a mirror. `put(from, n, done)` answers as write does.
+/// Writes `bytes` bytes of a mirror to a sink, a chunk at a time. `put(from, n, done)` returns what `write` returns.
+/// @return what `write` returns; bytes that were written before an error count as success
 template <class Put>
 ssize_t drain(const void* mirror, std::size_t bytes, Put&& put) noexcept {
   std::size_t done = 0;
@@ -93,10 +95,10 @@ ssize_t drain(const void* mirror, std::size_t bytes, Put&& put) noexcept {
   }
 }
 
-/// The next buffers of a vectored call, with at most a chunk of mirrors among them.
+/// The next buffers of a vectored call, with at most `chunk_bytes` bytes of mirrors among them.
 class Portion {
  public:
-  /// From byte `begin` of buffer `first` on.
+  /// Begins at byte `begin` of buffer `first`.
   Portion(const iovec* vectors, int count, int first, std::size_t begin) {
     for (int i = first; i < count && mirror_bytes_ < chunk_bytes; ++i, begin = 0) {
       iovec v{static_cast<char*>(vectors[i].iov_base) + begin, vectors[i].iov_len - begin};
@@ -111,7 +113,7 @@ class Portion {
   }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
-  /// Calls `all(vectors, count)` with private memory for the mirrors.
+  /// Calls `all(vectors, count)` with private memory in place of the mirrors. Returns its result.
   template <class All>
   ssize_t run(bool reads, All&& all) const {
     const Bounce bounce(mirror_bytes_);
@@ -148,8 +150,9 @@ class Portion {
   std::size_t bytes_ = 0, mirror_bytes_ = 0;
 };
 
-/// Several buffers at once: `all(vectors, count, done)` is the call, after `done` bytes.
-/// @param insist  says whether to go on after a full portion: the file does not block once it has delivered something
+/// Makes a vectored call, a portion at a time. `all(vectors, count, done)` makes the call itself, after `done` bytes.
+/// @param insist  returns whether to go on after a full portion, because the file does not block once it has delivered
+///                something
 template <class All, class Insist>
 ssize_t vectored(const iovec* vectors, int count, bool reads, All&& all, Insist&& insist) noexcept {
   bool any = false;
@@ -286,7 +289,7 @@ ssize_t sendto(int socket, const void* from, size_t bytes, int flags, const sock
   });
 }
 
-// --- what a program that was compiled with _FORTIFY_SOURCE calls ----------------------------------------------------
+// --- calls of programs that were compiled with _FORTIFY_SOURCE ------------------------------------------------------
 
 [[noreturn]] void __chk_fail();
 

@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-/// SemCache for Tpetra. A program names semcache::TpetraNode where it named its node (or lets it be the default one:
-/// SEMCACHE_TPETRA_DEFAULT_NODE), includes Tpetra's headers as before and links SemCache::tpetra, which holds Tpetra's
-/// classes for that node, for the scalar and ordinal types that the installed Tpetra itself was built for.
+/// SemCache for Tpetra. A program names semcache::TpetraNode where it named its node, or makes it Tpetra's default node
+/// (SEMCACHE_TPETRA_DEFAULT_NODE). It includes Tpetra's headers as before and links SemCache::tpetra. That library holds
+/// Tpetra's classes for the node, for the scalar and ordinal types that the installed Tpetra was built for.
 ///
-/// Include this header before any of Tpetra's, in every translation unit alike: it specialises templates that Tpetra
+/// Include this header before any of Tpetra's, in every translation unit, because it specialises templates that Tpetra
 /// uses.
 #ifdef SEMCACHE_ENABLE_KERNELS
 #include <semcache/kernels.hpp>

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "vectors.hpp"
 
-// Apart from the vectors of local ordinals, which may be of the same type.
+// A file of its own, because the vectors of local ordinals may have the same type: one file must not instantiate both.
 namespace Tpetra {
 
 #define SEMCACHE_INSTANTIATE(S, LO, GO)            \

@@ -8,7 +8,7 @@
 namespace semcache::tpetra {
 namespace {
 
-/// In the host side's allocation record, whose end it tells.
+/// The part of the host side's allocation record that removes the array from the registry when the record ends.
 struct Registration {
   const void* host = nullptr;
   ArrayId array;
@@ -21,7 +21,7 @@ struct Array {
   Record* host_record;
   std::byte* host;
   const void* device;
-  runtime::KnownOperand device_memory;  ///< addresses are used again: is it still the same array?
+  runtime::KnownOperand device_memory;  ///< tells whether the device address still belongs to the same array
   std::uint64_t epoch;
 };
 
@@ -61,7 +61,7 @@ class Registry {
   }
 
  private:
-  /// Not one whose last owner is just leaving.
+  /// Returns the array with this host side, or nullptr, also where the last owner of the host side is just releasing it.
   Array* with_host(const void* address) {
     const auto found = by_host_.find(address);
     return found != by_host_.end() && found->second.host_record->use_count() > 0 ? &found->second : nullptr;

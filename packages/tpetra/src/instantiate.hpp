@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-/// For the files that instantiate Tpetra's classes for semcache::TpetraNode, for the scalars (S) and ordinals (LO, GO)
-/// that the Tpetra at hand names in its lists. The lists that leave the node out are used, and the node is ours.
+/// Prepares the instantiation of Tpetra's classes for semcache::TpetraNode. The scalars (S) and ordinals (LO, GO) come from
+/// the installed Tpetra's lists. Of these the lists without a node are used, and the files name SemCacheNode themselves.
 #include <semcache/tpetra.hpp>
 
 #include <TpetraCore_ETIHelperMacros.h>

@@ -4,8 +4,8 @@
 
 #include <Tpetra_Details_StaticView.hpp>
 
-/// The one thing in Tpetra's library that exists once per memory space and is no template: scratch memory that grows
-/// and is freed by Kokkos::finalize.
+/// Tpetra's scratch memory, which grows and which Kokkos::finalize frees. It is the only part of Tpetra's library that exists
+/// once per memory space and is not a template, so it is defined here for SemCache's spaces.
 namespace {
 
 template <class MemorySpace>

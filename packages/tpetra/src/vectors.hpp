@@ -13,7 +13,7 @@
 #include <Tpetra_MultiVector_def.hpp>
 #include <Tpetra_Vector_def.hpp>
 
-/// With our own constructor: <semcache/tpetra/multi_vector.hpp>.
+/// Instantiates the vectors, with the constructor that <semcache/tpetra/multi_vector.hpp> declares.
 #define SEMCACHE_VECTORS(S, LO, GO)                                                                  \
   template <>                                                                                        \
   MultiVector<S, LO, GO, SemCacheNode>::MultiVector(const Teuchos::RCP<const map_type>& map,         \

@@ -54,7 +54,6 @@ Memory* Arrays::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->lock_refused = false;
   m->forecast = policy::FetchForecast();
   m->read_habit = policy::ReadHabit();
-  m->arriving = false;
   m->sent_ahead = false;
   m->asked_end = 0;
   m->open = false;
@@ -68,6 +67,7 @@ Memory* Arrays::new_memory(SpaceId space, const char* label, std::uint64_t bytes
 
 void Arrays::recycle(Memory& m) noexcept {
   m.live = false;
+  m.flags.store(0);  // whoever found the array before then takes the lock, and learns that it is gone
   m.incarnation.fetch_add(1);
   for (auto& d : s_.devices) d->memory->forget(m);
   if (std::exchange(m.listed, false)) {

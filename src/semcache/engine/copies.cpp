@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace semcache::engine {
 
@@ -211,7 +212,8 @@ void Copies::settle_early(Transaction& t, Memory& to, const Region& range, Memor
 void Copies::bring(Transaction& t, Memory& to, ByteRange range, Memory& from) noexcept {
   const Kept kept(to);
   const Kept from_kept(from);
-  to.arriving = true;
+  const Memory* const outer = std::exchange(here().bringing, &to);
+  const base::AtEnd brought([&] { here().bringing = outer; });
   try {
     host_access_.host_access(t, to, range, Access::read);
     s_.recorder.moved(Kind::read_ahead, kept.label, range.size());
@@ -222,17 +224,19 @@ void Copies::bring(Transaction& t, Memory& to, ByteRange range, Memory& from) no
     for (Flight& f : s_.flights) f.expected = f.expected && f.host != &to;
     if (!kept.freed()) s_.pages->project(to, to.all());
   }
-  if (!kept.freed()) to.arriving = false;
 }
 
 /// Makes `range` fresh at the call. Afterwards nothing in flight uses the memory that its content was taken from.
 void Copies::settle_copy(Transaction& t, Memory& to, const Region& range) {
-  if (to.on_host() && range.is_range()) return host_access_.host_access(t, to, range.hull(), Access::read);
   const Kept kept(to);
-  meet(t, kept, range, Access::read);
-  transactions_.complete_transfers(t, to);
+  if (to.on_host() && range.is_range()) {
+    host_access_.host_access(t, to, range.hull(), Access::read);
+  } else {
+    meet(t, kept, range, Access::read);
+    transactions_.complete_transfers(t, to);
+  }
   s_.expect_not_freed(kept);
-  projection_.open_guarded(to);
+  if (!to.on_host()) projection_.open_guarded(to);
 }
 
 void Copies::settle(Memory& m, ByteRange range) {
@@ -426,13 +430,15 @@ void Copies::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
   Transaction t(transactions_);
   s_.links.fetch_add(1);
   const ByteRange range{position, position + n};
+  const Kept kept(m);
   if (s_.options.protocol != Protocol::off && !m.open) {
+    s_.expect_not_freed(kept);
     s_.directory.fill(m.datum, range, fill);
     m.write_check.reset();
     transfers_.count_dropped(m, range);
     return;
   }
-  meet(t, Kept(m), range, Access::overwrite);
+  meet(t, kept, range, Access::overwrite);
   s_.directory.prepare_write(m.slot, range);  // so that noting the write cannot fail
   {
     const NoteIfRefused guard{transfers_, m, range};
@@ -450,6 +456,7 @@ void Copies::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
 void Copies::filled(Memory& m, std::uint64_t position, std::uint64_t n, const Fill& fill) {
   if (n == 0 || s_.options.protocol == Protocol::off) return;
   const Transaction t(transactions_);
+  s_.expect_not_freed(Kept(m));
   s_.links.fetch_add(1);
   const ByteRange range{position, position + n};
   s_.directory.fill(m.datum, range, fill);

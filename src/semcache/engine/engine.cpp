@@ -96,9 +96,7 @@ void Engine::add_to(Statistics& s) const {
 
 bool Engine::is_used() const {
   const Look look(transactions_);
-  const auto works = [](const auto& d) { return d->memory->working(); };
-  if (s_.waiting > 0 || std::any_of(s_.devices.begin(), s_.devices.end(), works)) return true;
-  return std::any_of(s_.pool.begin(), s_.pool.end(), [](const Memory& m) { return m.live && !m.snapshot(); });
+  return s_.unlocked > 0 || std::any_of(s_.pool.begin(), s_.pool.end(), [](const Memory& m) { return m.live && !m.snapshot(); });
 }
 
 }  // namespace semcache::engine

@@ -165,7 +165,7 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
   flight.where = where;
   flight.range = where.hull();
   flight.to_host = to_host;
-  flight.expected = to_host && host.arriving;
+  flight.expected = to_host && here().bringing == &host;
   std::byte* other = s_.pages->device_name(host, where.begin);
   std::uint64_t other_pitch = on_host.pitch;
   const bool direct = goes_directly(host, where, to_host);

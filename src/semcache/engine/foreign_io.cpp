@@ -76,7 +76,7 @@ void ForeignIo::settle_buffer(TransitBuffer& buffer) {
 
 bool ForeignIo::valid_here(const Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count) const {
   const Look look(transactions_);
-  return expected_.fresh_here(m, position, pieces, count);
+  return m.live && !m.snapshot() && expected_.fresh_here(m, position, pieces, count);  // it may have been freed meanwhile
 }
 
 /// Returns the source from which the host gets the first bytes of `range`, and how many of them it has.

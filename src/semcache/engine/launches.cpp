@@ -124,13 +124,17 @@ void Launches::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& oper
   t.launch_follows();
   // All arrays are listed, instead of `everything`, in three cases. On the unknown queue, launches also wait for transfers of
   // arrays that are ready. `everything` has the pins of one launch at a time. And its pins would count for an array that is being
-  // freed, or whose freeing is put off.
-  const bool others = std::any_of(s_.devices.begin(), s_.devices.end(), [](const auto& d) { return d->everything.pins.load() != 0; });
-  Listed which = queue == unknown_queue || others || s_.frees > 0 || !s_.put_off.empty() ? Listed::all : Listed::unready;
+  // freed, or whose freeing is put off. Each attempt checks this anew, because such a launch or the freeing of an array may begin
+  // while the lock is given up.
+  const auto all_are_listed = [&] {
+    const bool others = std::any_of(s_.devices.begin(), s_.devices.end(), [](const auto& d) { return d->everything.pins.load() != 0; });
+    return queue == unknown_queue || others || s_.frees > 0 || !s_.put_off.empty();
+  };
+  Listed which = all_are_listed() ? Listed::all : Listed::unready;
   list_everything(which, operands);
   give_way(t, operands.data(), operands.size());
   t.run([&]() -> Obstacle {
-    for (;; which = Listed::all) {  // arrays come and go while the lock is given up
+    for (which = all_are_listed() ? Listed::all : Listed::unready;; which = Listed::all) {  // arrays come and go, too
       list_everything(which, operands);
       const std::size_t unready = projection_.perhaps_unready().size();
       if (const Obstacle o = preparation_.prepare(operands.data(), operands.size(), nullptr)) return o;

@@ -88,24 +88,29 @@ bool Lifetimes::put_off(Memory& m) noexcept {
 
 void Lifetimes::free_all_put_off() noexcept {
   const platform::RuntimeScope scope;
+  // One transaction frees them all: when the last array is gone, the engine may be destroyed as soon as the lock is free.
+  Transaction t(transactions_);
   for (;;) {
-    Memory* ready = nullptr;
-    {
-      const Transaction t(transactions_);
-      const auto at = std::find_if(s_.put_off.begin(), s_.put_off.end(), [this](const Memory* m) { return !s_.pinned(*m); });
-      if (at == s_.put_off.end()) return;
-      ready = *at;
-      s_.put_off.erase(at);
-      put_off_count_.store(s_.put_off.size());
-    }
-    deallocate(ready);
+    const auto at = std::find_if(s_.put_off.begin(), s_.put_off.end(), [this](const Memory* m) { return !s_.pinned(*m); });
+    if (at == s_.put_off.end()) return;
+    Memory& ready = **at;
+    s_.put_off.erase(at);
+    put_off_count_.store(s_.put_off.size());
+    deallocate(t, ready);
   }
 }
 
 void Lifetimes::deallocate(Memory* memory) noexcept {
   if (memory == nullptr) return;
-  Memory& m = *memory;
   Transaction t(transactions_);
+  if (!memory->live || memory->snapshot()) {
+    base::raw_log("'%s' is freed by two threads at once: it has been freed already. Nothing is done; free it once", s_.name(*memory));
+    return;
+  }
+  deallocate(t, *memory);
+}
+
+void Lifetimes::deallocate(Transaction& t, Memory& m) noexcept {
   if (put_off(m)) return;
   ++s_.frees;
   const base::AtEnd freed([this] { --s_.frees; });

@@ -29,6 +29,7 @@ class Lifetimes : Parts {
   [[nodiscard]] std::uint64_t live_host_bytes() const noexcept { return live_host_bytes_; }
 
  private:
+  void deallocate(Transaction& transaction, Memory& memory) noexcept;
   /// @return no obstacle when the array is freed, or has become a saved copy; otherwise the first obstacle
   Obstacle free_array(Memory& memory);
   /// Detaches the memory from its datum, which is not wanted as such any more. Its values may still be wanted elsewhere (I4).

@@ -95,6 +95,9 @@ struct UnsubmittedLaunch : base::Uncopied {
 
 /// What the calling thread is doing.
 struct Thread {
+  /// The mirror whose content the thread's copy brings at the call. The copy waits for the transfers to this mirror that the thread
+  /// submits meanwhile, so they are `Flight::expected`. nullptr: none
+  const Memory* bringing = nullptr;
   UnsubmittedLaunch* unsubmitted = nullptr;
   /// Set while the thread is in a driver's call. It may then hold a lock of the driver for which another thread's launch waits,
   /// so its waits for launches are limited by this patience.
@@ -111,7 +114,8 @@ inline UnsubmittedLaunch::~UnsubmittedLaunch() { here().unsubmitted = outer; }
 /// another thread may free it while the lock is given up.
 struct Kept : Known {
   explicit Kept(Memory& m) noexcept : Known(m), label(m.label) {
-    if (!m.live) --incarnation;  // it was freed after the caller found it, so `freed` returns true
+    // It was freed after the caller found it, so `freed` returns true, also where the memory lives on as a saved copy.
+    if (!m.live || m.snapshot()) --incarnation;
   }
   trace::LabelId label;
 };
@@ -195,6 +199,7 @@ struct State : base::Uncopied {
   std::vector<Memory*> put_off;  ///< arrays that are freed when the launches that pin them have ended
   std::uint32_t frees = 0;       ///< calls of `Lifetimes::deallocate` that are under way
   std::uint32_t waiting = 0;     ///< transactions that wait for an obstacle now
+  std::uint32_t unlocked = 0;    ///< transactions that have given up the lock and will take it again, whatever they do meanwhile
   Flights flights;               ///< transfers and page-locking under way on host pages
   std::unique_ptr<HostPages> pages;
   std::vector<Memory*> listed;  ///< arrays that any launch of other code may use

@@ -6,7 +6,6 @@ namespace semcache::engine {
 
 Transaction::~Transaction() {
   if (launch_follows_ && std::uncaught_exceptions() == exceptions_) {
-    if (told_driver_) all_.end_mappings(*this);  // threads that freed memory meanwhile have left its unmapping to this one
     all_.projection_.project_soon();
   } else {
     all_.arrays_.collect_orphans();
@@ -18,6 +17,7 @@ Transaction::~Transaction() {
 
 void Transaction::give_up() {
   all_.projection_.project();
+  ++all_.s_.unlocked;
   lock_.unlock();
 }
 

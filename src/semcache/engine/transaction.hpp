@@ -47,11 +47,14 @@ class Transactions : Parts {
   /// Waits, without the lock, for everything that was given to the device.
   void wait_for_device(Transaction& transaction, std::uint32_t device);
   void lock_pages(Transaction& transaction, Memory& host, ByteRange chunk);
-  /// Lets the driver map and unmap the device memory that is asked for and that leaves. The lock is given up meanwhile.
+  /// Lets the driver map and unmap the device memory that is asked for and that leaves. The lock is given up meanwhile. What other
+  /// threads free meanwhile is unmapped as well. Nothing is evicted before the function returns, so what was asked for is resident
+  /// then, unless the driver has refused it or it has been freed.
+  /// @pre no thread is calling the driver for the device
   /// @return an error of the driver other than lack of memory; nullptr: none
   std::exception_ptr map_and_unmap(Transaction& transaction, DeviceState& d);
-  /// Lets the driver map and unmap all that is still listed. Where another thread is calling the driver for a device, the rest is
-  /// left to the end of that thread's transaction.
+  /// Lets the driver map and unmap all that is still listed. Where another thread is calling the driver for a device, that thread
+  /// tells the driver of the rest as well.
   void end_mappings(Transaction& transaction) noexcept;
 
   mutable std::mutex mutex_;
@@ -92,7 +95,7 @@ class Transaction : base::Uncopied {
   template <class Body>
   void unlocked(const Body& body) {
     give_up();
-    const base::AtEnd relock([this] { lock_.lock(); });
+    const base::AtEnd relock([this] { take_back(); });
     all_.s_.surroundings.without_lock();
     if (here().served_address == nullptr) return body();
     const base::TakesTime takes_time;
@@ -102,10 +105,13 @@ class Transaction : base::Uncopied {
  private:
   friend class Transactions;
   void give_up();
+  void take_back() {
+    lock_.lock();
+    --all_.s_.unlocked;
+  }
   Transactions& all_;
   int exceptions_ = std::uncaught_exceptions();
   bool launch_follows_ = false;
-  bool told_driver_ = false;  ///< `map_and_unmap` was called: what other threads freed meanwhile is left to this transaction
   std::unique_lock<std::mutex> lock_;
 };
 

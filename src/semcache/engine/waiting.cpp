@@ -65,28 +65,33 @@ void Transactions::lock_pages(Transaction& t, Memory& m, ByteRange chunk) {
 std::exception_ptr Transactions::map_and_unmap(Transaction& t, DeviceState& d) {
   using Reach = DeviceMemory::Reach;
   const Reach reach = s_.options.device_faults ? Reach::closed : Reach::open;
-  DeviceMemory::Chores chores;
-  t.told_driver_ = true;
-  d.memory->begin_chores(chores);  // from now on threads that need memory mapped wait
-  {
-    const base::AtEnd told([&] {
-      const bool reachable = !s_.options.check || s_.running_launches > 0;
-      d.memory->end_chores(chores, reachable ? Reach::open : Reach::nowhere);
-      for (const auto& a : chores.asked) executor_.execute(step_of(plan::Step::Kind::map, *a.memory));
-    });
-    t.unlocked([&] { d.memory->carry_out(chores, reach); });
-  }
-  // Uses of device memory have ceased to be noticed meanwhile. Memory that came closed is opened here, and nowhere else.
-  if (reach == Reach::closed && !s_.options.device_faults && !chores.asked.empty()) {
-    projection_.open_all_guarded(*chores.asked.front().memory);
-  }
-  return chores.error;
+  std::exception_ptr error;
+  // A thread that frees memory while this one calls the driver leaves the unmapping to this one. Nothing is asked for meanwhile,
+  // so each repetition only unmaps, and there are no more of them than there are mapped arrays.
+  do {
+    DeviceMemory::Chores chores;
+    d.memory->begin_chores(chores);  // from now on threads that need memory mapped wait
+    {
+      const base::AtEnd told([&] {
+        const bool reachable = !s_.options.check || s_.running_launches > 0;
+        d.memory->end_chores(chores, reachable ? Reach::open : Reach::nowhere);
+        for (const auto& a : chores.asked) executor_.execute(step_of(plan::Step::Kind::map, *a.memory));
+      });
+      t.unlocked([&] { d.memory->carry_out(chores, reach); });
+    }
+    // Uses of device memory have ceased to be noticed meanwhile. Memory that came closed is opened here, and nowhere else.
+    if (reach == Reach::closed && !s_.options.device_faults && !chores.asked.empty()) {
+      projection_.open_all_guarded(*chores.asked.front().memory);
+    }
+    if (chores.error != nullptr) error = chores.error;
+  } while (d.memory->any_chores());
+  return error;
 }
 
 void Transactions::end_mappings(Transaction& t) noexcept {
   for (auto& d : s_.devices) {
-    // If another thread is telling the driver, that thread tells it of the rest as well, when its own transaction ends.
-    while (d->memory->any_chores() && !d->memory->working()) (void)map_and_unmap(t, *d);
+    // If another thread is telling the driver, that thread tells it of the rest as well.
+    if (d->memory->any_chores() && !d->memory->working()) (void)map_and_unmap(t, *d);
   }
 }
 
@@ -108,10 +113,10 @@ void Transactions::wait_for_device(Transaction& t, std::uint32_t device) {
 /// thread needs what is held by a driver's call that this thread is in.
 void Transactions::wait_for_launches(Transaction& t, Memory& m) {
   // The pins are checked again here, not in a new attempt, because an attempt may be long and other threads want the lock.
-  const Kept kept(m);
+  const Known seen(m);  // it may be a saved copy
   do {
     wait_for_launches_a_moment(t, m);
-  } while (!kept.freed() && s_.pinned(m));
+  } while (!seen.freed() && s_.pinned(m));
 }
 
 void Transactions::wait_for_launches_a_moment(Transaction& t, Memory& m) {

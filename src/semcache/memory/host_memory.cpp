@@ -23,7 +23,8 @@ Arena HostMemory::reserve(platform::Platform& platform, std::uint64_t asked) {
                                "SEMCACHE_HOST_ADDRESSES=" + std::to_string(asked) + " asks for more. Ask for less, or raise the limit "
                                "on virtual memory (ulimit -v).");
     }
-    return Arena(base, bytes, platform.page_bytes(), {0, bytes});
+    // The first granule stays free, so that a header in front of the first array has addresses of its own.
+    return Arena(base, bytes, platform.page_bytes(), {large_alignment, bytes});
   } catch (...) {
     platform.release(base, bytes);
     throw;

@@ -104,7 +104,6 @@ struct alignas(64) Memory {
   bool listed = false;            ///< in `State::listed`: any launch outside `semcache::Exec` may use it
   bool reported_unreachable = false;  ///< a message has been written that a GPU cannot reach this host side
   bool used_unseen = false;       ///< a kernel whose end is not known may use it, so it stays reachable (SEMCACHE_CHECK)
-  bool arriving = false;          ///< host memory: a copy at the call brings its content; its flights are `expected`
   std::uint64_t asked_end = 0;    ///< host memory: the host has asked for all bytes before this, in consecutive pieces
 
   [[nodiscard]] bool on_host() const noexcept { return space == host_space; }

@@ -96,15 +96,15 @@ void* header_of(const void* address) noexcept {
 
 bool notices_host_accesses(const void* address) {
   Runtime& r = runtime();
-  const Memory* m = r.engine->state().find(address);
-  return m != nullptr && r.tracker->notices() && !m->announced;
+  const Memory* m = array_at(r, address);
+  return m != nullptr && m->on_host() && r.tracker->notices() && !m->announced;
 }
 
 bool are_sides_of_one_array(const void* device, const void* host) {
   Runtime& r = runtime();
-  const Memory* d = r.engine->state().find(device);
-  const Memory* h = r.engine->state().find(host);
-  return d != nullptr && h != nullptr && d->datum == h->datum;
+  const Memory* d = array_at(r, device);
+  const Memory* h = array_at(r, host);
+  return d != nullptr && h != nullptr && !d->on_host() && h->on_host() && d->datum == h->datum;
 }
 
 void settle(const void* address) {

@@ -17,7 +17,7 @@ std::vector<std::unique_ptr<device::Device>> make_devices(const Configuration& c
       throw ConfigurationError(std::string("SEMCACHE_DEVICE=") + to_string(c.device) + ", but " + framework->framework +
                                " computes on the " + device::to_string(framework->kind) +
                                " device only. Unset SEMCACHE_DEVICE, or use a " +
-                               (kind == device::DeviceKind::cuda ? "framework built with CUDA." : "host-only framework->"));
+                               (kind == device::DeviceKind::cuda ? "framework built with CUDA." : "host-only framework."));
     }
     kind = framework->kind;
   }

@@ -182,6 +182,7 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   const Memory* holder = nullptr;  // an operand that may hold handles
+  follows_from_captures_ = leads == nullptr;
   for (std::size_t c = 0; c < count; ++c) {
     Memory* m = live_on_device(r, captures[c].pointer);
     if (m == nullptr) {
@@ -192,7 +193,7 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
     if (captures[c].holds_handles) m->holds_handles.store(true, std::memory_order_relaxed);
     if (m->holds_handles.load(std::memory_order_relaxed)) holder = m;
   }
-  follows_from_captures_ = follows_from_captures_ && leads == nullptr && holder == nullptr;
+  follows_from_captures_ = follows_from_captures_ && holder == nullptr;
   if (leads != nullptr) {
     for (const void* pointer : leads->arrays()) {
       if (Memory* m = live_on_device(r, pointer)) {

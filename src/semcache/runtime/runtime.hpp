@@ -59,9 +59,10 @@ inline constexpr std::size_t header_bytes = 128;
 
 /// Returns whether accesses to the host array at `address` are noticed. They are not under SEMCACHE_TRACKER=explicit and
 /// SEMCACHE_PROTOCOL=off, nor for arrays allocated as announced: DualView's modify and sync are announcements then. Foreign
-/// addresses: false.
+/// addresses, and those of device arrays and of arrays that have been freed: false.
 [[nodiscard]] SEMCACHE_API bool notices_host_accesses(const void* address);
-/// Returns whether the two addresses lie in the device side and the host side of one datum; false also for foreign addresses.
+/// Returns whether the two addresses lie in the device side and the host side of one datum; false also for foreign addresses,
+/// and for those of arrays that have been freed.
 [[nodiscard]] SEMCACHE_API bool are_sides_of_one_array(const void* device, const void* host);
 /// Makes the side of an array that holds `address` valid at once. After the call no transfer in flight uses the memory that its
 /// content came from.
@@ -163,7 +164,8 @@ class SEMCACHE_API Launch : base::Uncopied {
   void before_wait() noexcept;
   void after_wait() noexcept { awaited_ = waits_; }
 
-  /// Returns whether this launch uses exactly the captured arrays, and each capture is one of them or null.
+  /// Returns whether this launch uses exactly the captured arrays, and each capture is one of them or null. Always false for a
+  /// launch of known operands or of a library's routine, from which nothing is to be remembered.
   [[nodiscard]] bool follows_from_captures() const noexcept { return follows_from_captures_; }
 
   static constexpr std::size_t most_uses = 8;
@@ -186,7 +188,7 @@ class SEMCACHE_API Launch : base::Uncopied {
   QueueId queue_;
   const Launch* outer_ = nullptr;  ///< the launch of the same thread within which this one began
   bool begun_ = false;
-  bool follows_from_captures_ = true;
+  bool follows_from_captures_ = false;
   bool waits_ = false;    ///< `before_` is set
   bool awaited_ = false;
   std::size_t count_ = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/kernels/native_views.hpp>
+#include <semcache/kokkos/announce.hpp>
 
 namespace semcache::kernels {
 
@@ -55,7 +56,7 @@ class LibraryCall {
   template <class Operand>
   void use([[maybe_unused]] const Operand& operand, [[maybe_unused]] Access mode) {
     if constexpr (Kokkos::is_view<Operand>::value) {
-      const std::size_t bytes = operand.span() * sizeof(typename Operand::value_type);
+      const std::size_t bytes = kokkos::detail::reach(operand) * sizeof(typename Operand::value_type);
       if (bytes == 0) return;
       if constexpr (std::is_same<typename Operand::memory_space, Space>::value) {
         uses_[count_++] = {operand.data(), bytes, mode};

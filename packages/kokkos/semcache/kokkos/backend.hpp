@@ -44,19 +44,30 @@ inline TileSizeProperties get_tile_size_properties<semcache::Exec>(const semcach
 }
 #endif
 
-// For zero-initialisation and deep_copy(view, 0): the content becomes a fill, and no memory is written.
+// For zero-initialisation and deep_copy(view, 0): the content becomes a fill, and no memory is written. Memory that cannot be
+// tracked (a view in HostSpace or CudaSpace on semcache::Exec) is zeroed by the native space.
 #if SEMCACHE_KOKKOS_ZERO_MEMSET_POINTER
 template <>
 struct ZeroMemset<semcache::Exec> {
   ZeroMemset(const semcache::Exec& exec, void* pointer, std::size_t bytes) {
-    semcache::kokkos::detail::zero(exec, pointer, bytes);
+    semcache::kokkos::detail::zero(exec, pointer, bytes, [&](const semcache::kokkos::NativeExec& native) {
+      (void)ZeroMemset<semcache::kokkos::NativeExec>(native, pointer, bytes);
+    });
   }
 };
 #elif SEMCACHE_KOKKOS_ZERO_MEMSET_VIEW
 template <class ViewType>
 struct ZeroMemset<semcache::Exec, ViewType> {
   ZeroMemset(const semcache::Exec& exec, const ViewType& view) {
-    semcache::kokkos::detail::zero(exec, view.data(), view.size() * sizeof(typename ViewType::value_type));
+    semcache::kokkos::detail::zero(exec, view.data(), view.size() * sizeof(typename ViewType::value_type),
+                                   [&](const semcache::kokkos::NativeExec& native) {
+#if SEMCACHE_KOKKOS_ZERO_MEMSET_VIEW_AND_VALUE
+                                     const typename ViewType::non_const_value_type zero{};
+                                     (void)ZeroMemset<semcache::kokkos::NativeExec, ViewType>(native, view, zero);
+#else
+                                     (void)ZeroMemset<semcache::kokkos::NativeExec, ViewType>(native, view);
+#endif
+                                   });
   }
   ZeroMemset(const semcache::Exec& exec, const ViewType& view, typename ViewType::const_value_type&)
       : ZeroMemset(exec, view) {}
@@ -67,8 +78,11 @@ template <class DataType, class... Properties>
 struct ZeroMemset<semcache::Exec, DataType, Properties...> {
   using view_type = View<DataType, Properties...>;
   using value_type = typename ViewTraits<DataType, Properties...>::const_value_type;
-  ZeroMemset(const semcache::Exec& exec, const view_type& view, value_type&) {
-    semcache::kokkos::detail::zero(exec, view.data(), view.size() * sizeof(typename view_type::value_type));
+  ZeroMemset(const semcache::Exec& exec, const view_type& view, value_type& value) {
+    semcache::kokkos::detail::zero(exec, view.data(), view.size() * sizeof(typename view_type::value_type),
+                                   [&](const semcache::kokkos::NativeExec& native) {
+                                     (void)ZeroMemset<semcache::kokkos::NativeExec, DataType, Properties...>(native, view, value);
+                                   });
   }
   ZeroMemset(const view_type& view, value_type& value) : ZeroMemset(semcache::Exec(), view, value) {}
 };

@@ -50,6 +50,7 @@
 #define SEMCACHE_KOKKOS_ZERO_MEMSET_POINTER (KOKKOS_VERSION >= 40500)
 /// Signature: ZeroMemset<Exec, View>(exec, view); before 4.3 also with the value, and without the instance.
 #define SEMCACHE_KOKKOS_ZERO_MEMSET_VIEW (KOKKOS_VERSION >= 40100 && KOKKOS_VERSION < 40500)
+#define SEMCACHE_KOKKOS_ZERO_MEMSET_VIEW_AND_VALUE (KOKKOS_VERSION >= 40100 && KOKKOS_VERSION < 40300)
 /// Signature: ZeroMemset<Exec, DataType, Properties...>(exec, view, value).
 #define SEMCACHE_KOKKOS_ZERO_MEMSET_VALUE (KOKKOS_VERSION >= 30500 && KOKKOS_VERSION < 40100)
 /// Host access checks are classes named RuntimeCheck...; before, the class is verify_space.

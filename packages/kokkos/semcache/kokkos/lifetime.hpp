@@ -48,9 +48,13 @@ inline void fill_with_zero(void* pointer, std::size_t bytes, QueueId queue) {
 }
 
 /// The body of ZeroMemset for semcache::Exec.
-/// @throws UsageError  the memory is not tracked
-inline void zero(const Exec& exec, void* pointer, std::size_t bytes) {
-  if (bytes != 0) fill_with_zero(pointer, bytes, queue_of(exec));
+/// @param natively  called with the native instance to zero memory that cannot be tracked
+/// @throws UsageError  the memory is tracked, and its array has been freed
+template <class Natively>
+void zero(const Exec& exec, void* pointer, std::size_t bytes, const Natively& natively) {
+  if (bytes == 0) return;
+  if (semcache_foreign_io_1()->overlaps(pointer, pointer)) return fill_with_zero(pointer, bytes, queue_of(exec));
+  natively(static_cast<const NativeExec&>(exec));
 }
 
 /// Constructs and destroys the elements of one allocation. Where their initial content is known it becomes a fill, and no byte

@@ -4,8 +4,8 @@
 
 #include <semcache/tpetra/node.hpp>
 
-/// With SEMCACHE_TPETRA_DEFAULT_NODE (the target SemCache::tpetra_default), Tpetra::Map<> and all that follows it name
-/// semcache::TpetraNode. All translation units of a program must agree.
+/// With SEMCACHE_TPETRA_DEFAULT_NODE (the target SemCache::tpetra_default), semcache::TpetraNode is the node of Tpetra::Map<>
+/// and of all types that are derived from it. All translation units of a program must define it alike.
 #ifdef SEMCACHE_TPETRA_DEFAULT_NODE
 #ifdef TPETRA_DETAILS_DEFAULTTYPES_HPP
 #error "include <semcache/tpetra.hpp> before any header of Tpetra: its default node is settled already"
@@ -17,7 +17,8 @@ using SemCacheWrapperNode = semcache::TpetraNode;
 }
 }  // namespace Kokkos
 
-// The header that settles the default knows Tpetra's own nodes only: while it is read, all of them are ours.
+// The header that chooses the default node has only Tpetra's own nodes to choose from. While it is included, each of their
+// names means SemCache's node.
 #define KokkosSerialWrapperNode SemCacheWrapperNode
 #define KokkosOpenMPWrapperNode SemCacheWrapperNode
 #define KokkosThreadsWrapperNode SemCacheWrapperNode

@@ -12,29 +12,30 @@
 #include <string>
 #include <utility>
 
-// Or two files of one program would have different classes of one name.
+// Otherwise two files of one program would have different classes of one name.
 #ifndef SEMCACHE_ENABLE_TPETRA
 #error "link SemCache::tpetra (or define SEMCACHE_ENABLE_TPETRA) for all files that include SemCache's headers"
 #endif
 
-/// Tpetra names Kokkos::DualView. On semcache::Device that is the class below: one array with two sides that the cache
-/// keeps coherent, as semcache::DualView, with what Tpetra asks of a DualView besides: members that can be assigned,
-/// sides that are brought along, and answers that make it neither refuse a view nor prefer the host.
+/// Kokkos::DualView on semcache::Device, for Tpetra, which uses that class by name. As with semcache::DualView it is one array
+/// with a device side and a host side that the cache keeps coherent. Tpetra needs more of it: members that can be assigned,
+/// construction from views that the caller has already, and flags and use counts for which Tpetra neither refuses a view nor
+/// prefers the host.
 namespace semcache::tpetra {
 
-/// What Kokkos::create_mirror_view returns.
+/// The type that Kokkos::create_mirror_view returns.
 template <class View>
 using mirror_t = decltype(Kokkos::create_mirror_view(std::declval<const View&>()));
 
-/// A member `d_view` or `h_view`. Tpetra compares the use counts of the two to refuse one side while views of the other
-/// are alive. Sides that are always equal need no such care: their counts are equal.
+/// The type of the members `d_view` and `h_view`. Tpetra compares their use counts and refuses one side while views of the
+/// other are alive. Sides of an array that the cache keeps coherent need no such care, so their use counts are always equal.
 template <class View>
 class Side : public View {
  public:
   Side() = default;
   explicit Side(const View& view) : View(view), array_(array_at(view.data()).id) {}
   Side(const View& view, ArrayId array) : View(view), array_(array) {}
-  /// Kokkos::subview of a side, say, or somebody else's view.
+  /// Assigns a view, for example a Kokkos::subview of a side or a view of another array.
   template <class Other, class = std::enable_if_t<std::is_assignable<View&, const Other&>::value &&
                                                   !std::is_base_of<Side, Other>::value>>
   Side& operator=(const Other& view) {
@@ -51,21 +52,22 @@ class Side : public View {
   ArrayId array_;
 };
 
-/// To make a DualView of all that a device view has: its content, and the host side of its array.
+/// Selects the constructor that makes a DualView of a device view alone: with its content, and the host side of its array.
 struct OneArray {};
 inline constexpr OneArray one_array{};
 
-/// Kokkos' interface. Both sides may be alive and used at any time; neither ever needs `sync`, `modify` is optional.
-/// (A host side marked as newer would make Tpetra compute small vectors on the host.)
+/// A DualView with Kokkos' interface. Both sides may be alive and used at any time. Neither side ever needs `sync`, `modify`
+/// is optional, and `need_sync` returns false. (A host side reported as newer would make Tpetra compute small vectors on the
+/// host.)
 ///
 /// Kokkos' own semantics, with its flags and real use counts, hold in two cases:
-/// - of two views that are not sides of one array (DualView(device_view, host_view), assigned members): they are equal
+/// - for two views that are not sides of one array (DualView(device_view, host_view), assigned members). They are equal
 ///   only after `sync`, which is a lazy deep_copy. A host view that was made in the constructor's call, as Tpetra makes
-///   its own (`DualView(d, create_mirror_view(d))`), is exchanged for the host side of the device view's array if the
-///   first that happens is `modify_device`, which says that its content is old;
-/// - where nobody notices host accesses (SEMCACHE_TRACKER=explicit, SEMCACHE_PROTOCOL=off).
+///   its own (`DualView(d, create_mirror_view(d))`), is replaced by the host side of the device view's array if the first
+///   call afterwards is `modify_device`, because then the host view's content is old;
+/// - where host accesses are not noticed (SEMCACHE_TRACKER=explicit, SEMCACHE_PROTOCOL=off).
 /// @throws OutOfMemory from constructors, resize, realloc
-/// Ordering, threads: as semcache::DualView.
+/// Ordering, threads: as for semcache::DualView.
 template <class DataType, class... Properties>
 class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   template <class, class...>
@@ -116,19 +118,20 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
                     std::size_t n5 = none, std::size_t n6 = none, std::size_t n7 = none)
       : DualView(one_array, t_dev(properties, n0, n1, n2, n3, n4, n5, n6, n7)) {}
 
-  /// Shallow; also to const data, to other spellings of the same device. Shares flags.
+  /// Makes a shallow copy, which shares the flags. `other` may have non-const data or another spelling of the same device.
   template <class OtherType, class... OtherProperties>
   DualView(const DualView<OtherType, OtherProperties...>& other)  // NOLINT: as Kokkos::DualView
       : d_view(other.d_view, other.d_view.array()), h_view(other.h_view, other.h_view.array()), flags_(other.flags_) {}
 
-  /// Subview; shares flags with `other`.
+  /// Makes a subview, which shares the flags with `other`.
   template <class OtherType, class... OtherProperties, class Arg0, class... Args>
   DualView(const DualView<OtherType, OtherProperties...>& other, const Arg0& arg0, Args... args)
       : d_view(Kokkos::subview(other.view_device(), arg0, args...), other.d_view.array()),
         h_view(Kokkos::subview(other.view_host(), arg0, args...), other.h_view.array()),
         flags_(other.flags_) {}
 
-  /// @throws UsageError different extents
+  /// Makes a DualView of two views: one array if `host` is the host side of what `device` views, otherwise two arrays.
+  /// @throws UsageError the extents differ
   DualView(const t_dev& device, const t_host& host) : d_view(device), h_view(host) {
     expect_same_extents(device, host);
     if (is_one_array() && host_side_of(device.data()).address == static_cast<const void*>(host.data())) {
@@ -141,7 +144,8 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     host_is_spare_ = !is_one_array();
   }
 
-  /// Two arrays only where `device` is not the cache's or has a host side of semcache::DualView.
+  /// Makes a DualView of a device view and the host side of its array. It is two arrays only where `device` is not in the
+  /// cache's memory, or where its array has the host side of a semcache::DualView.
   DualView(OneArray, const t_dev& device) {
     if (device.is_allocated() && !take_sides_of(device)) {
       const t_host mirror = Kokkos::create_mirror_view(device);
@@ -157,7 +161,8 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     return h_view;
   }
   [[nodiscard]] t_dev view_device() const { return d_view; }
-  /// By memory space, execution space or device. Everything that is not the device side names the host side.
+  /// Returns the side that a memory space, an execution space or a device names. All names except those of the device side
+  /// mean the host side.
   template <class Where>
   [[nodiscard]] auto view() const {
     if constexpr (is_device_side<Where>)
@@ -175,7 +180,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   void modify_host() {
     host_is_spare_ = false;
     flags().modify(kokkos::SyncState::host);
-    announce(Access::overwrite);  // written already, as with Kokkos: nothing is fetched
+    announce(Access::overwrite);  // the host has written already, as in Kokkos, so nothing is fetched
   }
   void modify_device() {
     if (std::exchange(host_is_spare_, false) && h_view.use_count() == 1) take_sides_of(view_device());
@@ -191,7 +196,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     host_is_spare_ = false;
     if (need_sync_device()) return;  // the host's content is the newer one
     if (!is_one_array() && need_sync_host()) {
-      announce(Access::overwrite);  // whatever it has, it is not the device's
+      announce(Access::overwrite);  // the host side's old content is not needed
       Kokkos::deep_copy(view_host(), view_device());
     }
     announce(Access::read);
@@ -201,13 +206,13 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   void sync_device(const Instance&...) {
     host_is_spare_ = false;
     if (need_sync_device()) {
-      announce(Access::overwrite);  // since modify_host, too
+      announce(Access::overwrite);  // the host may have written since modify_host, too
       if constexpr (!std::is_const<typename t_dev::value_type>::value) {
         if (!is_one_array()) Kokkos::deep_copy(view_device(), view_host());
       }
     }
     flags().sync(kokkos::SyncState::device);
-    // The host may write its next content from now on, and say so later.
+    // From now on the host may write its next content and announce that only afterwards, so the device gets the content now.
     if (is_unnoticed() && is_tracked(d_view.data())) runtime::settle(d_view.data());
   }
 
@@ -220,14 +225,14 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   void clear_sync_state() { flags_.clear(); }
 
   // --- size ---------------------------------------------------------------------------------------------------------
-  /// New extents, content discarded.
+  /// Gives the DualView new extents. The content is discarded.
   template <class... Extents>
   void realloc(const Extents&... extents) {
     t_dev device = view_device();
     Kokkos::realloc(device, extents...);
     *this = DualView(one_array, device);
   }
-  /// New extents; the common part keeps the content of the side that was written last.
+  /// Gives the DualView new extents. The common part keeps the content of the side that was written last.
   template <class... Extents>
   void resize(const Extents&... extents) {
     sync_device();
@@ -261,7 +266,8 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
   }
   [[nodiscard]] bool is_coherent() const noexcept { return is_one_array() && d_view.array().is_noticed(); }
 
-  /// False where there is no host side for us.
+  /// Makes this DualView the two sides of the device view's array. Returns false, and changes nothing, where the array cannot
+  /// have a host side here (host_side_of).
   bool take_sides_of(const t_dev& device) {
     const HostSide side = host_side_of(device.data());
     if (side.address == nullptr) return false;
@@ -276,7 +282,8 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     h_view.forget_array();
     if (!flags_) flags_ = kokkos::SyncState::make();
   }
-  /// Members may have been assigned.
+  /// Returns the flags. If the program has assigned members that are no longer sides of one array, the DualView becomes two
+  /// arrays first.
   const kokkos::SyncState& flags() {
     if (!flags_ || !is_one_array()) become_two_arrays();
     return flags_;
@@ -288,8 +295,9 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
     SEMCACHE_EXPECTS(same, "DualView: the device and host views of '" + device.label() + "' differ in size");
   }
 
-  /// Where the flags are all that is known of the host's accesses. (A view with gaps is announced with them: the flags are
-  /// those of the whole array, whose host side was valid, by Kokkos' rules.)
+  /// Announces an access of the host where host accesses are not noticed, so that the flags are the only source. A view with
+  /// gaps is announced together with its gaps: the flags belong to the whole array, whose host side is valid by Kokkos'
+  /// rules.
   void announce(Access mode) const {
     if (is_unnoticed()) kokkos::detail::announce(h_view, mode);
   }
@@ -304,7 +312,7 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
           : std::is_same<typename Where::memory_space, typename t_dev::memory_space>::value;
 
   kokkos::SyncState flags_;
-  mutable bool host_is_spare_ = false;  ///< handed over by a caller who did not keep it, and not used yet
+  mutable bool host_is_spare_ = false;  ///< the host view was passed as a temporary and has not been used yet
 };
 
 }  // namespace semcache::tpetra

@@ -7,39 +7,41 @@
 
 #include <cstdint>
 
-/// Arrays that have a device side and a host side, by either side's address.
+/// Finds arrays that have a device side and a host side by the address of either side.
 namespace semcache::tpetra {
 
-/// Which array with two sides. Sides with equal numbers belong together. One word, which kernels may capture.
+/// Identifies an array with two sides. Sides with equal numbers belong together. It is one word, which kernels may capture.
 struct ArrayId {
-  std::uint64_t number = 0;  ///< 0: memory that is no side of one that was made here
+  std::uint64_t number = 0;  ///< 0: the memory is no side of an array whose host side was made here
 
   [[nodiscard]] bool exists() const noexcept { return number != 0; }
-  /// Accesses of the host are noticed: the sides are always equal.
+  /// Returns whether the host's accesses are noticed, so that the two sides are always equal.
   [[nodiscard]] bool is_noticed() const noexcept { return (number & 1) != 0; }
 };
 
 struct ArraySides {
   ArrayId id;
-  kokkos::SyncState flags;  ///< one for all DualViews of the array
+  kokkos::SyncState flags;  ///< shared by all DualViews of the array
 };
 
-/// The array that `address`, of either side, is in. Threads: any.
+/// Returns the array that `address`, on either side, is in. Without such an array the id does not exist. Threads: any.
 [[nodiscard]] SEMCACHE_API ArraySides array_at(const void* address);
 
 struct HostSide {
   ArraySides array;
-  std::byte* address = nullptr;  ///< what `device` is on the host
-  Kokkos::Impl::SharedAllocationTracker owner;
+  std::byte* address = nullptr;                 ///< the host side's address for the given device address
+  Kokkos::Impl::SharedAllocationTracker owner;  ///< shares the ownership of the host side
 };
 
-/// The host side of the array that `device` is in; made now if it has none. It lives while somebody owns it.
-/// Without an address if `device` is not in the cache's memory, or the array has a host side that was not made here
-/// (semcache::DualView's).
-/// @throws OutOfMemory. Threads: any.
+/// Returns the host side of the array that the address `device` is in, and makes it if the array has none. The host side
+/// lives as long as it has an owner.
+/// @return a host side without an address if `device` is not in the cache's device memory, or if the array has a host side
+///         that was not made here (that of a semcache::DualView)
+/// @throws OutOfMemory
+/// Threads: any.
 [[nodiscard]] SEMCACHE_API HostSide host_side_of(const void* device);
 
-/// The host's view of what `device` is a view of, extents and strides alike. @pre `side` is that of device.data()
+/// Returns a host view of what `device` views, with the same extents and strides. @pre `side` is host_side_of(device.data())
 template <class Host, class Device>
 Host view_of(const HostSide& side, const Device& device) {
   Host host;

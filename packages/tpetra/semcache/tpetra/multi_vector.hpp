@@ -10,9 +10,10 @@
 
 #include <TpetraCore_ETIHelperMacros.h>
 
-/// A vector of a caller's device view: Tpetra makes a mirror for it without saying that it is nobody else's, so that
-/// views of one side would shut out the other's. In our library it has the two sides of the view's array. Declared here
-/// for files that see Tpetra's definition.
+/// The constructor that makes a vector of a caller's device view. Tpetra's own definition makes a mirror for the view that
+/// SemCache cannot recognise as unshared, so the vector would be two arrays, and views of one side would exclude views of the
+/// other. SemCache's definition, in libsemcache_tpetra, makes a vector of the two sides of the view's array. It is declared
+/// here so that files that see Tpetra's definition use SemCache's.
 namespace Tpetra {
 
 #define SEMCACHE_TPETRA_DECLARE(S, LO, GO)                                        \

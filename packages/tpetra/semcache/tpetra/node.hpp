@@ -10,7 +10,7 @@
 
 namespace semcache {
 
-/// The last template argument of Tpetra's classes: kernels on semcache::Exec, arrays in semcache::Space.
+/// The last template argument of Tpetra's classes. Their kernels run on semcache::Exec, their arrays are in semcache::Space.
 using TpetraNode = Kokkos::Compat::KokkosDeviceWrapperNode<Exec, Space>;
 
 }  // namespace semcache

@@ -8,8 +8,8 @@
 
 namespace semcache::tpetra {
 
-/// What Tpetra's graphs and matrices keep their arrays in. Views of both sides may be alive at any time, nothing is
-/// copied when one is taken, and none is refused.
+/// The class in which Tpetra's graphs and matrices keep their arrays. Views of both sides may be alive at any time. Taking a
+/// view copies nothing, and no view is refused.
 template <class Dual>
 class WrappedDualView {
   using ReadOnly = Tpetra::Access::ReadOnlyStruct;
@@ -22,7 +22,7 @@ class WrappedDualView {
 
   WrappedDualView() = default;
   explicit WrappedDualView(const Dual& dual) : whole_(dual), part_(dual) {}
-  /// Takes over a device array. @throws std::invalid_argument a view that does not own its memory
+  /// Wraps a device array. @throws std::invalid_argument the view does not own its memory
   explicit WrappedDualView(const DeviceViewType& device) {
     if (device.data() == nullptr) return;
     if (device.use_count() == 0)

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/runtime/runtime.hpp>
+#include <semcache/semcache.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace semcache::runtime {
+namespace {
+
+constexpr std::size_t bytes = 8192;
+
+TEST(Arrays, ASideIsADeviceArrayOrItsHostArray) {
+  void* const device = allocate_device("device", bytes);
+  void* const other = allocate_device("other", bytes);
+  void* const host = allocate_host("host", bytes, device);
+  int foreign = 0;
+  EXPECT_TRUE(are_sides_of_one_array(device, host));
+  EXPECT_FALSE(are_sides_of_one_array(other, host));
+  EXPECT_FALSE(are_sides_of_one_array(host, device));
+  EXPECT_FALSE(are_sides_of_one_array(device, device));
+  EXPECT_FALSE(are_sides_of_one_array(host, host));
+  EXPECT_FALSE(are_sides_of_one_array(&foreign, host));
+  EXPECT_TRUE(notices_host_accesses(host));
+  EXPECT_FALSE(notices_host_accesses(device));
+  EXPECT_FALSE(notices_host_accesses(&foreign));
+  for (void* const address : {host, device, other}) deallocate(address);
+  EXPECT_FALSE(are_sides_of_one_array(device, host));
+  EXPECT_FALSE(notices_host_accesses(host));
+}
+
+/// The content of a freed array that another array wants stays at the address, where no array is any more.
+TEST(Arrays, ASavedCopyIsNoSideAndNoticesNothing) {
+  void* const device = allocate_device("device", bytes);
+  void* const host = allocate_host("host", bytes);
+  void* const wants_device = allocate_host("wants device", bytes);
+  void* const wants_host = allocate_device("wants host", bytes);
+  {
+    const LibraryUse use{device, bytes, Access::overwrite};
+    const Launch launch(queue_of(nullptr), &use, 1);
+    std::memset(device, 1, bytes);
+  }
+  std::memset(host, 2, bytes);
+  copy(wants_device, device, bytes, {});
+  copy(wants_host, host, bytes, {});
+  deallocate(device);
+  deallocate(host);
+  EXPECT_EQ(statistics().snapshot_bytes, bytes) << "of saved copies in place, those on the device are counted";
+  EXPECT_FALSE(are_sides_of_one_array(device, host));
+  EXPECT_FALSE(notices_host_accesses(host));
+  EXPECT_FALSE(notices_host_accesses(device));
+  EXPECT_EQ(*static_cast<char*>(wants_device), 1);
+  deallocate(wants_device);
+  deallocate(wants_host);
+}
+
+}  // namespace
+}  // namespace semcache::runtime
