@@ -40,7 +40,10 @@ plan::Step copy_of(plan::Purpose purpose, plan::End to, std::uint64_t to_pitch, 
 }  // namespace
 
 void Copies::copy(void* to, const void* from, Columns what) {
-  if (what.width * what.columns == 0) return;
+  if (what.width == 0 || what.columns == 0) return;
+  if (what.columns > UINT64_MAX / what.width) {
+    throw UsageError("a copy of " + std::to_string(what.columns) + " columns of " + std::to_string(what.width) + " bytes: no memory is that large");
+  }
   if (what.columns == 1 || (what.to_pitch == what.width && what.from_pitch == what.width)) what = {what.width * what.columns};
   const std::uint64_t n = what.width * what.columns;
   if (to == from && what.to_pitch == what.from_pitch) return;

@@ -103,7 +103,7 @@ ForeignIo::Source ForeignIo::nearest_source(const Memory& m, ByteRange range) co
   // The bytes go to the host, so every source costs a crossing, except what the host holds.
   const Topology seen_from_host = m.on_host() ? Topology{0, 1, 1} : Topology{1, 1, 0};
   const directory::Step step = s_.directory.next_fetch(m.slot, range, seen_from_host);
-  return {step.from, step.from_position, step.where.size(), step.fill, step.value.offset};
+  return {step.from, step.from_position, step.where.width, step.fill, step.value.offset};  // of the first column
 }
 
 void ForeignIo::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,

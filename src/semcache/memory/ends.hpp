@@ -17,7 +17,8 @@ namespace semcache::memory {
 /// Returns a region of an array's memory as the end of a step.
 [[nodiscard]] inline plan::End end_at(const Memory& m, const Region& region) noexcept {
   plan::End end = end_at(m, region.begin);
-  if (!region.is_range()) end.pitch = m.saved.is_range() ? region.pitch : m.saved.width;
+  // Columns of another pitch lie in one column of a saved copy.
+  if (!region.is_range()) end.pitch = !m.saved.is_range() && region.pitch == m.saved.pitch ? m.saved.width : region.pitch;
   return end;
 }
 
