@@ -9,68 +9,58 @@
 namespace semcache::directory {
 namespace {
 
-/// Where bytes [offset, offset + bytes) of a value lie for a use at `delta`, clipped to `size`.
+std::int64_t displacement(const ExtentMap::Extent& e) {
+  return static_cast<std::int64_t>(e.begin) - static_cast<std::int64_t>(e.ref.offset);
+}
+
+/// Returns where bytes [offset, offset + bytes) of a value lie for a use at displacement `delta`, clipped to `size`.
 ByteRange positions(std::int64_t delta, std::uint64_t offset, std::uint64_t bytes, std::uint64_t size) {
-  ByteRange inside;
-  for_each_inside(Region(ByteRange{offset, offset + bytes}), delta, size, [&](const Region& r) { inside = r.hull(); });
-  return inside;
+  const std::int64_t begin = static_cast<std::int64_t>(offset) + delta;
+  const std::int64_t end = begin + static_cast<std::int64_t>(bytes);
+  if (end <= 0) return {};
+  return intersect({begin < 0 ? 0 : static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)}, {0, size});
 }
 
-/// Which bytes of a value `piece` of a map is, whose first byte has the reference `ref`.
-Region offsets_of(const Region& piece, ValueRef ref) {
-  return piece.moved(static_cast<std::int64_t>(ref.offset) - static_cast<std::int64_t>(piece.begin));
-}
-
-/// Do all these bytes of a value lie in a map of `size` bytes, for a use at `delta`?
-bool lies_inside(const Region& offsets, std::int64_t delta, std::uint64_t size) {
-  const ByteRange hull = offsets.hull();
-  return positions(delta, hull.begin, hull.size(), size).size() == hull.size();
-}
-
-/// Visits the parts of a map at which it has these bytes of value `id` with displacement `delta`.
+/// Visits the parts of `where` at which `map` has value `id` with displacement `delta`.
 template <class Visit>
-void for_each_match(const ExtentMap& map, const Region& offsets, ValueId id, std::int64_t delta, Visit&& visit) {
-  for_each_inside(offsets, delta, map.size(), [&](const Region& where) {
-    map.for_each(where, [&](const Region& piece, ValueRef ref) {
-      if (ref.id == id && static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset) == delta) visit(piece);
-    });
+void for_each_match(const ExtentMap& map, ByteRange where, ValueId id, std::int64_t delta, Visit&& visit) {
+  map.for_each(where, [&](ByteRange piece, ValueRef ref) {
+    if (ref.id == id && static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset) == delta) {
+      visit(piece);
+    }
   });
 }
 
-/// Does `map` have any of these bytes of value `id` with displacement `delta`?
-/// @pre some extent of `map` has that value and displacement
-bool matches(const ExtentMap& map, const Region& offsets, ValueId id, std::int64_t delta) {
+/// Returns whether any byte of `where` has value `id` with displacement `delta`.
+/// @pre some extent of `map` has
+bool matches(const ExtentMap& map, ByteRange where, ValueId id, std::int64_t delta) {
+  if (map.uniform() != nullptr) return !where.empty();
   bool any = false;
-  if (map.uniform() != nullptr) {
-    for_each_inside(offsets, delta, map.size(), [&](const Region&) { any = true; });
-  } else {
-    for_each_match(map, offsets, id, delta, [&](const Region&) { any = true; });
-  }
+  for_each_match(map, where, id, delta, [&](ByteRange) { any = true; });
   return any;
 }
 
-/// Removes `cut` from every piece.
+/// Removes [cut.begin, cut.end) from the range of every piece.
 template <class Piece>
-void subtract(std::vector<Piece>& pieces, const Region& cut) {
+void subtract(std::vector<Piece>& pieces, ByteRange cut) {
   for (std::size_t i = 0; i < pieces.size();) {
-    if (!pieces[i].range.hull().overlaps(cut.hull())) {
+    Piece& p = pieces[i];
+    if (!p.range.overlaps(cut)) {
       ++i;
-      continue;
+    } else if (cut.begin <= p.range.begin && p.range.end <= cut.end) {
+      pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(i));
+    } else if (p.range.begin < cut.begin && cut.end < p.range.end) {
+      Piece tail = p;
+      tail.range.begin = cut.end;
+      p.range.end = cut.begin;
+      pieces.insert(pieces.begin() + static_cast<std::ptrdiff_t>(i) + 1, tail);
+      i += 2;
+    } else {
+      (p.range.begin < cut.begin ? p.range.end : p.range.begin) = p.range.begin < cut.begin ? cut.begin : cut.end;
+      ++i;
     }
-    const Piece whole = pieces[i];
-    pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(i));
-    for_each_difference(whole.range, cut, [&](const Region& rest) {
-      Piece part = whole;
-      part.range = rest;
-      pieces.insert(pieces.begin() + static_cast<std::ptrdiff_t>(i), part);
-      ++i;
-    });
   }
 }
-
-struct Piece {
-  Region range;
-};
 
 }  // namespace
 
@@ -98,9 +88,8 @@ DatumId Directory::add_datum(std::uint64_t bytes) {
   return DatumId{index};
 }
 
-SlotId Directory::add_snapshot(SpaceId space, const Region& saved) {
-  ExtentMap held(saved.end() - saved.begin, {no_value, 0});
-  if (!saved.is_range()) held = *held.shaped(saved.pitch, 1);
+SlotId Directory::add_snapshot(SpaceId space, std::uint64_t bytes) {
+  ExtentMap held(bytes, {no_value, 0});
   const std::uint32_t index = unused_entry(slots_, free_slots_);
   for (std::vector<Touched>* const list : {&touched_, &taken_}) base::make_room(*list, slots_.size() - list->size());
   free_slots_.pop_back();
@@ -115,10 +104,8 @@ SlotId Directory::add_snapshot(SpaceId space, const Region& saved) {
 
 SlotId Directory::add_slot(DatumId datum, SpaceId space, Content content) {
   base::make_room(data_[datum.value].slots, 1);
-  ExtentMap held(size(datum), {content == Content::zeros ? zeros_value : no_value, 0});
-  if (pitch(datum) != one_column) held = *held.shaped(pitch(datum), 1);
-  const SlotId slot = add_snapshot(space, {});
-  slots_[slot.value].held = std::move(held);
+  const SlotId slot = add_snapshot(space, size(datum));
+  if (content == Content::zeros) slots_[slot.value].held = ExtentMap(size(datum), {zeros_value, 0});
   slots_[slot.value].datum = datum;
   data_[datum.value].slots.push_back(slot);
   return slot;
@@ -142,7 +129,7 @@ void Directory::remove_slot(SlotId slot) noexcept {
 }
 
 void Directory::remove_datum(DatumId datum) noexcept {
-  if (size(datum) > 0) set_wanted(datum, ByteRange{0, size(datum)}, {undefined_value, 0});
+  if (size(datum) > 0) set_wanted(datum, {0, size(datum)}, {undefined_value, 0});
   data_[datum.value].live = false;
   free_data_.push_back(datum.value);
 }
@@ -156,55 +143,56 @@ SlotId Directory::slot_in(DatumId datum, SpaceId space) const {
 
 // --- questions -----------------------------------------------------------------------------------------------------
 
-void Directory::stale(SlotId slot, const Region& range, std::vector<Region>& out) const {
+void Directory::stale(SlotId slot, ByteRange range, std::vector<ByteRange>& out) const {
   const Slot& s = slots_[slot.value];
   if (!s.datum.valid()) return;
-  data_[s.datum.value].wanted.for_each(range, [&](const Region& piece, ValueRef wanted) {
+  data_[s.datum.value].wanted.for_each(range, [&](ByteRange piece, ValueRef wanted) {
     if (wanted.id == undefined_value) return;
-    s.held.for_each(piece, [&](const Region& part, ValueRef held) {
+    s.held.for_each(piece, [&](ByteRange part, ValueRef held) {
       if (held != wanted.advanced(part.begin - piece.begin)) append(out, part);
     });
   });
 }
 
-bool Directory::fresh(SlotId slot, const Region& range) const {
+bool Directory::fresh(SlotId slot, ByteRange range) const {
   const Slot& s = slots_[slot.value];
   if (!s.datum.valid() || range.empty()) return true;
   const ExtentMap& map = data_[s.datum.value].wanted;
   if (const ValueRef *wanted = map.uniform(), *held = s.held.uniform(); wanted != nullptr && held != nullptr)
     return wanted->id == undefined_value || *held == *wanted;
   bool all = true;
-  map.for_each(range, [&](const Region& piece, ValueRef wanted) {
+  map.for_each(range, [&](ByteRange piece, ValueRef wanted) {
     if (!all || wanted.id == undefined_value) return;
-    s.held.for_each(piece, [&](const Region& part, ValueRef held) {
+    s.held.for_each(piece, [&](ByteRange part, ValueRef held) {
       all = all && held == wanted.advanced(part.begin - piece.begin);
     });
   });
   return all;
 }
 
-bool Directory::sole(SlotId slot, const Region& piece, ValueRef ref) const {
+bool Directory::sole(SlotId slot, ByteRange piece, ValueRef ref) const {
   const Value& v = values_.at(ref.id);
   if (v.fill.pattern_bytes != 0) return false;
-  const Region offsets = offsets_of(piece, ref);
   for (const ByteRange w : v.watched) {
-    if (w.overlaps(offsets.hull())) return false;
+    if (w.overlaps({ref.offset, ref.offset + piece.size()})) return false;
   }
   if (v.holders.size() == 1 && v.wanters.size() == 1) return true;
   const DatumId datum = slots_[slot.value].datum;
   const std::int64_t here = static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset);
   for (const Use& u : v.holders) {
     if (u.owner == slot.value && u.delta == here) continue;
-    if (matches(slots_[u.owner].held, offsets, ref.id, u.delta)) return false;
+    const ExtentMap& held = slots_[u.owner].held;
+    if (matches(held, positions(u.delta, ref.offset, piece.size(), held.size()), ref.id, u.delta)) return false;
   }
   for (const Use& u : v.wanters) {
     if (u.owner == datum.value && u.delta == here) continue;
-    if (matches(data_[u.owner].wanted, offsets, ref.id, u.delta)) return false;
+    const ExtentMap& wanted = data_[u.owner].wanted;
+    if (matches(wanted, positions(u.delta, ref.offset, piece.size(), wanted.size()), ref.id, u.delta)) return false;
   }
   return true;
 }
 
-bool Directory::exclusive(SlotId slot, const Region& range) const {
+bool Directory::exclusive(SlotId slot, ByteRange range) const {
   const Slot& s = slots_[slot.value];
   if (!s.datum.valid()) return false;
   if (range.empty()) return true;
@@ -212,13 +200,13 @@ bool Directory::exclusive(SlotId slot, const Region& range) const {
   if (const ValueRef *wanted = map.uniform(), *held = s.held.uniform(); wanted != nullptr && held != nullptr)
     return wanted->is_number() && *held == *wanted && sole(slot, range, wanted->advanced(range.begin));
   bool all = true;
-  map.for_each(range, [&](const Region& piece, ValueRef wanted) {
+  map.for_each(range, [&](ByteRange piece, ValueRef wanted) {
     if (!all) return;
     if (!wanted.is_number()) {
       all = false;
       return;
     }
-    s.held.for_each(piece, [&](const Region& part, ValueRef held) {
+    s.held.for_each(piece, [&](ByteRange part, ValueRef held) {
       const ValueRef ref = wanted.advanced(part.begin - piece.begin);
       all = all && held == ref && sole(slot, part, ref);
     });
@@ -226,120 +214,125 @@ bool Directory::exclusive(SlotId slot, const Region& range) const {
   return all;
 }
 
-bool Directory::defined(DatumId datum, const Region& range) const {
+bool Directory::defined(DatumId datum, ByteRange range) const {
   bool any = false;
-  data_[datum.value].wanted.for_each(range, [&](const Region&, ValueRef ref) { any = any || ref.is_number(); });
+  data_[datum.value].wanted.for_each(range, [&](ByteRange, ValueRef ref) { any = any || ref.is_number(); });
   return any;
 }
 
-Step Directory::next_fetch(SlotId slot, const Region& range, const Topology& topology) const {
+Step Directory::next_fetch(SlotId slot, ByteRange range, const Topology& topology) const {
   Step step;
   const Slot& s = slots_[slot.value];
   if (!s.datum.valid()) return step;
   const ValueRef* const all_wanted = data_[s.datum.value].wanted.uniform();
   const ValueRef* const all_held = s.held.uniform();
-  Region piece;
+  ByteRange piece;
   ValueRef ref;
   if (all_wanted != nullptr && all_held != nullptr) {
     if (*all_held == *all_wanted || all_wanted->id == undefined_value) return step;
-    piece = range.is_range() ? Region(intersect(range.hull(), {0, s.held.size()})) : range;
+    piece = intersect(range, {0, s.held.size()});
     ref = all_wanted->advanced(piece.begin);
   } else {
     // The first stale piece that is one extent both in the wanted and in the held map.
-    std::vector<Region> first;
-    data_[s.datum.value].wanted.for_each(range, [&](const Region& wanted_piece, ValueRef wanted) {
-      if (!first.empty() || wanted.id == undefined_value) return;
-      s.held.for_each(wanted_piece, [&](const Region& part, ValueRef held) {
+    data_[s.datum.value].wanted.for_each(range, [&](ByteRange wanted_piece, ValueRef wanted) {
+      if (!piece.empty() || wanted.id == undefined_value) return;
+      s.held.for_each(wanted_piece, [&](ByteRange part, ValueRef held) {
         const ValueRef here = wanted.advanced(part.begin - wanted_piece.begin);
-        if (held == here || first.size() > 1) return;
-        if (first.empty()) ref = here;
-        append(first, part);
+        if (held == here) return;
+        if (piece.empty()) {
+          piece = part;
+          ref = here;
+        } else if (piece.end == part.begin) {
+          piece.end = part.end;
+        }
       });
     });
-    if (!first.empty()) piece = first.front();
   }
   if (piece.empty()) return step;
 
   const Value& v = values_.at(ref.id);
-  const Region offsets = offsets_of(piece, ref);
   step.to = slot;
-  step.where = piece;
+  step.to_position = piece.begin;
+  step.bytes = piece.size();
   step.value = ref;
   step.fill = v.fill;
   if (v.fill.pattern_bytes != 0) return step;
 
   unsigned best_cost = 0;
-  std::uint64_t nearest = piece.width;  // bytes until some holder begins, where none holds the first byte
+  std::uint64_t nearest = piece.size();  // bytes until some holder begins, where none holds the first byte
   bool found = false;
   const unsigned least = std::min(topology.copy_cost(s.space, s.space), topology.copy_cost(host_space, s.space));
-  const auto offer = [&](const Use& u, std::uint64_t position, const Region& where) {
+  const auto offer = [&](const Use& u, std::uint64_t position, std::uint64_t bytes) {
     const Slot& h = slots_[u.owner];
     const unsigned c = h.changing ? UINT_MAX : topology.copy_cost(h.space, s.space);
-    if (found && (c > best_cost || (c == best_cost && where.size() <= step.where.size()))) return;
+    if (found && (c > best_cost || (c == best_cost && bytes <= step.bytes))) return;
     found = true;
     best_cost = c;
     step.from = SlotId{u.owner};
     step.from_position = position;
-    step.where = where;
+    step.bytes = bytes;
   };
   for (const Use& u : v.holders) {
-    if (found && best_cost <= least && step.where.size() == piece.size()) break;  // nobody is better
+    if (found && best_cost <= least && step.bytes == piece.size()) break;  // no holder is better
     const ExtentMap& held = slots_[u.owner].held;
-    // The common case: somebody else has all of it.
-    if (held.uniform() != nullptr && u.owner != slot.value && lies_inside(offsets, u.delta, held.size())) {
-      offer(u, static_cast<std::uint64_t>(static_cast<std::int64_t>(ref.offset) + u.delta), piece);
+    const ByteRange whole = positions(u.delta, ref.offset, piece.size(), held.size());
+    // The common case: another slot has all of it.
+    if (held.uniform() != nullptr && u.owner != slot.value && whole.size() == piece.size()) {
+      offer(u, whole.begin, piece.size());
       continue;
     }
-    for_each_match(held, offsets, ref.id, u.delta, [&](const Region& at) {
-      Region where = at.moved(static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset) - u.delta);
-      if (where.begin != piece.begin) {
-        nearest = std::min(nearest, where.begin - piece.begin);
+    for_each_match(held, whole, ref.id, u.delta, [&](ByteRange at) {
+      const std::uint64_t skipped = static_cast<std::uint64_t>(static_cast<std::int64_t>(at.begin) - u.delta) - ref.offset;
+      if (skipped > 0) {
+        nearest = std::min(nearest, skipped);
         return;
       }
+      std::uint64_t bytes = at.size();
       if (u.owner == slot.value) {  // a copy within the slot must not overlap itself
-        const std::uint64_t distance = at.begin > piece.begin ? at.begin - piece.begin : piece.begin - at.begin;
-        if (distance == 0) return;
-        where = Region(ByteRange{where.begin, where.begin + std::min(where.width, distance)});
+        bytes = std::min(bytes, at.begin > piece.begin ? at.begin - piece.begin : piece.begin - at.begin);
+        if (bytes == 0) return;
       }
-      offer(u, at.begin, where);
+      offer(u, at.begin, bytes);
     });
   }
-  // Lost: `from` is invalid and there is no fill; the engine ends the process (I8).
-  if (!found) step.where = Region(ByteRange{piece.begin, piece.begin + nearest});
+  if (!found) step.bytes = nearest;  // the value is lost: `from` is invalid, there is no fill; the engine ends the process (I8)
   return step;
 }
 
-void Directory::last_held(SlotId slot, const Region& range, Wanters wanters, std::vector<LastHeld>& out,
-                          const std::vector<Region>& together) const {
+void Directory::last_held(SlotId slot, ByteRange range, Wanters wanters, std::vector<LastHeld>& out,
+                          const std::vector<ByteRange>& together) const {
   struct Wanted {
-    Region range;  // offsets in the value
+    ByteRange range;  // offsets in the value
     DatumId wanter;
     std::int64_t delta;
   };
   const Slot& s = slots_[slot.value];
-  s.held.for_each(range, [&](const Region& piece, ValueRef ref) {
+  s.held.for_each(range, [&](ByteRange piece, ValueRef ref) {
     if (!ref.is_number()) return;
     const Value& v = values_.at(ref.id);
     if (v.fill.pattern_bytes != 0 || v.wanters.empty()) return;
-    const Region offsets = offsets_of(piece, ref);
     const std::int64_t here = static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset);
     // The common case: only this slot's own datum wants it, here, and is about to want something else.
     if (wanters == Wanters::itself_too && v.wanters.size() == 1 && v.wanters[0].owner == s.datum.value && v.wanters[0].delta == here) return;
     // The next most common case: some other slot holds all of it, in one extent.
     for (const Use& u : v.holders) {
       const ExtentMap& map = slots_[u.owner].held;
-      if (u.owner != slot.value && !slots_[u.owner].changing && map.uniform() != nullptr && lies_inside(offsets, u.delta, map.size())) return;
+      if (u.owner != slot.value && !slots_[u.owner].changing && map.uniform() != nullptr &&
+          positions(u.delta, ref.offset, piece.size(), map.size()).size() == piece.size())
+        return;
     }
 
     std::vector<Wanted> wanted;
     std::uint64_t bytes = 0;  // in all of `wanted`
     for (const Use& u : v.wanters) {
-      if (bytes == piece.size()) break;  // thousands may want the same
-      for_each_match(data_[u.owner].wanted, offsets, ref.id, u.delta, [&](const Region& at) {
+      if (bytes == piece.size()) break;  // thousands of data may want the same bytes
+      const ExtentMap& map = data_[u.owner].wanted;
+      for_each_match(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta, [&](ByteRange at) {
         std::vector<Wanted> parts{{at, DatumId{u.owner}, u.delta}};
         if (wanters == Wanters::itself_too && u.owner == s.datum.value && u.delta == here) subtract(parts, range);
         for (Wanted& part : parts) {
-          part.range = part.range.moved(-u.delta);
+          part.range.begin = static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.begin) - u.delta);
+          part.range.end = static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.end) - u.delta);
           std::vector<Wanted> rest{part};
           for (const Wanted& known : wanted) subtract(rest, known.range);
           for (const Wanted& r : rest) bytes += r.range.size();
@@ -350,17 +343,22 @@ void Directory::last_held(SlotId slot, const Region& range, Wanters wanters, std
     for (const Use& u : v.holders) {
       if (wanted.empty()) break;
       if (u.owner != slot.value && slots_[u.owner].changing) continue;
-      for_each_match(slots_[u.owner].held, offsets, ref.id, u.delta, [&](const Region& at) {
-        std::vector<Piece> parts{{at}};
+      const ExtentMap& map = slots_[u.owner].held;
+      for_each_match(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta, [&](ByteRange at) {
+        std::vector<Wanted> parts{{at, {}, 0}};
         if (u.owner == slot.value) subtract(parts, range);
         for (std::size_t i = 0; u.owner == slot.value && !parts.empty() && i < together.size(); ++i) subtract(parts, together[i]);
-        for (const Piece& part : parts) subtract(wanted, part.range.moved(-u.delta));
+        for (const Wanted& part : parts) {
+          subtract(wanted, {static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.begin) - u.delta),
+                            static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.end) - u.delta)});
+        }
       });
     }
     std::sort(wanted.begin(), wanted.end(),
               [](const Wanted& a, const Wanted& b) { return a.range.begin < b.range.begin; });
     for (const Wanted& w : wanted) {
-      out.push_back({w.range.moved(here), ref.advanced(w.range.begin - ref.offset), w.wanter,
+      const std::uint64_t inside = w.range.begin - ref.offset;
+      out.push_back({piece.begin + inside, w.range.size(), ref.advanced(inside), w.wanter,
                      static_cast<std::uint64_t>(static_cast<std::int64_t>(w.range.begin) + w.delta)});
     }
   });
@@ -369,11 +367,12 @@ void Directory::last_held(SlotId slot, const Region& range, Wanters wanters, std
 bool Directory::needed(SlotId snapshot) const {
   const Slot& s = slots_[snapshot.value];
   bool any = false;
-  s.held.for_each(Region(ByteRange{0, s.held.size()}), [&](const Region& piece, ValueRef ref) {
+  s.held.for_each({0, s.held.size()}, [&](ByteRange piece, ValueRef ref) {
     if (any || !ref.is_number()) return;
     const auto& wanters = values_.at(ref.id).wanters;
     any = std::any_of(wanters.begin(), wanters.end(), [&](const Use& u) {
-      return matches(data_[u.owner].wanted, offsets_of(piece, ref), ref.id, u.delta);
+      const ExtentMap& map = data_[u.owner].wanted;
+      return matches(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta);
     });
   });
   return any;
@@ -396,11 +395,13 @@ std::uint64_t Directory::memory_bytes() const {
 
 // --- events --------------------------------------------------------------------------------------------------------
 
-void Directory::prepare_commit(const Step& step) { prepare_held(step.to, step.where, step.value); }
+void Directory::prepare_commit(const Step& step) {
+  prepare_held(step.to, {step.to_position, step.to_position + step.bytes}, step.value);
+}
 
 void Directory::commit(const Step& step) {
   prepare_commit(step);
-  set_held(step.to, step.where, step.value);
+  set_held(step.to, {step.to_position, step.to_position + step.bytes}, step.value);
 }
 
 bool Directory::kept_among_its_slots(const Datum& datum) const {
@@ -416,7 +417,7 @@ bool Directory::kept_among_its_slots(const Datum& datum) const {
   return true;
 }
 
-void Directory::prepare_write(SlotId slot, const Region& range, std::size_t ranges) {
+void Directory::prepare_write(SlotId slot, ByteRange range, std::size_t ranges) {
   Slot& s = slots_[slot.value];
   Datum& d = data_[s.datum.value];
   if (ranges > 1) {
@@ -430,7 +431,7 @@ void Directory::prepare_write(SlotId slot, const Region& range, std::size_t rang
   if (kept_among_its_slots(d)) prepare_use(&Value::holders, *d.wanted.uniform());
 }
 
-void Directory::write(SlotId slot, const Region& range) {
+void Directory::write(SlotId slot, ByteRange range) {
   if (range.empty() || exclusive(slot, range)) return;
   prepare_write(slot, range);
   const DatumId datum = slots_[slot.value].datum;
@@ -456,8 +457,8 @@ void Directory::write(SlotId slot, const Region& range) {
     return offset < 0 ? ValueRef{} : ValueRef{ref.id, static_cast<std::uint64_t>(offset)};
   };
   ValueRef ref;
-  if (range.is_range() && range.begin > 0) ref = grown(range.begin - 1, 1);
-  if (range.is_range() && !ref.is_number() && range.end() < size(slot)) ref = grown(range.end(), -static_cast<std::int64_t>(range.size()));
+  if (range.begin > 0) ref = grown(range.begin - 1, 1);
+  if (!ref.is_number() && range.end < size(slot)) ref = grown(range.end, -static_cast<std::int64_t>(range.size()));
   if (!ref.is_number()) {
     renumber(slot, range);
     return;
@@ -466,7 +467,7 @@ void Directory::write(SlotId slot, const Region& range) {
   set_held(slot, range, ref);
 }
 
-void Directory::renumber(SlotId slot, const Region& range) {
+void Directory::renumber(SlotId slot, ByteRange range) {
   if (range.empty()) return;
   prepare_write(slot, range);
   ValueRef ref = new_value();
@@ -475,57 +476,44 @@ void Directory::renumber(SlotId slot, const Region& range) {
   set_held(slot, range, ref);
 }
 
-void Directory::fill(DatumId datum, const Region& range, const Fill& fill) {
+void Directory::fill(DatumId datum, ByteRange range, const Fill& fill) {
   if (range.empty()) return;
   data_[datum.value].wanted.make_room(range);
-  // The pattern begins anew in each column. Where that is not the pattern's phase anyway, each has a value of its own.
-  const bool one_value = range.is_range() || range.pitch % fill.pattern_bytes == 0;
-  if (!one_value) values_.make_room(range.columns);
-  // Of new memory a datum has one slot at most, on the host: the first use of a value never fails.
+  // At most one slot of a datum, the one on the host, has memory that has not been written yet. So the new value gets at most one
+  // holder, and the first use of a value never fails.
   SlotId zeros;
-  std::vector<Region> unwritten;
+  std::vector<ByteRange> unwritten;
   for (const SlotId slot : data_[datum.value].slots) {
     if (!fill.is_zero() || zeros.valid()) break;
-    slots_[slot.value].held.for_each(range, [&](const Region& piece, ValueRef held) {
+    slots_[slot.value].held.for_each(range, [&](ByteRange piece, ValueRef held) {
       if (held.id == zeros_value) unwritten.push_back(piece);
     });
     if (unwritten.empty()) continue;
     zeros = slot;
-    slots_[slot.value].held.make_room(range);
     slots_[slot.value].held.make_room(unwritten.size());
   }
-  const auto give = [&](const Region& part) {
-    const ValueRef ref = new_value(fill);
-    set_wanted(datum, part, ref);
-    for (const Region& piece : unwritten) set_held(zeros, piece, ref.advanced(piece.begin - part.begin));
-  };
-  if (one_value) return give(range);
-  unwritten.clear();  // they are found equal to zeros when they are filled
-  for (std::uint64_t c = 0; c < range.columns; ++c) give(range.column(c));
+  const ValueRef ref = new_value(fill);
+  set_wanted(datum, range, ref);
+  for (const ByteRange piece : unwritten) set_held(zeros, piece, ref.advanced(piece.begin - range.begin));
 }
 
-LinkResult Directory::link(DatumId to, const Region& there, DatumId from, const Region& what) {
-  std::vector<ExtentMap::Extent> pieces;
-  const auto collect = [&](const Region& source, const Region& target) {
-    data_[from.value].wanted.for_each(source, [&](const Region& piece, ValueRef ref) {
-      pieces.push_back({piece.moved(static_cast<std::int64_t>(target.begin) - static_cast<std::int64_t>(source.begin)), ref});
-    });
-  };
-  if (there.pitch == what.pitch) {
-    collect(what, there);
-  } else {
-    for (std::uint64_t c = 0; c < there.columns; ++c) collect(what.column(c), there.column(c));
-  }
+LinkResult Directory::link(DatumId to, std::uint64_t to_position, DatumId from, std::uint64_t from_position,
+                           std::uint64_t bytes) {
+  std::vector<ExtentMap::Extent> pieces = wanted_extents(from, {from_position, from_position + bytes});
   bool same = true;
   for (const auto& e : pieces) {
-    data_[to.value].wanted.for_each(e.where, [&](const Region& piece, ValueRef ref) {
-      same = same && ref == e.at(piece.begin);
+    const std::uint64_t at = to_position + (e.begin - from_position);
+    data_[to.value].wanted.for_each({at, at + (e.end - e.begin)}, [&](ByteRange piece, ValueRef ref) {
+      same = same && ref == e.ref.advanced(piece.begin - at);
     });
   }
   if (same) return LinkResult::unchanged;
-  // The new uses are counted first: nothing fails afterwards, and within one array no fill is forgotten because it is
-  // overwritten before it is copied.
-  data_[to.value].wanted.make_room(there);
+  // The new uses are counted first. So nothing can fail afterwards, and in a copy within one array no fill is forgotten because
+  // it is overwritten before it is copied.
+  for (auto& e : pieces) {
+    const std::uint64_t at = to_position + (e.begin - from_position);
+    e = {at, at + (e.end - e.begin), e.ref};
+  }
   data_[to.value].wanted.make_room(pieces.size());
   std::size_t counted = 0;
   const auto forget = [&] {
@@ -540,60 +528,39 @@ LinkResult Directory::link(DatumId to, const Region& there, DatumId from, const 
     forget();
     throw;
   }
-  for (const auto& e : pieces) set_wanted(to, e.where, e.ref);
+  for (const auto& e : pieces) set_wanted(to, {e.begin, e.end}, e.ref);
   forget();
   return LinkResult::linked;
 }
 
-bool Directory::shape(DatumId datum, std::uint64_t pitch, std::size_t most) {
-  Datum& d = data_[datum.value];
-  if (d.wanted.pitch() == pitch) return true;
-  std::vector<ExtentMap> maps;
-  maps.reserve(1 + d.slots.size());
-  const auto add = [&](const ExtentMap& map) {
-    auto other = map.shaped(pitch, most);
-    if (other) maps.push_back(std::move(*other));
-    return other.has_value();
-  };
-  if (!add(d.wanted)) return false;
-  for (const SlotId s : d.slots) {
-    if (!add(slots_[s.value].held)) return false;
-  }
-  const auto exchange = [&](std::vector<Use> Value::*uses, std::uint32_t owner, ExtentMap& map, ExtentMap& other) {
-    other.for_each_extent([&](const ExtentMap::Extent& e) { count(uses, owner, e, +1); });
-    map.for_each_extent([&](const ExtentMap::Extent& e) { count(uses, owner, e, -1); });
-    std::swap(map, other);
-  };
-  exchange(&Value::wanters, datum.value, d.wanted, maps[0]);
-  for (std::size_t i = 0; i < d.slots.size(); ++i) exchange(&Value::holders, d.slots[i].value, slots_[d.slots[i].value].held, maps[i + 1]);
-  return true;
-}
-
-void Directory::drop(SlotId slot, const Region& range) {
+void Directory::drop(SlotId slot, ByteRange range) {
   if (range.empty()) return;
   prepare_held(slot, range, {no_value, 0});
   set_held(slot, range, {no_value, 0});
 }
 
 void Directory::drop(SlotId slot) noexcept {
-  if (size(slot) > 0) set_held(slot, ByteRange{0, size(slot)}, {no_value, 0});
+  if (size(slot) > 0) set_held(slot, {0, size(slot)}, {no_value, 0});
 }
 
-void Directory::restore(SlotId slot, const Region& range, const std::vector<ExtentMap::Extent>& earlier) {
+void Directory::restore(SlotId slot, ByteRange range, const std::vector<ExtentMap::Extent>& earlier) {
   const DatumId datum = slots_[slot.value].datum;
   for (const auto& e : earlier) {
-    if (!e.ref.is_number() || values_.find(e.ref.id) == nullptr) continue;
-    std::vector<Piece> rest{{e.where}};
-    for_each_difference(e.where, range, [&](const Region& outside) { subtract(rest, outside); });
-    std::vector<Region> later;
-    for (const Piece& piece : rest) stale(slot, piece.range, later);
-    for (const Region& piece : later) subtract(rest, piece);
-    for (const Piece& piece : rest) {
-      const ValueRef ref = e.at(piece.range.begin);
-      prepare_wanted(datum, piece.range, ref);
-      prepare_held(slot, piece.range, ref);
-      set_wanted(datum, piece.range, ref);
-      set_held(slot, piece.range, ref);
+    const ByteRange piece = intersect(range, {e.begin, e.end});
+    if (piece.empty() || !e.ref.is_number() || values_.find(e.ref.id) == nullptr) continue;
+    std::vector<ByteRange> later;
+    stale(slot, piece, later);
+    std::uint64_t begin = piece.begin;
+    later.push_back({piece.end, piece.end});
+    for (const ByteRange gap : later) {
+      if (const ByteRange part{begin, gap.begin}; !part.empty()) {
+        const ValueRef ref = e.ref.advanced(part.begin - e.begin);
+        prepare_wanted(datum, part, ref);
+        prepare_held(slot, part, ref);
+        set_wanted(datum, part, ref);
+        set_held(slot, part, ref);
+      }
+      begin = gap.end;
     }
   }
 }
@@ -604,8 +571,8 @@ void Directory::watch(const std::vector<ExtentMap::Extent>& extents) {
     for (; watched < extents.size(); ++watched) {
       const ExtentMap::Extent& e = extents[watched];
       if (Value* value = values_.find(e.ref.id)) {
-        value->watched.push_back(offsets_of(e.where, e.ref).hull());
-        touch_holders(e.ref, e.where.hull().size());
+        value->watched.push_back({e.ref.offset, e.ref.offset + (e.end - e.begin)});
+        touch_holders(e.ref, e.end - e.begin);
       }
     }
   } catch (...) {
@@ -619,8 +586,8 @@ void Directory::unwatch(const std::vector<ExtentMap::Extent>& extents, std::size
     const ExtentMap::Extent& e = extents[i];
     if (Value* value = values_.find(e.ref.id)) {
       auto& watched = value->watched;
-      watched.erase(std::find(watched.begin(), watched.end(), offsets_of(e.where, e.ref).hull()));
-      touch_holders(e.ref, e.where.hull().size());
+      watched.erase(std::find(watched.begin(), watched.end(), ByteRange{e.ref.offset, e.ref.offset + (e.end - e.begin)}));
+      touch_holders(e.ref, e.end - e.begin);
     }
   }
 }
@@ -644,12 +611,12 @@ void Directory::prepare_use(std::vector<Use> Value::*uses, ValueRef ref) {
   if (ref.is_number()) base::make_room(values_.find(ref.id)->*uses, 1);
 }
 
-void Directory::prepare_wanted(DatumId datum, const Region& range, ValueRef ref) {
+void Directory::prepare_wanted(DatumId datum, ByteRange range, ValueRef ref) {
   data_[datum.value].wanted.make_room(range);
   prepare_use(&Value::wanters, ref);
 }
 
-void Directory::prepare_held(SlotId slot, const Region& range, ValueRef ref) {
+void Directory::prepare_held(SlotId slot, ByteRange range, ValueRef ref) {
   slots_[slot.value].held.make_room(range);
   prepare_use(&Value::holders, ref);
 }
@@ -659,7 +626,7 @@ void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const 
   if (!extent.ref.is_number()) return;
   Value* value = values_.find(extent.ref.id);
   std::vector<Use>& list = value->*uses;
-  const std::int64_t delta = extent.displacement();
+  const std::int64_t delta = displacement(extent);
   const auto place = [&](std::uint32_t of, ValueId id, std::size_t at) -> Places::Place* {
     for (Places::Place& p : places_of(uses, of).known) {
       if (p.value == id && p.at == at) return &p;
@@ -731,30 +698,30 @@ void Directory::touch_holders(ValueRef ref, std::uint64_t bytes, DatumId wants) 
   }
 }
 
-void Directory::set_wanted(DatumId datum, const Region& range, ValueRef ref) noexcept {
+void Directory::set_wanted(DatumId datum, ByteRange range, ValueRef ref) noexcept {
   Datum& d = data_[datum.value];
-  // Former and future holders may become, or cease to be, the only ones concerned.
-  d.wanted.for_each(range, [&](const Region& piece, ValueRef old) { touch_holders(old, piece.hull().size(), datum); });
+  // Holders of the former and of the new value may become exclusive, or cease to be.
+  d.wanted.for_each(range, [&](ByteRange piece, ValueRef old) { touch_holders(old, piece.size(), datum); });
   d.wanted.assign(range, ref, [&](const ExtentMap::Extent& e, int change) {
     count(&Value::wanters, datum.value, e, change);
   });
-  touch_holders(ref, range.hull().size(), datum);
-  for (const SlotId s : d.slots) touch(s, range.hull());
+  touch_holders(ref, range.size(), datum);
+  for (const SlotId s : d.slots) touch(s, range);
 }
 
-void Directory::set_held(SlotId slot, const Region& range, ValueRef ref) noexcept {
+void Directory::set_held(SlotId slot, ByteRange range, ValueRef ref) noexcept {
   Slot& s = slots_[slot.value];
   if (const ValueRef* old = s.held.uniform(); old != nullptr && range.size() == s.held.size()) {
     if (*old == ref) return;
     touch_holders(*old, range.size());
   } else {
-    s.held.for_each(range, [&](const Region& piece, ValueRef former) { touch_holders(former, piece.hull().size()); });
+    s.held.for_each(range, [&](ByteRange piece, ValueRef former) { touch_holders(former, piece.size()); });
   }
   s.held.assign(range, ref, [&](const ExtentMap::Extent& e, int change) {
     count(&Value::holders, slot.value, e, change);
   });
-  touch_holders(ref, range.hull().size());
-  touch(slot, range.hull());
+  touch_holders(ref, range.size());
+  touch(slot, range);
 }
 
 }  // namespace semcache::directory

@@ -46,13 +46,10 @@ void Engine::audit() {
           }
         });
       };
-      const auto demand_each = [&](const Region& piece, Protection most, const char* why) {
-        for (std::uint64_t c = 0; c < piece.columns; ++c) demand(piece.column(c), most, why);
-      };
-      s_.directory.for_each_wanted(m.datum, m.all(), [&](const Region& piece, ValueRef wanted) {
-        s_.directory.for_each_held(m.slot, piece, [&](const Region& part, ValueRef held) {
-          if (wanted.id == directory::undefined_value) demand_each(part, Protection::read, "never written");
-          else if (held != wanted.advanced(part.begin - piece.begin)) demand_each(part, Protection::none, "stale");
+      s_.directory.for_each_wanted(m.datum, m.all(), [&](ByteRange piece, ValueRef wanted) {
+        s_.directory.for_each_held(m.slot, piece, [&](ByteRange part, ValueRef held) {
+          if (wanted.id == directory::undefined_value) demand(part, Protection::read, "never written");
+          else if (held != wanted.advanced(part.begin - piece.begin)) demand(part, Protection::none, "stale");
         });
       });
       m.pages.for_each(s_.pages->span(m), [&](ByteRange pages, PageState s) {
@@ -68,7 +65,7 @@ void Engine::audit() {
     const std::uint32_t flags = m.flags.load();
     if (!m.freeing && m.counted_snapshot != m.snapshot()) base::fatal("audit: '%s' is counted wrongly as a saved copy", label(m));
     if ((flags & Memory::resident) == 0 && m.bytes > 0) {
-      s_.directory.for_each_held(m.slot, m.all(), [&](const Region&, ValueRef held) {
+      s_.directory.for_each_held(m.slot, m.all(), [&](ByteRange, ValueRef held) {
         if (held.is_number()) base::fatal("audit: '%s' holds a value, but has no memory", label(m));
       });
     }

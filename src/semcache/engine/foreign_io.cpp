@@ -25,7 +25,7 @@ class Pieces {
       if (count <= most) {
         more_.push_back({&m, at, mode});
       } else {
-        first_.range = ByteRange{std::min(first_.range.begin, at.begin), std::max(first_.range.end(), at.end)};
+        first_.range = {std::min(first_.range.begin, at.begin), std::max(first_.range.end, at.end)};
       }
     }
     if (count > most && writes(mode)) first_.mode = Access::read_write;  // the bytes between the pieces stay
@@ -81,14 +81,9 @@ bool ForeignIo::valid_here(const Memory& m, std::uint64_t position, const ByteRa
 
 /// Returns the source from which the host gets the first bytes of `range`, and how many of them it has.
 ForeignIo::Source ForeignIo::nearest_source(const Memory& m, ByteRange range) const {
-  // In a matrix of several extents the pieces ascend within a column only.
-  const std::uint64_t pitch = s_.directory.pitch(m.datum);
-  if (pitch != one_column && (s_.directory.extent_count(m.datum) > 1 || !s_.directory.fresh(m.slot, m.all()))) {
-    range.end = std::min(range.end, round_down(range.begin, pitch) + pitch);
-  }
   const bool written = s_.directory.wanted_at(m.datum, range.begin).id != directory::undefined_value;
   bool ended = false;
-  s_.directory.for_each_wanted(m.datum, range, [&](const Region& piece, directory::ValueRef ref) {
+  s_.directory.for_each_wanted(m.datum, range, [&](ByteRange piece, directory::ValueRef ref) {
     if (ended || (ref.id != directory::undefined_value) == written) return;
     range.end = piece.begin;
     ended = true;
@@ -96,14 +91,14 @@ ForeignIo::Source ForeignIo::nearest_source(const Memory& m, ByteRange range) co
   if (!written) return {{}, 0, range.size(), {}, 0};
   for (const SlotId slot : {s_.directory.slot_in(m.datum, host_space), m.slot}) {
     if (!slot.valid()) continue;
-    const std::vector<Region> stale = s_.stale(slot, range);
+    const std::vector<ByteRange> stale = s_.stale(slot, range);
     const std::uint64_t end = stale.empty() ? range.end : stale.front().begin;
     if (end > range.begin) return {slot, range.begin, end - range.begin, {}, 0};
   }
   // The bytes go to the host, so every source costs a crossing, except what the host holds.
   const Topology seen_from_host = m.on_host() ? Topology{0, 1, 1} : Topology{1, 1, 0};
   const directory::Step step = s_.directory.next_fetch(m.slot, range, seen_from_host);
-  return {step.from, step.from_position, step.where.width, step.fill, step.value.offset};  // of the first column
+  return {step.from, step.from_position, step.bytes, step.fill, step.value.offset};
 }
 
 void ForeignIo::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
@@ -134,7 +129,7 @@ void ForeignIo::read_out(Memory& m, std::uint64_t position, const ByteRange* pie
     return preparation_.meet(needs.begin(), needs.size());
   });
   if (m.on_host()) {
-    for (const Requirement& r : needs) host_access_.note_fetch(m, r.range.hull());
+    for (const Requirement& r : needs) host_access_.note_fetch(m, r.range);
   }
   expected_.submit_pieces(m, position, pieces, count, buffer, to);
 }

@@ -30,47 +30,20 @@ void HostPages::project(Memory& m, ByteRange range) noexcept {
   }
 }
 
-/// Calls `visit(Region, Protection)` for pieces of `content`, with the most that pages may permit because of them.
-template <class Visit>
-void HostPages::for_each_demand(const Memory& m, ByteRange content, const Visit& visit) const {
-  directory_.for_each_wanted(m.datum, content, [&](const Region& piece, directory::ValueRef wanted) {
-    directory_.for_each_held(m.slot, piece, [&](const Region& part, directory::ValueRef held) {
-      if (wanted.id == directory::undefined_value) {
-        visit(part, Protection::read);
-      } else if (held != wanted.advanced(part.begin - piece.begin)) {
-        visit(part, Protection::none);
-      } else {
-        visit(part, directory_.exclusive(m.slot, part) ? Protection::read_write : Protection::read);
-      }
-    });
-  });
-}
-
-/// The demands of a matrix of several extents, whose columns may be cut. Each piece of a column could be a mapping of the kernel's, so
-/// where there are many of them all pages take the strictest demand.
-void HostPages::demand_columns(const Memory& m, ByteRange content, Demands& demands) const {
-  constexpr std::size_t most_runs = 256;
-  std::vector<std::pair<ByteRange, Protection>> runs;
-  bool too_many = false;
-  Protection strictest = Protection::read_write;
-  for_each_demand(m, content, [&](const Region& part, Protection most) {
-    strictest = std::min(strictest, most);
-    too_many = too_many || runs.size() + part.columns > most_runs;
-    for (std::uint64_t c = 0; c < part.columns && !too_many; ++c) runs.push_back({part.column(c), most});
-  });
-  if (too_many) return demands.add(content, strictest);
-  std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; });
-  for (const auto& [bytes, most] : runs) demands.add(bytes, most);
-}
-
 void HostPages::tighten(Memory& m, ByteRange range) {
   const ByteRange content = intersect(around(m, range), m.all());
   Demands demands(page_bytes_);
-  if (directory_.pitch(m.slot) == one_column) {
-    for_each_demand(m, content, [&](const Region& part, Protection most) { demands.add(part.hull(), most); });
-  } else {
-    demand_columns(m, content, demands);
-  }
+  directory_.for_each_wanted(m.datum, content, [&](ByteRange piece, directory::ValueRef wanted) {
+    directory_.for_each_held(m.slot, piece, [&](ByteRange part, directory::ValueRef held) {
+      if (wanted.id == directory::undefined_value) {
+        demands.add(part, Protection::read);
+      } else if (held != wanted.advanced(part.begin - piece.begin)) {
+        demands.add(part, Protection::none);
+      } else {
+        demands.add(part, directory_.exclusive(m.slot, part) ? Protection::read_write : Protection::read);
+      }
+    });
+  });
   for (const Flight& f : flights_) {
     if (!f.concerns(m, content)) continue;
     demands.restrict_to(around(m, intersect(f.range, content)), f.keeps_readable() ? Protection::read : Protection::none);
@@ -205,7 +178,7 @@ ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
                      [&](ByteRange, PageState s) { writable = writable || s.protection == Protection::read_write; });
     const bool whole = range.contains(chunk) || !writable;
     bool used = true;  // something has been put into all of the chunk, other than zeros
-    directory_.for_each_held(m.slot, chunk, [&](const Region&, directory::ValueRef ref) {
+    directory_.for_each_held(m.slot, chunk, [&](ByteRange, directory::ValueRef ref) {
       used = used && (ref.is_number() ? !directory_.fill_of(ref.id).is_zero() : ref.id == directory::former_value);
     });
     if (noticed ? whole && used : whole || used) return chunk;

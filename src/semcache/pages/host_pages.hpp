@@ -4,7 +4,6 @@
 
 #include <semcache/device/device.hpp>
 #include <semcache/memory/mappings.hpp>
-#include <semcache/pages/demands.hpp>
 #include <semcache/pages/flights.hpp>
 #include <semcache/plan/step.hpp>
 
@@ -100,9 +99,6 @@ class HostPages {
 
  private:
   void tighten(Memory& m, ByteRange range);
-  template <class Visit>
-  void for_each_demand(const Memory& m, ByteRange content, const Visit& visit) const;
-  void demand_columns(const Memory& m, ByteRange content, Demands& demands) const;
 
   platform::Platform& platform_;
   memory::Mappings& mappings_;
