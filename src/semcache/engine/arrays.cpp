@@ -66,7 +66,7 @@ Memory* Arrays::new_memory(SpaceId space, const char* label, std::uint64_t bytes
 
 void Arrays::recycle(Memory& m) noexcept {
   m.live = false;
-  m.flags.store(0);  // whoever found the array before then takes the lock, and learns that it is gone
+  m.flags.store(0);  // a thread that has found the array already then takes the lock, and sees that it is freed
   m.incarnation.fetch_add(1);
   for (auto& d : s_.devices) d->memory->forget(m);
   if (std::exchange(m.listed, false)) {

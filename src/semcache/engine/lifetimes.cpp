@@ -88,7 +88,7 @@ bool Lifetimes::put_off(Memory& m) noexcept {
 
 void Lifetimes::free_all_put_off() noexcept {
   const platform::RuntimeScope scope;
-  // One transaction frees them all: when the last array is gone, the engine may be destroyed as soon as the lock is free.
+  // One transaction frees them all: when the last array is freed, the engine may be destroyed as soon as the lock is free.
   Transaction t(transactions_);
   for (;;) {
     const auto at = std::find_if(s_.put_off.begin(), s_.put_off.end(), [this](const Memory* m) { return !s_.pinned(*m); });
