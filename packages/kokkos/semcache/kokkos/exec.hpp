@@ -121,7 +121,7 @@ template <class E>
   start_once();
 #ifdef KOKKOS_ENABLE_CUDA
   if constexpr (std::is_base_of<Kokkos::Cuda, E>::value && native_is_device)
-    return runtime::queue_of(exec.cuda_stream());
+    return runtime::queue_of(stream_of(exec));
   else if constexpr (native_is_device) {
     exec.fence();
     return QueueId{};
