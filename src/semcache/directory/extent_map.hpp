@@ -5,6 +5,7 @@
 #include <semcache/base/room.hpp>
 #include <semcache/base/types.hpp>
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <vector>
@@ -163,17 +164,8 @@ class BasicExtentMap {
  private:
   /// Returns the index of the extent that contains byte `position`.
   [[nodiscard]] std::size_t find(std::uint64_t position) const noexcept {
-    std::size_t low = 0;
-    std::size_t high = extents_.size();
-    while (low < high) {
-      const std::size_t middle = (low + high) / 2;
-      if (extents_[middle].end <= position) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    const auto ends_before = [&](const Extent& e) { return e.end <= position; };
+    return static_cast<std::size_t>(std::partition_point(extents_.begin(), extents_.end(), ends_before) - extents_.begin());
   }
 
   std::vector<Extent> extents_;
