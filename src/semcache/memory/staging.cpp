@@ -14,13 +14,8 @@ Staging::Free::const_iterator Staging::fitting(std::uint64_t bytes) const noexce
 
 std::byte* Staging::take(std::uint64_t bytes) {
   const auto it = fitting(bytes);
-  if (it == free_.end()) {
-    std::byte* const buffer = allocate(bytes);
-    in_use_ += bytes;
-    return buffer;
-  }
-  std::byte* const buffer = it->second;
-  free_.erase(it);
+  std::byte* const buffer = it == free_.end() ? allocate(bytes) : it->second;
+  if (it != free_.end()) free_.erase(it);
   in_use_ += bytes;
   return buffer;
 }
