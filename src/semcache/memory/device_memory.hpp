@@ -17,18 +17,14 @@ namespace semcache::memory {
 /// One device's memory behind stable addresses. Memory is mapped and unmapped within a budget, and the array that was used
 /// longest ago is evicted first.
 /// Threads: guarded by the engine's lock, except `find`, `covers`, `carry_out` and what never changes.
-class DeviceMemory : base::Uncopied {
+class DeviceMemory : Arena {
  public:
   /// @param budget_bytes  how much may be mapped; 0 for nine tenths of what is free now
   DeviceMemory(device::Device& device, std::uint32_t index, std::uint64_t budget_bytes);
   /// Gives everything back. @pre the caller has waited for the device
   ~DeviceMemory();
 
-  [[nodiscard]] std::byte* base() const noexcept { return arena_.base(); }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return arena_.bytes(); }
-  [[nodiscard]] bool covers(const void* p) const noexcept { return arena_.covers(p); }
-  /// Returns the memory whose data contains `p`, or nullptr. Threads: any.
-  [[nodiscard]] Memory* find(const void* p) const noexcept { return arena_.find(p); }
+  using Arena::base, Arena::bytes, Arena::covers, Arena::find;
 
   // --- addresses ---------------------------------------------------------------------------------------------------
   /// Gives the array addresses; no memory is mapped.
@@ -111,7 +107,7 @@ class DeviceMemory : base::Uncopied {
   template <class Visit>
   void for_each_mapping(const Visit& visit) const {
     for (const auto& [begin, s] : segments_) {
-      if (s.there) visit(arena_.base() + begin, s.end - begin);
+      if (s.there) visit(base() + begin, s.end - begin);
     }
   }
   /// Permits or forbids all accesses, of the host and of kernels, to the array's granules.
@@ -158,7 +154,6 @@ class DeviceMemory : base::Uncopied {
     [[nodiscard]] bool operator<(const Aged& other) const noexcept { return used > other.used; }
   };
 
-  static Arena reserve(device::Device& device);
   [[nodiscard]] ByteRange granules(const Memory& m) const noexcept;
   [[nodiscard]] std::uint64_t missing_bytes(ByteRange granules) const;
   /// Returns the first segment that ends behind `at`.
@@ -183,7 +178,6 @@ class DeviceMemory : base::Uncopied {
   const std::uint32_t index_;
   const std::uint64_t granule_bytes_;
   const std::uint64_t budget_bytes_;
-  Arena arena_;
   Segments segments_;  ///< what is mapped and what has been asked for
   Chores chores_;
   Chores* told_ = nullptr;  ///< the calls that a thread is making now; nullptr if none is
