@@ -73,7 +73,8 @@ bool Residency::may_leave(const DeviceState& d, const Memory& m, const std::vect
 }
 
 Obstacle Residency::evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted) {
-  Memory* const victim = d.memory->victim([&](const Memory& m) { return may_leave(d, m, keep); });
+  const auto leaves = [&](const Memory& m) { return may_leave(d, m, keep); };
+  Memory* const victim = d.memory->victim(std::cref(leaves));  // by reference, so that no memory is taken
   if (victim == nullptr) {
     evicted = false;
     // Memory that another thread is freeing leaves soon, so it is waited for. Memory that a launch pins leaves when the launch

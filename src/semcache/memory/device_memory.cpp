@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/base/room.hpp>
 #include <semcache/memory/device_memory.hpp>
 
 #include <set>
@@ -221,12 +220,12 @@ void DeviceMemory::rethrow_refusal() {
   if (refused != nullptr) std::rethrow_exception(refused);
 }
 
-Memory* DeviceMemory::victim(MayLeave may_leave, const void* context) noexcept {
-  const bool begun = begun_ != nullptr && begun_->recently.load() == begun_used_ && is_mapped(*begun_) && may_leave(context, *begun_);
-  return begun ? begun_ : longest_unused(may_leave, context);
+Memory* DeviceMemory::victim(const Question& may_leave) noexcept {
+  const bool begun = begun_ != nullptr && begun_->recently.load() == begun_used_ && is_mapped(*begun_) && may_leave(*begun_);
+  return begun ? begun_ : longest_unused(may_leave);
 }
 
-Memory* DeviceMemory::longest_unused(MayLeave may_leave, const void* context) noexcept {
+Memory* DeviceMemory::longest_unused(const Question& may_leave) noexcept {
   const auto at = [&](std::size_t i) { return by_age_.begin() + static_cast<std::ptrdiff_t>(i); };
   Memory* found = nullptr;
   std::size_t end = by_age_.size();  // arrays that may not be evicted lie behind it
@@ -241,7 +240,7 @@ Memory* DeviceMemory::longest_unused(MayLeave may_leave, const void* context) no
     } else if (const std::uint64_t used = m.recently.load(); used != oldest.used) {
       oldest.used = used;
       std::push_heap(by_age_.begin(), at(++end));
-    } else if (may_leave(context, m)) {
+    } else if (may_leave(m)) {
       found = &m;
     }
   }
@@ -252,10 +251,6 @@ Memory* DeviceMemory::longest_unused(MayLeave may_leave, const void* context) no
 void DeviceMemory::set_accessible(const Memory& m, bool accessible) noexcept {
   const ByteRange range = granules(m);
   if (!range.empty()) device_.set_accessible(base() + range.begin, range.size(), accessible);
-}
-
-void DeviceMemory::make_room_for(std::size_t arrays) {
-  base::make_room_for(by_age_, arrays);
 }
 
 std::string DeviceMemory::audit(const std::vector<const Memory*>& arrays) const {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/room.hpp>
 #include <semcache/base/types.hpp>
 #include <semcache/device/device.hpp>
 #include <semcache/memory/arena.hpp>
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -115,14 +117,12 @@ class DeviceMemory : Arena {
 
   // --- the order of eviction ---------------------------------------------------------------------------------------
   /// Makes room so that listing up to `arrays` arrays cannot fail. @throws std::bad_alloc
-  void make_room_for(std::size_t arrays);
+  void make_room_for(std::size_t arrays) { base::make_room_for(by_age_, arrays); }
+  using Question = std::function<bool(const Memory&)>;
   /// Returns the array to evict next among those for which `may_leave(m)` holds: the array whose eviction has begun, unless it
   /// has been used since then other than by that eviction; otherwise the array that was used longest ago. nullptr if there is
   /// none.
-  template <class Question>
-  [[nodiscard]] Memory* victim(const Question& may_leave) noexcept {
-    return victim([](const void* f, const Memory& m) { return (*static_cast<const Question*>(f))(m); }, &may_leave);
-  }
+  [[nodiscard]] Memory* victim(const Question& may_leave) noexcept;
   /// Notes that the eviction of this array has begun and continues later, and that its uses so far belong to the eviction.
   void eviction_begun(Memory& m) noexcept {
     begun_ = &m;
@@ -170,9 +170,7 @@ class DeviceMemory : Arena {
   [[nodiscard]] bool is_mapped(const Memory& m) const noexcept {
     return m.live && m.space == device_space(index_) && (m.flags.load() & Memory::resident) != 0;
   }
-  using MayLeave = bool (*)(const void* context, const Memory& m);
-  [[nodiscard]] Memory* victim(MayLeave may_leave, const void* context) noexcept;
-  [[nodiscard]] Memory* longest_unused(MayLeave may_leave, const void* context) noexcept;
+  [[nodiscard]] Memory* longest_unused(const Question& may_leave) noexcept;
 
   device::Device& device_;
   const std::uint32_t index_;
