@@ -449,8 +449,8 @@ void Directory::write(SlotId slot, ByteRange range) {
   // A neighbouring value that only this slot holds and only this datum wants may grow over the range. Nothing outside can tell
   // one number from two, and the maps stay short.
   const auto grown = [&](std::uint64_t neighbour, std::int64_t distance) -> ValueRef {
-    const ValueRef ref = held_at(slot, neighbour);
-    if (!ref.is_number() || wanted_at(datum, neighbour) != ref) return {};
+    const ValueRef ref = held(slot).at(neighbour);
+    if (!ref.is_number() || wanted(datum).at(neighbour) != ref) return {};
     const Value& v = values_.at(ref.id);
     if (v.fill.pattern_bytes != 0 || v.holders.size() != 1 || v.wanters.size() != 1 || !v.watched.empty()) return {};
     const std::int64_t offset = static_cast<std::int64_t>(ref.offset) + distance;
@@ -499,7 +499,7 @@ void Directory::fill(DatumId datum, ByteRange range, const Fill& fill) {
 
 LinkResult Directory::link(DatumId to, std::uint64_t to_position, DatumId from, std::uint64_t from_position,
                            std::uint64_t bytes) {
-  std::vector<ExtentMap::Extent> pieces = wanted_extents(from, {from_position, from_position + bytes});
+  std::vector<ExtentMap::Extent> pieces = wanted(from).extents({from_position, from_position + bytes});
   bool same = true;
   for (const auto& e : pieces) {
     const std::uint64_t at = to_position + (e.begin - from_position);

@@ -46,8 +46,8 @@ void Engine::audit() {
           }
         });
       };
-      s_.directory.for_each_wanted(m.datum, m.all(), [&](ByteRange piece, ValueRef wanted) {
-        s_.directory.for_each_held(m.slot, piece, [&](ByteRange part, ValueRef held) {
+      s_.directory.wanted(m.datum).for_each(m.all(), [&](ByteRange piece, ValueRef wanted) {
+        s_.directory.held(m.slot).for_each(piece, [&](ByteRange part, ValueRef held) {
           if (wanted.id == directory::undefined_value) demand(part, Protection::read, "never written");
           else if (held != wanted.advanced(part.begin - piece.begin)) demand(part, Protection::none, "stale");
         });
@@ -65,7 +65,7 @@ void Engine::audit() {
     const std::uint32_t flags = m.flags.load();
     if (!m.freeing && m.counted_snapshot != m.snapshot()) base::fatal("audit: '%s' is counted wrongly as a saved copy", label(m));
     if ((flags & Memory::resident) == 0 && m.bytes > 0) {
-      s_.directory.for_each_held(m.slot, m.all(), [&](ByteRange, ValueRef held) {
+      s_.directory.held(m.slot).for_each(m.all(), [&](ByteRange, ValueRef held) {
         if (held.is_number()) base::fatal("audit: '%s' holds a value, but has no memory", label(m));
       });
     }

@@ -100,7 +100,7 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
       if (const Obstacle o = transfers_.check_writes(s_.memory_of(slot))) return o;
     }
     const ByteRange range{to_position, to_position + n};
-    const auto earlier = s_.pending.any(to.datum) ? s_.directory.wanted_extents(to.datum, range)
+    const auto earlier = s_.pending.any(to.datum) ? s_.directory.wanted(to.datum).extents(range)
                                               : std::vector<directory::ExtentMap::Extent>();
     const auto result = s_.directory.link(to.datum, to_position, from.datum, from_position, n);
     if (result == directory::LinkResult::unchanged) {
@@ -211,7 +211,7 @@ void Copies::note_pending(const Memory& m, ByteRange range) noexcept {
 void Copies::count_replaced(const Memory& m, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept {
   std::uint64_t bytes = 0;
   for (const auto& e : earlier) {
-    s_.directory.for_each_wanted(m.datum, {e.begin, e.end}, [&](ByteRange piece, directory::ValueRef now) {
+    s_.directory.wanted(m.datum).for_each({e.begin, e.end}, [&](ByteRange piece, directory::ValueRef now) {
       if (now != e.ref.advanced(piece.begin - e.begin)) bytes += s_.pending.take(m.datum, piece);
     });
   }
@@ -225,7 +225,7 @@ Obstacle Copies::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
   if (const Obstacle o = hazards_.uses_of(from)) return o;
   if (!s_.directory.fresh(to.slot, to_range) || !s_.directory.fresh(from.slot, from_range)) return {};
   std::vector<ByteRange> defined;  // bytes that were never written may differ
-  s_.directory.for_each_wanted(to.datum, to_range, [&](ByteRange piece, directory::ValueRef ref) {
+  s_.directory.wanted(to.datum).for_each(to_range, [&](ByteRange piece, directory::ValueRef ref) {
     if (ref.is_number()) defined.push_back({piece.begin - to_position, piece.end - to_position});
   });
   if (defined.empty()) return {};
@@ -390,7 +390,7 @@ void Copies::filled(Memory& m, std::uint64_t position, std::uint64_t n, const Fi
   s_.directory.fill(m.datum, {position, position + n}, fill);
   m.write_check.reset();
   transfers_.count_dropped(m, {position, position + n});
-  s_.directory.commit({m.slot, position, {}, 0, n, s_.directory.wanted_at(m.datum, position), {}});
+  s_.directory.commit({m.slot, position, {}, 0, n, s_.directory.wanted(m.datum).at(position), {}});
 }
 
 }  // namespace semcache::engine

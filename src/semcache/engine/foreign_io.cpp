@@ -81,9 +81,9 @@ bool ForeignIo::valid_here(const Memory& m, std::uint64_t position, const ByteRa
 
 /// Returns the source from which the host gets the first bytes of `range`, and how many of them it has.
 ForeignIo::Source ForeignIo::nearest_source(const Memory& m, ByteRange range) const {
-  const bool written = s_.directory.wanted_at(m.datum, range.begin).id != directory::undefined_value;
+  const bool written = s_.directory.wanted(m.datum).at(range.begin).id != directory::undefined_value;
   bool ended = false;
-  s_.directory.for_each_wanted(m.datum, range, [&](ByteRange piece, directory::ValueRef ref) {
+  s_.directory.wanted(m.datum).for_each(range, [&](ByteRange piece, directory::ValueRef ref) {
     if (ended || (ref.id != directory::undefined_value) == written) return;
     range.end = piece.begin;
     ended = true;

@@ -33,8 +33,8 @@ void HostPages::project(Memory& m, ByteRange range) noexcept {
 void HostPages::tighten(Memory& m, ByteRange range) {
   const ByteRange content = intersect(around(m, range), m.all());
   Demands demands(page_bytes_);
-  directory_.for_each_wanted(m.datum, content, [&](ByteRange piece, directory::ValueRef wanted) {
-    directory_.for_each_held(m.slot, piece, [&](ByteRange part, directory::ValueRef held) {
+  directory_.wanted(m.datum).for_each(content, [&](ByteRange piece, directory::ValueRef wanted) {
+    directory_.held(m.slot).for_each(piece, [&](ByteRange part, directory::ValueRef held) {
       if (wanted.id == directory::undefined_value) {
         demands.add(part, Protection::read);
       } else if (held != wanted.advanced(part.begin - piece.begin)) {
@@ -178,7 +178,7 @@ ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
                      [&](ByteRange, PageState s) { writable = writable || s.protection == Protection::read_write; });
     const bool whole = range.contains(chunk) || !writable;
     bool used = true;  // something has been put into all of the chunk, other than zeros
-    directory_.for_each_held(m.slot, chunk, [&](ByteRange, directory::ValueRef ref) {
+    directory_.held(m.slot).for_each(chunk, [&](ByteRange, directory::ValueRef ref) {
       used = used && (ref.is_number() ? !directory_.fill_of(ref.id).is_zero() : ref.id == directory::former_value);
     });
     if (noticed ? whole && used : whole || used) return chunk;
