@@ -144,13 +144,10 @@ SlotId Directory::slot_in(DatumId datum, SpaceId space) const {
 // --- questions -----------------------------------------------------------------------------------------------------
 
 void Directory::stale(SlotId slot, ByteRange range, std::vector<ByteRange>& out) const {
-  const Slot& s = slots_[slot.value];
-  if (!s.datum.valid()) return;
-  data_[s.datum.value].wanted.for_each(range, [&](ByteRange piece, ValueRef wanted) {
-    if (wanted.id == undefined_value) return;
-    s.held.for_each(piece, [&](ByteRange part, ValueRef held) {
-      if (held != wanted.advanced(part.begin - piece.begin)) append(out, part);
-    });
+  if (!datum(slot).valid()) return;
+  all_of(slot, range, [&](ByteRange part, ValueRef wanted, ValueRef held) {
+    if (wanted.id != undefined_value && held != wanted) append(out, part);
+    return true;
   });
 }
 
@@ -160,14 +157,8 @@ bool Directory::fresh(SlotId slot, ByteRange range) const {
   const ExtentMap& map = data_[s.datum.value].wanted;
   if (const ValueRef *wanted = map.uniform(), *held = s.held.uniform(); wanted != nullptr && held != nullptr)
     return wanted->id == undefined_value || *held == *wanted;
-  bool all = true;
-  map.for_each(range, [&](ByteRange piece, ValueRef wanted) {
-    if (!all || wanted.id == undefined_value) return;
-    s.held.for_each(piece, [&](ByteRange part, ValueRef held) {
-      all = all && held == wanted.advanced(part.begin - piece.begin);
-    });
-  });
-  return all;
+  return all_of(slot, range,
+                [](ByteRange, ValueRef wanted, ValueRef held) { return wanted.id == undefined_value || held == wanted; });
 }
 
 bool Directory::sole(SlotId slot, ByteRange piece, ValueRef ref) const {
@@ -199,25 +190,13 @@ bool Directory::exclusive(SlotId slot, ByteRange range) const {
   const ExtentMap& map = data_[s.datum.value].wanted;
   if (const ValueRef *wanted = map.uniform(), *held = s.held.uniform(); wanted != nullptr && held != nullptr)
     return wanted->is_number() && *held == *wanted && sole(slot, range, wanted->advanced(range.begin));
-  bool all = true;
-  map.for_each(range, [&](ByteRange piece, ValueRef wanted) {
-    if (!all) return;
-    if (!wanted.is_number()) {
-      all = false;
-      return;
-    }
-    s.held.for_each(piece, [&](ByteRange part, ValueRef held) {
-      const ValueRef ref = wanted.advanced(part.begin - piece.begin);
-      all = all && held == ref && sole(slot, part, ref);
-    });
+  return all_of(slot, range, [&](ByteRange part, ValueRef wanted, ValueRef held) {
+    return wanted.is_number() && held == wanted && sole(slot, part, wanted);
   });
-  return all;
 }
 
 bool Directory::defined(DatumId datum, ByteRange range) const {
-  bool any = false;
-  data_[datum.value].wanted.for_each(range, [&](ByteRange, ValueRef ref) { any = any || ref.is_number(); });
-  return any;
+  return !wanted(datum).all_of(range, [](ByteRange, ValueRef ref) { return !ref.is_number(); });
 }
 
 Step Directory::next_fetch(SlotId slot, ByteRange range, const Topology& topology) const {
@@ -233,19 +212,17 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, const Topology& topolog
     piece = intersect(range, {0, s.held.size()});
     ref = all_wanted->advanced(piece.begin);
   } else {
-    // The first stale piece that is one extent both in the wanted and in the held map.
-    data_[s.datum.value].wanted.for_each(range, [&](ByteRange wanted_piece, ValueRef wanted) {
-      if (!piece.empty() || wanted.id == undefined_value) return;
-      s.held.for_each(wanted_piece, [&](ByteRange part, ValueRef held) {
-        const ValueRef here = wanted.advanced(part.begin - wanted_piece.begin);
-        if (held == here) return;
-        if (piece.empty()) {
-          piece = part;
-          ref = here;
-        } else if (piece.end == part.begin) {
-          piece.end = part.end;
-        }
-      });
+    // The first stale piece that is one extent in the wanted map.
+    all_of(slot, range, [&](ByteRange part, ValueRef here, ValueRef held) {
+      if (here.id == undefined_value || held == here) return piece.empty();
+      if (piece.empty()) {
+        piece.begin = part.begin;
+        ref = here;
+      } else if (here != ref.advanced(part.begin - piece.begin)) {
+        return false;
+      }
+      piece.end = part.end;
+      return true;
     });
   }
   if (piece.empty()) return step;
@@ -365,17 +342,14 @@ void Directory::last_held(SlotId slot, ByteRange range, Wanters wanters, std::ve
 }
 
 bool Directory::needed(SlotId snapshot) const {
-  const Slot& s = slots_[snapshot.value];
-  bool any = false;
-  s.held.for_each({0, s.held.size()}, [&](ByteRange piece, ValueRef ref) {
-    if (any || !ref.is_number()) return;
+  return !held(snapshot).all_of({0, size(snapshot)}, [&](ByteRange piece, ValueRef ref) {
+    if (!ref.is_number()) return true;
     const auto& wanters = values_.at(ref.id).wanters;
-    any = std::any_of(wanters.begin(), wanters.end(), [&](const Use& u) {
+    return std::none_of(wanters.begin(), wanters.end(), [&](const Use& u) {
       const ExtentMap& map = data_[u.owner].wanted;
       return matches(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta);
     });
   });
-  return any;
 }
 
 Fill Directory::fill_of(ValueId value) const {
@@ -500,20 +474,17 @@ void Directory::fill(DatumId datum, ByteRange range, const Fill& fill) {
 LinkResult Directory::link(DatumId to, std::uint64_t to_position, DatumId from, std::uint64_t from_position,
                            std::uint64_t bytes) {
   std::vector<ExtentMap::Extent> pieces = wanted(from).extents({from_position, from_position + bytes});
-  bool same = true;
-  for (const auto& e : pieces) {
-    const std::uint64_t at = to_position + (e.begin - from_position);
-    data_[to.value].wanted.for_each({at, at + (e.end - e.begin)}, [&](ByteRange piece, ValueRef ref) {
-      same = same && ref == e.ref.advanced(piece.begin - at);
-    });
-  }
-  if (same) return LinkResult::unchanged;
-  // The new uses are counted first. So nothing can fail afterwards, and in a copy within one array no fill is forgotten because
-  // it is overwritten before it is copied.
   for (auto& e : pieces) {
     const std::uint64_t at = to_position + (e.begin - from_position);
     e = {at, at + (e.end - e.begin), e.ref};
   }
+  const bool same = std::all_of(pieces.begin(), pieces.end(), [&](const ExtentMap::Extent& e) {
+    return wanted(to).all_of({e.begin, e.end},
+                             [&](ByteRange piece, ValueRef ref) { return ref == e.ref.advanced(piece.begin - e.begin); });
+  });
+  if (same) return LinkResult::unchanged;
+  // The new uses are counted first. So nothing can fail afterwards, and in a copy within one array no fill is forgotten because
+  // it is overwritten before it is copied.
   data_[to.value].wanted.make_room(pieces.size());
   std::size_t counted = 0;
   const auto forget = [&] {

@@ -123,6 +123,16 @@ class Directory {
   /// Return which value each byte of a datum must have, and which value each byte of a slot has.
   [[nodiscard]] const ExtentMap& wanted(DatumId datum) const { return data_[datum.value].wanted; }
   [[nodiscard]] const ExtentMap& held(SlotId slot) const { return slots_[slot.value].held; }
+  /// Returns whether `test(ByteRange part, ValueRef wanted, ValueRef held)` holds for all parts of `range` that are one extent in
+  /// both maps. Asks in ascending order, up to the first part for which it does not hold. @pre the slot belongs to a datum
+  template <class Test>
+  bool all_of(SlotId slot, ByteRange range, Test&& test) const {
+    return wanted(datum(slot)).all_of(range, [&](ByteRange piece, ValueRef first) {
+      return held(slot).all_of(piece, [&](ByteRange part, ValueRef there) {
+        return test(part, first.advanced(part.begin - piece.begin), there);
+      });
+    });
+  }
   /// Returns the known content of a value; `pattern_bytes` is 0 if the value is no fill.
   [[nodiscard]] Fill fill_of(ValueId value) const;
   [[nodiscard]] std::uint64_t memory_bytes() const;

@@ -46,11 +46,10 @@ void Engine::audit() {
           }
         });
       };
-      s_.directory.wanted(m.datum).for_each(m.all(), [&](ByteRange piece, ValueRef wanted) {
-        s_.directory.held(m.slot).for_each(piece, [&](ByteRange part, ValueRef held) {
-          if (wanted.id == directory::undefined_value) demand(part, Protection::read, "never written");
-          else if (held != wanted.advanced(part.begin - piece.begin)) demand(part, Protection::none, "stale");
-        });
+      s_.directory.all_of(m.slot, m.all(), [&](ByteRange part, ValueRef wanted, ValueRef held) {
+        if (wanted.id == directory::undefined_value) demand(part, Protection::read, "never written");
+        else if (held != wanted) demand(part, Protection::none, "stale");
+        return true;
       });
       m.pages.for_each(s_.pages->span(m), [&](ByteRange pages, PageState s) {
         if (s.protection != Protection::read_write) return;

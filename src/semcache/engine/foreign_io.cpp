@@ -82,11 +82,10 @@ bool ForeignIo::valid_here(const Memory& m, std::uint64_t position, const ByteRa
 /// Returns the source from which the host gets the first bytes of `range`, and how many of them it has.
 ForeignIo::Source ForeignIo::nearest_source(const Memory& m, ByteRange range) const {
   const bool written = s_.directory.wanted(m.datum).at(range.begin).id != directory::undefined_value;
-  bool ended = false;
-  s_.directory.wanted(m.datum).for_each(range, [&](ByteRange piece, directory::ValueRef ref) {
-    if (ended || (ref.id != directory::undefined_value) == written) return;
+  s_.directory.wanted(m.datum).all_of(range, [&](ByteRange piece, directory::ValueRef ref) {
+    if ((ref.id != directory::undefined_value) == written) return true;
     range.end = piece.begin;
-    ended = true;
+    return false;
   });
   if (!written) return {{}, 0, range.size(), {}, 0};
   for (const SlotId slot : {s_.directory.slot_in(m.datum, host_space), m.slot}) {

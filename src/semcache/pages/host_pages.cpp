@@ -13,9 +13,7 @@ namespace semcache::pages {
 using platform::Protection;
 
 bool HostPages::permit(const Memory& m, ByteRange bytes, Protection needed) const {
-  bool all = true;
-  m.pages.for_each(around(m, bytes), [&](ByteRange, PageState s) { all = all && s.protection >= needed; });
-  return all;
+  return m.pages.all_of(around(m, bytes), [&](ByteRange, PageState s) { return s.protection >= needed; });
 }
 
 // --- protection --------------------------------------------------------------------------------------------------------
@@ -33,16 +31,15 @@ void HostPages::project(Memory& m, ByteRange range) noexcept {
 void HostPages::tighten(Memory& m, ByteRange range) {
   const ByteRange content = intersect(around(m, range), m.all());
   Demands demands(page_bytes_);
-  directory_.wanted(m.datum).for_each(content, [&](ByteRange piece, directory::ValueRef wanted) {
-    directory_.held(m.slot).for_each(piece, [&](ByteRange part, directory::ValueRef held) {
-      if (wanted.id == directory::undefined_value) {
-        demands.add(part, Protection::read);
-      } else if (held != wanted.advanced(part.begin - piece.begin)) {
-        demands.add(part, Protection::none);
-      } else {
-        demands.add(part, directory_.exclusive(m.slot, part) ? Protection::read_write : Protection::read);
-      }
-    });
+  directory_.all_of(m.slot, content, [&](ByteRange part, directory::ValueRef wanted, directory::ValueRef held) {
+    if (wanted.id == directory::undefined_value) {
+      demands.add(part, Protection::read);
+    } else if (held != wanted) {
+      demands.add(part, Protection::none);
+    } else {
+      demands.add(part, directory_.exclusive(m.slot, part) ? Protection::read_write : Protection::read);
+    }
+    return true;
   });
   for (const Flight& f : flights_) {
     if (!f.concerns(m, content)) continue;
@@ -117,11 +114,10 @@ bool HostPages::protect(Memory& m, ByteRange pages, Protection protection) {
 bool HostPages::relax(Memory& m, ByteRange pages, Protection wanted) {
   for (;;) {
     ByteRange closed;  // the first run of pages that permit less
-    bool ended = false;
-    m.pages.for_each(pages, [&](ByteRange piece, PageState s) {
-      ended = ended || (!closed.empty() && s.protection >= wanted);
-      if (ended || s.protection >= wanted) return;
+    m.pages.all_of(pages, [&](ByteRange piece, PageState s) {
+      if (s.protection >= wanted) return closed.empty();
       closed = {closed.empty() ? piece.begin : closed.begin, piece.end};
+      return true;
     });
     if (closed.empty()) return true;
     if (!protect(m, closed, wanted)) return false;
@@ -173,13 +169,11 @@ ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
   for (std::uint64_t at = range.begin; at < range.end; at = chunk_end(at)) {
     if (locked(m, {at, at + 1})) continue;
     const ByteRange chunk{round_down(at, options_.registration_bytes), std::min(chunk_end(at), m.bytes)};
-    bool writable = !noticed;
-    m.pages.for_each(noticed ? around(m, chunk) : ByteRange{},
-                     [&](ByteRange, PageState s) { writable = writable || s.protection == Protection::read_write; });
-    const bool whole = range.contains(chunk) || !writable;
-    bool used = true;  // something has been put into all of the chunk, other than zeros
-    directory_.held(m.slot).for_each(chunk, [&](ByteRange, directory::ValueRef ref) {
-      used = used && (ref.is_number() ? !directory_.fill_of(ref.id).is_zero() : ref.id == directory::former_value);
+    const auto is_closed = [](ByteRange, PageState s) { return s.protection != Protection::read_write; };
+    const bool whole = range.contains(chunk) || (noticed && m.pages.all_of(around(m, chunk), is_closed));
+    // Has something been put into all of the chunk, other than zeros?
+    const bool used = directory_.held(m.slot).all_of(chunk, [&](ByteRange, directory::ValueRef ref) {
+      return ref.is_number() ? !directory_.fill_of(ref.id).is_zero() : ref.id == directory::former_value;
     });
     if (noticed ? whole && used : whole || used) return chunk;
   }
