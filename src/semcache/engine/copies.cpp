@@ -283,10 +283,8 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
   }
   meet(t, kept, range, Access::overwrite);
   s_.directory.prepare_write(to.slot, range);  // so that noting the write cannot fail
-  {
-    const NoteIfRefused guard{transfers_, to, range};
-    executor_.execute(copy_step(buffer.empty() ? plan::Purpose::call : plan::Purpose::detour, end_at(to, position), source, n));
-  }
+  const plan::Purpose purpose = buffer.empty() ? plan::Purpose::call : plan::Purpose::detour;
+  transfers_.overwrite(to, range, copy_step(purpose, end_at(to, position), source, n));
   transfers_.note_written(to, range);
   transactions_.complete(t, work);  // the program may change the source after the call
 }
@@ -333,22 +331,17 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
     return to.on_host() ? hazards_.directly_reached(to, to_range) : hazards_.directly_reached(from, from_range);
   });
   s_.directory.prepare_write(to.slot, to_range, 2 + n / s_.options.registration_bytes);  // so that noting the write cannot fail
-  {
-    const NoteIfRefused whole{transfers_, to, one_array ? to_range : ByteRange{}};
-    for (std::uint64_t done = 0, bytes = 0; done < n; done += bytes) {
-      // A piece lies within one of the chunks in which host pages are page-locked.
-      const std::uint64_t host_position = (to.on_host() ? to_position : from_position) + done;
-      bytes = to.on_host() == from.on_host() ? n - done
-                                             : std::min(n - done, s_.pages->chunk_end(host_position) - host_position);
-      const ByteRange piece{to_position + done, to_position + done + bytes};
-      {
-        const NoteIfRefused guard{transfers_, to, one_array ? ByteRange{} : piece};
-        executor_.execute(copy_step(plan::Purpose::call, end_at(to, to_position + done), end_at(from, from_position + done), bytes));
-      }
-      // Each piece is noted at once, because a later one may fail, and overwritten bytes must not be taken for the former content
-      // (I9). Within one array that would make the source stale, so there the whole range is noted at the end.
-      if (!one_array) transfers_.note_written(to, piece);
-    }
+  for (std::uint64_t done = 0, bytes = 0; done < n; done += bytes) {
+    // A piece lies within one of the chunks in which host pages are page-locked.
+    const std::uint64_t host_position = (to.on_host() ? to_position : from_position) + done;
+    bytes = to.on_host() == from.on_host() ? n - done
+                                           : std::min(n - done, s_.pages->chunk_end(host_position) - host_position);
+    const ByteRange piece{to_position + done, to_position + done + bytes};
+    transfers_.overwrite(to, one_array ? to_range : piece,
+                         copy_step(plan::Purpose::call, end_at(to, piece.begin), end_at(from, from_position + done), bytes));
+    // Each piece is noted at once, because a later one may fail, and overwritten bytes must not be taken for the former content
+    // (I9). Within one array that would make the source stale, so there the whole range is noted at the end.
+    if (!one_array) transfers_.note_written(to, piece);
   }
   if (one_array) transfers_.note_written(to, to_range);
   transactions_.complete_transfers(t, to);
@@ -369,15 +362,9 @@ void Copies::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
   }
   meet(t, kept, range, Access::overwrite);
   s_.directory.prepare_write(m.slot, range);  // so that noting the write cannot fail
-  {
-    const NoteIfRefused guard{transfers_, m, range};
-    plan::Step step = step_of(plan::Step::Kind::fill, m);
-    step.purpose = plan::Purpose::call;
-    step.to = end_at(m, position);
-    step.bytes = n;
-    step.fill = fill;
-    executor_.execute(step);
-  }
+  plan::Step step{plan::Step::Kind::fill, plan::Purpose::call, end_at(m, position), {}, n};
+  step.fill = fill;
+  transfers_.overwrite(m, range, step);
   transfers_.note_written(m, range);
   if (!m.on_host()) transactions_.complete_transfers(t, m);
 }

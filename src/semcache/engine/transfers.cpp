@@ -15,7 +15,6 @@ bool Transfers::host_side_is_announced(const Memory& m) {
 }
 
 void Transfers::note_refused(Memory& m, ByteRange range) noexcept {
-  if (range.empty()) return;
   try {
     std::vector<directory::LastHeld> alone;
     s_.directory.last_held(m.slot, range, directory::Wanters::others, alone);
@@ -29,6 +28,15 @@ void Transfers::note_refused(Memory& m, ByteRange range) noexcept {
   } catch (const std::bad_alloc&) {
     base::fatal("a copy to '%s' at %p was refused half-way, and the host has no memory to note what is there now. Free memory of "
                 "the host", s_.name(m), static_cast<void*>(m.address));
+  }
+}
+
+void Transfers::overwrite(Memory& m, ByteRange range, const plan::Step& step) {
+  try {
+    executor_.execute(step);
+  } catch (...) {
+    note_refused(m, range);
+    throw;
   }
 }
 
