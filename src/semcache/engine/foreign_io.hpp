@@ -49,16 +49,9 @@ class ForeignIo : Parts {
   bool write_in_together(Memory& memory, ByteRange range, TransitBuffer* const* buffers, std::size_t count);
 
  private:
-  /// From where bytes of a message are taken.
-  struct Source {
-    SlotId slot;             ///< invalid: the bytes are made from `fill`, or were never written
-    std::uint64_t position;
-    std::uint64_t bytes;
-    directory::Fill fill;
-    std::uint64_t phase;     ///< of the pattern at its first byte
-  };
-  /// Returns the best source, seen from the host, for the first bytes of `range`, as many as possible.
-  [[nodiscard]] Source nearest_source(const Memory& memory, ByteRange range) const;
+  /// Returns the step from the best source, seen from the host, for the first bytes of `range`, as many as possible. Where it
+  /// goes to is not set. Without a source, the bytes are made from the step's fill, or were never written if that is empty.
+  [[nodiscard]] directory::Step nearest_source(const Memory& memory, ByteRange range) const;
   /// `read_out` of a device array to a buffer on the host.
   void read_from_device(Transaction& transaction, Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                         TransitBuffer& buffer, std::byte* to);
