@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/platform/per_thread.hpp>
 #include <semcache/timeline/queues.hpp>
 
 #include <chrono>
 #include <exception>
-#include <thread>
 
 namespace semcache::timeline {
 
@@ -197,18 +195,10 @@ std::shared_ptr<Event> Queues::event_after(QueueIndex q, std::uint64_t position)
   return event != nullptr ? event : record(q);
 }
 
-/// Returns an address that is the same for all calls of one thread, and different for each thread.
-static const void* this_thread_token() noexcept {
-  struct Token {
-    char place = 0;
-  };
-  return &platform::per_thread<Token>();
-}
-
 void Queues::note_submitter(QueueIndex q) noexcept {
   Queue& queue = queues_[q];
-  if (queue.submitter == nullptr) queue.submitter = this_thread_token();
-  queue.shared = queue.shared || queue.submitter != this_thread_token();
+  if (queue.submitter == std::thread::id()) queue.submitter = std::this_thread::get_id();
+  queue.shared = queue.shared || queue.submitter != std::this_thread::get_id();
 }
 
 void Queues::separate(QueueIndex q) {
@@ -225,7 +215,7 @@ Queues::Wait Queues::wait_for(QueueIndex q, std::uint64_t position) {
   wait.event_ = recorded_after(q, position);
   if (wait.event_ != nullptr) return wait;
   const std::uint64_t last = queues_[q].position.load(std::memory_order_acquire);
-  if (last != position || !queues_[q].own || queues_[q].shared || queues_[q].submitter != this_thread_token()) {
+  if (last != position || !queues_[q].own || queues_[q].shared || queues_[q].submitter != std::this_thread::get_id()) {
     wait.event_ = record(q);
     return wait;
   }

@@ -12,6 +12,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 
 namespace semcache::timeline {
@@ -179,7 +180,7 @@ class Queues : base::Uncopied {
     bool live = false;
     bool ending = false;              // its stream is being given up, and is no longer found under its handle
     bool shared = false;              // more than one thread submits
-    const void* submitter = nullptr;  // the first thread that submitted
+    std::thread::id submitter;        // the first thread that submitted
     std::atomic<std::uint32_t> leases{0};
     std::atomic<std::uint64_t> position{0};
     std::atomic<std::uint64_t> recorded_position{0};  // of the last event
