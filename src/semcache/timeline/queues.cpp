@@ -209,29 +209,26 @@ void Queues::separate(QueueIndex q) {
 }
 
 Queues::Wait Queues::wait_for(QueueIndex q, std::uint64_t position) {
-  Wait wait;
-  if (done(q, position)) return wait;
-  wait.queues_ = this;
-  wait.event_ = recorded_after(q, position);
-  if (wait.event_ != nullptr) return wait;
+  if (done(q, position)) return {};
+  Wait wait{this, recorded_after(q, position), q, {}};
+  if (wait.event != nullptr) return wait;
   const std::uint64_t last = queues_[q].position.load(std::memory_order_acquire);
   if (last != position || !queues_[q].own || queues_[q].shared || queues_[q].submitter != std::this_thread::get_id()) {
-    wait.event_ = record(q);
-    return wait;
+    wait.event = record(q);
+  } else {
+    wait.before = happened_with(q, last);
   }
-  wait.queue_ = q;
-  wait.before_ = happened_with(q, last);
   return wait;
 }
 
 void Queues::Wait::operator()() const {
   // The driver is asked first, because it takes longer to wait for work that has happened than to answer that it has.
-  if (event_ != nullptr) {
-    if (!event_->complete()) event_->synchronize();
-  } else if (queues_ != nullptr) {
-    const QueueId id = queues_->queues_[queue_].id;
-    if (!queues_->device_.queue_idle(id)) queues_->device_.synchronize_queue(id);
-    queues_->note_done(before_);
+  if (event != nullptr) {
+    if (!event->complete()) event->synchronize();
+  } else if (queues != nullptr) {
+    const QueueId id = queues->queues_[queue].id;
+    if (!queues->device_.queue_idle(id)) queues->device_.synchronize_queue(id);
+    queues->note_done(before);
   }
 }
 

@@ -103,18 +103,14 @@ class Queues : base::Uncopied {
   /// so far without waiting for the new work.
   void separate(QueueIndex q);
   /// A function object by which a thread waits for work `position` of `q`. Threads: without the engine's lock.
-  class Wait {
-   public:
+  struct Wait {
     void operator()() const;
-
-   private:
-    friend class Queues;
-    Queues* queues_ = nullptr;
-    std::shared_ptr<Event> event_;
+    Queues* queues = nullptr;  ///< nullptr: the work is done
+    std::shared_ptr<Event> event;
     /// The queue itself is waited for, without an event, if the work is its last and only this thread submits to it. Another
     /// thread might submit work that comes after a long kernel of its own.
-    QueueIndex queue_ = 0;
-    Clock before_{};
+    QueueIndex queue = 0;
+    Clock before{};
   };
   /// Returns how to wait for work `position` of `q`.
   [[nodiscard]] Wait wait_for(QueueIndex q, std::uint64_t position);
