@@ -47,7 +47,7 @@ Obstacle Residency::make_resident(DeviceState& d, const std::vector<Memory*>& se
     const std::uint64_t idle = buffers_.idle_device_bytes();
     if (idle > 0 && !d.memory->fits(idle + missing)) {
       d.memory->forget_refusal();
-      return Obstacle::idle_buffers(true);
+      return Obstacle::idle_buffers();
     }
     if (d.memory->fits(missing)) {
       d.memory->ask(set);
