@@ -179,13 +179,12 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
   if (copy != nullptr) step.to = copy->slot;
   step.bytes = piece.bytes;
   Memory& to = s_.memory_of(step.to);
-  if (to.on_host() != m.on_host() && !to.owns_allocation) {
-    step.bytes = std::min(step.bytes, s_.pages->chunk_end(step.to_position) - step.to_position);
-    Memory& host = m.on_host() ? m : to;
-    const std::uint64_t position = m.on_host() ? step.from_position : step.to_position;
-    if (const Obstacle o = hazards_.directly_reached(host, {position, position + step.bytes})) return o;
-    if (!s_.pages->locked(host, {position, position + step.bytes})) step.bytes = std::min(step.bytes, Staging::piece_bytes);
-    if (const Obstacle o = staging_for(m.on_host() ? to : m, host, {position, position + step.bytes}, to.on_host())) return o;
+  if (to.on_host() && !m.on_host() && !to.owns_allocation) {  // no save goes from the host to a device
+    const std::uint64_t at = step.to_position;
+    step.bytes = std::min(step.bytes, s_.pages->chunk_end(at) - at);
+    if (const Obstacle o = hazards_.directly_reached(to, {at, at + step.bytes})) return o;
+    if (!s_.pages->locked(to, {at, at + step.bytes})) step.bytes = std::min(step.bytes, Staging::piece_bytes);
+    if (const Obstacle o = staging_for(m, to, {at, at + step.bytes}, true)) return o;
   }
   ++saves_;
   // A save of the array's own content, or for an eviction, is a write-back: no copy of the program's has caused it.
