@@ -64,20 +64,6 @@ Memory* Arrays::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   return m;
 }
 
-void Arrays::recycle(Memory& m) noexcept {
-  m.live = false;
-  m.flags.store(0);  // a thread that has found the array already then takes the lock, and sees that it is freed
-  m.incarnation.fetch_add(1);
-  for (auto& d : s_.devices) d->memory->forget(m);
-  if (std::exchange(m.listed, false)) {
-    s_.listed.erase(std::find(s_.listed.begin(), s_.listed.end(), &m));
-    s_.listed_arrays.store(s_.listed.size());
-  }
-  while (!m.expected_in.empty()) m.expected_in.back()->expect_nothing();
-  if (m.slot.valid() && m.slot.value < s_.by_slot.size()) s_.by_slot[m.slot.value] = nullptr;
-  free_.push_back(&m);
-}
-
 void Arrays::bind(Memory& m, SlotId slot) {
   m.slot = slot;
   if (s_.by_slot.size() <= slot.value) s_.by_slot.resize(slot.value + 1, nullptr);
@@ -118,7 +104,18 @@ void Arrays::destroy(Memory& m) noexcept {
   if (m.datum.valid() && s_.directory.slots(m.datum).empty()) s_.directory.remove_datum(m.datum);
   s_.pages->end_phase(m);
   release_place(m);
-  recycle(m);
+  // The object is used again.
+  m.live = false;
+  m.flags.store(0);  // a thread that has found the array already then takes the lock, and sees that it is freed
+  m.incarnation.fetch_add(1);
+  for (auto& d : s_.devices) d->memory->forget(m);
+  if (std::exchange(m.listed, false)) {
+    s_.listed.erase(std::find(s_.listed.begin(), s_.listed.end(), &m));
+    s_.listed_arrays.store(s_.listed.size());
+  }
+  while (!m.expected_in.empty()) m.expected_in.back()->expect_nothing();
+  if (m.slot.valid() && m.slot.value < s_.by_slot.size()) s_.by_slot[m.slot.value] = nullptr;
+  free_.push_back(&m);
 }
 
 void Arrays::collect_orphans() noexcept {

@@ -21,8 +21,8 @@ class Arrays : Parts {
   void place_on_device(Memory& memory);
   /// Gives back the addresses of the memory, and the pages of host memory.
   void release_place(Memory& memory) noexcept;
-  /// Frees the memory, its slot, and its datum behind the last slot. It also frees what an allocation that failed has made so far
-  /// (I9).
+  /// Frees the memory, its slot, and its datum behind the last slot, and recycles the object. It also frees what an allocation that
+  /// failed has made so far (I9).
   /// @pre the content is needed no more, and nothing in flight uses the memory
   void destroy(Memory& memory) noexcept;
   /// Returns a saved copy of this kind that `new_saved_copy` has made on a device, that is mapped by now, and that is not used
@@ -41,7 +41,6 @@ class Arrays : Parts {
   [[nodiscard]] std::uint64_t host_snapshot_bytes() const noexcept { return host_snapshot_bytes_; }
 
  private:
-  void recycle(Memory& memory) noexcept;
   Memory* make_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label);
 
   std::vector<Memory*> free_;  ///< objects that belong to no array now
