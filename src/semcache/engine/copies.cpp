@@ -196,11 +196,10 @@ void Copies::settle(Memory& m, ByteRange range) {
 
 void Copies::note_pending(const Memory& m, ByteRange range) noexcept {
   try {
-    std::vector<ByteRange> pieces = s_.stale(m.slot, range);
-    for (const SlotId other : s_.directory.slots(m.datum)) {
-      if (other == m.slot) continue;
+    std::vector<ByteRange> pieces{range};
+    for (const SlotId slot : s_.directory.slots(m.datum)) {
       std::vector<ByteRange> nowhere;
-      for (const ByteRange r : pieces) s_.directory.stale(other, r, nowhere);
+      for (const ByteRange r : pieces) s_.directory.stale(slot, r, nowhere);
       pieces = std::move(nowhere);
     }
     for (const ByteRange r : pieces) s_.pending.add(m.datum, r);

@@ -227,11 +227,8 @@ void HostPages::unlock(const Memory& m, const std::vector<std::byte*>& names) co
 }
 
 void HostPages::mark_used(Memory& m, ByteRange range) noexcept {
-  using memory::LookupTable;
-  for (std::uint64_t u = range.begin / LookupTable::granule_bytes;
-       u < m.used.size() && u * LookupTable::granule_bytes < range.end; ++u) {
-    m.used[u] = 1;
-  }
+  constexpr std::uint64_t unit = memory::LookupTable::granule_bytes;
+  for (std::uint64_t u = range.begin / unit; u < m.used.size() && u * unit < range.end; ++u) m.used[u] = 1;
 }
 
 }  // namespace semcache::pages
