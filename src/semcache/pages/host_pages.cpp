@@ -144,22 +144,22 @@ void HostPages::end_phase(Memory& m) noexcept {
 bool HostPages::locked(const Memory& m, ByteRange range) const noexcept {
   if (m.locked.empty() || range.empty()) return false;
   for (std::uint64_t at = range.begin; at < range.end; at = chunk_end(at)) {
-    if (m.locked[at / options_.registration_bytes] == nullptr) return false;
+    if (m.locked[at / registration_bytes_] == nullptr) return false;
   }
   return true;
 }
 
 bool HostPages::any_locked(const Memory& m, ByteRange range) const noexcept {
   for (std::uint64_t at = range.begin; at < range.end && !m.locked.empty(); at = chunk_end(at)) {
-    if (m.locked[at / options_.registration_bytes] != nullptr) return true;
+    if (m.locked[at / registration_bytes_] != nullptr) return true;
   }
   return false;
 }
 
 std::byte* HostPages::device_name(const Memory& m, std::uint64_t position) const noexcept {
-  const std::uint64_t c = position / options_.registration_bytes;
+  const std::uint64_t c = position / registration_bytes_;
   if (c >= m.locked.size() || m.locked[c] == nullptr) return m.address + position;
-  return m.locked[c] + position % options_.registration_bytes;
+  return m.locked[c] + position % registration_bytes_;
 }
 
 ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
@@ -168,7 +168,7 @@ ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
   if (noticed && (m.bytes < page_bytes_ || !platform_.locks_pages() || mappings_.scarce())) return {};
   for (std::uint64_t at = range.begin; at < range.end; at = chunk_end(at)) {
     if (locked(m, {at, at + 1})) continue;
-    const ByteRange chunk{round_down(at, options_.registration_bytes), std::min(chunk_end(at), m.bytes)};
+    const ByteRange chunk{round_down(at, registration_bytes_), std::min(chunk_end(at), m.bytes)};
     const auto is_closed = [](ByteRange, PageState s) { return s.protection != Protection::read_write; };
     const bool whole = range.contains(chunk) || (noticed && m.pages.all_of(around(m, chunk), is_closed));
     // Has something been put into all of the chunk, other than zeros?
@@ -181,7 +181,7 @@ ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
 }
 
 std::vector<ByteRange> HostPages::begin_lock(Memory& m, ByteRange chunk) {
-  const std::uint64_t chunks = (span(m).end + options_.registration_bytes - 1) / options_.registration_bytes;
+  const std::uint64_t chunks = (span(m).end + registration_bytes_ - 1) / registration_bytes_;
   m.locked.resize(chunks, nullptr);
   std::vector<ByteRange> readable;
   if (!watched(m)) return readable;
@@ -201,7 +201,7 @@ std::byte* HostPages::lock(const Memory& m, ByteRange chunk) const {
 }
 
 void HostPages::end_lock(Memory& m, ByteRange chunk, std::byte* name, const std::vector<ByteRange>& readable) noexcept {
-  m.locked[chunk.begin / options_.registration_bytes] = name;
+  m.locked[chunk.begin / registration_bytes_] = name;
   m.lock_refused = name == nullptr;
   try {
     for (const ByteRange pages : readable) {
@@ -213,16 +213,16 @@ void HostPages::end_lock(Memory& m, ByteRange chunk, std::byte* name, const std:
 
 void HostPages::forget_other_names(Memory& m) noexcept {
   for (std::size_t c = 0; c < m.locked.size(); ++c) {
-    if (m.locked[c] != nullptr && m.locked[c] != m.address + c * options_.registration_bytes) return unlock(m, std::exchange(m.locked, {}));
+    if (m.locked[c] != nullptr && m.locked[c] != m.address + c * registration_bytes_) return unlock(m, std::exchange(m.locked, {}));
   }
 }
 
 void HostPages::unlock(const Memory& m, const std::vector<std::byte*>& names) const noexcept {
   for (std::size_t c = 0; c < names.size(); ++c) {
     if (names[c] == nullptr) continue;
-    const std::uint64_t at = c * options_.registration_bytes;
+    const std::uint64_t at = c * registration_bytes_;
     locks_.unregister_host(names[c]);
-    if (names[c] != m.address + at) platform_.forget_locked(names[c], std::min(options_.registration_bytes, span(m).end - at));
+    if (names[c] != m.address + at) platform_.forget_locked(names[c], std::min(registration_bytes_, span(m).end - at));
   }
 }
 
