@@ -9,8 +9,8 @@
 namespace semcache::directory {
 namespace {
 
-std::int64_t displacement(const ExtentMap::Extent& e) {
-  return static_cast<std::int64_t>(e.begin) - static_cast<std::int64_t>(e.ref.offset);
+std::int64_t displacement(std::uint64_t position, ValueRef ref) {
+  return static_cast<std::int64_t>(position) - static_cast<std::int64_t>(ref.offset);
 }
 
 /// Returns where bytes [offset, offset + bytes) of a value lie for a use at displacement `delta`, clipped to `size`.
@@ -21,22 +21,20 @@ ByteRange positions(std::int64_t delta, std::uint64_t offset, std::uint64_t byte
   return intersect({begin < 0 ? 0 : static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)}, {0, size});
 }
 
-/// Visits the parts of `where` at which `map` has value `id` with displacement `delta`.
+/// Visits the parts at which `map` has `bytes` bytes of a value, from `value` on, with displacement `delta`.
 template <class Visit>
-void for_each_match(const ExtentMap& map, ByteRange where, ValueId id, std::int64_t delta, Visit&& visit) {
-  map.for_each(where, [&](ByteRange piece, ValueRef ref) {
-    if (ref.id == id && static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset) == delta) {
-      visit(piece);
-    }
+void for_each_match(const ExtentMap& map, std::int64_t delta, ValueRef value, std::uint64_t bytes, Visit&& visit) {
+  map.for_each(positions(delta, value.offset, bytes, map.size()), [&](ByteRange piece, ValueRef ref) {
+    if (ref.id == value.id && displacement(piece.begin, ref) == delta) visit(piece);
   });
 }
 
-/// Returns whether any byte of `where` has value `id` with displacement `delta`.
-/// @pre some extent of `map` has
-bool matches(const ExtentMap& map, ByteRange where, ValueId id, std::int64_t delta) {
-  if (map.uniform() != nullptr) return !where.empty();
+/// Returns whether `map` has any of these bytes with displacement `delta`.
+/// @pre some extent of `map` has this value and displacement
+bool matches(const ExtentMap& map, std::int64_t delta, ValueRef value, std::uint64_t bytes) {
+  if (map.uniform() != nullptr) return !positions(delta, value.offset, bytes, map.size()).empty();
   bool any = false;
-  for_each_match(map, where, id, delta, [&](ByteRange) { any = true; });
+  for_each_match(map, delta, value, bytes, [&](ByteRange) { any = true; });
   return any;
 }
 
@@ -169,16 +167,14 @@ bool Directory::sole(SlotId slot, ByteRange piece, ValueRef ref) const {
   }
   if (v.holders.size() == 1 && v.wanters.size() == 1) return true;
   const DatumId datum = slots_[slot.value].datum;
-  const std::int64_t here = static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset);
+  const std::int64_t here = displacement(piece.begin, ref);
   for (const Use& u : v.holders) {
     if (u.owner == slot.value && u.delta == here) continue;
-    const ExtentMap& held = slots_[u.owner].held;
-    if (matches(held, positions(u.delta, ref.offset, piece.size(), held.size()), ref.id, u.delta)) return false;
+    if (matches(slots_[u.owner].held, u.delta, ref, piece.size())) return false;
   }
   for (const Use& u : v.wanters) {
     if (u.owner == datum.value && u.delta == here) continue;
-    const ExtentMap& wanted = data_[u.owner].wanted;
-    if (matches(wanted, positions(u.delta, ref.offset, piece.size(), wanted.size()), ref.id, u.delta)) return false;
+    if (matches(data_[u.owner].wanted, u.delta, ref, piece.size())) return false;
   }
   return true;
 }
@@ -258,7 +254,7 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, const Topology& topolog
       offer(u, whole.begin, piece.size());
       continue;
     }
-    for_each_match(held, whole, ref.id, u.delta, [&](ByteRange at) {
+    for_each_match(held, u.delta, ref, piece.size(), [&](ByteRange at) {
       const std::uint64_t skipped = static_cast<std::uint64_t>(static_cast<std::int64_t>(at.begin) - u.delta) - ref.offset;
       if (skipped > 0) {
         nearest = std::min(nearest, skipped);
@@ -288,7 +284,7 @@ void Directory::last_held(SlotId slot, ByteRange range, Wanters wanters, std::ve
     if (!ref.is_number()) return;
     const Value& v = values_.at(ref.id);
     if (v.fill.pattern_bytes != 0 || v.wanters.empty()) return;
-    const std::int64_t here = static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset);
+    const std::int64_t here = displacement(piece.begin, ref);
     // The common case: only this slot's own datum wants it, here, and is about to want something else.
     if (wanters == Wanters::itself_too && v.wanters.size() == 1 && v.wanters[0].owner == s.datum.value && v.wanters[0].delta == here) return;
     // The next most common case: some other slot holds all of it, in one extent.
@@ -303,8 +299,7 @@ void Directory::last_held(SlotId slot, ByteRange range, Wanters wanters, std::ve
     std::uint64_t bytes = 0;  // in all of `wanted`
     for (const Use& u : v.wanters) {
       if (bytes == piece.size()) break;  // thousands of data may want the same bytes
-      const ExtentMap& map = data_[u.owner].wanted;
-      for_each_match(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta, [&](ByteRange at) {
+      for_each_match(data_[u.owner].wanted, u.delta, ref, piece.size(), [&](ByteRange at) {
         std::vector<Wanted> parts{{at, DatumId{u.owner}, u.delta}};
         if (wanters == Wanters::itself_too && u.owner == s.datum.value && u.delta == here) subtract(parts, range);
         for (Wanted& part : parts) {
@@ -320,8 +315,7 @@ void Directory::last_held(SlotId slot, ByteRange range, Wanters wanters, std::ve
     for (const Use& u : v.holders) {
       if (wanted.empty()) break;
       if (u.owner != slot.value && slots_[u.owner].changing) continue;
-      const ExtentMap& map = slots_[u.owner].held;
-      for_each_match(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta, [&](ByteRange at) {
+      for_each_match(slots_[u.owner].held, u.delta, ref, piece.size(), [&](ByteRange at) {
         std::vector<Wanted> parts{{at, {}, 0}};
         if (u.owner == slot.value) subtract(parts, range);
         for (std::size_t i = 0; u.owner == slot.value && !parts.empty() && i < together.size(); ++i) subtract(parts, together[i]);
@@ -345,10 +339,8 @@ bool Directory::needed(SlotId snapshot) const {
   return !held(snapshot).all_of({0, size(snapshot)}, [&](ByteRange piece, ValueRef ref) {
     if (!ref.is_number()) return true;
     const auto& wanters = values_.at(ref.id).wanters;
-    return std::none_of(wanters.begin(), wanters.end(), [&](const Use& u) {
-      const ExtentMap& map = data_[u.owner].wanted;
-      return matches(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta);
-    });
+    return std::none_of(wanters.begin(), wanters.end(),
+                        [&](const Use& u) { return matches(data_[u.owner].wanted, u.delta, ref, piece.size()); });
   });
 }
 
@@ -597,7 +589,7 @@ void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const 
   if (!extent.ref.is_number()) return;
   Value* value = values_.find(extent.ref.id);
   std::vector<Use>& list = value->*uses;
-  const std::int64_t delta = displacement(extent);
+  const std::int64_t delta = displacement(extent.begin, extent.ref);
   const auto place = [&](std::uint32_t of, ValueId id, std::size_t at) -> Places::Place* {
     for (Places::Place& p : places_of(uses, of).known) {
       if (p.value == id && p.at == at) return &p;
