@@ -45,28 +45,28 @@ void HostPages::tighten(Memory& m, ByteRange range) {
     if (!f.concerns(m, content)) continue;
     demands.restrict_to(around(m, intersect(f.range, content)), f.keeps_readable() ? Protection::read : Protection::none);
   }
-  for (const Demands::Run& run : demands.runs()) {
-    std::vector<ByteRange> laxer;
-    m.pages.for_each(run.pages, [&](ByteRange piece, PageState state) {
-      if (state.protection > run.most) append(laxer, piece);
-    });
-    for (const ByteRange piece : laxer) protect(m, piece, run.most);
-  }
+  for (const Demands::Run& run : demands.runs()) restrict_to(m, run.pages, run.most);
+}
+
+void HostPages::restrict_to(Memory& m, ByteRange pages, Protection most) {
+  std::vector<ByteRange> laxer;
+  m.pages.for_each(pages, [&](ByteRange piece, PageState state) {
+    if (state.protection > most) append(laxer, piece);
+  });
+  for (const ByteRange piece : laxer) protect(m, piece, most);
 }
 
 bool HostPages::protect(Memory& m, ByteRange pages, Protection protection) {
   if (pages.empty()) return true;
   // The gap page gets the protection of the last page, so that neighbours of equal protection are one mapping of the kernel.
   if (pages.end == span(m).end) pages.end = m.pages.size();
-  bool changes = false;
   bool relaxes = false;
   bool closes = false;
   m.pages.for_each(pages, [&](ByteRange, PageState s) {
-    changes = changes || s.protection != protection;
     relaxes = relaxes || s.protection < protection;
     closes = closes || s.protection > protection;
   });
-  if (!changes) return true;
+  if (!relaxes && !closes) return true;
   m.pages.make_room(pages);  // so that what the kernel does can be noted
   if (closes) {
     end_phase(m);
@@ -126,12 +126,7 @@ bool HostPages::relax(Memory& m, ByteRange pages, Protection wanted) {
 }
 
 void HostPages::freeze(Memory& m, ByteRange range) {
-  if (m.snapshot() || !watched(m)) return;
-  std::vector<ByteRange> writable;
-  m.pages.for_each(around(m, range), [&](ByteRange piece, PageState s) {
-    if (s.protection == Protection::read_write) writable.push_back(piece);
-  });
-  for (const ByteRange piece : writable) protect(m, piece, Protection::read);
+  if (!m.snapshot() && watched(m)) restrict_to(m, around(m, range), Protection::read);
 }
 
 void HostPages::end_phase(Memory& m) noexcept {

@@ -97,6 +97,8 @@ class HostPages : PagesContext {
 
  private:
   void tighten(Memory& m, ByteRange range);
+  /// Closes those of `pages` that permit more than `most`. @throws std::bad_alloc
+  void restrict_to(Memory& m, ByteRange pages, platform::Protection most);
 };
 
 }  // namespace semcache::pages
