@@ -233,20 +233,18 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, const Topology& topolog
 
   unsigned best_cost = 0;
   std::uint64_t nearest = piece.size();  // bytes until some holder begins, where none holds the first byte
-  bool found = false;
   const unsigned least = std::min(topology.copy_cost(s.space, s.space), topology.copy_cost(host_space, s.space));
   const auto offer = [&](const Use& u, std::uint64_t position, std::uint64_t bytes) {
     const Slot& h = slots_[u.owner];
     const unsigned c = h.changing ? UINT_MAX : topology.copy_cost(h.space, s.space);
-    if (found && (c > best_cost || (c == best_cost && bytes <= step.bytes))) return;
-    found = true;
+    if (step.from.valid() && (c > best_cost || (c == best_cost && bytes <= step.bytes))) return;
     best_cost = c;
     step.from = SlotId{u.owner};
     step.from_position = position;
     step.bytes = bytes;
   };
   for (const Use& u : v.holders) {
-    if (found && best_cost <= least && step.bytes == piece.size()) break;  // no holder is better
+    if (step.from.valid() && best_cost <= least && step.bytes == piece.size()) break;  // no holder is better
     const ExtentMap& held = slots_[u.owner].held;
     const ByteRange whole = positions(u.delta, ref.offset, piece.size(), held.size());
     // The common case: another slot has all of it.
@@ -268,7 +266,8 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, const Topology& topolog
       offer(u, at.begin, bytes);
     });
   }
-  if (!found) step.bytes = nearest;  // the value is lost: `from` is invalid, there is no fill; the engine ends the process (I8)
+  // Without a holder the value is lost: `from` is invalid, there is no fill, and the engine ends the process (I8).
+  if (!step.from.valid()) step.bytes = nearest;
   return step;
 }
 
