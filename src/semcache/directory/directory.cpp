@@ -385,13 +385,9 @@ bool Directory::kept_among_its_slots(const Datum& datum) const {
 void Directory::prepare_write(SlotId slot, ByteRange range, std::size_t ranges) {
   Slot& s = slots_[slot.value];
   Datum& d = data_[s.datum.value];
-  if (ranges > 1) {
-    d.wanted.make_room(ranges);
-    s.held.make_room(ranges);
-  } else {
-    d.wanted.make_room(range);
-    s.held.make_room(range);
-  }
+  const std::size_t changes = ranges > 1 || range.size() < size(slot) ? ranges : 0;  // a whole map needs no room
+  d.wanted.make_room(changes);
+  s.held.make_room(changes);
   values_.make_room(ranges);
   if (kept_among_its_slots(d)) prepare_use(&Value::holders, *d.wanted.uniform());
 }
@@ -510,19 +506,17 @@ void Directory::restore(SlotId slot, ByteRange range, const std::vector<ExtentMa
   for (const auto& e : earlier) {
     const ByteRange piece = intersect(range, {e.begin, e.end});
     if (piece.empty() || !e.ref.is_number() || values_.find(e.ref.id) == nullptr) continue;
-    std::vector<ByteRange> later;
-    stale(slot, piece, later);
-    std::uint64_t begin = piece.begin;
-    later.push_back({piece.end, piece.end});
-    for (const ByteRange gap : later) {
-      if (const ByteRange part{begin, gap.begin}; !part.empty()) {
-        const ValueRef ref = e.ref.advanced(part.begin - e.begin);
-        prepare_wanted(datum, part, ref);
-        prepare_held(slot, part, ref);
-        set_wanted(datum, part, ref);
-        set_held(slot, part, ref);
-      }
-      begin = gap.end;
+    std::vector<ByteRange> parts;
+    all_of(slot, piece, [&](ByteRange part, ValueRef wanted, ValueRef held) {
+      if (wanted.id == undefined_value || held == wanted) append(parts, part);
+      return true;
+    });
+    for (const ByteRange part : parts) {
+      const ValueRef ref = e.ref.advanced(part.begin - e.begin);
+      prepare_wanted(datum, part, ref);
+      prepare_held(slot, part, ref);
+      set_wanted(datum, part, ref);
+      set_held(slot, part, ref);
     }
   }
 }
