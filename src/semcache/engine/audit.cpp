@@ -92,13 +92,11 @@ void Engine::audit() {
     }
     if ((flags & Memory::idle) != 0) {
       for (QueueIndex q = 1; q < d.queues->count(); ++q) {
-        const std::uint64_t at = m.on(q).use.load();
+        // Transfers that only read are not checked: only launches that write wait for them, and these need the flag `unread`.
+        const std::uint64_t at = m.on(q).write.load();
         if (!d.queues->own(q) || at == 0 || d.queues->done(q, at)) continue;
         for (QueueIndex p = 1; p < d.queues->count(); ++p) {
-          // Transfers that only read are not checked: only launches that write wait for them, and these need the flag `unread`.
-          if (d.queues->own(p) || !d.queues->live(p)) continue;
-          if (m.on(q).write.load() != 0 && !d.queues->ordered(p, q, m.on(q).write.load()) &&
-              !d.queues->done(q, m.on(q).write.load())) {
+          if (!d.queues->own(p) && d.queues->live(p) && !d.queues->ordered(p, q, at)) {
             base::fatal("audit: I6: launches on queue %u need not wait, but a transfer to '%s' is in flight", p, s_.name(m));
           }
         }

@@ -223,11 +223,7 @@ Obstacle Copies::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
   if (const Obstacle o = hazards_.uses_of(to)) return o;
   if (const Obstacle o = hazards_.uses_of(from)) return o;
   if (!s_.directory.fresh(to.slot, to_range) || !s_.directory.fresh(from.slot, from_range)) return {};
-  std::vector<ByteRange> defined;  // bytes that were never written may differ
-  s_.directory.wanted(to.datum).for_each(to_range, [&](ByteRange piece, directory::ValueRef ref) {
-    if (ref.is_number()) defined.push_back({piece.begin - to_position, piece.end - to_position});
-  });
-  if (defined.empty()) return {};
+  if (!s_.directory.defined(to.datum, to_range)) return {};
   const auto bytes_of = [&](Memory& m, ByteRange range) {
     std::vector<std::byte> bytes(n);
     if (m.on_host()) {
@@ -244,12 +240,14 @@ Obstacle Copies::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
   if (!State::is_resident(to) || !State::is_resident(from)) return {};
   const std::vector<std::byte> there = bytes_of(to, to_range);
   const std::vector<std::byte> here = bytes_of(from, from_range);
-  for (const ByteRange r : defined) {
-    if (std::memcmp(there.data() + r.begin, here.data() + r.begin, r.size()) == 0) continue;
+  s_.directory.wanted(to.datum).for_each(to_range, [&](ByteRange piece, directory::ValueRef ref) {
+    const std::uint64_t at = piece.begin - to_position;
+    // Bytes that were never written may differ.
+    if (!ref.is_number() || std::memcmp(there.data() + at, here.data() + at, piece.size()) == 0) return;
     base::fatal("SEMCACHE_CHECK: '%s' or '%s' was changed without anybody noticing (a raw pointer in a kernel or a "
                 "library). Announce such uses with semcache::access(view, mode).",
                 s_.name(to), s_.name(from));
-  }
+  });
   return {};
 }
 
