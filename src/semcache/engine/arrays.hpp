@@ -13,8 +13,14 @@ class Arrays : Parts {
  public:
   explicit Arrays(const Parts& parts) noexcept : Parts(parts) {}
 
+  /// An object that is not complete yet: it is destroyed, with what it has so far, unless the caller releases it (I9).
+  struct Destroy {
+    Arrays* arrays;
+    void operator()(Memory* memory) const noexcept { arrays->destroy(*memory); }
+  };
+  using NewMemory = std::unique_ptr<Memory, Destroy>;
   /// Returns an object that has neither an address nor a slot yet. @throws std::bad_alloc  nothing has changed
-  Memory* new_memory(SpaceId space, const char* label, std::uint64_t bytes);
+  NewMemory new_memory(SpaceId space, const char* label, std::uint64_t bytes);
   /// Binds the object to its slot, and shows the observer the allocation. @throws std::bad_alloc
   void bind(Memory& memory, SlotId slot);
   /// Gives the memory addresses on its device. @throws OutOfMemory, std::bad_alloc
@@ -22,7 +28,7 @@ class Arrays : Parts {
   /// Gives back the addresses of the memory, and the pages of host memory.
   void release_place(Memory& memory) noexcept;
   /// Frees the memory, its slot, and its datum behind the last slot, and recycles the object. It also frees what an allocation that
-  /// failed has made so far (I9).
+  /// failed has made so far.
   /// @pre the content is needed no more, and nothing in flight uses the memory
   void destroy(Memory& memory) noexcept;
   /// Returns a saved copy of this kind that `new_saved_copy` has made on a device, that is mapped by now, and that is not used
