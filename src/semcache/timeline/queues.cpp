@@ -122,15 +122,7 @@ std::shared_ptr<Event> Queues::record(QueueIndex q) {
   const std::uint64_t at = queue.position.load(std::memory_order_acquire);
   if (!queue.recorded.empty() && queue.recorded.back().first == at) return queue.recorded.back().second;
   prune(q);
-  const Clock before = happened_with(q, at);
-  const device::EventId id = device_.record(queue.id);
-  std::shared_ptr<Event> event;
-  try {
-    event = std::make_shared<Event>(device_, id, *this, q, before);
-  } catch (...) {
-    device_.release(id);
-    throw;
-  }
+  const auto event = std::make_shared<Event>(device_, queue.id, *this, q, happened_with(q, at));
   queue.recorded.emplace_back(at, event);
   queue.recorded_position.store(at);
   return event;

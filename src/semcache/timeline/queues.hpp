@@ -29,10 +29,11 @@ void wait_a_moment();
 /// An event of the device, which is given back to it when the last reference to it ends.
 class Event : base::Uncopied {
  public:
+  /// Records the event in a queue. @throws DeviceError
   /// @param before  what has happened when the event has: work up to the queue's own position, and what that waited for. It is
   ///                noted in `queues` once the event has been seen to have happened
-  Event(device::Device& device, device::EventId id, Queues& queues, QueueIndex queue, const Clock& before)
-      : device_(device), id_(id), queues_(queues), queue_(queue), before_(before) {}
+  Event(device::Device& device, QueueId id, Queues& queues, QueueIndex queue, const Clock& before)
+      : device_(device), id_(device.record(id)), queues_(queues), queue_(queue), before_(before) {}
   ~Event() { device_.release(id_); }
   [[nodiscard]] device::EventId id() const noexcept { return id_; }
   [[nodiscard]] const Clock& before() const noexcept { return before_; }
