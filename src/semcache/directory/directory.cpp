@@ -474,20 +474,14 @@ LinkResult Directory::link(DatumId to, std::uint64_t to_position, DatumId from, 
   // it is overwritten before it is copied.
   data_[to.value].wanted.make_room(pieces.size());
   std::size_t counted = 0;
-  const auto forget = [&] {
+  const base::AtEnd forget([&] {
     while (counted > 0) count(&Value::wanters, to.value, pieces[--counted], -1);
-  };
-  try {
-    for (; counted < pieces.size(); ++counted) {
-      prepare_use(&Value::wanters, pieces[counted].ref);
-      count(&Value::wanters, to.value, pieces[counted], +1);
-    }
-  } catch (...) {
-    forget();
-    throw;
+  });
+  for (; counted < pieces.size(); ++counted) {
+    prepare_use(&Value::wanters, pieces[counted].ref);
+    count(&Value::wanters, to.value, pieces[counted], +1);
   }
   for (const auto& e : pieces) set_wanted(to, {e.begin, e.end}, e.ref);
-  forget();
   return LinkResult::linked;
 }
 
@@ -523,17 +517,15 @@ void Directory::restore(SlotId slot, ByteRange range, const std::vector<ExtentMa
 
 void Directory::watch(const std::vector<ExtentMap::Extent>& extents) {
   std::size_t watched = 0;
-  try {
-    for (; watched < extents.size(); ++watched) {
-      const ExtentMap::Extent& e = extents[watched];
-      if (Value* value = values_.find(e.ref.id)) {
-        value->watched.push_back({e.ref.offset, e.ref.offset + (e.end - e.begin)});
-        touch_holders(e.ref, e.end - e.begin);
-      }
+  const base::AtEnd undone([&] {
+    if (watched < extents.size()) unwatch(extents, watched);
+  });
+  for (; watched < extents.size(); ++watched) {
+    const ExtentMap::Extent& e = extents[watched];
+    if (Value* value = values_.find(e.ref.id)) {
+      value->watched.push_back({e.ref.offset, e.ref.offset + (e.end - e.begin)});
+      touch_holders(e.ref, e.end - e.begin);
     }
-  } catch (...) {
-    unwatch(extents, watched);
-    throw;
   }
 }
 
