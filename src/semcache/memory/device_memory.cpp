@@ -97,6 +97,7 @@ void DeviceMemory::ask(const std::vector<Memory*>& arrays) {
       a.memory->asked = false;
       if (!is_mapped(*a.memory)) leave(*a.memory);
     }
+    drop_unneeded(chores_.coming);  // those of the array for which asking has failed
     chores_.coming.clear();
     throw;
   }
@@ -107,26 +108,18 @@ void DeviceMemory::ask(Memory& m) {
   // The granules shared with neighbours are mapped apart, so that the others can be given back while the neighbours stay.
   const ByteRange data = range_of(m);
   const ByteRange alone{round_up(data.begin, granule_bytes_), round_down(data.end, granule_bytes_)};
-  const std::size_t before = chores_.coming.size();
-  try {
-    for (std::uint64_t at = range.begin; at < range.end;) {
-      const auto next = first_behind(segments_, at);
-      if (next != segments_.end() && next->first <= at) {
-        at = next->second.end;
-        continue;
-      }
-      const std::uint64_t end = at < alone.begin ? alone.begin : at < alone.end ? alone.end : range.end;
-      const std::uint64_t stop = next == segments_.end() ? end : std::min(end, next->first);
-      chores_.coming.push_back({at, stop});
-      segments_.emplace(at, Segment{at, stop, 0, false});
-      mapped_bytes_ += stop - at;
-      at = stop;
+  for (std::uint64_t at = range.begin; at < range.end;) {
+    const auto next = first_behind(segments_, at);
+    if (next != segments_.end() && next->first <= at) {
+      at = next->second.end;
+      continue;
     }
-  } catch (...) {
-    for (; chores_.coming.size() > before; chores_.coming.pop_back()) {
-      if (segments_.erase(chores_.coming.back().begin) > 0) mapped_bytes_ -= chores_.coming.back().size();
-    }
-    throw;
+    const std::uint64_t end = at < alone.begin ? alone.begin : at < alone.end ? alone.end : range.end;
+    const std::uint64_t stop = next == segments_.end() ? end : std::min(end, next->first);
+    chores_.coming.push_back({at, stop});
+    segments_.emplace(at, Segment{at, stop, 0, false});
+    mapped_bytes_ += stop - at;
+    at = stop;
   }
   for (auto s = first_behind(segments_, range.begin); s != segments_.end() && s->first < range.end; ++s) ++s->second.residents;
 }
@@ -143,6 +136,13 @@ void DeviceMemory::drop(Segments::iterator s) noexcept {
   mapped_bytes_ -= s->second.end - s->second.begin;
   auto node = segments_.extract(s);
   if (node.mapped().there) chores_.leaving.insert(std::move(node));
+}
+
+void DeviceMemory::drop_unneeded(const std::vector<ByteRange>& coming) noexcept {
+  for (const ByteRange range : coming) {
+    const auto s = segments_.find(range.begin);
+    if (s != segments_.end() && s->second.residents == 0) drop(s);
+  }
 }
 
 void DeviceMemory::unmap(Memory& m) noexcept {
@@ -194,10 +194,7 @@ void DeviceMemory::end_chores(Chores& c, Reach reach) noexcept {
     return true;
   };
   c.asked.erase(std::remove_if(c.asked.begin(), c.asked.end(), has_no_news), c.asked.end());
-  for (const ByteRange range : c.coming) {  // drops those whose arrays have been freed meanwhile
-    const auto s = segments_.find(range.begin);
-    if (s != segments_.end() && s->second.residents == 0) drop(s);
-  }
+  drop_unneeded(c.coming);  // those of arrays that have been freed meanwhile
   if (c.refused != nullptr) {
     refused_ = c.refused;
     limit_bytes_ = std::min(mapped_bytes_, budget_bytes_);

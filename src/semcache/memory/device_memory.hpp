@@ -162,10 +162,13 @@ class DeviceMemory : Arena {
     auto s = segments.upper_bound(at);
     return s != segments.begin() && std::prev(s)->second.end > at ? std::prev(s) : s;
   }
+  /// If it fails, segments without residents stay, which the caller drops. @throws std::bad_alloc
   void ask(Memory& m);
   /// Notes that the array no longer needs its segments.
   void leave(const Memory& m) noexcept;
   void drop(Segments::iterator segment) noexcept;
+  /// Drops those of the ranges that no array needs.
+  void drop_unneeded(const std::vector<ByteRange>& coming) noexcept;
   [[nodiscard]] std::uint32_t bit() const noexcept { return std::uint32_t{1} << index_; }
   [[nodiscard]] bool is_mapped(const Memory& m) const noexcept {
     return m.live && m.space == device_space(index_) && (m.flags.load() & Memory::resident) != 0;
