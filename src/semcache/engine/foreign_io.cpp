@@ -48,23 +48,6 @@ void ForeignIo::expect_read_out(Memory& m, std::uint64_t position, const ByteRan
   expected_.expect(m, position, pieces, count, buffer, to);
 }
 
-TransitBuffer* ForeignIo::take_buffer(std::uint64_t bytes, bool on_device) {
-  Transaction t(transactions_);
-  return buffers_.take(t, bytes, on_device);
-}
-
-TransitBuffer* ForeignIo::take_buffer_beside(Memory& m, ByteRange range) {
-  Transaction t(transactions_);
-  return buffers_.take_beside(t, m, range);
-}
-
-void ForeignIo::give_buffer(TransitBuffer* taken) noexcept {
-  std::unique_ptr<TransitBuffer> buffer(taken);
-  Transaction t(transactions_);
-  t.launch_follows();
-  buffers_.give(t, std::move(buffer));
-}
-
 void ForeignIo::settle_buffer(TransitBuffer& buffer) {
   // The last use is read without the lock, because no other thread changes it now: the `read_out` before this has ended what was
   // expected of the buffer.

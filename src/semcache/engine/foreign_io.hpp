@@ -18,13 +18,6 @@ class ForeignIo : Parts {
  public:
   explicit ForeignIo(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// Returns memory that nothing else uses, on the device if `on_device`, else on the host. @throws OutOfMemory
-  TransitBuffer* take_buffer(std::uint64_t bytes, bool on_device);
-  /// Returns memory for persistent messages of `range` of a device array, side by side with that for its other ranges. Returns
-  /// nullptr if the array is too large, another message has some of these bytes, or there is no memory.
-  TransitBuffer* take_buffer_beside(Memory& memory, ByteRange range);
-  /// Takes a buffer back.
-  void give_buffer(TransitBuffer* buffer) noexcept;
   /// Waits until no transfer uses the buffer any more. Foreign code may then read and write it.
   /// @pre no message is expected of it (`expect_read_out`)
   void settle_buffer(TransitBuffer& buffer);
