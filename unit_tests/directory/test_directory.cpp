@@ -28,7 +28,7 @@ TEST(Directory, WatchingAValueTellsItsHolders) {
   x.write(0, 0, {0, 100});
   const SlotId slot = x.data[0].slots[0];
   (void)x.directory.take_touched();
-  const auto extents = x.directory.wanted_extents(x.data[0].id, {0, 100});
+  const auto extents = x.directory.wanted(x.data[0].id).extents({0, 100});
 
   x.directory.watch(extents);
   EXPECT_FALSE(x.directory.exclusive(slot, {0, 100}));
@@ -79,10 +79,10 @@ TEST(Directory, AnExclusiveWriteChangesNothing) {
   Simulation x;
   x.add(100, 2);
   x.write(0, 0, {0, 100});
-  const ValueRef before = x.directory.wanted_at(x.data[0].id, 0);
+  const ValueRef before = x.directory.wanted(x.data[0].id).at(0);
   (void)x.directory.take_touched();
   x.directory.write(x.data[0].slots[0], {20, 30});
-  EXPECT_EQ(x.directory.wanted_at(x.data[0].id, 0), before);
+  EXPECT_EQ(x.directory.wanted(x.data[0].id).at(0), before);
   EXPECT_TRUE(x.directory.take_touched().empty());
 }
 
@@ -90,7 +90,7 @@ TEST(Directory, NeighbouringWritesStayOneExtent) {
   Simulation x;
   x.add(100, 2);
   for (std::uint64_t i = 0; i < 10; ++i) x.write(0, 0, {10 * i, 10 * i + 10});
-  EXPECT_EQ(x.directory.extent_count(x.data[0].id), 1u);
+  EXPECT_EQ(x.directory.wanted(x.data[0].id).extent_count(), 1u);
 }
 
 TEST(Directory, AFillIsHeldByNobodyAndLostByNobody) {
@@ -170,11 +170,11 @@ TEST(Directory, AWatchedValueIsNotChangedInPlace) {
   Simulation x;
   x.add(100, 1);
   x.write(0, 0, {0, 100});
-  const auto numbers = x.directory.wanted_extents(x.data[0].id, {0, 100});
+  const auto numbers = x.directory.wanted(x.data[0].id).extents({0, 100});
   x.directory.watch(numbers);
   EXPECT_FALSE(x.directory.exclusive(x.data[0].slots[0], {0, 100}));
   x.directory.write(x.data[0].slots[0], {0, 100});
-  EXPECT_NE(x.directory.wanted_at(x.data[0].id, 0), numbers[0].ref);
+  EXPECT_NE(x.directory.wanted(x.data[0].id).at(0), numbers[0].ref);
   x.directory.unwatch(numbers);
   EXPECT_TRUE(x.directory.exclusive(x.data[0].slots[0], {0, 100}));
 }
@@ -184,16 +184,16 @@ TEST(Directory, RestoreLeavesWhatWasWantedLater) {
   x.add(100, 2);
   x.write(0, 0, {0, 100});
   x.read(0, 1, {0, 100});
-  const auto numbers = x.directory.wanted_extents(x.data[0].id, {0, 100});
+  const auto numbers = x.directory.wanted(x.data[0].id).extents({0, 100});
   x.directory.watch(numbers);
   x.directory.write(x.data[0].slots[1], {0, 100});
   x.directory.write(x.data[0].slots[0], {0, 10});
-  const ValueRef later = x.directory.wanted_at(x.data[0].id, 0);
+  const ValueRef later = x.directory.wanted(x.data[0].id).at(0);
 
   x.directory.restore(x.data[0].slots[1], {0, 100}, numbers);
   x.directory.unwatch(numbers);
 
-  EXPECT_EQ(x.directory.wanted_at(x.data[0].id, 0), later);
+  EXPECT_EQ(x.directory.wanted(x.data[0].id).at(0), later);
   EXPECT_TRUE(x.directory.fresh(x.data[0].slots[0], {0, 100})) << "its old number is wanted again";
   EXPECT_EQ(x.directory.audit(), "");
 }

@@ -250,7 +250,7 @@ inline void message(World& w, Array& a, bool on_device, bool in) {
   const std::vector<ByteRange> pieces{{0, 700}, {2 * page, 3 * page + 5}};
   const std::uint64_t n = 4 * page;
   TransitBuffer* buffer = nullptr;
-  if (!w.attempt([&] { buffer = w.e().foreign_io.take_buffer(n, on_device); })) return;
+  if (!w.attempt([&] { buffer = w.e().buffers.take(n, on_device); })) return;
   const std::uint64_t position = 100;
   if (in) {
     std::memset(buffer->address, 77, n);
@@ -271,7 +271,7 @@ inline void message(World& w, Array& a, bool on_device, bool in) {
       }
     }
   }
-  (void)w.attempt([&] { w.e().foreign_io.give_buffer(buffer); });
+  (void)w.attempt([&] { w.e().buffers.give(buffer); });
 }
 
 inline void persistent(World& w, Array& a) {
@@ -280,7 +280,7 @@ inline void persistent(World& w, Array& a) {
   TransitBuffer* buffers[2] = {};
   for (int i = 0; i < 2; ++i) {
     (void)w.attempt([&] {
-      buffers[i] = w.e().foreign_io.take_buffer_beside(*a.memory, {range.begin + i * page, range.end + i * page});
+      buffers[i] = w.e().buffers.take_beside(*a.memory, {range.begin + i * page, range.end + i * page});
     });
   }
   for (int round = 0; round < 3 && buffers[0] != nullptr; ++round) {
@@ -309,7 +309,7 @@ inline void persistent(World& w, Array& a) {
     }
   }
   for (TransitBuffer* b : buffers) {
-    if (b != nullptr) (void)w.attempt([&] { w.e().foreign_io.give_buffer(b); });
+    if (b != nullptr) (void)w.attempt([&] { w.e().buffers.give(b); });
   }
 }
 

@@ -689,9 +689,9 @@ bool Oracle::take_buffer(Message& m) {
   const ByteRange whole{m.position + m.pieces.front().begin, m.position + m.pieces.back().end};
   return attempt([&] {
     if (!on_device && !m.memory->on_host() && m.pieces.size() == 1 && random_.chance(50)) {
-      m.buffer = machine_->engine().foreign_io.take_buffer_beside(*m.memory, whole);
+      m.buffer = machine_->engine().buffers.take_beside(*m.memory, whole);
     }
-    if (m.buffer == nullptr) m.buffer = machine_->engine().foreign_io.take_buffer(m.pieces.back().end, on_device);
+    if (m.buffer == nullptr) m.buffer = machine_->engine().buffers.take(m.pieces.back().end, on_device);
   });
 }
 
@@ -723,7 +723,7 @@ void Oracle::message_out() {
   if (persistent_.size() < 4 && random_.chance(50)) {
     persistent_.push_back(std::move(m));
   } else {
-    machine_->engine().foreign_io.give_buffer(m.buffer);
+    machine_->engine().buffers.give(m.buffer);
   }
 }
 
@@ -749,13 +749,13 @@ void Oracle::message_in() {
     std::memset(m.array->defined.data() + range.begin, 0, range.size());
     m.array->all_defined = false;
   }
-  machine_->engine().foreign_io.give_buffer(m.buffer);
+  machine_->engine().buffers.give(m.buffer);
 }
 
 void Oracle::drop_messages_of(const Memory* memory) {
   for (std::size_t i = persistent_.size(); i-- > 0;) {
     if (persistent_[i].memory != memory) continue;
-    machine_->engine().foreign_io.give_buffer(persistent_[i].buffer);
+    machine_->engine().buffers.give(persistent_[i].buffer);
     persistent_.erase(persistent_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }

@@ -18,12 +18,12 @@ void* const stream_b = &streams[1];
 
 /// A message that has arrived in the array.
 struct Arrival {
-  Arrival(Program& program, Memory& m) : p(program), buffer(p.engine().foreign_io.take_buffer(size, false)) {
+  Arrival(Program& program, Memory& m) : p(program), buffer(p.engine().buffers.take(size, false)) {
     for (std::uint64_t i = 0; i < size; ++i) buffer->address[i] = Machine::mix(7, i);
     const ByteRange all = m.all();
     p.engine().foreign_io.write_in(m, 0, &all, 1, *buffer, buffer->address);
   }
-  ~Arrival() { p.engine().foreign_io.give_buffer(buffer); }
+  ~Arrival() { p.engine().buffers.give(buffer); }
   Arrival(const Arrival&) = delete;
   Arrival& operator=(const Arrival&) = delete;
   /// How often somebody must be asked before the next message may come.

@@ -19,7 +19,7 @@ TEST(ForeignIo, ExactlyThePiecesCrossAndAreComplete) {
   Program p;
   Memory& d = p.on_device(size);
   p.kernel_write(&stream_a, d, d.all(), 1);
-  TransitBuffer* buffer = p.engine().foreign_io.take_buffer(size, false);
+  TransitBuffer* buffer = p.engine().buffers.take(size, false);
   const ByteRange pieces[] = {{10, 20}, {3000, 7001}};
 
   p.engine().foreign_io.read_out(d, 5, pieces, 2, *buffer, buffer->address);
@@ -29,7 +29,7 @@ TEST(ForeignIo, ExactlyThePiecesCrossAndAreComplete) {
     for (std::uint64_t i = r.begin; i < r.end; ++i) ASSERT_EQ(buffer->address[i], Machine::mix(1, 5 + i)) << i;
   }
   EXPECT_EQ(p.counters().d2h.bytes, 10u + 4001u);
-  p.engine().foreign_io.give_buffer(buffer);
+  p.engine().buffers.give(buffer);
 }
 
 TEST(ForeignIo, I4AReaderElsewhereKeepsWhatWasOverwritten) {
@@ -38,12 +38,12 @@ TEST(ForeignIo, I4AReaderElsewhereKeepsWhatWasOverwritten) {
   Memory& h = p.on_host(size);
   p.kernel_write(&stream_a, d, d.all(), 1);
   p.copy(h, d);
-  TransitBuffer* buffer = p.engine().foreign_io.take_buffer(size, false);
+  TransitBuffer* buffer = p.engine().buffers.take(size, false);
   for (std::uint64_t i = 0; i < 100; ++i) buffer->address[i] = Machine::mix(2, 1000 + i);
   const ByteRange piece{0, 100};
 
   p.engine().foreign_io.write_in(d, 1000, &piece, 1, *buffer, buffer->address);
-  p.engine().foreign_io.give_buffer(buffer);
+  p.engine().buffers.give(buffer);
 
   p.expect_host(h, 1);
   p.expect_device(d, {0, 1000}, 1, &stream_a);
@@ -54,7 +54,7 @@ TEST(ForeignIo, I4AReaderElsewhereKeepsWhatWasOverwritten) {
 TEST(ForeignIo, ABufferIsWrittenAgainOnlyAfterItWasRead) {
   Program p;
   Memory& d = p.on_device(size);
-  TransitBuffer* buffer = p.engine().foreign_io.take_buffer(size, false);
+  TransitBuffer* buffer = p.engine().buffers.take(size, false);
   for (std::uint64_t round = 1; round <= 5; ++round) {
     p.engine().foreign_io.settle_buffer(*buffer);
     for (std::uint64_t i = 0; i < size; ++i) buffer->address[i] = Machine::mix(round, i);
@@ -62,35 +62,35 @@ TEST(ForeignIo, ABufferIsWrittenAgainOnlyAfterItWasRead) {
     p.engine().foreign_io.write_in(d, 0, &piece, 1, *buffer, buffer->address);  // nothing happens before somebody waits
   }
   p.expect_device(d, 5);
-  p.engine().foreign_io.give_buffer(buffer);
+  p.engine().buffers.give(buffer);
 }
 
 TEST(ForeignIo, BuffersAreReusedAndTheirMemoryIsBounded) {
   Program p;
   Memory& d = p.on_device(size);
   const ByteRange piece = d.all();
-  TransitBuffer* first = p.engine().foreign_io.take_buffer(size, false);
+  TransitBuffer* first = p.engine().buffers.take(size, false);
   std::byte* const address = first->address;
-  p.engine().foreign_io.give_buffer(first);
-  TransitBuffer* again = p.engine().foreign_io.take_buffer(size, false);
+  p.engine().buffers.give(first);
+  TransitBuffer* again = p.engine().buffers.take(size, false);
   EXPECT_EQ(again->address, address);
   for (std::uint64_t i = 0; i < size; ++i) again->address[i] = Machine::mix(1, i);
   p.engine().foreign_io.write_in(d, 0, &piece, 1, *again, again->address);
-  p.engine().foreign_io.give_buffer(again);
+  p.engine().buffers.give(again);
 
-  TransitBuffer* other = p.engine().foreign_io.take_buffer(size, false);
+  TransitBuffer* other = p.engine().buffers.take(size, false);
   EXPECT_NE(other->address, address) << "the device has not read it yet";
-  p.engine().foreign_io.give_buffer(other);
+  p.engine().buffers.give(other);
   p.expect_device(d, 1);
   constexpr std::uint64_t large = 60u << 20;
   for (int i = 0; i < 6; ++i) {
     std::vector<TransitBuffer*> taken;
-    for (int k = 0; k < 5; ++k) taken.push_back(p.engine().foreign_io.take_buffer(large, false));
-    for (TransitBuffer* b : taken) p.engine().foreign_io.give_buffer(b);
+    for (int k = 0; k < 5; ++k) taken.push_back(p.engine().buffers.take(large, false));
+    for (TransitBuffer* b : taken) p.engine().buffers.give(b);
   }
-  TransitBuffer* huge = p.engine().foreign_io.take_buffer(100u << 20, false);
+  TransitBuffer* huge = p.engine().buffers.take(100u << 20, false);
   EXPECT_FALSE(huge->pooled);
-  p.engine().foreign_io.give_buffer(huge);
+  p.engine().buffers.give(huge);
 }
 
 /// What a persistent send is to the engine: the same pieces in the same buffer, again and again.
@@ -102,8 +102,8 @@ struct Repeated {
   TransitBuffer* buffer;
 
   Repeated(Program& program, Memory& memory, std::uint64_t at, std::vector<ByteRange> what, bool on_device)
-      : p(program), m(memory), position(at), pieces(std::move(what)), buffer(p.engine().foreign_io.take_buffer(size, on_device)) {}
-  ~Repeated() { p.engine().foreign_io.give_buffer(buffer); }
+      : p(program), m(memory), position(at), pieces(std::move(what)), buffer(p.engine().buffers.take(size, on_device)) {}
+  ~Repeated() { p.engine().buffers.give(buffer); }
   Repeated(const Repeated&) = delete;
   Repeated& operator=(const Repeated&) = delete;
 
@@ -153,7 +153,7 @@ TEST(ForeignIo, WhatMessagesOfTheHostAlwaysTakeIsSentBehindItsKernel) {
   Program p;
   Memory& d = p.on_device(size);
   Memory* const h = p.engine().lifetimes.allocate_host("buffer", size, &d, true);
-  TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
+  TransitBuffer* const buffer = p.engine().buffers.take(size, false);
   const ByteRange piece{0, size};
   for (std::uint64_t round = 1; round <= 10; ++round) {
     p.kernel_write(&stream_a, d, d.all(), round);
@@ -162,7 +162,7 @@ TEST(ForeignIo, WhatMessagesOfTheHostAlwaysTakeIsSentBehindItsKernel) {
     EXPECT_EQ(buffer->address[100], Machine::mix(round, 100));
   }
   EXPECT_EQ(p.counters().read_ahead.bytes, 8 * size);
-  p.engine().foreign_io.give_buffer(buffer);
+  p.engine().buffers.give(buffer);
   p.engine().lifetimes.deallocate(h);
 }
 
@@ -191,11 +191,11 @@ TEST(ForeignIo, AnArrivalFetchesNothing) {
   Memory& h = p.on_host(size);
   p.host_write(h, h.all(), 1);
   p.copy(d, h);
-  TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
+  TransitBuffer* const buffer = p.engine().buffers.take(size, false);
   const ByteRange piece{0, 1000};
   p.engine().foreign_io.write_in(d, 0, &piece, 1, *buffer, buffer->address);
   EXPECT_EQ(p.counters().h2d.bytes, piece.size());
-  p.engine().foreign_io.give_buffer(buffer);
+  p.engine().buffers.give(buffer);
 }
 
 /// More pieces than the maps should hold are one range, in which what lies between them keeps its content.
@@ -208,7 +208,7 @@ TEST(ForeignIo, ManyPiecesLeaveWhatLiesBetweenThem) {
     p.copy(d, h);
     std::vector<ByteRange> pieces;
     for (std::uint64_t i = 0; i < 200; ++i) pieces.push_back({20 * i, 20 * i + 10});
-    TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
+    TransitBuffer* const buffer = p.engine().buffers.take(size, false);
     Memory& m = in ? d : h;
     if (in) {
       for (std::uint64_t i = 0; i < size; ++i) buffer->address[i] = Machine::mix(2, i);
@@ -228,7 +228,7 @@ TEST(ForeignIo, ManyPiecesLeaveWhatLiesBetweenThem) {
       for (const ByteRange r : pieces) ASSERT_EQ(buffer->address[r.begin], Machine::mix(3, r.begin));
       EXPECT_EQ(p.counters().d2h.count, 1u) << "one transfer for all";
     }
-    p.engine().foreign_io.give_buffer(buffer);
+    p.engine().buffers.give(buffer);
     p.expect_host(h, in ? 1 : 3);
   }
 }
@@ -272,11 +272,11 @@ TEST(ForeignIo, WhatWasBroughtIsNotSentOnceAnybodyWroteTheArray) {
           p.copy(d, other);
           break;
         case 3: {
-          TransitBuffer* arriving = p.engine().foreign_io.take_buffer(size, false);
+          TransitBuffer* arriving = p.engine().buffers.take(size, false);
           for (std::uint64_t i = 0; i < size; ++i) arriving->address[i] = Machine::mix(77, i);
           const ByteRange all = d.all();
           p.engine().foreign_io.write_in(d, 0, &all, 1, *arriving, arriving->address);
-          p.engine().foreign_io.give_buffer(arriving);
+          p.engine().buffers.give(arriving);
           break;
         }
         case 4: {  // the host wrote, and a kernel fetched it
@@ -325,12 +325,12 @@ TEST(ForeignIo, AMessageThatRestsForEverIsBroughtOnce) {
 TEST(ForeignIo, AnArrayMayGoBeforeTheMessageThatRests) {
   Program p;
   auto* d = p.engine().lifetimes.allocate_device(0, "short-lived", size);
-  TransitBuffer* buffer = p.engine().foreign_io.take_buffer(size, false);
+  TransitBuffer* buffer = p.engine().buffers.take(size, false);
   const ByteRange all = d->all();
   p.engine().foreign_io.expect_read_out(*d, 0, &all, 1, *buffer, buffer->address);
   p.engine().lifetimes.deallocate(d);
   EXPECT_EQ(buffer->expected, nullptr);
-  p.engine().foreign_io.give_buffer(buffer);
+  p.engine().buffers.give(buffer);
 }
 
 constexpr std::uint64_t idle_limit = 256u << 20;
@@ -338,15 +338,15 @@ constexpr std::uint64_t idle_limit = 256u << 20;
 TEST(ForeignIo, IdleMemoryIsBounded) {
   Program p;
   std::vector<TransitBuffer*> taken;
-  for (int i = 0; i < 100; ++i) taken.push_back(p.engine().foreign_io.take_buffer(page, i % 2 == 0));
-  for (TransitBuffer* b : taken) p.engine().foreign_io.give_buffer(b);
+  for (int i = 0; i < 100; ++i) taken.push_back(p.engine().buffers.take(page, i % 2 == 0));
+  for (TransitBuffer* b : taken) p.engine().buffers.give(b);
   taken.clear();
   // Each of these is as much as many of those.
-  for (int i = 0; i < 12; ++i) taken.push_back(p.engine().foreign_io.take_buffer(60u << 20, i % 2 == 0));
-  for (TransitBuffer* b : taken) p.engine().foreign_io.give_buffer(b);
+  for (int i = 0; i < 12; ++i) taken.push_back(p.engine().buffers.take(60u << 20, i % 2 == 0));
+  for (TransitBuffer* b : taken) p.engine().buffers.give(b);
 
   EXPECT_LE(p.device().staging_bytes() + p.device().allocated_bytes(), idle_limit);
-  p.engine().foreign_io.give_buffer(p.engine().foreign_io.take_buffer(idle_limit + page, true));
+  p.engine().buffers.give(p.engine().buffers.take(idle_limit + page, true));
   EXPECT_EQ(p.device().allocated_bytes(), 0u) << "too large to be kept";
 }
 
@@ -358,13 +358,13 @@ TEST(ForeignIo, IdleMemoryGoesWhenArraysNeedIt) {
   Memory& second = p.on_device(12 * page);
   const ByteRange piece = first.all();
   p.kernel_write(&stream_a, first, piece, 1);
-  TransitBuffer* buffer = p.engine().foreign_io.take_buffer(first.bytes, true);
-  TransitBuffer* on_host = p.engine().foreign_io.take_buffer(first.bytes, false);
+  TransitBuffer* buffer = p.engine().buffers.take(first.bytes, true);
+  TransitBuffer* on_host = p.engine().buffers.take(first.bytes, false);
   p.engine().foreign_io.read_out(first, 0, &piece, 1, *buffer, buffer->address);
   p.engine().foreign_io.settle_buffer(*buffer);
   p.engine().foreign_io.write_in(first, 0, &piece, 1, *buffer, buffer->address);  // the device still reads it
-  p.engine().foreign_io.give_buffer(buffer);
-  p.engine().foreign_io.give_buffer(on_host);
+  p.engine().buffers.give(buffer);
+  p.engine().buffers.give(on_host);
   const std::uint64_t of_the_host = p.device().staging_bytes();
   ASSERT_EQ(p.device().allocated_bytes(), first.bytes);
 
@@ -382,12 +382,12 @@ TEST(ForeignIo, IdleMemoryGoesWhenTheDeviceHasNoMore) {
     const bool on_device = call != FakeDevice::call_staging;
     Program p;
     Memory& d = p.on_device(size);
-    p.engine().foreign_io.give_buffer(p.engine().foreign_io.take_buffer(page, on_device));
+    p.engine().buffers.give(p.engine().buffers.take(page, on_device));
     p.device().fail_call(1, call);
     if (call == FakeDevice::call_map) {
       p.kernel_write(&stream_a, d, d.all(), 1);
     } else {
-      p.engine().foreign_io.give_buffer(p.engine().foreign_io.take_buffer(100 * page, on_device));
+      p.engine().buffers.give(p.engine().buffers.take(100 * page, on_device));
     }
     EXPECT_FALSE(p.device().failure_pending());
     EXPECT_EQ(p.device().allocated_bytes() + p.device().staging_bytes(), call == FakeDevice::call_map ? 0 : 100 * page);
@@ -403,10 +403,10 @@ TEST(ForeignIo, SeveralArrivalsInOneArrayAreUnderWayTogether) {
     p.device().synchronize_stream(&stream_a);
     const ByteRange piece{0, page};
     for (std::uint64_t k = 0; k < 3; ++k) {
-      TransitBuffer* buffer = p.engine().foreign_io.take_buffer(page, on_device);
+      TransitBuffer* buffer = p.engine().buffers.take(page, on_device);
       for (std::uint64_t i = 0; i < page; ++i) buffer->address[i] = Machine::mix(2, k * page + i);
       p.engine().foreign_io.write_in(d, k * page, &piece, 1, *buffer, buffer->address);
-      p.engine().foreign_io.give_buffer(buffer);
+      p.engine().buffers.give(buffer);
     }
     for (std::uint64_t k = 0; k < 3; ++k) EXPECT_EQ(d.address[k * page + 5], Machine::mix(1, k * page + 5)) << k;
     p.expect_device(d, {0, 3 * page}, 2, &stream_a);
@@ -527,7 +527,7 @@ class ForeignIoOracle {
     }
     return out;
   }
-  TransitBuffer* take(const Memory& m) { return p_.engine().foreign_io.take_buffer(size, !m.on_host() && random_.chance(50)); }
+  TransitBuffer* take(const Memory& m) { return p_.engine().buffers.take(size, !m.on_host() && random_.chance(50)); }
   void leaves() {
     Memory& m = any();
     const std::uint64_t at = random_.below(size);
@@ -542,7 +542,7 @@ class ForeignIoOracle {
         return;
       }
     }
-    p_.engine().foreign_io.give_buffer(buffer);
+    p_.engine().buffers.give(buffer);
   }
   void starts(std::size_t which) {
     Repeated& message = *messages_[which];
@@ -564,7 +564,7 @@ class ForeignIoOracle {
     for (const ByteRange r : parts) {
       for (std::uint64_t i = r.begin; i < r.end; ++i) content(m)[at + i] = Machine::mix(seed, i);
     }
-    p_.engine().foreign_io.give_buffer(buffer);
+    p_.engine().buffers.give(buffer);
   }
   void expect_same(const Bytes& seen, const Memory& m, const char* where) {
     for (std::uint64_t i = 0; i < size; ++i) {
@@ -606,10 +606,10 @@ struct Beside {
   std::vector<TransitBuffer*> buffers;
 
   Beside(Program& program, Memory& memory, std::vector<ByteRange> what) : p(program), m(memory), ranges(std::move(what)) {
-    for (const ByteRange r : ranges) buffers.push_back(p.engine().foreign_io.take_buffer_beside(m, r));
+    for (const ByteRange r : ranges) buffers.push_back(p.engine().buffers.take_beside(m, r));
   }
   ~Beside() {
-    for (TransitBuffer* b : buffers) p.engine().foreign_io.give_buffer(b);
+    for (TransitBuffer* b : buffers) p.engine().buffers.give(b);
   }
   Beside(const Beside&) = delete;
   Beside& operator=(const Beside&) = delete;
@@ -710,7 +710,7 @@ TEST(ForeignIo, PiecesThatArriveTogetherAreNoHoldersForEachOther) {
     std::vector<std::byte> seen(size);
     p.host_read(h, h.all(), seen.data());
     p.engine().copies.copy(d.address, h.address, 100);
-    TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
+    TransitBuffer* const buffer = p.engine().buffers.take(size, false);
     const ByteRange pieces[] = {{0, 100}, {2 * page, 2 * page + 100}};
     for (const ByteRange r : pieces) std::memset(buffer->address + r.begin, 7, r.size());
 
@@ -723,7 +723,7 @@ TEST(ForeignIo, PiecesThatArriveTogetherAreNoHoldersForEachOther) {
     p.device().fail_call(0, 0);
 
     p.expect_device(d, 1);
-    p.engine().foreign_io.give_buffer(buffer);
+    p.engine().buffers.give(buffer);
   }
 }
 
@@ -741,7 +741,7 @@ TEST(ForeignIo, WhatASecondPieceSavesMayBeOverTheFirstOnesSecondHolder) {
     p.host_write(h, {2 * page, 3 * page}, 2);
     p.engine().copies.copy(wants.address, h.address, page);
     p.engine().copies.copy(wants.address + 4 * page, h.address + 2 * page, page);
-    TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(6 * page, false);
+    TransitBuffer* const buffer = p.engine().buffers.take(6 * page, false);
     ByteRange pieces[] = {{0, page}, {2 * page, 3 * page}};
     if (swapped) std::swap(pieces[0], pieces[1]);
     for (const ByteRange r : pieces) std::memset(buffer->address + r.begin, 7, r.size());
@@ -752,7 +752,7 @@ TEST(ForeignIo, WhatASecondPieceSavesMayBeOverTheFirstOnesSecondHolder) {
     for (std::uint64_t i = 0; i < page; ++i) ASSERT_EQ(seen[i], Machine::mix(1, 4 * page + i)) << i;
     p.host_read(wants, {4 * page, 5 * page}, seen.data());
     for (std::uint64_t i = 0; i < page; ++i) ASSERT_EQ(seen[i], Machine::mix(2, 2 * page + i)) << i;
-    p.engine().foreign_io.give_buffer(buffer);
+    p.engine().buffers.give(buffer);
   }
 }
 
@@ -760,13 +760,13 @@ TEST(ForeignIo, MessagesOfDifferentMemoryDoNotArriveTogether) {
   Program p;
   Memory& d = p.on_device(size);
   Beside one(p, d, {{0, 1000}});
-  TransitBuffer* const other = p.engine().foreign_io.take_buffer(1000, false);
+  TransitBuffer* const other = p.engine().buffers.take(1000, false);
   TransitBuffer* const both[] = {one.buffers[0], other};
 
   EXPECT_FALSE(p.engine().foreign_io.write_in_together(d, {0, 2000}, both, 2));
 
   EXPECT_EQ(p.counters().h2d.count, 0u);
-  p.engine().foreign_io.give_buffer(other);
+  p.engine().buffers.give(other);
 }
 
 TEST(ForeignIo, OnlyOneMessageHasAByteOfABlock) {
@@ -776,14 +776,14 @@ TEST(ForeignIo, OnlyOneMessageHasAByteOfABlock) {
   Memory& large = p.on_device(policy::FetchForecast::largest_bytes + 1);
   {
     const Beside first(p, d, {{0, 1000}});
-    EXPECT_EQ(p.engine().foreign_io.take_buffer_beside(d, {999, 2000}), nullptr);
+    EXPECT_EQ(p.engine().buffers.take_beside(d, {999, 2000}), nullptr);
     const Beside second(p, d, {{1000, 2000}});
     EXPECT_EQ(second.buffers[0]->address, first.buffers[0]->address + 1000);
   }
   const Beside again(p, d, {{999, 2000}});
   EXPECT_NE(again.buffers[0], nullptr);
-  EXPECT_EQ(p.engine().foreign_io.take_buffer_beside(h, {0, 1}), nullptr);
-  EXPECT_EQ(p.engine().foreign_io.take_buffer_beside(large, {0, 1}), nullptr);
+  EXPECT_EQ(p.engine().buffers.take_beside(h, {0, 1}), nullptr);
+  EXPECT_EQ(p.engine().buffers.take_beside(large, {0, 1}), nullptr);
 }
 
 }  // namespace

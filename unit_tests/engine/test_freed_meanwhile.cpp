@@ -296,14 +296,14 @@ TEST(FreedMeanwhile, WhatACallNamesMayBeGoneAlready) {
       {"an announced use", [](Program& p, Memory& m) { p.engine().access(m, {0, size}, Access::overwrite); }},
       {"a message to it",
        [&](Program& p, Memory& m) {
-         TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
-         const base::AtEnd give([&] { p.engine().foreign_io.give_buffer(buffer); });
+         TransitBuffer* const buffer = p.engine().buffers.take(size, false);
+         const base::AtEnd give([&] { p.engine().buffers.give(buffer); });
          p.engine().foreign_io.write_in(m, 0, &piece, 1, *buffer, buffer->address);
        }},
       {"a message from it",
        [&](Program& p, Memory& m) {
-         TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
-         const base::AtEnd give([&] { p.engine().foreign_io.give_buffer(buffer); });
+         TransitBuffer* const buffer = p.engine().buffers.take(size, false);
+         const base::AtEnd give([&] { p.engine().buffers.give(buffer); });
          p.engine().foreign_io.read_out(m, 0, &piece, 1, *buffer, buffer->address);
        }},
   };
@@ -342,10 +342,10 @@ TEST(FreedMeanwhile, WhatACallNamesMayBeGoneAlreadyAndNobodyMinds) {
       FreedBefore freed_one(p, on_host, saved);
       Memory& m = *freed_one.memory;
       EXPECT_FALSE(p.engine().foreign_io.valid_here(m, 0, &piece, 1));
-      EXPECT_EQ(p.engine().foreign_io.take_buffer_beside(m, piece), nullptr);
-      TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
+      EXPECT_EQ(p.engine().buffers.take_beside(m, piece), nullptr);
+      TransitBuffer* const buffer = p.engine().buffers.take(size, false);
       p.engine().foreign_io.expect_read_out(m, 0, &piece, 1, *buffer, buffer->address);
-      p.engine().foreign_io.give_buffer(buffer);
+      p.engine().buffers.give(buffer);
       p.engine().host_access.expose(m);
       p.engine().lifetimes.deallocate(&m);
       Statistics s;
@@ -384,11 +384,11 @@ TEST(FreedMeanwhile, WhatACallNamesIsAnErrorOfTheCaller) {
   constexpr auto lazy = engine::Protocol::write_back, off = engine::Protocol::off;
   const ByteRange piece{0, page};
   const auto message = [&](const Arrays& a, Memory& m, bool on_device, bool in) {
-    TransitBuffer* const buffer = a.p.engine().foreign_io.take_buffer(size, on_device);
+    TransitBuffer* const buffer = a.p.engine().buffers.take(size, on_device);
     struct Give {
       Program& p;
       TransitBuffer* buffer;
-      ~Give() { p.engine().foreign_io.give_buffer(buffer); }
+      ~Give() { p.engine().buffers.give(buffer); }
     } const give{a.p, buffer};
     if (in) {
       a.p.engine().foreign_io.write_in(m, 0, &piece, 1, *buffer, buffer->address);
@@ -431,7 +431,7 @@ TEST(FreedMeanwhile, WhatACallNamesIsAnErrorOfTheCaller) {
     p.engine().foreign_uses.native_capture(*device, false);
     Memory* const freed_one = c.frees_host ? host : device;
     for (const bool on_device : {false, true}) {  // there is memory for the message, so taking it gives up no lock
-      p.engine().foreign_io.give_buffer(p.engine().foreign_io.take_buffer(size, on_device));
+      p.engine().buffers.give(p.engine().buffers.take(size, on_device));
     }
     bool moved = false;
     p.when_unlocked([&] {
@@ -493,7 +493,7 @@ TEST(FreedMeanwhile, TheArrayOfAMessageThatWaitsForItsMemory) {
     Memory* const d = p.engine().lifetimes.allocate_device(0, "device array", size);
     Memory& other = p.on_device(size);
     p.kernel_write(stream, *d, d->all(), 1);
-    TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(size, false);
+    TransitBuffer* const buffer = p.engine().buffers.take(size, false);
     const ByteRange piece{0, page};
     p.engine().foreign_io.write_in(other, 0, &piece, 1, *buffer, buffer->address);
     Memory* next = nullptr;
@@ -508,7 +508,7 @@ TEST(FreedMeanwhile, TheArrayOfAMessageThatWaitsForItsMemory) {
     EXPECT_THROW(p.engine().foreign_io.read_out(*d, 0, &piece, 1, *buffer, buffer->address), UsageError);
     EXPECT_EQ(next, reused ? d : nullptr) << "objects are recycled";
     p.engine().audit();
-    p.engine().foreign_io.give_buffer(buffer);
+    p.engine().buffers.give(buffer);
     p.engine().lifetimes.deallocate(next);
   }
 }

@@ -133,11 +133,11 @@ TEST(DroppedCopies, CopiedAgainWhereTheyDiffer) {
 TEST(DroppedCopies, AreNotWhatWasSent) {
   Pair p;
   p.copy(p.to, p.from);
-  engine::TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(page, false);
+  engine::TransitBuffer* const buffer = p.engine().buffers.take(page, false);
   const ByteRange piece{0, page};
   p.engine().foreign_io.read_out(p.to, 0, &piece, 1, *buffer, buffer->address);
   p.engine().foreign_io.settle_buffer(*buffer);
-  p.engine().foreign_io.give_buffer(buffer);
+  p.engine().buffers.give(buffer);
 
   p.free(p.to);
 

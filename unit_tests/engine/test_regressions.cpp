@@ -120,7 +120,7 @@ TEST(Regressions, AMessageThatIsRefusedHalfWayIsNotTakenForTheFormerContent) {
     Memory& h = p.on_host(size);
     p.kernel_write(stream_a, d, d.all(), 1);
     p.copy(h, d);
-    engine::TransitBuffer* const buffer = p.engine().foreign_io.take_buffer(3 * page, false);
+    engine::TransitBuffer* const buffer = p.engine().buffers.take(3 * page, false);
     std::memset(buffer->address, 0, 3 * page);
     p.device().fail_call(k, FakeDevice::call_copy);
     try {
@@ -129,7 +129,7 @@ TEST(Regressions, AMessageThatIsRefusedHalfWayIsNotTakenForTheFormerContent) {
     }
     fired = !p.device().failure_pending();
     p.device().fail_call(0, 0);
-    p.engine().foreign_io.give_buffer(buffer);
+    p.engine().buffers.give(buffer);
     p.expect_host(h, 1);
   }
 }
@@ -314,7 +314,7 @@ TEST(Regressions, LaunchesBehindAnArrivalNeedNothingOnceItIsDoneThoughAnotherStr
   Memory& d = p.on_device(size);
   p.kernel_write(stream_b, p.on_device(page), {0, page}, 1);
   p.kernel_write(stream_a, d, d.all(), 1);
-  engine::TransitBuffer* const arrived = p.engine().foreign_io.take_buffer(size, false);
+  engine::TransitBuffer* const arrived = p.engine().buffers.take(size, false);
   const ByteRange all = d.all();
   p.engine().foreign_io.write_in(d, 0, &all, 1, *arrived, arrived->address);
   const auto launch = [&] { p.launch(stream_a, {{&d, true}}, [] {}); };
@@ -323,7 +323,7 @@ TEST(Regressions, LaunchesBehindAnArrivalNeedNothingOnceItIsDoneThoughAnotherStr
   p.device().synchronize_device();
   launch();
   EXPECT_EQ(d.flags.load() & Memory::revocable, Memory::revocable);
-  p.engine().foreign_io.give_buffer(arrived);
+  p.engine().buffers.give(arrived);
 }
 
 TEST(Regressions, TheEndOfAllStreamsLeavesNoTransferUnderWay) {

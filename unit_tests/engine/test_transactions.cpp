@@ -376,22 +376,22 @@ TEST(MappingUnderABudget, NorDoesStagingMemoryOfWhatIsSaved) {
 
 TEST_F(Mapping, NorDoesMemoryOfMessages) {
   memory::TransitBuffer* buffer = nullptr;
-  meanwhile([&] { buffer = p.engine().foreign_io.take_buffer(size, false); }, [&] { use_what_is_there(); }, FakeDevice::call_staging);
+  meanwhile([&] { buffer = p.engine().buffers.take(size, false); }, [&] { use_what_is_there(); }, FakeDevice::call_staging);
   EXPECT_TRUE(done_meanwhile);
-  p.engine().foreign_io.give_buffer(buffer);
+  p.engine().buffers.give(buffer);
 }
 
 /// Both have looked for it, and there was none.
 TEST_F(Mapping, NorDoesABlockThatTwoMessagesShare) {
   memory::TransitBuffer *first = nullptr, *second = nullptr;
-  meanwhile([&] { first = p.engine().foreign_io.take_buffer_beside(resident, {0, 4096}); },
-            [&] { second = p.engine().foreign_io.take_buffer_beside(resident, {4096, 8192}); }, FakeDevice::call_staging);
+  meanwhile([&] { first = p.engine().buffers.take_beside(resident, {0, 4096}); },
+            [&] { second = p.engine().buffers.take_beside(resident, {4096, 8192}); }, FakeDevice::call_staging);
   EXPECT_TRUE(done_meanwhile);
   ASSERT_NE(first, nullptr);
   ASSERT_NE(second, nullptr);
   EXPECT_EQ(first->block, second->block);
-  p.engine().foreign_io.give_buffer(first);
-  p.engine().foreign_io.give_buffer(second);
+  p.engine().buffers.give(first);
+  p.engine().buffers.give(second);
   EXPECT_EQ(p.device().staging_bytes(), 0u);
 }
 
@@ -508,11 +508,11 @@ TEST(Ending, WaitsForEveryCallThatHasGivenUpTheLock) {
   expect_used_in("the end of a queue", [&] { p.engine().retire_queue(0, q); });
   for (const bool on_device : {false, true}) {
     memory::TransitBuffer* buffer = nullptr;
-    expect_used_in("taking memory for a message", [&] { buffer = p.engine().foreign_io.take_buffer(4096, on_device); });
-    p.engine().foreign_io.give_buffer(buffer);
+    expect_used_in("taking memory for a message", [&] { buffer = p.engine().buffers.take(4096, on_device); });
+    p.engine().buffers.give(buffer);
   }
-  memory::TransitBuffer* const large = p.engine().foreign_io.take_buffer(65u << 20, false);
-  expect_used_in("giving back memory that is not kept", [&] { p.engine().foreign_io.give_buffer(large); });
+  memory::TransitBuffer* const large = p.engine().buffers.take(65u << 20, false);
+  expect_used_in("giving back memory that is not kept", [&] { p.engine().buffers.give(large); });
   std::byte* const foreign = p.device().allocate(4096);
   std::vector<std::byte> ordinary(4096);
   for (const bool refused : {false, true}) {

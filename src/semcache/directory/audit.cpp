@@ -81,7 +81,7 @@ std::string Directory::audit() const {
 
   // I4: every wanted byte is held by some slot, or has a known content (a fill).
   for (std::uint32_t d = 0; d < data_.size(); ++d) {
-    for (const ExtentMap::Extent& e : wanted_extents(DatumId{d}, {0, data_[d].wanted.size()})) {
+    for (const ExtentMap::Extent& e : wanted(DatumId{d}).extents({0, data_[d].wanted.size()})) {
       if (!e.ref.is_number() || values_.at(e.ref.id).fill.pattern_bytes != 0) continue;
       std::vector<ByteRange> held;  // offsets in the value
       for (const Use& u : values_.at(e.ref.id).holders) {

@@ -9,8 +9,8 @@
 namespace semcache::directory {
 namespace {
 
-std::int64_t displacement(const ExtentMap::Extent& e) {
-  return static_cast<std::int64_t>(e.begin) - static_cast<std::int64_t>(e.ref.offset);
+std::int64_t displacement(std::uint64_t position, ValueRef ref) {
+  return static_cast<std::int64_t>(position) - static_cast<std::int64_t>(ref.offset);
 }
 
 /// Returns where bytes [offset, offset + bytes) of a value lie for a use at displacement `delta`, clipped to `size`.
@@ -21,22 +21,20 @@ ByteRange positions(std::int64_t delta, std::uint64_t offset, std::uint64_t byte
   return intersect({begin < 0 ? 0 : static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)}, {0, size});
 }
 
-/// Visits the parts of `where` at which `map` has value `id` with displacement `delta`.
+/// Visits the parts at which `map` has `bytes` bytes of a value, from `value` on, with displacement `delta`.
 template <class Visit>
-void for_each_match(const ExtentMap& map, ByteRange where, ValueId id, std::int64_t delta, Visit&& visit) {
-  map.for_each(where, [&](ByteRange piece, ValueRef ref) {
-    if (ref.id == id && static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset) == delta) {
-      visit(piece);
-    }
+void for_each_match(const ExtentMap& map, std::int64_t delta, ValueRef value, std::uint64_t bytes, Visit&& visit) {
+  map.for_each(positions(delta, value.offset, bytes, map.size()), [&](ByteRange piece, ValueRef ref) {
+    if (ref.id == value.id && displacement(piece.begin, ref) == delta) visit(piece);
   });
 }
 
-/// Returns whether any byte of `where` has value `id` with displacement `delta`.
-/// @pre some extent of `map` has
-bool matches(const ExtentMap& map, ByteRange where, ValueId id, std::int64_t delta) {
-  if (map.uniform() != nullptr) return !where.empty();
+/// Returns whether `map` has any of these bytes with displacement `delta`.
+/// @pre some extent of `map` has this value and displacement
+bool matches(const ExtentMap& map, std::int64_t delta, ValueRef value, std::uint64_t bytes) {
+  if (map.uniform() != nullptr) return !positions(delta, value.offset, bytes, map.size()).empty();
   bool any = false;
-  for_each_match(map, where, id, delta, [&](ByteRange) { any = true; });
+  for_each_match(map, delta, value, bytes, [&](ByteRange) { any = true; });
   return any;
 }
 
@@ -144,13 +142,10 @@ SlotId Directory::slot_in(DatumId datum, SpaceId space) const {
 // --- questions -----------------------------------------------------------------------------------------------------
 
 void Directory::stale(SlotId slot, ByteRange range, std::vector<ByteRange>& out) const {
-  const Slot& s = slots_[slot.value];
-  if (!s.datum.valid()) return;
-  data_[s.datum.value].wanted.for_each(range, [&](ByteRange piece, ValueRef wanted) {
-    if (wanted.id == undefined_value) return;
-    s.held.for_each(piece, [&](ByteRange part, ValueRef held) {
-      if (held != wanted.advanced(part.begin - piece.begin)) append(out, part);
-    });
+  if (!datum(slot).valid()) return;
+  all_of(slot, range, [&](ByteRange part, ValueRef wanted, ValueRef held) {
+    if (wanted.id != undefined_value && held != wanted) append(out, part);
+    return true;
   });
 }
 
@@ -160,14 +155,8 @@ bool Directory::fresh(SlotId slot, ByteRange range) const {
   const ExtentMap& map = data_[s.datum.value].wanted;
   if (const ValueRef *wanted = map.uniform(), *held = s.held.uniform(); wanted != nullptr && held != nullptr)
     return wanted->id == undefined_value || *held == *wanted;
-  bool all = true;
-  map.for_each(range, [&](ByteRange piece, ValueRef wanted) {
-    if (!all || wanted.id == undefined_value) return;
-    s.held.for_each(piece, [&](ByteRange part, ValueRef held) {
-      all = all && held == wanted.advanced(part.begin - piece.begin);
-    });
-  });
-  return all;
+  return all_of(slot, range,
+                [](ByteRange, ValueRef wanted, ValueRef held) { return wanted.id == undefined_value || held == wanted; });
 }
 
 bool Directory::sole(SlotId slot, ByteRange piece, ValueRef ref) const {
@@ -178,16 +167,14 @@ bool Directory::sole(SlotId slot, ByteRange piece, ValueRef ref) const {
   }
   if (v.holders.size() == 1 && v.wanters.size() == 1) return true;
   const DatumId datum = slots_[slot.value].datum;
-  const std::int64_t here = static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset);
+  const std::int64_t here = displacement(piece.begin, ref);
   for (const Use& u : v.holders) {
     if (u.owner == slot.value && u.delta == here) continue;
-    const ExtentMap& held = slots_[u.owner].held;
-    if (matches(held, positions(u.delta, ref.offset, piece.size(), held.size()), ref.id, u.delta)) return false;
+    if (matches(slots_[u.owner].held, u.delta, ref, piece.size())) return false;
   }
   for (const Use& u : v.wanters) {
     if (u.owner == datum.value && u.delta == here) continue;
-    const ExtentMap& wanted = data_[u.owner].wanted;
-    if (matches(wanted, positions(u.delta, ref.offset, piece.size(), wanted.size()), ref.id, u.delta)) return false;
+    if (matches(data_[u.owner].wanted, u.delta, ref, piece.size())) return false;
   }
   return true;
 }
@@ -199,25 +186,13 @@ bool Directory::exclusive(SlotId slot, ByteRange range) const {
   const ExtentMap& map = data_[s.datum.value].wanted;
   if (const ValueRef *wanted = map.uniform(), *held = s.held.uniform(); wanted != nullptr && held != nullptr)
     return wanted->is_number() && *held == *wanted && sole(slot, range, wanted->advanced(range.begin));
-  bool all = true;
-  map.for_each(range, [&](ByteRange piece, ValueRef wanted) {
-    if (!all) return;
-    if (!wanted.is_number()) {
-      all = false;
-      return;
-    }
-    s.held.for_each(piece, [&](ByteRange part, ValueRef held) {
-      const ValueRef ref = wanted.advanced(part.begin - piece.begin);
-      all = all && held == ref && sole(slot, part, ref);
-    });
+  return all_of(slot, range, [&](ByteRange part, ValueRef wanted, ValueRef held) {
+    return wanted.is_number() && held == wanted && sole(slot, part, wanted);
   });
-  return all;
 }
 
 bool Directory::defined(DatumId datum, ByteRange range) const {
-  bool any = false;
-  data_[datum.value].wanted.for_each(range, [&](ByteRange, ValueRef ref) { any = any || ref.is_number(); });
-  return any;
+  return !wanted(datum).all_of(range, [](ByteRange, ValueRef ref) { return !ref.is_number(); });
 }
 
 Step Directory::next_fetch(SlotId slot, ByteRange range, const Topology& topology) const {
@@ -233,19 +208,17 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, const Topology& topolog
     piece = intersect(range, {0, s.held.size()});
     ref = all_wanted->advanced(piece.begin);
   } else {
-    // The first stale piece that is one extent both in the wanted and in the held map.
-    data_[s.datum.value].wanted.for_each(range, [&](ByteRange wanted_piece, ValueRef wanted) {
-      if (!piece.empty() || wanted.id == undefined_value) return;
-      s.held.for_each(wanted_piece, [&](ByteRange part, ValueRef held) {
-        const ValueRef here = wanted.advanced(part.begin - wanted_piece.begin);
-        if (held == here) return;
-        if (piece.empty()) {
-          piece = part;
-          ref = here;
-        } else if (piece.end == part.begin) {
-          piece.end = part.end;
-        }
-      });
+    // The first stale piece that is one extent in the wanted map.
+    all_of(slot, range, [&](ByteRange part, ValueRef here, ValueRef held) {
+      if (here.id == undefined_value || held == here) return piece.empty();
+      if (piece.empty()) {
+        piece.begin = part.begin;
+        ref = here;
+      } else if (here != ref.advanced(part.begin - piece.begin)) {
+        return false;
+      }
+      piece.end = part.end;
+      return true;
     });
   }
   if (piece.empty()) return step;
@@ -260,20 +233,18 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, const Topology& topolog
 
   unsigned best_cost = 0;
   std::uint64_t nearest = piece.size();  // bytes until some holder begins, where none holds the first byte
-  bool found = false;
   const unsigned least = std::min(topology.copy_cost(s.space, s.space), topology.copy_cost(host_space, s.space));
   const auto offer = [&](const Use& u, std::uint64_t position, std::uint64_t bytes) {
     const Slot& h = slots_[u.owner];
     const unsigned c = h.changing ? UINT_MAX : topology.copy_cost(h.space, s.space);
-    if (found && (c > best_cost || (c == best_cost && bytes <= step.bytes))) return;
-    found = true;
+    if (step.from.valid() && (c > best_cost || (c == best_cost && bytes <= step.bytes))) return;
     best_cost = c;
     step.from = SlotId{u.owner};
     step.from_position = position;
     step.bytes = bytes;
   };
   for (const Use& u : v.holders) {
-    if (found && best_cost <= least && step.bytes == piece.size()) break;  // no holder is better
+    if (step.from.valid() && best_cost <= least && step.bytes == piece.size()) break;  // no holder is better
     const ExtentMap& held = slots_[u.owner].held;
     const ByteRange whole = positions(u.delta, ref.offset, piece.size(), held.size());
     // The common case: another slot has all of it.
@@ -281,7 +252,7 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, const Topology& topolog
       offer(u, whole.begin, piece.size());
       continue;
     }
-    for_each_match(held, whole, ref.id, u.delta, [&](ByteRange at) {
+    for_each_match(held, u.delta, ref, piece.size(), [&](ByteRange at) {
       const std::uint64_t skipped = static_cast<std::uint64_t>(static_cast<std::int64_t>(at.begin) - u.delta) - ref.offset;
       if (skipped > 0) {
         nearest = std::min(nearest, skipped);
@@ -295,7 +266,8 @@ Step Directory::next_fetch(SlotId slot, ByteRange range, const Topology& topolog
       offer(u, at.begin, bytes);
     });
   }
-  if (!found) step.bytes = nearest;  // the value is lost: `from` is invalid, there is no fill; the engine ends the process (I8)
+  // Without a holder the value is lost: `from` is invalid, there is no fill, and the engine ends the process (I8).
+  if (!step.from.valid()) step.bytes = nearest;
   return step;
 }
 
@@ -311,7 +283,7 @@ void Directory::last_held(SlotId slot, ByteRange range, Wanters wanters, std::ve
     if (!ref.is_number()) return;
     const Value& v = values_.at(ref.id);
     if (v.fill.pattern_bytes != 0 || v.wanters.empty()) return;
-    const std::int64_t here = static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset);
+    const std::int64_t here = displacement(piece.begin, ref);
     // The common case: only this slot's own datum wants it, here, and is about to want something else.
     if (wanters == Wanters::itself_too && v.wanters.size() == 1 && v.wanters[0].owner == s.datum.value && v.wanters[0].delta == here) return;
     // The next most common case: some other slot holds all of it, in one extent.
@@ -326,8 +298,7 @@ void Directory::last_held(SlotId slot, ByteRange range, Wanters wanters, std::ve
     std::uint64_t bytes = 0;  // in all of `wanted`
     for (const Use& u : v.wanters) {
       if (bytes == piece.size()) break;  // thousands of data may want the same bytes
-      const ExtentMap& map = data_[u.owner].wanted;
-      for_each_match(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta, [&](ByteRange at) {
+      for_each_match(data_[u.owner].wanted, u.delta, ref, piece.size(), [&](ByteRange at) {
         std::vector<Wanted> parts{{at, DatumId{u.owner}, u.delta}};
         if (wanters == Wanters::itself_too && u.owner == s.datum.value && u.delta == here) subtract(parts, range);
         for (Wanted& part : parts) {
@@ -343,8 +314,7 @@ void Directory::last_held(SlotId slot, ByteRange range, Wanters wanters, std::ve
     for (const Use& u : v.holders) {
       if (wanted.empty()) break;
       if (u.owner != slot.value && slots_[u.owner].changing) continue;
-      const ExtentMap& map = slots_[u.owner].held;
-      for_each_match(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta, [&](ByteRange at) {
+      for_each_match(slots_[u.owner].held, u.delta, ref, piece.size(), [&](ByteRange at) {
         std::vector<Wanted> parts{{at, {}, 0}};
         if (u.owner == slot.value) subtract(parts, range);
         for (std::size_t i = 0; u.owner == slot.value && !parts.empty() && i < together.size(); ++i) subtract(parts, together[i]);
@@ -365,17 +335,12 @@ void Directory::last_held(SlotId slot, ByteRange range, Wanters wanters, std::ve
 }
 
 bool Directory::needed(SlotId snapshot) const {
-  const Slot& s = slots_[snapshot.value];
-  bool any = false;
-  s.held.for_each({0, s.held.size()}, [&](ByteRange piece, ValueRef ref) {
-    if (any || !ref.is_number()) return;
+  return !held(snapshot).all_of({0, size(snapshot)}, [&](ByteRange piece, ValueRef ref) {
+    if (!ref.is_number()) return true;
     const auto& wanters = values_.at(ref.id).wanters;
-    any = std::any_of(wanters.begin(), wanters.end(), [&](const Use& u) {
-      const ExtentMap& map = data_[u.owner].wanted;
-      return matches(map, positions(u.delta, ref.offset, piece.size(), map.size()), ref.id, u.delta);
-    });
+    return std::none_of(wanters.begin(), wanters.end(),
+                        [&](const Use& u) { return matches(data_[u.owner].wanted, u.delta, ref, piece.size()); });
   });
-  return any;
 }
 
 Fill Directory::fill_of(ValueId value) const {
@@ -420,13 +385,9 @@ bool Directory::kept_among_its_slots(const Datum& datum) const {
 void Directory::prepare_write(SlotId slot, ByteRange range, std::size_t ranges) {
   Slot& s = slots_[slot.value];
   Datum& d = data_[s.datum.value];
-  if (ranges > 1) {
-    d.wanted.make_room(ranges);
-    s.held.make_room(ranges);
-  } else {
-    d.wanted.make_room(range);
-    s.held.make_room(range);
-  }
+  const std::size_t changes = ranges > 1 || range.size() < size(slot) ? ranges : 0;  // a whole map needs no room
+  d.wanted.make_room(changes);
+  s.held.make_room(changes);
   values_.make_room(ranges);
   if (kept_among_its_slots(d)) prepare_use(&Value::holders, *d.wanted.uniform());
 }
@@ -449,8 +410,8 @@ void Directory::write(SlotId slot, ByteRange range) {
   // A neighbouring value that only this slot holds and only this datum wants may grow over the range. Nothing outside can tell
   // one number from two, and the maps stay short.
   const auto grown = [&](std::uint64_t neighbour, std::int64_t distance) -> ValueRef {
-    const ValueRef ref = held_at(slot, neighbour);
-    if (!ref.is_number() || wanted_at(datum, neighbour) != ref) return {};
+    const ValueRef ref = held(slot).at(neighbour);
+    if (!ref.is_number() || wanted(datum).at(neighbour) != ref) return {};
     const Value& v = values_.at(ref.id);
     if (v.fill.pattern_bytes != 0 || v.holders.size() != 1 || v.wanters.size() != 1 || !v.watched.empty()) return {};
     const std::int64_t offset = static_cast<std::int64_t>(ref.offset) + distance;
@@ -499,37 +460,28 @@ void Directory::fill(DatumId datum, ByteRange range, const Fill& fill) {
 
 LinkResult Directory::link(DatumId to, std::uint64_t to_position, DatumId from, std::uint64_t from_position,
                            std::uint64_t bytes) {
-  std::vector<ExtentMap::Extent> pieces = wanted_extents(from, {from_position, from_position + bytes});
-  bool same = true;
-  for (const auto& e : pieces) {
-    const std::uint64_t at = to_position + (e.begin - from_position);
-    data_[to.value].wanted.for_each({at, at + (e.end - e.begin)}, [&](ByteRange piece, ValueRef ref) {
-      same = same && ref == e.ref.advanced(piece.begin - at);
-    });
-  }
-  if (same) return LinkResult::unchanged;
-  // The new uses are counted first. So nothing can fail afterwards, and in a copy within one array no fill is forgotten because
-  // it is overwritten before it is copied.
+  std::vector<ExtentMap::Extent> pieces = wanted(from).extents({from_position, from_position + bytes});
   for (auto& e : pieces) {
     const std::uint64_t at = to_position + (e.begin - from_position);
     e = {at, at + (e.end - e.begin), e.ref};
   }
+  const bool same = std::all_of(pieces.begin(), pieces.end(), [&](const ExtentMap::Extent& e) {
+    return wanted(to).all_of({e.begin, e.end},
+                             [&](ByteRange piece, ValueRef ref) { return ref == e.ref.advanced(piece.begin - e.begin); });
+  });
+  if (same) return LinkResult::unchanged;
+  // The new uses are counted first. So nothing can fail afterwards, and in a copy within one array no fill is forgotten because
+  // it is overwritten before it is copied.
   data_[to.value].wanted.make_room(pieces.size());
   std::size_t counted = 0;
-  const auto forget = [&] {
+  const base::AtEnd forget([&] {
     while (counted > 0) count(&Value::wanters, to.value, pieces[--counted], -1);
-  };
-  try {
-    for (; counted < pieces.size(); ++counted) {
-      prepare_use(&Value::wanters, pieces[counted].ref);
-      count(&Value::wanters, to.value, pieces[counted], +1);
-    }
-  } catch (...) {
-    forget();
-    throw;
+  });
+  for (; counted < pieces.size(); ++counted) {
+    prepare_use(&Value::wanters, pieces[counted].ref);
+    count(&Value::wanters, to.value, pieces[counted], +1);
   }
   for (const auto& e : pieces) set_wanted(to, {e.begin, e.end}, e.ref);
-  forget();
   return LinkResult::linked;
 }
 
@@ -548,36 +500,32 @@ void Directory::restore(SlotId slot, ByteRange range, const std::vector<ExtentMa
   for (const auto& e : earlier) {
     const ByteRange piece = intersect(range, {e.begin, e.end});
     if (piece.empty() || !e.ref.is_number() || values_.find(e.ref.id) == nullptr) continue;
-    std::vector<ByteRange> later;
-    stale(slot, piece, later);
-    std::uint64_t begin = piece.begin;
-    later.push_back({piece.end, piece.end});
-    for (const ByteRange gap : later) {
-      if (const ByteRange part{begin, gap.begin}; !part.empty()) {
-        const ValueRef ref = e.ref.advanced(part.begin - e.begin);
-        prepare_wanted(datum, part, ref);
-        prepare_held(slot, part, ref);
-        set_wanted(datum, part, ref);
-        set_held(slot, part, ref);
-      }
-      begin = gap.end;
+    std::vector<ByteRange> parts;
+    all_of(slot, piece, [&](ByteRange part, ValueRef wanted, ValueRef held) {
+      if (wanted.id == undefined_value || held == wanted) append(parts, part);
+      return true;
+    });
+    for (const ByteRange part : parts) {
+      const ValueRef ref = e.ref.advanced(part.begin - e.begin);
+      prepare_wanted(datum, part, ref);
+      prepare_held(slot, part, ref);
+      set_wanted(datum, part, ref);
+      set_held(slot, part, ref);
     }
   }
 }
 
 void Directory::watch(const std::vector<ExtentMap::Extent>& extents) {
   std::size_t watched = 0;
-  try {
-    for (; watched < extents.size(); ++watched) {
-      const ExtentMap::Extent& e = extents[watched];
-      if (Value* value = values_.find(e.ref.id)) {
-        value->watched.push_back({e.ref.offset, e.ref.offset + (e.end - e.begin)});
-        touch_holders(e.ref, e.end - e.begin);
-      }
+  const base::AtEnd undone([&] {
+    if (watched < extents.size()) unwatch(extents, watched);
+  });
+  for (; watched < extents.size(); ++watched) {
+    const ExtentMap::Extent& e = extents[watched];
+    if (Value* value = values_.find(e.ref.id)) {
+      value->watched.push_back({e.ref.offset, e.ref.offset + (e.end - e.begin)});
+      touch_holders(e.ref, e.end - e.begin);
     }
-  } catch (...) {
-    unwatch(extents, watched);
-    throw;
   }
 }
 
@@ -626,7 +574,7 @@ void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const 
   if (!extent.ref.is_number()) return;
   Value* value = values_.find(extent.ref.id);
   std::vector<Use>& list = value->*uses;
-  const std::int64_t delta = displacement(extent);
+  const std::int64_t delta = displacement(extent.begin, extent.ref);
   const auto place = [&](std::uint32_t of, ValueId id, std::size_t at) -> Places::Place* {
     for (Places::Place& p : places_of(uses, of).known) {
       if (p.value == id && p.at == at) return &p;

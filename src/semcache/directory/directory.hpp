@@ -120,21 +120,21 @@ class Directory {
                  const std::vector<ByteRange>& together = {}) const;
   /// Returns whether any datum wants (part of) what the snapshot holds.
   [[nodiscard]] bool needed(SlotId snapshot) const;
-  [[nodiscard]] ValueRef wanted_at(DatumId datum, std::uint64_t position) const {
-    return data_[datum.value].wanted.at(position);
-  }
-  [[nodiscard]] ValueRef held_at(SlotId slot, std::uint64_t position) const { return slots_[slot.value].held.at(position); }
-  template <class Visit>
-  void for_each_wanted(DatumId datum, ByteRange range, Visit&& visit) const {
-    data_[datum.value].wanted.for_each(range, visit);
-  }
-  template <class Visit>
-  void for_each_held(SlotId slot, ByteRange range, Visit&& visit) const {
-    slots_[slot.value].held.for_each(range, visit);
+  /// Return which value each byte of a datum must have, and which value each byte of a slot has.
+  [[nodiscard]] const ExtentMap& wanted(DatumId datum) const { return data_[datum.value].wanted; }
+  [[nodiscard]] const ExtentMap& held(SlotId slot) const { return slots_[slot.value].held; }
+  /// Returns whether `test(ByteRange part, ValueRef wanted, ValueRef held)` holds for all parts of `range` that are one extent in
+  /// both maps. Asks in ascending order, up to the first part for which it does not hold. @pre the slot belongs to a datum
+  template <class Test>
+  bool all_of(SlotId slot, ByteRange range, Test&& test) const {
+    return wanted(datum(slot)).all_of(range, [&](ByteRange piece, ValueRef first) {
+      return held(slot).all_of(piece, [&](ByteRange part, ValueRef there) {
+        return test(part, first.advanced(part.begin - piece.begin), there);
+      });
+    });
   }
   /// Returns the known content of a value; `pattern_bytes` is 0 if the value is no fill.
   [[nodiscard]] Fill fill_of(ValueId value) const;
-  [[nodiscard]] std::size_t extent_count(DatumId datum) const { return data_[datum.value].wanted.extent_count(); }
   [[nodiscard]] std::uint64_t memory_bytes() const;
   /// Returns the first contradiction found in the whole structure, or an empty string. Contradictions are: extents that are not
   /// maximal, use counts that differ from those of the maps, and a wanted value that is no fill and that no slot holds (I4).
@@ -173,9 +173,6 @@ class Directory {
   /// the slot is fresh and the number is still in use; stale bytes keep what was written later in another slot.
   /// @pre `earlier` has been watched since; no other datum wants what the slot holds now
   void restore(SlotId slot, ByteRange range, const std::vector<ExtentMap::Extent>& earlier);
-  [[nodiscard]] std::vector<ExtentMap::Extent> wanted_extents(DatumId datum, ByteRange range) const {
-    return data_[datum.value].wanted.extents(range);
-  }
 
   /// A slot whose freshness or exclusiveness may have changed, or a snapshot that perhaps no datum wants any more, with the hull
   /// of the bytes concerned.

@@ -5,6 +5,7 @@
 #include <semcache/base/room.hpp>
 #include <semcache/base/types.hpp>
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <vector>
@@ -63,17 +64,27 @@ class BasicExtentMap {
   [[nodiscard]] const Ref* uniform() const noexcept { return extents_.size() == 1 ? &extents_.front().ref : nullptr; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return extents_.capacity() * sizeof(Extent); }
 
+  /// Returns whether `test(ByteRange piece, Ref first)` holds for all pieces of `range`. Asks in ascending order, up to the first
+  /// piece for which it does not hold. `test` must not change this map.
+  template <class Test>
+  bool all_of(ByteRange range, Test&& test) const {
+    range = intersect(range, {0, size()});
+    if (range.empty()) return true;
+    for (std::size_t i = find(range.begin); i < extents_.size() && extents_[i].begin < range.end; ++i) {
+      const Extent& e = extents_[i];
+      const ByteRange piece = intersect(range, {e.begin, e.end});
+      if (!test(piece, e.ref.advanced(piece.begin - e.begin))) return false;
+    }
+    return true;
+  }
   /// Calls `visit(ByteRange piece, Ref first)` for the pieces of `range` in ascending order.
   /// `visit` must not change this map.
   template <class Visit>
   void for_each(ByteRange range, Visit&& visit) const {
-    range = intersect(range, {0, size()});
-    if (range.empty()) return;
-    for (std::size_t i = find(range.begin); i < extents_.size() && extents_[i].begin < range.end; ++i) {
-      const Extent& e = extents_[i];
-      const ByteRange piece = intersect(range, {e.begin, e.end});
-      visit(piece, e.ref.advanced(piece.begin - e.begin));
-    }
+    all_of(range, [&](ByteRange piece, Ref first) {
+      visit(piece, first);
+      return true;
+    });
   }
 
   /// Returns the pieces of `range` that `for_each` visits, as a list.
@@ -163,17 +174,8 @@ class BasicExtentMap {
  private:
   /// Returns the index of the extent that contains byte `position`.
   [[nodiscard]] std::size_t find(std::uint64_t position) const noexcept {
-    std::size_t low = 0;
-    std::size_t high = extents_.size();
-    while (low < high) {
-      const std::size_t middle = (low + high) / 2;
-      if (extents_[middle].end <= position) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    const auto ends_before = [&](const Extent& e) { return e.end <= position; };
+    return static_cast<std::size_t>(std::partition_point(extents_.begin(), extents_.end(), ends_before) - extents_.begin());
   }
 
   std::vector<Extent> extents_;

@@ -9,7 +9,7 @@
 
 namespace semcache::engine {
 
-Memory* Arrays::new_memory(SpaceId space, const char* label, std::uint64_t bytes) {
+Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint64_t bytes) {
   // Everything that can fail comes first.
   const trace::LabelId name = s_.recorder.intern(label == nullptr ? "" : label);
   const std::uint64_t page_span = space == host_space && bytes > 0 ? round_up(bytes + memory::header_gap_bytes, s_.page_bytes) : 0;
@@ -62,21 +62,7 @@ Memory* Arrays::new_memory(SpaceId space, const char* label, std::uint64_t bytes
   m->since = s_.clock.fetch_add(1, std::memory_order_relaxed);
   m->live = true;
   if (!m->on_host()) projection_.note_perhaps_unready(*m);
-  return m;
-}
-
-void Arrays::recycle(Memory& m) noexcept {
-  m.live = false;
-  m.flags.store(0);  // a thread that has found the array already then takes the lock, and sees that it is freed
-  m.incarnation.fetch_add(1);
-  for (auto& d : s_.devices) d->memory->forget(m);
-  if (std::exchange(m.listed, false)) {
-    s_.listed.erase(std::find(s_.listed.begin(), s_.listed.end(), &m));
-    s_.listed_arrays.store(s_.listed.size());
-  }
-  while (!m.expected_in.empty()) m.expected_in.back()->expect_nothing();
-  if (m.slot.valid() && m.slot.value < s_.by_slot.size()) s_.by_slot[m.slot.value] = nullptr;
-  free_.push_back(&m);
+  return NewMemory(m, {this});
 }
 
 void Arrays::bind(Memory& m, SlotId slot) {
@@ -119,7 +105,18 @@ void Arrays::destroy(Memory& m) noexcept {
   if (m.datum.valid() && s_.directory.slots(m.datum).empty()) s_.directory.remove_datum(m.datum);
   s_.pages->end_phase(m);
   release_place(m);
-  recycle(m);
+  // The object is used again.
+  m.live = false;
+  m.flags.store(0);  // a thread that has found the array already then takes the lock, and sees that it is freed
+  m.incarnation.fetch_add(1);
+  for (auto& d : s_.devices) d->memory->forget(m);
+  if (std::exchange(m.listed, false)) {
+    s_.listed.erase(std::find(s_.listed.begin(), s_.listed.end(), &m));
+    s_.listed_arrays.store(s_.listed.size());
+  }
+  while (!m.expected_in.empty()) m.expected_in.back()->expect_nothing();
+  if (m.slot.valid() && m.slot.value < s_.by_slot.size()) s_.by_slot[m.slot.value] = nullptr;
+  free_.push_back(&m);
 }
 
 void Arrays::collect_orphans() noexcept {
@@ -193,37 +190,32 @@ Obstacle Arrays::new_saved_copy(SpaceId space, std::uint64_t bytes, trace::Label
 }
 
 Memory* Arrays::make_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label) {
-  Memory* m = new_memory(space, s_.recorder.name(label), bytes);
-  try {
-    if (m->on_host()) {
-      m->address = static_cast<std::byte*>(std::aligned_alloc(s_.page_bytes, round_up(bytes, s_.page_bytes)));
-      if (m->address == nullptr) {
-        throw OutOfMemory("no host memory to save a copy of '" + std::string(s_.recorder.name(label)) + "' (" + std::to_string(bytes) +
-                              " bytes). Free some, or remove copies that nobody reads", bytes, 0);
-      }
-      m->owns_allocation = true;
-      host_snapshot_bytes_ += bytes;
-    } else {
-      place_on_device(*m);
-      DeviceState& d = s_.device_of(*m);
-      // How many granules it needs depends on where it lies.
-      if (!d.memory->fits(d.memory->missing_bytes(*m))) {
-        throw OutOfMemory("no room for a saved copy", bytes, d.memory->budget_bytes());
-      }
+  NewMemory m = new_memory(space, s_.recorder.name(label), bytes);
+  if (m->on_host()) {
+    m->address = static_cast<std::byte*>(std::aligned_alloc(s_.page_bytes, round_up(bytes, s_.page_bytes)));
+    if (m->address == nullptr) {
+      throw OutOfMemory("no host memory to save a copy of '" + std::string(s_.recorder.name(label)) + "' (" + std::to_string(bytes) +
+                            " bytes). Free some, or remove copies that nobody reads", bytes, 0);
     }
-    bind(*m, s_.directory.add_snapshot(space, bytes));
-    m->since = Memory::never;
-    if (!m->on_host()) {
-      s_.device_of(*m).memory->ask({m});
-      m->counted_snapshot = true;
-      s_.device_of(*m).memory->snapshot_bytes += bytes;
+    m->owns_allocation = true;
+    host_snapshot_bytes_ += bytes;
+  } else {
+    place_on_device(*m);
+    DeviceState& d = s_.device_of(*m);
+    // How many granules it needs depends on where it lies.
+    if (!d.memory->fits(d.memory->missing_bytes(*m))) {
+      throw OutOfMemory("no room for a saved copy", bytes, d.memory->budget_bytes());
     }
-  } catch (...) {
-    destroy(*m);
-    throw;
+  }
+  bind(*m, s_.directory.add_snapshot(space, bytes));
+  m->since = Memory::never;
+  if (!m->on_host()) {
+    s_.device_of(*m).memory->ask({m.get()});
+    m->counted_snapshot = true;
+    s_.device_of(*m).memory->snapshot_bytes += bytes;
   }
   projection_.note_perhaps_unwanted(*m);
-  return m;
+  return m.release();
 }
 
 }  // namespace semcache::engine

@@ -13,16 +13,22 @@ class Arrays : Parts {
  public:
   explicit Arrays(const Parts& parts) noexcept : Parts(parts) {}
 
+  /// An object that is not complete yet: it is destroyed, with what it has so far, unless the caller releases it (I9).
+  struct Destroy {
+    Arrays* arrays;
+    void operator()(Memory* memory) const noexcept { arrays->destroy(*memory); }
+  };
+  using NewMemory = std::unique_ptr<Memory, Destroy>;
   /// Returns an object that has neither an address nor a slot yet. @throws std::bad_alloc  nothing has changed
-  Memory* new_memory(SpaceId space, const char* label, std::uint64_t bytes);
+  NewMemory new_memory(SpaceId space, const char* label, std::uint64_t bytes);
   /// Binds the object to its slot, and shows the observer the allocation. @throws std::bad_alloc
   void bind(Memory& memory, SlotId slot);
   /// Gives the memory addresses on its device. @throws OutOfMemory, std::bad_alloc
   void place_on_device(Memory& memory);
   /// Gives back the addresses of the memory, and the pages of host memory.
   void release_place(Memory& memory) noexcept;
-  /// Frees the memory, its slot, and its datum behind the last slot. It also frees what an allocation that failed has made so far
-  /// (I9).
+  /// Frees the memory, its slot, and its datum behind the last slot, and recycles the object. It also frees what an allocation that
+  /// failed has made so far.
   /// @pre the content is needed no more, and nothing in flight uses the memory
   void destroy(Memory& memory) noexcept;
   /// Returns a saved copy of this kind that `new_saved_copy` has made on a device, that is mapped by now, and that is not used
@@ -41,7 +47,6 @@ class Arrays : Parts {
   [[nodiscard]] std::uint64_t host_snapshot_bytes() const noexcept { return host_snapshot_bytes_; }
 
  private:
-  void recycle(Memory& memory) noexcept;
   Memory* make_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label);
 
   std::vector<Memory*> free_;  ///< objects that belong to no array now

@@ -15,7 +15,6 @@ void Engine::audit() {
   const Look look(transactions_);
   if (const std::string wrong = s_.directory.audit(); !wrong.empty()) base::fatal("audit: %s", wrong.c_str());
 
-  const auto label = [&](const Memory& m) { return s_.name(m); };
   std::vector<const Memory*> live;
   std::uint64_t host_snapshots = 0;
   const std::set<const Memory*> unwanted(projection_.perhaps_unwanted().begin(), projection_.perhaps_unwanted().end());
@@ -24,13 +23,13 @@ void Engine::audit() {
   for (Memory& m : s_.pool) {
     if (!m.live) continue;
     live.push_back(&m);
-    if (!m.slot.valid() || s_.by_slot.at(m.slot.value) != &m) base::fatal("audit: '%s' is not its slot's memory", label(m));
+    if (!m.slot.valid() || s_.by_slot.at(m.slot.value) != &m) base::fatal("audit: '%s' is not its slot's memory", s_.name(m));
     const bool listed = unwanted.count(&m) != 0;
     if (m.perhaps_unwanted != listed || (listed && !m.snapshot())) {
-      base::fatal("audit: '%s': a saved copy and the list of those that are perhaps unwanted disagree", label(m));
+      base::fatal("audit: '%s': a saved copy and the list of those that are perhaps unwanted disagree", s_.name(m));
     }
     if (m.snapshot() && !listed && !m.freeing && !s_.directory.needed(m.slot) && touched.count(m.slot.value) == 0) {
-      base::fatal("audit: '%s': nobody wants the saved copy, and nobody will look", label(m));
+      base::fatal("audit: '%s': nobody wants the saved copy, and nobody will look", s_.name(m));
     }
     if (m.on_host()) {
       if (m.owns_allocation) host_snapshots += m.bytes;
@@ -40,17 +39,16 @@ void Engine::audit() {
         m.pages.for_each(s_.pages->around(m, piece), [&](ByteRange pages, PageState s) {
           if (s.protection > most) {
             base::fatal("audit: I5: pages [%llu, %llu) of '%s' have protection %d, but bytes [%llu, %llu) are %s",
-                        static_cast<unsigned long long>(pages.begin), static_cast<unsigned long long>(pages.end), label(m),
+                        static_cast<unsigned long long>(pages.begin), static_cast<unsigned long long>(pages.end), s_.name(m),
                         static_cast<int>(s.protection), static_cast<unsigned long long>(piece.begin),
                         static_cast<unsigned long long>(piece.end), why);
           }
         });
       };
-      s_.directory.for_each_wanted(m.datum, m.all(), [&](ByteRange piece, ValueRef wanted) {
-        s_.directory.for_each_held(m.slot, piece, [&](ByteRange part, ValueRef held) {
-          if (wanted.id == directory::undefined_value) demand(part, Protection::read, "never written");
-          else if (held != wanted.advanced(part.begin - piece.begin)) demand(part, Protection::none, "stale");
-        });
+      s_.directory.all_of(m.slot, m.all(), [&](ByteRange part, ValueRef wanted, ValueRef held) {
+        if (wanted.id == directory::undefined_value) demand(part, Protection::read, "never written");
+        else if (held != wanted) demand(part, Protection::none, "stale");
+        return true;
       });
       m.pages.for_each(s_.pages->span(m), [&](ByteRange pages, PageState s) {
         if (s.protection != Protection::read_write) return;
@@ -63,10 +61,10 @@ void Engine::audit() {
     }
     DeviceState& d = s_.device_of(m);
     const std::uint32_t flags = m.flags.load();
-    if (!m.freeing && m.counted_snapshot != m.snapshot()) base::fatal("audit: '%s' is counted wrongly as a saved copy", label(m));
+    if (!m.freeing && m.counted_snapshot != m.snapshot()) base::fatal("audit: '%s' is counted wrongly as a saved copy", s_.name(m));
     if ((flags & Memory::resident) == 0 && m.bytes > 0) {
-      s_.directory.for_each_held(m.slot, m.all(), [&](ByteRange, ValueRef held) {
-        if (held.is_number()) base::fatal("audit: '%s' holds a value, but has no memory", label(m));
+      s_.directory.held(m.slot).for_each(m.all(), [&](ByteRange, ValueRef held) {
+        if (held.is_number()) base::fatal("audit: '%s' holds a value, but has no memory", s_.name(m));
       });
     }
     if (s_.guarded(m) && !m.freeing) {
@@ -74,34 +72,32 @@ void Engine::audit() {
       const bool idle = !s_.pinned(m);
       if (idle && m.access != Protection::none &&
           (!State::is_resident(m) || m.snapshot() || !s_.directory.fresh(m.slot, m.all()))) {
-        base::fatal("audit: I5: the program can use the device memory of '%s', which is stale", label(m));
+        base::fatal("audit: I5: the program can use the device memory of '%s', which is stale", s_.name(m));
       }
       if (idle && m.access == Protection::read_write && !s_.directory.exclusive(m.slot, m.all())) {
-        base::fatal("audit: I5: the program can write the device memory of '%s', which others share", label(m));
+        base::fatal("audit: I5: the program can write the device memory of '%s', which others share", s_.name(m));
       }
       const Protection least = (flags & Memory::is_exclusive) != 0 ? Protection::read_write
                                : (flags & Memory::is_fresh) != 0   ? Protection::read
                                                                    : Protection::none;
-      if (m.access < least) base::fatal("audit: I5: launches believe that the pages of '%s' are open", label(m));
+      if (m.access < least) base::fatal("audit: I5: launches believe that the pages of '%s' are open", s_.name(m));
     }
     if (m.snapshot()) continue;
-    if (!m.perhaps_unready && !ready({&m, true})) base::fatal("audit: launches that may use any array believe that '%s' is ready", label(m));
+    if (!m.perhaps_unready && !ready({&m, true})) base::fatal("audit: launches that may use any array believe that '%s' is ready", s_.name(m));
     if ((flags & Memory::is_fresh) != 0 && !s_.directory.fresh(m.slot, m.all())) {
-      base::fatal("audit: I1: launches believe that '%s' is fresh", label(m));
+      base::fatal("audit: I1: launches believe that '%s' is fresh", s_.name(m));
     }
     if ((flags & Memory::is_exclusive) != 0 && m.bytes > 0 && !s_.directory.exclusive(m.slot, m.all())) {
-      base::fatal("audit: I2: launches believe that only '%s' holds its content", label(m));
+      base::fatal("audit: I2: launches believe that only '%s' holds its content", s_.name(m));
     }
     if ((flags & Memory::idle) != 0) {
       for (QueueIndex q = 1; q < d.queues->count(); ++q) {
-        const std::uint64_t at = m.on(q).use.load();
+        // Transfers that only read are not checked: only launches that write wait for them, and these need the flag `unread`.
+        const std::uint64_t at = m.on(q).write.load();
         if (!d.queues->own(q) || at == 0 || d.queues->done(q, at)) continue;
         for (QueueIndex p = 1; p < d.queues->count(); ++p) {
-          // Transfers that only read are not checked: only launches that write wait for them, and these need the flag `unread`.
-          if (d.queues->own(p) || !d.queues->live(p)) continue;
-          if (m.on(q).write.load() != 0 && !d.queues->ordered(p, q, m.on(q).write.load()) &&
-              !d.queues->done(q, m.on(q).write.load())) {
-            base::fatal("audit: I6: launches on queue %u need not wait, but a transfer to '%s' is in flight", p, label(m));
+          if (!d.queues->own(p) && d.queues->live(p) && !d.queues->ordered(p, q, at)) {
+            base::fatal("audit: I6: launches on queue %u need not wait, but a transfer to '%s' is in flight", p, s_.name(m));
           }
         }
       }
@@ -117,7 +113,7 @@ void Engine::audit() {
     if (f.host->snapshot() || !s_.watched(*f.host)) continue;
     f.host->pages.for_each(s_.pages->around(*f.host, f.range), [&](ByteRange, PageState s) {
       if (s.protection > (f.keeps_readable() ? Protection::read : Protection::none)) {
-        base::fatal("audit: I6: the pages of '%s' are open under a transfer", label(*f.host));
+        base::fatal("audit: I6: the pages of '%s' are open under a transfer", s_.name(*f.host));
       }
     });
   }

@@ -13,7 +13,8 @@ constexpr std::uint64_t idle_limit_bytes = 256 * 1024 * 1024;
 
 }  // namespace
 
-TransitBuffer* Buffers::take(Transaction& t, std::uint64_t bytes, bool on_device) {
+TransitBuffer* Buffers::take(std::uint64_t bytes, bool on_device) {
+  Transaction t(transactions_);
   DeviceState& d = s_.home();
   auto best = idle_.end();
   for (auto it = idle_.begin(); it != idle_.end(); ++it) {
@@ -43,7 +44,8 @@ TransitBuffer* Buffers::take(Transaction& t, std::uint64_t bytes, bool on_device
   }
 }
 
-TransitBuffer* Buffers::take_beside(Transaction& t, Memory& m, ByteRange range) {
+TransitBuffer* Buffers::take_beside(Memory& m, ByteRange range) {
+  Transaction t(transactions_);
   if (m.on_host() || !m.live || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return nullptr;
   std::shared_ptr<TransitBlock> block = m.transit_block.lock();
   if (block == nullptr) {
@@ -70,7 +72,10 @@ TransitBuffer* Buffers::take_beside(Transaction& t, Memory& m, ByteRange range) 
   return buffer.release();
 }
 
-void Buffers::give(Transaction& t, std::unique_ptr<TransitBuffer> buffer) noexcept {
+void Buffers::give(TransitBuffer* taken) noexcept {
+  std::unique_ptr<TransitBuffer> buffer(taken);
+  Transaction t(transactions_);
+  t.launch_follows();
   buffer->expect_nothing();
   if (buffer->block != nullptr) return free_buffer(t, std::move(buffer));
   --taken_;

@@ -100,7 +100,7 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
       if (const Obstacle o = transfers_.check_writes(s_.memory_of(slot))) return o;
     }
     const ByteRange range{to_position, to_position + n};
-    const auto earlier = s_.pending.any(to.datum) ? s_.directory.wanted_extents(to.datum, range)
+    const auto earlier = s_.pending.any(to.datum) ? s_.directory.wanted(to.datum).extents(range)
                                               : std::vector<directory::ExtentMap::Extent>();
     const auto result = s_.directory.link(to.datum, to_position, from.datum, from_position, n);
     if (result == directory::LinkResult::unchanged) {
@@ -196,11 +196,10 @@ void Copies::settle(Memory& m, ByteRange range) {
 
 void Copies::note_pending(const Memory& m, ByteRange range) noexcept {
   try {
-    std::vector<ByteRange> pieces = s_.stale(m.slot, range);
-    for (const SlotId other : s_.directory.slots(m.datum)) {
-      if (other == m.slot) continue;
+    std::vector<ByteRange> pieces{range};
+    for (const SlotId slot : s_.directory.slots(m.datum)) {
       std::vector<ByteRange> nowhere;
-      for (const ByteRange r : pieces) s_.directory.stale(other, r, nowhere);
+      for (const ByteRange r : pieces) s_.directory.stale(slot, r, nowhere);
       pieces = std::move(nowhere);
     }
     for (const ByteRange r : pieces) s_.pending.add(m.datum, r);
@@ -211,7 +210,7 @@ void Copies::note_pending(const Memory& m, ByteRange range) noexcept {
 void Copies::count_replaced(const Memory& m, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept {
   std::uint64_t bytes = 0;
   for (const auto& e : earlier) {
-    s_.directory.for_each_wanted(m.datum, {e.begin, e.end}, [&](ByteRange piece, directory::ValueRef now) {
+    s_.directory.wanted(m.datum).for_each({e.begin, e.end}, [&](ByteRange piece, directory::ValueRef now) {
       if (now != e.ref.advanced(piece.begin - e.begin)) bytes += s_.pending.take(m.datum, piece);
     });
   }
@@ -224,11 +223,7 @@ Obstacle Copies::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
   if (const Obstacle o = hazards_.uses_of(to)) return o;
   if (const Obstacle o = hazards_.uses_of(from)) return o;
   if (!s_.directory.fresh(to.slot, to_range) || !s_.directory.fresh(from.slot, from_range)) return {};
-  std::vector<ByteRange> defined;  // bytes that were never written may differ
-  s_.directory.for_each_wanted(to.datum, to_range, [&](ByteRange piece, directory::ValueRef ref) {
-    if (ref.is_number()) defined.push_back({piece.begin - to_position, piece.end - to_position});
-  });
-  if (defined.empty()) return {};
+  if (!s_.directory.defined(to.datum, to_range)) return {};
   const auto bytes_of = [&](Memory& m, ByteRange range) {
     std::vector<std::byte> bytes(n);
     if (m.on_host()) {
@@ -245,12 +240,14 @@ Obstacle Copies::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
   if (!State::is_resident(to) || !State::is_resident(from)) return {};
   const std::vector<std::byte> there = bytes_of(to, to_range);
   const std::vector<std::byte> here = bytes_of(from, from_range);
-  for (const ByteRange r : defined) {
-    if (std::memcmp(there.data() + r.begin, here.data() + r.begin, r.size()) == 0) continue;
+  s_.directory.wanted(to.datum).for_each(to_range, [&](ByteRange piece, directory::ValueRef ref) {
+    const std::uint64_t at = piece.begin - to_position;
+    // Bytes that were never written may differ.
+    if (!ref.is_number() || std::memcmp(there.data() + at, here.data() + at, piece.size()) == 0) return;
     base::fatal("SEMCACHE_CHECK: '%s' or '%s' was changed without anybody noticing (a raw pointer in a kernel or a "
                 "library). Announce such uses with semcache::access(view, mode).",
                 s_.name(to), s_.name(from));
-  }
+  });
   return {};
 }
 
@@ -283,10 +280,8 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
   }
   meet(t, kept, range, Access::overwrite);
   s_.directory.prepare_write(to.slot, range);  // so that noting the write cannot fail
-  {
-    const NoteIfRefused guard{transfers_, to, range};
-    executor_.execute(copy_step(buffer.empty() ? plan::Purpose::call : plan::Purpose::detour, end_at(to, position), source, n));
-  }
+  const plan::Purpose purpose = buffer.empty() ? plan::Purpose::call : plan::Purpose::detour;
+  transfers_.overwrite(to, range, copy_step(purpose, end_at(to, position), source, n));
   transfers_.note_written(to, range);
   transactions_.complete(t, work);  // the program may change the source after the call
 }
@@ -333,22 +328,17 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
     return to.on_host() ? hazards_.directly_reached(to, to_range) : hazards_.directly_reached(from, from_range);
   });
   s_.directory.prepare_write(to.slot, to_range, 2 + n / s_.options.registration_bytes);  // so that noting the write cannot fail
-  {
-    const NoteIfRefused whole{transfers_, to, one_array ? to_range : ByteRange{}};
-    for (std::uint64_t done = 0, bytes = 0; done < n; done += bytes) {
-      // A piece lies within one of the chunks in which host pages are page-locked.
-      const std::uint64_t host_position = (to.on_host() ? to_position : from_position) + done;
-      bytes = to.on_host() == from.on_host() ? n - done
-                                             : std::min(n - done, s_.pages->chunk_end(host_position) - host_position);
-      const ByteRange piece{to_position + done, to_position + done + bytes};
-      {
-        const NoteIfRefused guard{transfers_, to, one_array ? ByteRange{} : piece};
-        executor_.execute(copy_step(plan::Purpose::call, end_at(to, to_position + done), end_at(from, from_position + done), bytes));
-      }
-      // Each piece is noted at once, because a later one may fail, and overwritten bytes must not be taken for the former content
-      // (I9). Within one array that would make the source stale, so there the whole range is noted at the end.
-      if (!one_array) transfers_.note_written(to, piece);
-    }
+  for (std::uint64_t done = 0, bytes = 0; done < n; done += bytes) {
+    // A piece lies within one of the chunks in which host pages are page-locked.
+    const std::uint64_t host_position = (to.on_host() ? to_position : from_position) + done;
+    bytes = to.on_host() == from.on_host() ? n - done
+                                           : std::min(n - done, s_.pages->chunk_end(host_position) - host_position);
+    const ByteRange piece{to_position + done, to_position + done + bytes};
+    transfers_.overwrite(to, one_array ? to_range : piece,
+                         copy_step(plan::Purpose::call, end_at(to, piece.begin), end_at(from, from_position + done), bytes));
+    // Each piece is noted at once, because a later one may fail, and overwritten bytes must not be taken for the former content
+    // (I9). Within one array that would make the source stale, so there the whole range is noted at the end.
+    if (!one_array) transfers_.note_written(to, piece);
   }
   if (one_array) transfers_.note_written(to, to_range);
   transactions_.complete_transfers(t, to);
@@ -369,15 +359,9 @@ void Copies::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
   }
   meet(t, kept, range, Access::overwrite);
   s_.directory.prepare_write(m.slot, range);  // so that noting the write cannot fail
-  {
-    const NoteIfRefused guard{transfers_, m, range};
-    plan::Step step = step_of(plan::Step::Kind::fill, m);
-    step.purpose = plan::Purpose::call;
-    step.to = end_at(m, position);
-    step.bytes = n;
-    step.fill = fill;
-    executor_.execute(step);
-  }
+  plan::Step step{plan::Step::Kind::fill, plan::Purpose::call, end_at(m, position), {}, n};
+  step.fill = fill;
+  transfers_.overwrite(m, range, step);
   transfers_.note_written(m, range);
   if (!m.on_host()) transactions_.complete_transfers(t, m);
 }
@@ -390,7 +374,7 @@ void Copies::filled(Memory& m, std::uint64_t position, std::uint64_t n, const Fi
   s_.directory.fill(m.datum, {position, position + n}, fill);
   m.write_check.reset();
   transfers_.count_dropped(m, {position, position + n});
-  s_.directory.commit({m.slot, position, {}, 0, n, s_.directory.wanted_at(m.datum, position), {}});
+  s_.directory.commit({m.slot, position, {}, 0, n, s_.directory.wanted(m.datum).at(position), {}});
 }
 
 }  // namespace semcache::engine

@@ -17,14 +17,18 @@ namespace semcache::engine {
 /// (I9) holds as far as content is concerned; evictions made on the way stay made.
 class Engine : base::Uncopied {
   State s_;
-  const Parts parts_{s_, projection_, executor_, hazards_, arrays_, transfers_, buffers_, residency_, preparation_, transactions_,
+  const Parts parts_{s_, projection_, executor_, hazards_, arrays_, transfers_, buffers, residency_, preparation_, transactions_,
                      expected_, lifetimes, launches, host_access};
   Projection projection_{parts_};
   Executor executor_{parts_};
   Hazards hazards_{parts_};
   Arrays arrays_{parts_};
   Transfers transfers_{parts_};
-  Buffers buffers_{parts_};  // destroyed before `s_`: idle buffers are given back while their devices exist
+
+ public:
+  Buffers buffers{parts_};  // destroyed before `s_`: idle buffers are given back while their devices exist
+
+ private:
   Residency residency_{parts_};
   Preparation preparation_{parts_};
   Transactions transactions_{parts_};

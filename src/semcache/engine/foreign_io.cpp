@@ -48,23 +48,6 @@ void ForeignIo::expect_read_out(Memory& m, std::uint64_t position, const ByteRan
   expected_.expect(m, position, pieces, count, buffer, to);
 }
 
-TransitBuffer* ForeignIo::take_buffer(std::uint64_t bytes, bool on_device) {
-  Transaction t(transactions_);
-  return buffers_.take(t, bytes, on_device);
-}
-
-TransitBuffer* ForeignIo::take_buffer_beside(Memory& m, ByteRange range) {
-  Transaction t(transactions_);
-  return buffers_.take_beside(t, m, range);
-}
-
-void ForeignIo::give_buffer(TransitBuffer* taken) noexcept {
-  std::unique_ptr<TransitBuffer> buffer(taken);
-  Transaction t(transactions_);
-  t.launch_follows();
-  buffers_.give(t, std::move(buffer));
-}
-
 void ForeignIo::settle_buffer(TransitBuffer& buffer) {
   // The last use is read without the lock, because no other thread changes it now: the `read_out` before this has ended what was
   // expected of the buffer.
@@ -79,26 +62,23 @@ bool ForeignIo::valid_here(const Memory& m, std::uint64_t position, const ByteRa
   return m.live && !m.snapshot() && expected_.fresh_here(m, position, pieces, count);  // it may have been freed meanwhile
 }
 
-/// Returns the source from which the host gets the first bytes of `range`, and how many of them it has.
-ForeignIo::Source ForeignIo::nearest_source(const Memory& m, ByteRange range) const {
-  const bool written = s_.directory.wanted_at(m.datum, range.begin).id != directory::undefined_value;
-  bool ended = false;
-  s_.directory.for_each_wanted(m.datum, range, [&](ByteRange piece, directory::ValueRef ref) {
-    if (ended || (ref.id != directory::undefined_value) == written) return;
+directory::Step ForeignIo::nearest_source(const Memory& m, ByteRange range) const {
+  const bool written = s_.directory.wanted(m.datum).at(range.begin).id != directory::undefined_value;
+  s_.directory.wanted(m.datum).all_of(range, [&](ByteRange piece, directory::ValueRef ref) {
+    if ((ref.id != directory::undefined_value) == written) return true;
     range.end = piece.begin;
-    ended = true;
+    return false;
   });
-  if (!written) return {{}, 0, range.size(), {}, 0};
+  if (!written) return {{}, 0, {}, 0, range.size(), {}, {}};
   for (const SlotId slot : {s_.directory.slot_in(m.datum, host_space), m.slot}) {
     if (!slot.valid()) continue;
     const std::vector<ByteRange> stale = s_.stale(slot, range);
     const std::uint64_t end = stale.empty() ? range.end : stale.front().begin;
-    if (end > range.begin) return {slot, range.begin, end - range.begin, {}, 0};
+    if (end > range.begin) return {{}, 0, slot, range.begin, end - range.begin, {}, {}};
   }
   // The bytes go to the host, so every source costs a crossing, except what the host holds.
   const Topology seen_from_host = m.on_host() ? Topology{0, 1, 1} : Topology{1, 1, 0};
-  const directory::Step step = s_.directory.next_fetch(m.slot, range, seen_from_host);
-  return {step.from, step.from_position, step.bytes, step.fill, step.value.offset};
+  return s_.directory.next_fetch(m.slot, range, seen_from_host);
 }
 
 void ForeignIo::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
@@ -148,19 +128,20 @@ void ForeignIo::read_from_device(Transaction& t, Memory& m, std::uint64_t positi
         if (++piece < count) next = at_array(pieces[piece], position).begin;
         continue;
       }
-      const Source source = nearest_source(m, {next, end});
+      const directory::Step source = nearest_source(m, {next, end});
       plan::Step step = copy_step(plan::Purpose::call, within(buffer, to + (next - position)), {}, source.bytes);
       step.to.label = m.label;  // counted for the array that the message names, wherever the bytes come from
-      if (source.slot.valid()) {
-        Memory& from = s_.memory_of(source.slot);
-        if (const Obstacle o = hazards_.busy(from, {source.position, source.position + source.bytes}, Mode::reads)) return o;
-        step.from = end_at(from, source.position);
+      if (source.from.valid()) {
+        Memory& from = s_.memory_of(source.from);
+        const std::uint64_t at = source.from_position;
+        if (const Obstacle o = hazards_.busy(from, {at, at + source.bytes}, Mode::reads)) return o;
+        step.from = end_at(from, at);
       } else {
         step.kind = plan::Step::Kind::fill;
         step.purpose = plan::Purpose::detour;
         step.fill = source.fill;
         if (step.fill.pattern_bytes == 0) step.fill.pattern_bytes = 1;  // never written: the message gets zeros
-        step.phase = source.phase;
+        step.phase = source.value.offset;
       }
       executor_.execute(step);
       next += source.bytes;

@@ -18,13 +18,6 @@ class ForeignIo : Parts {
  public:
   explicit ForeignIo(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// Returns memory that nothing else uses, on the device if `on_device`, else on the host. @throws OutOfMemory
-  TransitBuffer* take_buffer(std::uint64_t bytes, bool on_device);
-  /// Returns memory for persistent messages of `range` of a device array, side by side with that for its other ranges. Returns
-  /// nullptr if the array is too large, another message has some of these bytes, or there is no memory.
-  TransitBuffer* take_buffer_beside(Memory& memory, ByteRange range);
-  /// Takes a buffer back.
-  void give_buffer(TransitBuffer* buffer) noexcept;
   /// Waits until no transfer uses the buffer any more. Foreign code may then read and write it.
   /// @pre no message is expected of it (`expect_read_out`)
   void settle_buffer(TransitBuffer& buffer);
@@ -49,16 +42,9 @@ class ForeignIo : Parts {
   bool write_in_together(Memory& memory, ByteRange range, TransitBuffer* const* buffers, std::size_t count);
 
  private:
-  /// From where bytes of a message are taken.
-  struct Source {
-    SlotId slot;             ///< invalid: the bytes are made from `fill`, or were never written
-    std::uint64_t position;
-    std::uint64_t bytes;
-    directory::Fill fill;
-    std::uint64_t phase;     ///< of the pattern at its first byte
-  };
-  /// Returns the best source, seen from the host, for the first bytes of `range`, as many as possible.
-  [[nodiscard]] Source nearest_source(const Memory& memory, ByteRange range) const;
+  /// Returns the step from the best source, seen from the host, for the first bytes of `range`, as many as possible. Where it
+  /// goes to is not set. Without a source, the bytes are made from the step's fill, or were never written if that is empty.
+  [[nodiscard]] directory::Step nearest_source(const Memory& memory, ByteRange range) const;
   /// `read_out` of a device array to a buffer on the host.
   void read_from_device(Transaction& transaction, Memory& memory, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                         TransitBuffer& buffer, std::byte* to);

@@ -34,15 +34,6 @@ void add_use(ForeignCall& call, const ForeignCall::Use& more) {
 
 }  // namespace
 
-ForeignCall::Overwritten::~Overwritten() {
-  for (const SlotId slot : slots_) directory_.mark_changing(slot, false);
-}
-
-void ForeignCall::Overwritten::add(SlotId slot) noexcept {
-  directory_.mark_changing(slot);
-  slots_.push_back(slot);
-}
-
 /// Notes a use by a kernel that is not submitted yet. The runtime will not be notified when it is.
 void ForeignUses::use_natively(Memory& m, bool writable, Memory::Announcement& announcement) {
   const UnsubmittedLaunch unsubmitted;
@@ -212,12 +203,15 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable && !use.both_sides});
       if (const Obstacle o = preparation_.prepare(operands.data(), operands.size(), nullptr)) return o;
       // These writes are noted in the directory when the call has been made. Until then none of these slots counts as a holder.
-      auto overwritten = std::make_unique<ForeignCall::Overwritten>(s_.directory, call->uses.size());
+      std::vector<std::shared_ptr<directory::Directory>> overwritten;
+      overwritten.reserve(call->uses.size());
       for (const ForeignCall::Use& use : call->uses) {
         if (!use.both_sides || !use.writable) continue;
         if (const Obstacle o = transfers_.save_all(*use.memory, use.memory->all(), Transfers::Loss::write)) return o;
         use.memory->write_check.reset();
-        overwritten->add(use.memory->slot);
+        const SlotId slot = use.memory->slot;
+        s_.directory.mark_changing(slot);
+        overwritten.emplace_back(&s_.directory, [slot](directory::Directory* d) { d->mark_changing(slot, false); });
       }
       if (const Obstacle o = make_host_right(true)) return o;
       call->overwritten = std::move(overwritten);  // the arrays are pinned next
@@ -250,7 +244,7 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
                     s_.name(*use.memory), e.what());
       }
     }
-    call->overwritten.reset();
+    call->overwritten.clear();
   }
   const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
   // The driver has the work, so a thread that waits for the device from now on waits for this work, too.

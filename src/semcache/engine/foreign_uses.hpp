@@ -18,20 +18,9 @@ struct ForeignCall {
     bool both_sides = false;     ///< the call uses the host side, too, so a write is noted only when the call is made
   };
   std::vector<Use> uses;  ///< of device memory, which is pinned
-  /// While it lives, what the added slots hold does not count as saved there (`Directory::mark_changing`). It is destroyed with
-  /// the engine's lock held.
-  class Overwritten : base::Uncopied {
-   public:
-    Overwritten(directory::Directory& d, std::size_t most) : directory_(d) { slots_.reserve(most); }
-    ~Overwritten();
-    void add(SlotId slot) noexcept;
-
-   private:
-    directory::Directory& directory_;
-    std::vector<SlotId> slots_;
-  };
-  /// The slots in `uses` with `both_sides` whose content the call is about to overwrite.
-  std::unique_ptr<Overwritten> overwritten;
+  /// For each slot in `uses` with `both_sides` whose content the call is about to overwrite: while this lives, what the slot holds
+  /// does not count as saved there (`Directory::mark_changing`). It ends with the engine's lock held.
+  std::vector<std::shared_ptr<directory::Directory>> overwritten;
 };
 
 /// Serves kernels, libraries and driver calls outside our launches: captures on native spaces, announced uses, and uses that are

@@ -106,7 +106,7 @@ Obstacle HostAccess::open_mirror(Memory& m, const char* reason) {
 void HostAccess::keep_maps_short(Transaction& t, Memory& m) noexcept {
   // An extent takes 64 bytes of maps. They may take at most 1 % of the array.
   const std::size_t bound = static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 6400));
-  if (!m.live || m.snapshot() || s_.directory.extent_count(m.datum) <= bound) return;
+  if (!m.live || m.snapshot() || s_.directory.wanted(m.datum).extent_count() <= bound) return;
   // While a fault is served, maps are not shortened: the fault does not need that, and its thread may hold what would be waited
   // for. A fault adds extents of whole pages only, so there are not many more before the next copy or message.
   if (here().served_address != nullptr) return;
@@ -206,7 +206,7 @@ std::uint64_t HostAccess::count_ahead(Memory& m, ByteRange page, ByteRange range
   std::uint64_t made_valid = 0;
   std::uint64_t filled = 0;
   for (const ByteRange r : s_.stale(m.slot, range)) {
-    s_.directory.for_each_wanted(m.datum, r, [&](ByteRange piece, directory::ValueRef wanted) {
+    s_.directory.wanted(m.datum).for_each(r, [&](ByteRange piece, directory::ValueRef wanted) {
       const std::uint64_t ahead = piece.size() - intersect(piece, page).size();
       made_valid += ahead;
       if (s_.directory.fill_of(wanted.id).pattern_bytes != 0) filled += ahead;

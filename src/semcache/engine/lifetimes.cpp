@@ -19,17 +19,12 @@ Memory* Lifetimes::allocate_device(std::uint32_t device, const char* label, std:
   expect_at_most(d.memory->budget_bytes(), "the device's budget of ",
                  " (SEMCACHE_DEVICE_MEMORY). Raise the budget, or split the array.");
   expect_at_most(d.memory->bytes(), "all the addresses for device arrays, ", ". Split the array.");
-  Memory* m = arrays_.new_memory(device_space(device), label, bytes);
-  try {
-    arrays_.place_on_device(*m);
-    m->datum = s_.directory.add_datum(bytes);
-    arrays_.bind(*m, s_.directory.add_slot(m->datum, m->space));
-  } catch (...) {
-    arrays_.destroy(*m);
-    throw;
-  }
+  Arrays::NewMemory m = arrays_.new_memory(device_space(device), label, bytes);
+  arrays_.place_on_device(*m);
+  m->datum = s_.directory.add_datum(bytes);
+  arrays_.bind(*m, s_.directory.add_slot(m->datum, m->space));
   live_device_bytes_ += bytes;
-  return m;
+  return m.release();
 }
 
 Memory* Lifetimes::allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced) {
@@ -44,25 +39,20 @@ Memory* Lifetimes::allocate_host(const char* label, std::uint64_t bytes, Memory*
                      std::string("device array '") + s_.name(*partner) + "' has a host side already");
   }
   s_.host->expect_fits(label, bytes);
-  Memory* m = arrays_.new_memory(host_space, label, bytes);
-  try {
-    s_.host->place(*m, s_.name(*m));
-    m->datum = partner != nullptr ? partner->datum : s_.directory.add_datum(bytes);
-    // The pages are new, so they hold zeros. The directory relies on that only where every write to them is noticed.
-    arrays_.bind(*m, s_.directory.add_slot(m->datum, host_space, s_.options.notices && !announced ? directory::Content::zeros
-                                                                                     : directory::Content::unknown));
-    // Under SEMCACHE_CHECK an announced host side is protected all the same, and so it is where the kernel's limit on mappings
-    // keeps its pages from being opened. Without a tracker, all host memory is treated as announced.
-    m->announced = !s_.options.notices || (announced && !s_.options.check &&
-                                         s_.pages->protect(*m, s_.pages->span(*m), platform::Protection::read_write));
-  } catch (...) {
-    arrays_.destroy(*m);
-    throw;
-  }
+  Arrays::NewMemory m = arrays_.new_memory(host_space, label, bytes);
+  s_.host->place(*m, s_.name(*m));
+  m->datum = partner != nullptr ? partner->datum : s_.directory.add_datum(bytes);
+  // The pages are new, so they hold zeros. The directory relies on that only where every write to them is noticed.
+  const bool zeros = s_.options.notices && !announced;
+  arrays_.bind(*m, s_.directory.add_slot(m->datum, host_space, zeros ? directory::Content::zeros : directory::Content::unknown));
+  // Under SEMCACHE_CHECK an announced host side is protected all the same, and so it is where the kernel's limit on mappings
+  // keeps its pages from being opened. Without a tracker, all host memory is treated as announced.
+  m->announced = !s_.options.notices || (announced && !s_.options.check &&
+                                       s_.pages->protect(*m, s_.pages->span(*m), platform::Protection::read_write));
   live_host_bytes_ += bytes;
   if (m->announced) s_.directory.mark_changing(m->slot);
   if (partner != nullptr) s_.pages->project(*m, m->all());
-  return m;
+  return m.release();
 }
 
 /// Puts off the freeing of device memory that a launch pins, if the launch's thread runs the kernel itself (emulated device).

@@ -26,7 +26,7 @@ class [[nodiscard]] Obstacle {
     page_unlock,  ///< the page-locked pages of `memory`, which nothing uses any more, must be unlocked
     staging,   ///< `range.end` bytes of staging memory of the device of `work` must be allocated
     mapping,   ///< the driver must map memory of the device of `work`, or unmap some
-    buffers,   ///< memory is short, so idle memory of messages must be given back, on the device or on the host
+    buffers,   ///< device memory is short, so idle memory of messages there must be given back
   };
 
   Obstacle() noexcept = default;
@@ -42,7 +42,7 @@ class [[nodiscard]] Obstacle {
   static Obstacle moment() noexcept { return {Kind::moment}; }
   static Obstacle page_lock(Memory& host, ByteRange chunk) noexcept { return {Kind::page_lock, &host, chunk}; }
   static Obstacle page_unlock(Memory& host) noexcept { return {Kind::page_unlock, &host}; }
-  static Obstacle idle_buffers(bool on_device) noexcept { return {Kind::buffers, nullptr, {}, {}, on_device}; }
+  static Obstacle idle_buffers() noexcept { return {Kind::buffers}; }
 
   explicit operator bool() const noexcept { return kind != Kind::none; }
 
@@ -50,11 +50,10 @@ class [[nodiscard]] Obstacle {
   Memory* memory = nullptr;
   ByteRange range;
   timeline::Work work;
-  bool on_device = false;  ///< for `buffers`
 
  private:
-  Obstacle(Kind k, Memory* m = nullptr, ByteRange r = {}, const timeline::Work& w = {}, bool d = false) noexcept
-      : kind(k), memory(m), range(r), work(w), on_device(d) {}
+  Obstacle(Kind k, Memory* m = nullptr, ByteRange r = {}, const timeline::Work& w = {}) noexcept
+      : kind(k), memory(m), range(r), work(w) {}
 };
 
 }  // namespace semcache::engine

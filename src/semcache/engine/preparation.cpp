@@ -25,7 +25,7 @@ Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const 
       if (const Obstacle o = hazards_.quiesce(m)) return o;  // a native kernel may still write it
       const std::uint64_t digest = executor_.digest_of(m);
       m.write_check =
-          std::make_unique<Memory::WriteCheck>(s_.directory, digest, s_.directory.wanted_extents(m.datum, m.all()));
+          std::make_unique<Memory::WriteCheck>(s_.directory, digest, s_.directory.wanted(m.datum).extents(m.all()));
     }
     transfers_.note_written(m, m.all());  // I2
   }

@@ -47,7 +47,7 @@ Obstacle Residency::make_resident(DeviceState& d, const std::vector<Memory*>& se
     const std::uint64_t idle = buffers_.idle_device_bytes();
     if (idle > 0 && !d.memory->fits(idle + missing)) {
       d.memory->forget_refusal();
-      return Obstacle::idle_buffers(true);
+      return Obstacle::idle_buffers();
     }
     if (d.memory->fits(missing)) {
       d.memory->ask(set);
@@ -73,7 +73,8 @@ bool Residency::may_leave(const DeviceState& d, const Memory& m, const std::vect
 }
 
 Obstacle Residency::evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted) {
-  Memory* const victim = d.memory->victim([&](const Memory& m) { return may_leave(d, m, keep); });
+  const auto leaves = [&](const Memory& m) { return may_leave(d, m, keep); };
+  Memory* const victim = d.memory->victim(std::cref(leaves));  // by reference, so that no memory is taken
   if (victim == nullptr) {
     evicted = false;
     // Memory that another thread is freeing leaves soon, so it is waited for. Memory that a launch pins leaves when the launch

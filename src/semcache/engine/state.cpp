@@ -31,8 +31,8 @@ State::State(std::vector<std::unique_ptr<device::Device>> given_devices, std::un
     d->everything.since = 0;
     devices.push_back(std::move(d));
   }
-  pages = std::make_unique<HostPages>(*platform, mappings, *home().device, directory, flights, recorder, options.observer,
-                                      HostPages::Options{options.notices, options.registration_bytes});
+  pages = std::make_unique<HostPages>(pages::PagesContext{*platform, mappings, *home().device, directory, flights, recorder,
+                                                          options.observer, options.notices, options.registration_bytes});
   // SEMCACHE_CHECK has its own rules for device memory, and a GPU's memory has no pages that could be protected here.
   options.device_faults =
       options.device_faults && options.notices && !options.check && home().device->kernels_run_in_caller();

@@ -2,15 +2,12 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-#include <semcache/memory/ends.hpp>
-#include <semcache/memory/transit.hpp>
+#include <semcache/engine/state.hpp>
 
 /// How the engine's parts write down steps and the two ends of a copy.
 namespace semcache::engine {
 
 using memory::end_at;
-using memory::Memory;
-using memory::TransitBuffer;
 
 /// Returns an end in memory that belongs to no array.
 /// @param last_use  is set to the work that uses the memory

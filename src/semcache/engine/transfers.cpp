@@ -15,7 +15,6 @@ bool Transfers::host_side_is_announced(const Memory& m) {
 }
 
 void Transfers::note_refused(Memory& m, ByteRange range) noexcept {
-  if (range.empty()) return;
   try {
     std::vector<directory::LastHeld> alone;
     s_.directory.last_held(m.slot, range, directory::Wanters::others, alone);
@@ -29,6 +28,15 @@ void Transfers::note_refused(Memory& m, ByteRange range) noexcept {
   } catch (const std::bad_alloc&) {
     base::fatal("a copy to '%s' at %p was refused half-way, and the host has no memory to note what is there now. Free memory of "
                 "the host", s_.name(m), static_cast<void*>(m.address));
+  }
+}
+
+void Transfers::overwrite(Memory& m, ByteRange range, const plan::Step& step) {
+  try {
+    executor_.execute(step);
+  } catch (...) {
+    note_refused(m, range);
+    throw;
   }
 }
 
@@ -171,13 +179,12 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
   if (copy != nullptr) step.to = copy->slot;
   step.bytes = piece.bytes;
   Memory& to = s_.memory_of(step.to);
-  if (to.on_host() != m.on_host() && !to.owns_allocation) {
-    step.bytes = std::min(step.bytes, s_.pages->chunk_end(step.to_position) - step.to_position);
-    Memory& host = m.on_host() ? m : to;
-    const std::uint64_t position = m.on_host() ? step.from_position : step.to_position;
-    if (const Obstacle o = hazards_.directly_reached(host, {position, position + step.bytes})) return o;
-    if (!s_.pages->locked(host, {position, position + step.bytes})) step.bytes = std::min(step.bytes, Staging::piece_bytes);
-    if (const Obstacle o = staging_for(m.on_host() ? to : m, host, {position, position + step.bytes}, to.on_host())) return o;
+  if (to.on_host() && !m.on_host() && !to.owns_allocation) {  // no save goes from the host to a device
+    const std::uint64_t at = step.to_position;
+    step.bytes = std::min(step.bytes, s_.pages->chunk_end(at) - at);
+    if (const Obstacle o = hazards_.directly_reached(to, {at, at + step.bytes})) return o;
+    if (!s_.pages->locked(to, {at, at + step.bytes})) step.bytes = std::min(step.bytes, Staging::piece_bytes);
+    if (const Obstacle o = staging_for(m, to, {at, at + step.bytes}, true)) return o;
   }
   ++saves_;
   // A save of the array's own content, or for an eviction, is a write-back: no copy of the program's has caused it.

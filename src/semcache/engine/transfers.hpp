@@ -4,8 +4,6 @@
 
 #include <semcache/engine/arrays.hpp>
 
-#include <exception>
-
 namespace semcache::engine {
 
 /// Chooses the steps by which content moves, has them carried out one after the other, and reports them to the directory.
@@ -53,6 +51,9 @@ class Transfers : Parts {
   /// is dropped here, and is fetched from there again. What only this memory held gets a new value, for the bytes that are there
   /// now.
   void note_refused(Memory& memory, ByteRange range) noexcept;
+  /// Has a step carried out that overwrites bytes of `range`; if it is refused, notes that (`note_refused`).
+  /// @pre what others want of `range` is saved
+  void overwrite(Memory& memory, ByteRange range, const plan::Step& step);
   /// Is the array's host side announced, so that the host may change it now and report that later (DualView::modify_host)?
   [[nodiscard]] bool host_side_is_announced(const Memory& memory);
 
@@ -64,18 +65,6 @@ class Transfers : Parts {
   [[nodiscard]] bool room_for_snapshot(DeviceState& d, std::uint64_t bytes, Loss loss) const;
 
   std::uint64_t saves_ = 0;
-};
-
-/// Guards a copy that overwrites `range` of the memory. If an exception ends the copy, it is unknown which bytes are new, and the
-/// destructor calls `Transfers::note_refused`. @pre what others want of `range` is saved
-struct NoteIfRefused {
-  Transfers& transfers;
-  Memory& memory;
-  ByteRange range;
-  int before = std::uncaught_exceptions();
-  ~NoteIfRefused() {
-    if (std::uncaught_exceptions() > before) transfers.note_refused(memory, range);
-  }
 };
 
 }  // namespace semcache::engine

@@ -19,7 +19,7 @@ std::uint64_t entered_bytes(const Memory& m) noexcept { return std::max<std::uin
 std::uint64_t share_of_addresses() { return std::max(base::addresses_left() / 4, large_alignment); }
 
 ByteRange Arena::range_of(const Memory& m) const noexcept {
-  const auto at = static_cast<std::uint64_t>(m.address - base_);
+  const auto at = static_cast<std::uint64_t>(m.address - base());
   return {at, at + m.bytes};
 }
 
@@ -45,7 +45,7 @@ std::optional<std::uint64_t> Arena::allocate(Memory& m, std::uint64_t alignment,
 }
 
 void Arena::enter(Memory& m, std::uint64_t offset) {
-  m.address = base_ + offset;
+  m.address = base() + offset;
   table_.set(m.address, entered_bytes(m), &m);
 }
 

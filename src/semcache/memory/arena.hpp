@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 namespace semcache::memory {
@@ -22,16 +23,21 @@ inline constexpr std::uint64_t large_alignment = LookupTable::granule_bytes;
 
 /// Reserved addresses that arrays get and give back, and a table of which array lies where.
 /// Threads: guarded by the engine's lock, except `find`, `covers` and what never changes.
-class Arena {
+class Arena : base::Uncopied {
  public:
-  /// @param base  the first of `bytes` reserved addresses; both are multiples of `large_alignment`. The caller gives them back
+  /// @param owner  the platform or a device, which reserves the addresses, and takes them back at the end
+  /// @param bytes  how many are wanted, a multiple of `large_alignment`; there may be fewer
   /// @param unit  the granularity of the table in bytes: no two arrays share a unit
-  /// @param free  which of the addresses arrays may have, as offsets
-  Arena(std::byte* base, std::uint64_t bytes, std::uint64_t unit, ByteRange free) : base_(base), bytes_(bytes), table_(base, bytes, unit) {
-    large_.donate(free);
+  template <class Owner>
+  Arena(Owner& owner, std::uint64_t bytes, std::uint64_t unit)
+      : bytes_(bytes),
+        base_(owner.reserve(bytes_), [&owner, this](std::byte* first) { owner.release(first, bytes_); }),
+        table_(base(), bytes_, unit) {
+    // The first granule stays free, so that a header in front of the first array has addresses of its own.
+    large_.donate({large_alignment, bytes_});
   }
 
-  [[nodiscard]] std::byte* base() const noexcept { return base_; }
+  [[nodiscard]] std::byte* base() const noexcept { return base_.get(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool covers(const void* p) const noexcept { return table_.covers(p); }
   /// Returns the memory whose data contains `p`, or nullptr. Threads: any.
@@ -55,8 +61,8 @@ class Arena {
  private:
   [[nodiscard]] std::optional<std::uint64_t> allocate_small(std::uint64_t bytes, std::uint64_t alignment);
 
-  std::byte* base_;
   std::uint64_t bytes_;
+  std::shared_ptr<std::byte> base_;
   LookupTable table_;
   AddressSpace large_, small_;
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/base/room.hpp>
 #include <semcache/memory/device_memory.hpp>
 
 #include <set>
@@ -12,59 +11,51 @@ namespace {
 
 constexpr std::uint64_t least_alignment = 512;
 
-}  // namespace
-
-Arena DeviceMemory::reserve(device::Device& device) {
+/// Returns how many addresses are reserved for the device's arrays.
+std::uint64_t addresses_for(const device::Device& device) {
   constexpr std::uint64_t least = std::uint64_t{1} << 36, most = std::uint64_t{1} << 46;  // less than what processors can address
-  std::uint64_t bytes = std::clamp(std::min(device.total_memory_bytes(), most) * 4, least, most);
-  bytes = round_up(std::min(bytes, share_of_addresses()), large_alignment);
-  std::byte* const base = device.reserve(bytes);
-  try {
-    // The first granule stays free, so that a header in front of the first array has an address of its own.
-    return Arena(base, bytes, least_alignment, {large_alignment, bytes});
-  } catch (...) {
-    device.release(base, bytes);
-    throw;
-  }
+  const std::uint64_t bytes = std::clamp(std::min(device.total_memory_bytes(), most) * 4, least, most);
+  return round_up(std::min(bytes, share_of_addresses()), large_alignment);
 }
 
+}  // namespace
+
 DeviceMemory::DeviceMemory(device::Device& device, std::uint32_t index, std::uint64_t budget_bytes)
-    : device_(device),
+    : Arena(device, addresses_for(device), least_alignment),
+      device_(device),
       index_(index),
       granule_bytes_(device.granularity_bytes()),
-      budget_bytes_(budget_bytes != 0 ? budget_bytes : device.free_memory_bytes() / 10 * 9),
-      arena_(reserve(device)) {}  // comes last, so that nothing can fail after the reservation
+      budget_bytes_(budget_bytes != 0 ? budget_bytes : device.free_memory_bytes() / 10 * 9) {}
 
 DeviceMemory::~DeviceMemory() {
   for (const Segments* const segments : {&segments_, &chores_.leaving}) {
     for (const auto& [begin, s] : *segments) {
-      if (s.there) device_.unmap(arena_.base() + begin, s.end - begin);
+      if (s.there) device_.unmap(base() + begin, s.end - begin);
     }
   }
-  device_.release(arena_.base(), arena_.bytes());
 }
 
 void DeviceMemory::place(Memory& m, const char* label, std::uint64_t alignment) {
-  const auto at = arena_.allocate(m, std::max(alignment, least_alignment));
+  const auto at = allocate(m, std::max(alignment, least_alignment));
   if (!at) {
-    throw OutOfMemory("the device's reserved addresses (" + std::to_string(arena_.bytes()) + " bytes) are exhausted: " +
+    throw OutOfMemory("the device's reserved addresses (" + std::to_string(bytes()) + " bytes) are exhausted: " +
                           std::to_string(m.bytes) + " bytes asked for '" + label +
                           "'. Free arrays that are no longer used, or raise the limit on virtual memory (ulimit -v).",
-                      m.bytes, arena_.bytes());
+                      m.bytes, bytes());
   }
-  arena_.enter(m, *at);
+  enter(m, *at);
 }
 
 void DeviceMemory::give_back(Memory& m) noexcept {
   if (m.asked) unmap(m);
-  arena_.forget(m);
-  const std::uint64_t at = arena_.range_of(m).begin;
-  arena_.release(m.bytes, {at, at + m.reserved_bytes});
+  Arena::forget(m);
+  const std::uint64_t at = range_of(m).begin;
+  release(m.bytes, {at, at + m.reserved_bytes});
 }
 
 ByteRange DeviceMemory::granules(const Memory& m) const noexcept {
   if (m.bytes == 0) return {};
-  const ByteRange range = arena_.range_of(m);
+  const ByteRange range = range_of(m);
   return {round_down(range.begin, granule_bytes_), round_up(range.end, granule_bytes_)};
 }
 
@@ -106,6 +97,7 @@ void DeviceMemory::ask(const std::vector<Memory*>& arrays) {
       a.memory->asked = false;
       if (!is_mapped(*a.memory)) leave(*a.memory);
     }
+    drop_unneeded(chores_.coming);  // those of the array for which asking has failed
     chores_.coming.clear();
     throw;
   }
@@ -114,28 +106,20 @@ void DeviceMemory::ask(const std::vector<Memory*>& arrays) {
 void DeviceMemory::ask(Memory& m) {
   const ByteRange range = granules(m);
   // The granules shared with neighbours are mapped apart, so that the others can be given back while the neighbours stay.
-  const ByteRange data = arena_.range_of(m);
+  const ByteRange data = range_of(m);
   const ByteRange alone{round_up(data.begin, granule_bytes_), round_down(data.end, granule_bytes_)};
-  const std::size_t before = chores_.coming.size();
-  try {
-    for (std::uint64_t at = range.begin; at < range.end;) {
-      const auto next = first_behind(segments_, at);
-      if (next != segments_.end() && next->first <= at) {
-        at = next->second.end;
-        continue;
-      }
-      const std::uint64_t end = at < alone.begin ? alone.begin : at < alone.end ? alone.end : range.end;
-      const std::uint64_t stop = next == segments_.end() ? end : std::min(end, next->first);
-      chores_.coming.push_back({at, stop});
-      segments_.emplace(at, Segment{at, stop, 0, false});
-      mapped_bytes_ += stop - at;
-      at = stop;
+  for (std::uint64_t at = range.begin; at < range.end;) {
+    const auto next = first_behind(segments_, at);
+    if (next != segments_.end() && next->first <= at) {
+      at = next->second.end;
+      continue;
     }
-  } catch (...) {
-    for (; chores_.coming.size() > before; chores_.coming.pop_back()) {
-      if (segments_.erase(chores_.coming.back().begin) > 0) mapped_bytes_ -= chores_.coming.back().size();
-    }
-    throw;
+    const std::uint64_t end = at < alone.begin ? alone.begin : at < alone.end ? alone.end : range.end;
+    const std::uint64_t stop = next == segments_.end() ? end : std::min(end, next->first);
+    chores_.coming.push_back({at, stop});
+    segments_.emplace(at, Segment{at, stop, 0, false});
+    mapped_bytes_ += stop - at;
+    at = stop;
   }
   for (auto s = first_behind(segments_, range.begin); s != segments_.end() && s->first < range.end; ++s) ++s->second.residents;
 }
@@ -152,6 +136,13 @@ void DeviceMemory::drop(Segments::iterator s) noexcept {
   mapped_bytes_ -= s->second.end - s->second.begin;
   auto node = segments_.extract(s);
   if (node.mapped().there) chores_.leaving.insert(std::move(node));
+}
+
+void DeviceMemory::drop_unneeded(const std::vector<ByteRange>& coming) noexcept {
+  for (const ByteRange range : coming) {
+    const auto s = segments_.find(range.begin);
+    if (s != segments_.end() && s->second.residents == 0) drop(s);
+  }
 }
 
 void DeviceMemory::unmap(Memory& m) noexcept {
@@ -171,14 +162,14 @@ void DeviceMemory::begin_chores(Chores& chores) noexcept {
 }
 
 void DeviceMemory::carry_out(Chores& c, Reach reach) noexcept {
-  for (const auto& [begin, s] : c.leaving) device_.unmap(arena_.base() + begin, s.end - begin);
+  for (const auto& [begin, s] : c.leaving) device_.unmap(base() + begin, s.end - begin);
   try {
     for (; c.come < c.coming.size(); ++c.come) {
       const ByteRange range = c.coming[c.come];
       if (reach == Reach::closed) {
-        device_.map_closed(arena_.base() + range.begin, range.size());
+        device_.map_closed(base() + range.begin, range.size());
       } else {
-        device_.map(arena_.base() + range.begin, range.size());
+        device_.map(base() + range.begin, range.size());
       }
     }
   } catch (const OutOfMemory&) {
@@ -193,7 +184,7 @@ void DeviceMemory::end_chores(Chores& c, Reach reach) noexcept {
   for (std::size_t i = 0; i < c.come; ++i) {
     const ByteRange range = c.coming[i];
     segments_.at(range.begin).there = true;
-    if (reach == Reach::nowhere) device_.set_accessible(arena_.base() + range.begin, range.size(), false);
+    if (reach == Reach::nowhere) device_.set_accessible(base() + range.begin, range.size(), false);
   }
   const auto has_no_news = [&](const Chores::Asked& a) {
     a.memory->asked = false;
@@ -203,10 +194,7 @@ void DeviceMemory::end_chores(Chores& c, Reach reach) noexcept {
     return true;
   };
   c.asked.erase(std::remove_if(c.asked.begin(), c.asked.end(), has_no_news), c.asked.end());
-  for (const ByteRange range : c.coming) {  // drops those whose arrays have been freed meanwhile
-    const auto s = segments_.find(range.begin);
-    if (s != segments_.end() && s->second.residents == 0) drop(s);
-  }
+  drop_unneeded(c.coming);  // those of arrays that have been freed meanwhile
   if (c.refused != nullptr) {
     refused_ = c.refused;
     limit_bytes_ = std::min(mapped_bytes_, budget_bytes_);
@@ -229,12 +217,12 @@ void DeviceMemory::rethrow_refusal() {
   if (refused != nullptr) std::rethrow_exception(refused);
 }
 
-Memory* DeviceMemory::victim(MayLeave may_leave, const void* context) noexcept {
-  const bool begun = begun_ != nullptr && begun_->recently.load() == begun_used_ && is_mapped(*begun_) && may_leave(context, *begun_);
-  return begun ? begun_ : longest_unused(may_leave, context);
+Memory* DeviceMemory::victim(const Question& may_leave) noexcept {
+  const bool begun = begun_ != nullptr && begun_->recently.load() == begun_used_ && is_mapped(*begun_) && may_leave(*begun_);
+  return begun ? begun_ : longest_unused(may_leave);
 }
 
-Memory* DeviceMemory::longest_unused(MayLeave may_leave, const void* context) noexcept {
+Memory* DeviceMemory::longest_unused(const Question& may_leave) noexcept {
   const auto at = [&](std::size_t i) { return by_age_.begin() + static_cast<std::ptrdiff_t>(i); };
   Memory* found = nullptr;
   std::size_t end = by_age_.size();  // arrays that may not be evicted lie behind it
@@ -249,7 +237,7 @@ Memory* DeviceMemory::longest_unused(MayLeave may_leave, const void* context) no
     } else if (const std::uint64_t used = m.recently.load(); used != oldest.used) {
       oldest.used = used;
       std::push_heap(by_age_.begin(), at(++end));
-    } else if (may_leave(context, m)) {
+    } else if (may_leave(m)) {
       found = &m;
     }
   }
@@ -259,11 +247,7 @@ Memory* DeviceMemory::longest_unused(MayLeave may_leave, const void* context) no
 
 void DeviceMemory::set_accessible(const Memory& m, bool accessible) noexcept {
   const ByteRange range = granules(m);
-  if (!range.empty()) device_.set_accessible(arena_.base() + range.begin, range.size(), accessible);
-}
-
-void DeviceMemory::make_room_for(std::size_t arrays) {
-  base::make_room_for(by_age_, arrays);
+  if (!range.empty()) device_.set_accessible(base() + range.begin, range.size(), accessible);
 }
 
 std::string DeviceMemory::audit(const std::vector<const Memory*>& arrays) const {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/room.hpp>
 #include <semcache/base/types.hpp>
 #include <semcache/device/device.hpp>
 #include <semcache/memory/arena.hpp>
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -17,18 +19,14 @@ namespace semcache::memory {
 /// One device's memory behind stable addresses. Memory is mapped and unmapped within a budget, and the array that was used
 /// longest ago is evicted first.
 /// Threads: guarded by the engine's lock, except `find`, `covers`, `carry_out` and what never changes.
-class DeviceMemory : base::Uncopied {
+class DeviceMemory : Arena {
  public:
   /// @param budget_bytes  how much may be mapped; 0 for nine tenths of what is free now
   DeviceMemory(device::Device& device, std::uint32_t index, std::uint64_t budget_bytes);
   /// Gives everything back. @pre the caller has waited for the device
   ~DeviceMemory();
 
-  [[nodiscard]] std::byte* base() const noexcept { return arena_.base(); }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return arena_.bytes(); }
-  [[nodiscard]] bool covers(const void* p) const noexcept { return arena_.covers(p); }
-  /// Returns the memory whose data contains `p`, or nullptr. Threads: any.
-  [[nodiscard]] Memory* find(const void* p) const noexcept { return arena_.find(p); }
+  using Arena::base, Arena::bytes, Arena::covers, Arena::find;
 
   // --- addresses ---------------------------------------------------------------------------------------------------
   /// Gives the array addresses; no memory is mapped.
@@ -111,7 +109,7 @@ class DeviceMemory : base::Uncopied {
   template <class Visit>
   void for_each_mapping(const Visit& visit) const {
     for (const auto& [begin, s] : segments_) {
-      if (s.there) visit(arena_.base() + begin, s.end - begin);
+      if (s.there) visit(base() + begin, s.end - begin);
     }
   }
   /// Permits or forbids all accesses, of the host and of kernels, to the array's granules.
@@ -119,14 +117,12 @@ class DeviceMemory : base::Uncopied {
 
   // --- the order of eviction ---------------------------------------------------------------------------------------
   /// Makes room so that listing up to `arrays` arrays cannot fail. @throws std::bad_alloc
-  void make_room_for(std::size_t arrays);
+  void make_room_for(std::size_t arrays) { base::make_room_for(by_age_, arrays); }
+  using Question = std::function<bool(const Memory&)>;
   /// Returns the array to evict next among those for which `may_leave(m)` holds: the array whose eviction has begun, unless it
   /// has been used since then other than by that eviction; otherwise the array that was used longest ago. nullptr if there is
   /// none.
-  template <class Question>
-  [[nodiscard]] Memory* victim(const Question& may_leave) noexcept {
-    return victim([](const void* f, const Memory& m) { return (*static_cast<const Question*>(f))(m); }, &may_leave);
-  }
+  [[nodiscard]] Memory* victim(const Question& may_leave) noexcept;
   /// Notes that the eviction of this array has begun and continues later, and that its uses so far belong to the eviction.
   void eviction_begun(Memory& m) noexcept {
     begun_ = &m;
@@ -158,7 +154,6 @@ class DeviceMemory : base::Uncopied {
     [[nodiscard]] bool operator<(const Aged& other) const noexcept { return used > other.used; }
   };
 
-  static Arena reserve(device::Device& device);
   [[nodiscard]] ByteRange granules(const Memory& m) const noexcept;
   [[nodiscard]] std::uint64_t missing_bytes(ByteRange granules) const;
   /// Returns the first segment that ends behind `at`.
@@ -167,23 +162,23 @@ class DeviceMemory : base::Uncopied {
     auto s = segments.upper_bound(at);
     return s != segments.begin() && std::prev(s)->second.end > at ? std::prev(s) : s;
   }
+  /// If it fails, segments without residents stay, which the caller drops. @throws std::bad_alloc
   void ask(Memory& m);
   /// Notes that the array no longer needs its segments.
   void leave(const Memory& m) noexcept;
   void drop(Segments::iterator segment) noexcept;
+  /// Drops those of the ranges that no array needs.
+  void drop_unneeded(const std::vector<ByteRange>& coming) noexcept;
   [[nodiscard]] std::uint32_t bit() const noexcept { return std::uint32_t{1} << index_; }
   [[nodiscard]] bool is_mapped(const Memory& m) const noexcept {
     return m.live && m.space == device_space(index_) && (m.flags.load() & Memory::resident) != 0;
   }
-  using MayLeave = bool (*)(const void* context, const Memory& m);
-  [[nodiscard]] Memory* victim(MayLeave may_leave, const void* context) noexcept;
-  [[nodiscard]] Memory* longest_unused(MayLeave may_leave, const void* context) noexcept;
+  [[nodiscard]] Memory* longest_unused(const Question& may_leave) noexcept;
 
   device::Device& device_;
   const std::uint32_t index_;
   const std::uint64_t granule_bytes_;
   const std::uint64_t budget_bytes_;
-  Arena arena_;
   Segments segments_;  ///< what is mapped and what has been asked for
   Chores chores_;
   Chores* told_ = nullptr;  ///< the calls that a thread is making now; nullptr if none is

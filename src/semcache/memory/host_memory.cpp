@@ -14,52 +14,42 @@ constexpr std::uint64_t usable_step_bytes = 4 * 1024 * 1024;
 
 }  // namespace
 
-Arena HostMemory::reserve(platform::Platform& platform, std::uint64_t asked) {
-  std::uint64_t bytes = asked != 0 ? round_up(asked, large_alignment) : std::min(usual_bytes, share_of_addresses());
-  std::byte* const base = platform.reserve(bytes);
-  try {
-    if (bytes < asked) {
-      throw ConfigurationError("the system gave " + std::to_string(bytes) + " bytes of addresses for host arrays where "
-                               "SEMCACHE_HOST_ADDRESSES=" + std::to_string(asked) + " asks for more. Ask for less, or raise the limit "
-                               "on virtual memory (ulimit -v).");
-    }
-    // The first granule stays free, so that a header in front of the first array has addresses of its own.
-    return Arena(base, bytes, platform.page_bytes(), {large_alignment, bytes});
-  } catch (...) {
-    platform.release(base, bytes);
-    throw;
-  }
+HostMemory::HostMemory(platform::Platform& platform, Mappings& mappings, std::uint64_t asked, platform::Protection untouched)
+    : Arena(platform, asked != 0 ? round_up(asked, large_alignment) : std::min(usual_bytes, share_of_addresses()),
+            platform.page_bytes()),
+      platform_(platform),
+      mappings_(mappings),
+      untouched_(untouched) {
+  if (bytes() >= asked) return;
+  throw ConfigurationError("the system gave " + std::to_string(bytes()) + " bytes of addresses for host arrays where "
+                           "SEMCACHE_HOST_ADDRESSES=" + std::to_string(asked) + " asks for more. Ask for less, or raise the limit "
+                           "on virtual memory (ulimit -v).");
 }
-
-HostMemory::HostMemory(platform::Platform& platform, Mappings& mappings, std::uint64_t asked_bytes, platform::Protection untouched)
-    : platform_(platform), mappings_(mappings), untouched_(untouched), arena_(reserve(platform, asked_bytes)) {}
-
-HostMemory::~HostMemory() { platform_.release(arena_.base(), arena_.bytes()); }
 
 Memory* HostMemory::before_gap(const std::byte* p) const noexcept {
   const std::uint64_t page = platform_.page_bytes();
-  if (!arena_.covers(p - page)) return nullptr;
-  Memory* const m = arena_.find(p - page);
+  if (!covers(p - page)) return nullptr;
+  Memory* const m = find(p - page);
   return m != nullptr && static_cast<std::uint64_t>(p - m->address) < m->pages.size() ? m : nullptr;
 }
 
 void HostMemory::throw_exhausted(const char* label, std::uint64_t bytes) const {
   const std::string asked = std::to_string(bytes) + " bytes asked for '" + (label == nullptr ? "" : label) + "'";
-  const std::string most = std::to_string(arena_.bytes()) + " bytes";
+  const std::string most = std::to_string(Arena::bytes()) + " bytes";
   const char* const more = "reserve more (SEMCACHE_HOST_ADDRESSES), or raise the limit on virtual memory (ulimit -v).";
-  throw OutOfMemory(bytes > arena_.bytes()
+  throw OutOfMemory(bytes > Arena::bytes()
                         ? asked + " are more than all the addresses for host arrays, " + most + ". Split the array, " + more
                         : "the host's reserved addresses (" + most + ") are exhausted: " + asked +
                               ". Free mirrors that are no longer used, " + more,
-                    bytes, arena_.bytes());
+                    bytes, Arena::bytes());
 }
 
 /// Makes all addresses up to `end` usable. Pages of untouched mirrors all have the same protection, and so form one mapping:
 /// where accesses are noticed they can be read (as zeros), but not written without a fault.
 bool HostMemory::make_usable(std::uint64_t end) noexcept {
   if (end <= usable_end_) return true;
-  end = std::min(round_up(end, usable_step_bytes), arena_.bytes());
-  if (!platform_.make_usable(arena_.base() + usable_end_, end - usable_end_, untouched_)) return false;
+  end = std::min(round_up(end, usable_step_bytes), bytes());
+  if (!platform_.make_usable(base() + usable_end_, end - usable_end_, untouched_)) return false;
   usable_end_ = end;
   return true;
 }
@@ -68,24 +58,24 @@ void HostMemory::place(Memory& m, const char* label) {
   release_withheld();
   const std::uint64_t page = platform_.page_bytes();
   // One page more per large block: the last page of a block is the header's address of the array behind it.
-  const auto at = arena_.allocate(m, page, page);
+  const auto at = allocate(m, page, page);
   if (!at) throw_exhausted(label, m.bytes);
   if (!make_usable(*at + m.reserved_bytes)) {
-    arena_.release(m.bytes, {*at, *at + m.reserved_bytes});
+    release(m.bytes, {*at, *at + m.reserved_bytes});
     throw SystemError("the system refuses " + std::to_string(m.bytes) + " bytes for the host array '" + label +
                       "'. Free mirrors that are no longer used, or raise the limit on mappings (vm.max_map_count) or, where "
                       "vm.overcommit_memory is 2, on memory (vm.overcommit_ratio).");
   }
-  arena_.enter(m, *at);
+  enter(m, *at);
   if (m.bytes >= large_alignment) platform_.advise_huge(m.address, round_down(m.bytes, large_alignment));
 }
 
 void HostMemory::give_back(Memory& m) noexcept {
   platform_.discard(m.address, m.pages.size());
-  arena_.forget(m);
-  const std::uint64_t at = arena_.range_of(m).begin;
+  forget(m);
+  const std::uint64_t at = range_of(m).begin;
   const ByteRange place{at, at + m.reserved_bytes};
-  if (open_for_next(m.address, m.pages)) return arena_.release(m.bytes, place);
+  if (open_for_next(m.address, m.pages)) return release(m.bytes, place);
   try {
     withheld_.push_back({m.address, place, m.bytes, std::move(m.pages)});
   } catch (const std::bad_alloc&) {
@@ -108,7 +98,7 @@ bool HostMemory::open_for_next(std::byte* address, const directory::BasicExtentM
 void HostMemory::release_withheld() noexcept {
   const auto opened = [this](const Withheld& w) {
     if (!open_for_next(w.address, w.pages)) return false;
-    arena_.release(w.bytes, w.place);
+    release(w.bytes, w.place);
     return true;
   };
   withheld_.erase(std::remove_if(withheld_.begin(), withheld_.end(), opened), withheld_.end());

@@ -14,20 +14,15 @@ namespace semcache::memory {
 
 /// Addresses for host arrays, and the pages behind them.
 /// Threads: guarded by the engine's lock, except `find`, `covers`, `before_gap` and what never changes.
-class HostMemory : base::Uncopied {
+class HostMemory : Arena {
  public:
   /// @param asked_bytes  how many bytes of addresses to reserve; 0 for 256 GiB, but at most a quarter of what a limit on virtual
   ///                     memory leaves
   /// @param untouched    what pages permit that have not been used yet
   /// @throws ConfigurationError  the system gave fewer addresses than asked for
   HostMemory(platform::Platform& platform, Mappings& mappings, std::uint64_t asked_bytes, platform::Protection untouched);
-  ~HostMemory();
 
-  [[nodiscard]] std::byte* base() const noexcept { return arena_.base(); }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return arena_.bytes(); }
-  [[nodiscard]] bool covers(const void* p) const noexcept { return arena_.covers(p); }
-  /// Returns the memory whose data contains `p`, or nullptr. Threads: any.
-  [[nodiscard]] Memory* find(const void* p) const noexcept { return arena_.find(p); }
+  using Arena::base, Arena::bytes, Arena::covers, Arena::find;
   /// Returns the mirror behind which `p` lies, in the gap to the next mirror; nullptr if there is none.
   [[nodiscard]] Memory* before_gap(const std::byte* p) const noexcept;
 
@@ -36,7 +31,7 @@ class HostMemory : base::Uncopied {
   void place(Memory& m, const char* label);
   /// @throws OutOfMemory  an array of so many bytes could never be placed
   void expect_fits(const char* label, std::uint64_t bytes) const {
-    if (bytes > arena_.bytes()) throw_exhausted(label, bytes);
+    if (bytes > Arena::bytes()) throw_exhausted(label, bytes);
   }
   /// Takes the array's addresses and pages back. @pre nothing uses the array any more
   /// While the kernel, at its limit on mappings, refuses to open the pages, the addresses are withheld from other arrays, because
@@ -51,7 +46,6 @@ class HostMemory : base::Uncopied {
     std::uint64_t bytes;  ///< of the array
     directory::BasicExtentMap<PageState> pages;
   };
-  static Arena reserve(platform::Platform& platform, std::uint64_t asked_bytes);
   [[noreturn]] void throw_exhausted(const char* label, std::uint64_t bytes) const;
   [[nodiscard]] bool make_usable(std::uint64_t end) noexcept;
   [[nodiscard]] bool open_for_next(std::byte* address, const directory::BasicExtentMap<PageState>& pages) noexcept;
@@ -60,7 +54,6 @@ class HostMemory : base::Uncopied {
   platform::Platform& platform_;
   Mappings& mappings_;
   const platform::Protection untouched_;
-  Arena arena_;
   std::uint64_t usable_end_ = 0;  ///< pages behind it are inaccessible, and the system charges no memory for them
   std::vector<Withheld> withheld_;
 };

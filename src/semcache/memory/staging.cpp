@@ -14,24 +14,13 @@ Staging::Free::const_iterator Staging::fitting(std::uint64_t bytes) const noexce
 
 std::byte* Staging::take(std::uint64_t bytes) {
   const auto it = fitting(bytes);
-  if (it == free_.end()) {
-    std::byte* const buffer = allocate(bytes);
-    in_use_ += bytes;
-    return buffer;
-  }
-  std::byte* const buffer = it->second;
-  free_.erase(it);
+  std::byte* const buffer = it == free_.end() ? allocate(bytes) : free_.extract(it).mapped().release();
   in_use_ += bytes;
   return buffer;
 }
 
 void Staging::add(std::byte* buffer, std::uint64_t bytes) {
-  try {
-    free_.emplace(bytes, buffer);
-  } catch (const std::bad_alloc&) {
-    device_.deallocate_staging(buffer);
-    throw;
-  }
+  free_.emplace(bytes, Buffer(buffer, {&device_}));
 }
 
 void Staging::give(std::byte* buffer, std::uint64_t bytes) noexcept {
@@ -41,11 +30,7 @@ void Staging::give(std::byte* buffer, std::uint64_t bytes) noexcept {
     add(buffer, bytes);
   } catch (const std::bad_alloc&) {  // `add` has given it back to the device
   }
-  while (free_.size() > kept) {
-    const auto largest = std::prev(free_.end());
-    device_.deallocate_staging(largest->second);
-    free_.erase(largest);
-  }
+  while (free_.size() > kept) free_.erase(std::prev(free_.end()));  // the largest
 }
 
 }  // namespace semcache::memory

@@ -6,6 +6,7 @@
 #include <semcache/device/device.hpp>
 
 #include <map>
+#include <memory>
 
 namespace semcache::memory {
 
@@ -18,9 +19,6 @@ class Staging : base::Uncopied {
   static constexpr std::uint64_t limit_bytes = 64 * 1024 * 1024;  ///< for all buffers in use, unless one piece alone is larger
 
   Staging(device::Device& device, std::uint64_t page_bytes) noexcept : device_(device), page_bytes_(page_bytes) {}
-  ~Staging() {
-    for (const auto& [size, buffer] : free_) device_.deallocate_staging(buffer);
-  }
 
   /// Returns whether `more` bytes in use would exceed the limit.
   [[nodiscard]] bool exhausted(std::uint64_t more) const noexcept { return in_use_ > 0 && in_use_ + more > limit_bytes; }
@@ -38,7 +36,12 @@ class Staging : base::Uncopied {
   void give(std::byte* buffer, std::uint64_t bytes) noexcept;
 
  private:
-  using Free = std::multimap<std::uint64_t, std::byte*>;  // by size
+  struct Deallocate {
+    device::Device* device;
+    void operator()(std::byte* buffer) const { device->deallocate_staging(buffer); }
+  };
+  using Buffer = std::unique_ptr<std::byte, Deallocate>;
+  using Free = std::multimap<std::uint64_t, Buffer>;  // by size
   [[nodiscard]] Free::const_iterator fitting(std::uint64_t bytes) const noexcept;
 
   device::Device& device_;

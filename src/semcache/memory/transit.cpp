@@ -11,15 +11,14 @@ namespace semcache::memory {
 
 void TransitBuffer::allocate() {
   if (on_device) {
-    address = device.allocate(bytes);
+    memory = {device.allocate(bytes), [&d = device](std::byte* p) { d.deallocate(p); }};
   } else if (pooled) {
-    address = device.allocate_staging(bytes);
+    memory = {device.allocate_staging(bytes), [&d = device](std::byte* p) { d.deallocate_staging(p); }};
   } else {
-    address = static_cast<std::byte*>(std::aligned_alloc(4096, bytes));
-    if (address == nullptr) {
-      throw OutOfMemory("no host memory for a message of " + std::to_string(bytes) + " bytes", bytes, 0);
-    }
+    memory = {static_cast<std::byte*>(std::aligned_alloc(4096, bytes)), std::free};
+    if (memory == nullptr) throw OutOfMemory("no host memory for a message of " + std::to_string(bytes) + " bytes", bytes, 0);
   }
+  address = memory.get();
 }
 
 void TransitBuffer::expect_nothing() noexcept {
@@ -28,17 +27,6 @@ void TransitBuffer::expect_nothing() noexcept {
   std::vector<TransitBuffer*>& list = expected->expected_in;
   list.erase(std::find(list.begin(), list.end(), this));
   expected = nullptr;
-}
-
-TransitBuffer::~TransitBuffer() {
-  if (address == nullptr || block != nullptr) return;
-  if (!pooled) {
-    std::free(address);
-  } else if (on_device) {
-    device.deallocate(address);
-  } else {
-    device.deallocate_staging(address);
-  }
 }
 
 }  // namespace semcache::memory

@@ -29,11 +29,11 @@ struct TransitBlock : base::Uncopied {
 /// Private memory for bytes in transit between an array and code whose accesses are not noticed (MPI, system calls).
 struct TransitBuffer : base::Uncopied {
   explicit TransitBuffer(device::Device& d) noexcept : device(d) {}
-  ~TransitBuffer();
   void allocate();  ///< @throws OutOfMemory
   /// Forgets what the buffer was expected to be asked for, and what has been brought for that.
   void expect_nothing() noexcept;
   device::Device& device;
+  std::shared_ptr<std::byte> memory;  ///< its own; nullptr before `allocate`, and if it has a block
   std::byte* address = nullptr;
   std::uint64_t bytes = 0;
   std::shared_ptr<TransitBlock> block;  ///< the block in which it has the range `place`; nullptr if it has its own memory

@@ -13,9 +13,7 @@ namespace semcache::pages {
 using platform::Protection;
 
 bool HostPages::permit(const Memory& m, ByteRange bytes, Protection needed) const {
-  bool all = true;
-  m.pages.for_each(around(m, bytes), [&](ByteRange, PageState s) { all = all && s.protection >= needed; });
-  return all;
+  return m.pages.all_of(around(m, bytes), [&](ByteRange, PageState s) { return s.protection >= needed; });
 }
 
 // --- protection --------------------------------------------------------------------------------------------------------
@@ -33,43 +31,42 @@ void HostPages::project(Memory& m, ByteRange range) noexcept {
 void HostPages::tighten(Memory& m, ByteRange range) {
   const ByteRange content = intersect(around(m, range), m.all());
   Demands demands(page_bytes_);
-  directory_.for_each_wanted(m.datum, content, [&](ByteRange piece, directory::ValueRef wanted) {
-    directory_.for_each_held(m.slot, piece, [&](ByteRange part, directory::ValueRef held) {
-      if (wanted.id == directory::undefined_value) {
-        demands.add(part, Protection::read);
-      } else if (held != wanted.advanced(part.begin - piece.begin)) {
-        demands.add(part, Protection::none);
-      } else {
-        demands.add(part, directory_.exclusive(m.slot, part) ? Protection::read_write : Protection::read);
-      }
-    });
+  directory_.all_of(m.slot, content, [&](ByteRange part, directory::ValueRef wanted, directory::ValueRef held) {
+    if (wanted.id == directory::undefined_value) {
+      demands.add(part, Protection::read);
+    } else if (held != wanted) {
+      demands.add(part, Protection::none);
+    } else {
+      demands.add(part, directory_.exclusive(m.slot, part) ? Protection::read_write : Protection::read);
+    }
+    return true;
   });
   for (const Flight& f : flights_) {
     if (!f.concerns(m, content)) continue;
     demands.restrict_to(around(m, intersect(f.range, content)), f.keeps_readable() ? Protection::read : Protection::none);
   }
-  for (const Demands::Run& run : demands.runs()) {
-    std::vector<ByteRange> laxer;
-    m.pages.for_each(run.pages, [&](ByteRange piece, PageState state) {
-      if (state.protection > run.most) append(laxer, piece);
-    });
-    for (const ByteRange piece : laxer) protect(m, piece, run.most);
-  }
+  for (const Demands::Run& run : demands.runs()) restrict_to(m, run.pages, run.most);
+}
+
+void HostPages::restrict_to(Memory& m, ByteRange pages, Protection most) {
+  std::vector<ByteRange> laxer;
+  m.pages.for_each(pages, [&](ByteRange piece, PageState state) {
+    if (state.protection > most) append(laxer, piece);
+  });
+  for (const ByteRange piece : laxer) protect(m, piece, most);
 }
 
 bool HostPages::protect(Memory& m, ByteRange pages, Protection protection) {
   if (pages.empty()) return true;
   // The gap page gets the protection of the last page, so that neighbours of equal protection are one mapping of the kernel.
   if (pages.end == span(m).end) pages.end = m.pages.size();
-  bool changes = false;
   bool relaxes = false;
   bool closes = false;
   m.pages.for_each(pages, [&](ByteRange, PageState s) {
-    changes = changes || s.protection != protection;
     relaxes = relaxes || s.protection < protection;
     closes = closes || s.protection > protection;
   });
-  if (!changes) return true;
+  if (!relaxes && !closes) return true;
   m.pages.make_room(pages);  // so that what the kernel does can be noted
   if (closes) {
     end_phase(m);
@@ -117,11 +114,10 @@ bool HostPages::protect(Memory& m, ByteRange pages, Protection protection) {
 bool HostPages::relax(Memory& m, ByteRange pages, Protection wanted) {
   for (;;) {
     ByteRange closed;  // the first run of pages that permit less
-    bool ended = false;
-    m.pages.for_each(pages, [&](ByteRange piece, PageState s) {
-      ended = ended || (!closed.empty() && s.protection >= wanted);
-      if (ended || s.protection >= wanted) return;
+    m.pages.all_of(pages, [&](ByteRange piece, PageState s) {
+      if (s.protection >= wanted) return closed.empty();
       closed = {closed.empty() ? piece.begin : closed.begin, piece.end};
+      return true;
     });
     if (closed.empty()) return true;
     if (!protect(m, closed, wanted)) return false;
@@ -130,12 +126,7 @@ bool HostPages::relax(Memory& m, ByteRange pages, Protection wanted) {
 }
 
 void HostPages::freeze(Memory& m, ByteRange range) {
-  if (m.snapshot() || !watched(m)) return;
-  std::vector<ByteRange> writable;
-  m.pages.for_each(around(m, range), [&](ByteRange piece, PageState s) {
-    if (s.protection == Protection::read_write) writable.push_back(piece);
-  });
-  for (const ByteRange piece : writable) protect(m, piece, Protection::read);
+  if (!m.snapshot() && watched(m)) restrict_to(m, around(m, range), Protection::read);
 }
 
 void HostPages::end_phase(Memory& m) noexcept {
@@ -148,22 +139,22 @@ void HostPages::end_phase(Memory& m) noexcept {
 bool HostPages::locked(const Memory& m, ByteRange range) const noexcept {
   if (m.locked.empty() || range.empty()) return false;
   for (std::uint64_t at = range.begin; at < range.end; at = chunk_end(at)) {
-    if (m.locked[at / options_.registration_bytes] == nullptr) return false;
+    if (m.locked[at / registration_bytes_] == nullptr) return false;
   }
   return true;
 }
 
 bool HostPages::any_locked(const Memory& m, ByteRange range) const noexcept {
   for (std::uint64_t at = range.begin; at < range.end && !m.locked.empty(); at = chunk_end(at)) {
-    if (m.locked[at / options_.registration_bytes] != nullptr) return true;
+    if (m.locked[at / registration_bytes_] != nullptr) return true;
   }
   return false;
 }
 
 std::byte* HostPages::device_name(const Memory& m, std::uint64_t position) const noexcept {
-  const std::uint64_t c = position / options_.registration_bytes;
+  const std::uint64_t c = position / registration_bytes_;
   if (c >= m.locked.size() || m.locked[c] == nullptr) return m.address + position;
-  return m.locked[c] + position % options_.registration_bytes;
+  return m.locked[c] + position % registration_bytes_;
 }
 
 ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
@@ -172,14 +163,12 @@ ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
   if (noticed && (m.bytes < page_bytes_ || !platform_.locks_pages() || mappings_.scarce())) return {};
   for (std::uint64_t at = range.begin; at < range.end; at = chunk_end(at)) {
     if (locked(m, {at, at + 1})) continue;
-    const ByteRange chunk{round_down(at, options_.registration_bytes), std::min(chunk_end(at), m.bytes)};
-    bool writable = !noticed;
-    m.pages.for_each(noticed ? around(m, chunk) : ByteRange{},
-                     [&](ByteRange, PageState s) { writable = writable || s.protection == Protection::read_write; });
-    const bool whole = range.contains(chunk) || !writable;
-    bool used = true;  // something has been put into all of the chunk, other than zeros
-    directory_.for_each_held(m.slot, chunk, [&](ByteRange, directory::ValueRef ref) {
-      used = used && (ref.is_number() ? !directory_.fill_of(ref.id).is_zero() : ref.id == directory::former_value);
+    const ByteRange chunk{round_down(at, registration_bytes_), std::min(chunk_end(at), m.bytes)};
+    const auto is_closed = [](ByteRange, PageState s) { return s.protection != Protection::read_write; };
+    const bool whole = range.contains(chunk) || (noticed && m.pages.all_of(around(m, chunk), is_closed));
+    // Has something been put into all of the chunk, other than zeros?
+    const bool used = directory_.held(m.slot).all_of(chunk, [&](ByteRange, directory::ValueRef ref) {
+      return ref.is_number() ? !directory_.fill_of(ref.id).is_zero() : ref.id == directory::former_value;
     });
     if (noticed ? whole && used : whole || used) return chunk;
   }
@@ -187,7 +176,7 @@ ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
 }
 
 std::vector<ByteRange> HostPages::begin_lock(Memory& m, ByteRange chunk) {
-  const std::uint64_t chunks = (span(m).end + options_.registration_bytes - 1) / options_.registration_bytes;
+  const std::uint64_t chunks = (span(m).end + registration_bytes_ - 1) / registration_bytes_;
   m.locked.resize(chunks, nullptr);
   std::vector<ByteRange> readable;
   if (!watched(m)) return readable;
@@ -207,7 +196,7 @@ std::byte* HostPages::lock(const Memory& m, ByteRange chunk) const {
 }
 
 void HostPages::end_lock(Memory& m, ByteRange chunk, std::byte* name, const std::vector<ByteRange>& readable) noexcept {
-  m.locked[chunk.begin / options_.registration_bytes] = name;
+  m.locked[chunk.begin / registration_bytes_] = name;
   m.lock_refused = name == nullptr;
   try {
     for (const ByteRange pages : readable) {
@@ -219,25 +208,22 @@ void HostPages::end_lock(Memory& m, ByteRange chunk, std::byte* name, const std:
 
 void HostPages::forget_other_names(Memory& m) noexcept {
   for (std::size_t c = 0; c < m.locked.size(); ++c) {
-    if (m.locked[c] != nullptr && m.locked[c] != m.address + c * options_.registration_bytes) return unlock(m, std::exchange(m.locked, {}));
+    if (m.locked[c] != nullptr && m.locked[c] != m.address + c * registration_bytes_) return unlock(m, std::exchange(m.locked, {}));
   }
 }
 
 void HostPages::unlock(const Memory& m, const std::vector<std::byte*>& names) const noexcept {
   for (std::size_t c = 0; c < names.size(); ++c) {
     if (names[c] == nullptr) continue;
-    const std::uint64_t at = c * options_.registration_bytes;
+    const std::uint64_t at = c * registration_bytes_;
     locks_.unregister_host(names[c]);
-    if (names[c] != m.address + at) platform_.forget_locked(names[c], std::min(options_.registration_bytes, span(m).end - at));
+    if (names[c] != m.address + at) platform_.forget_locked(names[c], std::min(registration_bytes_, span(m).end - at));
   }
 }
 
 void HostPages::mark_used(Memory& m, ByteRange range) noexcept {
-  using memory::LookupTable;
-  for (std::uint64_t u = range.begin / LookupTable::granule_bytes;
-       u < m.used.size() && u * LookupTable::granule_bytes < range.end; ++u) {
-    m.used[u] = 1;
-  }
+  constexpr std::uint64_t unit = memory::LookupTable::granule_bytes;
+  for (std::uint64_t u = range.begin / unit; u < m.used.size() && u * unit < range.end; ++u) m.used[u] = 1;
 }
 
 }  // namespace semcache::pages

@@ -11,33 +11,31 @@ namespace semcache::pages {
 
 using memory::PageState;
 
+/// What `HostPages` works with.
+struct PagesContext {
+  platform::Platform& platform_;
+  memory::Mappings& mappings_;
+  device::Device& locks_;  ///< the device whose driver page-locks
+  const directory::Directory& directory_;
+  const Flights& flights_;
+  trace::Recorder& recorder_;
+  plan::Observer* observer_;          ///< sees each change of a protection; nullptr for none
+  bool notices_;                      ///< the host's accesses are noticed; if false, pages are never protected
+  std::uint64_t registration_bytes_;  ///< pages are page-locked in chunks of this size
+  std::uint64_t page_bytes_ = platform_.page_bytes();
+};
+
 /// The pages of mirrors: what they permit, and which of them the device reaches directly. A page permits no more than the strictest
 /// demand of the bytes on it (I5), and is relaxed only where an access asks for it.
 ///
 /// Threads: with the engine's lock, except `lock` and `unlock`.
 /// Errors: `protect` and `relax` return false if the kernel's limit on mappings was met.
-class HostPages {
+class HostPages : PagesContext {
  public:
-  struct Options {
-    bool notices = true;                   ///< the host's accesses are noticed; if false, pages are never protected
-    std::uint64_t registration_bytes = 0;  ///< pages are page-locked in chunks of this size
-  };
-  /// @param locks  the device whose driver page-locks
-  /// @param observer  sees each change of a protection; nullptr for none
-  HostPages(platform::Platform& platform, memory::Mappings& mappings, device::Device& locks, const directory::Directory& directory,
-            const Flights& flights, trace::Recorder& recorder, plan::Observer* observer, const Options& options)
-      : platform_(platform),
-        mappings_(mappings),
-        locks_(locks),
-        directory_(directory),
-        flights_(flights),
-        recorder_(recorder),
-        observer_(observer),
-        options_(options),
-        page_bytes_(platform.page_bytes()) {}
+  explicit HostPages(const PagesContext& context) noexcept : PagesContext(context) {}
 
   /// Returns whether the host's accesses to the mirror are noticed, because its pages are protected.
-  [[nodiscard]] bool watched(const Memory& m) const noexcept { return options_.notices && !m.open && !m.announced; }
+  [[nodiscard]] bool watched(const Memory& m) const noexcept { return notices_ && !m.open && !m.announced; }
   /// Returns the mirror's pages, as bytes from position 0 on.
   [[nodiscard]] ByteRange span(const Memory& m) const noexcept { return {0, round_up(m.bytes, page_bytes_)}; }
   /// Returns the pages on which the bytes lie.
@@ -91,7 +89,7 @@ class HostPages {
   void unlock(const Memory& m, const std::vector<std::byte*>& names) const noexcept;
   /// Returns the end of the chunk in which the position lies.
   [[nodiscard]] std::uint64_t chunk_end(std::uint64_t position) const noexcept {
-    return round_down(position, options_.registration_bytes) + options_.registration_bytes;
+    return round_down(position, registration_bytes_) + registration_bytes_;
   }
 
   /// Notes that the host, or a transfer, has put something there.
@@ -99,16 +97,8 @@ class HostPages {
 
  private:
   void tighten(Memory& m, ByteRange range);
-
-  platform::Platform& platform_;
-  memory::Mappings& mappings_;
-  device::Device& locks_;
-  const directory::Directory& directory_;
-  const Flights& flights_;
-  trace::Recorder& recorder_;
-  plan::Observer* observer_;
-  Options options_;
-  std::uint64_t page_bytes_;
+  /// Closes those of `pages` that permit more than `most`. @throws std::bad_alloc
+  void restrict_to(Memory& m, ByteRange pages, platform::Protection most);
 };
 
 }  // namespace semcache::pages

@@ -36,11 +36,11 @@ Transit take_transit(std::size_t bytes, bool on_device) {
   engine::TransitBuffer* buffer = nullptr;
   if (on_device) {
     try {
-      buffer = r.engine->foreign_io.take_buffer(bytes, true);
+      buffer = r.engine->buffers.take(bytes, true);
     } catch (const OutOfMemory&) {  // host memory serves as well
     }
   }
-  if (buffer == nullptr) buffer = r.engine->foreign_io.take_buffer(bytes, false);
+  if (buffer == nullptr) buffer = r.engine->buffers.take(bytes, false);
   return {buffer->address, buffer->on_device, buffer, epoch()};
 }
 
@@ -54,7 +54,7 @@ void give_transit(const Transit& transit) noexcept {
   if (transit.buffer == nullptr) return;
   const platform::RuntimeScope scope;
   // A buffer that outlives its runtime stays allocated, because the engine that allocated it may have been destroyed.
-  if (Engine* engine = engine_of(transit)) engine->foreign_io.give_buffer(transit.buffer);
+  if (Engine* engine = engine_of(transit)) engine->buffers.give(transit.buffer);
 }
 
 void settle_transit(const Transit& transit) {
@@ -126,7 +126,7 @@ Transit take_beside(const void* first, std::size_t bytes) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   const Located at = locate(r, first, bytes);
-  engine::TransitBuffer* const buffer = r.engine->foreign_io.take_buffer_beside(*at.memory, {at.position, at.position + bytes});
+  engine::TransitBuffer* const buffer = r.engine->buffers.take_beside(*at.memory, {at.position, at.position + bytes});
   return buffer == nullptr ? Transit{} : Transit{buffer->address, false, buffer, epoch()};
 }
 

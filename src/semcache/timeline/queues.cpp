@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/platform/per_thread.hpp>
 #include <semcache/timeline/queues.hpp>
 
 #include <chrono>
 #include <exception>
-#include <thread>
 
 namespace semcache::timeline {
 
@@ -124,15 +122,7 @@ std::shared_ptr<Event> Queues::record(QueueIndex q) {
   const std::uint64_t at = queue.position.load(std::memory_order_acquire);
   if (!queue.recorded.empty() && queue.recorded.back().first == at) return queue.recorded.back().second;
   prune(q);
-  const Clock before = happened_with(q, at);
-  const device::EventId id = device_.record(queue.id);
-  std::shared_ptr<Event> event;
-  try {
-    event = std::make_shared<Event>(device_, id, *this, q, before);
-  } catch (...) {
-    device_.release(id);
-    throw;
-  }
+  const auto event = std::make_shared<Event>(device_, queue.id, *this, q, happened_with(q, at));
   queue.recorded.emplace_back(at, event);
   queue.recorded_position.store(at);
   return event;
@@ -197,18 +187,10 @@ std::shared_ptr<Event> Queues::event_after(QueueIndex q, std::uint64_t position)
   return event != nullptr ? event : record(q);
 }
 
-/// Returns an address that is the same for all calls of one thread, and different for each thread.
-static const void* this_thread_token() noexcept {
-  struct Token {
-    char place = 0;
-  };
-  return &platform::per_thread<Token>();
-}
-
 void Queues::note_submitter(QueueIndex q) noexcept {
   Queue& queue = queues_[q];
-  if (queue.submitter == nullptr) queue.submitter = this_thread_token();
-  queue.shared = queue.shared || queue.submitter != this_thread_token();
+  if (queue.submitter == std::thread::id()) queue.submitter = std::this_thread::get_id();
+  queue.shared = queue.shared || queue.submitter != std::this_thread::get_id();
 }
 
 void Queues::separate(QueueIndex q) {
@@ -219,29 +201,26 @@ void Queues::separate(QueueIndex q) {
 }
 
 Queues::Wait Queues::wait_for(QueueIndex q, std::uint64_t position) {
-  Wait wait;
-  if (done(q, position)) return wait;
-  wait.queues_ = this;
-  wait.event_ = recorded_after(q, position);
-  if (wait.event_ != nullptr) return wait;
+  if (done(q, position)) return {};
+  Wait wait{this, recorded_after(q, position), q, {}};
+  if (wait.event != nullptr) return wait;
   const std::uint64_t last = queues_[q].position.load(std::memory_order_acquire);
-  if (last != position || !queues_[q].own || queues_[q].shared || queues_[q].submitter != this_thread_token()) {
-    wait.event_ = record(q);
-    return wait;
+  if (last != position || !queues_[q].own || queues_[q].shared || queues_[q].submitter != std::this_thread::get_id()) {
+    wait.event = record(q);
+  } else {
+    wait.before = happened_with(q, last);
   }
-  wait.queue_ = q;
-  wait.before_ = happened_with(q, last);
   return wait;
 }
 
 void Queues::Wait::operator()() const {
   // The driver is asked first, because it takes longer to wait for work that has happened than to answer that it has.
-  if (event_ != nullptr) {
-    if (!event_->complete()) event_->synchronize();
-  } else if (queues_ != nullptr) {
-    const QueueId id = queues_->queues_[queue_].id;
-    if (!queues_->device_.queue_idle(id)) queues_->device_.synchronize_queue(id);
-    queues_->note_done(before_);
+  if (event != nullptr) {
+    if (!event->complete()) event->synchronize();
+  } else if (queues != nullptr) {
+    const QueueId id = queues->queues_[queue].id;
+    if (!queues->device_.queue_idle(id)) queues->device_.synchronize_queue(id);
+    queues->note_done(before);
   }
 }
 

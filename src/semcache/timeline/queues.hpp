@@ -12,6 +12,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 
 namespace semcache::timeline {
@@ -28,10 +29,11 @@ void wait_a_moment();
 /// An event of the device, which is given back to it when the last reference to it ends.
 class Event : base::Uncopied {
  public:
+  /// Records the event in a queue. @throws DeviceError
   /// @param before  what has happened when the event has: work up to the queue's own position, and what that waited for. It is
   ///                noted in `queues` once the event has been seen to have happened
-  Event(device::Device& device, device::EventId id, Queues& queues, QueueIndex queue, const Clock& before)
-      : device_(device), id_(id), queues_(queues), queue_(queue), before_(before) {}
+  Event(device::Device& device, QueueId id, Queues& queues, QueueIndex queue, const Clock& before)
+      : device_(device), id_(device.record(id)), queues_(queues), queue_(queue), before_(before) {}
   ~Event() { device_.release(id_); }
   [[nodiscard]] device::EventId id() const noexcept { return id_; }
   [[nodiscard]] const Clock& before() const noexcept { return before_; }
@@ -102,18 +104,14 @@ class Queues : base::Uncopied {
   /// so far without waiting for the new work.
   void separate(QueueIndex q);
   /// A function object by which a thread waits for work `position` of `q`. Threads: without the engine's lock.
-  class Wait {
-   public:
+  struct Wait {
     void operator()() const;
-
-   private:
-    friend class Queues;
-    Queues* queues_ = nullptr;
-    std::shared_ptr<Event> event_;
+    Queues* queues = nullptr;  ///< nullptr: the work is done
+    std::shared_ptr<Event> event;
     /// The queue itself is waited for, without an event, if the work is its last and only this thread submits to it. Another
     /// thread might submit work that comes after a long kernel of its own.
-    QueueIndex queue_ = 0;
-    Clock before_{};
+    QueueIndex queue = 0;
+    Clock before{};
   };
   /// Returns how to wait for work `position` of `q`.
   [[nodiscard]] Wait wait_for(QueueIndex q, std::uint64_t position);
@@ -184,7 +182,7 @@ class Queues : base::Uncopied {
     bool live = false;
     bool ending = false;              // its stream is being given up, and is no longer found under its handle
     bool shared = false;              // more than one thread submits
-    const void* submitter = nullptr;  // the first thread that submitted
+    std::thread::id submitter;        // the first thread that submitted
     std::atomic<std::uint32_t> leases{0};
     std::atomic<std::uint64_t> position{0};
     std::atomic<std::uint64_t> recorded_position{0};  // of the last event
