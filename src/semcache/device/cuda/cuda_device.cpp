@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/device/cuda/driver_api.hpp>
+#include <semcache/device/detail/digest.hpp>
 #include <semcache/device/device.hpp>
 #include <semcache/platform/per_thread.hpp>
 
@@ -69,7 +70,8 @@ struct Entered {
 
 /// One CUDA device, through the driver interface and the primary context (the one that the CUDA runtime and Kokkos
 /// use). Every call makes that context current and restores the caller's, so it works in threads that never used CUDA or use
-/// another device. No lock is held during a call of the driver that may wait.
+/// another device. No lock is held during a call of the driver that may wait, except for that of digests, which
+/// are made one at a time.
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(int ordinal) : api_(cuda::driver_api()), ordinal_(ordinal) {
@@ -332,18 +334,16 @@ class CudaDevice final : public Device {
   std::uint64_t digest(QueueId queue, const std::byte* device, std::uint64_t bytes) override {
     const CUstream stream = stream_of(queue);
     SEMCACHE_CUDA_CURRENT();
-    Scratch scratch = take_scratch(stream);
-    // Where a call fails, the scratch is not used again, because its sum may not be zero.
+    const std::lock_guard<std::mutex> lock(digest_mutex_);
+    std::uint64_t sum = 0;
+    if (digest_sum_ == 0) check(api_.cuMemAlloc(&digest_sum_, sizeof sum), "cuMemAlloc");
+    check(api_.cuMemsetD8Async(digest_sum_, 0, sizeof sum, stream), "cuMemsetD8Async");
     CUdeviceptr address = number(device);
-    void* sum_arguments[] = {&address, &bytes, &scratch.sum};
-    launch(digest_, bytes / 8, stream, sum_arguments);
-    void* finish_arguments[] = {&scratch.sum, &bytes, &scratch.host};
-    check(api_.cuLaunchKernel(digest_finish_, 1, 1, 1, 1, 1, 1, 0, stream, finish_arguments, nullptr), "cuLaunchKernel");
+    void* arguments[] = {&address, &bytes, &digest_sum_};
+    launch(digest_, bytes / 8, stream, arguments);
+    check(api_.cuMemcpyDtoHAsync(&sum, digest_sum_, sizeof sum, stream), "cuMemcpyDtoHAsync");
     check(api_.cuStreamSynchronize(stream), "cuStreamSynchronize");
-    const std::uint64_t digest = *scratch.host;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    idle_scratch_.push_back(scratch);
-    return digest;
+    return detail::digest_finish(sum, bytes);
   }
 
   // --- memory beside the arena --------------------------------------------------------------------------------------
@@ -474,11 +474,6 @@ class CudaDevice final : public Device {
     CUstream stream = nullptr;
     std::shared_ptr<void> owner;
   };
-  /// Memory for the sum of one digest: 8 bytes on the device, which every digest leaves zero, and 8 of mapped host memory.
-  struct Scratch {
-    CUdeviceptr sum = 0;
-    unsigned long long* host = nullptr;
-  };
 
   void set_up() {
     SEMCACHE_CUDA_CURRENT();
@@ -508,7 +503,6 @@ class CudaDevice final : public Device {
     check(api_.cuModuleGetFunction(&fill_aligned_, module_, "semcache_fill_aligned"), "cuModuleGetFunction");
     check(api_.cuModuleGetFunction(&fill_bytes_, module_, "semcache_fill_bytes"), "cuModuleGetFunction");
     check(api_.cuModuleGetFunction(&digest_, module_, "semcache_digest"), "cuModuleGetFunction");
-    check(api_.cuModuleGetFunction(&digest_finish_, module_, "semcache_digest_finish"), "cuModuleGetFunction");
   }
 
   void tear_down() noexcept {
@@ -519,10 +513,7 @@ class CudaDevice final : public Device {
         for (const Queue& queue : queues_)
           if (queue.open && queue.ours) (void)api_.cuStreamDestroy(queue.stream);
         for (const CUevent event : idle_events_) (void)api_.cuEventDestroy(event);
-        for (const Scratch& scratch : idle_scratch_) {
-          (void)api_.cuMemFree(scratch.sum);
-          (void)api_.cuMemFreeHost(scratch.host);
-        }
+        if (digest_sum_ != 0) (void)api_.cuMemFree(digest_sum_);
         if (module_ != nullptr) (void)api_.cuModuleUnload(module_);
       }
     }
@@ -610,29 +601,6 @@ class CudaDevice final : public Device {
           "cuLaunchKernel");
   }
 
-  [[nodiscard]] Scratch take_scratch(CUstream stream) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (!idle_scratch_.empty()) {
-        const Scratch scratch = idle_scratch_.back();
-        idle_scratch_.pop_back();
-        return scratch;
-      }
-    }
-    Scratch scratch;
-    check(api_.cuMemHostAlloc(reinterpret_cast<void**>(&scratch.host), sizeof *scratch.host,
-                              CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
-          "cuMemHostAlloc");
-    CUresult result = api_.cuMemAlloc(&scratch.sum, sizeof *scratch.host);
-    if (result == CUDA_SUCCESS) {
-      result = api_.cuMemsetD8Async(scratch.sum, 0, sizeof *scratch.host, stream);
-      if (result != CUDA_SUCCESS) (void)api_.cuMemFree(scratch.sum);
-    }
-    if (result != CUDA_SUCCESS) (void)api_.cuMemFreeHost(scratch.host);
-    check(result, "cuMemAlloc");
-    return scratch;
-  }
-
   const cuda::DriverApi& api_;
   const int ordinal_;
   CUdevice device_ = 0;
@@ -646,14 +614,15 @@ class CudaDevice final : public Device {
   CUfunction fill_aligned_ = nullptr;
   CUfunction fill_bytes_ = nullptr;
   CUfunction digest_ = nullptr;
-  CUfunction digest_finish_ = nullptr;
 
   bool reaches_pageable_ = false;  ///< kernels can follow pointers into ordinary host memory
+
+  std::mutex digest_mutex_;  ///< one digest at a time; guards the member below
+  CUdeviceptr digest_sum_ = 0;
 
   mutable std::mutex mutex_;  ///< guards the members below
   std::vector<Queue> queues_;
   std::vector<CUevent> idle_events_;
-  std::vector<Scratch> idle_scratch_;
   Ranges reservations_;
   Ranges allocations_;
   std::size_t staging_buffers_ = 0;

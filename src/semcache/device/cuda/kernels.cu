@@ -34,7 +34,7 @@ extern "C" __global__ void semcache_fill_bytes(unsigned char* to, std::uint64_t 
   for (std::uint64_t i = first_index(); i < bytes; i += index_step()) to[i] = from[i % 16];
 }
 
-/// Adds the digest's sum over all words to `sum`, which was zero.
+/// Adds the digest's sum over all words to `sum`.
 extern "C" __global__ void semcache_digest(const unsigned char* from, std::uint64_t bytes, unsigned long long* sum) {
   using namespace semcache::device::detail;
   const std::uint64_t words = bytes / 8;
@@ -48,11 +48,4 @@ extern "C" __global__ void semcache_digest(const unsigned char* from, std::uint6
   if (first_index() == 0 && bytes % 8 != 0) part += digest_term(word_of_bytes(from + 8 * words, bytes % 8), words);
   for (int offset = 16; offset > 0; offset /= 2) part += __shfl_down_sync(0xffffffffU, part, offset);
   if (threadIdx.x % 32 == 0) atomicAdd(sum, static_cast<unsigned long long>(part));
-}
-
-/// Stores the digest in the host's memory and leaves `sum` zero for the next digest. Runs with one thread.
-extern "C" __global__ void semcache_digest_finish(unsigned long long* sum, std::uint64_t bytes,
-                                                  volatile unsigned long long* host) {
-  *host = semcache::device::detail::digest_finish(*sum, bytes);
-  *sum = 0;
 }
