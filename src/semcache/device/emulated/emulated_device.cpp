@@ -184,10 +184,6 @@ class EmulatedDevice final : public Device {
     if (bytes == 0) return;
     const base::TakesTime work;
     const Opened opened(*this, to, bytes);
-    if (pattern_bytes == 1) {
-      std::memset(to, static_cast<int>(pattern[0]), bytes);
-      return;
-    }
     // Doubling: the part that is filled already is copied behind itself, in blocks that stay in a near cache.
     constexpr std::uint64_t block = std::uint64_t{64} << 10;
     std::memcpy(to, pattern, pattern_bytes);
