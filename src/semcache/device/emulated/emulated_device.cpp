@@ -200,16 +200,10 @@ class EmulatedDevice final : public Device {
     const base::TakesTime work;
     const Opened opened(*this, device, bytes);
     std::uint64_t sum = 0;
-    const std::uint64_t words = bytes / 8;
-    for (std::uint64_t i = 0; i < words; ++i) {
-      std::uint64_t word;
-      std::memcpy(&word, device + 8 * i, 8);
-      sum += detail::digest_term(word, i);
-    }
-    if (bytes % 8 != 0) {
+    for (std::uint64_t at = 0; at < bytes; at += 8) {
       std::uint64_t word = 0;
-      std::memcpy(&word, device + 8 * words, bytes % 8);
-      sum += detail::digest_term(word, words);
+      std::memcpy(&word, device + at, std::min<std::uint64_t>(8, bytes - at));
+      sum += detail::digest_term(word, at / 8);
     }
     return detail::digest_finish(sum, bytes);
   }
