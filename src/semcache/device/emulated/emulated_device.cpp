@@ -112,7 +112,7 @@ class EmulatedDevice final : public Device {
 
   void set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept override {
     if (bytes == 0 || (accessible && !any_closed_.load(std::memory_order_acquire))) return;
-    const std::lock_guard<std::mutex> lock(access_mutex_);
+    const std::lock_guard<std::recursive_mutex> lock(access_mutex_);
     std::uintptr_t begin = number(address);
     std::uintptr_t end = begin + bytes;
     auto it = closed_.upper_bound(begin);
@@ -253,41 +253,32 @@ class EmulatedDevice final : public Device {
     std::shared_ptr<void> owner;
   };
 
-  /// Opens the closed pages that overlap one or two ranges, for the lifetime of the object, so that the device's own copies work
-  /// while programs may not touch the pages. Takes no lock where no page is closed. Allocates nothing.
+  /// Opens the closed pages that overlap a range, for the lifetime of the object, so that the device's own copies work while
+  /// programs may not touch the pages. Takes no lock where no page is closed. Allocates nothing.
   class Opened : base::Uncopied {
    public:
     Opened(EmulatedDevice& device, const std::byte* address, std::uint64_t bytes)
-        : Opened(device, address, bytes, nullptr, 0) {}
-    Opened(EmulatedDevice& device, const std::byte* a, std::uint64_t a_bytes, const std::byte* b, std::uint64_t b_bytes)
-        : device_(device), a_{number(a), number(a) + a_bytes}, b_{number(b), number(b) + b_bytes} {
+        : device_(device), begin_(number(address)), end_(begin_ + bytes) {
       if (!device.any_closed_.load(std::memory_order_acquire)) return;
-      lock_ = std::unique_lock<std::mutex>(device.access_mutex_);
-      protect(a_, PROT_READ | PROT_WRITE);
-      protect(b_, PROT_READ | PROT_WRITE);
+      lock_ = std::unique_lock<std::recursive_mutex>(device.access_mutex_);
+      protect(PROT_READ | PROT_WRITE);
     }
     ~Opened() {
-      if (!lock_.owns_lock()) return;
-      protect(a_, PROT_NONE);
-      protect(b_, PROT_NONE);
+      if (lock_.owns_lock()) protect(PROT_NONE);
     }
 
    private:
-    struct Range {
-      std::uintptr_t begin, end;
-    };
-    void protect(Range range, int protection) noexcept {
-      if (range.begin == range.end) return;
-      auto it = device_.closed_.upper_bound(range.begin);
+    void protect(int protection) noexcept {
+      auto it = device_.closed_.upper_bound(begin_);
       if (it != device_.closed_.begin()) --it;
-      for (; it != device_.closed_.end() && it->first < range.end; ++it) {
-        if (it->second > range.begin) protect_or_die(it->first, it->second, protection);
+      for (; it != device_.closed_.end() && it->first < end_; ++it) {
+        if (it->second > begin_) protect_or_die(it->first, it->second, protection);
       }
     }
 
     EmulatedDevice& device_;
-    const Range a_, b_;
-    std::unique_lock<std::mutex> lock_;
+    const std::uintptr_t begin_, end_;
+    std::unique_lock<std::recursive_mutex> lock_;
   };
 
   void expect_open(QueueId queue) const {
@@ -321,7 +312,8 @@ class EmulatedDevice final : public Device {
     expect_open(queue);
     if (bytes == 0) return;
     const base::TakesTime work;
-    const Opened opened(*this, to, bytes, from, bytes);
+    const Opened source(*this, from, bytes);
+    const Opened target(*this, to, bytes);
     std::memmove(to, from, bytes);
   }
 
@@ -335,7 +327,7 @@ class EmulatedDevice final : public Device {
   std::vector<Queue> queues_;
   std::unordered_map<std::byte*, std::uint64_t> allocations_;
 
-  std::mutex access_mutex_;                          ///< guards closed_, and the opening of closed pages for a copy
+  std::recursive_mutex access_mutex_;                ///< guards closed_, and the opening of closed pages for a copy (two ends)
   std::map<std::uintptr_t, std::uintptr_t> closed_;  ///< disjoint ranges [key, value) that are inaccessible
   std::atomic<bool> any_closed_{false};
   std::atomic<EventId> next_event_{1};
