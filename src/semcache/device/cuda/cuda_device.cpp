@@ -308,18 +308,11 @@ class CudaDevice final : public Device {
     const auto repeats = [&unit](std::size_t period) {
       return std::memcmp(unit, unit + period, sizeof unit - period) == 0;
     };
-    const auto fits = [&](std::size_t period) {
-      return number(to) % period == 0 && bytes % period == 0 && repeats(period);
-    };
 
     SEMCACHE_CUDA_SUBMITS();
     if (repeats(1)) {
       check(api_.cuMemsetD8Async(number(to), unit[0], bytes, stream), "cuMemsetD8Async");
-    } else if (fits(2)) {
-      unsigned short value;
-      std::memcpy(&value, unit, sizeof value);
-      check(api_.cuMemsetD16Async(number(to), value, bytes / sizeof value, stream), "cuMemsetD16Async");
-    } else if (fits(4)) {
+    } else if (number(to) % 4 == 0 && bytes % 4 == 0 && repeats(4)) {
       unsigned value;
       std::memcpy(&value, unit, sizeof value);
       check(api_.cuMemsetD32Async(number(to), value, bytes / sizeof value, stream), "cuMemsetD32Async");
