@@ -188,13 +188,12 @@ class CudaDevice final : public Device {
   }
 
   EventId record(QueueId queue) override {
+    const CUstream stream = stream_of(queue);
     SEMCACHE_CUDA_SUBMITS();
-    CUstream stream = nullptr;
+    refuse_recording(stream, "cuEventRecord");
     CUevent event = nullptr;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      stream = stream_of_locked(queue);
-      refuse_recording(stream, "cuEventRecord");
       if (!idle_events_.empty()) {
         event = idle_events_.back();
         idle_events_.pop_back();
@@ -546,10 +545,6 @@ class CudaDevice final : public Device {
 
   [[nodiscard]] CUstream stream_of(QueueId queue) const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return stream_of_locked(queue);
-  }
-
-  [[nodiscard]] CUstream stream_of_locked(QueueId queue) const {
     SEMCACHE_EXPECTS(queue.value < queues_.size() && queues_[queue.value].open,
                      "CUDA device: queue " + std::to_string(queue.value) + " is not open");
     return queues_[queue.value].stream;
@@ -570,13 +565,10 @@ class CudaDevice final : public Device {
 
   QueueId add_queue(Queue queue) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (std::size_t i = 0; i < queues_.size(); ++i) {
-      if (queues_[i].open) continue;
-      queues_[i] = std::move(queue);
-      return QueueId{static_cast<std::uint32_t>(i)};
-    }
-    queues_.push_back(std::move(queue));
-    return QueueId{static_cast<std::uint32_t>(queues_.size() - 1)};
+    auto place = std::find_if(queues_.begin(), queues_.end(), [](const Queue& q) { return !q.open; });
+    if (place == queues_.end()) place = queues_.emplace(place);
+    *place = std::move(queue);
+    return QueueId{static_cast<std::uint32_t>(place - queues_.begin())};
   }
 
   template <class Copy, class To, class From>

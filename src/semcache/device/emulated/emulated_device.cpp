@@ -289,13 +289,10 @@ class EmulatedDevice final : public Device {
 
   QueueId add_queue(std::shared_ptr<void> owner) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (std::size_t i = 0; i < queues_.size(); ++i) {
-      if (queues_[i].open) continue;
-      queues_[i] = {true, std::move(owner)};
-      return QueueId{static_cast<std::uint32_t>(i)};
-    }
-    queues_.push_back({true, std::move(owner)});
-    return QueueId{static_cast<std::uint32_t>(queues_.size() - 1)};
+    auto place = std::find_if(queues_.begin(), queues_.end(), [](const Queue& q) { return !q.open; });
+    if (place == queues_.end()) place = queues_.emplace(place);
+    *place = {true, std::move(owner)};
+    return QueueId{static_cast<std::uint32_t>(place - queues_.begin())};
   }
 
   void take_memory(std::uint64_t bytes, const char* what) {
