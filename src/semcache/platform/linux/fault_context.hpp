@@ -4,6 +4,7 @@
 
 #include <semcache/platform/platform.hpp>
 
+#include <signal.h>
 #include <ucontext.h>
 
 #include <cstddef>
@@ -19,20 +20,26 @@ struct FaultContext {
   std::uintptr_t return_address = 0;  ///< meaningful only if the instruction is in a leaf function, which returns to this address
 };
 
+/// Returns the return address of a leaf function from the stack of its thread, which has faulted; 0 on processors that keep it in a
+/// register. The word is no object of ours, so sanitizers, which may have poisoned it, must not check the read. Async-signal-safe.
+__attribute__((no_sanitize("address"), no_sanitize("thread"))) inline std::uintptr_t return_address_at(
+    [[maybe_unused]] std::uintptr_t stack) noexcept {
+#if defined(__x86_64__)
+  if (stack != 0 && stack % sizeof stack == 0) return *reinterpret_cast<const std::uintptr_t*>(stack);
+#endif
+  return 0;
+}
+
 #if defined(__x86_64__)
 
-/// Reads the access from a handler's third argument, whose stack pointer is the faulting thread's. Async-signal-safe. The word
-/// that the stack pointer leads to is no object of ours, so AddressSanitizer may have poisoned it and must not check the read.
-__attribute__((no_sanitize("address"))) inline FaultContext read_fault_context(const void* context) noexcept {
+/// Reads the access from a handler's third argument, whose stack pointer is the faulting thread's. Async-signal-safe.
+inline FaultContext read_fault_context(const void* context) noexcept {
   const auto* const c = static_cast<const ucontext_t*>(context);
   constexpr greg_t write_bit = 2;
   FaultContext found;
   found.kind = (c->uc_mcontext.gregs[REG_ERR] & write_bit) != 0 ? FaultKind::write : FaultKind::read;
   found.instruction = static_cast<std::uintptr_t>(c->uc_mcontext.gregs[REG_RIP]);
-  const auto stack = static_cast<std::uintptr_t>(c->uc_mcontext.gregs[REG_RSP]);
-  if (stack != 0 && stack % sizeof(std::uintptr_t) == 0) {
-    found.return_address = *reinterpret_cast<const std::uintptr_t*>(stack);
-  }
+  found.return_address = return_address_at(static_cast<std::uintptr_t>(c->uc_mcontext.gregs[REG_RSP]));
   return found;
 }
 
@@ -46,26 +53,16 @@ inline FaultContext read_fault_context(const void* context) noexcept {
   found.instruction = static_cast<std::uintptr_t>(c->uc_mcontext.pc);
   found.return_address = static_cast<std::uintptr_t>(c->uc_mcontext.regs[30]);
 
-  struct Record {
-    std::uint32_t magic;
-    std::uint32_t size;
-  };
-  constexpr std::uint32_t syndrome_magic = 0x45535201;
   const auto* const records = reinterpret_cast<const unsigned char*>(c->uc_mcontext.__reserved);
-  std::size_t at = 0;
-  while (at + sizeof(Record) + sizeof(std::uint64_t) <= sizeof c->uc_mcontext.__reserved) {
-    Record record;
+  esr_context record;
+  for (std::size_t at = 0; at + sizeof record <= sizeof c->uc_mcontext.__reserved; at += record.head.size) {
     std::memcpy(&record, records + at, sizeof record);
-    if (record.magic == 0 || record.size < sizeof record) break;
-    if (record.magic == syndrome_magic) {
-      std::uint64_t syndrome = 0;
-      std::memcpy(&syndrome, records + at + sizeof record, sizeof syndrome);
-      const std::uint64_t exception_class = syndrome >> 26 & 0x3f;
-      const bool data_abort = exception_class == 0x24 || exception_class == 0x25;
-      if (data_abort) found.kind = (syndrome >> 6 & 1) != 0 ? FaultKind::write : FaultKind::read;
-      break;
-    }
-    at += record.size;
+    if (record.head.magic == 0 || record.head.size < sizeof record.head) break;
+    if (record.head.magic != ESR_MAGIC) continue;
+    const std::uint64_t exception_class = record.esr >> 26 & 0x3f;
+    const bool data_abort = exception_class == 0x24 || exception_class == 0x25;
+    if (data_abort) found.kind = (record.esr >> 6 & 1) != 0 ? FaultKind::write : FaultKind::read;
+    break;
   }
   return found;
 }
