@@ -318,8 +318,7 @@ class CudaDevice final : public Device {
     } else {
       CUdeviceptr address = number(to);
       void* arguments[] = {&address, &bytes, unit};
-      const bool aligned = address % 16 == 0;
-      launch(aligned ? fill_aligned_ : fill_bytes_, aligned ? bytes / 16 : bytes, stream, arguments);
+      launch(fill_, address % 16 == 0 ? bytes / 16 : bytes, stream, arguments);
     }
   }
 
@@ -492,8 +491,7 @@ class CudaDevice final : public Device {
     granularity_bytes_ = granularity;
 
     check(api_.cuModuleLoadData(&module_, semcache_cuda_kernels), "cuModuleLoadData");
-    check(api_.cuModuleGetFunction(&fill_aligned_, module_, "semcache_fill_aligned"), "cuModuleGetFunction");
-    check(api_.cuModuleGetFunction(&fill_bytes_, module_, "semcache_fill_bytes"), "cuModuleGetFunction");
+    check(api_.cuModuleGetFunction(&fill_, module_, "semcache_fill"), "cuModuleGetFunction");
     check(api_.cuModuleGetFunction(&digest_, module_, "semcache_digest"), "cuModuleGetFunction");
   }
 
@@ -596,8 +594,7 @@ class CudaDevice final : public Device {
   unsigned most_blocks_ = 1;
 
   CUmodule module_ = nullptr;
-  CUfunction fill_aligned_ = nullptr;
-  CUfunction fill_bytes_ = nullptr;
+  CUfunction fill_ = nullptr;
   CUfunction digest_ = nullptr;
 
   bool reaches_pageable_ = false;  ///< kernels can follow pointers into ordinary host memory
