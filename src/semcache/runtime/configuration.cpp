@@ -15,6 +15,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 
 namespace semcache::runtime {
@@ -73,24 +74,19 @@ std::optional<std::string> value_of(const Environment& environment, const char* 
   return std::string(value);
 }
 
-enum class Number : std::uint8_t { good, none, too_large };
-
-/// Accepts decimal digits only: no sign, no blanks, no exponent.
-Number parse_number(std::string_view text, std::uint64_t& number) {
+/// Accepts decimal digits only: no sign, no blanks, no exponent. Returns the error of `std::from_chars`, which is
+/// `invalid_argument` also where anything follows the digits.
+std::errc parse_number(std::string_view text, std::uint64_t& number) {
   const char* const end = text.data() + text.size();
   const auto [behind, error] = std::from_chars(text.data(), end, number);
-  if (text.empty() || behind != end) return Number::none;
-  return error == std::errc() ? Number::good : Number::too_large;
+  return behind == end ? error : std::errc::invalid_argument;
 }
 
 /// @param digits  the part of `text` that must be a number; the message quotes all of `text`
 std::uint64_t number_or_refuse(const Variable& variable, std::string_view text, std::string_view digits, const char* expected) {
   std::uint64_t n = 0;
-  switch (parse_number(digits, n)) {
-    case Number::none: refuse(variable, text, expected);
-    case Number::too_large: refuse(variable, text, "too large");
-    case Number::good: break;
-  }
+  const std::errc error = parse_number(digits, n);
+  if (error != std::errc()) refuse(variable, text, error == std::errc::result_out_of_range ? "too large" : expected);
   return n;
 }
 
@@ -150,7 +146,7 @@ void read_devices(const Variable& variable, std::string_view text, Configuration
     const std::size_t comma = rest.find(',');
     const std::string_view item = trimmed(rest.substr(0, comma));
     std::uint64_t n = 0;
-    if (parse_number(item, n) != Number::good || n >= 1024) {
+    if (parse_number(item, n) != std::errc() || n >= 1024) {
       refuse(variable, text, quoted(item) + " is not a device number");
     }
     const int ordinal = static_cast<int>(n);
@@ -208,7 +204,7 @@ int launcher_rank(const Environment& environment, std::initializer_list<const ch
   for (const char* name : variables) {
     const auto value = value_of(environment, name);
     std::uint64_t rank = 0;
-    if (value && parse_number(*value, rank) == Number::good && rank <= INT32_MAX) return static_cast<int>(rank);
+    if (value && parse_number(*value, rank) == std::errc() && rank <= INT32_MAX) return static_cast<int>(rank);
   }
   return -1;
 }
