@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/base/addresses.hpp>
 #include <semcache/base/patience.hpp>
 #include <semcache/platform/linux/linux_platform.hpp>
 #include <semcache/platform/linux/maps.hpp>
@@ -26,24 +25,14 @@ namespace {
 constexpr std::uint64_t address_alignment = std::uint64_t{2} << 20;
 constexpr std::uint64_t usual_mapping_limit = 65530;
 
-/// Returns the number with which a file of /proc begins; 0 where it cannot be read.
-std::uint64_t first_number(const char* path, const char* format) {
-  unsigned long long n = 0;
-  if (std::FILE* const file = std::fopen(path, "re")) {
-    if (std::fscanf(file, format, &n) != 1) n = 0;
-    std::fclose(file);
-  }
-  return n;
-}
-
 std::uint64_t read_mapping_limit() {
-  const std::uint64_t limit = first_number("/proc/sys/vm/max_map_count", "%llu");
+  const std::uint64_t limit = base::first_number("/proc/sys/vm/max_map_count", "%llu");
   return (limit != 0 ? limit : usual_mapping_limit) / 2;
 }
 
 std::uintptr_t read_lowest_address() {
   constexpr std::uint64_t first_program_address = 4ULL << 20;
-  return std::min(first_number("/proc/self/maps", "%llx"), first_program_address);
+  return std::min(base::first_number("/proc/self/maps", "%llx"), first_program_address);
 }
 
 int to_system(Protection protection) {

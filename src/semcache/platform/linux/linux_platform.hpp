@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/addresses.hpp>
 #include <semcache/platform/platform.hpp>
 
 #include <atomic>
@@ -10,8 +11,8 @@
 
 namespace semcache::platform {
 
-inline std::uintptr_t number(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
-inline void* pointer(std::uintptr_t n) noexcept { return reinterpret_cast<void*>(n); }
+using base::number;
+using base::pointer;
 
 /// Controls host pages through mmap, mprotect, madvise and /proc/self/mem.
 class LinuxPlatform : public Platform {

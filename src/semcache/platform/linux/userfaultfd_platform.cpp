@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/base/addresses.hpp>
 #include <semcache/base/patience.hpp>
 #include <semcache/platform/linux/thread_state.hpp>
 #include <semcache/platform/linux/userfaultfd_platform.hpp>
