@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 /// Counters and labels of what the runtime did, and reports of them (report.hpp).
 namespace semcache::trace {

@@ -5,7 +5,6 @@
 #include <semcache/platform/linux/userfaultfd_platform.hpp>
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
