@@ -76,7 +76,7 @@ void HostAccess::expose(Memory& m) {
 Obstacle HostAccess::open_for_device(Memory& m) {
   if (!m.open) {
     if (const Obstacle o = open_mirror(m, "a kernel holds a raw pointer into it. Let kernels capture the device's View")) return o;
-    s_.recorder.exposed(m.label);
+    s_.recorder.count(trace::Event::exposed, m.label);
     m.lock_refused = false;
   }
   if (const Obstacle o = hazards_.flights_of(m, m.all(), Mode::writes)) return o;
@@ -92,7 +92,7 @@ Obstacle HostAccess::open_mirror(Memory& m, const char* reason) {
     die_closed(m);
   }
   m.open = true;
-  s_.recorder.opened(m.label);
+  s_.recorder.count(trace::Event::opened, m.label);
   if (!warned_open_) {
     warned_open_ = true;
     base::raw_log("the host mirror '%s' (and further ones of its kind) is no longer watched and copied at every deep_copy, "
@@ -145,8 +145,8 @@ FaultResult HostAccess::serve_device(Transaction& t, Memory& m, FaultKind kind, 
   const bool writes = kind == FaultKind::write || (kind == FaultKind::unknown && m.access == Protection::read);
   // Another thread's fault may have opened the pages meanwhile. Then the access succeeds when it is repeated.
   if (m.access >= (writes ? Protection::read_write : Protection::read)) return FaultResult::not_ours;
-  s_.recorder.unannounced(m.label);
-  if (s_.kernels.load(std::memory_order_relaxed) > 0) s_.recorder.uncaptured(m.label);
+  s_.recorder.count(trace::Event::unannounced, m.label);
+  if (s_.kernels.load(std::memory_order_relaxed) > 0) s_.recorder.count(trace::Event::uncaptured, m.label);
   // One instruction may need two arrays that evict each other. After some faults in turn both are made ready together, or the
   // process ends with a message.
   const auto [other, before] = std::pair(last_faults_[0], last_faults_[1]);
@@ -257,7 +257,7 @@ FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* in
   if (kind == FaultKind::unknown) kind = now == Protection::none ? FaultKind::read : FaultKind::write;
   // Another thread's fault has opened the page meanwhile.
   if (now == Protection::read_write || (kind == FaultKind::read && now == Protection::read)) return FaultResult::served;
-  s_.recorder.host_fault(m.label);
+  s_.recorder.count(trace::Event::host_faults, m.label);
   m.read_habit.read();
   const Access mode = kind == FaultKind::write ? Access::write : Access::read;
   const ByteRange range = plan_fault(m, position, mode);
