@@ -115,13 +115,8 @@ void read_bytes(const Variable& variable, std::string_view text, Configuration& 
   configuration.*field = n << shift;
 }
 
-template <auto field>
-void read_switch(const Variable& variable, std::string_view text, Configuration& configuration) {
-  if (text != "0" && text != "1") refuse(variable, text);
-  configuration.*field = text == "1";
-}
-
 // The spellings of the values, in the order of the enumerators.
+constexpr auto spellings(bool) noexcept { return std::array{"0", "1"}; }
 constexpr auto spellings(DeviceChoice) noexcept { return std::array{"auto", "emulated", "cuda"}; }
 constexpr auto spellings(Protocol) noexcept { return std::array{"write-back", "write-through", "off"}; }
 constexpr auto spellings(TrackerChoice) noexcept { return std::array{"auto", "mprotect", "userfaultfd", "explicit"}; }
@@ -188,8 +183,8 @@ constexpr Variable known_variables[] = {
      &read_bytes<&Configuration::host_address_bytes>},
     {"SEMCACHE_PROTOCOL", "write-back, write-through or off", &read_choice<&Configuration::protocol>},
     {"SEMCACHE_TRACKER", "auto, mprotect, userfaultfd or explicit", &read_choice<&Configuration::tracker>},
-    {"SEMCACHE_CHECK", "0 or 1", &read_switch<&Configuration::check>},
-    {"SEMCACHE_CHECK_WRITES", "0 or 1", &read_switch<&Configuration::check_writes>},
+    {"SEMCACHE_CHECK", "0 or 1", &read_choice<&Configuration::check>},
+    {"SEMCACHE_CHECK_WRITES", "0 or 1", &read_choice<&Configuration::check_writes>},
     {"SEMCACHE_MPI_CUDA", "auto, on or off", &read_choice<&Configuration::mpi_cuda>},
     {"SEMCACHE_DEVICE_TRACKER", "auto, on or off", &read_choice<&Configuration::device_tracker>},
     {"SEMCACHE_REPORT",
