@@ -57,6 +57,10 @@ void add_to(Counters& sum, const Counters& c) noexcept {
   sum.unknown_launches += c.unknown_launches;
 }
 
+const char* name_of_launch(const char* type_name) noexcept {
+  return type_name != nullptr && *type_name != '\0' ? type_name : "(unnamed)";
+}
+
 }  // namespace
 
 /// Counters that many threads add to.
@@ -205,12 +209,6 @@ void Recorder::count(Event event, LabelId label) noexcept {
   if (Cells* own = cells(label)) own->event[e].fetch_add(1, std::memory_order_relaxed);
   count_call_site([&](Counters& c) { ++(c.*event_fields[e]); });
 }
-
-namespace {
-const char* name_of_launch(const char* type_name) noexcept {
-  return type_name != nullptr && *type_name != '\0' ? type_name : "(unnamed)";
-}
-}  // namespace
 
 std::string Recorder::readable(const char* type_name) { return detail::demangled(name_of_launch(type_name)); }
 
