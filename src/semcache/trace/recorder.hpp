@@ -114,7 +114,7 @@ class SEMCACHE_API Recorder : base::Uncopied {
 
   // The chunks of labels never move, so that `name` needs no lock.
   mutable std::mutex labels_mutex_;
-  std::unordered_map<std::string_view, std::uint32_t> label_ids_;
+  std::unordered_map<std::string, std::uint32_t> label_ids_;
   struct Chunks {
     ~Chunks();
     std::atomic<LabelEntry*> chunk[max_chunks] = {};
