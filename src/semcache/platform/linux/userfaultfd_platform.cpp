@@ -206,9 +206,8 @@ std::vector<ByteRange> UserfaultfdPlatform::present(std::uintptr_t begin, std::u
 void UserfaultfdPlatform::put_aside(std::uintptr_t begin, std::uintptr_t end) {
   // Whole huge pages are moved. For less, a system call and an additional mapping would cost more than the copy.
   if (end - begin >= huge_page_bytes) {
-    std::uint64_t moved = 0;
-    if (move_pages(begin, aside(begin), end - begin, moved)) return;
-    begin += moved;
+    begin += move_pages(begin, aside(begin), end - begin);
+    if (begin == end) return;
     // Some kernels unmap the target before they refuse.
     if (::mmap(pointer(aside(begin)), end - begin, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED && errno != EEXIST)
