@@ -136,11 +136,11 @@ void read_devices(const Variable& variable, std::string_view text, Configuration
     configuration.device_count = static_cast<int>(bounded_number(variable, text, 1, max_devices));
     return;
   }
-  std::vector<int> ordinals;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view item = trimmed(rest.substr(0, comma));
+  std::vector<int>& ordinals = configuration.device_ordinals;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    const std::string_view item = trimmed(text.substr(begin, comma - begin));
+    begin = comma + 1;
     std::uint64_t n = 0;
     if (parse_number(item, n) != std::errc() || n >= 1024) {
       refuse(variable, text, quoted(item) + " is not a device number");
@@ -150,15 +150,11 @@ void read_devices(const Variable& variable, std::string_view text, Configuration
       refuse(variable, text, "device " + std::to_string(ordinal) + " appears twice");
     }
     ordinals.push_back(ordinal);
-    if (comma == std::string_view::npos) break;
-    rest.remove_prefix(comma + 1);
-    rest = trimmed(rest);
-    // "1," is the list of device 1 alone, because "1" is a count. A longer list needs no comma at its end.
-    if (rest.empty() && ordinals.size() > 1) refuse(variable, text, "it ends in a comma");
   }
+  // "1," is the list of device 1 alone, because "1" is a count. A longer list needs no comma at its end.
+  if (text.back() == ',' && ordinals.size() > 1) refuse(variable, text, "it ends in a comma");
   if (ordinals.size() > max_devices) refuse(variable, text, "more than " + std::to_string(max_devices) + " devices");
   configuration.device_count = static_cast<int>(ordinals.size());
-  configuration.device_ordinals = std::move(ordinals);
 }
 
 void read_report(const Variable& variable, std::string_view text, Configuration& configuration) {
