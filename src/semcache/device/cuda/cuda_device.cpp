@@ -217,10 +217,7 @@ class CudaDevice final : public Device {
   bool complete(EventId event) override {
     if (event == 0) return true;
     SEMCACHE_CUDA_CURRENT();
-    const CUresult result = api_.cuEventQuery(to_event(event));
-    if (result == CUDA_ERROR_NOT_READY) return false;
-    check(result, "cuEventQuery");
-    return true;
+    return has_ended(api_.cuEventQuery(to_event(event)), "cuEventQuery");
   }
 
   void synchronize(EventId event) override {
@@ -251,10 +248,7 @@ class CudaDevice final : public Device {
     const CUstream stream = stream_of(queue);
     SEMCACHE_CUDA_CURRENT();
     refuse_recording(stream, "cuStreamQuery");
-    const CUresult result = api_.cuStreamQuery(stream);
-    if (result == CUDA_ERROR_NOT_READY) return false;
-    check(result, "cuStreamQuery");
-    return true;
+    return has_ended(api_.cuStreamQuery(stream), "cuStreamQuery");
   }
 
   void enter() noexcept override {
@@ -471,9 +465,7 @@ class CudaDevice final : public Device {
     char name[256] = {};
     check(api_.cuDeviceGetName(name, sizeof name - 1, device_), "cuDeviceGetName");
     name_ = name;
-    std::size_t total = 0;
-    check(api_.cuDeviceTotalMem(&total, device_), "cuDeviceTotalMem");
-    total_bytes_ = total;
+    check(api_.cuDeviceTotalMem(&total_bytes_, device_), "cuDeviceTotalMem");
     const auto attribute = [this](CUdevice_attribute which) {
       int value = 0;
       check(api_.cuDeviceGetAttribute(&value, which, device_), "cuDeviceGetAttribute");
@@ -485,10 +477,8 @@ class CudaDevice final : public Device {
     most_blocks_ = 8 * static_cast<unsigned>(std::max(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 1));
 
     const CUmemAllocationProp memory = memory_of(device_);
-    std::size_t granularity = 0;
-    check(api_.cuMemGetAllocationGranularity(&granularity, &memory, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+    check(api_.cuMemGetAllocationGranularity(&granularity_bytes_, &memory, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
           "cuMemGetAllocationGranularity");
-    granularity_bytes_ = granularity;
 
     check(api_.cuModuleLoadData(&module_, semcache_cuda_kernels), "cuModuleLoadData");
     check(api_.cuModuleGetFunction(&fill_, module_, "semcache_fill"), "cuModuleGetFunction");
@@ -524,6 +514,12 @@ class CudaDevice final : public Device {
                           std::to_string(asked) + " bytes: out of memory, " + std::to_string(free) + " of " +
                           std::to_string(total) + " bytes are free",
                       asked, total_bytes_);
+  }
+
+  /// Returns the answer of a call that asks whether work has ended.
+  [[nodiscard]] bool has_ended(CUresult result, const char* call) const {
+    if (result != CUDA_ERROR_NOT_READY) check(result, call);
+    return result == CUDA_SUCCESS;
   }
 
   void log(CUresult result, const char* call) const noexcept {
@@ -589,8 +585,8 @@ class CudaDevice final : public Device {
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   std::string name_;
-  std::uint64_t total_bytes_ = 0;
-  std::uint64_t granularity_bytes_ = 0;
+  std::size_t total_bytes_ = 0;
+  std::size_t granularity_bytes_ = 0;
   unsigned most_blocks_ = 1;
 
   CUmodule module_ = nullptr;
