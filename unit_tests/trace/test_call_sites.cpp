@@ -171,7 +171,7 @@ TEST_F(CallSites, OfAServedAccessAreWhereItWasMade) {
   {
     const AccessScope scope(inside_first);
     second(recorder);
-    recorder.host_fault({});
+    recorder.count(Event::host_faults, {});
   }
   {
     const AccessScope scope(nullptr);

@@ -66,16 +66,16 @@ TEST(Recorder, EventsCountForTotalAndLabel) {
   Recorder recorder;
   const LabelId a = recorder.intern("A"), b = recorder.intern("B");
 
-  recorder.host_fault(a);
-  recorder.host_fault(a);
-  recorder.host_fault(b);
-  recorder.eviction(b);
-  recorder.opened(a);
-  recorder.exposed(a);
-  recorder.unannounced(b);
-  recorder.uncaptured(b);
-  recorder.changed(b);
-  recorder.host_fault({});  // an address without a label still counts
+  recorder.count(Event::host_faults, a);
+  recorder.count(Event::host_faults, a);
+  recorder.count(Event::host_faults, b);
+  recorder.count(Event::evictions, b);
+  recorder.count(Event::opened, a);
+  recorder.count(Event::exposed, a);
+  recorder.count(Event::unannounced, b);
+  recorder.count(Event::uncaptured, b);
+  recorder.count(Event::changed, b);
+  recorder.count(Event::host_faults, {});  // an address without a label still counts
   recorder.launch();
   recorder.launch();
   recorder.native_capture();

@@ -10,15 +10,19 @@
 
 namespace semcache::base {
 
+std::uint64_t first_number(const char* file, const char* format) noexcept {
+  unsigned long long n = 0;
+  if (std::FILE* const opened = std::fopen(file, "re")) {
+    if (std::fscanf(opened, format, &n) != 1) n = 0;
+    std::fclose(opened);
+  }
+  return n;
+}
+
 std::uint64_t addresses_left() noexcept {
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
-  unsigned long long pages = 0;  // stays 0 if /proc does not give the number
-  if (std::FILE* const file = std::fopen("/proc/self/statm", "re")) {
-    if (std::fscanf(file, "%llu", &pages) != 1) pages = 0;
-    std::fclose(file);
-  }
-  const std::uint64_t used = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t used = first_number("/proc/self/statm", "%llu") * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 

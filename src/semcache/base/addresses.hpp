@@ -18,6 +18,12 @@ inline constexpr std::uint64_t end_of_addresses = std::uint64_t{1} << 47;
 inline constexpr std::uint64_t end_of_addresses = std::uint64_t{1} << 52;
 #endif
 
+[[nodiscard]] inline std::uintptr_t number(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
+[[nodiscard]] inline void* pointer(std::uintptr_t n) noexcept { return reinterpret_cast<void*>(n); }
+
+/// Returns the number with which a file of /proc begins; 0 where it cannot be read. @param format  as of scanf
+[[nodiscard]] std::uint64_t first_number(const char* file, const char* format) noexcept;
+
 /// Returns how many more bytes of addresses the process's limit on virtual memory (ulimit -v) permits; UINT64_MAX if there is no
 /// limit.
 [[nodiscard]] SEMCACHE_API std::uint64_t addresses_left() noexcept;

@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// One device behind one interface: addresses, memory, queues, events, copies. A device does not know the directory.
 /// "The arena" is the reserved range of device addresses in which the runtime places the device sides of all tracked arrays.

@@ -45,7 +45,7 @@ void Executor::carry_out(const Step& step) {
       return s_.device_of(*to).memory->note_mapped(*to);
     case Step::Kind::evict:
       unmap_memory(*to);
-      return s_.recorder.eviction(to->label);
+      return s_.recorder.count(trace::Event::evictions, to->label);
     case Step::Kind::allocate:
     case Step::Kind::protect:
     case Step::Kind::release:

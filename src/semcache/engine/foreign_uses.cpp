@@ -95,7 +95,8 @@ ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable, bool kn
   const bool announced = fresh && holds(m.announced_use, m) && (!known || !writable || m.announced_use.writes.load());
   if (announced && !known) writable = m.announced_use.writes.load();
   // A use that needs nothing done is not counted as unannounced.
-  if (!announced && (!fresh || (writable && !s_.directory.exclusive(m.slot, m.all())))) s_.recorder.unannounced(m.label);
+  const bool counts = !announced && (!fresh || (writable && !s_.directory.exclusive(m.slot, m.all())));
+  if (counts) s_.recorder.count(trace::Event::unannounced, m.label);
   return {Known(m), writable, writable, announced};
 }
 
@@ -270,7 +271,7 @@ Obstacle ForeignUses::make_right(HostUse& use) {
   Memory& m = *use.memory;
   if (use.pointer) return use.freed() || m.snapshot() ? Obstacle() : pointer_to_host(use);
   if (is_right(use)) return {};
-  if (s_.watched(m) && !std::exchange(use.counted, true)) s_.recorder.unannounced(m.label);
+  if (s_.watched(m) && !std::exchange(use.counted, true)) s_.recorder.count(trace::Event::unannounced, m.label);
   use.served = true;
   // A write may fail, or write only some of the bytes, so the content of the others must be there.
   return host_access_.open_pages(m, use.range, use.writable ? Access::read_write : Access::read);
@@ -286,7 +287,7 @@ Obstacle ForeignUses::pointer_to_host(HostUse& use) {
     }
     return {};
   }
-  if (!m.open && !std::exchange(use.counted, true)) s_.recorder.unannounced(m.label);
+  if (!m.open && !std::exchange(use.counted, true)) s_.recorder.count(trace::Event::unannounced, m.label);
   return host_access_.open_for_device(m);
 }
 

@@ -78,7 +78,7 @@ void HostAccess::expose(Memory& m) {
 Obstacle HostAccess::open_for_device(Memory& m) {
   if (!m.open) {
     if (const Obstacle o = open_mirror(m, "a kernel holds a raw pointer into it. Let kernels capture the device's View")) return o;
-    s_.recorder.exposed(m.label);
+    s_.recorder.count(trace::Event::exposed, m.label);
     m.lock_refused = false;
   }
   if (const Obstacle o = hazards_.flights_of(m, m.all(), Mode::writes)) return o;
@@ -94,7 +94,7 @@ Obstacle HostAccess::open_mirror(Memory& m, const char* reason) {
     die_closed(m);
   }
   m.open = true;
-  s_.recorder.opened(m.label);
+  s_.recorder.count(trace::Event::opened, m.label);
   if (!warned_open_) {
     warned_open_ = true;
     base::raw_log("the host mirror '%s' (and further ones of its kind) is no longer watched and copied at every deep_copy, "
@@ -147,8 +147,8 @@ FaultResult HostAccess::serve_device(Transaction& t, Memory& m, FaultKind kind, 
   const bool writes = kind == FaultKind::write || (kind == FaultKind::unknown && m.access == Protection::read);
   // Another thread's fault may have opened the pages meanwhile. Then the access succeeds when it is repeated.
   if (m.access >= (writes ? Protection::read_write : Protection::read)) return FaultResult::not_ours;
-  s_.recorder.unannounced(m.label);
-  if (s_.kernels.load(std::memory_order_relaxed) > 0) s_.recorder.uncaptured(m.label);
+  s_.recorder.count(trace::Event::unannounced, m.label);
+  if (s_.kernels.load(std::memory_order_relaxed) > 0) s_.recorder.count(trace::Event::uncaptured, m.label);
   // One instruction may need two arrays that evict each other. After some faults in turn both are made ready together, or the
   // process ends with a message.
   const auto [other, before] = std::pair(last_faults_[0], last_faults_[1]);
@@ -190,8 +190,7 @@ ByteRange HostAccess::plan_fault(Memory& m, std::uint64_t position, Access mode)
     return s.protection >= needed;
   };
   const ByteRange open = intersect(m.pages.extended(page, is_open), s_.pages->span(m));
-  const ByteRange range =
-      m.read_ahead->next({writes(mode) ? ReadAhead::Use::write : ReadAhead::Use::read, position, open}).range;
+  const ByteRange range = m.read_ahead->next({writes(mode) ? ReadAhead::Use::write : ReadAhead::Use::read, position, open});
   const std::uint64_t fetched = count_ahead(m, page, range, mode);
   // A sweep that goes on faults at the next closed page. If there is no such page, no fault can show whether the bytes are used.
   const ByteRange given = m.pages.extended(s_.pages->around(m, range), is_open);
@@ -259,7 +258,7 @@ FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* in
   if (kind == FaultKind::unknown) kind = now == Protection::none ? FaultKind::read : FaultKind::write;
   // Another thread's fault has opened the page meanwhile.
   if (now == Protection::read_write || (kind == FaultKind::read && now == Protection::read)) return FaultResult::served;
-  s_.recorder.host_fault(m.label);
+  s_.recorder.count(trace::Event::host_faults, m.label);
   m.read_habit.read();
   const Access mode = kind == FaultKind::write ? Access::write : Access::read;
   const ByteRange range = plan_fault(m, position, mode);

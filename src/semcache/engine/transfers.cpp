@@ -227,7 +227,7 @@ Obstacle Transfers::check_writes(Memory& m) {
   executor_.freeze(m, m.all());
   const std::unique_ptr<Memory::WriteCheck> check = std::move(m.write_check);
   if (executor_.digest_of(m) != check->digest) {
-    s_.recorder.changed(m.label);
+    s_.recorder.count(trace::Event::changed, m.label);
     return {};
   }
   s_.directory.restore(m.slot, m.all(), check->wanted);

@@ -13,8 +13,10 @@
 #include <cstddef>
 #include <cstdlib>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 
 namespace semcache::runtime {
@@ -73,24 +75,19 @@ std::optional<std::string> value_of(const Environment& environment, const char* 
   return std::string(value);
 }
 
-enum class Number : std::uint8_t { good, none, too_large };
-
-/// Accepts decimal digits only: no sign, no blanks, no exponent.
-Number parse_number(std::string_view text, std::uint64_t& number) {
+/// Accepts decimal digits only: no sign, no blanks, no exponent. Returns the error of `std::from_chars`, which is
+/// `invalid_argument` also where anything follows the digits.
+std::errc parse_number(std::string_view text, std::uint64_t& number) {
   const char* const end = text.data() + text.size();
   const auto [behind, error] = std::from_chars(text.data(), end, number);
-  if (text.empty() || behind != end) return Number::none;
-  return error == std::errc() ? Number::good : Number::too_large;
+  return behind == end ? error : std::errc::invalid_argument;
 }
 
 /// @param digits  the part of `text` that must be a number; the message quotes all of `text`
 std::uint64_t number_or_refuse(const Variable& variable, std::string_view text, std::string_view digits, const char* expected) {
   std::uint64_t n = 0;
-  switch (parse_number(digits, n)) {
-    case Number::none: refuse(variable, text, expected);
-    case Number::too_large: refuse(variable, text, "too large");
-    case Number::good: break;
-  }
+  const std::errc error = parse_number(digits, n);
+  if (error != std::errc()) refuse(variable, text, error == std::errc::result_out_of_range ? "too large" : expected);
   return n;
 }
 
@@ -118,13 +115,8 @@ void read_bytes(const Variable& variable, std::string_view text, Configuration& 
   configuration.*field = n << shift;
 }
 
-template <auto field>
-void read_switch(const Variable& variable, std::string_view text, Configuration& configuration) {
-  if (text != "0" && text != "1") refuse(variable, text);
-  configuration.*field = text == "1";
-}
-
 // The spellings of the values, in the order of the enumerators.
+constexpr auto spellings(bool) noexcept { return std::array{"0", "1"}; }
 constexpr auto spellings(DeviceChoice) noexcept { return std::array{"auto", "emulated", "cuda"}; }
 constexpr auto spellings(Protocol) noexcept { return std::array{"write-back", "write-through", "off"}; }
 constexpr auto spellings(TrackerChoice) noexcept { return std::array{"auto", "mprotect", "userfaultfd", "explicit"}; }
@@ -144,13 +136,13 @@ void read_devices(const Variable& variable, std::string_view text, Configuration
     configuration.device_count = static_cast<int>(bounded_number(variable, text, 1, max_devices));
     return;
   }
-  std::vector<int> ordinals;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view item = trimmed(rest.substr(0, comma));
+  std::vector<int>& ordinals = configuration.device_ordinals;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    const std::string_view item = trimmed(text.substr(begin, comma - begin));
+    begin = comma + 1;
     std::uint64_t n = 0;
-    if (parse_number(item, n) != Number::good || n >= 1024) {
+    if (parse_number(item, n) != std::errc() || n >= 1024) {
       refuse(variable, text, quoted(item) + " is not a device number");
     }
     const int ordinal = static_cast<int>(n);
@@ -158,15 +150,11 @@ void read_devices(const Variable& variable, std::string_view text, Configuration
       refuse(variable, text, "device " + std::to_string(ordinal) + " appears twice");
     }
     ordinals.push_back(ordinal);
-    if (comma == std::string_view::npos) break;
-    rest.remove_prefix(comma + 1);
-    rest = trimmed(rest);
-    // "1," is the list of device 1 alone, because "1" is a count. A longer list needs no comma at its end.
-    if (rest.empty() && ordinals.size() > 1) refuse(variable, text, "it ends in a comma");
   }
+  // "1," is the list of device 1 alone, because "1" is a count. A longer list needs no comma at its end.
+  if (text.back() == ',' && ordinals.size() > 1) refuse(variable, text, "it ends in a comma");
   if (ordinals.size() > max_devices) refuse(variable, text, "more than " + std::to_string(max_devices) + " devices");
   configuration.device_count = static_cast<int>(ordinals.size());
-  configuration.device_ordinals = std::move(ordinals);
 }
 
 void read_report(const Variable& variable, std::string_view text, Configuration& configuration) {
@@ -191,8 +179,8 @@ constexpr Variable known_variables[] = {
      &read_bytes<&Configuration::host_address_bytes>},
     {"SEMCACHE_PROTOCOL", "write-back, write-through or off", &read_choice<&Configuration::protocol>},
     {"SEMCACHE_TRACKER", "auto, mprotect, userfaultfd or explicit", &read_choice<&Configuration::tracker>},
-    {"SEMCACHE_CHECK", "0 or 1", &read_switch<&Configuration::check>},
-    {"SEMCACHE_CHECK_WRITES", "0 or 1", &read_switch<&Configuration::check_writes>},
+    {"SEMCACHE_CHECK", "0 or 1", &read_choice<&Configuration::check>},
+    {"SEMCACHE_CHECK_WRITES", "0 or 1", &read_choice<&Configuration::check_writes>},
     {"SEMCACHE_MPI_CUDA", "auto, on or off", &read_choice<&Configuration::mpi_cuda>},
     {"SEMCACHE_DEVICE_TRACKER", "auto, on or off", &read_choice<&Configuration::device_tracker>},
     {"SEMCACHE_REPORT",
@@ -208,7 +196,7 @@ int launcher_rank(const Environment& environment, std::initializer_list<const ch
   for (const char* name : variables) {
     const auto value = value_of(environment, name);
     std::uint64_t rank = 0;
-    if (value && parse_number(*value, rank) == Number::good && rank <= INT32_MAX) return static_cast<int>(rank);
+    if (value && parse_number(*value, rank) == std::errc() && rank <= INT32_MAX) return static_cast<int>(rank);
   }
   return -1;
 }
@@ -228,18 +216,18 @@ void refuse_contradictions(const Configuration& c) {
 
 /// Returns the least number of edits (insert, remove, replace, swap neighbours) that turn `a` into `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    next[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      next[j] = std::min({row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] == b[j - 1] ? 0u : 1u)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) next[j] = std::min(next[j], before[j - 2] + 1);
+  // edits[i][j]: between the first i letters of `a` and the first j of `b`
+  std::vector<std::vector<std::size_t>> edits(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      std::size_t& n = edits[i][j];
+      n = i + j;
+      if (i == 0 || j == 0) continue;
+      n = std::min({edits[i - 1][j] + 1, edits[i][j - 1] + 1, edits[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0u : 1u)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) n = std::min(n, edits[i - 2][j - 2] + 1);
     }
-    before.swap(row);
-    row.swap(next);
   }
-  return row[b.size()];
+  return edits[a.size()][b.size()];
 }
 
 }  // namespace
@@ -265,15 +253,12 @@ std::vector<std::string> unknown_variable_warnings(const std::vector<std::string
   for (const std::string& entry : environ_entries) {
     const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
     if (name.substr(0, prefix.size()) != prefix) continue;
-    const Variable* closest = nullptr;
-    std::size_t distance = SIZE_MAX;
-    for (const Variable& known : known_variables) {
-      const std::size_t d = edit_distance(name.substr(prefix.size()), std::string_view(known.name).substr(prefix.size()));
-      if (d < distance) {
-        distance = d;
-        closest = &known;
-      }
-    }
+    const auto distance_to = [&](const Variable& known) {
+      return edit_distance(name.substr(prefix.size()), std::string_view(known.name).substr(prefix.size()));
+    };
+    const auto nearer = [&](const Variable& a, const Variable& b) { return distance_to(a) < distance_to(b); };
+    const Variable* const closest = std::min_element(std::begin(known_variables), std::end(known_variables), nearer);
+    const std::size_t distance = distance_to(*closest);
     if (distance == 0) continue;
     std::string text = "the environment variable " + quoted(name) + " is not known and has no effect";
     // A name that differs in more than about a third of its letters would be a misleading suggestion.

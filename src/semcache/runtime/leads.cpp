@@ -223,8 +223,7 @@ class Follower {
     if (words[0] + largest_offset < 2 * largest_offset && (words[1] == 0 || is_constant(1)) && is_constant(2)) return;
     for (std::size_t i = before; i < count && !doubts(); ++i) {
       if (!looks_like_pointer(words[i]) || platform.classify(pointer(words[i])) != platform::Platform::Mapped::yes) continue;
-      doubt(words[i], way, "through constants to ", "capture by value what it stands for");
-      leads_.points_ = true;
+      doubt(words[i], way, "through constants to ", "capture by value what it stands for", true);
     }
   }
 
@@ -258,8 +257,7 @@ class Follower {
     const platform::Platform::HostBlock block = engine_.state().platform->heap_around(pointer(middle.word));
     if (block.leads_nowhere) return;
     if (block.bytes != 0) return add_block(block.begin, block.bytes, block.bytes, middle.word, middle.way);
-    doubt(middle.word, middle.way, "to ", "capture by value what it stands for");
-    leads_.points_ = true;
+    doubt(middle.word, middle.way, "to ", "capture by value what it stands for", true);
   }
 
   void look_through(Block block) {
@@ -288,13 +286,8 @@ class Follower {
     }
   }
 
-  void doubt(std::uintptr_t word, Way way, const char* what, const char* remedy) noexcept {
-    if (doubts() || !certain_) return;
-    leads_.doubt_ = what;
-    leads_.remedy_ = remedy;
-    leads_.position_ = way.position;
-    leads_.level_ = way.level;
-    leads_.pointer_ = pointer(word);
+  void doubt(std::uintptr_t word, Way way, const char* what, const char* remedy, bool describes = false) noexcept {
+    if (!doubts() && certain_) leads_.doubt_ = {what, remedy, way.position, way.level, pointer(word), describes};
   }
 
   engine::Engine& engine_;
@@ -339,16 +332,17 @@ void Leads::follow(const std::uintptr_t* words, std::size_t count, const void* c
   try {
     follow_in(*r->engine, r->lowest_address, words, count, copy, originals, original_count);
   } catch (const std::bad_alloc&) {
-    doubt_ = "to more than there is memory to look through";
-    remedy_ = "capture the members that the kernel needs, not the object that holds them";
+    doubt_.what = "to more than there is memory to look through";
+    doubt_.remedy = "capture the members that the kernel needs, not the object that holds them";
   }
 }
 
 std::string Leads::reason(const platform::Platform& platform) const {
-  if (doubt_ == nullptr) return {};
-  std::string text = "the pointer at byte " + std::to_string(position_) + " of the functor leads ";
-  if (level_ > 0) text += "through " + std::to_string(level_) + (level_ == 1 ? " block " : " blocks ");
-  return text + doubt_ + (points_ ? platform.describe(pointer_) : "") + ": " + remedy_;
+  if (!lead_anywhere()) return {};
+  const auto& [what, remedy, position, level, pointer, describes] = doubt_;
+  std::string text = "the pointer at byte " + std::to_string(position) + " of the functor leads ";
+  if (level > 0) text += "through " + std::to_string(level) + (level == 1 ? " block " : " blocks ");
+  return text + what + (describes ? platform.describe(pointer) : "") + ": " + remedy;
 }
 
 }  // namespace semcache::runtime

@@ -67,7 +67,7 @@ class SEMCACHE_API Leads {
 
   /// Returns the tracked arrays (device arrays and mirrors) to which raw pointers lead.
   [[nodiscard]] const std::vector<const void*>& arrays() const noexcept { return arrays_; }
-  [[nodiscard]] bool lead_anywhere() const noexcept { return doubt_ != nullptr; }
+  [[nodiscard]] bool lead_anywhere() const noexcept { return doubt_.what != nullptr; }
   /// Returns, for reports, why the leads may end anywhere: the byte of the functor where the path begins, the memory at its end,
   /// and a remedy. Empty if they do not. Slow.
   [[nodiscard]] std::string reason(const platform::Platform& platform) const;
@@ -75,12 +75,14 @@ class SEMCACHE_API Leads {
  private:
   friend class Follower;
   std::vector<const void*> arrays_;
-  const char* doubt_ = nullptr;
-  const char* remedy_ = nullptr;
-  bool points_ = false;              ///< `reason` names the memory at the end of the path
-  std::size_t position_ = 0;         ///< of the word in the functor where the path begins
-  std::size_t level_ = 0;            ///< blocks on the path
-  const void* pointer_ = nullptr;    ///< at the end of the path
+  struct Doubt {
+    const char* what = nullptr;
+    const char* remedy = nullptr;
+    std::size_t position = 0;         ///< of the word in the functor where the path begins
+    std::size_t level = 0;            ///< blocks on the path
+    const void* pointer = nullptr;    ///< at the end of the path
+    bool describes = false;           ///< `reason` names the memory at the end of the path
+  } doubt_;
 };
 
 }  // namespace semcache::runtime

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/runtime/lifetime.hpp>
 
-#include <semcache/runtime/second_copy.hpp>
 #include <semcache/trace/report.hpp>
 
 #include <pthread.h>
@@ -87,9 +86,7 @@ Runtime* start() {
   stay_loaded();
   (void)semcache_foreign_io_1();  // so that a program that links the static library has the table, too
   const Configuration c = read_process_configuration();
-  trace::RecorderOptions recorder_options;
-  recorder_options.call_sites = !c.report.empty();
-  auto r = std::make_unique<Runtime>(c, recorder_options);
+  auto r = std::make_unique<Runtime>(c);
   platform::Pages pages = make_pages(c);
   r->tracker = std::move(pages.tracker);
   r->threads = threads_of(*r->tracker);
@@ -110,9 +107,8 @@ Runtime* start() {
                     [engine](std::byte* address, platform::FaultKind kind, const void* instruction) {
                       return engine->host_access.serve(address, kind, instruction);
                     });
-  static const bool registered =
+  [[maybe_unused]] static const bool registered =
       std::atexit(&at_exit) == 0 && pthread_atfork(nullptr, nullptr, [] { forked.store(true); }) == 0;
-  (void)registered;
   starts.fetch_add(1);
   Runtime* started = r.release();
   current.store(started, std::memory_order_release);

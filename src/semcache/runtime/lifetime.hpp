@@ -23,7 +23,7 @@ struct Runtime {
   std::uintptr_t lowest_address = 0;
   Runtime* ended_before = nullptr;  ///< an earlier runtime that has ended and is kept for arrays that were alive then
 
-  Runtime(const Configuration& c, const trace::RecorderOptions& options) : configuration(c), recorder(options) {}
+  explicit Runtime(const Configuration& c) : configuration(c), recorder({!c.report.empty()}) {}
 };
 
 extern std::atomic<Runtime*> current;
@@ -44,6 +44,12 @@ extern std::atomic<std::uint64_t> retired_queues;
 [[nodiscard]] std::vector<std::unique_ptr<device::Device>> make_devices(const Configuration& configuration,
                                                                        const FrameworkDevice* framework);
 [[noreturn]] void refuse_forked();
+/// Claims the process for this copy of the runtime. Two copies in one process (static in two plugins) would each believe that
+/// they own every page fault.
+/// @throws ConfigurationError  another copy was started in this process
+void refuse_second_copy();
+/// Keeps a plugin that holds this copy loaded after it is closed, because the runtime's handlers and threads cannot be removed.
+void stay_loaded();
 
 /// Returns the running runtime, or nullptr if none runs; always nullptr in a forked child.
 [[nodiscard]] inline Runtime* running() noexcept {

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <memory>
-#include <string>
 
 namespace semcache::memory {
 struct TransitBuffer;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/runtime/second_copy.hpp>
-
-#include <semcache/base/error.hpp>
-#include <semcache/platform/platform.hpp>
+#include <semcache/runtime/lifetime.hpp>
 
 #include <dlfcn.h>
 #include <unistd.h>

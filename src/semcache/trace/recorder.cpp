@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <map>
 #include <iterator>
 #include <new>
@@ -57,6 +56,10 @@ void add_to(Counters& sum, const Counters& c) noexcept {
   sum.unknown_launches += c.unknown_launches;
 }
 
+const char* name_of_launch(const char* type_name) noexcept {
+  return type_name != nullptr && *type_name != '\0' ? type_name : "(unnamed)";
+}
+
 }  // namespace
 
 /// Counters that many threads add to.
@@ -83,11 +86,8 @@ struct Recorder::Cells {
 
 /// The counters of a label are made at its first count, because most labels of a program with many never move.
 struct Recorder::LabelEntry {
-  ~LabelEntry() {
-    delete[] text.load();
-    delete cells.load();
-  }
-  std::atomic<const char*> text{nullptr};
+  ~LabelEntry() { delete cells.load(); }
+  std::atomic<const char*> text{nullptr};  // of the key in `label_ids_`
   std::atomic<Cells*> cells{nullptr};
 };
 
@@ -123,22 +123,18 @@ Recorder::Recorder(RecorderOptions options)
 Recorder::~Recorder() = default;
 
 LabelId Recorder::intern(std::string_view label) {
-  if (label.empty()) return LabelId{unlabelled};
-  label = label.substr(0, std::min(label.find('\0'), longest_label));
-  if (label.empty()) return LabelId{unlabelled};
+  std::string text(label.substr(0, std::min(label.find('\0'), longest_label)));
+  if (text.empty()) return LabelId{unlabelled};
   const std::lock_guard lock(labels_mutex_);
-  if (const auto found = label_ids_.find(label); found != label_ids_.end()) return LabelId{found->second};
+  if (const auto found = label_ids_.find(text); found != label_ids_.end()) return LabelId{found->second};
   const std::size_t most = std::min(options_.max_labels, max_chunks * chunk_labels);
   if (label_count_ > further_labels && label_count_ >= most) return LabelId{further_labels};
 
   auto& chunk = chunks_.chunk[label_count_ / chunk_labels];
   if (chunk.load(std::memory_order_relaxed) == nullptr) chunk.store(new LabelEntry[chunk_labels], std::memory_order_release);
-  auto text = std::make_unique<char[]>(label.size() + 1);
-  std::memcpy(text.get(), label.data(), label.size());
-  text[label.size()] = '\0';
-  label_ids_.emplace(std::string_view(text.get(), label.size()), label_count_);
-  LabelEntry& made = chunk.load(std::memory_order_relaxed)[label_count_ % chunk_labels];
-  made.text.store(text.release(), std::memory_order_release);
+  const auto made = label_ids_.emplace(std::move(text), label_count_).first;
+  LabelEntry& added = chunk.load(std::memory_order_relaxed)[label_count_ % chunk_labels];
+  added.text.store(made->first.c_str(), std::memory_order_release);
   return LabelId{label_count_++};
 }
 
@@ -205,12 +201,6 @@ void Recorder::count(Event event, LabelId label) noexcept {
   if (Cells* own = cells(label)) own->event[e].fetch_add(1, std::memory_order_relaxed);
   count_call_site([&](Counters& c) { ++(c.*event_fields[e]); });
 }
-
-namespace {
-const char* name_of_launch(const char* type_name) noexcept {
-  return type_name != nullptr && *type_name != '\0' ? type_name : "(unnamed)";
-}
-}  // namespace
 
 std::string Recorder::readable(const char* type_name) { return detail::demangled(name_of_launch(type_name)); }
 

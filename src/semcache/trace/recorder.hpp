@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 /// Counters and labels of what the runtime did, and reports of them (report.hpp).
 namespace semcache::trace {
@@ -27,6 +26,9 @@ namespace semcache::trace {
 
 #define SEMCACHE_NAME(name) name,
 enum class Kind : std::uint8_t { SEMCACHE_TRAFFIC(SEMCACHE_NAME) };
+/// opened: a mirror became open; exposed, in addition: because a kernel holds a raw pointer into it. unannounced: a use that the
+/// program neither captured nor announced, noticed before it took place; uncaptured, in addition: while a kernel of semcache::Exec
+/// ran. changed: an array that was captured as writable, and that SEMCACHE_CHECK_WRITES=1 found changed.
 enum class Event : std::uint8_t { SEMCACHE_EVENTS(SEMCACHE_NAME) };
 #undef SEMCACHE_NAME
 inline constexpr std::size_t traffic_kinds = static_cast<std::size_t>(Kind::read_ahead_lost) + 1;
@@ -64,17 +66,6 @@ class SEMCACHE_API Recorder : base::Uncopied {
   void moved(Kind kind, LabelId label, std::uint64_t bytes, std::uint64_t count = 1) noexcept;
   /// Does the same for an event without bytes.
   void count(Event event, LabelId label) noexcept;
-  void host_fault(LabelId label) noexcept { count(Event::host_faults, label); }
-  void eviction(LabelId label) noexcept { count(Event::evictions, label); }
-  void opened(LabelId label) noexcept { count(Event::opened, label); }
-  /// Counts, in addition to opened(), a mirror into which a kernel holds a raw pointer.
-  void exposed(LabelId label) noexcept { count(Event::exposed, label); }
-  /// Counts a use that the program neither captured nor announced, noticed before it took place.
-  void unannounced(LabelId label) noexcept { count(Event::unannounced, label); }
-  /// Counts, in addition to unannounced(), a use that took place while a kernel of semcache::Exec ran.
-  void uncaptured(LabelId label) noexcept { count(Event::uncaptured, label); }
-  /// Counts an array that was captured as writable, and that SEMCACHE_CHECK_WRITES=1 found changed.
-  void changed(LabelId label) noexcept { count(Event::changed, label); }
   /// Counts a launch, known or unknown.
   void launch() noexcept { launches_.fetch_add(1, std::memory_order_relaxed); }
   /// Counts an unknown launch, in addition to launch().
@@ -123,7 +114,7 @@ class SEMCACHE_API Recorder : base::Uncopied {
 
   // The chunks of labels never move, so that `name` needs no lock.
   mutable std::mutex labels_mutex_;
-  std::unordered_map<std::string_view, std::uint32_t> label_ids_;
+  std::unordered_map<std::string, std::uint32_t> label_ids_;
   struct Chunks {
     ~Chunks();
     std::atomic<LabelEntry*> chunk[max_chunks] = {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/device/cuda/driver_api.hpp>
+#include <semcache/device/detail/digest.hpp>
 #include <semcache/device/device.hpp>
 #include <semcache/platform/per_thread.hpp>
 
@@ -69,7 +70,8 @@ struct Entered {
 
 /// One CUDA device, through the driver interface and the primary context (the one that the CUDA runtime and Kokkos
 /// use). Every call makes that context current and restores the caller's, so it works in threads that never used CUDA or use
-/// another device. No lock is held during a call of the driver that may wait.
+/// another device. No lock is held during a call of the driver that may wait, except for that of digests, which
+/// are made one at a time.
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(int ordinal) : api_(cuda::driver_api()), ordinal_(ordinal) {
@@ -186,13 +188,12 @@ class CudaDevice final : public Device {
   }
 
   EventId record(QueueId queue) override {
+    const CUstream stream = stream_of(queue);
     SEMCACHE_CUDA_SUBMITS();
-    CUstream stream = nullptr;
+    refuse_recording(stream, "cuEventRecord");
     CUevent event = nullptr;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      stream = stream_of_locked(queue);
-      refuse_recording(stream, "cuEventRecord");
       if (!idle_events_.empty()) {
         event = idle_events_.back();
         idle_events_.pop_back();
@@ -216,10 +217,7 @@ class CudaDevice final : public Device {
   bool complete(EventId event) override {
     if (event == 0) return true;
     SEMCACHE_CUDA_CURRENT();
-    const CUresult result = api_.cuEventQuery(to_event(event));
-    if (result == CUDA_ERROR_NOT_READY) return false;
-    check(result, "cuEventQuery");
-    return true;
+    return has_ended(api_.cuEventQuery(to_event(event)), "cuEventQuery");
   }
 
   void synchronize(EventId event) override {
@@ -250,10 +248,7 @@ class CudaDevice final : public Device {
     const CUstream stream = stream_of(queue);
     SEMCACHE_CUDA_CURRENT();
     refuse_recording(stream, "cuStreamQuery");
-    const CUresult result = api_.cuStreamQuery(stream);
-    if (result == CUDA_ERROR_NOT_READY) return false;
-    check(result, "cuStreamQuery");
-    return true;
+    return has_ended(api_.cuStreamQuery(stream), "cuStreamQuery");
   }
 
   void enter() noexcept override {
@@ -306,44 +301,34 @@ class CudaDevice final : public Device {
     const auto repeats = [&unit](std::size_t period) {
       return std::memcmp(unit, unit + period, sizeof unit - period) == 0;
     };
-    const auto fits = [&](std::size_t period) {
-      return number(to) % period == 0 && bytes % period == 0 && repeats(period);
-    };
 
     SEMCACHE_CUDA_SUBMITS();
     if (repeats(1)) {
       check(api_.cuMemsetD8Async(number(to), unit[0], bytes, stream), "cuMemsetD8Async");
-    } else if (fits(2)) {
-      unsigned short value;
-      std::memcpy(&value, unit, sizeof value);
-      check(api_.cuMemsetD16Async(number(to), value, bytes / sizeof value, stream), "cuMemsetD16Async");
-    } else if (fits(4)) {
+    } else if (number(to) % 4 == 0 && bytes % 4 == 0 && repeats(4)) {
       unsigned value;
       std::memcpy(&value, unit, sizeof value);
       check(api_.cuMemsetD32Async(number(to), value, bytes / sizeof value, stream), "cuMemsetD32Async");
     } else {
       CUdeviceptr address = number(to);
       void* arguments[] = {&address, &bytes, unit};
-      const bool aligned = address % 16 == 0;
-      launch(aligned ? fill_aligned_ : fill_bytes_, aligned ? bytes / 16 : bytes, stream, arguments);
+      launch(fill_, address % 16 == 0 ? bytes / 16 : bytes, stream, arguments);
     }
   }
 
   std::uint64_t digest(QueueId queue, const std::byte* device, std::uint64_t bytes) override {
     const CUstream stream = stream_of(queue);
     SEMCACHE_CUDA_CURRENT();
-    Scratch scratch = take_scratch(stream);
-    // Where a call fails, the scratch is not used again, because its sum may not be zero.
+    const std::lock_guard<std::mutex> lock(digest_mutex_);
+    std::uint64_t sum = 0;
+    if (digest_sum_ == 0) check(api_.cuMemAlloc(&digest_sum_, sizeof sum), "cuMemAlloc");
+    check(api_.cuMemsetD8Async(digest_sum_, 0, sizeof sum, stream), "cuMemsetD8Async");
     CUdeviceptr address = number(device);
-    void* sum_arguments[] = {&address, &bytes, &scratch.sum};
-    launch(digest_, bytes / 8, stream, sum_arguments);
-    void* finish_arguments[] = {&scratch.sum, &bytes, &scratch.host};
-    check(api_.cuLaunchKernel(digest_finish_, 1, 1, 1, 1, 1, 1, 0, stream, finish_arguments, nullptr), "cuLaunchKernel");
+    void* arguments[] = {&address, &bytes, &digest_sum_};
+    launch(digest_, bytes / 8, stream, arguments);
+    check(api_.cuMemcpyDtoHAsync(&sum, digest_sum_, sizeof sum, stream), "cuMemcpyDtoHAsync");
     check(api_.cuStreamSynchronize(stream), "cuStreamSynchronize");
-    const std::uint64_t digest = *scratch.host;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    idle_scratch_.push_back(scratch);
-    return digest;
+    return detail::digest_finish(sum, bytes);
   }
 
   // --- memory beside the arena --------------------------------------------------------------------------------------
@@ -474,20 +459,13 @@ class CudaDevice final : public Device {
     CUstream stream = nullptr;
     std::shared_ptr<void> owner;
   };
-  /// Memory for the sum of one digest: 8 bytes on the device, which every digest leaves zero, and 8 of mapped host memory.
-  struct Scratch {
-    CUdeviceptr sum = 0;
-    unsigned long long* host = nullptr;
-  };
 
   void set_up() {
     SEMCACHE_CUDA_CURRENT();
     char name[256] = {};
     check(api_.cuDeviceGetName(name, sizeof name - 1, device_), "cuDeviceGetName");
     name_ = name;
-    std::size_t total = 0;
-    check(api_.cuDeviceTotalMem(&total, device_), "cuDeviceTotalMem");
-    total_bytes_ = total;
+    check(api_.cuDeviceTotalMem(&total_bytes_, device_), "cuDeviceTotalMem");
     const auto attribute = [this](CUdevice_attribute which) {
       int value = 0;
       check(api_.cuDeviceGetAttribute(&value, which, device_), "cuDeviceGetAttribute");
@@ -499,16 +477,12 @@ class CudaDevice final : public Device {
     most_blocks_ = 8 * static_cast<unsigned>(std::max(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 1));
 
     const CUmemAllocationProp memory = memory_of(device_);
-    std::size_t granularity = 0;
-    check(api_.cuMemGetAllocationGranularity(&granularity, &memory, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+    check(api_.cuMemGetAllocationGranularity(&granularity_bytes_, &memory, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
           "cuMemGetAllocationGranularity");
-    granularity_bytes_ = granularity;
 
     check(api_.cuModuleLoadData(&module_, semcache_cuda_kernels), "cuModuleLoadData");
-    check(api_.cuModuleGetFunction(&fill_aligned_, module_, "semcache_fill_aligned"), "cuModuleGetFunction");
-    check(api_.cuModuleGetFunction(&fill_bytes_, module_, "semcache_fill_bytes"), "cuModuleGetFunction");
+    check(api_.cuModuleGetFunction(&fill_, module_, "semcache_fill"), "cuModuleGetFunction");
     check(api_.cuModuleGetFunction(&digest_, module_, "semcache_digest"), "cuModuleGetFunction");
-    check(api_.cuModuleGetFunction(&digest_finish_, module_, "semcache_digest_finish"), "cuModuleGetFunction");
   }
 
   void tear_down() noexcept {
@@ -519,10 +493,7 @@ class CudaDevice final : public Device {
         for (const Queue& queue : queues_)
           if (queue.open && queue.ours) (void)api_.cuStreamDestroy(queue.stream);
         for (const CUevent event : idle_events_) (void)api_.cuEventDestroy(event);
-        for (const Scratch& scratch : idle_scratch_) {
-          (void)api_.cuMemFree(scratch.sum);
-          (void)api_.cuMemFreeHost(scratch.host);
-        }
+        if (digest_sum_ != 0) (void)api_.cuMemFree(digest_sum_);
         if (module_ != nullptr) (void)api_.cuModuleUnload(module_);
       }
     }
@@ -545,6 +516,12 @@ class CudaDevice final : public Device {
                       asked, total_bytes_);
   }
 
+  /// Returns the answer of a call that asks whether work has ended.
+  [[nodiscard]] bool has_ended(CUresult result, const char* call) const {
+    if (result != CUDA_ERROR_NOT_READY) check(result, call);
+    return result == CUDA_SUCCESS;
+  }
+
   void log(CUresult result, const char* call) const noexcept {
     if (result == CUDA_SUCCESS || driver_has_ended(result)) return;
     const char* name = nullptr;
@@ -562,10 +539,6 @@ class CudaDevice final : public Device {
 
   [[nodiscard]] CUstream stream_of(QueueId queue) const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return stream_of_locked(queue);
-  }
-
-  [[nodiscard]] CUstream stream_of_locked(QueueId queue) const {
     SEMCACHE_EXPECTS(queue.value < queues_.size() && queues_[queue.value].open,
                      "CUDA device: queue " + std::to_string(queue.value) + " is not open");
     return queues_[queue.value].stream;
@@ -586,13 +559,10 @@ class CudaDevice final : public Device {
 
   QueueId add_queue(Queue queue) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (std::size_t i = 0; i < queues_.size(); ++i) {
-      if (queues_[i].open) continue;
-      queues_[i] = std::move(queue);
-      return QueueId{static_cast<std::uint32_t>(i)};
-    }
-    queues_.push_back(std::move(queue));
-    return QueueId{static_cast<std::uint32_t>(queues_.size() - 1)};
+    auto place = std::find_if(queues_.begin(), queues_.end(), [](const Queue& q) { return !q.open; });
+    if (place == queues_.end()) place = queues_.emplace(place);
+    *place = std::move(queue);
+    return QueueId{static_cast<std::uint32_t>(place - queues_.begin())};
   }
 
   template <class Copy, class To, class From>
@@ -610,50 +580,27 @@ class CudaDevice final : public Device {
           "cuLaunchKernel");
   }
 
-  [[nodiscard]] Scratch take_scratch(CUstream stream) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (!idle_scratch_.empty()) {
-        const Scratch scratch = idle_scratch_.back();
-        idle_scratch_.pop_back();
-        return scratch;
-      }
-    }
-    Scratch scratch;
-    check(api_.cuMemHostAlloc(reinterpret_cast<void**>(&scratch.host), sizeof *scratch.host,
-                              CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
-          "cuMemHostAlloc");
-    CUresult result = api_.cuMemAlloc(&scratch.sum, sizeof *scratch.host);
-    if (result == CUDA_SUCCESS) {
-      result = api_.cuMemsetD8Async(scratch.sum, 0, sizeof *scratch.host, stream);
-      if (result != CUDA_SUCCESS) (void)api_.cuMemFree(scratch.sum);
-    }
-    if (result != CUDA_SUCCESS) (void)api_.cuMemFreeHost(scratch.host);
-    check(result, "cuMemAlloc");
-    return scratch;
-  }
-
   const cuda::DriverApi& api_;
   const int ordinal_;
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   std::string name_;
-  std::uint64_t total_bytes_ = 0;
-  std::uint64_t granularity_bytes_ = 0;
+  std::size_t total_bytes_ = 0;
+  std::size_t granularity_bytes_ = 0;
   unsigned most_blocks_ = 1;
 
   CUmodule module_ = nullptr;
-  CUfunction fill_aligned_ = nullptr;
-  CUfunction fill_bytes_ = nullptr;
+  CUfunction fill_ = nullptr;
   CUfunction digest_ = nullptr;
-  CUfunction digest_finish_ = nullptr;
 
   bool reaches_pageable_ = false;  ///< kernels can follow pointers into ordinary host memory
+
+  std::mutex digest_mutex_;  ///< one digest at a time; guards the member below
+  CUdeviceptr digest_sum_ = 0;
 
   mutable std::mutex mutex_;  ///< guards the members below
   std::vector<Queue> queues_;
   std::vector<CUevent> idle_events_;
-  std::vector<Scratch> idle_scratch_;
   Ranges reservations_;
   Ranges allocations_;
   std::size_t staging_buffers_ = 0;

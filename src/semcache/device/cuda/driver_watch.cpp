@@ -105,14 +105,9 @@ bool is_watched(const Watching& w, std::uintptr_t first, std::uintptr_t last) no
   return false;
 }
 
-struct Stream {
-  CUstream stream = nullptr;
-  bool of_the_thread = false;  ///< nullptr means the thread's default stream
-};
-
-bool is_capturing(const Stream& s) noexcept {
-  return cuda::is_capturing(cuda::driver_api(), s.stream == nullptr && s.of_the_thread ? CU_STREAM_PER_THREAD : s.stream);
-}
+/// Returns the stream that a call means in whose variant nullptr names the default stream of the thread.
+CUstream or_of_the_thread(CUstream stream) noexcept { return stream == nullptr ? CU_STREAM_PER_THREAD : stream; }
+bool is_capturing(CUstream stream) noexcept { return cuda::is_capturing(cuda::driver_api(), stream); }
 
 /// A call's two callbacks share a word. It is the pointer that the observer's `after` gets, or one of these.
 constexpr std::uint64_t nothing = 0, begins_recording = 1, ends_recording = 2;
@@ -123,7 +118,7 @@ class Uses {
   Uses(Watching& w, const char* kernel) : name(kernel), watching_(w) {}
 
   const char* const name;  ///< the kernel's name, in calls that launch one
-  Stream stream;           ///< the stream to which the call submits
+  CUstream stream = nullptr;  ///< the stream to which the call submits
   std::uint64_t shared = nothing;
 
   void bytes(std::uintptr_t first, std::uint64_t n, Kind kind) {
@@ -255,8 +250,8 @@ struct Call {
    }}
 #define SEMCACHE_SYNCHRONOUS(call, ...) SEMCACHE_CALL(call, call, __VA_ARGS__), SEMCACHE_CALL(call##_ptds, call, __VA_ARGS__)
 #define SEMCACHE_QUEUED(call, queue, ...)                                                                              \
-  SEMCACHE_CALL(call, call, uses.stream = {queue, false}; __VA_ARGS__),                                                \
-  SEMCACHE_CALL(call##_ptsz, call, uses.stream = {queue, true}; __VA_ARGS__)
+  SEMCACHE_CALL(call, call, uses.stream = queue; __VA_ARGS__),                                                         \
+  SEMCACHE_CALL(call##_ptsz, call, uses.stream = or_of_the_thread(queue); __VA_ARGS__)
 #define SEMCACHE_STREAM(call, ...) SEMCACHE_QUEUED(call, p.hStream, __VA_ARGS__)
 /// Defines a synchronous call, and the call that does the same in stream `p.hStream`.
 #define SEMCACHE_TRANSFER(call, async, ...) SEMCACHE_SYNCHRONOUS(call, __VA_ARGS__), SEMCACHE_STREAM(async, __VA_ARGS__)

@@ -20,21 +20,15 @@ __device__ std::uint64_t word_of_bytes(const unsigned char* p, std::uint64_t byt
 
 }  // namespace
 
-/// Fills memory. `to` is aligned to 16; `pattern` is the caller's pattern, repeated to 16 bytes.
-extern "C" __global__ void semcache_fill_aligned(unsigned char* to, std::uint64_t bytes, uint4 pattern) {
-  const std::uint64_t blocks = bytes / 16;
+/// Fills memory, which is faster where `to` is aligned to 16. `pattern` is the caller's pattern, repeated to 16 bytes.
+extern "C" __global__ void semcache_fill(unsigned char* to, std::uint64_t bytes, uint4 pattern) {
+  const std::uint64_t blocks = reinterpret_cast<std::uintptr_t>(to) % 16 == 0 ? bytes / 16 : 0;
   for (std::uint64_t i = first_index(); i < blocks; i += index_step()) reinterpret_cast<uint4*>(to)[i] = pattern;
   const auto* const from = reinterpret_cast<const unsigned char*>(&pattern);
   for (std::uint64_t i = 16 * blocks + first_index(); i < bytes; i += index_step()) to[i] = from[i % 16];
 }
 
-/// Fills memory of any alignment.
-extern "C" __global__ void semcache_fill_bytes(unsigned char* to, std::uint64_t bytes, uint4 pattern) {
-  const auto* const from = reinterpret_cast<const unsigned char*>(&pattern);
-  for (std::uint64_t i = first_index(); i < bytes; i += index_step()) to[i] = from[i % 16];
-}
-
-/// Adds the digest's sum over all words to `sum`, which was zero.
+/// Adds the digest's sum over all words to `sum`.
 extern "C" __global__ void semcache_digest(const unsigned char* from, std::uint64_t bytes, unsigned long long* sum) {
   using namespace semcache::device::detail;
   const std::uint64_t words = bytes / 8;
@@ -48,11 +42,4 @@ extern "C" __global__ void semcache_digest(const unsigned char* from, std::uint6
   if (first_index() == 0 && bytes % 8 != 0) part += digest_term(word_of_bytes(from + 8 * words, bytes % 8), words);
   for (int offset = 16; offset > 0; offset /= 2) part += __shfl_down_sync(0xffffffffU, part, offset);
   if (threadIdx.x % 32 == 0) atomicAdd(sum, static_cast<unsigned long long>(part));
-}
-
-/// Stores the digest in the host's memory and leaves `sum` zero for the next digest. Runs with one thread.
-extern "C" __global__ void semcache_digest_finish(unsigned long long* sum, std::uint64_t bytes,
-                                                  volatile unsigned long long* host) {
-  *host = semcache::device::detail::digest_finish(*sum, bytes);
-  *sum = 0;
 }

@@ -112,7 +112,7 @@ class EmulatedDevice final : public Device {
 
   void set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept override {
     if (bytes == 0 || (accessible && !any_closed_.load(std::memory_order_acquire))) return;
-    const std::lock_guard<std::mutex> lock(access_mutex_);
+    const std::lock_guard<std::recursive_mutex> lock(access_mutex_);
     std::uintptr_t begin = number(address);
     std::uintptr_t end = begin + bytes;
     auto it = closed_.upper_bound(begin);
@@ -184,10 +184,6 @@ class EmulatedDevice final : public Device {
     if (bytes == 0) return;
     const base::TakesTime work;
     const Opened opened(*this, to, bytes);
-    if (pattern_bytes == 1) {
-      std::memset(to, static_cast<int>(pattern[0]), bytes);
-      return;
-    }
     // Doubling: the part that is filled already is copied behind itself, in blocks that stay in a near cache.
     constexpr std::uint64_t block = std::uint64_t{64} << 10;
     std::memcpy(to, pattern, pattern_bytes);
@@ -204,16 +200,10 @@ class EmulatedDevice final : public Device {
     const base::TakesTime work;
     const Opened opened(*this, device, bytes);
     std::uint64_t sum = 0;
-    const std::uint64_t words = bytes / 8;
-    for (std::uint64_t i = 0; i < words; ++i) {
-      std::uint64_t word;
-      std::memcpy(&word, device + 8 * i, 8);
-      sum += detail::digest_term(word, i);
-    }
-    if (bytes % 8 != 0) {
+    for (std::uint64_t at = 0; at < bytes; at += 8) {
       std::uint64_t word = 0;
-      std::memcpy(&word, device + 8 * words, bytes % 8);
-      sum += detail::digest_term(word, words);
+      std::memcpy(&word, device + at, std::min<std::uint64_t>(8, bytes - at));
+      sum += detail::digest_term(word, at / 8);
     }
     return detail::digest_finish(sum, bytes);
   }
@@ -263,41 +253,32 @@ class EmulatedDevice final : public Device {
     std::shared_ptr<void> owner;
   };
 
-  /// Opens the closed pages that overlap one or two ranges, for the lifetime of the object, so that the device's own copies work
-  /// while programs may not touch the pages. Takes no lock where no page is closed. Allocates nothing.
+  /// Opens the closed pages that overlap a range, for the lifetime of the object, so that the device's own copies work while
+  /// programs may not touch the pages. Takes no lock where no page is closed. Allocates nothing.
   class Opened : base::Uncopied {
    public:
     Opened(EmulatedDevice& device, const std::byte* address, std::uint64_t bytes)
-        : Opened(device, address, bytes, nullptr, 0) {}
-    Opened(EmulatedDevice& device, const std::byte* a, std::uint64_t a_bytes, const std::byte* b, std::uint64_t b_bytes)
-        : device_(device), a_{number(a), number(a) + a_bytes}, b_{number(b), number(b) + b_bytes} {
+        : device_(device), begin_(number(address)), end_(begin_ + bytes) {
       if (!device.any_closed_.load(std::memory_order_acquire)) return;
-      lock_ = std::unique_lock<std::mutex>(device.access_mutex_);
-      protect(a_, PROT_READ | PROT_WRITE);
-      protect(b_, PROT_READ | PROT_WRITE);
+      lock_ = std::unique_lock<std::recursive_mutex>(device.access_mutex_);
+      protect(PROT_READ | PROT_WRITE);
     }
     ~Opened() {
-      if (!lock_.owns_lock()) return;
-      protect(a_, PROT_NONE);
-      protect(b_, PROT_NONE);
+      if (lock_.owns_lock()) protect(PROT_NONE);
     }
 
    private:
-    struct Range {
-      std::uintptr_t begin, end;
-    };
-    void protect(Range range, int protection) noexcept {
-      if (range.begin == range.end) return;
-      auto it = device_.closed_.upper_bound(range.begin);
+    void protect(int protection) noexcept {
+      auto it = device_.closed_.upper_bound(begin_);
       if (it != device_.closed_.begin()) --it;
-      for (; it != device_.closed_.end() && it->first < range.end; ++it) {
-        if (it->second > range.begin) protect_or_die(it->first, it->second, protection);
+      for (; it != device_.closed_.end() && it->first < end_; ++it) {
+        if (it->second > begin_) protect_or_die(it->first, it->second, protection);
       }
     }
 
     EmulatedDevice& device_;
-    const Range a_, b_;
-    std::unique_lock<std::mutex> lock_;
+    const std::uintptr_t begin_, end_;
+    std::unique_lock<std::recursive_mutex> lock_;
   };
 
   void expect_open(QueueId queue) const {
@@ -308,13 +289,10 @@ class EmulatedDevice final : public Device {
 
   QueueId add_queue(std::shared_ptr<void> owner) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (std::size_t i = 0; i < queues_.size(); ++i) {
-      if (queues_[i].open) continue;
-      queues_[i] = {true, std::move(owner)};
-      return QueueId{static_cast<std::uint32_t>(i)};
-    }
-    queues_.push_back({true, std::move(owner)});
-    return QueueId{static_cast<std::uint32_t>(queues_.size() - 1)};
+    auto place = std::find_if(queues_.begin(), queues_.end(), [](const Queue& q) { return !q.open; });
+    if (place == queues_.end()) place = queues_.emplace(place);
+    *place = {true, std::move(owner)};
+    return QueueId{static_cast<std::uint32_t>(place - queues_.begin())};
   }
 
   void take_memory(std::uint64_t bytes, const char* what) {
@@ -331,7 +309,8 @@ class EmulatedDevice final : public Device {
     expect_open(queue);
     if (bytes == 0) return;
     const base::TakesTime work;
-    const Opened opened(*this, to, bytes, from, bytes);
+    const Opened source(*this, from, bytes);
+    const Opened target(*this, to, bytes);
     std::memmove(to, from, bytes);
   }
 
@@ -345,7 +324,7 @@ class EmulatedDevice final : public Device {
   std::vector<Queue> queues_;
   std::unordered_map<std::byte*, std::uint64_t> allocations_;
 
-  std::mutex access_mutex_;                          ///< guards closed_, and the opening of closed pages for a copy
+  std::recursive_mutex access_mutex_;                ///< guards closed_, and the opening of closed pages for a copy (two ends)
   std::map<std::uintptr_t, std::uintptr_t> closed_;  ///< disjoint ranges [key, value) that are inaccessible
   std::atomic<bool> any_closed_{false};
   std::atomic<EventId> next_event_{1};

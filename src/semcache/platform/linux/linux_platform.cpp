@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/base/addresses.hpp>
 #include <semcache/base/patience.hpp>
 #include <semcache/platform/linux/linux_platform.hpp>
 #include <semcache/platform/linux/maps.hpp>
@@ -26,24 +25,14 @@ namespace {
 constexpr std::uint64_t address_alignment = std::uint64_t{2} << 20;
 constexpr std::uint64_t usual_mapping_limit = 65530;
 
-/// Returns the number with which a file of /proc begins; 0 where it cannot be read.
-std::uint64_t first_number(const char* path, const char* format) {
-  unsigned long long n = 0;
-  if (std::FILE* const file = std::fopen(path, "re")) {
-    if (std::fscanf(file, format, &n) != 1) n = 0;
-    std::fclose(file);
-  }
-  return n;
-}
-
 std::uint64_t read_mapping_limit() {
-  const std::uint64_t limit = first_number("/proc/sys/vm/max_map_count", "%llu");
+  const std::uint64_t limit = base::first_number("/proc/sys/vm/max_map_count", "%llu");
   return (limit != 0 ? limit : usual_mapping_limit) / 2;
 }
 
 std::uintptr_t read_lowest_address() {
   constexpr std::uint64_t first_program_address = 4ULL << 20;
-  return std::min(first_number("/proc/self/maps", "%llx"), first_program_address);
+  return std::min(base::first_number("/proc/self/maps", "%llx"), first_program_address);
 }
 
 int to_system(Protection protection) {
@@ -217,18 +206,18 @@ void LinuxPlatform::read_behind(std::byte* to, const std::byte* from, std::uint6
 
 // --- page-locking ----------------------------------------------------------------------------------------------------
 
-bool LinuxPlatform::move_pages(std::uintptr_t from, std::uintptr_t to, std::uint64_t bytes, std::uint64_t& moved) {
+std::uint64_t LinuxPlatform::move_pages(std::uintptr_t from, std::uintptr_t to, std::uint64_t bytes) {
   constexpr int how = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
   // Never moves several mappings at once, because older kernels unmap the target before they refuse.
-  moved = 0;
+  std::uint64_t moved = 0;
   while (moved < bytes) {
     detail::Mapping mapping;
-    if (!detail::find_mapping(from + moved, mapping)) return false;
+    if (!detail::find_mapping(from + moved, mapping)) break;
     const std::uint64_t n = std::min<std::uint64_t>(bytes - moved, mapping.end - (from + moved));
-    if (::mremap(pointer(from + moved), n, n, how, pointer(to + moved)) == MAP_FAILED) return false;
+    if (::mremap(pointer(from + moved), n, n, how, pointer(to + moved)) == MAP_FAILED) break;
     moved += n;
   }
-  return true;
+  return moved;
 }
 
 std::byte* LinuxPlatform::lock_pages(std::byte* address, std::uint64_t bytes,
@@ -250,16 +239,12 @@ std::byte* LinuxPlatform::lock_pages(std::byte* address, std::uint64_t bytes,
   const std::uintptr_t other = number(room) + in_front;
   if (in_front > 0) ::munmap(room, in_front);
 
-  std::uint64_t moved = 0;
-  std::uint64_t back = 0;
-  const bool all = move_pages(own, other, bytes, moved);
-  bool locked = all && ::mprotect(pointer(other), bytes, PROT_READ | PROT_WRITE) == 0 &&
-                lock(static_cast<std::byte*>(pointer(other)));
-  if (moved > 0) {
-    if (::mprotect(pointer(other), moved, PROT_NONE) != 0 || !move_pages(other, own, moved, back)) {
-      base::fatal("pages of array '%s' at %p could not be moved back to their place (error %d): the kernel's limit on mappings "
-                  "was met; raise vm.max_map_count", detail::label_of(address), static_cast<void*>(address), errno);
-    }
+  const std::uint64_t moved = move_pages(own, other, bytes);
+  const bool locked = moved == bytes && ::mprotect(pointer(other), bytes, PROT_READ | PROT_WRITE) == 0 &&
+                      lock(static_cast<std::byte*>(pointer(other)));
+  if (moved > 0 && (::mprotect(pointer(other), moved, PROT_NONE) != 0 || move_pages(other, own, moved) != moved)) {
+    base::fatal("pages of array '%s' at %p could not be moved back to their place (error %d): the kernel's limit on mappings "
+                "was met; raise vm.max_map_count", detail::label_of(address), static_cast<void*>(address), errno);
   }
   if (locked) return static_cast<std::byte*>(pointer(other));
   ::munmap(pointer(other), bytes);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/addresses.hpp>
 #include <semcache/platform/platform.hpp>
 
 #include <atomic>
@@ -10,8 +11,8 @@
 
 namespace semcache::platform {
 
-inline std::uintptr_t number(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
-inline void* pointer(std::uintptr_t n) noexcept { return reinterpret_cast<void*>(n); }
+using base::number;
+using base::pointer;
 
 /// Controls host pages through mmap, mprotect, madvise and /proc/self/mem.
 class LinuxPlatform : public Platform {
@@ -41,9 +42,8 @@ class LinuxPlatform : public Platform {
 
  protected:
   /// Moves the pages of [from, from + bytes) to `to`, mapping by mapping, because mremap requires that. The source addresses stay
-  /// mapped, without pages. Returns false where some pages could not be moved; `moved` is set to the number of bytes that were.
-  [[nodiscard]] static bool move_pages(std::uintptr_t from, std::uintptr_t to, std::uint64_t bytes,
-                                       std::uint64_t& moved);
+  /// mapped, without pages. Returns how many bytes were moved, which is less than `bytes` where the system refused to go on.
+  [[nodiscard]] static std::uint64_t move_pages(std::uintptr_t from, std::uintptr_t to, std::uint64_t bytes);
 
  private:
   struct Range {

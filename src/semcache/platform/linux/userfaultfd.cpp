@@ -42,18 +42,6 @@ int open_descriptor() {
          "/dev/userfaultfd, or by the capability CAP_SYS_PTRACE; a container may forbid the system call itself");
 }
 
-/// Asks for `features` and returns those that the kernel has. A descriptor can do this once, so the first question and the
-/// request need one descriptor each. Closes the descriptor on failure.
-std::uint64_t shake_hands(int descriptor, std::uint64_t features) {
-  uffdio_api api{};
-  api.api = UFFD_API;
-  api.features = features;
-  if (::ioctl(descriptor, UFFDIO_API, &api) == 0) return api.features;
-  const int error = errno;
-  ::close(descriptor);
-  refuse_userfaultfd(std::string("the kernel refuses its interface (UFFDIO_API: ") + std::strerror(error) + ")");
-}
-
 /// Calls `call(begin, bytes)`; where the kernel accepts one mapping at a time, calls it for each mapping.
 template <class Call>
 int by_mapping(std::uintptr_t begin, std::uint64_t bytes, const Call& call) noexcept {
@@ -78,16 +66,20 @@ void refuse_userfaultfd(const std::string& why) {
                            ". SEMCACHE_TRACKER=mprotect needs none of it.");
 }
 
-Userfaultfd::Userfaultfd() {
-  const int asked = open_descriptor();
-  const std::uint64_t offered = shake_hands(asked, 0);
-  ::close(asked);
+Userfaultfd::Userfaultfd() : descriptor_(open_descriptor()) {
   constexpr std::uint64_t needed = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_THREAD_ID;
-  if ((offered & needed) != needed) refuse_userfaultfd("this kernel reports no write-protected pages (Linux 5.7 and later do)");
-  const int descriptor = open_descriptor();
+  int error = 0;
   // Before Linux 5.18 a fault reports only its page's address, so messages are less exact.
-  (void)shake_hands(descriptor, needed | (offered & UFFD_FEATURE_EXACT_ADDRESS));
-  descriptor_ = descriptor;
+  for (const std::uint64_t features : {needed | UFFD_FEATURE_EXACT_ADDRESS, needed}) {
+    uffdio_api api{};
+    api.api = UFFD_API;
+    api.features = features;
+    if (::ioctl(descriptor_, UFFDIO_API, &api) == 0) return;
+    error = errno;
+  }
+  forget();
+  if (error == EINVAL) refuse_userfaultfd("this kernel reports no write-protected pages (Linux 5.7 and later do)");
+  refuse_userfaultfd(std::string("the kernel refuses its interface (UFFDIO_API: ") + std::strerror(error) + ")");
 }
 
 void Userfaultfd::forget() noexcept {

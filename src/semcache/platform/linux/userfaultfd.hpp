@@ -4,7 +4,6 @@
 
 #include <semcache/base/types.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>

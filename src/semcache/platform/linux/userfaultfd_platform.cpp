@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/base/addresses.hpp>
 #include <semcache/base/patience.hpp>
 #include <semcache/platform/linux/thread_state.hpp>
 #include <semcache/platform/linux/userfaultfd_platform.hpp>
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -198,12 +196,7 @@ std::vector<ByteRange> UserfaultfdPlatform::present(std::uintptr_t begin, std::u
     if (n < 0 && errno == EINTR) continue;
     if (n < static_cast<ssize_t>(sizeof entries[0])) die("reading /proc/self/pagemap", begin, end, n < 0 ? errno : EIO);
     for (std::size_t i = 0; i < static_cast<std::size_t>(n) / sizeof entries[0]; ++i, at += page_bytes()) {
-      if ((entries[i] & in_memory_or_swapped) == 0) continue;
-      if (!runs.empty() && runs.back().end == at) {
-        runs.back().end += page_bytes();
-      } else {
-        runs.push_back({at, at + page_bytes()});
-      }
+      if ((entries[i] & in_memory_or_swapped) != 0) append(runs, {at, at + page_bytes()});
     }
   }
   return runs;
@@ -213,9 +206,8 @@ std::vector<ByteRange> UserfaultfdPlatform::present(std::uintptr_t begin, std::u
 void UserfaultfdPlatform::put_aside(std::uintptr_t begin, std::uintptr_t end) {
   // Whole huge pages are moved. For less, a system call and an additional mapping would cost more than the copy.
   if (end - begin >= huge_page_bytes) {
-    std::uint64_t moved = 0;
-    if (move_pages(begin, aside(begin), end - begin, moved)) return;
-    begin += moved;
+    begin += move_pages(begin, aside(begin), end - begin);
+    if (begin == end) return;
     // Some kernels unmap the target before they refuse.
     if (::mmap(pointer(aside(begin)), end - begin, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED && errno != EEXIST)
@@ -291,24 +283,21 @@ void UserfaultfdPlatform::read_behind(std::byte* to, const std::byte* from, std:
     const std::uint64_t n = piece.end - piece.begin;
     if (piece.protection == Protection::read_write) {
       LinuxPlatform::read_behind(target, bytes_at(piece.begin), n);
-      continue;
-    }
-    if (piece.protection == Protection::none) {
+    } else if (piece.protection == Protection::none) {
       std::memcpy(target, pointer(aside(piece.begin)), n);
-      continue;
-    }
-    for (std::uintptr_t at = piece.begin; at < piece.end; at += buffer.size(), target += buffer.size()) {
-      const std::uintptr_t end = std::min<std::uintptr_t>(piece.end, at + buffer_bytes);
-      buffer.assign(end - at, std::byte{0});
-      {
-        const Lock lock(mutex);
-        for (const ByteRange run : present(round_down(at, page_bytes()), round_up(end, page_bytes()))) {
-          const std::uintptr_t first = std::max<std::uintptr_t>(run.begin, at);
-          const std::uintptr_t last = std::min<std::uintptr_t>(run.end, end);
-          LinuxPlatform::read_behind(buffer.data() + (first - at), bytes_at(first), last - first);
+    } else {
+      for (std::uintptr_t at = piece.begin; at < piece.end; at += buffer.size(), target += buffer.size()) {
+        const std::uintptr_t end = std::min<std::uintptr_t>(piece.end, at + buffer_bytes);
+        buffer.assign(end - at, std::byte{0});
+        {
+          const Lock lock(mutex);
+          for (const ByteRange run : present(round_down(at, page_bytes()), round_up(end, page_bytes()))) {
+            const ByteRange part = intersect(run, {at, end});
+            LinuxPlatform::read_behind(buffer.data() + (part.begin - at), bytes_at(part.begin), part.size());
+          }
         }
+        std::memcpy(target, buffer.data(), buffer.size());
       }
-      std::memcpy(target, buffer.data(), buffer.size());
     }
   }
 }

@@ -59,16 +59,6 @@ void handle_fault(int signal, siginfo_t* info, void* context) {
 
 void after_fork_in_child() { shared.after_fork_in_child(); }
 
-/// Returns the return address of a leaf function from the stack of its thread, which sleeps. The word is no object of ours, so
-/// sanitizers do not check the read.
-__attribute__((no_sanitize("address"), no_sanitize("thread"))) std::uintptr_t return_address_at(unsigned long stack) {
-#if defined(__x86_64__)
-  if (stack != 0 && stack % sizeof(std::uintptr_t) == 0) return *reinterpret_cast<const std::uintptr_t*>(stack);
-#endif
-  (void)stack;
-  return 0;  // on other processors it is in a register, which the kernel does not report
-}
-
 /// Returns the kernel's line about where a thread sleeps; "" where it cannot be read.
 std::string sleep_of(int thread) {
   char line[256] = {};
@@ -91,7 +81,7 @@ bool where_it_sleeps(int thread, detail::FaultContext& context) {
   unsigned long instruction = 0;
   if (std::sscanf(sleep.c_str(), "-1 %lx %lx", &stack, &instruction) != 2) return false;
   context.instruction = instruction;
-  context.return_address = return_address_at(stack);
+  context.return_address = detail::return_address_at(stack);
   return true;
 }
 

@@ -42,15 +42,12 @@ bool is_library_file(std::string_view file) {
 /// Recognises functions of the libraries by their linker symbol, or by their file, because GCC's debug information has no symbol
 /// for local functions that were inlined.
 bool is_library(const Function& function) {
-  std::string_view name = function.symbol;
+  const std::string_view name = function.symbol;
   if (!begins(name, "_Z")) return begins(name, "semcache_") || is_mpi(name) || is_library_file(function.file);
-  name.remove_prefix(2);
-  while (begins(name, "Z")) name.remove_prefix(1);  // the name is local to a function
-  if (begins(name, "N")) {
-    name.remove_prefix(1);
-    name.remove_prefix(std::min(name.find_first_not_of("rVKRO"), name.size()));
-  }
-  return begins(name, "6Kokkos") || begins(name, "8semcache") || begins(name, "St");
+  // The name of a local type begins with further letters Z. The expression is never destroyed, because the last report is written
+  // while the process ends.
+  static const std::regex& library = *new const std::regex("_ZZ*(N[rVKRO]*)?(6Kokkos|8semcache|St)");
+  return std::regex_search(function.symbol, library, std::regex_constants::match_continuous);
 }
 
 /// Recognises libraries of Kokkos, of SemCache, and those below every program, in which threads begin.
@@ -64,11 +61,6 @@ bool is_library_object(std::string_view object) {
   return false;
 }
 
-/// Recognises "operator<", but not "cooperator::apply".
-bool names_operator(const std::string& name) {
-  return std::regex_search(name, std::regex("\\boperator\\b"));
-}
-
 std::string shortened(std::string name) {
   constexpr std::size_t longest = 200;
   return name.size() > longest ? name.substr(0, longest) + "..." : name;
@@ -77,7 +69,8 @@ std::string shortened(std::string name) {
 /// Returns the name without parameters and template arguments, which are too long for a table.
 std::string short_name(const std::string& name) {
   constexpr std::string_view unnamed = "(anonymous namespace)";
-  if (names_operator(name)) return shortened(name);
+  // Names such as "operator<" stay whole; "cooperator::apply" is no such name.
+  if (std::regex_search(name, std::regex("\\boperator\\b"))) return shortened(name);
   std::string out;
   int depth = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {
