@@ -156,7 +156,9 @@ semcache_status semcache_allocate_host(const char* label, size_t bytes, const vo
                   [&] { return runtime::allocate_host(label != nullptr ? label : "", bytes, partner); });
 }
 
-void semcache_deallocate(void* address) noexcept { runtime::deallocate(address); }
+void semcache_deallocate(void* address) noexcept {
+  if (address != nullptr) runtime::deallocate(address);
+}
 
 semcache_status semcache_copy(void* to, const void* from, size_t bytes) noexcept {
   return guarded([&] {
