@@ -34,8 +34,6 @@ struct Table {
 };
 Table first_table;
 
-int number_of_this_thread() noexcept { return static_cast<int>(::syscall(SYS_gettid)); }
-
 bool has_ended(int thread) noexcept {
   const int saved = errno;
   const bool ended = ::syscall(SYS_tgkill, ::getpid(), thread, 0) != 0 && errno == ESRCH;
@@ -140,7 +138,7 @@ thread_local Untell untell;
 }  // namespace
 
 ThreadState& thread_state() noexcept {
-  const int thread = number_of_this_thread();
+  const int thread = static_cast<int>(::syscall(SYS_gettid));
   ThreadState* const found = find(thread);
   return found != nullptr ? *found : claim(thread);
 }
