@@ -42,9 +42,8 @@ class Changing : base::Uncopied {
   ~Changing() { changing_.store(0); }
 
  private:
-  static std::atomic<pid_t> changing_;
+  inline static std::atomic<pid_t> changing_{0};
 };
-std::atomic<pid_t> Changing::changing_{0};
 
 bool is(const struct sigaction& action, SignalHandler handler) noexcept {
   return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == handler;
