@@ -34,8 +34,7 @@ bool is_library_file(std::string_view file) {
                            "/semcache/runtime/", "/semcache/timeline/", "/semcache/trace/"}) {
     if (has(file, room)) return true;
   }
-  const std::size_t folder = file.find_last_of('/');
-  const std::string_view name = file.substr(folder == std::string_view::npos ? 0 : folder + 1);
+  const std::string_view name = file.substr(file.find_last_of('/') + 1);
   return has(file, "/include/c++/") || (ends(name, ".hpp") && begins(name, "Kokkos_"));
 }
 

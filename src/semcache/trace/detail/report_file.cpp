@@ -16,8 +16,6 @@ namespace {
 
 std::string reason() { return std::strerror(errno); }
 
-bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
-
 std::string append(const std::string& path, const std::string& content, int flags) {
   const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | flags);
   if (file < 0) return reason();
@@ -49,7 +47,7 @@ std::string write_all(int file, const std::string& content) {
 
 std::string replace_file(const std::string& path, const std::string& content) {
   struct stat now {};
-  const bool stream = starts_with(path, "/dev/") || starts_with(path, "/proc/");  // links here are the system's own
+  const bool stream = path.rfind("/dev/", 0) == 0 || path.rfind("/proc/", 0) == 0;  // links here are the system's own
   const bool exists = (stream ? ::stat(path.c_str(), &now) : ::lstat(path.c_str(), &now)) == 0;
   if (exists && S_ISDIR(now.st_mode)) return std::strerror(EISDIR);
   if (exists && S_ISLNK(now.st_mode)) return "it is a symbolic link, which is not followed; name the file itself";
