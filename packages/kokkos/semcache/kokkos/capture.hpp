@@ -30,8 +30,8 @@ class CaptureList;
 extern SEMCACHE_API __thread CaptureList* open_capture_list;
 
 /// The captures of the last functor of a type, kept for the next one because most launches repeat an earlier one. A memo
-/// belongs to one thread: the first that launches such functors and, when that thread has ended, the next that launches one.
-/// (Memos of each thread would grow the stack of every thread by all functor types.)
+/// belongs to one thread. Each functor type has memos for eight threads. A further thread gets the memo of a thread that has ended,
+/// and has none until then. (Memos for every thread would grow the stack of every thread by all functor types.)
 ///
 /// There are memos only of functors whose words describe their captures: every handle lies in the functor itself and is copied
 /// from there, and no other word of the copy looks like a pointer. (nvcc's host copy of a lambda is an exception, because it
@@ -39,7 +39,8 @@ extern SEMCACHE_API __thread CaptureList* open_capture_list;
 /// recording: only the copying of handles tells which of them the closure's copy really has, because a flag in the functor may
 /// switch one off. A copy constructor that makes a bare pointer of a number, nullptr in one launch and an address in the next,
 /// is not noticed.
-struct CaptureMemo {
+struct alignas(64) CaptureMemo {
+  static constexpr std::size_t most_threads = 8;  ///< of one functor type that have memos at the same time
   static constexpr std::size_t most_words = 64;
   static constexpr std::size_t most_operands = runtime::Launch::most_known;
 
@@ -57,13 +58,19 @@ struct CaptureMemo {
   [[nodiscard]] bool fits(const std::uintptr_t* word, const void* functor, std::size_t words) const noexcept;
 };
 
-/// The memo of a functor type, and the words of the functor that it was made of. The visibility is hidden because two libraries
-/// may have different types of the same name.
+namespace detail {
+/// Returns which of a functor type's memos the calling thread may have.
+[[nodiscard]] SEMCACHE_API std::size_t memo_of_this_thread() noexcept;
+}  // namespace detail
+
+/// The memos of a functor type, and the words of the functors that they were made of. The visibility is hidden because two
+/// libraries may have different types of the same name.
 template <class Functor>
 struct __attribute__((visibility("hidden"))) MemoOf {
   static constexpr std::size_t words = sizeof(Functor) / sizeof(std::uintptr_t);
-  static inline CaptureMemo memo{};
-  static inline std::uintptr_t word[words]{};
+  static inline CaptureMemo memos[CaptureMemo::most_threads]{};
+  static inline std::uintptr_t word[CaptureMemo::most_threads][words]{};
+  [[nodiscard]] static CaptureMemo& of_this_thread() noexcept { return memos[detail::memo_of_this_thread()]; }
 };
 
 /// Returns whether the last word of the functor is a pointer to the host copy that nvcc keeps of an extended lambda. No kernel
@@ -168,7 +175,7 @@ class SEMCACHE_API CaptureList {
       using Memo = MemoOf<Functor>;
       if constexpr (Memo::words <= CaptureMemo::most_words) {
         constexpr std::size_t words = Memo::words - (ends_with_host_copy<Functor>() ? 1 : 0);
-        if (remembers(Memo::memo, Memo::word, std::addressof(functor), words)) return;
+        if (remembers(Memo::memos, Memo::word[0], Memo::words, std::addressof(functor), words)) return;
       }
       const Original original{std::addressof(functor), sizeof(Functor), 0};
       copy_on_blank<Functor, Functor>({&original, 1, results}, functor);
@@ -245,10 +252,15 @@ class SEMCACHE_API CaptureList {
     const ResultWords* results;  ///< results that the last original (as a rule a reducer) may hold; or nullptr
   };
 
-  /// Returns whether the memo holds for this functor. If the memo belongs to this thread but does not hold, a new one begins.
+  /// Returns whether the thread's memo holds for this functor. If the memo belongs to this thread but does not hold, a new one
+  /// begins.
+  /// @param memos   of the functor's type
+  /// @param kept    the words of the functors that the memos were made of, `stride` for each memo
+  /// @param words   how many of the functor's words count
   /// This function is out of line, as is all code that does not depend on the functor's type, because code in one place is
   /// fast.
-  [[nodiscard]] bool remembers(CaptureMemo& memo, std::uintptr_t* word, const void* functor, std::size_t words) noexcept;
+  [[nodiscard]] bool remembers(CaptureMemo* memos, std::uintptr_t* kept, std::size_t stride, const void* functor,
+                               std::size_t words) noexcept;
   template <class Copy, class Functor, class... Originals>
   [[gnu::noinline, gnu::visibility("hidden")]] void copy_on_blank(const Subject& subject, const Originals&... originals) {
     constexpr std::size_t host_copy = ends_with_host_copy<Functor>() ? sizeof(Functor) - sizeof(void*) : sizeof(Copy);
