@@ -14,7 +14,7 @@ Obstacle Hazards::not_done(const timeline::Work& work) const noexcept {
 
 bool Hazards::unknown_use_pending(const Memory& m, Mode mode) const {
   const timeline::Use& uses = m.on(unknown_queue);
-  const std::uint64_t at = (mode == Mode::writes ? uses.use : uses.write).load();
+  const std::uint64_t at = mode == Mode::writes ? uses.last() : uses.write.load();
   if (here().unsubmitted != nullptr && at <= here().unsubmitted->waited) return false;
   return at != 0 && !s_.device_of(m).queues->done(unknown_queue, at);
 }

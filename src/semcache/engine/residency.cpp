@@ -24,7 +24,7 @@ void Residency::throw_out_of_memory(const DeviceState& d, const std::vector<Memo
     std::string held;
     for (const Memory& m : s_.pool) {
       if (!m.live || m.on_host() || m.space != set.front()->space || !State::is_resident(m)) continue;
-      const std::uint64_t use = m.on(unknown_queue).use.load();
+      const std::uint64_t use = m.on(unknown_queue).last();
       if (use == 0 || d.queues->done(unknown_queue, use)) continue;
       held += "  '" + std::string(s_.name(m)) + "'\n";
     }
@@ -68,7 +68,7 @@ Obstacle Residency::make_resident(DeviceState& d, const std::vector<Memory*>& se
 bool Residency::may_leave(const DeviceState& d, const Memory& m, const std::vector<Memory*>& keep) const noexcept {
   if (m.bytes == 0 || m.freeing || m.asked || s_.pinned(m) || std::find(keep.begin(), keep.end(), &m) != keep.end()) return false;
   // A launch that is not submitted yet keeps the memory mapped that it will use.
-  const std::uint64_t use = m.on(unknown_queue).use.load();
+  const std::uint64_t use = m.on(unknown_queue).last();
   return here().unsubmitted == nullptr || use == 0 || d.queues->done(unknown_queue, use);
 }
 

@@ -174,7 +174,7 @@ struct State : base::Uncopied {
   }
   /// Return the positions on queue `q` of the last use of the device memory, and of the last use that may have written it.
   [[nodiscard]] std::uint64_t last_use(const Memory& m, QueueIndex q) const noexcept {
-    return std::max(m.on(q).use.load(), in_everything(m) ? everything(m).on(q).use.load() : 0);
+    return std::max(m.on(q).last(), in_everything(m) ? everything(m).on(q).last() : 0);
   }
   [[nodiscard]] std::uint64_t last_write(const Memory& m, QueueIndex q) const noexcept {
     return std::max(m.on(q).write.load(), in_everything(m) ? everything(m).on(q).write.load() : 0);

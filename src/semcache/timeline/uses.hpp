@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -34,10 +35,12 @@ inline void raise(std::atomic<std::uint64_t>& position, std::uint64_t to) noexce
 enum class Mode : std::uint8_t { reads, writes };
 [[nodiscard]] constexpr Mode mode_of(bool writes) noexcept { return writes ? Mode::writes : Mode::reads; }
 
-/// The positions on a queue of the last use of some memory, and of the last use that writes it; 0 if there was none.
+/// The positions on a queue of the last use that only reads some memory, and of the last use that writes it; 0 if there was none.
 struct Use {
-  std::atomic<std::uint64_t> use{0};
+  std::atomic<std::uint64_t> read{0};
   std::atomic<std::uint64_t> write{0};
+  /// Returns the position of the last use.
+  [[nodiscard]] std::uint64_t last() const noexcept { return std::max(read.load(), write.load()); }
 };
 
 /// The uses of some memory on all queues. Threads: any.
@@ -47,12 +50,11 @@ class Uses {
   [[nodiscard]] const Use& on(QueueIndex q) const noexcept { return uses_[q ^ first_program_queue]; }
   /// Notes a use by the work at position `at` of the queue. Positions may come in any order, because threads may share a stream.
   void note(QueueIndex q, std::uint64_t at, Mode mode) noexcept {
-    raise(on(q).use, at);
-    if (mode == Mode::writes) raise(on(q).write, at);
+    raise(mode == Mode::writes ? on(q).write : on(q).read, at);
   }
   void forget() noexcept {
     for (Use& u : uses_) {
-      u.use.store(0, std::memory_order_relaxed);
+      u.read.store(0, std::memory_order_relaxed);
       u.write.store(0, std::memory_order_relaxed);
     }
   }
