@@ -53,8 +53,6 @@ Oracle::Oracle(const Options& options)
   o.engine.check_writes = options.check_writes;
   o.engine.device_faults = options.device_faults;
   o.engine.registration_bytes = options.registration_pages * options.page_bytes;
-  // Transfers of every size, only small ones, or none go behind kernels on the program's queues.
-  o.engine.most_behind_kernel = options.seed % 3 == 0 ? 0 : options.seed % 3 == 1 ? options.page_bytes : o.engine.most_behind_kernel;
   if (options.large) {
     o.platform.arena_bytes = std::uint64_t{256} << 20;
     o.device.arena_bytes = std::uint64_t{512} << 20;

@@ -356,24 +356,6 @@ TEST(Invariants, I6_AHostReadWaitsForTheKernelAndTheTransfer) {
   p.expect_host(h, 3);
 }
 
-/// A small transfer goes behind the kernel on the program's own queue. The program orders its queues, but not behind that transfer.
-TEST(Invariants, I6_AKernelOnAnotherStreamWaitsForATransferBehindAKernel) {
-  Program p;  // the device reports what is not ordered
-  Memory& d = p.on_device(size);
-  Memory& h = p.on_host(size, &d);
-
-  p.kernel_write(stream_a, d, d.all(), 1);
-  (void)p.queue(stream_b);
-  p.device().order_streams(stream_b, stream_a);
-  bool written = false;
-  p.device().meanwhile = [&] {  // while the host waits for the transfer
-    p.kernel_write(stream_b, d, d.all(), 2);
-    written = true;
-  };
-  p.expect_host(h, 2);
-  EXPECT_TRUE(written);
-}
-
 TEST(Invariants, I6_TheHostDoesNotWriteUnderATransfer) {
   Program p;
   Memory& h = p.on_host(size);

@@ -43,7 +43,6 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
   std::memset(m->header, 0, sizeof m->header);
   m->flags.store(space == host_space ? Memory::host_readable : 0);
   m->uses.forget();
-  m->fetch = {};
   m->writing_launches.store(0, std::memory_order_relaxed);
   m->writing_launches_at_fetch = 0;
   m->write_check.reset();

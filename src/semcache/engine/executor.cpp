@@ -128,29 +128,13 @@ bool Executor::goes_directly(const Memory& host, ByteRange range, bool to_host) 
   return locked && (other_name ? range.size() >= surely_by_the_copy_engine : s_.pages->permit(host, range, platform::Protection::read));
 }
 
-/// Returns the queue for a transfer of `n` bytes of device memory to the host. A small transfer for which the thread waits goes to
-/// the queue of the kernel that writes the memory: it then needs no event and no order between two queues, and waits for no
-/// transfer behind another thread's kernel.
-QueueIndex Executor::queue_to_host(DeviceState& d, const Memory& m, std::uint64_t n) const {
-  if (!here().waits_for_fetches || n > s_.options.most_behind_kernel) return d.to_host_queue;
-  QueueIndex writer = unknown_queue;
-  for (QueueIndex q = 1; q < d.queues->count(); ++q) {
-    if (d.queues->done(q, s_.last_write(m, q))) continue;
-    if (writer != unknown_queue) return d.to_host_queue;
-    writer = q;
-  }
-  const bool fetched_elsewhere = m.fetch.queue != writer && !d.queues->done(m.fetch.queue, m.fetch.position);
-  if (fetched_elsewhere || !d.queues->takes_transfers(writer) || d.device->is_recording(d.queues->id(writer))) return d.to_host_queue;
-  return writer;
-}
-
 /// Copies between an array's host memory and an array's device memory `m`.
 void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
   const bool to_host = step.to.space == host_space;
   const std::uint64_t n = step.bytes;
   const std::uint64_t position = (to_host ? step.to : step.from).position;
   DeviceState& d = s_.device_of(m);
-  const QueueIndex queue = to_host ? queue_to_host(d, m, n) : d.to_device_queue;
+  const QueueIndex queue = to_host ? d.to_host_queue : d.to_device_queue;
   const Mode mode = to_host ? Mode::reads : Mode::writes;
   order_queue(d, queue, m, mode, Behind::all);
   if (d.device->kernels_run_in_caller()) {
@@ -167,7 +151,7 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
   flight.expected = to_host && here().bringing == &host;
   std::byte* other = s_.pages->device_name(host, position);
   const bool direct = goes_directly(host, flight.range, to_host);
-  if (d.queues->own(queue)) d.queues->separate(queue);
+  d.queues->separate(queue);
   if (to_host || direct) flight.host = &host;  // a thread that would write these pages waits for the flight
   if (!direct) {
     flight.staging = other = d.staging->take(n);
@@ -185,7 +169,6 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
     throw;
   }
   flight.work = note_use(d, queue, m, mode);
-  if (!d.queues->own(queue)) m.fetch = flight.work;
   s_.flights.splice(s_.flights.end(), flights);
   if (!to_host && s_.flights.size() > 64) forget_finished_flights();
 }
@@ -272,11 +255,11 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
 }
 
 void Executor::order_queue(DeviceState& d, QueueIndex queue, Memory& m, Mode mode, Behind behind) {
-  const auto order = [&](QueueIndex q, std::uint64_t use, std::uint64_t write) {
-    d.queues->order(queue, q, mode == Mode::writes ? use : write);
-  };
-  if (behind == Behind::transfers) return s_.for_each_transfer(m, order);
-  for (QueueIndex q = 1; q < d.queues->count(); ++q) order(q, s_.last_use(m, q), s_.last_write(m, q));
+  const QueueIndex end = behind == Behind::transfers ? d.queues->own_end() : d.queues->count();
+  for (QueueIndex q = 1; q < end; ++q) {
+    if (q == queue) continue;
+    if (const std::uint64_t at = mode == Mode::writes ? s_.last_use(m, q) : s_.last_write(m, q); at != 0) d.queues->order(queue, q, at);
+  }
 }
 
 timeline::Work Executor::note_use(DeviceState& d, QueueIndex queue, Memory& m, Mode mode) noexcept {

@@ -47,7 +47,6 @@ class Executor : Parts {
   void copy_on_host(const plan::Step& step, Memory* to, Memory* from);
   void copy_by_queue(const plan::Step& step, Memory* to, Memory* from);
   void copy_across(const plan::Step& step, Memory& host, Memory& device);
-  [[nodiscard]] QueueIndex queue_to_host(DeviceState& d, const Memory& device, std::uint64_t bytes) const;
   /// Copies past the protection of either side. The protection stays in force for all other threads meanwhile.
   void copy_behind(std::byte* to, const std::byte* from, std::uint64_t n);
   /// Do the protections of the pages allow this thread to use the bytes directly? The answer holds as long as it has the lock,

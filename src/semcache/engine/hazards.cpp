@@ -59,18 +59,18 @@ Obstacle Hazards::land_all() {
 Obstacle Hazards::uses_of(Memory& m) {
   if (m.on_host()) return flights_of(m, m.all(), Mode::writes);
   if (unknown_use_pending(m, Mode::writes)) return Obstacle::whole_device(s_.device_index(m));
-  for (QueueIndex q = 1; q < s_.device_of(m).queues->count(); ++q) {
-    if (const Obstacle o = not_done({s_.device_index(m), q, s_.last_use(m, q)})) return o;
-  }
-  return {};
+  return uses_on(m, s_.device_of(m).queues->count());
 }
 
 Obstacle Hazards::transfers_of(const Memory& m) const noexcept {
-  Obstacle first;
-  s_.for_each_transfer(m, [&](QueueIndex q, std::uint64_t at, std::uint64_t) {
-    if (!first) first = not_done({s_.device_index(m), q, at});
-  });
-  return first;
+  return uses_on(m, s_.device_of(m).queues->own_end());
+}
+
+Obstacle Hazards::uses_on(const Memory& m, QueueIndex end) const noexcept {
+  for (QueueIndex q = 1; q < end; ++q) {
+    if (const Obstacle o = not_done({s_.device_index(m), q, s_.last_use(m, q)})) return o;
+  }
+  return {};
 }
 
 Obstacle Hazards::directly_reached(Memory& host, ByteRange range) {

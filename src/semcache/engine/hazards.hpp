@@ -45,6 +45,10 @@ class Hazards : Parts {
   Obstacle land(Flights::iterator flight);
   /// @return no obstacle when all flights have landed; otherwise the first that has not
   Obstacle land_all();
+
+ private:
+  /// @return no obstacle when no work on the queues below `end` uses the device memory; otherwise the first such work
+  Obstacle uses_on(const Memory& memory, QueueIndex end) const noexcept;
 };
 
 }  // namespace semcache::engine

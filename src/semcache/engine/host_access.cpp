@@ -16,8 +16,6 @@ void HostAccess::die_closed(const Memory& m) const noexcept {
 
 void HostAccess::host_access(Transaction& t, Memory& m, ByteRange range, Access mode) {
   const Kept kept(m);
-  const bool outer = std::exchange(here().waits_for_fetches, true);
-  const base::AtEnd ended([&] { here().waits_for_fetches = outer; });
   t.run([&] { return kept.freed() ? Obstacle() : open_pages(m, range, mode); });
   if (kept.freed()) return;  // another thread has freed it, so the program's next access is a crash of its own
   keep_maps_short(t, m);

@@ -10,10 +10,11 @@ namespace semcache::engine {
 /// Asks the driver whether the transfers of the operand are done that `queue` is ordered behind already. Without an answer the
 /// operand's flags stay cleared until all other program queues are ordered behind these transfers, too, and until then every
 /// launch on `queue` takes the lock.
-static void ask_for_transfers(const State& s, DeviceState& d, QueueIndex queue, const Memory& m) {
-  s.for_each_transfer(m, [&](QueueIndex q, std::uint64_t at, std::uint64_t) {
+static void ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& m) {
+  for (QueueIndex q = 1; q < d.queues->own_end(); ++q) {
+    const std::uint64_t at = m.on(q).last();
     if (at != 0 && !d.queues->done(q, at) && d.queues->ordered(queue, q, at)) (void)d.queues->reached(q, at);
-  });
+  }
 }
 
 void Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten) {
@@ -61,7 +62,7 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
     // that preparing another operand has submitted.
     if (queue == unknown_queue || ready(operands[i])) continue;
     DeviceState& d = s_.device_of(m);
-    if (d.queues->program_queues() > 1) ask_for_transfers(s_, d, queue, m);
+    if (d.queues->program_queues() > 1) ask_for_transfers(d, queue, m);
     executor_.order_queue(d, queue, m, mode_of(operands[i].writable), Executor::Behind::transfers);
     projection_.project_later(m);  // all program queues may be ordered behind the transfers now
   }

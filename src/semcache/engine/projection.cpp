@@ -46,10 +46,10 @@ void Projection::project_device(Memory& m) noexcept {
   // Launches need not wait any more for transfers that write the memory (`written`), or for any transfer that uses it (`used`).
   bool written = true;
   bool used = true;
-  s_.for_each_transfer(m, [&](QueueIndex q, std::uint64_t use, std::uint64_t write) {
-    written = written && d.queues->passed(q, write);
-    used = used && d.queues->passed(q, use);
-  });
+  for (QueueIndex q = 1; q < d.queues->own_end(); ++q) {
+    written = written && d.queues->passed(q, m.on(q).write.load());
+    used = used && d.queues->passed(q, m.on(q).last());
+  }
   if (written) set |= Memory::idle;
   if (used) set |= Memory::unread;
   const std::uint32_t old = m.flags.load();

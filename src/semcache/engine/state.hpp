@@ -63,8 +63,6 @@ struct Options {
   bool device_faults = false;
   /// Bytes of address space for host arrays. 0: 256 GiB, but at most a quarter of what a limit on addresses leaves.
   std::uint64_t host_address_bytes = 0;
-  /// The largest transfer to the host that may go to the queue of the kernel that it waits for (`Executor::queue_to_host`).
-  std::uint64_t most_behind_kernel = policy::ReadHabit::largest_bytes;
   std::uint64_t registration_bytes = 64 * 1024 * 1024;  ///< host pages are page-locked in pieces of this size
   /// The longest time that a thread waits for another thread which may be waiting for it.
   std::chrono::seconds patience{60};
@@ -104,8 +102,6 @@ struct Thread {
   /// Set while the thread is in a driver's call. It may then hold a lock of the driver for which another thread's launch waits,
   /// so its waits for launches are limited by this patience.
   base::Patience* in_driver_call = nullptr;
-  /// The thread waits for the transfers to host memory that it submits. Nothing is gained if they overlap later kernels.
-  bool waits_for_fetches = false;
   const std::byte* served_address = nullptr;  ///< the access whose fault the thread serves; nullptr: none
   std::uint64_t arguments_of = 0;             ///< serial of the `ForeignUses` that keeps arguments of its next launch; 0: none
 };
@@ -178,13 +174,6 @@ struct State : base::Uncopied {
   }
   [[nodiscard]] std::uint64_t last_write(const Memory& m, QueueIndex q) const noexcept {
     return std::max(m.on(q).write.load(), in_everything(m) ? everything(m).on(q).write.load() : 0);
-  }
-  /// Calls `visit(queue, use, write)` for each queue on which transfers have used the device memory, with the positions of the last
-  /// transfer that uses it and of the last one that writes it; 0 if there was none.
-  template <class Visit>
-  void for_each_transfer(const Memory& m, const Visit& visit) const {
-    for (QueueIndex q = 1; q < device_of(m).queues->own_end(); ++q) visit(q, last_use(m, q), last_write(m, q));
-    if (m.fetch.queue != unknown_queue) visit(m.fetch.queue, m.fetch.position, std::uint64_t{0});
   }
   /// Is this device memory guarded: are its pages protected according to its state, so that the program's own accesses are
   /// noticed?

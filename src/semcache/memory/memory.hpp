@@ -63,8 +63,6 @@ struct alignas(64) Memory {
   std::atomic<std::uint64_t> recently{0};                  ///< the engine's clock at the last use, for eviction
   timeline::Uses uses;
   [[nodiscard]] const timeline::Use& on(timeline::QueueIndex q) const noexcept { return uses.on(q); }
-  /// The last transfer that read the device memory on a queue of the program; none if the queue is the unknown one.
-  timeline::Work fetch;
 
   SlotId slot;
   DatumId datum;  ///< invalid for a snapshot

@@ -140,11 +140,6 @@ class Queues : base::Uncopied {
   [[nodiscard]] bool needs_events(QueueIndex q) const noexcept {
     return q != unknown_queue && !queues_[q].own && q != first_program_queue_ && !(others_are_told_of_.load(std::memory_order_relaxed) && !all_wait_for_default_ && queues_[q].leases.load() > 0);
   }
-  /// Returns whether the runtime may submit transfers to this queue of the program. After the stream's end nothing could be
-  /// submitted behind them to wait for them, so the stream must outlive its lease.
-  [[nodiscard]] bool takes_transfers(QueueIndex q) const noexcept {
-    return q != unknown_queue && !queues_[q].own && queues_[q].live && !queues_[q].ending && !needs_events(q);
-  }
   /// Sets whether `record_leased` is called before other code submits to any stream work that may wait for the host: a kernel of
   /// a communication library, a callback, a wait for another stream. If so, a wait for a launch on a leased stream is never a
   /// wait for such work, too.

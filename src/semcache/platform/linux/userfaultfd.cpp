@@ -74,8 +74,12 @@ Userfaultfd::Userfaultfd() : descriptor_(open_descriptor()) {
     uffdio_api api{};
     api.api = UFFD_API;
     api.features = features;
-    if (::ioctl(descriptor_, UFFDIO_API, &api) == 0) return;
-    error = errno;
+    error = ::ioctl(descriptor_, UFFDIO_API, &api) == 0 ? 0 : errno;
+    if (error != 0) continue;
+    // Some kernels accept a feature that their processor lacks, and leave it out of their answer.
+    if ((api.features & needed) == needed) return;
+    error = EINVAL;
+    break;
   }
   forget();
   if (error == EINVAL) refuse_userfaultfd("this kernel reports no write-protected pages (Linux 5.7 and later do)");
