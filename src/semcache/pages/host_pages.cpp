@@ -60,13 +60,15 @@ bool HostPages::protect(Memory& m, ByteRange pages, Protection protection) {
   if (pages.empty()) return true;
   // The gap page gets the protection of the last page, so that neighbours of equal protection are one mapping of the kernel.
   if (pages.end == span(m).end) pages.end = m.pages.size();
+  bool changes = false;
   bool relaxes = false;
   bool closes = false;
   m.pages.for_each(pages, [&](ByteRange, PageState s) {
+    changes = changes || s.protection != protection;
     relaxes = relaxes || s.protection < protection;
     closes = closes || s.protection > protection;
   });
-  if (!relaxes && !closes) return true;
+  if (!changes) return true;
   m.pages.make_room(pages);  // so that what the kernel does can be noted
   if (closes) {
     end_phase(m);
