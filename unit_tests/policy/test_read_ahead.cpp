@@ -15,6 +15,7 @@ namespace semcache::policy {
 namespace {
 
 using Use = ReadAhead::Use;
+using Reason = ReadAhead::Reason;
 
 constexpr std::uint64_t page = 4096;
 /// The prices of a fault, in bytes: of the emulated device and of a GPU.
@@ -54,12 +55,12 @@ class Model {
     ByteRange open{a.page_number, a.page_number + 1};
     while (open.begin > 0 && permits_[open.begin - 1] >= needed) --open.begin;
     while (open.end < permits_.size() && permits_[open.end] >= needed) ++open.end;
-    given_ = ahead_.next({a.use, a.page_number * page_bytes_ + 8, {open.begin * page_bytes_, open.end * page_bytes_}});
-    EXPECT_LE(given_.begin, a.page_number * page_bytes_);
-    EXPECT_GE(given_.end, (a.page_number + 1) * page_bytes_);
-    EXPECT_LE(given_.end, phase_.bytes);
+    plan_ = ahead_.next({a.use, a.page_number * page_bytes_ + 8, {open.begin * page_bytes_, open.end * page_bytes_}});
+    EXPECT_LE(plan_.range.begin, a.page_number * page_bytes_);
+    EXPECT_GE(plan_.range.end, (a.page_number + 1) * page_bytes_);
+    EXPECT_LE(plan_.range.end, phase_.bytes);
     ++faults;
-    for (std::uint64_t p = given_.begin / page_bytes_; p < given_.end / page_bytes_; ++p) {
+    for (std::uint64_t p = plan_.range.begin / page_bytes_; p < plan_.range.end / page_bytes_; ++p) {
       if (stale_[p]) bytes += page_bytes_;
       stale_[p] = false;
       if (needed == 2 && permits_[p] < 2) bytes += page_bytes_;  // it goes back
@@ -74,7 +75,7 @@ class Model {
   [[nodiscard]] std::uint64_t whole() const {
     return (reads_ + writes_) * fault_bytes_ + phase_.stale_bytes + (writes_ ? phase_.closed_bytes : 0);
   }
-  [[nodiscard]] ByteRange given() const { return given_; }
+  [[nodiscard]] const ReadAhead::Plan& plan() const { return plan_; }
   [[nodiscard]] ReadAhead& ahead() { return ahead_; }
 
   std::uint64_t faults = 0;
@@ -100,7 +101,7 @@ class Model {
   std::uint64_t page_bytes_;
   ReadAhead::Phase phase_;
   ReadAhead ahead_;
-  ByteRange given_;
+  ReadAhead::Plan plan_;
   std::vector<bool> stale_;
   std::vector<int> permits_;
   bool stale_first_ = !stale_.empty() && stale_[0];
@@ -295,7 +296,7 @@ TEST(ReadAheadBound, WhoPlaysAgainstItPaysForTheWholeArrayAtMost) {
     for (const std::uint64_t pages : {100, 1000, 10000, 100000}) {
       for (const Use use : {Use::read, Use::write}) {
         Model m(pages, fault_bytes);
-        for (std::uint64_t at = 0; at < pages; at = m.given().end / page) {
+        for (std::uint64_t at = 0; at < pages; at = m.plan().range.end / page) {
           m.access({at, use});
           ASSERT_TRUE(within(m.cost(), m.whole())) << pages << " pages, fault " << m.faults;
           // As long as nobody believes in a sweep, page by page is a bound, too.
@@ -355,7 +356,7 @@ std::vector<std::uint64_t> chunks_of_sweep(Use use, std::uint64_t fault_bytes) {
   Model m(16384, fault_bytes);
   std::vector<std::uint64_t> chunks;
   for (std::uint64_t i = 0; i < 16384; ++i) {
-    if (m.access({i, use})) chunks.push_back(m.given().size() / page);
+    if (m.access({i, use})) chunks.push_back(m.plan().range.size() / page);
   }
   return chunks;
 }
@@ -376,7 +377,7 @@ TEST(ReadAhead, AWriteThatReachesBeyondALargePageEndsWithOne) {
     std::uint64_t beyond = 0;
     for (std::uint64_t i = 0; i < 64 * large; ++i) {
       if (!m.access({ascending ? i : 64 * large - 1 - i, Use::write})) continue;
-      const ByteRange given = m.given();
+      const ByteRange given = m.plan().range;
       if (given.begin / ReadAhead::large_page_bytes == (given.end - 1) / ReadAhead::large_page_bytes) continue;
       EXPECT_EQ((ascending ? given.end : given.begin) % ReadAhead::large_page_bytes, 0u);
       ++beyond;
@@ -400,7 +401,8 @@ TEST(ReadAhead, AWriteOpensAtMostAsMuchAsItsSweepHasFaultedThrough) {
     if (w.at >= part) continue;
     if (random.chance(5)) w = {w.at + 1 + random.below(1000), 0};  // goes on elsewhere
     if (w.at >= part || !m.access({which * part + w.at, Use::write})) continue;
-    const std::uint64_t pages = m.given().size() / page;
+    const std::uint64_t pages = m.plan().range.size() / page;
+    EXPECT_EQ(m.plan().reason, w.through == 0 ? Reason::first : Reason::sweep);
     EXPECT_LE(pages - 1, w.through == 0 ? 0 : w.through + 1);
     w.through += pages;
     w.at += pages;
@@ -454,7 +456,7 @@ TEST(ReadAhead, AStridedReaderGetsOneSmallChunkAtATime) {
   Model m(pages, cheap);
   for (std::uint64_t at = 0; at < pages; at += 256) {
     m.access({at});
-    EXPECT_EQ(m.given().size(), ReadAhead::first_chunk_bytes);
+    EXPECT_EQ(m.plan().range.size(), ReadAhead::first_chunk_bytes);
   }
 }
 
@@ -466,9 +468,10 @@ TEST(ReadAhead, ARandomReaderGetsOneSmallChunkAtATime) {
   EXPECT_LE(m.bytes, 1024 * 20 * std::uint64_t{1024});
 }
 
-void expect_given(const Model& m, ByteRange range) {
-  EXPECT_EQ(m.given().begin, range.begin);
-  EXPECT_EQ(m.given().end, range.end);
+void expect_plan(const Model& m, ByteRange range, Reason reason) {
+  EXPECT_EQ(m.plan().range.begin, range.begin);
+  EXPECT_EQ(m.plan().range.end, range.end);
+  EXPECT_EQ(m.plan().reason, reason);
 }
 
 TEST(ReadAhead, WhatLiesNearButNotAtTheEndIsNoSweep) {
@@ -476,12 +479,12 @@ TEST(ReadAhead, WhatLiesNearButNotAtTheEndIsNoSweep) {
     Model m(64, cheap);
     m.access({0});
     m.access({second});
-    expect_given(m, {second * page, (second + 4) * page});
+    expect_plan(m, {second * page, (second + 4) * page}, Reason::first);
   }
   Model m(64, cheap);
   m.access({0});
   m.access({4});
-  expect_given(m, {16384, 81920});
+  expect_plan(m, {16384, 81920}, Reason::sweep);
 }
 
 TEST(ReadAhead, PagesThatAreOpenAlreadyDoNotEndASweep) {
@@ -489,22 +492,22 @@ TEST(ReadAhead, PagesThatAreOpenAlreadyDoNotEndASweep) {
   m.access({8});  // pages 8 to 11
   m.access({0});
   m.access({4});  // 4 to 19
-  expect_given(m, {4 * page, 20 * page});
+  EXPECT_EQ(m.plan().reason, Reason::sweep);
   m.access({24});
   m.access({20});  // 20 and more: open to 27
-  expect_given(m, {20 * page, 84 * page});
+  EXPECT_EQ(m.plan().reason, Reason::sweep);
 }
 
 TEST(ReadAhead, WhenFaultsHaveCostAsMuchAsTheArrayAllOfItIsFetched) {
   Model m(64, dear);  // 256 KiB for half of a fault
   m.access({0});
-  EXPECT_EQ(m.given().size(), ReadAhead::first_chunk_bytes);
+  EXPECT_EQ(m.plan().range.size(), ReadAhead::first_chunk_bytes);
   m.access({40});
-  expect_given(m, {0, 262144});
+  expect_plan(m, {0, 262144}, Reason::whole);
   m.access({60, Use::write});  // the first of its kind
-  expect_given(m, {245760, 249856});
+  expect_plan(m, {245760, 249856}, Reason::first);
   m.access({20, Use::write});
-  expect_given(m, {0, 262144});
+  expect_plan(m, {0, 262144}, Reason::whole);
 }
 
 TEST(ReadAhead, BeginsAnewAndSaysWhatNobodyUsed) {
@@ -537,7 +540,7 @@ TEST(ReadAhead, ContainsTheFaultingPageAndStaysInsideTheArray) {
     std::uint64_t at = random.below(size);
     for (int faults = 0; faults < 200; ++faults) {
       const std::uint64_t begin = round_down(at, unit);
-      const ByteRange r = ahead.next({random.chance(30) ? Use::write : Use::read, at, {begin, begin + unit}});
+      const ByteRange r = ahead.next({random.chance(30) ? Use::write : Use::read, at, {begin, begin + unit}}).range;
 
       ASSERT_LE(r.begin, at);
       ASSERT_GT(r.end, at);

@@ -188,7 +188,8 @@ ByteRange HostAccess::plan_fault(Memory& m, std::uint64_t position, Access mode)
     return s.protection >= needed;
   };
   const ByteRange open = intersect(m.pages.extended(page, is_open), s_.pages->span(m));
-  const ByteRange range = m.read_ahead->next({writes(mode) ? ReadAhead::Use::write : ReadAhead::Use::read, position, open});
+  const ByteRange range =
+      m.read_ahead->next({writes(mode) ? ReadAhead::Use::write : ReadAhead::Use::read, position, open}).range;
   const std::uint64_t fetched = count_ahead(m, page, range, mode);
   // A sweep that goes on faults at the next closed page. If there is no such page, no fault can show whether the bytes are used.
   const ByteRange given = m.pages.extended(s_.pages->around(m, range), is_open);

@@ -91,21 +91,23 @@ std::uint64_t ReadAhead::earned(const Sweep& s, std::uint64_t chunk) const noexc
   return std::min(chunk, page + round_down(ahead, page));
 }
 
-ByteRange ReadAhead::next(const Fault& fault) noexcept {
+ReadAhead::Plan ReadAhead::next(const Fault& fault) noexcept {
   const std::uint64_t page = round_down(fault.position, phase_.page_bytes);
   ++faults_;
   latest_ = SIZE_MAX;
   Sweep* sweep = find(fault, page);
   if (sweep != nullptr) sweep->unshown = 0;
-  if (takes_whole(fault.use)) return window(page);
-  if (sweep != nullptr) {
+  if (takes_whole(fault.use)) return {window(page), Reason::whole};
+
+  const bool continued = sweep != nullptr;
+  if (continued) {
     sweep->direction = continues(*sweep, fault, page);
     ++sweep->continued;
   } else {
     sweep = add(fault.use);
-    if (sweep == nullptr) return {page, std::min(page + phase_.page_bytes, phase_.bytes)};
+    if (sweep == nullptr) return {{page, std::min(page + phase_.page_bytes, phase_.bytes)}, Reason::first};
   }
-  return give(*sweep, page);
+  return {give(*sweep, page), continued ? Reason::sweep : Reason::first};
 }
 
 bool ReadAhead::takes_whole(Use use) noexcept {

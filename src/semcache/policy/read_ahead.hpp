@@ -26,6 +26,11 @@ class ReadAhead {
   static constexpr std::size_t most_sweeps = 256;
 
   enum class Use : std::uint8_t { read, write };
+  enum class Reason : std::uint8_t {
+    first,  ///< the fault continues no sweep
+    sweep,  ///< the fault lies at the end of what a sweep has been given
+    whole,  ///< the whole array is given, because one more fault could exceed the bound
+  };
 
   /// The state at the beginning of a host phase.
   struct Phase {
@@ -41,15 +46,20 @@ class ReadAhead {
     /// The faulting page, and the adjoining pages on either side that permit `use` already.
     ByteRange open;
   };
+  struct Plan {
+    /// The range to be made valid and accessible for the fault's use. It contains the faulting page, lies inside the array, and
+    /// begins and ends at page boundaries (or at the array's end).
+    ByteRange range;
+    Reason reason = Reason::first;
+  };
 
   /// Returns whether the phase has had a fault.
   [[nodiscard]] bool begun() const noexcept { return faults_ > 0; }
   /// Sets the state at the beginning of the phase. @pre !begun()
   void begin(const Phase& phase) noexcept { phase_ = phase; }
-  /// Returns the range to be made valid and accessible for the fault's use. It contains the faulting page, lies inside the array,
-  /// and begins and ends at page boundaries (or at the array's end).
-  [[nodiscard]] ByteRange next(const Fault& fault) noexcept;
-  /// Notes how many bytes the last range fetched beyond its page, if a later fault can show whether they were used.
+  /// Returns what to give to a fault.
+  [[nodiscard]] Plan next(const Fault& fault) noexcept;
+  /// Notes how many bytes the last plan fetched beyond its page, if a later fault can show whether they were used.
   void fetched_ahead(std::uint64_t bytes) noexcept;
   /// Ends the phase, because pages have closed. @return the bytes that were fetched ahead and whose use no fault has shown
   std::uint64_t end() noexcept;
@@ -86,7 +96,7 @@ class ReadAhead {
 
   Phase phase_;
   std::vector<Sweep> sweeps_;
-  std::size_t latest_ = SIZE_MAX;  ///< the sweep of the last fault
+  std::size_t latest_ = SIZE_MAX;  ///< the sweep of the last plan
   std::uint64_t faults_ = 0;
   std::uint64_t unbelieved_faults_ = 0;  ///< faults of sweeps that were not believed yet
   std::uint64_t unbelieved_ahead_ = 0;  ///< bytes that these faults may have cost beyond their pages
