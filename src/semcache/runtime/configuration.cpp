@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <initializer_list>
-#include <iterator>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -216,18 +215,18 @@ void refuse_contradictions(const Configuration& c) {
 
 /// Returns the least number of edits (insert, remove, replace, swap neighbours) that turn `a` into `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // edits[i][j]: between the first i letters of `a` and the first j of `b`
-  std::vector<std::vector<std::size_t>> edits(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) {
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-      std::size_t& n = edits[i][j];
-      n = i + j;
-      if (i == 0 || j == 0) continue;
-      n = std::min({edits[i - 1][j] + 1, edits[i][j - 1] + 1, edits[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0u : 1u)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) n = std::min(n, edits[i - 2][j - 2] + 1);
+  std::vector<std::size_t> before(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    next[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      next[j] = std::min({row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] == b[j - 1] ? 0u : 1u)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) next[j] = std::min(next[j], before[j - 2] + 1);
     }
+    before.swap(row);
+    row.swap(next);
   }
-  return edits[a.size()][b.size()];
+  return row[b.size()];
 }
 
 }  // namespace
@@ -253,12 +252,15 @@ std::vector<std::string> unknown_variable_warnings(const std::vector<std::string
   for (const std::string& entry : environ_entries) {
     const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
     if (name.substr(0, prefix.size()) != prefix) continue;
-    const auto distance_to = [&](const Variable& known) {
-      return edit_distance(name.substr(prefix.size()), std::string_view(known.name).substr(prefix.size()));
-    };
-    const auto nearer = [&](const Variable& a, const Variable& b) { return distance_to(a) < distance_to(b); };
-    const Variable* const closest = std::min_element(std::begin(known_variables), std::end(known_variables), nearer);
-    const std::size_t distance = distance_to(*closest);
+    const Variable* closest = nullptr;
+    std::size_t distance = SIZE_MAX;
+    for (const Variable& known : known_variables) {
+      const std::size_t d = edit_distance(name.substr(prefix.size()), std::string_view(known.name).substr(prefix.size()));
+      if (d < distance) {
+        distance = d;
+        closest = &known;
+      }
+    }
     if (distance == 0) continue;
     std::string text = "the environment variable " + quoted(name) + " is not known and has no effect";
     // A name that differs in more than about a third of its letters would be a misleading suggestion.
