@@ -121,6 +121,7 @@ KOKKOS_TEST(KokkosMembers, StringsLeadNowhere) {
 
 KOKKOS_TEST(KokkosMembers, VectorsOfNumbersLeadNowhere) {
   check_harmless(std::vector<double>(100, 1.5));
+  check_harmless(std::vector<int>(6, 1));  // fills its block of the heap
   expect_one_of_several([] { return std::vector<int>(3, 1); });
   check_harmless(std::vector<double>());
   check_harmless(std::vector<std::string>{"one", std::string(100, 'x')});

@@ -297,13 +297,13 @@ KOKKOS_STOCK_TEST(KokkosTravelling, FunctorsWithStockReducersAreRemembered) {
   const Vector x = small_values();
   double one = 0, other = 0;
   Local::most(x, one);
-  const auto written = semcache::kokkos::MemoOf<Index>::of_this_thread().written;
+  const auto written = semcache::kokkos::MemoOf<Index>::of_this_thread().memo.written;
   for (int k = 0; k < 3; ++k) {
     Local::most(x, one);
     Local::most(x, other);
   }
-  EXPECT_EQ(semcache::kokkos::MemoOf<Index>::of_this_thread().count, 1u);
-  EXPECT_EQ(semcache::kokkos::MemoOf<Index>::of_this_thread().written, written);
+  EXPECT_EQ(semcache::kokkos::MemoOf<Index>::of_this_thread().memo.count, 1u);
+  EXPECT_EQ(semcache::kokkos::MemoOf<Index>::of_this_thread().memo.written, written);
 }
 
 #ifndef KOKKOS_ENABLE_CUDA

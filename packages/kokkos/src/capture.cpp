@@ -122,11 +122,7 @@ bool CaptureMemo::fits(const std::uintptr_t* word, const void* functor, std::siz
 
 std::size_t detail::memo_of_this_thread() noexcept { return ThreadNumbers::mine() % CaptureMemo::most_threads; }
 
-bool CaptureList::remembers(CaptureMemo* memos, std::uintptr_t* kept, std::size_t stride, const void* functor,
-                            std::size_t words) noexcept {
-  const std::size_t mine = detail::memo_of_this_thread();
-  CaptureMemo& memo = memos[mine];
-  std::uintptr_t* const word = kept + mine * stride;
+bool CaptureList::remembers(CaptureMemo& memo, std::uintptr_t* word, const void* functor, std::size_t words) noexcept {
   if (!memo.belongs_to(ThreadNumbers::mine())) return false;
   if (memo.fits(word, functor, words)) {
     // The memo is copied, because another closure may be constructed before this one runs.

@@ -16,8 +16,8 @@ constexpr std::size_t word_bytes = sizeof(std::uintptr_t);
 
 std::atomic<RecogniseHandle> recognise_handle{nullptr};
 
-std::uintptr_t number(const void* pointer) noexcept { return reinterpret_cast<std::uintptr_t>(pointer); }
-const void* pointer(std::uintptr_t word) noexcept { return reinterpret_cast<const void*>(word); }
+using base::number;
+using base::pointer;
 
 /// Returns whether the words are equal but for the lowest bit: in a handle's word that holds the address of its record, this bit
 /// tells whether the handle owns a share of the record.

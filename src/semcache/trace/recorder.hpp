@@ -26,9 +26,10 @@ namespace semcache::trace {
 
 #define SEMCACHE_NAME(name) name,
 enum class Kind : std::uint8_t { SEMCACHE_TRAFFIC(SEMCACHE_NAME) };
-/// opened: a mirror became open; exposed, in addition: because a kernel holds a raw pointer into it. unannounced: a use that the
-/// program neither captured nor announced, noticed before it took place; uncaptured, in addition: while a kernel of semcache::Exec
-/// ran. changed: an array that was captured as writable, and that SEMCACHE_CHECK_WRITES=1 found changed.
+/// `opened` counts mirrors that became open, and `exposed` those of them into which a kernel holds a raw pointer. `unannounced`
+/// counts uses that the program neither captured nor announced and that were noticed before they took place, and `uncaptured` those
+/// of them that took place while a kernel of semcache::Exec ran. `changed` counts arrays that were captured as writable and that
+/// SEMCACHE_CHECK_WRITES=1 found changed.
 enum class Event : std::uint8_t { SEMCACHE_EVENTS(SEMCACHE_NAME) };
 #undef SEMCACHE_NAME
 inline constexpr std::size_t traffic_kinds = static_cast<std::size_t>(Kind::read_ahead_lost) + 1;

@@ -68,9 +68,12 @@ namespace detail {
 template <class Functor>
 struct __attribute__((visibility("hidden"))) MemoOf {
   static constexpr std::size_t words = sizeof(Functor) / sizeof(std::uintptr_t);
-  static inline CaptureMemo memos[CaptureMemo::most_threads]{};
-  static inline std::uintptr_t word[CaptureMemo::most_threads][words]{};
-  [[nodiscard]] static CaptureMemo& of_this_thread() noexcept { return memos[detail::memo_of_this_thread()]; }
+  struct Kept {
+    CaptureMemo memo;
+    std::uintptr_t word[words];
+  };
+  static inline Kept kept[CaptureMemo::most_threads]{};
+  [[nodiscard]] static Kept& of_this_thread() noexcept { return kept[detail::memo_of_this_thread()]; }
 };
 
 /// Returns whether the last word of the functor is a pointer to the host copy that nvcc keeps of an extended lambda. No kernel
@@ -175,7 +178,8 @@ class SEMCACHE_API CaptureList {
       using Memo = MemoOf<Functor>;
       if constexpr (Memo::words <= CaptureMemo::most_words) {
         constexpr std::size_t words = Memo::words - (ends_with_host_copy<Functor>() ? 1 : 0);
-        if (remembers(Memo::memos, Memo::word[0], Memo::words, std::addressof(functor), words)) return;
+        typename Memo::Kept& kept = Memo::of_this_thread();
+        if (remembers(kept.memo, kept.word, std::addressof(functor), words)) return;
       }
       const Original original{std::addressof(functor), sizeof(Functor), 0};
       copy_on_blank<Functor, Functor>({&original, 1, results}, functor);
@@ -252,15 +256,10 @@ class SEMCACHE_API CaptureList {
     const ResultWords* results;  ///< results that the last original (as a rule a reducer) may hold; or nullptr
   };
 
-  /// Returns whether the thread's memo holds for this functor. If the memo belongs to this thread but does not hold, a new one
-  /// begins.
-  /// @param memos   of the functor's type
-  /// @param kept    the words of the functors that the memos were made of, `stride` for each memo
-  /// @param words   how many of the functor's words count
+  /// Returns whether the memo holds for this functor. If the memo belongs to this thread but does not hold, a new one begins.
   /// This function is out of line, as is all code that does not depend on the functor's type, because code in one place is
   /// fast.
-  [[nodiscard]] bool remembers(CaptureMemo* memos, std::uintptr_t* kept, std::size_t stride, const void* functor,
-                               std::size_t words) noexcept;
+  [[nodiscard]] bool remembers(CaptureMemo& memo, std::uintptr_t* word, const void* functor, std::size_t words) noexcept;
   template <class Copy, class Functor, class... Originals>
   [[gnu::noinline, gnu::visibility("hidden")]] void copy_on_blank(const Subject& subject, const Originals&... originals) {
     constexpr std::size_t host_copy = ends_with_host_copy<Functor>() ? sizeof(Functor) - sizeof(void*) : sizeof(Copy);

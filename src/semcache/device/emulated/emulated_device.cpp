@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/base/addresses.hpp>
 #include <semcache/base/patience.hpp>
 #include <semcache/device/detail/digest.hpp>
 #include <semcache/device/device.hpp>
@@ -35,8 +36,8 @@ std::uint64_t quarter_of_host_memory() {
   return static_cast<std::uint64_t>(pages) / 4 * static_cast<std::uint64_t>(page);
 }
 
-std::uintptr_t number(const std::byte* p) { return reinterpret_cast<std::uintptr_t>(p); }
-void* pointer(std::uintptr_t n) { return reinterpret_cast<void*>(n); }
+using base::number;
+using base::pointer;
 
 void protect_or_die(std::uintptr_t begin, std::uintptr_t end, int protection) noexcept {
   if (::mprotect(pointer(begin), end - begin, protection) != 0)

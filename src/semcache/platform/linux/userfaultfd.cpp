@@ -74,12 +74,11 @@ Userfaultfd::Userfaultfd() : descriptor_(open_descriptor()) {
     uffdio_api api{};
     api.api = UFFD_API;
     api.features = features;
-    error = ::ioctl(descriptor_, UFFDIO_API, &api) == 0 ? 0 : errno;
-    if (error != 0) continue;
+    const bool accepted = ::ioctl(descriptor_, UFFDIO_API, &api) == 0;
     // Some kernels accept a feature that their processor lacks, and leave it out of their answer.
-    if ((api.features & needed) == needed) return;
-    error = EINVAL;
-    break;
+    if (accepted && (api.features & needed) == needed) return;
+    error = accepted ? EINVAL : errno;
+    if (accepted) break;  // a descriptor is answered once
   }
   forget();
   if (error == EINVAL) refuse_userfaultfd("this kernel reports no write-protected pages (Linux 5.7 and later do)");
