@@ -78,8 +78,8 @@ inline void check_every_order(std::size_t length) {
     x.audit();
     for (std::size_t d = 0; d < 2; ++d) {
       if (!x.data[d].live) continue;
-      x.read(d, 1, {0, 8});
-      x.read(d, 0, {0, 8});
+      x.read(d, 1, ByteRange{0, 8});
+      x.read(d, 0, ByteRange{0, 8});
     }
     x.audit();
     if (testing::Test::HasFailure()) {

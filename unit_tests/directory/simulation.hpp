@@ -28,9 +28,20 @@ struct Simulation {
   std::uint8_t next_byte = 1;
   std::uint64_t moved = 0;
 
-  void add(std::uint64_t bytes, std::uint32_t slots) {
+  /// Calls `visit(position)` for each byte of the region.
+  template <class Visit>
+  static void for_each_byte(const Region& r, Visit&& visit) {
+    for (std::uint64_t c = 0; c < r.columns && !r.empty(); ++c) {
+      for (std::uint64_t i = r.column(c).begin; i < r.column(c).end; ++i) visit(i);
+    }
+  }
+
+  void add(std::uint64_t bytes, std::uint32_t slots, std::uint64_t pitch = one_column) {
     Datum d;
     d.id = directory.add_datum(bytes);
+    if (pitch != one_column) {
+      ASSERT_TRUE(directory.shape(d.id, pitch, 1));
+    }
     d.bytes.assign(bytes, 0);
     for (std::uint32_t s = 0; s < slots; ++s) {
       d.slots.push_back(directory.add_slot(d.id, SpaceId{s}));
@@ -41,29 +52,36 @@ struct Simulation {
   void carry_out(const Step& step) {
     ASSERT_TRUE(step.from.valid() || step.fill.pattern_bytes != 0) << "I4: lost";
     auto& to = memory[step.to.value];
-    for (std::uint64_t i = 0; i < step.bytes; ++i) {
-      to[step.to_position + i] = step.from.valid() ? memory[step.from.value][step.from_position + i]
-                                                   : step.fill.pattern[(step.value.offset + i) % step.fill.pattern_bytes];
-    }
-    if (step.from.valid()) {
-      moved += step.bytes;
-      ASSERT_FALSE(step.from == step.to && ByteRange({step.from_position, step.from_position + step.bytes})
-                                               .overlaps({step.to_position, step.to_position + step.bytes}));
-    }
+    const std::vector<std::uint8_t> from = memory[step.from.valid() ? step.from.value : step.to.value];
+    for_each_byte(step.where, [&](std::uint64_t i) {
+      const std::uint64_t ahead = i - step.where.begin;
+      if (step.from.valid()) {
+        ASSERT_LT(step.from_position + ahead, from.size());
+        ASSERT_TRUE(step.from != step.to || to[step.from_position + ahead] == from[step.from_position + ahead]) << "it overlaps itself";
+      }
+      to[i] = step.from.valid() ? from[step.from_position + ahead] : step.fill.pattern[(step.value.offset + ahead) % step.fill.pattern_bytes];
+    });
+    if (step.from.valid()) moved += step.where.size();
     directory.commit(step);
   }
-  void save(SlotId slot, ByteRange range, Wanters wanters) {
+  void save(SlotId slot, const Region& range, Wanters wanters) {
     std::vector<LastHeld> last;
     directory.last_held(slot, range, wanters, last);
     for (const LastHeld& l : last) {
-      const SlotId snapshot = directory.add_snapshot(directory.space(slot), l.bytes);
-      memory[snapshot.value].assign(l.bytes, 0xee);
+      for_each_byte(l.where, [&](std::uint64_t i) {
+        bool inside = false;
+        for_each_byte(range, [&](std::uint64_t k) { inside = inside || k == i; });
+        ASSERT_TRUE(inside) << "what is not lost is not saved";
+      });
+      const Region saved(0, l.where.width, l.where.columns, l.where.pitch);
+      const SlotId snapshot = directory.add_snapshot(directory.space(slot), saved);
+      memory[snapshot.value].assign(saved.end(), 0xee);
       snapshots.push_back(snapshot);
       Step step;
       step.to = snapshot;
+      step.where = saved;
       step.from = slot;
-      step.from_position = l.position;
-      step.bytes = l.bytes;
+      step.from_position = l.where.begin;
       step.value = l.value;
       carry_out(step);
     }
@@ -78,54 +96,61 @@ struct Simulation {
       snapshots.erase(snapshots.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
-  void fetch(SlotId slot, ByteRange range) {
+  void fetch(SlotId slot, const Region& range) {
     for (int steps = 0; steps < 1000; ++steps) {
       const Step step = directory.next_fetch(slot, range, Topology());
-      if (step.bytes == 0) return;
-      ASSERT_TRUE(range.contains({step.to_position, step.to_position + step.bytes}));
-      save(slot, {step.to_position, step.to_position + step.bytes}, Wanters::others);
+      if (step.where.empty()) return;
+      ASSERT_TRUE(range.hull().contains(step.where.hull()));
+      save(slot, step.where, Wanters::others);
       carry_out(step);
       if (testing::Test::HasFatalFailure()) return;
     }
     FAIL() << "a fetch that never ends";
   }
-  void read(std::size_t d, std::size_t s, ByteRange range) {
+  void read(std::size_t d, std::size_t s, const Region& range) {
     fetch(data[d].slots[s], range);
     ASSERT_TRUE(directory.fresh(data[d].slots[s], range));
     check(d, s, range);
   }
-  void check(std::size_t d, std::size_t s, ByteRange range) {
-    for (std::uint64_t i = range.begin; i < range.end; ++i) {
+  void check(std::size_t d, std::size_t s, const Region& range) {
+    for_each_byte(range, [&](std::uint64_t i) {
       if (data[d].bytes[i] != 0) {
         ASSERT_EQ(memory[data[d].slots[s].value][i], data[d].bytes[i]) << "I1: datum " << d << " slot " << s << " byte " << i;
       }
-    }
+    });
   }
-  void write(std::size_t d, std::size_t s, ByteRange range) {
+  void write(std::size_t d, std::size_t s, const Region& range) {
     const SlotId slot = data[d].slots[s];
     save(slot, range, Wanters::itself_too);
     directory.write(slot, range);
-    for (std::uint64_t i = range.begin; i < range.end; ++i) memory[slot.value][i] = data[d].bytes[i] = take_byte();
+    for_each_byte(range, [&](std::uint64_t i) { memory[slot.value][i] = data[d].bytes[i] = take_byte(); });
     ASSERT_TRUE(directory.exclusive(slot, range)) << "I2";
   }
-  void fill(std::size_t d, ByteRange range, std::uint32_t pattern_bytes) {
+  void fill(std::size_t d, const Region& range, std::uint32_t pattern_bytes) {
     Fill f;
     f.pattern_bytes = pattern_bytes;
     for (std::uint32_t i = 0; i < pattern_bytes; ++i) f.pattern[i] = take_byte();
     directory.fill(data[d].id, range, f);
-    for (std::uint64_t i = range.begin; i < range.end; ++i) data[d].bytes[i] = f.pattern[(i - range.begin) % pattern_bytes];
+    for (std::uint64_t c = 0; c < range.columns; ++c) {
+      for (std::uint64_t i = 0; i < range.width; ++i) data[d].bytes[range.column(c).begin + i] = f.pattern[i % pattern_bytes];
+    }
   }
   void link(std::size_t to, std::uint64_t to_at, std::size_t from, std::uint64_t from_at, std::uint64_t bytes) {
-    directory.link(data[to].id, to_at, data[from].id, from_at, bytes);
-    std::vector<std::uint8_t> content(data[from].bytes.begin() + static_cast<std::ptrdiff_t>(from_at),
-                                      data[from].bytes.begin() + static_cast<std::ptrdiff_t>(from_at + bytes));
-    std::copy(content.begin(), content.end(), data[to].bytes.begin() + static_cast<std::ptrdiff_t>(to_at));
+    link(to, ByteRange{to_at, to_at + bytes}, from, ByteRange{from_at, from_at + bytes});
   }
-  void drop(std::size_t d, std::size_t s, ByteRange range) {
+  /// @pre as many columns, of as many bytes
+  void link(std::size_t to, const Region& there, std::size_t from, const Region& what) {
+    directory.link(data[to].id, there, data[from].id, what);
+    const std::vector<std::uint8_t> content = data[from].bytes;
+    for (std::uint64_t c = 0; c < what.columns; ++c) {
+      for (std::uint64_t i = 0; i < what.width; ++i) data[to].bytes[there.column(c).begin + i] = content[what.column(c).begin + i];
+    }
+  }
+  void drop(std::size_t d, std::size_t s, const Region& range) {
     const SlotId slot = data[d].slots[s];
     save(slot, range, Wanters::others);
     directory.drop(slot, range);
-    for (std::uint64_t i = range.begin; i < range.end; ++i) memory[slot.value][i] = 0xee;
+    for_each_byte(range, [&](std::uint64_t i) { memory[slot.value][i] = 0xee; });
   }
   /// The whole datum goes; slots that somebody still needs live on as snapshots.
   void remove(std::size_t d) {
@@ -133,7 +158,7 @@ struct Simulation {
     directory.remove_datum(data[d].id);
     for (const SlotId s : data[d].slots) {
       std::vector<LastHeld> last;
-      directory.last_held(s, {0, directory.size(s)}, Wanters::others, last);
+      directory.last_held(s, ByteRange{0, directory.size(s)}, Wanters::others, last);
       if (last.empty()) {
         directory.remove_slot(s);
       } else {
@@ -151,7 +176,7 @@ struct Simulation {
       for (std::size_t s = 0; s < data[d].slots.size(); ++s) {
         // What the directory calls fresh must be right, byte by byte.
         for (std::uint64_t i = 0; i < data[d].bytes.size(); ++i) {
-          if (directory.fresh(data[d].slots[s], {i, i + 1})) check(d, s, {i, i + 1});
+          if (directory.fresh(data[d].slots[s], ByteRange{i, i + 1})) check(d, s, ByteRange{i, i + 1});
         }
       }
     }
@@ -163,7 +188,8 @@ struct Simulation {
       if (!d.live) continue;
       for (const SlotId s : d.slots) {
         for (std::uint64_t i = 0; i < d.bytes.size(); ++i) {
-          out[{s.value, i}] = (directory.fresh(s, {i, i + 1}) ? 1 : 0) + (directory.exclusive(s, {i, i + 1}) ? 2 : 0);
+          const Region byte = ByteRange{i, i + 1};
+          out[{s.value, i}] = (directory.fresh(s, byte) ? 1 : 0) + (directory.exclusive(s, byte) ? 2 : 0);
         }
       }
     }

@@ -69,10 +69,10 @@ TEST(Directory, ARedundantCopyIsUnchanged) {
   x.add(100, 1);
   x.add(100, 1);
   x.write(0, 0, {0, 100});
-  EXPECT_EQ(x.directory.link(x.data[1].id, 0, x.data[0].id, 0, 100), LinkResult::linked);
-  EXPECT_EQ(x.directory.link(x.data[1].id, 0, x.data[0].id, 0, 100), LinkResult::unchanged);
-  EXPECT_EQ(x.directory.link(x.data[0].id, 0, x.data[1].id, 0, 100), LinkResult::unchanged);
-  EXPECT_EQ(x.directory.link(x.data[1].id, 0, x.data[0].id, 1, 99), LinkResult::linked) << "the same value, displaced";
+  EXPECT_EQ(x.directory.link(x.data[1].id, {0, 100}, x.data[0].id, {0, 100}), LinkResult::linked);
+  EXPECT_EQ(x.directory.link(x.data[1].id, {0, 100}, x.data[0].id, {0, 100}), LinkResult::unchanged);
+  EXPECT_EQ(x.directory.link(x.data[0].id, {0, 100}, x.data[1].id, {0, 100}), LinkResult::unchanged);
+  EXPECT_EQ(x.directory.link(x.data[1].id, {0, 99}, x.data[0].id, {1, 100}), LinkResult::linked) << "the same value, displaced";
 }
 
 TEST(Directory, AnExclusiveWriteChangesNothing) {
@@ -109,21 +109,20 @@ TEST(Directory, WhatIsOverwrittenTogetherHoldsNothingForTheRest) {
   const DatumId x = d.add_datum(100), y = d.add_datum(10);
   const SlotId slot = d.add_slot(x, host_space);
   d.write(slot, {0, 100});
-  EXPECT_EQ(d.link(x, 50, x, 0, 10), LinkResult::linked);
+  EXPECT_EQ(d.link(x, {50, 60}, x, {0, 10}), LinkResult::linked);
   const Step step = d.next_fetch(slot, {0, 100}, Topology());
-  EXPECT_EQ(step.bytes, 10u);
+  EXPECT_EQ(step.where, Region(50, 60));
   d.commit(step);  // the slot holds the value twice
-  EXPECT_EQ(d.link(y, 0, x, 0, 10), LinkResult::linked);
-  const std::vector<ByteRange> both{{0, 10}, {50, 60}};
+  EXPECT_EQ(d.link(y, {0, 10}, x, {0, 10}), LinkResult::linked);
+  const std::vector<Region> both{{0, 10}, {50, 60}};
 
-  for (const ByteRange range : both) {
+  for (const Region& range : both) {
     std::vector<LastHeld> alone, together;
     d.last_held(slot, range, Wanters::itself_too, alone);
     EXPECT_TRUE(alone.empty()) << range.begin;
     d.last_held(slot, range, Wanters::itself_too, together, both);
     ASSERT_EQ(together.size(), 1u) << range.begin;
-    EXPECT_EQ(together[0].position, range.begin);
-    EXPECT_EQ(together[0].bytes, 10u);
+    EXPECT_EQ(together[0].where, range);
   }
 }
 
@@ -144,7 +143,7 @@ TEST(Directory, AZeroFillIsHeldByMemoryThatNobodyHasWritten) {
 
   d.write(host, {40, 60});
   d.fill(x, {0, 100}, zero);
-  std::vector<ByteRange> stale;
+  std::vector<Region> stale;
   d.stale(host, {0, 100}, stale);
   ASSERT_EQ(stale.size(), 1u) << "all of it was held by number, which the second fill replaced";
   EXPECT_EQ(stale.front(), (ByteRange{0, 100}));
@@ -160,9 +159,9 @@ TEST(Directory, OnlyTheBytesThatNobodyHasWrittenHoldAZeroFill) {
   d.write(host, {40, 60});
   d.drop(host, {80, 90});
   d.fill(x, {10, 100}, zero);
-  std::vector<ByteRange> stale;
+  std::vector<Region> stale;
   d.stale(host, {0, 100}, stale);
-  EXPECT_EQ(stale, (std::vector<ByteRange>{{40, 60}, {80, 90}}));
+  EXPECT_EQ(stale, (std::vector<Region>{{40, 60}, {80, 90}}));
   EXPECT_EQ(d.audit(), "");
 }
 
@@ -207,7 +206,7 @@ TEST(Directory, TheCheapestHolderIsTheSourceForAnyTopology) {
   const SlotId a_device = d.add_slot(a, device), b_device = d.add_slot(b, device), host = d.add_slot(mirror, host_space);
   d.write(a_device, {0, 100});
   for (const auto& [to, slot] : {std::pair{mirror, host}, {b, b_device}}) {
-    EXPECT_EQ(d.link(to, 0, a, 0, 100), LinkResult::linked);
+    EXPECT_EQ(d.link(to, {0, 100}, a, {0, 100}), LinkResult::linked);
     const Step step = d.next_fetch(slot, {0, 100}, from_host);
     EXPECT_EQ(step.from, slot == host ? a_device : host);
     d.commit(step);

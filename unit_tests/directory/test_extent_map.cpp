@@ -12,6 +12,8 @@
 namespace semcache::directory {
 namespace {
 
+using ExtentMap = BasicExtentMap<ValueRef>;
+
 ExtentMap::Extent extent(ByteRange r, ValueRef ref) { return {r.begin, r.end, ref}; }
 
 /// What assign() told of appearing and vanishing extents, summed up.

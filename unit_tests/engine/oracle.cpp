@@ -546,6 +546,89 @@ void Oracle::copy() {
   to.all_defined = to.all_defined && from.all_defined;
 }
 
+/// Some of these bytes may have been overwritten, and others not.
+void Oracle::forget(Array& a, ByteRange range) {
+  std::memset(a.defined.data() + range.begin, 0, range.size());
+  a.all_defined = false;
+}
+
+/// Columns of two arrays, or of an array and other memory. Few pitches are used, so that arrays often have regions of one pitch.
+void Oracle::copy_columns() {
+  Array& to = pick();
+  Array& from = random_.chance(20) ? to : pick();
+  const auto side = [&](Array& a) {
+    return a.device == nullptr ? a.host : a.host == nullptr || random_.chance(50) ? a.device : a.host;
+  };
+  Memory* const t = side(to);
+  Memory* const f = side(from);
+  const std::uint64_t page = machine_->platform().page_bytes();
+  const std::uint64_t pitches[] = {48, 1000, page, page + page / 2};
+  const std::uint64_t to_pitch = pitches[random_.below(4)];
+  const std::uint64_t from_pitch = random_.chance(75) ? to_pitch : pitches[random_.below(4)];
+  const std::uint64_t most = std::min(to.bytes.size(), from.bytes.size());
+  const std::uint64_t width = 1 + random_.below(std::min(to_pitch, from_pitch));
+  const std::uint64_t larger = std::max(to_pitch, from_pitch);
+  if (most < width + larger) return;
+  const std::uint64_t columns = 2 + random_.below(std::min<std::uint64_t>(options_.failures == Failures::in_turn ? 8 : 200, (most - width) / larger));
+  const auto place = [&](const Array& a, std::uint64_t pitch) {
+    const std::uint64_t room = a.bytes.size() - ((columns - 1) * pitch + width);
+    return random_.chance(40) ? 0 : random_.below(room + 1);
+  };
+  const Region there(place(to, to_pitch), width, columns, to_pitch);
+  const Region here(random_.chance(60) && to_pitch == from_pitch && there.end() <= from.bytes.size() ? there.begin : place(from, from_pitch), width,
+                    columns, from_pitch);
+  if (&to == &from && (t == f || options_.protocol == engine::Protocol::off) && there.hull().overlaps(here.hull())) return;
+  // A shift within one array is made in pieces as small as the shift.
+  if (&to == &from && there.hull().overlaps(here.hull()) && there.begin != here.begin) return;
+  const engine::Copies::Columns what{width, columns, to_pitch, from_pitch};
+  const auto text = [](const Array& a, const Memory* m, const Region& r, std::uint64_t pitch) {
+    return std::to_string(a.bytes.size()) + (m->on_host() ? "h@" : "d@") + std::to_string(r.begin) + " apart " + std::to_string(pitch);
+  };
+  const std::string name = "copy " + std::to_string(columns) + " columns of " + std::to_string(width) + " bytes to ";
+  const auto column_of = [&](std::uint64_t begin, std::uint64_t pitch, std::uint64_t c) { return ByteRange{begin + c * pitch, begin + c * pitch + width}; };
+  if (random_.chance(15)) {  // from, or to, untracked memory
+    std::vector<std::byte> buffer((columns - 1) * from_pitch + width);
+    if (random_.chance(50)) {
+      note(name + "untracked memory from " + text(from, f, here, from_pitch));
+      if (!attempt([&] { machine_->engine().copies.copy(buffer.data(), f->address + here.begin, {width, columns, from_pitch, from_pitch}); })) return;
+      machine_->device().check_host_access(buffer.data(), buffer.size(), false);
+      for (std::uint64_t c = 0; c < columns; ++c) {
+        check(expect(from), column_of(here.begin, from_pitch, c), buffer.data() + c * from_pitch, "untracked memory");
+      }
+      return;
+    }
+    note(name + text(to, t, there, to_pitch) + " from untracked memory");
+    const std::uint64_t seed = next_seed_++;
+    for (std::uint64_t c = 0; c < columns; ++c) {
+      const ByteRange column = column_of(there.begin, to_pitch, c);
+      for (std::uint64_t i = column.begin; i < column.end; ++i) buffer[c * from_pitch + i - column.begin] = Machine::mix(seed, i);
+    }
+    const bool done = attempt([&] { machine_->engine().copies.copy(t->address + there.begin, buffer.data(), what); });
+    machine_->device().check_host_access(buffer.data(), buffer.size(), true);
+    for (std::uint64_t c = 0; c < columns; ++c) {
+      write(to, column_of(there.begin, to_pitch, c), seed);
+      if (!done) forget(to, column_of(there.begin, to_pitch, c));
+    }
+    return;
+  }
+  note(name + text(to, t, there, to_pitch) + " from " + text(from, f, here, from_pitch) + (&to == &from ? " (itself)" : ""));
+  const bool at_the_call = options_.protocol == engine::Protocol::off || t->open || f->open || t->announced || f->announced ||
+                           (to_pitch != from_pitch && columns > 64);
+  if (!attempt([&] { machine_->engine().copies.copy(t->address + there.begin, f->address + here.begin, what); })) {
+    for (std::uint64_t c = 0; c < columns && at_the_call; ++c) forget(to, column_of(there.begin, to_pitch, c));
+    return;
+  }
+  const std::vector<std::byte> bytes = from.bytes;
+  const std::vector<std::uint8_t> defined = from.defined;
+  const bool all_defined = from.all_defined;
+  for (std::uint64_t c = 0; c < columns; ++c) {
+    const std::uint64_t target = there.begin + c * to_pitch, source = here.begin + c * from_pitch;
+    std::memcpy(to.bytes.data() + target, bytes.data() + source, width);
+    std::memcpy(to.defined.data() + target, defined.data() + source, width);
+  }
+  to.all_defined = to.all_defined && all_defined;
+}
+
 /// So many small copies that the maps of the array become too long for it.
 void Oracle::copy_crumbs() {
   Array& to = pick();
@@ -743,9 +826,7 @@ void Oracle::message_in() {
   for (const ByteRange p : m.pieces) {
     const ByteRange range{m.position + p.begin, m.position + p.end};
     write(*m.array, range, seed);
-    if (arrived) continue;  // else some pieces may have, and others not
-    std::memset(m.array->defined.data() + range.begin, 0, range.size());
-    m.array->all_defined = false;
+    if (!arrived) forget(*m.array, range);
   }
   machine_->engine().buffers.give(m.buffer);
 }
@@ -809,7 +890,7 @@ void Oracle::move() {
   if (choice < 640) return native_launch();
   if (choice < 665) return foreign_call();
   if (choice < 690) return fill_by_kernel();
-  if (choice < 840) return copy();
+  if (choice < 840) return random_.chance(25) ? copy_columns() : copy();
   if (choice < 870) return copy_open();
   if (choice < 880) return copy_foreign_device();
   if (choice < 920) return fill();

@@ -82,6 +82,7 @@ class Oracle {
   void foreign_call();
   void fill_by_kernel();
   void copy();
+  void copy_columns();
   void copy_open();
   void copy_crumbs();
   void copy_foreign_device();
@@ -113,6 +114,7 @@ class Oracle {
   void check(const Expected& expected, ByteRange range, const std::byte* seen, const std::string& who);
   [[nodiscard]] static Expected expect(const Array& a) { return {a.bytes, a.defined, a.all_defined}; }
   static void define(Array& a, ByteRange range);
+  static void forget(Array& a, ByteRange range);
   void write(Array& a, ByteRange range, std::uint64_t seed);
   /// Does the same for a write by a kernel, and notes it in the replay.
   void write_by_kernel(Array& a, ByteRange range, std::uint64_t seed);

@@ -480,7 +480,9 @@ void FakeDevice::execute(std::size_t queue) {
   switch (op.kind) {
     case Kind::to_device:
     case Kind::from_device:
-    case Kind::within: std::memmove(op.to, op.from, op.bytes); break;
+    case Kind::within:
+      for (std::uint64_t c = 0; c < op.columns; ++c) std::memmove(op.to + c * op.to_pitch, op.from + c * op.from_pitch, op.bytes);
+      break;
     case Kind::fill:
       for (std::uint64_t i = 0; i < op.bytes; i += op.pattern_bytes) std::memcpy(op.to + i, op.pattern, op.pattern_bytes);
       break;
@@ -582,6 +584,31 @@ void FakeDevice::copy_within_device(QueueId queue, std::byte* to, const std::byt
   op.from = from;
   op.bytes = bytes;
   op.touches = {{to, bytes, true}, {from, bytes, false}};
+  submit(queue.value, std::move(op));
+}
+
+void FakeDevice::copy_columns(QueueId queue, Direction direction, std::byte* to, std::uint64_t to_pitch, const std::byte* from,
+                              std::uint64_t from_pitch, std::uint64_t width, std::uint64_t columns) {
+  const Lock lock(mutex_);
+  const bool from_host = direction == Direction::to_device, to_host = direction == Direction::from_device;
+  may_fail(call_copy, from_host ? "copy_to_device" : to_host ? "copy_from_device" : "copy_within_device");
+  if (width == 0 || columns == 0) return;
+  if (width > to_pitch || width > from_pitch) fail_("columns that overlap are copied");
+  Operation op{};
+  op.kind = from_host ? Kind::to_device : to_host ? Kind::from_device : Kind::within;
+  op.to = to;
+  op.from = from;
+  op.bytes = width;
+  op.columns = columns;
+  op.to_pitch = to_pitch;
+  op.from_pitch = from_pitch;
+  for (std::uint64_t c = 0; c < columns; ++c) {
+    if (from_host) expect_page_locked(from + c * from_pitch, width);
+    if (to_host) expect_page_locked(to + c * to_pitch, width);
+    op.touches.push_back({to + c * to_pitch, width, true});
+    op.touches.push_back({from + c * from_pitch, width, false});
+  }
+  (from_host ? copied.to_device : to_host ? copied.from_device : copied.within) += width * columns;
   submit(queue.value, std::move(op));
 }
 

@@ -86,6 +86,9 @@ class FakeDevice final : public device::Device {
   void copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) override;
   void copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) override;
   void copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) override;
+  /// One operation, as a GPU's.
+  void copy_columns(QueueId queue, Direction direction, std::byte* to, std::uint64_t to_pitch, const std::byte* from,
+                    std::uint64_t from_pitch, std::uint64_t width, std::uint64_t columns) override;
   void fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern,
             std::uint32_t pattern_bytes) override;
   [[nodiscard]] std::uint64_t digest(QueueId queue, const std::byte* device, std::uint64_t bytes) override;
@@ -165,6 +168,9 @@ class FakeDevice final : public device::Device {
     std::byte* to = nullptr;
     const std::byte* from = nullptr;
     std::uint64_t bytes = 0;
+    std::uint64_t columns = 1;
+    std::uint64_t to_pitch = 0;
+    std::uint64_t from_pitch = 0;
     std::byte pattern[16] = {};
     std::uint32_t pattern_bytes = 0;
     device::EventId event = 0;

@@ -58,7 +58,11 @@ class Replay final : public plan::Observer {
     if (!s.to.slot.valid() || (s.kind != plan::Step::Kind::copy && s.kind != plan::Step::Kind::fill)) return;
     Flat* const f = flat(s.to, "a refused step");
     if (f == nullptr) return;
-    s.for_each_piece([&](ByteRange p) { forget(*f, {s.to.position + p.begin, s.to.position + p.end}, anything); });
+    s.for_each_piece([&](ByteRange p) {
+      s.for_each_column([&](std::uint64_t column, std::uint64_t) {
+        forget(*f, {s.to.position + column + p.begin, s.to.position + column + p.end}, anything);
+      });
+    });
   }
 
   /// Called for each step, with whether it was done or refused.
@@ -125,37 +129,40 @@ class Replay final : public plan::Observer {
 
   void fill(const plan::Step& s) {
     if (!s.to.slot.valid()) return;
-    Flat* const f = usable(s.to, s.bytes, "a fill of");
+    Flat* const f = usable(s.to, s.hull(s.to).size(), "a fill of");
     if (f == nullptr) return;
-    const ByteRange r{s.to.position, s.to.position + s.bytes};
-    for (std::uint64_t i = r.begin; i < r.end; ++i) {
-      f->bytes[i] = static_cast<std::byte>(s.fill.pattern[(i - r.begin + s.phase) % s.fill.pattern_bytes]);
-    }
-    forget(*f, r, yes);
-    add(counted_.filled, s.bytes);
+    s.for_each_column([&](std::uint64_t column, std::uint64_t) {
+      const ByteRange r{s.to.position + column, s.to.position + column + s.bytes};
+      for (std::uint64_t i = r.begin; i < r.end; ++i) {
+        f->bytes[i] = static_cast<std::byte>(s.fill.pattern[(i - s.to.position + s.phase) % s.fill.pattern_bytes]);
+      }
+      forget(*f, r, yes);
+    });
+    add(counted_.filled, s.total_bytes());
   }
 
   void copy(const plan::Step& s) {
-    std::uint64_t bytes = 0;
-    s.for_each_piece([&](ByteRange p) {
-      bytes += p.size();
-      std::vector<std::byte> content(p.size());
-      std::vector<std::uint8_t> known(p.size(), yes);
-      if (s.from.slot.valid()) {
-        const Flat* const from = usable(s.from, p.end, "a copy from");
-        if (from == nullptr) return;
-        std::memcpy(content.data(), from->bytes.data() + s.from.position + p.begin, p.size());
-        std::memcpy(known.data(), from->known.data() + s.from.position + p.begin, p.size());
-      } else {
-        std::memcpy(content.data(), s.from.address + p.begin, p.size());
-      }
-      if (!s.to.slot.valid()) return;
-      Flat* const to = usable(s.to, p.end, "a copy to");
-      if (to == nullptr) return;
-      std::memcpy(to->bytes.data() + s.to.position + p.begin, content.data(), p.size());
-      std::memcpy(to->known.data() + s.to.position + p.begin, known.data(), p.size());
+    s.for_each_piece([&](ByteRange piece) {
+      s.for_each_column([&](std::uint64_t to_column, std::uint64_t from_column) {
+        const ByteRange p{from_column + piece.begin, from_column + piece.end};
+        std::vector<std::byte> content(p.size());
+        std::vector<std::uint8_t> known(p.size(), yes);
+        if (s.from.slot.valid()) {
+          const Flat* const from = usable(s.from, p.end, "a copy from");
+          if (from == nullptr) return;
+          std::memcpy(content.data(), from->bytes.data() + s.from.position + p.begin, p.size());
+          std::memcpy(known.data(), from->known.data() + s.from.position + p.begin, p.size());
+        } else {
+          std::memcpy(content.data(), s.from.address + p.begin, p.size());
+        }
+        if (!s.to.slot.valid()) return;
+        Flat* const to = usable(s.to, to_column + piece.end, "a copy to");
+        if (to == nullptr) return;
+        std::memcpy(to->bytes.data() + s.to.position + to_column + piece.begin, content.data(), p.size());
+        std::memcpy(to->known.data() + s.to.position + to_column + piece.begin, known.data(), p.size());
+      });
     });
-    count(s, bytes);
+    count(s, s.total_bytes());
   }
 
   void count(const plan::Step& s, std::uint64_t bytes) {

@@ -50,8 +50,8 @@ listed(
     "directory/directory.cpp",
     ("a host side that changes counts as a holder", "last_held without changing #1", "last_held if changing false #1"),
     ("a host side that changes is as good a source as others", "next_fetch choose changing false #1"),
-    ("a wrong offset in last_held", "last_held plain inside #1"),
-    ("a fill that is overwritten is forgotten before it is copied", "link if pieces false #2"),
+    ("a wrong offset in last_held", "last_held plain offset #1"),
+    ("a fill that is overwritten is forgotten before it is copied", "link if pieces false #1"),
     ("the holder itself counts as another holder", "last_held if slot false #1"),
     ("stale counts as fresh where something is held",
      "fresh held as (held.is_number() ? wanted : held) #5"),
@@ -61,7 +61,7 @@ listed(
     ("a number is kept, and so is what the other side holds", "write if kept false #1"),
     ("other wanters do not end exclusiveness", "sole if here true #2"),
     ("other holders do not end exclusiveness", "sole if here true #1"),
-    ("a link compares values but not offsets", "link ref as ValueRef{ref.id, e.ref.advanced(piece.begin - e.begin).offset} #2"),
+    ("a link compares values but not offsets", "link ref as ValueRef{ref.id, e.at(piece.begin).offset} #2"),
     ("a link touches nobody", "set_wanted touch_holders #2", "set_wanted if slots false #1"),
     ("who changes what it wants counts among those who want it anyway", "wanted_twice without but #1"),
     ("a value that one other wants is taken for one that two want", "wanted_twice 2 as 1 #1"),
@@ -119,7 +119,7 @@ listed(
     ("memory that is written without a word holds zeros", "allocate_host without announced #1"))
 listed(
     "engine/preparation.cpp",
-    ("pieces that arrive together count as holders for each other", "meet together as std::vector<ByteRange>{} #4"),
+    ("pieces that arrive together count as holders for each other", "meet together as std::vector<Region>{} #4"),
     ("writing operands need no exclusive memory", "prepare if writable true #1"),
     ("no digest is taken of what a launch may write", "prepare set write_check #1"))
 listed(

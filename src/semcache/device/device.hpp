@@ -98,6 +98,31 @@ class Device {
   virtual void copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) = 0;
   virtual void copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) = 0;
   virtual void copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
+  enum class Direction : std::uint8_t { to_device, from_device, within_device };
+  /// Makes the copy above that is named by `direction`.
+  void copy(QueueId queue, Direction direction, std::byte* to, const std::byte* from, std::uint64_t bytes) {
+    switch (direction) {
+      case Direction::to_device: return copy_to_device(queue, to, from, bytes);
+      case Direction::from_device: return copy_from_device(queue, to, from, bytes);
+      case Direction::within_device: return copy_within_device(queue, to, from, bytes);
+    }
+  }
+  /// Copies `columns` runs of `width` bytes each, which begin `to_pitch` and `from_pitch` bytes apart. Otherwise as the copies above. If
+  /// it throws, nothing of it is under way any more.
+  virtual void copy_columns(QueueId queue, Direction direction, std::byte* to, std::uint64_t to_pitch, const std::byte* from,
+                            std::uint64_t from_pitch, std::uint64_t width, std::uint64_t columns) {
+    for (std::uint64_t c = 0; c < columns; ++c) {
+      try {
+        copy(queue, direction, to + c * to_pitch, from + c * from_pitch, width);
+      } catch (...) {
+        try {
+          if (c > 0) synchronize_queue(queue);
+        } catch (...) {  // the device is lost
+        }
+        throw;
+      }
+    }
+  }
   /// Fills memory with repetitions of `pattern` (`pattern_bytes` of 1, 2, 4, 8 or 16; `bytes` is a multiple of it).
   virtual void fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern,
                     std::uint32_t pattern_bytes) = 0;

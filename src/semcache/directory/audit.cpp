@@ -11,7 +11,7 @@ namespace semcache::directory {
 namespace {
 
 std::string at(const char* what, std::uint32_t owner, const ExtentMap::Extent& e) {
-  return std::string(what) + " " + std::to_string(owner) + " [" + std::to_string(e.begin) + ", " + std::to_string(e.end) +
+  return std::string(what) + " " + std::to_string(owner) + " [" + std::to_string(e.where.begin) + ", " + std::to_string(e.where.end()) +
          ") value " + std::to_string(e.ref.id) + "+" + std::to_string(e.ref.offset);
 }
 
@@ -24,16 +24,21 @@ std::string Directory::audit() const {
   std::string wrong;
   const auto collect = [&](const ExtentMap& map, const char* what, std::uint32_t owner, bool live,
                            std::map<Key, std::uint32_t>& uses) {
-    const auto all = map.extents({0, map.size()});
-    for (std::size_t i = 0; i < all.size() && wrong.empty(); ++i) {
-      const ExtentMap::Extent& e = all[i];
-      if (i > 0 && all[i - 1].end != e.begin) wrong = at(what, owner, e) + ": a gap before it";
-      if (i > 0 && all[i - 1].ref.advanced(e.begin - all[i - 1].begin) == e.ref) wrong = at(what, owner, e) + ": not maximal";
-      if (!e.ref.is_number()) continue;
+    const auto check = [&](const ExtentMap::Extent& e) {
+      if (!e.ref.is_number()) return;
       if (!live) wrong = at(what, owner, e) + ": it was removed";
       if (values_.find(e.ref.id) == nullptr) wrong = at(what, owner, e) + ": the value is forgotten";
-      ++uses[{e.ref.id, owner, static_cast<std::int64_t>(e.begin) - static_cast<std::int64_t>(e.ref.offset)}];
+      ++uses[{e.ref.id, owner, e.displacement()}];
+    };
+    map.for_each_extent(check);
+    std::uint64_t bytes = 0;
+    std::vector<ExtentMap::Extent> all = map.extents(Region(ByteRange{0, map.size()}));
+    for (std::size_t i = 0; i < all.size() && wrong.empty(); ++i) {
+      bytes += all[i].where.size();
+      if (i == 0 || !all[i].where.is_range() || map.pitch() != one_column) continue;
+      if (all[i - 1].at(all[i].where.begin) == all[i].ref) wrong = at(what, owner, all[i]) + ": not maximal";
     }
+    if (bytes != map.size() && live) wrong = std::string(what) + " " + std::to_string(owner) + ": its extents are not all of it";
   };
   for (std::uint32_t s = 0; s < slots_.size(); ++s) collect(slots_[s].held, "slot", s, slots_[s].live, holders);
   for (std::uint32_t d = 0; d < data_.size(); ++d) collect(data_[d].wanted, "datum", d, data_[d].live, wanters);
@@ -81,20 +86,21 @@ std::string Directory::audit() const {
 
   // I4: every wanted byte is held by some slot, or has a known content (a fill).
   for (std::uint32_t d = 0; d < data_.size(); ++d) {
-    for (const ExtentMap::Extent& e : wanted(DatumId{d}).extents({0, data_[d].wanted.size()})) {
+    for (const ExtentMap::Extent& e : wanted(DatumId{d}).extents(ByteRange{0, data_[d].wanted.size()})) {
       if (!e.ref.is_number() || values_.at(e.ref.id).fill.pattern_bytes != 0) continue;
-      std::vector<ByteRange> held;  // offsets in the value
+      const auto offset = [](const Region& where, ValueRef ref) {
+        return where.moved(static_cast<std::int64_t>(ref.offset) - static_cast<std::int64_t>(where.begin));
+      };
+      std::vector<Region> missing{offset(e.where, e.ref)};
       for (const Use& u : values_.at(e.ref.id).holders) {
-        slots_[u.owner].held.for_each({0, slots_[u.owner].held.size()}, [&](ByteRange r, ValueRef ref) {
-          if (ref.id == e.ref.id) held.push_back({ref.offset, ref.offset + r.size()});
+        slots_[u.owner].held.for_each(Region(ByteRange{0, slots_[u.owner].held.size()}), [&](const Region& where, ValueRef ref) {
+          if (ref.id != e.ref.id) return;
+          std::vector<Region> rest;
+          for (const Region& m : missing) for_each_difference(m, offset(where, ref), [&](const Region& r) { rest.push_back(r); });
+          missing.swap(rest);
         });
       }
-      std::sort(held.begin(), held.end(), [](ByteRange a, ByteRange b) { return a.begin < b.begin; });
-      std::uint64_t reached = e.ref.offset;
-      for (const ByteRange r : held) {
-        if (r.begin <= reached) reached = std::max(reached, r.end);
-      }
-      if (reached < e.ref.offset + (e.end - e.begin)) return at("datum", d, e) + ": nobody holds all of it (I4)";
+      if (!missing.empty()) return at("datum", d, e) + ": no slot holds all of it (I4)";
     }
   }
   return {};

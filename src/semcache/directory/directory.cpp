@@ -15,50 +15,66 @@ std::int64_t displacement(std::uint64_t position, ValueRef ref) {
 
 /// Returns where bytes [offset, offset + bytes) of a value lie for a use at displacement `delta`, clipped to `size`.
 ByteRange positions(std::int64_t delta, std::uint64_t offset, std::uint64_t bytes, std::uint64_t size) {
-  const std::int64_t begin = static_cast<std::int64_t>(offset) + delta;
-  const std::int64_t end = begin + static_cast<std::int64_t>(bytes);
-  if (end <= 0) return {};
-  return intersect({begin < 0 ? 0 : static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)}, {0, size});
+  ByteRange inside;
+  for_each_inside(Region(ByteRange{offset, offset + bytes}), delta, size, [&](const Region& r) { inside = r.hull(); });
+  return inside;
 }
 
-/// Visits the parts at which `map` has `bytes` bytes of a value, from `value` on, with displacement `delta`.
+/// Returns which bytes of a value `piece` of a map is, whose first byte has the reference `ref`.
+Region offsets_of(const Region& piece, ValueRef ref) {
+  return piece.moved(-displacement(piece.begin, ref));
+}
+
+/// Returns whether all these bytes of a value lie in a map of `size` bytes, for a use at displacement `delta`.
+bool lies_inside(const Region& offsets, std::int64_t delta, std::uint64_t size) {
+  const ByteRange hull = offsets.hull();
+  return positions(delta, hull.begin, hull.size(), size).size() == hull.size();
+}
+
+/// Visits the parts at which `map` has these bytes of value `id` with displacement `delta`.
 template <class Visit>
-void for_each_match(const ExtentMap& map, std::int64_t delta, ValueRef value, std::uint64_t bytes, Visit&& visit) {
-  map.for_each(positions(delta, value.offset, bytes, map.size()), [&](ByteRange piece, ValueRef ref) {
-    if (ref.id == value.id && displacement(piece.begin, ref) == delta) visit(piece);
+void for_each_match(const ExtentMap& map, std::int64_t delta, ValueId id, const Region& offsets, Visit&& visit) {
+  for_each_inside(offsets, delta, map.size(), [&](const Region& where) {
+    map.for_each(where, [&](const Region& piece, ValueRef ref) {
+      if (ref.id == id && displacement(piece.begin, ref) == delta) visit(piece);
+    });
   });
 }
 
-/// Returns whether `map` has any of these bytes with displacement `delta`.
+/// Returns whether `map` has any of these bytes of value `id` with displacement `delta`.
 /// @pre some extent of `map` has this value and displacement
-bool matches(const ExtentMap& map, std::int64_t delta, ValueRef value, std::uint64_t bytes) {
-  if (map.uniform() != nullptr) return !positions(delta, value.offset, bytes, map.size()).empty();
+bool matches(const ExtentMap& map, std::int64_t delta, ValueId id, const Region& offsets) {
   bool any = false;
-  for_each_match(map, delta, value, bytes, [&](ByteRange) { any = true; });
+  if (map.uniform() != nullptr) {
+    for_each_inside(offsets, delta, map.size(), [&](const Region&) { any = true; });
+  } else {
+    for_each_match(map, delta, id, offsets, [&](const Region&) { any = true; });
+  }
   return any;
 }
 
-/// Removes [cut.begin, cut.end) from the range of every piece.
+/// Removes `cut` from every piece.
 template <class Piece>
-void subtract(std::vector<Piece>& pieces, ByteRange cut) {
+void subtract(std::vector<Piece>& pieces, const Region& cut) {
   for (std::size_t i = 0; i < pieces.size();) {
-    Piece& p = pieces[i];
-    if (!p.range.overlaps(cut)) {
+    if (!pieces[i].range.hull().overlaps(cut.hull())) {
       ++i;
-    } else if (cut.begin <= p.range.begin && p.range.end <= cut.end) {
-      pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(i));
-    } else if (p.range.begin < cut.begin && cut.end < p.range.end) {
-      Piece tail = p;
-      tail.range.begin = cut.end;
-      p.range.end = cut.begin;
-      pieces.insert(pieces.begin() + static_cast<std::ptrdiff_t>(i) + 1, tail);
-      i += 2;
-    } else {
-      (p.range.begin < cut.begin ? p.range.end : p.range.begin) = p.range.begin < cut.begin ? cut.begin : cut.end;
-      ++i;
+      continue;
     }
+    const Piece whole = pieces[i];
+    pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(i));
+    for_each_difference(whole.range, cut, [&](const Region& rest) {
+      Piece part = whole;
+      part.range = rest;
+      pieces.insert(pieces.begin() + static_cast<std::ptrdiff_t>(i), part);
+      ++i;
+    });
   }
 }
+
+struct Piece {
+  Region range;
+};
 
 }  // namespace
 
@@ -86,8 +102,9 @@ DatumId Directory::add_datum(std::uint64_t bytes) {
   return DatumId{index};
 }
 
-SlotId Directory::add_snapshot(SpaceId space, std::uint64_t bytes) {
-  ExtentMap held(bytes, {no_value, 0});
+SlotId Directory::add_snapshot(SpaceId space, const Region& saved) {
+  ExtentMap held(saved.end() - saved.begin, {no_value, 0});
+  if (!saved.is_range()) held = *held.shaped(saved.pitch, 1);
   const std::uint32_t index = unused_entry(slots_, free_slots_);
   for (std::vector<Touched>* const list : {&touched_, &taken_}) base::make_room(*list, slots_.size() - list->size());
   free_slots_.pop_back();
@@ -102,8 +119,10 @@ SlotId Directory::add_snapshot(SpaceId space, std::uint64_t bytes) {
 
 SlotId Directory::add_slot(DatumId datum, SpaceId space, Content content) {
   base::make_room(data_[datum.value].slots, 1);
-  const SlotId slot = add_snapshot(space, size(datum));
-  if (content == Content::zeros) slots_[slot.value].held = ExtentMap(size(datum), {zeros_value, 0});
+  ExtentMap held(size(datum), {content == Content::zeros ? zeros_value : no_value, 0});
+  if (pitch(datum) != one_column) held = *held.shaped(pitch(datum), 1);
+  const SlotId slot = add_snapshot(space, {});
+  slots_[slot.value].held = std::move(held);
   slots_[slot.value].datum = datum;
   data_[datum.value].slots.push_back(slot);
   return slot;
@@ -127,7 +146,7 @@ void Directory::remove_slot(SlotId slot) noexcept {
 }
 
 void Directory::remove_datum(DatumId datum) noexcept {
-  if (size(datum) > 0) set_wanted(datum, {0, size(datum)}, {undefined_value, 0});
+  if (size(datum) > 0) set_wanted(datum, ByteRange{0, size(datum)}, {undefined_value, 0});
   data_[datum.value].live = false;
   free_data_.push_back(datum.value);
 }
@@ -141,169 +160,168 @@ SlotId Directory::slot_in(DatumId datum, SpaceId space) const {
 
 // --- questions -----------------------------------------------------------------------------------------------------
 
-void Directory::stale(SlotId slot, ByteRange range, std::vector<ByteRange>& out) const {
+void Directory::stale(SlotId slot, const Region& range, std::vector<Region>& out) const {
   if (!datum(slot).valid()) return;
-  all_of(slot, range, [&](ByteRange part, ValueRef wanted, ValueRef held) {
+  all_of(slot, range, [&](const Region& part, ValueRef wanted, ValueRef held) {
     if (wanted.id != undefined_value && held != wanted) append(out, part);
     return true;
   });
 }
 
-bool Directory::fresh(SlotId slot, ByteRange range) const {
+bool Directory::fresh(SlotId slot, const Region& range) const {
   const Slot& s = slots_[slot.value];
   if (!s.datum.valid() || range.empty()) return true;
   const ExtentMap& map = data_[s.datum.value].wanted;
   if (const ValueRef *wanted = map.uniform(), *held = s.held.uniform(); wanted != nullptr && held != nullptr)
     return wanted->id == undefined_value || *held == *wanted;
   return all_of(slot, range,
-                [](ByteRange, ValueRef wanted, ValueRef held) { return wanted.id == undefined_value || held == wanted; });
+                [](const Region&, ValueRef wanted, ValueRef held) { return wanted.id == undefined_value || held == wanted; });
 }
 
-bool Directory::sole(SlotId slot, ByteRange piece, ValueRef ref) const {
+bool Directory::sole(SlotId slot, const Region& piece, ValueRef ref) const {
   const Value& v = values_.at(ref.id);
   if (v.fill.pattern_bytes != 0) return false;
+  const Region offsets = offsets_of(piece, ref);
   for (const ByteRange w : v.watched) {
-    if (w.overlaps({ref.offset, ref.offset + piece.size()})) return false;
+    if (w.overlaps(offsets.hull())) return false;
   }
   if (v.holders.size() == 1 && v.wanters.size() == 1) return true;
   const DatumId datum = slots_[slot.value].datum;
   const std::int64_t here = displacement(piece.begin, ref);
   for (const Use& u : v.holders) {
     if (u.owner == slot.value && u.delta == here) continue;
-    if (matches(slots_[u.owner].held, u.delta, ref, piece.size())) return false;
+    if (matches(slots_[u.owner].held, u.delta, ref.id, offsets)) return false;
   }
   for (const Use& u : v.wanters) {
     if (u.owner == datum.value && u.delta == here) continue;
-    if (matches(data_[u.owner].wanted, u.delta, ref, piece.size())) return false;
+    if (matches(data_[u.owner].wanted, u.delta, ref.id, offsets)) return false;
   }
   return true;
 }
 
-bool Directory::exclusive(SlotId slot, ByteRange range) const {
+bool Directory::exclusive(SlotId slot, const Region& range) const {
   const Slot& s = slots_[slot.value];
   if (!s.datum.valid()) return false;
   if (range.empty()) return true;
   const ExtentMap& map = data_[s.datum.value].wanted;
   if (const ValueRef *wanted = map.uniform(), *held = s.held.uniform(); wanted != nullptr && held != nullptr)
     return wanted->is_number() && *held == *wanted && sole(slot, range, wanted->advanced(range.begin));
-  return all_of(slot, range, [&](ByteRange part, ValueRef wanted, ValueRef held) {
+  return all_of(slot, range, [&](const Region& part, ValueRef wanted, ValueRef held) {
     return wanted.is_number() && held == wanted && sole(slot, part, wanted);
   });
 }
 
-bool Directory::defined(DatumId datum, ByteRange range) const {
-  return !wanted(datum).all_of(range, [](ByteRange, ValueRef ref) { return !ref.is_number(); });
+bool Directory::defined(DatumId datum, const Region& range) const {
+  return !wanted(datum).all_of(range, [](const Region&, ValueRef ref) { return !ref.is_number(); });
 }
 
-Step Directory::next_fetch(SlotId slot, ByteRange range, const Topology& topology) const {
+Step Directory::next_fetch(SlotId slot, const Region& range, const Topology& topology) const {
   Step step;
   const Slot& s = slots_[slot.value];
   if (!s.datum.valid()) return step;
   const ValueRef* const all_wanted = data_[s.datum.value].wanted.uniform();
   const ValueRef* const all_held = s.held.uniform();
-  ByteRange piece;
+  Region piece;
   ValueRef ref;
   if (all_wanted != nullptr && all_held != nullptr) {
     if (*all_held == *all_wanted || all_wanted->id == undefined_value) return step;
-    piece = intersect(range, {0, s.held.size()});
+    piece = range.is_range() ? Region(intersect(range.hull(), {0, s.held.size()})) : range;
     ref = all_wanted->advanced(piece.begin);
   } else {
-    // The first stale piece that is one extent in the wanted map.
-    all_of(slot, range, [&](ByteRange part, ValueRef here, ValueRef held) {
-      if (here.id == undefined_value || held == here) return piece.empty();
-      if (piece.empty()) {
-        piece.begin = part.begin;
+    // The first stale piece that is one extent in the wanted map, with the pieces behind it that are one region with it.
+    std::vector<Region> first;
+    all_of(slot, range, [&](const Region& part, ValueRef here, ValueRef held) {
+      if (here.id == undefined_value || held == here) return true;
+      if (first.empty()) {
         ref = here;
-      } else if (here != ref.advanced(part.begin - piece.begin)) {
+      } else if (here != ref.advanced(part.begin - first.front().begin)) {
         return false;
       }
-      piece.end = part.end;
-      return true;
+      append(first, part);
+      return first.size() == 1;
     });
+    if (!first.empty()) piece = first.front();
   }
   if (piece.empty()) return step;
 
   const Value& v = values_.at(ref.id);
+  const Region offsets = offsets_of(piece, ref);
   step.to = slot;
-  step.to_position = piece.begin;
-  step.bytes = piece.size();
+  step.where = piece;
   step.value = ref;
   step.fill = v.fill;
   if (v.fill.pattern_bytes != 0) return step;
 
   unsigned best_cost = 0;
-  std::uint64_t nearest = piece.size();  // bytes until some holder begins, where none holds the first byte
+  std::uint64_t nearest = piece.width;  // bytes until some holder begins, where none holds the first byte
   const unsigned least = std::min(topology.copy_cost(s.space, s.space), topology.copy_cost(host_space, s.space));
-  const auto offer = [&](const Use& u, std::uint64_t position, std::uint64_t bytes) {
+  const auto offer = [&](const Use& u, std::uint64_t position, const Region& where) {
     const Slot& h = slots_[u.owner];
     const unsigned c = h.changing ? UINT_MAX : topology.copy_cost(h.space, s.space);
-    if (step.from.valid() && (c > best_cost || (c == best_cost && bytes <= step.bytes))) return;
+    if (step.from.valid() && (c > best_cost || (c == best_cost && where.size() <= step.where.size()))) return;
     best_cost = c;
     step.from = SlotId{u.owner};
     step.from_position = position;
-    step.bytes = bytes;
+    step.where = where;
   };
   for (const Use& u : v.holders) {
-    if (step.from.valid() && best_cost <= least && step.bytes == piece.size()) break;  // no holder is better
+    if (step.from.valid() && best_cost <= least && step.where.size() == piece.size()) break;  // no holder is better
     const ExtentMap& held = slots_[u.owner].held;
-    const ByteRange whole = positions(u.delta, ref.offset, piece.size(), held.size());
     // The common case: another slot has all of it.
-    if (held.uniform() != nullptr && u.owner != slot.value && whole.size() == piece.size()) {
-      offer(u, whole.begin, piece.size());
+    if (held.uniform() != nullptr && u.owner != slot.value && lies_inside(offsets, u.delta, held.size())) {
+      offer(u, static_cast<std::uint64_t>(static_cast<std::int64_t>(ref.offset) + u.delta), piece);
       continue;
     }
-    for_each_match(held, u.delta, ref, piece.size(), [&](ByteRange at) {
-      const std::uint64_t skipped = static_cast<std::uint64_t>(static_cast<std::int64_t>(at.begin) - u.delta) - ref.offset;
-      if (skipped > 0) {
-        nearest = std::min(nearest, skipped);
+    for_each_match(held, u.delta, ref.id, offsets, [&](const Region& at) {
+      Region where = at.moved(static_cast<std::int64_t>(piece.begin) - static_cast<std::int64_t>(ref.offset) - u.delta);
+      if (where.begin != piece.begin) {
+        nearest = std::min(nearest, where.begin - piece.begin);
         return;
       }
-      std::uint64_t bytes = at.size();
       if (u.owner == slot.value) {  // a copy within the slot must not overlap itself
-        bytes = std::min(bytes, at.begin > piece.begin ? at.begin - piece.begin : piece.begin - at.begin);
-        if (bytes == 0) return;
+        const std::uint64_t distance = at.begin > piece.begin ? at.begin - piece.begin : piece.begin - at.begin;
+        if (distance == 0) return;
+        where = Region(ByteRange{where.begin, where.begin + std::min(where.width, distance)});
       }
-      offer(u, at.begin, bytes);
+      offer(u, at.begin, where);
     });
   }
   // Without a holder the value is lost: `from` is invalid, there is no fill, and the engine ends the process (I8).
-  if (!step.from.valid()) step.bytes = nearest;
+  if (!step.from.valid()) step.where = Region(ByteRange{piece.begin, piece.begin + nearest});
   return step;
 }
 
-void Directory::last_held(SlotId slot, ByteRange range, Wanters wanters, std::vector<LastHeld>& out,
-                          const std::vector<ByteRange>& together) const {
+void Directory::last_held(SlotId slot, const Region& range, Wanters wanters, std::vector<LastHeld>& out,
+                          const std::vector<Region>& together) const {
   struct Wanted {
-    ByteRange range;  // offsets in the value
+    Region range;  // offsets in the value
     DatumId wanter;
     std::int64_t delta;
   };
   const Slot& s = slots_[slot.value];
-  s.held.for_each(range, [&](ByteRange piece, ValueRef ref) {
+  s.held.for_each(range, [&](const Region& piece, ValueRef ref) {
     if (!ref.is_number()) return;
     const Value& v = values_.at(ref.id);
     if (v.fill.pattern_bytes != 0 || v.wanters.empty()) return;
+    const Region offsets = offsets_of(piece, ref);
     const std::int64_t here = displacement(piece.begin, ref);
     // The common case: only this slot's own datum wants it, here, and is about to want something else.
     if (wanters == Wanters::itself_too && v.wanters.size() == 1 && v.wanters[0].owner == s.datum.value && v.wanters[0].delta == here) return;
     // The next most common case: some other slot holds all of it, in one extent.
     for (const Use& u : v.holders) {
       const ExtentMap& map = slots_[u.owner].held;
-      if (u.owner != slot.value && !slots_[u.owner].changing && map.uniform() != nullptr &&
-          positions(u.delta, ref.offset, piece.size(), map.size()).size() == piece.size())
-        return;
+      if (u.owner != slot.value && !slots_[u.owner].changing && map.uniform() != nullptr && lies_inside(offsets, u.delta, map.size())) return;
     }
 
     std::vector<Wanted> wanted;
     std::uint64_t bytes = 0;  // in all of `wanted`
     for (const Use& u : v.wanters) {
       if (bytes == piece.size()) break;  // thousands of data may want the same bytes
-      for_each_match(data_[u.owner].wanted, u.delta, ref, piece.size(), [&](ByteRange at) {
+      for_each_match(data_[u.owner].wanted, u.delta, ref.id, offsets, [&](const Region& at) {
         std::vector<Wanted> parts{{at, DatumId{u.owner}, u.delta}};
         if (wanters == Wanters::itself_too && u.owner == s.datum.value && u.delta == here) subtract(parts, range);
         for (Wanted& part : parts) {
-          part.range.begin = static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.begin) - u.delta);
-          part.range.end = static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.end) - u.delta);
+          part.range = part.range.moved(-u.delta);
           std::vector<Wanted> rest{part};
           for (const Wanted& known : wanted) subtract(rest, known.range);
           for (const Wanted& r : rest) bytes += r.range.size();
@@ -314,32 +332,28 @@ void Directory::last_held(SlotId slot, ByteRange range, Wanters wanters, std::ve
     for (const Use& u : v.holders) {
       if (wanted.empty()) break;
       if (u.owner != slot.value && slots_[u.owner].changing) continue;
-      for_each_match(slots_[u.owner].held, u.delta, ref, piece.size(), [&](ByteRange at) {
-        std::vector<Wanted> parts{{at, {}, 0}};
+      for_each_match(slots_[u.owner].held, u.delta, ref.id, offsets, [&](const Region& at) {
+        std::vector<Piece> parts{{at}};
         if (u.owner == slot.value) subtract(parts, range);
         for (std::size_t i = 0; u.owner == slot.value && !parts.empty() && i < together.size(); ++i) subtract(parts, together[i]);
-        for (const Wanted& part : parts) {
-          subtract(wanted, {static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.begin) - u.delta),
-                            static_cast<std::uint64_t>(static_cast<std::int64_t>(part.range.end) - u.delta)});
-        }
+        for (const Piece& part : parts) subtract(wanted, part.range.moved(-u.delta));
       });
     }
     std::sort(wanted.begin(), wanted.end(),
               [](const Wanted& a, const Wanted& b) { return a.range.begin < b.range.begin; });
     for (const Wanted& w : wanted) {
-      const std::uint64_t inside = w.range.begin - ref.offset;
-      out.push_back({piece.begin + inside, w.range.size(), ref.advanced(inside), w.wanter,
+      out.push_back({w.range.moved(here), ref.advanced(w.range.begin - ref.offset), w.wanter,
                      static_cast<std::uint64_t>(static_cast<std::int64_t>(w.range.begin) + w.delta)});
     }
   });
 }
 
 bool Directory::needed(SlotId snapshot) const {
-  return !held(snapshot).all_of({0, size(snapshot)}, [&](ByteRange piece, ValueRef ref) {
+  return !held(snapshot).all_of(ByteRange{0, size(snapshot)}, [&](const Region& piece, ValueRef ref) {
     if (!ref.is_number()) return true;
     const auto& wanters = values_.at(ref.id).wanters;
     return std::none_of(wanters.begin(), wanters.end(),
-                        [&](const Use& u) { return matches(data_[u.owner].wanted, u.delta, ref, piece.size()); });
+                        [&](const Use& u) { return matches(data_[u.owner].wanted, u.delta, ref.id, offsets_of(piece, ref)); });
   });
 }
 
@@ -360,13 +374,11 @@ std::uint64_t Directory::memory_bytes() const {
 
 // --- events --------------------------------------------------------------------------------------------------------
 
-void Directory::prepare_commit(const Step& step) {
-  prepare_held(step.to, {step.to_position, step.to_position + step.bytes}, step.value);
-}
+void Directory::prepare_commit(const Step& step) { prepare_held(step.to, step.where, step.value); }
 
 void Directory::commit(const Step& step) {
   prepare_commit(step);
-  set_held(step.to, {step.to_position, step.to_position + step.bytes}, step.value);
+  set_held(step.to, step.where, step.value);
 }
 
 bool Directory::kept_among_its_slots(const Datum& datum) const {
@@ -382,17 +394,15 @@ bool Directory::kept_among_its_slots(const Datum& datum) const {
   return true;
 }
 
-void Directory::prepare_write(SlotId slot, ByteRange range, std::size_t ranges) {
+void Directory::prepare_write(SlotId slot, const Region& range, std::size_t ranges) {
   Slot& s = slots_[slot.value];
   Datum& d = data_[s.datum.value];
-  const std::size_t changes = ranges > 1 || range.size() < size(slot) ? ranges : 0;  // a whole map needs no room
-  d.wanted.make_room(changes);
-  s.held.make_room(changes);
+  for (ExtentMap* const map : {&d.wanted, &s.held}) ranges > 1 ? map->make_room(ranges) : map->make_room(range);
   values_.make_room(ranges);
   if (kept_among_its_slots(d)) prepare_use(&Value::holders, *d.wanted.uniform());
 }
 
-void Directory::write(SlotId slot, ByteRange range) {
+void Directory::write(SlotId slot, const Region& range) {
   if (range.empty() || exclusive(slot, range)) return;
   prepare_write(slot, range);
   const DatumId datum = slots_[slot.value].datum;
@@ -418,8 +428,8 @@ void Directory::write(SlotId slot, ByteRange range) {
     return offset < 0 ? ValueRef{} : ValueRef{ref.id, static_cast<std::uint64_t>(offset)};
   };
   ValueRef ref;
-  if (range.begin > 0) ref = grown(range.begin - 1, 1);
-  if (!ref.is_number() && range.end < size(slot)) ref = grown(range.end, -static_cast<std::int64_t>(range.size()));
+  if (range.is_range() && range.begin > 0) ref = grown(range.begin - 1, 1);
+  if (range.is_range() && !ref.is_number() && range.end() < size(slot)) ref = grown(range.end(), -static_cast<std::int64_t>(range.size()));
   if (!ref.is_number()) {
     renumber(slot, range);
     return;
@@ -428,7 +438,7 @@ void Directory::write(SlotId slot, ByteRange range) {
   set_held(slot, range, ref);
 }
 
-void Directory::renumber(SlotId slot, ByteRange range) {
+void Directory::renumber(SlotId slot, const Region& range) {
   if (range.empty()) return;
   prepare_write(slot, range);
   ValueRef ref = new_value();
@@ -437,41 +447,54 @@ void Directory::renumber(SlotId slot, ByteRange range) {
   set_held(slot, range, ref);
 }
 
-void Directory::fill(DatumId datum, ByteRange range, const Fill& fill) {
+void Directory::fill(DatumId datum, const Region& range, const Fill& fill) {
   if (range.empty()) return;
   data_[datum.value].wanted.make_room(range);
-  // At most one slot of a datum, the one on the host, has memory that has not been written yet. So the new value gets at most one
-  // holder, and the first use of a value never fails.
+  // The pattern begins anew in each column. Where that is not the pattern's phase anyway, each has a value of its own.
+  const bool one_value = range.is_range() || range.pitch % fill.pattern_bytes == 0;
+  if (!one_value) values_.make_room(range.columns);
+  // Of new memory a datum has one slot at most, on the host: the first use of a value never fails.
   SlotId zeros;
-  std::vector<ByteRange> unwritten;
+  std::vector<Region> unwritten;
   for (const SlotId slot : data_[datum.value].slots) {
     if (!fill.is_zero() || zeros.valid()) break;
-    slots_[slot.value].held.for_each(range, [&](ByteRange piece, ValueRef held) {
+    slots_[slot.value].held.for_each(range, [&](const Region& piece, ValueRef held) {
       if (held.id == zeros_value) unwritten.push_back(piece);
     });
     if (unwritten.empty()) continue;
     zeros = slot;
+    slots_[slot.value].held.make_room(range);
     slots_[slot.value].held.make_room(unwritten.size());
   }
-  const ValueRef ref = new_value(fill);
-  set_wanted(datum, range, ref);
-  for (const ByteRange piece : unwritten) set_held(zeros, piece, ref.advanced(piece.begin - range.begin));
+  const auto give = [&](const Region& part) {
+    const ValueRef ref = new_value(fill);
+    set_wanted(datum, part, ref);
+    for (const Region& piece : unwritten) set_held(zeros, piece, ref.advanced(piece.begin - part.begin));
+  };
+  if (one_value) return give(range);
+  unwritten.clear();  // they are found equal to zeros when they are filled
+  for (std::uint64_t c = 0; c < range.columns; ++c) give(range.column(c));
 }
 
-LinkResult Directory::link(DatumId to, std::uint64_t to_position, DatumId from, std::uint64_t from_position,
-                           std::uint64_t bytes) {
-  std::vector<ExtentMap::Extent> pieces = wanted(from).extents({from_position, from_position + bytes});
-  for (auto& e : pieces) {
-    const std::uint64_t at = to_position + (e.begin - from_position);
-    e = {at, at + (e.end - e.begin), e.ref};
+LinkResult Directory::link(DatumId to, const Region& there, DatumId from, const Region& what) {
+  std::vector<ExtentMap::Extent> pieces;
+  const auto collect = [&](const Region& source, const Region& target) {
+    wanted(from).for_each(source, [&](const Region& piece, ValueRef ref) {
+      pieces.push_back({piece.moved(static_cast<std::int64_t>(target.begin) - static_cast<std::int64_t>(source.begin)), ref});
+    });
+  };
+  if (there.pitch == what.pitch) {
+    collect(what, there);
+  } else {
+    for (std::uint64_t c = 0; c < there.columns; ++c) collect(what.column(c), there.column(c));
   }
   const bool same = std::all_of(pieces.begin(), pieces.end(), [&](const ExtentMap::Extent& e) {
-    return wanted(to).all_of({e.begin, e.end},
-                             [&](ByteRange piece, ValueRef ref) { return ref == e.ref.advanced(piece.begin - e.begin); });
+    return wanted(to).all_of(e.where, [&](const Region& piece, ValueRef ref) { return ref == e.at(piece.begin); });
   });
   if (same) return LinkResult::unchanged;
   // The new uses are counted first. So nothing can fail afterwards, and in a copy within one array no fill is forgotten because
   // it is overwritten before it is copied.
+  data_[to.value].wanted.make_room(there);
   data_[to.value].wanted.make_room(pieces.size());
   std::size_t counted = 0;
   const base::AtEnd forget([&] {
@@ -481,32 +504,59 @@ LinkResult Directory::link(DatumId to, std::uint64_t to_position, DatumId from, 
     prepare_use(&Value::wanters, pieces[counted].ref);
     count(&Value::wanters, to.value, pieces[counted], +1);
   }
-  for (const auto& e : pieces) set_wanted(to, {e.begin, e.end}, e.ref);
+  for (const auto& e : pieces) set_wanted(to, e.where, e.ref);
   return LinkResult::linked;
 }
 
-void Directory::drop(SlotId slot, ByteRange range) {
+bool Directory::shape(DatumId datum, std::uint64_t pitch, std::size_t most) {
+  Datum& d = data_[datum.value];
+  if (d.wanted.pitch() == pitch) return true;
+  std::vector<ExtentMap> maps;
+  maps.reserve(1 + d.slots.size());
+  const auto add = [&](const ExtentMap& map) {
+    auto other = map.shaped(pitch, most);
+    if (other) maps.push_back(std::move(*other));
+    return other.has_value();
+  };
+  if (!add(d.wanted)) return false;
+  for (const SlotId s : d.slots) {
+    if (!add(slots_[s.value].held)) return false;
+  }
+  const auto exchange = [&](std::vector<Use> Value::*uses, std::uint32_t owner, ExtentMap& map, ExtentMap& other) {
+    other.for_each_extent([&](const ExtentMap::Extent& e) { count(uses, owner, e, +1); });
+    map.for_each_extent([&](const ExtentMap::Extent& e) { count(uses, owner, e, -1); });
+    std::swap(map, other);
+  };
+  exchange(&Value::wanters, datum.value, d.wanted, maps[0]);
+  for (std::size_t i = 0; i < d.slots.size(); ++i) exchange(&Value::holders, d.slots[i].value, slots_[d.slots[i].value].held, maps[i + 1]);
+  return true;
+}
+
+void Directory::drop(SlotId slot, const Region& range) {
   if (range.empty()) return;
   prepare_held(slot, range, {no_value, 0});
   set_held(slot, range, {no_value, 0});
 }
 
 void Directory::drop(SlotId slot) noexcept {
-  if (size(slot) > 0) set_held(slot, {0, size(slot)}, {no_value, 0});
+  if (size(slot) > 0) set_held(slot, ByteRange{0, size(slot)}, {no_value, 0});
 }
 
-void Directory::restore(SlotId slot, ByteRange range, const std::vector<ExtentMap::Extent>& earlier) {
+void Directory::restore(SlotId slot, const Region& range, const std::vector<ExtentMap::Extent>& earlier) {
   const DatumId datum = slots_[slot.value].datum;
   for (const auto& e : earlier) {
-    const ByteRange piece = intersect(range, {e.begin, e.end});
-    if (piece.empty() || !e.ref.is_number() || values_.find(e.ref.id) == nullptr) continue;
-    std::vector<ByteRange> parts;
-    all_of(slot, piece, [&](ByteRange part, ValueRef wanted, ValueRef held) {
-      if (wanted.id == undefined_value || held == wanted) append(parts, part);
-      return true;
-    });
-    for (const ByteRange part : parts) {
-      const ValueRef ref = e.ref.advanced(part.begin - e.begin);
+    if (!e.ref.is_number() || values_.find(e.ref.id) == nullptr) continue;
+    std::vector<Piece> common{{e.where}};
+    for_each_difference(e.where, range, [&](const Region& outside) { subtract(common, outside); });
+    std::vector<Region> parts;
+    for (const Piece& piece : common) {
+      all_of(slot, piece.range, [&](const Region& part, ValueRef wanted, ValueRef held) {
+        if (wanted.id == undefined_value || held == wanted) append(parts, part);
+        return true;
+      });
+    }
+    for (const Region& part : parts) {
+      const ValueRef ref = e.at(part.begin);
       prepare_wanted(datum, part, ref);
       prepare_held(slot, part, ref);
       set_wanted(datum, part, ref);
@@ -523,8 +573,8 @@ void Directory::watch(const std::vector<ExtentMap::Extent>& extents) {
   for (; watched < extents.size(); ++watched) {
     const ExtentMap::Extent& e = extents[watched];
     if (Value* value = values_.find(e.ref.id)) {
-      value->watched.push_back({e.ref.offset, e.ref.offset + (e.end - e.begin)});
-      touch_holders(e.ref, e.end - e.begin);
+      value->watched.push_back(offsets_of(e.where, e.ref).hull());
+      touch_holders(e.ref, e.where.hull().size());
     }
   }
 }
@@ -534,8 +584,8 @@ void Directory::unwatch(const std::vector<ExtentMap::Extent>& extents, std::size
     const ExtentMap::Extent& e = extents[i];
     if (Value* value = values_.find(e.ref.id)) {
       auto& watched = value->watched;
-      watched.erase(std::find(watched.begin(), watched.end(), ByteRange{e.ref.offset, e.ref.offset + (e.end - e.begin)}));
-      touch_holders(e.ref, e.end - e.begin);
+      watched.erase(std::find(watched.begin(), watched.end(), offsets_of(e.where, e.ref).hull()));
+      touch_holders(e.ref, e.where.hull().size());
     }
   }
 }
@@ -559,12 +609,12 @@ void Directory::prepare_use(std::vector<Use> Value::*uses, ValueRef ref) {
   if (ref.is_number()) base::make_room(values_.find(ref.id)->*uses, 1);
 }
 
-void Directory::prepare_wanted(DatumId datum, ByteRange range, ValueRef ref) {
+void Directory::prepare_wanted(DatumId datum, const Region& range, ValueRef ref) {
   data_[datum.value].wanted.make_room(range);
   prepare_use(&Value::wanters, ref);
 }
 
-void Directory::prepare_held(SlotId slot, ByteRange range, ValueRef ref) {
+void Directory::prepare_held(SlotId slot, const Region& range, ValueRef ref) {
   slots_[slot.value].held.make_room(range);
   prepare_use(&Value::holders, ref);
 }
@@ -574,7 +624,7 @@ void Directory::count(std::vector<Use> Value::*uses, std::uint32_t owner, const 
   if (!extent.ref.is_number()) return;
   Value* value = values_.find(extent.ref.id);
   std::vector<Use>& list = value->*uses;
-  const std::int64_t delta = displacement(extent.begin, extent.ref);
+  const std::int64_t delta = extent.displacement();
   const auto place = [&](std::uint32_t of, ValueId id, std::size_t at) -> Places::Place* {
     for (Places::Place& p : places_of(uses, of).known) {
       if (p.value == id && p.at == at) return &p;
@@ -646,30 +696,30 @@ void Directory::touch_holders(ValueRef ref, std::uint64_t bytes, DatumId wants) 
   }
 }
 
-void Directory::set_wanted(DatumId datum, ByteRange range, ValueRef ref) noexcept {
+void Directory::set_wanted(DatumId datum, const Region& range, ValueRef ref) noexcept {
   Datum& d = data_[datum.value];
-  // Holders of the former and of the new value may become exclusive, or cease to be.
-  d.wanted.for_each(range, [&](ByteRange piece, ValueRef old) { touch_holders(old, piece.size(), datum); });
+  // Former and future holders may become, or cease to be, the only ones concerned.
+  d.wanted.for_each(range, [&](const Region& piece, ValueRef old) { touch_holders(old, piece.hull().size(), datum); });
   d.wanted.assign(range, ref, [&](const ExtentMap::Extent& e, int change) {
     count(&Value::wanters, datum.value, e, change);
   });
-  touch_holders(ref, range.size(), datum);
-  for (const SlotId s : d.slots) touch(s, range);
+  touch_holders(ref, range.hull().size(), datum);
+  for (const SlotId s : d.slots) touch(s, range.hull());
 }
 
-void Directory::set_held(SlotId slot, ByteRange range, ValueRef ref) noexcept {
+void Directory::set_held(SlotId slot, const Region& range, ValueRef ref) noexcept {
   Slot& s = slots_[slot.value];
   if (const ValueRef* old = s.held.uniform(); old != nullptr && range.size() == s.held.size()) {
     if (*old == ref) return;
     touch_holders(*old, range.size());
   } else {
-    s.held.for_each(range, [&](ByteRange piece, ValueRef former) { touch_holders(former, piece.size()); });
+    s.held.for_each(range, [&](const Region& piece, ValueRef former) { touch_holders(former, piece.hull().size()); });
   }
   s.held.assign(range, ref, [&](const ExtentMap::Extent& e, int change) {
     count(&Value::holders, slot.value, e, change);
   });
-  touch_holders(ref, range.size());
-  touch(slot, range);
+  touch_holders(ref, range.hull().size());
+  touch(slot, range.hull());
 }
 
 }  // namespace semcache::directory

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/base/topology.hpp>
+#include <semcache/directory/region_map.hpp>
 #include <semcache/directory/value_table.hpp>
 
 #include <array>
@@ -33,12 +34,15 @@ enum class Content : std::uint8_t { unknown, zeros };
 /// One movement that makes bytes of a slot hold a value.
 struct Step {
   SlotId to;
-  std::uint64_t to_position = 0;
-  SlotId from;  ///< invalid if the bytes are made in place from `fill`
-  std::uint64_t from_position = 0;
-  std::uint64_t bytes = 0;
-  ValueRef value;
+  Region where;  ///< of `to`
+  SlotId from;   ///< invalid if the bytes are made in place from `fill`
+  std::uint64_t from_position = 0;  ///< of the first byte in `from`; the columns lie there as in `to`
+  ValueRef value;                   ///< of the first byte
   Fill fill;
+  /// Where the bytes come from.
+  [[nodiscard]] Region source() const noexcept {
+    return where.moved(static_cast<std::int64_t>(from_position) - static_cast<std::int64_t>(where.begin));
+  }
 };
 
 /// Which data give up what they want when a slot's bytes lose their content (`Directory::last_held`). `others`: no datum does, so
@@ -48,11 +52,10 @@ enum class Wanters : std::uint8_t { others, itself_too };
 
 /// Bytes for which a slot is the last holder of a value that some datum wants.
 struct LastHeld {
-  std::uint64_t position = 0;
-  std::uint64_t bytes = 0;
-  ValueRef value;
+  Region where;
+  ValueRef value;  ///< of the first byte
   DatumId wanter;  ///< one of the data that want it
-  std::uint64_t wanter_position = 0;
+  std::uint64_t wanter_position = 0;  ///< of the first byte; the columns lie there as in the slot
 };
 
 enum class LinkResult : std::uint8_t {
@@ -74,8 +77,16 @@ class Directory {
   /// Adds a slot of `datum` in `space`. It has the datum's size and holds no value.
   /// @param content  what the memory contains, if that is known
   [[nodiscard]] SlotId add_slot(DatumId datum, SpaceId space, Content content = Content::unknown);
-  /// Adds memory that belongs to no datum and is to hold a saved value.
-  [[nodiscard]] SlotId add_snapshot(SpaceId space, std::uint64_t bytes);
+  /// Adds memory that belongs to no datum and is to hold a saved value. Its positions are those of a region that begins at 0 and has
+  /// the width, columns and pitch of `saved`.
+  [[nodiscard]] SlotId add_snapshot(SpaceId space, const Region& saved);
+  /// Gives the maps of the datum and of its slots a shape (`RegionMap`), so that a region of that pitch is one extent. The content of
+  /// the maps stays. Maps without a shape, and maps of one extent, take any shape.
+  /// @param pitch  in bytes; `one_column`: no shape
+  /// @return false if a map would have more than `most` extents; then nothing has changed
+  bool shape(DatumId datum, std::uint64_t pitch, std::size_t most);
+  [[nodiscard]] std::uint64_t pitch(DatumId datum) const { return data_[datum.value].wanted.pitch(); }
+  [[nodiscard]] std::uint64_t pitch(SlotId slot) const { return slots_[slot.value].held.pitch(); }
   /// Takes the slot from its datum and keeps it as a snapshot: its memory becomes the saved copy, and no byte moves.
   void detach(SlotId slot) noexcept;
   /// Marks memory that the program changes before it announces the change (an announced host side). Such a slot is the source of
@@ -97,38 +108,39 @@ class Directory {
 
   // --- questions ---------------------------------------------------------------------------------------------------
   /// Returns whether the slot holds what its datum wants on all of `range`. Bytes never written are fresh everywhere.
-  [[nodiscard]] bool fresh(SlotId slot, ByteRange range) const;
+  [[nodiscard]] bool fresh(SlotId slot, const Region& range) const;
   /// Returns whether all of `range` is fresh and defined, held and wanted nowhere else, and neither a fill nor watched. The slot
   /// may then change without a change of the directory.
-  [[nodiscard]] bool exclusive(SlotId slot, ByteRange range) const;
+  [[nodiscard]] bool exclusive(SlotId slot, const Region& range) const;
   /// Returns whether the datum wants a value at any byte of `range`. Bytes never written have none.
-  [[nodiscard]] bool defined(DatumId datum, ByteRange range) const;
-  /// Appends the stale pieces of `range` to `out`, in ascending order.
-  void stale(SlotId slot, ByteRange range, std::vector<ByteRange>& out) const;
+  [[nodiscard]] bool defined(DatumId datum, const Region& range) const;
+  /// Appends the stale pieces of `range` to `out`, in the order of `RegionMap::for_each`.
+  void stale(SlotId slot, const Region& range, std::vector<Region>& out) const;
   /// Returns the step that makes the first stale piece of `range` fresh, from the cheapest slot that holds the wanted value. The
   /// caller carries the step out, calls `commit` and asks again, because one step may be the source of the next. Source and
   /// destination of a step never overlap.
-  /// @return `bytes` is 0 if all of `range` is fresh. If `from` is invalid and `fill` is empty, no slot holds the value any more.
-  [[nodiscard]] Step next_fetch(SlotId slot, ByteRange range, const Topology& topology) const;
+  /// @return `where` is empty if all of `range` is fresh. If `from` is invalid and `fill` is empty, no slot holds the value any more.
+  [[nodiscard]] Step next_fetch(SlotId slot, const Region& range, const Topology& topology) const;
   /// Appends to `out` the pieces of `range` for which this slot is the last holder of a value that some datum wants. Slots that
   /// are marked as changing do not count as other holders.
   /// @param wanters  `itself_too` if the slot's own datum is about to want something else where the bytes lie. What that datum
   ///                 wants at another displacement still counts, even inside `range`, because an overwrite of the range may fail
   ///                 half-way.
   /// @param together  ranges of the slot that lose their content at the same time; what the slot holds there is no other holder
-  void last_held(SlotId slot, ByteRange range, Wanters wanters, std::vector<LastHeld>& out,
-                 const std::vector<ByteRange>& together = {}) const;
+  void last_held(SlotId slot, const Region& range, Wanters wanters, std::vector<LastHeld>& out,
+                 const std::vector<Region>& together = {}) const;
   /// Returns whether any datum wants (part of) what the snapshot holds.
   [[nodiscard]] bool needed(SlotId snapshot) const;
   /// Return which value each byte of a datum must have, and which value each byte of a slot has.
   [[nodiscard]] const ExtentMap& wanted(DatumId datum) const { return data_[datum.value].wanted; }
   [[nodiscard]] const ExtentMap& held(SlotId slot) const { return slots_[slot.value].held; }
-  /// Returns whether `test(ByteRange part, ValueRef wanted, ValueRef held)` holds for all parts of `range` that are one extent in
-  /// both maps. Asks in ascending order, up to the first part for which it does not hold. @pre the slot belongs to a datum
+  /// Returns whether `test(Region part, ValueRef wanted, ValueRef held)` holds for all parts of `range` that are one extent in
+  /// both maps. Asks in the order of `RegionMap::all_of`, up to the first part for which it does not hold. @pre the slot belongs to
+  /// a datum
   template <class Test>
-  bool all_of(SlotId slot, ByteRange range, Test&& test) const {
-    return wanted(datum(slot)).all_of(range, [&](ByteRange piece, ValueRef first) {
-      return held(slot).all_of(piece, [&](ByteRange part, ValueRef there) {
+  bool all_of(SlotId slot, const Region& range, Test&& test) const {
+    return wanted(datum(slot)).all_of(range, [&](const Region& piece, ValueRef first) {
+      return held(slot).all_of(piece, [&](const Region& part, ValueRef there) {
         return test(part, first.advanced(part.begin - piece.begin), there);
       });
     });
@@ -146,23 +158,23 @@ class Directory {
   void prepare_commit(const Step& step);
   /// Makes room so that `write` cannot fail for `ranges` ranges of the slot until another event.
   /// @param range  the range to be written; it is not used if there are several
-  void prepare_write(SlotId slot, ByteRange range, std::size_t ranges = 1);
+  void prepare_write(SlotId slot, const Region& range, std::size_t ranges = 1);
   /// Notes that the slot holds the value of the step. @pre the step has been carried out, or will be before the bytes are used
   void commit(const Step& step);
   /// Notes that `range` has been written in this slot: the datum wants a new value there, which this slot alone holds (I2).
   /// A number that nothing outside the slot can tell from a new one is kept.
-  void write(SlotId slot, ByteRange range);
+  void write(SlotId slot, const Region& range);
   /// Gives the content of `range` one new number instead of those that it had, which keeps the maps short.
   /// @pre the slot physically holds the wanted content
-  void renumber(SlotId slot, ByteRange range);
-  /// Makes `range` of the datum a known pattern, which begins at `range.begin`. No slot need hold it. Memory that has not been
+  void renumber(SlotId slot, const Region& range);
+  /// Makes `range` of the datum a known pattern, which begins anew in each column. No slot need hold it. Memory that has not been
   /// written yet, and that the system gave filled with zeros, holds a fill of zeros at once.
-  void fill(DatumId datum, ByteRange range, const Fill& fill);
-  /// Carries out a deep_copy in the wanted maps: from now on `to` wants at [to_position, to_position + bytes) what `from` wants
-  /// at `from_position` (I7).
-  LinkResult link(DatumId to, std::uint64_t to_position, DatumId from, std::uint64_t from_position, std::uint64_t bytes);
+  void fill(DatumId datum, const Region& range, const Fill& fill);
+  /// Carries out a deep_copy in the wanted maps: from now on `to` wants at `there` what `from` wants at `what` (I7), column by column.
+  /// @pre both regions have the same width and the same number of columns; their pitches may differ
+  LinkResult link(DatumId to, const Region& there, DatumId from, const Region& what);
   /// Notes that the memory of `range` has lost its content, or is about to (eviction, freeing, a failed copy).
-  void drop(SlotId slot, ByteRange range);
+  void drop(SlotId slot, const Region& range);
   /// Notes the same for the whole slot. Never fails.
   void drop(SlotId slot) noexcept;
   /// Watches the values of `extents` until `unwatch`: their content stays as it is, because every write to them makes a new
@@ -172,7 +184,7 @@ class Directory {
   /// Gives `range` back the numbers in `earlier`, after its content was found to be still that of `earlier`. This happens where
   /// the slot is fresh and the number is still in use; stale bytes keep what was written later in another slot.
   /// @pre `earlier` has been watched since; no other datum wants what the slot holds now
-  void restore(SlotId slot, ByteRange range, const std::vector<ExtentMap::Extent>& earlier);
+  void restore(SlotId slot, const Region& range, const std::vector<ExtentMap::Extent>& earlier);
 
   /// A slot whose freshness or exclusiveness may have changed, or a snapshot that perhaps no datum wants any more, with the hull
   /// of the bytes concerned.
@@ -240,10 +252,10 @@ class Directory {
   ValueRef new_value(Fill fill = {});
   /// Make room so that `set_wanted` and `set_held` cannot fail with the same arguments. (They never fail for a whole map and a
   /// reference that is no number.)
-  void prepare_wanted(DatumId datum, ByteRange range, ValueRef ref);
-  void prepare_held(SlotId slot, ByteRange range, ValueRef ref);
-  void set_wanted(DatumId datum, ByteRange range, ValueRef ref) noexcept;
-  void set_held(SlotId slot, ByteRange range, ValueRef ref) noexcept;
+  void prepare_wanted(DatumId datum, const Region& range, ValueRef ref);
+  void prepare_held(SlotId slot, const Region& range, ValueRef ref);
+  void set_wanted(DatumId datum, const Region& range, ValueRef ref) noexcept;
+  void set_held(SlotId slot, const Region& range, ValueRef ref) noexcept;
   void prepare_use(std::vector<Use> Value::*uses, ValueRef ref);
   void count(std::vector<Use> Value::*uses, std::uint32_t owner, const ExtentMap::Extent& extent, int change) noexcept;
   [[nodiscard]] Places& places_of(std::vector<Use> Value::*uses, std::uint32_t owner) noexcept {
@@ -255,7 +267,7 @@ class Directory {
   /// @param wants  the datum whose wanted map is about to change or has just changed; invalid if none does
   void touch_holders(ValueRef ref, std::uint64_t bytes, DatumId wants = {}) noexcept;
   [[nodiscard]] bool wanted_twice(const Value& value, ByteRange offsets, DatumId but) const noexcept;
-  [[nodiscard]] bool sole(SlotId slot, ByteRange piece, ValueRef ref) const;
+  [[nodiscard]] bool sole(SlotId slot, const Region& piece, ValueRef ref) const;
   /// Returns whether the datum wants one single value that only its own slots hold, that no other datum wants, that is no fill
   /// and that is not watched.
   [[nodiscard]] bool kept_among_its_slots(const Datum& datum) const;

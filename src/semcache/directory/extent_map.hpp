@@ -181,7 +181,4 @@ class BasicExtentMap {
   std::vector<Extent> extents_;
 };
 
-/// Which value every byte of a datum must have (the wanted map), or every byte of a slot has (the held map).
-using ExtentMap = BasicExtentMap<ValueRef>;
-
 }  // namespace semcache::directory

@@ -30,6 +30,7 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
   m->space = space;
   m->address = nullptr;
   m->bytes = bytes;
+  m->saved = {};
   m->label = name;
   m->counted_snapshot = false;
   m->freeing = false;
@@ -167,29 +168,31 @@ std::string Arrays::describe_live_buffers(std::uint32_t device) const {
   return text;
 }
 
-Memory* Arrays::ready_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label) const noexcept {
+Memory* Arrays::ready_saved_copy(SpaceId space, const Region& saved, trace::LabelId label) const noexcept {
   for (Memory* m : new_copies_) {
-    if (State::is_resident(*m) && m->space == space && m->bytes == bytes && m->label == label) return m;
+    if (State::is_resident(*m) && m->space == space && m->saved == saved && m->label == label) return m;
   }
   return nullptr;
 }
 
-Obstacle Arrays::new_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label, Memory*& copy) {
-  copy = ready_saved_copy(space, bytes, label);
+Obstacle Arrays::new_saved_copy(SpaceId space, const Region& saved, trace::LabelId label, Memory*& copy) {
+  copy = ready_saved_copy(space, saved, label);
   if (copy != nullptr) {
     new_copies_.erase(std::find(new_copies_.begin(), new_copies_.end(), copy));
     return {};
   }
   if (space != host_space && s_.devices[space.value - 1]->memory->working()) return Obstacle::mapping(space.value - 1);
   base::make_room(new_copies_, 1);
-  copy = make_saved_copy(space, bytes, label);
+  copy = make_saved_copy(space, saved, label);
   if (copy->on_host()) return {};
   new_copies_.push_back(copy);
   return Obstacle::mapping(space.value - 1);
 }
 
-Memory* Arrays::make_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label) {
+Memory* Arrays::make_saved_copy(SpaceId space, const Region& saved, trace::LabelId label) {
+  const std::uint64_t bytes = saved.size();
   NewMemory m = new_memory(space, s_.recorder.name(label), bytes);
+  m->saved = saved;
   if (m->on_host()) {
     m->address = static_cast<std::byte*>(std::aligned_alloc(s_.page_bytes, round_up(bytes, s_.page_bytes)));
     if (m->address == nullptr) {
@@ -206,7 +209,7 @@ Memory* Arrays::make_saved_copy(SpaceId space, std::uint64_t bytes, trace::Label
       throw OutOfMemory("no room for a saved copy", bytes, d.memory->budget_bytes());
     }
   }
-  bind(*m, s_.directory.add_snapshot(space, bytes));
+  bind(*m, s_.directory.add_snapshot(space, saved));
   m->since = Memory::never;
   if (!m->on_host()) {
     s_.device_of(*m).memory->ask({m.get()});

@@ -33,13 +33,14 @@ class Arrays : Parts {
   void destroy(Memory& memory) noexcept;
   /// Returns a saved copy of this kind that `new_saved_copy` has made on a device, that is mapped by now, and that is not used
   /// yet; nullptr if there is none.
-  [[nodiscard]] Memory* ready_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label) const noexcept;
+  [[nodiscard]] Memory* ready_saved_copy(SpaceId space, const Region& saved, trace::LabelId label) const noexcept;
   /// Provides memory for a value that is to be saved. On a device the memory must be mapped first, so the first call returns an
   /// obstacle, and the same call in the next attempt finds the memory ready. Its content is not wanted until then, so it is freed
   /// at the transaction's end if it is not asked for again.
+  /// @param saved  which bytes, from 0 on: several columns are kept side by side
   /// @param copy  is set to the memory when there is no obstacle
   /// @throws OutOfMemory
-  Obstacle new_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label, Memory*& copy);
+  Obstacle new_saved_copy(SpaceId space, const Region& saved, trace::LabelId label, Memory*& copy);
   /// Frees the saved copies whose values are wanted no more and that nothing in flight uses.
   void collect_orphans() noexcept;
   /// Returns a list of the largest live arrays of the device, for messages.
@@ -47,7 +48,7 @@ class Arrays : Parts {
   [[nodiscard]] std::uint64_t host_snapshot_bytes() const noexcept { return host_snapshot_bytes_; }
 
  private:
-  Memory* make_saved_copy(SpaceId space, std::uint64_t bytes, trace::LabelId label);
+  Memory* make_saved_copy(SpaceId space, const Region& saved, trace::LabelId label);
 
   std::vector<Memory*> free_;  ///< objects that belong to no array now
   std::uint64_t host_snapshot_bytes_ = 0;

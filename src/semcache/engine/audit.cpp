@@ -45,9 +45,12 @@ void Engine::audit() {
           }
         });
       };
-      s_.directory.all_of(m.slot, m.all(), [&](ByteRange part, ValueRef wanted, ValueRef held) {
-        if (wanted.id == directory::undefined_value) demand(part, Protection::read, "never written");
-        else if (held != wanted) demand(part, Protection::none, "stale");
+      const auto demand_each = [&](const Region& piece, Protection most, const char* why) {
+        for (std::uint64_t c = 0; c < piece.columns; ++c) demand(piece.column(c), most, why);
+      };
+      s_.directory.all_of(m.slot, m.all(), [&](const Region& part, ValueRef wanted, ValueRef held) {
+        if (wanted.id == directory::undefined_value) demand_each(part, Protection::read, "never written");
+        else if (held != wanted) demand_each(part, Protection::none, "stale");
         return true;
       });
       m.pages.for_each(s_.pages->span(m), [&](ByteRange pages, PageState s) {
@@ -63,7 +66,7 @@ void Engine::audit() {
     const std::uint32_t flags = m.flags.load();
     if (!m.freeing && m.counted_snapshot != m.snapshot()) base::fatal("audit: '%s' is counted wrongly as a saved copy", s_.name(m));
     if ((flags & Memory::resident) == 0 && m.bytes > 0) {
-      s_.directory.held(m.slot).for_each(m.all(), [&](ByteRange, ValueRef held) {
+      s_.directory.held(m.slot).for_each(m.all(), [&](const Region&, ValueRef held) {
         if (held.is_number()) base::fatal("audit: '%s' holds a value, but has no memory", s_.name(m));
       });
     }

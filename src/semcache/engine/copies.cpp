@@ -14,21 +14,39 @@ using trace::Kind;
 
 namespace {
 
+/// A lazy copy that would be carried out in more pieces than this is made at the call.
+constexpr std::uint64_t most_pieces = 64;
+
 bool are_two_sides(const Memory& a, const Memory& b) noexcept { return a.datum == b.datum && &a != &b; }
 
 /// Tells whether the copy, between the two sides of one array, shifts the content by a small part of its size. Such a copy is
 /// made at the call, because a lazy one would be carried out in pieces as small as the shift.
 bool shifts(const Memory& to, std::uint64_t to_position, const Memory& from, std::uint64_t from_position,
             std::uint64_t n) noexcept {
-  constexpr std::uint64_t most_pieces = 64;
   const std::uint64_t by = to_position > from_position ? to_position - from_position : from_position - to_position;
   return are_two_sides(to, from) && by > 0 && n / by > most_pieces;
 }
 
+/// Returns the copy of columns that begin at `to_position` and `from_position`.
+plan::Step copy_of(plan::Purpose purpose, plan::End to, std::uint64_t to_pitch, plan::End from, std::uint64_t from_pitch, std::uint64_t width,
+                   std::uint64_t columns) {
+  to.pitch = to_pitch;
+  from.pitch = from_pitch;
+  plan::Step step = copy_step(purpose, to, from, width);
+  step.columns = columns;
+  return step;
+}
+
 }  // namespace
 
-void Copies::copy(void* to, const void* from, std::uint64_t n) {
-  if (n == 0 || to == from) return;
+void Copies::copy(void* to, const void* from, Columns what) {
+  if (what.width == 0 || what.columns == 0) return;
+  if (what.columns > UINT64_MAX / what.width) {
+    throw UsageError("a copy of " + std::to_string(what.columns) + " columns of " + std::to_string(what.width) + " bytes: no memory is that large");
+  }
+  if (what.columns == 1 || (what.to_pitch == what.width && what.from_pitch == what.width)) what = {what.width * what.columns};
+  const std::uint64_t n = what.width * what.columns;
+  if (to == from && what.to_pitch == what.from_pitch) return;
   const auto array_at = [&](const void* p) {
     Memory* const m = s_.find(p);
     if (m != nullptr && m->live && !m->snapshot()) return m;
@@ -41,44 +59,76 @@ void Copies::copy(void* to, const void* from, std::uint64_t n) {
   const auto position = [](const Memory& m, const void* p) {
     return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - m.address);
   };
-  for (const auto& [m, p] : {std::pair<Memory*, const void*>{t, to}, {f, from}}) {
-    SEMCACHE_EXPECTS(m == nullptr || (position(*m, p) <= m->bytes && n <= m->bytes - position(*m, p)),
-                     "a copy of " + std::to_string(n) + " bytes at offset " + std::to_string(position(*m, p)) + " leaves '" +
-                         s_.name(*m) + "' of " + std::to_string(m->bytes) + " bytes");
-  }
+  const auto expect_inside = [&](const Memory* m, const void* p, std::uint64_t pitch) {
+    if (what.columns > 1 && pitch < what.width) {
+      throw UsageError("a copy of " + std::to_string(what.columns) + " columns of " + std::to_string(what.width) + " bytes, which begin " +
+                       std::to_string(pitch) + " bytes apart: they overlap. The pitch of a matrix is at least the bytes of a column");
+    }
+    if (m == nullptr) return;
+    const std::uint64_t begin = position(*m, p);
+    const std::uint64_t room = begin <= m->bytes ? m->bytes - begin : 0;
+    const bool fits = what.width <= room && (what.columns == 1 || (room - what.width) / pitch >= what.columns - 1);
+    SEMCACHE_EXPECTS(fits, "a copy of " + std::to_string(n) + " bytes" +
+                               (what.columns == 1 ? std::string() : " in " + std::to_string(what.columns) + " columns, " +
+                                                                        std::to_string(pitch) + " bytes apart,") +
+                               " at offset " + std::to_string(begin) + " leaves '" + s_.name(*m) + "' of " +
+                               std::to_string(m->bytes) + " bytes");
+  };
+  expect_inside(t, to, what.to_pitch);
+  expect_inside(f, from, what.from_pitch);
   if (t == nullptr && f == nullptr) {
     SpaceId space = space_at(to);
     if (space == host_space) space = space_at(from);
+    timeline::Work work;
+    // No array is concerned, so the step has a purpose that is not counted.
+    const plan::Step step = copy_of(plan::Purpose::detour, elsewhere(space, to, space == host_space ? nullptr : &work), what.to_pitch,
+                                    elsewhere(space, from), what.from_pitch, what.width, what.columns);
     if (space == host_space) {
-      std::memcpy(to, from, n);
+      step.for_each_column([&](std::uint64_t to_column, std::uint64_t from_column) {
+        std::memcpy(step.to.address + to_column, step.from.address + from_column, what.width);
+      });
       return;
     }
     Transaction transaction(transactions_);
-    timeline::Work work;
-    // No array is concerned, so the step has a purpose that is not counted.
-    executor_.execute(copy_step(plan::Purpose::detour, elsewhere(space, to, &work), elsewhere(space, from), n));
+    executor_.execute(step);
     return transactions_.complete(transaction, work);
   }
   Transaction transaction(transactions_);
   s_.links.fetch_add(1);
-  if (t == nullptr) return copy_to_open(transaction, to, *f, position(*f, from), n);
-  if (f == nullptr) return copy_from_open(transaction, *t, position(*t, to), from, n);
+  if (t == nullptr) return copy_to_open(transaction, to, *f, position(*f, from), what);
+  if (f == nullptr) return copy_from_open(transaction, *t, position(*t, to), from, what);
   const std::uint64_t to_position = position(*t, to), from_position = position(*f, from);
+  const Region there = what.to(to_position), here = what.from(from_position);
+  if (what.columns > 1 && t == f) {
+    std::uint64_t apart = 0;
+    for_each_difference(there, here, [&](const Region& part) { apart += part.size(); });
+    SEMCACHE_EXPECTS(apart == there.size(), std::string("a copy of columns within '") + s_.name(*t) +
+                                                "' whose source and destination overlap. Copy through another array");
+  }
+  if (what.columns > 1) {
+    shape(*t, there);
+    shape(*f, here);
+  }
   // The program writes an announced host side first and announces the write later. So a copy between such a side and another
   // array takes the bytes that are there at the call, whatever the directory has noted of them.
   const bool now = s_.options.protocol == Protocol::off || t->open || f->open || shifts(*t, to_position, *f, from_position, n) ||
-                   ((t->announced || f->announced) && t->datum != f->datum);
-  if (!now && link(transaction, *t, to_position, *f, from_position, n)) {
-    settle_early(transaction, *t, {to_position, to_position + n}, *f);
+                   ((t->announced || f->announced) && t->datum != f->datum) || (there.pitch != here.pitch && what.columns > most_pieces);
+  if (!now && link(transaction, *t, to_position, *f, from_position, what)) {
+    settle_early(transaction, *t, there, *f);
   } else {
-    copy_now(transaction, *t, to_position, *f, from_position, n);
+    copy_now(transaction, *t, to_position, *f, from_position, what);
   }
+}
+
+/// Lets the maps of the array have the shape of `region`, so that it is one extent, unless they would become long.
+void Copies::shape(Memory& m, const Region& region) {
+  if (region.is_range() || !m.live || m.snapshot()) return;
+  s_.directory.shape(m.datum, region.pitch, static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 6400)));
 }
 
 /// Makes a lazy copy in the directory: `to` wants from now on what `from` wants (I7).
 /// @return false if a side has become open, and nothing is linked
-bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
-                  std::uint64_t n) {
+bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, const Columns& what) {
   const Kept to_kept(to);
   const Kept from_kept(from);
   const auto open = [&] { return to.open || from.open; };
@@ -99,18 +149,20 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
     for (const SlotId slot : s_.directory.slots(from.datum)) {
       if (const Obstacle o = transfers_.check_writes(s_.memory_of(slot))) return o;
     }
-    const ByteRange range{to_position, to_position + n};
+    const Region range = what.to(to_position);
     const auto earlier = s_.pending.any(to.datum) ? s_.directory.wanted(to.datum).extents(range)
                                               : std::vector<directory::ExtentMap::Extent>();
-    const auto result = s_.directory.link(to.datum, to_position, from.datum, from_position, n);
+    const auto result = s_.directory.link(to.datum, Region::apart(to_position, what.width, what.columns, what.to_pitch), from.datum,
+                                          Region::apart(from_position, what.width, what.columns, what.from_pitch));
     if (result == directory::LinkResult::unchanged) {
-      if (s_.options.check) {
-        if (const Obstacle o = check_elided(to, to_position, from, from_position, n)) return o;
+      for (std::uint64_t c = 0; s_.options.check && c < what.columns; ++c) {
+        const std::uint64_t to_column = to_position + c * what.to_pitch, from_column = from_position + c * what.from_pitch;
+        if (const Obstacle o = check_elided(to, to_column, from, from_column, what.width)) return o;
       }
-      s_.recorder.moved(Kind::avoided, to.label, n);
+      s_.recorder.moved(Kind::avoided, to.label, range.size());
     } else {
       to.write_check.reset();
-      s_.recorder.moved(Kind::deferred, to.label, n);
+      s_.recorder.moved(Kind::deferred, to.label, range.size());
       count_replaced(to, earlier);
       note_pending(to, range);
     }
@@ -122,18 +174,19 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
 /// Carries out at the call those lazy copies that must not, or should not, stay pending. The lazy copy has been noted already,
 /// and moving its bytes now is an optimisation of the runtime, so a failure here is not reported to the program (I9). Ends the
 /// process if content that must not stay pending can neither be copied nor saved.
-void Copies::settle_early(Transaction& t, Memory& to, ByteRange range, Memory& from) noexcept {
+void Copies::settle_early(Transaction& t, Memory& to, const Region& range, Memory& from) noexcept {
   const Kept to_kept(to);
   const Kept from_kept(from);
   const bool must_not_stay = transfers_.host_side_is_announced(from);  // the program may change it before it announces that
-  if (!must_not_stay && to.on_host() && s_.watched(to) && range.size() <= policy::ReadHabit::largest_bytes &&
+  if (!must_not_stay && to.on_host() && s_.watched(to) && range.is_range() && range.size() <= policy::ReadHabit::largest_bytes &&
       !s_.directory.fresh(to.slot, range) && to.read_habit.copied()) {
-    return bring(t, to, range, from);  // the host is expected to read `to` next
+    return bring(t, to, range.hull(), from);  // the host is expected to read `to` next
   }
   try {
     host_access_.keep_maps_short(t, to);
     if (to_kept.freed()) return;
-    if ((range.size() < s_.page_bytes && to.on_host()) || must_not_stay) {
+    // The host would fault once for each page, and bring a part of a page each time.
+    if ((range.width < s_.page_bytes && to.on_host()) || must_not_stay) {
       settle_copy(t, to, range);
     } else if (s_.options.protocol == Protocol::write_through) {
       transfers_.count_write_through(to, range, to.label);
@@ -177,10 +230,10 @@ void Copies::bring(Transaction& t, Memory& to, ByteRange range, Memory& from) no
 }
 
 /// Makes `range` fresh at the call. Afterwards nothing in flight uses the memory that its content was taken from.
-void Copies::settle_copy(Transaction& t, Memory& to, ByteRange range) {
+void Copies::settle_copy(Transaction& t, Memory& to, const Region& range) {
   const Kept kept(to);
-  if (to.on_host()) {
-    host_access_.host_access(t, to, range, Access::read);
+  if (to.on_host() && range.is_range()) {
+    host_access_.host_access(t, to, range.hull(), Access::read);
   } else {
     meet(t, kept, range, Access::read);
     transactions_.complete_transfers(t, to);
@@ -194,15 +247,15 @@ void Copies::settle(Memory& m, ByteRange range) {
   settle_copy(t, m, range);
 }
 
-void Copies::note_pending(const Memory& m, ByteRange range) noexcept {
+void Copies::note_pending(const Memory& m, const Region& range) noexcept {
   try {
-    std::vector<ByteRange> pieces{range};
+    std::vector<Region> pieces{range};
     for (const SlotId slot : s_.directory.slots(m.datum)) {
-      std::vector<ByteRange> nowhere;
-      for (const ByteRange r : pieces) s_.directory.stale(slot, r, nowhere);
+      std::vector<Region> nowhere;
+      for (const Region& r : pieces) s_.directory.stale(slot, r, nowhere);
       pieces = std::move(nowhere);
     }
-    for (const ByteRange r : pieces) s_.pending.add(m.datum, r);
+    for (const Region& r : pieces) s_.pending.add(m.datum, r);
   } catch (const std::bad_alloc&) {  // these bytes are not counted
   }
 }
@@ -210,8 +263,8 @@ void Copies::note_pending(const Memory& m, ByteRange range) noexcept {
 void Copies::count_replaced(const Memory& m, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept {
   std::uint64_t bytes = 0;
   for (const auto& e : earlier) {
-    s_.directory.wanted(m.datum).for_each({e.begin, e.end}, [&](ByteRange piece, directory::ValueRef now) {
-      if (now != e.ref.advanced(piece.begin - e.begin)) bytes += s_.pending.take(m.datum, piece);
+    s_.directory.wanted(m.datum).for_each(e.where, [&](const Region& piece, directory::ValueRef now) {
+      if (now != e.at(piece.begin)) bytes += s_.pending.take(m.datum, piece);
     });
   }
   if (bytes > 0) s_.recorder.moved(Kind::dropped, m.label, bytes);
@@ -240,10 +293,13 @@ Obstacle Copies::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
   if (!State::is_resident(to) || !State::is_resident(from)) return {};
   const std::vector<std::byte> there = bytes_of(to, to_range);
   const std::vector<std::byte> here = bytes_of(from, from_range);
-  s_.directory.wanted(to.datum).for_each(to_range, [&](ByteRange piece, directory::ValueRef ref) {
-    const std::uint64_t at = piece.begin - to_position;
-    // Bytes that were never written may differ.
-    if (!ref.is_number() || std::memcmp(there.data() + at, here.data() + at, piece.size()) == 0) return;
+  s_.directory.wanted(to.datum).for_each(to_range, [&](const Region& piece, directory::ValueRef ref) {
+    bool same = true;
+    for (std::uint64_t c = 0; c < piece.columns && ref.is_number(); ++c) {  // bytes that were never written may differ
+      const std::uint64_t at = piece.column(c).begin - to_position;
+      same = same && std::memcmp(there.data() + at, here.data() + at, piece.width) == 0;
+    }
+    if (same) return;
     base::fatal("SEMCACHE_CHECK: '%s' or '%s' was changed without anybody noticing (a raw pointer in a kernel or a "
                 "library). Announce such uses with semcache::access(view, mode).",
                 s_.name(to), s_.name(from));
@@ -251,7 +307,7 @@ Obstacle Copies::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
   return {};
 }
 
-void Copies::meet(Transaction& t, const Kept& array, ByteRange range, Access mode) {
+void Copies::meet(Transaction& t, const Kept& array, const Region& range, Access mode) {
   t.run([&] {
     s_.expect_not_freed(array);
     return preparation_.meet(*array.memory, range, mode);
@@ -266,39 +322,47 @@ SpaceId Copies::space_at(const void* p) const noexcept {
   return host_space;
 }
 
-void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, const void* from, std::uint64_t n) {
-  const ByteRange range{position, position + n};
+void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, const void* from, const Columns& what) {
+  const Region range = what.to(position);
+  shape(to, range);
   const Kept kept(to);
   timeline::Work work;
   plan::End source = elsewhere(space_at(from), from, &work);
+  std::uint64_t pitch = what.from_pitch;
   std::vector<std::byte> buffer;
   if (to.on_host() && source.space != host_space) {  // through a buffer
-    buffer.resize(n);
-    executor_.execute(copy_step(plan::Purpose::call, elsewhere(host_space, buffer.data(), nullptr, to.label), source, n));
+    buffer.resize(range.size());
+    executor_.execute(copy_of(plan::Purpose::call, elsewhere(host_space, buffer.data(), nullptr, to.label), what.width, source, pitch,
+                              what.width, what.columns));
     transactions_.complete(t, work);
     source = elsewhere(host_space, buffer.data());
+    pitch = what.width;
   }
   meet(t, kept, range, Access::overwrite);
   s_.directory.prepare_write(to.slot, range);  // so that noting the write cannot fail
   const plan::Purpose purpose = buffer.empty() ? plan::Purpose::call : plan::Purpose::detour;
-  transfers_.overwrite(to, range, copy_step(purpose, end_at(to, position), source, n));
+  transfers_.overwrite(to, range, copy_of(purpose, end_at(to, position), what.to_pitch, source, pitch, what.width, what.columns));
   transfers_.note_written(to, range);
   transactions_.complete(t, work);  // the program may change the source after the call
 }
 
-void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t position, std::uint64_t n) {
-  const ByteRange range{position, position + n};
+void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t position, const Columns& what) {
+  const Region range = what.from(position);
+  shape(from, range);
   meet(t, Kept(from), range, Access::read);
   timeline::Work work;
   plan::End target = elsewhere(space_at(to), to, &work);
   std::vector<std::byte> buffer;
+  const auto copy = [&](plan::Purpose purpose, const plan::End& there, std::uint64_t there_pitch, const plan::End& here, std::uint64_t here_pitch) {
+    executor_.execute(copy_of(purpose, there, there_pitch, here, here_pitch, what.width, what.columns));
+  };
   if (from.on_host() && target.space != host_space) {  // through a buffer
-    buffer.resize(n);
+    buffer.resize(range.size());
     const plan::End detour = elsewhere(host_space, buffer.data(), nullptr, from.label);
-    executor_.execute(copy_step(plan::Purpose::detour, detour, end_at(from, position), n));
-    executor_.execute(copy_step(plan::Purpose::call, target, detour, n));
+    copy(plan::Purpose::detour, detour, what.width, end_at(from, position), what.from_pitch);
+    copy(plan::Purpose::call, target, what.to_pitch, detour, what.width);
   } else {
-    executor_.execute(copy_step(plan::Purpose::call, target, end_at(from, position), n));
+    copy(plan::Purpose::call, target, what.to_pitch, end_at(from, position), what.from_pitch);
   }
   transactions_.complete(t, work);
 }
@@ -306,10 +370,11 @@ void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t 
 /// Copies the bytes at the call, even if the destination holds them already (protocol `off`, open mirrors, and the other cases in
 /// which `copy` makes no lazy copy).
 void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
-                      std::uint64_t n) {
-  const ByteRange to_range{to_position, to_position + n};
-  const ByteRange from_range{from_position, from_position + n};
+                      const Columns& what) {
+  const Region to_range = what.to(to_position);
+  const Region from_range = what.from(from_position);
   const bool one_array = are_two_sides(to, from);
+  const bool crosses = to.on_host() != from.on_host();
   // Kernels of a GPU may use an open mirror without being noticed, so the whole device is waited for.
   const Kept to_kept(to);
   const Kept from_kept(from);
@@ -324,21 +389,27 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
     s_.expect_not_freed(from_kept);
     if (from.on_host() && from.open) transfers_.note_written(from, from_range);  // an open mirror counts as changed at every use
     if (const Obstacle o = preparation_.meet(needs, one_array ? 3 : 2)) return o;
-    if (to.on_host() == from.on_host()) return {};
-    return to.on_host() ? hazards_.directly_reached(to, to_range) : hazards_.directly_reached(from, from_range);
+    if (!crosses) return {};
+    return to.on_host() ? hazards_.directly_reached(to, to_range.hull()) : hazards_.directly_reached(from, from_range.hull());
   });
-  s_.directory.prepare_write(to.slot, to_range, 2 + n / s_.options.registration_bytes);  // so that noting the write cannot fail
-  for (std::uint64_t done = 0, bytes = 0; done < n; done += bytes) {
-    // A piece lies within one of the chunks in which host pages are page-locked.
-    const std::uint64_t host_position = (to.on_host() ? to_position : from_position) + done;
-    bytes = to.on_host() == from.on_host() ? n - done
-                                           : std::min(n - done, s_.pages->chunk_end(host_position) - host_position);
-    const ByteRange piece{to_position + done, to_position + done + bytes};
+  // So that noting the write cannot fail.
+  s_.directory.prepare_write(to.slot, to_range, what.columns + 2 + 3 * (to_range.hull().size() / s_.options.registration_bytes));
+  for (std::uint64_t column = 0, done = 0; column < what.columns;) {
+    // A piece lies within one of the chunks in which host pages are page-locked: some columns, or a part of one.
+    const std::uint64_t target = to_position + column * what.to_pitch + done, source = from_position + column * what.from_pitch + done;
+    const std::uint64_t host_position = to.on_host() ? target : source, host_pitch = to.on_host() ? what.to_pitch : what.from_pitch;
+    const std::uint64_t room = crosses ? s_.pages->chunk_end(host_position) - host_position : UINT64_MAX;
+    const std::uint64_t width = std::min(what.width - done, room);
+    std::uint64_t columns = 1;
+    if (done == 0 && width == what.width && what.columns > 1) columns = std::min(what.columns - column, 1 + (room - width) / host_pitch);
+    const Region piece(target, width, columns, what.to_pitch);
     transfers_.overwrite(to, one_array ? to_range : piece,
-                         copy_step(plan::Purpose::call, end_at(to, piece.begin), end_at(from, from_position + done), bytes));
+                         copy_of(plan::Purpose::call, end_at(to, target), what.to_pitch, end_at(from, source), what.from_pitch, width, columns));
     // Each piece is noted at once, because a later one may fail, and overwritten bytes must not be taken for the former content
     // (I9). Within one array that would make the source stale, so there the whole range is noted at the end.
     if (!one_array) transfers_.note_written(to, piece);
+    done = width < what.width - done ? done + width : 0;
+    if (done == 0) column += columns;
   }
   if (one_array) transfers_.note_written(to, to_range);
   transactions_.complete_transfers(t, to);
@@ -371,10 +442,11 @@ void Copies::filled(Memory& m, std::uint64_t position, std::uint64_t n, const Fi
   const Transaction t(transactions_);
   s_.expect_not_freed(Kept(m));
   s_.links.fetch_add(1);
-  s_.directory.fill(m.datum, {position, position + n}, fill);
+  const ByteRange range{position, position + n};
+  s_.directory.fill(m.datum, range, fill);
   m.write_check.reset();
-  transfers_.count_dropped(m, {position, position + n});
-  s_.directory.commit({m.slot, position, {}, 0, n, s_.directory.wanted(m.datum).at(position), {}});
+  transfers_.count_dropped(m, range);
+  s_.directory.commit({m.slot, range, {}, 0, s_.directory.wanted(m.datum).at(position), {}});
 }
 
 }  // namespace semcache::engine

@@ -12,9 +12,20 @@ class Copies : Parts {
  public:
   explicit Copies(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// Copies `bytes` bytes between arrays, or between an array and other memory.
-  /// @throws UsageError  an address is in the range of arrays, but no array is there, or the bytes leave their array
-  void copy(void* to, const void* from, std::uint64_t bytes);
+  /// What a copy moves: `columns` runs of `width` bytes, which begin `to_pitch` and `from_pitch` bytes apart.
+  struct Columns {
+    std::uint64_t width = 0;
+    std::uint64_t columns = 1;
+    std::uint64_t to_pitch = 0;
+    std::uint64_t from_pitch = 0;
+    [[nodiscard]] Region to(std::uint64_t position) const noexcept { return {position, width, columns, to_pitch}; }
+    [[nodiscard]] Region from(std::uint64_t position) const noexcept { return {position, width, columns, from_pitch}; }
+  };
+  /// Copies between arrays, or between an array and other memory. Columns of one array are linked lazily where both sides have them
+  /// equally far apart, or where there are few of them; otherwise the copy is made at the call.
+  /// @throws UsageError  an address is in the range of arrays, but no array is there, the bytes leave their array, or columns overlap
+  void copy(void* to, const void* from, Columns what);
+  void copy(void* to, const void* from, std::uint64_t bytes) { copy(to, from, Columns{bytes}); }
   /// Fills the range with the pattern: as a value of known content, or at the call if the memory is open or the protocol is
   /// `off`.
   void fill(Memory& memory, std::uint64_t position, std::uint64_t bytes, const directory::Fill& fill);
@@ -27,29 +38,30 @@ class Copies : Parts {
  private:
   /// Waits until the requirement of an access to the array is met. @throws UsageError  the array, which the caller named, is
   /// freed
-  void meet(Transaction& transaction, const Kept& array, ByteRange range, Access mode);
+  void meet(Transaction& transaction, const Kept& array, const Region& range, Access mode);
   /// Returns the space of memory that belongs to no array.
   [[nodiscard]] SpaceId space_at(const void* elsewhere) const noexcept;
   /// Copies at the call from memory that belongs to no array. The program may change that memory afterwards.
-  void copy_from_open(Transaction& transaction, Memory& to, std::uint64_t position, const void* from, std::uint64_t n);
+  void copy_from_open(Transaction& transaction, Memory& to, std::uint64_t position, const void* from, const Columns& what);
   /// Copies at the call to memory that belongs to no array.
-  void copy_to_open(Transaction& transaction, void* to, Memory& from, std::uint64_t position, std::uint64_t n);
+  void copy_to_open(Transaction& transaction, void* to, Memory& from, std::uint64_t position, const Columns& what);
   /// Makes the copy lazily, in the directory. Returns false, and does not make it, if a side is open or becomes open.
   [[nodiscard]] bool link(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from,
-                          std::uint64_t from_position, std::uint64_t n);
+                          std::uint64_t from_position, const Columns& what);
+  void shape(Memory& memory, const Region& region);
   /// Carries out at the call those lazy copies that must not, or should not, stay pending. A failure is not reported,
   /// because the copy has been made lazily (I9). Ends the process if an announced host side, which the program may change without
   /// notice, can neither be copied nor saved.
-  void settle_early(Transaction& transaction, Memory& to, ByteRange range, Memory& from) noexcept;
+  void settle_early(Transaction& transaction, Memory& to, const Region& range, Memory& from) noexcept;
   /// Brings the content of a small copy to a mirror that the host is expected to read next. Its pages stay readable meanwhile.
   void bring(Transaction& transaction, Memory& to, ByteRange range, Memory& from) noexcept;
   /// See `settle`.
-  void settle_copy(Transaction& transaction, Memory& to, ByteRange range);
+  void settle_copy(Transaction& transaction, Memory& to, const Region& range);
   /// Copies at the call between two arrays.
   void copy_now(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
-                std::uint64_t n);
+                const Columns& what);
   /// Notes as pending the bytes of `range` that no slot of the memory's datum holds.
-  void note_pending(const Memory& memory, ByteRange range) noexcept;
+  void note_pending(const Memory& memory, const Region& range) noexcept;
   /// Counts as dropped the pending bytes where the datum now wants something else. @param earlier  what it wanted before
   void count_replaced(const Memory& memory, const std::vector<directory::ExtentMap::Extent>& earlier) noexcept;
   /// SEMCACHE_CHECK=1: checks that both sides of a copy that is elided have the same bytes, and ends the process if not.

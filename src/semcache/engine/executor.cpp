@@ -40,7 +40,10 @@ void Executor::carry_out(const Step& step) {
     case Step::Kind::fill:
       if (to == nullptr) return repeat(step.to.address, step.bytes, step.fill, step.phase);
       to->write_check.reset();
-      return fill_in_place(*to, step.to.position, step.bytes, step.fill, step.phase);
+      step.for_each_column([&](std::uint64_t at, std::uint64_t) {
+        fill_in_place(*to, step.to.position + at, step.bytes, step.fill, step.phase + at);
+      });
+      return;
     case Step::Kind::map:
       return s_.device_of(*to).memory->note_mapped(*to);
     case Step::Kind::evict:
@@ -60,7 +63,7 @@ void Executor::copy_bytes(const Step& step) {
   const bool from_host = step.from.space == host_space;
   // The source must not change before its bytes are taken. If the destination belongs to no array, the caller waits for the copy
   // instead.
-  if (to != nullptr && from != nullptr) freeze(*from, {step.from.position, step.from.position + step.bytes});
+  if (to != nullptr && from != nullptr) freeze(*from, step.hull(step.from));
   if (to_host && from_host) {
     copy_on_host(step, to, from);
   } else if (to != nullptr && from != nullptr && to_host != from_host) {
@@ -72,14 +75,14 @@ void Executor::copy_bytes(const Step& step) {
 }
 
 void Executor::copy_on_host(const Step& step, Memory* to, Memory* from) {
-  step.for_each_piece([&](ByteRange piece) {
-    std::byte* const target = step.to.address + piece.begin;
-    const std::byte* const source = step.from.address + piece.begin;
+  const auto copy = [&](ByteRange piece, std::uint64_t to_column, std::uint64_t from_column) {
+    std::byte* const target = step.to.address + to_column + piece.begin;
+    const std::byte* const source = step.from.address + from_column + piece.begin;
     if ((step.to.in_buffer && permits(source, piece.size(), platform::Protection::read)) ||
         (step.from.in_buffer && permits(target, piece.size(), platform::Protection::read_write))) {
       std::memcpy(target, source, piece.size());
     } else if (step.from.in_buffer) {
-      write_arrival(*to, {step.to.position + piece.begin, step.to.position + piece.end}, source);
+      write_arrival(*to, {step.to.position + to_column + piece.begin, step.to.position + to_column + piece.end}, source);
     } else if (from != nullptr && to != nullptr) {
       copy_behind(target, source, piece.size());
     } else if (from != nullptr) {
@@ -87,6 +90,9 @@ void Executor::copy_on_host(const Step& step, Memory* to, Memory* from) {
     } else {
       s_.platform->write_behind(target, source, piece.size());
     }
+  };
+  step.for_each_piece([&](ByteRange piece) {
+    step.for_each_column([&](std::uint64_t to_column, std::uint64_t from_column) { copy(piece, to_column, from_column); });
   });
 }
 
@@ -96,9 +102,8 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   const bool from_host = step.from.space == host_space;
   DeviceState& d = *s_.devices[(to_host ? step.from.space : step.to.space).value - 1];
   const QueueIndex queue = from_host ? d.to_device_queue : to_host ? d.to_host_queue : d.within_queue;
-  const CopyOfDevice copy = from_host ? &device::Device::copy_to_device
-                            : to_host ? &device::Device::copy_from_device
-                                      : &device::Device::copy_within_device;
+  using Direction = device::Device::Direction;
+  const Direction direction = from_host ? Direction::to_device : to_host ? Direction::from_device : Direction::within_device;
   if (from != nullptr) order_queue(d, queue, *from, Mode::reads, Behind::all);
   if (to != nullptr) order_queue(d, queue, *to, Mode::writes, Behind::all);
   if (to == nullptr || from == nullptr) d.queues->separate(queue);  // users of the other side wait for this copy alone
@@ -113,59 +118,82 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
       if (user != nullptr) *user = work;
     }
   });
-  step.for_each_piece([&](ByteRange piece) {
-    copy_by_device(d, queue, copy, step.to.address + piece.begin, step.from.address + piece.begin, piece.size());
+  if (step.columns > 1 && !s_.options.device_faults) {
+    d.device->copy_columns(d.queues->id(queue), direction, step.to.address, step.to.pitch, step.from.address, step.from.pitch, step.bytes,
+                           step.columns);
     submitted = true;
+    return;
+  }
+  step.for_each_piece([&](ByteRange piece) {
+    step.for_each_column([&](std::uint64_t to_column, std::uint64_t from_column) {
+      copy_by_device(d, queue, direction, step.to.address + to_column + piece.begin, step.from.address + from_column + piece.begin,
+                     piece.size());
+      submitted = true;
+    });
   });
 }
 
-bool Executor::goes_directly(const Memory& host, ByteRange range, bool to_host) const {
+bool Executor::goes_directly(const Memory& host, const Region& where, bool to_host) const {
   // Drivers read small sources with the processor (up to 24 KiB were seen), so a small source must be accessible to go directly.
   constexpr std::uint64_t surely_by_the_copy_engine = 64 * 1024;
-  const bool locked = s_.pages->locked(host, range);
+  const bool locked = s_.pages->locked(host, where.hull());
   if (to_host) return locked || host.owns_allocation;
-  const bool other_name = s_.pages->device_name(host, range.begin) != host.address + range.begin;
-  return locked && (other_name ? range.size() >= surely_by_the_copy_engine : s_.pages->permit(host, range, platform::Protection::read));
+  const bool other_name = s_.pages->device_name(host, where.begin) != host.address + where.begin;
+  return locked && (other_name ? where.width >= surely_by_the_copy_engine : s_.pages->permit(host, where.hull(), platform::Protection::read));
 }
 
 /// Copies between an array's host memory and an array's device memory `m`.
 void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
   const bool to_host = step.to.space == host_space;
-  const std::uint64_t n = step.bytes;
-  const std::uint64_t position = (to_host ? step.to : step.from).position;
+  const plan::End& on_host = to_host ? step.to : step.from;
+  const Region where(on_host.position, step.bytes, step.columns, on_host.pitch);
   DeviceState& d = s_.device_of(m);
   const QueueIndex queue = to_host ? d.to_host_queue : d.to_device_queue;
   const Mode mode = to_host ? Mode::reads : Mode::writes;
   order_queue(d, queue, m, mode, Behind::all);
   if (d.device->kernels_run_in_caller()) {
     projection_.set_reachable(m, true);
-    copy_behind(step.to.address, step.from.address, n);
+    step.for_each_column([&](std::uint64_t to_column, std::uint64_t from_column) {
+      copy_behind(step.to.address + to_column, step.from.address + from_column, step.bytes);
+    });
     projection_.set_reachable(m, false);
     note_use(d, queue, m, mode);
     return;
   }
   Flights flights(1);  // made before the transfer, because listing it must not fail
   Flight& flight = flights.front();
-  flight.range = {position, position + n};
+  flight.where = where;
+  flight.range = where.hull();
   flight.to_host = to_host;
   flight.expected = to_host && here().bringing == &host;
-  std::byte* other = s_.pages->device_name(host, position);
-  const bool direct = goes_directly(host, flight.range, to_host);
+  std::byte* other = s_.pages->device_name(host, where.begin);
+  std::uint64_t other_pitch = on_host.pitch;
+  const bool direct = goes_directly(host, where, to_host);
   d.queues->separate(queue);
   if (to_host || direct) flight.host = &host;  // a thread that would write these pages waits for the flight
   if (!direct) {
-    flight.staging = other = d.staging->take(n);
-    flight.staged_bytes = n;
+    flight.staging = other = d.staging->take(where.size());
+    flight.staged_bytes = where.size();
+    other_pitch = step.bytes;
   }
   try {
-    if (to_host) {
-      d.device->copy_from_device(d.queues->id(queue), other, step.from.address, n);
+    const QueueId id = d.queues->id(queue);
+    for (std::uint64_t c = 0; c < step.columns && !to_host && !direct; ++c) {
+      s_.platform->read_behind(other + c * step.bytes, step.from.address + c * step.from.pitch, step.bytes);
+    }
+    if (step.columns > 1) {
+      if (to_host) {
+        d.device->copy_columns(id, device::Device::Direction::from_device, other, other_pitch, step.from.address, step.from.pitch, step.bytes, step.columns);
+      } else {
+        d.device->copy_columns(id, device::Device::Direction::to_device, step.to.address, step.to.pitch, other, other_pitch, step.bytes, step.columns);
+      }
+    } else if (to_host) {
+      d.device->copy_from_device(id, other, step.from.address, step.bytes);
     } else {
-      if (!direct) s_.platform->read_behind(other, step.from.address, n);
-      d.device->copy_to_device(d.queues->id(queue), step.to.address, other, n);
+      d.device->copy_to_device(id, step.to.address, other, step.bytes);
     }
   } catch (...) {
-    if (!direct) d.staging->give(other, n);
+    if (!direct) d.staging->give(other, where.size());
     throw;
   }
   flight.work = note_use(d, queue, m, mode);
@@ -196,9 +224,9 @@ void Executor::copy_behind(std::byte* to, const std::byte* from, std::uint64_t n
   }
 }
 
-void Executor::copy_by_device(DeviceState& d, QueueIndex queue, CopyOfDevice copy, std::byte* to, const std::byte* from,
+void Executor::copy_by_device(DeviceState& d, QueueIndex queue, device::Device::Direction direction, std::byte* to, const std::byte* from,
                               std::uint64_t n) {
-  if (!s_.options.device_faults) return (*d.device.*copy)(d.queues->id(queue), to, from, n);
+  if (!s_.options.device_faults) return d.device->copy(d.queues->id(queue), direction, to, from, n);
   if (permits(to, n, platform::Protection::read_write) && permits(from, n, platform::Protection::read)) {
     std::memmove(to, from, n);
   } else {

@@ -33,7 +33,7 @@ class Executor : Parts {
   /// Writes bytes that have arrived in staging memory, or in a buffer, to host pages past their protection.
   void write_arrival(Memory& host, ByteRange range, const std::byte* bytes);
   /// Can a transfer between these pages and a device do without staging memory?
-  [[nodiscard]] bool goes_directly(const Memory& host, ByteRange range, bool to_host) const;
+  [[nodiscard]] bool goes_directly(const Memory& host, const Region& where, bool to_host) const;
   /// Closes pages for writing that are about to be the source of a copy, so that they can no longer change unnoticed.
   void freeze(Memory& memory, ByteRange range);
   /// Returns a digest of the content that the device memory has now.
@@ -52,9 +52,8 @@ class Executor : Parts {
   /// Do the protections of the pages allow this thread to use the bytes directly? The answer holds as long as it has the lock,
   /// because protections change under the lock alone.
   [[nodiscard]] bool permits(const std::byte* address, std::uint64_t bytes, platform::Protection needed) const;
-  using CopyOfDevice = void (device::Device::*)(QueueId, std::byte*, const std::byte*, std::uint64_t);
   /// Has the device make a copy, in `queue`; past the protection of its pages where device memory is guarded.
-  void copy_by_device(DeviceState& d, QueueIndex queue, CopyOfDevice copy, std::byte* to, const std::byte* from, std::uint64_t n);
+  void copy_by_device(DeviceState& d, QueueIndex queue, device::Device::Direction direction, std::byte* to, const std::byte* from, std::uint64_t n);
   void fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const directory::Fill& fill,
                      std::uint64_t phase);
   /// Removes flights from the list that are known to have ended; it asks the driver, and does not wait.

@@ -25,7 +25,7 @@ class Pieces {
       if (count <= most) {
         more_.push_back({&m, at, mode});
       } else {
-        first_.range = {std::min(first_.range.begin, at.begin), std::max(first_.range.end, at.end)};
+        first_.range = ByteRange{std::min(first_.range.begin, at.begin), std::max(first_.range.end(), at.end)};
       }
     }
     if (count > most && writes(mode)) first_.mode = Access::read_write;  // the bytes between the pieces stay
@@ -63,22 +63,29 @@ bool ForeignIo::valid_here(const Memory& m, std::uint64_t position, const ByteRa
 }
 
 directory::Step ForeignIo::nearest_source(const Memory& m, ByteRange range) const {
+  // In a matrix of several extents the pieces ascend within a column only.
+  const std::uint64_t pitch = s_.directory.pitch(m.datum);
+  if (pitch != one_column && (s_.directory.wanted(m.datum).extent_count() > 1 || !s_.directory.fresh(m.slot, m.all()))) {
+    range.end = std::min(range.end, round_down(range.begin, pitch) + pitch);
+  }
   const bool written = s_.directory.wanted(m.datum).at(range.begin).id != directory::undefined_value;
-  s_.directory.wanted(m.datum).all_of(range, [&](ByteRange piece, directory::ValueRef ref) {
+  s_.directory.wanted(m.datum).all_of(range, [&](const Region& piece, directory::ValueRef ref) {
     if ((ref.id != directory::undefined_value) == written) return true;
     range.end = piece.begin;
     return false;
   });
-  if (!written) return {{}, 0, {}, 0, range.size(), {}, {}};
+  if (!written) return {{}, range, {}, 0, {}, {}};
   for (const SlotId slot : {s_.directory.slot_in(m.datum, host_space), m.slot}) {
     if (!slot.valid()) continue;
-    const std::vector<ByteRange> stale = s_.stale(slot, range);
+    const std::vector<Region> stale = s_.stale(slot, range);
     const std::uint64_t end = stale.empty() ? range.end : stale.front().begin;
-    if (end > range.begin) return {{}, 0, slot, range.begin, end - range.begin, {}, {}};
+    if (end > range.begin) return {{}, {range.begin, end}, slot, range.begin, {}, {}};
   }
   // The bytes go to the host, so every source costs a crossing, except what the host holds.
   const Topology seen_from_host = m.on_host() ? Topology{0, 1, 1} : Topology{1, 1, 0};
-  return s_.directory.next_fetch(m.slot, range, seen_from_host);
+  directory::Step step = s_.directory.next_fetch(m.slot, range, seen_from_host);
+  step.where = step.where.column(0);  // the buffer takes byte behind byte
+  return step;
 }
 
 void ForeignIo::read_out(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
@@ -109,7 +116,7 @@ void ForeignIo::read_out(Memory& m, std::uint64_t position, const ByteRange* pie
     return preparation_.meet(needs.begin(), needs.size());
   });
   if (m.on_host()) {
-    for (const Requirement& r : needs) host_access_.note_fetch(m, r.range);
+    for (const Requirement& r : needs) host_access_.note_fetch(m, r.range.hull());
   }
   expected_.submit_pieces(m, position, pieces, count, buffer, to);
 }
@@ -129,12 +136,13 @@ void ForeignIo::read_from_device(Transaction& t, Memory& m, std::uint64_t positi
         continue;
       }
       const directory::Step source = nearest_source(m, {next, end});
-      plan::Step step = copy_step(plan::Purpose::call, within(buffer, to + (next - position)), {}, source.bytes);
+      const std::uint64_t bytes = source.where.size();
+      plan::Step step = copy_step(plan::Purpose::call, within(buffer, to + (next - position)), {}, bytes);
       step.to.label = m.label;  // counted for the array that the message names, wherever the bytes come from
       if (source.from.valid()) {
         Memory& from = s_.memory_of(source.from);
         const std::uint64_t at = source.from_position;
-        if (const Obstacle o = hazards_.busy(from, {at, at + source.bytes}, Mode::reads)) return o;
+        if (const Obstacle o = hazards_.busy(from, {at, at + bytes}, Mode::reads)) return o;
         step.from = end_at(from, at);
       } else {
         step.kind = plan::Step::Kind::fill;
@@ -144,7 +152,7 @@ void ForeignIo::read_from_device(Transaction& t, Memory& m, std::uint64_t positi
         step.phase = source.value.offset;
       }
       executor_.execute(step);
-      next += source.bytes;
+      next += bytes;
     }
     return {};
   });

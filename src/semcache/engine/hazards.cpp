@@ -30,6 +30,7 @@ Obstacle Hazards::busy(Memory& m, ByteRange range, Mode mode) {
 }
 
 Obstacle Hazards::flights_of(Memory& host, ByteRange range, Mode mode) {
+  if (!host.saved.is_range()) range = {0, host.bytes};  // its memory is not laid out as its positions
   for (auto next = s_.flights.begin(); next != s_.flights.end();) {
     const auto flight = next++;
     if (flight->host != &host || !flight->range.overlaps(range) || !(flight->to_host || mode == Mode::writes)) continue;
@@ -42,7 +43,10 @@ Obstacle Hazards::land(Flights::iterator flight) {
   if (flight->locks_pages) return Obstacle::moment();
   if (const Obstacle o = not_done(flight->work)) return o;
   if (flight->staging != nullptr) {
-    if (flight->to_host) executor_.write_arrival(*flight->host, flight->range, flight->staging);
+    const Region& where = flight->where;
+    for (std::uint64_t c = 0; c < where.columns && flight->to_host; ++c) {
+      executor_.write_arrival(*flight->host, where.column(c), flight->staging + c * where.width);
+    }
     s_.devices[flight->work.device]->staging->give(flight->staging, flight->staged_bytes);
   }
   s_.flights.erase(flight);

@@ -33,8 +33,8 @@ Obstacle HostAccess::open_pages(Memory& m, ByteRange range, Access mode) {
     const ByteRange pages = s_.pages->around(m, range);
     const ByteRange content = pages_matter ? intersect(pages, m.all()) : range;
     if (!needs_content(mode)) {  // I5: a page opened for writing holds all its wanted bytes, but the announced ones
-      if (const Obstacle o = transfers_.make_fresh(m, {content.begin, range.begin})) return o;
-      if (const Obstacle o = transfers_.make_fresh(m, {range.end, content.end})) return o;
+      if (const Obstacle o = transfers_.make_fresh(m, ByteRange{content.begin, range.begin})) return o;
+      if (const Obstacle o = transfers_.make_fresh(m, ByteRange{range.end, content.end})) return o;
     }
     if (const Obstacle o = preparation_.meet(m, content, mode)) return o;
     if (pages_matter) m.pages.make_room(2);  // `relax` must not fail once the write is noted
@@ -171,7 +171,7 @@ FaultResult HostAccess::serve_device(Transaction& t, Memory& m, FaultKind kind, 
 
 void HostAccess::begin_host_phase(Memory& m) {
   policy::ReadAhead::Phase phase{m.bytes, s_.page_bytes, s_.home().device->fault_bytes()};
-  for (const ByteRange r : s_.stale(m.slot, m.all())) phase.stale_bytes += r.size();
+  for (const Region& r : s_.stale(m.slot, m.all())) phase.stale_bytes += r.size();
   m.pages.for_each(s_.pages->span(m), [&](ByteRange piece, PageState s) {
     if (s.protection != Protection::read_write) phase.closed_bytes += piece.size();
   });
@@ -203,9 +203,10 @@ ByteRange HostAccess::plan_fault(Memory& m, std::uint64_t position, Access mode)
 std::uint64_t HostAccess::count_ahead(Memory& m, ByteRange page, ByteRange range, Access mode) {
   std::uint64_t made_valid = 0;
   std::uint64_t filled = 0;
-  for (const ByteRange r : s_.stale(m.slot, range)) {
-    s_.directory.wanted(m.datum).for_each(r, [&](ByteRange piece, directory::ValueRef wanted) {
-      const std::uint64_t ahead = piece.size() - intersect(piece, page).size();
+  for (const Region& r : s_.stale(m.slot, range)) {
+    s_.directory.wanted(m.datum).for_each(r, [&](const Region& piece, directory::ValueRef wanted) {
+      std::uint64_t ahead = 0;
+      for_each_difference(piece, page, [&](const Region& beyond) { ahead += beyond.size(); });
       made_valid += ahead;
       if (s_.directory.fill_of(wanted.id).pattern_bytes != 0) filled += ahead;
     });

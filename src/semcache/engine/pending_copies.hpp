@@ -16,20 +16,27 @@ namespace semcache::engine {
 class PendingCopies {
  public:
   /// Notes that the bytes are pending.
-  void add(DatumId datum, ByteRange range) noexcept { set(datum, range, {true}); }
+  void add(DatumId datum, const Region& range) noexcept {
+    for (std::uint64_t c = 0; c < range.columns; ++c) set(datum, range.column(c), {true});
+  }
 
   [[nodiscard]] bool any(DatumId datum) const noexcept { return !pending_.empty() && pending_.count(datum.value) != 0; }
 
   /// Returns how many bytes of `range` were pending. None of them is pending afterwards.
-  std::uint64_t take(DatumId datum, ByteRange range) noexcept {
+  std::uint64_t take(DatumId datum, const Region& range) noexcept {
+    std::uint64_t taken = 0;
+    for (std::uint64_t c = 0; c < range.columns && any(datum); ++c) taken += take_range(datum, range.column(c));
+    return taken;
+  }
+
+ private:
+  std::uint64_t take_range(DatumId datum, ByteRange range) noexcept {
     if (!any(datum)) return 0;
     std::uint64_t taken = 0;
     pending_.find(datum.value)->second.for_each(range, [&](ByteRange piece, State s) { taken += s.pending ? piece.size() : 0; });
     if (taken > 0) set(datum, range, {false});
     return taken;
   }
-
- private:
   struct State {
     bool pending = false;
     [[nodiscard]] State advanced(std::uint64_t) const noexcept { return *this; }

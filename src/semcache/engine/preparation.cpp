@@ -15,8 +15,8 @@ Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const 
     // An earlier attempt has made it ready, and only its flags are not set yet.
     if (s_.directory.fresh(m.slot, m.all()) && (!operands[i].writable || s_.directory.exclusive(m.slot, m.all()))) continue;
     const ByteRange unread = overwritten ? overwritten[i] : ByteRange{};
-    if (const Obstacle o = transfers_.make_fresh(m, {0, unread.begin})) return o;
-    if (const Obstacle o = transfers_.make_fresh(m, {unread.end, m.bytes})) return o;
+    if (const Obstacle o = transfers_.make_fresh(m, ByteRange{0, unread.begin})) return o;
+    if (const Obstacle o = transfers_.make_fresh(m, ByteRange{unread.end, m.bytes})) return o;
     if (!operands[i].writable) continue;
     if (const Obstacle o = transfers_.save_all(m, m.all(), Transfers::Loss::write)) return o;
     // Bytes that are overwritten unread are not fetched and may hold anything now, so finding the same afterwards proves nothing.
@@ -40,7 +40,7 @@ Obstacle Preparation::meet(const Requirement* requirements, std::size_t count) {
     if (!needs_content(r.mode)) continue;
     if (const Obstacle o = transfers_.make_fresh(*r.memory, r.range)) return o;
   }
-  std::vector<ByteRange> together;  // all ranges of one array that are overwritten
+  std::vector<Region> together;  // all ranges of one array that are overwritten
   const Memory* overwritten = nullptr;
   // Saving a value of one range may overwrite the other holder of a value that a second range holds. So after a save all ranges
   // are checked again.
@@ -61,7 +61,7 @@ Obstacle Preparation::meet(const Requirement* requirements, std::size_t count) {
   } while (saves != transfers_.saves());
   for (std::size_t i = 0; i < count; ++i) {  // all transfers have been submitted
     const Requirement& r = requirements[i];
-    if (const Obstacle o = hazards_.busy(*r.memory, r.range, mode_of(writes(r.mode)))) return o;
+    if (const Obstacle o = hazards_.busy(*r.memory, r.range.hull(), mode_of(writes(r.mode)))) return o;
   }
   return {};
 }

@@ -21,7 +21,7 @@ namespace semcache::engine {
 /// What an access needs before it uses bytes of an array: the bytes must be present in this memory, as the mode demands.
 struct Requirement {
   Memory* memory;   ///< the array's memory in the space where the bytes are used
-  ByteRange range;
+  Region range;
   Access mode;      ///< `overwrite` needs no content; all modes but `read` save what others want of the former content
 };
 
@@ -39,7 +39,7 @@ class Preparation : Parts {
   /// @pre none of the arrays is freed
   /// @return no obstacle when all are met at the same time; otherwise the first obstacle
   Obstacle meet(const Requirement* requirements, std::size_t count);
-  Obstacle meet(Memory& memory, ByteRange range, Access mode) {
+  Obstacle meet(Memory& memory, const Region& range, Access mode) {
     const Requirement requirement{&memory, range, mode};
     return meet(&requirement, 1);
   }

@@ -143,8 +143,8 @@ struct State : base::Uncopied {
   }
   [[nodiscard]] Memory& memory_of(SlotId slot) const { return *by_slot[slot.value]; }
   /// Returns the stale pieces of `range`: those where the slot does not hold what is wanted.
-  [[nodiscard]] std::vector<ByteRange> stale(SlotId slot, ByteRange range) const {
-    std::vector<ByteRange> pieces;
+  [[nodiscard]] std::vector<Region> stale(SlotId slot, const Region& range) const {
+    std::vector<Region> pieces;
     directory.stale(slot, range, pieces);
     return pieces;
   }

@@ -29,6 +29,13 @@ using memory::end_at;
   return {plan::Step::Kind::copy, purpose, to, from, bytes};
 }
 
+/// Returns the copy of all columns of a region. @param what  its width and columns; the ends have the pitches
+[[nodiscard]] inline plan::Step copy_step(plan::Purpose purpose, const plan::End& to, const plan::End& from, const Region& what) noexcept {
+  plan::Step step = copy_step(purpose, to, from, what.width);
+  step.columns = what.columns;
+  return step;
+}
+
 /// Returns a step that concerns a whole array.
 [[nodiscard]] inline plan::Step step_of(plan::Step::Kind kind, const Memory& m) noexcept {
   return {kind, plan::Purpose::fetch, end_at(m, 0), {}, m.bytes};

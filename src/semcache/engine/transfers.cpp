@@ -9,29 +9,55 @@ namespace semcache::engine {
 using directory::Step;
 using trace::Kind;
 
+namespace {
+
+/// Returns the first columns of the region, or bytes of its first column, that end at `end` at most.
+Region part_before(const Region& r, std::uint64_t end) {
+  if (r.end() <= end) return r;
+  if (r.is_range() || r.begin + r.width > end) return ByteRange{r.begin, std::min(r.begin + r.width, end)};
+  return r.some_columns(0, (end - r.begin - r.width) / r.pitch + 1);
+}
+
+/// Returns the first columns of the region, or bytes of its first column, that are at most `most` bytes.
+Region part_of(const Region& r, std::uint64_t most) {
+  if (r.size() <= most) return r;
+  if (r.is_range() || r.width > most) return ByteRange{r.begin, r.begin + std::min(r.width, most)};
+  return r.some_columns(0, most / r.width);
+}
+
+/// Returns the region of the width, columns and pitch of `r` that begins at `position`.
+Region moved_to(const Region& r, std::uint64_t position) {
+  Region at = r;
+  at.begin = position;
+  return at;
+}
+
+}  // namespace
+
 bool Transfers::host_side_is_announced(const Memory& m) {
   const SlotId host = s_.directory.slot_in(m.datum, host_space);
   return host.valid() && s_.memory_of(host).announced;
 }
 
-void Transfers::note_refused(Memory& m, ByteRange range) noexcept {
+void Transfers::note_refused(Memory& m, const Region& range) noexcept {
   try {
     std::vector<directory::LastHeld> alone;
     s_.directory.last_held(m.slot, range, directory::Wanters::others, alone);
-    std::uint64_t begin = range.begin;
+    std::vector<Region> elsewhere{range};  // what other slots hold as well
     for (const directory::LastHeld& piece : alone) {
-      s_.directory.drop(m.slot, {begin, piece.position});
-      begin = piece.position + piece.bytes;
-      note_written(m, {piece.position, begin});
+      std::vector<Region> rest;
+      for (const Region& r : elsewhere) for_each_difference(r, piece.where, [&](const Region& part) { rest.push_back(part); });
+      elsewhere.swap(rest);
     }
-    s_.directory.drop(m.slot, {begin, range.end});
+    for (const Region& r : elsewhere) s_.directory.drop(m.slot, r);
+    for (const directory::LastHeld& piece : alone) note_written(m, piece.where);
   } catch (const std::bad_alloc&) {
     base::fatal("a copy to '%s' at %p was refused half-way, and the host has no memory to note what is there now. Free memory of "
                 "the host", s_.name(m), static_cast<void*>(m.address));
   }
 }
 
-void Transfers::overwrite(Memory& m, ByteRange range, const plan::Step& step) {
+void Transfers::overwrite(Memory& m, const Region& range, const plan::Step& step) {
   try {
     executor_.execute(step);
   } catch (...) {
@@ -40,7 +66,7 @@ void Transfers::overwrite(Memory& m, ByteRange range, const plan::Step& step) {
   }
 }
 
-void Transfers::note_written(Memory& m, ByteRange range) {
+void Transfers::note_written(Memory& m, const Region& range) {
   count_dropped(m, range);
   s_.directory.write(m.slot, range);
 }
@@ -52,26 +78,26 @@ bool Transfers::room_for_snapshot(DeviceState& d, std::uint64_t bytes, Loss loss
   return d.memory->snapshot_bytes + bytes <= share && d.memory->fits(rounded);
 }
 
-Obstacle Transfers::make_fresh(Memory& m, ByteRange range) {
+Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
   for (;;) {
     Step step = s_.directory.next_fetch(m.slot, range, s_.topology);
-    if (step.bytes == 0) return {};
+    if (step.where.empty()) return {};
     if (!step.from.valid() && step.fill.pattern_bytes == 0) {
       base::fatal("I4: nobody holds %llu bytes of '%s' at offset %llu any more",
-                  static_cast<unsigned long long>(step.bytes), s_.name(m),
-                  static_cast<unsigned long long>(step.to_position));
+                  static_cast<unsigned long long>(step.where.size()), s_.name(m),
+                  static_cast<unsigned long long>(step.where.begin));
     }
     Memory* from = step.from.valid() ? &s_.memory_of(step.from) : nullptr;
     Memory& crossing = from != nullptr && from->on_host() && !m.on_host() ? *from : m;
-    const std::uint64_t crossing_position = &crossing == &m ? step.to_position : step.from_position;
     DeviceState* const crossed = from == nullptr || from->on_host() == m.on_host() ? nullptr : &s_.device_of(m.on_host() ? *from : m);
     if (crossed != nullptr && !crossed->device->kernels_run_in_caller()) {
       // A step stays within one chunk of page-locking. A step that must be staged is at most one staging piece.
-      step.bytes = std::min(step.bytes, s_.pages->chunk_end(crossing_position) - crossing_position);
-      if (const Obstacle o = hazards_.directly_reached(crossing, {crossing_position, crossing_position + step.bytes})) return o;
-      if (!s_.pages->locked(crossing, {crossing_position, crossing_position + step.bytes})) {
-        step.bytes = std::min(step.bytes, Staging::piece_bytes);
-        if (crossed->staging->exhausted(step.bytes)) {
+      const std::uint64_t begin = &crossing == &m ? step.where.begin : step.from_position;
+      Region at = part_before(moved_to(step.where, begin), s_.pages->chunk_end(begin));
+      if (const Obstacle o = hazards_.directly_reached(crossing, at.hull())) return o;
+      if (!s_.pages->locked(crossing, at.hull())) {
+        at = part_of(at, Staging::piece_bytes);
+        if (crossed->staging->exhausted(at.size())) {
           const auto staged =
               std::find_if(s_.flights.begin(), s_.flights.end(), [](const Flight& f) { return f.staging != nullptr; });
           if (staged != s_.flights.end()) {
@@ -80,23 +106,23 @@ Obstacle Transfers::make_fresh(Memory& m, ByteRange range) {
           }
         }
       }
+      if (!executor_.goes_directly(crossing, at, m.on_host())) at = part_of(at, Staging::piece_bytes);
       const Memory& on_device = m.on_host() ? *from : m;
-      if (const Obstacle o = staging_for(on_device, crossing, {crossing_position, crossing_position + step.bytes}, m.on_host())) return o;
+      if (const Obstacle o = staging_for(on_device, crossing, at, m.on_host())) return o;
+      step.where = moved_to(at, step.where.begin);
     }
-    const ByteRange to_range{step.to_position, step.to_position + step.bytes};
-    const ByteRange from_range{step.from_position, step.from_position + step.bytes};
-    if (const Obstacle o = hazards_.busy(m, to_range, Mode::writes)) return o;
+    if (const Obstacle o = hazards_.busy(m, step.where.hull(), Mode::writes)) return o;
     if (from == &m && m.on_host()) {
-      if (const Obstacle o = hazards_.flights_of(m, from_range, Mode::reads)) return o;
+      if (const Obstacle o = hazards_.flights_of(m, step.source().hull(), Mode::reads)) return o;
     } else if (from != nullptr && from != &m) {
-      if (const Obstacle o = hazards_.busy(*from, from_range, Mode::reads)) return o;
+      if (const Obstacle o = hazards_.busy(*from, step.source().hull(), Mode::reads)) return o;
       if (m.on_host() && from->write_check) {
         if (const Obstacle o = check_writes(*from)) return o;
         continue;
       }
     }
     std::vector<directory::LastHeld> last;
-    s_.directory.last_held(m.slot, to_range, directory::Wanters::others, last);
+    s_.directory.last_held(m.slot, step.where, directory::Wanters::others, last);
     if (last.empty()) {
       perform(step, plan::Purpose::fetch);
     } else if (const Obstacle o = save(m, last.front(), Loss::fetch)) {
@@ -105,7 +131,7 @@ Obstacle Transfers::make_fresh(Memory& m, ByteRange range) {
   }
 }
 
-Obstacle Transfers::save_all(Memory& m, ByteRange range, Loss loss, const std::vector<ByteRange>& together) {
+Obstacle Transfers::save_all(Memory& m, const Region& range, Loss loss, const std::vector<Region>& together) {
   std::vector<directory::LastHeld> last;
   for (;;) {
     last.clear();
@@ -117,11 +143,10 @@ Obstacle Transfers::save_all(Memory& m, ByteRange range, Loss loss, const std::v
 }
 
 Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss) {
-  const ByteRange range{piece.position, piece.position + piece.bytes};
-  if (const Obstacle o = hazards_.busy(m, range, Mode::reads)) return o;
+  if (const Obstacle o = hazards_.busy(m, piece.where.hull(), Mode::reads)) return o;
   Step step;
   step.from = m.slot;
-  step.from_position = piece.position;
+  step.from_position = piece.where.begin;
   step.value = piece.value;
 
   // Tells whether memory of the array that wants the value can take it: nothing uses that memory now, and no other wanted value
@@ -132,10 +157,11 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
     if (!slot.valid() || slot == m.slot) return false;
     Memory& w = s_.memory_of(slot);
     if (s_.directory.changing(slot)) return false;  // the program may be writing it
-    const ByteRange at{piece.wanter_position, piece.wanter_position + piece.bytes};
+    const Region at = moved_to(piece.where, piece.wanter_position);
+    if (!at.is_range() && at.pitch != s_.directory.pitch(slot)) return false;  // it would be an extent for each column
     if (w.on_host()) {
       for (const Flight& f : s_.flights) {
-        if (f.host != &w || !f.range.overlaps(at)) continue;
+        if (f.host != &w || !f.range.overlaps(at.hull())) continue;
         page_locking = page_locking || f.locks_pages;
         return false;
       }
@@ -149,11 +175,12 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
   };
   const SlotId same_space = s_.directory.slot_in(piece.wanter, m.space);
   const SlotId host_side = s_.directory.slot_in(piece.wanter, host_space);
+  const Region saved = moved_to(piece.where, 0);
   policy::SaveChoices choices;
   choices.on_host = m.on_host();
   choices.wanter_is_clean = clean(same_space);
-  choices.room_for_snapshot = m.on_host() || arrays_.ready_saved_copy(m.space, piece.bytes, m.label) != nullptr ||
-                              room_for_snapshot(s_.device_of(m), piece.bytes, loss);
+  choices.room_for_snapshot = m.on_host() || arrays_.ready_saved_copy(m.space, saved, m.label) != nullptr ||
+                              room_for_snapshot(s_.device_of(m), saved.size(), loss);
   const auto place = [&] {
     if (!choices.room_for_snapshot) choices.host_side_is_clean = clean(host_side);
     return policy::place_of_save(choices);
@@ -163,7 +190,7 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
   Memory* copy = nullptr;
   if (where == policy::SavePlace::snapshot_beside) {
     try {
-      if (const Obstacle o = arrays_.new_saved_copy(m.space, piece.bytes, m.label, copy)) return o;
+      if (const Obstacle o = arrays_.new_saved_copy(m.space, saved, m.label, copy)) return o;
     } catch (const OutOfMemory&) {
       if (m.on_host()) throw;
       choices.room_for_snapshot = false;
@@ -172,19 +199,20 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
   }
   if (where == policy::SavePlace::wanter || where == policy::SavePlace::wanters_host_side) {
     step.to = where == policy::SavePlace::wanter ? same_space : host_side;
-    step.to_position = piece.wanter_position;
+    step.where = moved_to(piece.where, piece.wanter_position);
   } else if (where == policy::SavePlace::snapshot_on_host) {
-    if (const Obstacle o = arrays_.new_saved_copy(host_space, piece.bytes, m.label, copy)) return o;
+    if (const Obstacle o = arrays_.new_saved_copy(host_space, saved, m.label, copy)) return o;
   }
-  if (copy != nullptr) step.to = copy->slot;
-  step.bytes = piece.bytes;
+  if (copy != nullptr) {
+    step.to = copy->slot;
+    step.where = saved;
+  }
   Memory& to = s_.memory_of(step.to);
   if (to.on_host() && !m.on_host() && !to.owns_allocation) {  // no save goes from the host to a device
-    const std::uint64_t at = step.to_position;
-    step.bytes = std::min(step.bytes, s_.pages->chunk_end(at) - at);
-    if (const Obstacle o = hazards_.directly_reached(to, {at, at + step.bytes})) return o;
-    if (!s_.pages->locked(to, {at, at + step.bytes})) step.bytes = std::min(step.bytes, Staging::piece_bytes);
-    if (const Obstacle o = staging_for(m, to, {at, at + step.bytes}, true)) return o;
+    step.where = part_before(step.where, s_.pages->chunk_end(step.where.begin));
+    if (const Obstacle o = hazards_.directly_reached(to, step.where.hull())) return o;
+    if (!s_.pages->locked(to, step.where.hull())) step.where = part_of(step.where, Staging::piece_bytes);
+    if (const Obstacle o = staging_for(m, to, step.where, true)) return o;
   }
   ++saves_;
   // A save of the array's own content, or for an eviction, is a write-back: no copy of the program's has caused it.
@@ -192,10 +220,10 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
   return {};
 }
 
-Obstacle Transfers::staging_for(const Memory& on_device, const Memory& host, ByteRange range, bool to_host) const {
+Obstacle Transfers::staging_for(const Memory& on_device, const Memory& host, const Region& where, bool to_host) const {
   const DeviceState& d = s_.device_of(on_device);
-  if (d.device->kernels_run_in_caller() || executor_.goes_directly(host, range, to_host) || d.staging->has(range.size())) return {};
-  return Obstacle::staging(d.index, range.size());
+  if (d.device->kernels_run_in_caller() || executor_.goes_directly(host, where, to_host) || d.staging->has(where.size())) return {};
+  return Obstacle::staging(d.index, where.size());
 }
 
 /// Moves the bytes of a step, and commits it in the directory. A step that fails may have changed a part of its destination. What
@@ -203,9 +231,9 @@ Obstacle Transfers::staging_for(const Memory& on_device, const Memory& host, Byt
 void Transfers::perform(const Step& step, plan::Purpose purpose) {
   const Memory& to = s_.memory_of(step.to);
   s_.directory.prepare_commit(step);  // so that `commit` cannot fail when the bytes have moved
-  plan::Step planned = copy_step(purpose, end_at(to, step.to_position), {}, step.bytes);
+  plan::Step planned = copy_step(purpose, end_at(to, step.where), {}, step.where);
   if (step.from.valid()) {
-    planned.from = end_at(s_.memory_of(step.from), step.from_position);
+    planned.from = end_at(s_.memory_of(step.from), step.source());
   } else {
     planned.kind = plan::Step::Kind::fill;
     planned.fill = step.fill;
@@ -214,10 +242,10 @@ void Transfers::perform(const Step& step, plan::Purpose purpose) {
   try {
     executor_.execute(planned);
   } catch (...) {
-    s_.directory.drop(step.to, {step.to_position, step.to_position + step.bytes});
+    s_.directory.drop(step.to, step.where);
     throw;
   }
-  (void)s_.pending.take(to.datum, {step.to_position, step.to_position + step.bytes});
+  (void)s_.pending.take(to.datum, step.where);
   s_.directory.commit(step);
 }
 

@@ -16,7 +16,7 @@ class Transfers : Parts {
   /// Makes the memory hold what its array wants in `range`.
   /// @pre device memory is resident
   /// @return no obstacle when the memory holds it, or will when the transfers under way have landed; otherwise the first obstacle
-  Obstacle make_fresh(Memory& memory, ByteRange range);
+  Obstacle make_fresh(Memory& memory, const Region& range);
   /// Why a slot that may be the last holder of a value is about to lose it.
   enum class Loss : std::uint8_t {
     fetch,     ///< another value is fetched to the same bytes
@@ -27,7 +27,7 @@ class Transfers : Parts {
   /// Saves all values in `range` of which the memory is the last holder and that others want (I4).
   /// @return no obstacle when all are saved; otherwise the first obstacle
   /// @param together  ranges of the memory that lose their values at the same time
-  Obstacle save_all(Memory& memory, ByteRange range, Loss loss, const std::vector<ByteRange>& together = {});
+  Obstacle save_all(Memory& memory, const Region& range, Loss loss, const std::vector<Region>& together = {});
   /// Saves one piece, or its first bytes. @return no obstacle when they are saved; otherwise the first obstacle
   Obstacle save(Memory& memory, const directory::LastHeld& piece, Loss loss);
   [[nodiscard]] std::uint64_t saves() const noexcept { return saves_; }  ///< how many pieces have been saved so far
@@ -36,24 +36,24 @@ class Transfers : Parts {
   /// @return no obstacle when that is done, or nothing is to be checked; otherwise the first obstacle
   Obstacle check_writes(Memory& memory);
   /// Notes that `range` of the memory is written: it gets a new value, held there alone (I2). Copies pending for it are dropped.
-  void note_written(Memory& memory, ByteRange range);
+  void note_written(Memory& memory, const Region& range);
   /// Counts as dropped the bytes of `range` that were pending, and forgets that they were.
-  void count_dropped(const Memory& memory, ByteRange range) noexcept {
+  void count_dropped(const Memory& memory, const Region& range) noexcept {
     if (const std::uint64_t bytes = s_.pending.take(memory.datum, range)) {
       s_.recorder.moved(trace::Kind::dropped, memory.label, bytes);
     }
   }
   /// Counts the stale bytes of `range`, which are about to be made fresh by write-through.
-  void count_write_through(const Memory& memory, ByteRange range, trace::LabelId label) {
-    for (const ByteRange r : s_.stale(memory.slot, range)) s_.recorder.moved(trace::Kind::write_through, label, r.size());
+  void count_write_through(const Memory& memory, const Region& range, trace::LabelId label) {
+    for (const Region& r : s_.stale(memory.slot, range)) s_.recorder.moved(trace::Kind::write_through, label, r.size());
   }
   /// Notes that a copy to `range` was refused half-way, so that it is unknown which bytes are new. What another slot holds, too,
   /// is dropped here, and is fetched from there again. What only this memory held gets a new value, for the bytes that are there
   /// now.
-  void note_refused(Memory& memory, ByteRange range) noexcept;
+  void note_refused(Memory& memory, const Region& range) noexcept;
   /// Has a step carried out that overwrites bytes of `range`; if it is refused, notes that (`note_refused`).
   /// @pre what others want of `range` is saved
-  void overwrite(Memory& memory, ByteRange range, const plan::Step& step);
+  void overwrite(Memory& memory, const Region& range, const plan::Step& step);
   /// Is the array's host side announced, so that the host may change it now and report that later (DualView::modify_host)?
   [[nodiscard]] bool host_side_is_announced(const Memory& memory);
 
@@ -61,7 +61,7 @@ class Transfers : Parts {
   /// Has the step carried out, and reports it to the directory. If the step is refused, its destination holds nothing (I9).
   void perform(const directory::Step& step, plan::Purpose purpose);
   /// @return no obstacle when the transfer between the two needs no staging memory, or there is some; otherwise that obstacle
-  [[nodiscard]] Obstacle staging_for(const Memory& on_device, const Memory& host, ByteRange range, bool to_host) const;
+  [[nodiscard]] Obstacle staging_for(const Memory& on_device, const Memory& host, const Region& where, bool to_host) const;
   [[nodiscard]] bool room_for_snapshot(DeviceState& d, std::uint64_t bytes, Loss loss) const;
 
   std::uint64_t saves_ = 0;

@@ -68,6 +68,7 @@ struct alignas(64) Memory {
   DatumId datum;  ///< invalid for a snapshot
   std::byte* address = nullptr;
   std::uint64_t bytes = 0;
+  Region saved;  ///< a saved copy of several columns: where they were, from 0 on; its memory has them side by side
   std::uint64_t reserved_bytes = 0;  ///< of address space, with at least header_gap_bytes behind the data
   trace::LabelId label;
   bool counted_snapshot = false;     ///< its bytes are counted in `DeviceMemory::snapshot_bytes`
@@ -107,7 +108,8 @@ struct alignas(64) Memory {
 
   [[nodiscard]] bool on_host() const noexcept { return space == host_space; }
   [[nodiscard]] bool snapshot() const noexcept { return !datum.valid(); }
-  [[nodiscard]] ByteRange all() const noexcept { return {0, bytes}; }
+  /// All positions of the slot. A saved copy of several columns has more positions than bytes of memory.
+  [[nodiscard]] ByteRange all() const noexcept { return saved.is_range() ? ByteRange{0, bytes} : saved.hull(); }
 
   /// The header that a framework puts in front of the array's data (Kokkos' record), kept here (`runtime::header_of`).
   alignas(16) std::byte header[128];

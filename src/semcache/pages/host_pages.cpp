@@ -28,19 +28,46 @@ void HostPages::project(Memory& m, ByteRange range) noexcept {
   }
 }
 
-void HostPages::tighten(Memory& m, ByteRange range) {
-  const ByteRange content = intersect(around(m, range), m.all());
-  Demands demands(page_bytes_);
-  directory_.all_of(m.slot, content, [&](ByteRange part, directory::ValueRef wanted, directory::ValueRef held) {
+/// Calls `visit(Region, Protection)` for pieces of `content`, with the most that pages may permit because of them.
+template <class Visit>
+void HostPages::for_each_demand(const Memory& m, ByteRange content, const Visit& visit) const {
+  directory_.all_of(m.slot, content, [&](const Region& part, directory::ValueRef wanted, directory::ValueRef held) {
     if (wanted.id == directory::undefined_value) {
-      demands.add(part, Protection::read);
+      visit(part, Protection::read);
     } else if (held != wanted) {
-      demands.add(part, Protection::none);
+      visit(part, Protection::none);
     } else {
-      demands.add(part, directory_.exclusive(m.slot, part) ? Protection::read_write : Protection::read);
+      visit(part, directory_.exclusive(m.slot, part) ? Protection::read_write : Protection::read);
     }
     return true;
   });
+}
+
+/// The demands of a matrix of several extents, whose columns may be cut. Each piece of a column could be a mapping of the kernel's, so
+/// where there are many of them all pages take the strictest demand.
+void HostPages::demand_columns(const Memory& m, ByteRange content, Demands& demands) const {
+  constexpr std::size_t most_runs = 256;
+  std::vector<std::pair<ByteRange, Protection>> runs;
+  bool too_many = false;
+  Protection strictest = Protection::read_write;
+  for_each_demand(m, content, [&](const Region& part, Protection most) {
+    strictest = std::min(strictest, most);
+    too_many = too_many || runs.size() + part.columns > most_runs;
+    for (std::uint64_t c = 0; c < part.columns && !too_many; ++c) runs.push_back({part.column(c), most});
+  });
+  if (too_many) return demands.add(content, strictest);
+  std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; });
+  for (const auto& [bytes, most] : runs) demands.add(bytes, most);
+}
+
+void HostPages::tighten(Memory& m, ByteRange range) {
+  const ByteRange content = intersect(around(m, range), m.all());
+  Demands demands(page_bytes_);
+  if (directory_.pitch(m.slot) == one_column) {
+    for_each_demand(m, content, [&](const Region& part, Protection most) { demands.add(part.hull(), most); });
+  } else {
+    demand_columns(m, content, demands);
+  }
   for (const Flight& f : flights_) {
     if (!f.concerns(m, content)) continue;
     demands.restrict_to(around(m, intersect(f.range, content)), f.keeps_readable() ? Protection::read : Protection::none);
@@ -169,7 +196,7 @@ ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
     const auto is_closed = [](ByteRange, PageState s) { return s.protection != Protection::read_write; };
     const bool whole = range.contains(chunk) || (noticed && m.pages.all_of(around(m, chunk), is_closed));
     // Has something been put into all of the chunk, other than zeros?
-    const bool used = directory_.held(m.slot).all_of(chunk, [&](ByteRange, directory::ValueRef ref) {
+    const bool used = directory_.held(m.slot).all_of(chunk, [&](const Region&, directory::ValueRef ref) {
       return ref.is_number() ? !directory_.fill_of(ref.id).is_zero() : ref.id == directory::former_value;
     });
     if (noticed ? whole && used : whole || used) return chunk;

@@ -4,6 +4,7 @@
 
 #include <semcache/device/device.hpp>
 #include <semcache/memory/mappings.hpp>
+#include <semcache/pages/demands.hpp>
 #include <semcache/pages/flights.hpp>
 #include <semcache/plan/step.hpp>
 
@@ -97,6 +98,9 @@ class HostPages : PagesContext {
 
  private:
   void tighten(Memory& m, ByteRange range);
+  template <class Visit>
+  void for_each_demand(const Memory& m, ByteRange content, const Visit& visit) const;
+  void demand_columns(const Memory& m, ByteRange content, Demands& demands) const;
   /// Closes those of `pages` that permit more than `most`. @throws std::bad_alloc
   void restrict_to(Memory& m, ByteRange pages, platform::Protection most);
 };

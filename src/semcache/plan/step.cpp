@@ -52,6 +52,7 @@ std::string text(const End& end, const trace::Recorder& recorder) {
 std::string to_string(const Step& s, const trace::Recorder& recorder) {
   std::string out = text(kinds, s.kind) + " " + std::to_string(s.total_bytes()) + " bytes";
   if (s.piece_count > 1) out += " in " + std::to_string(s.piece_count) + " pieces";
+  if (s.columns > 1) out += " in " + std::to_string(s.columns) + " columns";
   out += ", " + text(s.to, recorder);
   if (s.kind == Step::Kind::protect) return out + ": " + text(protections, s.protection);
   if (s.kind == Step::Kind::copy) out += " <- " + text(s.from, recorder);

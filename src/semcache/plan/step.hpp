@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/region.hpp>
 #include <semcache/directory/directory.hpp>
 #include <semcache/platform/platform.hpp>
 #include <semcache/timeline/uses.hpp>
@@ -27,12 +28,13 @@ enum class Purpose : std::uint8_t {
 struct End {
   SpaceId space;
   SlotId slot;                        ///< invalid for other memory
-  std::uint64_t position = 0;         ///< of the first byte in the slot
+  std::uint64_t position = 0;         ///< of the first byte in the slot's memory
   std::byte* address = nullptr;       ///< of the first byte, as the program knows it
   trace::LabelId label;               ///< of the slot's array
   timeline::Work* last_use = nullptr; ///< for other memory: where the executor notes the work that uses it
   bool saved_copy = false;            ///< the slot is a saved copy and belongs to no array
   bool in_buffer = false;             ///< for other memory: it is a buffer of the engine, so no access to it faults
+  std::uint64_t pitch = 0;            ///< bytes from one column to the next, where a step has several
 };
 
 /// One thing that is done to memory. The executor (`engine::Executor`) carries out nothing else.
@@ -53,6 +55,7 @@ struct Step {
   std::uint64_t bytes = 0;            ///< allocate: the slot's size; protect: bytes of pages, from `to.position` on
   const ByteRange* pieces = nullptr;  ///< copy: ranges relative to both first bytes; nullptr for [0, bytes)
   std::size_t piece_count = 0;
+  std::uint64_t columns = 1;          ///< copy, fill: so many columns of `bytes` bytes each; then there are no pieces
   directory::Fill fill{};
   std::uint64_t phase = 0;            ///< the pattern's phase at the first byte
   platform::Protection protection = platform::Protection::none;
@@ -68,8 +71,15 @@ struct Step {
   [[nodiscard]] std::uint64_t total_bytes() const {
     std::uint64_t sum = 0;
     for_each_piece([&](ByteRange piece) { sum += piece.size(); });
-    return sum;
+    return sum * columns;
   }
+  /// Calls `visit(to, from)` for each column, with its distance from the first byte at either end.
+  template <class Visit>
+  void for_each_column(Visit&& visit) const {
+    for (std::uint64_t c = 0; c < columns; ++c) visit(c * to.pitch, c * from.pitch);
+  }
+  /// Returns the range of an end's memory in which all columns lie. @pre no pieces
+  [[nodiscard]] ByteRange hull(const End& end) const noexcept { return {end.position, end.position + (columns - 1) * end.pitch + bytes}; }
 };
 
 /// The fields of `trace::Counters` to which a step adds its bytes.

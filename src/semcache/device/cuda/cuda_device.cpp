@@ -288,6 +288,35 @@ class CudaDevice final : public Device {
   void copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) override {
     copy(api_.cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync", queue, number(to), number(from), bytes);
   }
+  void copy_columns(QueueId queue, Direction direction, std::byte* to, std::uint64_t to_pitch, const std::byte* from, std::uint64_t from_pitch,
+                    std::uint64_t width, std::uint64_t columns) override {
+    constexpr std::uint64_t largest_pitch = INT32_MAX;  // of the driver's copies
+    if (columns < 2 || std::max(to_pitch, from_pitch) > largest_pitch) {
+      return Device::copy_columns(queue, direction, to, to_pitch, from, from_pitch, width, columns);
+    }
+    CUDA_MEMCPY2D what{};
+    what.WidthInBytes = width;
+    what.Height = columns;
+    what.dstPitch = to_pitch;
+    what.srcPitch = from_pitch;
+    if (direction == Direction::from_device) {
+      what.dstMemoryType = CU_MEMORYTYPE_HOST;
+      what.dstHost = to;
+    } else {
+      what.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+      what.dstDevice = number(to);
+    }
+    if (direction == Direction::to_device) {
+      what.srcMemoryType = CU_MEMORYTYPE_HOST;
+      what.srcHost = from;
+    } else {
+      what.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+      what.srcDevice = number(from);
+    }
+    const CUstream stream = stream_of(queue);
+    SEMCACHE_CUDA_SUBMITS();
+    check(api_.cuMemcpy2DAsync(&what, stream), "cuMemcpy2DAsync");
+  }
 
   void fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern, std::uint32_t pattern_bytes) override {
     SEMCACHE_EXPECTS(

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/base/types.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace semcache {
+
+/// Bytes of an array: `columns` runs of `width` bytes, each of which begins `pitch` bytes behind the one before. Of a column-major matrix
+/// this is a rectangle; a plain byte range is a region of one column.
+///
+/// Positions are relative to whatever the context names (a datum, a slot, a value), as those of `ByteRange`.
+struct Region {
+  std::uint64_t begin = 0;    ///< position of the first byte
+  std::uint64_t width = 0;    ///< bytes of a column
+  std::uint64_t columns = 1;
+  std::uint64_t pitch = 0;    ///< from one column to the next; 0 where there is one column
+
+  constexpr Region() noexcept = default;
+  constexpr Region(ByteRange r) noexcept : begin(r.begin), width(r.size()) {}  // NOLINT: a range is a region
+  /// The byte range [first, last).
+  constexpr Region(std::uint64_t first, std::uint64_t last) noexcept : Region(ByteRange{first, last}) {}
+  /// Columns that touch each other are one column. @pre columns == 1, or width <= pitch
+  constexpr Region(std::uint64_t first, std::uint64_t column_bytes, std::uint64_t count, std::uint64_t distance) noexcept
+      : begin(first),
+        width(count > 1 && column_bytes == distance ? column_bytes * count : column_bytes),
+        columns(count > 1 && column_bytes == distance ? 1 : count),
+        pitch(count > 1 && column_bytes != distance ? distance : 0) {}
+
+  /// The same, but columns that touch each other stay columns.
+  [[nodiscard]] static constexpr Region apart(std::uint64_t first, std::uint64_t column_bytes, std::uint64_t count,
+                                              std::uint64_t distance) noexcept {
+    Region r;
+    r.begin = first;
+    r.width = column_bytes;
+    r.columns = count;
+    r.pitch = count > 1 ? distance : 0;
+    return r;
+  }
+
+  [[nodiscard]] constexpr bool empty() const noexcept { return width == 0 || columns == 0; }
+  [[nodiscard]] constexpr std::uint64_t size() const noexcept { return width * columns; }
+  [[nodiscard]] constexpr bool is_range() const noexcept { return columns == 1; }
+  [[nodiscard]] constexpr std::uint64_t end() const noexcept { return empty() ? begin : begin + (columns - 1) * pitch + width; }
+  /// The smallest byte range that contains the region.
+  [[nodiscard]] constexpr ByteRange hull() const noexcept { return {begin, end()}; }
+  [[nodiscard]] constexpr ByteRange column(std::uint64_t i) const noexcept {
+    return {begin + i * pitch, begin + i * pitch + width};
+  }
+  /// The same bytes, `distance` further on.
+  [[nodiscard]] constexpr Region moved(std::int64_t distance) const noexcept {
+    Region r = *this;
+    r.begin = static_cast<std::uint64_t>(static_cast<std::int64_t>(begin) + distance);
+    return r;
+  }
+  /// Columns [first, first + count) of it.
+  [[nodiscard]] constexpr Region some_columns(std::uint64_t first, std::uint64_t count) const noexcept {
+    return {begin + first * pitch, width, count, pitch};
+  }
+  friend constexpr bool operator==(const Region& a, const Region& b) noexcept {
+    return a.begin == b.begin && a.width == b.width && a.columns == b.columns && a.pitch == b.pitch;
+  }
+  friend constexpr bool operator!=(const Region& a, const Region& b) noexcept { return !(a == b); }
+};
+
+/// Behind the others, or as a part of the last one where both together are a region.
+template <class Regions>
+void append(Regions& regions, const Region& next) {
+  if (!regions.empty()) {
+    Region& last = regions.back();
+    if (last.is_range() && next.is_range() && last.end() == next.begin) {
+      last.width += next.width;
+      return;
+    }
+    const std::uint64_t distance = next.begin - last.some_columns(last.columns - 1, 1).begin;
+    if (last.width == next.width && next.begin > last.begin && (last.is_range() || last.pitch == distance) &&
+        (next.is_range() || next.pitch == distance) && !(last.is_range() && next.is_range())) {
+      last = Region(last.begin, last.width, last.columns + next.columns, distance);
+      return;
+    }
+  }
+  regions.push_back(next);
+}
+
+/// A rectangle of a grid whose columns have a fixed number of bytes: rows [row_begin, row_end) of columns [column_begin, column_end).
+struct Rectangle {
+  std::uint64_t row_begin = 0;
+  std::uint64_t row_end = 0;
+  std::uint64_t column_begin = 0;
+  std::uint64_t column_end = 0;
+
+  [[nodiscard]] constexpr bool empty() const noexcept { return row_begin >= row_end || column_begin >= column_end; }
+  [[nodiscard]] constexpr Region region(std::uint64_t pitch) const noexcept {
+    return {column_begin * pitch + row_begin, row_end - row_begin, column_end - column_begin, pitch};
+  }
+};
+
+[[nodiscard]] constexpr Rectangle common(const Rectangle& a, const Rectangle& b) noexcept {
+  return {std::max(a.row_begin, b.row_begin), std::min(a.row_end, b.row_end), std::max(a.column_begin, b.column_begin),
+          std::min(a.column_end, b.column_end)};
+}
+
+/// The pitch of a grid of one column, which holds every position.
+inline constexpr std::uint64_t one_column = UINT64_MAX;
+
+/// Calls `visit(Rectangle)` for rectangles of the grid of `pitch` that are the region together: at most three for a byte range, two for a
+/// region of the same pitch, and three for each column of another region.
+template <class Visit>
+void for_each_rectangle(const Region& r, std::uint64_t pitch, Visit&& visit) {
+  const auto visit_range = [&](std::uint64_t begin, std::uint64_t end) {
+    if (begin >= end) return;
+    if (pitch == one_column) {
+      visit(Rectangle{begin, end, 0, 1});
+      return;
+    }
+    const std::uint64_t first = begin / pitch;
+    const std::uint64_t last = (end - 1) / pitch;
+    const std::uint64_t head = begin - first * pitch;
+    const std::uint64_t tail = end - last * pitch;  // 1 to pitch
+    if (first == last) {
+      visit(Rectangle{head, tail, first, first + 1});
+      return;
+    }
+    if (head > 0) visit(Rectangle{head, pitch, first, first + 1});
+    const Rectangle whole{0, pitch, first + (head > 0 ? 1 : 0), last + (tail == pitch ? 1 : 0)};
+    if (!whole.empty()) visit(whole);
+    if (tail < pitch) visit(Rectangle{0, tail, last, last + 1});
+  };
+  if (r.is_range()) return visit_range(r.begin, r.begin + r.width);
+  if (r.pitch != pitch) {
+    for (std::uint64_t c = 0; c < r.columns; ++c) visit_range(r.column(c).begin, r.column(c).end);
+    return;
+  }
+  const std::uint64_t column = r.begin / pitch;
+  const std::uint64_t row = r.begin - column * pitch;
+  const std::uint64_t row_end = row + r.width;
+  visit(Rectangle{row, std::min(row_end, pitch), column, column + r.columns});
+  if (row_end > pitch) visit(Rectangle{0, row_end - pitch, column + 1, column + 1 + r.columns});
+}
+
+/// Calls `visit(Region)` for regions that are `region` without `cut` together.
+template <class Visit>
+void for_each_difference(const Region& region, const Region& cut, Visit&& visit) {
+  if (region.empty()) return;
+  if (cut.empty() || !region.hull().overlaps(cut.hull())) {
+    visit(region);
+    return;
+  }
+  if (!region.is_range() && !cut.is_range() && region.pitch != cut.pitch) {
+    for (std::uint64_t c = 0; c < region.columns; ++c) for_each_difference(region.column(c), cut, visit);
+    return;
+  }
+  const std::uint64_t pitch = !region.is_range() ? region.pitch : !cut.is_range() ? cut.pitch : one_column;
+  Rectangle cuts[3];
+  std::size_t count = 0;
+  for_each_rectangle(cut, pitch, [&](const Rectangle& r) { cuts[count++] = r; });
+  const auto without = [&](const auto& self, const Rectangle& r, std::size_t first) -> void {
+    if (r.empty()) return;
+    for (; first < count; ++first) {
+      const Rectangle inside = common(r, cuts[first]);
+      if (inside.empty()) continue;
+      self(self, {r.row_begin, r.row_end, r.column_begin, inside.column_begin}, first + 1);
+      self(self, {r.row_begin, inside.row_begin, inside.column_begin, inside.column_end}, first + 1);
+      self(self, {inside.row_end, r.row_end, inside.column_begin, inside.column_end}, first + 1);
+      self(self, {r.row_begin, r.row_end, inside.column_end, r.column_end}, first + 1);
+      return;
+    }
+    visit(r.region(pitch));
+  };
+  for_each_rectangle(region, pitch, [&](const Rectangle& r) { without(without, r, 0); });
+}
+
+/// Calls `visit(Region)` for the parts of `region`, moved by `distance`, that lie in [0, size).
+template <class Visit>
+void for_each_inside(const Region& region, std::int64_t distance, std::uint64_t size, Visit&& visit) {
+  if (region.empty()) return;
+  const auto clipped = [&](ByteRange r) -> ByteRange {
+    const std::int64_t begin = static_cast<std::int64_t>(r.begin) + distance;
+    const std::int64_t end = static_cast<std::int64_t>(r.end) + distance;
+    if (end <= 0) return {};
+    return intersect({begin < 0 ? 0 : static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)}, {0, size});
+  };
+  const ByteRange all = clipped(region.hull());
+  if (all.empty()) return;
+  if (region.is_range()) {
+    visit(Region(all));
+  } else if (all.size() == region.hull().size()) {
+    visit(region.moved(distance));
+  } else {
+    for (std::uint64_t c = 0; c < region.columns; ++c) {
+      if (const ByteRange r = clipped(region.column(c)); !r.empty()) visit(Region(r));
+    }
+  }
+}
+
+}  // namespace semcache
