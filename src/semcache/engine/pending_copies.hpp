@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/region.hpp>
 #include <semcache/directory/extent_map.hpp>
 
 #include <cstdint>
