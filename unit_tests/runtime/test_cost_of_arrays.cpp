@@ -64,15 +64,15 @@ void* make_mirror() {
 }
 
 TEST(CostOfArrays, AMirrorCostsNoMoreWhereThereAreMany) {
-  EXPECT_LT(cost_of_each(1000, &make_mirror), 2300u);
-  EXPECT_LT(cost_of_each(20000, &make_mirror), 2300u);
+  EXPECT_LT(cost_of_each(1000, &make_mirror), 2600u);
+  EXPECT_LT(cost_of_each(20000, &make_mirror), 2600u);
   finalize();
 }
 
 TEST(CostOfArrays, ADeviceArrayCostsNoMoreWhereThereAreMany) {
   const auto make = [] { return allocate_device("array", 4096); };
-  EXPECT_LT(cost_of_each(1000, make), 2300u);
-  EXPECT_LT(cost_of_each(20000, make), 2300u);
+  EXPECT_LT(cost_of_each(1000, make), 2600u);
+  EXPECT_LT(cost_of_each(20000, make), 2600u);
   finalize();
 }
 
@@ -100,7 +100,7 @@ TEST(CostOfArrays, MoreMirrorsThanTheKernelHasMappings) {
 }
 
 TEST(CostOfArrays, WhatIsFreedIsUsedAgain) {
-  EXPECT_LT(cost_of_each(10000, &make_mirror), 2300u);
+  EXPECT_LT(cost_of_each(10000, &make_mirror), 2600u);
   const std::uint64_t before = asked_for.load();
   for (int i = 0; i < 1000; ++i) deallocate(make_mirror());
   EXPECT_LT((asked_for.load() - before) / 1000, 500u);
