@@ -405,6 +405,8 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
     const Region piece(target, width, columns, what.to_pitch);
     transfers_.overwrite(to, one_array ? to_range : piece,
                          copy_of(plan::Purpose::call, end_at(to, target), what.to_pitch, end_at(from, source), what.from_pitch, width, columns));
+    // The directory touches nothing where only this mirror holds what is overwritten, so its pages are closed here (I6).
+    if (crosses && to.on_host()) s_.pages->project(to, piece.hull());
     // Each piece is noted at once, because a later one may fail, and overwritten bytes must not be taken for the former content
     // (I9). Within one array that would make the source stale, so there the whole range is noted at the end.
     if (!one_array) transfers_.note_written(to, piece);
