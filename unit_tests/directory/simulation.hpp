@@ -122,7 +122,7 @@ struct Simulation {
   void write(std::size_t d, std::size_t s, const Region& range) {
     const SlotId slot = data[d].slots[s];
     save(slot, range, Wanters::itself_too);
-    directory.write(slot, range);
+    for_each_in_shape(range, directory.pitch(slot), [&](const Region& part) { directory.write(slot, part); });
     for_each_byte(range, [&](std::uint64_t i) { memory[slot.value][i] = data[d].bytes[i] = take_byte(); });
     ASSERT_TRUE(directory.exclusive(slot, range)) << "I2";
   }
@@ -130,7 +130,8 @@ struct Simulation {
     Fill f;
     f.pattern_bytes = pattern_bytes;
     for (std::uint32_t i = 0; i < pattern_bytes; ++i) f.pattern[i] = take_byte();
-    directory.fill(data[d].id, range, f);
+    const std::uint64_t pitch = directory.pitch(data[d].id);
+    for_each_in_shape(range, pitch % pattern_bytes == 0 ? pitch : 0, [&](const Region& part) { directory.fill(data[d].id, part, f); });
     for (std::uint64_t c = 0; c < range.columns; ++c) {
       for (std::uint64_t i = 0; i < range.width; ++i) data[d].bytes[range.column(c).begin + i] = f.pattern[i % pattern_bytes];
     }
@@ -149,7 +150,7 @@ struct Simulation {
   void drop(std::size_t d, std::size_t s, const Region& range) {
     const SlotId slot = data[d].slots[s];
     save(slot, range, Wanters::others);
-    directory.drop(slot, range);
+    for_each_in_shape(range, directory.pitch(slot), [&](const Region& part) { directory.drop(slot, part); });
     for_each_byte(range, [&](std::uint64_t i) { memory[slot.value][i] = 0xee; });
   }
   /// The whole datum goes; slots that somebody still needs live on as snapshots.

@@ -53,8 +53,13 @@ TEST_P(RegionMaps, AgreeWithOneReferencePerByte) {
       const ValueId id = random.chance(20) ? undefined_value : random.chance(20) ? no_value : 1 + random.below(3);
       const ValueRef ref{id, id == undefined_value || id == no_value ? 0 : random.chance(60) ? region.begin : random.below(9)};
 
-      const std::uint64_t room = (map.make_room(region), map.memory_bytes());
-      map.assign(region, ref, [&](const RegionMap::Extent& e, int change) { book(e, change); });
+      std::vector<Region> parts;
+      for_each_in_shape(region, pitch, [&](const Region& part) { parts.push_back(part); });
+      const std::uint64_t room = (map.make_room(parts), map.memory_bytes());
+      for (const Region& part : parts) {
+        ASSERT_TRUE(map.takes(part));
+        map.assign(part, ref.advanced(part.begin - region.begin), [&](const RegionMap::Extent& e, int change) { book(e, change); });
+      }
 
       ASSERT_EQ(map.memory_bytes(), room) << "room was made before, seed " << seed << ", step " << step;
       for (std::uint64_t c = 0; c < region.columns; ++c) {

@@ -193,24 +193,30 @@ TEST(DroppedCopies, AreNotWhatWasEvicted) {
 TEST(PendingCopies, AreThoseOfAFlatArray) {
   constexpr std::uint64_t bytes = 97;
   std::mt19937 random(7);
-  engine::PendingCopies pending;
+  directory::Directory directory;
+  engine::PendingCopies pending(directory);
   std::vector<bool> flat(bytes);
-  const DatumId datum{3};
+  const DatumId datum = directory.add_datum(bytes), other = directory.add_datum(bytes);
   for (int move = 0; move < 20000; ++move) {
     const std::uint64_t a = random() % (bytes + 1), b = random() % (bytes + 1);
-    const ByteRange range{std::min(a, b), std::max(a, b)};
-    if (range.empty()) continue;
-    if (random() % 2 == 0) {
-      pending.add(datum, range);
-      for (std::uint64_t i = range.begin; i < range.end; ++i) flat[i] = true;
-    } else {
-      std::uint64_t expected = 0;
-      for (std::uint64_t i = range.begin; i < range.end; ++i) {
+    Region region = ByteRange{std::min(a, b), std::max(a, b)};
+    if (region.empty()) continue;
+    if (move % 1000 == 0) directory.shape(datum, random() % 3 == 0 ? one_column : 1 + random() % 20, 100);
+    const std::uint64_t pitch = random() % 2 == 0 ? directory.pitch(datum) : 2 + random() % 20;
+    if (pitch < region.width && random() % 2 == 0) region = Region(region.begin, 1 + random() % (pitch - 1), region.width / pitch, pitch);
+    const bool adds = random() % 2 == 0;
+    std::uint64_t expected = 0;
+    for (std::uint64_t c = 0; c < region.columns; ++c) {
+      for (std::uint64_t i = region.column(c).begin; i < region.column(c).end; ++i) {
         expected += flat[i];
-        flat[i] = false;
+        flat[i] = adds;
       }
-      ASSERT_EQ(pending.take(datum, range), expected) << "move " << move;
-      ASSERT_EQ(pending.take(DatumId{4}, range), 0u);
+    }
+    if (adds) {
+      pending.add(datum, region);
+    } else {
+      ASSERT_EQ(pending.take(datum, region), expected) << "move " << move;
+      ASSERT_EQ(pending.take(other, region), 0u);
     }
   }
 }

@@ -141,6 +141,13 @@ void for_each_rectangle(const Region& r, std::uint64_t pitch, Visit&& visit) {
   if (row_end > pitch) visit(Rectangle{0, row_end - pitch, column + 1, column + 1 + r.columns});
 }
 
+/// Calls `visit(Region)` for parts of the region of which each is a byte range or has this pitch: the region itself, or its columns.
+template <class Visit>
+void for_each_in_shape(const Region& r, std::uint64_t pitch, Visit&& visit) {
+  if (r.is_range() || r.pitch == pitch) return visit(r);
+  for (std::uint64_t c = 0; c < r.columns; ++c) visit(Region(r.column(c)));
+}
+
 /// Calls `visit(Region)` for regions that are `region` without `cut` together.
 template <class Visit>
 void for_each_difference(const Region& region, const Region& cut, Visit&& visit) {
@@ -150,7 +157,13 @@ void for_each_difference(const Region& region, const Region& cut, Visit&& visit)
     return;
   }
   if (!region.is_range() && !cut.is_range() && region.pitch != cut.pitch) {
-    for (std::uint64_t c = 0; c < region.columns; ++c) for_each_difference(region.column(c), cut, visit);
+    // Columns in front of the cut, or behind it, stay together.
+    std::uint64_t first = 0, last = region.columns;
+    while (region.column(first).end <= cut.begin) ++first;
+    while (last > first && region.column(last - 1).begin >= cut.end()) --last;
+    if (first > 0) visit(region.some_columns(0, first));
+    for (std::uint64_t c = first; c < last; ++c) for_each_difference(region.column(c), cut, visit);
+    if (last < region.columns) visit(region.some_columns(last, region.columns - last));
     return;
   }
   const std::uint64_t pitch = !region.is_range() ? region.pitch : !cut.is_range() ? cut.pitch : one_column;

@@ -225,7 +225,7 @@ Step Directory::next_fetch(SlotId slot, const Region& range, const Topology& top
   ValueRef ref;
   if (all_wanted != nullptr && all_held != nullptr) {
     if (*all_held == *all_wanted || all_wanted->id == undefined_value) return step;
-    piece = range.is_range() ? Region(intersect(range.hull(), {0, s.held.size()})) : range;
+    piece = range.is_range() ? Region(intersect(range.hull(), {0, s.held.size()})) : s.held.takes(range) ? range : Region(range.column(0));
     ref = all_wanted->advanced(piece.begin);
   } else {
     // The first stale piece that is one extent in the wanted map, with the pieces behind it that are one region with it.
@@ -283,7 +283,7 @@ Step Directory::next_fetch(SlotId slot, const Region& range, const Topology& top
         if (distance == 0) return;
         where = Region(ByteRange{where.begin, where.begin + std::min(where.width, distance)});
       }
-      offer(u, at.begin, where);
+      offer(u, at.begin, s.held.takes(where) ? where : Region(where.column(0)));
     });
   }
   // Without a holder the value is lost: `from` is invalid, there is no fill, and the engine ends the process (I8).
@@ -394,13 +394,16 @@ bool Directory::kept_among_its_slots(const Datum& datum) const {
   return true;
 }
 
-void Directory::prepare_write(SlotId slot, const Region& range, std::size_t ranges) {
+template <class Where>
+void Directory::prepare_write(SlotId slot, const Where& where, std::size_t values) {
   Slot& s = slots_[slot.value];
   Datum& d = data_[s.datum.value];
-  for (ExtentMap* const map : {&d.wanted, &s.held}) ranges > 1 ? map->make_room(ranges) : map->make_room(range);
-  values_.make_room(ranges);
+  for (ExtentMap* const map : {&d.wanted, &s.held}) map->make_room(where);
+  values_.make_room(values);
   if (kept_among_its_slots(d)) prepare_use(&Value::holders, *d.wanted.uniform());
 }
+void Directory::prepare_write(SlotId slot, const Region& region) { prepare_write(slot, region, 1); }
+void Directory::prepare_write(SlotId slot, const std::vector<Region>& regions) { prepare_write(slot, regions, regions.size()); }
 
 void Directory::write(SlotId slot, const Region& range) {
   if (range.empty() || exclusive(slot, range)) return;
@@ -450,52 +453,61 @@ void Directory::renumber(SlotId slot, const Region& range) {
 void Directory::fill(DatumId datum, const Region& range, const Fill& fill) {
   if (range.empty()) return;
   data_[datum.value].wanted.make_room(range);
-  // The pattern begins anew in each column. Where that is not the pattern's phase anyway, each has a value of its own.
-  const bool one_value = range.is_range() || range.pitch % fill.pattern_bytes == 0;
-  if (!one_value) values_.make_room(range.columns);
+  values_.make_room(1);
   // Of new memory a datum has one slot at most, on the host: the first use of a value never fails.
   SlotId zeros;
   std::vector<Region> unwritten;
   for (const SlotId slot : data_[datum.value].slots) {
     if (!fill.is_zero() || zeros.valid()) break;
-    slots_[slot.value].held.for_each(range, [&](const Region& piece, ValueRef held) {
+    held(slot).for_each(range, [&](const Region& piece, ValueRef held) {
       if (held.id == zeros_value) unwritten.push_back(piece);
     });
     if (unwritten.empty()) continue;
     zeros = slot;
-    slots_[slot.value].held.make_room(range);
-    slots_[slot.value].held.make_room(unwritten.size());
+    slots_[slot.value].held.make_room(unwritten);
   }
-  const auto give = [&](const Region& part) {
-    const ValueRef ref = new_value(fill);
-    set_wanted(datum, part, ref);
-    for (const Region& piece : unwritten) set_held(zeros, piece, ref.advanced(piece.begin - part.begin));
-  };
-  if (one_value) return give(range);
-  unwritten.clear();  // they are found equal to zeros when they are filled
-  for (std::uint64_t c = 0; c < range.columns; ++c) give(range.column(c));
+  const ValueRef ref = new_value(fill);
+  set_wanted(datum, range, ref);
+  for (const Region& piece : unwritten) set_held(zeros, piece, ref.advanced(piece.begin - range.begin));
 }
 
-LinkResult Directory::link(DatumId to, const Region& there, DatumId from, const Region& what) {
+LinkResult Directory::link(DatumId to, const Region& there, DatumId from, const Region& what, std::size_t most) {
   std::vector<ExtentMap::Extent> pieces;
+  std::size_t cut = 0;  // columns that are extents of their own
+  bool fits = true;
   const auto collect = [&](const Region& source, const Region& target) {
-    wanted(from).for_each(source, [&](const Region& piece, ValueRef ref) {
-      pieces.push_back({piece.moved(static_cast<std::int64_t>(target.begin) - static_cast<std::int64_t>(source.begin)), ref});
+    wanted(from).all_of(source, [&](const Region& piece, ValueRef ref) {
+      const Region moved = piece.moved(static_cast<std::int64_t>(target.begin) - static_cast<std::int64_t>(source.begin));
+      if (!wanted(to).takes(moved)) cut += moved.columns;
+      fits = cut <= most;
+      if (!fits) return false;
+      for_each_in_shape(moved, pitch(to), [&](const Region& part) {
+        pieces.push_back({part, ref.advanced(part.begin - moved.begin)});
+      });
+      return true;
     });
   };
   if (there.pitch == what.pitch) {
     collect(what, there);
   } else {
-    for (std::uint64_t c = 0; c < there.columns; ++c) collect(what.column(c), there.column(c));
+    cut = there.columns;
+    fits = cut <= most;
+    for (std::uint64_t c = 0; fits && c < there.columns; ++c) collect(what.column(c), there.column(c));
   }
+  if (!fits) return LinkResult::too_fine;
   const bool same = std::all_of(pieces.begin(), pieces.end(), [&](const ExtentMap::Extent& e) {
     return wanted(to).all_of(e.where, [&](const Region& piece, ValueRef ref) { return ref == e.at(piece.begin); });
   });
   if (same) return LinkResult::unchanged;
+  if (pieces.size() == 1) {
+    data_[to.value].wanted.make_room(pieces.front().where);
+  } else {
+    std::vector<Region> where;
+    for (const ExtentMap::Extent& e : pieces) where.push_back(e.where);
+    data_[to.value].wanted.make_room(where);
+  }
   // The new uses are counted first. So nothing can fail afterwards, and in a copy within one array no fill is forgotten because
   // it is overwritten before it is copied.
-  data_[to.value].wanted.make_room(there);
-  data_[to.value].wanted.make_room(pieces.size());
   std::size_t counted = 0;
   const base::AtEnd forget([&] {
     while (counted > 0) count(&Value::wanters, to.value, pieces[--counted], -1);

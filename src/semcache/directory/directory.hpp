@@ -61,11 +61,13 @@ struct LastHeld {
 enum class LinkResult : std::uint8_t {
   unchanged,  ///< the destination wanted this content already: the copy is redundant
   linked,
+  too_fine,   ///< too many columns would be extents of their own: nothing has changed
 };
 
 /// The state of all data, slots and values.
 ///
-/// @pre Ranges lie inside their datum or slot.
+/// @pre Regions lie inside their datum or slot. Those of events are byte ranges, or have the pitch of the map that the event
+///      changes (`shape`); `link` and the questions take any.
 /// @throws std::bad_alloc only; the call has then changed nothing (I9), because every event makes room before its first change
 /// and cannot fail afterwards. The `prepare_` members make that room early, for an event that must not fail after the bytes have
 /// moved.
@@ -156,9 +158,9 @@ class Directory {
   // --- events ------------------------------------------------------------------------------------------------------
   /// Makes room so that neither `commit(step)` nor `drop` of the bytes that the step makes can fail until the next event.
   void prepare_commit(const Step& step);
-  /// Makes room so that `write` cannot fail for `ranges` ranges of the slot until another event.
-  /// @param range  the range to be written; it is not used if there are several
-  void prepare_write(SlotId slot, const Region& range, std::size_t ranges = 1);
+  /// Makes room so that `write` cannot fail for the region, or for these regions one after the other, until another event.
+  void prepare_write(SlotId slot, const Region& region);
+  void prepare_write(SlotId slot, const std::vector<Region>& regions);
   /// Notes that the slot holds the value of the step. @pre the step has been carried out, or will be before the bytes are used
   void commit(const Step& step);
   /// Notes that `range` has been written in this slot: the datum wants a new value there, which this slot alone holds (I2).
@@ -167,12 +169,14 @@ class Directory {
   /// Gives the content of `range` one new number instead of those that it had, which keeps the maps short.
   /// @pre the slot physically holds the wanted content
   void renumber(SlotId slot, const Region& range);
-  /// Makes `range` of the datum a known pattern, which begins anew in each column. No slot need hold it. Memory that has not been
+  /// Makes `range` of the datum a known pattern. @pre it is a byte range, or its pitch is a multiple of the pattern. No slot need hold it. Memory that has not been
   /// written yet, and that the system gave filled with zeros, holds a fill of zeros at once.
   void fill(DatumId datum, const Region& range, const Fill& fill);
   /// Carries out a deep_copy in the wanted maps: from now on `to` wants at `there` what `from` wants at `what` (I7), column by column.
   /// @pre both regions have the same width and the same number of columns; their pitches may differ
-  LinkResult link(DatumId to, const Region& there, DatumId from, const Region& what);
+  /// @param most  how many columns may become extents of their own: where the two pitches differ, or where a region that has one
+  ///              displacement has another pitch than the map of `to`
+  LinkResult link(DatumId to, const Region& there, DatumId from, const Region& what, std::size_t most = SIZE_MAX);
   /// Notes that the memory of `range` has lost its content, or is about to (eviction, freeing, a failed copy).
   void drop(SlotId slot, const Region& range);
   /// Notes the same for the whole slot. Never fails.
@@ -249,6 +253,8 @@ class Directory {
   };
   static constexpr std::uint32_t untouched = UINT32_MAX;
 
+  template <class Where>
+  void prepare_write(SlotId slot, const Where& where, std::size_t values);
   ValueRef new_value(Fill fill = {});
   /// Make room so that `set_wanted` and `set_held` cannot fail with the same arguments. (They never fail for a whole map and a
   /// reference that is no number.)

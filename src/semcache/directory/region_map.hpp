@@ -94,10 +94,13 @@ class RegionMap {
     return e.ref.advanced(position - e.begin(pitch_));
   }
 
-  /// Afterwards `assign` cannot fail for `where`.
+  /// Returns whether `assign` takes the region: it is a byte range, or has the pitch of the map.
+  [[nodiscard]] bool takes(const Region& where) const noexcept { return where.is_range() || where.pitch == pitch_; }
+
+  /// Afterwards `assign` cannot fail for `where`. @pre takes(where)
   void make_room(const Region& where) {
     if (where.is_range() && where.width >= size_) return;
-    if (pitch_ == one_column) return base::make_room(records_, 2 * where.columns);
+    if (pitch_ == one_column) return base::make_room(records_, 2);
     std::size_t longest = 0;  // band
     std::size_t bands = 0;
     for_each_rectangle(where, pitch_, [&](const Rectangle& r) {
@@ -107,29 +110,30 @@ class RegionMap {
         i = end;
       }
     });
-    // Each rectangle cuts two bands in two, and each band that it meets gets two more extents. At most three of them follow each other.
-    const std::size_t rectangles = where.is_range() ? 3 : where.pitch == pitch_ ? 2 : 3 * where.columns;
+    // Each rectangle cuts two bands in two, and each band that it meets gets two more extents. At most three rectangles follow each other.
+    const std::size_t rectangles = where.is_range() ? 3 : 2;
     base::make_room(records_, rectangles * (2 * (longest + 2 * rectangles) + 2 * (bands + 2 * rectangles)));
   }
-  /// The same for so many ranges.
-  void make_room(std::size_t ranges) {
-    if (pitch_ == one_column) return base::make_room(records_, 2 * ranges);
-    std::size_t longest = 0;
-    std::size_t bands = 0;
-    for (std::size_t i = 0, end = 0; i < records_.size(); i = end, ++bands) {
-      end = band_end(i);
-      longest = std::max(longest, end - i);
+  /// Afterwards `assign` cannot fail for these regions, one after the other. @pre the map takes each of them
+  void make_room(const std::vector<Region>& regions) {
+    if (pitch_ == one_column) return base::make_room(records_, 2 * regions.size());
+    if (regions.size() == 1) return make_room(regions.front());
+    // Each region gets a value of its own in a copy, so no extents merge that do not merge in this map.
+    RegionMap trial = *this;
+    ValueId value = no_value / 2;
+    for (const Region& r : regions) {
+      trial.make_room(r);
+      trial.assign(r, {++value, 0}, [](const Extent&, int) {});
     }
-    // At the ends of a region bands are cut in two, and all between them get two more extents at most.
-    base::make_room(records_, ranges * (6 * (longest + 2 * ranges) + 2 * bands + 12));
+    base::make_room(records_, trial.records_.capacity() - std::min(trial.records_.capacity(), records_.size()));
   }
 
   /// Gives the bytes of `where` (inside the map, not empty) the displacement that `ref` has at its first byte, merging with neighbours. All
-  /// of the map never fails. `count(Extent, +1 or -1)` is told of extents that appear or vanish: of each displacement as many as there are
+  /// of the map never fails. @pre takes(where). `count(Extent, +1 or -1)` is told of extents that appear or vanish: of each displacement as many as there are
   /// more or fewer, appearances first.
   template <class Count>
   void assign(const Region& where, ValueRef ref, Count&& count) {
-    assert(!where.empty() && where.end() <= size_);
+    assert(!where.empty() && where.end() <= size_ && takes(where));
     if (where.is_range() && where.width == size_) return assign_all(ref, count);
     for_each_rectangle(where, pitch_, [&](const Rectangle& r) {
       const std::uint64_t ahead = r.column_begin * pitch_ + r.row_begin - where.begin;  // no shape: column 0
@@ -148,13 +152,13 @@ class RegionMap {
     if (pitch != one_column && size_ > 0) other.records_.front().at = {0, pitch, 0, (size_ + pitch - 1) / pitch};
     bool fits = true;
     for_each(Region(ByteRange{0, size_}), [&](const Region& piece, ValueRef ref) {
-      if (!fits || piece.columns > most) {
-        fits = false;
-        return;
-      }
-      other.make_room(piece);
-      other.assign(piece, ref, [](const Extent&, int) {});
-      fits = other.extent_count() <= most;
+      fits = fits && (other.takes(piece) || piece.columns <= most);
+      for_each_in_shape(piece, pitch, [&](const Region& part) {
+        if (!fits) return;
+        other.make_room(part);
+        other.assign(part, ref.advanced(part.begin - piece.begin), [](const Extent&, int) {});
+        fits = other.extent_count() <= most;
+      });
     });
     if (!fits) return {};
     return other;
@@ -284,7 +288,7 @@ class RegionMap {
           count(extent(records_[next + i]), -1);
         }
       } else {
-        std::move(records_.begin() + static_cast<std::ptrdiff_t>(next), records_.begin() + static_cast<std::ptrdiff_t>(next_end),
+        if (kept_end != next) std::move(records_.begin() + static_cast<std::ptrdiff_t>(next), records_.begin() + static_cast<std::ptrdiff_t>(next_end),
                   records_.begin() + static_cast<std::ptrdiff_t>(kept_end));
         kept = kept_end;
         kept_end += next_end - next;

@@ -105,14 +105,17 @@ void Copies::copy(void* to, const void* from, Columns what) {
     SEMCACHE_EXPECTS(apart == there.size(), std::string("a copy of columns within '") + s_.name(*t) +
                                                 "' whose source and destination overlap. Copy through another array");
   }
-  if (what.columns > 1) {
-    shape(*t, there);
-    shape(*f, here);
+  shape(*t, there);
+  shape(*f, here);
+  // The content of a matrix that is cut keeps its extents where the destination has the same columns.
+  const std::uint64_t pitch = s_.directory.pitch(f->datum);
+  if (what.columns == 1 && n > pitch && to_position % pitch == from_position % pitch && s_.directory.wanted(f->datum).extent_count() > 1) {
+    shape(*t, Region(to_position, 1, 2, pitch));
   }
   // The program writes an announced host side first and announces the write later. So a copy between such a side and another
   // array takes the bytes that are there at the call, whatever the directory has noted of them.
   const bool now = s_.options.protocol == Protocol::off || t->open || f->open || shifts(*t, to_position, *f, from_position, n) ||
-                   ((t->announced || f->announced) && t->datum != f->datum) || (there.pitch != here.pitch && what.columns > most_pieces);
+                   ((t->announced || f->announced) && t->datum != f->datum);
   if (!now && link(transaction, *t, to_position, *f, from_position, what)) {
     settle_early(transaction, *t, there, *f);
   } else {
@@ -123,16 +126,25 @@ void Copies::copy(void* to, const void* from, Columns what) {
 /// Lets the maps of the array have the shape of `region`, so that it is one extent, unless they would become long.
 void Copies::shape(Memory& m, const Region& region) {
   if (region.is_range() || !m.live || m.snapshot()) return;
-  s_.directory.shape(m.datum, region.pitch, static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 6400)));
+  s_.directory.shape(m.datum, region.pitch, host_access_.most_extents(m));
+}
+
+Requirement Copies::overwritten(Memory& m, const Region& region) {
+  shape(m, region);
+  const bool as_it_is = s_.directory.held(m.slot).takes(region) || region.columns <= most_pieces;
+  return as_it_is ? Requirement{&m, region, Access::overwrite} : Requirement{&m, region.hull(), Access::read_write};
 }
 
 /// Makes a lazy copy in the directory: `to` wants from now on what `from` wants (I7).
-/// @return false if a side has become open, and nothing is linked
+/// @return false, and nothing is linked, if a side has become open, or if the copy would cut the maps of `to` too finely
 bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, const Columns& what) {
   const Kept to_kept(to);
   const Kept from_kept(from);
-  const auto open = [&] { return to.open || from.open; };
+  // Columns that lie in the two arrays at different distances are an extent each.
+  const std::size_t most = what.to_pitch == what.from_pitch ? host_access_.most_extents(to) : most_pieces;
+  bool linked = false;
   t.run([&]() -> Obstacle {
+    linked = false;
     s_.expect_not_freed(to_kept);
     s_.expect_not_freed(from_kept);
     // Near the kernel's limit on mappings, a mirror that is the only side of its array becomes open, instead of being protected.
@@ -143,7 +155,7 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
         return o;
       }
     }
-    if (open()) return {};  // opened above, or by another thread meanwhile
+    if (to.open || from.open) return {};  // opened above, or by another thread meanwhile
     // All sides are checked, whichever the caller named: once another array wants a value, `check_writes` must not replace it by
     // an earlier one any more.
     for (const SlotId slot : s_.directory.slots(from.datum)) {
@@ -153,7 +165,9 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
     const auto earlier = s_.pending.any(to.datum) ? s_.directory.wanted(to.datum).extents(range)
                                               : std::vector<directory::ExtentMap::Extent>();
     const auto result = s_.directory.link(to.datum, Region::apart(to_position, what.width, what.columns, what.to_pitch), from.datum,
-                                          Region::apart(from_position, what.width, what.columns, what.from_pitch));
+                                          Region::apart(from_position, what.width, what.columns, what.from_pitch), most);
+    linked = result != directory::LinkResult::too_fine;
+    if (!linked) return {};
     if (result == directory::LinkResult::unchanged) {
       for (std::uint64_t c = 0; s_.options.check && c < what.columns; ++c) {
         const std::uint64_t to_column = to_position + c * what.to_pitch, from_column = from_position + c * what.from_pitch;
@@ -168,7 +182,7 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
     }
     return {};
   });
-  return !open();
+  return linked;
 }
 
 /// Carries out at the call those lazy copies that must not, or should not, stay pending. The lazy copy has been noted already,
@@ -324,7 +338,7 @@ SpaceId Copies::space_at(const void* p) const noexcept {
 
 void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, const void* from, const Columns& what) {
   const Region range = what.to(position);
-  shape(to, range);
+  const Requirement written = overwritten(to, range);
   const Kept kept(to);
   timeline::Work work;
   plan::End source = elsewhere(space_at(from), from, &work);
@@ -338,11 +352,11 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
     source = elsewhere(host_space, buffer.data());
     pitch = what.width;
   }
-  meet(t, kept, range, Access::overwrite);
-  s_.directory.prepare_write(to.slot, range);  // so that noting the write cannot fail
+  meet(t, kept, written.range, written.mode);
+  transfers_.prepare_written(to, written.range);  // so that noting the write cannot fail
   const plan::Purpose purpose = buffer.empty() ? plan::Purpose::call : plan::Purpose::detour;
-  transfers_.overwrite(to, range, copy_of(purpose, end_at(to, position), what.to_pitch, source, pitch, what.width, what.columns));
-  transfers_.note_written(to, range);
+  transfers_.overwrite(to, written.range, copy_of(purpose, end_at(to, position), what.to_pitch, source, pitch, what.width, what.columns));
+  transfers_.note_written(to, written.range);
   transactions_.complete(t, work);  // the program may change the source after the call
 }
 
@@ -371,9 +385,10 @@ void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t 
 /// which `copy` makes no lazy copy).
 void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position,
                       const Columns& what) {
-  const Region to_range = what.to(to_position);
+  const Requirement written = overwritten(to, what.to(to_position));
   const Region from_range = what.from(from_position);
   const bool one_array = are_two_sides(to, from);
+  const bool noted_at_the_end = one_array || written.mode != Access::overwrite;
   const bool crosses = to.on_host() != from.on_host();
   // Kernels of a GPU may use an open mirror without being noticed, so the whole device is waited for.
   const Kept to_kept(to);
@@ -383,17 +398,16 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
   }
   // The third requirement is for a copy within one array: if it is refused half-way, `from` still holds the former content of the
   // bytes that it has overwritten in `to`.
-  const Requirement needs[] = {{&from, from_range, Access::read}, {&to, to_range, Access::overwrite}, {&from, to_range, Access::read}};
+  const Requirement needs[] = {{&from, from_range, Access::read}, written, {&from, written.range, Access::read}};
   t.run([&]() -> Obstacle {
     s_.expect_not_freed(to_kept);
     s_.expect_not_freed(from_kept);
     if (from.on_host() && from.open) transfers_.note_written(from, from_range);  // an open mirror counts as changed at every use
     if (const Obstacle o = preparation_.meet(needs, one_array ? 3 : 2)) return o;
     if (!crosses) return {};
-    return to.on_host() ? hazards_.directly_reached(to, to_range.hull()) : hazards_.directly_reached(from, from_range.hull());
+    return to.on_host() ? hazards_.directly_reached(to, what.to(to_position)) : hazards_.directly_reached(from, from_range);
   });
-  // So that noting the write cannot fail.
-  s_.directory.prepare_write(to.slot, to_range, what.columns + 2 + 3 * (to_range.hull().size() / s_.options.registration_bytes));
+  if (noted_at_the_end) transfers_.prepare_written(to, written.range);  // so that noting the write cannot fail
   for (std::uint64_t column = 0, done = 0; column < what.columns;) {
     // A piece lies within one of the chunks in which host pages are page-locked: some columns, or a part of one.
     const std::uint64_t target = to_position + column * what.to_pitch + done, source = from_position + column * what.from_pitch + done;
@@ -403,17 +417,18 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
     std::uint64_t columns = 1;
     if (done == 0 && width == what.width && what.columns > 1) columns = std::min(what.columns - column, 1 + (room - width) / host_pitch);
     const Region piece(target, width, columns, what.to_pitch);
-    transfers_.overwrite(to, one_array ? to_range : piece,
+    if (!noted_at_the_end) transfers_.prepare_written(to, piece);
+    transfers_.overwrite(to, noted_at_the_end ? written.range : piece,
                          copy_of(plan::Purpose::call, end_at(to, target), what.to_pitch, end_at(from, source), what.from_pitch, width, columns));
     // The directory touches nothing where only this mirror holds what is overwritten, so its pages are closed here (I6).
     if (crosses && to.on_host()) s_.pages->project(to, piece.hull());
     // Each piece is noted at once, because a later one may fail, and overwritten bytes must not be taken for the former content
     // (I9). Within one array that would make the source stale, so there the whole range is noted at the end.
-    if (!one_array) transfers_.note_written(to, piece);
+    if (!noted_at_the_end) transfers_.note_written(to, piece);
     done = width < what.width - done ? done + width : 0;
     if (done == 0) column += columns;
   }
-  if (one_array) transfers_.note_written(to, to_range);
+  if (noted_at_the_end) transfers_.note_written(to, written.range);
   transactions_.complete_transfers(t, to);
 }
 

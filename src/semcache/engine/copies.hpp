@@ -21,8 +21,8 @@ class Copies : Parts {
     [[nodiscard]] Region to(std::uint64_t position) const noexcept { return {position, width, columns, to_pitch}; }
     [[nodiscard]] Region from(std::uint64_t position) const noexcept { return {position, width, columns, from_pitch}; }
   };
-  /// Copies between arrays, or between an array and other memory. Columns of one array are linked lazily where both sides have them
-  /// equally far apart, or where there are few of them; otherwise the copy is made at the call.
+  /// Copies between arrays, or between an array and other memory. Columns are copied lazily where both sides have them equally far
+  /// apart, or where there are few of them; otherwise the copy is made at the call.
   /// @throws UsageError  an address is in the range of arrays, but no array is there, the bytes leave their array, or columns overlap
   void copy(void* to, const void* from, Columns what);
   void copy(void* to, const void* from, std::uint64_t bytes) { copy(to, from, Columns{bytes}); }
@@ -45,10 +45,14 @@ class Copies : Parts {
   void copy_from_open(Transaction& transaction, Memory& to, std::uint64_t position, const void* from, const Columns& what);
   /// Copies at the call to memory that belongs to no array.
   void copy_to_open(Transaction& transaction, void* to, Memory& from, std::uint64_t position, const Columns& what);
-  /// Makes the copy lazily, in the directory. Returns false, and does not make it, if a side is open or becomes open.
+  /// Makes the copy lazily, in the directory. Returns false, and does not make it, if a side is open or becomes open, or if the
+  /// maps of `to` would become long.
   [[nodiscard]] bool link(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from,
                           std::uint64_t from_position, const Columns& what);
   void shape(Memory& memory, const Region& region);
+  /// Returns what a copy that overwrites the region needs, which is also what it is noted to have written: the region, if the
+  /// array's maps have its shape or its columns are few; otherwise the hull, with the content that lies between the columns.
+  [[nodiscard]] Requirement overwritten(Memory& memory, const Region& region);
   /// Carries out at the call those lazy copies that must not, or should not, stay pending. A failure is not reported,
   /// because the copy has been made lazily (I9). Ends the process if an announced host side, which the program may change without
   /// notice, can neither be copied nor saved.

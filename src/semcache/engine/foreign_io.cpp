@@ -10,7 +10,7 @@ namespace {
 /// Returns how many pieces the directory gets as ranges of their own. More pieces are written as one range, in which the bytes
 /// between them keep their content, so that the maps stay short (`HostAccess::keep_maps_short`).
 std::size_t most_single_pieces(const Memory& m) noexcept {
-  return static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 12800));
+  return static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 19200));
 }
 
 /// What a message requires of an array: its pieces there, or their hull if there are more than `most` pieces.
@@ -172,7 +172,13 @@ void ForeignIo::write_in(Memory& m, std::uint64_t position, const ByteRange* pie
     shared = (m.flags.load() & Memory::is_exclusive) == 0 || !State::is_resident(m);
     return shared ? preparation_.meet(written.begin(), written.size()) : hazards_.quiesce(m);
   });
-  if (shared) s_.directory.prepare_write(m.slot, written.begin()->range, written.size());  // so that noting the write cannot fail
+  if (shared && written.size() == 1) {  // so that noting the write cannot fail
+    s_.directory.prepare_write(m.slot, written.begin()->range);
+  } else if (shared) {
+    std::vector<Region> regions;
+    for (const Requirement& r : written) regions.push_back(r.range);
+    s_.directory.prepare_write(m.slot, regions);
+  }
   plan::Step step = copy_step(plan::Purpose::call, end_at(m, position),
                               within(buffer, from), 0);
   step.pieces = pieces;

@@ -77,8 +77,9 @@ Obstacle Hazards::uses_on(const Memory& m, QueueIndex end) const noexcept {
   return {};
 }
 
-Obstacle Hazards::directly_reached(Memory& host, ByteRange range) {
-  const ByteRange chunk = s_.pages->worth_locking(host, range);
+Obstacle Hazards::directly_reached(Memory& host, const Region& where) {
+  if (where.size() < where.hull().size() / 4) return {};
+  const ByteRange chunk = s_.pages->worth_locking(host, where.hull());
   if (chunk.empty()) return {};
   const Obstacle o = flights_of(host, chunk, Mode::writes);
   return o ? o : Obstacle::page_lock(host, chunk);

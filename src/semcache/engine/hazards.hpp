@@ -33,8 +33,9 @@ class Hazards : Parts {
   /// must be waited for first
   Obstacle flights_of(Memory& host, ByteRange range, Mode mode);
   /// @return no obstacle when all chunks of these host pages that are worth page-locking for a transfer are page-locked;
-  /// otherwise the flight on the first chunk that is not, or its page-locking
-  Obstacle directly_reached(Memory& host, ByteRange range);
+  /// otherwise the flight on the first chunk that is not, or its page-locking. Chunks of which the transfer uses less than a quarter
+  /// are not worth it
+  Obstacle directly_reached(Memory& host, const Region& where);
   /// @return no obstacle when no work on any queue uses the memory; otherwise the first such work
   Obstacle uses_of(Memory& memory);
   /// @return no obstacle when none of our transfers uses the device memory; otherwise the first one

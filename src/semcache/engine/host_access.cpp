@@ -101,10 +101,13 @@ Obstacle HostAccess::open_mirror(Memory& m, const char* reason) {
   return {};
 }
 
+std::size_t HostAccess::most_extents(const Memory& m) noexcept {
+  // An extent takes 48 bytes in each of two maps. They may take at most 1 % of the array.
+  return static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 9600));
+}
+
 void HostAccess::keep_maps_short(Transaction& t, Memory& m) noexcept {
-  // An extent takes 64 bytes of maps. They may take at most 1 % of the array.
-  const std::size_t bound = static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 6400));
-  if (!m.live || m.snapshot() || s_.directory.wanted(m.datum).extent_count() <= bound) return;
+  if (!m.live || m.snapshot() || s_.directory.wanted(m.datum).extent_count() <= most_extents(m)) return;
   // While a fault is served, maps are not shortened: the fault does not need that, and its thread may hold what would be waited
   // for. A fault adds extents of whole pages only, so there are not many more before the next copy or message.
   if (here().served_address != nullptr) return;

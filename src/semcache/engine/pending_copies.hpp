@@ -2,8 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-#include <semcache/base/region.hpp>
-#include <semcache/directory/extent_map.hpp>
+#include <semcache/directory/directory.hpp>
 
 #include <cstdint>
 #include <new>
@@ -16,45 +15,50 @@ namespace semcache::engine {
 /// the host has no memory for them.
 class PendingCopies {
  public:
+  /// @param directory  must outlive this object; it tells how a datum's maps are cut into columns
+  explicit PendingCopies(const directory::Directory& directory) noexcept : directory_(directory) {}
+
   /// Notes that the bytes are pending.
-  void add(DatumId datum, const Region& range) noexcept {
-    for (std::uint64_t c = 0; c < range.columns; ++c) set(datum, range.column(c), {true});
-  }
+  void add(DatumId datum, const Region& range) noexcept { set(datum, range, pending); }
 
   [[nodiscard]] bool any(DatumId datum) const noexcept { return !pending_.empty() && pending_.count(datum.value) != 0; }
 
   /// Returns how many bytes of `range` were pending. None of them is pending afterwards.
   std::uint64_t take(DatumId datum, const Region& range) noexcept {
+    if (!any(datum)) return 0;
     std::uint64_t taken = 0;
-    for (std::uint64_t c = 0; c < range.columns && any(datum); ++c) taken += take_range(datum, range.column(c));
+    pending_.find(datum.value)->second.all_of(range, [&](const Region& piece, directory::ValueRef state) {
+      taken += state == pending ? piece.size() : 0;
+      return true;
+    });
+    if (taken > 0) set(datum, range, not_pending);
     return taken;
   }
 
  private:
-  std::uint64_t take_range(DatumId datum, ByteRange range) noexcept {
-    if (!any(datum)) return 0;
-    std::uint64_t taken = 0;
-    pending_.find(datum.value)->second.for_each(range, [&](ByteRange piece, State s) { taken += s.pending ? piece.size() : 0; });
-    if (taken > 0) set(datum, range, {false});
-    return taken;
-  }
-  struct State {
-    bool pending = false;
-    [[nodiscard]] State advanced(std::uint64_t) const noexcept { return *this; }
-    friend bool operator==(State a, State b) noexcept { return a.pending == b.pending; }
-  };
-  void set(DatumId datum, ByteRange range, State state) noexcept {
+  // The map's references serve as states: those that are no numbers are the same for all bytes.
+  static constexpr directory::ValueRef not_pending{directory::undefined_value, 0};
+  static constexpr directory::ValueRef pending{directory::no_value, 0};
+
+  void set(DatumId datum, const Region& range, directory::ValueRef state) noexcept {
     if (range.empty()) return;
     try {
-      auto& pieces = pending_.try_emplace(datum.value, UINT64_MAX, State{}).first->second;
-      pieces.assign(range, state, [](const auto&, int) {});
-      if (const State* const all = pieces.uniform(); all == nullptr || all->pending) return;
+      auto& map = pending_.try_emplace(datum.value, directory_.size(datum), not_pending).first->second;
+      if (const std::uint64_t pitch = directory_.pitch(datum); map.pitch() != pitch) {
+        if (auto other = map.shaped(pitch, SIZE_MAX)) map = std::move(*other);
+      }
+      for_each_in_shape(range, map.pitch(), [&](const Region& part) {
+        map.make_room(part);
+        map.assign(part, state, [](const auto&, int) {});
+      });
+      if (const directory::ValueRef* const all = map.uniform(); all == nullptr || *all == pending) return;
     } catch (const std::bad_alloc&) {
     }
     pending_.erase(datum.value);
   }
 
-  std::unordered_map<std::uint32_t, directory::BasicExtentMap<State>> pending_;  ///< by datum
+  const directory::Directory& directory_;
+  std::unordered_map<std::uint32_t, directory::RegionMap> pending_;  ///< by datum
 };
 
 }  // namespace semcache::engine

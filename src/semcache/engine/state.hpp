@@ -193,7 +193,7 @@ struct State : base::Uncopied {
   std::unique_ptr<HostMemory> host;
   Topology topology;
   directory::Directory directory;
-  PendingCopies pending;
+  PendingCopies pending{directory};
   std::deque<Memory> pool;  ///< all objects; each list of arrays has room for all of them
   std::vector<Memory*> by_slot;  ///< by slot number; nullptr: no memory
   std::vector<Memory*> put_off;  ///< arrays that are freed when the launches that pin them have ended

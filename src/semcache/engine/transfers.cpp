@@ -49,7 +49,9 @@ void Transfers::note_refused(Memory& m, const Region& range) noexcept {
       for (const Region& r : elsewhere) for_each_difference(r, piece.where, [&](const Region& part) { rest.push_back(part); });
       elsewhere.swap(rest);
     }
-    for (const Region& r : elsewhere) s_.directory.drop(m.slot, r);
+    for (const Region& r : elsewhere) {
+      for_each_in_shape(r, s_.directory.pitch(m.slot), [&](const Region& part) { s_.directory.drop(m.slot, part); });
+    }
     for (const directory::LastHeld& piece : alone) note_written(m, piece.where);
   } catch (const std::bad_alloc&) {
     base::fatal("a copy to '%s' at %p was refused half-way, and the host has no memory to note what is there now. Free memory of "
@@ -66,9 +68,16 @@ void Transfers::overwrite(Memory& m, const Region& range, const plan::Step& step
   }
 }
 
+void Transfers::prepare_written(const Memory& m, const Region& range) {
+  if (s_.directory.held(m.slot).takes(range)) return s_.directory.prepare_write(m.slot, range);
+  std::vector<Region> columns;
+  for_each_in_shape(range, s_.directory.pitch(m.slot), [&](const Region& part) { columns.push_back(part); });
+  s_.directory.prepare_write(m.slot, columns);
+}
+
 void Transfers::note_written(Memory& m, const Region& range) {
   count_dropped(m, range);
-  s_.directory.write(m.slot, range);
+  for_each_in_shape(range, s_.directory.pitch(m.slot), [&](const Region& part) { s_.directory.write(m.slot, part); });
 }
 
 bool Transfers::room_for_snapshot(DeviceState& d, std::uint64_t bytes, Loss loss) const {
@@ -94,7 +103,7 @@ Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
       // A step stays within one chunk of page-locking. A step that must be staged is at most one staging piece.
       const std::uint64_t begin = &crossing == &m ? step.where.begin : step.from_position;
       Region at = part_before(moved_to(step.where, begin), s_.pages->chunk_end(begin));
-      if (const Obstacle o = hazards_.directly_reached(crossing, at.hull())) return o;
+      if (const Obstacle o = hazards_.directly_reached(crossing, at)) return o;
       if (!s_.pages->locked(crossing, at.hull())) {
         at = part_of(at, Staging::piece_bytes);
         if (crossed->staging->exhausted(at.size())) {
@@ -210,7 +219,7 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
   Memory& to = s_.memory_of(step.to);
   if (to.on_host() && !m.on_host() && !to.owns_allocation) {  // no save goes from the host to a device
     step.where = part_before(step.where, s_.pages->chunk_end(step.where.begin));
-    if (const Obstacle o = hazards_.directly_reached(to, step.where.hull())) return o;
+    if (const Obstacle o = hazards_.directly_reached(to, step.where)) return o;
     if (!s_.pages->locked(to, step.where.hull())) step.where = part_of(step.where, Staging::piece_bytes);
     if (const Obstacle o = staging_for(m, to, step.where, true)) return o;
   }

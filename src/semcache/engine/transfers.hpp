@@ -35,7 +35,10 @@ class Transfers : Parts {
   /// number.
   /// @return no obstacle when that is done, or nothing is to be checked; otherwise the first obstacle
   Obstacle check_writes(Memory& memory);
+  /// Makes room so that `note_written` cannot fail for this range, until another event of the directory.
+  void prepare_written(const Memory& memory, const Region& range);
   /// Notes that `range` of the memory is written: it gets a new value, held there alone (I2). Copies pending for it are dropped.
+  /// Columns that are not those of the array's maps get a value each.
   void note_written(Memory& memory, const Region& range);
   /// Counts as dropped the bytes of `range` that were pending, and forgets that they were.
   void count_dropped(const Memory& memory, const Region& range) noexcept {
