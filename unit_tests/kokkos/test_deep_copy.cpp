@@ -274,15 +274,6 @@ KOKKOS_STOCK_TEST(KokkosDeepCopy, StridedWithinTheDevice) {
   EXPECT_EQ(on_host(b)(3, 7), 704.0);
 }
 
-KOKKOS_STOCK_TEST(KokkosDeepCopy, StridedAcrossIsKokkosError) {
-  Matrix b("b", 20, 8);
-  auto hb = Kokkos::create_mirror_view(b);
-  EXPECT_THROW(Kokkos::deep_copy(Kokkos::subview(b, 3, Kokkos::ALL()), Kokkos::subview(hb, 4, Kokkos::ALL())),
-               std::runtime_error);
-  Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace> other("other", 20, 8);
-  EXPECT_THROW(Kokkos::deep_copy(other, b), std::runtime_error);
-}
-
 KOKKOS_STOCK_TEST(KokkosDeepCopy, StridedWithinTheMirror) {
   Kokkos::View<double**, Left, HostMirrorSpace> h("h", 20, 8);
   fill_columns(h);

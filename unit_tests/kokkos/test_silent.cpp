@@ -87,13 +87,6 @@ KOKKOS_STOCK_TEST(KokkosSilent, DualViewNamesItsSidesByEverySpace) {
   EXPECT_TRUE(dv.need_sync<Device>());
 }
 
-KOKKOS_STOCK_TEST(KokkosSilent, StridedCopiesAreNotMadeBehindOurBack) {
-  Matrix b("b", 20, 8);
-  auto hb = Kokkos::create_mirror_view(b);
-  EXPECT_THROW(Kokkos::deep_copy(Kokkos::subview(hb, 4, Kokkos::ALL()), Kokkos::subview(b, 3, Kokkos::ALL())),
-               std::runtime_error);
-}
-
 KOKKOS_STOCK_TEST(KokkosSilent, MDRangeTilesFitTheDevice) {
   // On a GPU the generic limits abort at run time.
   Kokkos::View<double****, Device> v("v", 5, 6, 7, 8);

@@ -16,6 +16,7 @@
 #include <semcache/kokkos/patterns.hpp>
 #include <semcache/kokkos/records.hpp>
 #include <semcache/kokkos/sort.hpp>
+#include <semcache/kokkos/strided_copy.hpp>
 #include <semcache/semcache.hpp>
 
 // Programs that link SemCache::tpetra have this macro. For them Kokkos::DualView on semcache::Device is another class, and it

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/kokkos/deep_copy.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+/// deep_copy between host and device where a view is a part of its array (a subview, a padded view), or where the layouts or the
+/// element types differ. Stock Kokkos refuses such copies, because they would need a temporary allocation. The overloads here
+/// carry them out; all other copies go to Kokkos.
+namespace semcache::kokkos::detail {
+
+/// Which elements of memory the elements of two views are: for each dimension its extent, and the distance of neighbours in bytes.
+struct StridedElements {
+  static constexpr unsigned most_dimensions = 8;
+  struct Dimension {
+    std::uint64_t extent;
+    std::uint64_t to_stride;
+    std::uint64_t from_stride;
+  };
+  std::uint64_t element_bytes;
+  unsigned dimensions;
+  Dimension dimension[most_dimensions];
+};
+
+/// Copies the elements by 2-D copies (runtime::copy_2d), at most 64. Elements that are neighbours in both views are the width of
+/// these copies, and the dimension of the next larger distance is their columns.
+/// @return false  more copies would be needed, or columns overlap (a stride of 0); nothing has been copied
+/// @throws UsageError  as runtime::copy_2d
+SEMCACHE_API bool copy_columns(void* to, const void* from, const StridedElements& elements, QueueId queue);
+
+template <class View, class = void>
+struct IsOrdinaryView : std::true_type {};
+template <class View>
+struct IsOrdinaryView<View, std::void_t<typename View::traits::specialize>> : std::is_void<typename View::traits::specialize> {};
+
+template <class First, class Second>
+inline constexpr bool runs_on = Kokkos::SpaceAccessibility<typename First::execution_space, typename Second::memory_space>::accessible;
+
+/// True where neither view's execution space can access the other view, and one of them is tracked.
+template <class Destination, class Source>
+inline constexpr bool needs_strided_copy =
+    (is_tracked_space<typename Destination::memory_space> || is_tracked_space<typename Source::memory_space>)&&
+    IsOrdinaryView<Destination>::value && IsOrdinaryView<Source>::value && unsigned(Destination::rank) != 0 &&
+    unsigned(Destination::rank) == unsigned(Source::rank) && !runs_on<Destination, Source> && !runs_on<Source, Destination>;
+
+/// Kokkos' own function. It is named in front of our overloads, so the qualified name finds Kokkos' functions only.
+template <class... Arguments>
+void stock_deep_copy(Arguments&&... arguments) {
+  Kokkos::deep_copy(std::forward<Arguments>(arguments)...);
+}
+
+/// Returns whether Kokkos carries out this copy itself, or refuses it with a message of its own (different extents).
+template <class Destination, class Source>
+bool is_for_kokkos(const Destination& to, const Source& from) {
+  constexpr unsigned rank = Destination::rank;
+  for (unsigned r = 0; r < rank; ++r) {
+    if (to.extent(r) != from.extent(r)) return true;
+  }
+  if (to.size() == 0 || to.data() == nullptr || from.data() == nullptr) return true;
+  if (!std::is_same<typename Destination::value_type, typename Source::non_const_value_type>::value ||
+      !to.span_is_contiguous() || !from.span_is_contiguous())
+    return false;
+  if (rank == 1) return to.stride(0) == from.stride(0);
+  if (!std::is_same<typename Destination::array_layout, typename Source::array_layout>::value) return false;
+  for (unsigned r = 0; r < rank; ++r) {
+    if (to.stride(r) != from.stride(r)) return false;
+  }
+  return true;
+}
+
+template <class Destination, class Source>
+StridedElements elements_of(const Destination& to, const Source& from) {
+  StridedElements elements{};
+  elements.element_bytes = sizeof(typename Destination::value_type);
+  elements.dimensions = Destination::rank;
+  for (unsigned r = 0; r < Destination::rank; ++r) {
+    elements.dimension[r] = {to.extent(r), to.stride(r) * elements.element_bytes, from.stride(r) * elements.element_bytes};
+  }
+  return elements;
+}
+
+/// A contiguous view with the extents of `like`, with a layout that is near its own.
+template <class Space, class View>
+auto contiguous_view(const View& like) {
+  using layout = std::conditional_t<std::is_same<typename View::array_layout, Kokkos::LayoutStride>::value, Kokkos::LayoutLeft,
+                                    typename View::array_layout>;
+  using packed = Kokkos::View<typename View::non_const_data_type, layout, Space>;
+  std::size_t n[8];
+  for (unsigned r = 0; r < 8; ++r) n[r] = r < unsigned(View::rank_dynamic) ? like.extent(r) : no_extent;
+  return packed(Kokkos::view_alloc(like.label(), Kokkos::WithoutInitializing), n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]);
+}
+
+/// Copies by way of contiguous views in both spaces, where the elements are rearranged or converted.
+template <class Destination, class Source>
+void copy_packed(const Destination& to, const Source& from) {
+  constexpr bool to_host = Kokkos::SpaceAccessibility<Kokkos::DefaultHostExecutionSpace, typename Destination::memory_space>::accessible;
+  if constexpr (to_host) {
+    const auto there = contiguous_view<typename Source::device_type>(from);
+    stock_deep_copy(there, from);
+    const auto here = contiguous_view<Kokkos::HostSpace>(from);
+    stock_deep_copy(here, there);
+    stock_deep_copy(to, here);
+  } else {
+    const auto here = contiguous_view<Kokkos::HostSpace>(to);
+    stock_deep_copy(here, from);
+    const auto there = contiguous_view<typename Destination::device_type>(to);
+    stock_deep_copy(there, here);
+    stock_deep_copy(to, there);
+  }
+}
+
+/// Tells Kokkos Tools of the copy.
+template <class Destination, class Source>
+class ReportedCopy {
+ public:
+  ReportedCopy(const Destination& to, const Source& from) : reported_(Kokkos::Profiling::profileLibraryLoaded()) {
+    if (!reported_) return;
+    Kokkos::Profiling::beginDeepCopy(Kokkos::Tools::make_space_handle(Destination::memory_space::name()), to.label(), to.data(),
+                                     Kokkos::Tools::make_space_handle(Source::memory_space::name()), from.label(), from.data(),
+                                     to.size() * sizeof(typename Destination::value_type));
+  }
+  ~ReportedCopy() {
+    if (reported_) Kokkos::Profiling::endDeepCopy();
+  }
+  ReportedCopy(const ReportedCopy&) = delete;
+  ReportedCopy& operator=(const ReportedCopy&) = delete;
+
+ private:
+  bool reported_;
+};
+
+/// Carries out deep_copy(to, from) and deep_copy(exec, to, from); `exec...` is one instance or none.
+template <class Destination, class Source, class... E>
+void strided_deep_copy(const Destination& to, const Source& from, const E&... exec) {
+  static_assert(std::is_same<typename Destination::value_type, typename Destination::non_const_value_type>::value,
+                "deep_copy requires non-const destination type");
+  if (is_for_kokkos(to, from)) return stock_deep_copy(exec..., to, from);
+  if constexpr (sizeof...(E) == 0) Kokkos::fence();
+  if constexpr (std::is_same<typename Destination::value_type, typename Source::non_const_value_type>::value) {
+    QueueId queue{};
+    if constexpr (sizeof...(E) != 0) queue = queue_of(exec...);
+    const ReportedCopy<Destination, Source> report(to, from);
+    if (copy_columns(to.data(), from.data(), elements_of(to, from), queue)) return;
+  }
+  if constexpr (sizeof...(E) != 0) (exec.fence(), ...);
+  copy_packed(to, from);
+}
+
+template <class Destination, class Source>
+using enable_strided_copy = std::enable_if_t<needs_strided_copy<Destination, Source>>*;
+template <class E, class Destination, class Source>
+using enable_strided_copy_on =
+    std::enable_if_t<Kokkos::is_execution_space<E>::value && needs_strided_copy<Destination, Source>>*;
+
+}  // namespace semcache::kokkos::detail
+
+namespace Kokkos {
+
+// A view that is not on Kokkos' default device names at least one property (D0, S0). The compiler prefers these overloads to Kokkos'
+// own, because they are more specialised: they name a property of the destination, of the source, or of both.
+template <class D, class D0, class... Ds, class S, class... Ss>
+void deep_copy(const View<D, D0, Ds...>& to, const View<S, Ss...>& from,
+               semcache::kokkos::detail::enable_strided_copy<View<D, D0, Ds...>, View<S, Ss...>> = nullptr) {
+  semcache::kokkos::detail::strided_deep_copy(to, from);
+}
+template <class D, class... Ds, class S, class S0, class... Ss>
+void deep_copy(const View<D, Ds...>& to, const View<S, S0, Ss...>& from,
+               semcache::kokkos::detail::enable_strided_copy<View<D, Ds...>, View<S, S0, Ss...>> = nullptr) {
+  semcache::kokkos::detail::strided_deep_copy(to, from);
+}
+template <class D, class D0, class... Ds, class S, class S0, class... Ss>
+void deep_copy(const View<D, D0, Ds...>& to, const View<S, S0, Ss...>& from,
+               semcache::kokkos::detail::enable_strided_copy<View<D, D0, Ds...>, View<S, S0, Ss...>> = nullptr) {
+  semcache::kokkos::detail::strided_deep_copy(to, from);
+}
+template <class E, class D, class D0, class... Ds, class S, class... Ss>
+void deep_copy(const E& exec, const View<D, D0, Ds...>& to, const View<S, Ss...>& from,
+               semcache::kokkos::detail::enable_strided_copy_on<E, View<D, D0, Ds...>, View<S, Ss...>> = nullptr) {
+  semcache::kokkos::detail::strided_deep_copy(to, from, exec);
+}
+template <class E, class D, class... Ds, class S, class S0, class... Ss>
+void deep_copy(const E& exec, const View<D, Ds...>& to, const View<S, S0, Ss...>& from,
+               semcache::kokkos::detail::enable_strided_copy_on<E, View<D, Ds...>, View<S, S0, Ss...>> = nullptr) {
+  semcache::kokkos::detail::strided_deep_copy(to, from, exec);
+}
+template <class E, class D, class D0, class... Ds, class S, class S0, class... Ss>
+void deep_copy(const E& exec, const View<D, D0, Ds...>& to, const View<S, S0, Ss...>& from,
+               semcache::kokkos::detail::enable_strided_copy_on<E, View<D, D0, Ds...>, View<S, S0, Ss...>> = nullptr) {
+  semcache::kokkos::detail::strided_deep_copy(to, from, exec);
+}
+
+}  // namespace Kokkos

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/kokkos/strided_copy.hpp>
+
+#include <algorithm>
+
+namespace semcache::kokkos::detail {
+
+bool copy_columns(void* to, const void* from, const StridedElements& elements, QueueId queue) {
+  constexpr std::uint64_t most_copies = 64;
+  using Dimension = StridedElements::Dimension;
+  Dimension by_stride[StridedElements::most_dimensions];
+  Dimension* const end = std::copy_if(elements.dimension, elements.dimension + elements.dimensions, by_stride,
+                                      [](const Dimension& d) { return d.extent != 1; });
+  std::sort(by_stride, end, [](const Dimension& a, const Dimension& b) { return a.to_stride < b.to_stride; });
+
+  const Dimension* next = by_stride;
+  std::uint64_t width = elements.element_bytes;
+  for (; next != end && next->to_stride == width && next->from_stride == width; ++next) width *= next->extent;
+  const Dimension columns = next != end ? *next++ : Dimension{1, width, width};
+  if (columns.to_stride < width || columns.from_stride < width) return false;
+  std::uint64_t copies = 1;
+  for (const Dimension* d = next; d != end; ++d) {
+    if (d->to_stride == 0 || d->extent > most_copies) return false;
+    copies *= d->extent;
+    if (copies > most_copies) return false;
+  }
+
+  for (std::uint64_t k = 0; k < copies; ++k) {
+    std::uint64_t rest = k, to_offset = 0, from_offset = 0;
+    for (const Dimension* d = next; d != end; ++d) {
+      to_offset += rest % d->extent * d->to_stride;
+      from_offset += rest % d->extent * d->from_stride;
+      rest /= d->extent;
+    }
+    runtime::copy_2d(static_cast<std::byte*>(to) + to_offset, columns.to_stride, static_cast<const std::byte*>(from) + from_offset,
+                     columns.from_stride, width, columns.extent, queue);
+  }
+  return true;
+}
+
+}  // namespace semcache::kokkos::detail
