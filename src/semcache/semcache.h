@@ -163,6 +163,15 @@ SEMCACHE_C_API void semcache_deallocate(void* address) SEMCACHE_C_NOEXCEPT;
  */
 SEMCACHE_C_API semcache_status semcache_copy(void* to, const void* from, size_t bytes) SEMCACHE_C_NOEXCEPT;
 
+/*
+ * Copies a part of a matrix: `columns` runs of `width` bytes, which begin to_pitch and from_pitch bytes apart (of a column-major
+ * matrix the pitch is the leading dimension in bytes). The bytes between the runs neither move nor change. Otherwise as
+ * semcache_copy. SEMCACHE_ERROR_USAGE: a pitch is less than `width`, the columns leave an array, or source and destination
+ * overlap.
+ */
+SEMCACHE_C_API semcache_status semcache_copy_2d(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                                                size_t columns) SEMCACHE_C_NOEXCEPT;
+
 /* Ends the runtime: settles every array and writes the report. The next use starts the runtime again. Idempotent. */
 SEMCACHE_C_API semcache_status semcache_finalize(void) SEMCACHE_C_NOEXCEPT;
 

@@ -68,6 +68,13 @@ int c_api_program(void) {
   EXPECT(after.h2d.bytes - before.h2d.bytes <= bytes);
   EXPECT(after.d2h.bytes - before.d2h.bytes <= bytes);
 
+  /* A part of a matrix: every tenth element goes to every other place. */
+  EXPECT(semcache_copy_2d(plain, 2 * sizeof(double), device, 10 * sizeof(double), sizeof(double), 3) == SEMCACHE_SUCCESS);
+  EXPECT(plain[0] == 0.0 && plain[2] == 10.0 && plain[4] == 20.0 && plain[3] == 3.0);
+  EXPECT(semcache_copy_2d(plain, 8, device, 4, 8, 3) == SEMCACHE_ERROR_USAGE);
+  EXPECT(semcache_copy_2d(NULL, 8, device, 8, 8, 3) == SEMCACHE_ERROR_USAGE);
+  EXPECT(semcache_copy_2d(NULL, 8, NULL, 8, 0, 3) == SEMCACHE_SUCCESS);
+
   /* What goes wrong is a status and a text, and changes nothing. */
   EXPECT(semcache_access(plain, sizeof plain, SEMCACHE_READ) == SEMCACHE_ERROR_USAGE);
   EXPECT(strlen(semcache_last_error()) > 0);

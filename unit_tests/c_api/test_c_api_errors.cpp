@@ -80,6 +80,10 @@ void copy(void*, const void*, std::size_t, QueueId queue) {
   queue_was_valid = queue.valid();
   call("copy");
 }
+void copy_2d(void*, std::size_t, const void*, std::size_t, std::size_t, std::size_t, QueueId queue) {
+  queue_was_valid = queue.valid();
+  call("copy 2d");
+}
 }  // namespace runtime
 }  // namespace semcache
 
@@ -123,6 +127,7 @@ TEST_F(CInterfaceErrors, EveryFunctionTurnsEveryExceptionIntoItsStatusAndText) {
       {"allocate_device", [&] { return semcache_allocate_device("a", 8, &result); }},
       {"allocate_host", [&] { return semcache_allocate_host("a", 8, nullptr, &result); }},
       {"copy", [&] { return semcache_copy(bytes, bytes + 8, 8); }},
+      {"copy 2d", [&] { return semcache_copy_2d(bytes, 4, bytes + 8, 4, 2, 2); }},
       {"finalize", [&] { return semcache_finalize(); }},
   };
 
@@ -196,6 +201,9 @@ TEST_F(CInterfaceErrors, NullArgumentsAreUsageErrorsThatReachNobody) {
   EXPECT_EQ(semcache_copy(nullptr, bytes, 8), SEMCACHE_ERROR_USAGE);
   EXPECT_EQ(semcache_copy(bytes, nullptr, 8), SEMCACHE_ERROR_USAGE);
   EXPECT_EQ(semcache_copy(nullptr, nullptr, 0), SEMCACHE_SUCCESS);
+  EXPECT_EQ(semcache_copy_2d(nullptr, 8, bytes, 8, 4, 2), SEMCACHE_ERROR_USAGE);
+  EXPECT_EQ(semcache_copy_2d(bytes, 8, nullptr, 8, 4, 2), SEMCACHE_ERROR_USAGE);
+  EXPECT_EQ(semcache_copy_2d(nullptr, 8, nullptr, 8, 0, 2), SEMCACHE_SUCCESS);
   semcache_deallocate(nullptr);
   EXPECT_EQ(called, "");
 

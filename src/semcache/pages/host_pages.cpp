@@ -44,18 +44,23 @@ void HostPages::for_each_demand(const Memory& m, ByteRange content, const Visit&
 }
 
 /// The demands of a matrix of several extents, whose columns may be cut. Each piece of a column could be a mapping of the kernel's, so
-/// where there are many of them all pages take the strictest demand.
+/// where there are many of them and some page must close, all pages take the strictest demand. Where no page must close, none does: a
+/// page that an access has opened stays open until the content changes.
 void HostPages::demand_columns(const Memory& m, ByteRange content, Demands& demands) const {
   constexpr std::size_t most_runs = 256;
   std::vector<std::pair<ByteRange, Protection>> runs;
   bool too_many = false;
+  bool closes = false;
   Protection strictest = Protection::read_write;
   for_each_demand(m, content, [&](const Region& part, Protection most) {
     strictest = std::min(strictest, most);
     too_many = too_many || runs.size() + part.columns > most_runs;
     for (std::uint64_t c = 0; c < part.columns && !too_many; ++c) runs.push_back({part.column(c), most});
+    for (std::uint64_t c = 0; c < part.columns && !closes; ++c) {
+      m.pages.for_each(around(m, part.column(c)), [&](ByteRange, PageState state) { closes = closes || state.protection > most; });
+    }
   });
-  if (too_many) return demands.add(content, strictest);
+  if (too_many) return demands.add(content, closes ? strictest : Protection::read_write);
   std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; });
   for (const auto& [bytes, most] : runs) demands.add(bytes, most);
 }

@@ -137,15 +137,19 @@ void retire_queue(QueueId queue) noexcept {
   retired_queues.fetch_add(1, std::memory_order_release);
 }
 
-void copy(void* to, const void* from, std::size_t bytes, QueueId queue) {
-  if (bytes == 0) return;
-  SEMCACHE_EXPECTS(to != nullptr && from != nullptr, "a copy of " + std::to_string(bytes) + " bytes " +
+void copy(void* to, const void* from, std::size_t bytes, QueueId queue) { copy_2d(to, bytes, from, bytes, bytes, 1, queue); }
+
+void copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t columns,
+             QueueId queue) {
+  if (width == 0 || columns == 0) return;
+  SEMCACHE_EXPECTS(to != nullptr && from != nullptr, "a copy of " + std::to_string(width) + " bytes " +
+                                                         (columns == 1 ? "" : "in each of " + std::to_string(columns) + " columns ") +
                                                          (to == nullptr ? "to" : "from") + " a null pointer");
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   refuse_recording(r, queue);
   r.threads->look_around();
-  r.engine->copies.copy(to, from, bytes);
+  r.engine->copies.copy(to, from, {width, columns, to_pitch, from_pitch});
 }
 
 void fill(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes, QueueId queue) {

@@ -168,6 +168,15 @@ semcache_status semcache_copy(void* to, const void* from, size_t bytes) noexcept
   });
 }
 
+semcache_status semcache_copy_2d(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t columns) noexcept {
+  return guarded([&] {
+    if (width == 0 || columns == 0) return;
+    SEMCACHE_EXPECTS(to != nullptr && from != nullptr,
+                     "semcache_copy_2d: a null pointer with " + std::to_string(columns) + " columns of " + std::to_string(width) + " bytes");
+    runtime::copy_2d(to, to_pitch, from, from_pitch, width, columns, QueueId{});
+  });
+}
+
 semcache_status semcache_finalize(void) noexcept {
   return guarded([] { semcache::finalize(); });
 }

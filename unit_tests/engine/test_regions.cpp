@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+/// Copies of parts of matrices: which bytes cross, how long the maps become, and which requests are refused.
+namespace semcache::fakes {
+namespace {
+
+using engine::Memory;
+using Columns = engine::Copies::Columns;
+
+char stream;
+
+/// A column-major matrix of bytes on the device and a mirror of it. The device has the content of write 1, the host that of write 2.
+struct Matrix : Program {
+  static Options roomy() {
+    Options o = defaults();
+    o.engine.device_memory_bytes = 128u << 20;
+    return o;
+  }
+  Matrix(std::uint64_t rows, std::uint64_t columns, const Options& options = roomy())
+      : Program(options), rows(rows), columns(columns), d(on_device(rows * columns)), h(on_host(rows * columns)) {
+    kernel_write(&stream, d, d.all(), 1);
+    host_write(h, h.all(), 2);
+    before = counters();
+  }
+  /// Copies rows [first, last) of some columns to the same place.
+  void copy_part(Memory& to, Memory& from, std::uint64_t first, std::uint64_t last, std::uint64_t column = 0, std::uint64_t count = 0) {
+    const std::uint64_t at = column * rows + first;
+    engine().copies.copy(to.address + at, from.address + at, Columns{last - first, count == 0 ? columns : count, rows, rows});
+  }
+  [[nodiscard]] std::size_t extents(const Memory& m) { return engine().state().directory.wanted(m.datum).extent_count(); }
+  [[nodiscard]] std::uint64_t h2d() { return counters().h2d.bytes - before.h2d.bytes; }
+  [[nodiscard]] std::uint64_t d2h() { return counters().d2h.bytes - before.d2h.bytes; }
+  /// Expects that rows [first, last) have the content of write `part`, and the other rows that of write `rest`.
+  void expect_rows(Memory& m, std::uint64_t first, std::uint64_t last, std::uint64_t part, std::uint64_t rest) {
+    std::vector<std::byte> seen(m.bytes);
+    if (m.on_host()) {
+      host_read(m, m.all(), seen.data());
+    } else {
+      seen = device_content(&stream, m);
+    }
+    for (std::uint64_t i = 0; i < m.bytes; ++i) {
+      const bool in = i % rows >= first && i % rows < last;
+      ASSERT_EQ(seen[i], mix(in ? part : rest, i)) << "row " << i % rows << " of column " << i / rows;
+    }
+  }
+
+  const std::uint64_t rows;
+  const std::uint64_t columns;
+  Memory& d;
+  Memory& h;
+  Counters before;
+};
+
+TEST(Regions, HalfOfTheRowsIsOneExtentAndMovesItsBytesAlone) {
+  const std::uint64_t page = page_bytes();
+  Matrix p(2 * page, 20);
+
+  p.copy_part(p.d, p.h, 0, page);
+
+  EXPECT_EQ(p.extents(p.d), 2u) << "the half and the rest";
+  EXPECT_EQ(p.h2d(), 0u) << "nobody has asked for the content yet";
+  p.expect_rows(p.d, 0, page, 2, 1);
+  EXPECT_EQ(p.h2d(), page * 20);
+  EXPECT_EQ(p.counters().h2d.count - p.before.h2d.count, 1u);
+
+  p.kernel_write(&stream, p.d, p.d.all(), 3);
+  p.copy_part(p.h, p.d, 0, page);
+  EXPECT_EQ(p.extents(p.h), 2u);
+  p.expect_rows(p.h, 0, page, 3, 2);
+  EXPECT_EQ(p.d2h(), page * 20);
+}
+
+TEST(Regions, AfterAWriteOnTheHostItsPageCrosses) {
+  const std::uint64_t page = page_bytes();
+  Matrix p(4 * page, 10);
+  p.copy_part(p.d, p.h, 0, 2 * page);
+  (void)p.device_content(&stream, p.d);
+  const std::uint64_t moved = p.h2d();
+
+  p.host_write(p.h, {3 * p.rows + page + 5, 3 * p.rows + page + 6}, 4);
+  p.copy_part(p.d, p.h, 0, 2 * page);
+  (void)p.device_content(&stream, p.d);
+
+  EXPECT_EQ(p.h2d() - moved, page);
+}
+
+TEST(Regions, ATilingIsAnExtentForEachTile) {
+  const std::uint64_t tile = 64;
+  Matrix p(8 * tile, 8 * tile);
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    for (std::uint64_t j = 0; j < 8; ++j) {
+      if ((i + j) % 2 == 0) p.copy_part(p.d, p.h, i * tile, (i + 1) * tile, j * tile, tile);
+    }
+  }
+  EXPECT_EQ(p.extents(p.d), 64u);
+  const std::vector<std::byte> seen = p.device_content(&stream, p.d);
+  for (std::uint64_t k = 0; k < p.d.bytes; ++k) {
+    const bool from_host = (k % p.rows / tile + k / p.rows / tile) % 2 == 0;
+    ASSERT_EQ(seen[k], Machine::mix(from_host ? 2 : 1, k));
+  }
+  EXPECT_EQ(p.h2d(), p.d.bytes / 2);
+}
+
+TEST(Regions, OfLeadingDimensionsThatArePagesOrNot) {
+  const std::uint64_t page = page_bytes();
+  for (const std::uint64_t rows : {page, page + page / 2, page / 2, page - 1, page + 1, std::uint64_t{100}, std::uint64_t{2}}) {
+    SCOPED_TRACE(rows);
+    Matrix p(rows, 30);
+    p.copy_part(p.h, p.d, 0, rows / 2);
+    p.expect_rows(p.h, 0, rows / 2, 1, 2);
+    p.copy_part(p.d, p.h, rows / 2, rows);
+    p.expect_rows(p.d, rows / 2, rows, 2, 1);
+  }
+}
+
+TEST(Regions, TouchOverlapAndAreOneElement) {
+  Matrix p(300, 40);
+  p.copy_part(p.d, p.h, 0, 100);
+  p.copy_part(p.d, p.h, 100, 150);  // touches
+  p.copy_part(p.d, p.h, 120, 200);  // overlaps
+  EXPECT_EQ(p.extents(p.d), 2u) << "together they are one part";
+  p.expect_rows(p.d, 0, 200, 2, 1);
+  p.copy_part(p.d, p.h, 250, 251, 7, 1);
+  const std::vector<std::byte> seen = p.device_content(&stream, p.d);
+  EXPECT_EQ(seen[7 * 300 + 250], Machine::mix(2, 7 * 300 + 250));
+  EXPECT_EQ(seen[7 * 300 + 251], Machine::mix(1, 7 * 300 + 251));
+  EXPECT_EQ(p.h2d(), 200 * 40 + 1u);
+}
+
+TEST(Regions, TheSameBytesUnderTwoLeadingDimensions) {
+  Matrix p(128, 64);
+  p.copy_part(p.d, p.h, 0, 64);
+  // Read as a matrix of 64 columns of 96 bytes, whose first 48 rows are copied back from the device.
+  Memory& back = p.on_host(p.d.bytes);
+  p.host_write(back, back.all(), 5);
+  p.engine().copies.copy(back.address, p.d.address, Columns{48, 64, 96, 96});
+  std::vector<std::byte> seen(back.bytes);
+  p.host_read(back, back.all(), seen.data());
+  for (std::uint64_t i = 0; i < back.bytes; ++i) {
+    const std::uint64_t seed = i >= 64 * 96 || i % 96 >= 48 ? 5 : i % 128 < 64 ? 2 : 1;
+    ASSERT_EQ(seen[i], Machine::mix(seed, i)) << i;
+  }
+}
+
+TEST(Regions, OfOtherPitchesAreRearranged) {
+  Program p;
+  Memory& a = p.on_device(100 * 50);
+  Memory& b = p.on_host(130 * 50);
+  p.kernel_write(&stream, a, a.all(), 1);
+  p.host_write(b, b.all(), 2);
+
+  p.engine().copies.copy(b.address + 7, a.address + 11, Columns{60, 50, 130, 100});
+
+  std::vector<std::byte> seen(b.bytes);
+  p.host_read(b, b.all(), seen.data());
+  for (std::uint64_t i = 0; i < b.bytes; ++i) {
+    const std::uint64_t column = i / 130, row = i % 130;
+    const bool in = row >= 7 && row < 67;
+    ASSERT_EQ(seen[i], in ? Machine::mix(1, column * 100 + row - 7 + 11) : Machine::mix(2, i)) << i;
+  }
+}
+
+/// An ordinary copy of a matrix that is cut gives the destination the same few extents.
+TEST(Regions, TheWholeOfACutMatrixIsCopiedAsItIsCut) {
+  Matrix p(256, 2000);
+  p.copy_part(p.d, p.h, 0, 128);
+  Memory& other = p.on_device(p.d.bytes);
+  p.copy(other, p.d);
+  EXPECT_EQ(p.extents(other), 2u);
+  p.expect_rows(other, 0, 128, 2, 1);
+  EXPECT_EQ(p.counters().h2d.count - p.before.h2d.count, 1u);
+}
+
+/// Host writes in stripes across the tiles of a matrix keep its maps short.
+TEST(Regions, StripesAcrossTilesKeepTheMapsShort) {
+  const std::uint64_t page = page_bytes();
+  Matrix p(4 * page, 64);
+  p.copy_part(p.d, p.h, 0, 2 * page);
+  (void)p.device_content(&stream, p.d);
+  p.copy_part(p.h, p.d, 0, 4 * page);
+  for (std::uint64_t c = 0; c < p.columns; ++c) {
+    for (std::uint64_t k = 0; k < 4; ++k) p.host_write(p.h, {c * p.rows + k * page + 17 * c, c * p.rows + k * page + 17 * c + 1}, 6);
+  }
+  p.copy_part(p.d, p.h, 0, page);
+  EXPECT_LE(p.extents(p.h), 64u + 3 * p.columns);
+  std::vector<std::byte> seen = p.device_content(&stream, p.d);
+  const std::uint64_t written = 5 * p.rows + 17 * 5;
+  EXPECT_EQ(seen[written], Machine::mix(6, written));
+}
+
+/// A part that only few of the maps' shapes can take is written with what lies between its columns.
+TEST(Regions, ManyColumnsOfAForeignPitchAreWrittenAsTheirHull) {
+  Matrix p(64, 200);
+  for (std::uint64_t i = 0; i < 40; ++i) p.copy_part(p.d, p.h, i, i + 1, i * 2, 100);  // the maps are cut too often for another shape
+  const std::vector<std::byte> was = p.device_content(&stream, p.d);
+
+  std::vector<std::byte> plain(90 * 100);
+  for (std::uint64_t i = 0; i < plain.size(); ++i) plain[i] = Machine::mix(7, i);
+  p.engine().copies.copy(p.d.address + 5, plain.data(), Columns{30, 90, 90, 100});
+
+  const std::vector<std::byte> seen = p.device_content(&stream, p.d);
+  for (std::uint64_t i = 0; i < p.d.bytes; ++i) {
+    const bool in = i >= 5 && i < 5 + 90 * 90 && (i - 5) % 90 < 30;
+    ASSERT_EQ(seen[i], in ? Machine::mix(7, (i - 5) / 90 * 100 + (i - 5) % 90) : was[i]) << i;
+  }
+}
+
+TEST(Regions, ThatCannotBeAreRefusedAndNothingChanges) {
+  Matrix p(100, 20);
+  const auto refused = [&](std::uint64_t at, const Columns& what, const char* text) {
+    try {
+      p.engine().copies.copy(p.d.address + at, p.h.address + at, what);
+      ADD_FAILURE() << "not refused: " << text;
+    } catch (const UsageError& e) {
+      EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
+    }
+  };
+  refused(0, {101, 20, 100, 200}, "they overlap");
+  refused(0, {50, 21, 100, 100}, "leaves");
+  refused(60, {50, 20, 100, 100}, "leaves");
+  refused(0, {50, UINT64_MAX / 10, 100, 100}, "no memory is that large");
+  refused(0, {8, 3, UINT64_MAX / 2, UINT64_MAX / 2}, "leaves");
+  try {
+    p.engine().copies.copy(p.d.address + 10, p.d.address, Columns{50, 20, 100, 100});
+    ADD_FAILURE() << "source and destination overlap";
+  } catch (const UsageError&) {
+  }
+  p.expect_device(p.d, 1);
+  p.expect_host(p.h, 2);
+}
+
+TEST(Regions, OfOneArrayThatDoNotOverlap) {
+  Matrix p(100, 20);
+  p.engine().copies.copy(p.d.address + 50, p.d.address, Columns{50, 20, 100, 100});
+  const std::vector<std::byte> seen = p.device_content(&stream, p.d);
+  for (std::uint64_t i = 0; i < p.d.bytes; ++i) ASSERT_EQ(seen[i], Machine::mix(1, i % 100 < 50 ? i : i - 50)) << i;
+}
+
+TEST(Regions, WithoutTheProtocolAreCopiedAtTheCall) {
+  Program::Options o = Program::defaults();
+  o.engine.protocol = engine::Protocol::off;
+  Matrix p(300, 10, o);
+  p.copy_part(p.d, p.h, 0, 100);
+  EXPECT_EQ(p.h2d(), 1000u);
+  p.expect_rows(p.d, 0, 100, 2, 1);
+}
+
+}  // namespace
+}  // namespace semcache::fakes
