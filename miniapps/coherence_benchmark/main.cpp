@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 
 /// Measures what coherence itself costs: host sweeps of stale arrays compared with hand-made pinned copies, announced reads
-/// compared with the link (both also compared with managed memory), checks that find nothing to do, and the launch hook. The
-/// members of a pair are interleaved in one run.
+/// compared with the link (both also compared with managed memory), half of the rows of a matrix compared with a 2-D copy, checks that
+/// find nothing to do, and the launch hook. The members of a pair are interleaved in one run.
 #include <semcache/kokkos.hpp>
 
 #include <unistd.h>
@@ -14,8 +14,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -213,6 +215,74 @@ nlohmann::json sweeps(std::size_t elements, int pairs) {
   return j;
 }
 
+#if defined(KOKKOS_ENABLE_CUDA)
+struct ChangeColumn {
+  Kokkos::View<double**, Kokkos::LayoutLeft, semcache::Device> m;
+  KOKKOS_FUNCTION void operator()(long j) const { m(j % 7, j) += 1; }
+};
+
+/// Half of the rows of a column-major matrix, to the device and back: a strided deep_copy and the announced use of its destination, over
+/// cudaMemcpy2DAsync with page-locked memory.
+nlohmann::json halves(std::size_t n, int pairs) {
+  std::printf("half of the rows of a matrix of %zu x %zu\n", n, n);
+  using Matrix = Kokkos::View<double**, Kokkos::LayoutLeft, semcache::Device>;
+  Matrix ours("ours", n, n);
+  const auto mirror = Kokkos::create_mirror_view(ours);
+  Kokkos::View<double**, Kokkos::LayoutLeft, NativeSpace> device("device", n, n);
+  Kokkos::View<double**, Kokkos::LayoutLeft, PinnedSpace> pinned(Kokkos::view_alloc("pinned", Kokkos::WithoutInitializing), n, n);
+  const std::pair<std::size_t, std::size_t> upper(0, n / 2);
+  const auto there = Kokkos::subview(ours, upper, Kokkos::ALL);
+  const auto here = Kokkos::subview(mirror, upper, Kokkos::ALL);
+  const std::size_t pitch = n * sizeof(double), width = pitch / 2;
+  cudaStream_t stream;
+  if (cudaStreamCreate(&stream) != cudaSuccess) std::abort();
+  const auto by_hand = [&](void* to, const void* from) {
+    const auto start = Clock::now();
+    if (cudaMemcpy2DAsync(to, pitch, from, pitch, width, n, cudaMemcpyDefault, stream) != cudaSuccess) std::abort();
+    if (cudaStreamSynchronize(stream) != cudaSuccess) std::abort();
+    return seconds_since(start);
+  };
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) mirror(i, j) = pinned(i, j) = static_cast<double>(i + j);
+  }
+  std::vector<double> to_device, to_host, by_hand_s;
+  for (int k = -2; k < pairs; ++k) {
+    semcache::access(mirror, semcache::Access::write);
+    const auto before = semcache::statistics().total;
+    auto start = Clock::now();
+    Kokkos::deep_copy(there, here);
+    semcache::access(ours, semcache::Access::read);
+    const double ours_there = seconds_since(start);
+    const double hand_there = by_hand(device.data(), pinned.data());
+
+    Kokkos::parallel_for("change", Kokkos::RangePolicy<semcache::Exec>(0, n), ChangeColumn{ours});
+    Kokkos::fence();
+    start = Clock::now();
+    Kokkos::deep_copy(here, there);
+    semcache::access(mirror, semcache::Access::read);
+    const double ours_here = seconds_since(start);
+    const double hand_here = by_hand(pinned.data(), device.data());
+    const auto after = semcache::statistics().total;
+    if (k < 0) continue;
+    if (after.h2d.bytes - before.h2d.bytes != width * n || after.d2h.bytes - before.d2h.bytes != width * n) {
+      std::fprintf(stderr, "half of the matrix is %zu bytes, but %llu crossed to the device and %llu back\n", width * n,
+                   static_cast<unsigned long long>(after.h2d.bytes - before.h2d.bytes),
+                   static_cast<unsigned long long>(after.d2h.bytes - before.d2h.bytes));
+      std::exit(1);
+    }
+    to_device.push_back(hand_there / ours_there);
+    to_host.push_back(hand_here / ours_here);
+    by_hand_s.push_back(hand_there);
+  }
+  (void)cudaStreamDestroy(stream);
+  nlohmann::json j;
+  j["by_hand_seconds"] = row("cudaMemcpy2DAsync to the device", "s", by_hand_s);
+  j["to_device_fraction"] = row("deep_copy to the device, fraction of its rate", "", to_device);
+  j["to_host_fraction"] = row("deep_copy to the host, fraction of its rate", "", to_host);
+  return j;
+}
+#endif
+
 nlohmann::json checks(int pairs) {
   std::printf("checks that find nothing to do, 1,000 live arrays\n");
   std::vector<Dual> arrays;
@@ -316,7 +386,9 @@ int main(int argc, char** argv) {
   CLI::App app{"What coherence costs: host sweeps, announced reads, checks, launches. Ratios are medians of interleaved pairs."};
   std::size_t bytes = on_gpu ? std::size_t{1} << 30 : std::size_t{1} << 26;
   int pairs = 11;
+  std::size_t matrix = 16384;
   std::string json_file;
+  app.add_option("--matrix", matrix, "rows and columns of the matrix of which halves are copied; 0: none (on a GPU)")->capture_default_str();
   app.add_option("--bytes", bytes, "size of the swept array")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--pairs", pairs, "interleaved pairs per figure")->check(CLI::Range(1, 1000))->capture_default_str();
   app.add_option("--json", json_file, "write the figures to this file");
@@ -326,6 +398,9 @@ int main(int argc, char** argv) {
   {
     std::printf("device: %s\n", on_gpu ? "GPU" : "emulated (counts are exact; times say nothing about a GPU)");
     report["sweep"] = sweeps(bytes / sizeof(double), pairs);
+#if defined(KOKKOS_ENABLE_CUDA)
+    if (matrix > 0) report["halves"] = halves(matrix, pairs);
+#endif
     const semcache::Statistics s = semcache::statistics();
     report["checks"] = checks(pairs);
     report["launches"] = launches(pairs);

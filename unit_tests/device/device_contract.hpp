@@ -100,6 +100,33 @@ TYPED_TEST_P(DeviceContract, CopiesRoundTripAndWithinTheDevice) {
   EXPECT_EQ(arena.read(120'001, content.size()), content);
 }
 
+TYPED_TEST_P(DeviceContract, CopiesColumnsAndTouchesNothingBetweenThem) {
+  using Direction = Device::Direction;
+  struct Case {
+    std::uint64_t width, columns, to_pitch, from_pitch;
+  };
+  for (const Case& c : {Case{64, 10, 64, 100}, Case{1, 300, 7, 3}, Case{1000, 33, 4096, 1001}, Case{65536, 5, 65536, 131072}, Case{13, 1, 13, 13}}) {
+    for (const Direction direction : {Direction::to_device, Direction::from_device, Direction::within_device}) {
+      const Arena arena(*this->device, 1);
+      const std::uint64_t from_bytes = (c.columns - 1) * c.from_pitch + c.width, to_bytes = (c.columns - 1) * c.to_pitch + c.width;
+      const std::uint64_t half = 1U << 20;
+      Bytes expected(to_bytes, std::byte{0x5a});
+      Bytes host_from = counting(from_bytes), host_to = expected;
+      arena.write(0, direction == Direction::to_device ? expected : host_from);
+      arena.write(half, expected);
+      std::byte* const to = direction == Direction::from_device ? host_to.data() : arena.base + (direction == Direction::within_device ? half : 0);
+      const std::byte* const from = direction == Direction::to_device ? host_from.data() : arena.base;
+
+      this->device->copy_columns(arena.queue, direction, to, c.to_pitch, from, c.from_pitch, c.width, c.columns);
+      this->device->synchronize_queue(arena.queue);
+
+      for (std::uint64_t i = 0; i < c.columns; ++i) std::memcpy(&expected[i * c.to_pitch], &host_from[i * c.from_pitch], c.width);
+      const Bytes seen = direction == Direction::from_device ? host_to : arena.read(direction == Direction::within_device ? half : 0, to_bytes);
+      EXPECT_EQ(seen, expected) << c.columns << " columns of " << c.width << ", direction " << static_cast<int>(direction);
+    }
+  }
+}
+
 TYPED_TEST_P(DeviceContract, FillRepeatsEveryPatternAndTouchesNothingElse) {
   auto& device = *this->device;
   const Arena arena(device, 2);
@@ -320,6 +347,7 @@ TYPED_TEST_P(DeviceContract, HostMemoryIsNoForeignDevicePointer) {
 REGISTER_TYPED_TEST_SUITE_P(DeviceContract, ReservesAlignedAddressesAtLeastTwoMebibytes, ReserveHalvesWhatCannotBeHad,
                             GranularityIsAPowerOfTwo, MapAndUnmapAreBalancedAndAddressesStayUsable,
                             MapBeyondTheMemoryIsOutOfMemoryAndMapsNothing, CopiesRoundTripAndWithinTheDevice,
+                            CopiesColumnsAndTouchesNothingBetweenThem,
                             FillRepeatsEveryPatternAndTouchesNothingElse, FillOfEqualWordsIsRight,
                             DigestSeesEveryByteTheOrderAndTheLength, DigestOfZerosDependsOnTheLength,
                             EventsOrderQueuesAndComplete, EventZeroIsNoEvent, AdoptedQueueKeepsItsOwnerUntilClosed,

@@ -60,7 +60,7 @@ bool is_for_kokkos(const Destination& to, const Source& from) {
   for (unsigned r = 0; r < rank; ++r) {
     if (to.extent(r) != from.extent(r)) return true;
   }
-  if (to.size() == 0 || to.data() == nullptr || from.data() == nullptr) return true;
+  if (to.data() == nullptr || from.data() == nullptr) return true;
   if (!std::is_same<typename Destination::value_type, typename Source::non_const_value_type>::value ||
       !to.span_is_contiguous() || !from.span_is_contiguous())
     return false;
@@ -139,6 +139,7 @@ void strided_deep_copy(const Destination& to, const Source& from, const E&... ex
   static_assert(std::is_same<typename Destination::value_type, typename Destination::non_const_value_type>::value,
                 "deep_copy requires non-const destination type");
   if (is_for_kokkos(to, from)) return stock_deep_copy(exec..., to, from);
+  if (to.size() == 0) return;
   if constexpr (sizeof...(E) == 0) Kokkos::fence();
   if constexpr (std::is_same<typename Destination::value_type, typename Source::non_const_value_type>::value) {
     QueueId queue{};

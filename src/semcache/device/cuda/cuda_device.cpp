@@ -315,7 +315,12 @@ class CudaDevice final : public Device {
     }
     const CUstream stream = stream_of(queue);
     SEMCACHE_CUDA_SUBMITS();
-    check(api_.cuMemcpy2DAsync(&what, stream), "cuMemcpy2DAsync");
+    const CUresult result = api_.cuMemcpy2DAsync(&what, stream);
+    // The driver may refuse pitches within a device that are not its own.
+    if (result == CUDA_ERROR_INVALID_VALUE && direction == Direction::within_device) {
+      return Device::copy_columns(queue, direction, to, to_pitch, from, from_pitch, width, columns);
+    }
+    check(result, "cuMemcpy2DAsync");
   }
 
   void fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern, std::uint32_t pattern_bytes) override {
