@@ -56,6 +56,12 @@ double median_of(std::size_t repeats, const Body& body) {
   return median(us);
 }
 
+/// Makes the processor's caches hold other bytes, so that what is measured next costs the same misses however many arrays there are.
+void empty_caches() {
+  static std::vector<unsigned char> other(std::size_t{256} << 20);
+  for (std::size_t i = 0; i < other.size(); i += 64) ++other[i];
+}
+
 QueueId queue() { return runtime::queue_of(nullptr); }
 
 enum class Known { yes, no };
@@ -174,13 +180,18 @@ void beside_mirrors_of_one(std::size_t count, Table& table) {
     return m;
   };
   Arrays mirrors(count, copied);
-  std::vector<double> made, faults, reads, frees, new_frees, writes;
+  std::vector<double> made, faults, reads, frees, new_frees, writes, cold_writes;
   void* const other = written_array();
   void* const wants_other = mirror();
-  for (int k = 0; k < 5; ++k) {
-    runtime::copy(wants_other, other, bytes, queue());  // a launch of the same kind first, so that its code is in the caches
-    launch(other, Access::read_write);
-    writes.push_back(time_of([&] { launch(source, Access::read_write); }));
+  for (int k = 0; k < 10; ++k) {
+    const bool cold = k % 2 != 0;
+    if (cold) {
+      empty_caches();
+    } else {
+      runtime::copy(wants_other, other, bytes, queue());  // a launch of the same kind first, so that its code is in the caches
+      launch(other, Access::read_write);
+    }
+    (cold ? cold_writes : writes).push_back(time_of([&] { launch(source, Access::read_write); }));
     for (std::size_t i = 0; i < count; ++i) runtime::copy(mirrors[i], source, bytes, queue());
   }
   for (std::size_t i = 0; i < count / 2; ++i) access(mirrors[i], bytes, Access::read);
@@ -199,6 +210,7 @@ void beside_mirrors_of_one(std::size_t count, Table& table) {
   table.add("mirrors of one array: the newest freed", median(new_frees));
   table.add("mirrors of one array: any freed", median(frees));
   table.add("mirrors of one array: a launch that writes that array", median(writes));
+  table.add("mirrors of one array: the same with emptied caches", median(cold_writes));
   for (void* const array : {wants_other, other, source}) runtime::deallocate(array);
 }
 

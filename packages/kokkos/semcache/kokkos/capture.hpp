@@ -63,15 +63,19 @@ namespace detail {
 [[nodiscard]] SEMCACHE_API std::size_t memo_of_this_thread() noexcept;
 }  // namespace detail
 
-/// The memos of a functor type, and the words of the functors that they were made of. The visibility is hidden because two
-/// libraries may have different types of the same name.
+/// A memo and the words of the functor that it was made of.
+template <std::size_t Words>
+struct MemoWithWords {
+  CaptureMemo memo;
+  std::uintptr_t word[Words];
+};
+
+/// The memos of a functor type. The visibility is hidden because two libraries may have different types of the same name.
 template <class Functor>
 struct __attribute__((visibility("hidden"))) MemoOf {
   static constexpr std::size_t words = sizeof(Functor) / sizeof(std::uintptr_t);
-  struct Kept {
-    CaptureMemo memo;
-    std::uintptr_t word[words];
-  };
+  using Kept = MemoWithWords<words>;
+  static_assert(sizeof(Kept) > 0, "nvcc calls the type incomplete in the next line unless it has been used before");
   static inline Kept kept[CaptureMemo::most_threads]{};
   [[nodiscard]] static Kept& of_this_thread() noexcept { return kept[detail::memo_of_this_thread()]; }
 };
