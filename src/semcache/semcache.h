@@ -128,6 +128,14 @@ SEMCACHE_C_API const char* semcache_last_error(void) SEMCACHE_C_NOEXCEPT;
  */
 SEMCACHE_C_API semcache_status semcache_access(const void* address, size_t bytes, int mode) SEMCACHE_C_NOEXCEPT;
 
+/*
+ * Announces a use of a part of a matrix: `columns` runs of `width` bytes, which begin `pitch` bytes apart. Otherwise as
+ * semcache_access. What lies between the columns is neither fetched nor counted as written where it is whole pages of a mirror;
+ * elsewhere all bytes from the first to the last are announced, of which none is overwritten unread.
+ */
+SEMCACHE_C_API semcache_status semcache_access_2d(const void* address, size_t pitch, size_t width, size_t columns,
+                                                  int mode) SEMCACHE_C_NOEXCEPT;
+
 /* Carries out the lazy copies that are pending for these bytes. The same as semcache_access with SEMCACHE_READ. */
 SEMCACHE_C_API semcache_status semcache_settle(const void* address, size_t bytes) SEMCACHE_C_NOEXCEPT;
 /* Settles every tracked array. */

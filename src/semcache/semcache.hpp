@@ -32,6 +32,13 @@ namespace semcache {
 /// Ordering: waits for kernels in flight that write the bytes. Threads: any; not from a signal handler.
 SEMCACHE_API void access(const void* address, std::size_t bytes, Access mode);
 
+/// Announces a use of a part of a matrix: `columns` runs of `width` bytes, which begin `pitch` bytes apart (of a column-major matrix the
+/// pitch is the leading dimension in bytes). Otherwise as `access`. What lies between the columns is neither fetched nor counted as
+/// written where it is whole pages of a mirror: where the pitch is a number of pages, and wider than a column's pages. Elsewhere the call
+/// is an announcement of all bytes from the first to the last, of which none is overwritten unread.
+/// @throws UsageError  as `access`; the columns overlap
+SEMCACHE_API void access_2d(const void* address, std::size_t pitch, std::size_t width, std::size_t columns, Access mode);
+
 /// Carries out the lazy copies that are pending for these bytes. After the call the memory holds its content physically, and
 /// the pages of host addresses are readable. Throws the same errors as `access`. Equivalent to access(address, bytes,
 /// Access::read).

@@ -71,6 +71,9 @@ int c_api_program(void) {
   /* A part of a matrix: every tenth element goes to every other place. */
   EXPECT(semcache_copy_2d(plain, 2 * sizeof(double), device, 10 * sizeof(double), sizeof(double), 3) == SEMCACHE_SUCCESS);
   EXPECT(plain[0] == 0.0 && plain[2] == 10.0 && plain[4] == 20.0 && plain[3] == 3.0);
+  EXPECT(semcache_access_2d(copy, 16 * sizeof(double), sizeof(double), count / 16, SEMCACHE_READ) == SEMCACHE_SUCCESS);
+  EXPECT(semcache_access_2d(copy, 16 * sizeof(double), sizeof(double), count, SEMCACHE_READ) == SEMCACHE_ERROR_USAGE);
+  EXPECT(semcache_access_2d(copy, 4, 8, 2, SEMCACHE_READ) == SEMCACHE_ERROR_USAGE);
   EXPECT(semcache_copy_2d(plain, 8, device, 4, 8, 3) == SEMCACHE_ERROR_USAGE);
   EXPECT(semcache_copy_2d(NULL, 8, device, 8, 8, 3) == SEMCACHE_ERROR_USAGE);
   EXPECT(semcache_copy_2d(NULL, 8, NULL, 8, 0, 3) == SEMCACHE_SUCCESS);

@@ -37,6 +37,10 @@ void access(const void*, std::size_t, Access m) {
   mode = m;
   call("access");
 }
+void access_2d(const void*, std::size_t, std::size_t, std::size_t, Access m) {
+  mode = m;
+  call("access 2d");
+}
 void settle(const void*, std::size_t) { call("settle range"); }
 void settle() { call("settle all"); }
 Statistics statistics() {
@@ -127,6 +131,7 @@ TEST_F(CInterfaceErrors, EveryFunctionTurnsEveryExceptionIntoItsStatusAndText) {
       {"allocate_device", [&] { return semcache_allocate_device("a", 8, &result); }},
       {"allocate_host", [&] { return semcache_allocate_host("a", 8, nullptr, &result); }},
       {"copy", [&] { return semcache_copy(bytes, bytes + 8, 8); }},
+      {"access 2d", [&] { return semcache_access_2d(bytes, 4, 2, 2, SEMCACHE_READ); }},
       {"copy 2d", [&] { return semcache_copy_2d(bytes, 4, bytes + 8, 4, 2, 2); }},
       {"finalize", [&] { return semcache_finalize(); }},
   };

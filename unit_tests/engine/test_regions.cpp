@@ -211,6 +211,36 @@ TEST(Regions, ManyColumnsOfAForeignPitchAreWrittenAsTheirHull) {
   }
 }
 
+TEST(Regions, AnAnnouncedPartOfAMirrorMovesItsPagesAlone) {
+  const std::uint64_t page = page_bytes();
+  for (const Access mode : {Access::read, Access::read_write, Access::overwrite}) {
+    SCOPED_TRACE(static_cast<int>(mode));
+    Matrix p(4 * page, 12);
+    p.copy(p.h, p.d);
+
+    p.engine().access(p.h, Region(page, page + 100, 12, p.rows), mode);
+
+    EXPECT_EQ(p.d2h(), mode == Access::overwrite ? (page - 100) * 12 : 2 * page * 12) << "whole pages";
+    const auto open = mode == Access::read ? platform::Protection::read : platform::Protection::read_write;
+    for (std::uint64_t c = 0; c < 12; ++c) {
+      EXPECT_EQ(Matrix::protection(p, p.h, c * p.rows), platform::Protection::none);
+      EXPECT_EQ(Matrix::protection(p, p.h, c * p.rows + page), open);
+      EXPECT_EQ(Matrix::protection(p, p.h, c * p.rows + 2 * page), open);
+      EXPECT_EQ(Matrix::protection(p, p.h, c * p.rows + 3 * page), platform::Protection::none);
+    }
+    EXPECT_LE(p.extents(p.h), 3u);
+    if (mode != Access::overwrite) p.expect_host(p.h, 1);
+  }
+}
+
+TEST(Regions, AnAnnouncedPartWithoutPagesBetweenIsTheHull) {
+  Matrix p(300, 12);
+  p.copy(p.h, p.d);
+  p.engine().access(p.h, Region(0, 100, 12, 300), Access::overwrite);
+  EXPECT_GE(p.d2h(), 11 * 300 + 100u) << "nothing is overwritten unread";
+  p.expect_host(p.h, 1);
+}
+
 TEST(Regions, ThatCannotBeAreRefusedAndNothingChanges) {
   Matrix p(100, 20);
   const auto refused = [&](std::uint64_t at, const Columns& what, const char* text) {

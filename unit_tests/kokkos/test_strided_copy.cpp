@@ -256,3 +256,26 @@ KOKKOS_STOCK_TEST(KokkosStridedCopy, SidesOfOneArrayStayCoherent) {
   Kokkos::deep_copy(Kokkos::subview(d, Rows(0, 100), Kokkos::ALL()), Kokkos::subview(h, Rows(0, 100), Kokkos::ALL()));
   EXPECT_EQ(on_host(Matrix(d))(299, 6), 6299.0);
 }
+
+KOKKOS_STOCK_TEST(KokkosStridedCopy, AnAnnouncedPartOfAMirrorMovesItsPagesAlone) {
+  const int page = static_cast<int>(sysconf(_SC_PAGESIZE)), rows = 4 * page / 8, columns = 6;
+  Matrix b("b", rows, columns);
+  number_on_device(b);
+  auto h = Kokkos::create_mirror_view(b);
+  Kokkos::deep_copy(h, b);
+  const auto part = Kokkos::subview(h, Rows(page / 8, page / 8 + 10), Kokkos::ALL());
+  const Since since;
+  semcache::access(part, semcache::Access::read);
+  EXPECT_EQ(since.d2h(), static_cast<std::uint64_t>(page) * columns);
+  EXPECT_EQ(part(9, 5), 5000.0 + page / 8 + 9);
+  EXPECT_EQ(since.faults(), 0u);
+  for (int j = 0; j < columns; ++j)
+    for (int i = 0; i < 10; ++i) part(i, j) = -1;
+  EXPECT_GT(since.faults(), 0u) << "it was announced as read";
+  Kokkos::deep_copy(h, b);
+  semcache::access(part, semcache::Access::overwrite);
+  for (int j = 0; j < columns; ++j)
+    for (int i = 0; i < 10; ++i) part(i, j) = -2;
+  EXPECT_EQ(h(page / 8 + 9, 5), -2.0);
+  EXPECT_EQ(h(page / 8 + 10, 5), 5000.0 + page / 8 + 10);
+}

@@ -6,8 +6,13 @@
 
 namespace semcache::kokkos::detail {
 
-bool copy_columns(void* to, const void* from, const StridedElements& elements, QueueId queue) {
-  constexpr std::uint64_t most_copies = 64;
+namespace {
+
+/// Calls `visit(to_offset, from_offset, width, columns)` for the groups of columns that are the elements.
+/// @return false  they would be more than 64 groups, or overlap; nothing has been visited
+template <class Visit>
+bool for_each_group(const StridedElements& elements, const Visit& visit) {
+  constexpr std::uint64_t most_groups = 64;
   using Dimension = StridedElements::Dimension;
   Dimension by_stride[StridedElements::most_dimensions];
   Dimension* const end = std::copy_if(elements.dimension, elements.dimension + elements.dimensions, by_stride,
@@ -19,24 +24,40 @@ bool copy_columns(void* to, const void* from, const StridedElements& elements, Q
   for (; next != end && next->to_stride == width && next->from_stride == width; ++next) width *= next->extent;
   const Dimension columns = next != end ? *next++ : Dimension{1, width, width};
   if (columns.to_stride < width || columns.from_stride < width) return false;
-  std::uint64_t copies = 1;
+  std::uint64_t groups = 1;
   for (const Dimension* d = next; d != end; ++d) {
-    if (d->to_stride == 0 || d->extent > most_copies) return false;
-    copies *= d->extent;
-    if (copies > most_copies) return false;
+    if (d->to_stride == 0 || d->extent > most_groups) return false;
+    groups *= d->extent;
+    if (groups > most_groups) return false;
   }
 
-  for (std::uint64_t k = 0; k < copies; ++k) {
+  for (std::uint64_t k = 0; k < groups; ++k) {
     std::uint64_t rest = k, to_offset = 0, from_offset = 0;
     for (const Dimension* d = next; d != end; ++d) {
       to_offset += rest % d->extent * d->to_stride;
       from_offset += rest % d->extent * d->from_stride;
       rest /= d->extent;
     }
-    runtime::copy_2d(static_cast<std::byte*>(to) + to_offset, columns.to_stride, static_cast<const std::byte*>(from) + from_offset,
-                     columns.from_stride, width, columns.extent, queue);
+    visit(to_offset, from_offset, width, columns);
   }
   return true;
+}
+
+}  // namespace
+
+bool copy_columns(void* to, const void* from, const StridedElements& elements, QueueId queue) {
+  return for_each_group(elements, [&](std::uint64_t to_offset, std::uint64_t from_offset, std::uint64_t width,
+                                      const StridedElements::Dimension& columns) {
+    runtime::copy_2d(static_cast<std::byte*>(to) + to_offset, columns.to_stride, static_cast<const std::byte*>(from) + from_offset,
+                     columns.from_stride, width, columns.extent, queue);
+  });
+}
+
+bool access_columns(const void* address, const StridedElements& elements, Access mode) {
+  return for_each_group(elements, [&](std::uint64_t offset, std::uint64_t, std::uint64_t width,
+                                      const StridedElements::Dimension& columns) {
+    semcache::access_2d(static_cast<const std::byte*>(address) + offset, columns.to_stride, width, columns.extent, mode);
+  });
 }
 
 }  // namespace semcache::kokkos::detail

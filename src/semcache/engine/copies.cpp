@@ -105,12 +105,12 @@ void Copies::copy(void* to, const void* from, Columns what) {
     SEMCACHE_EXPECTS(apart == there.size(), std::string("a copy of columns within '") + s_.name(*t) +
                                                 "' whose source and destination overlap. Copy through another array");
   }
-  shape(*t, there);
-  shape(*f, here);
+  host_access_.shape(*t, there);
+  host_access_.shape(*f, here);
   // The content of a matrix that is cut keeps its extents where the destination has the same columns.
   const std::uint64_t pitch = s_.directory.pitch(f->datum);
   if (what.columns == 1 && n > pitch && to_position % pitch == from_position % pitch && s_.directory.wanted(f->datum).extent_count() > 1) {
-    shape(*t, Region(to_position, 1, 2, pitch));
+    host_access_.shape(*t, Region(to_position, 1, 2, pitch));
   }
   // The program writes an announced host side first and announces the write later. So a copy between such a side and another
   // array takes the bytes that are there at the call, whatever the directory has noted of them.
@@ -123,14 +123,8 @@ void Copies::copy(void* to, const void* from, Columns what) {
   }
 }
 
-/// Lets the maps of the array have the shape of `region`, so that it is one extent, unless they would become long.
-void Copies::shape(Memory& m, const Region& region) {
-  if (region.is_range() || !m.live || m.snapshot()) return;
-  s_.directory.shape(m.datum, region.pitch, host_access_.most_extents(m));
-}
-
 Requirement Copies::overwritten(Memory& m, const Region& region) {
-  shape(m, region);
+  host_access_.shape(m, region);
   const bool as_it_is = s_.directory.held(m.slot).takes(region) || region.columns <= most_pieces;
   return as_it_is ? Requirement{&m, region, Access::overwrite} : Requirement{&m, region.hull(), Access::read_write};
 }
@@ -362,7 +356,7 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
 
 void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t position, const Columns& what) {
   const Region range = what.from(position);
-  shape(from, range);
+  host_access_.shape(from, range);
   meet(t, Kept(from), range, Access::read);
   timeline::Work work;
   plan::End target = elsewhere(space_at(to), to, &work);

@@ -49,7 +49,6 @@ class Copies : Parts {
   /// maps of `to` would become long.
   [[nodiscard]] bool link(Transaction& transaction, Memory& to, std::uint64_t to_position, Memory& from,
                           std::uint64_t from_position, const Columns& what);
-  void shape(Memory& memory, const Region& region);
   /// Returns what a copy that overwrites the region needs, which is also what it is noted to have written: the region, if the
   /// array's maps have its shape or its columns are few; otherwise the hull, with the content that lies between the columns.
   [[nodiscard]] Requirement overwritten(Memory& memory, const Region& region);

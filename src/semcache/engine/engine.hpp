@@ -49,10 +49,11 @@ class Engine : base::Uncopied {
   /// Returns the state, in which callers find arrays by address. Takes no lock; members that are guarded by it need it.
   [[nodiscard]] const State& state() const noexcept { return s_; }
 
-  /// Serves an announced use.
-  void access(Memory& memory, ByteRange range, Access mode) {
-    if (range.empty()) return;
-    return memory.on_host() ? host_access.access(memory, range, mode) : foreign_uses.access(memory, range, mode);
+  /// Serves an announced use. In device memory the use of columns counts as that of their hull, of which nothing is overwritten unread.
+  void access(Memory& memory, const Region& where, Access mode) {
+    if (where.empty()) return;
+    if (memory.on_host()) return host_access.access(memory, where, mode);
+    foreign_uses.access(memory, where.hull(), mode == Access::overwrite && !where.is_range() ? Access::write : mode);
   }
 
   // --- queues ------------------------------------------------------------------------------------------------------

@@ -51,16 +51,55 @@ Obstacle HostAccess::open_pages(Memory& m, ByteRange range, Access mode) {
   }
 }
 
-void HostAccess::access(Memory& m, ByteRange range, Access mode) {
+Obstacle HostAccess::open_columns(Memory& m, const Region& where, const Region& pages, Access mode) {
+  Obstacle met;
+  if (!needs_content(mode)) {  // I5: a page opened for writing holds all its wanted bytes, but the announced ones
+    for_each_difference(pages, where, [&](const Region& beside) {
+      if (!met) met = transfers_.make_fresh(m, beside);
+    });
+  }
+  if (!met) met = preparation_.meet(m, pages, mode);
+  if (met) return met;
+  m.pages.make_room(2 * pages.columns);  // `relax` must not fail once the write is noted
+  if (writes(mode)) {
+    transfers_.prepare_written(m, pages);
+    transfers_.note_written(m, pages);  // I2
+  }
+  projection_.project();
+  const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
+  for (std::uint64_t c = 0; c < pages.columns; ++c) {
+    if (!s_.pages->relax(m, pages.column(c), wanted)) return open_pages(m, m.all(), mode == Access::overwrite ? Access::read_write : mode);
+  }
+  return {};
+}
+
+void HostAccess::shape(Memory& m, const Region& region) {
+  if (region.is_range() || !m.live || m.snapshot()) return;
+  s_.directory.shape(m.datum, region.pitch, most_extents(m));
+}
+
+void HostAccess::access(Memory& m, const Region& where, Access mode) {
   // If all pages permit the access already, nothing is done. That costs one load, and no lock.
   if (s_.watched(m) && (m.flags.load() & (writes(mode) ? Memory::host_writable : Memory::host_readable)) != 0) return;
   Transaction t(transactions_);
   const device::Visit visit(*s_.home().device);
   const Kept kept(m);
   if (!s_.watched(m)) m.lock_refused = false;
-  host_access(t, m, range, mode);
+  // Each column's pages may be two mappings of the kernel's, so the columns must be few beside the limit on them.
+  constexpr std::uint64_t most_columns = 8192;
+  const std::uint64_t page = s_.page_bytes, first = round_down(where.begin, page);
+  const Region pages = Region::apart(first, round_up(where.begin + where.width, page) - first, where.columns, where.pitch);
+  const bool columns = !where.is_range() && where.columns <= most_columns && where.pitch % page == 0 && pages.width < where.pitch &&
+                       pages.end() <= m.bytes && s_.watched(m) && !s_.mappings.scarce();
+  if (columns) {
+    shape(m, where);
+    t.run([&] { return kept.freed() ? Obstacle() : open_columns(m, where, pages, mode); });
+    if (!kept.freed()) keep_maps_short(t, m);
+  } else {
+    host_access(t, m, where.hull(), mode == Access::overwrite && !where.is_range() ? Access::read_write : mode);
+  }
   s_.expect_not_freed(kept);
-  if (needs_content(mode)) note_fetch(m, range);
+  if (where.is_range() && needs_content(mode)) note_fetch(m, where.hull());
 }
 
 void HostAccess::expose(Memory& m) {

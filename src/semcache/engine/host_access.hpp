@@ -12,8 +12,9 @@ class HostAccess : Parts {
  public:
   explicit HostAccess(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// Serves an announced use of host memory.
-  void access(Memory& memory, ByteRange range, Access mode);
+  /// Serves an announced use of host memory. Columns are served alone where whole pages are between them, otherwise with the bytes
+  /// between them.
+  void access(Memory& memory, const Region& where, Access mode);
   /// Serves a page fault. Ends the process with a message if the access cannot be served (I8).
   platform::FaultResult serve(std::byte* address, platform::FaultKind kind, const void* instruction = nullptr) noexcept;
   /// Notes that exit() has begun. The driver may have ended already, so a fault that cannot be served from now on leaves its
@@ -34,6 +35,9 @@ class HostAccess : Parts {
   /// @return no obstacle when the bytes are valid and accessible on the host, and no transfer is in the way; otherwise the first
   /// obstacle
   Obstacle open_pages(Memory& memory, ByteRange range, Access mode);
+  /// Does the same for the pages of columns, which begin a whole number of pages apart.
+  /// @param pages  the columns of whole pages in which `where` lies
+  Obstacle open_columns(Memory& memory, const Region& where, const Region& pages, Access mode);
   /// @return no obstacle when the mirror is open, and the device knows it under its own address; otherwise the first obstacle
   Obstacle open_for_device(Memory& mirror);
   /// Makes a mirror open: it is valid, accessible and never protected again, and copies to and from it are carried out at the
@@ -43,6 +47,8 @@ class HostAccess : Parts {
   Obstacle open_mirror(Memory& memory, const char* reason);
   /// Returns how many extents the map of what an array wants may have.
   [[nodiscard]] static std::size_t most_extents(const Memory& memory) noexcept;
+  /// Lets the maps of the array have the shape of `region`, so that it is one extent, unless they would become long.
+  void shape(Memory& memory, const Region& region);
   /// Keeps the array's maps small against the array: beyond a bound, makes the array fresh and gives it one new number. A failure
   /// is ignored, because the caller's own work is done.
   void keep_maps_short(Transaction& transaction, Memory& memory) noexcept;

@@ -181,13 +181,19 @@ namespace semcache {
 
 using namespace runtime;  // NOLINT: the public functions are a thin face of this room
 
-void access(const void* address, std::size_t bytes, Access mode) {
+void access(const void* address, std::size_t bytes, Access mode) { access_2d(address, bytes, bytes, 1, mode); }
+
+void access_2d(const void* address, std::size_t pitch, std::size_t width, std::size_t columns, Access mode) {
   SEMCACHE_EXPECTS(mode <= Access::overwrite, std::to_string(static_cast<int>(mode)) + " is no access mode");
-  if (bytes == 0) return;
+  if (width == 0 || columns == 0) return;
+  SEMCACHE_EXPECTS(columns == 1 || pitch >= width, "an access to columns of " + std::to_string(width) + " bytes, which begin " +
+                                                       std::to_string(pitch) + " bytes apart: they overlap");
+  SEMCACHE_EXPECTS(columns == 1 || (SIZE_MAX - width) / pitch >= columns - 1,
+                   "an access to " + std::to_string(columns) + " columns, " + std::to_string(pitch) + " bytes apart: no memory is that large");
   const platform::RuntimeScope scope;
   Runtime& r = runtime::runtime();
-  const Located at = locate(r, address, bytes);
-  r.engine->access(*at.memory, {at.position, at.position + bytes}, mode);
+  const Located at = locate(r, address, (columns - 1) * pitch + width);
+  r.engine->access(*at.memory, Region(at.position, width, columns, pitch), mode);
 }
 
 void settle(const void* address, std::size_t bytes) { access(address, bytes, Access::read); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/kokkos/patterns.hpp>
+#include <semcache/kokkos/strided_copy.hpp>
 
 namespace semcache {
 namespace kokkos::detail {
@@ -33,21 +34,32 @@ void announce(const View& view, Access mode) {
   const std::size_t bytes = reach(view) * sizeof(typename View::value_type);
   if (bytes > 0 && semcache_foreign_io_1()->overlaps(address, address)) semcache::access(address, bytes, mode);
 }
+
+/// The same, but of a mirror's view without the gaps between columns where these can be told apart (access_2d).
+template <class View>
+void announce_elements(const View& view, Access mode) {
+  const void* address = view.data();
+  if (view.span() == 0 || !semcache_foreign_io_1()->overlaps(address, address)) return;
+  if constexpr (Kokkos::is_view<View>::value &&
+                Kokkos::SpaceAccessibility<Kokkos::DefaultHostExecutionSpace, typename View::memory_space>::accessible) {
+    if (!view.span_is_contiguous() && view.size() > 0 && access_columns(address, elements_of(view, view), mode)) return;
+  }
+  announce(view, mode == Access::overwrite && !view.span_is_contiguous() ? Access::write : mode);
+}
 }  // namespace kokkos::detail
 
 /// Announces a use of a view's elements by code whose accesses SemCache does not notice: a library call, MPI, a system call, a
 /// raw kernel on `view.data()`. See semcache::access(address, bytes, mode) for what holds afterwards.
 ///
-/// The announcement covers all bytes from the first to the last element. `overwrite` is therefore right only for contiguous
-/// views, and a strided view is announced as `write` instead. Views in memory that SemCache does not track need no
-/// announcement: nothing happens.
+/// The announcement covers the elements, and whatever lies between them on the same pages. Of device views, and of views with more than
+/// 64 groups of equal columns, it covers all bytes from the first to the last element. `overwrite` spares the fetch only where it covers
+/// the elements alone. Views in memory that SemCache does not track need no announcement: nothing happens.
 /// @throws OutOfMemory device memory: the working set exceeds the budget; nothing changed
 /// @throws UsageError  the view's array has been freed
 /// Ordering: waits for kernels in flight that write the elements. Threads: any.
 template <class View, class = kokkos::detail::enable_for_views<View>>
 void access(const View& view, Access mode) {
-  if (mode == Access::overwrite && !view.span_is_contiguous()) mode = Access::write;
-  kokkos::detail::announce(view, mode);
+  kokkos::detail::announce_elements(view, mode);
 }
 
 /// Carries out the pending copies into a view's elements. Equivalent to access(view, Access::read), with the same errors.

@@ -31,6 +31,9 @@ struct StridedElements {
 /// @return false  more copies would be needed, or columns overlap (a stride of 0); nothing has been copied
 /// @throws UsageError  as runtime::copy_2d
 SEMCACHE_API bool copy_columns(void* to, const void* from, const StridedElements& elements, QueueId queue);
+/// Announces a use of the elements of one view (both strides are its own) by as many calls of access_2d.
+/// @return false  more calls would be needed; nothing has been announced
+SEMCACHE_API bool access_columns(const void* address, const StridedElements& elements, Access mode);
 
 template <class View, class = void>
 struct IsOrdinaryView : std::true_type {};
