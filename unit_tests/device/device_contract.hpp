@@ -107,7 +107,7 @@ TYPED_TEST_P(DeviceContract, CopiesColumnsAndTouchesNothingBetweenThem) {
   };
   for (const Case& c : {Case{64, 10, 64, 100}, Case{1, 300, 7, 3}, Case{1000, 33, 4096, 1001}, Case{65536, 5, 65536, 131072}, Case{13, 1, 13, 13}}) {
     for (const Direction direction : {Direction::to_device, Direction::from_device, Direction::within_device}) {
-      const Arena arena(*this->device, 1);
+      const Arena arena(*this->device, (2U << 20) / std::min<std::uint64_t>(this->device->granularity_bytes(), 2U << 20));
       const std::uint64_t from_bytes = (c.columns - 1) * c.from_pitch + c.width, to_bytes = (c.columns - 1) * c.to_pitch + c.width;
       const std::uint64_t half = 1U << 20;
       Bytes expected(to_bytes, std::byte{0x5a});

@@ -234,5 +234,56 @@ TEST(Topology, PrefersTheSameSpaceThenDevicesThenTheLink) {
   EXPECT_EQ(t.copy_cost(host_space, device_space(0)), t.copy_cost(device_space(0), host_space));
 }
 
+/// A tile whose source was overwritten in part comes from the source and from the saved copy, in steps that do not grow with its columns.
+TEST(Directory, ATileIsFetchedInFewSteps) {
+  for (const std::uint64_t columns : {10u, 1000u}) {
+    for (const bool rows : {true, false}) {
+      Directory d;
+      const DatumId a = d.add_datum(1000 * columns), b = d.add_datum(1000 * columns);
+      ASSERT_TRUE(d.shape(a, 1000, 1));
+      ASSERT_TRUE(d.shape(b, 1000, 1));
+      const SlotId from = d.add_slot(a, SpaceId{1}), to = d.add_slot(b, SpaceId{1});
+      d.write(from, ByteRange{0, 1000 * columns});
+      const Region tile(0, 100, columns, 1000), overwritten(0, rows ? 50 : 100, rows ? columns : columns / 2, 1000);
+      ASSERT_EQ(d.link(b, tile, a, tile), LinkResult::linked);
+
+      std::vector<LastHeld> last;
+      d.last_held(from, overwritten, Wanters::itself_too, last);
+      ASSERT_EQ(last.size(), 1u);
+      EXPECT_EQ(last[0].where, overwritten);
+      const Region saved(0, overwritten.width, overwritten.columns, 1000);
+      const SlotId snapshot = d.add_snapshot(SpaceId{1}, saved);
+      d.commit({snapshot, saved, from, 0, last[0].value, {}});
+      d.write(from, overwritten);
+
+      std::size_t steps = 0;
+      for (; steps < 10; ++steps) {
+        const Step step = d.next_fetch(to, tile, Topology());
+        if (step.where.empty()) break;
+        ASSERT_TRUE(step.from.valid());
+        d.commit(step);
+      }
+      EXPECT_LE(steps, 4u) << columns << " columns";
+      EXPECT_TRUE(d.fresh(to, tile));
+      EXPECT_EQ(d.audit(), "");
+    }
+  }
+}
+
+/// What a datum without columns wants of columns is saved as columns.
+TEST(Directory, ColumnsAreSavedTogetherForAWanterWithoutColumns) {
+  Directory d;
+  const DatumId a = d.add_datum(1000 * 500), b = d.add_datum(1000 * 500);
+  ASSERT_TRUE(d.shape(a, 1000, 1));
+  const SlotId from = d.add_slot(a, SpaceId{1});
+  d.write(from, ByteRange{0, 1000 * 500});
+  const Region tile(0, 100, 500, 1000);
+  ASSERT_EQ(d.link(b, tile, a, tile), LinkResult::linked);
+  std::vector<LastHeld> last;
+  d.last_held(from, tile, Wanters::itself_too, last);
+  ASSERT_EQ(last.size(), 1u);
+  EXPECT_EQ(last[0].where, tile);
+}
+
 }  // namespace
 }  // namespace semcache::directory

@@ -97,8 +97,12 @@ TEST_P(RegionMaps, AgreeWithOneReferencePerByte) {
       // Another shape is the same map.
       const std::uint64_t other_pitch = random.chance(30) ? one_column : 1 + random.below(size + 3);
       const auto other = map.shaped(other_pitch, 10000);
-      ASSERT_TRUE(other);
-      for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(other->at(i), bytes[i]) << "seed " << seed << ", step " << step;
+      std::uint64_t cut = 0;
+      map.for_each(Region(ByteRange{0, size}), [&](const Region& piece, ValueRef) {
+        if (!piece.is_range() && piece.pitch != other_pitch) cut += piece.columns;
+      });
+      ASSERT_EQ(other.has_value(), cut <= 64);
+      for (std::uint64_t i = 0; other && i < size; ++i) ASSERT_EQ(other->at(i), bytes[i]) << "seed " << seed << ", step " << step;
     }
   }
 }

@@ -612,10 +612,8 @@ void Oracle::copy_columns() {
     return;
   }
   note(name + text(to, t, there, to_pitch) + " from " + text(from, f, here, from_pitch) + (&to == &from ? " (itself)" : ""));
-  const bool at_the_call = options_.protocol == engine::Protocol::off || t->open || f->open || t->announced || f->announced ||
-                           (to_pitch != from_pitch && columns > 64);
   if (!attempt([&] { machine_->engine().copies.copy(t->address + there.begin, f->address + here.begin, what); })) {
-    for (std::uint64_t c = 0; c < columns && at_the_call; ++c) forget(to, column_of(there.begin, to_pitch, c));
+    for (std::uint64_t c = 0; c < columns; ++c) forget(to, column_of(there.begin, to_pitch, c));  // it may have been made at the call
     return;
   }
   const std::vector<std::byte> bytes = from.bytes;

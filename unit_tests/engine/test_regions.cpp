@@ -233,6 +233,46 @@ TEST(Regions, AnAnnouncedPartOfAMirrorMovesItsPagesAlone) {
   }
 }
 
+TEST(Regions, AnAnnouncedPartStaysOpenWhileAnotherIsFetched) {
+  const std::uint64_t page = page_bytes();
+  for (const std::uint64_t columns : {8u, 300u}) {
+    Matrix p(4 * page, columns);
+    p.copy(p.h, p.d);
+    p.engine().access(p.h, Region(0, page, columns, p.rows), Access::read);
+    p.engine().access(p.h, Region(2 * page, page, columns, p.rows), Access::read);
+    for (std::uint64_t c = 0; c < columns; ++c) {
+      ASSERT_EQ(Matrix::protection(p, p.h, c * p.rows), platform::Protection::read) << "column " << c << " of " << columns;
+      ASSERT_EQ(Matrix::protection(p, p.h, c * p.rows + 2 * page), platform::Protection::read);
+    }
+  }
+}
+
+/// A vector that no columns fit gets the content of a cut matrix lazily all the same, so a refused copy changes nothing.
+TEST(Regions, ACutMatrixIsCopiedLazilyToWhereItsColumnsDoNotFit) {
+  Matrix p(256, 2000);
+  p.copy_part(p.d, p.h, 0, 128);
+  Memory& other = p.on_device(p.d.bytes + 100);
+  p.kernel_write(&stream, other, other.all(), 3);
+  const Counters before = p.counters();
+  p.engine().copies.copy(other.address + 100, p.d.address, p.d.bytes);
+  EXPECT_EQ(p.counters().deferred.bytes - before.deferred.bytes, p.d.bytes);
+  const std::vector<std::byte> seen = p.device_content(&stream, other);
+  for (std::uint64_t i = 0; i < p.d.bytes; ++i) ASSERT_EQ(seen[100 + i], Machine::mix(i % 256 < 128 ? 2 : 1, i)) << i;
+  EXPECT_EQ(seen[99], Machine::mix(3, 99));
+}
+
+/// Narrow columns at another distance are one transfer at the call, not one each.
+TEST(Regions, ARowToAVectorIsOneTransfer) {
+  Matrix p(300, 50);
+  Memory& v = p.on_host(50);
+  p.engine().copies.copy(v.address, p.d.address + 7, Columns{1, 50, 1, 300});
+  EXPECT_EQ(p.counters().d2h.count - p.before.d2h.count, 1u);
+  EXPECT_EQ(p.d2h(), 50u);
+  std::vector<std::byte> seen(50);
+  p.host_read(v, v.all(), seen.data());
+  for (std::uint64_t i = 0; i < 50; ++i) EXPECT_EQ(seen[i], Machine::mix(1, i * 300 + 7));
+}
+
 TEST(Regions, AnAnnouncedPartWithoutPagesBetweenIsTheHull) {
   Matrix p(300, 12);
   p.copy(p.h, p.d);

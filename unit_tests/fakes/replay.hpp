@@ -129,7 +129,7 @@ class Replay final : public plan::Observer {
 
   void fill(const plan::Step& s) {
     if (!s.to.slot.valid()) return;
-    Flat* const f = usable(s.to, s.hull(s.to).size(), "a fill of");
+    Flat* const f = usable(s.to, s.region(s.to).hull().size(), "a fill of");
     if (f == nullptr) return;
     s.for_each_column([&](std::uint64_t column, std::uint64_t) {
       const ByteRange r{s.to.position + column, s.to.position + column + s.bytes};

@@ -45,8 +45,17 @@ bool for_each_group(const StridedElements& elements, const Visit& visit) {
 
 }  // namespace
 
-bool copy_columns(void* to, const void* from, const StridedElements& elements, QueueId queue) {
-  return for_each_group(elements, [&](std::uint64_t to_offset, std::uint64_t from_offset, std::uint64_t width,
+bool are_few_groups(const StridedElements& elements) {
+  std::uint64_t groups = 0, group_width = 0;
+  const bool few = for_each_group(elements, [&](std::uint64_t, std::uint64_t, std::uint64_t width, const StridedElements::Dimension&) {
+    ++groups;
+    group_width = width;
+  });
+  return few && (groups == 1 || group_width > elements.element_bytes);
+}
+
+void copy_columns(void* to, const void* from, const StridedElements& elements, QueueId queue) {
+  (void)for_each_group(elements, [&](std::uint64_t to_offset, std::uint64_t from_offset, std::uint64_t width,
                                       const StridedElements::Dimension& columns) {
     runtime::copy_2d(static_cast<std::byte*>(to) + to_offset, columns.to_stride, static_cast<const std::byte*>(from) + from_offset,
                      columns.from_stride, width, columns.extent, queue);

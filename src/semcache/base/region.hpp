@@ -66,23 +66,26 @@ struct Region {
   friend constexpr bool operator!=(const Region& a, const Region& b) noexcept { return !(a == b); }
 };
 
-/// Behind the others, or as a part of the last one where both together are a region.
+/// Adds `next` to a region in front of it where both together are a region: ranges that touch, or columns at one distance. Two ranges
+/// become columns only if they begin `pitch` bytes apart.
+/// @return false  they are no region; nothing has changed
+constexpr bool join(Region& region, const Region& next, std::uint64_t pitch = 0) noexcept {
+  if (region.is_range() && next.is_range() && region.end() == next.begin) {
+    region.width += next.width;
+    return true;
+  }
+  if (region.width != next.width || next.begin <= region.begin) return false;
+  const std::uint64_t distance = next.begin - region.some_columns(region.columns - 1, 1).begin;
+  const bool at_it = (region.is_range() || region.pitch == distance) && (next.is_range() || next.pitch == distance);
+  if (!at_it || (region.is_range() && next.is_range() && distance != pitch)) return false;
+  region = Region(region.begin, region.width, region.columns + next.columns, distance);
+  return true;
+}
+
+/// Appends the region, or adds it to the last one (`join`).
 template <class Regions>
 void append(Regions& regions, const Region& next) {
-  if (!regions.empty()) {
-    Region& last = regions.back();
-    if (last.is_range() && next.is_range() && last.end() == next.begin) {
-      last.width += next.width;
-      return;
-    }
-    const std::uint64_t distance = next.begin - last.some_columns(last.columns - 1, 1).begin;
-    if (last.width == next.width && next.begin > last.begin && (last.is_range() || last.pitch == distance) &&
-        (next.is_range() || next.pitch == distance) && !(last.is_range() && next.is_range())) {
-      last = Region(last.begin, last.width, last.columns + next.columns, distance);
-      return;
-    }
-  }
-  regions.push_back(next);
+  if (regions.empty() || !join(regions.back(), next)) regions.push_back(next);
 }
 
 /// A rectangle of a grid whose columns have a fixed number of bytes: rows [row_begin, row_end) of columns [column_begin, column_end).
@@ -203,9 +206,18 @@ void for_each_inside(const Region& region, std::int64_t distance, std::uint64_t 
   } else if (all.size() == region.hull().size()) {
     visit(region.moved(distance));
   } else {
-    for (std::uint64_t c = 0; c < region.columns; ++c) {
+    // The columns that lie inside as a whole stay together; at most one on each side is cut.
+    const std::int64_t begin = static_cast<std::int64_t>(region.begin) + distance;
+    const auto columns = [&](std::uint64_t bytes) { return std::min(region.columns, bytes / region.pitch); };
+    const std::uint64_t first = begin >= 0 ? 0 : columns(static_cast<std::uint64_t>(-begin) + region.pitch - 1);
+    const std::int64_t room = static_cast<std::int64_t>(size) - begin - static_cast<std::int64_t>(region.width);
+    const std::uint64_t end = room < 0 ? 0 : columns(static_cast<std::uint64_t>(room) + region.pitch);
+    const auto cut = [&](std::uint64_t c) {
       if (const ByteRange r = clipped(region.column(c)); !r.empty()) visit(Region(r));
-    }
+    };
+    if (first > 0) cut(first - 1);
+    if (end > first) visit(region.some_columns(first, end - first).moved(distance));
+    if (const std::uint64_t next = std::max(first, end); next < region.columns) cut(next);
   }
 }
 

@@ -341,7 +341,13 @@ void Directory::last_held(SlotId slot, const Region& range, Wanters wanters, std
     }
     std::sort(wanted.begin(), wanted.end(),
               [](const Wanted& a, const Wanted& b) { return a.range.begin < b.range.begin; });
+    // What one datum wants at one displacement is a region again where it can be one.
+    std::vector<Wanted> whole;
     for (const Wanted& w : wanted) {
+      const bool alike = !whole.empty() && whole.back().wanter == w.wanter && whole.back().delta == w.delta;
+      if (!alike || !join(whole.back().range, w.range, offsets.pitch)) whole.push_back(w);
+    }
+    for (const Wanted& w : whole) {
       out.push_back({w.range.moved(here), ref.advanced(w.range.begin - ref.offset), w.wanter,
                      static_cast<std::uint64_t>(static_cast<std::int64_t>(w.range.begin) + w.delta)});
     }

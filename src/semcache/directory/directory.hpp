@@ -85,7 +85,8 @@ class Directory {
   /// Gives the maps of the datum and of its slots a shape (`RegionMap`), so that a region of that pitch is one extent. The content of
   /// the maps stays. Maps without a shape, and maps of one extent, take any shape.
   /// @param pitch  in bytes; `one_column`: no shape
-  /// @return false if a map would have more than `most` extents; then nothing has changed
+  /// @return false if a map would have more than `most` extents, or if more than 64 columns would become extents of their own; then
+  ///         nothing has changed
   bool shape(DatumId datum, std::uint64_t pitch, std::size_t most);
   [[nodiscard]] std::uint64_t pitch(DatumId datum) const { return data_[datum.value].wanted.pitch(); }
   [[nodiscard]] std::uint64_t pitch(SlotId slot) const { return slots_[slot.value].held.pitch(); }
@@ -185,7 +186,7 @@ class Directory {
   /// value, even where only one slot holds them.
   void watch(const std::vector<ExtentMap::Extent>& extents);
   void unwatch(const std::vector<ExtentMap::Extent>& extents) noexcept { unwatch(extents, extents.size()); }
-  /// Gives `range` back the numbers in `earlier`, after its content was found to be still that of `earlier`. This happens where
+  /// Gives `range` back the numbers in `earlier`, piece by piece (a failure leaves the later pieces as they are), after its content was found to be still that of `earlier`. This happens where
   /// the slot is fresh and the number is still in use; stale bytes keep what was written later in another slot.
   /// @pre `earlier` has been watched since; no other datum wants what the slot holds now
   void restore(SlotId slot, const Region& range, const std::vector<ExtentMap::Extent>& earlier);

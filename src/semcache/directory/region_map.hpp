@@ -53,6 +53,16 @@ class RegionMap {
   /// for which it does not hold. `test` must not change this map.
   template <class Test>
   bool all_of(const Region& where, Test&& test) const {
+    if (pitch_ == one_column && where.is_range()) {
+      const ByteRange range = intersect(where.hull(), {0, size_});
+      for (std::size_t i = range.empty() ? records_.size() : find(range.begin, 0); i < records_.size(); ++i) {
+        const Record& e = records_[i];
+        if (e.at.row_begin >= range.end) break;
+        const std::uint64_t begin = std::max(range.begin, e.at.row_begin);
+        if (!test(Region(ByteRange{begin, std::min(range.end, e.at.row_end)}), e.ref.advanced(begin - e.at.row_begin))) return false;
+      }
+      return true;
+    }
     bool all = true;
     for_each_rectangle(where.is_range() ? Region(intersect(where.hull(), {0, size_})) : where, pitch_, [&](const Rectangle& r) {
       std::size_t i = all ? find(r.row_begin, r.column_begin) : records_.size();
@@ -145,14 +155,18 @@ class RegionMap {
     });
   }
 
-  /// The same map with another shape; none if it would have more than `most` extents.
+  /// The same map with another shape; none if it would have more than `most` extents, or if more than 64 columns of its extents would
+  /// become extents of their own.
   [[nodiscard]] std::optional<RegionMap> shaped(std::uint64_t pitch, std::size_t most) const {
+    constexpr std::uint64_t most_cut = 64;
+    std::uint64_t cut = 0;
     RegionMap other(size_, {no_value, 0});
     other.pitch_ = pitch;
     if (pitch != one_column && size_ > 0) other.records_.front().at = {0, pitch, 0, (size_ + pitch - 1) / pitch};
     bool fits = true;
     for_each(Region(ByteRange{0, size_}), [&](const Region& piece, ValueRef ref) {
-      fits = fits && (other.takes(piece) || piece.columns <= most);
+      if (!other.takes(piece)) cut += piece.columns;
+      fits = fits && cut <= most_cut;
       for_each_in_shape(piece, pitch, [&](const Region& part) {
         if (!fits) return;
         other.make_room(part);

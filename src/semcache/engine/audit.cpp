@@ -112,13 +112,13 @@ void Engine::audit() {
   if (host_snapshots != arrays_.host_snapshot_bytes()) base::fatal("audit: saved copies on the host are counted wrongly");
   for (const Flight& f : s_.flights) {
     if (f.host == nullptr) continue;
-    if (!f.host->live || f.range.end > f.host->bytes) base::fatal("audit: I6: a transfer's host memory has been freed");
+    if (!f.host->live || f.where.end() > f.host->bytes) base::fatal("audit: I6: a transfer's host memory has been freed");
     if (f.host->snapshot() || !s_.watched(*f.host)) continue;
-    f.host->pages.for_each(s_.pages->around(*f.host, f.range), [&](ByteRange, PageState s) {
-      if (s.protection > (f.keeps_readable() ? Protection::read : Protection::none)) {
+    for (std::uint64_t c = 0; c < f.where.columns; ++c) {
+      if (!s_.pages->permit_at_most(*f.host, f.where.column(c), f.keeps_readable() ? Protection::read : Protection::none)) {
         base::fatal("audit: I6: the pages of '%s' are open under a transfer", s_.name(*f.host));
       }
-    });
+    }
   }
 }
 

@@ -134,8 +134,8 @@ Requirement Copies::overwritten(Memory& m, const Region& region) {
 bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory& from, std::uint64_t from_position, const Columns& what) {
   const Kept to_kept(to);
   const Kept from_kept(from);
-  // Columns that lie in the two arrays at different distances are an extent each.
-  const std::size_t most = what.to_pitch == what.from_pitch ? host_access_.most_extents(to) : most_pieces;
+  // Columns that lie in the two arrays at different distances are an extent, and a transfer, each.
+  const std::size_t most = what.to_pitch == what.from_pitch ? host_access_.most_extents(to) : what.width < s_.page_bytes ? 0 : most_pieces;
   bool linked = false;
   t.run([&]() -> Obstacle {
     linked = false;
@@ -158,8 +158,18 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
     const Region range = what.to(to_position);
     const auto earlier = s_.pending.any(to.datum) ? s_.directory.wanted(to.datum).extents(range)
                                               : std::vector<directory::ExtentMap::Extent>();
-    const auto result = s_.directory.link(to.datum, Region::apart(to_position, what.width, what.columns, what.to_pitch), from.datum,
-                                          Region::apart(from_position, what.width, what.columns, what.from_pitch), most);
+    const auto link_now = [&] {
+      return s_.directory.link(to.datum, Region::apart(to_position, what.width, what.columns, what.to_pitch), from.datum,
+                               Region::apart(from_position, what.width, what.columns, what.from_pitch), most);
+    };
+    auto result = link_now();
+    if (result == directory::LinkResult::too_fine && what.columns == 1) {
+      // The source is cut into columns that `to` cannot have. It gets one new number for all of its content.
+      if (const Obstacle o = preparation_.meet(from, from.all(), Access::read_write)) return o;
+      s_.directory.renumber(from.slot, from.all());
+      from.write_check.reset();
+      result = link_now();
+    }
     linked = result != directory::LinkResult::too_fine;
     if (!linked) return {};
     if (result == directory::LinkResult::unchanged) {
@@ -352,6 +362,7 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
   transfers_.overwrite(to, written.range, copy_of(purpose, end_at(to, position), what.to_pitch, source, pitch, what.width, what.columns));
   transfers_.note_written(to, written.range);
   transactions_.complete(t, work);  // the program may change the source after the call
+  if (!kept.freed()) host_access_.keep_maps_short(t, to);
 }
 
 void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t position, const Columns& what) {
@@ -424,6 +435,7 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
   }
   if (noted_at_the_end) transfers_.note_written(to, written.range);
   transactions_.complete_transfers(t, to);
+  if (!to_kept.freed()) host_access_.keep_maps_short(t, to);
 }
 
 void Copies::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill& fill) {

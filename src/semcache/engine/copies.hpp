@@ -22,7 +22,7 @@ class Copies : Parts {
     [[nodiscard]] Region from(std::uint64_t position) const noexcept { return {position, width, columns, from_pitch}; }
   };
   /// Copies between arrays, or between an array and other memory. Columns are copied lazily where both sides have them equally far
-  /// apart, or where there are few of them; otherwise the copy is made at the call.
+  /// apart, or where they are few and wide (64 columns of a page or more); otherwise the copy is made at the call.
   /// @throws UsageError  an address is in the range of arrays, but no array is there, the bytes leave their array, or columns overlap
   void copy(void* to, const void* from, Columns what);
   void copy(void* to, const void* from, std::uint64_t bytes) { copy(to, from, Columns{bytes}); }

@@ -63,7 +63,7 @@ void Executor::copy_bytes(const Step& step) {
   const bool from_host = step.from.space == host_space;
   // The source must not change before its bytes are taken. If the destination belongs to no array, the caller waits for the copy
   // instead.
-  if (to != nullptr && from != nullptr) freeze(*from, step.hull(step.from));
+  if (to != nullptr && from != nullptr) freeze(*from, step.region(step.from));
   if (to_host && from_host) {
     copy_on_host(step, to, from);
   } else if (to != nullptr && from != nullptr && to_host != from_host) {
@@ -163,7 +163,6 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
   Flights flights(1);  // made before the transfer, because listing it must not fail
   Flight& flight = flights.front();
   flight.where = where;
-  flight.range = where.hull();
   flight.to_host = to_host;
   flight.expected = to_host && here().bringing == &host;
   std::byte* other = s_.pages->device_name(host, where.begin);
@@ -368,10 +367,10 @@ void Executor::unmap_memory(Memory& m) noexcept {
   projection_.note_perhaps_unready(m);
 }
 
-void Executor::freeze(Memory& m, ByteRange range) {
+void Executor::freeze(Memory& m, const Region& where) {
   // Device memory has been quiesced (`Hazards::quiesce`), so its flags are cleared and it has no pins.
   if (m.access == platform::Protection::read_write) projection_.protect_guarded(m, platform::Protection::read);
-  if (m.on_host()) s_.pages->freeze(m, range);
+  if (m.on_host()) s_.pages->freeze(m, where);
 }
 
 std::uint64_t Executor::digest_of(Memory& m) {

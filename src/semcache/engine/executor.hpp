@@ -35,7 +35,7 @@ class Executor : Parts {
   /// Can a transfer between these pages and a device do without staging memory?
   [[nodiscard]] bool goes_directly(const Memory& host, const Region& where, bool to_host) const;
   /// Closes pages for writing that are about to be the source of a copy, so that they can no longer change unnoticed.
-  void freeze(Memory& memory, ByteRange range);
+  void freeze(Memory& memory, const Region& where);
   /// Returns a digest of the content that the device memory has now.
   [[nodiscard]] std::uint64_t digest_of(Memory& memory);
   /// Closes the array's pages and gives back the device memory behind its addresses, however short a time that was mapped.

@@ -33,7 +33,7 @@ Obstacle Hazards::flights_of(Memory& host, ByteRange range, Mode mode) {
   if (!host.saved.is_range()) range = {0, host.bytes};  // its memory is not laid out as its positions
   for (auto next = s_.flights.begin(); next != s_.flights.end();) {
     const auto flight = next++;
-    if (flight->host != &host || !flight->range.overlaps(range) || !(flight->to_host || mode == Mode::writes)) continue;
+    if (flight->host != &host || !flight->where.hull().overlaps(range) || !(flight->to_host || mode == Mode::writes)) continue;
     if (const Obstacle o = land(flight)) return o;
   }
   return {};
@@ -79,7 +79,14 @@ Obstacle Hazards::uses_on(const Memory& m, QueueIndex end) const noexcept {
 
 Obstacle Hazards::directly_reached(Memory& host, const Region& where) {
   if (where.size() < where.hull().size() / 4) return {};
-  const ByteRange chunk = s_.pages->worth_locking(host, where.hull());
+  // Columns use a chunk as a whole, even if less than the distance of two columns is left over at its ends.
+  ByteRange used = where.hull();
+  if (!where.is_range()) {
+    const std::uint64_t gap = where.pitch - where.width;
+    used = {used.begin - std::min(gap, used.begin - s_.pages->chunk_begin(used.begin)),
+            std::min({used.end + gap, s_.pages->chunk_end(used.end - 1), host.bytes})};
+  }
+  const ByteRange chunk = s_.pages->worth_locking(host, used);
   if (chunk.empty()) return {};
   const Obstacle o = flights_of(host, chunk, Mode::writes);
   return o ? o : Obstacle::page_lock(host, chunk);

@@ -170,7 +170,7 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
     if (!at.is_range() && at.pitch != s_.directory.pitch(slot)) return false;  // it would be an extent for each column
     if (w.on_host()) {
       for (const Flight& f : s_.flights) {
-        if (f.host != &w || !f.range.overlaps(at.hull())) continue;
+        if (f.host != &w || !f.where.hull().overlaps(at.hull())) continue;
         page_locking = page_locking || f.locks_pages;
         return false;
       }

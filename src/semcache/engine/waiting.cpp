@@ -58,7 +58,7 @@ void Transactions::lock_pages(Transaction& t, Memory& m, ByteRange chunk) {
   });
   readable = s_.pages->begin_lock(m, chunk);
   flight->host = &m;
-  flight->range = chunk;
+  flight->where = chunk;
   t.unlocked([&] { name = s_.pages->lock(m, chunk); });
 }
 

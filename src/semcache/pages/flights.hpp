@@ -13,7 +13,6 @@ using memory::Memory;
 /// Work in flight on host pages (I6): a transfer between them and a device, or their page-locking.
 struct Flight {
   Memory* host = nullptr;  ///< nullptr if the transfer is staged and concerns no page
-  ByteRange range;               ///< the hull of `where`
   Region where;                  ///< the bytes of the host's memory
   bool to_host = false;          ///< a transfer to the host: the pages must not even be read meanwhile, unless it is `expected`
   bool expected = false;         ///< to the host, by a copy at the call that waits for it: readable pages stay readable
@@ -23,7 +22,7 @@ struct Flight {
   timeline::Work work;
 
   [[nodiscard]] bool keeps_readable() const noexcept { return !to_host || expected; }
-  [[nodiscard]] bool concerns(const Memory& m, ByteRange bytes) const noexcept { return host == &m && range.overlaps(bytes); }
+  [[nodiscard]] bool concerns(const Memory& m, ByteRange bytes) const noexcept { return host == &m && where.hull().overlaps(bytes); }
 };
 
 using Flights = std::list<Flight>;

@@ -43,41 +43,56 @@ void HostPages::for_each_demand(const Memory& m, ByteRange content, const Visit&
   });
 }
 
-/// The demands of a matrix of several extents, whose columns may be cut. Each piece of a column could be a mapping of the kernel's, so
-/// where there are many of them and some page must close, all pages take the strictest demand. Where no page must close, none does: a
-/// page that an access has opened stays open until the content changes.
+/// Adds the demands of a matrix of several extents, whose columns may be cut, for pages that permit more now. Each piece of a column could be
+/// a mapping of the kernel's, so where many must close, all pages take the strictest demand.
 void HostPages::demand_columns(const Memory& m, ByteRange content, Demands& demands) const {
   constexpr std::size_t most_runs = 256;
   std::vector<std::pair<ByteRange, Protection>> runs;
   bool too_many = false;
-  bool closes = false;
   Protection strictest = Protection::read_write;
   for_each_demand(m, content, [&](const Region& part, Protection most) {
     strictest = std::min(strictest, most);
-    too_many = too_many || runs.size() + part.columns > most_runs;
-    for (std::uint64_t c = 0; c < part.columns && !too_many; ++c) runs.push_back({part.column(c), most});
-    for (std::uint64_t c = 0; c < part.columns && !closes; ++c) {
-      m.pages.for_each(around(m, part.column(c)), [&](ByteRange, PageState state) { closes = closes || state.protection > most; });
+    if (too_many || permit_at_most(m, part.hull(), most)) return;
+    for (std::uint64_t c = 0; c < part.columns && !too_many; ++c) {
+      if (permit_at_most(m, part.column(c), most)) continue;
+      too_many = runs.size() == most_runs;
+      runs.push_back({part.column(c), most});
     }
   });
-  if (too_many) return demands.add(content, closes ? strictest : Protection::read_write);
+  if (too_many) return demands.add(content, strictest);
   std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; });
   for (const auto& [bytes, most] : runs) demands.add(bytes, most);
+}
+
+bool HostPages::permit_at_most(const Memory& m, ByteRange bytes, Protection most) const {
+  return m.pages.all_of(around(m, bytes), [&](ByteRange, PageState s) { return s.protection <= most; });
 }
 
 void HostPages::tighten(Memory& m, ByteRange range) {
   const ByteRange content = intersect(around(m, range), m.all());
   Demands demands(page_bytes_);
-  if (directory_.pitch(m.slot) == one_column) {
-    for_each_demand(m, content, [&](const Region& part, Protection most) { demands.add(part.hull(), most); });
-  } else {
+  const bool shaped = directory_.pitch(m.slot) != one_column;
+  if (shaped) {
     demand_columns(m, content, demands);
+  } else {
+    for_each_demand(m, content, [&](const Region& part, Protection most) { demands.add(part.hull(), most); });
   }
+  const auto most_under = [](const Flight& f) { return f.keeps_readable() ? Protection::read : Protection::none; };
+  const auto alone = [&](const Flight& f) { return shaped || !f.where.is_range(); };
   for (const Flight& f : flights_) {
-    if (!f.concerns(m, content)) continue;
-    demands.restrict_to(around(m, intersect(f.range, content)), f.keeps_readable() ? Protection::read : Protection::none);
+    if (f.concerns(m, content) && !alone(f)) demands.restrict_to(around(m, intersect(f.where.hull(), content)), most_under(f));
   }
   for (const Demands::Run& run : demands.runs()) restrict_to(m, run.pages, run.most);
+  for (const Flight& f : flights_) {
+    if (f.concerns(m, content) && alone(f)) restrict_columns(m, f.where, content, most_under(f));
+  }
+}
+
+void HostPages::restrict_columns(Memory& m, const Region& where, ByteRange content, Protection most) {
+  if (permit_at_most(m, intersect(where.hull(), content), most)) return;
+  for (std::uint64_t c = 0; c < where.columns; ++c) {
+    if (const ByteRange column = intersect(where.column(c), content); !column.empty()) restrict_to(m, around(m, column), most);
+  }
 }
 
 void HostPages::restrict_to(Memory& m, ByteRange pages, Protection most) {
@@ -159,8 +174,8 @@ bool HostPages::relax(Memory& m, ByteRange pages, Protection wanted) {
   }
 }
 
-void HostPages::freeze(Memory& m, ByteRange range) {
-  if (!m.snapshot() && watched(m)) restrict_to(m, around(m, range), Protection::read);
+void HostPages::freeze(Memory& m, const Region& where) {
+  if (!m.snapshot() && watched(m)) restrict_columns(m, where, m.all(), Protection::read);
 }
 
 void HostPages::end_phase(Memory& m) noexcept {

@@ -56,8 +56,10 @@ class HostPages : PagesContext {
   /// Relaxes those of `pages` that permit less than `wanted`. The page map gets at most two more extents, at the ends of `pages`.
   /// @return false if the pages could not be relaxed  @throws std::bad_alloc
   bool relax(Memory& m, ByteRange pages, platform::Protection wanted);
-  /// Closes the pages of `range` for writing, because they are about to be the source of a transfer. @throws std::bad_alloc
-  void freeze(Memory& m, ByteRange range);
+  /// Closes the pages of these bytes for writing, because they are about to be the source of a transfer. @throws std::bad_alloc
+  void freeze(Memory& m, const Region& where);
+  /// Do the pages of these bytes all permit no more than `most`?
+  [[nodiscard]] bool permit_at_most(const Memory& m, ByteRange bytes, platform::Protection most) const;
   /// Ends the host phase, because pages of the mirror close or it is freed. Counts the bytes that were fetched ahead and whose
   /// use no fault has shown.
   void end_phase(Memory& m) noexcept;
@@ -89,6 +91,7 @@ class HostPages : PagesContext {
   /// Unlocks pages. Threads: any. @param names  the former content of `Memory::locked`  @pre no transfer uses the pages
   void unlock(const Memory& m, const std::vector<std::byte*>& names) const noexcept;
   /// Returns the end of the chunk in which the position lies.
+  [[nodiscard]] std::uint64_t chunk_begin(std::uint64_t position) const noexcept { return round_down(position, registration_bytes_); }
   [[nodiscard]] std::uint64_t chunk_end(std::uint64_t position) const noexcept {
     return round_down(position, registration_bytes_) + registration_bytes_;
   }
@@ -103,6 +106,8 @@ class HostPages : PagesContext {
   void demand_columns(const Memory& m, ByteRange content, Demands& demands) const;
   /// Closes those of `pages` that permit more than `most`. @throws std::bad_alloc
   void restrict_to(Memory& m, ByteRange pages, platform::Protection most);
+  /// The same for the pages of those bytes of `where` that lie in `content`.
+  void restrict_columns(Memory& m, const Region& where, ByteRange content, platform::Protection most);
 };
 
 }  // namespace semcache::pages

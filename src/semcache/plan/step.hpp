@@ -78,8 +78,8 @@ struct Step {
   void for_each_column(Visit&& visit) const {
     for (std::uint64_t c = 0; c < columns; ++c) visit(c * to.pitch, c * from.pitch);
   }
-  /// Returns the range of an end's memory in which all columns lie. @pre no pieces
-  [[nodiscard]] ByteRange hull(const End& end) const noexcept { return {end.position, end.position + (columns - 1) * end.pitch + bytes}; }
+  /// Returns the bytes of an end's memory that the columns are. @pre no pieces
+  [[nodiscard]] Region region(const End& end) const noexcept { return {end.position, bytes, columns, end.pitch}; }
 };
 
 /// The fields of `trace::Counters` to which a step adds its bytes.

@@ -90,7 +90,7 @@ SEMCACHE_API void copy(void* to, const void* from, std::size_t bytes, QueueId qu
 
 /// Copies `columns` runs of `width` bytes each, which begin `to_pitch` and `from_pitch` bytes apart: a part of a column-major matrix whose
 /// leading dimension is the pitch. Otherwise as `copy`. The bytes between the runs neither move nor change. Between arrays the copy is
-/// lazy if the two pitches are equal, or if there are at most 64 columns; otherwise it is made at the call.
+/// lazy if the two pitches are equal, or if there are at most 64 columns of at least a page; otherwise it is made at the call.
 /// @throws UsageError  as `copy`; a pitch is less than `width`, the columns leave an array, or source and destination overlap
 SEMCACHE_API void copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                           std::size_t columns, QueueId queue);

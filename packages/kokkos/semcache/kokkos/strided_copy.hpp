@@ -26,11 +26,11 @@ struct StridedElements {
   Dimension dimension[most_dimensions];
 };
 
-/// Copies the elements by 2-D copies (runtime::copy_2d), at most 64. Elements that are neighbours in both views are the width of
-/// these copies, and the dimension of the next larger distance is their columns.
-/// @return false  more copies would be needed, or columns overlap (a stride of 0); nothing has been copied
-/// @throws UsageError  as runtime::copy_2d
-SEMCACHE_API bool copy_columns(void* to, const void* from, const StridedElements& elements, QueueId queue);
+/// Are the elements one group of equal columns, or at most 64 groups whose columns are wider than an element? Elements that are
+/// neighbours in both views are the width of the columns, and the dimension of the next larger distance tells how many there are.
+[[nodiscard]] SEMCACHE_API bool are_few_groups(const StridedElements& elements);
+/// Copies each group of columns by runtime::copy_2d. @pre are_few_groups(elements)  @throws UsageError  as runtime::copy_2d
+SEMCACHE_API void copy_columns(void* to, const void* from, const StridedElements& elements, QueueId queue);
 /// Announces a use of the elements of one view (both strides are its own) by as many calls of access_2d.
 /// @return false  more calls would be needed; nothing has been announced
 SEMCACHE_API bool access_columns(const void* address, const StridedElements& elements, Access mode);
@@ -40,6 +40,14 @@ struct IsOrdinaryView : std::true_type {};
 template <class View>
 struct IsOrdinaryView<View, std::void_t<typename View::traits::specialize>> : std::is_void<typename View::traits::specialize> {};
 
+/// True for layouts that strides describe.
+template <class Layout>
+inline constexpr bool is_strided_layout = std::is_same<Layout, Kokkos::LayoutLeft>::value || std::is_same<Layout, Kokkos::LayoutRight>::value ||
+                                          std::is_same<Layout, Kokkos::LayoutStride>::value;
+/// True for memory that neither SemCache nor the host's order of work follows.
+template <class Space>
+inline constexpr bool is_other_device_space = !is_tracked_space<Space> && !std::is_same<Space, Kokkos::HostSpace>::value;
+
 template <class First, class Second>
 inline constexpr bool runs_on = Kokkos::SpaceAccessibility<typename First::execution_space, typename Second::memory_space>::accessible;
 
@@ -48,7 +56,8 @@ template <class Destination, class Source>
 inline constexpr bool needs_strided_copy =
     (is_tracked_space<typename Destination::memory_space> || is_tracked_space<typename Source::memory_space>)&&
     IsOrdinaryView<Destination>::value && IsOrdinaryView<Source>::value && unsigned(Destination::rank) != 0 &&
-    unsigned(Destination::rank) == unsigned(Source::rank) && !runs_on<Destination, Source> && !runs_on<Source, Destination>;
+    unsigned(Destination::rank) == unsigned(Source::rank) && is_strided_layout<typename Destination::array_layout> &&
+    is_strided_layout<typename Source::array_layout> && !runs_on<Destination, Source> && !runs_on<Source, Destination>;
 
 /// Kokkos' own function. It is named in front of our overloads, so the qualified name finds Kokkos' functions only.
 template <class... Arguments>
@@ -145,10 +154,15 @@ void strided_deep_copy(const Destination& to, const Source& from, const E&... ex
   if (to.size() == 0) return;
   if constexpr (sizeof...(E) == 0) Kokkos::fence();
   if constexpr (std::is_same<typename Destination::value_type, typename Source::non_const_value_type>::value) {
-    QueueId queue{};
-    if constexpr (sizeof...(E) != 0) queue = queue_of(exec...);
-    const ReportedCopy<Destination, Source> report(to, from);
-    if (copy_columns(to.data(), from.data(), elements_of(to, from), queue)) return;
+    if (const StridedElements elements = elements_of(to, from); are_few_groups(elements)) {
+      QueueId queue{};
+      if constexpr (sizeof...(E) != 0) queue = queue_of(exec...);
+      if constexpr (is_other_device_space<typename Destination::memory_space> || is_other_device_space<typename Source::memory_space>) {
+        (exec.fence(), ...);
+      }
+      const ReportedCopy<Destination, Source> report(to, from);
+      return copy_columns(to.data(), from.data(), elements, queue);
+    }
   }
   if constexpr (sizeof...(E) != 0) (exec.fence(), ...);
   copy_packed(to, from);
