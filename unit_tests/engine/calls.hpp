@@ -157,6 +157,11 @@ class World {
     if (attempt([&] { e().copies.copy(to.memory->address + at, from.memory->address + from_at, n); })) set(to, at, from, from_at, n);
   }
   void copy(Array& to, Array& from) { copy(to, 0, from, 0, size); }
+  void copy_columns(Array& to, std::uint64_t at, Array& from, std::uint64_t from_at, engine::Copies::Columns what) {
+    if (!attempt([&] { e().copies.copy(to.memory->address + at, from.memory->address + from_at, what); })) return;
+    const Array source = from;
+    for (std::uint64_t c = 0; c < what.columns; ++c) set(to, at + c * what.to_pitch, source, from_at + c * what.from_pitch, what.width);
+  }
   void fill(Array& a, ByteRange r, std::uint8_t byte) {
     if (!attempt([&] { e().copies.fill(*a.memory, r.begin, r.size(), pattern(byte)); })) return;
     std::fill(a.content.begin() + static_cast<std::ptrdiff_t>(r.begin), a.content.begin() + static_cast<std::ptrdiff_t>(r.end),
@@ -329,6 +334,41 @@ inline const std::vector<Scenario>& scenarios() {
       {"copy many pieces", "h1 h2 d3", [](World& w) { w.copy(w.h1, w.h2); w.copy(w.d3, 7, w.h2, 0, size - 7); }},
       {"copy within an array", "d2 h2", [](World& w) { w.copy(w.d2, page, w.d2, 0, 5 * page); w.copy(w.h2, 0, w.h2, page, 5 * page); }},
       {"copy what is there", "h1 d1", [](World& w) { w.copy(w.h1, w.d1); }},
+      {"copy columns", "d3 h3", [](World& w) { w.copy_columns(w.d3, 0, w.h3, 0, {100, 16, 1000, 1000}); }},
+      {"copy columns of what is wanted elsewhere", "d1 h3", [](World& w) { w.copy_columns(w.d1, 64, w.h3, 128, {200, 20, 1024, 1024}); }},
+      {"copy columns from a mirror of pieces", "d3 h2", [](World& w) { w.copy_columns(w.d3, 0, w.h2, 0, {page, 3, 2 * page, 2 * page}); }},
+      {"copy narrow columns at another distance", "d2 h3", [](World& w) { w.copy_columns(w.d2, 10, w.h3, 20, {90, 30, 900, 600}); }},
+      {"copy wide columns at another distance", "d3 h3", [](World& w) { w.copy_columns(w.d3, 0, w.h3, 0, {page, 2, 3 * page, 2 * page}); }},
+      {"copy columns within an array", "d2", [](World& w) { w.copy_columns(w.d2, 512, w.d2, 0, {512, 10, 1024, 1024}); }},
+      {"copy a matrix that is cut", "d3 h3 d2 h1",
+       [](World& w) {
+         w.copy_columns(w.d3, 0, w.h3, 0, {500, 30, 1000, 1000});
+         w.copy(w.d2, w.d3);
+         w.copy(w.h1, 100, w.d3, 0, size - 100);
+       }},
+      {"a launch that writes what is wanted in columns", "d2 h3",
+       [](World& w) { w.copy_columns(w.h3, 0, w.d2, 0, {500, 30, 1000, 1000}); w.kernel(w.d2, {0, size}, 70); }},
+      {"copy columns from ordinary memory", "d2 h1",
+       [](World& w) {
+         const Bytes ordinary(size, std::byte{67});
+         for (Array* a : {&w.d2, &w.h1}) {
+           if (!w.attempt([&] { w.e().copies.copy(a->memory->address + 64, ordinary.data(), {100, 20, 1000, 200}); })) continue;
+           for (std::uint64_t c = 0; c < 20; ++c) std::fill_n(a->content.begin() + static_cast<std::ptrdiff_t>(64 + 1000 * c), 100, std::byte{67});
+         }
+       }},
+      {"copy columns to ordinary memory", "d2 hs",
+       [](World& w) {
+         for (Array* a : {&w.d2, &w.hs}) {
+           Bytes ordinary(20 * 100);
+           if (!w.attempt([&] { w.e().copies.copy(ordinary.data(), a->memory->address + 8, {100, 20, 100, 1000}); })) continue;
+           for (std::uint64_t c = 0; c < 20; ++c) EXPECT_EQ(std::memcmp(&ordinary[100 * c], &a->content[8 + 1000 * c], 100), 0);
+         }
+       }},
+      {"announce columns", "h1 h3",
+       [](World& w) {
+         (void)w.attempt([&] { w.e().access(*w.h1.memory, Region(5, 100, 3, 2 * page), Access::read); });
+         (void)w.attempt([&] { w.e().access(*w.h3.memory, Region(page, 300, 2, 3 * page), Access::read_write); });
+       }},
       {"copy from an announced side", "announced_h d3", [](World& w) { w.announce(30); w.copy(w.d3, w.announced_h); }},
       {"copy from the array of an announced side", "announced_h d3 announced_d", [](World& w) { w.announce(31); w.copy(w.d3, w.announced_d); w.announce(32); }},
       {"copy to an announced side", "announced_h d2 announced_d", [](World& w) { w.copy(w.announced_h, w.d2); w.announced_d.content = w.announced_h.content; }},
