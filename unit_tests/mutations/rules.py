@@ -55,7 +55,7 @@ listed(
     ("the holder itself counts as another holder", "last_held if slot false #1"),
     ("stale counts as fresh where something is held",
      "fresh held as (held.is_number() ? wanted : held) #5"),
-    ("a fetch compares values but not offsets", "next_fetch held as ValueRef{held.id, here.offset} #3"),
+    ("a fetch compares values but not offsets", "next_fetch held as ValueRef{held.id, here.offset} #4"),
     ("a write keeps a shared number", "write exclusive as fresh #1"),
     ("a number is kept although another array wants it", "kept_among_its_slots without wanters #1"),
     ("a number is kept, and so is what the other side holds", "write if kept false #1"),
@@ -76,7 +76,7 @@ listed(
     ("saved copies are collected while they are wanted", "collect_orphans if needed false #1"))
 listed(
     "engine/copies.cpp",
-    ("a shift that is refused half-way has lost its source", "copy_now if one_array true #1"),
+    ("a shift that is refused half-way has lost its source", "copy_now if noted_at_the_end true #3"),
     ("a host side that changes is copied by number", "copy without datum #1"))
 listed(
     "engine/engine.cpp",
@@ -235,8 +235,6 @@ UNNOTICED = {
     "engine/transfers.cpp note_refused note_written #1":
         "what others want was saved before, so nobody can tell the former value from what is there now",
     "engine/copies.cpp copy_now note_written #1": "an open mirror's value is known nowhere else since it was opened",
-    "engine/copies.cpp copy_now prepare_write #1":
-        "needs an open mirror or SEMCACHE=off and a host without memory at once, which the test of failing allocations does not have",
     "engine/copies.cpp fill prepare_write #1":
         "needs an open mirror or SEMCACHE=off and a host without memory at once, which the test of failing allocations does not have",
     "engine/lifetimes.cpp free_array busy #1": _TWICE + "a few lines below, for sides and whole arrays alike",
