@@ -189,7 +189,7 @@ TEST(Directory, RestoreLeavesWhatWasWantedLater) {
   x.directory.write(x.data[0].slots[0], {0, 10});
   const ValueRef later = x.directory.wanted(x.data[0].id).at(0);
 
-  x.directory.restore(x.data[0].slots[1], {0, 100}, numbers);
+  x.directory.restore(x.data[0].slots[1], numbers);
   x.directory.unwatch(numbers);
 
   EXPECT_EQ(x.directory.wanted(x.data[0].id).at(0), later);

@@ -251,8 +251,9 @@ struct Scenario {
   std::function<void(World&)> call;
 };
 
-inline void message(World& w, Array& a, bool on_device, bool in) {
-  const std::vector<ByteRange> pieces{{0, 700}, {2 * page, 3 * page + 5}};
+inline void message(World& w, Array& a, bool on_device, bool in, std::size_t count = 2) {
+  std::vector<ByteRange> pieces{{0, 700}, {2 * page, 3 * page + 5}};
+  pieces.resize(count);
   const std::uint64_t n = 4 * page;
   TransitBuffer* buffer = nullptr;
   if (!w.attempt([&] { buffer = w.e().buffers.take(n, on_device); })) return;
@@ -355,6 +356,13 @@ inline const std::vector<Scenario>& scenarios() {
            if (!w.attempt([&] { w.e().copies.copy(a->memory->address + 64, ordinary.data(), {100, 20, 1000, 200}); })) continue;
            for (std::uint64_t c = 0; c < 20; ++c) std::fill_n(a->content.begin() + static_cast<std::ptrdiff_t>(64 + 1000 * c), 100, std::byte{67});
          }
+       }},
+      {"copy columns that the maps of an array cannot have", "d3 h3",
+       [](World& w) {
+         w.copy_columns(w.d3, 0, w.h3, 0, {100, 128, 256, 256});
+         const Bytes ordinary(20 * 300, std::byte{68});
+         if (!w.attempt([&] { w.e().copies.copy(w.d3.memory->address + 3, ordinary.data(), {50, 20, 300, 300}); })) return;
+         for (std::uint64_t c = 0; c < 20; ++c) std::fill_n(w.d3.content.begin() + static_cast<std::ptrdiff_t>(3 + 300 * c), 50, std::byte{68});
        }},
       {"copy columns to ordinary memory", "d2 hs",
        [](World& w) {
@@ -523,6 +531,7 @@ inline const std::vector<Scenario>& scenarios() {
       {"messages from a device array", "d2", [](World& w) { message(w, w.d2, false, false); message(w, w.d2, true, false); }},
       {"messages from a mirror", "h1", [](World& w) { message(w, w.h1, false, false); }},
       {"messages to a device array", "d1 d2", [](World& w) { message(w, w.d1, false, true); message(w, w.d2, true, true); }},
+      {"messages of one piece", "d1 h1", [](World& w) { message(w, w.d1, false, true, 1); message(w, w.h1, false, true, 1); }},
       {"messages to a mirror", "h1 hs", [](World& w) { message(w, w.h1, false, true); message(w, w.hs, false, true); }},
       {"persistent messages", "d1", [](World& w) { persistent(w, w.d1); }},
       {"a raw pointer into a mirror", "h1", [](World& w) { (void)w.attempt([&] { w.e().host_access.expose(*w.h1.memory); }); }},

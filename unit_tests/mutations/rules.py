@@ -51,7 +51,7 @@ listed(
     ("a host side that changes counts as a holder", "last_held without changing #1", "last_held if changing false #1"),
     ("a host side that changes is as good a source as others", "next_fetch choose changing false #1"),
     ("a wrong offset in last_held", "last_held plain offset #1"),
-    ("a fill that is overwritten is forgotten before it is copied", "link if pieces false #1"),
+    ("a fill that is overwritten is forgotten before it is copied", "link if pieces false #2"),
     ("the holder itself counts as another holder", "last_held if slot false #1"),
     ("stale counts as fresh where something is held",
      "fresh held as (held.is_number() ? wanted : held) #5"),
@@ -227,6 +227,7 @@ UNNOTICED = {
     "directory/directory.cpp restore prepare_wanted #1": "lists keep their room, so what was there before fits again",
     "directory/directory.cpp restore prepare_held #1": "lists keep their room, so what was there before fits again",
     "directory/directory.cpp prepare_wanted prepare_use #1": "only restore calls it; lists keep their room, so what was there before fits again",
+    "directory/directory.cpp lies_inside return false #1": _COST + "the general way finds the same",
     "directory/directory.cpp watch unwatch #1": _COST + "a value that stays watched is not changed in place any more",
     "engine/copies.cpp check_elided uses_of #1":
         "with SEMCACHE_CHECK launches wait for the device behind them; no calls are known that leave something under way here",

@@ -560,19 +560,15 @@ void Directory::drop(SlotId slot) noexcept {
   if (size(slot) > 0) set_held(slot, ByteRange{0, size(slot)}, {no_value, 0});
 }
 
-void Directory::restore(SlotId slot, const Region& range, const std::vector<ExtentMap::Extent>& earlier) {
+void Directory::restore(SlotId slot, const std::vector<ExtentMap::Extent>& earlier) {
   const DatumId datum = slots_[slot.value].datum;
   for (const auto& e : earlier) {
     if (!e.ref.is_number() || values_.find(e.ref.id) == nullptr) continue;
-    std::vector<Piece> common{{e.where}};
-    for_each_difference(e.where, range, [&](const Region& outside) { subtract(common, outside); });
     std::vector<Region> parts;
-    for (const Piece& piece : common) {
-      all_of(slot, piece.range, [&](const Region& part, ValueRef wanted, ValueRef held) {
-        if (wanted.id == undefined_value || held == wanted) append(parts, part);
-        return true;
-      });
-    }
+    all_of(slot, e.where, [&](const Region& part, ValueRef wanted, ValueRef held) {
+      if (wanted.id == undefined_value || held == wanted) append(parts, part);
+      return true;
+    });
     for (const Region& part : parts) {
       const ValueRef ref = e.at(part.begin);
       prepare_wanted(datum, part, ref);

@@ -186,10 +186,11 @@ class Directory {
   /// value, even where only one slot holds them.
   void watch(const std::vector<ExtentMap::Extent>& extents);
   void unwatch(const std::vector<ExtentMap::Extent>& extents) noexcept { unwatch(extents, extents.size()); }
-  /// Gives `range` back the numbers in `earlier`, piece by piece (a failure leaves the later pieces as they are), after its content was found to be still that of `earlier`. This happens where
-  /// the slot is fresh and the number is still in use; stale bytes keep what was written later in another slot.
+  /// Gives bytes back the numbers in `earlier`, after their content was found to be still that of `earlier`. This happens where the
+  /// slot is fresh and the number is still in use; stale bytes keep what was written later in another slot. The numbers come back piece by
+  /// piece, so after a failure the later pieces keep their new ones.
   /// @pre `earlier` has been watched since; no other datum wants what the slot holds now
-  void restore(SlotId slot, const Region& range, const std::vector<ExtentMap::Extent>& earlier);
+  void restore(SlotId slot, const std::vector<ExtentMap::Extent>& earlier);
 
   /// A slot whose freshness or exclusiveness may have changed, or a snapshot that perhaps no datum wants any more, with the hull
   /// of the bytes concerned.

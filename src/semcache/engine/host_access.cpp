@@ -65,7 +65,6 @@ Obstacle HostAccess::open_columns(Memory& m, const Region& where, const Region& 
     transfers_.prepare_written(m, pages);
     transfers_.note_written(m, pages);  // I2
   }
-  projection_.project();
   const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
   for (std::uint64_t c = 0; c < pages.columns; ++c) {
     if (!s_.pages->relax(m, pages.column(c), wanted)) return open_pages(m, m.all(), mode == Access::overwrite ? Access::read_write : mode);

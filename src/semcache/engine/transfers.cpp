@@ -267,7 +267,7 @@ Obstacle Transfers::check_writes(Memory& m) {
     s_.recorder.count(trace::Event::changed, m.label);
     return {};
   }
-  s_.directory.restore(m.slot, m.all(), check->wanted);
+  s_.directory.restore(m.slot, check->wanted);
   s_.recorder.moved(Kind::unchanged, m.label, m.bytes);
   return {};
 }
