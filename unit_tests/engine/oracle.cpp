@@ -328,19 +328,27 @@ void Oracle::raw_use() {
 void Oracle::announced_access() {
   Array& a = pick();
   if (a.host == nullptr) return;
-  const ByteRange r = sub_range(a.bytes.size());
+  const std::uint64_t size = a.bytes.size(), page = page_bytes();
+  Region where = sub_range(size);
+  if (size >= 4 * page && random_.chance(30)) {
+    const std::uint64_t pitch = (2 + random_.below(2)) * page, begin = random_.below(pitch), width = 1 + random_.below(pitch);
+    if (begin + width <= size) where = Region(begin, width, 1 + (size - begin - width) / pitch, pitch);
+  }
   const auto mode = static_cast<Access>(random_.below(4));
-  note("host announces mode " + std::to_string(static_cast<int>(mode)) + " of " + show(r) + " of " +
-       std::to_string(a.bytes.size()));
-  if (!attempt([&] { machine_->engine().access(*a.host, r, mode); })) return;
+  note("host announces mode " + std::to_string(static_cast<int>(mode)) + " of " + std::to_string(where.columns) + " columns of " +
+       show(where.column(0)) + " of " + std::to_string(size));
+  if (!attempt([&] { machine_->engine().access(*a.host, where, mode); })) return;
   const std::uint64_t before = machine_->faults;
-  if (needs_content(mode)) {
+  for (std::uint64_t c = 0; c < where.columns && needs_content(mode); ++c) {
+    const ByteRange r = where.column(c);
     std::vector<std::byte> seen(r.size());
     machine_->host_read(*a.host, r, seen.data());
     check(expect(a), r, seen.data(), "the host after announcing");
   }
-  if (writes(mode)) {
-    const ByteRange part = mode == Access::overwrite || random_.chance(50) ? r : intersect(r, {r.begin + r.size() / 3, r.end});
+  const bool all = mode == Access::overwrite || random_.chance(50);
+  for (std::uint64_t c = 0; c < where.columns && writes(mode); ++c) {
+    const ByteRange r = where.column(c);
+    const ByteRange part = all ? r : intersect(r, {r.begin + r.size() / 3, r.end});
     const std::uint64_t seed = next_seed_++;
     machine_->host_write(*a.host, part, seed);
     write(a, part, seed);

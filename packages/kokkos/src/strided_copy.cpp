@@ -43,15 +43,24 @@ bool for_each_group(const StridedElements& elements, const Visit& visit) {
   return true;
 }
 
+struct Groups {
+  std::uint64_t number = 0;  ///< 0: they are more than 64, or overlap
+  std::uint64_t width = 0;   ///< bytes of a column
+};
+Groups count(const StridedElements& elements) {
+  Groups groups;
+  (void)for_each_group(elements, [&](std::uint64_t, std::uint64_t, std::uint64_t width, const StridedElements::Dimension&) {
+    ++groups.number;
+    groups.width = width;
+  });
+  return groups;
+}
+
 }  // namespace
 
 bool are_few_groups(const StridedElements& elements) {
-  std::uint64_t groups = 0, group_width = 0;
-  const bool few = for_each_group(elements, [&](std::uint64_t, std::uint64_t, std::uint64_t width, const StridedElements::Dimension&) {
-    ++groups;
-    group_width = width;
-  });
-  return few && (groups == 1 || group_width > elements.element_bytes);
+  const Groups groups = count(elements);
+  return groups.number == 1 || groups.width > elements.element_bytes;
 }
 
 void copy_columns(void* to, const void* from, const StridedElements& elements, QueueId queue) {
@@ -63,6 +72,8 @@ void copy_columns(void* to, const void* from, const StridedElements& elements, Q
 }
 
 bool access_columns(const void* address, const StridedElements& elements, Access mode) {
+  // A call of several announcements that fails must not have given up what the first ones overwrite.
+  if (mode == Access::overwrite && count(elements).number != 1) mode = Access::write;
   return for_each_group(elements, [&](std::uint64_t offset, std::uint64_t, std::uint64_t width,
                                       const StridedElements::Dimension& columns) {
     semcache::access_2d(static_cast<const std::byte*>(address) + offset, columns.to_stride, width, columns.extent, mode);

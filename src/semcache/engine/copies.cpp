@@ -164,9 +164,10 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
     };
     auto result = link_now();
     if (result == directory::LinkResult::too_fine && what.columns == 1) {
-      // The source is cut into columns that `to` cannot have. It gets one new number for all of its content.
-      if (const Obstacle o = preparation_.meet(from, from.all(), Access::read_write)) return o;
-      s_.directory.renumber(from.slot, from.all());
+      // The source is cut into columns that `to` cannot have. What is copied gets one new number.
+      const Region taken = what.from(from_position);
+      if (const Obstacle o = preparation_.meet(from, taken, Access::read_write)) return o;
+      s_.directory.renumber(from.slot, taken);
       from.write_check.reset();
       result = link_now();
     }

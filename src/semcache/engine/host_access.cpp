@@ -65,6 +65,7 @@ Obstacle HostAccess::open_columns(Memory& m, const Region& where, const Region& 
     transfers_.prepare_written(m, pages);
     transfers_.note_written(m, pages);  // I2
   }
+  projection_.project();  // before the pages open, because launches read the flags of the other sides without the lock
   const Protection wanted = writes(mode) ? Protection::read_write : Protection::read;
   for (std::uint64_t c = 0; c < pages.columns; ++c) {
     if (!s_.pages->relax(m, pages.column(c), wanted)) return open_pages(m, m.all(), mode == Access::overwrite ? Access::read_write : mode);
@@ -90,8 +91,9 @@ void HostAccess::access(Memory& m, const Region& where, Access mode) {
   const Region pages = Region::apart(first, round_up(where.begin + where.width, page) - first, where.columns, where.pitch);
   const bool columns = !where.is_range() && where.columns <= most_columns && where.pitch % page == 0 && pages.width < where.pitch &&
                        pages.end() <= m.bytes && s_.watched(m) && !s_.mappings.scarce();
-  if (columns) {
-    shape(m, where);
+  if (columns) shape(m, where);
+  constexpr std::uint64_t few = 64;  // columns that may be extents of their own
+  if (columns && (where.columns <= few || s_.directory.held(m.slot).takes(pages))) {
     t.run([&] { return kept.freed() ? Obstacle() : open_columns(m, where, pages, mode); });
     if (!kept.freed()) keep_maps_short(t, m);
   } else {

@@ -28,6 +28,9 @@ void HostPages::project(Memory& m, ByteRange range) noexcept {
   }
 }
 
+/// How many columns of a matrix close one by one. Each may be a mapping of the kernel's.
+static constexpr std::size_t most_runs = 256;
+
 /// Calls `visit(Region, Protection)` for pieces of `content`, with the most that pages may permit because of them.
 template <class Visit>
 void HostPages::for_each_demand(const Memory& m, ByteRange content, const Visit& visit) const {
@@ -44,17 +47,18 @@ void HostPages::for_each_demand(const Memory& m, ByteRange content, const Visit&
 }
 
 /// Adds the demands of a matrix of several extents, whose columns may be cut, for pages that permit more now. Each piece of a column could be
-/// a mapping of the kernel's, so where many must close, all pages take the strictest demand.
+/// a mapping of the kernel's, so where many must close, all pages take the strictest demand of those.
 void HostPages::demand_columns(const Memory& m, ByteRange content, Demands& demands) const {
-  constexpr std::size_t most_runs = 256;
   std::vector<std::pair<ByteRange, Protection>> runs;
   bool too_many = false;
   Protection strictest = Protection::read_write;
   for_each_demand(m, content, [&](const Region& part, Protection most) {
-    strictest = std::min(strictest, most);
-    if (too_many || permit_at_most(m, part.hull(), most)) return;
-    for (std::uint64_t c = 0; c < part.columns && !too_many; ++c) {
+    if (most >= strictest && too_many) return;
+    if (permit_at_most(m, part.hull(), most)) return;
+    for (std::uint64_t c = 0; c < part.columns; ++c) {
       if (permit_at_most(m, part.column(c), most)) continue;
+      strictest = std::min(strictest, most);
+      if (too_many) break;
       too_many = runs.size() == most_runs;
       runs.push_back({part.column(c), most});
     }
@@ -89,10 +93,16 @@ void HostPages::tighten(Memory& m, ByteRange range) {
 }
 
 void HostPages::restrict_columns(Memory& m, const Region& where, ByteRange content, Protection most) {
-  if (permit_at_most(m, intersect(where.hull(), content), most)) return;
+  const ByteRange hull = intersect(where.hull(), content);
+  if (permit_at_most(m, hull, most)) return;
+  std::vector<ByteRange> open;
   for (std::uint64_t c = 0; c < where.columns; ++c) {
-    if (const ByteRange column = intersect(where.column(c), content); !column.empty()) restrict_to(m, around(m, column), most);
+    const ByteRange column = intersect(where.column(c), content);
+    if (column.empty() || permit_at_most(m, column, most)) continue;
+    if (open.size() == most_runs) return restrict_to(m, around(m, hull), most);
+    open.push_back(column);
   }
+  for (const ByteRange column : open) restrict_to(m, around(m, column), most);
 }
 
 void HostPages::restrict_to(Memory& m, ByteRange pages, Protection most) {

@@ -40,7 +40,7 @@ template <class View>
 void announce_elements(const View& view, Access mode) {
   const void* address = view.data();
   if (view.span() == 0 || !semcache_foreign_io_1()->overlaps(address, address)) return;
-  if constexpr (Kokkos::is_view<View>::value &&
+  if constexpr (Kokkos::is_view<View>::value && IsOrdinaryView<View>::value && has_strided_layout<View> &&
                 Kokkos::SpaceAccessibility<Kokkos::DefaultHostExecutionSpace, typename View::memory_space>::accessible) {
     if (!view.span_is_contiguous() && view.size() > 0 && access_columns(address, elements_of(view, view), mode)) return;
   }

@@ -31,7 +31,8 @@ struct StridedElements {
 [[nodiscard]] SEMCACHE_API bool are_few_groups(const StridedElements& elements);
 /// Copies each group of columns by runtime::copy_2d. @pre are_few_groups(elements)  @throws UsageError  as runtime::copy_2d
 SEMCACHE_API void copy_columns(void* to, const void* from, const StridedElements& elements, QueueId queue);
-/// Announces a use of the elements of one view (both strides are its own) by as many calls of access_2d.
+/// Announces a use of the elements of one view (both strides are its own) by a call of access_2d for each group of columns, at most 64.
+/// Several groups are not overwritten unread.
 /// @return false  more calls would be needed; nothing has been announced
 SEMCACHE_API bool access_columns(const void* address, const StridedElements& elements, Access mode);
 
@@ -44,6 +45,10 @@ struct IsOrdinaryView<View, std::void_t<typename View::traits::specialize>> : st
 template <class Layout>
 inline constexpr bool is_strided_layout = std::is_same<Layout, Kokkos::LayoutLeft>::value || std::is_same<Layout, Kokkos::LayoutRight>::value ||
                                           std::is_same<Layout, Kokkos::LayoutStride>::value;
+template <class View, class = void>
+inline constexpr bool has_strided_layout = false;
+template <class View>
+inline constexpr bool has_strided_layout<View, std::void_t<typename View::array_layout>> = is_strided_layout<typename View::array_layout>;
 /// True for memory that neither SemCache nor the host's order of work follows.
 template <class Space>
 inline constexpr bool is_other_device_space = !is_tracked_space<Space> && !std::is_same<Space, Kokkos::HostSpace>::value;
@@ -151,8 +156,8 @@ void strided_deep_copy(const Destination& to, const Source& from, const E&... ex
   static_assert(std::is_same<typename Destination::value_type, typename Destination::non_const_value_type>::value,
                 "deep_copy requires non-const destination type");
   if (is_for_kokkos(to, from)) return stock_deep_copy(exec..., to, from);
-  if (to.size() == 0) return;
   if constexpr (sizeof...(E) == 0) Kokkos::fence();
+  if (to.size() == 0) return;
   if constexpr (std::is_same<typename Destination::value_type, typename Source::non_const_value_type>::value) {
     if (const StridedElements elements = elements_of(to, from); are_few_groups(elements)) {
       QueueId queue{};
