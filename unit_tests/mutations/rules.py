@@ -231,8 +231,6 @@ UNNOTICED = {
     "directory/directory.cpp watch unwatch #1": _COST + "a value that stays watched is not changed in place any more",
     "engine/copies.cpp check_elided uses_of #1":
         "with SEMCACHE_CHECK launches wait for the device behind them; no calls are known that leave something under way here",
-    "engine/copies.cpp check_elided uses_of #2":
-        "with SEMCACHE_CHECK launches wait for the device behind them; no calls are known that leave something under way here",
     "engine/transfers.cpp note_refused note_written #1":
         "what others want was saved before, so nobody can tell the former value from what is there now",
     "engine/copies.cpp copy_now note_written #1": "an open mirror's value is known nowhere else since it was opened",
