@@ -170,8 +170,8 @@ class Directory {
   /// Gives the content of `range` one new number instead of those that it had, which keeps the maps short.
   /// @pre the slot physically holds the wanted content
   void renumber(SlotId slot, const Region& range);
-  /// Makes `range` of the datum a known pattern. @pre it is a byte range, or its pitch is a multiple of the pattern. No slot need hold it. Memory that has not been
-  /// written yet, and that the system gave filled with zeros, holds a fill of zeros at once.
+  /// Makes `range` of the datum a known pattern. No slot need hold it. Memory that has not been written yet, and that the system gave
+  /// filled with zeros, holds a fill of zeros at once. @pre `range` is a byte range, or its pitch is a multiple of the pattern
   void fill(DatumId datum, const Region& range, const Fill& fill);
   /// Carries out a deep_copy in the wanted maps: from now on `to` wants at `there` what `from` wants at `what` (I7), column by column.
   /// @pre both regions have the same width and the same number of columns; their pitches may differ

@@ -139,8 +139,8 @@ class RegionMap {
   }
 
   /// Gives the bytes of `where` (inside the map, not empty) the displacement that `ref` has at its first byte, merging with neighbours. All
-  /// of the map never fails. @pre takes(where). `count(Extent, +1 or -1)` is told of extents that appear or vanish: of each displacement as many as there are
-  /// more or fewer, appearances first.
+  /// of the map never fails. `count(Extent, +1 or -1)` is told of extents that appear or vanish: of each displacement as many as there are
+  /// more or fewer, appearances first. @pre takes(where)
   template <class Count>
   void assign(const Region& where, ValueRef ref, Count&& count) {
     assert(!where.empty() && where.end() <= size_ && takes(where));

@@ -107,8 +107,9 @@ void Copies::copy(void* to, const void* from, Columns what) {
   }
   host_access_.shape(*t, there);
   host_access_.shape(*f, here);
-  // The content of a matrix that is cut keeps its extents where the destination has the same columns.
-  const std::uint64_t pitch = s_.directory.pitch(f->datum);
+  // The content of a matrix that is cut keeps its extents where the destination has the same columns. (An array that another thread
+  // has freed since it was found has no maps; the copy then ends with an error below.)
+  const std::uint64_t pitch = Kept(*f).freed() ? one_column : s_.directory.pitch(f->datum);
   if (what.columns == 1 && n > pitch && to_position % pitch == from_position % pitch && s_.directory.wanted(f->datum).extent_count() > 1) {
     host_access_.shape(*t, Region(to_position, 1, 2, pitch));
   }
@@ -125,7 +126,7 @@ void Copies::copy(void* to, const void* from, Columns what) {
 
 Requirement Copies::overwritten(Memory& m, const Region& region) {
   host_access_.shape(m, region);
-  const bool as_it_is = s_.directory.held(m.slot).takes(region) || region.columns <= most_pieces;
+  const bool as_it_is = region.columns <= most_pieces || Kept(m).freed() || s_.directory.held(m.slot).takes(region);
   return as_it_is ? Requirement{&m, region, Access::overwrite} : Requirement{&m, region.hull(), Access::read_write};
 }
 

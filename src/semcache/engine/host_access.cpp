@@ -89,7 +89,7 @@ void HostAccess::access(Memory& m, const Region& where, Access mode) {
   constexpr std::uint64_t most_columns = 8192;
   const std::uint64_t page = s_.page_bytes, first = round_down(where.begin, page);
   const Region pages = Region::apart(first, round_up(where.begin + where.width, page) - first, where.columns, where.pitch);
-  const bool columns = !where.is_range() && where.columns <= most_columns && where.pitch % page == 0 && pages.width < where.pitch &&
+  const bool columns = !kept.freed() && !where.is_range() && where.columns <= most_columns && where.pitch % page == 0 && pages.width < where.pitch &&
                        pages.end() <= m.bytes && s_.watched(m) && !s_.mappings.scarce();
   if (columns) shape(m, where);
   constexpr std::uint64_t few = 64;  // columns that may be extents of their own
