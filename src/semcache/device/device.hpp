@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 /// One device behind one interface: addresses, memory, queues, events, copies. A device does not know the directory.
 /// "The arena" is the reserved range of device addresses in which the runtime places the device sides of all tracked arrays.
@@ -70,6 +71,15 @@ class Device {
   /// ignore it.
   virtual void set_accessible(std::byte* /*address*/, std::uint64_t /*bytes*/, bool /*accessible*/) noexcept {}
 
+  // --- several devices ---------------------------------------------------------------------------------------------
+  /// Tells the device which others are used beside it. Memory that is mapped from now on can be used by kernels and copies of those
+  /// that reach this device (`reaches`). To be called once, before anything is mapped. The others outlive their use here.
+  virtual void share_with(const std::vector<Device*>& /*others*/) {}
+  /// Returns whether kernels and copies on queues of this device can use memory of `other` (peer access).
+  [[nodiscard]] virtual bool reaches(const Device& /*other*/) const noexcept { return true; }
+  /// Returns whether work submitted to this native stream is work of this device. The null stream is every device's.
+  [[nodiscard]] virtual bool owns_stream(void* /*native*/) const noexcept { return true; }
+
   /// Announces several calls by this thread, until as many calls of `leave`: preparations that each call would repeat are then
   /// made once. Never fails. Pairs may be nested.
   virtual void enter() noexcept {}
@@ -82,7 +92,7 @@ class Device {
   [[nodiscard]] virtual QueueId adopt_queue(void* native, std::shared_ptr<void> owner) = 0;
   virtual void close_queue(QueueId queue) noexcept = 0;
   [[nodiscard]] virtual EventId record(QueueId queue) = 0;
-  /// Orders later work on `queue` behind `event`. Does not block.
+  /// Orders later work on `queue` behind `event`, which may be another device's of the same kind. Does not block.
   virtual void wait(QueueId queue, EventId event) = 0;
   [[nodiscard]] virtual bool complete(EventId event) = 0;
   /// Blocks the caller until `event` has happened.
@@ -97,6 +107,7 @@ class Device {
   // --- transfers: submitted to `queue`; the caller keeps source and destination untouched until they are done -----
   virtual void copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) = 0;
   virtual void copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) = 0;
+  /// Either end may also be memory of another device that this one reaches.
   virtual void copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
   enum class Direction : std::uint8_t { to_device, from_device, within_device };
   /// Makes the copy above that is named by `direction`.
