@@ -452,7 +452,7 @@ inline const std::vector<Scenario>& scenarios() {
          if (!w.attempt([&] { q = w.e().adopt_queue(0, &streams[1], {}); })) return;
          const Operand operand{w.d1.memory, false};
          if (w.attempt([&] { w.e().launches.begin_launch(q, &operand, 1); })) (void)w.attempt([&] { w.e().launches.end_launch(q, &operand, 1); });
-         (void)w.attempt([&] { w.e().retire_queue(0, q); });
+         (void)w.attempt([&] { w.e().retire_queue(q); });
        }},
       {"an unknown launch", "d1 pair_h pair_d", [](World& w) { w.kernel(w.d1, {page, 2 * page}, 65, true); w.pair_h.content = w.pair_d.content; }},
       {"a launch that overwrites", "d1",

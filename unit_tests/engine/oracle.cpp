@@ -748,8 +748,8 @@ void Oracle::retire_queue() {
   engine::QueueIndex queue = engine::unknown_queue;
   if (!adopt(stream, queue) || queue == engine::unknown_queue) return;
   survive(20, [&] {
-    for (unsigned lease = 1; lease < leases_[stream]; ++lease) machine_->engine().retire_queue(0, queue);
-    machine_->engine().retire_queue(0, queue);
+    for (unsigned lease = 1; lease < leases_[stream]; ++lease) machine_->engine().retire_queue(queue);
+    machine_->engine().retire_queue(queue);
   });
   leases_.erase(stream);
 }

@@ -336,10 +336,10 @@ TEST(Regressions, TheEndOfAllStreamsLeavesNoTransferUnderWay) {
   p.host_write(h, h.all(), 1);
   p.launch(stream_a, {{&d, false}}, [] {});  // ordered behind the transfer, as the others are not
   p.launch(&stream_c, {{&p.on_device(page), false}}, [] {});
-  p.engine().retire_queue(0, p.queue(&stream_c));
-  p.engine().retire_queue(0, p.queue(stream_b));
+  p.engine().retire_queue(p.queue(&stream_c));
+  p.engine().retire_queue(p.queue(stream_b));
   p.launch(stream_a, {{&d, false}}, [] {});  // needs nothing now
-  p.engine().retire_queue(0, p.queue(stream_a));
+  p.engine().retire_queue(p.queue(stream_a));
   p.launch(stream_b, {{&p.on_device(page), false}}, [] {});
   p.engine().audit();
 }
@@ -363,7 +363,7 @@ TEST(Regressions, AStreamThatIsLeasedUnderANewNameWaitsForNobody) {
   (void)p.queue(stream_b);
   p.engine().adopt_queue(0, &stream_c, {}, true);
   p.launch(&stream_c, {{&p.on_device(page), true}}, [] {});
-  p.engine().retire_queue(0, p.queue(&stream_c));
+  p.engine().retire_queue(p.queue(&stream_c));
   bool over = false;
   p.launch(stream_b, {{&p.on_device(size), true}}, [&] { over = true; });
   Memory& d = p.on_device(size);

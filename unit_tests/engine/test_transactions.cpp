@@ -505,7 +505,7 @@ TEST(Ending, WaitsForEveryCallThatHasGivenUpTheLock) {
     EXPECT_FALSE(p.engine().is_used());
   };
   const engine::QueueIndex q = p.engine().adopt_queue(0, &streams[1], {}, true);
-  expect_used_in("the end of a queue", [&] { p.engine().retire_queue(0, q); });
+  expect_used_in("the end of a queue", [&] { p.engine().retire_queue(q); });
   for (const bool on_device : {false, true}) {
     memory::TransitBuffer* buffer = nullptr;
     expect_used_in("taking memory for a message", [&] { buffer = p.engine().buffers.take(4096, on_device); });

@@ -52,7 +52,7 @@ class Machine {
     others_.engine.store(engine_.get());
     notices_ = options.engine.notices;
     if (const std::uint64_t bytes = engine_->state().guarded_arena_bytes(); bytes > 0) {
-      platform_->also_protect(engine_->state().home().memory->base(), bytes);
+      platform_->also_protect(engine_->state().device_addresses->base(), bytes);
       device_->permits = [this](const std::byte* p, std::uint64_t n, bool writes) {
         if (engine_->state().guarded_arena_bytes() == 0) return true;  // no longer guarded: all mapped memory is open
         bool all = true;

@@ -19,7 +19,8 @@ struct World {
     fakes::FakeDevice::Options o;
     o.granularity_bytes = granule;
     device = std::make_unique<fakes::FakeDevice>(o, [](const std::string& text) { ADD_FAILURE() << text; });
-    memory = std::make_unique<DeviceMemory>(*device, 0, 8 * granule);
+    addresses = std::make_unique<DeviceAddresses>(std::vector<device::Device*>{device.get()});
+    memory = std::make_unique<DeviceMemory>(*device, 0, *addresses, 8 * granule);
   }
   ~World() {
     for (Memory& m : arrays) {
@@ -28,6 +29,7 @@ struct World {
       memory->give_back(m);
     }
     memory.reset();
+    addresses.reset();
     EXPECT_EQ(device->mapped_bytes(), 0u);
   }
   World(const World&) = delete;
@@ -72,6 +74,7 @@ struct World {
     EXPECT_EQ(memory->mapped_bytes(), device->mapped_bytes());
   }
   std::unique_ptr<fakes::FakeDevice> device;
+  std::unique_ptr<DeviceAddresses> addresses;
   std::unique_ptr<DeviceMemory> memory;
   std::deque<Memory> arrays;
   std::uint64_t clock = 0;

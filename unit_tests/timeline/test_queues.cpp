@@ -14,9 +14,9 @@ using timeline::Queues;
 char key;
 
 struct QueuesTest : testing::Test {
-  QueuesTest() : device(options(), [](const std::string& text) { ADD_FAILURE() << text; }), queues(device) {
-    a = queues.open();
-    b = queues.open();
+  QueuesTest() : device(options(), [](const std::string& text) { ADD_FAILURE() << text; }), queues({&device}) {
+    a = queues.open(0);
+    b = queues.open(0);
   }
   static FakeDevice::Options options() {
     FakeDevice::Options o;
@@ -58,7 +58,7 @@ TEST_F(QueuesTest, LaterWorkNeedsALaterEvent) {
 }
 
 TEST_F(QueuesTest, AnEventTellsOfWhatItsQueueHadWaitedFor) {
-  const QueueIndex c = queues.open();
+  const QueueIndex c = queues.open(0);
   const std::uint64_t first = work(a, unused);
   queues.order(b, a, first);
   const std::uint64_t second = work(b, unused);
@@ -111,53 +111,53 @@ TEST_F(QueuesTest, OrderHoldsLaterWorkBack) {
 }
 
 TEST_F(QueuesTest, AStreamIsAdoptedOnceAndItsPositionsOutliveIt) {
-  const QueueIndex q = queues.adopt(&key, {});
-  EXPECT_EQ(queues.adopt(&key, {}), q);
+  const QueueIndex q = queues.adopt(0, &key, {});
+  EXPECT_EQ(queues.adopt(0, &key, {}), q);
   const std::uint64_t at = work(q, unused);
   queues.retire(q);
   EXPECT_TRUE(queues.done(q, at));
-  const QueueIndex again = queues.adopt(&key, {});
+  const QueueIndex again = queues.adopt(0, &key, {});
   EXPECT_EQ(again, q);
   EXPECT_GT(work(again, unused), at);
 }
 
 TEST_F(QueuesTest, TheEndOfAStreamTellsOfAllQueues) {
-  const QueueIndex q = queues.adopt(&key, {});
+  const QueueIndex q = queues.adopt(0, &key, {});
   const std::uint64_t other = work(a, unused);
   queues.retire(q);
   EXPECT_TRUE(queues.done(a, other)) << "it waited for the device";
 }
 
 TEST_F(QueuesTest, LaunchesNeedEventsWhereTheStreamMayEndAtAnyTime) {
-  const QueueIndex usual = queues.adopt(&key, {});
+  const QueueIndex usual = queues.adopt(0, &key, {});
   char other = 0;
-  const QueueIndex q = queues.adopt(&other, {});
+  const QueueIndex q = queues.adopt(0, &other, {});
   EXPECT_FALSE(queues.needs_events(a)) << "our own";
   EXPECT_FALSE(queues.needs_events(usual));
   EXPECT_TRUE(queues.needs_events(q));
 }
 
 TEST_F(QueuesTest, ALeasedStreamNeedsEventsOnlyWhereNobodyTellsOfOthers) {
-  (void)queues.adopt(&key, {});
+  (void)queues.adopt(0, &key, {});
   char other = 0;
-  const QueueIndex q = queues.adopt(&other, {});
+  const QueueIndex q = queues.adopt(0, &other, {});
   queues.lease(q);
   EXPECT_TRUE(queues.needs_events(q));
   queues.others_are_told_of(true);
   EXPECT_FALSE(queues.needs_events(q));
   char third = 0;
-  EXPECT_TRUE(queues.needs_events(queues.adopt(&third, {}))) << "it may end at any time";
+  EXPECT_TRUE(queues.needs_events(queues.adopt(0, &third, {}))) << "it may end at any time";
   queues.others_are_told_of(false);
   EXPECT_TRUE(queues.needs_events(q));
   queues.others_are_told_of(true);
   queues.retire(q);
-  EXPECT_TRUE(queues.needs_events(queues.adopt(&other, {}))) << "a stream of the same name, which nobody has leased";
+  EXPECT_TRUE(queues.needs_events(queues.adopt(0, &other, {}))) << "a stream of the same name, which nobody has leased";
 }
 
 TEST_F(QueuesTest, WhatIsSubmittedBeforeOthersSubmitIsWaitedForAlone) {
-  (void)queues.adopt(&key, {});
+  (void)queues.adopt(0, &key, {});
   char other = 0;
-  const QueueIndex q = queues.adopt(&other, {});
+  const QueueIndex q = queues.adopt(0, &other, {});
   queues.lease(q);
   queues.others_are_told_of(true);
   EXPECT_FALSE(queues.any_unrecorded());
@@ -175,11 +175,11 @@ TEST_F(QueuesTest, WhatIsSubmittedBeforeOthersSubmitIsWaitedForAlone) {
 }
 
 TEST_F(QueuesTest, AFenceOfOneStreamSeparatesItsOwnWork) {
-  (void)queues.adopt(&key, {});
+  (void)queues.adopt(0, &key, {});
   char streams[2] = {};
   QueueIndex q[2];
   for (int i = 0; i < 2; ++i) {
-    q[i] = queues.adopt(&streams[i], {});
+    q[i] = queues.adopt(0, &streams[i], {});
     queues.lease(q[i]);
   }
   queues.others_are_told_of(true);
@@ -199,9 +199,9 @@ TEST_F(QueuesTest, AFenceOfOneStreamSeparatesItsOwnWork) {
 }
 
 TEST_F(QueuesTest, WhatALeasedStreamWaitsForComesBehindAnEventOfItsOwn) {
-  (void)queues.adopt(&key, {});
+  (void)queues.adopt(0, &key, {});
   char other = 0;
-  const QueueIndex q = queues.adopt(&other, {});
+  const QueueIndex q = queues.adopt(0, &other, {});
   queues.lease(q);
   queues.others_are_told_of(true);
   const std::uint64_t mine = work(q, unused);
@@ -212,9 +212,9 @@ TEST_F(QueuesTest, WhatALeasedStreamWaitsForComesBehindAnEventOfItsOwn) {
 }
 
 TEST_F(QueuesTest, WorkThatIsKnownToBeDoneNeedsNoEvent) {
-  (void)queues.adopt(&key, {});
+  (void)queues.adopt(0, &key, {});
   char other = 0;
-  const QueueIndex q = queues.adopt(&other, {});
+  const QueueIndex q = queues.adopt(0, &other, {});
   queues.lease(q);
   queues.others_are_told_of(true);
   const std::uint64_t mine = work(q, unused);
@@ -223,18 +223,18 @@ TEST_F(QueuesTest, WorkThatIsKnownToBeDoneNeedsNoEvent) {
 }
 
 TEST_F(QueuesTest, NothingIsLeftOutWhereLaunchesGoToTheNullStream) {
-  (void)queues.adopt(nullptr, {});
+  (void)queues.adopt(0, nullptr, {});
   char other = 0;
-  const QueueIndex q = queues.adopt(&other, {});
+  const QueueIndex q = queues.adopt(0, &other, {});
   queues.lease(q);
   queues.others_are_told_of(true);
   EXPECT_TRUE(queues.needs_events(q)) << "our own launches make it wait for others' streams";
 }
 
 TEST_F(QueuesTest, AStreamThatWasNeverLeasedMayBeAnotherOneByNow) {
-  (void)queues.adopt(&key, {});
+  (void)queues.adopt(0, &key, {});
   char other = 0;
-  const QueueIndex q = queues.adopt(&other, {});
+  const QueueIndex q = queues.adopt(0, &other, {});
   EXPECT_FALSE(queues.outlives_a_stream(q)) << "it has no work";
   (void)work(q, unused);
   EXPECT_TRUE(queues.outlives_a_stream(q));
@@ -243,14 +243,14 @@ TEST_F(QueuesTest, AStreamThatWasNeverLeasedMayBeAnotherOneByNow) {
 }
 
 TEST_F(QueuesTest, AStreamThatIsGivenUpHasAnEventBehindItsWorkWhateverFails) {
-  (void)queues.adopt(&key, {});
+  (void)queues.adopt(0, &key, {});
   char other = 0;
-  const QueueIndex q = queues.adopt(&other, {});
+  const QueueIndex q = queues.adopt(0, &other, {});
   queues.lease(q);
   queues.others_are_told_of(true);
   const std::uint64_t mine = work(q, unused);
   ASSERT_TRUE(queues.begin_retiring(q).has_value());
-  EXPECT_NE(queues.adopt(&other, {}), q) << "the next stream of that name";
+  EXPECT_NE(queues.adopt(0, &other, {}), q) << "the next stream of that name";
   EXPECT_FALSE(queues.begin_retiring(q).has_value()) << "once";
   const std::uint64_t recorded = device.operations();
   queues.wait_for(q, mine)();  // the wait for the device was refused, say
@@ -259,29 +259,29 @@ TEST_F(QueuesTest, AStreamThatIsGivenUpHasAnEventBehindItsWorkWhateverFails) {
 }
 
 TEST_F(QueuesTest, ALeasedStreamIsKeptUntilItsLastLeaseEnds) {
-  const QueueIndex q = queues.adopt(&key, {});
+  const QueueIndex q = queues.adopt(0, &key, {});
   queues.lease(q);
   queues.lease(q);
   queues.retire(q);
   EXPECT_TRUE(queues.live(q));
-  EXPECT_EQ(queues.adopt(&key, {}), q);
+  EXPECT_EQ(queues.adopt(0, &key, {}), q);
   queues.retire(q);
   EXPECT_FALSE(queues.live(q));
 }
 
 /// The driver may give the next stream the handle of one that has ended.
 TEST_F(QueuesTest, AStreamWhoseEndFailsIsNotTakenForTheNextOneOfItsName) {
-  const QueueIndex first = queues.adopt(&key, {});
+  const QueueIndex first = queues.adopt(0, &key, {});
   device.fail_call(1, FakeDevice::call_synchronize);
   EXPECT_ANY_THROW(queues.retire(first));
   device.fail_call(0, 0);
-  EXPECT_NE(queues.adopt(&key, {}), first);
+  EXPECT_NE(queues.adopt(0, &key, {}), first);
 }
 
 TEST_F(QueuesTest, TooManyStreamsAreUnknown) {
   std::vector<char> keys(timeline::max_queues + 1);
   QueueIndex last = 1;
-  for (char& k : keys) last = queues.adopt(&k, {});
+  for (char& k : keys) last = queues.adopt(0, &k, {});
   EXPECT_EQ(last, timeline::unknown_queue);
 }
 

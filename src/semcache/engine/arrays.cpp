@@ -21,7 +21,9 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
     base::make_room_for(s_.put_off, all);
     projection_.make_room_for(all);
     for (auto& d : s_.devices) d->memory->make_room_for(all);
-    free_.push_back(&s_.pool.emplace_back());
+    Memory& anew = s_.pool.emplace_back();
+    free_.push_back(&anew);
+    if (s_.queues->count() > timeline::near_queues) anew.uses.extend();
   }
   Memory* const m = free_.back();
   free_.pop_back();
@@ -134,10 +136,9 @@ void Arrays::collect_orphans() noexcept {
     const bool perhaps_wanted = s_.waiting > 0 && std::find(new_copies_.begin(), new_copies_.end(), &m) != new_copies_.end();
     bool busy = m.asked || perhaps_wanted || s_.pinned(m);
     if (!busy && !m.on_host()) {
-      DeviceState& d = s_.device_of(m);
       busy = hazards_.unknown_use_pending(m, Mode::writes);
       try {
-        for (QueueIndex q = 1; q < d.queues->count() && !busy; ++q) busy = !d.queues->reached(q, s_.last_use(m, q));
+        for (QueueIndex q = 1; q < s_.queues->count() && !busy; ++q) busy = !s_.queues->reached(q, s_.last_use(m, q));
       } catch (const std::exception&) {
         busy = true;  // not known: the driver is asked again the next time
       }

@@ -62,7 +62,6 @@ void Engine::audit() {
       });
       continue;
     }
-    DeviceState& d = s_.device_of(m);
     const std::uint32_t flags = m.flags.load();
     if (!m.freeing && m.counted_snapshot != m.snapshot()) base::fatal("audit: '%s' is counted wrongly as a saved copy", s_.name(m));
     if ((flags & Memory::resident) == 0 && m.bytes > 0) {
@@ -94,12 +93,12 @@ void Engine::audit() {
       base::fatal("audit: I2: launches believe that only '%s' holds its content", s_.name(m));
     }
     if ((flags & Memory::idle) != 0) {
-      for (QueueIndex q = 1; q < d.queues->count(); ++q) {
+      for (QueueIndex q = 1; q < s_.queues->count(); ++q) {
         // Transfers that only read are not checked: only launches that write wait for them, and these need the flag `unread`.
         const std::uint64_t at = m.on(q).write.load();
-        if (!d.queues->own(q) || at == 0 || d.queues->done(q, at)) continue;
-        for (QueueIndex p = 1; p < d.queues->count(); ++p) {
-          if (!d.queues->own(p) && d.queues->live(p) && !d.queues->ordered(p, q, at)) {
+        if (!s_.queues->own(q) || at == 0 || s_.queues->done(q, at)) continue;
+        for (QueueIndex p = 1; p < s_.queues->count(); ++p) {
+          if (s_.queues->device_of(p) == s_.device_index(m) && !s_.queues->own(p) && s_.queues->live(p) && !s_.queues->ordered(p, q, at)) {
             base::fatal("audit: I6: launches on queue %u need not wait, but a transfer to '%s' is in flight", p, s_.name(m));
           }
         }

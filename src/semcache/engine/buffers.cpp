@@ -21,7 +21,7 @@ TransitBuffer* Buffers::take(std::uint64_t bytes, bool on_device) {
     const TransitBuffer& b = **it;
     if (b.on_device != on_device || b.bytes < bytes || b.bytes / 4 > bytes + s_.page_bytes) continue;
     if (best != idle_.end() && (*best)->bytes <= b.bytes) continue;
-    if (d.queues->reached(b.last_use.queue, b.last_use.position)) best = it;
+    if (s_.queues->reached(b.last_use.queue, b.last_use.position)) best = it;
   }
   if (best != idle_.end()) {
     ++taken_;

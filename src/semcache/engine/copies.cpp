@@ -241,7 +241,7 @@ void Copies::bring(Transaction& t, Memory& to, ByteRange range, Memory& from) no
     host_access_.host_access(t, to, range, Access::read);
     s_.recorder.moved(Kind::read_ahead, kept.label, range.size());
     // The next copy waits for its kernel at the call, so no event need be recorded behind that kernel.
-    if (!from_kept.freed()) from.flags.fetch_and(~Memory::read_on_host);
+    if (!from_kept.freed()) from.flags.fetch_and(~Memory::read_elsewhere);
   } catch (const std::exception&) {
     // I9: the copy stays lazy. This call no longer waits for the transfers that are under way, so their pages close.
     for (Flight& f : s_.flights) f.expected = f.expected && f.host != &to;
@@ -304,8 +304,8 @@ Obstacle Copies::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
     } else {
       DeviceState& d = s_.device_of(m);
       projection_.set_reachable(m, true);
-      d.device->copy_from_device(d.queues->id(d.to_host_queue), bytes.data(), m.address + range.begin, n);
-      d.queues->wait_for_queue(d.to_host_queue);
+      d.device->copy_from_device(s_.queues->id(d.to_host_queue), bytes.data(), m.address + range.begin, n);
+      s_.queues->wait_for_queue(d.to_host_queue);
       projection_.set_reachable(m, false);
     }
     return bytes;
@@ -397,12 +397,10 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
   const bool one_array = are_two_sides(to, from);
   const bool noted_at_the_end = one_array || written.mode != Access::overwrite;
   const bool crosses = to.on_host() != from.on_host();
-  // Kernels of a GPU may use an open mirror without being noticed, so the whole device is waited for.
+  // Kernels of a GPU may use an open mirror without being noticed, so all devices are waited for.
   const Kept to_kept(to);
   const Kept from_kept(from);
-  for (const auto& d : s_.devices) {
-    if ((to.open || from.open) && !d->device->kernels_run_in_caller()) t.wait(Obstacle::whole_device(d->index));
-  }
+  if ((to.open || from.open) && !s_.home().device->kernels_run_in_caller()) t.wait(Obstacle::whole_devices());
   // The third requirement is for a copy within one array: if it is refused half-way, `from` still holds the former content of the
   // bytes that it has overwritten in `to`.
   const Requirement needs[] = {{&from, from_range, Access::read}, written, {&from, written.range, Access::read}};

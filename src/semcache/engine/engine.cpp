@@ -17,7 +17,7 @@ Engine::~Engine() {
   }
   for (auto& d : s_.devices) {
     try {
-      d->queues->wait_for_device();
+      d->device->synchronize_device();
     } catch (const std::exception& e) {
       base::raw_log("while ending: %s", e.what());
     }
@@ -29,48 +29,51 @@ Engine::~Engine() {
 
 QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner, bool leased) {
   Transaction t(transactions_);
-  Queues& queues = *s_.devices.at(device)->queues;
-  const QueueIndex before = queues.program_queues();
-  QueueIndex queue = queues.adopt(native, owner);
-  bool anew = queues.program_queues() > before;
+  Queues& queues = *s_.queues;
+  if (queues.count() == timeline::near_queues) {
+    for (Memory& m : s_.pool) m.uses.extend();
+    for (auto& d : s_.devices) d->everything.uses.extend();
+  }
+  const QueueIndex before = queues.program_queues(device);
+  QueueIndex queue = queues.adopt(device, native, owner);
+  bool anew = queues.program_queues(device) > before;
   if (leased && !anew && queues.outlives_a_stream(queue)) {
     // An earlier stream may have had the same native pointer. What is known of that stream does not hold for this one.
-    transactions_.end_queue(t, *s_.devices[device], queue);
-    queue = queues.adopt(native, std::move(owner));
+    transactions_.end_queue(t, queue);
+    queue = queues.adopt(device, native, std::move(owner));
     anew = true;
   }
   if (leased) queues.lease(queue);
   if (anew) {
-    // The flag `idle` may be set because all program queues were ordered behind the transfers in flight. The new queue is not.
+    // The flag `idle` may be set because all program queues of the device were ordered behind the transfers in flight. The new
+    // queue is not.
     for (Memory& m : s_.pool) {
-      if (m.live && !m.on_host()) projection_.revoke(m);
+      if (m.live && m.space == device_space(device)) projection_.revoke(m);
     }
   }
   return queue;
 }
 
 void Engine::others_are_told_of(bool told) noexcept {
-  for (auto& d : s_.devices) d->queues->others_are_told_of(told);
+  s_.queues->others_are_told_of(told);
 }
 
 void Engine::others_submit(std::optional<void*> fenced) noexcept {
-  for (auto& d : s_.devices) {
-    if (!d->queues->any_unrecorded()) continue;
-    try {
-      Transaction t(transactions_);
-      t.launch_follows();
-      const device::Visit visit(*d->device);
-      d->queues->record_leased(fenced);
-    } catch (const std::exception& e) {
-      base::raw_log("who waits for launches of before waits for what comes now, too: %s", e.what());
-    }
+  if (!any_unrecorded()) return;
+  try {
+    Transaction t(transactions_);
+    t.launch_follows();
+    const device::Visit visit(*s_.home().device);
+    s_.queues->record_leased(fenced);
+  } catch (const std::exception& e) {
+    base::raw_log("who waits for launches of before waits for what comes now, too: %s", e.what());
   }
 }
 
-void Engine::retire_queue(std::uint32_t device, QueueIndex queue) noexcept {
+void Engine::retire_queue(QueueIndex queue) noexcept {
   try {
     Transaction t(transactions_);
-    transactions_.end_queue(t, *s_.devices.at(device), queue);
+    transactions_.end_queue(t, queue);
   } catch (const std::exception& e) {
     base::raw_log("retiring a queue: %s", e.what());
   }
@@ -85,6 +88,7 @@ void Engine::add_to(Statistics& s) const {
     s.mapped_device_bytes += d->memory->mapped_bytes();
     s.device_budget_bytes += d->memory->budget_bytes();
     s.snapshot_bytes += d->memory->snapshot_bytes;
+    s.devices.push_back({d->device->name(), d->device->ordinal(), d->memory->mapped_bytes(), d->memory->budget_bytes()});
   }
   s.directory_bytes = s_.directory.memory_bytes();
   s.check_writes = s_.options.check_writes;

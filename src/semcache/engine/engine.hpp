@@ -57,11 +57,11 @@ class Engine : base::Uncopied {
   }
 
   // --- queues ------------------------------------------------------------------------------------------------------
-  /// Returns the index of a native stream of the program.
+  /// Returns the index of a native stream of the program, whose work the device carries out.
   /// @param leased  the queue gets one lease more, which `retire_queue` ends
   QueueIndex adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner, bool leased = false);
   /// Ends a lease of the queue; behind the last one the queue is given up.
-  void retire_queue(std::uint32_t device, QueueIndex queue) noexcept;
+  void retire_queue(QueueIndex queue) noexcept;
   /// Sets whether `others_submit` will be called (see `Queues::others_are_told_of`). To be called before the first queue is
   /// adopted.
   void others_are_told_of(bool told) noexcept;
@@ -70,9 +70,7 @@ class Engine : base::Uncopied {
   /// @param fenced  the call is a fence of this stream, and separates the launches on this stream alone
   void others_submit(std::optional<void*> fenced) noexcept;
   /// Is there anything for `others_submit` to do? No lock.
-  [[nodiscard]] bool any_unrecorded() const noexcept {
-    return std::any_of(s_.devices.begin(), s_.devices.end(), [](const auto& d) { return d->queues->any_unrecorded(); });
-  }
+  [[nodiscard]] bool any_unrecorded() const noexcept { return s_.queues->any_unrecorded(); }
 
   /// Adds the engine's figures.
   void add_to(Statistics& statistics) const;

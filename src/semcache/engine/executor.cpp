@@ -15,7 +15,8 @@ static void repeat(std::byte* to, std::uint64_t n, const Fill& fill, std::uint64
   for (std::uint64_t i = 0; i < n; ++i) to[i] = static_cast<std::byte>(fill.pattern[(phase + i) % fill.pattern_bytes]);
 }
 
-void Executor::execute(const Step& step) {
+void Executor::execute(Step step) {
+  step.over_host = step.kind == Step::Kind::copy && !s_.topology.linked(step.from.space, step.to.space);
   try {
     carry_out(step);
   } catch (...) {
@@ -68,10 +69,13 @@ void Executor::copy_bytes(const Step& step) {
     copy_on_host(step, to, from);
   } else if (to != nullptr && from != nullptr && to_host != from_host) {
     copy_across(step, to_host ? *to : *from, to_host ? *from : *to);
+  } else if (step.over_host && !s_.home().device->kernels_run_in_caller()) {
+    copy_over_host(step, to, from);
   } else {
     copy_by_queue(step, to, from);
   }
-  if (from != nullptr && !from_host && (to == nullptr || (to_host && !to->snapshot()))) from->flags.fetch_or(Memory::read_on_host);
+  const bool leaves = to == nullptr || (step.to.space != step.from.space && !to->snapshot());
+  if (from != nullptr && !from_host && leaves) from->flags.fetch_or(Memory::read_elsewhere);
 }
 
 void Executor::copy_on_host(const Step& step, Memory* to, Memory* from) {
@@ -104,22 +108,22 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   const QueueIndex queue = from_host ? d.to_device_queue : to_host ? d.to_host_queue : d.within_queue;
   using Direction = device::Device::Direction;
   const Direction direction = from_host ? Direction::to_device : to_host ? Direction::from_device : Direction::within_device;
-  if (from != nullptr) order_queue(d, queue, *from, Mode::reads, Behind::all);
-  if (to != nullptr) order_queue(d, queue, *to, Mode::writes, Behind::all);
-  if (to == nullptr || from == nullptr) d.queues->separate(queue);  // users of the other side wait for this copy alone
+  if (from != nullptr) order_queue(queue, *from, Mode::reads, Behind::all);
+  if (to != nullptr) order_queue(queue, *to, Mode::writes, Behind::all);
+  if (to == nullptr || from == nullptr) s_.queues->separate(queue);  // users of the other side wait for this copy alone
   bool submitted = false;
   const base::AtEnd note([&] {  // also when a later piece is refused, because the earlier ones are under way (I6)
     if (!submitted) return;
     timeline::Work work;
-    if (from != nullptr) work = note_use(d, queue, *from, Mode::reads);
-    if (to != nullptr) work = note_use(d, queue, *to, Mode::writes);
-    if (from == nullptr && to == nullptr) work = {d.index, queue, d.queues->begin_position(queue)};
+    if (from != nullptr) work = note_use(queue, *from, Mode::reads);
+    if (to != nullptr) work = note_use(queue, *to, Mode::writes);
+    if (from == nullptr && to == nullptr) work = {queue, s_.queues->begin_position(queue)};
     for (timeline::Work* const user : {step.to.last_use, step.from.last_use}) {
       if (user != nullptr) *user = work;
     }
   });
   if (step.columns > 1 && !s_.options.device_faults) {
-    d.device->copy_columns(d.queues->id(queue), direction, step.to.address, step.to.pitch, step.from.address, step.from.pitch, step.bytes,
+    d.device->copy_columns(s_.queues->id(queue), direction, step.to.address, step.to.pitch, step.from.address, step.from.pitch, step.bytes,
                            step.columns);
     submitted = true;
     return;
@@ -130,6 +134,56 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
                      piece.size());
       submitted = true;
     });
+  });
+}
+
+/// Copies between two devices that do not reach each other, through two staging buffers of the destination's device: while one part
+/// arrives, the next one leaves.
+void Executor::copy_over_host(const Step& step, Memory* to, Memory* from) {
+  DeviceState& d = s_.device_of(step.to.space);
+  DeviceState& source = s_.device_of(step.from.space);
+  const QueueIndex out = source.to_host_queue, in = d.to_device_queue;
+  if (from != nullptr) order_queue(out, *from, Mode::reads, Behind::all);
+  if (to != nullptr) order_queue(in, *to, Mode::writes, Behind::all);
+  s_.queues->separate(out);
+  s_.queues->separate(in);
+  const auto note = [&](QueueIndex queue, Memory* m, Mode mode, timeline::Work* last_use) {
+    s_.queues->note_submitter(queue);
+    const timeline::Work work = m != nullptr ? note_use(queue, *m, mode) : timeline::Work{queue, s_.queues->begin_position(queue)};
+    if (last_use != nullptr) *last_use = work;
+    return work;
+  };
+  // The flights keep the buffers until the copies are done, also of those parts that precede one that is refused.
+  Flights flights(2);
+  const std::uint64_t buffer_bytes = std::min(step.total_bytes(), Staging::piece_bytes);
+  const base::AtEnd list([&] { s_.flights.splice(s_.flights.end(), flights); });
+  for (auto flight = flights.begin(); flight != flights.end();) {
+    flight->staging_device = d.index;
+    flight->staging = d.staging->take(buffer_bytes);
+    flight->staged_bytes = buffer_bytes;
+    flight->where = ByteRange{0, buffer_bytes};
+    flight = step.total_bytes() > buffer_bytes ? std::next(flight) : flights.erase(std::next(flight), flights.end());
+  }
+  auto flight = flights.begin();
+  const auto copy_part = [&](std::uint64_t to_offset, std::uint64_t from_offset, std::uint64_t width, std::uint64_t columns) {
+    using Direction = device::Device::Direction;
+    s_.queues->order(out, flight->work.queue, flight->work.position);  // the buffer's former part has left it
+    source.device->copy_columns(s_.queues->id(out), Direction::from_device, flight->staging, width, step.from.address + from_offset,
+                                step.from.pitch, width, columns);
+    flight->work = note(out, from, Mode::reads, step.from.last_use);
+    s_.queues->order(in, out, flight->work.position);
+    d.device->copy_columns(s_.queues->id(in), Direction::to_device, step.to.address + to_offset, step.to.pitch, flight->staging, width,
+                           width, columns);
+    flight->work = note(in, to, Mode::writes, step.to.last_use);
+    if (++flight == flights.end()) flight = flights.begin();
+  };
+  step.for_each_piece([&](ByteRange piece) {
+    const std::uint64_t together = std::max<std::uint64_t>(1, buffer_bytes / piece.size());
+    for (std::uint64_t c = 0; c < step.columns; c += together) {
+      for (std::uint64_t at = piece.begin; at < piece.end; at += buffer_bytes) {
+        copy_part(c * step.to.pitch + at, c * step.from.pitch + at, std::min(buffer_bytes, piece.end - at), std::min(together, step.columns - c));
+      }
+    }
   });
 }
 
@@ -150,14 +204,14 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
   DeviceState& d = s_.device_of(m);
   const QueueIndex queue = to_host ? d.to_host_queue : d.to_device_queue;
   const Mode mode = to_host ? Mode::reads : Mode::writes;
-  order_queue(d, queue, m, mode, Behind::all);
+  order_queue(queue, m, mode, Behind::all);
   if (d.device->kernels_run_in_caller()) {
     projection_.set_reachable(m, true);
     step.for_each_column([&](std::uint64_t to_column, std::uint64_t from_column) {
       copy_behind(step.to.address + to_column, step.from.address + from_column, step.bytes);
     });
     projection_.set_reachable(m, false);
-    note_use(d, queue, m, mode);
+    note_use(queue, m, mode);
     return;
   }
   Flights flights(1);  // made before the transfer, because listing it must not fail
@@ -168,15 +222,16 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
   std::byte* other = s_.pages->device_name(host, where.begin);
   std::uint64_t other_pitch = on_host.pitch;
   const bool direct = goes_directly(host, where, to_host);
-  d.queues->separate(queue);
+  s_.queues->separate(queue);
   if (to_host || direct) flight.host = &host;  // a thread that would write these pages waits for the flight
   if (!direct) {
     flight.staging = other = d.staging->take(where.size());
     flight.staged_bytes = where.size();
+    flight.staging_device = d.index;
     other_pitch = step.bytes;
   }
   try {
-    const QueueId id = d.queues->id(queue);
+    const QueueId id = s_.queues->id(queue);
     for (std::uint64_t c = 0; c < step.columns && !to_host && !direct; ++c) {
       s_.platform->read_behind(other + c * step.bytes, step.from.address + c * step.from.pitch, step.bytes);
     }
@@ -195,7 +250,7 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
     if (!direct) d.staging->give(other, where.size());
     throw;
   }
-  flight.work = note_use(d, queue, m, mode);
+  flight.work = note_use(queue, m, mode);
   s_.flights.splice(s_.flights.end(), flights);
   if (!to_host && s_.flights.size() > 64) forget_finished_flights();
 }
@@ -225,7 +280,7 @@ void Executor::copy_behind(std::byte* to, const std::byte* from, std::uint64_t n
 
 void Executor::copy_by_device(DeviceState& d, QueueIndex queue, device::Device::Direction direction, std::byte* to, const std::byte* from,
                               std::uint64_t n) {
-  if (!s_.options.device_faults) return d.device->copy(d.queues->id(queue), direction, to, from, n);
+  if (!s_.options.device_faults) return d.device->copy(s_.queues->id(queue), direction, to, from, n);
   if (permits(to, n, platform::Protection::read_write) && permits(from, n, platform::Protection::read)) {
     std::memmove(to, from, n);
   } else {
@@ -254,11 +309,11 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
   };
   if (!to.on_host()) {
     DeviceState& d = s_.device_of(to);
-    order_queue(d, d.within_queue, to, Mode::writes, Behind::all);
-    const QueueId queue = d.queues->id(d.within_queue);
+    order_queue(d.within_queue, to, Mode::writes, Behind::all);
+    const QueueId queue = s_.queues->id(d.within_queue);
     const std::uint64_t whole = round_down(n, fill.pattern_bytes);
     // The use is also noted when a later fill is refused, because the earlier ones are under way (I6).
-    const base::AtEnd note([&] { note_use(d, d.within_queue, to, Mode::writes); });
+    const base::AtEnd note([&] { note_use(d.within_queue, to, Mode::writes); });
     if (!permits(to.address, n, platform::Protection::read_write)) {
       prepare_buffer();
       return write(position, position + n);
@@ -281,19 +336,19 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
   write(untouched.end, position + n);
 }
 
-void Executor::order_queue(DeviceState& d, QueueIndex queue, Memory& m, Mode mode, Behind behind) {
-  const QueueIndex end = behind == Behind::transfers ? d.queues->own_end() : d.queues->count();
+void Executor::order_queue(QueueIndex queue, Memory& m, Mode mode, Behind behind) {
+  const QueueIndex end = behind == Behind::transfers ? s_.queues->own_end() : s_.queues->count();
   for (QueueIndex q = 1; q < end; ++q) {
     if (q == queue) continue;
-    if (const std::uint64_t at = mode == Mode::writes ? s_.last_use(m, q) : s_.last_write(m, q); at != 0) d.queues->order(queue, q, at);
+    if (const std::uint64_t at = mode == Mode::writes ? s_.last_use(m, q) : s_.last_write(m, q); at != 0) s_.queues->order(queue, q, at);
   }
 }
 
-timeline::Work Executor::note_use(DeviceState& d, QueueIndex queue, Memory& m, Mode mode) noexcept {
-  d.queues->note_submitter(queue);
-  const std::uint64_t at = d.queues->begin_position(queue);
+timeline::Work Executor::note_use(QueueIndex queue, Memory& m, Mode mode) noexcept {
+  s_.queues->note_submitter(queue);
+  const std::uint64_t at = s_.queues->begin_position(queue);
   note_use(queue, m, mode, at, s_.clock.fetch_add(1, std::memory_order_relaxed));
-  return {d.index, queue, at};
+  return {queue, at};
 }
 
 void Executor::note_use(QueueIndex queue, Memory& m, Mode mode, std::uint64_t at, std::uint64_t now) noexcept {
@@ -350,9 +405,8 @@ void Executor::forget_finished_flights() noexcept {
       // The processor must copy a staged arrival to its pages. A thread that waits for the arrival does so.
       if (flight->locks_pages || (flight->to_host && flight->staging != nullptr)) continue;
       // Flights mostly end in the order of the list, so those behind the first one under way are not checked.
-      DeviceState& d = *s_.devices[flight->work.device];
-      if (!d.queues->reached(flight->work.queue, flight->work.position)) return;
-      if (flight->staging != nullptr) d.staging->give(flight->staging, flight->staged_bytes);
+      if (!s_.queues->reached(flight->work.queue, flight->work.position)) return;
+      if (flight->staging != nullptr) s_.devices[flight->staging_device]->staging->give(flight->staging, flight->staged_bytes);
       s_.flights.erase(flight);
     }
   } catch (const std::exception&) {  // a thread that needs a flight waits for it, and gets the error
@@ -375,13 +429,13 @@ void Executor::freeze(Memory& m, const Region& where) {
 
 std::uint64_t Executor::digest_of(Memory& m) {
   DeviceState& d = s_.device_of(m);
-  order_queue(d, d.within_queue, m, Mode::reads, Behind::all);
+  order_queue(d.within_queue, m, Mode::reads, Behind::all);
   std::vector<std::byte> copy;
   if (!permits(m.address, m.bytes, platform::Protection::read)) {
     copy.resize(m.bytes);
     s_.platform->read_behind(copy.data(), m.address, m.bytes);
   }
-  return d.device->digest(d.queues->id(d.within_queue), copy.empty() ? m.address : copy.data(), m.bytes);
+  return d.device->digest(s_.queues->id(d.within_queue), copy.empty() ? m.address : copy.data(), m.bytes);
 }
 
 }  // namespace semcache::engine

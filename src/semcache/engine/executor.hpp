@@ -17,7 +17,7 @@ class Executor : Parts {
 
   /// Carries out the step, or submits it to its queue.
   /// @throws DeviceError, SystemError, OutOfMemory  the step is refused; a part of the destination may have changed
-  void execute(const plan::Step& step);
+  void execute(plan::Step step);
   /// Shows the observer a step that another part has carried out.
   void tell(const plan::Step& step) noexcept {
     if (s_.options.observer != nullptr) s_.options.observer->done(step);
@@ -25,9 +25,9 @@ class Executor : Parts {
   enum class Behind : std::uint8_t { transfers, all };
   /// Makes later work on `queue` start behind earlier uses of the memory: those by our own transfers, or all known ones.
   /// @param mode  what the later work does; work that reads is ordered behind writes only
-  void order_queue(DeviceState& d, QueueIndex queue, Memory& memory, Mode mode, Behind behind);
+  void order_queue(QueueIndex queue, Memory& memory, Mode mode, Behind behind);
   /// Gives work that was just submitted to `queue` its number there, and notes that it uses the memory.
-  timeline::Work note_use(DeviceState& d, QueueIndex queue, Memory& memory, Mode mode) noexcept;
+  timeline::Work note_use(QueueIndex queue, Memory& memory, Mode mode) noexcept;
   /// Notes that work number `at` of the queue uses the memory. To be called for each memory that one piece of work uses.
   static void note_use(QueueIndex queue, Memory& memory, Mode mode, std::uint64_t at, std::uint64_t now) noexcept;
   /// Writes bytes that have arrived in staging memory, or in a buffer, to host pages past their protection.
@@ -47,6 +47,7 @@ class Executor : Parts {
   void copy_on_host(const plan::Step& step, Memory* to, Memory* from);
   void copy_by_queue(const plan::Step& step, Memory* to, Memory* from);
   void copy_across(const plan::Step& step, Memory& host, Memory& device);
+  void copy_over_host(const plan::Step& step, Memory* to, Memory* from);
   /// Copies past the protection of either side. The protection stays in force for all other threads meanwhile.
   void copy_behind(std::byte* to, const std::byte* from, std::uint64_t n);
   /// Do the protections of the pages allow this thread to use the bytes directly? The answer holds as long as it has the lock,

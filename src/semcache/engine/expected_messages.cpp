@@ -24,7 +24,7 @@ bool is_continued(const TransitBuffer& a, const TransitBuffer& b) noexcept {
 
 std::uint64_t ExpectedMessages::written_by_device(const Memory& m) const noexcept {
   std::uint64_t sum = 0;
-  for (QueueIndex q = 0; q < max_queues; ++q) sum += s_.last_write(m, q);
+  for (QueueIndex q = 0; q < s_.queues->count(); ++q) sum += s_.last_write(m, q);
   return sum;
 }
 

@@ -99,7 +99,7 @@ void ForeignIo::read_out(Memory& m, std::uint64_t position, const ByteRange* pie
     buffer.writing_launches_at_fetch = launches;
   }
   if (there) {
-    m.flags.fetch_or(Memory::read_on_host);
+    m.flags.fetch_or(Memory::read_elsewhere);
     t.launch_follows();
     return;
   }

@@ -63,7 +63,7 @@ void ForeignUses::access(Memory& m, ByteRange range, Access mode) {
     return o ? o : hazards_.transfers_of(m);
   });
   transfers_.note_written(m, m.all());
-  executor_.note_use(s_.device_of(m), unknown_queue, m, Mode::writes);
+  executor_.note_use(unknown_queue, m, Mode::writes);
   projection_.keep_reachable(m);
   projection_.open_guarded(m);
   m.announced_use.writes.store(true);
@@ -249,7 +249,7 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
   }
   const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
   // The driver has the work, so a thread that waits for the device from now on waits for this work, too.
-  const std::uint64_t at = s_.home().queues->begin_position(unknown_queue);
+  const std::uint64_t at = s_.queues->begin_position(unknown_queue);
   for (const ForeignCall::Use& use : call->uses) {
     Memory& m = *use.memory;
     executor_.note_use(unknown_queue, m, mode_of(use.used_writing), at, now);

@@ -9,20 +9,20 @@ Obstacle Hazards::user_of(const TransitBuffer& buffer) const noexcept {
 }
 
 Obstacle Hazards::not_done(const timeline::Work& work) const noexcept {
-  return s_.devices[work.device]->queues->done(work.queue, work.position) ? Obstacle() : Obstacle::until(work);
+  return s_.queues->done(work.queue, work.position) ? Obstacle() : Obstacle::until(work);
 }
 
 bool Hazards::unknown_use_pending(const Memory& m, Mode mode) const {
   const timeline::Use& uses = m.on(unknown_queue);
   const std::uint64_t at = mode == Mode::writes ? uses.last() : uses.write.load();
   if (here().unsubmitted != nullptr && at <= here().unsubmitted->waited) return false;
-  return at != 0 && !s_.device_of(m).queues->done(unknown_queue, at);
+  return at != 0 && !s_.queues->done(unknown_queue, at);
 }
 
 Obstacle Hazards::quiesce(Memory& m) {
   projection_.revoke(m);
   if (s_.pinned(m)) return Obstacle::launches(m);
-  return unknown_use_pending(m, Mode::writes) ? Obstacle::whole_device(s_.device_index(m), &m) : Obstacle();
+  return unknown_use_pending(m, Mode::writes) ? Obstacle::whole_devices(&m) : Obstacle();
 }
 
 Obstacle Hazards::busy(Memory& m, ByteRange range, Mode mode) {
@@ -47,7 +47,7 @@ Obstacle Hazards::land(Flights::iterator flight) {
     for (std::uint64_t c = 0; c < where.columns && flight->to_host; ++c) {
       executor_.write_arrival(*flight->host, where.column(c), flight->staging + c * where.width);
     }
-    s_.devices[flight->work.device]->staging->give(flight->staging, flight->staged_bytes);
+    s_.devices[flight->staging_device]->staging->give(flight->staging, flight->staged_bytes);
   }
   s_.flights.erase(flight);
   return {};
@@ -62,17 +62,17 @@ Obstacle Hazards::land_all() {
 
 Obstacle Hazards::uses_of(Memory& m) {
   if (m.on_host()) return flights_of(m, m.all(), Mode::writes);
-  if (unknown_use_pending(m, Mode::writes)) return Obstacle::whole_device(s_.device_index(m));
-  return uses_on(m, s_.device_of(m).queues->count());
+  if (unknown_use_pending(m, Mode::writes)) return Obstacle::whole_devices();
+  return uses_on(m, s_.queues->count());
 }
 
 Obstacle Hazards::transfers_of(const Memory& m) const noexcept {
-  return uses_on(m, s_.device_of(m).queues->own_end());
+  return uses_on(m, s_.queues->own_end());
 }
 
 Obstacle Hazards::uses_on(const Memory& m, QueueIndex end) const noexcept {
   for (QueueIndex q = 1; q < end; ++q) {
-    if (const Obstacle o = not_done({s_.device_index(m), q, s_.last_use(m, q)})) return o;
+    if (const Obstacle o = not_done({q, s_.last_use(m, q)})) return o;
   }
   return {};
 }

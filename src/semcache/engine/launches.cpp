@@ -10,18 +10,20 @@ namespace semcache::engine {
 /// Asks the driver whether the transfers of the operand are done that `queue` is ordered behind already. Without an answer the
 /// operand's flags stay cleared until all other program queues are ordered behind these transfers, too, and until then every
 /// launch on `queue` takes the lock.
-static void ask_for_transfers(DeviceState& d, QueueIndex queue, const Memory& m) {
-  for (QueueIndex q = 1; q < d.queues->own_end(); ++q) {
+static void ask_for_transfers(Queues& queues, QueueIndex queue, const Memory& m) {
+  for (QueueIndex q = 1; q < queues.own_end(); ++q) {
     const std::uint64_t at = m.on(q).last();
-    if (at != 0 && !d.queues->done(q, at) && d.queues->ordered(queue, q, at)) (void)d.queues->reached(q, at);
+    if (at != 0 && !queues.done(q, at) && queues.ordered(queue, q, at)) (void)queues.reached(q, at);
   }
 }
 
 void Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten) {
+  const SpaceId space = device_space(s_.queues->device_of(queue));
   bool all_ready = queue != unknown_queue && !s_.options.check;
   for (std::size_t i = 0; i < count; ++i) {
     operands[i].memory->pins.fetch_add(1);
-    all_ready = all_ready && ready(operands[i]);
+    // The flags say what launches on the memory's own device need.
+    all_ready = all_ready && ready(operands[i]) && operands[i].memory->space == space;
   }
   if (all_ready) return;
   unpin(operands, count);
@@ -29,9 +31,10 @@ void Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
   const platform::RuntimeScope scope;
   Transaction t(transactions_);
   t.launch_follows();
-  const device::Visit visit(*s_.home().device);
+  const device::Visit visit(*s_.device_of(queue).device);
   s_.surroundings.look_around();
   give_way(t, operands, count);
+  if (queue != unknown_queue) expect_reached(space, operands, count);
   t.run([&] { return preparation_.prepare(operands, count, overwritten); });
   for (std::size_t i = 0; i < count; ++i) {
     const Memory& m = *operands[i].memory;
@@ -41,6 +44,20 @@ void Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
                                                  "launch that uses it began. Free an array after its last use");
   }
   pin(t, queue, operands, count);
+}
+
+void Launches::expect_reached(SpaceId space, const Operand* operands, std::size_t count) const {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Memory& m = *operands[i].memory;
+    if (m.space == space || is_no_array(m) || m.on_host()) continue;
+    const DeviceState& own = s_.device_of(space);
+    const DeviceState& other = s_.device_of(m);
+    SEMCACHE_EXPECTS(own.device->reaches(*other.device),
+                     std::string("a kernel on device ") + std::to_string(own.index) + " (" + own.device->name() + ") uses '" + s_.name(m) +
+                         "' on device " + std::to_string(other.index) + " (" + other.device->name() + "), which it cannot reach (no peer "
+                         "access). Launch the kernel on semcache::on(" + std::to_string(other.index) + "), or copy the array to device " +
+                         std::to_string(own.index));
+  }
 }
 
 /// Lets threads go first that wait for the pins of an operand. Otherwise a series of launches could keep a page fault waiting
@@ -58,12 +75,17 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
     Memory& m = *operands[i].memory;
     if (is_no_array(m)) continue;
     if (!ready(operands[i])) projection_.open_guarded(m);
-    // An operand that is ready needs no ordering: each transfer has revoked the flags of all memory that it uses, also a transfer
-    // that preparing another operand has submitted.
-    if (queue == unknown_queue || ready(operands[i])) continue;
-    DeviceState& d = s_.device_of(m);
-    if (d.queues->program_queues() > 1) ask_for_transfers(d, queue, m);
-    executor_.order_queue(d, queue, m, mode_of(operands[i].writable), Executor::Behind::transfers);
+    // An operand that is ready needs no ordering for a launch on its own device: each transfer has revoked the flags of all memory
+    // that it uses, also a transfer that preparing another operand has submitted.
+    if (queue == unknown_queue) continue;
+    const std::uint32_t device = s_.queues->device_of(queue);
+    if (s_.device_index(m) != device) {
+      s_.recorder.count(trace::Event::peer_launches, m.label);
+    } else if (ready(operands[i])) {
+      continue;
+    }
+    if (s_.queues->program_queues(device) > 1) ask_for_transfers(*s_.queues, queue, m);
+    executor_.order_queue(queue, m, mode_of(operands[i].writable), Executor::Behind::transfers);
     projection_.project_later(m);  // all program queues may be ordered behind the transfers now
   }
   for (std::size_t i = 0; i < count; ++i) {
@@ -97,7 +119,7 @@ void Launches::cancel_launch(const Operand* operands, std::size_t count) noexcep
 
 bool Launches::is_recording(QueueIndex queue) {
   const Look look(transactions_);
-  return queue != unknown_queue && s_.home().device->is_recording(s_.home().queues->id(queue));
+  return queue != unknown_queue && s_.device_of(queue).device->is_recording(s_.queues->id(queue));
 }
 
 void Launches::list_everything(Listed which, std::vector<Operand>& operands) {
@@ -149,47 +171,40 @@ void Launches::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& oper
 }
 
 std::uint64_t Launches::end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept {
-  bool record = false;
   const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
-  DeviceState* counted = nullptr;
-  std::uint64_t at = 0;
+  const std::uint64_t at = count > 0 ? s_.queues->begin_position(queue) : 0;
+  bool record = count > 0 && s_.queues->needs_events(queue);
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
-    DeviceState& d = s_.device_of(m);
-    if (counted != &d) {
-      at = d.queues->begin_position(queue);
-      counted = &d;
-    }
     executor_.note_use(queue, m, mode_of(operands[i].writable), at, now);
-    record = record || d.queues->needs_events(queue);
     // The host has fetched this array since the last launch that wrote it. An event right behind the kernel that writes it now
-    // lets the next transfer overlap later kernels. One event per fetch is enough, because each fetch sets `read_on_host` again.
+    // lets the next transfer overlap later kernels. One event per fetch is enough, because each fetch sets `read_elsewhere` again.
     if (operands[i].writable) {
       m.writing_launches.store(m.writing_launches.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-      if ((m.flags.load(std::memory_order_relaxed) & Memory::read_on_host) != 0) {
-        m.flags.fetch_and(~Memory::read_on_host);
+      if ((m.flags.load(std::memory_order_relaxed) & Memory::read_elsewhere) != 0) {
+        m.flags.fetch_and(~Memory::read_elsewhere);
         record = true;
       }
     }
   }
   unpin(operands, count);
-  record = record && !counted->device->kernels_run_in_caller();
+  DeviceState& carries_out = s_.device_of(queue);
+  record = record && !carries_out.device->kernels_run_in_caller();
   if (record || s_.options.check || s_.options.protocol == Protocol::write_through || projection_.waits()) {
-    follow_launch(queue, operands, count, record ? counted : nullptr);
+    follow_launch(queue, operands, count, record ? &carries_out : nullptr);
   }
   return at;
 }
 
 Clock Launches::submitted_before(QueueIndex queue) const noexcept {
-  const Queues& queues = *s_.home().queues;
-  return queues.happened_with(queue, queues.position(queue));
+  return s_.queues->happened_with(queue, s_.queues->position(queue));
 }
 
 void Launches::launch_awaited(QueueIndex queue, Clock before, std::uint64_t number) noexcept {
   if (queue == unknown_queue) return;  // it takes all streams that are not followed, without an order among them
   // Numbers in between belong to kernels of other threads, which may have been submitted after the wait.
   if (number == before[queue] + 1) before[queue] = number;
-  s_.home().queues->note_done(before);
+  s_.queues->note_done(before);
 }
 
 void Launches::follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept {
@@ -203,7 +218,7 @@ void Launches::follow_launch(QueueIndex queue, const Operand* operands, std::siz
       Transaction t(transactions_);
       t.launch_follows();
       const device::Visit visit(*recorded->device);
-      recorded->queues->record(queue);
+      s_.queues->record(queue);
       for (std::size_t i = 0; i < count && s_.options.protocol == Protocol::write_back; ++i) {
         if (!operands[i].writable) continue;
         fetch_ahead(*operands[i].memory);

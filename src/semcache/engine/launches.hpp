@@ -60,6 +60,9 @@ class Launches : Parts {
   /// Lists the operands of a launch that may use any array: all arrays, or those that are not ready and `DeviceState::everything`
   /// for the others.
   void list_everything(Listed which, std::vector<Operand>& operands);
+  /// Checks that a kernel on the device of `space` can use the operands that lie on other devices.
+  /// @throws UsageError  it cannot, for want of peer access
+  void expect_reached(SpaceId space, const Operand* operands, std::size_t count) const;
   /// Waits while other threads wait for pins of these operands; see README.md.
   void give_way(Transaction& transaction, const Operand* operands, std::size_t count);
   /// Starts the transfer of a result for which the host is expected to ask.

@@ -160,7 +160,7 @@ void Lifetimes::keep_as_saved_copy(Memory& m) noexcept {
   m.freeing = false;
   // Launches that begin from now on do not use the memory. So it leaves `everything`, and keeps the uses of that as its own.
   if (s_.in_everything(m) && s_.everything(m).pins.load() == 0) {
-    for (QueueIndex q = 1; q < max_queues; ++q) m.uses.note(q, s_.last_use(m, q), Mode::writes);
+    for (QueueIndex q = 1; q < s_.queues->count(); ++q) m.uses.note(q, s_.last_use(m, q), Mode::writes);
     m.since = Memory::never;
   }
   projection_.note_perhaps_unwanted(m);

@@ -19,25 +19,21 @@ class [[nodiscard]] Obstacle {
   enum class Kind : std::uint8_t {
     none,
     launches,  ///< launches that pin `memory`, from their check of its flags to their submission, must end their pins
-    device,    ///< all work given to the device of `work` must end; `memory`, if set, is the array for whose use this is asked
+    devices,   ///< all work given to the devices must end; `memory`, if set, is the array for whose use this is asked
     work,      ///< `work` must be done
     moment,    ///< another thread must go on, which it does by itself
     page_lock, ///< `range` of `memory` must be page-locked
     page_unlock,  ///< the page-locked pages of `memory`, which nothing uses any more, must be unlocked
-    staging,   ///< `range.end` bytes of staging memory of the device of `work` must be allocated
-    mapping,   ///< the driver must map memory of the device of `work`, or unmap some
+    staging,   ///< `range.end` bytes of staging memory of device `device` must be allocated
+    mapping,   ///< the driver must map memory of device `device`, or unmap some
     buffers,   ///< device memory is short, so idle memory of messages there must be given back
   };
 
   Obstacle() noexcept = default;
   static Obstacle launches(Memory& memory) noexcept { return {Kind::launches, &memory}; }
-  static Obstacle whole_device(std::uint32_t device, Memory* user = nullptr) noexcept {
-    return {Kind::device, user, {}, {device, {}, {}}};
-  }
-  static Obstacle mapping(std::uint32_t device) noexcept { return {Kind::mapping, nullptr, {}, {device, {}, {}}}; }
-  static Obstacle staging(std::uint32_t device, std::uint64_t bytes) noexcept {
-    return {Kind::staging, nullptr, {0, bytes}, {device, {}, {}}};
-  }
+  static Obstacle whole_devices(Memory* user = nullptr) noexcept { return {Kind::devices, user}; }
+  static Obstacle mapping(std::uint32_t device) noexcept { return {Kind::mapping, nullptr, {}, {}, device}; }
+  static Obstacle staging(std::uint32_t device, std::uint64_t bytes) noexcept { return {Kind::staging, nullptr, {0, bytes}, {}, device}; }
   static Obstacle until(const timeline::Work& done) noexcept { return {Kind::work, nullptr, {}, done}; }
   static Obstacle moment() noexcept { return {Kind::moment}; }
   static Obstacle page_lock(Memory& host, ByteRange chunk) noexcept { return {Kind::page_lock, &host, chunk}; }
@@ -50,10 +46,11 @@ class [[nodiscard]] Obstacle {
   Memory* memory = nullptr;
   ByteRange range;
   timeline::Work work;
+  std::uint32_t device = 0;
 
  private:
-  Obstacle(Kind k, Memory* m = nullptr, ByteRange r = {}, const timeline::Work& w = {}) noexcept
-      : kind(k), memory(m), range(r), work(w) {}
+  Obstacle(Kind k, Memory* m = nullptr, ByteRange r = {}, const timeline::Work& w = {}, std::uint32_t d = 0) noexcept
+      : kind(k), memory(m), range(r), work(w), device(d) {}
 };
 
 }  // namespace semcache::engine

@@ -42,13 +42,14 @@ void Projection::project_device(Memory& m) noexcept {
     set |= Memory::is_fresh;
     if (m.bytes == 0 || s_.directory.exclusive(m.slot, m.all())) set |= Memory::is_exclusive;
   }
-  DeviceState& d = s_.device_of(m);
-  // Launches need not wait any more for transfers that write the memory (`written`), or for any transfer that uses it (`used`).
+  const std::uint32_t device = s_.device_index(m);
+  // Launches on the array's device need not wait any more for transfers that write the memory (`written`), or for any transfer that
+  // uses it (`used`).
   bool written = true;
   bool used = true;
-  for (QueueIndex q = 1; q < d.queues->own_end(); ++q) {
-    written = written && d.queues->passed(q, m.on(q).write.load());
-    used = used && d.queues->passed(q, m.on(q).last());
+  for (QueueIndex q = 1; q < s_.queues->own_end(); ++q) {
+    written = written && s_.queues->passed(device, q, m.on(q).write.load());
+    used = used && s_.queues->passed(device, q, m.on(q).last());
   }
   if (written) set |= Memory::idle;
   if (used) set |= Memory::unread;

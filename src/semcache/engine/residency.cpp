@@ -25,7 +25,7 @@ void Residency::throw_out_of_memory(const DeviceState& d, const std::vector<Memo
     for (const Memory& m : s_.pool) {
       if (!m.live || m.on_host() || m.space != set.front()->space || !State::is_resident(m)) continue;
       const std::uint64_t use = m.on(unknown_queue).last();
-      if (use == 0 || d.queues->done(unknown_queue, use)) continue;
+      if (use == 0 || s_.queues->done(unknown_queue, use)) continue;
       held += "  '" + std::string(s_.name(m)) + "'\n";
     }
     if (!held.empty()) {
@@ -44,7 +44,7 @@ Obstacle Residency::make_resident(DeviceState& d, const std::vector<Memory*>& se
     const auto [total, missing] = d.memory->need_of(set);
     if (total > d.memory->budget_bytes()) throw_out_of_memory(d, set, total);
     // Idle memory of messages is given back before any content is evicted.
-    const std::uint64_t idle = buffers_.idle_device_bytes();
+    const std::uint64_t idle = d.index == s_.home().index ? buffers_.idle_device_bytes() : 0;
     if (idle > 0 && !d.memory->fits(idle + missing)) {
       d.memory->forget_refusal();
       return Obstacle::idle_buffers();
@@ -65,15 +65,15 @@ Obstacle Residency::make_resident(DeviceState& d, const std::vector<Memory*>& se
   }
 }
 
-bool Residency::may_leave(const DeviceState& d, const Memory& m, const std::vector<Memory*>& keep) const noexcept {
+bool Residency::may_leave(const Memory& m, const std::vector<Memory*>& keep) const noexcept {
   if (m.bytes == 0 || m.freeing || m.asked || s_.pinned(m) || std::find(keep.begin(), keep.end(), &m) != keep.end()) return false;
   // A launch that is not submitted yet keeps the memory mapped that it will use.
   const std::uint64_t use = m.on(unknown_queue).last();
-  return here().unsubmitted == nullptr || use == 0 || d.queues->done(unknown_queue, use);
+  return here().unsubmitted == nullptr || use == 0 || s_.queues->done(unknown_queue, use);
 }
 
 Obstacle Residency::evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted) {
-  const auto leaves = [&](const Memory& m) { return may_leave(d, m, keep); };
+  const auto leaves = [&](const Memory& m) { return may_leave(m, keep); };
   Memory* const victim = d.memory->victim(std::cref(leaves));  // by reference, so that no memory is taken
   if (victim == nullptr) {
     evicted = false;

@@ -48,7 +48,7 @@ class Residency : Parts {
   /// @param evicted  is set to false if no array can be evicted
   Obstacle evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted);
   /// May the array be evicted now?
-  [[nodiscard]] bool may_leave(const DeviceState& d, const Memory& memory, const std::vector<Memory*>& keep) const noexcept;
+  [[nodiscard]] bool may_leave(const Memory& memory, const std::vector<Memory*>& keep) const noexcept;
   /// @return no obstacle when the array's last held values are saved and its memory is given back; otherwise the first obstacle
   Obstacle evict(Memory& memory);
   [[noreturn]] void throw_out_of_memory(const DeviceState& d, const std::vector<Memory*>& set, std::uint64_t need) const;

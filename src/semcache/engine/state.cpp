@@ -2,13 +2,15 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/state.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace semcache::engine {
 
 State::State(std::vector<std::unique_ptr<device::Device>> given_devices, std::unique_ptr<platform::Platform> given_platform,
              trace::Recorder& given_recorder, const Options& given_options)
-    : platform(std::move(given_platform)),
+    : owned_devices(std::move(given_devices)),
+      platform(std::move(given_platform)),
       recorder(given_recorder),
       options(given_options),
       surroundings(options.surroundings != nullptr ? *options.surroundings : nothing_known),
@@ -16,20 +18,34 @@ State::State(std::vector<std::unique_ptr<device::Device>> given_devices, std::un
       mappings(*platform),
       host(std::make_unique<HostMemory>(*platform, mappings, options.host_address_bytes,
                                         options.notices ? platform::Protection::read : platform::Protection::read_write)) {
-  for (auto& device : given_devices) {
+  std::vector<device::Device*> all;
+  for (const auto& device : owned_devices) all.push_back(device.get());
+  for (device::Device* const device : all) {
+    std::vector<device::Device*> others = all;
+    others.erase(std::find(others.begin(), others.end(), device));
+    if (!others.empty()) device->share_with(others);
+  }
+  device_addresses = std::make_unique<memory::DeviceAddresses>(all);
+  queues = std::make_unique<Queues>(all);
+  for (device::Device* const device : all) {
     auto d = std::make_unique<DeviceState>();
     d->index = static_cast<std::uint32_t>(devices.size());
-    d->device = std::move(device);
-    d->memory = std::make_unique<DeviceMemory>(*d->device, d->index, options.device_memory_bytes);
-    d->staging = std::make_unique<Staging>(*d->device, page_bytes);
-    d->queues = std::make_unique<Queues>(*d->device);
-    d->to_device_queue = d->queues->open();
-    d->to_host_queue = d->queues->open();
-    d->within_queue = d->queues->open();
+    d->device = device;
+    d->memory = std::make_unique<DeviceMemory>(*device, d->index, *device_addresses, options.device_memory_bytes);
+    d->staging = std::make_unique<Staging>(*device, page_bytes);
+    d->to_device_queue = queues->open(d->index);
+    d->to_host_queue = queues->open(d->index);
+    d->within_queue = queues->open(d->index);
     d->everything.space = device_space(d->index);
     d->everything.stands_for_all = true;
     d->everything.since = 0;
+    for (std::uint32_t other = 0; other < all.size(); ++other) {
+      if (all[other] != device && !(device->reaches(*all[other]) && all[other]->reaches(*device))) topology.separate(d->index, other);
+    }
     devices.push_back(std::move(d));
+  }
+  for (auto& d : devices) {
+    if (queues->count() > timeline::near_queues) d->everything.uses.extend();
   }
   pages = std::make_unique<HostPages>(pages::PagesContext{*platform, mappings, *home().device, directory, flights, recorder,
                                                           options.observer, options.notices, options.registration_bytes});
@@ -44,10 +60,7 @@ void State::expect_not_freed(const Kept& array) const {
 }
 
 Memory* State::find_device(const void* p) const noexcept {
-  for (const auto& d : devices) {
-    if (d->memory->covers(p)) return d->memory->find(p);
-  }
-  return nullptr;
+  return device_addresses->covers(p) ? devices[device_addresses->device_at(p)]->memory->find(p) : nullptr;
 }
 
 Memory* State::find(const void* p) const noexcept {
@@ -55,18 +68,26 @@ Memory* State::find(const void* p) const noexcept {
   return find_device(p);
 }
 
+std::uint32_t State::device_of_stream(void* native) const noexcept {
+  if (native == nullptr || devices.size() == 1) return 0;
+  if (home().device->kernels_run_in_caller()) {
+    const auto index = reinterpret_cast<std::uintptr_t>(native);
+    return index < devices.size() ? static_cast<std::uint32_t>(index) : 0;
+  }
+  const auto owns = [native](const auto& d) { return d->device->owns_stream(native); };
+  const auto owner = std::find_if(devices.begin(), devices.end(), owns);
+  return owner == devices.end() ? 0 : (*owner)->index;
+}
+
 bool State::in_any_arena(const void* p) const noexcept {
   return host->covers(p) || in_device_arena(p);
 }
 
-bool State::in_device_arena(const void* p) const noexcept {
-  return std::any_of(devices.begin(), devices.end(), [p](const auto& d) { return d->memory->covers(p); });
-}
+bool State::in_device_arena(const void* p) const noexcept { return device_addresses->covers(p); }
 
 bool State::overlaps(const std::byte* first, const std::byte* last) const noexcept {
   const auto reaches = [&](const std::byte* base, std::uint64_t bytes) { return first < base + bytes && last >= base; };
-  return reaches(host->base(), host->bytes()) ||
-         std::any_of(devices.begin(), devices.end(), [&](const auto& d) { return reaches(d->memory->base(), d->memory->bytes()); });
+  return reaches(host->base(), host->bytes()) || reaches(device_addresses->base(), device_addresses->bytes());
 }
 
 }  // namespace semcache::engine

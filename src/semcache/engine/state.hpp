@@ -73,10 +73,9 @@ struct Options {
 /// A device, and the objects that the engine keeps for it.
 struct DeviceState {
   std::uint32_t index = 0;
-  std::unique_ptr<device::Device> device;
+  device::Device* device = nullptr;
   std::unique_ptr<DeviceMemory> memory;
   std::unique_ptr<Staging> staging;
-  std::unique_ptr<Queues> queues;
   QueueIndex to_device_queue = 0, to_host_queue = 0, within_queue = 0;
   /// Represents, among the operands of a launch that may use any array, all arrays that need nothing done when that launch
   /// begins. Its pins and uses count for each array that is older than `everything.since`, the time at which the last such launch
@@ -134,8 +133,8 @@ struct State : base::Uncopied {
   [[nodiscard]] bool in_device_arena(const void* p) const noexcept;
   /// Returns whether [first, last] overlaps the engine's address ranges, so that it may contain arrays. No lock.
   [[nodiscard]] bool overlaps(const std::byte* first, const std::byte* last) const noexcept;
-  /// Returns how many bytes of the first device's addresses are guarded, so that faults there are to be served.
-  [[nodiscard]] std::uint64_t guarded_arena_bytes() const noexcept { return options.device_faults ? home().memory->bytes() : 0; }
+  /// Returns how many bytes of the devices' addresses are guarded, so that faults there are to be served.
+  [[nodiscard]] std::uint64_t guarded_arena_bytes() const noexcept { return options.device_faults ? device_addresses->bytes() : 0; }
   /// Returns the label of the live array at `p`; nullptr for other addresses. No lock.
   [[nodiscard]] const char* label_of(const void* p) const noexcept {
     const Memory* m = find(p);
@@ -155,9 +154,11 @@ struct State : base::Uncopied {
   }
   /// Returns true for host memory, and for device memory while it is mapped.
   [[nodiscard]] static bool is_resident(const Memory& m) noexcept { return m.on_host() || (m.flags.load() & Memory::resident) != 0; }
-  /// Returns the first device. It is Kokkos' own, where the program's queues are.
+  /// Returns the first device. It is Kokkos' own, where the program's default queue is.
   [[nodiscard]] DeviceState& home() const noexcept { return *devices.front(); }
   [[nodiscard]] DeviceState& device_of(const Memory& m) const { return *devices[device_index(m)]; }
+  [[nodiscard]] DeviceState& device_of(SpaceId space) const { return *devices[space.value - 1]; }
+  [[nodiscard]] DeviceState& device_of(QueueIndex queue) const { return *devices[queues->device_of(queue)]; }
   [[nodiscard]] static std::uint32_t device_index(const Memory& m) noexcept { return m.space.value - 1; }
   [[nodiscard]] const char* name(const Memory& m) const noexcept { return recorder.name(m.label); }
   [[nodiscard]] bool watched(const Memory& m) const noexcept { return pages->watched(m); }
@@ -168,6 +169,9 @@ struct State : base::Uncopied {
   [[nodiscard]] bool pinned(const Memory& m) const noexcept {
     return m.pins.load() != 0 || (in_everything(m) && everything(m).pins.load() != 0);
   }
+  /// Returns the index of the device that carries out the work of a native stream. On emulated devices the handle is that index;
+  /// other handles there are streams of the first device.
+  [[nodiscard]] std::uint32_t device_of_stream(void* native) const noexcept;
   /// Return the positions on queue `q` of the last use of the device memory, and of the last use that may have written it.
   [[nodiscard]] std::uint64_t last_use(const Memory& m, QueueIndex q) const noexcept {
     return std::max(m.on(q).last(), in_everything(m) ? everything(m).on(q).last() : 0);
@@ -182,7 +186,10 @@ struct State : base::Uncopied {
   /// @throws UsageError  another thread has freed the array
   void expect_not_freed(const Kept& array) const;
 
+  const std::vector<std::unique_ptr<device::Device>> owned_devices;
+  std::unique_ptr<memory::DeviceAddresses> device_addresses;
   std::vector<std::unique_ptr<DeviceState>> devices;
+  std::unique_ptr<Queues> queues;
   std::unique_ptr<platform::Platform> platform;
   trace::Recorder& recorder;
   Options options;

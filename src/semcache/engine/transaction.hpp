@@ -30,9 +30,9 @@ class Transactions : Parts {
   /// Waits in the same way until all flights have landed, and all transfers that use the device memory `memory` are done.
   /// @throws DeviceError  the device is lost
   void complete_transfers(Transaction& transaction, Memory& memory);
-  /// Ends a lease of the queue, and gives up its stream behind the last lease. The wait for the device is without the lock.
+  /// Ends a lease of the queue, and gives up its stream behind the last lease. The wait for its device is without the lock.
   /// @throws DeviceError  see `Queues::retire`
-  void end_queue(Transaction& transaction, DeviceState& d, QueueIndex queue);
+  void end_queue(Transaction& transaction, QueueIndex queue);
 
  private:
   friend class Transaction;
@@ -44,8 +44,8 @@ class Transactions : Parts {
   /// Waits for a short time. Where a page fault is being served and the launch's thread waits for another fault, serves that one
   /// instead.
   void wait_for_launches_a_moment(Transaction& transaction, Memory& memory);
-  /// Waits, without the lock, for everything that was given to the device.
-  void wait_for_device(Transaction& transaction, std::uint32_t device);
+  /// Waits, without the lock, for everything that was given to any of the devices.
+  void wait_for_devices(Transaction& transaction);
   void lock_pages(Transaction& transaction, Memory& host, ByteRange chunk);
   /// Lets the driver map and unmap the device memory that is asked for and that leaves. The lock is given up meanwhile. What other
   /// threads free meanwhile is unmapped as well. Nothing is evicted before the function returns, so what was asked for is resident

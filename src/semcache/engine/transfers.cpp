@@ -120,6 +120,11 @@ Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
       if (const Obstacle o = staging_for(on_device, crossing, at, m.on_host())) return o;
       step.where = moved_to(at, step.where.begin);
     }
+    if (from != nullptr && !s_.topology.linked(from->space, m.space)) {
+      const DeviceState& d = s_.device_of(m);
+      const std::uint64_t piece = std::min(step.where.size(), Staging::piece_bytes);
+      if (!d.device->kernels_run_in_caller() && !d.staging->has(piece)) return Obstacle::staging(d.index, piece);
+    }
     if (const Obstacle o = hazards_.busy(m, step.where.hull(), Mode::writes)) return o;
     if (from == &m && m.on_host()) {
       if (const Obstacle o = hazards_.flights_of(m, step.source().hull(), Mode::reads)) return o;

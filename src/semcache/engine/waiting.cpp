@@ -18,10 +18,10 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
       return;
     case Obstacle::Kind::launches:
       return wait_for_launches(t, *o.memory);
-    case Obstacle::Kind::device:
-      return wait_for_device(t, o.work.device);
+    case Obstacle::Kind::devices:
+      return wait_for_devices(t);
     case Obstacle::Kind::work: {
-      const Queues::Wait wait = s_.devices[o.work.device]->queues->wait_for(o.work.queue, o.work.position);
+      const Queues::Wait wait = s_.queues->wait_for(o.work.queue, o.work.position);
       return t.unlocked([&] { wait(); });
     }
     case Obstacle::Kind::moment:
@@ -33,14 +33,14 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
       return t.unlocked([&] { s_.pages->unlock(*o.memory, names); });
     }
     case Obstacle::Kind::staging: {
-      Staging& staging = *s_.devices[o.work.device]->staging;
+      Staging& staging = *s_.devices[o.device]->staging;
       std::byte* buffer = nullptr;
       t.unlocked([&] { buffer = staging.allocate(o.range.end); });
       return staging.add(buffer, o.range.end);
     }
     case Obstacle::Kind::mapping:
-      if (s_.devices[o.work.device]->memory->working()) return t.unlocked(timeline::wait_a_moment);
-      if (const std::exception_ptr error = map_and_unmap(t, *s_.devices[o.work.device])) std::rethrow_exception(error);
+      if (s_.devices[o.device]->memory->working()) return t.unlocked(timeline::wait_a_moment);
+      if (const std::exception_ptr error = map_and_unmap(t, *s_.devices[o.device])) std::rethrow_exception(error);
       return;
     case Obstacle::Kind::buffers:
       (void)buffers_.release_idle(t, true);
@@ -95,15 +95,14 @@ void Transactions::end_mappings(Transaction& t) noexcept {
   }
 }
 
-void Transactions::wait_for_device(Transaction& t, std::uint32_t device) {
-  DeviceState& d = *s_.devices[device];
-  const std::uint64_t at = d.queues->position(unknown_queue);
+void Transactions::wait_for_devices(Transaction& t) {
+  const std::uint64_t at = s_.queues->position(unknown_queue);
   s_.recorder.device_wait();
-  t.unlocked([&] { d.queues->wait_for_device(); });
+  t.unlocked([&] { s_.queues->wait_for_devices(); });
   if (here().unsubmitted != nullptr) {
     here().unsubmitted->waited = at;
   } else {
-    d.queues->note_done(unknown_queue, at);
+    s_.queues->note_done(unknown_queue, at);
   }
 }
 
@@ -126,7 +125,7 @@ void Transactions::wait_for_launches_a_moment(Transaction& t, Memory& m) {
                      "semcache::access(view, ...) before the launch");
   }
   if (here().in_driver_call != nullptr && here().in_driver_call->over()) {
-    if (!s_.device_of(m).queues->any_at_work()) {
+    if (!s_.queues->any_at_work()) {
       throw SystemError(std::string("a launch of another thread uses '") + s_.name(m) +
                         "' and does not get to its submission");
     }
@@ -153,7 +152,7 @@ void Transactions::complete(Transaction& t, const timeline::Work& work) {
   try {
     t.wait(hazards_.not_done(work));
   } catch (const std::exception&) {
-    t.unlocked([&] { s_.devices[work.device]->queues->wait_for_queue(work.queue); });
+    t.unlocked([&] { s_.queues->wait_for_queue(work.queue); });
   }
 }
 
@@ -166,18 +165,16 @@ void Transactions::complete_transfers(Transaction& t, Memory& m) {
   try {
     t.run(transfers);
   } catch (const std::exception&) {
-    t.unlocked([&] {
-      for (auto& d : s_.devices) d->queues->wait_for_device();
-    });
+    t.unlocked([&] { s_.queues->wait_for_devices(); });
     t.run(transfers);
   }
 }
 
-void Transactions::end_queue(Transaction& t, DeviceState& d, QueueIndex queue) {
-  const std::optional<Clock> submitted = d.queues->begin_retiring(queue);
+void Transactions::end_queue(Transaction& t, QueueIndex queue) {
+  const std::optional<Clock> submitted = s_.queues->begin_retiring(queue);
   if (!submitted) return;
-  t.unlocked([&] { d.queues->wait_for_device(); });
-  d.queues->end_retiring(queue, *submitted);
+  t.unlocked([&] { s_.queues->wait_for_device_of(queue); });
+  s_.queues->end_retiring(queue, *submitted);
 }
 
 }  // namespace semcache::engine

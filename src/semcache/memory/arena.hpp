@@ -37,6 +37,12 @@ class Arena : base::Uncopied {
     large_.donate({large_alignment, bytes_});
   }
 
+  /// @param base  addresses that somebody else has reserved for longer than the arena lives, at a multiple of `large_alignment`
+  Arena(std::byte* base, std::uint64_t bytes, std::uint64_t unit)
+      : bytes_(bytes), base_(base, [](std::byte*) {}), table_(base, bytes_, unit) {
+    large_.donate({large_alignment, bytes_});
+  }
+
   [[nodiscard]] std::byte* base() const noexcept { return base_.get(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool covers(const void* p) const noexcept { return table_.covers(p); }

@@ -11,17 +11,25 @@ namespace {
 
 constexpr std::uint64_t least_alignment = 512;
 
-/// Returns how many addresses are reserved for the device's arrays.
+/// Returns how many addresses are wanted for the device's arrays.
 std::uint64_t addresses_for(const device::Device& device) {
   constexpr std::uint64_t least = std::uint64_t{1} << 36, most = std::uint64_t{1} << 46;  // less than what processors can address
-  const std::uint64_t bytes = std::clamp(std::min(device.total_memory_bytes(), most) * 4, least, most);
-  return round_up(std::min(bytes, share_of_addresses()), large_alignment);
+  return std::clamp(std::min(device.total_memory_bytes(), most) * 4, least, most);
 }
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(device::Device& device, std::uint32_t index, std::uint64_t budget_bytes)
-    : Arena(device, addresses_for(device), least_alignment),
+DeviceAddresses::DeviceAddresses(const std::vector<device::Device*>& devices) : reserver_(*devices.front()) {
+  std::uint64_t wanted = 0;
+  for (const device::Device* device : devices) wanted = std::max(wanted, addresses_for(*device));
+  reserved_bytes_ = round_up(std::min(wanted, share_of_addresses() / devices.size()), large_alignment) * devices.size();
+  base_ = reserver_.reserve(reserved_bytes_);
+  each_ = round_down(reserved_bytes_ / devices.size(), large_alignment);
+  bytes_ = each_ * devices.size();
+}
+
+DeviceMemory::DeviceMemory(device::Device& device, std::uint32_t index, const DeviceAddresses& addresses, std::uint64_t budget_bytes)
+    : Arena(addresses.base() + index * addresses.bytes_of_each(), addresses.bytes_of_each(), least_alignment),
       device_(device),
       index_(index),
       granule_bytes_(device.granularity_bytes()),

@@ -16,13 +16,41 @@
 
 namespace semcache::memory {
 
+/// The addresses of all devices' arrays: one range, of which each device has an equal part. So one comparison tells whether an
+/// address may lie in a device's array, and another process-wide list has one range to know. Threads: any.
+class DeviceAddresses : base::Uncopied {
+ public:
+  /// Reserves the addresses with the first of the devices, which outlives the object. @throws DeviceError, SystemError
+  explicit DeviceAddresses(const std::vector<device::Device*>& devices);
+  ~DeviceAddresses() { reserver_.release(base_, reserved_bytes_); }
+  [[nodiscard]] std::byte* base() const noexcept { return base_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::uint64_t bytes_of_each() const noexcept { return each_; }
+  [[nodiscard]] bool covers(const void* p) const noexcept { return offset(p) < bytes_; }
+  /// Returns the index of the device in whose part the address lies. @pre `covers(p)`
+  [[nodiscard]] std::uint32_t device_at(const void* p) const noexcept {
+    return bytes_ == each_ ? 0 : static_cast<std::uint32_t>(offset(p) / each_);
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t offset(const void* p) const noexcept {
+    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(base_));
+  }
+  device::Device& reserver_;
+  std::uint64_t reserved_bytes_ = 0;
+  std::byte* base_ = nullptr;
+  std::uint64_t each_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
 /// One device's memory behind stable addresses. Memory is mapped and unmapped within a budget, and the array that was used
 /// longest ago is evicted first.
 /// Threads: guarded by the engine's lock, except `find`, `covers`, `carry_out` and what never changes.
 class DeviceMemory : Arena {
  public:
   /// @param budget_bytes  how much may be mapped; 0 for nine tenths of what is free now
-  DeviceMemory(device::Device& device, std::uint32_t index, std::uint64_t budget_bytes);
+  /// @param addresses  of all devices; outlives the object, which uses the part of device `index`
+  DeviceMemory(device::Device& device, std::uint32_t index, const DeviceAddresses& addresses, std::uint64_t budget_bytes);
   /// Gives everything back. @pre the caller has waited for the device
   ~DeviceMemory();
 

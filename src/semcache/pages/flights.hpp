@@ -19,6 +19,7 @@ struct Flight {
   bool locks_pages = false;      ///< page-locking, which another thread ends; no transfer
   std::byte* staging = nullptr;  ///< page-locked bytes still to be written behind the protection; nullptr for a direct transfer
   std::uint64_t staged_bytes = 0;
+  std::uint32_t staging_device = 0;  ///< the device whose staging memory it is
   timeline::Work work;
 
   [[nodiscard]] bool keeps_readable() const noexcept { return !to_host || expected; }

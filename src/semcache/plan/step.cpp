@@ -21,9 +21,13 @@ Counted counted(const Step& s) noexcept {
   const bool to_host = s.to.space == host_space;
   const bool from_host = s.from.space == host_space;
   const bool crosses = to_host != from_host;
-  if (!saves || crosses) {
+  if (s.over_host) {
+    c.kinds[c.count++] = Kind::d2h;
+    c.kinds[c.count++] = Kind::h2d;
+  } else if (!saves || crosses) {
     c.kinds[c.count++] = crosses ? (to_host ? Kind::d2h : Kind::h2d) : (to_host ? Kind::h2h : Kind::d2d);
   }
+  if (!s.over_host && !crosses && s.to.space != s.from.space) c.kinds[c.count++] = Kind::between_devices;
   if (saves) c.kinds[c.count++] = crosses ? Kind::saved_link : (to_host ? Kind::saved_host : Kind::saved_device);
   if (s.purpose == Purpose::write_back && crosses) c.kinds[c.count++] = Kind::written_back;
   return c;
@@ -56,7 +60,7 @@ std::string to_string(const Step& s, const trace::Recorder& recorder) {
   out += ", " + text(s.to, recorder);
   if (s.kind == Step::Kind::protect) return out + ": " + text(protections, s.protection);
   if (s.kind == Step::Kind::copy) out += " <- " + text(s.from, recorder);
-  if (s.kind == Step::Kind::copy) out += " (" + text(purposes, s.purpose) + ")";
+  if (s.kind == Step::Kind::copy) out += " (" + text(purposes, s.purpose) + (s.over_host ? ", through the host" : "") + ")";
   return out;
 }
 

@@ -55,6 +55,7 @@ struct Step {
   std::uint64_t bytes = 0;            ///< allocate: the slot's size; protect: bytes of pages, from `to.position` on
   const ByteRange* pieces = nullptr;  ///< copy: ranges relative to both first bytes; nullptr for [0, bytes)
   std::size_t piece_count = 0;
+  bool over_host = false;             ///< copy between devices that do not reach each other: through the host's memory
   std::uint64_t columns = 1;          ///< copy, fill: so many columns of `bytes` bytes each; then there are no pieces
   directory::Fill fill{};
   std::uint64_t phase = 0;            ///< the pattern's phase at the first byte
@@ -84,7 +85,7 @@ struct Step {
 
 /// The fields of `trace::Counters` to which a step adds its bytes.
 struct Counted {
-  trace::Kind kinds[3] = {};
+  trace::Kind kinds[4] = {};
   std::size_t count = 0;
   trace::LabelId label;  ///< the array that they are counted for
 };

@@ -13,12 +13,26 @@ using engine::Memory;
 
 namespace {
 
-/// The queue that a thread has asked for last.
-struct LastQueue {
-  void* native = nullptr;
-  QueueId queue;
-  std::uint64_t retired = 0;  ///< `retired_queues` at that time
+/// The queues that a thread has asked for last. A thread that feeds several devices has several.
+struct LastQueues {
+  struct One {
+    void* native = nullptr;
+    QueueId queue;
+    std::uint64_t retired = 0;  ///< `retired_queues` at that time
+  };
+  [[nodiscard]] One& of(void* native) noexcept {
+    const auto n = reinterpret_cast<std::uintptr_t>(native);
+    return queues[(n ^ n >> 4 ^ n >> 8) % 4];
+  }
+  One queues[4];
 };
+
+/// Refuses a device that the process does not use. @throws UsageError
+void expect_device(const Runtime& r, std::uint32_t device) {
+  const std::size_t count = r.engine->state().devices.size();
+  SEMCACHE_EXPECTS(device < count, "device " + std::to_string(device) + " does not exist: this process uses " + std::to_string(count) +
+                                       (count == 1 ? " device" : " devices") + ", counted from 0 (SEMCACHE_DEVICES, semcache::use_devices)");
+}
 
 directory::Fill make_fill(const void* pattern, std::uint32_t pattern_bytes) {
   SEMCACHE_EXPECTS(pattern != nullptr, "a fill without a pattern: a null pointer");
@@ -52,11 +66,12 @@ void refuse_recording(Runtime& r, QueueId queue) {
                    "it. Record launches on the native space instead: what they use counts as used at each launch of the graph");
 }
 
-void* allocate_device(const char* label, std::size_t bytes) {
+void* allocate_device(const char* label, std::size_t bytes, std::uint32_t device) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
+  expect_device(r, device);
   r.tracker->stay_on_top();
-  return r.engine->lifetimes.allocate_device(0, label, bytes)->address;
+  return r.engine->lifetimes.allocate_device(device, label, bytes)->address;
 }
 
 void* allocate_host(const char* label, std::size_t bytes, const void* partner, bool announced) {
@@ -117,23 +132,24 @@ void settle(const void* address) {
 QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
   Runtime& r = runtime();
   const std::uint64_t retired = retired_queues.load(std::memory_order_acquire);
-  auto& last = platform::per_thread<LastQueue>();
+  auto& last = platform::per_thread<LastQueues>().of(native_stream);
   if (last.native == native_stream && last.retired == retired && last.queue.valid()) return last.queue;
   const platform::RuntimeScope scope;
-  last = {native_stream, QueueId{r.engine->adopt_queue(0, native_stream, owner)}, retired};
+  last = {native_stream, QueueId{r.engine->adopt_queue(r.engine->state().device_of_stream(native_stream), native_stream, owner)}, retired};
   return last.queue;
 }
 
 QueueId lease_queue(void* native_stream) {
   const platform::RuntimeScope scope;
-  return QueueId{runtime().engine->adopt_queue(0, native_stream, {}, true)};
+  engine::Engine& engine = *runtime().engine;
+  return QueueId{engine.adopt_queue(engine.state().device_of_stream(native_stream), native_stream, {}, true)};
 }
 
 void retire_queue(QueueId queue) noexcept {
   Runtime* r = running();
   if (r == nullptr || !queue.valid()) return;
   const platform::RuntimeScope scope;
-  r->engine->retire_queue(0, queue.value);
+  r->engine->retire_queue(queue.value);
   retired_queues.fetch_add(1, std::memory_order_release);
 }
 

@@ -59,7 +59,7 @@ std::unique_ptr<device::DriverObserver> start_driver_uses(engine::Engine& engine
   auto uses = std::make_unique<DriverUses>(engine);
   why_not = device::watch_cuda_driver({uses.get(),
                                        {{engine.state().host->base(), engine.state().host->bytes()},
-                                        {engine.state().home().memory->base(), engine.state().home().memory->bytes()}},
+                                        {engine.state().device_addresses->base(), engine.state().device_addresses->bytes()}},
                                        [] () noexcept { return prepares_launch() || platform::inside_runtime(); }});
   if (!why_not.empty()) return nullptr;
   engine.others_are_told_of(true);

@@ -102,7 +102,7 @@ Runtime* start() {
   r->lowest_address = std::max<std::uintptr_t>(engine->state().platform->lowest_address(), engine->state().platform->page_bytes());
   notice_device_uses(*r);
   platform::set_label_lookup(&label_of);
-  if (const std::uint64_t bytes = engine->state().guarded_arena_bytes()) r->tracker->also_watch(engine->state().home().memory->base(), bytes);
+  if (const std::uint64_t bytes = engine->state().guarded_arena_bytes()) r->tracker->also_watch(engine->state().device_addresses->base(), bytes);
   r->tracker->start(engine->state().host->base(), engine->state().host->bytes(),
                     [engine](std::byte* address, platform::FaultKind kind, const void* instruction) {
                       return engine->host_access.serve(address, kind, instruction);

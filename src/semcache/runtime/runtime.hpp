@@ -36,8 +36,10 @@ SEMCACHE_API void use_framework_device(const FrameworkDevice& device);
 // --- memory ------------------------------------------------------------------------------------------------------
 /// Allocates a device array of `bytes` bytes, aligned to 512. Its content is undefined and costs no memory until it is used.
 /// @param label  copied
+/// @param device  on which of the process's devices; 0 is the program's own
 /// @throws OutOfMemory  addresses are exhausted, or `bytes` alone exceeds the budget
-[[nodiscard]] SEMCACHE_API void* allocate_device(const char* label, std::size_t bytes);
+/// @throws UsageError  the process does not use that device
+[[nodiscard]] SEMCACHE_API void* allocate_device(const char* label, std::size_t bytes, std::uint32_t device = 0);
 /// Allocates a host mirror, page aligned. Its content is undefined and costs no memory until it is used.
 /// @param partner  nullptr: the mirror is a datum of its own. Otherwise the first byte of a device array: the mirror becomes the
 ///                 host side of that datum (semcache::DualView).
@@ -69,9 +71,9 @@ inline constexpr std::size_t header_bytes = 128;
 SEMCACHE_API void settle(const void* address);
 
 // --- queues ------------------------------------------------------------------------------------------------------
-/// Returns the queue of a native stream (CUDA: cudaStream_t; host-backed execution spaces: nullptr), and registers it on first
-/// use. `owner` (may be null) keeps the stream alive until the runtime ends or `retire_queue` is called.
-/// Costs about 10 ns when the calling thread asked for the same stream last.
+/// Returns the queue of a native stream, and registers it on first use. CUDA: a cudaStream_t, whose device the driver tells. Host-backed
+/// execution spaces, on emulated devices: the number of the device as a pointer, so nullptr for the first one. `owner` (may be null) keeps the stream alive until the runtime ends or `retire_queue` is called.
+/// Costs about 10 ns when the calling thread has asked for the stream lately.
 [[nodiscard]] SEMCACHE_API QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner = {});
 /// Returns the queue as `queue_of` does, and leases it: the queue is kept until `retire_queue` has been called once per lease.
 [[nodiscard]] SEMCACHE_API QueueId lease_queue(void* native_stream);
@@ -179,7 +181,7 @@ class SEMCACHE_API Launch : base::Uncopied {
 
  private:
   static constexpr std::size_t inline_pins = 24;
-  static constexpr std::size_t most_queues = 16;
+  static constexpr std::size_t most_queues = 64;
   void grow(std::size_t capacity);
   void add(engine::Memory* memory, bool writable);
   /// Pins the operands and makes them valid. @param name  the kernel's name, for messages; nullptr: a library's routine

@@ -36,34 +36,38 @@ Queues::~Queues() {
   }
 }
 
-QueueIndex Queues::open() {
-  const QueueIndex q = count_++;
-  queues_[q].id = device_.open_queue();
+QueueIndex Queues::open(std::uint32_t device) {
+  const QueueIndex q = count();
+  queues_[q].id = devices_[device]->open_queue();
+  queues_[q].device = device;
   queues_[q].own = true;
   queues_[q].live = true;
-  own_end_ = count_;
+  own_end_ = q + 1;
+  count_.store(own_end_, std::memory_order_release);
   return q;
 }
 
-QueueIndex Queues::adopt(void* native, std::shared_ptr<void> owner) {
+QueueIndex Queues::adopt(std::uint32_t device, void* native, std::shared_ptr<void> owner) {
   QueueIndex free = 0;
   for (QueueIndex q = 1; q < count_; ++q) {
     if (queues_[q].own) continue;
+    if (queues_[q].device != device) continue;
     if (queues_[q].live && !queues_[q].ending && queues_[q].native == native) return q;
     if (!queues_[q].live) free = q;
   }
-  if (free == 0) {
-    if (count_ == max_queues) return unknown_queue;
-    free = count_++;
-  }
+  const bool anew = free == 0;
+  if (anew) free = count();
+  if (free == max_queues) return unknown_queue;
   Queue& queue = queues_[free];
-  queue.id = device_.adopt_queue(native, std::move(owner));
+  queue.id = devices_[device]->adopt_queue(native, std::move(owner));
+  queue.device = device;
   queue.native = native;
   queue.live = true;
   queue.ending = false;
   if (first_program_queue_ == 0) first_program_queue_ = free;
   all_wait_for_default_ = all_wait_for_default_ || native == nullptr;
-  ++program_queues_;
+  ++program_queues_[device];
+  if (anew) count_.store(free + 1, std::memory_order_release);
   return free;
 }
 
@@ -78,7 +82,7 @@ std::optional<Clock> Queues::begin_retiring(QueueIndex index) {
   try {
     // The event is recorded now, because later nothing can be submitted to the stream, and the wait for the device may be
     // refused.
-    if (unrecorded(index) && !device_.is_recording(queue.id)) record(index);
+    if (unrecorded(index) && !device(index).is_recording(queue.id)) record(index);
   } catch (const std::exception& e) {
     base::raw_log("at a stream's end: %s", e.what());
   }
@@ -88,14 +92,16 @@ std::optional<Clock> Queues::begin_retiring(QueueIndex index) {
   // shows about the other queues is needed as well: after the last program queue, no queue is left that is ordered behind
   // transfers. (Queue 0 is left out, because unknown work may get its position before it is submitted.)
   Clock submitted{};
-  for (QueueIndex q = 1; q < count_; ++q) submitted[q] = position(q);
+  for (QueueIndex q = 1; q < count_; ++q) {
+    if (queues_[q].device == queue.device) submitted[q] = position(q);
+  }
   return submitted;
 }
 
 void Queues::retire(QueueIndex index) {
   const std::optional<Clock> submitted = begin_retiring(index);
   if (!submitted) return;
-  wait_for_device();
+  wait_for_device_of(index);
   end_retiring(index, *submitted);
 }
 
@@ -103,9 +109,9 @@ void Queues::end_retiring(QueueIndex index, const Clock& submitted) noexcept {
   Queue& queue = queues_[index];
   note_done(submitted);
   queue.recorded.clear();
-  device_.close_queue(queue.id);
+  device(index).close_queue(queue.id);
   queue.live = false;
-  if (!queue.own) --program_queues_;
+  if (!queue.own) --program_queues_[queue.device];
 }
 
 void Queues::prune(QueueIndex q) {
@@ -122,7 +128,7 @@ std::shared_ptr<Event> Queues::record(QueueIndex q) {
   const std::uint64_t at = queue.position.load(std::memory_order_acquire);
   if (!queue.recorded.empty() && queue.recorded.back().first == at) return queue.recorded.back().second;
   prune(q);
-  const auto event = std::make_shared<Event>(device_, queue.id, *this, q, happened_with(q, at));
+  const auto event = std::make_shared<Event>(device(q), queue.id, *this, q, happened_with(q, at));
   queue.recorded.emplace_back(at, event);
   queue.recorded_position.store(at);
   return event;
@@ -130,13 +136,13 @@ std::shared_ptr<Event> Queues::record(QueueIndex q) {
 
 void Queues::record_leased(std::optional<void*> stream) {
   const auto is_of = [&](const Queue& queue) { return queue.live && !queue.own && queue.native == *stream; };
-  const bool one = stream && std::any_of(&queues_[1], &queues_[count_], is_of);
+  const bool one = stream && std::any_of(&queues_[1], &queues_[count()], is_of);
   std::exception_ptr failed;
   for (QueueIndex q = 1; q < count_; ++q) {
     if (one && !is_of(queues_[q])) continue;
     try {
       // Whatever is submitted to a stream that is being recorded becomes part of the graph, an event, too.
-      if (unrecorded(q) && !device_.is_recording(queues_[q].id)) record(q);
+      if (unrecorded(q) && !device(q).is_recording(queues_[q].id)) record(q);
     } catch (const std::exception&) {
       failed = std::current_exception();  // the other streams get their events all the same
     }
@@ -151,18 +157,18 @@ bool Queues::reached(QueueIndex q, std::uint64_t position) {
   return event == nullptr || event->complete();
 }
 
-bool Queues::passed(QueueIndex q, std::uint64_t position) const noexcept {
+bool Queues::passed(std::uint32_t device, QueueIndex q, std::uint64_t position) const noexcept {
   if (position == 0 || done(q, position)) return true;
-  if (program_queues_ == 0) return false;
-  for (QueueIndex p = 1; p < count_; ++p) {
-    if (!queues_[p].own && queues_[p].live && !ordered(p, q, position)) return false;
+  if (program_queues_[device] == 0) return false;
+  for (QueueIndex p = own_end_; p < count_; ++p) {
+    if (queues_[p].device == device && queues_[p].live && !ordered(p, q, position)) return false;
   }
   return true;
 }
 
 Clock Queues::happened_with(QueueIndex q, std::uint64_t position) const noexcept {
-  Clock before;
-  for (QueueIndex p = 0; p < max_queues; ++p) before[p] = queues_[q].ordered_after[p].load(std::memory_order_acquire);
+  Clock before{};
+  for (QueueIndex p = 0, end = count(); p < end; ++p) before[p] = queues_[q].ordered_after[p].load(std::memory_order_acquire);
   before[q] = position;
   return before;
 }
@@ -170,7 +176,7 @@ Clock Queues::happened_with(QueueIndex q, std::uint64_t position) const noexcept
 void Queues::note_done(QueueIndex q, std::uint64_t position) noexcept { raise(done_[q], position); }
 
 void Queues::note_done(const Clock& positions) noexcept {
-  for (QueueIndex q = 0; q < max_queues; ++q) raise(done_[q], positions[q]);
+  for (QueueIndex q = 0, end = count(); q < end; ++q) raise(done_[q], positions[q]);
 }
 
 std::shared_ptr<Event> Queues::recorded_after(QueueIndex q, std::uint64_t position) const {
@@ -219,22 +225,27 @@ void Queues::Wait::operator()() const {
     if (!event->complete()) event->synchronize();
   } else if (queues != nullptr) {
     const QueueId id = queues->queues_[queue].id;
-    if (!queues->device_.queue_idle(id)) queues->device_.synchronize_queue(id);
+    device::Device& device = queues->device(queue);
+    if (!device.queue_idle(id)) device.synchronize_queue(id);
     queues->note_done(before);
   }
 }
 
 void Queues::wait_for_queue(QueueIndex q) const {
   try {
-    device_.synchronize_queue(queues_[q].id);
+    device(q).synchronize_queue(queues_[q].id);
   } catch (const std::exception&) {
-    device_.synchronize_device();
+    wait_for_device_of(q);
   }
+}
+
+void Queues::wait_for_devices() const {
+  for (device::Device* const d : devices_) d->synchronize_device();
 }
 
 bool Queues::any_at_work() const {
   for (QueueIndex q = 1; q < count_; ++q) {
-    if (queues_[q].live && !device_.queue_idle(queues_[q].id)) return true;
+    if (queues_[q].live && !device(q).queue_idle(queues_[q].id)) return true;
   }
   return false;
 }
@@ -246,7 +257,7 @@ void Queues::order(QueueIndex q, QueueIndex producer, std::uint64_t position) {
   const std::shared_ptr<Event> event = event_after(producer, position);
   if (event == nullptr) return;  // done meanwhile
   if (unrecorded(q)) record(q);  // work so far can then be waited for alone; what follows waits for `event`
-  device_.wait(consumer.id, event->id());
+  device(q).wait(consumer.id, event->id());
   for (QueueIndex p = 0; p < count_; ++p) {
     if (p != q) raise(consumer.ordered_after[p], event->before()[p]);
   }

@@ -14,6 +14,7 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace semcache::timeline {
 
@@ -52,21 +53,25 @@ class Event : base::Uncopied {
   Clock before_;
 };
 
-/// The queues of one device, and how far each is known to be. Work on a queue has positions 1, 2, …; a slot remembers the
-/// positions, and an event is recorded only when something must wait (I6).
+/// The queues of all devices, and how far each is known to be. Work on a queue has positions 1, 2, …; a slot remembers the
+/// positions, and an event is recorded only when something must wait (I6). One object serves all devices, because queues of
+/// different devices wait for each other's events, and because memory of one device may be used by work on another's queues.
 /// Threads: guarded by the engine's lock, except where a member names other threads.
 class Queues : base::Uncopied {
  public:
-  explicit Queues(device::Device& device) : device_(device) {}
+  /// @param devices  the queues' devices, which outlive the object; a device is named by its index here
+  explicit Queues(std::vector<device::Device*> devices) : devices_(std::move(devices)), program_queues_(devices_.size()) {}
   ~Queues();
 
   /// Opens a queue of the runtime's own. @pre no queue has been adopted yet
-  QueueIndex open();
-  /// Returns the index of a native stream, and adopts it if it is new; `unknown_queue` if there are too many to follow.
-  QueueIndex adopt(void* native, std::shared_ptr<void> owner);
+  QueueIndex open(std::uint32_t device);
+  /// Returns the index of a native stream of the device, and adopts it if it is new; `unknown_queue` if there are too many to follow.
+  QueueIndex adopt(std::uint32_t device, void* native, std::shared_ptr<void> owner);
+  /// Returns the index of the device that carries out the queue's work; 0 for the unknown queue. Threads: any.
+  [[nodiscard]] std::uint32_t device_of(QueueIndex q) const noexcept { return queues_[q].device; }
   /// Adds a lease: `retire` must be called once more.
   void lease(QueueIndex index) noexcept { ++queues_[index].leases; }
-  /// Ends a lease. After the last lease, or without any, waits for the device and gives the stream up.
+  /// Ends a lease. After the last lease, or without any, waits for the queue's device and gives the stream up.
   /// @throws DeviceError  the queue stays, but is no longer found under its native stream
   void retire(QueueIndex index);
   /// Does the same in two steps, between which the caller waits for the device.
@@ -80,10 +85,12 @@ class Queues : base::Uncopied {
   }
   [[nodiscard]] QueueId id(QueueIndex q) const noexcept { return queues_[q].id; }
   [[nodiscard]] bool own(QueueIndex q) const noexcept { return queues_[q].own; }
-  [[nodiscard]] QueueIndex count() const noexcept { return count_; }
+  /// All queues are 1 .. count() - 1. Threads: any.
+  [[nodiscard]] QueueIndex count() const noexcept { return count_.load(std::memory_order_acquire); }
   /// The runtime's own queues are 1 .. own_end() - 1.
   [[nodiscard]] QueueIndex own_end() const noexcept { return own_end_; }
-  [[nodiscard]] QueueIndex program_queues() const noexcept { return program_queues_; }
+  /// Returns how many queues of the program the device has.
+  [[nodiscard]] QueueIndex program_queues(std::uint32_t device) const noexcept { return program_queues_[device]; }
 
   /// Returns the position of a piece of work that is being submitted now. Threads: any.
   std::uint64_t begin_position(QueueIndex q) noexcept {
@@ -115,10 +122,13 @@ class Queues : base::Uncopied {
   };
   /// Returns how to wait for work `position` of `q`.
   [[nodiscard]] Wait wait_for(QueueIndex q, std::uint64_t position);
-  /// Waits until all work that has been submitted to the device, by any code, is done. Notes nothing. Threads: any.
+  /// Waits until all work that has been submitted to the queue's device, by any code, is done. Notes nothing. Threads: any.
   /// @throws DeviceError
-  void wait_for_device() const { device_.synchronize_device(); }
-  /// Waits until the work submitted to the queue is done, or the whole device's work if the driver cannot wait for the queue.
+  void wait_for_device_of(QueueIndex q) const { device(q).synchronize_device(); }
+  /// Waits until all work that has been submitted to any of the devices, by any code, is done. Notes nothing. Threads: any.
+  /// @throws DeviceError
+  void wait_for_devices() const;
+  /// Waits until the work submitted to the queue is done, or its whole device's work if the driver cannot wait for the queue.
   /// Notes nothing.
   /// @throws DeviceError  the device is lost
   void wait_for_queue(QueueIndex q) const;
@@ -130,9 +140,9 @@ class Queues : base::Uncopied {
   [[nodiscard]] bool ordered(QueueIndex q, QueueIndex producer, std::uint64_t position) const noexcept {
     return q == producer || queues_[q].ordered_after[producer].load() >= position;
   }
-  /// Returns whether no later launch need wait for work `position` of `q`: that work is done, or every program queue is ordered
-  /// after it.
-  [[nodiscard]] bool passed(QueueIndex q, std::uint64_t position) const noexcept;
+  /// Returns whether no later launch on a device need wait for work `position` of `q`: that work is done, or every program queue of
+  /// that device is ordered after it.
+  [[nodiscard]] bool passed(std::uint32_t device, QueueIndex q, std::uint64_t position) const noexcept;
   /// Returns whether an event must be recorded behind each launch on the queue. That is so if the program may destroy the stream
   /// at any time, because nothing can be submitted to it afterwards. The first program queue, the framework's default, lives as
   /// long as the runtime. A leased stream lives as long as its lease; it gets an event before other code submits something, if
@@ -146,7 +156,7 @@ class Queues : base::Uncopied {
   void others_are_told_of(bool told) noexcept { others_are_told_of_.store(told); }
   /// Returns whether a leased stream has work behind its last event. Threads: any.
   [[nodiscard]] bool any_unrecorded() const noexcept {
-    for (QueueIndex q = 1; q < max_queues; ++q) {
+    for (QueueIndex q = 1, end = count(); q < end; ++q) {
       if (unrecorded(q)) return true;
     }
     return false;
@@ -172,6 +182,7 @@ class Queues : base::Uncopied {
  private:
   struct Queue {
     QueueId id;
+    std::uint32_t device = 0;
     void* native = nullptr;
     bool own = false;
     bool live = false;
@@ -195,12 +206,14 @@ class Queues : base::Uncopied {
     return queue.leases.load() > 0 && at > queue.recorded_position.load() && !done(q, at);
   }
 
-  device::Device& device_;
+  [[nodiscard]] device::Device& device(QueueIndex q) const noexcept { return *devices_[queues_[q].device]; }
+
+  const std::vector<device::Device*> devices_;
   std::array<Queue, max_queues> queues_;
   std::array<std::atomic<std::uint64_t>, max_queues> done_{};
-  QueueIndex count_ = 1;  // 0 is the unknown queue
+  std::atomic<QueueIndex> count_{1};  // 0 is the unknown queue
   QueueIndex own_end_ = 1;
-  QueueIndex program_queues_ = 0;
+  std::vector<QueueIndex> program_queues_;  // of each device
   QueueIndex first_program_queue_ = 0;
   std::atomic<bool> others_are_told_of_{false};
   bool all_wait_for_default_ = false;  // launches use the driver's null stream, which orders other streams without a call

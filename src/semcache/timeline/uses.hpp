@@ -5,21 +5,24 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 /// When work on a device's queues happens: positions of pieces of work, which memory they use, and how far each queue is known to
 /// be. README.md defines queue, position and event.
 namespace semcache::timeline {
 
-/// Index of a queue of a device; 0 means "some queue of the device that the runtime does not know".
+/// Index of a queue of any device; 0 means "some queue, of some device, that the runtime does not know".
 using QueueIndex = std::uint32_t;
 inline constexpr QueueIndex unknown_queue = 0;
-inline constexpr QueueIndex max_queues = 16;
-/// The index of the program's first queue, behind the runtime's own three.
+inline constexpr QueueIndex max_queues = 64;
+/// The queues whose uses lie within a `Uses` object: those of a process with one device and few streams.
+inline constexpr QueueIndex near_queues = 16;
+/// The index of the program's first queue where there is one device: behind the runtime's own three.
 inline constexpr QueueIndex first_program_queue = 4;
 
 /// A piece of work; none if the queue is the unknown one.
 struct Work {
-  std::uint32_t device = 0;
   QueueIndex queue = unknown_queue;
   std::uint64_t position = 0;
 };
@@ -43,25 +46,36 @@ struct Use {
   [[nodiscard]] std::uint64_t last() const noexcept { return std::max(read.load(), write.load()); }
 };
 
-/// The uses of some memory on all queues. Threads: any.
+/// The uses of some memory on all queues. Threads: any, except where a member names others.
 class Uses {
  public:
-  [[nodiscard]] Use& on(QueueIndex q) noexcept { return uses_[q ^ first_program_queue]; }
-  [[nodiscard]] const Use& on(QueueIndex q) const noexcept { return uses_[q ^ first_program_queue]; }
+  /// @pre `q` < `near_queues`, or `extend` has been called
+  [[nodiscard]] Use& on(QueueIndex q) noexcept { return const_cast<Use&>(std::as_const(*this).on(q)); }
+  [[nodiscard]] const Use& on(QueueIndex q) const noexcept {
+    return q < near_queues ? near_[q ^ first_program_queue] : far_[q - near_queues];
+  }
+  /// Makes room for all queues. Threads: with the engine's lock, before a queue from `near_queues` on is used.
+  /// @throws std::bad_alloc
+  void extend() {
+    if (far_ == nullptr) far_ = std::make_unique<Use[]>(max_queues - near_queues);
+  }
   /// Notes a use by the work at position `at` of the queue. Positions may come in any order, because threads may share a stream.
   void note(QueueIndex q, std::uint64_t at, Mode mode) noexcept {
     raise(mode == Mode::writes ? on(q).write : on(q).read, at);
   }
   void forget() noexcept {
-    for (Use& u : uses_) {
+    const auto forget = [](Use& u) {
       u.read.store(0, std::memory_order_relaxed);
       u.write.store(0, std::memory_order_relaxed);
-    }
+    };
+    std::for_each(near_, near_ + near_queues, forget);
+    if (far_ != nullptr) std::for_each(far_.get(), far_.get() + (max_queues - near_queues), forget);
   }
 
  private:
   /// The program's first queue lies in front, so that a launch on it touches one cache line of each array.
-  Use uses_[max_queues];
+  Use near_[near_queues];
+  std::unique_ptr<Use[]> far_;
 };
 
 }  // namespace semcache::timeline

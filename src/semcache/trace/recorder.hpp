@@ -20,20 +20,21 @@ namespace semcache::trace {
 /// h2d/d2h too").
 #define SEMCACHE_TRAFFIC(X)                                                                                            \
   X(h2d) X(d2h) X(d2d) X(h2h) X(filled) X(saved_link) X(saved_device) X(saved_host) X(avoided) X(deferred) X(dropped)  \
-  X(write_through) X(read_ahead) X(unchanged) X(written_back) X(write_ahead) X(read_ahead_lost)
+  X(write_through) X(read_ahead) X(unchanged) X(written_back) X(write_ahead) X(read_ahead_lost) X(between_devices)
 /// The fields without bytes that labels and call sites have.
-#define SEMCACHE_EVENTS(X) X(host_faults) X(evictions) X(opened) X(exposed) X(unannounced) X(uncaptured) X(changed)
+#define SEMCACHE_EVENTS(X) X(host_faults) X(evictions) X(opened) X(exposed) X(unannounced) X(uncaptured) X(changed) X(peer_launches)
 
 #define SEMCACHE_NAME(name) name,
 enum class Kind : std::uint8_t { SEMCACHE_TRAFFIC(SEMCACHE_NAME) };
 /// `opened` counts mirrors that became open, and `exposed` those of them into which a kernel holds a raw pointer. `unannounced`
 /// counts uses that the program neither captured nor announced and that were noticed before they took place, and `uncaptured` those
 /// of them that took place while a kernel of semcache::Exec ran. `changed` counts arrays that were captured as writable and that
-/// SEMCACHE_CHECK_WRITES=1 found changed.
+/// SEMCACHE_CHECK_WRITES=1 found changed. `peer_launches` counts, for each array, the launches that use it from another device than
+/// its own.
 enum class Event : std::uint8_t { SEMCACHE_EVENTS(SEMCACHE_NAME) };
 #undef SEMCACHE_NAME
-inline constexpr std::size_t traffic_kinds = static_cast<std::size_t>(Kind::read_ahead_lost) + 1;
-inline constexpr std::size_t events = static_cast<std::size_t>(Event::changed) + 1;
+inline constexpr std::size_t traffic_kinds = static_cast<std::size_t>(Kind::between_devices) + 1;
+inline constexpr std::size_t events = static_cast<std::size_t>(Event::peer_launches) + 1;
 
 /// An interned label. Stable for the life of its Recorder.
 using LabelId = StrongId<struct LabelTag>;

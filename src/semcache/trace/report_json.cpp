@@ -37,6 +37,10 @@ std::string json_report(const Statistics& s, const ReportPlace& place) {
   j["host"] = place.host;
   j["rank"] = place.rank < 0 ? 0 : place.rank;
   j["device"] = {{"kind", s.device_kind}, {"name", s.device_name}, {"count", s.device_count}, {"ordinal", s.device_ordinal}};
+  j["devices"] = Json::array();
+  for (const DeviceStatistics& d : s.devices) {
+    j["devices"].push_back({{"name", d.name}, {"ordinal", d.ordinal}, {"mapped_bytes", d.mapped_bytes}, {"budget_bytes", d.budget_bytes}});
+  }
   j["tracker"] = s.tracker;
   j["device_tracker"] = s.device_tracker;
   j["protocol"] = s.protocol;

@@ -110,6 +110,7 @@ std::string totals_table(const Counters& c) {
   line("moved to a device", c.h2d, true);
   line("moved to the host", c.d2h, true);
   line("copied on or between devices", c.d2d);
+  line("of it between devices", c.between_devices);
   line("copied between host arrays", c.h2h);
   line("filled in place", c.filled);
   line("saved over the link (counted above too)", c.saved_link);
@@ -129,7 +130,9 @@ std::string totals_table(const Counters& c) {
          "), captures outside semcache::Exec " + std::to_string(c.native_captures) + ", host faults " + std::to_string(c.host_faults) +
          ", evictions " + std::to_string(c.evictions) + ", waits for a whole device " + std::to_string(c.device_waits) +
          ", open mirrors " + std::to_string(c.opened) + ", unannounced uses " + std::to_string(c.unannounced) + " (in kernels of " +
-         "semcache::Exec " + std::to_string(c.uncaptured) + ")\n";
+         "semcache::Exec " + std::to_string(c.uncaptured) + ")";
+  if (c.peer_launches > 0) out += ", uses from another device's launches " + std::to_string(c.peer_launches);
+  out += "\n";
   return out;
 }
 

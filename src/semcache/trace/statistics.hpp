@@ -28,7 +28,7 @@ struct Traffic {
 struct Counters {
   Traffic h2d;             ///< host to device, over the link
   Traffic d2h;             ///< device to host, over the link
-  Traffic d2d;             ///< within and between devices, without saves
+  Traffic d2d;             ///< within and between devices, without saves. Between devices that do not reach each other: d2h and h2d
   Traffic h2h;             ///< between host mirrors
   Traffic filled;          ///< made in place from a known pattern, in any space
   Traffic saved_link;      ///< last holders saved over the link (counted in h2d/d2h too)
@@ -43,6 +43,7 @@ struct Counters {
   Traffic written_back;    ///< part of saved_link: because an array was evicted, or one side of it freed
   Traffic write_ahead;     ///< opened for writing with a faulting page; counts as written
   Traffic read_ahead_lost; ///< part of read_ahead: fetched, and no fault showed its use until the array changed or was freed
+  Traffic between_devices; ///< part of d2d: from one device to another, over the link between them
   std::uint64_t host_faults = 0;
   std::uint64_t evictions = 0;
   std::uint64_t launches = 0;
@@ -54,6 +55,7 @@ struct Counters {
   std::uint64_t unannounced = 0;      ///< uses that were neither captured nor announced, noticed before they took place
   std::uint64_t uncaptured = 0;       ///< part of unannounced: while a kernel of semcache::Exec ran
   std::uint64_t changed = 0;          ///< captured as writable, found changed by SEMCACHE_CHECK_WRITES=1
+  std::uint64_t peer_launches = 0;    ///< launches that use an array from another device than its own, summed over these arrays
 };
 
 /// Counters of one label ("A", "A_mirror"), call site ("cg.cpp:42 in solve") or functor.
@@ -61,6 +63,14 @@ struct NamedCounters {
   std::string name;
   Counters counters;
   std::string reason = {};  ///< for a functor with unknown launches: why its first one was unknown, and the remedy
+};
+
+/// One of the devices that the process uses.
+struct DeviceStatistics {
+  std::string name;
+  int ordinal = 0;                ///< which of the visible devices
+  std::uint64_t mapped_bytes = 0; ///< memory really in use, with saved copies
+  std::uint64_t budget_bytes = 0; ///< how much may be in use (SEMCACHE_DEVICE_MEMORY)
 };
 
 struct Statistics {
@@ -75,9 +85,10 @@ struct Statistics {
   std::uint64_t snapshot_bytes = 0;
   std::uint64_t directory_bytes = 0;
   std::string device_kind;                   ///< "emulated" or "cuda"
-  std::string device_name;
+  std::string device_name;                   ///< of the first device
   int device_count = 0;
-  int device_ordinal = 0;                    ///< which of the visible devices
+  int device_ordinal = 0;                    ///< which of the visible devices the first device is
+  std::vector<DeviceStatistics> devices;     ///< all devices, the program's own first
   std::string tracker;
   std::string device_tracker;                ///< how unannounced uses of device memory are noticed, or "none"
   std::string protocol;
