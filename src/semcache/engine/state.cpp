@@ -20,7 +20,7 @@ State::State(std::vector<std::unique_ptr<device::Device>> given_devices, std::un
     auto d = std::make_unique<DeviceState>();
     d->index = static_cast<std::uint32_t>(devices.size());
     d->device = std::move(device);
-    d->memory = std::make_unique<DeviceMemory>(*d->device, d->index, options.device_memory_bytes);
+    d->memory = std::make_unique<DeviceMemory>(*d->device, d->index, options.budget_of(d->index));
     d->staging = std::make_unique<Staging>(*d->device, page_bytes);
     d->queues = std::make_unique<Queues>(*d->device);
     d->to_device_queue = d->queues->open();
