@@ -4,11 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <functional>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace semcache::runtime {
@@ -141,7 +145,8 @@ TEST(DeviceChoice, AListIsExactlyTheseDevicesWithTheFrameworksFirst) {
 TEST(DeviceChoice, ErrorsNameWhatDoesNotFitAndTheRemedy) {
   const std::string code = "semcache::use_devices";
   const std::pair<Asked, std::string> table[] = {
-      {{5}, "SEMCACHE_DEVICES asks for 5 devices, but 4 CUDA devices are visible (CUDA_VISIBLE_DEVICES). Ask for fewer, or make more visible."},
+      {{5}, "SEMCACHE_DEVICES asks for 5 devices, but 4 CUDA devices are visible (CUDA_VISIBLE_DEVICES). Ask for fewer, or make more "
+            "visible."},
       {{2, {}, 0, 0, 1}, "SEMCACHE_DEVICES asks for 2 devices, but 1 CUDA device is visible (CUDA_VISIBLE_DEVICES). Ask for fewer, or make "
                          "more visible."},
       {{0, {0, 4}}, "device 4 does not exist: 4 CUDA devices are visible, numbered from 0 (SEMCACHE_DEVICES, CUDA_VISIBLE_DEVICES)."},
@@ -273,6 +278,11 @@ TEST_F(UseDevices, WhileTheRuntimeRunsIsAnErrorThatNamesItsDevices) {
               "semcache::finalize.");
   }
   EXPECT_EQ(device_count(), 2);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(contains(error_from<UsageError>([] { use_devices(1); }), "was forked") && device_count() == 0 ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "a forked child is told so";
   finalize();
   start_runtime();
   EXPECT_EQ(device_count(), 2) << "the refused calls changed nothing";
@@ -286,7 +296,7 @@ TEST_F(UseDevices, NumbersThatCannotBeUsedAreRefusedByName) {
               "a list of distinct devices.");
   }
   const std::pair<Devices, std::string> lists[] = {
-      {{}, "the list is empty"}, {{0, -3}, "-3 is not"}, {{1, 0, 1}, "device 1 appears twice"}, {Devices(65, 1), "device 1 appears twice"}};
+      {{}, "the list is empty"}, {{0, -3}, "-3 is not"}, {{1, 0, 1}, "device 1 appears twice"}, {{1024}, "1024 is not"}};
   for (const auto& [list, text] : lists) {
     const std::string said = error_from<ConfigurationError>([&, l = list] { use_devices(l); });
     EXPECT_TRUE(contains(said, text) && contains(said, "semcache::use_devices") && contains(said, "Accepted: ")) << said;
