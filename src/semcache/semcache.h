@@ -39,7 +39,7 @@ extern "C" {
 typedef enum semcache_status {
   SEMCACHE_SUCCESS = 0,
   SEMCACHE_ERROR_USAGE = 1,         /* the caller broke a precondition: an untracked address, a null pointer */
-  SEMCACHE_ERROR_CONFIGURATION = 2, /* an environment variable has a value that cannot be used */
+  SEMCACHE_ERROR_CONFIGURATION = 2, /* an environment variable, or semcache_use_devices, asks for what cannot be used */
   SEMCACHE_ERROR_OUT_OF_MEMORY = 3, /* memory of a device or of the host is exhausted */
   SEMCACHE_ERROR_DEVICE = 4,        /* the device's driver reported a failure */
   SEMCACHE_ERROR_SYSTEM = 5,        /* the operating system refused a call */
@@ -181,6 +181,17 @@ SEMCACHE_C_API semcache_status semcache_copy(void* to, const void* from, size_t 
  */
 SEMCACHE_C_API semcache_status semcache_copy_2d(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                                                 size_t columns) SEMCACHE_C_NOEXCEPT;
+
+/*
+ * Asks for these devices, by their numbers; `devices` may be null, for any `count` devices. Without the call, and without the
+ * variable SEMCACHE_DEVICES, the process uses one device. Call it before the first use of SemCache, or after semcache_finalize. It
+ * takes the place of SEMCACHE_DEVICES, and holds for each later start of the runtime, until the next call.
+ * SEMCACHE_ERROR_USAGE: the runtime runs already; the message names its devices. SEMCACHE_ERROR_CONFIGURATION: `count` is 0 or above
+ * 64, or a number is negative, too large or appears twice. Whether the devices exist shows at the first use.
+ */
+SEMCACHE_C_API semcache_status semcache_use_devices(const int* devices, size_t count) SEMCACHE_C_NOEXCEPT;
+/* Returns the number of devices that the runtime uses; 0 if no runtime runs. Starts nothing. */
+SEMCACHE_C_API int semcache_device_count(void) SEMCACHE_C_NOEXCEPT;
 
 /* Ends the runtime: settles every array and writes the report. The next use starts the runtime again. Idempotent. */
 SEMCACHE_C_API semcache_status semcache_finalize(void) SEMCACHE_C_NOEXCEPT;

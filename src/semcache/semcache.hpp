@@ -12,6 +12,8 @@
 #include <semcache/trace/statistics.hpp>
 
 #include <cstddef>
+#include <initializer_list>
+#include <vector>
 
 namespace semcache {
 
@@ -51,6 +53,32 @@ SEMCACHE_API void settle();
 
 /// Returns whether the address lies in tracked memory (a device array or a host mirror).
 [[nodiscard]] SEMCACHE_API bool is_tracked(const void* address) noexcept;
+
+/// Asks for `count` devices. Without the call, and without SEMCACHE_DEVICES, the process uses one.
+///
+/// Call it before the first use of SemCache; with Kokkos at any time before the first allocation in semcache::Space and before the
+/// first semcache::Exec is made. The first device is the one on which the program's own framework (Kokkos) computes. Which ones the
+/// others are is chosen as for SEMCACHE_DEVICES=count (docs/kokkos.md): process r of a node takes the devices from r * count on.
+/// The call takes the place of SEMCACHE_DEVICES, of which a line on stderr then says that it has no effect, and of earlier calls. It
+/// holds for each later start of the runtime, until the next call.
+/// @throws UsageError          the runtime runs already; the text names its devices. Or the process was forked from one that uses
+///                             SemCache. Nothing changed
+/// @throws ConfigurationError  `count` is not from 1 to 64; nothing changed
+/// Whether there are as many devices shows when the runtime starts: the first use throws ConfigurationError if not.
+/// Threads: any; not from a signal handler.
+SEMCACHE_API void use_devices(int count);
+/// Asks for exactly these devices, by their numbers (CUDA: as CUDA_VISIBLE_DEVICES numbers them). If the program's own framework
+/// (Kokkos) computes on one device only, that device must be among them, and becomes the first; the others keep their order.
+/// Otherwise as above.
+/// @throws UsageError          as above
+/// @throws ConfigurationError  the list is empty or too long, or a number is negative, too large or appears twice; nothing changed
+/// Whether the devices exist shows when the runtime starts: the first use throws ConfigurationError if not.
+SEMCACHE_API void use_devices(const std::vector<int>& devices);
+/// The same for a list in braces, so that use_devices({1}) is device 1 alone and not a number of devices.
+inline void use_devices(std::initializer_list<int> devices) { use_devices(std::vector<int>(devices)); }
+
+/// Returns the number of devices that the runtime uses; 0 if no runtime runs. Starts nothing. Threads: any.
+[[nodiscard]] SEMCACHE_API int device_count() noexcept;
 
 /// Ends the runtime: settles every array, opens all pages, restores signal handlers, joins the runtime's threads and writes the
 /// report. Kokkos::finalize calls it where the Kokkos package is used. Idempotent; the next use starts the runtime again.

@@ -27,15 +27,26 @@ int c_api_program(void) {
   void* none = NULL;
   double* values;
   double plain[count];
+  const int devices[2] = {1, 0};
+  const int twice[2] = {1, 1};
   int i;
 
   before.size = sizeof before;
   after.size = sizeof after;
+  EXPECT(semcache_device_count() == 0);
+  EXPECT(semcache_use_devices(devices, 0) == SEMCACHE_ERROR_CONFIGURATION);
+  EXPECT(semcache_use_devices(twice, 2) == SEMCACHE_ERROR_CONFIGURATION);
+  EXPECT(strstr(semcache_last_error(), "device 1 appears twice") != NULL);
+  EXPECT(semcache_use_devices(devices, 2) == SEMCACHE_SUCCESS);
+  EXPECT(semcache_use_devices(NULL, 1) == SEMCACHE_SUCCESS); /* the last call counts */
   EXPECT(semcache_statistics(&before) == SEMCACHE_SUCCESS);
   EXPECT(semcache_allocate_device("field", bytes, &device) == SEMCACHE_SUCCESS);
   EXPECT(semcache_allocate_host("field mirror", bytes, NULL, &mirror) == SEMCACHE_SUCCESS);
   EXPECT(semcache_allocate_host(NULL, bytes, NULL, &copy) == SEMCACHE_SUCCESS);
   EXPECT(device != NULL && mirror != NULL && copy != NULL);
+  EXPECT(semcache_device_count() == 1);
+  EXPECT(semcache_use_devices(devices, 2) == SEMCACHE_ERROR_USAGE);
+  EXPECT(strstr(semcache_last_error(), "emulated device 0") != NULL);
   EXPECT(semcache_is_tracked(device) == 1);
   EXPECT(semcache_is_tracked((char*)mirror + bytes - 1) == 1);
   EXPECT(semcache_is_tracked(plain) == 0);
@@ -98,5 +109,6 @@ int c_api_program(void) {
   EXPECT(semcache_is_tracked(device) == 0);
   EXPECT(semcache_finalize() == SEMCACHE_SUCCESS);
   EXPECT(semcache_finalize() == SEMCACHE_SUCCESS);
+  EXPECT(semcache_device_count() == 0);
   return 0;
 }

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <iterator>
@@ -24,6 +25,7 @@ std::function<void()> behaviour = [] {};
 std::string called;
 semcache::Access mode{};
 bool queue_was_valid = true;
+std::vector<int> devices_asked;
 
 void call(const char* name) {
   called = name;
@@ -68,8 +70,17 @@ Statistics statistics() {
 }
 bool is_tracked(const void* address) noexcept { return address != nullptr; }
 void finalize() { call("finalize"); }
+void use_devices(int count) {
+  devices_asked = {-count};
+  call("use devices");
+}
+void use_devices(const std::vector<int>& devices) {
+  devices_asked = devices;
+  call("use devices");
+}
+int device_count() noexcept { return 7; }
 namespace runtime {
-void* allocate_device(const char* label, std::size_t) {
+void* allocate_device(const char* label, std::size_t, std::uint32_t) {
   EXPECT_NE(label, nullptr);
   call("allocate_device");
   return &called;
@@ -120,6 +131,7 @@ std::vector<Throw> everything_thrown() {
 
 TEST_F(CInterfaceErrors, EveryFunctionTurnsEveryExceptionIntoItsStatusAndText) {
   char bytes[64];
+  const int devices[] = {0, 2};
   void* result = bytes;
   semcache_statistics_t s{};
   s.size = sizeof s;
@@ -133,6 +145,8 @@ TEST_F(CInterfaceErrors, EveryFunctionTurnsEveryExceptionIntoItsStatusAndText) {
       {"copy", [&] { return semcache_copy(bytes, bytes + 8, 8); }},
       {"access 2d", [&] { return semcache_access_2d(bytes, 4, 2, 2, SEMCACHE_READ); }},
       {"copy 2d", [&] { return semcache_copy_2d(bytes, 4, bytes + 8, 4, 2, 2); }},
+      {"use devices", [&] { return semcache_use_devices(devices, 2); }},
+      {"use devices", [&] { return semcache_use_devices(nullptr, 2); }},
       {"finalize", [&] { return semcache_finalize(); }},
   };
 
@@ -217,6 +231,26 @@ TEST_F(CInterfaceErrors, NullArgumentsAreUsageErrorsThatReachNobody) {
   EXPECT_EQ(result, &called);
   EXPECT_EQ(semcache_is_tracked(nullptr), 0);
   EXPECT_EQ(semcache_is_tracked(bytes), 1);
+}
+
+TEST_F(CInterfaceErrors, DevicesAreAListOrANumber) {
+  const int devices[] = {3, 0, 2};
+  EXPECT_EQ(semcache_use_devices(devices, 2), SEMCACHE_SUCCESS);
+  EXPECT_EQ(devices_asked, (std::vector<int>{3, 0}));
+  EXPECT_EQ(semcache_use_devices(devices, 0), SEMCACHE_SUCCESS);
+  EXPECT_EQ(devices_asked, std::vector<int>{}) << "the runtime refuses it";
+  EXPECT_EQ(semcache_use_devices(nullptr, 2), SEMCACHE_SUCCESS);
+  EXPECT_EQ(devices_asked, std::vector<int>{-2});
+  EXPECT_EQ(semcache_device_count(), 7);
+
+  called.clear();
+  for (const int* list : {devices, static_cast<const int*>(nullptr)}) {
+    for (const std::size_t count : {std::size_t{65}, std::size_t{SIZE_MAX}}) {
+      EXPECT_EQ(semcache_use_devices(list, count), SEMCACHE_ERROR_CONFIGURATION);
+      EXPECT_NE(std::string(semcache_last_error()).find(std::to_string(count)), std::string::npos) << semcache_last_error();
+    }
+  }
+  EXPECT_EQ(called, "") << "so many numbers are not read";
 }
 
 TEST_F(CInterfaceErrors, ACopyIsOrderedAfterAllWork) {

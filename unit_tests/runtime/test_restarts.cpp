@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -102,6 +103,26 @@ TEST(Restarts, InOtherThreadsLeaveNothingBehind) {
     EXPECT_EQ(outlived[static_cast<std::size_t>(round)][0], round);
     deallocate(outlived[static_cast<std::size_t>(round)]);
   }
+}
+
+/// The variable alone chooses here; use_devices is tested elsewhere.
+TEST(Restarts, WithAnotherNumberOfDevices) {
+  ::setenv("SEMCACHE_DEVICE_MEMORY", "1M,2M", 1);
+  for (const char* devices : {"2", "0,2", "1,0"}) {
+    ::setenv("SEMCACHE_DEVICES", devices, 1);
+    EXPECT_EQ(device_count(), 0);
+    deallocate(allocate_device("first use", 8));
+    EXPECT_EQ(device_count(), 2) << devices;
+    EXPECT_EQ(statistics().device_count, 2) << devices;
+    EXPECT_EQ(statistics().device_ordinal, devices[0] == '1' ? 1 : 0) << "the first one is home";
+    EXPECT_EQ(statistics().device_budget_bytes, 3u << 20);
+    finalize();
+  }
+  ::unsetenv("SEMCACHE_DEVICE_MEMORY");
+  ::unsetenv("SEMCACHE_DEVICES");
+  deallocate(allocate_device("first use", 8));
+  EXPECT_EQ(device_count(), 1);
+  finalize();
 }
 
 }  // namespace

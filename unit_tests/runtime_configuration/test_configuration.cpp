@@ -44,6 +44,7 @@ TEST(Configuration, AnEmptyEnvironmentGivesTheDefaults) {
   EXPECT_EQ(c.device_count, 0);
   EXPECT_TRUE(c.device_ordinals.empty());
   EXPECT_EQ(c.device_memory_bytes, 0u);
+  EXPECT_TRUE(c.device_budgets.empty());
   EXPECT_EQ(c.host_address_bytes, 0u);
   EXPECT_EQ(c.protocol, Protocol::write_back);
   EXPECT_EQ(c.tracker, TrackerChoice::automatic);
@@ -146,13 +147,48 @@ TEST(Configuration, DeviceMemoryTakesPowersOf1024) {
   EXPECT_EQ(bytes("17179869183G"), 17179869183ull << 30);
 }
 
+TEST(Configuration, DeviceMemoryIsOneNumberForAllOrOneForEachDevice) {
+  const auto budgets = [](const char* text) { return read({{"SEMCACHE_DEVICE_MEMORY", text}}).device_budgets; };
+  const std::uint64_t M = 1 << 20;
+
+  EXPECT_EQ(budgets("512M,1G"), (std::vector<std::uint64_t>{512 * M, 1024 * M}));
+  EXPECT_EQ(budgets(" 1 , 0,\t3K "), (std::vector<std::uint64_t>{1, 0, 3072}));
+  EXPECT_EQ(read({{"SEMCACHE_DEVICE_MEMORY", "1M,2M"}}).device_memory_bytes, 0u);
+  EXPECT_TRUE(budgets("512M").empty());
+  for (const char* text : {"1G,", ",1G", "1G,,1G", ","}) {
+    EXPECT_TRUE(contains(error_of("SEMCACHE_DEVICE_MEMORY", text), "a number is missing")) << text;
+  }
+
+  const Configuration list = read({{"SEMCACHE_DEVICE_MEMORY", "1M,2M"}});
+  EXPECT_EQ(list.budget_of(0), M);
+  EXPECT_EQ(list.budget_of(1), 2 * M);
+  EXPECT_EQ(read({{"SEMCACHE_DEVICE_MEMORY", "3M"}}).budget_of(5), 3 * M);
+}
+
+TEST(Configuration, AListOfDevicesSaysWhatIsWrongWithIt) {
+  EXPECT_EQ(why_no_list_of_devices({2, 0, 1023}), "");
+  EXPECT_EQ(why_no_list_of_devices({}), "the list is empty");
+  EXPECT_EQ(why_no_list_of_devices({0, -1}), "-1 is not a device number");
+  EXPECT_EQ(why_no_list_of_devices({1024}), "1024 is not a device number");
+  EXPECT_EQ(why_no_list_of_devices({4, 2, 4}), "device 4 appears twice");
+  std::vector<int> many;
+  while (many.size() < max_devices) many.push_back(static_cast<int>(many.size()));
+  EXPECT_EQ(why_no_list_of_devices(many), "");
+  many.push_back(max_devices);
+  EXPECT_EQ(why_no_list_of_devices(many), "more than 64 devices");
+
+  EXPECT_TRUE(contains(error_of("SEMCACHE_DEVICES", "1,2,"), "it ends in a comma"));
+  EXPECT_TRUE(contains(error_of("SEMCACHE_DEVICES", ","), "\"\" is not a device number"));
+  EXPECT_TRUE(contains(error_of("SEMCACHE_DEVICES", "0,1,0"), "device 0 appears twice"));
+}
+
 TEST(Configuration, AddressesForHostArraysAreBytes) {
   EXPECT_EQ(read({{"SEMCACHE_HOST_ADDRESSES", "3G"}}).host_address_bytes, std::uint64_t{3} << 30);
 }
 
 TEST(Configuration, ASumOfBytesThatOverflowsIsRefused) {
   for (const char* text : {"18446744073709551616", "17179869184G", "16777216T", "18446744073709551615K", "18014398509481984K",
-                           "99999999999999999999999999999999999999G"}) {
+                           "99999999999999999999999999999999999999G", "1G,16777216T", "18446744073709551616,1"}) {
     EXPECT_TRUE(contains(error_of("SEMCACHE_DEVICE_MEMORY", text), "too large")) << text;
   }
 }
@@ -169,7 +205,8 @@ TEST(Configuration, NonsenseInAnyVariableIsRefusedByNameValueAndAcceptedForms) {
       {"SEMCACHE_DEVICE", {"gpu", "CUDA", "cuda,emulated", "0", "auto x", "\x01"}},
       {"SEMCACHE_DEVICES", {"0", "-1", "65", "two", "1.0", ",", ",1", "1,,2", "1,2,", "0,0", "0,-1", "0,1024", "0,x", "0x1", "1 2", "+1",
                             "4294967297", "0,4294967296", "99999999999999999999999"}},
-      {"SEMCACHE_DEVICE_MEMORY", {"-1", "1.5G", "G", "1GB", "1GiB", "1 G", "1P", "lots", "1e9", "0x10", "1KK", "+1", "K1"}},
+      {"SEMCACHE_DEVICE_MEMORY", {"-1", "1.5G", "G", "1GB", "1GiB", "1 G", "1P", "lots", "1e9", "0x10", "1KK", "+1", "K1", "1G,",
+                                  ",1G", "1G,,2G", ",", "1G,x", "1G;2G", "1G 2G", "1,-1"}},
       {"SEMCACHE_PROTOCOL", {"writeback", "write_back", "on", "0", "1", "WRITE-BACK"}},
       {"SEMCACHE_TRACKER", {"userfault", "mprotect ,", "off", "none", "1"}},
       {"SEMCACHE_CHECK", {"yes", "true", "2", "-1", "01", "on"}},

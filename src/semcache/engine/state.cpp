@@ -31,7 +31,7 @@ State::State(std::vector<std::unique_ptr<device::Device>> given_devices, std::un
     auto d = std::make_unique<DeviceState>();
     d->index = static_cast<std::uint32_t>(devices.size());
     d->device = device;
-    d->memory = std::make_unique<DeviceMemory>(*device, d->index, *device_addresses, options.device_memory_bytes);
+    d->memory = std::make_unique<DeviceMemory>(*device, d->index, *device_addresses, options.budget_of(d->index));
     d->staging = std::make_unique<Staging>(*device, page_bytes);
     d->to_device_queue = queues->open(d->index);
     d->to_host_queue = queues->open(d->index);

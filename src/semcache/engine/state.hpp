@@ -55,6 +55,7 @@ enum class Protocol : std::uint8_t { write_back, write_through, off };
 struct Options {
   Protocol protocol = Protocol::write_back;
   std::uint64_t device_memory_bytes = 0;  ///< budget per device; 0: nine tenths of what is free at the start
+  std::vector<std::uint64_t> device_budgets;  ///< for each device; empty: device_memory_bytes for all
   unsigned snapshot_share_percent = 25;   ///< of the budget, for copy-on-write snapshots
   bool check = false;         ///< SEMCACHE_CHECK
   bool check_writes = false;  ///< SEMCACHE_CHECK_WRITES
@@ -68,6 +69,11 @@ struct Options {
   std::chrono::seconds patience{60};
   Surroundings* surroundings = nullptr;  ///< outlives the engine; nullptr: nothing is known of threads
   plan::Observer* observer = nullptr;    ///< sees every step; outlives the engine; may be nullptr
+
+  /// Returns the budget of the device with this index; 0: the default. `device_budgets` is empty or has the index.
+  [[nodiscard]] std::uint64_t budget_of(std::size_t device) const noexcept {
+    return device_budgets.empty() ? device_memory_bytes : device_budgets[device];
+  }
 };
 
 /// A device, and the objects that the engine keeps for it.

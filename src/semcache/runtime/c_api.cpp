@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/platform/per_thread.hpp>
+#include <semcache/runtime/configuration.hpp>
 #include <semcache/runtime/runtime.hpp>
 #include <semcache/semcache.h>
 #include <semcache/semcache.hpp>
@@ -13,6 +14,7 @@
 #include <iterator>
 #include <new>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -180,6 +182,19 @@ semcache_status semcache_copy_2d(void* to, size_t to_pitch, const void* from, si
     runtime::copy_2d(to, to_pitch, from, from_pitch, width, columns, QueueId{});
   });
 }
+
+semcache_status semcache_use_devices(const int* devices, size_t count) noexcept {
+  return guarded([&] {
+    if (count > runtime::max_devices) {
+      throw ConfigurationError("semcache_use_devices: " + std::to_string(count) + " devices cannot be used, at most " +
+                               std::to_string(runtime::max_devices) + " can");
+    }
+    if (devices == nullptr) return semcache::use_devices(static_cast<int>(count));
+    semcache::use_devices(std::vector<int>(devices, devices + count));
+  });
+}
+
+int semcache_device_count(void) noexcept { return semcache::device_count(); }
 
 semcache_status semcache_finalize(void) noexcept {
   return guarded([] { semcache::finalize(); });

@@ -102,16 +102,41 @@ void read_number(const Variable& variable, std::string_view text, Configuration&
   configuration.*field = static_cast<unsigned>(bounded_number(variable, text, least, most));
 }
 
+/// @param number  the part of `text` that must be a number of bytes; the message quotes all of `text`
+std::uint64_t bytes_or_refuse(const Variable& variable, std::string_view text, std::string_view number) {
+  constexpr std::string_view units = "KkMmGgTt";
+  if (number.empty()) refuse(variable, text, "a number is missing beside a comma");
+  const std::size_t unit = units.find(number.back());
+  const std::size_t shift = unit == std::string_view::npos ? 0 : 10 * (unit / 2 + 1);
+  if (shift != 0) number.remove_suffix(1);
+  const std::uint64_t n = number_or_refuse(variable, text, number, "not a whole number of bytes");
+  if (n > (UINT64_MAX >> shift)) refuse(variable, text, "too large");
+  return n << shift;
+}
+
 template <auto field>
 void read_bytes(const Variable& variable, std::string_view text, Configuration& configuration) {
-  constexpr std::string_view units = "KkMmGgTt";
-  std::string_view digits = text;
-  const std::size_t unit = units.find(digits.back());
-  const std::size_t shift = unit == std::string_view::npos ? 0 : 10 * (unit / 2 + 1);
-  if (shift != 0) digits.remove_suffix(1);
-  const std::uint64_t n = number_or_refuse(variable, text, digits, "not a whole number of bytes");
-  if (n > (UINT64_MAX >> shift)) refuse(variable, text, "too large");
-  configuration.*field = n << shift;
+  configuration.*field = bytes_or_refuse(variable, text, text);
+}
+
+/// Returns what lies between the commas, without blanks at either end. A comma at the end has an empty item behind it.
+std::vector<std::string_view> items_of(std::string_view text) {
+  std::vector<std::string_view> items;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    items.push_back(trimmed(text.substr(begin, comma - begin)));
+    begin = comma + 1;
+  }
+  return items;
+}
+
+void read_device_memory(const Variable& variable, std::string_view text, Configuration& configuration) {
+  const std::vector<std::string_view> items = items_of(text);
+  if (items.size() == 1) {
+    configuration.device_memory_bytes = bytes_or_refuse(variable, text, text);
+    return;
+  }
+  for (const std::string_view item : items) configuration.device_budgets.push_back(bytes_or_refuse(variable, text, item));
 }
 
 // The spellings of the values, in the order of the enumerators.
@@ -131,28 +156,24 @@ void read_choice(const Variable& variable, std::string_view text, Configuration&
 }
 
 void read_devices(const Variable& variable, std::string_view text, Configuration& configuration) {
-  if (text.find(',') == std::string_view::npos) {
+  std::vector<std::string_view> items = items_of(text);
+  if (items.size() == 1) {
     configuration.device_count = static_cast<int>(bounded_number(variable, text, 1, max_devices));
     return;
   }
-  std::vector<int>& ordinals = configuration.device_ordinals;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
-    const std::string_view item = trimmed(text.substr(begin, comma - begin));
-    begin = comma + 1;
-    std::uint64_t n = 0;
-    if (parse_number(item, n) != std::errc() || n >= 1024) {
-      refuse(variable, text, quoted(item) + " is not a device number");
-    }
-    const int ordinal = static_cast<int>(n);
-    if (std::find(ordinals.begin(), ordinals.end(), ordinal) != ordinals.end()) {
-      refuse(variable, text, "device " + std::to_string(ordinal) + " appears twice");
-    }
-    ordinals.push_back(ordinal);
-  }
   // "1," is the list of device 1 alone, because "1" is a count. A longer list needs no comma at its end.
-  if (text.back() == ',' && ordinals.size() > 1) refuse(variable, text, "it ends in a comma");
-  if (ordinals.size() > max_devices) refuse(variable, text, "more than " + std::to_string(max_devices) + " devices");
+  if (items.back().empty()) {
+    if (items.size() > 2) refuse(variable, text, "it ends in a comma");
+    items.pop_back();
+  }
+  std::vector<int>& ordinals = configuration.device_ordinals;
+  for (const std::string_view item : items) {
+    std::uint64_t n = 0;
+    if (parse_number(item, n) != std::errc() || n > INT32_MAX) refuse(variable, text, quoted(item) + " is not a device number");
+    ordinals.push_back(static_cast<int>(n));
+  }
+  const std::string why = why_no_list_of_devices(ordinals);
+  if (!why.empty()) refuse(variable, text, why);
   configuration.device_count = static_cast<int>(ordinals.size());
 }
 
@@ -172,8 +193,9 @@ constexpr Variable known_variables[] = {
     {"SEMCACHE_DEVICES", "a count from 1 to 64 (2), or a comma-separated list of distinct devices (0,2; 1, for one alone)",
      &read_devices},
     {"SEMCACHE_DEVICE_MEMORY",
-     "a whole number of bytes for each device, with K, M, G or T for powers of 1024 (512M); 0 for the default",
-     &read_bytes<&Configuration::device_memory_bytes>},
+     "a whole number of bytes for each device, with K, M, G or T for powers of 1024 (512M), or a comma-separated list with one number "
+     "for each (512M,1G); 0 for the default",
+     &read_device_memory},
     {"SEMCACHE_HOST_ADDRESSES", "a whole number of bytes, with K, M, G or T for powers of 1024 (64G); 0 for the default",
      &read_bytes<&Configuration::host_address_bytes>},
     {"SEMCACHE_PROTOCOL", "write-back, write-through or off", &read_choice<&Configuration::protocol>},
@@ -234,6 +256,17 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 const char* to_string(DeviceChoice choice) noexcept { return spellings(choice)[static_cast<std::size_t>(choice)]; }
 const char* to_string(Protocol protocol) noexcept { return spellings(protocol)[static_cast<std::size_t>(protocol)]; }
 const char* to_string(TrackerChoice choice) noexcept { return spellings(choice)[static_cast<std::size_t>(choice)]; }
+
+std::string why_no_list_of_devices(const std::vector<int>& ordinals) {
+  constexpr int most = 1024;  // more than any machine has
+  if (ordinals.empty()) return "the list is empty";
+  for (auto o = ordinals.begin(); o != ordinals.end(); ++o) {
+    if (*o < 0 || *o >= most) return std::to_string(*o) + " is not a device number";
+    if (std::find(ordinals.begin(), o, *o) != o) return "device " + std::to_string(*o) + " appears twice";
+  }
+  if (ordinals.size() > max_devices) return "more than " + std::to_string(max_devices) + " devices";
+  return {};
+}
 
 Configuration read_configuration(const Environment& environment) {
   Configuration c;

@@ -23,18 +23,19 @@ enum class Switch : std::uint8_t { automatic, on, off };
 [[nodiscard]] SEMCACHE_API const char* to_string(Protocol protocol) noexcept;
 [[nodiscard]] SEMCACHE_API const char* to_string(TrackerChoice choice) noexcept;
 
-inline constexpr int max_devices = 64;
+inline constexpr int max_devices = most_devices;
 
 /// The values of all variables, checked. An absent or empty variable leaves the default.
 /// The base class has the options that SEMCACHE_PROTOCOL=write-back|write-through|off, SEMCACHE_SNAPSHOT_SHARE=0..100,
-/// SEMCACHE_DEVICE_MEMORY and SEMCACHE_HOST_ADDRESSES (bytes, K M G T = powers of 1024; 0: the default), SEMCACHE_CHECK=0|1 and
-/// SEMCACHE_CHECK_WRITES=0|1 set.
+/// SEMCACHE_DEVICE_MEMORY (one number for all devices, or a list with one for each) and SEMCACHE_HOST_ADDRESSES (bytes, K M G T =
+/// powers of 1024; 0: the default), SEMCACHE_CHECK=0|1 and SEMCACHE_CHECK_WRITES=0|1 set.
 struct Configuration : engine::Options {
   DeviceChoice device = DeviceChoice::automatic;  ///< SEMCACHE_DEVICE=auto|emulated|cuda
-  /// SEMCACHE_DEVICES=N: the number of devices, or the length of a list; 0: not set.
+  /// SEMCACHE_DEVICES=N: the number of devices, or the length of a list; 0: not set, which means one device.
   int device_count = 0;
   /// SEMCACHE_DEVICES=0,2 ("1," for device 1 alone): the devices, in this order, without repetition; empty: not set.
   std::vector<int> device_ordinals;
+  const char* devices_from = "SEMCACHE_DEVICES";  ///< who asks for the devices, for messages: the variable or `use_devices`
   TrackerChoice tracker = TrackerChoice::automatic;     ///< SEMCACHE_TRACKER=auto|mprotect|userfaultfd|explicit
   /// SEMCACHE_REPORT. Empty: no report; "stderr", "stdout" or "-"; otherwise a file name, whose %p %h %r are validated but not
   /// yet expanded (a forked child expands its own): see trace::write_report.
@@ -49,10 +50,14 @@ struct Configuration : engine::Options {
   /// The rank from the MPI launcher (OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID: the first that holds a number); -1: none.
   int mpi_rank = -1;
   /// The rank among the processes of this node, from the launcher (OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID,
-  /// MV2_COMM_WORLD_LOCAL_RANK, PALS_LOCAL_RANKID, FLUX_TASK_LOCAL_ID, SLURM_LOCALID); -1: none. Where neither SEMCACHE_DEVICES
-  /// nor a framework names a device, the process takes the device of this number, modulo the number of devices.
+  /// MV2_COMM_WORLD_LOCAL_RANK, PALS_LOCAL_RANKID, FLUX_TASK_LOCAL_ID, SLURM_LOCALID); -1: none. Where neither a list of devices
+  /// nor a framework names a device, the process takes devices by this number: see `choose_devices`.
   int local_rank = -1;
 };
+
+/// Returns why the program cannot be given these devices; empty if they are distinct numbers of devices, at least one and at most
+/// `max_devices`. Whether they exist shows when the runtime starts.
+[[nodiscard]] SEMCACHE_API std::string why_no_list_of_devices(const std::vector<int>& ordinals);
 
 /// A function like getenv: returns the variable's value or nullptr. The caller copies the text before the next call.
 using Environment = std::function<const char*(const char* name)>;

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
@@ -26,6 +27,53 @@ namespace {
 
 std::mutex lifetime_mutex;  // held while a runtime starts or ends
 std::optional<FrameworkDevice> framework;
+
+/// What `use_devices` was told last. Without a destructor, because the runtime may start while the process ends.
+struct AskedDevices {
+  int count = 0;       ///< 0: `use_devices` was not called
+  bool listed = false;  ///< the first `count` of `ordinals` are the devices
+  std::array<int, max_devices> ordinals{};
+};
+AskedDevices asked_devices;
+constexpr const char* use_devices_name = "semcache::use_devices";
+
+/// Gives the program's own choice the place of the variable's.
+void obey_use_devices(Configuration& c) {
+  if (asked_devices.count == 0) return;
+  const auto* const begin = asked_devices.ordinals.data();
+  const std::vector<int> ordinals(begin, begin + (asked_devices.listed ? asked_devices.count : 0));
+  if (c.device_count != 0 && (c.device_count != asked_devices.count || c.device_ordinals != ordinals)) {
+    base::raw_log("warning: %s has no effect, because the program has called %s", c.devices_from, use_devices_name);
+  }
+  c.device_count = asked_devices.count;
+  c.device_ordinals = ordinals;
+  c.devices_from = use_devices_name;
+}
+
+std::vector<int> ordinals_of(const Runtime& r) {
+  std::vector<int> ordinals;
+  for (const auto& d : r.engine->state().devices) ordinals.push_back(d->device->ordinal());
+  return ordinals;
+}
+
+/// @param ordinals  empty: any `count` devices
+void ask_for_devices(int count, const std::vector<int>& ordinals) {
+  if (forked.load()) refuse_forked();
+  const std::lock_guard<std::mutex> guard(lifetime_mutex);
+  if (const Runtime* r = current.load()) {
+    throw UsageError(std::string(use_devices_name) + ": SemCache runs already, on " +
+                     device::to_string(r->engine->state().home().device->kind()) + " " + text_of_devices(ordinals_of(*r)) +
+                     ". Call it before the first use of SemCache, or after semcache::finalize.");
+  }
+  asked_devices.count = count;
+  asked_devices.listed = !ordinals.empty();
+  std::copy(ordinals.begin(), ordinals.end(), asked_devices.ordinals.begin());
+}
+
+[[noreturn]] void refuse_devices(const std::string& why) {
+  throw ConfigurationError(std::string(use_devices_name) + ": " + why + ". Accepted: a number of devices from 1 to " +
+                           std::to_string(max_devices) + ", or a list of distinct devices.");
+}
 
 platform::Pages make_pages(const Configuration& c) {
   if (c.tracker == TrackerChoice::explicit_only || c.protocol == Protocol::off) {
@@ -85,7 +133,8 @@ Runtime* start() {
   refuse_second_copy();
   stay_loaded();
   (void)semcache_foreign_io_1();  // so that a program that links the static library has the table, too
-  const Configuration c = read_process_configuration();
+  Configuration c = read_process_configuration();
+  obey_use_devices(c);
   auto r = std::make_unique<Runtime>(c);
   platform::Pages pages = make_pages(c);
   r->tracker = std::move(pages.tracker);
@@ -164,6 +213,22 @@ Statistics statistics() {
   const platform::RuntimeScope scope;
   Runtime* r = running();
   return r == nullptr ? Statistics{} : statistics_of(*r);
+}
+
+void use_devices(int count) {
+  if (count < 1 || count > max_devices) refuse_devices(std::to_string(count) + " is no number of devices");
+  ask_for_devices(count, {});
+}
+
+void use_devices(const std::vector<int>& devices) {
+  const std::string why = why_no_list_of_devices(devices);
+  if (!why.empty()) refuse_devices(why);
+  ask_for_devices(static_cast<int>(devices.size()), devices);
+}
+
+int device_count() noexcept {
+  const Runtime* r = running();
+  return r == nullptr ? 0 : static_cast<int>(r->engine->state().devices.size());
 }
 
 void finalize() {

@@ -38,9 +38,27 @@ extern std::atomic<std::uint64_t> retired_queues;
 
 /// Starts the runtime, or returns the one that another thread has started meanwhile. @throws ConfigurationError and others
 [[nodiscard]] Runtime* start();
-/// Makes the devices on which the variables, the program's own framework and the machine agree.
+/// Returns "device 1" or "devices 0, 2".
+[[nodiscard]] std::string text_of_devices(const std::vector<int>& ordinals);
+
+struct ChosenDevices {
+  std::vector<int> ordinals;  ///< the first is home: the device on which the program's own framework computes
+  std::string warning;        ///< one line for the user; empty: none
+};
+/// Chooses the devices on which the configuration, the program's own framework and the machine agree. Calls nothing of a device.
+///
+/// A list: exactly these devices. A device that the framework has forced must be among them and comes first; otherwise the first of
+/// the list is home. A count n (default 1): process r of the node has the run of n devices that begins at r * n, modulo `visible`.
+/// The framework's device comes first; if it is not in the run, the run begins at it instead.
 /// @param framework  nullptr: the program has none, or has not called `use_framework_device` yet
-/// @throws ConfigurationError  they do not agree; the text names both
+/// @param visible    the number of devices of this kind; 0: none, so that making the first device reports the reason
+/// @throws ConfigurationError  they do not agree, a device does not exist, or there are more or fewer budgets than devices; the text
+///                             names both
+[[nodiscard]] ChosenDevices choose_devices(const Configuration& configuration, const FrameworkDevice* framework,
+                                           device::DeviceKind kind, int visible);
+/// Makes the devices that `choose_devices` chooses, in that order, and writes its warning to stderr.
+/// @param framework  as in `choose_devices`
+/// @throws ConfigurationError  as `choose_devices`; SEMCACHE_DEVICE contradicts the framework  @throws DeviceError
 [[nodiscard]] std::vector<std::unique_ptr<device::Device>> make_devices(const Configuration& configuration,
                                                                        const FrameworkDevice* framework);
 [[noreturn]] void refuse_forked();
