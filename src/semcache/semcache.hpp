@@ -63,7 +63,7 @@ SEMCACHE_API void settle();
 /// holds for each later start of the runtime, until the next call.
 /// @throws UsageError          the runtime runs already; the text names its devices. Or the process was forked from one that uses
 ///                             SemCache. Nothing changed
-/// @throws ConfigurationError  `count` is not from 1 to 64; nothing changed
+/// @throws ConfigurationError  `count` is not from 1 to 16; nothing changed
 /// Whether there are as many devices shows when the runtime starts: the first use throws ConfigurationError if not.
 /// Threads: any; not from a signal handler.
 SEMCACHE_API void use_devices(int count);

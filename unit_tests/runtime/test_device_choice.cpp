@@ -292,7 +292,7 @@ TEST_F(UseDevices, NumbersThatCannotBeUsedAreRefusedByName) {
   use_devices({2, 0});
   for (const int count : {0, -1, 65}) {
     EXPECT_EQ(error_from<ConfigurationError>([&] { use_devices(count); }),
-              "semcache::use_devices: " + std::to_string(count) + " is no number of devices. Accepted: a number of devices from 1 to 64, or "
+              "semcache::use_devices: " + std::to_string(count) + " is no number of devices. Accepted: a number of devices from 1 to 16, or "
               "a list of distinct devices.");
   }
   const std::pair<Devices, std::string> lists[] = {

@@ -59,7 +59,7 @@ TEST(Configuration, AnEmptyEnvironmentGivesTheDefaults) {
 constexpr const char* all_names[] = {
     "SEMCACHE_DEVICE", "SEMCACHE_DEVICES",      "SEMCACHE_DEVICE_MEMORY", "SEMCACHE_PROTOCOL",       "SEMCACHE_TRACKER",
     "SEMCACHE_CHECK",  "SEMCACHE_CHECK_WRITES", "SEMCACHE_REPORT",        "SEMCACHE_SNAPSHOT_SHARE", "SEMCACHE_FAULT_TIMEOUT",
-    "SEMCACHE_DEVICE_TRACKER", "SEMCACHE_HOST_ADDRESSES", "SEMCACHE_MPI_CUDA"};
+    "SEMCACHE_DEVICE_TRACKER", "SEMCACHE_HOST_ADDRESSES", "SEMCACHE_MPI_CUDA", "SEMCACHE_PEER_ACCESS"};
 
 TEST(Configuration, AnEmptyOrBlankVariableIsAnAbsentOne) {
   for (const char* name : all_names) {
@@ -72,6 +72,8 @@ TEST(Configuration, EveryWordOfEveryChoiceIsRead) {
   EXPECT_EQ(read({{"SEMCACHE_DEVICE", "auto"}}).device, DeviceChoice::automatic);
   EXPECT_EQ(read({{"SEMCACHE_DEVICE", "emulated"}}).device, DeviceChoice::emulated);
   EXPECT_EQ(read({{"SEMCACHE_DEVICE", "cuda"}}).device, DeviceChoice::cuda);
+  EXPECT_EQ(read({{"SEMCACHE_PEER_ACCESS", "auto"}}).peer_access, engine::PeerAccess::where_possible);
+  EXPECT_EQ(read({{"SEMCACHE_PEER_ACCESS", "off"}}).peer_access, engine::PeerAccess::off);
   EXPECT_EQ(read({{"SEMCACHE_PROTOCOL", "write-back"}}).protocol, Protocol::write_back);
   EXPECT_EQ(read({{"SEMCACHE_PROTOCOL", "write-through"}}).protocol, Protocol::write_through);
   EXPECT_EQ(read({{"SEMCACHE_PROTOCOL", "off"}}).protocol, Protocol::off);
@@ -175,7 +177,7 @@ TEST(Configuration, AListOfDevicesSaysWhatIsWrongWithIt) {
   while (many.size() < max_devices) many.push_back(static_cast<int>(many.size()));
   EXPECT_EQ(why_no_list_of_devices(many), "");
   many.push_back(max_devices);
-  EXPECT_EQ(why_no_list_of_devices(many), "more than 64 devices");
+  EXPECT_EQ(why_no_list_of_devices(many), "more than 16 devices");
 
   EXPECT_TRUE(contains(error_of("SEMCACHE_DEVICES", "1,2,"), "it ends in a comma"));
   EXPECT_TRUE(contains(error_of("SEMCACHE_DEVICES", ","), "\"\" is not a device number"));

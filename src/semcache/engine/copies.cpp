@@ -77,8 +77,8 @@ void Copies::copy(void* to, const void* from, Columns what) {
   expect_inside(t, to, what.to_pitch);
   expect_inside(f, from, what.from_pitch);
   if (t == nullptr && f == nullptr) {
-    SpaceId space = space_at(to);
-    if (space == host_space) space = space_at(from);
+    SpaceId space = s_.foreign_space_at(to);
+    if (space == host_space) space = s_.foreign_space_at(from);
     timeline::Work work;
     // No array is concerned, so the step has a purpose that is not counted.
     const plan::Step step = copy_of(plan::Purpose::detour, elsewhere(space, to, space == host_space ? nullptr : &work), what.to_pitch,
@@ -334,20 +334,12 @@ void Copies::meet(Transaction& t, const Kept& array, const Region& range, Access
   });
 }
 
-/// Returns the space of memory that belongs to no array.
-SpaceId Copies::space_at(const void* p) const noexcept {
-  for (const auto& d : s_.devices) {
-    if (d->device->is_foreign_device_pointer(p)) return device_space(d->index);
-  }
-  return host_space;
-}
-
 void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, const void* from, const Columns& what) {
   const Region range = what.to(position);
   const Requirement written = overwritten(to, range);
   const Kept kept(to);
   timeline::Work work;
-  plan::End source = elsewhere(space_at(from), from, &work);
+  plan::End source = elsewhere(s_.foreign_space_at(from), from, &work);
   std::uint64_t pitch = what.from_pitch;
   std::vector<std::byte> buffer;
   if (to.on_host() && source.space != host_space) {  // through a buffer
@@ -372,7 +364,7 @@ void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t 
   host_access_.shape(from, range);
   meet(t, Kept(from), range, Access::read);
   timeline::Work work;
-  plan::End target = elsewhere(space_at(to), to, &work);
+  plan::End target = elsewhere(s_.foreign_space_at(to), to, &work);
   std::vector<std::byte> buffer;
   const auto copy = [&](plan::Purpose purpose, const plan::End& there, std::uint64_t there_pitch, const plan::End& here, std::uint64_t here_pitch) {
     executor_.execute(copy_of(purpose, there, there_pitch, here, here_pitch, what.width, what.columns));

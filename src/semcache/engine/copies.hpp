@@ -40,7 +40,6 @@ class Copies : Parts {
   /// freed
   void meet(Transaction& transaction, const Kept& array, const Region& range, Access mode);
   /// Returns the space of memory that belongs to no array.
-  [[nodiscard]] SpaceId space_at(const void* elsewhere) const noexcept;
   /// Copies at the call from memory that belongs to no array. The program may change that memory afterwards.
   void copy_from_open(Transaction& transaction, Memory& to, std::uint64_t position, const void* from, const Columns& what);
   /// Copies at the call to memory that belongs to no array.

@@ -52,7 +52,7 @@ void Launches::expect_reached(SpaceId space, const Operand* operands, std::size_
     if (m.space == space || is_no_array(m) || m.on_host()) continue;
     const DeviceState& own = s_.device_of(space);
     const DeviceState& other = s_.device_of(m);
-    SEMCACHE_EXPECTS(own.device->reaches(*other.device),
+    SEMCACHE_EXPECTS(s_.topology.linked(space, m.space),
                      std::string("a kernel on device ") + std::to_string(own.index) + " (" + own.device->name() + ") uses '" + s_.name(m) +
                          "' on device " + std::to_string(other.index) + " (" + other.device->name() + "), which it cannot reach (no peer "
                          "access). Launch the kernel on semcache::on(" + std::to_string(other.index) + "), or copy the array to device " +

@@ -23,7 +23,7 @@ State::State(std::vector<std::unique_ptr<device::Device>> given_devices, std::un
   for (device::Device* const device : all) {
     std::vector<device::Device*> others = all;
     others.erase(std::find(others.begin(), others.end(), device));
-    if (!others.empty()) device->share_with(others);
+    if (!others.empty() && options.peer_access == PeerAccess::where_possible) device->share_with(others);
   }
   device_addresses = std::make_unique<memory::DeviceAddresses>(all);
   queues = std::make_unique<Queues>(all);
@@ -40,7 +40,9 @@ State::State(std::vector<std::unique_ptr<device::Device>> given_devices, std::un
     d->everything.stands_for_all = true;
     d->everything.since = 0;
     for (std::uint32_t other = 0; other < all.size(); ++other) {
-      if (all[other] != device && !(device->reaches(*all[other]) && all[other]->reaches(*device))) topology.separate(d->index, other);
+      if (all[other] == device) continue;
+      const bool linked = options.peer_access == PeerAccess::where_possible && device->reaches(*all[other]) && all[other]->reaches(*device);
+      if (!linked) topology.separate(d->index, other);
     }
     devices.push_back(std::move(d));
   }
@@ -66,6 +68,13 @@ Memory* State::find_device(const void* p) const noexcept {
 Memory* State::find(const void* p) const noexcept {
   if (host->covers(p)) return host->find(p);
   return find_device(p);
+}
+
+SpaceId State::foreign_space_at(const void* p) const noexcept {
+  if (in_device_arena(p)) return host_space;
+  const auto knows = [p](const auto& d) { return d->device->is_foreign_device_pointer(p); };
+  const auto owner = std::find_if(devices.begin(), devices.end(), knows);
+  return owner == devices.end() ? host_space : device_space((*owner)->index);
 }
 
 std::uint32_t State::device_of_stream(void* native) const noexcept {

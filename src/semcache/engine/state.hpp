@@ -51,12 +51,15 @@ using timeline::Queues;
 using timeline::unknown_queue;
 
 enum class Protocol : std::uint8_t { write_back, write_through, off };
+/// Whether kernels and copies of one device use the memory of another. If not, content passes through the host.
+enum class PeerAccess : std::uint8_t { where_possible, off };
 
 struct Options {
   Protocol protocol = Protocol::write_back;
   std::uint64_t device_memory_bytes = 0;  ///< budget per device; 0: nine tenths of what is free at the start
   std::vector<std::uint64_t> device_budgets;  ///< for each device; empty: device_memory_bytes for all
   unsigned snapshot_share_percent = 25;   ///< of the budget, for copy-on-write snapshots
+  PeerAccess peer_access = PeerAccess::where_possible;
   bool check = false;         ///< SEMCACHE_CHECK
   bool check_writes = false;  ///< SEMCACHE_CHECK_WRITES
   bool notices = true;  ///< the tracker notices host accesses; false: pages are never protected
@@ -175,6 +178,8 @@ struct State : base::Uncopied {
   [[nodiscard]] bool pinned(const Memory& m) const noexcept {
     return m.pins.load() != 0 || (in_everything(m) && everything(m).pins.load() != 0);
   }
+  /// Returns the device's space in which memory lies that belongs to no array; the host's where no device knows it.
+  [[nodiscard]] SpaceId foreign_space_at(const void* p) const noexcept;
   /// Returns the index of the device that carries out the work of a native stream. On emulated devices the handle is that index;
   /// other handles there are streams of the first device.
   [[nodiscard]] std::uint32_t device_of_stream(void* native) const noexcept;

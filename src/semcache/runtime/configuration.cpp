@@ -143,6 +143,7 @@ void read_device_memory(const Variable& variable, std::string_view text, Configu
 constexpr auto spellings(bool) noexcept { return std::array{"0", "1"}; }
 constexpr auto spellings(DeviceChoice) noexcept { return std::array{"auto", "emulated", "cuda"}; }
 constexpr auto spellings(Protocol) noexcept { return std::array{"write-back", "write-through", "off"}; }
+constexpr auto spellings(engine::PeerAccess) noexcept { return std::array{"auto", "off"}; }
 constexpr auto spellings(TrackerChoice) noexcept { return std::array{"auto", "mprotect", "userfaultfd", "explicit"}; }
 constexpr auto spellings(Switch) noexcept { return std::array{"auto", "on", "off"}; }
 
@@ -190,7 +191,7 @@ void read_report(const Variable& variable, std::string_view text, Configuration&
 
 constexpr Variable known_variables[] = {
     {"SEMCACHE_DEVICE", "auto, emulated or cuda", &read_choice<&Configuration::device>},
-    {"SEMCACHE_DEVICES", "a count from 1 to 64 (2), or a comma-separated list of distinct devices (0,2; 1, for one alone)",
+    {"SEMCACHE_DEVICES", "a count from 1 to 16 (2), or a comma-separated list of distinct devices (0,2; 1, for one alone)",
      &read_devices},
     {"SEMCACHE_DEVICE_MEMORY",
      "a whole number of bytes for each device, with K, M, G or T for powers of 1024 (512M), or a comma-separated list with one number "
@@ -198,6 +199,7 @@ constexpr Variable known_variables[] = {
      &read_device_memory},
     {"SEMCACHE_HOST_ADDRESSES", "a whole number of bytes, with K, M, G or T for powers of 1024 (64G); 0 for the default",
      &read_bytes<&Configuration::host_address_bytes>},
+    {"SEMCACHE_PEER_ACCESS", "auto or off", &read_choice<&Configuration::peer_access>},
     {"SEMCACHE_PROTOCOL", "write-back, write-through or off", &read_choice<&Configuration::protocol>},
     {"SEMCACHE_TRACKER", "auto, mprotect, userfaultfd or explicit", &read_choice<&Configuration::tracker>},
     {"SEMCACHE_CHECK", "0 or 1", &read_choice<&Configuration::check>},

@@ -28,7 +28,7 @@ inline constexpr int max_devices = most_devices;
 /// The values of all variables, checked. An absent or empty variable leaves the default.
 /// The base class has the options that SEMCACHE_PROTOCOL=write-back|write-through|off, SEMCACHE_SNAPSHOT_SHARE=0..100,
 /// SEMCACHE_DEVICE_MEMORY (one number for all devices, or a list with one for each) and SEMCACHE_HOST_ADDRESSES (bytes, K M G T =
-/// powers of 1024; 0: the default), SEMCACHE_CHECK=0|1 and SEMCACHE_CHECK_WRITES=0|1 set.
+/// powers of 1024; 0: the default), SEMCACHE_PEER_ACCESS=auto|off, SEMCACHE_CHECK=0|1 and SEMCACHE_CHECK_WRITES=0|1 set.
 struct Configuration : engine::Options {
   DeviceChoice device = DeviceChoice::automatic;  ///< SEMCACHE_DEVICE=auto|emulated|cuda
   /// SEMCACHE_DEVICES=N: the number of devices, or the length of a list; 0: not set, which means one device.

@@ -139,10 +139,9 @@ class Follower {
         return;
       }
     }
-    device::Device& device = *engine_.state().home().device;
     const platform::Platform& platform = *engine_.state().platform;
-    if (!device.can_reach(pointer(word))) return;
-    if (device.is_foreign_device_pointer(pointer(word))) {
+    if (!engine_.state().home().device->can_reach(pointer(word))) return;
+    if (engine_.state().foreign_space_at(pointer(word)) != host_space) {
       return doubt(word, way, "to device memory of somebody else's", "hold it in semcache::Space");
     }
     switch (platform.classify(pointer(word))) {

@@ -31,6 +31,15 @@ std::byte* pointer(CUdeviceptr n) { return reinterpret_cast<std::byte*>(n); }
 EventId to_id(CUevent event) { return reinterpret_cast<EventId>(event); }
 CUevent to_event(EventId id) { return reinterpret_cast<CUevent>(id); }
 
+/// Returns the permission for kernels and copies of the device to use memory.
+CUmemAccessDesc access_of(CUdevice device) {
+  CUmemAccessDesc access = {};
+  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  access.location.id = device;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return access;
+}
+
 CUmemAllocationProp memory_of(CUdevice device) {
   CUmemAllocationProp memory = {};
   memory.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -131,6 +140,25 @@ class CudaDevice final : public Device {
     log(api_.cuMemAddressFree(number(base), bytes), "cuMemAddressFree");
   }
 
+  void share_with(const std::vector<Device*>& others) override {
+    for (Device* const other : others) {
+      SEMCACHE_CHECK(other->kind() == DeviceKind::cuda);
+      others_.push_back(static_cast<const CudaDevice*>(other));
+      if (other->reaches(*this)) users_.push_back(access_of(others_.back()->device_));
+    }
+  }
+  bool reaches(const Device& other) const noexcept override {
+    if (&other == this) return true;
+    int can = 0;
+    return other.kind() == DeviceKind::cuda &&
+           api_.cuDeviceCanAccessPeer(&can, device_, static_cast<const CudaDevice&>(other).device_) == CUDA_SUCCESS && can != 0;
+  }
+  bool owns_stream(void* native) const noexcept override {
+    const cuda::CaptureAllowed allowed;
+    CUcontext context = nullptr;
+    return api_.cuStreamGetCtx(static_cast<CUstream>(native), &context) == CUDA_SUCCESS && context == context_;
+  }
+
   void map(std::byte* address, std::uint64_t bytes) override {
     SEMCACHE_EXPECTS(bytes % granularity_bytes_ == 0 && number(address) % granularity_bytes_ == 0,
                      "CUDA device: map of a range that is not a multiple of the granularity");
@@ -144,10 +172,7 @@ class CudaDevice final : public Device {
     log(api_.cuMemRelease(handle), "cuMemRelease");
     check(result, "cuMemMap");
 
-    CUmemAccessDesc access = {};
-    access.location = memory.location;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    result = api_.cuMemSetAccess(number(address), bytes, &access, 1);
+    result = api_.cuMemSetAccess(number(address), bytes, users_.data(), users_.size());
     if (result == CUDA_SUCCESS) return;
     log(api_.cuMemUnmap(number(address), bytes), "cuMemUnmap");
     check(result, "cuMemSetAccess", bytes);
@@ -433,7 +458,11 @@ class CudaDevice final : public Device {
       if (inside(reservations_, pointer) || inside(allocations_, pointer)) return false;
     }
     const Current current(*this);
-    return current.result() == CUDA_SUCCESS && memory_type(pointer) == CU_MEMORYTYPE_DEVICE;
+    if (current.result() != CUDA_SUCCESS || memory_type(pointer) != CU_MEMORYTYPE_DEVICE) return false;
+    // Memory of a device that the process uses, too, is that device's business.
+    int ordinal = ordinal_;
+    (void)api_.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, reinterpret_cast<CUdeviceptr>(pointer));
+    return std::none_of(others_.begin(), others_.end(), [ordinal](const CudaDevice* other) { return other->ordinal_ == ordinal; });
   }
 
   bool can_reach(const void* pointer) const noexcept override {
@@ -510,6 +539,7 @@ class CudaDevice final : public Device {
     reaches_pageable_ = attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
     most_blocks_ = 8 * static_cast<unsigned>(std::max(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 1));
 
+    users_.push_back(access_of(device_));
     const CUmemAllocationProp memory = memory_of(device_);
     check(api_.cuMemGetAllocationGranularity(&granularity_bytes_, &memory, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
           "cuMemGetAllocationGranularity");
@@ -627,6 +657,8 @@ class CudaDevice final : public Device {
   CUfunction fill_ = nullptr;
   CUfunction digest_ = nullptr;
 
+  std::vector<const CudaDevice*> others_;  ///< the devices that are used beside this one
+  std::vector<CUmemAccessDesc> users_;     ///< the devices that may use memory mapped here, this one first
   bool reaches_pageable_ = false;  ///< kernels can follow pointers into ordinary host memory
 
   std::mutex digest_mutex_;  ///< one digest at a time; guards the member below
