@@ -236,7 +236,7 @@ bool Oracle::adopt(void* stream, engine::QueueIndex& queue) {
 
 void Oracle::order_program(void* stream, const std::vector<Operand>& operands) {
   // Kernels on different streams that touch one array, one of them writing: the program's own duty.
-  for (void* other : machine_->device().unordered_kernels(stream, Machine::touches(operands))) {
+  for (const FakeDevice::Stream& other : machine_->device().unordered_kernels(stream, Machine::touches(operands))) {
     if (random_.chance(50)) machine_->device().synchronize_stream(other);
     else machine_->device().order_streams(stream, other);
   }

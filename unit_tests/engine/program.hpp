@@ -44,8 +44,8 @@ struct Program : Machine {
     o.engine.device_faults = true;
     return o;
   }
-  engine::Memory& on_device(std::uint64_t bytes) {
-    arrays_.push_back(engine().lifetimes.allocate_device(0, "device array", bytes));
+  engine::Memory& on_device(std::uint64_t bytes, std::uint32_t device = 0) {
+    arrays_.push_back(engine().lifetimes.allocate_device(device, "device array", bytes));
     return *arrays_.back();
   }
   engine::Memory& on_host(std::uint64_t bytes, engine::Memory* partner = nullptr) {
@@ -68,7 +68,7 @@ struct Program : Machine {
     expect(seen, range, seed, "host");
   }
   void expect_host(engine::Memory& m, std::uint64_t seed) { expect_host(m, m.all(), seed); }
-  void expect_device(engine::Memory& m, ByteRange range, std::uint64_t seed, void* stream = nullptr) {
+  void expect_device(engine::Memory& m, ByteRange range, std::uint64_t seed, const Stream& stream = nullptr) {
     const std::vector<std::byte> all = device_content(stream, m);
     expect({all.begin() + static_cast<std::ptrdiff_t>(range.begin), all.begin() + static_cast<std::ptrdiff_t>(range.end)},
            range, seed, "device");

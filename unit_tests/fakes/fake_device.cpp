@@ -12,12 +12,12 @@ namespace semcache::fakes {
 
 using device::EventId;
 
-FakeDevice::FakeDevice(const Options& options, Failure fail)
+FakeWorld::FakeWorld(const Options& options, Failure fail)
     : options_(options), fail_(std::move(fail)), random_(options.seed ^ 0xdeu) {}
 
-FakeDevice::~FakeDevice() {
+FakeWorld::~FakeWorld() {
   if (base_ != nullptr) fail_("the device's addresses were never given back");
-  if (mapped_count_ != 0) fail_("device memory is still mapped at the end");
+  if (!maps_.empty()) fail_("device memory is still mapped at the end");
   if (!allocations_.empty() && !may_leak) fail_("device allocations are still there at the end");
   if (!staging_.empty()) fail_(std::to_string(staging_.size()) + " staging buffers were never given back");
   if (!registered_.empty()) fail_("host pages are still page-locked at the end");
@@ -30,11 +30,11 @@ FakeDevice::~FakeDevice() {
       break;
     }
   }
-  for (auto& [p, n] : allocations_) std::free(p);
-  for (auto& [p, n] : staging_) std::free(p);
+  for (auto& [p, block] : allocations_) std::free(p);
+  for (auto& [p, block] : staging_) std::free(p);
 }
 
-const char* FakeDevice::text(Kind kind) noexcept {
+const char* FakeWorld::text(Kind kind) noexcept {
   switch (kind) {
     case Kind::to_device: return "a copy to the device";
     case Kind::from_device: return "a copy from the device";
@@ -46,12 +46,12 @@ const char* FakeDevice::text(Kind kind) noexcept {
   }
 }
 
-bool FakeDevice::fails(Call call) const {
+bool FakeWorld::fails(Call call) const {
   const Lock lock(mutex_);
   return fail_in_ != 0 && (fail_mask_ & call) != 0 && --fail_in_ == 0;
 }
 
-void FakeDevice::may_fail(Call call, const char* what) const {
+void FakeWorld::may_fail(Call call, const char* what) const {
   if (!fails(call)) return;
   if (call == call_map || call == call_allocate || call == call_staging) {
     throw OutOfMemory(std::string("injected: ") + what, 1, 1);
@@ -62,90 +62,113 @@ void FakeDevice::may_fail(Call call, const char* what) const {
 
 // --- addresses and memory ------------------------------------------------------------------------------------------
 
-std::uint64_t FakeDevice::total_memory_bytes() const {
-  may_fail(call_start, "total_memory_bytes");
-  return options_.memory_bytes;
+std::uint64_t FakePeer::total_memory_bytes() const {
+  world_.may_fail(FakeWorld::call_start, "total_memory_bytes");
+  return world_.options_.memory_bytes;
 }
 
-std::uint64_t FakeDevice::free_memory_bytes() const {
-  may_fail(call_start, "free_memory_bytes");
-  return options_.memory_bytes;
+std::uint64_t FakePeer::free_memory_bytes() const {
+  const Lock lock(world_.mutex_);
+  world_.may_fail(FakeWorld::call_start, "free_memory_bytes");
+  return world_.free_bytes(index_);
 }
 
-std::byte* FakeDevice::reserve(std::uint64_t& bytes) {
-  const Lock lock(mutex_);
-  may_fail(call_start, "reserve");
-  if (base_ != nullptr) fail_("the device has one arena");
-  bytes = options_.arena_bytes;
+FakePeer::FakePeer(FakeWorld& world) : world_(world) {
+  const Lock lock(world_.mutex_);
+  index_ = static_cast<std::uint32_t>(world_.parts_.size());
+  world_.parts_.emplace_back();
+}
+
+std::uint64_t FakePeer::granularity_bytes() const noexcept { return world_.options_.granularity_bytes; }
+
+device::DeviceKind FakePeer::kind() const noexcept { return world_.options_.kind; }
+
+std::uint64_t FakeWorld::free_bytes(std::uint32_t device) const {
+  std::uint64_t used = 0;
+  for (const Blocks* const blocks : {&maps_, &allocations_}) {
+    for (const auto& [begin, block] : *blocks) used += block.device == device ? block.bytes : 0;
+  }
+  return options_.memory_bytes - used;
+}
+
+void FakeWorld::expect_free(std::uint32_t device, std::uint64_t bytes) const {
+  const std::uint64_t free = free_bytes(device);
+  if (bytes > free) throw OutOfMemory("the memory of " + name_of(device) + " is full", bytes, free);
+}
+
+std::byte* FakePeer::reserve(std::uint64_t& bytes) {
+  const Lock lock(world_.mutex_);
+  world_.may_fail(FakeWorld::call_start, "reserve");
+  if (world_.base_ != nullptr) world_.fail_("the device has one arena");
+  bytes = world_.options_.arena_bytes;
   constexpr std::uint64_t alignment = 2u << 20;
-  mapping_bytes_ = bytes + alignment;
-  mapping_ = ::mmap(nullptr, mapping_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapping_ == MAP_FAILED) throw DeviceError("mmap");
-  base_ = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(mapping_), alignment));
-  bytes_ = bytes;
-  mapped_.assign(bytes / options_.granularity_bytes, 0);
-  closed_ = mapped_;
-  return base_;
+  world_.mapping_bytes_ = bytes + alignment;
+  world_.mapping_ = ::mmap(nullptr, world_.mapping_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (world_.mapping_ == MAP_FAILED) throw DeviceError("mmap");
+  world_.base_ = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(world_.mapping_), alignment));
+  world_.bytes_ = bytes;
+  world_.mapped_.assign(bytes / granularity_bytes(), 0);
+  world_.closed_ = world_.mapped_;
+  return world_.base_;
 }
 
-void FakeDevice::release(std::byte* base, std::uint64_t bytes) noexcept {
-  const Lock lock(mutex_);
-  if (base != base_ || bytes != bytes_) fail_("the device got back what it never gave");
-  ::munmap(mapping_, mapping_bytes_);
-  base_ = nullptr;
+void FakePeer::release(std::byte* base, std::uint64_t bytes) noexcept {
+  const Lock lock(world_.mutex_);
+  if (base != world_.base_ || bytes != world_.bytes_) world_.fail_("the device got back what it never gave");
+  ::munmap(world_.mapping_, world_.mapping_bytes_);
+  world_.base_ = nullptr;
 }
 
-void FakeDevice::map(std::byte* address, std::uint64_t bytes) {
-  arrived_in(call_map);
-  const Lock lock(mutex_);
-  may_fail(call_map, "map");
-  const auto at = static_cast<std::uint64_t>(address - base_);
-  if (!in_arena(address) || at % options_.granularity_bytes != 0 || bytes % options_.granularity_bytes != 0 || bytes == 0) {
-    fail_("map: not whole granules of the arena");
+void FakePeer::map(std::byte* address, std::uint64_t bytes) {
+  world_.arrived_in(FakeWorld::call_map);
+  const Lock lock(world_.mutex_);
+  world_.may_fail(FakeWorld::call_map, "map");
+  const auto at = static_cast<std::uint64_t>(address - world_.base_);
+  if (!world_.in_arena(address) || at % granularity_bytes() != 0 || bytes % granularity_bytes() != 0 || bytes == 0) {
+    world_.fail_("map: not whole granules of the arena");
     return;
   }
-  for (std::uint64_t g = at / options_.granularity_bytes; g < (at + bytes) / options_.granularity_bytes; ++g) {
-    if (mapped_[g]) fail_("map: mapped already");
-    mapped_[g] = 1;
-    closed_[g] = 0;
-    ++mapped_count_;
+  world_.expect_free(index_, bytes);
+  for (std::uint64_t g = at / granularity_bytes(); g < (at + bytes) / granularity_bytes(); ++g) {
+    if (world_.mapped_[g]) world_.fail_("map: mapped already");
+    world_.mapped_[g] = 1;
+    world_.closed_[g] = 0;
   }
-  maps_[at] = bytes;
+  world_.maps_[address] = {bytes, index_};
   std::memset(address, 0xd1, bytes);  // "its content is unspecified"
 }
 
-void FakeDevice::unmap(std::byte* address, std::uint64_t bytes) noexcept {
-  const Lock lock(mutex_);
-  const auto at = static_cast<std::uint64_t>(address - base_);
-  const auto made = maps_.find(at);
-  if (made == maps_.end() || made->second != bytes) {
-    fail_("unmap: not exactly one earlier map");
+void FakePeer::unmap(std::byte* address, std::uint64_t bytes) noexcept {
+  const Lock lock(world_.mutex_);
+  const auto at = static_cast<std::uint64_t>(address - world_.base_);
+  const auto made = world_.maps_.find(address);
+  if (made == world_.maps_.end() || made->second.bytes != bytes || made->second.device != index_) {
+    world_.fail_("unmap: not exactly one earlier map of this device");
     return;
   }
-  maps_.erase(made);
-  expect_no_pending(address, bytes, "device memory was unmapped");
-  for (std::uint64_t g = at / options_.granularity_bytes; g < (at + bytes) / options_.granularity_bytes; ++g) {
-    mapped_[g] = 0;
-    --mapped_count_;
+  world_.maps_.erase(made);
+  world_.expect_no_pending(address, bytes, "device memory was unmapped");
+  for (std::uint64_t g = at / granularity_bytes(); g < (at + bytes) / granularity_bytes(); ++g) {
+    world_.mapped_[g] = 0;
   }
   std::memset(address, 0xd2, bytes);
 }
 
-void FakeDevice::set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept {
-  if (options_.kind != device::DeviceKind::emulated) return;
-  const Lock lock(mutex_);
-  const auto at = static_cast<std::uint64_t>(address - base_);
-  if (!in_arena(address) || at % options_.granularity_bytes != 0 || bytes % options_.granularity_bytes != 0) {
-    fail_("set_accessible: not whole granules of the arena");
+void FakePeer::set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept {
+  if (world_.options_.kind != device::DeviceKind::emulated) return;
+  const Lock lock(world_.mutex_);
+  const auto at = static_cast<std::uint64_t>(address - world_.base_);
+  if (!world_.in_arena(address) || at % granularity_bytes() != 0 || bytes % granularity_bytes() != 0) {
+    world_.fail_("set_accessible: not whole granules of the arena");
     return;
   }
-  for (std::uint64_t g = at / options_.granularity_bytes; g < (at + bytes) / options_.granularity_bytes; ++g) {
-    if (!mapped_[g]) fail_("set_accessible: not mapped");
-    closed_[g] = accessible ? 0 : 1;
+  for (std::uint64_t g = at / granularity_bytes(); g < (at + bytes) / granularity_bytes(); ++g) {
+    if (!world_.mapped_[g]) world_.fail_("set_accessible: not mapped");
+    world_.closed_[g] = accessible ? 0 : 1;
   }
 }
 
-void FakeDevice::check_accessible(const std::byte* begin, std::uint64_t bytes) {
+void FakeWorld::check_accessible(const std::byte* begin, std::uint64_t bytes) {
   const Lock lock(mutex_);
   if (!in_arena(begin) || bytes == 0) return;
   const auto at = static_cast<std::uint64_t>(begin - base_);
@@ -156,7 +179,7 @@ void FakeDevice::check_accessible(const std::byte* begin, std::uint64_t bytes) {
   }
 }
 
-void FakeDevice::expect_no_pending(const std::byte* begin, std::uint64_t bytes, const char* what) {
+void FakeWorld::expect_no_pending(const std::byte* begin, std::uint64_t bytes, const char* what) {
   const Touch mine{begin, bytes, true};
   for (const Unsettled& u : unsettled_) {
     for (const Touch& t : u.touches) {
@@ -165,7 +188,7 @@ void FakeDevice::expect_no_pending(const std::byte* begin, std::uint64_t bytes, 
   }
 }
 
-bool FakeDevice::usable(const std::byte* p, std::uint64_t bytes) const {
+bool FakeWorld::usable(const std::byte* p, std::uint64_t bytes) const {
   if (!in_arena(p)) return true;
   const auto at = static_cast<std::uint64_t>(p - base_);
   for (std::uint64_t g = at / options_.granularity_bytes; g * options_.granularity_bytes < at + bytes; ++g) {
@@ -174,71 +197,72 @@ bool FakeDevice::usable(const std::byte* p, std::uint64_t bytes) const {
   return true;
 }
 
-std::byte* FakeDevice::allocate(std::uint64_t bytes) {
-  arrived_in(call_allocate);
-  const Lock lock(mutex_);
-  may_fail(call_allocate, "allocate");
+std::byte* FakePeer::allocate(std::uint64_t bytes) {
+  world_.arrived_in(FakeWorld::call_allocate);
+  const Lock lock(world_.mutex_);
+  world_.may_fail(FakeWorld::call_allocate, "allocate");
+  world_.expect_free(index_, bytes);
   auto* p = static_cast<std::byte*>(std::malloc(std::max<std::uint64_t>(bytes, 1)));
-  allocations_[p] = bytes;
+  world_.allocations_[p] = {bytes, index_};
   return p;
 }
 
-void FakeDevice::deallocate(std::byte* address) noexcept {
-  const Lock lock(mutex_);
-  const auto it = allocations_.find(address);
-  if (it == allocations_.end()) {
-    fail_("deallocate: never allocated");
+void FakePeer::deallocate(std::byte* address) noexcept {
+  const Lock lock(world_.mutex_);
+  const auto it = world_.allocations_.find(address);
+  if (it == world_.allocations_.end() || it->second.device != index_) {
+    world_.fail_("deallocate: never allocated by this device");
     return;
   }
-  expect_no_pending(address, it->second, "device memory was deallocated");
+  world_.expect_no_pending(address, it->second.bytes, "device memory was deallocated");
   std::free(address);
-  allocations_.erase(it);
+  world_.allocations_.erase(it);
 }
 
-std::byte* FakeDevice::allocate_staging(std::uint64_t bytes) {
-  arrived_in(call_staging);
-  const Lock lock(mutex_);
-  may_fail(call_staging, "allocate_staging");
+std::byte* FakePeer::allocate_staging(std::uint64_t bytes) {
+  world_.arrived_in(FakeWorld::call_staging);
+  const Lock lock(world_.mutex_);
+  world_.may_fail(FakeWorld::call_staging, "allocate_staging");
   auto* p = static_cast<std::byte*>(std::malloc(std::max<std::uint64_t>(bytes, 1)));
-  staging_[p] = bytes;
+  world_.staging_[p] = {bytes, index_};
   return p;
 }
 
-void FakeDevice::deallocate_staging(std::byte* address) noexcept {
-  const Lock lock(mutex_);
-  const auto it = staging_.find(address);
-  if (it == staging_.end()) {
-    fail_("deallocate_staging: never allocated");
+void FakePeer::deallocate_staging(std::byte* address) noexcept {
+  const Lock lock(world_.mutex_);
+  const auto it = world_.staging_.find(address);
+  if (it == world_.staging_.end()) {
+    world_.fail_("deallocate_staging: never allocated");
     return;
   }
-  expect_no_pending(address, it->second, "a staging buffer was given back");
+  world_.expect_no_pending(address, it->second.bytes, "a staging buffer was given back");
   std::free(address);
-  staging_.erase(it);
+  world_.staging_.erase(it);
 }
 
-bool FakeDevice::register_host(std::byte* address, std::uint64_t bytes) noexcept {
-  const Lock lock(mutex_);
-  if (!options_.registers_host || fails(call_register)) return false;
-  for (const auto& [p, n] : registered_) {
-    if (address < p + n && p < address + bytes) fail_("register_host: page-locked already");
+bool FakePeer::register_host(std::byte* address, std::uint64_t bytes) noexcept {
+  const Lock lock(world_.mutex_);
+  if (!world_.options_.registers_host || world_.fails(FakeWorld::call_register)) return false;
+  for (const auto& [p, n] : world_.registered_) {
+    if (address < p + n && p < address + bytes) world_.fail_("register_host: page-locked already");
   }
-  registered_[address] = bytes;
+  world_.registered_[address] = bytes;
   return true;
 }
 
-void FakeDevice::unregister_host(std::byte* address) noexcept {
-  arrived_in(call_register);
-  const Lock lock(mutex_);
-  const auto it = registered_.find(address);
-  if (it == registered_.end()) {
-    fail_("unregister_host: not page-locked");
+void FakePeer::unregister_host(std::byte* address) noexcept {
+  world_.arrived_in(FakeWorld::call_register);
+  const Lock lock(world_.mutex_);
+  const auto it = world_.registered_.find(address);
+  if (it == world_.registered_.end()) {
+    world_.fail_("unregister_host: not page-locked");
     return;
   }
-  expect_no_pending(address, it->second, "host pages were unregistered");
-  registered_.erase(it);
+  world_.expect_no_pending(address, it->second, "host pages were unregistered");
+  world_.registered_.erase(it);
 }
 
-void FakeDevice::expect_page_locked(const std::byte* host, std::uint64_t bytes) {
+void FakeWorld::expect_page_locked(const std::byte* host, std::uint64_t bytes) {
   if (!needs_page_lock_ || !needs_page_lock_(host)) return;
   const std::byte* at = host;
   for (const auto& [begin, size] : registered_) {  // in the order of their addresses
@@ -247,137 +271,220 @@ void FakeDevice::expect_page_locked(const std::byte* host, std::uint64_t bytes) 
   if (at < host + bytes) fail_("a copy uses host pages that are not page-locked");
 }
 
-bool FakeDevice::is_foreign_device_pointer(const void* pointer) const noexcept {
-  const Lock lock(mutex_);
+bool FakePeer::is_foreign_device_pointer(const void* pointer) const noexcept {
+  const Lock lock(world_.mutex_);
   const auto* p = static_cast<const std::byte*>(pointer);
-  for (const auto& [begin, bytes] : allocations_) {
-    if (p >= begin && p < begin + bytes) return true;
+  for (const auto& [begin, block] : world_.allocations_) {
+    if (p >= begin && p < begin + block.bytes) return true;
   }
   return false;
 }
 
+// --- several devices -----------------------------------------------------------------------------------------------
+
+void FakePeer::share_with(const std::vector<device::Device*>& others) {
+  const Lock lock(world_.mutex_);
+  world_.may_fail(FakeWorld::call_start, "share_with");
+  FakeWorld::Part& part = world_.parts_[index_];
+  if (std::exchange(part.told_of_others, true)) world_.fail_("share_with: called twice");
+  if (world_.free_bytes(index_) != world_.options_.memory_bytes) world_.fail_("share_with: the device has memory already");
+  for (const device::Device* const other : others) part.others.push_back(static_cast<std::uint32_t>(other->ordinal()));
+}
+
+bool FakePeer::reaches(const device::Device& other) const noexcept {
+  return other.ordinal() == ordinal() || world_.options_.peer_access;
+}
+
+bool FakeWorld::may_use(std::uint32_t device, std::uint32_t owner) const {
+  const std::vector<std::uint32_t>& others = parts_[owner].others;
+  return options_.peer_access && std::find(others.begin(), others.end(), device) != others.end();
+}
+
+void FakeWorld::expect_within_reach(std::uint32_t device, const Operation& op) {
+  for (const Blocks* const blocks : {&maps_, &allocations_}) {
+    for (const auto& [begin, block] : *blocks) {
+      if (block.device == device) continue;
+      const Touch all{begin, block.bytes, true};
+      if (std::none_of(op.touches.begin(), op.touches.end(), [&](const Touch& t) { return conflict(all, t); })) continue;
+      const std::string what = std::string(text(op.kind)) + " of " + name_of(device) + " uses memory of " + name_of(block.device);
+      if (!may_use(device, block.device)) fail_(what + ", which it does not reach");
+      if (op.kind == Kind::to_device || op.kind == Kind::from_device) fail_(what + ", as only a copy within the device may");
+    }
+  }
+}
+
+bool FakePeer::owns_stream(void* native) const noexcept {
+  const Lock lock(world_.mutex_);
+  if (native == nullptr) return true;
+  const std::size_t i = world_.find_stream(native);
+  return i == world_.queues_.size() || !world_.queues_[i].owned || world_.queues_[i].device == index_;
+}
+
 // --- queues and events ---------------------------------------------------------------------------------------------
 
-std::size_t FakeDevice::add_queue(void* native, bool program) {
+std::size_t FakeWorld::add_queue(std::uint32_t device, void* native, bool program) {
   std::size_t index = 0;
   while (index < queues_.size() && queues_[index].open) ++index;
   if (index == queues_.size()) queues_.emplace_back();
   Queue& q = queues_[index];
   q.open = true;
   q.program = program;
+  q.device = device;
   q.native = native;
   q.clock.clear();
   return index;
 }
 
-QueueId FakeDevice::open_queue() {
-  const Lock lock(mutex_);
-  may_fail(call_start, "open_queue");
-  return QueueId{static_cast<std::uint32_t>(add_queue(nullptr, false))};
+QueueId FakePeer::open_queue() {
+  const Lock lock(world_.mutex_);
+  world_.may_fail(FakeWorld::call_start, "open_queue");
+  return QueueId{static_cast<std::uint32_t>(world_.add_queue(index_, nullptr, false))};
 }
 
-QueueId FakeDevice::stream(void* native) {
+std::size_t FakeWorld::find_stream(const Stream& s) const {
+  const auto is_it = [&](const Queue& q) {
+    return q.open && q.program && q.native == s.native && (s.native != nullptr || q.device == s.device.value_or(0));
+  };
+  return static_cast<std::size_t>(std::find_if(queues_.begin(), queues_.end(), is_it) - queues_.begin());
+}
+
+std::uint32_t FakeWorld::device_of(const Stream& s) const {
   const Lock lock(mutex_);
-  for (std::size_t i = 0; i < queues_.size(); ++i) {
-    if (queues_[i].open && queues_[i].program && queues_[i].native == native) return QueueId{static_cast<std::uint32_t>(i)};
+  const std::size_t i = find_stream(s);
+  return s.device ? *s.device : i < queues_.size() ? queues_[i].device : 0;
+}
+
+QueueId FakeWorld::stream(const Stream& s) {
+  const Lock lock(mutex_);
+  std::size_t i = find_stream(s);
+  if (i == queues_.size()) i = add_queue(s.device.value_or(0), s.native, true);
+  Queue& q = queues_[i];
+  if (s.device) {
+    if (q.owned && q.device != *s.device) fail_("a stream of " + name_of(q.device) + " is used as one of " + name_of(*s.device));
+    if (!std::exchange(q.owned, true)) q.device = *s.device;
   }
-  return QueueId{static_cast<std::uint32_t>(add_queue(native, true))};
+  return QueueId{static_cast<std::uint32_t>(i)};
 }
 
-QueueId FakeDevice::adopt_queue(void* native, std::shared_ptr<void> owner) {
-  may_fail(call_adopt, "adopt_queue");
-  const QueueId q = stream(native);
-  const Lock lock(mutex_);
-  queues_[q.value].owner = std::move(owner);
+QueueId FakePeer::adopt_queue(void* native, std::shared_ptr<void> owner) {
+  world_.may_fail(FakeWorld::call_adopt, "adopt_queue");
+  const QueueId q = world_.stream({native, index_});
+  const Lock lock(world_.mutex_);
+  world_.queues_[q.value].owner = std::move(owner);
   return q;
 }
 
-void FakeDevice::close_queue(QueueId queue) noexcept {
+FakeWorld::Queue& FakePeer::own(QueueId queue) const {
+  FakeWorld::Queue& q = world_.queues_[queue.value];
+  if (q.device != index_) world_.fail_("a queue of " + world_.name_of(q.device) + " is used through " + name());
+  return q;
+}
+
+void FakePeer::close_queue(QueueId queue) noexcept {
   std::shared_ptr<void> owner;
-  const Lock lock(mutex_);
-  Queue& q = queues_[queue.value];
-  if (!q.open) fail_("close_queue: not open");
+  const Lock lock(world_.mutex_);
+  FakeWorld::Queue& q = own(queue);
+  if (!q.open) world_.fail_("close_queue: not open");
   owner.swap(q.owner);
   if (q.program) return;  // the stream is the program's
-  if (!q.pending.empty()) fail_("close_queue: work is pending");
+  if (!q.pending.empty()) world_.fail_("close_queue: work is pending");
   q.open = false;
 }
 
-void FakeDevice::join(Clock& into, const Clock& from) {
+void FakeWorld::join(Clock& into, const Clock& from) {
   if (into.size() < from.size()) into.resize(from.size(), 0);
   for (std::size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
 }
 
-EventId FakeDevice::record(QueueId queue) {
-  const Lock lock(mutex_);
+EventId FakePeer::record(QueueId queue) {
+  const Lock lock(world_.mutex_);
+  (void)own(queue);
+  return world_.record_on(queue.value);
+}
+
+EventId FakeWorld::record_on(std::size_t queue) {
   may_fail(call_record, "record");
   const EventId id = next_event_++;
-  Queue& q = queues_[queue.value];
+  Queue& q = queues_[queue];
   Event& e = events_[id];
-  e.queue = queue.value;
+  e.queue = queue;
+  e.device = q.device;
   e.clock = q.clock;
-  if (e.clock.size() <= queue.value) e.clock.resize(queue.value + 1, 0);
-  e.clock[queue.value] = q.submitted;
+  if (e.clock.size() <= queue) e.clock.resize(queue + 1, 0);
+  e.clock[queue] = q.submitted;
   Operation op{};
   op.kind = Kind::record;
   op.event = id;
-  submit(queue.value, std::move(op));
+  submit(queue, std::move(op));
   return id;
 }
 
-void FakeDevice::wait(QueueId queue, EventId event) {
-  const Lock lock(mutex_);
+void FakePeer::wait(QueueId queue, EventId event) {
+  const Lock lock(world_.mutex_);
+  (void)own(queue);
+  world_.wait_on(queue.value, event);
+}
+
+void FakeWorld::wait_on(std::size_t queue, EventId event) {
   may_fail(call_wait, "wait");
   const auto e = events_.find(event);
   if (e == events_.end() || e->second.released) {
     fail_("wait: the event was given back");
     return;
   }
-  join(queues_[queue.value].clock, e->second.clock);
+  join(queues_[queue].clock, e->second.clock);
   if (e->second.complete) return;
   Operation op{};
   op.kind = Kind::wait;
   op.event = event;
-  submit(queue.value, std::move(op));
+  submit(queue, std::move(op));
 }
 
-void FakeDevice::observe(const Clock& clock) {
+void FakeWorld::observe(const Clock& clock) {
   join(host_, clock);
   unsettled_.erase(std::remove_if(unsettled_.begin(), unsettled_.end(),
                                   [&](const Unsettled& u) { return u.queue < host_.size() && host_[u.queue] >= u.number; }),
                    unsettled_.end());
 }
 
-bool FakeDevice::complete(EventId event) {
-  const Lock lock(mutex_);
-  may_fail(call_ask, "complete");
-  ++questions;
-  const auto e = events_.find(event);
-  if (e == events_.end() || e->second.released) {
-    fail_("complete: the event was given back");
+bool FakePeer::complete(EventId event) {
+  const Lock lock(world_.mutex_);
+  world_.may_fail(FakeWorld::call_ask, "complete");
+  ++world_.questions;
+  const auto e = world_.events_.find(event);
+  if (e == world_.events_.end() || e->second.released) {
+    world_.fail_("complete: the event was given back");
     return true;
   }
-  if (random_.chance(options_.eagerness)) some_progress();
-  if (e->second.complete) observe(e->second.clock);
+  if (world_.random_.chance(world_.options_.eagerness)) world_.some_progress();
+  if (e->second.complete) world_.observe(e->second.clock);
   return e->second.complete;
 }
 
-void FakeDevice::synchronize(EventId event) {
-  do_meanwhile();
-  const Lock lock(mutex_);
-  may_fail(call_synchronize, "synchronize");
-  ++questions;
-  const auto e = events_.find(event);
-  if (e == events_.end()) {
-    fail_("synchronize: the event was given back");
+void FakePeer::synchronize(EventId event) {
+  world_.do_meanwhile();
+  const Lock lock(world_.mutex_);
+  world_.may_fail(FakeWorld::call_synchronize, "synchronize");
+  ++world_.questions;
+  const auto e = world_.events_.find(event);
+  if (e == world_.events_.end()) {
+    world_.fail_("synchronize: the event was given back");
     return;
   }
-  run_until(event);
-  observe(e->second.clock);
+  world_.run_until(event);
+  world_.observe(e->second.clock);
 }
 
-void FakeDevice::release(EventId event) noexcept {
-  const Lock lock(mutex_);
+void FakePeer::release(EventId event) noexcept {
+  const Lock lock(world_.mutex_);
+  const auto e = world_.events_.find(event);
+  if (e != world_.events_.end() && e->second.device != index_) {
+    world_.fail_("an event of " + world_.name_of(e->second.device) + " was given back to " + name());
+  }
+  world_.give_back(event);
+}
+
+void FakeWorld::give_back(EventId event) {
   const auto e = events_.find(event);
   if (e == events_.end() || e->second.released) {
     fail_("an event was given back twice");
@@ -387,7 +494,7 @@ void FakeDevice::release(EventId event) noexcept {
   if (e->second.complete) events_.erase(e);
 }
 
-void FakeDevice::settle_queue(std::size_t queue) {
+void FakeWorld::settle_queue(std::size_t queue) {
   const Queue& q = queues_[queue];
   run_queue(queue, q.submitted);
   Clock clock = q.clock;
@@ -396,48 +503,50 @@ void FakeDevice::settle_queue(std::size_t queue) {
   observe(clock);
 }
 
-void FakeDevice::synchronize_queue(QueueId queue) {
-  do_meanwhile();
-  const Lock lock(mutex_);
-  may_fail(call_synchronize, "synchronize_queue");
-  ++questions;
-  settle_queue(queue.value);
+void FakePeer::synchronize_queue(QueueId queue) {
+  world_.do_meanwhile();
+  const Lock lock(world_.mutex_);
+  world_.may_fail(FakeWorld::call_synchronize, "synchronize_queue");
+  ++world_.questions;
+  (void)own(queue);
+  world_.settle_queue(queue.value);
 }
 
-bool FakeDevice::queue_idle(QueueId queue) {
-  const Lock lock(mutex_);
-  if (!tells_idle || !queues_[queue.value].pending.empty()) return false;
-  settle_queue(queue.value);  // the host has seen it
+bool FakePeer::queue_idle(QueueId queue) {
+  const Lock lock(world_.mutex_);
+  if (!world_.tells_idle || !own(queue).pending.empty()) return false;
+  world_.settle_queue(queue.value);  // the host has seen it
   return true;
 }
 
-void FakeDevice::synchronize_stream(void* native) {
-  const QueueId queue = stream(native);
+void FakeWorld::synchronize_stream(const Stream& s) {
+  const QueueId queue = stream(s);
   const Lock lock(mutex_);
   ++questions;
   settle_queue(queue.value);
 }
 
-void FakeDevice::synchronize_device() {
-  do_meanwhile();
-  const Lock lock(mutex_);
-  may_fail(call_synchronize, "synchronize_device");
-  for (std::size_t i = 0; i < queues_.size(); ++i) {
-    if (!queues_[i].open) continue;
-    ++questions;
-    settle_queue(i);
+void FakePeer::synchronize_device() {
+  world_.do_meanwhile();
+  const Lock lock(world_.mutex_);
+  world_.may_fail(FakeWorld::call_synchronize, "synchronize_device");
+  for (std::size_t i = 0; i < world_.queues_.size(); ++i) {
+    if (!world_.queues_[i].open || world_.queues_[i].device != index_) continue;
+    ++world_.questions;
+    world_.settle_queue(i);
   }
 }
 
 // --- operations ----------------------------------------------------------------------------------------------------
 
-void FakeDevice::submit(std::size_t queue, Operation op) {
+void FakeWorld::submit(std::size_t queue, Operation op) {
   Queue& q = queues_[queue];
   if (!q.open) fail_("work for a closed queue");
   const std::uint64_t number = ++q.submitted;
   ++submitted_;
   if (q.clock.size() < queues_.size()) q.clock.resize(queues_.size(), 0);
   join(q.clock, host_);
+  if (parts_.size() > 1) expect_within_reach(q.device, op);
   if (options_.finds_races && !op.touches.empty()) {
     for (const Unsettled& u : unsettled_) {
       if (u.queue == queue || q.clock[u.queue] >= u.number) continue;
@@ -461,7 +570,7 @@ void FakeDevice::submit(std::size_t queue, Operation op) {
   }
 }
 
-void FakeDevice::execute(std::size_t queue) {
+void FakeWorld::execute(std::size_t queue) {
   Operation op = std::move(queues_[queue].pending.front());
   queues_[queue].pending.pop_front();
   ++queues_[queue].executed;
@@ -498,7 +607,7 @@ void FakeDevice::execute(std::size_t queue) {
   }
 }
 
-void FakeDevice::run_until(EventId event) {
+void FakeWorld::run_until(EventId event) {
   // What is needed for the event and nothing else: everything else stays as late as it can be.
   const auto e = events_.find(event);
   if (e == events_.end() || e->second.complete) return;
@@ -514,7 +623,7 @@ void FakeDevice::run_until(EventId event) {
   }
 }
 
-void FakeDevice::run_queue(std::size_t queue, std::uint64_t until) {
+void FakeWorld::run_queue(std::size_t queue, std::uint64_t until) {
   while (queues_[queue].executed < until && !queues_[queue].pending.empty()) {
     const Operation& op = queues_[queue].pending.front();
     if (op.kind == Kind::wait) run_until(op.event);
@@ -522,7 +631,7 @@ void FakeDevice::run_queue(std::size_t queue, std::uint64_t until) {
   }
 }
 
-void FakeDevice::some_progress() {
+void FakeWorld::some_progress() {
   for (std::uint64_t n = 1 + random_.below(4); n > 0; --n) {
     std::size_t ready[64];
     std::size_t count = 0;
@@ -538,63 +647,68 @@ void FakeDevice::some_progress() {
   }
 }
 
-void FakeDevice::tick() {
+void FakeWorld::tick() {
   const Lock lock(mutex_);
   some_progress();
 }
 
-void FakeDevice::copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) {
-  const Lock lock(mutex_);
-  may_fail(call_copy, "copy_to_device");
+void FakePeer::submit(QueueId queue, FakeWorld::Operation op) {
+  (void)own(queue);
+  world_.submit(queue.value, std::move(op));
+}
+
+void FakePeer::copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) {
+  const Lock lock(world_.mutex_);
+  world_.may_fail(FakeWorld::call_copy, "copy_to_device");
   if (bytes == 0) return;
-  expect_page_locked(host, bytes);
-  copied.to_device += bytes;
-  Operation op{};
+  world_.expect_page_locked(host, bytes);
+  world_.copied.to_device += bytes;
+  FakeWorld::Operation op{};
   op.kind = Kind::to_device;
   op.to = device;
   op.from = host;
   op.bytes = bytes;
   op.touches = {{device, bytes, true}, {host, bytes, false}};
-  submit(queue.value, std::move(op));
+  submit(queue, std::move(op));
 }
 
-void FakeDevice::copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) {
-  const Lock lock(mutex_);
-  may_fail(call_copy, "copy_from_device");
+void FakePeer::copy_from_device(QueueId queue, std::byte* host, const std::byte* device, std::uint64_t bytes) {
+  const Lock lock(world_.mutex_);
+  world_.may_fail(FakeWorld::call_copy, "copy_from_device");
   if (bytes == 0) return;
-  expect_page_locked(host, bytes);
-  copied.from_device += bytes;
-  Operation op{};
+  world_.expect_page_locked(host, bytes);
+  world_.copied.from_device += bytes;
+  FakeWorld::Operation op{};
   op.kind = Kind::from_device;
   op.to = host;
   op.from = device;
   op.bytes = bytes;
   op.touches = {{host, bytes, true}, {device, bytes, false}};
-  submit(queue.value, std::move(op));
+  submit(queue, std::move(op));
 }
 
-void FakeDevice::copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) {
-  const Lock lock(mutex_);
-  may_fail(call_copy, "copy_within_device");
+void FakePeer::copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  const Lock lock(world_.mutex_);
+  world_.may_fail(FakeWorld::call_copy, "copy_within_device");
   if (bytes == 0) return;
-  copied.within += bytes;
-  Operation op{};
+  world_.copied.within += bytes;
+  FakeWorld::Operation op{};
   op.kind = Kind::within;
   op.to = to;
   op.from = from;
   op.bytes = bytes;
   op.touches = {{to, bytes, true}, {from, bytes, false}};
-  submit(queue.value, std::move(op));
+  submit(queue, std::move(op));
 }
 
-void FakeDevice::copy_columns(QueueId queue, Direction direction, std::byte* to, std::uint64_t to_pitch, const std::byte* from,
-                              std::uint64_t from_pitch, std::uint64_t width, std::uint64_t columns) {
-  const Lock lock(mutex_);
+void FakePeer::copy_columns(QueueId queue, Direction direction, std::byte* to, std::uint64_t to_pitch, const std::byte* from,
+                            std::uint64_t from_pitch, std::uint64_t width, std::uint64_t columns) {
+  const Lock lock(world_.mutex_);
   const bool from_host = direction == Direction::to_device, to_host = direction == Direction::from_device;
-  may_fail(call_copy, from_host ? "copy_to_device" : to_host ? "copy_from_device" : "copy_within_device");
+  world_.may_fail(FakeWorld::call_copy, from_host ? "copy_to_device" : to_host ? "copy_from_device" : "copy_within_device");
   if (width == 0 || columns == 0) return;
-  if (width > to_pitch || width > from_pitch) fail_("columns that overlap are copied");
-  Operation op{};
+  if (width > to_pitch || width > from_pitch) world_.fail_("columns that overlap are world_.copied");
+  FakeWorld::Operation op{};
   op.kind = from_host ? Kind::to_device : to_host ? Kind::from_device : Kind::within;
   op.to = to;
   op.from = from;
@@ -603,50 +717,50 @@ void FakeDevice::copy_columns(QueueId queue, Direction direction, std::byte* to,
   op.to_pitch = to_pitch;
   op.from_pitch = from_pitch;
   for (std::uint64_t c = 0; c < columns; ++c) {
-    if (from_host) expect_page_locked(from + c * from_pitch, width);
-    if (to_host) expect_page_locked(to + c * to_pitch, width);
+    if (from_host) world_.expect_page_locked(from + c * from_pitch, width);
+    if (to_host) world_.expect_page_locked(to + c * to_pitch, width);
     op.touches.push_back({to + c * to_pitch, width, true});
     op.touches.push_back({from + c * from_pitch, width, false});
   }
-  (from_host ? copied.to_device : to_host ? copied.from_device : copied.within) += width * columns;
-  submit(queue.value, std::move(op));
+  (from_host ? world_.copied.to_device : to_host ? world_.copied.from_device : world_.copied.within) += width * columns;
+  submit(queue, std::move(op));
 }
 
-void FakeDevice::fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern,
-                      std::uint32_t pattern_bytes) {
-  const Lock lock(mutex_);
-  may_fail(call_fill, "fill");
-  if (pattern_bytes == 0 || pattern_bytes > 16 || bytes % pattern_bytes != 0) fail_("fill: not whole patterns");
+void FakePeer::fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern,
+                    std::uint32_t pattern_bytes) {
+  const Lock lock(world_.mutex_);
+  world_.may_fail(FakeWorld::call_fill, "fill");
+  if (pattern_bytes == 0 || pattern_bytes > 16 || bytes % pattern_bytes != 0) world_.fail_("fill: not whole patterns");
   if (bytes == 0) return;
-  Operation op{};
+  FakeWorld::Operation op{};
   op.kind = Kind::fill;
   op.to = to;
   op.bytes = bytes;
   std::memcpy(op.pattern, pattern, pattern_bytes);
   op.pattern_bytes = pattern_bytes;
   op.touches = {{to, bytes, true}};
-  submit(queue.value, std::move(op));
+  submit(queue, std::move(op));
 }
 
-std::uint64_t FakeDevice::digest(QueueId queue, const std::byte* device, std::uint64_t bytes) {
-  const Lock lock(mutex_);
-  may_fail(call_digest, "digest");
-  Operation op{};
+std::uint64_t FakePeer::digest(QueueId queue, const std::byte* device, std::uint64_t bytes) {
+  const Lock lock(world_.mutex_);
+  world_.may_fail(FakeWorld::call_digest, "digest");
+  FakeWorld::Operation op{};
   op.kind = Kind::digest;
   std::uint64_t h = 1469598103934665603u;
   op.touches = {{device, bytes, false}};
   op.body = [&h, device, bytes] {
     for (std::uint64_t i = 0; i < bytes; ++i) h = (h ^ static_cast<std::uint64_t>(device[i])) * 1099511628211u;
   };
-  submit(queue.value, std::move(op));
-  settle_queue(queue.value);
+  submit(queue, std::move(op));
+  world_.settle_queue(queue.value);
   return h;
 }
 
 // --- the program ---------------------------------------------------------------------------------------------------
 
-void FakeDevice::launch(void* native, std::vector<Touch> touches, std::function<void()> body) {
-  const QueueId q = stream(native);
+void FakeWorld::launch(const Stream& on, std::vector<Touch> touches, std::function<void()> body) {
+  const QueueId q = stream(on);
   const Lock lock(mutex_);
   Operation op{};
   op.kind = Kind::kernel;
@@ -655,33 +769,34 @@ void FakeDevice::launch(void* native, std::vector<Touch> touches, std::function<
   submit(q.value, std::move(op));
 }
 
-std::vector<void*> FakeDevice::unordered_kernels(void* native, const std::vector<Touch>& touches) {
-  const QueueId q = stream(native);
+std::vector<FakeWorld::Stream> FakeWorld::unordered_kernels(const Stream& on, const std::vector<Touch>& touches) {
+  const QueueId q = stream(on);
   const Lock lock(mutex_);
   Clock clock = queues_[q.value].clock;
   clock.resize(queues_.size(), 0);
   join(clock, host_);
-  std::vector<void*> out;
+  std::vector<Stream> out;
+  std::vector<bool> named(queues_.size(), false);
   for (const Unsettled& u : unsettled_) {
-    if (u.queue == q.value || !queues_[u.queue].program || clock[u.queue] >= u.number) continue;
-    bool hit = false;
+    const Queue& other = queues_[u.queue];
+    if (u.queue == q.value || !other.program || clock[u.queue] >= u.number || named[u.queue]) continue;
     for (const Touch& t : u.touches) {
-      for (const Touch& mine : touches) hit = hit || conflict(mine, t);
+      for (const Touch& mine : touches) named[u.queue] = named[u.queue] || conflict(mine, t);
     }
-    void* const other = queues_[u.queue].native;
-    if (hit && std::find(out.begin(), out.end(), other) == out.end()) out.push_back(other);
+    if (named[u.queue]) out.push_back({other.native, other.owned ? std::optional(other.device) : std::nullopt});
   }
   return out;
 }
 
-void FakeDevice::order_streams(void* later, void* earlier) {
-  const QueueId to = stream(later);
-  const EventId event = record(stream(earlier));
-  wait(to, event);
-  release(event);
+void FakeWorld::order_streams(const Stream& later, const Stream& earlier) {
+  const QueueId to = stream(later), from = stream(earlier);
+  const Lock lock(mutex_);
+  const EventId event = record_on(from.value);
+  wait_on(to.value, event);
+  give_back(event);
 }
 
-void FakeDevice::check_host_access(const std::byte* begin, std::uint64_t bytes, bool writes) {
+void FakeWorld::check_host_access(const std::byte* begin, std::uint64_t bytes, bool writes) {
   const Lock lock(mutex_);
   const Touch mine{begin, bytes, writes};
   for (const Unsettled& u : unsettled_) {

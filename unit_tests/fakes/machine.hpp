@@ -17,15 +17,17 @@
 
 namespace semcache::fakes {
 
-/// An engine over one fake device and fake pages, and the moves of a program on it.
+/// An engine over fake devices and fake pages, and the moves of a program on it.
 class Machine {
  public:
   struct Options {
-    FakeDevice::Options device;
+    FakeDevice::Options device;  ///< each device's
+    unsigned devices = 1;
     FakePlatform::Options platform;
     engine::Options engine;
   };
   using Failure = FakeDevice::Failure;
+  using Stream = FakeDevice::Stream;
   /// The bytes of an array that a kernel writes, each with the value `mix(seed, position)`.
   struct Write {
     std::size_t operand;
@@ -48,6 +50,8 @@ class Machine {
     }
     std::vector<std::unique_ptr<device::Device>> devices;
     devices.push_back(std::move(device));
+    while (devices.size() < options.devices) devices.push_back(std::make_unique<FakePeer>(*device_));
+    for (const auto& d : devices) devices_.push_back(d.get());
     engine_ = std::make_unique<engine::Engine>(std::move(devices), std::move(platform), recorder_, options.engine);
     others_.engine.store(engine_.get());
     notices_ = options.engine.notices;
@@ -72,7 +76,9 @@ class Machine {
   /// surroundings.
   void when_unlocked(std::function<void()> move) { others_.set(std::move(move)); }
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
+  /// Returns the home device, which is also the world of all.
   [[nodiscard]] FakeDevice& device() { return *device_; }
+  [[nodiscard]] device::Device& device(std::uint32_t index) { return *devices_[index]; }
   [[nodiscard]] FakePlatform& platform() { return *platform_; }
   [[nodiscard]] trace::Recorder& recorder() { return recorder_; }
   [[nodiscard]] Counters counters() const { return recorder_.totals(); }
@@ -128,24 +134,26 @@ class Machine {
   }
 
   // --- launches ------------------------------------------------------------------------------------------------------
+  // Streams convert from native ones. A device must be named with a stream, as in {native, 1}, if the stream has not been used yet, or
+  // is the null stream, and the device is not the first.
   /// Returns the engine's index of a stream.
-  engine::QueueIndex queue(void* native) { return engine_->adopt_queue(0, native, {}); }
+  engine::QueueIndex queue(void* native, std::uint32_t device = 0) { return engine_->adopt_queue(device, native, {}); }
   /// Calls begin_launch, submits a kernel, and calls end_launch. The kernel runs `body` late. @throws the errors of begin_launch
-  void launch(void* native, const std::vector<engine::Operand>& operands, std::function<void()> body) {
-    const engine::QueueIndex q = queue(native);
+  void launch(const Stream& stream, const std::vector<engine::Operand>& operands, std::function<void()> body) {
+    const engine::QueueIndex q = queue(stream.native, device_->device_of(stream));
     engine_->launches.begin_launch(q, operands.data(), operands.size());
-    device_->launch(native, touches(operands), std::move(body));
+    device_->launch(stream, touches(operands), std::move(body));
     engine_->launches.end_launch(q, operands.data(), operands.size());
   }
   /// Does the same for a kernel for which the program waits itself.
   /// @param meanwhile  moves of another thread, right after that wait
-  void launch_and_wait(void* native, const std::vector<engine::Operand>& operands, std::function<void()> body,
+  void launch_and_wait(const Stream& stream, const std::vector<engine::Operand>& operands, std::function<void()> body,
                        const std::function<void()>& meanwhile = [] {}) {
-    const engine::QueueIndex q = queue(native);
+    const engine::QueueIndex q = queue(stream.native, device_->device_of(stream));
     engine_->launches.begin_launch(q, operands.data(), operands.size());
     const engine::Clock before = engine_->launches.submitted_before(q);
-    device_->launch(native, touches(operands), std::move(body));
-    device_->synchronize_stream(native);
+    device_->launch(stream, touches(operands), std::move(body));
+    device_->synchronize_stream(stream);
     meanwhile();
     const std::uint64_t number = engine_->launches.end_launch(q, operands.data(), operands.size());
     engine_->launches.launch_awaited(q, before, number);
@@ -158,25 +166,26 @@ class Machine {
     return out;
   }
   /// Launches a kernel that writes `range` of one array with mix(seed, position).
-  void kernel_write(void* native, engine::Memory& m, ByteRange range, std::uint64_t seed) {
+  void kernel_write(const Stream& stream, engine::Memory& m, ByteRange range, std::uint64_t seed) {
     std::byte* const base = m.address;
-    launch(native, {{&m, true}}, [base, range, seed] {
+    launch(stream, {{&m, true}}, [base, range, seed] {
       for (std::uint64_t i = range.begin; i < range.end; ++i) base[i] = mix(seed, i);
     });
   }
-  /// Launches a kernel that copies the content of one array, as it sees it, to `out`; `out` is valid after synchronize_device.
-  void kernel_read(void* native, engine::Memory& m, std::vector<std::byte>& out) {
+  /// Launches a kernel that copies the content of one array, as it sees it, to `out`; `out` is valid after synchronize_device of the
+  /// stream's device.
+  void kernel_read(const Stream& stream, engine::Memory& m, std::vector<std::byte>& out) {
     out.assign(m.bytes, std::byte{0});
     const std::byte* const base = m.address;
-    launch(native, {{&m, false}}, [base, &out] { if (!out.empty()) std::memcpy(out.data(), base, out.size()); });
+    launch(stream, {{&m, false}}, [base, &out] { if (!out.empty()) std::memcpy(out.data(), base, out.size()); });
   }
-  /// Returns the content that a kernel on `native` sees. The kernel is ordered after the program's other kernels, as a program
+  /// Returns the content that a kernel on `stream` sees. The kernel is ordered after the program's other kernels, as a program
   /// must.
-  std::vector<std::byte> device_content(void* native, engine::Memory& m) {
+  std::vector<std::byte> device_content(const Stream& stream, engine::Memory& m) {
     std::vector<std::byte> out;
-    for (void* other : device_->unordered_kernels(native, touches({{&m, false}}))) device_->order_streams(native, other);
-    kernel_read(native, m, out);
-    device_->synchronize_device();
+    for (const Stream& s : device_->unordered_kernels(stream, touches({{&m, false}}))) device_->order_streams(stream, s);
+    kernel_read(stream, m, out);
+    device(device_->device_of(stream)).synchronize_device();
     return out;
   }
   void copy(const engine::Memory& to, const engine::Memory& from) { engine_->copies.copy(to.address, from.address, to.bytes); }
@@ -204,6 +213,7 @@ class Machine {
   Failure fail_;
   trace::Recorder recorder_;
   FakeDevice* device_ = nullptr;
+  std::vector<device::Device*> devices_;
   FakePlatform* platform_ = nullptr;
   std::unique_ptr<engine::Engine> engine_;
   bool notices_ = true;

@@ -178,6 +178,206 @@ TEST(FakeDevice, WhatIsNotGivenBackIsFound) {
   EXPECT_EQ(found.texts.size(), 4u) << "addresses, staging, queue, event";
 }
 
+/// Two devices, each with one granule of memory in its half of the arena.
+struct Two {
+  explicit Two(const FakeDevice::Options& options = lazy()) : first(options, found.sink()) {
+    first.share_with({&second});
+    second.share_with({&first});
+    base = first.reserve(bytes);
+    memory[0] = base;
+    memory[1] = base + bytes / 2;
+    first.map(memory[0], first.granularity_bytes());
+    second.map(memory[1], second.granularity_bytes());
+    for (std::size_t k : {0, 1}) queue[k] = device(k).open_queue();
+  }
+  ~Two() {
+    for (std::size_t k : {0, 1}) {
+      device(k).synchronize_device();
+      device(k).close_queue(queue[k]);
+      device(k).unmap(memory[k], first.granularity_bytes());
+    }
+    first.release(base, bytes);
+  }
+  device::Device& device(std::size_t k) { return k == 0 ? static_cast<device::Device&>(first) : second; }
+  /// Expects that failures were found since the last call, each with `text` in it.
+  void expect_found(std::size_t count, const std::string& text) {
+    EXPECT_EQ(found.texts.size(), count);
+    for (const std::string& t : found.texts) EXPECT_NE(t.find(text), std::string::npos) << t;
+    found.texts.clear();
+  }
+  static FakeDevice::Options apart() {
+    FakeDevice::Options o = lazy();
+    o.peer_access = false;
+    return o;
+  }
+  Found found;
+  FakeDevice first;
+  FakePeer second{first};
+  std::uint64_t bytes = 0;
+  std::byte* base = nullptr;
+  std::byte* memory[2] = {};
+  QueueId queue[2];
+  const std::byte one{1};
+};
+
+TEST(FakeDevices, ARaceBetweenTwoDevicesIsFound) {
+  Two t;
+  t.first.fill(t.queue[0], t.memory[0], 8, &t.one, 1);
+  t.second.copy_within_device(t.queue[1], t.memory[1], t.memory[0], 8);
+  t.expect_found(1, "race: a copy within the device is not ordered after a fill");
+}
+
+TEST(FakeDevices, AnEventOfOneDeviceOrdersTheOther) {
+  Two t;
+  t.first.fill(t.queue[0], t.memory[0], 8, &t.one, 1);
+  const auto event = t.first.record(t.queue[0]);
+  t.second.wait(t.queue[1], event);
+  t.first.release(event);
+  t.second.copy_within_device(t.queue[1], t.memory[1], t.memory[0], 8);
+  EXPECT_NE(t.memory[1][7], t.one);
+  t.second.synchronize_queue(t.queue[1]);
+  EXPECT_EQ(t.memory[1][7], t.one);
+  t.first.check_host_access(t.memory[0], 8, true);
+  t.expect_found(0, "");
+}
+
+TEST(FakeDevices, WaitingForOneDeviceTellsNothingOfTheOther) {
+  Two t;
+  for (std::size_t k : {0, 1}) t.device(k).fill(t.queue[k], t.memory[k], 8, &t.one, 1);
+  t.second.synchronize_device();
+  EXPECT_NE(t.memory[0][0], t.one);
+  EXPECT_EQ(t.memory[1][0], t.one);
+  t.first.check_host_access(t.memory[1], 8, true);
+  t.expect_found(0, "");
+  t.first.check_host_access(t.memory[0], 8, true);
+  t.expect_found(1, "race: the host writes bytes of a fill");
+}
+
+TEST(FakeDevices, WorkOnMemoryOutOfReachIsFound) {
+  Two t(Two::apart());
+  EXPECT_FALSE(t.first.reaches(t.second));
+  EXPECT_TRUE(t.second.reaches(t.second));
+  t.first.copy_within_device(t.queue[0], t.memory[1], t.memory[0], 8);
+  t.expect_found(1, "a copy within the device of fake 0 uses memory of fake 1, which it does not reach");
+  t.first.synchronize_device();
+  t.second.fill(t.queue[1], t.memory[0], 8, &t.one, 1);
+  t.expect_found(1, "a fill of fake 1 uses memory of fake 0, which it does not reach");
+}
+
+TEST(FakeDevices, AKernelOnMemoryOutOfReachIsFound) {
+  for (const bool reached : {false, true}) {
+    Two t(reached ? lazy() : Two::apart());
+    int stream = 0;
+    (void)t.second.adopt_queue(&stream, {});
+    t.first.launch(&stream, {{t.memory[1], 8, true}}, [] {});
+    t.expect_found(0, "");
+    t.first.launch(&stream, {{t.memory[0], 8, false}}, [] {});
+    t.expect_found(reached ? 0 : 1, "a kernel of fake 1 uses memory of fake 0, which it does not reach");
+    t.second.close_queue(t.first.stream(&stream));
+  }
+}
+
+TEST(FakeDevices, MemoryOfADeviceThatWasNotToldOfOthersIsOutOfReach) {
+  Found found;
+  FakeDevice first(lazy(), found.sink());
+  FakePeer second(first);
+  first.share_with({&second});
+  std::byte* const of_first = first.allocate(8);
+  std::byte* const of_second = second.allocate(8);
+  first.launch(nullptr, {{of_second, 8, true}}, [] {});
+  EXPECT_EQ(found.texts.size(), 1u);
+  first.launch({nullptr, 1}, {{of_first, 8, true}}, [] {});
+  EXPECT_EQ(found.texts.size(), 1u);
+  second.share_with({&first});
+  EXPECT_EQ(found.texts.size(), 2u) << "too late";
+  for (device::Device* const d : std::initializer_list<device::Device*>{&first, &second}) d->synchronize_device();
+  first.deallocate(of_first);
+  second.deallocate(of_second);
+  EXPECT_EQ(found.texts.size(), 2u);
+}
+
+TEST(FakeDevices, OnlyCopiesWithinADeviceReachOtherDevices) {
+  Two t;
+  std::byte host[8] = {};
+  t.first.copy_to_device(t.queue[0], t.memory[1], host, 8);
+  t.first.copy_columns(t.queue[0], device::Device::Direction::from_device, host, 4, t.memory[1], 4, 4, 2);
+  t.expect_found(2, "as only a copy within the device may");
+  t.first.synchronize_device();
+  t.second.copy_to_device(t.queue[1], t.memory[1], host, 8);
+  t.expect_found(0, "");
+  t.second.synchronize_device();
+}
+
+TEST(FakeDevices, EachHasItsOwnMemory) {
+  FakeDevice::Options o = lazy();
+  o.memory_bytes = 2 * o.granularity_bytes;
+  Two t(o);
+  const std::uint64_t unit = o.granularity_bytes;
+  std::byte* const message = t.first.allocate(unit);
+  EXPECT_EQ(t.first.free_memory_bytes(), 0u);
+  EXPECT_EQ(t.second.free_memory_bytes(), unit);
+  EXPECT_THROW(t.first.map(t.memory[0] + unit, unit), OutOfMemory);
+  EXPECT_THROW((void)t.first.allocate(1), OutOfMemory);
+  t.second.map(t.memory[1] + unit, unit);
+  EXPECT_EQ(t.first.mapped_bytes(), 3 * unit);
+  t.expect_found(0, "");
+  t.first.unmap(t.memory[1] + unit, unit);
+  t.expect_found(1, "unmap: not exactly one earlier map of this device");
+  t.second.unmap(t.memory[1] + unit, unit);
+  t.second.deallocate(message);
+  t.expect_found(1, "never allocated by this device");
+  t.first.deallocate(message);
+}
+
+TEST(FakeDevices, WhatIsTheOtherDevicesIsNotTaken) {
+  Two t;
+  t.first.fill(t.queue[1], t.memory[0], 8, &t.one, 1);
+  t.expect_found(1, "a queue of fake 1 is used through fake 0");
+  const auto event = t.second.record(t.queue[1]);
+  t.first.release(event);
+  t.expect_found(1, "an event of fake 1 was given back to fake 0");
+}
+
+TEST(FakeDevices, AStreamBelongsToTheDeviceThatAdoptedIt) {
+  Two t;
+  int a = 0, b = 0;
+  t.first.launch(&a, {}, [] {});
+  EXPECT_TRUE(t.first.owns_stream(&a));
+  EXPECT_TRUE(t.second.owns_stream(&a)) << "nobody knows yet";
+  t.second.close_queue(t.second.adopt_queue(&a, {}));
+  EXPECT_FALSE(t.first.owns_stream(&a));
+  EXPECT_TRUE(t.second.owns_stream(&a));
+  t.first.launch({&b, 1}, {}, [] {});
+  EXPECT_FALSE(t.first.owns_stream(&b)) << "the program has named the device";
+  EXPECT_EQ(t.first.device_of(&b), 1u);
+  t.expect_found(0, "");
+  (void)t.first.adopt_queue(&b, {});
+  t.expect_found(1, "a stream of fake 1 is used as one of fake 0");
+  for (std::size_t k : {0, 1}) EXPECT_TRUE(t.device(k).owns_stream(nullptr));
+  EXPECT_FALSE(t.first.stream({nullptr, 0}) == t.first.stream({nullptr, 1})) << "each device has a null stream";
+  EXPECT_EQ(t.second.name(), "fake 1");
+  EXPECT_EQ(t.second.ordinal(), 1);
+}
+
+TEST(FakeDevices, StreamsOfTwoDevicesCanBeOrdered) {
+  Two t;
+  t.first.launch({nullptr, 1}, {{t.memory[1], 8, true}}, [] {});
+  const auto earlier = t.first.unordered_kernels(nullptr, {{t.memory[1], 8, false}});
+  ASSERT_EQ(earlier.size(), 1u);
+  t.first.order_streams(nullptr, earlier[0]);
+  t.first.launch(nullptr, {{t.memory[1], 8, false}}, [] {});
+  t.expect_found(0, "");
+}
+
+TEST(FakeDevices, TheKthCallOfAllFails) {
+  Two t;
+  t.first.fail_call(2, FakeDevice::call_record);
+  const auto event = t.first.record(t.queue[0]);
+  EXPECT_THROW((void)t.second.record(t.queue[1]), DeviceError);
+  t.first.release(event);
+  t.expect_found(0, "");
+}
+
 /// Two slots of eight bytes, as an engine would have made them: 0 on the host, 1 on the device.
 struct Replayed {
   Replayed() {
