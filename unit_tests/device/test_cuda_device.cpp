@@ -110,5 +110,108 @@ TEST_F(CudaDevice, EventsAreReused) {
   device->close_queue(queue);
 }
 
+/// Two GPUs, whose memory lies in one range of addresses that the first one has reserved.
+struct TwoCudaDevices : ::testing::Test {
+  void SetUp() override {
+    if (cuda_device_count() < 2) {
+      std::puts("no second CUDA device");
+      GTEST_SKIP() << "no second CUDA device";
+    }
+    for (int k : {0, 1}) devices.push_back(make_cuda_device(k));
+    if (!first().reaches(second()) || !second().reaches(first())) GTEST_SKIP() << "the two devices have no peer access";
+    first().share_with({&second()});
+    second().share_with({&first()});
+    reserved = std::uint64_t{64} << 20;
+    base = first().reserve(reserved);
+    half = reserved / 2;
+    for (std::size_t k : {0, 1}) {
+      devices[k]->map(at(k), bytes());
+      queues.push_back(devices[k]->open_queue());
+    }
+  }
+  void TearDown() override {
+    for (std::size_t k = 0; k < queues.size(); ++k) {
+      devices[k]->synchronize_device();
+      devices[k]->close_queue(queues[k]);
+      devices[k]->unmap(at(k), bytes());
+    }
+    if (base != nullptr) first().release(base, reserved);
+  }
+  [[nodiscard]] Device& first() { return *devices[0]; }
+  [[nodiscard]] Device& second() { return *devices[1]; }
+  [[nodiscard]] std::byte* at(std::size_t k) const { return base + k * half; }
+  [[nodiscard]] std::uint64_t bytes() { return first().granularity_bytes(); }
+  void write(std::size_t k, const Bytes& content) {
+    devices[k]->copy_to_device(queues[k], at(k), content.data(), content.size());
+    devices[k]->synchronize_queue(queues[k]);
+  }
+  [[nodiscard]] Bytes read(std::size_t k, std::uint64_t n) {
+    Bytes content(n);
+    devices[k]->copy_from_device(queues[k], content.data(), at(k), n);
+    devices[k]->synchronize_queue(queues[k]);
+    return content;
+  }
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<QueueId> queues;
+  std::byte* base = nullptr;
+  std::uint64_t reserved = 0, half = 0;
+};
+
+TEST_F(TwoCudaDevices, ACopyOfEitherCrossesThePeerLink) {
+  const Bytes one = counting(1'000'003, 1), two = counting(1'000'003, 2);
+  write(0, one);
+  second().copy_within_device(queues[1], at(1), at(0), one.size());
+  EXPECT_EQ(read(1, one.size()), one);
+  write(1, two);
+  second().copy_within_device(queues[1], at(0), at(1), two.size());
+  second().synchronize_queue(queues[1]);
+  EXPECT_EQ(read(0, two.size()), two);
+}
+
+TEST_F(TwoCudaDevices, ColumnsCrossThePeerLink) {
+  const Bytes content = counting(64 * 1000);
+  write(0, content);
+  write(1, Bytes(content.size()));
+  second().copy_columns(queues[1], Device::Direction::within_device, at(1), 1000, at(0), 1000, 333, 64);
+  const Bytes seen = read(1, content.size());
+  for (std::size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], i % 1000 < 333 ? content[i] : std::byte{0}) << i;
+}
+
+TEST_F(TwoCudaDevices, AQueueWaitsForAnEventOfTheOtherDevice) {
+  const Bytes one = counting(bytes(), 1), two = counting(bytes(), 2);
+  for (int round = 0; round < 20; ++round) {
+    const Bytes& content = round % 2 == 0 ? one : two;
+    first().copy_to_device(queues[0], at(0), content.data(), content.size());
+    const EventId event = first().record(queues[0]);
+    second().wait(queues[1], event);
+    second().copy_within_device(queues[1], at(1), at(0), content.size());
+    const EventId done = second().record(queues[1]);
+    first().wait(queues[0], done);
+    ASSERT_EQ(read(1, content.size()), content) << round;
+    first().release(event);
+    second().release(done);
+  }
+}
+
+TEST_F(TwoCudaDevices, FillAndDigestOfEitherDevicesMemory) {
+  const std::byte pattern[8] = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}, std::byte{5}, std::byte{6}, std::byte{7}, std::byte{8}};
+  second().fill(queues[1], at(0), bytes(), pattern, 8);
+  second().synchronize_queue(queues[1]);
+  const Bytes seen = read(0, bytes());
+  for (std::size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], pattern[i % 8]);
+  EXPECT_EQ(second().digest(queues[1], at(0), bytes()), first().digest(queues[0], at(0), bytes()));
+}
+
+TEST_F(TwoCudaDevices, MemoryOfTheOtherOneIsNotForeign) {
+  std::byte* const foreign = second().allocate(4096);
+  EXPECT_FALSE(first().is_foreign_device_pointer(foreign)) << "it is the second device's business";
+  const auto another = make_cuda_device(1);
+  std::byte* const unknown = another->allocate(4096);
+  EXPECT_TRUE(second().is_foreign_device_pointer(unknown));
+  EXPECT_FALSE(first().is_foreign_device_pointer(unknown));
+  another->deallocate(unknown);
+  second().deallocate(foreign);
+}
+
 }  // namespace
 }  // namespace semcache::device::testing

@@ -78,7 +78,7 @@ TEST(SeveralDevices, WithoutPeerAccessALargeArrayPassesThroughTwoBuffers) {
   o.device.arena_bytes = std::uint64_t{512} << 20;
   o.engine.device_memory_bytes = std::uint64_t{128} << 20;
   Devices p(o);
-  constexpr std::uint64_t large = 5 * engine::Staging::piece_bytes / 2 + 12345;
+  constexpr std::uint64_t large = 9 * engine::Executor::over_host_bytes / 2 + 12345;
   Memory& a = p.on_device(large);
   Memory& b = p.on_device(large, 1);
   p.kernel_write(zero, a, a.all(), 1);

@@ -165,7 +165,7 @@ void Executor::copy_over_host(const Step& step, Memory* to, Memory* from) {
   };
   // The flights keep the buffers until the copies are done, also of those parts that precede one that is refused.
   Flights flights(2);
-  const std::uint64_t buffer_bytes = std::min(step.total_bytes(), Staging::piece_bytes);
+  const std::uint64_t buffer_bytes = std::min(step.total_bytes(), over_host_bytes);
   const base::AtEnd list([&] { s_.flights.splice(s_.flights.end(), flights); });
   for (auto flight = flights.begin(); flight != flights.end();) {
     flight->staging_device = d.index;

@@ -32,6 +32,10 @@ class Executor : Parts {
   static void note_use(QueueIndex queue, Memory& memory, Mode mode, std::uint64_t at, std::uint64_t now) noexcept;
   /// Writes bytes that have arrived in staging memory, or in a buffer, to host pages past their protection.
   void write_arrival(Memory& host, ByteRange range, const std::byte* bytes);
+  /// The size of the staging buffers of a copy between devices that do not reach each other.
+  static constexpr std::uint64_t over_host_bytes = std::uint64_t{4} << 20;
+  /// Removes flights from the list that are known to have ended; it asks the driver, and does not wait.
+  void forget_finished_flights() noexcept;
   /// Can a transfer between these pages and a device do without staging memory?
   [[nodiscard]] bool goes_directly(const Memory& host, const Region& where, bool to_host) const;
   /// Closes pages for writing that are about to be the source of a copy, so that they can no longer change unnoticed.
@@ -58,8 +62,6 @@ class Executor : Parts {
   void copy_by_device(DeviceState& d, QueueIndex queue, device::Device::Direction direction, std::byte* to, const std::byte* from, std::uint64_t n);
   void fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const directory::Fill& fill,
                      std::uint64_t phase);
-  /// Removes flights from the list that are known to have ended; it asks the driver, and does not wait.
-  void forget_finished_flights() noexcept;
 
   std::vector<std::byte> detour_;  ///< buffer of `copy_behind`
 };

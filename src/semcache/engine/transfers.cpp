@@ -87,6 +87,16 @@ bool Transfers::room_for_snapshot(DeviceState& d, std::uint64_t bytes, Loss loss
   return d.memory->snapshot_bytes + bytes <= share && d.memory->fits(rounded);
 }
 
+Obstacle Transfers::relieve_staging(const DeviceState& d, std::uint64_t more) {
+  const auto uses = [&d](const Flight& f) { return f.staging != nullptr && f.staging_device == d.index; };
+  while (d.staging->exhausted(more)) {
+    const auto staged = std::find_if(s_.flights.begin(), s_.flights.end(), uses);
+    if (staged == s_.flights.end()) return {};
+    if (const Obstacle o = hazards_.land(staged)) return o;
+  }
+  return {};
+}
+
 Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
   for (;;) {
     Step step = s_.directory.next_fetch(m.slot, range, s_.topology);
@@ -106,14 +116,7 @@ Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
       if (const Obstacle o = hazards_.directly_reached(crossing, at)) return o;
       if (!s_.pages->locked(crossing, at.hull())) {
         at = part_of(at, Staging::piece_bytes);
-        if (crossed->staging->exhausted(at.size())) {
-          const auto staged =
-              std::find_if(s_.flights.begin(), s_.flights.end(), [](const Flight& f) { return f.staging != nullptr; });
-          if (staged != s_.flights.end()) {
-            if (const Obstacle o = hazards_.land(staged)) return o;
-            continue;
-          }
-        }
+        if (const Obstacle o = relieve_staging(*crossed, at.size())) return o;
       }
       if (!executor_.goes_directly(crossing, at, m.on_host())) at = part_of(at, Staging::piece_bytes);
       const Memory& on_device = m.on_host() ? *from : m;
@@ -122,8 +125,12 @@ Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
     }
     if (from != nullptr && !s_.topology.linked(from->space, m.space)) {
       const DeviceState& d = s_.device_of(m);
-      const std::uint64_t piece = std::min(step.where.size(), Staging::piece_bytes);
-      if (!d.device->kernels_run_in_caller() && !d.staging->has(piece)) return Obstacle::staging(d.index, piece);
+      const std::uint64_t piece = std::min(step.where.size(), Executor::over_host_bytes);
+      if (!d.device->kernels_run_in_caller() && !d.staging->has(piece)) {
+        executor_.forget_finished_flights();  // their buffers may serve
+        if (const Obstacle o = relieve_staging(d, 2 * piece)) return o;
+        if (!d.staging->has(piece)) return Obstacle::staging(d.index, piece);
+      }
     }
     if (const Obstacle o = hazards_.busy(m, step.where.hull(), Mode::writes)) return o;
     if (from == &m && m.on_host()) {

@@ -65,6 +65,8 @@ class Transfers : Parts {
   void perform(const directory::Step& step, plan::Purpose purpose);
   /// @return no obstacle when the transfer between the two needs no staging memory, or there is some; otherwise that obstacle
   [[nodiscard]] Obstacle staging_for(const Memory& on_device, const Memory& host, const Region& where, bool to_host) const;
+  /// Lands staged flights until the device's staging memory has `more` bytes left, or none of them uses it any more.
+  Obstacle relieve_staging(const DeviceState& d, std::uint64_t more);
   [[nodiscard]] bool room_for_snapshot(DeviceState& d, std::uint64_t bytes, Loss loss) const;
 
   std::uint64_t saves_ = 0;
