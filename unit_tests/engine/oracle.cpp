@@ -15,9 +15,14 @@ using engine::Operand;
 
 namespace {
 
-// Addresses that stand for the program's streams.
-char stream_keys[4];
-void* const foreign_stream = &stream_keys[3];
+// Addresses that stand for the program's streams, four for each device. The engine does not know the last one of each.
+constexpr std::uint32_t most_devices = 4;
+char stream_keys[4 * most_devices];
+void* foreign_stream(std::uint32_t device) { return &stream_keys[4 * device + 3]; }
+std::uint32_t device_of(void* stream) { return static_cast<std::uint32_t>(static_cast<char*>(stream) - stream_keys) / 4; }
+FakeDevice::Stream named(void* stream) { return {stream, device_of(stream)}; }
+std::uint32_t device_of(const Memory& m) { return m.space.value - 1; }
+std::string side(const Memory& m) { return m.on_host() ? "h" : "d" + (device_of(m) > 0 ? std::to_string(device_of(m)) : std::string()); }
 constexpr std::uint64_t foreign_size = 6000;
 
 Oracle* running = nullptr;  // for the end of the process: which seed, which moves
@@ -36,6 +41,7 @@ std::string show(ByteRange r) { return "[" + std::to_string(r.begin) + ", " + st
 Oracle::Oracle(const Options& options)
     : options_(options), random_(options.seed), replay_([this](const std::string& text) { fail(text); }) {
   running = this;
+  replay_.devices_reach_each_other = options.peer_access;
   base::set_fatal_handler(&die);
   trace_ = std::getenv("SEMCACHE_ORACLE_TRACE") != nullptr;
   Machine::Options o;
@@ -43,6 +49,8 @@ Oracle::Oracle(const Options& options)
   o.device.kind = options.emulated ? device::DeviceKind::emulated : device::DeviceKind::cuda;
   o.device.asynchronous = !options.emulated;
   o.device.registers_host = options.registers_host;
+  o.device.peer_access = options.peer_access;
+  o.devices = options.devices;
   o.device.eagerness = static_cast<unsigned>(random_.below(4) * 15);
   o.device.granularity_bytes = options.granularity_bytes;
   o.platform.page_bytes = options.page_bytes;
@@ -162,10 +170,18 @@ ByteRange Oracle::sub_range(std::uint64_t size) {
   return {begin, std::min(end, size)};
 }
 
-void* Oracle::pick_stream() {
+void* Oracle::pick_stream(std::uint32_t device) {
   if (streams_ < 3 && random_.chance(1)) ++streams_;
-  return &stream_keys[random_.below(streams_)];
+  return &stream_keys[4 * device + random_.below(streams_)];
 }
+
+std::uint32_t Oracle::pick_device() { return options_.devices == 1 ? 0 : static_cast<std::uint32_t>(random_.below(options_.devices)); }
+
+std::uint32_t Oracle::device_for(const Memory& m) {
+  return options_.devices > 1 && options_.peer_access && random_.chance(20) ? pick_device() : device_of(m);
+}
+
+bool Oracle::reaches(std::uint32_t device, const Memory& m) const { return options_.peer_access || device == device_of(m); }
 
 void Oracle::arm() {
   const unsigned possible = options_.failing;
@@ -229,7 +245,7 @@ bool Oracle::adopt(void* stream, engine::QueueIndex& queue) {
     return true;
   }
   const bool leased = random_.chance(5);
-  if (!attempt([&] { queue = machine_->engine().adopt_queue(0, stream, {}, leased); })) return false;
+  if (!attempt([&] { queue = machine_->engine().adopt_queue(device_of(stream), stream, {}, leased); })) return false;
   if (leased) ++leases_[stream];
   return true;
 }
@@ -260,7 +276,7 @@ void Oracle::new_array() {
   a->all_defined = size == 0;
   const std::string label = "array" + std::to_string(arrays_.size());
   note("new array " + std::to_string(arrays_.size()) + " of " + std::to_string(size) + " bytes, kind " + std::to_string(kind));
-  if (kind != 1) a->device = machine_->engine().lifetimes.allocate_device(0, label.c_str(), size);
+  if (kind != 1) a->device = machine_->engine().lifetimes.allocate_device(pick_device(), label.c_str(), size);
   if (kind != 0) a->host = machine_->engine().lifetimes.allocate_host((label + "_h").c_str(), size, a->device);
   arrays_.push_back(std::move(a));
 }
@@ -373,8 +389,11 @@ std::function<void()> Oracle::kernel_body(std::vector<Operand> operands, std::ve
 void Oracle::launch(bool unknown) {
   std::vector<Array*> set;
   std::vector<Operand> operands;
+  const std::uint32_t device = pick_device();
   for (const auto& a : arrays_) {
-    if (a->device == nullptr || (!unknown && (set.size() >= 3 || !random_.chance(30)))) continue;
+    if (a->device == nullptr || !reaches(device, *a->device)) continue;
+    if (device_of(*a->device) != device && !unknown && random_.chance(70)) continue;
+    if ((!unknown && (set.size() >= 3 || !random_.chance(30)))) continue;
     set.push_back(a.get());
     operands.push_back({a->device, unknown || random_.chance(40)});
   }
@@ -382,11 +401,11 @@ void Oracle::launch(bool unknown) {
     std::swap(operands.front(), operands.back());
     std::swap(set.front(), set.back());
   }
-  void* const stream = pick_stream();
+  void* const stream = pick_stream(device);
   std::string text = "move " + std::to_string(moves_) + (unknown ? ": an unknown kernel" : ": a kernel") + " on stream " +
                      std::to_string(static_cast<char*>(stream) - stream_keys) + " of";
   for (std::size_t i = 0; i < set.size(); ++i) {
-    text += " " + std::to_string(set[i]->bytes.size()) + (operands[i].writable ? "w" : "r");
+    text += " " + std::to_string(set[i]->bytes.size()) + side(*operands[i].memory) + (operands[i].writable ? "w" : "r");
   }
   note(text);
   engine::QueueIndex queue = engine::unknown_queue;
@@ -409,7 +428,7 @@ void Oracle::launch(bool unknown) {
     }
   }
   const engine::Clock before = machine_->engine().launches.submitted_before(queue);
-  machine_->device().launch(stream, Machine::touches(operands), kernel_body(operands, std::move(expected), writes, text));
+  machine_->device().launch(named(stream), Machine::touches(operands), kernel_body(operands, std::move(expected), writes, text));
   const bool awaited = random_.chance(20);
   if (awaited) machine_->device().synchronize_stream(stream);
   for (const Machine::Write& w : writes) write_by_kernel(*set[w.operand], w.range, w.seed);
@@ -426,7 +445,8 @@ void Oracle::native_launch() {
   const std::string text = "move " + std::to_string(moves_) + ": a native kernel of " + std::to_string(a.bytes.size()) +
                            (writable ? "w" : "r");
   note(text);
-  order_program(foreign_stream, operands);
+  void* const stream = foreign_stream(device_for(*a.device));
+  order_program(stream, operands);
   const bool overwrite = writable && random_.chance(30);
   if (!attempt([&] {
         if (overwrite) machine_->engine().access(*a.device, a.device->all(), Access::overwrite);
@@ -443,7 +463,7 @@ void Oracle::native_launch() {
     writes.push_back({0, sub_range(a.bytes.size()), next_seed_++});
   }
   if (a.bytes.empty()) return;
-  machine_->device().launch(foreign_stream, Machine::touches(operands),
+  machine_->device().launch(named(stream), Machine::touches(operands),
                             kernel_body(operands, std::move(expected), writes, text));
   for (const Machine::Write& w : writes) write_by_kernel(a, w.range, w.seed);
 }
@@ -453,7 +473,8 @@ void Oracle::foreign_call() {
   std::vector<Array*> set;
   for (std::uint64_t n = 1 + random_.below(2); n > 0; --n) {
     Array& a = pick();
-    if (a.device != nullptr && !a.bytes.empty() && std::find(set.begin(), set.end(), &a) == set.end()) set.push_back(&a);
+    if (a.device == nullptr || a.bytes.empty() || std::find(set.begin(), set.end(), &a) != set.end()) continue;
+    if (set.empty() || reaches(device_of(*set.front()->device), *a.device)) set.push_back(&a);
   }
   if (set.empty()) return;
   const bool kernel = random_.chance(60);
@@ -469,7 +490,8 @@ void Oracle::foreign_call() {
     text += " " + std::to_string(a->bytes.size()) + (writable ? "w" : "r");
   }
   note(text);
-  order_program(foreign_stream, operands);
+  void* const stream = foreign_stream(device_of(*set.front()->device));
+  order_program(stream, operands);
   std::unique_ptr<engine::ForeignCall> call;
   if (!attempt([&] { call = machine_->engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), kernel); })) return;
   std::vector<Expected> expected;
@@ -478,7 +500,7 @@ void Oracle::foreign_call() {
     expected.push_back(expect(*set[i]));
     if (operands[i].writable) writes.push_back({i, sub_range(set[i]->bytes.size()), next_seed_++});
   }
-  machine_->device().launch(foreign_stream, Machine::touches(operands),
+  machine_->device().launch(named(stream), Machine::touches(operands),
                             kernel_body(operands, std::move(expected), writes, text));
   for (const Machine::Write& w : writes) write_by_kernel(*set[w.operand], w.range, w.seed);
   machine_->engine().foreign_uses.end_foreign_call(std::move(call));
@@ -503,7 +525,7 @@ void Oracle::fill_by_kernel() {
   ByteRange r = sub_range(a.bytes.size());
   r.end = r.begin + round_down(r.size(), pattern.pattern_bytes);
   if (r.empty()) return;
-  void* const stream = pick_stream();
+  void* const stream = pick_stream(device_for(*a.device));
   const std::vector<Operand> operands{{a.device, true}};
   note("a kernel fills " + show(r) + " of " + std::to_string(a.bytes.size()));
   engine::QueueIndex queue = engine::unknown_queue;
@@ -511,7 +533,7 @@ void Oracle::fill_by_kernel() {
   order_program(stream, operands);
   if (!attempt([&] { machine_->engine().launches.begin_launch(queue, operands.data(), 1); })) return;
   std::byte* const base = a.device->address;
-  machine_->device().launch(stream, Machine::touches(operands), [base, r, pattern] {
+  machine_->device().launch(named(stream), Machine::touches(operands), [base, r, pattern] {
     for (std::uint64_t i = r.begin; i < r.end; ++i) {
       base[i] = static_cast<std::byte>(pattern.pattern[(i - r.begin) % pattern.pattern_bytes]);
     }
@@ -530,11 +552,11 @@ void Oracle::fill_by_kernel() {
 void Oracle::copy() {
   Array& to = pick();
   Array& from = random_.chance(15) ? to : pick();
-  const auto side = [&](Array& a) {
+  const auto side_of = [&](Array& a) {
     return a.device == nullptr ? a.host : a.host == nullptr || random_.chance(50) ? a.device : a.host;
   };
-  Memory* const t = side(to);
-  Memory* const f = side(from);
+  Memory* const t = side_of(to);
+  Memory* const f = side_of(from);
   const std::uint64_t most = std::min(to.bytes.size(), from.bytes.size());
   if (most == 0) return;
   const ByteRange r = sub_range(most);
@@ -544,8 +566,8 @@ void Oracle::copy() {
   if (options_.protocol == engine::Protocol::off && &to == &from && t != f && to_at != from_at) return;
   // Kokkos refuses views that overlap; a shift within one memory by a small part of itself is as many steps as it has parts.
   if (t == f && to_at != from_at && n / (to_at > from_at ? to_at - from_at : from_at - to_at) > 64) return;
-  note("copy " + std::to_string(n) + " bytes to " + std::to_string(to.bytes.size()) + (t->on_host() ? "h@" : "d@") +
-       std::to_string(to_at) + " from " + std::to_string(from.bytes.size()) + (f->on_host() ? "h@" : "d@") +
+  note("copy " + std::to_string(n) + " bytes to " + std::to_string(to.bytes.size()) + side(*t) + "@" +
+       std::to_string(to_at) + " from " + std::to_string(from.bytes.size()) + side(*f) + "@" +
        std::to_string(from_at) + (&to == &from ? " (itself)" : ""));
   const auto body = [&] { machine_->engine().copies.copy(t->address + to_at, f->address + from_at, n); };
   if (!attempt(body)) return;
@@ -564,11 +586,11 @@ void Oracle::forget(Array& a, ByteRange range) {
 void Oracle::copy_columns() {
   Array& to = pick();
   Array& from = random_.chance(20) ? to : pick();
-  const auto side = [&](Array& a) {
+  const auto side_of = [&](Array& a) {
     return a.device == nullptr ? a.host : a.host == nullptr || random_.chance(50) ? a.device : a.host;
   };
-  Memory* const t = side(to);
-  Memory* const f = side(from);
+  Memory* const t = side_of(to);
+  Memory* const f = side_of(from);
   const std::uint64_t page = machine_->platform().page_bytes();
   const std::uint64_t pitches[] = {48, 1000, page, page + page / 2};
   const std::uint64_t to_pitch = pitches[random_.below(4)];
@@ -590,7 +612,7 @@ void Oracle::copy_columns() {
   if (&to == &from && there.hull().overlaps(here.hull()) && there.begin != here.begin) return;
   const engine::Copies::Columns what{width, columns, to_pitch, from_pitch};
   const auto text = [](const Array& a, const Memory* m, const Region& r, std::uint64_t pitch) {
-    return std::to_string(a.bytes.size()) + (m->on_host() ? "h@" : "d@") + std::to_string(r.begin) + " apart " + std::to_string(pitch);
+    return std::to_string(a.bytes.size()) + side(*m) + "@" + std::to_string(r.begin) + " apart " + std::to_string(pitch);
   };
   const std::string name = "copy " + std::to_string(columns) + " columns of " + std::to_string(width) + " bytes to ";
   const auto column_of = [&](std::uint64_t begin, std::uint64_t pitch, std::uint64_t c) { return ByteRange{begin + c * pitch, begin + c * pitch + width}; };
@@ -646,7 +668,7 @@ void Oracle::copy_crumbs() {
   constexpr std::uint64_t crumb = 8, apart = 24, crumbs = 80;
   if (most < crumbs * apart) return;
   const std::uint64_t first = random_.below(most - crumbs * apart + 1);
-  note("copy " + std::to_string(crumbs) + " crumbs to " + std::to_string(to.bytes.size()) + (t->on_host() ? "h@" : "d@") +
+  note("copy " + std::to_string(crumbs) + " crumbs to " + std::to_string(to.bytes.size()) + side(*t) + "@" +
        std::to_string(first) + " from " + std::to_string(from.bytes.size()) + (f->on_host() ? "h" : "d"));
   for (std::uint64_t i = 0; i < crumbs && !failed_; ++i) {
     const std::uint64_t at = first + i * apart;
@@ -743,7 +765,7 @@ void Oracle::reallocate() {
 }
 
 void Oracle::retire_queue() {
-  void* const stream = pick_stream();
+  void* const stream = pick_stream(pick_device());
   note("retire stream " + std::to_string(static_cast<char*>(stream) - stream_keys));
   engine::QueueIndex queue = engine::unknown_queue;
   if (!adopt(stream, queue) || queue == engine::unknown_queue) return;
@@ -849,7 +871,7 @@ void Oracle::drop_messages_of(const Memory* memory) {
 
 void Oracle::compare_replay() {
   bool quiet = attempt_once([&] { machine_->engine().host_access.settle_all(); });
-  machine_->device().synchronize_device();
+  for (std::uint32_t d = 0; d < options_.devices; ++d) machine_->device(d).synchronize_device();
   if (!quiet || failed_) return;
   replay_.compare();
   const Counters engine = machine_->counters();
@@ -857,7 +879,7 @@ void Oracle::compare_replay() {
   const std::pair<Traffic Counters::*, const char*> kinds[] = {
       {&Counters::h2d, "h2d"}, {&Counters::d2h, "d2h"}, {&Counters::d2d, "d2d"}, {&Counters::h2h, "h2h"},
       {&Counters::filled, "filled"}, {&Counters::saved_link, "saved_link"}, {&Counters::saved_device, "saved_device"},
-      {&Counters::saved_host, "saved_host"}, {&Counters::written_back, "written_back"}};
+      {&Counters::saved_host, "saved_host"}, {&Counters::between_devices, "between_devices"}, {&Counters::written_back, "written_back"}};
   for (const auto& [kind, name] : kinds) {
     const Traffic& counted = engine.*kind;
     const Traffic& made = steps.*kind;
@@ -878,8 +900,8 @@ void Oracle::compare_everything() {
       check(expect(*a), {0, a->bytes.size()}, seen.data(), "the host at the end");
     }
     if (a->device != nullptr) {
-      void* const stream = pick_stream();
-      const std::vector<std::byte> seen = machine_->device_content(stream, *a->device);
+      void* const stream = pick_stream(device_for(*a->device));
+      const std::vector<std::byte> seen = machine_->device_content(named(stream), *a->device);
       check(expect(*a), {0, a->bytes.size()}, seen.data(), "a kernel at the end");
     }
   }

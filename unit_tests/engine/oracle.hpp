@@ -28,6 +28,8 @@ class Oracle {
     bool emulated = false;       ///< the engine's synchronous paths
     bool device_faults = false;  ///< the host uses device memory unannounced, and the memory's pages notice it
     bool registers_host = true;
+    std::uint32_t devices = 1;   ///< at most four
+    bool peer_access = true;     ///< the devices reach each other
     /// Which of the calls in `failing` fail: some at random, or each call of each move in turn (the move is repeated after each).
     /// A move that must end the process on a failure is spared: a host fault, and freeing (except if memory is exhausted).
     Failures failures = Failures::none;
@@ -110,7 +112,12 @@ class Oracle {
 
   [[nodiscard]] Array& pick();
   [[nodiscard]] ByteRange sub_range(std::uint64_t size);
-  [[nodiscard]] void* pick_stream();
+  /// Returns a stream of the device.
+  [[nodiscard]] void* pick_stream(std::uint32_t device);
+  [[nodiscard]] std::uint32_t pick_device();
+  /// Returns the device for a kernel that uses the array: mostly its own.
+  [[nodiscard]] std::uint32_t device_for(const engine::Memory& m);
+  [[nodiscard]] bool reaches(std::uint32_t device, const engine::Memory& m) const;
   void check(const Expected& expected, ByteRange range, const std::byte* seen, const std::string& who);
   [[nodiscard]] static Expected expect(const Array& a) { return {a.bytes, a.defined, a.all_defined}; }
   static void define(Array& a, ByteRange range);

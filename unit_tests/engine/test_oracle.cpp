@@ -136,6 +136,44 @@ TEST(Oracle, LargeArrays) {
   run(o, "large", moves_per_case() / 60);
 }
 
+TEST(Oracle, TwoDevices) {
+  Oracle::Options o;
+  o.devices = 2;
+  run(o, "two devices", moves_per_case());
+}
+
+TEST(Oracle, FourDevicesWithFailures) {
+  Oracle::Options o;
+  o.devices = 4;
+  o.failures = Oracle::Failures::at_random;
+  run(o, "four devices", moves_per_case());
+}
+
+TEST(Oracle, ThreeDevicesThatDoNotReachEachOther) {
+  Oracle::Options o;
+  o.devices = 3;
+  o.peer_access = false;
+  o.failures = Oracle::Failures::at_random;
+  run(o, "apart", moves_per_case());
+}
+
+TEST(Oracle, EveryCallFailsInTurnOnTwoDevices) {
+  Oracle::Options o;
+  o.devices = 2;
+  o.failures = Oracle::Failures::in_turn;
+  run(o, "in turn, two devices", moves_per_case() / 8);
+  o.peer_access = false;
+  run(o, "in turn, apart", moves_per_case() / 8);
+}
+
+TEST(Oracle, EmulatedDevices) {
+  Oracle::Options o;
+  o.devices = 2;
+  o.emulated = true;
+  o.device_faults = true;
+  run(o, "two emulated devices", moves_per_case());
+}
+
 TEST(Oracle, FewMappings) {
   Oracle::Options o;
   o.few_mappings = true;

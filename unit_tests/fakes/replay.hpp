@@ -65,6 +65,7 @@ class Replay final : public plan::Observer {
     });
   }
 
+  bool devices_reach_each_other = true;
   /// Called for each step, with whether it was done or refused.
   std::function<void(const plan::Step&, bool done)> on_step;
 
@@ -172,6 +173,16 @@ class Replay final : public plan::Observer {
     if (s.to.space == s.from.space) {
       const bool host = s.to.space == host_space;
       add(saves ? (host ? counted_.saved_host : counted_.saved_device) : (host ? counted_.h2h : counted_.d2d), bytes);
+      return;
+    }
+    if (s.to.space != host_space && s.from.space != host_space) {
+      if (devices_reach_each_other) {
+        add(counted_.d2d, bytes);
+        add(counted_.between_devices, bytes);
+      } else {
+        add(counted_.d2h, bytes);
+        add(counted_.h2d, bytes);
+      }
       return;
     }
     add(s.to.space == host_space ? counted_.d2h : counted_.h2d, bytes);

@@ -72,8 +72,8 @@ TEST(Configuration, EveryWordOfEveryChoiceIsRead) {
   EXPECT_EQ(read({{"SEMCACHE_DEVICE", "auto"}}).device, DeviceChoice::automatic);
   EXPECT_EQ(read({{"SEMCACHE_DEVICE", "emulated"}}).device, DeviceChoice::emulated);
   EXPECT_EQ(read({{"SEMCACHE_DEVICE", "cuda"}}).device, DeviceChoice::cuda);
-  EXPECT_EQ(read({{"SEMCACHE_PEER_ACCESS", "auto"}}).peer_access, engine::PeerAccess::where_possible);
-  EXPECT_EQ(read({{"SEMCACHE_PEER_ACCESS", "off"}}).peer_access, engine::PeerAccess::off);
+  EXPECT_EQ(read({{"SEMCACHE_PEER_ACCESS", "auto"}}).peer_access, semcache::engine::PeerAccess::where_possible);
+  EXPECT_EQ(read({{"SEMCACHE_PEER_ACCESS", "off"}}).peer_access, semcache::engine::PeerAccess::off);
   EXPECT_EQ(read({{"SEMCACHE_PROTOCOL", "write-back"}}).protocol, Protocol::write_back);
   EXPECT_EQ(read({{"SEMCACHE_PROTOCOL", "write-through"}}).protocol, Protocol::write_through);
   EXPECT_EQ(read({{"SEMCACHE_PROTOCOL", "off"}}).protocol, Protocol::off);

@@ -100,6 +100,12 @@ void Executor::copy_on_host(const Step& step, Memory* to, Memory* from) {
   });
 }
 
+/// Makes later work on `queue` start behind the last use of memory that belongs to no array. Of such memory one use is noted, and other
+/// parts of it may have been used on the queues of other devices.
+void Executor::order_last_use(QueueIndex queue, const plan::End& end) {
+  if (end.last_use != nullptr) s_.queues->order(queue, end.last_use->queue, end.last_use->position);
+}
+
 /// Copies directly from one side to the other, on a queue of the device. @pre neither side is an array's host memory
 void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   const bool to_host = step.to.space == host_space;
@@ -110,6 +116,8 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   const Direction direction = from_host ? Direction::to_device : to_host ? Direction::from_device : Direction::within_device;
   if (from != nullptr) order_queue(queue, *from, Mode::reads, Behind::all);
   if (to != nullptr) order_queue(queue, *to, Mode::writes, Behind::all);
+  order_last_use(queue, step.from);
+  order_last_use(queue, step.to);
   if (to == nullptr || from == nullptr) s_.queues->separate(queue);  // users of the other side wait for this copy alone
   bool submitted = false;
   const base::AtEnd note([&] {  // also when a later piece is refused, because the earlier ones are under way (I6)
@@ -145,6 +153,8 @@ void Executor::copy_over_host(const Step& step, Memory* to, Memory* from) {
   const QueueIndex out = source.to_host_queue, in = d.to_device_queue;
   if (from != nullptr) order_queue(out, *from, Mode::reads, Behind::all);
   if (to != nullptr) order_queue(in, *to, Mode::writes, Behind::all);
+  order_last_use(out, step.from);
+  order_last_use(in, step.to);
   s_.queues->separate(out);
   s_.queues->separate(in);
   const auto note = [&](QueueIndex queue, Memory* m, Mode mode, timeline::Work* last_use) {
@@ -165,26 +175,36 @@ void Executor::copy_over_host(const Step& step, Memory* to, Memory* from) {
     flight = step.total_bytes() > buffer_bytes ? std::next(flight) : flights.erase(std::next(flight), flights.end());
   }
   auto flight = flights.begin();
+  using Direction = device::Device::Direction;
+  const auto submit = [&](DeviceState& by, QueueIndex queue, Direction direction, std::byte* target, std::uint64_t to_pitch,
+                          const std::byte* origin, std::uint64_t from_pitch, std::uint64_t width, std::uint64_t columns) {
+    if (columns == 1) return by.device->copy(s_.queues->id(queue), direction, target, origin, width);
+    by.device->copy_columns(s_.queues->id(queue), direction, target, to_pitch, origin, from_pitch, width, columns);
+  };
   const auto copy_part = [&](std::uint64_t to_offset, std::uint64_t from_offset, std::uint64_t width, std::uint64_t columns) {
-    using Direction = device::Device::Direction;
     s_.queues->order(out, flight->work.queue, flight->work.position);  // the buffer's former part has left it
-    source.device->copy_columns(s_.queues->id(out), Direction::from_device, flight->staging, width, step.from.address + from_offset,
-                                step.from.pitch, width, columns);
+    submit(source, out, Direction::from_device, flight->staging, width, step.from.address + from_offset, step.from.pitch, width, columns);
     flight->work = note(out, from, Mode::reads, step.from.last_use);
     s_.queues->order(in, out, flight->work.position);
-    d.device->copy_columns(s_.queues->id(in), Direction::to_device, step.to.address + to_offset, step.to.pitch, flight->staging, width,
-                           width, columns);
+    submit(d, in, Direction::to_device, step.to.address + to_offset, step.to.pitch, flight->staging, width, width, columns);
     flight->work = note(in, to, Mode::writes, step.to.last_use);
     if (++flight == flights.end()) flight = flights.begin();
   };
-  step.for_each_piece([&](ByteRange piece) {
-    const std::uint64_t together = std::max<std::uint64_t>(1, buffer_bytes / piece.size());
-    for (std::uint64_t c = 0; c < step.columns; c += together) {
-      for (std::uint64_t at = piece.begin; at < piece.end; at += buffer_bytes) {
-        copy_part(c * step.to.pitch + at, c * step.from.pitch + at, std::min(buffer_bytes, piece.end - at), std::min(together, step.columns - c));
+  try {
+    step.for_each_piece([&](ByteRange piece) {
+      const std::uint64_t together = std::max<std::uint64_t>(1, buffer_bytes / piece.size());
+      for (std::uint64_t c = 0; c < step.columns; c += together) {
+        for (std::uint64_t at = piece.begin; at < piece.end; at += buffer_bytes) {
+          copy_part(c * step.to.pitch + at, c * step.from.pitch + at, std::min(buffer_bytes, piece.end - at), std::min(together, step.columns - c));
+        }
       }
-    }
-  });
+    });
+  } catch (...) {
+    // The program may change memory that belongs to no array as soon as the call has failed, so no part may still be under way.
+    if (to == nullptr) d.device->synchronize_device();
+    if (from == nullptr) source.device->synchronize_device();
+    throw;
+  }
 }
 
 bool Executor::goes_directly(const Memory& host, const Region& where, bool to_host) const {

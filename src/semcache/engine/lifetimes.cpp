@@ -9,14 +9,14 @@ namespace semcache::engine {
 Memory* Lifetimes::allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes) {
   const Transaction t(transactions_);
   DeviceState& d = *s_.devices.at(device);
-  const auto expect_at_most = [&](std::uint64_t most, const char* what, const char* remedy) {
+  const auto expect_at_most = [&](std::uint64_t most, const std::string& what, const char* remedy) {
     if (bytes <= most) return;
     throw OutOfMemory("array '" + std::string(label == nullptr ? "" : label) + "' of " + std::to_string(bytes) +
                           " bytes is larger than " + what + std::to_string(most) + " bytes" + remedy + " Live arrays:\n" +
                           arrays_.describe_live_buffers(device),
                       bytes, most);
   };
-  expect_at_most(d.memory->budget_bytes(), "the device's budget of ",
+  expect_at_most(d.memory->budget_bytes(), s_.budget_of(d) + " of ",
                  " (SEMCACHE_DEVICE_MEMORY). Raise the budget, or split the array.");
   expect_at_most(d.memory->bytes(), "all the addresses for device arrays, ", ". Split the array.");
   Arrays::NewMemory m = arrays_.new_memory(device_space(device), label, bytes);

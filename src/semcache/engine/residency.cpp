@@ -14,7 +14,7 @@ void Residency::throw_out_of_memory(const DeviceState& d, const std::vector<Memo
                      " needed at once, " + std::to_string(bytes) + " bytes in all";
   if (need != bytes) text += " (" + std::to_string(need) + " in whole pages of the device)";
   const std::string budget =
-      "the device's memory budget of " + std::to_string(d.memory->budget_bytes()) + " bytes (SEMCACHE_DEVICE_MEMORY)";
+      s_.budget_of(d) + " of " + std::to_string(d.memory->budget_bytes()) + " bytes (SEMCACHE_DEVICE_MEMORY)";
   text += need > d.memory->budget_bytes() ? ", which does not fit " + budget
                                 : ", for which there is no room in " + budget + " beside arrays that are in use and cannot leave";
   text += ":\n";

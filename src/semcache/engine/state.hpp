@@ -169,6 +169,10 @@ struct State : base::Uncopied {
   [[nodiscard]] DeviceState& device_of(SpaceId space) const { return *devices[space.value - 1]; }
   [[nodiscard]] DeviceState& device_of(QueueIndex queue) const { return *devices[queues->device_of(queue)]; }
   [[nodiscard]] static std::uint32_t device_index(const Memory& m) noexcept { return m.space.value - 1; }
+  /// Returns "the device's memory budget", with the device's number where there are several, for messages.
+  [[nodiscard]] std::string budget_of(const DeviceState& d) const {
+    return (devices.size() == 1 ? "the device" : "device " + std::to_string(d.index)) + std::string("'s memory budget");
+  }
   [[nodiscard]] const char* name(const Memory& m) const noexcept { return recorder.name(m.label); }
   [[nodiscard]] bool watched(const Memory& m) const noexcept { return pages->watched(m); }
   /// Does `everything` represent this array, so that its pins and uses count here?
