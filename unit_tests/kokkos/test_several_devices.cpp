@@ -125,6 +125,11 @@ DEVICES_TEST(AnInstanceAmongThePropertiesAllocatesThere) {
   EXPECT_EQ(device_of(Vector(Kokkos::view_alloc(semcache::on(1), "x"), 10)), expected);
   EXPECT_EQ(device_of(Vector(Kokkos::view_alloc(semcache::on(1), Kokkos::WithoutInitializing, "y"), 10)), expected);
   EXPECT_EQ(device_of(Vector(Kokkos::view_alloc(Exec(), "z"), 10)), 0u);
+#if SEMCACHE_KOKKOS_ALLOCATES_WITH_INSTANCE
+  const Kokkos::View<double*, Left, Kokkos::HostSpace> h("h", 10);
+  EXPECT_EQ(device_of(Kokkos::create_mirror_view_and_copy(Kokkos::view_alloc(Space(1)), h)), 1u);
+  EXPECT_EQ(device_of(Kokkos::create_mirror(Kokkos::view_alloc(Space(1)), h)), 1u);
+#endif
 }
 
 DEVICES_TEST(EveryPatternRunsOnTheDeviceOfItsInstance) {
@@ -312,9 +317,16 @@ DEVICES_TEST(ResizeKeepsTheDevice) {
 #if SEMCACHE_KOKKOS_ALLOCATES_WITH_INSTANCE
   Vector y("y", n);
   count_on(Exec(), y, 1);
-  Kokkos::realloc(Kokkos::view_alloc(semcache::on(1)), y, n);
+  if (linked()) {
+    Kokkos::resize(Kokkos::view_alloc(semcache::on(1)), y, 2 * n);  // by a kernel that reads the old array
+    EXPECT_EQ(sum_on(semcache::on(1), y), sum_of_count(1));
+  } else {
+    EXPECT_THROW(Kokkos::resize(Kokkos::view_alloc(semcache::on(1)), y, 2 * n), semcache::UsageError);
+    EXPECT_EQ(sum_on(Exec(), y), sum_of_count(1)) << "nothing changed";
+    Kokkos::realloc(Kokkos::view_alloc(semcache::on(1)), y, 2 * n);
+  }
   EXPECT_EQ(device_of(y), 1u);
-  Kokkos::realloc(Kokkos::view_alloc(Exec(), Kokkos::WithoutInitializing), y, n + 1);
+  Kokkos::realloc(Kokkos::view_alloc(Exec(), Kokkos::WithoutInitializing), y, n);
   EXPECT_EQ(device_of(y), 0u) << "the instance counts more";
 #endif
 }

@@ -114,9 +114,10 @@ class ElementLifetime {
   /// It runs on the array's device, unless the program has given an instance.
   template <class Body>
   void run(Elements elements, const Body& body) {
-    const std::uint32_t device = ordered_ || !std::is_same<E, Exec>::value ? 0 : runtime::device_of(pointer_);
+    std::uint32_t device = 0;
     if constexpr (std::is_same<E, Exec>::value) {
-      if (!ordered_) exec_ = on(device);
+      if (!ordered_) device = runtime::device_of(pointer_);
+      if (device != 0) exec_ = on(device);
     }
     Stock stock = [&] {
       if constexpr (std::is_constructible<Stock, T*, std::size_t, std::string>::value) {
