@@ -253,6 +253,19 @@ TEST(Advice, UnknownAndNativeLaunches) {
   EXPECT_EQ(advice(with(c)).size(), 1u);
 }
 
+TEST(Advice, ArraysThatLaunchesUseFromAnotherDeviceAreNamed) {
+  Counters c;
+  c.peer_launches = 3;
+  Statistics s = with(c, "near");
+  c.peer_launches = 40;
+  s.total.peer_launches += 40;
+  s.labels.push_back({"far", c});
+  const std::string found = advice_about(s, "Launches used arrays of another device");
+  EXPECT_TRUE(contains(found, "far (40), near (3). Allocate")) << found;
+  EXPECT_TRUE(contains(found, "semcache::on(device)), or deep_copy it once to a view there")) << found;
+  EXPECT_EQ(advice(s).size(), 1u);
+}
+
 TEST(Advice, WaitsForADeviceAreCounted) {
   Counters c;
   c.device_waits = 1;

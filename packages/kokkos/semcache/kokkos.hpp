@@ -15,6 +15,7 @@
 #include <semcache/kokkos/handles.hpp>
 #include <semcache/kokkos/patterns.hpp>
 #include <semcache/kokkos/records.hpp>
+#include <semcache/kokkos/resize.hpp>
 #include <semcache/kokkos/sort.hpp>
 #include <semcache/kokkos/strided_copy.hpp>
 #include <semcache/semcache.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <semcache/kokkos/bridge.hpp>
+#include <semcache/kokkos/exec.hpp>
 
 #include <cstring>
 #include <string>
@@ -17,6 +17,8 @@ thread_local bool next_mirror_is_announced = false;
 
 }  // namespace
 
+__thread std::uint32_t default_device = 0;
+
 void start(bool native_is_cuda, int ordinal, const char* native_name) {
   // The runtime keeps the pointer: the text must outlive it.
   static const std::string framework = "Kokkos " + std::to_string(KOKKOS_VERSION / 10000) + "." +
@@ -28,15 +30,20 @@ void start(bool native_is_cuda, int ordinal, const char* native_name) {
   device.framework = framework.c_str();
   runtime::use_framework_device(device);
   runtime::recognise_handles(&recognise_view);
+  // Kokkos calls the hooks in reverse order.
+#ifdef KOKKOS_ENABLE_CUDA
+  if (native_is_cuda) Kokkos::push_finalize_hook(&give_up_cuda_instances);
+#endif
   Kokkos::push_finalize_hook([] { semcache::finalize(); });
 }
 
-void* allocate(Side side, const char* space_name, const char* label, std::size_t total, std::size_t logical) {
+void* allocate(Side side, std::uint32_t device, const char* space_name, const char* label, std::size_t total,
+               std::size_t logical) {
   // A view without elements has an allocation, too, which has its label.
   const std::size_t bytes = logical != 0 ? logical : 1;
   void* data = nullptr;
   if (side == Side::device) {
-    data = runtime::allocate_device(label, bytes);
+    data = runtime::allocate_device(label, bytes, device);
   } else {
     const void* partner = std::exchange(partner_of_next_mirror, nullptr);
     data = runtime::allocate_host(label, bytes, partner, std::exchange(next_mirror_is_announced, false));

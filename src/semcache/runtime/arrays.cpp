@@ -129,6 +129,21 @@ void settle(const void* address) {
   r.engine->copies.settle(m, m.all());
 }
 
+int device_ordinal(std::uint32_t device) {
+  const Runtime& r = runtime();
+  expect_device(r, device);
+  return r.engine->state().devices[device]->device->ordinal();
+}
+
+std::uint32_t device_of(const void* address) noexcept {
+  const Runtime* r = running();
+  if (r == nullptr || r->engine->state().devices.size() == 1) return 0;
+  const Memory* m = r->engine->state().find_device(address);
+  return m != nullptr ? r->engine->state().device_index(*m) : 0;
+}
+
+std::uint32_t device_of_stream(void* native_stream) { return runtime().engine->state().device_of_stream(native_stream); }
+
 QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
   Runtime& r = runtime();
   const std::uint64_t retired = retired_queues.load(std::memory_order_acquire);

@@ -70,9 +70,20 @@ inline constexpr std::size_t header_bytes = 128;
 /// @throws OutOfMemory, UsageError
 SEMCACHE_API void settle(const void* address);
 
+// --- devices -----------------------------------------------------------------------------------------------------
+/// Starts the runtime, and returns the number by which the driver knows one of the process's devices.
+/// @throws UsageError  the process does not use that device
+[[nodiscard]] SEMCACHE_API int device_ordinal(std::uint32_t device);
+/// Returns on which of the process's devices the device array that holds `address` lies; 0 for all other addresses. Costs some
+/// nanoseconds, no lock.
+[[nodiscard]] SEMCACHE_API std::uint32_t device_of(const void* address) noexcept;
+/// Starts the runtime, and returns which of the process's devices a native stream belongs to (see queue_of); 0 if it belongs to none.
+[[nodiscard]] SEMCACHE_API std::uint32_t device_of_stream(void* native_stream);
+
 // --- queues ------------------------------------------------------------------------------------------------------
 /// Returns the queue of a native stream, and registers it on first use. CUDA: a cudaStream_t, whose device the driver tells. Host-backed
-/// execution spaces, on emulated devices: the number of the device as a pointer, so nullptr for the first one. `owner` (may be null) keeps the stream alive until the runtime ends or `retire_queue` is called.
+/// execution spaces, on emulated devices: the number of the device as a pointer, so nullptr for the first one. `owner` (may be null)
+/// keeps the stream alive until the runtime ends or `retire_queue` is called.
 /// Costs about 10 ns when the calling thread has asked for the stream lately.
 [[nodiscard]] SEMCACHE_API QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner = {});
 /// Returns the queue as `queue_of` does, and leases it: the queue is kept until `retire_queue` has been called once per lease.

@@ -227,6 +227,15 @@ void about_launches(const Statistics& s, Advice& out) {
   }
 }
 
+void about_other_devices(const Statistics& s, Advice& out) {
+  if (s.total.peer_launches > 0) {
+    out.push_back("Launches used arrays of another device, by the link between the two: " +
+                  leaders(s.labels, &Counters::peer_launches, Unit::times) +
+                  ". Allocate such an array on the device of its kernels (semcache::Space(device), semcache::on(device)), or "
+                  "deep_copy it once to a view there.");
+  }
+}
+
 void about_memory(const Statistics& s, Advice& out) {
   const Counters& t = s.total;
   if (t.evictions > 0) {
@@ -322,7 +331,7 @@ std::string unknown_table(const Statistics& s) {
 
 std::vector<std::string> advice(const Statistics& s) {
   Advice out;
-  for (const auto about : {about_launches, about_memory, about_captures, about_host_arrays, about_unnoticed_uses}) about(s, out);
+  for (const auto about : {about_launches, about_other_devices, about_memory, about_captures, about_host_arrays, about_unnoticed_uses}) about(s, out);
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 /// The compiled half of the Kokkos package: functions that need not be templates.
 namespace semcache::kokkos::detail {
@@ -27,12 +28,32 @@ enum class Side : std::uint8_t { device, mirror };
 
 /// Allocates [header][data] as Kokkos asks for it, and reports the allocation to Kokkos Tools. Only the data have memory at the
 /// returned address; the header lies in host memory (runtime::header_of).
+/// @param device   on which of the process's devices; of no account for mirrors
 /// @param total    bytes, header included where there is one
 /// @param logical  bytes of data; total - logical is the header's size, 0 for an allocation without one
 /// @throws OutOfMemory
-SEMCACHE_API void* allocate(Side side, const char* space_name, const char* label, std::size_t total, std::size_t logical);
+/// @throws UsageError  the process does not use that device
+SEMCACHE_API void* allocate(Side side, std::uint32_t device, const char* space_name, const char* label, std::size_t total,
+                            std::size_t logical);
 SEMCACHE_API void deallocate(const char* space_name, const char* label, void* address, std::size_t total,
                              std::size_t logical) noexcept;
+
+/// The device of this thread's Execs and Spaces that name none. It is `__thread` because a `thread_local` variable would add the call
+/// of a wrapper to each Exec that is made.
+extern SEMCACHE_API __thread std::uint32_t default_device;
+
+/// While an object of this class is alive, Execs and Spaces of the thread that name no device are on `device`. So Kokkos' own functions
+/// that take neither (resize; deep_copy without an instance) allocate and compute where their views are.
+class DefaultDeviceScope {
+ public:
+  explicit DefaultDeviceScope(std::uint32_t device) noexcept : outer_(std::exchange(default_device, device)) {}
+  ~DefaultDeviceScope() { default_device = outer_; }
+  DefaultDeviceScope(const DefaultDeviceScope&) = delete;
+  DefaultDeviceScope& operator=(const DefaultDeviceScope&) = delete;
+
+ private:
+  std::uint32_t outer_;
+};
 
 /// While an object of this class is alive, the next mirror that the thread allocates becomes the host side of the datum that
 /// begins at `device_address`.

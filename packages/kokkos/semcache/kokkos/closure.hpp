@@ -207,6 +207,15 @@ template <class... Properties>
 const NativeExec& native_space(const Kokkos::TeamPolicy<Properties...>& policy) {
   return policy.native_space();
 }
+/// Returns the stream of a policy on Exec (see stream_of).
+template <class Policy>
+void* stream_of_policy(const Policy& policy) {
+  return stream_of(policy.space());
+}
+template <class... Properties>
+void* stream_of_policy(const Kokkos::TeamPolicy<Properties...>& policy) {
+  return stream_of(policy.native_space(), policy.lease());
+}
 
 /// True if the last reduction of this thread has waited for its kernel.
 inline __thread bool reduction_has_waited = false;
@@ -216,13 +225,13 @@ inline __thread bool reduction_has_waited = false;
 class Closure : public CaptureList {
  protected:
   template <class Policy, class Functor>
-  Closure(const Policy& policy, const Functor& functor) : stream_(stream_of(native_space(policy))) {
+  Closure(const Policy& policy, const Functor& functor) : stream_(stream_of_policy(policy)) {
     if constexpr (!KnownFunctor<Functor>::value) take_picture_of(functor);
   }
   /// @param reducer  a reducer, or the result of a functor that reduces by itself, as the reduction's closure gets it
   template <class Policy, class Functor, class Reducer>
   Closure(const Policy& policy, const Functor& functor, const Reducer& reducer)
-      : stream_(stream_of(native_space(policy))) {
+      : stream_(stream_of_policy(policy)) {
     if constexpr (Kokkos::is_reducer<Reducer>::value && !std::is_same<Functor, Reducer>::value)
       take_picture_of(functor, reducer);
     else
@@ -357,7 +366,7 @@ class Closure : public CaptureList {
     return policy.league_size() > 0 && policy.team_size() != 0;
   }
 
-  void* stream_;                                ///< stays valid because the native pattern keeps the instance
+  void* stream_;                                ///< see stream_of; valid because the native pattern keeps the instance
   std::optional<NativeExec> waits_for_result_;  ///< the instance to fence where Kokkos itself writes to a mirror
   const void* mirror_result_ = nullptr;
   std::size_t result_bytes_ = 0;

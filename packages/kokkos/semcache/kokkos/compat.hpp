@@ -75,6 +75,12 @@
 /// Random_UniqueIndex is parametrised by the device, not by the execution space.
 #define SEMCACHE_KOKKOS_RANDOM_BY_DEVICE (KOKKOS_VERSION >= 30500)
 
+/// A View's constructor hands the instance among its properties on to the allocation: view_alloc(semcache::on(1), label) allocates on
+/// device 1. Before, only semcache::Space(1) among the properties does.
+#define SEMCACHE_KOKKOS_ALLOCATES_WITH_INSTANCE (KOKKOS_VERSION >= 30700)
+/// Kokkos::Cuda takes streams of other GPUs than its own.
+#define SEMCACHE_KOKKOS_SEVERAL_GPUS (KOKKOS_VERSION >= 40300)
+
 /// An attribute by which members without state take no room.
 #ifdef MDSPAN_IMPL_NO_UNIQUE_ADDRESS
 #define SEMCACHE_KOKKOS_NO_UNIQUE_ADDRESS MDSPAN_IMPL_NO_UNIQUE_ADDRESS

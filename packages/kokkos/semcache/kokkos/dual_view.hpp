@@ -5,6 +5,7 @@
 #include <semcache/kokkos/announce.hpp>
 #include <semcache/kokkos/handles.hpp>
 #include <semcache/kokkos/records.hpp>
+#include <semcache/kokkos/resize.hpp>
 #include <semcache/kokkos/sync_state.hpp>
 
 namespace semcache {

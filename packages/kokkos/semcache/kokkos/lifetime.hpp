@@ -111,11 +111,17 @@ class ElementLifetime {
 
   /// Runs Kokkos' functor. Elements that are destroyed may hold views, and their destructors may do anything to these, so the
   /// array is a capture of the launch. Elements that are constructed hold no views yet and use their own array alone.
+  /// It runs on the array's device, unless the program has given an instance.
   template <class Body>
   void run(Elements elements, const Body& body) {
+    std::uint32_t device = 0;
+    if constexpr (std::is_same<E, Exec>::value) {
+      if (!ordered_) device = runtime::device_of(pointer_);
+      if (device != 0) exec_ = on(device);
+    }
     Stock stock = [&] {
       if constexpr (std::is_constructible<Stock, T*, std::size_t, std::string>::value) {
-        if (!ordered_) return Stock(pointer_, count_, label_);
+        if (!ordered_ && device == 0) return Stock(pointer_, count_, label_);
       }
       return Stock(static_cast<const native_of<E>&>(exec_), pointer_, count_, label_);
     }();
@@ -136,6 +142,7 @@ class ElementLifetime {
     } else {
       body(stock);
     }
+    if (device != 0) exec_.fence();
   }
 
   T* pointer_ = nullptr;

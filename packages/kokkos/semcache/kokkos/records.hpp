@@ -14,6 +14,16 @@ KOKKOS_IMPL_HOST_INACCESSIBLE_SHARED_ALLOCATION_SPECIALIZATION(semcache::HostMir
 #else
 namespace semcache::kokkos::detail {
 
+/// Returns the space from which to allocate for an instance.
+template <class E>
+Space beside(const E& exec, const Space& space) {
+  return space.beside(exec);
+}
+template <class E>
+const HostMirrorSpace& beside(const E&, const HostMirrorSpace& space) {
+  return space;
+}
+
 /// The base of the records before Kokkos 4.3, which has no macro for them.
 template <class MemorySpace>
 class RecordBase : public Kokkos::Impl::HostInaccessibleSharedAllocationRecordCommon<MemorySpace> {
@@ -81,9 +91,9 @@ namespace Impl {
       this->write_header(label);                                                                                  \
     }                                                                                                             \
     template <class E>                                                                                            \
-    SharedAllocationRecord(const E&, const SPACE& space, const std::string& label, const std::size_t bytes,       \
+    SharedAllocationRecord(const E& exec, const SPACE& space, const std::string& label, const std::size_t bytes,  \
                            const root::function_type dealloc = &base::deallocate)                                 \
-        : base(space, label, bytes, dealloc, SEMCACHE_KOKKOS_ROOT_ADDRESS) {                                      \
+        : base(semcache::kokkos::detail::beside(exec, space), label, bytes, dealloc, SEMCACHE_KOKKOS_ROOT_ADDRESS) { \
       this->write_header(label);                                                                                  \
     }                                                                                                             \
   };

@@ -10,7 +10,8 @@
 
 /// deep_copy between host and device where a view is a part of its array (a subview, a padded view), or where the layouts or the
 /// element types differ. Stock Kokkos refuses such copies, because they would need a temporary allocation. The overloads here
-/// carry them out; all other copies go to Kokkos.
+/// carry them out; all other copies go to Kokkos. So do copies and fills of views on another device than Kokkos' own, whose kernels the
+/// overloads have run there.
 namespace semcache::kokkos::detail {
 
 /// Which elements of memory the elements of two views are: for each dimension its extent, and the distance of neighbours in bytes.
@@ -56,13 +57,20 @@ inline constexpr bool is_other_device_space = !is_tracked_space<Space> && !std::
 template <class First, class Second>
 inline constexpr bool runs_on = Kokkos::SpaceAccessibility<typename First::execution_space, typename Second::memory_space>::accessible;
 
-/// True where neither view's execution space can access the other view, and one of them is tracked.
+template <class View>
+inline constexpr bool is_in_space = std::is_same<typename View::memory_space, Space>::value;
+/// True for copies within a device, and between devices.
+template <class Destination, class Source>
+inline constexpr bool are_in_space = is_in_space<Destination> && is_in_space<Source>;
+
+/// True where one of the views is tracked, and neither view's execution space can access the other view, or both are device views.
 template <class Destination, class Source>
 inline constexpr bool needs_strided_copy =
     (is_tracked_space<typename Destination::memory_space> || is_tracked_space<typename Source::memory_space>)&&
     IsOrdinaryView<Destination>::value && IsOrdinaryView<Source>::value && unsigned(Destination::rank) != 0 &&
     unsigned(Destination::rank) == unsigned(Source::rank) && is_strided_layout<typename Destination::array_layout> &&
-    is_strided_layout<typename Source::array_layout> && !runs_on<Destination, Source> && !runs_on<Source, Destination>;
+    is_strided_layout<typename Source::array_layout> &&
+    (are_in_space<Destination, Source> || (!runs_on<Destination, Source> && !runs_on<Source, Destination>));
 
 /// Kokkos' own function. It is named in front of our overloads, so the qualified name finds Kokkos' functions only.
 template <class... Arguments>
@@ -111,10 +119,18 @@ auto contiguous_view(const View& like) {
   return packed(Kokkos::view_alloc(like.label(), Kokkos::WithoutInitializing), n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]);
 }
 
+/// Returns the device on which a kernel that copies between the views runs: that of the destination, or of the source of a copy to
+/// the host.
+template <class Destination, class Source>
+std::uint32_t device_of_views(const Destination& to, const Source& from) {
+  return runtime::device_of(is_in_space<Destination> ? static_cast<const void*>(to.data()) : from.data());
+}
+
 /// Copies by way of contiguous views in both spaces, where the elements are rearranged or converted.
 template <class Destination, class Source>
 void copy_packed(const Destination& to, const Source& from) {
   constexpr bool to_host = Kokkos::SpaceAccessibility<Kokkos::DefaultHostExecutionSpace, typename Destination::memory_space>::accessible;
+  const DefaultDeviceScope scope(device_of_views(to, from));
   if constexpr (to_host) {
     const auto there = contiguous_view<typename Source::device_type>(from);
     stock_deep_copy(there, from);
@@ -155,6 +171,10 @@ template <class Destination, class Source, class... E>
 void strided_deep_copy(const Destination& to, const Source& from, const E&... exec) {
   static_assert(std::is_same<typename Destination::value_type, typename Destination::non_const_value_type>::value,
                 "deep_copy requires non-const destination type");
+  if constexpr (are_in_space<Destination, Source>) {
+    const DefaultDeviceScope scope(device_of_views(to, from));
+    if (runtime::device_of(from.data()) == default_device) return stock_deep_copy(exec..., to, from);
+  }
   if (is_for_kokkos(to, from)) return stock_deep_copy(exec..., to, from);
   if constexpr (sizeof...(E) == 0) Kokkos::fence();
   if (to.size() == 0) return;
@@ -169,12 +189,19 @@ void strided_deep_copy(const Destination& to, const Source& from, const E&... ex
       return copy_columns(to.data(), from.data(), elements, queue);
     }
   }
-  if constexpr (sizeof...(E) != 0) (exec.fence(), ...);
-  copy_packed(to, from);
+  if constexpr (are_in_space<Destination, Source>) {
+    const DefaultDeviceScope scope(device_of_views(to, from));
+    return stock_deep_copy(exec..., to, from);  // a kernel, which reads the other device's memory
+  } else {
+    if constexpr (sizeof...(E) != 0) (exec.fence(), ...);
+    copy_packed(to, from);
+  }
 }
 
 template <class Destination, class Source>
 using enable_strided_copy = std::enable_if_t<needs_strided_copy<Destination, Source>>*;
+template <class View>
+using enable_fill = std::enable_if_t<is_in_space<View> && IsOrdinaryView<View>::value>*;
 template <class E, class Destination, class Source>
 using enable_strided_copy_on =
     std::enable_if_t<Kokkos::is_execution_space<E>::value && needs_strided_copy<Destination, Source>>*;
@@ -214,6 +241,14 @@ template <class E, class D, class D0, class... Ds, class S, class S0, class... S
 void deep_copy(const E& exec, const View<D, D0, Ds...>& to, const View<S, S0, Ss...>& from,
                semcache::kokkos::detail::enable_strided_copy_on<E, View<D, D0, Ds...>, View<S, S0, Ss...>> = nullptr) {
   semcache::kokkos::detail::strided_deep_copy(to, from, exec);
+}
+
+/// deep_copy(view, value) without an instance: a fill of a view that is not contiguous is a kernel, which runs where the view is.
+template <class D, class D0, class... Ds>
+void deep_copy(const View<D, D0, Ds...>& to, typename ViewTraits<D, D0, Ds...>::const_value_type& value,
+               semcache::kokkos::detail::enable_fill<View<D, D0, Ds...>> = nullptr) {
+  const semcache::kokkos::detail::DefaultDeviceScope scope(semcache::runtime::device_of(to.data()));
+  semcache::kokkos::detail::stock_deep_copy(to, value);
 }
 
 }  // namespace Kokkos

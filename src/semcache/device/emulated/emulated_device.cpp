@@ -51,6 +51,13 @@ std::byte* allocate_aligned(std::uint64_t bytes) {
   return static_cast<std::byte*>(std::aligned_alloc(array_alignment, rounded));
 }
 
+/// The pages that are closed to programs (SEMCACHE_CHECK=1). Devices that copy from and to each other share one object.
+struct ClosedPages {
+  std::recursive_mutex mutex;  ///< guards `ranges`, and the opening of closed pages for a copy (two ends)
+  std::map<std::uintptr_t, std::uintptr_t> ranges;  ///< disjoint ranges [key, value)
+  std::atomic<bool> any{false};
+};
+
 /// A device made of host memory of its own, so that a missing copy shows as wrong data on any machine.
 ///
 /// Queues are synchronous: an operation has happened when its submission returns, so every event is complete when it
@@ -112,16 +119,17 @@ class EmulatedDevice final : public Device {
   }
 
   void set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept override {
-    if (bytes == 0 || (accessible && !any_closed_.load(std::memory_order_acquire))) return;
-    const std::lock_guard<std::recursive_mutex> lock(access_mutex_);
+    if (bytes == 0 || (accessible && !closed_->any.load(std::memory_order_acquire))) return;
+    const std::lock_guard<std::recursive_mutex> lock(closed_->mutex);
+    auto& ranges = closed_->ranges;
     std::uintptr_t begin = number(address);
     std::uintptr_t end = begin + bytes;
-    auto it = closed_.upper_bound(begin);
-    if (it != closed_.begin() && std::prev(it)->second > begin) --it;
+    auto it = ranges.upper_bound(begin);
+    if (it != ranges.begin() && std::prev(it)->second > begin) --it;
     // Closed parts in front and behind stay closed, and the range may be added. Without memory to note them, more is open.
     std::map<std::uintptr_t, std::uintptr_t> rest;
     try {
-      for (auto closed = it; closed != closed_.end() && closed->first < end; ++closed) {
+      for (auto closed = it; closed != ranges.end() && closed->first < end; ++closed) {
         if (closed->first < begin) rest.emplace(closed->first, begin);
         if (closed->second > end) rest.emplace(end, closed->second);
       }
@@ -131,17 +139,22 @@ class EmulatedDevice final : public Device {
       rest.clear();
     }
     bool was_closed = false;
-    while (it != closed_.end() && it->first < end) {
+    while (it != ranges.end() && it->first < end) {
       was_closed = true;
       if (rest.empty()) {
         begin = std::min(begin, it->first);
         end = std::max(end, it->second);
       }
-      it = closed_.erase(it);
+      it = ranges.erase(it);
     }
-    closed_.merge(rest);
+    ranges.merge(rest);
     if (!accessible || was_closed) protect_or_die(begin, end, accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
-    any_closed_.store(!closed_.empty(), std::memory_order_release);
+    closed_->any.store(!ranges.empty(), std::memory_order_release);
+  }
+
+  // --- several devices ----------------------------------------------------------------------------------------------
+  void share_with(const std::vector<Device*>& others) override {
+    for (Device* const other : others) static_cast<EmulatedDevice*>(other)->closed_ = closed_;
   }
 
   // --- queues and events --------------------------------------------------------------------------------------------
@@ -258,10 +271,10 @@ class EmulatedDevice final : public Device {
   /// programs may not touch the pages. Takes no lock where no page is closed. Allocates nothing.
   class Opened : base::Uncopied {
    public:
-    Opened(EmulatedDevice& device, const std::byte* address, std::uint64_t bytes)
-        : device_(device), begin_(number(address)), end_(begin_ + bytes) {
-      if (!device.any_closed_.load(std::memory_order_acquire)) return;
-      lock_ = std::unique_lock<std::recursive_mutex>(device.access_mutex_);
+    Opened(const EmulatedDevice& device, const std::byte* address, std::uint64_t bytes)
+        : closed_(*device.closed_), begin_(number(address)), end_(begin_ + bytes) {
+      if (!closed_.any.load(std::memory_order_acquire)) return;
+      lock_ = std::unique_lock<std::recursive_mutex>(closed_.mutex);
       protect(PROT_READ | PROT_WRITE);
     }
     ~Opened() {
@@ -270,14 +283,14 @@ class EmulatedDevice final : public Device {
 
    private:
     void protect(int protection) noexcept {
-      auto it = device_.closed_.upper_bound(begin_);
-      if (it != device_.closed_.begin()) --it;
-      for (; it != device_.closed_.end() && it->first < end_; ++it) {
+      auto it = closed_.ranges.upper_bound(begin_);
+      if (it != closed_.ranges.begin()) --it;
+      for (; it != closed_.ranges.end() && it->first < end_; ++it) {
         if (it->second > begin_) protect_or_die(it->first, it->second, protection);
       }
     }
 
-    EmulatedDevice& device_;
+    ClosedPages& closed_;
     const std::uintptr_t begin_, end_;
     std::unique_lock<std::recursive_mutex> lock_;
   };
@@ -320,14 +333,12 @@ class EmulatedDevice final : public Device {
 
   const int ordinal_;
   const std::uint64_t memory_bytes_;
-  mutable std::mutex mutex_;  ///< guards the members below, up to `access_mutex_`
+  mutable std::mutex mutex_;  ///< guards the members below, up to `closed_`
   std::uint64_t used_bytes_ = 0;
   std::vector<Queue> queues_;
   std::unordered_map<std::byte*, std::uint64_t> allocations_;
 
-  std::recursive_mutex access_mutex_;                ///< guards closed_, and the opening of closed pages for a copy (two ends)
-  std::map<std::uintptr_t, std::uintptr_t> closed_;  ///< disjoint ranges [key, value) that are inaccessible
-  std::atomic<bool> any_closed_{false};
+  std::shared_ptr<ClosedPages> closed_ = std::make_shared<ClosedPages>();
   std::atomic<EventId> next_event_{1};
 };
 
