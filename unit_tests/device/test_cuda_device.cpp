@@ -119,8 +119,8 @@ struct TwoCudaDevices : ::testing::Test {
     }
     for (int k : {0, 1}) devices.push_back(make_cuda_device(k));
     if (!first().reaches(second()) || !second().reaches(first())) GTEST_SKIP() << "the two devices have no peer access";
-    first().share_with({&second()});
-    second().share_with({&first()});
+    first().share_with({&second()}, Device::PeerUse::permitted);
+    second().share_with({&first()}, Device::PeerUse::permitted);
     reserved = std::uint64_t{64} << 20;
     base = first().reserve(reserved);
     half = reserved / 2;

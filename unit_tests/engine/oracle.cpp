@@ -392,10 +392,11 @@ void Oracle::launch(bool unknown) {
   const std::uint32_t device = pick_device();
   for (const auto& a : arrays_) {
     if (a->device == nullptr || !reaches(device, *a->device)) continue;
-    if (device_of(*a->device) != device && !unknown && random_.chance(70)) continue;
+    // An unknown kernel, too, uses some arrays only, because the program's own order would hide what the engine must order.
+    if (unknown ? random_.chance(60) : device_of(*a->device) != device && random_.chance(70)) continue;
     if ((!unknown && (set.size() >= 3 || !random_.chance(30)))) continue;
     set.push_back(a.get());
-    operands.push_back({a->device, unknown || random_.chance(40)});
+    operands.push_back({a->device, random_.chance(40)});
   }
   if (!unknown && operands.size() > 1 && random_.chance(50)) {
     std::swap(operands.front(), operands.back());
@@ -913,7 +914,7 @@ void Oracle::move() {
   if (choice < 200) return host_read();
   if (choice < 340) return options_.device_faults && random_.chance(40) ? raw_use() : host_write();
   if (choice < 410) return announced_access();
-  if (choice < 620) return launch(false);
+  if (choice < (options_.devices > 1 ? 605u : 620u)) return launch(false);
   if (choice < 625) return launch(true);
   if (choice < 640) return native_launch();
   if (choice < 665) return foreign_call();

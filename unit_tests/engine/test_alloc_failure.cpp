@@ -161,6 +161,13 @@ TEST(AllocFailure, GpuStaged) {
   o.engine.check_writes = true;
   check(o);
 }
+/// Six devices have more queues than lie near (`timeline::near_queues`).
+TEST(AllocFailure, SixGpus) {
+  Machine::Options o = gpu();
+  o.devices = 6;
+  o.device.arena_bytes *= 6;
+  check(o);
+}
 TEST(AllocFailure, Faults) {
   check_faults(gpu());
   check_faults(guarded());

@@ -157,6 +157,28 @@ TEST(Oracle, ThreeDevicesThatDoNotReachEachOther) {
   run(o, "apart", moves_per_case());
 }
 
+/// Plenty of memory: arrays are ready for launches on their own device, while transfers use them.
+TEST(Oracle, DevicesWithPlentyOfMemory) {
+  Oracle::Options o;
+  o.devices = 2;
+  o.budget_bytes = 8u << 20;
+  o.failures = Oracle::Failures::at_random;
+  run(o, "devices with plenty", moves_per_case());
+}
+
+/// Little memory: each device evicts what the others and the host still want.
+TEST(Oracle, DevicesWithLittleMemory) {
+  Oracle::Options o;
+  o.devices = 3;
+  o.budget_bytes = 4 * std::max<std::uint64_t>(16384, page_bytes());
+  o.check_writes = true;
+  run(o, "devices with little", moves_per_case());
+  o.check_writes = false;
+  o.peer_access = false;
+  o.registers_host = false;
+  run(o, "devices with little, apart, staged", moves_per_case() / 2);
+}
+
 TEST(Oracle, EveryCallFailsInTurnOnTwoDevices) {
   Oracle::Options o;
   o.devices = 2;

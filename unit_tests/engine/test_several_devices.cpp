@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,7 +21,7 @@ using engine::Operand;
 using Columns = engine::Copies::Columns;
 using Stream = FakeDevice::Stream;
 
-char keys[128];
+char keys[140];
 const Stream zero{&keys[0], 0}, one{&keys[1], 1}, two{&keys[2], 2};
 const std::uint64_t page = page_bytes();
 const std::uint64_t size = 5 * page + 100;
@@ -430,9 +433,9 @@ TEST(SeveralDevices, ManyStreamsAreFollowed) {
     const Stream other{&keys[2 + (i + 1) % 50], static_cast<std::uint32_t>((i + 1) % 2)};
     p.expect_device(late, late.all(), 3 * i + 2, other);
   }
-  for (int i = 50; i < 70; ++i) queues.insert(p.queue(&keys[2 + i], static_cast<std::uint32_t>(i % 2)));
+  for (int i = 50; i < 130; ++i) queues.insert(p.queue(&keys[2 + i], static_cast<std::uint32_t>(i % 2)));
   EXPECT_EQ(queues.count(engine::unknown_queue), 1u) << "beyond the limit a launch waits for all devices";
-  const Stream beyond{&keys[70], 0};
+  const Stream beyond{&keys[139], 0};
   const Operand writes{&a, true};
   p.host_write(h, h.all(), 999);
   p.engine().launches.begin_launch(engine::unknown_queue, &writes, 1);
@@ -449,6 +452,7 @@ TEST(SeveralDevices, OneToSixteen) {
     SCOPED_TRACE(count);
     Devices p(count);
     ASSERT_EQ(p.engine().state().devices.size(), count);
+    for (std::uint32_t d = 0; d < count; ++d) EXPECT_NE(p.engine().adopt_queue(d, nullptr, {}), engine::unknown_queue) << d;
     Memory& h = p.on_host(size);
     p.host_write(h, h.all(), 1);
     Memory* last = &h;
@@ -476,6 +480,164 @@ TEST(SeveralDevices, EmulatedDevicesHaveGuardedMemoryEach) {
   Program::expect(seen, {0, size}, 1, "the host, past device 1,");
   EXPECT_GE(p.faults, 1u);
   EXPECT_EQ(p.counters().between_devices.bytes, size);
+}
+
+/// The flags of `x` say that launches on device 1 need nothing. An unknown kernel on device 0 must wait for what is on its way to it.
+TEST(SeveralDevices, AnUnknownLaunchWaitsForTransfersOfReadyArraysOfOtherDevices) {
+  Devices p(2);
+  Memory& x = p.on_device(size, 1);
+  Memory& y = p.on_device(size, 1);
+  Memory& z = p.on_device(size, 0);
+  p.kernel_write(zero, z, z.all(), 3);
+  p.kernel_write(one, x, x.all(), 1);
+  p.kernel_write(one, y, y.all(), 2);
+  p.device(1).synchronize_device();
+  p.device(0).synchronize_device();
+  p.copy(x, y);                            // lazy
+  p.kernel_write(one, y, y.all(), 4);      // saves the content of `y` to `x` first
+  p.launch(one, {{&y, true}}, [] {});
+  ASSERT_TRUE(engine::ready({&x, true}));
+  const engine::QueueIndex queue = p.queue(&keys[0], 0);
+  std::vector<Operand> all;
+  p.engine().launches.begin_unknown_launch(queue, all);
+  std::vector<std::byte> seen(size);
+  p.device().launch(zero, {{x.address, x.bytes, false}}, [&] { std::memcpy(seen.data(), x.address, size); });
+  p.engine().launches.end_launch(queue, all.data(), all.size());
+  p.device(0).synchronize_device();
+  Program::expect(seen, {0, size}, 2, "a kernel on device 0");
+}
+
+TEST(SeveralDevices, AnUnknownLaunchDoesNotNeedArraysThatItsDeviceCannotReach) {
+  Devices::Options o = Devices::options(2, false);
+  o.engine.device_memory_bytes = 4 * round_up(size, o.device.granularity_bytes);
+  Devices p(o);
+  for (std::uint64_t i = 0; i < 6; ++i) p.kernel_write(one, p.on_device(size, 1), {0, size}, i + 1);
+  Memory& a = p.on_device(size);
+  p.kernel_write(zero, a, a.all(), 1);
+  std::vector<Operand> all;
+  const engine::QueueIndex queue = p.queue(&keys[0], 0);
+  p.engine().launches.begin_unknown_launch(queue, all);
+  for (const Operand& o : all) EXPECT_EQ(o.memory->space, device_space(0));
+  p.engine().launches.end_launch(queue, all.data(), all.size());
+}
+
+TEST(SeveralDevices, StagingMemoryOfCopiesThroughTheHostIsGivenBack) {
+  Devices p(2, false);
+  Memory& x = p.on_device(size);
+  Memory& y = p.on_device(size, 1);
+  std::byte* const foreign = p.device(1).allocate(size);
+  for (std::uint64_t round = 1; round <= 100; ++round) {
+    p.kernel_write(zero, x, x.all(), round);
+    p.copy(y, x);
+    std::vector<std::byte> seen;
+    p.kernel_read(one, y, seen);
+    p.device(0).synchronize_device();
+    p.device(1).synchronize_device();
+    ASSERT_EQ(seen[7], Machine::mix(round, 7));
+    p.engine().copies.copy(x.address, foreign, size);
+  }
+  EXPECT_LE(p.engine().state().flights.size(), 8u);
+  EXPECT_LE(p.device().staging_bytes(), 16 * size);
+  p.device(1).deallocate(foreign);
+}
+
+TEST(SeveralDevices, NoStagingMemoryIsAllocatedUnderTheLock) {
+  Devices::Options o = Devices::options(2, false);
+  o.engine.device_memory_bytes = 64u << 20;
+  Devices p(o);
+  const std::uint64_t n = 3 * engine::Executor::over_host_bytes;
+  Memory& x = p.on_device(n);
+  Memory& y = p.on_device(n, 1);
+  p.kernel_write(zero, x, x.all(), 1);
+  p.copy(y, x);
+  int buffers = 0;
+  bool locked = false;
+  std::function<void()> look = [&] {
+    locked = locked || p.engine().state().unlocked == 0;
+    if (++buffers < 4) p.device().while_in(FakeDevice::call_staging, look);
+  };
+  p.device().while_in(FakeDevice::call_staging, look);
+  p.expect_device(y, y.all(), 1, one);
+  EXPECT_EQ(buffers, 2);
+  EXPECT_FALSE(locked);
+}
+
+TEST(SeveralDevices, ShortStagingMemoryOfOneDeviceDoesNotWaitForAnother) {
+  Devices::Options o = Devices::options(2);
+  o.device.registers_host = false;
+  o.engine.device_memory_bytes = 200u << 20;
+  o.device.arena_bytes = std::uint64_t{1} << 30;
+  o.platform.arena_bytes = std::uint64_t{512} << 20;
+  Devices p(o);
+  const std::uint64_t n = 96u << 20;
+  Memory& c = p.on_device(size);
+  Memory& ch = p.on_host(size, &c);
+  Memory& b = p.on_device(n, 1);
+  Memory& bh = p.on_host(n, &b);
+  bool kernel_is_over = false;
+  p.host_write(ch, ch.all(), 2);
+  p.launch(zero, {{&c, false}}, [&] { kernel_is_over = true; });
+  p.host_write(ch, ch.all(), 3);
+  p.launch(zero, {{&c, false}}, [] {});  // behind a staged transfer that is behind that kernel
+  p.engine().access(bh, bh.all(), Access::overwrite);
+  ASSERT_FALSE(kernel_is_over);
+  p.launch(one, {{&b, false}}, [] {});
+  EXPECT_FALSE(kernel_is_over) << "a launch on device 1 has waited for a kernel of device 0";
+}
+
+/// Without the driver's watch, kernels of devices that reach the array may use it, and no others.
+TEST(SeveralDevices, AnUnknownUseIsWaitedForWhereItCanBe) {
+  for (const bool watched : {false, true}) {
+    for (const bool peer_access : {false, true}) {
+      SCOPED_TRACE(std::to_string(watched) + std::to_string(peer_access));
+      Devices p(2, peer_access);
+      p.engine().others_are_told_of(watched);
+      Memory& a = p.on_device(size);
+      Memory& ah = p.on_host(size, &a);
+      Memory& b = p.on_device(size, 1);
+      bool over = false;
+      p.launch(one, {{&b, true}}, [&] { over = true; });
+      p.kernel_write(zero, a, a.all(), 1);
+      p.engine().foreign_uses.native_capture(a, true);
+      p.device().launch({&keys[60], 0}, {}, [] {});
+      p.expect_host(ah, 1);
+      EXPECT_EQ(over, peer_access && !watched);
+    }
+  }
+}
+
+TEST(SeveralDevices, AQueueThatOneDeviceHasGivenBackServesAnother) {
+  Devices p(2);
+  std::vector<std::unique_ptr<char>> natives;
+  std::vector<engine::QueueIndex> queues;
+  for (engine::QueueIndex i = 0; i < engine::max_queues; ++i) {
+    natives.push_back(std::make_unique<char>());
+    queues.push_back(p.engine().adopt_queue(0, natives.back().get(), {}, true));
+  }
+  for (const engine::QueueIndex q : queues) {
+    if (q != engine::unknown_queue) p.engine().retire_queue(q);
+  }
+  natives.push_back(std::make_unique<char>());
+  const engine::QueueIndex q = p.engine().adopt_queue(1, natives.back().get(), {}, true);
+  ASSERT_NE(q, engine::unknown_queue);
+  EXPECT_EQ(p.engine().state().queues->device_of(q), 1u);
+  Memory& b = p.on_device(size, 1);
+  p.kernel_write({natives.back().get(), 1}, b, b.all(), 1);
+  p.expect_device(b, b.all(), 1, one);
+}
+
+/// The framework's default queue is the first device's: it alone lives as long as the runtime.
+TEST(SeveralDevices, TheFrameworksQueueIsTheFirstDevices) {
+  Devices p(2);
+  Memory& a = p.on_device(size, 1);
+  bool over = false;
+  p.launch(one, {{&a, true}}, [&] { over = true; });
+  const engine::QueueIndex home = p.queue(&keys[0], 0);
+  EXPECT_TRUE(p.engine().state().queues->needs_events(p.queue(&keys[1], 1)));
+  EXPECT_FALSE(p.engine().state().queues->needs_events(home));
+  ASSERT_FALSE(over);
+  p.engine().adopt_queue(1, &keys[1], {}, true);
+  EXPECT_TRUE(over) << "nothing tells the new stream's work from the former one's";
 }
 
 }  // namespace

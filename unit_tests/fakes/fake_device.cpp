@@ -275,20 +275,22 @@ bool FakePeer::is_foreign_device_pointer(const void* pointer) const noexcept {
   const Lock lock(world_.mutex_);
   const auto* p = static_cast<const std::byte*>(pointer);
   for (const auto& [begin, block] : world_.allocations_) {
-    if (p >= begin && p < begin + block.bytes) return true;
+    if (p >= begin && p < begin + block.bytes) return block.device == index_;
   }
   return false;
 }
 
 // --- several devices -----------------------------------------------------------------------------------------------
 
-void FakePeer::share_with(const std::vector<device::Device*>& others) {
+void FakePeer::share_with(const std::vector<device::Device*>& others, PeerUse use) {
   const Lock lock(world_.mutex_);
   world_.may_fail(FakeWorld::call_start, "share_with");
   FakeWorld::Part& part = world_.parts_[index_];
   if (std::exchange(part.told_of_others, true)) world_.fail_("share_with: called twice");
   if (world_.free_bytes(index_) != world_.options_.memory_bytes) world_.fail_("share_with: the device has memory already");
-  for (const device::Device* const other : others) part.others.push_back(static_cast<std::uint32_t>(other->ordinal()));
+  for (const device::Device* const other : others) {
+    if (use == PeerUse::permitted) part.others.push_back(static_cast<std::uint32_t>(other->ordinal()));
+  }
 }
 
 bool FakePeer::reaches(const device::Device& other) const noexcept {

@@ -285,7 +285,7 @@ class FakePeer : public device::Device {
   void unmap(std::byte* address, std::uint64_t bytes) noexcept override;
   void set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept override;
 
-  void share_with(const std::vector<device::Device*>& others) override;
+  void share_with(const std::vector<device::Device*>& others, PeerUse use) override;
   /// Returns whether the machine permits it. Work may use memory of `other` only if, besides, `other` was told of this device.
   [[nodiscard]] bool reaches(const device::Device& other) const noexcept override;
   /// Returns true, too, for a stream of which it is not certain yet whose it is.

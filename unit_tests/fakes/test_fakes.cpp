@@ -181,8 +181,8 @@ TEST(FakeDevice, WhatIsNotGivenBackIsFound) {
 /// Two devices, each with one granule of memory in its half of the arena.
 struct Two {
   explicit Two(const FakeDevice::Options& options = lazy()) : first(options, found.sink()) {
-    first.share_with({&second});
-    second.share_with({&first});
+    first.share_with({&second}, device::Device::PeerUse::permitted);
+    second.share_with({&first}, device::Device::PeerUse::permitted);
     base = first.reserve(bytes);
     memory[0] = base;
     memory[1] = base + bytes / 2;
@@ -281,14 +281,14 @@ TEST(FakeDevices, MemoryOfADeviceThatWasNotToldOfOthersIsOutOfReach) {
   Found found;
   FakeDevice first(lazy(), found.sink());
   FakePeer second(first);
-  first.share_with({&second});
+  first.share_with({&second}, device::Device::PeerUse::permitted);
   std::byte* const of_first = first.allocate(8);
   std::byte* const of_second = second.allocate(8);
   first.launch(nullptr, {{of_second, 8, true}}, [] {});
   EXPECT_EQ(found.texts.size(), 1u);
   first.launch({nullptr, 1}, {{of_first, 8, true}}, [] {});
   EXPECT_EQ(found.texts.size(), 1u);
-  second.share_with({&first});
+  second.share_with({&first}, device::Device::PeerUse::permitted);
   EXPECT_EQ(found.texts.size(), 2u) << "too late";
   for (device::Device* const d : std::initializer_list<device::Device*>{&first, &second}) d->synchronize_device();
   first.deallocate(of_first);

@@ -10,6 +10,9 @@ namespace semcache {
 
 /// The largest number of devices of one process.
 inline constexpr std::uint32_t most_devices = 16;
+/// Some of the process's devices, one bit for each.
+using DeviceSet = std::uint32_t;
+inline constexpr DeviceSet all_devices = ~DeviceSet{0};
 
 /// The distances between the machine's memories, as costs of copies relative to each other.
 struct Topology {

@@ -72,13 +72,19 @@ class Device {
   virtual void set_accessible(std::byte* /*address*/, std::uint64_t /*bytes*/, bool /*accessible*/) noexcept {}
 
   // --- several devices ---------------------------------------------------------------------------------------------
-  /// Tells the device which others are used beside it. Memory that is mapped from now on can be used by kernels and copies of those
-  /// that reach this device (`reaches`). To be called once, before anything is mapped. The others outlive their use here.
-  virtual void share_with(const std::vector<Device*>& /*others*/) {}
+  enum class PeerUse : std::uint8_t { permitted, refused };
+  /// Tells the device which others are used beside it. If permitted, memory that is mapped from now on can be used by kernels and
+  /// copies of those that reach this device (`reaches`). To be called once, before anything is mapped. The others outlive their use
+  /// here.
+  virtual void share_with(const std::vector<Device*>& /*others*/, PeerUse /*use*/) {}
   /// Returns whether kernels and copies on queues of this device can use memory of `other` (peer access).
   [[nodiscard]] virtual bool reaches(const Device& /*other*/) const noexcept { return true; }
   /// Returns whether work submitted to this native stream is work of this device. The null stream is every device's.
   [[nodiscard]] virtual bool owns_stream(void* /*native*/) const noexcept { return true; }
+
+  /// Returns whether kernels that the calling thread launches now run on this device unless it says otherwise (CUDA: the context is
+  /// current). False where devices have no such notion.
+  [[nodiscard]] virtual bool is_current() const noexcept { return false; }
 
   /// Announces several calls by this thread, until as many calls of `leave`: preparations that each call would repeat are then
   /// made once. Never fails. Pairs may be nested.

@@ -21,10 +21,9 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
     base::make_room_for(s_.put_off, all);
     projection_.make_room_for(all);
     for (auto& d : s_.devices) d->memory->make_room_for(all);
-    Memory& anew = s_.pool.emplace_back();
-    free_.push_back(&anew);
-    if (s_.queues->count() > timeline::near_queues) anew.uses.extend();
+    free_.push_back(&s_.pool.emplace_back());
   }
+  if (s_.queues->count() > timeline::near_queues) free_.back()->uses.extend();
   Memory* const m = free_.back();
   free_.pop_back();
   m->slot = {};
@@ -46,6 +45,7 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
   std::memset(m->header, 0, sizeof m->header);
   m->flags.store(space == host_space ? Memory::host_readable : 0);
   m->uses.forget();
+  m->unknown_on.store(0, std::memory_order_relaxed);
   m->writing_launches.store(0, std::memory_order_relaxed);
   m->writing_launches_at_fetch = 0;
   m->write_check.reset();

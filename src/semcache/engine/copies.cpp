@@ -77,13 +77,13 @@ void Copies::copy(void* to, const void* from, Columns what) {
   expect_inside(t, to, what.to_pitch);
   expect_inside(f, from, what.from_pitch);
   if (t == nullptr && f == nullptr) {
-    SpaceId space = s_.foreign_space_at(to);
-    if (space == host_space) space = s_.foreign_space_at(from);
+    const SpaceId to_space = s_.foreign_space_at(to), from_space = s_.foreign_space_at(from);
+    const bool on_host = to_space == host_space && from_space == host_space;
     timeline::Work work;
     // No array is concerned, so the step has a purpose that is not counted.
-    const plan::Step step = copy_of(plan::Purpose::detour, elsewhere(space, to, space == host_space ? nullptr : &work), what.to_pitch,
-                                    elsewhere(space, from), what.from_pitch, what.width, what.columns);
-    if (space == host_space) {
+    const plan::Step step = copy_of(plan::Purpose::detour, elsewhere(to_space, to, on_host ? nullptr : &work), what.to_pitch,
+                                    elsewhere(from_space, from), what.from_pitch, what.width, what.columns);
+    if (on_host) {
       step.for_each_column([&](std::uint64_t to_column, std::uint64_t from_column) {
         std::memcpy(step.to.address + to_column, step.from.address + from_column, what.width);
       });
@@ -350,7 +350,11 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
     source = elsewhere(host_space, buffer.data());
     pitch = what.width;
   }
-  meet(t, kept, written.range, written.mode);
+  t.run([&] {
+    s_.expect_not_freed(kept);
+    const Obstacle o = preparation_.meet(to, written.range, written.mode);
+    return o ? o : transfers_.staging_over_host(to.space, source.space, range.size());
+  });
   transfers_.prepare_written(to, written.range);  // so that noting the write cannot fail
   const plan::Purpose purpose = buffer.empty() ? plan::Purpose::call : plan::Purpose::detour;
   transfers_.overwrite(to, written.range, copy_of(purpose, end_at(to, position), what.to_pitch, source, pitch, what.width, what.columns));
@@ -362,9 +366,14 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
 void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t position, const Columns& what) {
   const Region range = what.from(position);
   host_access_.shape(from, range);
-  meet(t, Kept(from), range, Access::read);
   timeline::Work work;
   plan::End target = elsewhere(s_.foreign_space_at(to), to, &work);
+  const Kept kept(from);
+  t.run([&] {
+    s_.expect_not_freed(kept);
+    const Obstacle o = preparation_.meet(from, range, Access::read);
+    return o ? o : transfers_.staging_over_host(target.space, from.space, range.size());
+  });
   std::vector<std::byte> buffer;
   const auto copy = [&](plan::Purpose purpose, const plan::End& there, std::uint64_t there_pitch, const plan::End& here, std::uint64_t here_pitch) {
     executor_.execute(copy_of(purpose, there, there_pitch, here, here_pitch, what.width, what.columns));
@@ -392,7 +401,7 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
   // Kernels of a GPU may use an open mirror without being noticed, so all devices are waited for.
   const Kept to_kept(to);
   const Kept from_kept(from);
-  if ((to.open || from.open) && !s_.home().device->kernels_run_in_caller()) t.wait(Obstacle::whole_devices());
+  if ((to.open || from.open) && !s_.home().device->kernels_run_in_caller()) t.wait(Obstacle::whole_devices(all_devices));
   // The third requirement is for a copy within one array: if it is refused half-way, `from` still holds the former content of the
   // bytes that it has overwritten in `to`.
   const Requirement needs[] = {{&from, from_range, Access::read}, written, {&from, written.range, Access::read}};
@@ -401,7 +410,7 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
     s_.expect_not_freed(from_kept);
     if (from.on_host() && from.open) transfers_.note_written(from, from_range);  // an open mirror counts as changed at every use
     if (const Obstacle o = preparation_.meet(needs, one_array ? 3 : 2)) return o;
-    if (!crosses) return {};
+    if (!crosses) return transfers_.staging_over_host(to.space, from.space, from_range.size());
     return to.on_host() ? hazards_.directly_reached(to, what.to(to_position)) : hazards_.directly_reached(from, from_range);
   });
   if (noted_at_the_end) transfers_.prepare_written(to, written.range);  // so that noting the write cannot fail

@@ -3,6 +3,7 @@
 #include <semcache/engine/executor.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace semcache::engine {
@@ -155,6 +156,7 @@ void Executor::copy_over_host(const Step& step, Memory* to, Memory* from) {
   if (to != nullptr) order_queue(in, *to, Mode::writes, Behind::all);
   order_last_use(out, step.from);
   order_last_use(in, step.to);
+  forget_finished_flights();  // earlier copies of this kind
   s_.queues->separate(out);
   s_.queues->separate(in);
   const auto note = [&](QueueIndex queue, Memory* m, Mode mode, timeline::Work* last_use) {
@@ -192,6 +194,7 @@ void Executor::copy_over_host(const Step& step, Memory* to, Memory* from) {
   };
   try {
     step.for_each_piece([&](ByteRange piece) {
+      if (piece.empty()) return;
       const std::uint64_t together = std::max<std::uint64_t>(1, buffer_bytes / piece.size());
       for (std::uint64_t c = 0; c < step.columns; c += together) {
         for (std::uint64_t at = piece.begin; at < piece.end; at += buffer_bytes) {
@@ -420,12 +423,14 @@ void Executor::write_arrival(Memory& m, ByteRange range, const std::byte* bytes)
 
 void Executor::forget_finished_flights() noexcept {
   try {
+    std::array<bool, max_queues> behind{};  // the queue's later flights need not be asked for
     for (auto next = s_.flights.begin(); next != s_.flights.end();) {
       const auto flight = next++;
       // The processor must copy a staged arrival to its pages. A thread that waits for the arrival does so.
       if (flight->locks_pages || (flight->to_host && flight->staging != nullptr)) continue;
-      // Flights mostly end in the order of the list, so those behind the first one under way are not checked.
-      if (!s_.queues->reached(flight->work.queue, flight->work.position)) return;
+      const QueueIndex queue = flight->work.queue;
+      behind[queue] = behind[queue] || !s_.queues->reached(queue, flight->work.position);
+      if (behind[queue]) continue;
       if (flight->staging != nullptr) s_.devices[flight->staging_device]->staging->give(flight->staging, flight->staged_bytes);
       s_.flights.erase(flight);
     }

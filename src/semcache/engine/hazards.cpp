@@ -15,14 +15,15 @@ Obstacle Hazards::not_done(const timeline::Work& work) const noexcept {
 bool Hazards::unknown_use_pending(const Memory& m, Mode mode) const {
   const timeline::Use& uses = m.on(unknown_queue);
   const std::uint64_t at = mode == Mode::writes ? uses.last() : uses.write.load();
-  if (here().unsubmitted != nullptr && at <= here().unsubmitted->waited) return false;
-  return at != 0 && !s_.queues->done(unknown_queue, at);
+  const UnsubmittedLaunch* const own = here().unsubmitted;
+  if (own != nullptr && at <= own->waited && (m.unknown_on.load() & ~own->waited_devices) == 0) return false;
+  return !s_.unknown_use_over(m, at);
 }
 
 Obstacle Hazards::quiesce(Memory& m) {
   projection_.revoke(m);
   if (s_.pinned(m)) return Obstacle::launches(m);
-  return unknown_use_pending(m, Mode::writes) ? Obstacle::whole_devices(&m) : Obstacle();
+  return unknown_use_pending(m, Mode::writes) ? Obstacle::whole_devices(m.unknown_on.load(), &m) : Obstacle();
 }
 
 Obstacle Hazards::busy(Memory& m, ByteRange range, Mode mode) {
@@ -62,7 +63,7 @@ Obstacle Hazards::land_all() {
 
 Obstacle Hazards::uses_of(Memory& m) {
   if (m.on_host()) return flights_of(m, m.all(), Mode::writes);
-  if (unknown_use_pending(m, Mode::writes)) return Obstacle::whole_devices();
+  if (unknown_use_pending(m, Mode::writes)) return Obstacle::whole_devices(m.unknown_on.load());
   return uses_on(m, s_.queues->count());
 }
 

@@ -122,10 +122,12 @@ bool Launches::is_recording(QueueIndex queue) {
   return queue != unknown_queue && s_.device_of(queue).device->is_recording(s_.queues->id(queue));
 }
 
-void Launches::list_everything(Listed which, std::vector<Operand>& operands) {
+void Launches::list_everything(Listed which, QueueIndex queue, std::vector<Operand>& operands) {
   operands.clear();
+  const SpaceId space = device_space(s_.queues->device_of(queue));
   const auto add = [&](Memory& m) {
-    if (m.live && !m.on_host() && !m.snapshot() && !m.freeing) operands.push_back({&m, true});
+    if (!m.live || m.on_host() || m.snapshot() || m.freeing) return;
+    if (queue == unknown_queue || s_.topology.linked(space, m.space)) operands.push_back({&m, true});
   };
   if (which == Listed::all) {
     for (Memory& m : s_.pool) add(m);
@@ -138,7 +140,9 @@ void Launches::list_everything(Listed which, std::vector<Operand>& operands) {
   };
   unready.erase(std::remove_if(unready.begin(), unready.end(), needs_nothing), unready.end());
   for (Memory* m : unready) add(*m);
-  for (const auto& d : s_.devices) operands.push_back({&d->everything, true});
+  for (const auto& d : s_.devices) {
+    if (s_.topology.linked(space, d->everything.space)) operands.push_back({&d->everything, true});
+  }
 }
 
 void Launches::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands) {
@@ -153,29 +157,34 @@ void Launches::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& oper
     return queue == unknown_queue || others || s_.frees > 0 || !s_.put_off.empty();
   };
   Listed which = all_are_listed() ? Listed::all : Listed::unready;
-  list_everything(which, operands);
+  list_everything(which, queue, operands);
   give_way(t, operands.data(), operands.size());
   t.run([&]() -> Obstacle {
     for (which = all_are_listed() ? Listed::all : Listed::unready;; which = Listed::all) {  // arrays come and go, too
-      list_everything(which, operands);
+      list_everything(which, queue, operands);
       const std::size_t unready = projection_.perhaps_unready().size();
       if (const Obstacle o = preparation_.prepare(operands.data(), operands.size(), nullptr)) return o;
       // Preparing these operands may have made other arrays unready, for example by evicting them. Then all are listed.
       if (which == Listed::all || projection_.perhaps_unready().size() == unready) return {};
     }
   });
+  // An array that needs nothing for launches on its own device may still be used by a transfer for which this queue must wait.
+  for (QueueIndex q = 1; which == Listed::unready && s_.devices.size() > 1 && q < s_.queues->own_end(); ++q) {
+    s_.queues->order(queue, q, s_.queues->position(q));
+  }
   pin(t, queue, operands.data(), operands.size());
-  for (const auto& d : s_.devices) {
-    if (which == Listed::unready) d->everything.since = s_.clock.fetch_add(1, std::memory_order_relaxed);
+  for (const Operand& o : operands) {
+    if (o.memory->stands_for_all) o.memory->since = s_.clock.fetch_add(1, std::memory_order_relaxed);
   }
 }
 
-std::uint64_t Launches::end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept {
+std::uint64_t Launches::end_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceSet devices) noexcept {
   const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t at = count > 0 ? s_.queues->begin_position(queue) : 0;
   bool record = count > 0 && s_.queues->needs_events(queue);
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
+    if (queue == unknown_queue) m.unknown_on.fetch_or(devices);
     executor_.note_use(queue, m, mode_of(operands[i].writable), at, now);
     // The host has fetched this array since the last launch that wrote it. An event right behind the kernel that writes it now
     // lets the next transfer overlap later kernels. One event per fetch is enough, because each fetch sets `read_elsewhere` again.

@@ -24,7 +24,8 @@ class Launches : Parts {
   void cancel_launch(const Operand* operands, std::size_t count) noexcept;
   /// Notes that the kernel is submitted, and unpins its operands.
   /// @return the kernel's number on the queue; 0: it uses no array and has no number
-  std::uint64_t end_launch(QueueIndex queue, const Operand* operands, std::size_t count) noexcept;
+  /// @param devices  those that may carry out a kernel on the unknown queue
+  std::uint64_t end_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceSet devices = all_devices) noexcept;
   /// Returns the `before` of `launch_awaited`. To be called between `begin_launch` and the kernel's submission. No lock.
   [[nodiscard]] Clock submitted_before(QueueIndex queue) const noexcept;
   /// Notes that a kernel has been waited for, so that the driver need not be asked again about it and what came before it. To be
@@ -59,7 +60,8 @@ class Launches : Parts {
   enum class Listed : std::uint8_t { unready, all };
   /// Lists the operands of a launch that may use any array: all arrays, or those that are not ready and `DeviceState::everything`
   /// for the others.
-  void list_everything(Listed which, std::vector<Operand>& operands);
+  /// @param queue  of the launch; arrays that its device cannot reach are left out, if it is known
+  void list_everything(Listed which, QueueIndex queue, std::vector<Operand>& operands);
   /// Checks that a kernel on the device of `space` can use the operands that lie on other devices.
   /// @throws UsageError  it cannot, for want of peer access
   void expect_reached(SpaceId space, const Operand* operands, std::size_t count) const;

@@ -19,7 +19,7 @@ class [[nodiscard]] Obstacle {
   enum class Kind : std::uint8_t {
     none,
     launches,  ///< launches that pin `memory`, from their check of its flags to their submission, must end their pins
-    devices,   ///< all work given to the devices must end; `memory`, if set, is the array for whose use this is asked
+    devices,   ///< all work given to `which` must end; `memory`, if set, is the array for whose use this is asked
     work,      ///< `work` must be done
     moment,    ///< another thread must go on, which it does by itself
     page_lock, ///< `range` of `memory` must be page-locked
@@ -31,7 +31,11 @@ class [[nodiscard]] Obstacle {
 
   Obstacle() noexcept = default;
   static Obstacle launches(Memory& memory) noexcept { return {Kind::launches, &memory}; }
-  static Obstacle whole_devices(Memory* user = nullptr) noexcept { return {Kind::devices, user}; }
+  static Obstacle whole_devices(DeviceSet which, Memory* user = nullptr) noexcept {
+    Obstacle o(Kind::devices, user);
+    o.which = which;
+    return o;
+  }
   static Obstacle mapping(std::uint32_t device) noexcept { return {Kind::mapping, nullptr, {}, {}, device}; }
   static Obstacle staging(std::uint32_t device, std::uint64_t bytes) noexcept { return {Kind::staging, nullptr, {0, bytes}, {}, device}; }
   static Obstacle until(const timeline::Work& done) noexcept { return {Kind::work, nullptr, {}, done}; }
@@ -47,6 +51,7 @@ class [[nodiscard]] Obstacle {
   ByteRange range;
   timeline::Work work;
   std::uint32_t device = 0;
+  DeviceSet which = 0;
 
  private:
   Obstacle(Kind k, Memory* m = nullptr, ByteRange r = {}, const timeline::Work& w = {}, std::uint32_t d = 0) noexcept

@@ -25,7 +25,7 @@ void Residency::throw_out_of_memory(const DeviceState& d, const std::vector<Memo
     for (const Memory& m : s_.pool) {
       if (!m.live || m.on_host() || m.space != set.front()->space || !State::is_resident(m)) continue;
       const std::uint64_t use = m.on(unknown_queue).last();
-      if (use == 0 || s_.queues->done(unknown_queue, use)) continue;
+      if (s_.unknown_use_over(m, use)) continue;
       held += "  '" + std::string(s_.name(m)) + "'\n";
     }
     if (!held.empty()) {
@@ -69,7 +69,7 @@ bool Residency::may_leave(const Memory& m, const std::vector<Memory*>& keep) con
   if (m.bytes == 0 || m.freeing || m.asked || s_.pinned(m) || std::find(keep.begin(), keep.end(), &m) != keep.end()) return false;
   // A launch that is not submitted yet keeps the memory mapped that it will use.
   const std::uint64_t use = m.on(unknown_queue).last();
-  return here().unsubmitted == nullptr || use == 0 || s_.queues->done(unknown_queue, use);
+  return here().unsubmitted == nullptr || s_.unknown_use_over(m, use);
 }
 
 Obstacle Residency::evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted) {

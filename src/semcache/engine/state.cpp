@@ -23,7 +23,8 @@ State::State(std::vector<std::unique_ptr<device::Device>> given_devices, std::un
   for (device::Device* const device : all) {
     std::vector<device::Device*> others = all;
     others.erase(std::find(others.begin(), others.end(), device));
-    if (!others.empty() && options.peer_access == PeerAccess::where_possible) device->share_with(others);
+    const bool off = options.peer_access == PeerAccess::off;
+    if (!others.empty()) device->share_with(others, off ? device::Device::PeerUse::refused : device::Device::PeerUse::permitted);
   }
   device_addresses = std::make_unique<memory::DeviceAddresses>(all);
   queues = std::make_unique<Queues>(all);

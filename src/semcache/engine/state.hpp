@@ -98,7 +98,8 @@ struct UnsubmittedLaunch : base::Uncopied {
   UnsubmittedLaunch() noexcept;
   ~UnsubmittedLaunch();
   UnsubmittedLaunch* outer;
-  std::uint64_t waited = 0;  ///< position on the unknown queue: uses up to it need no further wait by this thread
+  std::uint64_t waited = 0;        ///< position on the unknown queue: uses up to it need no further wait by this thread …
+  DeviceSet waited_devices = 0;    ///< … on these devices
 };
 
 /// What the calling thread is doing.
@@ -193,6 +194,10 @@ struct State : base::Uncopied {
   }
   [[nodiscard]] std::uint64_t last_write(const Memory& m, QueueIndex q) const noexcept {
     return std::max(m.on(q).write.load(), in_everything(m) ? everything(m).on(q).write.load() : 0);
+  }
+  /// Is the last unknown use of the memory, at this position of the unknown queue, known to be over?
+  [[nodiscard]] bool unknown_use_over(const Memory& m, std::uint64_t position) const noexcept {
+    return position == 0 || queues->unknown_done(m.unknown_on.load(), position);
   }
   /// Is this device memory guarded: are its pages protected according to its state, so that the program's own accesses are
   /// noticed?

@@ -44,8 +44,8 @@ class Transactions : Parts {
   /// Waits for a short time. Where a page fault is being served and the launch's thread waits for another fault, serves that one
   /// instead.
   void wait_for_launches_a_moment(Transaction& transaction, Memory& memory);
-  /// Waits, without the lock, for everything that was given to any of the devices.
-  void wait_for_devices(Transaction& transaction);
+  /// Waits, without the lock, for everything that was given to these devices.
+  void wait_for_devices(Transaction& transaction, DeviceSet which);
   void lock_pages(Transaction& transaction, Memory& host, ByteRange chunk);
   /// Lets the driver map and unmap the device memory that is asked for and that leaves. The lock is given up meanwhile. What other
   /// threads free meanwhile is unmapped as well. Nothing is evicted before the function returns, so what was asked for is resident

@@ -97,6 +97,17 @@ Obstacle Transfers::relieve_staging(const DeviceState& d, std::uint64_t more) {
   return {};
 }
 
+Obstacle Transfers::staging_over_host(SpaceId to, SpaceId from, std::uint64_t bytes) {
+  if (bytes == 0 || s_.topology.linked(to, from) || s_.home().device->kernels_run_in_caller()) return {};
+  const DeviceState& d = s_.device_of(to);
+  const std::uint64_t part = std::min(bytes, Executor::over_host_bytes);
+  const unsigned buffers = bytes > part ? 2 : 1;
+  if (d.staging->has(part, buffers)) return {};
+  executor_.forget_finished_flights();  // their buffers may serve
+  if (const Obstacle o = relieve_staging(d, buffers * part)) return o;
+  return d.staging->has(part, buffers) ? Obstacle() : Obstacle::staging(d.index, part);
+}
+
 Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
   for (;;) {
     Step step = s_.directory.next_fetch(m.slot, range, s_.topology);
@@ -123,14 +134,8 @@ Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
       if (const Obstacle o = staging_for(on_device, crossing, at, m.on_host())) return o;
       step.where = moved_to(at, step.where.begin);
     }
-    if (from != nullptr && !s_.topology.linked(from->space, m.space)) {
-      const DeviceState& d = s_.device_of(m);
-      const std::uint64_t piece = std::min(step.where.size(), Executor::over_host_bytes);
-      if (!d.device->kernels_run_in_caller() && !d.staging->has(piece)) {
-        executor_.forget_finished_flights();  // their buffers may serve
-        if (const Obstacle o = relieve_staging(d, 2 * piece)) return o;
-        if (!d.staging->has(piece)) return Obstacle::staging(d.index, piece);
-      }
+    if (from != nullptr) {
+      if (const Obstacle o = staging_over_host(m.space, from->space, step.where.size())) return o;
     }
     if (const Obstacle o = hazards_.busy(m, step.where.hull(), Mode::writes)) return o;
     if (from == &m && m.on_host()) {

@@ -57,6 +57,9 @@ class Transfers : Parts {
   /// Has a step carried out that overwrites bytes of `range`; if it is refused, notes that (`note_refused`).
   /// @pre what others want of `range` is saved
   void overwrite(Memory& memory, const Region& range, const plan::Step& step);
+  /// @return no obstacle when a copy between these spaces needs no staging memory on its way through the host, or there is some;
+  /// otherwise the first obstacle
+  Obstacle staging_over_host(SpaceId to, SpaceId from, std::uint64_t bytes);
   /// Is the array's host side announced, so that the host may change it now and report that later (DualView::modify_host)?
   [[nodiscard]] bool host_side_is_announced(const Memory& memory);
 

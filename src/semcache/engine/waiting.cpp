@@ -19,7 +19,7 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
     case Obstacle::Kind::launches:
       return wait_for_launches(t, *o.memory);
     case Obstacle::Kind::devices:
-      return wait_for_devices(t);
+      return wait_for_devices(t, o.which);
     case Obstacle::Kind::work: {
       const Queues::Wait wait = s_.queues->wait_for(o.work.queue, o.work.position);
       return t.unlocked([&] { wait(); });
@@ -95,14 +95,15 @@ void Transactions::end_mappings(Transaction& t) noexcept {
   }
 }
 
-void Transactions::wait_for_devices(Transaction& t) {
+void Transactions::wait_for_devices(Transaction& t, DeviceSet which) {
   const std::uint64_t at = s_.queues->position(unknown_queue);
   s_.recorder.device_wait();
-  t.unlocked([&] { s_.queues->wait_for_devices(); });
-  if (here().unsubmitted != nullptr) {
-    here().unsubmitted->waited = at;
+  t.unlocked([&] { s_.queues->wait_for_devices(which); });
+  if (UnsubmittedLaunch* const own = here().unsubmitted) {
+    own->waited_devices = own->waited == at ? own->waited_devices | which : which;
+    own->waited = at;
   } else {
-    s_.queues->note_done(unknown_queue, at);
+    s_.queues->note_unknown_done(which, at);
   }
 }
 
@@ -165,7 +166,7 @@ void Transactions::complete_transfers(Transaction& t, Memory& m) {
   try {
     t.run(transfers);
   } catch (const std::exception&) {
-    t.unlocked([&] { s_.queues->wait_for_devices(); });
+    t.unlocked([&] { s_.queues->wait_for_devices(all_devices); });
     t.run(transfers);
   }
 }

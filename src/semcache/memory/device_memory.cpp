@@ -26,6 +26,10 @@ DeviceAddresses::DeviceAddresses(const std::vector<device::Device*>& devices) : 
   base_ = reserver_.reserve(reserved_bytes_);
   each_ = round_down(reserved_bytes_ / devices.size(), large_alignment);
   bytes_ = each_ * devices.size();
+  if (each_ >= 2 * large_alignment) return;
+  reserver_.release(base_, reserved_bytes_);
+  throw SystemError("there are too few addresses for the arrays of " + std::to_string(devices.size()) + " devices: " +
+                    std::to_string(reserved_bytes_) + " bytes. Raise the limit on virtual memory (ulimit -v), or use fewer devices");
 }
 
 DeviceMemory::DeviceMemory(device::Device& device, std::uint32_t index, const DeviceAddresses& addresses, std::uint64_t budget_bytes)

@@ -62,6 +62,7 @@ struct alignas(64) Memory {
   std::atomic<bool> holds_handles{false};
   std::atomic<std::uint64_t> recently{0};                  ///< the engine's clock at the last use, for eviction
   timeline::Uses uses;
+  std::atomic<DeviceSet> unknown_on{0};  ///< the devices whose unknown work may use it
   [[nodiscard]] const timeline::Use& on(timeline::QueueIndex q) const noexcept { return uses.on(q); }
 
   SlotId slot;

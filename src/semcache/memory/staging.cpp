@@ -12,6 +12,13 @@ Staging::Free::const_iterator Staging::fitting(std::uint64_t bytes) const noexce
   return it != free_.end() && it->first <= 4 * round_up(bytes, page_bytes_) ? it : free_.end();
 }
 
+bool Staging::has(std::uint64_t bytes, unsigned count) const noexcept {
+  const auto first = fitting(bytes);
+  if (first == free_.end() || count == 1) return first != free_.end();
+  const auto second = std::next(first);
+  return second != free_.end() && second->first <= 4 * round_up(bytes, page_bytes_);
+}
+
 std::byte* Staging::take(std::uint64_t bytes) {
   const auto it = fitting(bytes);
   std::byte* const buffer = it == free_.end() ? allocate(bytes) : free_.extract(it).mapped().release();

@@ -22,9 +22,9 @@ class Staging : base::Uncopied {
 
   /// Returns whether `more` bytes in use would exceed the limit.
   [[nodiscard]] bool exhausted(std::uint64_t more) const noexcept { return in_use_ > 0 && in_use_ + more > limit_bytes; }
-  /// Returns whether there is a buffer to take. If not, the caller allocates one without the engine's lock, because that takes
-  /// milliseconds, and adds it.
-  [[nodiscard]] bool has(std::uint64_t bytes) const noexcept { return fitting(bytes) != free_.end(); }
+  /// Returns whether there are `count` (1 or 2) such buffers to take. If not, the caller allocates one without the engine's lock,
+  /// because that takes milliseconds, and adds it.
+  [[nodiscard]] bool has(std::uint64_t bytes, unsigned count = 1) const noexcept;
   /// Allocates a buffer. Threads: any. @throws OutOfMemory
   [[nodiscard]] std::byte* allocate(std::uint64_t bytes) { return device_.allocate_staging(bytes); }
   /// Adds an allocated buffer to those that can be taken.

@@ -150,6 +150,10 @@ QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
   auto& last = platform::per_thread<LastQueues>().of(native_stream);
   if (last.native == native_stream && last.retired == retired && last.queue.valid()) return last.queue;
   const platform::RuntimeScope scope;
+  // These name the calling thread's stream of whichever device is current (cudaStreamLegacy, cudaStreamPerThread).
+  const bool names_current = r.engine->state().devices.size() > 1 && !r.engine->state().home().device->kernels_run_in_caller() &&
+                             (native_stream == reinterpret_cast<void*>(1) || native_stream == reinterpret_cast<void*>(2));
+  if (names_current) return QueueId{r.engine->adopt_queue(r.engine->state().device_of_stream(native_stream), native_stream, owner)};
   last = {native_stream, QueueId{r.engine->adopt_queue(r.engine->state().device_of_stream(native_stream), native_stream, owner)}, retired};
   return last.queue;
 }

@@ -49,11 +49,11 @@ QueueIndex Queues::open(std::uint32_t device) {
 
 QueueIndex Queues::adopt(std::uint32_t device, void* native, std::shared_ptr<void> owner) {
   QueueIndex free = 0;
-  for (QueueIndex q = 1; q < count_; ++q) {
-    if (queues_[q].own) continue;
-    if (queues_[q].device != device) continue;
-    if (queues_[q].live && !queues_[q].ending && queues_[q].native == native) return q;
-    if (!queues_[q].live) free = q;
+  for (QueueIndex q = own_end_; q < count_; ++q) {
+    const bool same = queues_[q].device == device;
+    if (same && queues_[q].live && !queues_[q].ending && queues_[q].native == native) return q;
+    // An index of another device is taken only where there is no other. What is known of its former work stays right.
+    if (!queues_[q].live && (same || (free == 0 && count_ == max_queues))) free = q;
   }
   const bool anew = free == 0;
   if (anew) free = count();
@@ -64,7 +64,7 @@ QueueIndex Queues::adopt(std::uint32_t device, void* native, std::shared_ptr<voi
   queue.native = native;
   queue.live = true;
   queue.ending = false;
-  if (first_program_queue_ == 0) first_program_queue_ = free;
+  if (device == 0 && first_program_queue_ == 0) first_program_queue_ = free;
   all_wait_for_default_ = all_wait_for_default_ || native == nullptr;
   ++program_queues_[device];
   if (anew) count_.store(free + 1, std::memory_order_release);
@@ -111,6 +111,7 @@ void Queues::end_retiring(QueueIndex index, const Clock& submitted) noexcept {
   queue.recorded.clear();
   device(index).close_queue(queue.id);
   queue.live = false;
+  if (index == first_program_queue_) first_program_queue_ = max_queues;  // no other queue is the framework's default
   if (!queue.own) --program_queues_[queue.device];
 }
 
@@ -239,8 +240,23 @@ void Queues::wait_for_queue(QueueIndex q) const {
   }
 }
 
-void Queues::wait_for_devices() const {
-  for (device::Device* const d : devices_) d->synchronize_device();
+void Queues::wait_for_devices(DeviceSet which) const {
+  for (std::uint32_t d = 0; d < devices_.size(); ++d) {
+    if ((which >> d & 1) != 0) devices_[d]->synchronize_device();
+  }
+}
+
+bool Queues::unknown_done(DeviceSet which, std::uint64_t position) const noexcept {
+  for (std::uint32_t d = 0; d < devices_.size(); ++d) {
+    if ((which >> d & 1) != 0 && unknown_done_[d].load() < position) return false;
+  }
+  return true;
+}
+
+void Queues::note_unknown_done(DeviceSet which, std::uint64_t position) noexcept {
+  for (std::uint32_t d = 0; d < devices_.size(); ++d) {
+    if ((which >> d & 1) != 0) raise(unknown_done_[d], position);
+  }
 }
 
 bool Queues::any_at_work() const {

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-#include <semcache/base/types.hpp>
+#include <semcache/base/topology.hpp>
 #include <semcache/device/device.hpp>
 #include <semcache/timeline/uses.hpp>
 
@@ -68,7 +68,7 @@ class Queues : base::Uncopied {
   /// Returns the index of a native stream of the device, and adopts it if it is new; `unknown_queue` if there are too many to follow.
   QueueIndex adopt(std::uint32_t device, void* native, std::shared_ptr<void> owner);
   /// Returns the index of the device that carries out the queue's work; 0 for the unknown queue. Threads: any.
-  [[nodiscard]] std::uint32_t device_of(QueueIndex q) const noexcept { return queues_[q].device; }
+  [[nodiscard]] std::uint32_t device_of(QueueIndex q) const noexcept { return queues_[q].device.load(std::memory_order_relaxed); }
   /// Adds a lease: `retire` must be called once more.
   void lease(QueueIndex index) noexcept { ++queues_[index].leases; }
   /// Ends a lease. After the last lease, or without any, waits for the queue's device and gives the stream up.
@@ -125,9 +125,13 @@ class Queues : base::Uncopied {
   /// Waits until all work that has been submitted to the queue's device, by any code, is done. Notes nothing. Threads: any.
   /// @throws DeviceError
   void wait_for_device_of(QueueIndex q) const { device(q).synchronize_device(); }
-  /// Waits until all work that has been submitted to any of the devices, by any code, is done. Notes nothing. Threads: any.
+  /// Waits until all work that has been submitted to these devices, by any code, is done. Notes nothing. Threads: any.
   /// @throws DeviceError
-  void wait_for_devices() const;
+  void wait_for_devices(DeviceSet which) const;
+  /// Returns whether the unknown queue's work up to `position` is known to be done, as far as these devices carry it out.
+  [[nodiscard]] bool unknown_done(DeviceSet which, std::uint64_t position) const noexcept;
+  /// Notes that it is done (a wait for these devices has shown it).
+  void note_unknown_done(DeviceSet which, std::uint64_t position) noexcept;
   /// Waits until the work submitted to the queue is done, or its whole device's work if the driver cannot wait for the queue.
   /// Notes nothing.
   /// @throws DeviceError  the device is lost
@@ -154,6 +158,7 @@ class Queues : base::Uncopied {
   /// a communication library, a callback, a wait for another stream. If so, a wait for a launch on a leased stream is never a
   /// wait for such work, too.
   void others_are_told_of(bool told) noexcept { others_are_told_of_.store(told); }
+  [[nodiscard]] bool others_are_told_of() const noexcept { return others_are_told_of_.load(std::memory_order_relaxed); }
   /// Returns whether a leased stream has work behind its last event. Threads: any.
   [[nodiscard]] bool any_unrecorded() const noexcept {
     for (QueueIndex q = 1, end = count(); q < end; ++q) {
@@ -165,7 +170,7 @@ class Queues : base::Uncopied {
   /// @param stream  if given, and a live stream is known under this handle, only that stream gets an event
   void record_leased(std::optional<void*> stream = std::nullopt);
   [[nodiscard]] bool live(QueueIndex q) const noexcept { return queues_[q].live; }
-  /// Returns whether that work is known to be done. Does not ask the driver.
+  /// Returns whether that work is known to be done. Does not ask the driver. @pre not the unknown queue's work (`unknown_done`)
   [[nodiscard]] bool done(QueueIndex q, std::uint64_t position) const noexcept {
     return position <= done_[q].load();
   }
@@ -182,7 +187,7 @@ class Queues : base::Uncopied {
  private:
   struct Queue {
     QueueId id;
-    std::uint32_t device = 0;
+    std::atomic<std::uint32_t> device{0};
     void* native = nullptr;
     bool own = false;
     bool live = false;
@@ -211,6 +216,7 @@ class Queues : base::Uncopied {
   const std::vector<device::Device*> devices_;
   std::array<Queue, max_queues> queues_;
   std::array<std::atomic<std::uint64_t>, max_queues> done_{};
+  std::array<std::atomic<std::uint64_t>, most_devices> unknown_done_{};  // of each device
   std::atomic<QueueIndex> count_{1};  // 0 is the unknown queue
   QueueIndex own_end_ = 1;
   std::vector<QueueIndex> program_queues_;  // of each device

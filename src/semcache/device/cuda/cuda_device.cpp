@@ -140,11 +140,11 @@ class CudaDevice final : public Device {
     log(api_.cuMemAddressFree(number(base), bytes), "cuMemAddressFree");
   }
 
-  void share_with(const std::vector<Device*>& others) override {
+  void share_with(const std::vector<Device*>& others, PeerUse use) override {
     for (Device* const other : others) {
       SEMCACHE_CHECK(other->kind() == DeviceKind::cuda);
       others_.push_back(static_cast<const CudaDevice*>(other));
-      if (other->reaches(*this)) users_.push_back(access_of(others_.back()->device_));
+      if (use == PeerUse::permitted && other->reaches(*this)) users_.push_back(access_of(others_.back()->device_));
     }
   }
   bool reaches(const Device& other) const noexcept override {
@@ -152,6 +152,10 @@ class CudaDevice final : public Device {
     int can = 0;
     return other.kind() == DeviceKind::cuda &&
            api_.cuDeviceCanAccessPeer(&can, device_, static_cast<const CudaDevice&>(other).device_) == CUDA_SUCCESS && can != 0;
+  }
+  bool is_current() const noexcept override {
+    CUcontext now = nullptr;
+    return api_.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == context_;
   }
   bool owns_stream(void* native) const noexcept override {
     const cuda::CaptureAllowed allowed;

@@ -153,7 +153,7 @@ class EmulatedDevice final : public Device {
   }
 
   // --- several devices ----------------------------------------------------------------------------------------------
-  void share_with(const std::vector<Device*>& others) override {
+  void share_with(const std::vector<Device*>& others, PeerUse /*use*/) override {
     for (Device* const other : others) static_cast<EmulatedDevice*>(other)->closed_ = closed_;
   }
 
