@@ -60,8 +60,8 @@ void give_up_cuda_instances() {
 }
 #else
 Kokkos::Cuda cuda_instance(int ordinal) {
-  throw UsageError("semcache::on: this is Kokkos " + std::to_string(KOKKOS_VERSION / 10000) + "." + std::to_string(KOKKOS_VERSION / 100 % 100) +
-                   ", which computes on one GPU per process, and CUDA device " + std::to_string(ordinal) +
+  const std::string version = std::to_string(KOKKOS_VERSION / 10000) + "." + std::to_string(KOKKOS_VERSION / 100 % 100);
+  throw UsageError("semcache::on: this is Kokkos " + version + ", which computes on one GPU per process, and CUDA device " + std::to_string(ordinal) +
                    " is another one. Use Kokkos 4.3 or newer, or one process per GPU.");
 }
 

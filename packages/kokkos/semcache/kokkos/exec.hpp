@@ -96,6 +96,7 @@ class Exec : public kokkos::NativeExec {
   using size_type = native_type::size_type;
   using scratch_memory_space = native_type::scratch_memory_space;
 
+  /// Makes the default instance, which is on device 0 (see semcache::on), and within a DefaultDeviceScope on the scope's device.
   Exec() {
     if (__builtin_expect(kokkos::detail::default_device != 0, 0)) *this = on(kokkos::detail::default_device);
   }
