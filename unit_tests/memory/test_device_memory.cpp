@@ -19,7 +19,7 @@ struct World {
     fakes::FakeDevice::Options o;
     o.granularity_bytes = granule;
     device = std::make_unique<fakes::FakeDevice>(o, [](const std::string& text) { ADD_FAILURE() << text; });
-    addresses = std::make_unique<DeviceAddresses>(std::vector<device::Device*>{device.get()});
+    addresses = std::make_unique<DeviceAddresses>(*device, std::vector<device::Device*>{device.get()});
     memory = std::make_unique<DeviceMemory>(*device, 0, *addresses, 8 * granule);
   }
   ~World() {

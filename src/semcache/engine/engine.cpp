@@ -17,7 +17,7 @@ Engine::~Engine() {
   }
   for (auto& d : s_.devices) {
     try {
-      d->device->synchronize_device();
+      s_.queues->wait_for_devices(DeviceSet{1} << d->index);
     } catch (const std::exception& e) {
       base::raw_log("while ending: %s", e.what());
     }

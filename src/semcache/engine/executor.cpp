@@ -204,8 +204,8 @@ void Executor::copy_over_host(const Step& step, Memory* to, Memory* from) {
     });
   } catch (...) {
     // The program may change memory that belongs to no array as soon as the call has failed, so no part may still be under way.
-    if (to == nullptr) d.device->synchronize_device();
-    if (from == nullptr) source.device->synchronize_device();
+    if (to == nullptr) s_.queues->wait_for_device_of(in);
+    if (from == nullptr) s_.queues->wait_for_device_of(out);
     throw;
   }
 }

@@ -26,7 +26,7 @@ State::State(std::vector<std::unique_ptr<device::Device>> given_devices, std::un
     const bool off = options.peer_access == PeerAccess::off;
     if (!others.empty()) device->share_with(others, off ? device::Device::PeerUse::refused : device::Device::PeerUse::permitted);
   }
-  device_addresses = std::make_unique<memory::DeviceAddresses>(all);
+  device_addresses = std::make_unique<memory::DeviceAddresses>(*all.front(), all);
   queues = std::make_unique<Queues>(all);
   for (device::Device* const device : all) {
     auto d = std::make_unique<DeviceState>();

@@ -19,7 +19,7 @@ std::uint64_t addresses_for(const device::Device& device) {
 
 }  // namespace
 
-DeviceAddresses::DeviceAddresses(const std::vector<device::Device*>& devices) : reserver_(*devices.front()) {
+DeviceAddresses::DeviceAddresses(device::Device& reserver, const std::vector<device::Device*>& devices) : reserver_(reserver) {
   std::uint64_t wanted = 0;
   for (const device::Device* device : devices) wanted = std::max(wanted, addresses_for(*device));
   reserved_bytes_ = round_up(std::min(wanted, share_of_addresses() / devices.size()), large_alignment) * devices.size();

@@ -20,8 +20,9 @@ namespace semcache::memory {
 /// address may lie in a device's array, and another process-wide list has one range to know. Threads: any.
 class DeviceAddresses : base::Uncopied {
  public:
-  /// Reserves the addresses with the first of the devices, which outlives the object. @throws DeviceError, SystemError
-  explicit DeviceAddresses(const std::vector<device::Device*>& devices);
+  /// @param reserver  one of the devices, which reserves the addresses and outlives the object
+  /// @throws DeviceError, SystemError
+  DeviceAddresses(device::Device& reserver, const std::vector<device::Device*>& devices);
   ~DeviceAddresses() { reserver_.release(base_, reserved_bytes_); }
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
