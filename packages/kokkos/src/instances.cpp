@@ -18,9 +18,10 @@ void expect(cudaError_t result, const char* call, int ordinal) {
   throw DeviceError(std::string(call) + " on CUDA device " + std::to_string(ordinal) + ": " + cudaGetErrorString(result));
 }
 
-/// Makes an instance with a stream of its own, which Kokkos destroys with the last copy of the instance. The calling thread's device
-/// stays what it was.
-Kokkos::Cuda make_instance(int ordinal) {
+}  // namespace
+
+/// The calling thread's device stays what it was.
+Kokkos::Cuda new_cuda_instance(int ordinal) {
   int before = 0;
   expect(cudaGetDevice(&before), "cudaGetDevice", ordinal);
   struct Restore {
@@ -32,6 +33,8 @@ Kokkos::Cuda make_instance(int ordinal) {
   expect(cudaStreamCreate(&stream), "cudaStreamCreate", ordinal);
   return Kokkos::Cuda(stream, Kokkos::Impl::ManageStream::yes);
 }
+
+namespace {
 
 struct Instances {
   std::mutex mutex;
@@ -49,7 +52,7 @@ Kokkos::Cuda cuda_instance(int ordinal) {
   Instances& all = instances();
   const std::lock_guard<std::mutex> lock(all.mutex);
   auto found = all.by_ordinal.find(ordinal);
-  if (found == all.by_ordinal.end()) found = all.by_ordinal.emplace(ordinal, make_instance(ordinal)).first;
+  if (found == all.by_ordinal.end()) found = all.by_ordinal.emplace(ordinal, new_cuda_instance(ordinal)).first;
   return found->second;
 }
 
@@ -65,6 +68,7 @@ Kokkos::Cuda cuda_instance(int ordinal) {
                    " is another one. Use Kokkos 4.3 or newer, or one process per GPU.");
 }
 
+Kokkos::Cuda new_cuda_instance(int ordinal) { return cuda_instance(ordinal); }
 void give_up_cuda_instances() {}
 #endif
 

@@ -40,6 +40,9 @@ class QueueLease {
 /// @throws UsageError   this Kokkos cannot compute on several GPUs
 /// @throws DeviceError  the driver refuses a stream
 [[nodiscard]] SEMCACHE_API Kokkos::Cuda cuda_instance(int ordinal);
+/// Returns a new instance with a stream of its own there. Kokkos destroys the stream with the last copy of the instance.
+/// @throws UsageError, DeviceError  as `cuda_instance`
+[[nodiscard]] SEMCACHE_API Kokkos::Cuda new_cuda_instance(int ordinal);
 /// Gives up these instances. Called by Kokkos::finalize after the runtime has ended, because the streams may end with them.
 SEMCACHE_API void give_up_cuda_instances();
 #endif
@@ -223,6 +226,22 @@ inline constexpr bool are_comparable<Native, std::void_t<decltype(std::declval<c
 
 }  // namespace kokkos::detail
 
+namespace kokkos::detail {
+/// Returns the parts of an instance on the device of that instance: Kokkos makes them on the current device.
+template <class Parts>
+Parts beside([[maybe_unused]] const Exec& exec, Parts parts) {
+#ifdef KOKKOS_ENABLE_CUDA
+  if constexpr (native_is_device) {
+    const int ordinal = exec.native().cuda_device();
+    for (NativeExec& part : parts) {
+      if (part.cuda_device() != ordinal) part = new_cuda_instance(ordinal);
+    }
+  }
+#endif
+  return parts;
+}
+}  // namespace kokkos::detail
+
 inline Exec on(std::uint32_t device) {
   if (device == 0) return {kokkos::NativeExec(), kokkos::detail::SharedLease()};
   kokkos::detail::start_once();
@@ -264,7 +283,7 @@ namespace Experimental {
 template <class... Weights>
 auto partition_space(const semcache::Exec& exec, Weights... weights) {
 #if SEMCACHE_KOKKOS_PARTITION_SPACE
-  return semcache::kokkos::detail::as_exec(exec, Kokkos::Experimental::partition_space(exec.native(), weights...));
+  return semcache::kokkos::detail::as_exec(exec, semcache::kokkos::detail::beside(exec, Kokkos::Experimental::partition_space(exec.native(), weights...)));
 #else
   return std::vector<semcache::Exec>(sizeof...(weights), exec);
 #endif
@@ -272,7 +291,7 @@ auto partition_space(const semcache::Exec& exec, Weights... weights) {
 template <class Weight>
 std::vector<semcache::Exec> partition_space(const semcache::Exec& exec, const std::vector<Weight>& weights) {
 #if SEMCACHE_KOKKOS_PARTITION_SPACE
-  return semcache::kokkos::detail::as_exec(exec, Kokkos::Experimental::partition_space(exec.native(), weights));
+  return semcache::kokkos::detail::as_exec(exec, semcache::kokkos::detail::beside(exec, Kokkos::Experimental::partition_space(exec.native(), weights)));
 #else
   return std::vector<semcache::Exec>(weights.size(), exec);
 #endif
