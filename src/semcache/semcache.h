@@ -163,6 +163,12 @@ SEMCACHE_C_API semcache_status semcache_allocate_device(const char* label, size_
                                                         void** result) SEMCACHE_C_NOEXCEPT;
 SEMCACHE_C_API semcache_status semcache_allocate_host(const char* label, size_t bytes, const void* partner,
                                                       void** result) SEMCACHE_C_NOEXCEPT;
+/*
+ * Allocates a device array as semcache_allocate_device does, on device `device` of the process, counted from 0
+ * (semcache_use_devices, semcache_device_count). Returns SEMCACHE_ERROR_USAGE if the process uses fewer devices.
+ */
+SEMCACHE_C_API semcache_status semcache_allocate_on_device(const char* label, size_t bytes, int device,
+                                                           void** result) SEMCACHE_C_NOEXCEPT;
 /* Frees an array that either function returned. Null and addresses of a runtime that has ended are ignored. */
 SEMCACHE_C_API void semcache_deallocate(void* address) SEMCACHE_C_NOEXCEPT;
 
@@ -187,7 +193,7 @@ SEMCACHE_C_API semcache_status semcache_copy_2d(void* to, size_t to_pitch, const
  * variable SEMCACHE_DEVICES, the process uses one device. Call it before the first use of SemCache, or after semcache_finalize. It
  * takes the place of SEMCACHE_DEVICES, and holds for each later start of the runtime, until the next call.
  * SEMCACHE_ERROR_USAGE: the runtime runs already; the message names its devices. SEMCACHE_ERROR_CONFIGURATION: `count` is 0 or above
- * 64, or a number is negative, too large or appears twice. Whether the devices exist shows at the first use.
+ * 16, or a number is negative, too large or appears twice. Whether the devices exist shows at the first use.
  */
 SEMCACHE_C_API semcache_status semcache_use_devices(const int* devices, size_t count) SEMCACHE_C_NOEXCEPT;
 /* Returns the number of devices that the runtime uses; 0 if no runtime runs. Starts nothing. */

@@ -100,6 +100,11 @@ int c_api_program(void) {
   EXPECT(semcache_copy(NULL, device, 8) == SEMCACHE_ERROR_USAGE);
   EXPECT(semcache_copy(NULL, NULL, 0) == SEMCACHE_SUCCESS);
   EXPECT(semcache_allocate_device("x", 8, NULL) == SEMCACHE_ERROR_USAGE);
+  EXPECT(semcache_allocate_on_device("x", 8, 0, &device) == SEMCACHE_SUCCESS);
+  semcache_deallocate(device);
+  EXPECT(semcache_allocate_on_device("x", 8, 1, &device) == SEMCACHE_ERROR_USAGE);
+  EXPECT(strstr(semcache_last_error(), "uses 1 device") != NULL);
+  EXPECT(semcache_allocate_on_device("x", 8, -1, &device) == SEMCACHE_ERROR_USAGE);
   EXPECT(((double*)copy)[7] == 7.0);
 
   semcache_deallocate(NULL);

@@ -143,6 +143,7 @@ TEST_F(CInterfaceErrors, EveryFunctionTurnsEveryExceptionIntoItsStatusAndText) {
       {"settle all", [&] { return semcache_settle_all(); }},
       {"statistics", [&] { return semcache_statistics(&s); }},
       {"allocate_device", [&] { return semcache_allocate_device("a", 8, &result); }},
+      {"allocate_device", [&] { return semcache_allocate_on_device("a", 8, 1, &result); }},
       {"allocate_host", [&] { return semcache_allocate_host("a", 8, nullptr, &result); }},
       {"copy", [&] { return semcache_copy(bytes, bytes + 8, 8); }},
       {"access 2d", [&] { return semcache_access_2d(bytes, 4, 2, 2, SEMCACHE_READ); }},

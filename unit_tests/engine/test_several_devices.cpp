@@ -585,25 +585,88 @@ TEST(SeveralDevices, ShortStagingMemoryOfOneDeviceDoesNotWaitForAnother) {
   EXPECT_FALSE(kernel_is_over) << "a launch on device 1 has waited for a kernel of device 0";
 }
 
-/// Without the driver's watch, kernels of devices that reach the array may use it, and no others.
-TEST(SeveralDevices, AnUnknownUseIsWaitedForWhereItCanBe) {
-  for (const bool watched : {false, true}) {
-    for (const bool peer_access : {false, true}) {
-      SCOPED_TRACE(std::to_string(watched) + std::to_string(peer_access));
-      Devices p(2, peer_access);
-      p.engine().others_are_told_of(watched);
-      Memory& a = p.on_device(size);
-      Memory& ah = p.on_host(size, &a);
-      Memory& b = p.on_device(size, 1);
-      bool over = false;
-      p.launch(one, {{&b, true}}, [&] { over = true; });
-      p.kernel_write(zero, a, a.all(), 1);
-      p.engine().foreign_uses.native_capture(a, true);
-      p.device().launch({&keys[60], 0}, {}, [] {});
-      p.expect_host(ah, 1);
-      EXPECT_EQ(over, peer_access && !watched);
-    }
+TEST(SeveralDevices, AnAnnouncedUseIsWaitedForWhereItCanBe) {
+  for (const bool peer_access : {false, true}) {
+    SCOPED_TRACE(peer_access);
+    Devices p(2, peer_access);
+    Memory& a = p.on_device(size);
+    Memory& ah = p.on_host(size, &a);
+    Memory& b = p.on_device(size, 1);
+    bool over = false;
+    p.launch(one, {{&b, true}}, [&] { over = true; });
+    p.kernel_write(zero, a, a.all(), 1);
+    p.engine().foreign_uses.native_capture(a, true);
+    p.device().launch({&keys[60], 0}, {}, [] {});
+    p.expect_host(ah, 1);
+    EXPECT_EQ(over, peer_access) << "a kernel of a device that reaches the array may use it";
   }
+}
+
+/// A launch that the driver's watch reports is the current device's, so no other device is waited for.
+TEST(SeveralDevices, AReportedLaunchIsWaitedForOnItsDevice) {
+  for (const bool launches : {true, false}) {
+    SCOPED_TRACE(launches);
+    Devices p(2);
+    p.device().current = 1;
+    Memory& a = p.on_device(size);
+    Memory& ah = p.on_host(size, &a);
+    Memory& c = p.on_device(size);
+    p.kernel_write(zero, a, a.all(), 1);
+    p.expect_host(ah, 1);
+    bool over = false;
+    p.launch(zero, {{&c, true}}, [&] { over = true; });
+    const device::DriverUse use{a.address, launches ? 0u : 1u, launches ? device::DriverUse::Kind::argument : device::DriverUse::Kind::write, 0};
+    std::unique_ptr<engine::ForeignCall> call = p.engine().foreign_uses.begin_foreign_call(&use, 1, launches);
+    std::byte* const base = a.address;
+    p.device().launch({&keys[61], 1}, Machine::touches({{&a, true}}), [base] {
+      for (std::uint64_t i = 0; i < size; ++i) base[i] = Machine::mix(2, i);
+    });
+    p.engine().foreign_uses.end_foreign_call(std::move(call));
+    p.expect_host(ah, 2);
+    EXPECT_EQ(over, !launches) << "a copy may be made on a stream of any device";
+  }
+}
+
+/// A capture waits for both devices while other raw launches go on. Each wait counts.
+TEST(SeveralDevices, ACaptureThatWaitsForTwoDevicesComesToAnEnd) {
+  Devices p(2);
+  Memory& a = p.on_device(size);
+  Memory& b = p.on_device(size, 1);
+  Memory& other = p.on_device(size);
+  Memory& h = p.on_host(size, &a);
+  p.host_write(h, h.all(), 1);
+  p.engine().foreign_uses.native_capture(a, true);
+  p.engine().foreign_uses.native_capture(b, true);
+  p.copy(b, a);
+  int waits = 0;
+  std::function<void()> another = [&] {
+    if (++waits > 20) return;
+    const device::DriverUse use{other.address, 0, device::DriverUse::Kind::argument, 0};
+    p.engine().foreign_uses.end_foreign_call(p.engine().foreign_uses.begin_foreign_call(&use, 1, true));
+    p.when_unlocked(another);
+  };
+  p.when_unlocked(another);
+  p.engine().foreign_uses.native_capture(b, false);
+  p.when_unlocked(nullptr);
+  EXPECT_LT(waits, 10);
+  p.device(0).synchronize_device();
+  p.device(1).synchronize_device();
+}
+
+TEST(SeveralDevices, StagingMemoryOfCopiesThroughTheHostHasALimit) {
+  Devices::Options o = Devices::options(2, false);
+  o.engine.device_memory_bytes = 256u << 20;
+  o.device.arena_bytes = std::uint64_t{1} << 30;
+  Devices p(o);
+  const std::uint64_t n = 2 * engine::Executor::over_host_bytes;
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    Memory& x = p.on_device(n);
+    Memory& y = p.on_device(n, 1);
+    p.kernel_write(zero, x, x.all(), i + 1);
+    p.copy(y, x);
+    p.launch(one, {{&y, false}}, [] {});
+  }
+  EXPECT_LE(p.device().staging_bytes(), engine::Staging::limit_bytes);
 }
 
 TEST(SeveralDevices, AQueueThatOneDeviceHasGivenBackServesAnother) {

@@ -106,12 +106,12 @@ listed(
 listed(
     "engine/launches.cpp",
     ("an awaited kernel is taken for the last one of its queue", "launch_awaited if before true #1",
-     "launch_awaited number as s_.home().queues->position(queue) #2"),
+     "launch_awaited number as s_.queues->position(queue) #2"),
     ("an awaited kernel without a number is given the next one", "launch_awaited if before true #1",
      "launch_awaited number as before[queue] + 1 #2"),
     ("a kernel on a stream that nobody follows ends them all", "launch_awaited if unknown_queue false #1"),
     ("what a queue waits for is looked up after the wait",
-     "launch_awaited before as s_.home().queues->happened_with(queue, before[queue]) #3"),
+     "launch_awaited before as s_.queues->happened_with(queue, before[queue]) #3"),
     ("a launch looks at none of its operands", "begin_launch set all_ready #1"))
 listed(
     "engine/lifetimes.cpp",
@@ -231,6 +231,8 @@ UNNOTICED = {
     "directory/directory.cpp watch unwatch #1": _COST + "a value that stays watched is not changed in place any more",
     "engine/copies.cpp check_elided uses_of #1":
         "with SEMCACHE_CHECK launches wait for the device behind them; no calls are known that leave something under way here",
+    "engine/copies.cpp check_elided uses_of #2":
+        "with SEMCACHE_CHECK launches wait for the device behind them; no calls are known that leave something under way here",
     "engine/transfers.cpp note_refused note_written #1":
         "what others want was saved before, so nobody can tell the former value from what is there now",
     "engine/copies.cpp copy_now note_written #1": "an open mirror's value is known nowhere else since it was opened",
@@ -242,6 +244,8 @@ UNNOTICED = {
         _TWICE + "when the last array that wants the copy changes, the directory names it, and collect_orphans notes it",
     "engine/arrays.cpp collect_orphans note_perhaps_unwanted #1": _TWICE + "by project; both left out are noticed",
     "engine/executor.cpp copy_by_queue separate #1": _COST + "who waits for the transfer before waits for this one, too",
+    "engine/executor.cpp copy_over_host separate #1": _COST + "who waits for the transfer before waits for this one, too",
+    "engine/executor.cpp copy_over_host separate #2": _COST + "who waits for the transfer before waits for this one, too",
     "engine/executor.cpp copy_across separate #1": _COST + "who waits for the transfer before waits for this one, too",
     "engine/executor.cpp write_arrival add #1": _ESTIMATE,
     "engine/executor.cpp write_arrival write #1":

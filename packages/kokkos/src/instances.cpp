@@ -10,6 +10,11 @@
 
 namespace semcache::kokkos::detail {
 
+void refuse_shared_handle(int ordinal) {
+  throw UsageError("an instance on CUDA device " + std::to_string(ordinal) + " uses the null stream, cudaStreamLegacy or cudaStreamPerThread, "
+                   "whose handle every device has. Give it a stream of its own, or use semcache::on");
+}
+
 #if SEMCACHE_KOKKOS_SEVERAL_GPUS
 namespace {
 
@@ -38,7 +43,7 @@ namespace {
 
 struct Instances {
   std::mutex mutex;
-  std::map<int, Kokkos::Cuda> by_ordinal;
+  std::map<int, Exec> by_ordinal;
 };
 /// Never destroyed: a program that ends without Kokkos::finalize must not call the driver at its exit.
 Instances& instances() {
@@ -48,11 +53,11 @@ Instances& instances() {
 
 }  // namespace
 
-Kokkos::Cuda cuda_instance(int ordinal) {
+Exec exec_on_gpu(int ordinal) {
   Instances& all = instances();
   const std::lock_guard<std::mutex> lock(all.mutex);
   auto found = all.by_ordinal.find(ordinal);
-  if (found == all.by_ordinal.end()) found = all.by_ordinal.emplace(ordinal, new_cuda_instance(ordinal)).first;
+  if (found == all.by_ordinal.end()) found = all.by_ordinal.emplace(ordinal, Exec(new_cuda_instance(ordinal))).first;
   return found->second;
 }
 
@@ -62,13 +67,13 @@ void give_up_cuda_instances() {
   all.by_ordinal.clear();
 }
 #else
-Kokkos::Cuda cuda_instance(int ordinal) {
+Kokkos::Cuda new_cuda_instance(int ordinal) {
   const std::string version = std::to_string(KOKKOS_VERSION / 10000) + "." + std::to_string(KOKKOS_VERSION / 100 % 100);
   throw UsageError("semcache::on: this is Kokkos " + version + ", which computes on one GPU per process, and CUDA device " + std::to_string(ordinal) +
                    " is another one. Use Kokkos 4.3 or newer, or one process per GPU.");
 }
 
-Kokkos::Cuda new_cuda_instance(int ordinal) { return cuda_instance(ordinal); }
+Exec exec_on_gpu(int ordinal) { return Exec(new_cuda_instance(ordinal)); }
 void give_up_cuda_instances() {}
 #endif
 

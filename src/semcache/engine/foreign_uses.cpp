@@ -52,7 +52,6 @@ void ForeignUses::use_natively(Memory& m, bool writable, Memory::Announcement& a
 }
 
 DeviceSet ForeignUses::users_of(const Memory& m) const noexcept {
-  if (s_.queues->others_are_told_of()) return DeviceSet{1} << s_.device_index(m);
   DeviceSet users = 0;
   for (const auto& d : s_.devices) {
     if (s_.topology.linked(device_space(d->index), m.space)) users |= DeviceSet{1} << d->index;
@@ -118,7 +117,7 @@ void ForeignUses::add_every_array(ForeignCall& call) {
   const std::size_t given = call.uses.size();
   for (Memory& m : s_.pool) {
     if (!m.live || m.on_host() || m.snapshot() || m.freeing) continue;
-    if (call.current && !s_.topology.linked(device_space(*call.current), m.space)) continue;
+    if (call.device && !s_.topology.linked(device_space(*call.device), m.space)) continue;
     const auto end = call.uses.begin() + static_cast<std::ptrdiff_t>(given);
     if (std::any_of(call.uses.begin(), end, [&](const ForeignCall::Use& use) { return use.memory == &m; })) continue;
     call.uses.push_back(unless_announced(m, true, false));
@@ -133,8 +132,9 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   Transaction t(transactions_);
   t.launch_follows();
   auto call = std::make_unique<ForeignCall>();  // behind `t`: if something fails, it ends while the lock is held
+  // Copies may be made on a stream of any device, and a graph may have nodes of several.
   for (const auto& d : s_.devices) {
-    if (d->device->is_current()) call->current = d->index;
+    if (launches && s_.listed.empty() && d->device->is_current()) call->device = d->index;
   }
   const device::Visit visit(*s_.home().device);
   const auto expect_argument = [&](const ForeignCall::Use& use) {  // notes an argument of this thread's next launch
@@ -266,9 +266,7 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
   const std::uint64_t at = s_.queues->begin_position(unknown_queue);
   for (const ForeignCall::Use& use : call->uses) {
     Memory& m = *use.memory;
-    // A graph may have nodes of several devices. Other work is the current device's, or a copy from or to the array's own.
-    const bool one = call->current && s_.listed_arrays.load() == 0;
-    m.unknown_on.fetch_or(one ? DeviceSet{1} << *call->current | DeviceSet{1} << s_.device_index(m) : all_devices);
+    m.unknown_on.fetch_or(call->device ? DeviceSet{1} << *call->device : all_devices);
     executor_.note_use(unknown_queue, m, mode_of(use.used_writing), at, now);
     if (use.announced) m.announced_use.at.store(now);  // the announcement still holds, unless something was copied meanwhile
     if (use.writable) m.writing_launches.fetch_add(1, std::memory_order_relaxed);

@@ -18,7 +18,7 @@ struct ForeignCall {
     bool both_sides = false;     ///< the call uses the host side, too, so a write is noted only when the call is made
   };
   std::vector<Use> uses;  ///< of device memory, which is pinned
-  std::optional<std::uint32_t> current;  ///< the device whose context is current, so that it carries out a kernel of the call
+  std::optional<std::uint32_t> device;  ///< the device that carries out the call, where that is known
   /// For each slot in `uses` with `both_sides` whose content the call is about to overwrite: while this lives, what the slot holds
   /// does not count as saved there (`Directory::mark_changing`). It ends with the engine's lock held.
   std::vector<std::shared_ptr<directory::Directory>> overwritten;
@@ -50,8 +50,7 @@ class ForeignUses : Parts {
   [[nodiscard]] bool any_listed() const noexcept { return s_.listed_arrays.load() != 0 || here().arguments_of == serial_; }
 
  private:
-  /// Returns the devices whose work may use the array where the program announces a use. The announcement is for the array's own
-  /// device; where the driver's calls are not watched, kernels of devices that reach it are waited for, too.
+  /// Returns the devices whose work may use the array where the program announces a use: those that reach it.
   [[nodiscard]] DeviceSet users_of(const Memory& memory) const noexcept;
   /// A use of host memory by the call.
   struct HostUse : Known {

@@ -15,9 +15,7 @@ Obstacle Hazards::not_done(const timeline::Work& work) const noexcept {
 bool Hazards::unknown_use_pending(const Memory& m, Mode mode) const {
   const timeline::Use& uses = m.on(unknown_queue);
   const std::uint64_t at = mode == Mode::writes ? uses.last() : uses.write.load();
-  const UnsubmittedLaunch* const own = here().unsubmitted;
-  if (own != nullptr && at <= own->waited && (m.unknown_on.load() & ~own->waited_devices) == 0) return false;
-  return !s_.unknown_use_over(m, at);
+  return !s_.unknown_use_over(m, at, here().unsubmitted);
 }
 
 Obstacle Hazards::quiesce(Memory& m) {

@@ -210,7 +210,6 @@ Clock Launches::submitted_before(QueueIndex queue) const noexcept {
 }
 
 void Launches::launch_awaited(QueueIndex queue, Clock before, std::uint64_t number) noexcept {
-  if (queue == unknown_queue) return;  // it takes all streams that are not followed, without an order among them
   // Numbers in between belong to kernels of other threads, which may have been submitted after the wait.
   if (number == before[queue] + 1) before[queue] = number;
   s_.queues->note_done(before);

@@ -78,7 +78,7 @@ SpaceId State::foreign_space_at(const void* p) const noexcept {
   return owner == devices.end() ? host_space : device_space((*owner)->index);
 }
 
-std::uint32_t State::device_of_stream(void* native) const noexcept {
+std::uint32_t State::device_of_stream(void* native) const {
   if (native == nullptr || devices.size() == 1) return 0;
   if (home().device->kernels_run_in_caller()) {
     const auto index = reinterpret_cast<std::uintptr_t>(native);
@@ -86,7 +86,9 @@ std::uint32_t State::device_of_stream(void* native) const noexcept {
   }
   const auto owns = [native](const auto& d) { return d->device->owns_stream(native); };
   const auto owner = std::find_if(devices.begin(), devices.end(), owns);
-  return owner == devices.end() ? 0 : (*owner)->index;
+  SEMCACHE_EXPECTS(owner != devices.end(), "the stream " + base::text_of(native) + " belongs to a device that this process does not use. Add "
+                                           "its device to SEMCACHE_DEVICES (or semcache::use_devices), or use a stream of another device");
+  return (*owner)->index;
 }
 
 bool State::in_any_arena(const void* p) const noexcept {

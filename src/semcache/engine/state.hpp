@@ -22,6 +22,7 @@
 #include <semcache/trace/recorder.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -98,8 +99,8 @@ struct UnsubmittedLaunch : base::Uncopied {
   UnsubmittedLaunch() noexcept;
   ~UnsubmittedLaunch();
   UnsubmittedLaunch* outer;
-  std::uint64_t waited = 0;        ///< position on the unknown queue: uses up to it need no further wait by this thread …
-  DeviceSet waited_devices = 0;    ///< … on these devices
+  /// For each device, a position on the unknown queue: uses up to it need no further wait by this thread there.
+  std::array<std::uint64_t, most_devices> waited{};
 };
 
 /// What the calling thread is doing.
@@ -187,7 +188,8 @@ struct State : base::Uncopied {
   [[nodiscard]] SpaceId foreign_space_at(const void* p) const noexcept;
   /// Returns the index of the device that carries out the work of a native stream. On emulated devices the handle is that index;
   /// other handles there are streams of the first device.
-  [[nodiscard]] std::uint32_t device_of_stream(void* native) const noexcept;
+  /// @throws UsageError  there are several devices, and it is a stream of none of them
+  [[nodiscard]] std::uint32_t device_of_stream(void* native) const;
   /// Return the positions on queue `q` of the last use of the device memory, and of the last use that may have written it.
   [[nodiscard]] std::uint64_t last_use(const Memory& m, QueueIndex q) const noexcept {
     return std::max(m.on(q).last(), in_everything(m) ? everything(m).on(q).last() : 0);
@@ -195,9 +197,15 @@ struct State : base::Uncopied {
   [[nodiscard]] std::uint64_t last_write(const Memory& m, QueueIndex q) const noexcept {
     return std::max(m.on(q).write.load(), in_everything(m) ? everything(m).on(q).write.load() : 0);
   }
-  /// Is the last unknown use of the memory, at this position of the unknown queue, known to be over?
-  [[nodiscard]] bool unknown_use_over(const Memory& m, std::uint64_t position) const noexcept {
-    return position == 0 || queues->unknown_done(m.unknown_on.load(), position);
+  /// Is an unknown use of the memory, at this position of the unknown queue, known to be over?
+  /// @param own  a launch of the calling thread whose waits count, too; nullptr: none
+  [[nodiscard]] bool unknown_use_over(const Memory& m, std::uint64_t position, const UnsubmittedLaunch* own = nullptr) const noexcept {
+    if (position == 0) return true;
+    DeviceSet users = m.unknown_on.load();
+    for (std::uint32_t d = 0; own != nullptr && d < most_devices; ++d) {
+      if (own->waited[d] >= position) users &= ~(DeviceSet{1} << d);
+    }
+    return queues->unknown_done(users, position);
   }
   /// Is this device memory guarded: are its pages protected according to its state, so that the program's own accesses are
   /// noticed?

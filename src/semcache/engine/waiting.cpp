@@ -99,11 +99,10 @@ void Transactions::wait_for_devices(Transaction& t, DeviceSet which) {
   const std::uint64_t at = s_.queues->position(unknown_queue);
   s_.recorder.device_wait();
   t.unlocked([&] { s_.queues->wait_for_devices(which); });
-  if (UnsubmittedLaunch* const own = here().unsubmitted) {
-    own->waited_devices = own->waited == at ? own->waited_devices | which : which;
-    own->waited = at;
-  } else {
-    s_.queues->note_unknown_done(which, at);
+  UnsubmittedLaunch* const own = here().unsubmitted;
+  if (own == nullptr) return s_.queues->note_unknown_done(which, at);
+  for (std::uint32_t d = 0; d < most_devices; ++d) {
+    if ((which >> d & 1) != 0) own->waited[d] = at;
   }
 }
 

@@ -161,7 +161,9 @@ QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
 QueueId lease_queue(void* native_stream) {
   const platform::RuntimeScope scope;
   engine::Engine& engine = *runtime().engine;
-  return QueueId{engine.adopt_queue(engine.state().device_of_stream(native_stream), native_stream, {}, true)};
+  const QueueId queue{engine.adopt_queue(engine.state().device_of_stream(native_stream), native_stream, {}, true)};
+  retired_queues.fetch_add(1, std::memory_order_release);  // an earlier stream under that handle may have lost its queue
+  return queue;
 }
 
 void retire_queue(QueueId queue) noexcept {

@@ -157,6 +157,11 @@ semcache_status semcache_allocate_device(const char* label, size_t bytes, void**
                   [&] { return runtime::allocate_device(label != nullptr ? label : "", bytes); });
 }
 
+semcache_status semcache_allocate_on_device(const char* label, size_t bytes, int device, void** result) noexcept {
+  return allocate(result, "semcache_allocate_on_device",
+                  [&] { return runtime::allocate_device(label != nullptr ? label : "", bytes, static_cast<std::uint32_t>(device)); });
+}
+
 semcache_status semcache_allocate_host(const char* label, size_t bytes, const void* partner, void** result) noexcept {
   return allocate(result, "semcache_allocate_host",
                   [&] { return runtime::allocate_host(label != nullptr ? label : "", bytes, partner); });

@@ -174,8 +174,6 @@ Clock Queues::happened_with(QueueIndex q, std::uint64_t position) const noexcept
   return before;
 }
 
-void Queues::note_done(QueueIndex q, std::uint64_t position) noexcept { raise(done_[q], position); }
-
 void Queues::note_done(const Clock& positions) noexcept {
   for (QueueIndex q = 0, end = count(); q < end; ++q) raise(done_[q], positions[q]);
 }

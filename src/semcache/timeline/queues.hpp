@@ -158,7 +158,6 @@ class Queues : base::Uncopied {
   /// a communication library, a callback, a wait for another stream. If so, a wait for a launch on a leased stream is never a
   /// wait for such work, too.
   void others_are_told_of(bool told) noexcept { others_are_told_of_.store(told); }
-  [[nodiscard]] bool others_are_told_of() const noexcept { return others_are_told_of_.load(std::memory_order_relaxed); }
   /// Returns whether a leased stream has work behind its last event. Threads: any.
   [[nodiscard]] bool any_unrecorded() const noexcept {
     for (QueueIndex q = 1, end = count(); q < end; ++q) {
@@ -179,8 +178,6 @@ class Queues : base::Uncopied {
   [[nodiscard]] bool reached(QueueIndex q, std::uint64_t position);
   /// Returns what will have happened when work `position` of `q`, submitted already, has happened. Threads: any.
   [[nodiscard]] Clock happened_with(QueueIndex q, std::uint64_t position) const noexcept;
-  /// Notes that all work of `q` up to `position` is done (a wait for the whole device has shown it).
-  void note_done(QueueIndex q, std::uint64_t position) noexcept;
   /// Notes that all work up to these positions is done. Threads: any.
   void note_done(const Clock& positions) noexcept;
 

@@ -12,6 +12,9 @@ namespace semcache {
 namespace kokkos::detail {
 
 #ifdef KOKKOS_ENABLE_CUDA
+/// @throws UsageError  always: an instance on that GPU was given a stream whose handle every GPU has
+[[noreturn]] SEMCACHE_API void refuse_shared_handle(int ordinal);
+
 /// The lease of a stream by one Exec instance, shared by the instance's copies. When the last copy is destroyed the lease
 /// tells the runtime, because the stream may be destroyed afterwards. Several instances may lease the same stream.
 class QueueLease {
@@ -28,7 +31,10 @@ class QueueLease {
   static QueueLease* of(const Native& native) {
     if (native.impl_internal_space_instance() == Native().impl_internal_space_instance()) return nullptr;
     start_once();
-    return new QueueLease(native.cuda_stream());
+    void* const stream = native.cuda_stream();
+    // The null stream, cudaStreamLegacy and cudaStreamPerThread name a stream of whichever device is current.
+    if (reinterpret_cast<std::uintptr_t>(stream) <= 2 && native.cuda_device() != Native().cuda_device()) refuse_shared_handle(native.cuda_device());
+    return new QueueLease(stream);
   }
 
  private:
@@ -36,12 +42,9 @@ class QueueLease {
   std::uint64_t epoch_;
 };
 
-/// Returns the instance of Kokkos::Cuda on the GPU of this number, the same at each call. It lives until Kokkos::finalize.
+/// Returns a new instance on the GPU of this number, with a stream of its own. Kokkos destroys the stream with the instance's last copy.
 /// @throws UsageError   this Kokkos cannot compute on several GPUs
 /// @throws DeviceError  the driver refuses a stream
-[[nodiscard]] SEMCACHE_API Kokkos::Cuda cuda_instance(int ordinal);
-/// Returns a new instance with a stream of its own there. Kokkos destroys the stream with the last copy of the instance.
-/// @throws UsageError, DeviceError  as `cuda_instance`
 [[nodiscard]] SEMCACHE_API Kokkos::Cuda new_cuda_instance(int ordinal);
 /// Gives up these instances. Called by Kokkos::finalize after the runtime has ended, because the streams may end with them.
 SEMCACHE_API void give_up_cuda_instances();
@@ -208,11 +211,17 @@ std::array<Exec, N> as_exec(const Exec& whole, const std::array<NativeExec, N>& 
   return instances;
 }
 
+#ifdef KOKKOS_ENABLE_CUDA
+/// Returns the instance on the GPU of this number, the same at each call. It lives until Kokkos::finalize.
+/// @throws UsageError, DeviceError  as `new_cuda_instance`
+[[nodiscard]] SEMCACHE_API Exec exec_on_gpu(int ordinal);
+#endif
+
 template <class Lease>
 [[nodiscard]] Exec exec_on([[maybe_unused]] std::uint32_t device, [[maybe_unused]] int ordinal) {
 #ifdef KOKKOS_ENABLE_CUDA
   if constexpr (!std::is_same<Lease, EmulatedDevice>::value)
-    return Exec(cuda_instance(ordinal), Lease());
+    return exec_on_gpu(ordinal);
   else
 #endif
     return Exec(NativeExec(), Lease{device});
