@@ -109,7 +109,6 @@ listed(
      "launch_awaited number as s_.queues->position(queue) #2"),
     ("an awaited kernel without a number is given the next one", "launch_awaited if before true #1",
      "launch_awaited number as before[queue] + 1 #2"),
-    ("a kernel on a stream that nobody follows ends them all", "launch_awaited if unknown_queue false #1"),
     ("what a queue waits for is looked up after the wait",
      "launch_awaited before as s_.queues->happened_with(queue, before[queue]) #3"),
     ("a launch looks at none of its operands", "begin_launch set all_ready #1"))
