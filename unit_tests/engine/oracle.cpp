@@ -491,10 +491,7 @@ void Oracle::foreign_call() {
     text += " " + std::to_string(a->bytes.size()) + (writable ? "w" : "r");
   }
   note(text);
-  // A kernel is the current device's; a copy may be made on a stream of any device.
-  const std::uint32_t device = device_of(*set.front()->device);
-  machine_->device().current = kernel ? device : pick_device();
-  void* const stream = foreign_stream(device);
+  void* const stream = foreign_stream(device_for(*set.front()->device));
   order_program(stream, operands);
   std::unique_ptr<engine::ForeignCall> call;
   if (!attempt([&] { call = machine_->engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), kernel); })) return;

@@ -87,7 +87,6 @@ class FakeWorld {
   /// Permits that memory of `allocate` (of messages) stays allocated: if waiting for a message fails, the device may still read
   /// it.
   bool may_leak = false;
-  std::uint32_t current = 0;  ///< the device whose context is current in the program's threads
   /// `queue_idle` answers; false: asking would cost no less than waiting, so it returns false.
   bool tells_idle = false;
   /// Makes some queue carry out one or several operations.
@@ -286,7 +285,6 @@ class FakePeer : public device::Device {
   void unmap(std::byte* address, std::uint64_t bytes) noexcept override;
   void set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept override;
 
-  [[nodiscard]] bool is_current() const noexcept override { return world_.current == index_; }
   void share_with(const std::vector<device::Device*>& others, PeerUse use) override;
   /// Returns whether the machine permits it. Work may use memory of `other` only if, besides, `other` was told of this device.
   [[nodiscard]] bool reaches(const device::Device& other) const noexcept override;

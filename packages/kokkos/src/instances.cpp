@@ -41,9 +41,13 @@ Kokkos::Cuda new_cuda_instance(int ordinal) {
 
 namespace {
 
+struct Instance {
+  Exec exec;
+  std::uint64_t epoch;  ///< of the runtime that has its lease
+};
 struct Instances {
   std::mutex mutex;
-  std::map<int, Exec> by_ordinal;
+  std::map<int, Instance> by_ordinal;
 };
 /// Never destroyed: a program that ends without Kokkos::finalize must not call the driver at its exit.
 Instances& instances() {
@@ -57,8 +61,10 @@ Exec exec_on_gpu(int ordinal) {
   Instances& all = instances();
   const std::lock_guard<std::mutex> lock(all.mutex);
   auto found = all.by_ordinal.find(ordinal);
-  if (found == all.by_ordinal.end()) found = all.by_ordinal.emplace(ordinal, Exec(new_cuda_instance(ordinal))).first;
-  return found->second;
+  if (found == all.by_ordinal.end()) found = all.by_ordinal.emplace(ordinal, Instance{Exec(new_cuda_instance(ordinal)), runtime::epoch()}).first;
+  Instance& instance = found->second;
+  if (instance.epoch != runtime::epoch()) instance = {Exec(instance.exec.native()), runtime::epoch()};  // a lease of this runtime
+  return instance.exec;
 }
 
 void give_up_cuda_instances() {

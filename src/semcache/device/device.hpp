@@ -82,10 +82,6 @@ class Device {
   /// Returns whether work submitted to this native stream is work of this device. The null stream is every device's.
   [[nodiscard]] virtual bool owns_stream(void* /*native*/) const noexcept { return true; }
 
-  /// Returns whether kernels that the calling thread launches now run on this device unless it says otherwise (CUDA: the context is
-  /// current). False where devices have no such notion.
-  [[nodiscard]] virtual bool is_current() const noexcept { return false; }
-
   /// Announces several calls by this thread, until as many calls of `leave`: preparations that each call would repeat are then
   /// made once. Never fails. Pairs may be nested.
   virtual void enter() noexcept {}

@@ -30,17 +30,20 @@ Engine::~Engine() {
 QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner, bool leased) {
   Transaction t(transactions_);
   Queues& queues = *s_.queues;
-  if (queues.count() == timeline::near_queues) {
-    for (Memory& m : s_.pool) m.uses.extend();
-    for (auto& d : s_.devices) d->everything.uses.extend();
-  }
+  const auto adopt = [&](std::shared_ptr<void> keeper) {
+    if (queues.count() >= timeline::near_queues) {  // the queue may get an index for which arrays have no uses yet
+      for (Memory& m : s_.pool) m.uses.extend();
+      for (auto& d : s_.devices) d->everything.uses.extend();
+    }
+    return queues.adopt(device, native, std::move(keeper));
+  };
   const QueueIndex before = queues.program_queues(device);
-  QueueIndex queue = queues.adopt(device, native, owner);
+  QueueIndex queue = adopt(owner);
   bool anew = queues.program_queues(device) > before;
   if (leased && !anew && queues.outlives_a_stream(queue)) {
     // An earlier stream may have had the same native pointer. What is known of that stream does not hold for this one.
     transactions_.end_queue(t, queue);
-    queue = queues.adopt(device, native, std::move(owner));
+    queue = adopt(std::move(owner));
     anew = true;
   }
   if (leased) queues.lease(queue);

@@ -117,7 +117,6 @@ void ForeignUses::add_every_array(ForeignCall& call) {
   const std::size_t given = call.uses.size();
   for (Memory& m : s_.pool) {
     if (!m.live || m.on_host() || m.snapshot() || m.freeing) continue;
-    if (call.device && !s_.topology.linked(device_space(*call.device), m.space)) continue;
     const auto end = call.uses.begin() + static_cast<std::ptrdiff_t>(given);
     if (std::any_of(call.uses.begin(), end, [&](const ForeignCall::Use& use) { return use.memory == &m; })) continue;
     call.uses.push_back(unless_announced(m, true, false));
@@ -132,10 +131,6 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   Transaction t(transactions_);
   t.launch_follows();
   auto call = std::make_unique<ForeignCall>();  // behind `t`: if something fails, it ends while the lock is held
-  // Copies may be made on a stream of any device, and a graph may have nodes of several.
-  for (const auto& d : s_.devices) {
-    if (launches && s_.listed.empty() && d->device->is_current()) call->device = d->index;
-  }
   const device::Visit visit(*s_.home().device);
   const auto expect_argument = [&](const ForeignCall::Use& use) {  // notes an argument of this thread's next launch
     auto& own = arguments_[std::this_thread::get_id()];
@@ -266,7 +261,7 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
   const std::uint64_t at = s_.queues->begin_position(unknown_queue);
   for (const ForeignCall::Use& use : call->uses) {
     Memory& m = *use.memory;
-    m.unknown_on.fetch_or(call->device ? DeviceSet{1} << *call->device : all_devices);
+    m.unknown_on.fetch_or(all_devices);  // the call may be one of any device, and a graph may have nodes of several
     executor_.note_use(unknown_queue, m, mode_of(use.used_writing), at, now);
     if (use.announced) m.announced_use.at.store(now);  // the announcement still holds, unless something was copied meanwhile
     if (use.writable) m.writing_launches.fetch_add(1, std::memory_order_relaxed);

@@ -18,7 +18,6 @@ struct ForeignCall {
     bool both_sides = false;     ///< the call uses the host side, too, so a write is noted only when the call is made
   };
   std::vector<Use> uses;  ///< of device memory, which is pinned
-  std::optional<std::uint32_t> device;  ///< the device that carries out the call, where that is known
   /// For each slot in `uses` with `both_sides` whose content the call is about to overwrite: while this lives, what the slot holds
   /// does not count as saved there (`Directory::mark_changing`). It ends with the engine's lock held.
   std::vector<std::shared_ptr<directory::Directory>> overwritten;

@@ -84,6 +84,8 @@ std::uint32_t State::device_of_stream(void* native) const {
     const auto index = reinterpret_cast<std::uintptr_t>(native);
     return index < devices.size() ? static_cast<std::uint32_t>(index) : 0;
   }
+  // cudaStreamLegacy and cudaStreamPerThread name a stream of any device. An Exec has them on the first one only.
+  if (reinterpret_cast<std::uintptr_t>(native) <= 2) return 0;
   const auto owns = [native](const auto& d) { return d->device->owns_stream(native); };
   const auto owner = std::find_if(devices.begin(), devices.end(), owns);
   SEMCACHE_EXPECTS(owner != devices.end(), "the stream " + base::text_of(native) + " belongs to a device that this process does not use. Add "

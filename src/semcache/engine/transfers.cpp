@@ -103,8 +103,10 @@ Obstacle Transfers::staging_over_host(SpaceId to, SpaceId from, std::uint64_t by
   const std::uint64_t part = std::min(bytes, Executor::over_host_bytes);
   const unsigned buffers = bytes > part ? 2 : 1;
   if (d.staging->has(part, buffers)) return {};
-  executor_.forget_finished_flights();  // their buffers may serve
-  if (const Obstacle o = relieve_staging(d, buffers * part)) return o;
+  if (!d.staging->has(part)) {  // else the first of two has been allocated: giving others back might give that one back
+    executor_.forget_finished_flights();  // their buffers may serve
+    if (const Obstacle o = relieve_staging(d, buffers * part)) return o;
+  }
   return d.staging->has(part, buffers) ? Obstacle() : Obstacle::staging(d.index, part);
 }
 

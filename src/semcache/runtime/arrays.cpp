@@ -150,10 +150,6 @@ QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
   auto& last = platform::per_thread<LastQueues>().of(native_stream);
   if (last.native == native_stream && last.retired == retired && last.queue.valid()) return last.queue;
   const platform::RuntimeScope scope;
-  // These name the calling thread's stream of whichever device is current (cudaStreamLegacy, cudaStreamPerThread).
-  const bool names_current = r.engine->state().devices.size() > 1 && !r.engine->state().home().device->kernels_run_in_caller() &&
-                             (native_stream == reinterpret_cast<void*>(1) || native_stream == reinterpret_cast<void*>(2));
-  if (names_current) return QueueId{r.engine->adopt_queue(r.engine->state().device_of_stream(native_stream), native_stream, owner)};
   last = {native_stream, QueueId{r.engine->adopt_queue(r.engine->state().device_of_stream(native_stream), native_stream, owner)}, retired};
   return last.queue;
 }
@@ -161,9 +157,9 @@ QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
 QueueId lease_queue(void* native_stream) {
   const platform::RuntimeScope scope;
   engine::Engine& engine = *runtime().engine;
-  const QueueId queue{engine.adopt_queue(engine.state().device_of_stream(native_stream), native_stream, {}, true)};
-  retired_queues.fetch_add(1, std::memory_order_release);  // an earlier stream under that handle may have lost its queue
-  return queue;
+  // An earlier stream under that handle may lose its queue, also where the call fails.
+  const base::AtEnd retired([] { retired_queues.fetch_add(1, std::memory_order_release); });
+  return QueueId{engine.adopt_queue(engine.state().device_of_stream(native_stream), native_stream, {}, true)};
 }
 
 void retire_queue(QueueId queue) noexcept {

@@ -158,8 +158,10 @@ semcache_status semcache_allocate_device(const char* label, size_t bytes, void**
 }
 
 semcache_status semcache_allocate_on_device(const char* label, size_t bytes, int device, void** result) noexcept {
-  return allocate(result, "semcache_allocate_on_device",
-                  [&] { return runtime::allocate_device(label != nullptr ? label : "", bytes, static_cast<std::uint32_t>(device)); });
+  return allocate(result, "semcache_allocate_on_device", [&] {
+    SEMCACHE_EXPECTS(device >= 0, "semcache_allocate_on_device: " + std::to_string(device) + " is no number of a device. They count from 0");
+    return runtime::allocate_device(label != nullptr ? label : "", bytes, static_cast<std::uint32_t>(device));
+  });
 }
 
 semcache_status semcache_allocate_host(const char* label, size_t bytes, const void* partner, void** result) noexcept {

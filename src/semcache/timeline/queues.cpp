@@ -52,7 +52,7 @@ QueueIndex Queues::adopt(std::uint32_t device, void* native, std::shared_ptr<voi
   for (QueueIndex q = own_end_; q < count_; ++q) {
     const bool same = queues_[q].device == device;
     if (same && queues_[q].live && !queues_[q].ending && queues_[q].native == native) return q;
-    // An index of another device is taken only where there is no other. What is known of its former work stays right.
+    // An index of another device is taken only where there is no other.
     if (!queues_[q].live && (same || (free == 0 && count_ == max_queues))) free = q;
   }
   const bool anew = free == 0;
@@ -61,6 +61,7 @@ QueueIndex Queues::adopt(std::uint32_t device, void* native, std::shared_ptr<voi
   Queue& queue = queues_[free];
   queue.id = devices_[device]->adopt_queue(native, std::move(owner));
   queue.device = device;
+  for (auto& after : queue.ordered_after) after.store(0);  // what a former stream of the index has waited for
   queue.native = native;
   queue.live = true;
   queue.ending = false;

@@ -153,10 +153,6 @@ class CudaDevice final : public Device {
     return other.kind() == DeviceKind::cuda &&
            api_.cuDeviceCanAccessPeer(&can, device_, static_cast<const CudaDevice&>(other).device_) == CUDA_SUCCESS && can != 0;
   }
-  bool is_current() const noexcept override {
-    CUcontext now = nullptr;
-    return api_.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == context_;
-  }
   bool owns_stream(void* native) const noexcept override {
     const cuda::CaptureAllowed allowed;
     CUcontext context = nullptr;
