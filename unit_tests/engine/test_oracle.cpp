@@ -170,7 +170,7 @@ TEST(Oracle, DevicesWithPlentyOfMemory) {
 TEST(Oracle, DevicesWithLittleMemory) {
   Oracle::Options o;
   o.devices = 3;
-  o.budget_bytes = 4 * std::max<std::uint64_t>(16384, page_bytes());
+  o.budget_bytes = std::max<std::uint64_t>(4 * 16384, 6 * page_bytes());
   o.check_writes = true;
   run(o, "devices with little", moves_per_case());
   o.check_writes = false;
