@@ -192,7 +192,7 @@ class SEMCACHE_API Launch : base::Uncopied {
 
  private:
   static constexpr std::size_t inline_pins = 24;
-  static constexpr std::size_t most_queues = 128;
+  static constexpr std::size_t most_queues = 96;
   void grow(std::size_t capacity);
   void add(engine::Memory* memory, bool writable);
   /// Pins the operands and makes them valid. @param name  the kernel's name, for messages; nullptr: a library's routine

@@ -15,7 +15,8 @@ namespace semcache::timeline {
 /// Index of a queue of any device; 0 means "some queue, of some device, that the runtime does not know".
 using QueueIndex = std::uint32_t;
 inline constexpr QueueIndex unknown_queue = 0;
-inline constexpr QueueIndex max_queues = 128;
+/// A clock has a position for each queue. With so many, an event takes less than a kilobyte: larger blocks would make malloc tidy up.
+inline constexpr QueueIndex max_queues = 96;
 /// The queues whose uses lie within a `Uses` object: those of a process with one device and few streams.
 inline constexpr QueueIndex near_queues = 16;
 /// The index of the program's first queue where there is one device: behind the runtime's own three.
