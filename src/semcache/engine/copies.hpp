@@ -39,7 +39,6 @@ class Copies : Parts {
   /// Waits until the requirement of an access to the array is met. @throws UsageError  the array, which the caller named, is
   /// freed
   void meet(Transaction& transaction, const Kept& array, const Region& range, Access mode);
-  /// Returns the space of memory that belongs to no array.
   /// Copies at the call from memory that belongs to no array. The program may change that memory afterwards.
   void copy_from_open(Transaction& transaction, Memory& to, std::uint64_t position, const void* from, const Columns& what);
   /// Copies at the call to memory that belongs to no array.

@@ -46,7 +46,7 @@ class QueueLease {
 /// @throws UsageError   this Kokkos cannot compute on several GPUs
 /// @throws DeviceError  the driver refuses a stream
 [[nodiscard]] SEMCACHE_API Kokkos::Cuda new_cuda_instance(int ordinal);
-/// Gives up these instances. Called by Kokkos::finalize after the runtime has ended, because the streams may end with them.
+/// Gives up the instances of `exec_on_gpu`. Called by Kokkos::finalize after the runtime has ended, because the streams may end with them.
 SEMCACHE_API void give_up_cuda_instances();
 #endif
 
