@@ -460,7 +460,8 @@ inline const std::vector<Scenario>& scenarios() {
          const engine::QueueIndex q = w.machine().queue(stream);
          const Operand operand{w.d1.memory, true};
          const ByteRange all = w.d1.memory->all();
-         if (w.attempt([&] { w.e().launches.begin_launch(q, &operand, 1, &all); })) {
+         engine::Requirement part{w.d1.memory, all, Access::overwrite};
+         if (w.attempt([&] { w.e().launches.begin_launch(q, &operand, 1, {&part, 1}); })) {
            w.submit(w.d1, all, 66);
            (void)w.attempt([&] { w.e().launches.end_launch(q, &operand, 1); });
          } else {

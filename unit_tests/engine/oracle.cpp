@@ -36,6 +36,11 @@ void die(const char* message) {
 
 std::string show(ByteRange r) { return "[" + std::to_string(r.begin) + ", " + std::to_string(r.end) + ")"; }
 
+std::string show(const engine::Requirement& part) {
+  return "; of the " + std::to_string(part.memory->bytes) + side(*part.memory) + " mode " + std::to_string(static_cast<int>(part.mode)) + " of " +
+         std::to_string(part.range.columns) + " columns " + std::to_string(part.range.pitch) + " apart of " + show(part.range.column(0));
+}
+
 }  // namespace
 
 Oracle::Oracle(const Options& options)
@@ -250,9 +255,11 @@ bool Oracle::adopt(void* stream, engine::QueueIndex& queue) {
   return true;
 }
 
-void Oracle::order_program(void* stream, const std::vector<Operand>& operands) {
+void Oracle::order_program(void* stream, const std::vector<Operand>& operands) { order_program(stream, Machine::touches(operands)); }
+
+void Oracle::order_program(void* stream, const std::vector<FakeDevice::Touch>& touches) {
   // Kernels on different streams that touch one array, one of them writing: the program's own duty.
-  for (const FakeDevice::Stream& other : machine_->device().unordered_kernels(stream, Machine::touches(operands))) {
+  for (const FakeDevice::Stream& other : machine_->device().unordered_kernels(stream, touches)) {
     if (random_.chance(50)) machine_->device().synchronize_stream(other);
     else machine_->device().order_streams(stream, other);
   }
@@ -408,34 +415,107 @@ void Oracle::launch(bool unknown) {
   for (std::size_t i = 0; i < set.size(); ++i) {
     text += " " + std::to_string(set[i]->bytes.size()) + side(*operands[i].memory) + (operands[i].writable ? "w" : "r");
   }
+  std::vector<engine::Requirement> parts;
+  if (!unknown && random_.chance(50)) parts = random_parts(operands);
+  for (const engine::Requirement& part : parts) text += show(part);
   note(text);
   engine::QueueIndex queue = engine::unknown_queue;
   if (!adopt(stream, queue)) return;
-  order_program(stream, operands);
+  const std::vector<FakeDevice::Touch> touches = parts.empty() ? Machine::touches(operands) : Machine::touches(operands, parts);
+  order_program(stream, touches);
   std::vector<Operand> pinned = operands;
+  std::vector<engine::Requirement> used = parts;  // the engine may enlarge them
+  bool in_part = false;
   if (!attempt([&] {
         if (unknown) machine_->engine().launches.begin_unknown_launch(queue, pinned);
-        else machine_->engine().launches.begin_launch(queue, operands.data(), operands.size());
+        else in_part = machine_->engine().launches.begin_launch(queue, operands.data(), operands.size(), {used.data(), used.size()});
       })) {
+    for (const engine::Requirement& part : parts) forget_overwritten(*set[index_of(operands, part)], {part});
     return;
   }
   std::vector<Expected> expected;
   std::vector<Machine::Write> writes;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     expected.push_back(expect(*set[i]));
-    if (!operands[i].writable) continue;
+    const bool whole = std::none_of(parts.begin(), parts.end(), [&](const auto& part) { return part.memory == operands[i].memory; });
+    if (!whole) expect_parts(expected.back(), *operands[i].memory, parts);
+    if (!operands[i].writable || !whole) continue;
     for (std::uint64_t n = random_.below(3); n > 0; --n) {
       writes.push_back({i, sub_range(set[i]->bytes.size()), next_seed_++});
     }
   }
+  for (const Machine::Write& w : writes_of_parts(operands, parts)) writes.push_back(w);
   const engine::Clock before = machine_->engine().launches.submitted_before(queue);
-  machine_->device().launch(named(stream), Machine::touches(operands), kernel_body(operands, std::move(expected), writes, text));
+  machine_->device().launch(named(stream), touches, kernel_body(operands, std::move(expected), writes, text));
   const bool awaited = random_.chance(20);
   if (awaited) machine_->device().synchronize_stream(stream);
   for (const Machine::Write& w : writes) write_by_kernel(*set[w.operand], w.range, w.seed);
   std::uint64_t number = 0;
-  survive(2, [&] { number = machine_->engine().launches.end_launch(queue, pinned.data(), pinned.size()); });
+  survive(2, [&] {
+    number = machine_->engine().launches.end_launch(queue, pinned.data(), pinned.size(), all_devices,
+                                                    {used.data(), in_part ? used.size() : 0});
+  });
   if (awaited) machine_->engine().launches.launch_awaited(queue, before, number);
+}
+
+std::vector<engine::Requirement> Oracle::random_parts(const std::vector<Operand>& operands) {
+  std::vector<engine::Requirement> parts;
+  for (const Operand& o : operands) {
+    const std::uint64_t size = o.memory->bytes;
+    if (size == 0 || random_.chance(30)) continue;  // used as a whole
+    const bool one_writes = o.writable && random_.chance(50);  // the last part does, and the others only read
+    const std::uint64_t count = 1 + random_.below(3);
+    for (std::uint64_t n = 0; n < count; ++n) {
+      Region where = sub_range(size);
+      if (size >= 100 && random_.chance(40)) {
+        const std::uint64_t pitch = random_.chance(50) ? 2 * options_.page_bytes : 1 + size / (2 + random_.below(90));
+        const std::uint64_t width = 1 + random_.below(pitch), begin = random_.below(pitch);
+        if (begin + width <= size) where = Region(begin, width, 1 + (size - begin - width) / pitch, pitch);
+      }
+      const bool writes = o.writable && (!one_writes || n + 1 == count);
+      parts.push_back({o.memory, where, writes ? static_cast<Access>(1 + random_.below(3)) : Access::read});
+    }
+  }
+  // As the runtime does it: what is overwritten comes last.
+  std::stable_partition(parts.begin(), parts.end(), [](const auto& part) { return part.mode != Access::overwrite; });
+  return parts;
+}
+
+std::vector<Machine::Write> Oracle::writes_of_parts(const std::vector<Operand>& operands, const std::vector<engine::Requirement>& parts) {
+  std::vector<Machine::Write> writes;
+  for (const engine::Requirement& part : parts) {
+    for (std::uint64_t c = 0; c < part.range.columns && semcache::writes(part.mode); ++c) {
+      const ByteRange column = part.range.column(c);
+      const ByteRange written = part.mode == Access::overwrite ? column : intersect(column, {column.begin + random_.below(column.size()), column.end});
+      writes.push_back({index_of(operands, part), written, next_seed_++});
+    }
+  }
+  return writes;
+}
+
+/// The parts that a refused launch was to overwrite may hold anything.
+void Oracle::forget_overwritten(Array& a, const std::vector<engine::Requirement>& parts) {
+  for (const engine::Requirement& part : parts) {
+    for (std::uint64_t c = 0; c < part.range.columns && part.mode == Access::overwrite; ++c) forget(a, part.range.column(c));
+  }
+}
+
+std::size_t Oracle::index_of(const std::vector<Operand>& operands, const engine::Requirement& part) {
+  std::size_t i = 0;
+  while (operands[i].memory != part.memory) ++i;
+  return i;
+}
+
+/// Leaves only what the kernel reads of an operand that it uses in part.
+void Oracle::expect_parts(Expected& expected, const Memory& m, const std::vector<engine::Requirement>& parts) {
+  std::vector<std::uint8_t> read(expected.defined.size(), std::uint8_t{0});
+  for (const engine::Requirement& part : parts) {
+    for (std::uint64_t c = 0; c < part.range.columns && part.memory == &m && needs_content(part.mode); ++c) {
+      const ByteRange r = part.range.column(c);
+      std::fill_n(read.begin() + static_cast<std::ptrdiff_t>(r.begin), r.size(), std::uint8_t{1});
+    }
+  }
+  for (std::size_t i = 0; i < read.size(); ++i) expected.defined[i] = expected.defined[i] & read[i];
 }
 
 void Oracle::native_launch() {
@@ -443,29 +523,29 @@ void Oracle::native_launch() {
   if (a.device == nullptr) return;
   const bool writable = random_.chance(50);
   const std::vector<Operand> operands{{a.device, writable}};
-  const std::string text = "move " + std::to_string(moves_) + ": a native kernel of " + std::to_string(a.bytes.size()) +
-                           (writable ? "w" : "r");
+  std::vector<engine::Requirement> parts;  // announced one after the other
+  if (random_.chance(50)) parts = random_parts(operands);
+  if (parts.empty() && !a.bytes.empty() && writable && random_.chance(30)) parts.push_back({a.device, a.device->all(), Access::overwrite});
+  std::string text = "move " + std::to_string(moves_) + ": a native kernel of " + std::to_string(a.bytes.size()) + (writable ? "w" : "r");
+  for (const engine::Requirement& part : parts) text += show(part);
   note(text);
   void* const stream = foreign_stream(device_for(*a.device));
-  order_program(stream, operands);
-  const bool overwrite = writable && random_.chance(30);
-  if (!attempt([&] {
-        if (overwrite) machine_->engine().access(*a.device, a.device->all(), Access::overwrite);
-        else machine_->engine().foreign_uses.native_capture(*a.device, writable);
-      })) {
-    return;
-  }
+  const std::vector<FakeDevice::Touch> touches = parts.empty() ? Machine::touches(operands) : Machine::touches(operands, parts);
+  order_program(stream, touches);
+  if (parts.empty() && !attempt([&] { machine_->engine().foreign_uses.native_capture(*a.device, writable); })) return;
   std::vector<Expected> expected{expect(a)};
+  for (const engine::Requirement& part : parts) {
+    if (!attempt([&] { machine_->engine().access(*a.device, part.range, part.mode); })) return forget_overwritten(a, parts);
+  }
   std::vector<Machine::Write> writes;
-  if (overwrite) {
-    std::fill(expected[0].defined.begin(), expected[0].defined.end(), std::uint8_t{0});
-    writes.push_back({0, {0, a.bytes.size()}, next_seed_++});
+  if (!parts.empty()) {
+    expect_parts(expected.back(), *a.device, parts);
+    writes = writes_of_parts(operands, parts);
   } else if (writable) {
     writes.push_back({0, sub_range(a.bytes.size()), next_seed_++});
   }
   if (a.bytes.empty()) return;
-  machine_->device().launch(named(stream), Machine::touches(operands),
-                            kernel_body(operands, std::move(expected), writes, text));
+  machine_->device().launch(named(stream), touches, kernel_body(operands, std::move(expected), writes, text));
   for (const Machine::Write& w : writes) write_by_kernel(a, w.range, w.seed);
 }
 
@@ -481,28 +561,35 @@ void Oracle::foreign_call() {
   const bool kernel = random_.chance(60);
   std::vector<device::DriverUse> uses;
   std::vector<Operand> operands;
+  std::vector<engine::Requirement> parts;  // a copy uses these bytes alone
   std::string text = "move " + std::to_string(moves_) + (kernel ? ": a raw kernel of" : ": a driver's copy of");
   for (Array* a : set) {
-    const bool writable = kernel ? random_.chance(50) : a == set.back();
+    // A kernel that writes what the announcement of an earlier one does not name is an error of the program.
+    const auto& announced = a->device->announced_use;
+    const bool told = announced.at != 0 && announced.at == a->device->recently && (!announced.writes || announced.in_part);
+    const bool writable = kernel ? !told && random_.chance(50) : a == set.back();
     const auto kind = kernel ? device::DriverUse::Kind::argument
                              : (writable ? device::DriverUse::Kind::write : device::DriverUse::Kind::read);
-    uses.push_back({a->device->address + random_.below(a->bytes.size()), kernel ? 0u : 1u, kind, 0});
+    const ByteRange r = sub_range(a->bytes.size());
+    uses.push_back({a->device->address + r.begin, kernel ? 0u : r.size(), kind, 0});
     operands.push_back({a->device, writable});
-    text += " " + std::to_string(a->bytes.size()) + (writable ? "w" : "r");
+    if (!kernel) parts.push_back({a->device, r, writable ? Access::read_write : Access::read});
+    text += " " + std::to_string(a->bytes.size()) + (writable ? "w" : "r") + (kernel ? "" : show(r));
   }
   note(text);
   void* const stream = foreign_stream(device_for(*set.front()->device));
-  order_program(stream, operands);
+  const std::vector<FakeDevice::Touch> touches = kernel ? Machine::touches(operands) : Machine::touches(operands, parts);
+  order_program(stream, touches);
   std::unique_ptr<engine::ForeignCall> call;
   if (!attempt([&] { call = machine_->engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), kernel); })) return;
   std::vector<Expected> expected;
-  std::vector<Machine::Write> writes;
+  std::vector<Machine::Write> writes = writes_of_parts(operands, parts);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     expected.push_back(expect(*set[i]));
-    if (operands[i].writable) writes.push_back({i, sub_range(set[i]->bytes.size()), next_seed_++});
+    if (!kernel) expect_parts(expected.back(), *operands[i].memory, parts);
+    else if (operands[i].writable) writes.push_back({i, sub_range(set[i]->bytes.size()), next_seed_++});
   }
-  machine_->device().launch(named(stream), Machine::touches(operands),
-                            kernel_body(operands, std::move(expected), writes, text));
+  machine_->device().launch(named(stream), touches, kernel_body(operands, std::move(expected), writes, text));
   for (const Machine::Write& w : writes) write_by_kernel(*set[w.operand], w.range, w.seed);
   machine_->engine().foreign_uses.end_foreign_call(std::move(call));
 }

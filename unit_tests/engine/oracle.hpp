@@ -140,6 +140,15 @@ class Oracle {
   [[nodiscard]] ByteRange host_pages(const Array& a, ByteRange range) const;
   void note(std::string text);
   void order_program(void* stream, const std::vector<engine::Operand>& operands);
+  void order_program(void* stream, const std::vector<FakeDevice::Touch>& touches);
+  /// Returns parts of some of the operands.
+  [[nodiscard]] std::vector<engine::Requirement> random_parts(const std::vector<engine::Operand>& operands);
+  /// Returns writes of a kernel that uses these parts: all of what it overwrites, and some of what it may write.
+  [[nodiscard]] std::vector<Machine::Write> writes_of_parts(const std::vector<engine::Operand>& operands,
+                                                            const std::vector<engine::Requirement>& parts);
+  static void forget_overwritten(Array& a, const std::vector<engine::Requirement>& parts);
+  [[nodiscard]] static std::size_t index_of(const std::vector<engine::Operand>& operands, const engine::Requirement& part);
+  static void expect_parts(Expected& expected, const engine::Memory& m, const std::vector<engine::Requirement>& parts);
   std::function<void()> kernel_body(std::vector<engine::Operand> operands, std::vector<Expected> expected,
                                     std::vector<Machine::Write> writes, std::string name);
 

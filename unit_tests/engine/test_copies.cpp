@@ -495,12 +495,14 @@ TEST(Launches, FetchWhatLiesInFrontOfWhatTheyOverwrite) {
   const engine::QueueIndex q = p.queue(&stream);
   const engine::Operand operand{&d, true};
   const ByteRange unread{page, 3 * page};
+  engine::Requirement parts[] = {{&d, ByteRange{0, page}, Access::read}, {&d, ByteRange{3 * page, size}, Access::read_write}, {&d, unread, Access::overwrite}};
 
-  p.engine().launches.begin_launch(q, &operand, 1, &unread);
+  const bool in_part = p.engine().launches.begin_launch(q, &operand, 1, {parts, 3});
+  EXPECT_TRUE(in_part);
   p.device().launch(&stream, {{d.address, size, true}}, [&] {
     for (std::uint64_t i = unread.begin; i < unread.end; ++i) d.address[i] = Machine::mix(2, i);
   });
-  p.engine().launches.end_launch(q, &operand, 1);
+  p.engine().launches.end_launch(q, &operand, 1, all_devices, {parts, 3});
 
   EXPECT_EQ(p.counters().h2d.bytes, size - unread.size());
   const std::vector<std::byte> seen = p.device_content(&stream, d);

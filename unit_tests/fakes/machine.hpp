@@ -165,6 +165,21 @@ class Machine {
     }
     return out;
   }
+  /// The same of operands some of which are used in part.
+  static std::vector<FakeDevice::Touch> touches(const std::vector<engine::Operand>& operands, const std::vector<engine::Requirement>& parts) {
+    std::vector<FakeDevice::Touch> out;
+    std::vector<engine::Operand> whole;
+    for (const engine::Operand& o : operands) {
+      if (std::none_of(parts.begin(), parts.end(), [&](const auto& part) { return part.memory == o.memory; })) whole.push_back(o);
+    }
+    for (const engine::Requirement& part : parts) {
+      for (std::uint64_t c = 0; c < part.range.columns; ++c) {
+        out.push_back({part.memory->address + part.range.column(c).begin, part.range.width, writes(part.mode)});
+      }
+    }
+    for (const FakeDevice::Touch& t : touches(whole)) out.push_back(t);
+    return out;
+  }
   /// Launches a kernel that writes `range` of one array with mix(seed, position).
   void kernel_write(const Stream& stream, engine::Memory& m, ByteRange range, std::uint64_t seed) {
     std::byte* const base = m.address;

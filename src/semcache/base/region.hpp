@@ -144,6 +144,19 @@ void for_each_rectangle(const Region& r, std::uint64_t pitch, Visit&& visit) {
   if (row_end > pitch) visit(Rectangle{0, row_end - pitch, column + 1, column + 1 + r.columns});
 }
 
+/// Returns false only if the two have no byte in common. Exact for byte ranges and for columns of one pitch; columns of two pitches are
+/// compared by their hulls.
+[[nodiscard]] constexpr bool may_overlap(const Region& a, const Region& b) noexcept {
+  if (a.empty() || b.empty() || !a.hull().overlaps(b.hull())) return false;
+  if ((a.is_range() && b.is_range()) || (!a.is_range() && !b.is_range() && a.pitch != b.pitch)) return true;
+  const std::uint64_t pitch = a.is_range() ? b.pitch : a.pitch;
+  bool overlap = false;
+  for_each_rectangle(a, pitch, [&](const Rectangle& one) {
+    for_each_rectangle(b, pitch, [&](const Rectangle& other) { overlap = overlap || !common(one, other).empty(); });
+  });
+  return overlap;
+}
+
 /// Calls `visit(Region)` for parts of the region of which each is a byte range or has this pitch: the region itself, or its columns.
 template <class Visit>
 void for_each_in_shape(const Region& r, std::uint64_t pitch, Visit&& visit) {

@@ -95,7 +95,7 @@ void Engine::audit() {
     if ((flags & Memory::idle) != 0) {
       for (QueueIndex q = 1; q < s_.queues->count(); ++q) {
         // Transfers that only read are not checked: only launches that write wait for them, and these need the flag `unread`.
-        const std::uint64_t at = m.on(q).write.load();
+        const std::uint64_t at = m.uses.last_write(q);
         if (!s_.queues->own(q) || at == 0 || s_.queues->done(q, at)) continue;
         for (QueueIndex p = 1; p < s_.queues->count(); ++p) {
           if (s_.queues->device_of(p) == s_.device_index(m) && !s_.queues->own(p) && s_.queues->live(p) && !s_.queues->ordered(p, q, at)) {

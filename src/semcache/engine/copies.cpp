@@ -14,9 +14,6 @@ using trace::Kind;
 
 namespace {
 
-/// A lazy copy that would be carried out in more pieces than this is made at the call.
-constexpr std::uint64_t most_pieces = 64;
-
 bool are_two_sides(const Memory& a, const Memory& b) noexcept { return a.datum == b.datum && &a != &b; }
 
 /// Tells whether the copy, between the two sides of one array, shifts the content by a small part of its size. Such a copy is
@@ -24,7 +21,7 @@ bool are_two_sides(const Memory& a, const Memory& b) noexcept { return a.datum =
 bool shifts(const Memory& to, std::uint64_t to_position, const Memory& from, std::uint64_t from_position,
             std::uint64_t n) noexcept {
   const std::uint64_t by = to_position > from_position ? to_position - from_position : from_position - to_position;
-  return are_two_sides(to, from) && by > 0 && n / by > most_pieces;
+  return are_two_sides(to, from) && by > 0 && n / by > Shapes::most_pieces;
 }
 
 /// Returns the copy of columns that begin at `to_position` and `from_position`.
@@ -105,13 +102,13 @@ void Copies::copy(void* to, const void* from, Columns what) {
     SEMCACHE_EXPECTS(apart == there.size(), std::string("a copy of columns within '") + s_.name(*t) +
                                                 "' whose source and destination overlap. Copy through another array");
   }
-  host_access_.shape(*t, there);
-  host_access_.shape(*f, here);
+  shapes_.shape(*t, there);
+  shapes_.shape(*f, here);
   // The content of a matrix that is cut keeps its extents where the destination has the same columns. (An array that another thread
   // has freed since it was found has no maps; the copy then ends with an error below.)
   const std::uint64_t pitch = Kept(*f).freed() ? one_column : s_.directory.pitch(f->datum);
   if (what.columns == 1 && n > pitch && to_position % pitch == from_position % pitch && s_.directory.wanted(f->datum).extent_count() > 1) {
-    host_access_.shape(*t, Region(to_position, 1, 2, pitch));
+    shapes_.shape(*t, Region(to_position, 1, 2, pitch));
   }
   // The program writes an announced host side first and announces the write later. So a copy between such a side and another
   // array takes the bytes that are there at the call, whatever the directory has noted of them.
@@ -125,9 +122,7 @@ void Copies::copy(void* to, const void* from, Columns what) {
 }
 
 Requirement Copies::overwritten(Memory& m, const Region& region) {
-  host_access_.shape(m, region);
-  const bool as_it_is = region.columns <= most_pieces || Kept(m).freed() || s_.directory.held(m.slot).takes(region);
-  return as_it_is ? Requirement{&m, region, Access::overwrite} : Requirement{&m, region.hull(), Access::read_write};
+  return Kept(m).freed() ? Requirement{&m, region, Access::overwrite} : shapes_.fitting(m, region, Access::overwrite);
 }
 
 /// Makes a lazy copy in the directory: `to` wants from now on what `from` wants (I7).
@@ -136,7 +131,7 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
   const Kept to_kept(to);
   const Kept from_kept(from);
   // Columns that lie in the two arrays at different distances are an extent, and a transfer, each.
-  const std::size_t most = what.to_pitch == what.from_pitch ? host_access_.most_extents(to) : what.width < s_.page_bytes ? 0 : most_pieces;
+  const std::size_t most = what.to_pitch == what.from_pitch ? Shapes::most_extents(to) : what.width < s_.page_bytes ? 0 : Shapes::most_pieces;
   bool linked = false;
   t.run([&]() -> Obstacle {
     linked = false;
@@ -203,7 +198,7 @@ void Copies::settle_early(Transaction& t, Memory& to, const Region& range, Memor
     return bring(t, to, range.hull(), from);  // the host is expected to read `to` next
   }
   try {
-    host_access_.keep_maps_short(t, to);
+    shapes_.keep_maps_short(t, to);
     if (to_kept.freed()) return;
     // The host would fault once for each page, and bring a part of a page each time.
     if ((range.width < s_.page_bytes && to.on_host()) || must_not_stay) {
@@ -360,12 +355,12 @@ void Copies::copy_from_open(Transaction& t, Memory& to, std::uint64_t position, 
   transfers_.overwrite(to, written.range, copy_of(purpose, end_at(to, position), what.to_pitch, source, pitch, what.width, what.columns));
   transfers_.note_written(to, written.range);
   transactions_.complete(t, work);  // the program may change the source after the call
-  if (!kept.freed()) host_access_.keep_maps_short(t, to);
+  if (!kept.freed()) shapes_.keep_maps_short(t, to);
 }
 
 void Copies::copy_to_open(Transaction& t, void* to, Memory& from, std::uint64_t position, const Columns& what) {
   const Region range = what.from(position);
-  host_access_.shape(from, range);
+  shapes_.shape(from, range);
   timeline::Work work;
   plan::End target = elsewhere(s_.foreign_space_at(to), to, &work);
   const Kept kept(from);
@@ -436,7 +431,7 @@ void Copies::copy_now(Transaction& t, Memory& to, std::uint64_t to_position, Mem
   }
   if (noted_at_the_end) transfers_.note_written(to, written.range);
   transactions_.complete_transfers(t, to);
-  if (!to_kept.freed()) host_access_.keep_maps_short(t, to);
+  if (!to_kept.freed()) shapes_.keep_maps_short(t, to);
 }
 
 void Copies::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill& fill) {

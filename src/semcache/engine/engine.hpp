@@ -18,7 +18,7 @@ namespace semcache::engine {
 class Engine : base::Uncopied {
   State s_;
   const Parts parts_{s_, projection_, executor_, hazards_, arrays_, transfers_, buffers, residency_, preparation_, transactions_,
-                     expected_, lifetimes, launches, host_access};
+                     shapes_, expected_, lifetimes, launches, host_access};
   Projection projection_{parts_};
   Executor executor_{parts_};
   Hazards hazards_{parts_};
@@ -32,6 +32,7 @@ class Engine : base::Uncopied {
   Residency residency_{parts_};
   Preparation preparation_{parts_};
   Transactions transactions_{parts_};
+  Shapes shapes_{parts_};
   ExpectedMessages expected_{parts_};
 
  public:
@@ -49,11 +50,11 @@ class Engine : base::Uncopied {
   /// Returns the state, in which callers find arrays by address. Takes no lock; members that are guarded by it need it.
   [[nodiscard]] const State& state() const noexcept { return s_; }
 
-  /// Serves an announced use. In device memory the use of columns counts as that of their hull, of which nothing is overwritten unread.
+  /// Serves an announced use.
   void access(Memory& memory, const Region& where, Access mode) {
     if (where.empty()) return;
     if (memory.on_host()) return host_access.access(memory, where, mode);
-    foreign_uses.access(memory, where.hull(), mode == Access::overwrite && !where.is_range() ? Access::write : mode);
+    foreign_uses.access(memory, where, mode);
   }
 
   // --- queues ------------------------------------------------------------------------------------------------------

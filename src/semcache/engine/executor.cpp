@@ -115,8 +115,8 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   const QueueIndex queue = from_host ? d.to_device_queue : to_host ? d.to_host_queue : d.within_queue;
   using Direction = device::Device::Direction;
   const Direction direction = from_host ? Direction::to_device : to_host ? Direction::from_device : Direction::within_device;
-  if (from != nullptr) order_queue(queue, *from, Mode::reads, Behind::all);
-  if (to != nullptr) order_queue(queue, *to, Mode::writes, Behind::all);
+  if (from != nullptr) order_queue(queue, *from, step.used(step.from), Mode::reads, Behind::all);
+  if (to != nullptr) order_queue(queue, *to, step.used(step.to), Mode::writes, Behind::all);
   order_last_use(queue, step.from);
   order_last_use(queue, step.to);
   if (to == nullptr || from == nullptr) s_.queues->separate(queue);  // users of the other side wait for this copy alone
@@ -124,8 +124,8 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
   const base::AtEnd note([&] {  // also when a later piece is refused, because the earlier ones are under way (I6)
     if (!submitted) return;
     timeline::Work work;
-    if (from != nullptr) work = note_use(queue, *from, Mode::reads);
-    if (to != nullptr) work = note_use(queue, *to, Mode::writes);
+    if (from != nullptr) work = note_use(queue, *from, step.used(step.from), Mode::reads);
+    if (to != nullptr) work = note_use(queue, *to, step.used(step.to), Mode::writes);
     if (from == nullptr && to == nullptr) work = {queue, s_.queues->begin_position(queue)};
     for (timeline::Work* const user : {step.to.last_use, step.from.last_use}) {
       if (user != nullptr) *user = work;
@@ -152,17 +152,18 @@ void Executor::copy_over_host(const Step& step, Memory* to, Memory* from) {
   DeviceState& d = s_.device_of(step.to.space);
   DeviceState& source = s_.device_of(step.from.space);
   const QueueIndex out = source.to_host_queue, in = d.to_device_queue;
-  if (from != nullptr) order_queue(out, *from, Mode::reads, Behind::all);
-  if (to != nullptr) order_queue(in, *to, Mode::writes, Behind::all);
+  if (from != nullptr) order_queue(out, *from, step.used(step.from), Mode::reads, Behind::all);
+  if (to != nullptr) order_queue(in, *to, step.used(step.to), Mode::writes, Behind::all);
   order_last_use(out, step.from);
   order_last_use(in, step.to);
   forget_finished_flights();  // earlier copies of this kind
   s_.queues->separate(out);
   s_.queues->separate(in);
-  const auto note = [&](QueueIndex queue, Memory* m, Mode mode, timeline::Work* last_use) {
+  const auto note = [&](QueueIndex queue, Memory* m, Mode mode, const plan::End& end) {
     s_.queues->note_submitter(queue);
-    const timeline::Work work = m != nullptr ? note_use(queue, *m, mode) : timeline::Work{queue, s_.queues->begin_position(queue)};
-    if (last_use != nullptr) *last_use = work;
+    const timeline::Work work =
+        m != nullptr ? note_use(queue, *m, step.used(end), mode) : timeline::Work{queue, s_.queues->begin_position(queue)};
+    if (end.last_use != nullptr) *end.last_use = work;
     return work;
   };
   // The flights keep the buffers until the copies are done, also of those parts that precede one that is refused.
@@ -186,10 +187,10 @@ void Executor::copy_over_host(const Step& step, Memory* to, Memory* from) {
   const auto copy_part = [&](std::uint64_t to_offset, std::uint64_t from_offset, std::uint64_t width, std::uint64_t columns) {
     s_.queues->order(out, flight->work.queue, flight->work.position);  // the buffer's former part has left it
     submit(source, out, Direction::from_device, flight->staging, width, step.from.address + from_offset, step.from.pitch, width, columns);
-    flight->work = note(out, from, Mode::reads, step.from.last_use);
+    flight->work = note(out, from, Mode::reads, step.from);
     s_.queues->order(in, out, flight->work.position);
     submit(d, in, Direction::to_device, step.to.address + to_offset, step.to.pitch, flight->staging, width, width, columns);
-    flight->work = note(in, to, Mode::writes, step.to.last_use);
+    flight->work = note(in, to, Mode::writes, step.to);
     if (++flight == flights.end()) flight = flights.begin();
   };
   try {
@@ -227,14 +228,15 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
   DeviceState& d = s_.device_of(m);
   const QueueIndex queue = to_host ? d.to_host_queue : d.to_device_queue;
   const Mode mode = to_host ? Mode::reads : Mode::writes;
-  order_queue(queue, m, mode, Behind::all);
+  const Region on_device = step.region(to_host ? step.from : step.to);
+  order_queue(queue, m, on_device, mode, Behind::all);
   if (d.device->kernels_run_in_caller()) {
     projection_.set_reachable(m, true);
     step.for_each_column([&](std::uint64_t to_column, std::uint64_t from_column) {
       copy_behind(step.to.address + to_column, step.from.address + from_column, step.bytes);
     });
     projection_.set_reachable(m, false);
-    note_use(queue, m, mode);
+    note_use(queue, m, on_device, mode);
     return;
   }
   Flights flights(1);  // made before the transfer, because listing it must not fail
@@ -273,7 +275,7 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
     if (!direct) d.staging->give(other, where.size());
     throw;
   }
-  flight.work = note_use(queue, m, mode);
+  flight.work = note_use(queue, m, on_device, mode);
   s_.flights.splice(s_.flights.end(), flights);
   if (!to_host && s_.flights.size() > 64) forget_finished_flights();
 }
@@ -332,11 +334,12 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
   };
   if (!to.on_host()) {
     DeviceState& d = s_.device_of(to);
-    order_queue(d.within_queue, to, Mode::writes, Behind::all);
+    const Region where = ByteRange{position, position + n};
+    order_queue(d.within_queue, to, where, Mode::writes, Behind::all);
     const QueueId queue = s_.queues->id(d.within_queue);
     const std::uint64_t whole = round_down(n, fill.pattern_bytes);
     // The use is also noted when a later fill is refused, because the earlier ones are under way (I6).
-    const base::AtEnd note([&] { note_use(d.within_queue, to, Mode::writes); });
+    const base::AtEnd note([&] { note_use(d.within_queue, to, where, Mode::writes); });
     if (!permits(to.address, n, platform::Protection::read_write)) {
       prepare_buffer();
       return write(position, position + n);
@@ -359,19 +362,29 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
   write(untouched.end, position + n);
 }
 
-void Executor::order_queue(QueueIndex queue, Memory& m, Mode mode, Behind behind) {
+void Executor::order_queue(QueueIndex queue, Memory& m, const Region& where, Mode mode, Behind behind) {
   const QueueIndex end = behind == Behind::transfers ? s_.queues->own_end() : s_.queues->count();
   for (QueueIndex q = 1; q < end; ++q) {
-    if (q == queue) continue;
-    if (const std::uint64_t at = mode == Mode::writes ? s_.last_use(m, q) : s_.last_write(m, q); at != 0) s_.queues->order(queue, q, at);
+    if (const std::uint64_t at = s_.last_conflict(m, q, mode); at != 0) s_.queues->order(queue, q, at);
+  }
+  const std::vector<timeline::PartialUse>& parts = m.uses.parts();
+  for (auto use = parts.rbegin(); use != parts.rend(); ++use) {  // the latest first: it may make an event for the others superfluous
+    if (use->queue >= end || (mode == Mode::reads && use->mode == Mode::reads)) continue;
+    if (may_overlap(use->where, where)) s_.queues->order(queue, use->queue, use->position);
   }
 }
 
-timeline::Work Executor::note_use(QueueIndex queue, Memory& m, Mode mode) noexcept {
+timeline::Work Executor::note_use(QueueIndex queue, Memory& m, const Region& where, Mode mode) noexcept {
   s_.queues->note_submitter(queue);
   const std::uint64_t at = s_.queues->begin_position(queue);
-  note_use(queue, m, mode, at, s_.clock.fetch_add(1, std::memory_order_relaxed));
+  note_use(queue, m, where, mode, at, s_.clock.fetch_add(1, std::memory_order_relaxed));
   return {queue, at};
+}
+
+void Executor::note_use(QueueIndex queue, Memory& m, const Region& where, Mode mode, std::uint64_t at, std::uint64_t now) noexcept {
+  if (where.is_range() && where.width == m.bytes) return note_use(queue, m, mode, at, now);
+  m.uses.note(timeline::PartialUse{where, queue, mode, at}, [this](QueueIndex q, std::uint64_t position) { return s_.queues->done(q, position); });
+  m.recently.store(now, std::memory_order_relaxed);
 }
 
 void Executor::note_use(QueueIndex queue, Memory& m, Mode mode, std::uint64_t at, std::uint64_t now) noexcept {
@@ -454,7 +467,7 @@ void Executor::freeze(Memory& m, const Region& where) {
 
 std::uint64_t Executor::digest_of(Memory& m) {
   DeviceState& d = s_.device_of(m);
-  order_queue(d.within_queue, m, Mode::reads, Behind::all);
+  order_queue(d.within_queue, m, m.all(), Mode::reads, Behind::all);
   std::vector<std::byte> copy;
   if (!permits(m.address, m.bytes, platform::Protection::read)) {
     copy.resize(m.bytes);

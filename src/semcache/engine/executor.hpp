@@ -23,12 +23,14 @@ class Executor : Parts {
     if (s_.options.observer != nullptr) s_.options.observer->done(step);
   }
   enum class Behind : std::uint8_t { transfers, all };
-  /// Makes later work on `queue` start behind earlier uses of the memory: those by our own transfers, or all known ones.
+  /// Makes later work on `queue` start behind earlier uses of these bytes: those by our own transfers, or all known ones.
   /// @param mode  what the later work does; work that reads is ordered behind writes only
-  void order_queue(QueueIndex queue, Memory& memory, Mode mode, Behind behind);
-  /// Gives work that was just submitted to `queue` its number there, and notes that it uses the memory.
-  timeline::Work note_use(QueueIndex queue, Memory& memory, Mode mode) noexcept;
-  /// Notes that work number `at` of the queue uses the memory. To be called for each memory that one piece of work uses.
+  void order_queue(QueueIndex queue, Memory& memory, const Region& where, Mode mode, Behind behind);
+  /// Gives work that was just submitted to `queue` its number there, and notes that it uses these bytes.
+  timeline::Work note_use(QueueIndex queue, Memory& memory, const Region& where, Mode mode) noexcept;
+  /// Notes that work number `at` of the queue uses these bytes. To be called for each region that one piece of work uses.
+  void note_use(QueueIndex queue, Memory& memory, const Region& where, Mode mode, std::uint64_t at, std::uint64_t now) noexcept;
+  /// The same for the whole memory. Threads: any.
   static void note_use(QueueIndex queue, Memory& memory, Mode mode, std::uint64_t at, std::uint64_t now) noexcept;
   /// Writes bytes that have arrived in staging memory, or in a buffer, to host pages past their protection.
   void write_arrival(Memory& host, ByteRange range, const std::byte* bytes);

@@ -8,7 +8,7 @@ namespace semcache::engine {
 namespace {
 
 /// Returns how many pieces the directory gets as ranges of their own. More pieces are written as one range, in which the bytes
-/// between them keep their content, so that the maps stay short (`HostAccess::keep_maps_short`).
+/// between them keep their content, so that the maps stay short (`Shapes::keep_maps_short`).
 std::size_t most_single_pieces(const Memory& m) noexcept {
   return static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 19200));
 }
@@ -142,7 +142,7 @@ void ForeignIo::read_from_device(Transaction& t, Memory& m, std::uint64_t positi
       if (source.from.valid()) {
         Memory& from = s_.memory_of(source.from);
         const std::uint64_t at = source.from_position;
-        if (const Obstacle o = hazards_.busy(from, {at, at + bytes}, Mode::reads)) return o;
+        if (const Obstacle o = hazards_.busy(from, ByteRange{at, at + bytes}, Mode::reads)) return o;
         step.from = end_at(from, at);
       } else {
         step.kind = plan::Step::Kind::fill;
@@ -192,7 +192,7 @@ void ForeignIo::write_in(Memory& m, std::uint64_t position, const ByteRange* pie
   for (const Requirement& r : written) {
     if (shared) transfers_.note_written(m, r.range);  // I2
   }
-  host_access_.keep_maps_short(t, m);
+  shapes_.keep_maps_short(t, m);
 }
 
 bool ForeignIo::write_in_together(Memory& m, ByteRange range, TransitBuffer* const* buffers, std::size_t count) {

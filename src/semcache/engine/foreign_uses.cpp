@@ -27,6 +27,11 @@ void add_use(ForeignCall& call, const ForeignCall::Use& more) {
     use.writable = use.writable || more.writable;
     use.used_writing = use.used_writing || more.used_writing;
     use.announced = use.announced && more.announced;
+    if (!use.parts.empty() && !more.parts.empty()) {
+      use.parts.insert(use.parts.end(), more.parts.begin(), more.parts.end());
+    } else {
+      use.parts.clear();
+    }
     return;
   }
   call.uses.push_back(more);
@@ -34,21 +39,17 @@ void add_use(ForeignCall& call, const ForeignCall::Use& more) {
 
 }  // namespace
 
-/// Notes a use by a kernel that is not submitted yet. The runtime will not be notified when it is.
-void ForeignUses::use_natively(Memory& m, bool writable, Memory::Announcement& announcement) {
+void ForeignUses::use_natively(Memory& m, const Region& where, bool writable, Memory::Announcement& announcement) {
   const UnsubmittedLaunch unsubmitted;
-  const std::uint64_t links = s_.links.load();  // read first, so that a copy by another thread meanwhile ends the announcement
-  const bool writes = writable || (holds(announcement, m) && announcement.writes.load());
+  const Announced announced(*this, announcement, m);
   const Operand operand{&m, writable};
-  launches_.begin_launch(unknown_queue, &operand, 1, nullptr);
+  Requirement part{&m, where, writable ? Access::read_write : Access::read};
+  launches_.begin_launch(unknown_queue, &operand, 1, {&part, 1});
   launches_.end_launch(unknown_queue, &operand, 1, users_of(m));
-  announcement.writes.store(writes);
-  announcement.links.store(links);
-  announcement.at.store(m.recently.load());
-  if (s_.options.check) {
-    const Transaction t(transactions_);
-    projection_.keep_reachable(m);
-  }
+  std::optional<Transaction> t;
+  if (s_.options.check || part.range.size() < m.bytes) t.emplace(transactions_);
+  if (s_.options.check) projection_.keep_reachable(m);
+  announced.note(part.range, writable);
 }
 
 DeviceSet ForeignUses::users_of(const Memory& m) const noexcept {
@@ -59,25 +60,51 @@ DeviceSet ForeignUses::users_of(const Memory& m) const noexcept {
   return users;
 }
 
-void ForeignUses::access(Memory& m, ByteRange range, Access mode) {
-  // A use counts for the whole array and on the unknown queue, because raw kernels may use any stream, before and after it.
-  if (mode != Access::overwrite || range != m.all()) return use_natively(m, writes(mode), m.announced_use);
-  const std::uint64_t links = s_.links.load();
+// A use counts on the unknown queue, because raw kernels may use any stream, before and after it, and there as one of the whole array.
+void ForeignUses::access(Memory& m, const Region& where, Access mode) {
+  if (mode != Access::overwrite) return use_natively(m, where, writes(mode), m.announced_use);
+  const Announced announced(*this, m.announced_use, m);
   Transaction t(transactions_);
   const Kept kept(m);
+  s_.expect_not_freed(kept);
+  Requirement use{&m, where, mode};
+  shapes_.fit(t, use);
   t.run([&] {
     s_.expect_not_freed(kept);
-    const Obstacle o = preparation_.meet(m, m.all(), Access::overwrite);
+    const Obstacle o = preparation_.meet(&use, 1);
     return o ? o : hazards_.transfers_of(m);
   });
-  transfers_.note_written(m, m.all());
+  transfers_.prepare_written(m, use.range);
+  transfers_.note_written(m, use.range);
   m.unknown_on.fetch_or(users_of(m));
-  executor_.note_use(unknown_queue, m, Mode::writes);
+  executor_.note_use(unknown_queue, m, m.all(), Mode::writes);
   projection_.keep_reachable(m);
   projection_.open_guarded(m);
-  m.announced_use.writes.store(true);
-  m.announced_use.links.store(links);
-  m.announced_use.at.store(m.recently.load());
+  announced.note(use.range, true);
+}
+
+void ForeignUses::Announced::note(const Region& where, bool writes) const noexcept {
+  constexpr std::size_t most_parts = 32;  // beyond them a use of the array counts as one of the whole
+  bool in_part = where.size() < memory_.bytes;
+  if (in_part) {
+    std::vector<Memory::Announcement::Part>& parts = announcement_.parts;
+    if (!held_) parts.clear();
+    const auto same = std::find_if(parts.begin(), parts.end(), [&](const auto& part) { return part.where == where; });
+    in_part = (!held_ || held_in_part_) && parts.size() < most_parts;
+    try {
+      if (same != parts.end()) {
+        same->writes = same->writes || writes;
+      } else if (in_part) {
+        parts.push_back({where, writes});
+      }
+    } catch (const std::bad_alloc&) {
+      in_part = false;
+    }
+  }
+  announcement_.in_part.store(in_part);
+  announcement_.writes.store(writes || held_writes_);
+  announcement_.links.store(links_);
+  announcement_.at.store(memory_.recently.load());
 }
 
 void ForeignUses::native_capture_of_all() {
@@ -97,29 +124,50 @@ void ForeignUses::list(Memory& m) {
   s_.listed_arrays.store(s_.listed.size());
 }
 
-/// Returns the use of the array by a driver's call, as it is given or as the program has announced it.
-/// @param known  true: `writable` is what the call does; false: it is what the call may do, and an announcement overrides it
-ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable, bool known) {
+ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable) {
+  ForeignCall::Use use{Known(m), writable, writable, false, {}};
+  const Memory::Announcement& announcement = m.announced_use;
   const bool fresh = s_.directory.fresh(m.slot, m.all());
-  const bool announced = fresh && holds(m.announced_use, m) && (!known || !writable || m.announced_use.writes.load());
-  if (announced && !known) writable = m.announced_use.writes.load();
+  const bool in_part = announcement.in_part.load();
+  use.announced = holds(announcement, m) && (fresh || in_part);
+  if (use.announced) use.writable = use.used_writing = announcement.writes.load();
+  if (use.announced && in_part) {
+    // The announcement tells what is written. But the kernel may be another one than was announced, and read more.
+    use.parts.push_back({&m, m.all(), Access::read});
+    for (const auto& part : announcement.parts) {
+      if (part.writes) use.parts.push_back({&m, part.where, Access::read_write});
+    }
+  }
   // A use that needs nothing done is not counted as unannounced.
-  const bool counts = !announced && (!fresh || (writable && !s_.directory.exclusive(m.slot, m.all())));
+  const bool counts = !use.announced && (!fresh || (writable && !s_.directory.exclusive(m.slot, m.all())));
   if (counts) s_.recorder.count(trace::Event::unannounced, m.label);
-  return {Known(m), writable, writable, announced};
+  return use;
+}
+
+ForeignCall::Use ForeignUses::transfer_of(Memory& m, ByteRange range, bool writes) {
+  const bool fresh = s_.directory.fresh(m.slot, range);
+  const bool announced = fresh && holds(m.announced_use, m) && (!writes || m.announced_use.writes.load());
+  const bool counts = !announced && (!fresh || (writes && !s_.directory.exclusive(m.slot, range)));
+  if (counts) s_.recorder.count(trace::Event::unannounced, m.label);
+  // A transfer may fail, or write only some of the bytes, so the content of the others must be there.
+  ForeignCall::Use use{Known(m), writes, writes, announced, {}};
+  if (!s_.guarded(m) && range != m.all()) use.parts.push_back({&m, range, writes ? Access::read_write : Access::read});
+  return use;
 }
 
 /// Adds every array to the call, because a kernel that is given an array of Views may use any array.
 void ForeignUses::add_every_array(ForeignCall& call) {
   for (ForeignCall::Use& use : call.uses) {
-    if (!use.announced) use.writable = use.used_writing = true;
+    if (use.announced) continue;
+    use.writable = use.used_writing = true;
+    use.parts.clear();
   }
   const std::size_t given = call.uses.size();
   for (Memory& m : s_.pool) {
     if (!m.live || m.on_host() || m.snapshot() || m.freeing) continue;
     const auto end = call.uses.begin() + static_cast<std::ptrdiff_t>(given);
     if (std::any_of(call.uses.begin(), end, [&](const ForeignCall::Use& use) { return use.memory == &m; })) continue;
-    call.uses.push_back(unless_announced(m, true, false));
+    call.uses.push_back(unless_announced(m, true));
   }
 }
 
@@ -151,13 +199,15 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       list(m);
     } else if (handle && holds(m.captured_use, m)) {
       // The use was announced when the handle was copied, but the kernel is submitted only now.
-      const ForeignCall::Use captured{Known(m), m.captured_use.writes.load(), true, false};
+      const ForeignCall::Use captured{Known(m), m.captured_use.writes.load(), true, false, {}};
       add_use(*call, captured);
       if (use.kind == Kind::listed) expect_argument(captured);
     } else if (!m.on_host()) {
       // Words on their way to the device may still be a launch's arguments, even where a copy meanwhile has ended the
       // announcement of the handle's capture.
-      const ForeignCall::Use now = unless_announced(m, use.kind != Kind::read, !word);
+      const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(use.address) - m.address);
+      const ForeignCall::Use now = word ? unless_announced(m, use.kind != Kind::read)
+                                        : transfer_of(m, {begin, std::min(m.bytes, begin + use.bytes)}, use.kind != Kind::read);
       add_use(*call, now);
       if (use.kind == Kind::listed) expect_argument(now);
     } else {
@@ -182,7 +232,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       host_uses.push_back({Known(*m), m->all(), true, true});
     } else {
       leads_to_views = leads_to_views || m->holds_handles.load(std::memory_order_relaxed);
-      add_use(*call, unless_announced(*m, true, false));
+      add_use(*call, unless_announced(*m, true));
     }
   }
   if (leads_to_views && launches) add_every_array(*call);
@@ -199,9 +249,13 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
     return {};
   };
   for (const HostUse& use : host_uses) {  // maps that earlier calls have left long are shortened before the call has pins
-    if (!use.pointer && !is_right(use)) host_access_.keep_maps_short(t, *use.memory);
+    if (!use.pointer && !is_right(use)) shapes_.keep_maps_short(t, *use.memory);
+  }
+  for (const ForeignCall::Use& use : call->uses) {
+    if (!use.parts.empty() && !use.freed()) shapes_.keep_maps_short(t, *use.memory);
   }
   std::vector<Operand> operands;
+  std::vector<Requirement> parts;
   try {
     t.run([&]() -> Obstacle {
       // Host memory that the call reads comes first, and host memory that it writes comes last. A copy from one side of an array
@@ -210,14 +264,19 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       // Arrays may be freed while the lock is given up.
       call->uses.erase(std::remove_if(call->uses.begin(), call->uses.end(), std::mem_fn(&Known::freed)), call->uses.end());
       operands.clear();
-      for (const ForeignCall::Use& use : call->uses) operands.push_back({use.memory, use.writable && !use.both_sides});
-      if (const Obstacle o = preparation_.prepare(operands.data(), operands.size(), nullptr)) return o;
+      parts.clear();
+      for (const ForeignCall::Use& use : call->uses) {
+        operands.push_back({use.memory, use.writable && !use.both_sides});
+        for (const Requirement& part : use.parts) parts.push_back({part.memory, part.range, use.both_sides ? Access::read : part.mode});
+      }
+      if (const Obstacle o = preparation_.prepare(operands.data(), operands.size(), {parts.data(), parts.size()})) return o;
       // These writes are noted in the directory when the call has been made. Until then none of these slots counts as a holder.
       std::vector<std::shared_ptr<directory::Directory>> overwritten;
       overwritten.reserve(call->uses.size());
       for (const ForeignCall::Use& use : call->uses) {
         if (!use.both_sides || !use.writable) continue;
-        if (const Obstacle o = transfers_.save_all(*use.memory, use.memory->all(), Transfers::Loss::write)) return o;
+        const auto save = [&](const Region& where) { return transfers_.save_all(*use.memory, where, Transfers::Loss::write); };
+        if (const Obstacle o = use.for_each_written(save)) return o;
         use.memory->write_check.reset();
         const SlotId slot = use.memory->slot;
         s_.directory.mark_changing(slot);
@@ -236,7 +295,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
     if (use.served && !use.freed()) host_access_.note_fetch(*use.memory, use.range);
   }
   if (call->uses.empty()) return nullptr;
-  launches_.pin(t, unknown_queue, operands.data(), operands.size());
+  launches_.pin(t, unknown_queue, operands.data(), operands.size(), {parts.data(), parts.size()});
   return call;
 }
 
@@ -248,7 +307,10 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
     for (const ForeignCall::Use& use : call->uses) {
       if (!use.both_sides || !use.writable) continue;
       try {
-        transfers_.note_written(*use.memory, use.memory->all());
+        (void)use.for_each_written([&](const Region& where) {
+          transfers_.note_written(*use.memory, where);
+          return Obstacle();
+        });
       } catch (const std::exception& e) {
         base::fatal("a call of the driver has written '%s', which cannot be noted: %s. Free memory of the host",
                     s_.name(*use.memory), e.what());

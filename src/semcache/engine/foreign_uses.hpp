@@ -5,6 +5,7 @@
 #include <semcache/engine/host_access.hpp>
 
 #include <map>
+#include <optional>
 #include <thread>
 
 namespace semcache::engine {
@@ -15,7 +16,18 @@ struct ForeignCall {
     bool writable;     ///< the call may change the content
     bool used_writing; ///< later uses of the array wait for the call as for a write
     bool announced;    ///< an announcement covers this use
+    std::vector<Requirement> parts;  ///< the bytes that it uses; empty: all of the array
     bool both_sides = false;     ///< the call uses the host side, too, so a write is noted only when the call is made
+    /// Calls `visit(Region)` for the bytes that the call may change, until an obstacle is met.
+    template <class Visit>
+    Obstacle for_each_written(const Visit& visit) const {
+      if (parts.empty() && writable) return visit(Region(memory->all()));
+      for (const Requirement& part : parts) {
+        if (!writes(part.mode)) continue;
+        if (const Obstacle o = visit(part.range)) return o;
+      }
+      return {};
+    }
   };
   std::vector<Use> uses;  ///< of device memory, which is pinned
   /// For each slot in `uses` with `both_sides` whose content the call is about to overwrite: while this lives, what the slot holds
@@ -29,10 +41,10 @@ class ForeignUses : Parts {
  public:
   explicit ForeignUses(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// Serves an announced use of device memory.
-  void access(Memory& memory, ByteRange range, Access mode);
+  /// Serves an announced use of device memory. Of the rest of the array nothing is fetched.
+  void access(Memory& memory, const Region& where, Access mode);
   /// Prepares an array whose handle is captured for a launch on a native space.
-  void native_capture(Memory& memory, bool writable) { use_natively(memory, writable, memory.captured_use); }
+  void native_capture(Memory& memory, bool writable) { use_natively(memory, memory.all(), writable, memory.captured_use); }
   /// Prepares every array, because an array that leads to others was captured.
   void native_capture_of_all();
   /// To be called before other code calls the driver. Makes everything that the call uses valid, and pins it, as for a launch on
@@ -66,13 +78,32 @@ class ForeignUses : Parts {
     return at != 0 && at == memory.recently.load() && announcement.links.load() == s_.links.load() &&
            !(s_.in_everything(memory) && (s_.everything(memory).pins.load() != 0 || at <= s_.everything(memory).recently.load()));
   }
-  /// Prepares the array for a kernel that is not submitted yet and whose submission is not reported, and notes the announcement.
-  void use_natively(Memory& memory, bool writable, Memory::Announcement& announcement);
+  /// Prepares the bytes for a kernel that is not submitted yet and whose submission is not reported, and notes the announcement.
+  void use_natively(Memory& memory, const Region& where, bool writable, Memory::Announcement& announcement);
+  /// An announcement that is being made. If an earlier one still holds, it goes on to hold beside it.
+  class Announced {
+   public:
+    Announced(const ForeignUses& uses, Memory::Announcement& announcement, Memory& memory) noexcept
+        : announcement_(announcement), memory_(memory), links_(uses.s_.links.load()), held_(uses.holds(announcement, memory)) {}
+    /// Notes the announcement, when the bytes are ready for the use.
+    /// Threads: with the engine's lock, if the bytes are not the whole array.
+    void note(const Region& where, bool writes) const noexcept;
+
+   private:
+    Memory::Announcement& announcement_;
+    Memory& memory_;
+    const std::uint64_t links_;  ///< read first, so that a copy by another thread meanwhile ends the announcement
+    const bool held_;
+    const bool held_in_part_ = announcement_.in_part.load();
+    const bool held_writes_ = held_ && announcement_.writes.load();
+  };
   /// Lists the array as one that any later launch of other code may use.
   void list(Memory& memory);
-  /// Returns the use as the call makes it, or as it was announced.
-  /// @param known  `writable` is what the call does; false: it is what the call may do, and an announcement is believed
-  [[nodiscard]] ForeignCall::Use unless_announced(Memory& memory, bool writable, bool known);
+  /// Returns the use of an array by a call that is given an address in it: as it was announced, or of the whole array.
+  /// @param writable  what the call may do; an announcement is believed
+  [[nodiscard]] ForeignCall::Use unless_announced(Memory& memory, bool writable);
+  /// Returns the use of bytes of an array by a transfer of the driver.
+  [[nodiscard]] ForeignCall::Use transfer_of(Memory& memory, ByteRange range, bool writes);
   /// Adds all arrays to the call, because it is given Views that lie in an array and may lead to any other.
   void add_every_array(ForeignCall& call);
   /// Returns whether nothing need be done for this use.

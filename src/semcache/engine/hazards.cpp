@@ -24,15 +24,16 @@ Obstacle Hazards::quiesce(Memory& m) {
   return unknown_use_pending(m, Mode::writes) ? Obstacle::whole_devices(m.unknown_on.load(), &m) : Obstacle();
 }
 
-Obstacle Hazards::busy(Memory& m, ByteRange range, Mode mode) {
-  return m.on_host() ? flights_of(m, range, mode) : quiesce(m);
+Obstacle Hazards::busy(Memory& m, const Region& where, Mode mode) {
+  return m.on_host() ? flights_of(m, where, mode) : quiesce(m);
 }
 
-Obstacle Hazards::flights_of(Memory& host, ByteRange range, Mode mode) {
-  if (!host.saved.is_range()) range = {0, host.bytes};  // its memory is not laid out as its positions
+Obstacle Hazards::flights_of(Memory& host, const Region& where, Mode mode) {
+  const bool side_by_side = !host.saved.is_range();  // its memory is not laid out as its positions
   for (auto next = s_.flights.begin(); next != s_.flights.end();) {
     const auto flight = next++;
-    if (flight->host != &host || !flight->where.hull().overlaps(range) || !(flight->to_host || mode == Mode::writes)) continue;
+    if (flight->host != &host || !(flight->to_host || mode == Mode::writes)) continue;
+    if (!side_by_side && !may_overlap(flight->where, where)) continue;
     if (const Obstacle o = land(flight)) return o;
   }
   return {};

@@ -27,11 +27,11 @@ class Hazards : Parts {
   Obstacle quiesce(Memory& memory);
   /// @return no obstacle when a transfer may read these bytes, or write them (`Mode::writes`); otherwise what must be waited for
   /// first. Device memory is checked as a whole (`quiesce`)
-  Obstacle busy(Memory& memory, ByteRange range, Mode mode);
+  Obstacle busy(Memory& memory, const Region& where, Mode mode);
   /// Lands the flights that are done.
   /// @return no obstacle when no flight on these host pages is under way (for `Mode::reads`: none to the host); otherwise what
   /// must be waited for first
-  Obstacle flights_of(Memory& host, ByteRange range, Mode mode);
+  Obstacle flights_of(Memory& host, const Region& where, Mode mode);
   /// @return no obstacle when all chunks of these host pages that are worth page-locking for a transfer are page-locked;
   /// otherwise the flight on the first chunk that is not, or its page-locking. Chunks of which the transfer uses less than a quarter
   /// are not worth it

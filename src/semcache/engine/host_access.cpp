@@ -18,7 +18,7 @@ void HostAccess::host_access(Transaction& t, Memory& m, ByteRange range, Access 
   const Kept kept(m);
   t.run([&] { return kept.freed() ? Obstacle() : open_pages(m, range, mode); });
   if (kept.freed()) return;  // another thread has freed it, so the program's next access is a crash of its own
-  keep_maps_short(t, m);
+  shapes_.keep_maps_short(t, m);
 }
 
 Obstacle HostAccess::open_pages(Memory& m, ByteRange range, Access mode) {
@@ -73,11 +73,6 @@ Obstacle HostAccess::open_columns(Memory& m, const Region& where, const Region& 
   return {};
 }
 
-void HostAccess::shape(Memory& m, const Region& region) {
-  if (region.is_range() || !m.live || m.snapshot()) return;
-  s_.directory.shape(m.datum, region.pitch, most_extents(m));
-}
-
 void HostAccess::access(Memory& m, const Region& where, Access mode) {
   // If all pages permit the access already, nothing is done. That costs one load, and no lock.
   if (s_.watched(m) && (m.flags.load() & (writes(mode) ? Memory::host_writable : Memory::host_readable)) != 0) return;
@@ -91,11 +86,11 @@ void HostAccess::access(Memory& m, const Region& where, Access mode) {
   const Region pages = Region::apart(first, round_up(where.begin + where.width, page) - first, where.columns, where.pitch);
   const bool columns = !kept.freed() && !where.is_range() && where.columns <= most_columns && where.pitch % page == 0 && pages.width < where.pitch &&
                        pages.end() <= m.bytes && s_.watched(m) && !s_.mappings.scarce();
-  if (columns) shape(m, where);
+  if (columns) shapes_.shape(m, where);
   constexpr std::uint64_t few = 64;  // columns that may be extents of their own
   if (columns && (where.columns <= few || s_.directory.held(m.slot).takes(pages))) {
     t.run([&] { return kept.freed() ? Obstacle() : open_columns(m, where, pages, mode); });
-    if (!kept.freed()) keep_maps_short(t, m);
+    if (!kept.freed()) shapes_.keep_maps_short(t, m);
   } else {
     host_access(t, m, where.hull(), mode == Access::overwrite && !where.is_range() ? Access::read_write : mode);
   }
@@ -141,29 +136,6 @@ Obstacle HostAccess::open_mirror(Memory& m, const char* reason) {
   return {};
 }
 
-std::size_t HostAccess::most_extents(const Memory& m) noexcept {
-  // An extent takes 48 bytes in each of two maps. They may take at most 1 % of the array.
-  return static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 9600));
-}
-
-void HostAccess::keep_maps_short(Transaction& t, Memory& m) noexcept {
-  if (!m.live || m.snapshot() || s_.directory.wanted(m.datum).extent_count() <= most_extents(m)) return;
-  // While a fault is served, maps are not shortened: the fault does not need that, and its thread may hold what would be waited
-  // for. A fault adds extents of whole pages only, so there are not many more before the next copy or message.
-  if (here().served_address != nullptr) return;
-  const Kept kept(m);
-  try {
-    t.run([&]() -> Obstacle {
-      if (kept.freed()) return {};
-      if (const Obstacle o = preparation_.meet(m, m.all(), Access::read_write)) return o;
-      s_.directory.renumber(m.slot, m.all());
-      m.write_check.reset();
-      return {};
-    });
-  } catch (const std::exception&) {  // I9: the caller's request is met; the maps stay long until the next time
-  }
-}
-
 void HostAccess::note_fetch(Memory& host, ByteRange range) {
   host.asked_end = range.begin == 0 || range.begin == host.asked_end ? range.end : 0;
   if (host.asked_end != host.bytes) return;
@@ -204,7 +176,7 @@ FaultResult HostAccess::serve_device(Transaction& t, Memory& m, FaultKind kind, 
   const Kept other_kept(*operands[1].memory);
   t.run([&] {
     if (other_kept.freed()) count = 1;
-    return kept.freed() ? Obstacle() : preparation_.prepare(operands, count, nullptr);
+    return kept.freed() ? Obstacle() : preparation_.prepare(operands, count);
   });
   if (kept.freed()) return FaultResult::not_ours;
   launches_.pin(t, unknown_queue, operands, count);

@@ -45,13 +45,6 @@ class HostAccess : Parts {
   /// @param reason  for the warning, which is given once
   /// @return no obstacle when the mirror is open; otherwise the first obstacle
   Obstacle open_mirror(Memory& memory, const char* reason);
-  /// Returns how many extents the map of what an array wants may have.
-  [[nodiscard]] static std::size_t most_extents(const Memory& memory) noexcept;
-  /// Lets the maps of the array have the shape of `region`, so that it is one extent, unless they would become long.
-  void shape(Memory& memory, const Region& region);
-  /// Keeps the array's maps small against the array: beyond a bound, makes the array fresh and gives it one new number. A failure
-  /// is ignored, because the caller's own work is done.
-  void keep_maps_short(Transaction& transaction, Memory& memory) noexcept;
   /// Notes that the host asked for `range`. When it has asked for the whole array, at once or piece after piece, the forecast
   /// gets the number of launches that wrote the array since the last time.
   void note_fetch(Memory& host, ByteRange range);

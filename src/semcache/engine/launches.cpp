@@ -3,6 +3,7 @@
 #include <semcache/engine/launches.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 namespace semcache::engine {
@@ -12,12 +13,12 @@ namespace semcache::engine {
 /// launch on `queue` takes the lock.
 static void ask_for_transfers(Queues& queues, QueueIndex queue, const Memory& m) {
   for (QueueIndex q = 1; q < queues.own_end(); ++q) {
-    const std::uint64_t at = m.on(q).last();
+    const std::uint64_t at = m.uses.last(q);
     if (at != 0 && !queues.done(q, at) && queues.ordered(queue, q, at)) (void)queues.reached(q, at);
   }
 }
 
-void Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten) {
+bool Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts) {
   const SpaceId space = device_space(s_.queues->device_of(queue));
   bool all_ready = queue != unknown_queue && !s_.options.check;
   for (std::size_t i = 0; i < count; ++i) {
@@ -25,7 +26,7 @@ void Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
     // The flags say what launches on the memory's own device need.
     all_ready = all_ready && ready(operands[i]) && operands[i].memory->space == space;
   }
-  if (all_ready) return;
+  if (all_ready) return false;
   unpin(operands, count);
 
   const platform::RuntimeScope scope;
@@ -35,7 +36,8 @@ void Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
   s_.surroundings.look_around();
   give_way(t, operands, count);
   if (queue != unknown_queue) expect_reached(space, operands, count);
-  t.run([&] { return preparation_.prepare(operands, count, overwritten); });
+  for (Requirement& part : parts) shapes_.fit(t, part);
+  t.run([&] { return preparation_.prepare(operands, count, parts); });
   for (std::size_t i = 0; i < count; ++i) {
     const Memory& m = *operands[i].memory;
     // Saved copies pass this check: a word of a functor that looks like an address may lead to memory that was freed and is kept
@@ -43,7 +45,8 @@ void Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
     SEMCACHE_EXPECTS(m.live && !m.on_host(), std::string("'") + s_.name(m) + "' was freed by another thread while a "
                                                  "launch that uses it began. Free an array after its last use");
   }
-  pin(t, queue, operands, count);
+  pin(t, queue, operands, count, parts);
+  return parts.count > 0 && queue != unknown_queue;
 }
 
 void Launches::expect_reached(SpaceId space, const Operand* operands, std::size_t count) const {
@@ -70,7 +73,7 @@ void Launches::give_way(Transaction& t, const Operand* operands, std::size_t cou
   while (std::any_of(operands, operands + count, awaited) && !patience.over()) t.wait(Obstacle::moment());
 }
 
-void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, std::size_t count) {
+void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts) {
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
     if (is_no_array(m)) continue;
@@ -85,7 +88,10 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
       continue;
     }
     if (s_.queues->program_queues(device) > 1) ask_for_transfers(*s_.queues, queue, m);
-    executor_.order_queue(queue, m, mode_of(operands[i].writable), Executor::Behind::transfers);
+    if (!parts.has(m)) executor_.order_queue(queue, m, m.all(), mode_of(operands[i].writable), Executor::Behind::transfers);
+    for (const Requirement& part : parts) {
+      if (part.memory == &m) executor_.order_queue(queue, m, part.range, mode_of(writes(part.mode)), Executor::Behind::transfers);
+    }
     projection_.project_later(m);  // all program queues may be ordered behind the transfers now
   }
   for (std::size_t i = 0; i < count; ++i) {
@@ -163,7 +169,7 @@ void Launches::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& oper
     for (which = all_are_listed() ? Listed::all : Listed::unready;; which = Listed::all) {  // arrays come and go, too
       list_everything(which, queue, operands);
       const std::size_t unready = projection_.perhaps_unready().size();
-      if (const Obstacle o = preparation_.prepare(operands.data(), operands.size(), nullptr)) return o;
+      if (const Obstacle o = preparation_.prepare(operands.data(), operands.size())) return o;
       // Preparing these operands may have made other arrays unready, for example by evicting them. Then all are listed.
       if (which == Listed::all || projection_.perhaps_unready().size() == unready) return {};
     }
@@ -178,14 +184,25 @@ void Launches::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& oper
   }
 }
 
-std::uint64_t Launches::end_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceSet devices) noexcept {
+void Launches::note_use(QueueIndex queue, const Operand& operand, const OperandParts& parts, std::uint64_t at, std::uint64_t now) noexcept {
+  Memory& m = *operand.memory;
+  if (!parts.has(m)) return executor_.note_use(queue, m, mode_of(operand.writable), at, now);
+  for (const Requirement& part : parts) {
+    if (part.memory == &m) executor_.note_use(queue, m, part.range, mode_of(writes(part.mode)), at, now);
+  }
+}
+
+std::uint64_t Launches::end_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceSet devices,
+                                   const OperandParts& parts) noexcept {
+  std::optional<Transaction> t;
+  if (parts.count > 0) t.emplace(transactions_).launch_follows();
   const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t at = count > 0 ? s_.queues->begin_position(queue) : 0;
   bool record = count > 0 && s_.queues->needs_events(queue);
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
     if (queue == unknown_queue) m.unknown_on.fetch_or(devices);
-    executor_.note_use(queue, m, mode_of(operands[i].writable), at, now);
+    note_use(queue, operands[i], parts, at, now);
     // The host has fetched this array since the last launch that wrote it. An event right behind the kernel that writes it now
     // lets the next transfer overlap later kernels. One event per fetch is enough, because each fetch sets `read_elsewhere` again.
     if (operands[i].writable) {
@@ -196,6 +213,7 @@ std::uint64_t Launches::end_launch(QueueIndex queue, const Operand* operands, st
       }
     }
   }
+  t.reset();
   unpin(operands, count);
   DeviceState& carries_out = s_.device_of(queue);
   record = record && !carries_out.device->kernels_run_in_caller();

@@ -5,6 +5,7 @@
 #include <semcache/engine/expected_messages.hpp>
 #include <semcache/engine/lifetimes.hpp>
 #include <semcache/engine/preparation.hpp>
+#include <semcache/engine/shapes.hpp>
 
 namespace semcache::engine {
 
@@ -15,9 +16,12 @@ class Launches : Parts {
 
   /// Makes all captured arrays valid and resident, and pins them.
   /// @param operands  no memory occurs twice
-  /// @param overwritten  bytes of each operand that are certain to be written before they are read. They are not fetched, and
-  /// their content is unknown if the launch fails after all. nullptr: none
-  void begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const ByteRange* overwritten = nullptr);
+  /// @param parts  the parts that are used of operands that are not used as a whole. Only these bytes are fetched. Parts of mode
+  /// `overwrite` are not, and their content is unknown if the launch fails after all. Parts that the directory cannot follow are
+  /// replaced by larger ones
+  /// @return whether `end_launch` is to be given the parts. If not, every operand was ready as a whole, and so counts as used as a whole:
+  /// that needs no lock
+  bool begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts = {});
   /// Does the same as if every noticed array had been captured as writable. @param operands  is set to what is pinned
   void begin_unknown_launch(QueueIndex queue, std::vector<Operand>& operands);
   /// Ends a launch whose kernel is not submitted after all; called instead of `end_launch`.
@@ -25,7 +29,9 @@ class Launches : Parts {
   /// Notes that the kernel is submitted, and unpins its operands.
   /// @return the kernel's number on the queue; 0: it uses no array and has no number
   /// @param devices  those that may carry out a kernel on the unknown queue
-  std::uint64_t end_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceSet devices = all_devices) noexcept;
+  /// @param parts  see `begin_launch`
+  std::uint64_t end_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceSet devices = all_devices,
+                           const OperandParts& parts = {}) noexcept;
   /// Returns the `before` of `launch_awaited`. To be called between `begin_launch` and the kernel's submission. No lock.
   [[nodiscard]] Clock submitted_before(QueueIndex queue) const noexcept;
   /// Notes that a kernel has been waited for, so that the driver need not be asked again about it and what came before it. To be
@@ -47,7 +53,7 @@ class Launches : Parts {
   // --- for the other parts ---
   /// Orders a launch behind the transfers of its operands, or waits for these transfers if its queue is unknown, and pins the
   /// operands, so that they stay where they are. @pre `prepare` met no obstacle, and the transaction has not waited since
-  void pin(Transaction& transaction, QueueIndex queue, const Operand* operands, std::size_t count);
+  void pin(Transaction& transaction, QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts = {});
   /// Ends the pins of the operands, and frees arrays whose freeing was put off until then. Every pin ends here. Without the lock.
   void unpin(const Operand* operands, std::size_t count) noexcept;
   /// The same within a transaction, which gives up the lock meanwhile.
@@ -65,6 +71,8 @@ class Launches : Parts {
   /// Checks that a kernel on the device of `space` can use the operands that lie on other devices.
   /// @throws UsageError  it cannot, for want of peer access
   void expect_reached(SpaceId space, const Operand* operands, std::size_t count) const;
+  /// Notes that work number `at` of the queue uses the operand: its parts, or all of it.
+  void note_use(QueueIndex queue, const Operand& operand, const OperandParts& parts, std::uint64_t at, std::uint64_t now) noexcept;
   /// Waits while other threads wait for pins of these operands; see README.md.
   void give_way(Transaction& transaction, const Operand* operands, std::size_t count);
   /// Starts the transfer of a result for which the host is expected to ask.

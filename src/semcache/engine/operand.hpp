@@ -2,6 +2,10 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/region.hpp>
+
+#include <cstddef>
+
 namespace semcache::memory {
 struct Memory;
 }
@@ -14,6 +18,27 @@ using memory::Memory;
 struct Operand {
   Memory* memory;
   bool writable;
+};
+
+/// What an access needs before it uses bytes of an array: the bytes must be present in this memory, as the mode demands.
+struct Requirement {
+  Memory* memory = nullptr;  ///< the array's memory in the space where the bytes are used
+  Region range;
+  Access mode = Access::read;  ///< `overwrite` needs no content; all modes but `read` save what others want of the former content
+};
+
+/// What a launch uses of its operands. An operand of which no part is listed is used as a whole.
+struct OperandParts {
+  Requirement* first = nullptr;
+  std::size_t count = 0;
+  [[nodiscard]] Requirement* begin() const noexcept { return first; }
+  [[nodiscard]] Requirement* end() const noexcept { return first + count; }
+  [[nodiscard]] bool has(const Memory& memory) const noexcept {
+    for (const Requirement& part : *this) {
+      if (part.memory == &memory) return true;
+    }
+    return false;
+  }
 };
 
 }  // namespace semcache::engine

@@ -15,6 +15,7 @@ class Buffers;
 class Residency;
 class Preparation;
 class Transactions;
+class Shapes;
 class ExpectedMessages;
 class Lifetimes;
 class Launches;
@@ -33,6 +34,7 @@ struct Parts {
   Residency& residency_;
   Preparation& preparation_;
   Transactions& transactions_;
+  Shapes& shapes_;
   ExpectedMessages& expected_;
   Lifetimes& lifetimes_;
   Launches& launches_;

@@ -2,33 +2,65 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/preparation.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace semcache::engine {
 
-Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const ByteRange* overwritten) {
+Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const OperandParts& parts) {
   const auto array_at = [&](std::size_t i) { return is_no_array(*operands[i].memory) ? nullptr : operands[i].memory; };
   if (const Obstacle o = residency_.make_resident(count, array_at)) return o;
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
     if (is_no_array(m) || ready(operands[i])) continue;
-    // An earlier attempt has made it ready, and only its flags are not set yet.
-    if (s_.directory.fresh(m.slot, m.all()) && (!operands[i].writable || s_.directory.exclusive(m.slot, m.all()))) continue;
-    const ByteRange unread = overwritten ? overwritten[i] : ByteRange{};
-    if (const Obstacle o = transfers_.make_fresh(m, ByteRange{0, unread.begin})) return o;
-    if (const Obstacle o = transfers_.make_fresh(m, ByteRange{unread.end, m.bytes})) return o;
-    if (!operands[i].writable) continue;
-    if (const Obstacle o = transfers_.save_all(m, m.all(), Transfers::Loss::write)) return o;
-    // Bytes that are overwritten unread are not fetched and may hold anything now, so finding the same afterwards proves nothing.
-    if (s_.options.check_writes && unread.empty() && !m.write_check && m.bytes > 0 && s_.directory.defined(m.datum, m.all()) &&
-        !s_.directory.exclusive(m.slot, m.all())) {
-      if (const Obstacle o = hazards_.quiesce(m)) return o;  // a native kernel may still write it
-      const std::uint64_t digest = executor_.digest_of(m);
-      m.write_check =
-          std::make_unique<Memory::WriteCheck>(s_.directory, digest, s_.directory.wanted(m.datum).extents(m.all()));
-    }
-    transfers_.note_written(m, m.all());  // I2
+    const bool writable = operands[i].writable;
+    const bool whole = std::any_of(parts.begin(), parts.end(), [&](const Requirement& part) {
+      return part.memory == &m && part.range.size() == m.bytes && needs_content(part.mode) && writes(part.mode) == writable;
+    });
+    if (const Obstacle o = whole || !parts.has(m) ? prepare_whole(m, writable) : prepare_parts(m, parts)) return o;
   }
+  return {};
+}
+
+Obstacle Preparation::prepare_whole(Memory& m, bool writable) {
+  // An earlier attempt has made it ready, and only its flags are not set yet.
+  if (s_.directory.fresh(m.slot, m.all()) && (!writable || s_.directory.exclusive(m.slot, m.all()))) return {};
+  if (const Obstacle o = transfers_.make_fresh(m, m.all())) return o;
+  if (!writable) return {};
+  if (const Obstacle o = transfers_.save_all(m, m.all(), Transfers::Loss::write)) return o;
+  if (s_.options.check_writes && !m.write_check && m.bytes > 0 && s_.directory.defined(m.datum, m.all()) &&
+      !s_.directory.exclusive(m.slot, m.all())) {
+    if (const Obstacle o = hazards_.quiesce(m)) return o;  // a native kernel may still write it
+    const std::uint64_t digest = executor_.digest_of(m);
+    m.write_check = std::make_unique<Memory::WriteCheck>(s_.directory, digest, s_.directory.wanted(m.datum).extents(m.all()));
+  }
+  transfers_.note_written(m, m.all());  // I2
+  return {};
+}
+
+// A write of parts begins no write check: bytes that are overwritten unread are not fetched and may hold anything now, so finding the
+// same afterwards would prove nothing.
+Obstacle Preparation::prepare_parts(Memory& m, const OperandParts& parts) {
+  std::vector<Region> written;
+  bool exclusive = true;
+  for (const Requirement& part : parts) {
+    if (part.memory != &m) continue;
+    if (needs_content(part.mode)) {
+      if (const Obstacle o = transfers_.make_fresh(m, part.range)) return o;
+    }
+    if (!writes(part.mode)) continue;
+    written.push_back(part.range);
+    exclusive = exclusive && s_.directory.exclusive(m.slot, part.range);
+  }
+  if (exclusive) return {};  // nothing is written, or an earlier attempt has noted the writes
+  // Saving a value of one part may overwrite the other holder of a value that a second part holds. So all are checked again.
+  for (std::uint64_t saves = transfers_.saves() + 1; saves != transfers_.saves();) {
+    saves = transfers_.saves();
+    for (const Region& range : written) {
+      if (const Obstacle o = transfers_.save_all(m, range, Transfers::Loss::write, written)) return o;
+    }
+  }
+  for (const Region& range : written) transfers_.note_written(m, range);  // I2
   return {};
 }
 
@@ -61,7 +93,7 @@ Obstacle Preparation::meet(const Requirement* requirements, std::size_t count) {
   } while (saves != transfers_.saves());
   for (std::size_t i = 0; i < count; ++i) {  // all transfers have been submitted
     const Requirement& r = requirements[i];
-    if (const Obstacle o = hazards_.busy(*r.memory, r.range.hull(), mode_of(writes(r.mode)))) return o;
+    if (const Obstacle o = hazards_.busy(*r.memory, r.range, mode_of(writes(r.mode)))) return o;
   }
   return {};
 }

@@ -18,13 +18,6 @@ namespace semcache::engine {
   return (operand.memory->flags.load() & need) == need;
 }
 
-/// What an access needs before it uses bytes of an array: the bytes must be present in this memory, as the mode demands.
-struct Requirement {
-  Memory* memory;   ///< the array's memory in the space where the bytes are used
-  Region range;
-  Access mode;      ///< `overwrite` needs no content; all modes but `read` save what others want of the former content
-};
-
 /// Meets the requirements of accesses: `meet` is the one function for all accesses, and `prepare` the one for operands of
 /// launches.
 ///
@@ -47,10 +40,14 @@ class Preparation : Parts {
   /// The writes are noted one after the other, so of two operands that hold the same wanted value the second is its last holder
   /// (I4). If a write is noted early, or its launch fails, unchanged content only gets a new number. Operands that are freed are
   /// skipped.
-  /// @param overwritten  bytes of each operand that are certain to be written before they are read; nullptr: none
+  /// @param parts  of operands that are not used as a whole. Only these bytes are made fresh, and only those of parts that are written
+  ///               count as written
   /// @return no obstacle when all operands are ready; otherwise the first obstacle
-  Obstacle prepare(const Operand* operands, std::size_t count, const ByteRange* overwritten);
+  Obstacle prepare(const Operand* operands, std::size_t count, const OperandParts& parts = {});
 
+ private:
+  Obstacle prepare_whole(Memory& memory, bool writable);
+  Obstacle prepare_parts(Memory& memory, const OperandParts& parts);
 };
 
 }  // namespace semcache::engine

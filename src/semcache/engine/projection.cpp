@@ -48,8 +48,8 @@ void Projection::project_device(Memory& m) noexcept {
   bool written = true;
   bool used = true;
   for (QueueIndex q = 1; q < s_.queues->own_end(); ++q) {
-    written = written && s_.queues->passed(device, q, m.on(q).write.load());
-    used = used && s_.queues->passed(device, q, m.on(q).last());
+    written = written && s_.queues->passed(device, q, m.uses.last_write(q));
+    used = used && s_.queues->passed(device, q, m.uses.last(q));
   }
   if (written) set |= Memory::idle;
   if (used) set |= Memory::unread;

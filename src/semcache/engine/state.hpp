@@ -190,12 +190,18 @@ struct State : base::Uncopied {
   /// other handles there are streams of the first device.
   /// @throws UsageError  there are several devices, and it is a stream of none of them
   [[nodiscard]] std::uint32_t device_of_stream(void* native) const;
-  /// Return the positions on queue `q` of the last use of the device memory, and of the last use that may have written it.
+  /// Return the positions on queue `q` of the last use of the device memory, or of any part of it, and of the last use that may have
+  /// written it.
   [[nodiscard]] std::uint64_t last_use(const Memory& m, QueueIndex q) const noexcept {
-    return std::max(m.on(q).last(), in_everything(m) ? everything(m).on(q).last() : 0);
+    return std::max(m.uses.last(q), in_everything(m) ? everything(m).on(q).last() : 0);
   }
   [[nodiscard]] std::uint64_t last_write(const Memory& m, QueueIndex q) const noexcept {
-    return std::max(m.on(q).write.load(), in_everything(m) ? everything(m).on(q).write.load() : 0);
+    return std::max(m.uses.last_write(q), in_everything(m) ? everything(m).on(q).write.load() : 0);
+  }
+  /// Returns the position on queue `q` of the last use of the device memory as a whole with which work of this mode conflicts.
+  [[nodiscard]] std::uint64_t last_conflict(const Memory& m, QueueIndex q, Mode mode) const noexcept {
+    const auto last = [&](const Memory& of) { return mode == Mode::writes ? of.on(q).last() : of.on(q).write.load(); };
+    return std::max(last(m), in_everything(m) ? last(everything(m)) : 0);
   }
   /// Is an unknown use of the memory, at this position of the unknown queue, known to be over?
   /// @param own  a launch of the calling thread whose waits count, too; nullptr: none

@@ -139,11 +139,11 @@ Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
     if (from != nullptr) {
       if (const Obstacle o = staging_over_host(m.space, from->space, step.where.size())) return o;
     }
-    if (const Obstacle o = hazards_.busy(m, step.where.hull(), Mode::writes)) return o;
+    if (const Obstacle o = hazards_.busy(m, step.where, Mode::writes)) return o;
     if (from == &m && m.on_host()) {
-      if (const Obstacle o = hazards_.flights_of(m, step.source().hull(), Mode::reads)) return o;
+      if (const Obstacle o = hazards_.flights_of(m, step.source(), Mode::reads)) return o;
     } else if (from != nullptr && from != &m) {
-      if (const Obstacle o = hazards_.busy(*from, step.source().hull(), Mode::reads)) return o;
+      if (const Obstacle o = hazards_.busy(*from, step.source(), Mode::reads)) return o;
       if (m.on_host() && from->write_check) {
         if (const Obstacle o = check_writes(*from)) return o;
         continue;
@@ -171,7 +171,7 @@ Obstacle Transfers::save_all(Memory& m, const Region& range, Loss loss, const st
 }
 
 Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss) {
-  if (const Obstacle o = hazards_.busy(m, piece.where.hull(), Mode::reads)) return o;
+  if (const Obstacle o = hazards_.busy(m, piece.where, Mode::reads)) return o;
   Step step;
   step.from = m.slot;
   step.from_position = piece.where.begin;
@@ -189,7 +189,7 @@ Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss)
     if (!at.is_range() && at.pitch != s_.directory.pitch(slot)) return false;  // it would be an extent for each column
     if (w.on_host()) {
       for (const Flight& f : s_.flights) {
-        if (f.host != &w || !f.where.hull().overlaps(at.hull())) continue;
+        if (f.host != &w || !may_overlap(f.where, at)) continue;
         page_locking = page_locking || f.locks_pages;
         return false;
       }

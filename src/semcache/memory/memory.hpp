@@ -97,6 +97,12 @@ struct alignas(64) Memory {
     std::atomic<std::uint64_t> at{0};
     std::atomic<std::uint64_t> links{0};
     std::atomic<bool> writes{false};
+    std::atomic<bool> in_part{false};  ///< it is an announcement of `parts` only
+    struct Part {
+      Region where;
+      bool writes;
+    };
+    std::vector<Part> parts;  ///< with the engine's lock
   };
   Announcement announced_use;  ///< by semcache::access
   Announcement captured_use;   ///< by a copy of a handle for a launch on a native space

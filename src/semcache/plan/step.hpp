@@ -81,6 +81,15 @@ struct Step {
   }
   /// Returns the bytes of an end's memory that the columns are. @pre no pieces
   [[nodiscard]] Region region(const End& end) const noexcept { return {end.position, bytes, columns, end.pitch}; }
+  /// Returns the bytes of an end's memory that the copy uses: its columns, or the hull of its pieces.
+  [[nodiscard]] Region used(const End& end) const {
+    if (pieces == nullptr) return region(end);
+    ByteRange hull;
+    for_each_piece([&](ByteRange piece) {
+      if (!piece.empty()) hull = hull.empty() ? piece : ByteRange{std::min(hull.begin, piece.begin), std::max(hull.end, piece.end)};
+    });
+    return ByteRange{end.position + hull.begin, end.position + hull.end};
+  }
 };
 
 /// The fields of `trace::Counters` to which a step adds its bytes.

@@ -123,12 +123,12 @@ void Launch::leave() noexcept {
   platform::per_thread<LaunchesOfThread>().innermost.store(outer_, std::memory_order_release);
 }
 
-void Launch::begin(const char* name, const ByteRange* overwritten) {
+void Launch::begin(const char* name, const engine::OperandParts& parts) {
   Runtime& r = runtime();
   if (count_ != 0) refuse_recording(r, queue_);
   enter();
   try {
-    r.engine->launches.begin_launch(index_of(queue_), pins_, count_, overwritten);
+    if (!r.engine->launches.begin_launch(index_of(queue_), pins_, count_, parts)) part_count_ = 0;
   } catch (const OutOfMemory& e) {
     leave();
     const std::string who = name != nullptr ? "the kernel '" + trace::Recorder::readable(name) + "'" : "a library's routine";
@@ -253,25 +253,35 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue
   SEMCACHE_EXPECTS(count <= most_uses, "a library call uses " + std::to_string(count) + " arrays");
   const platform::RuntimeScope scope;
   const Runtime& r = runtime();
-  ByteRange overwritten[most_uses] = {};
+  engine::Requirement parts[most_uses];
+  std::size_t part_count = 0;
+  bool in_part = false;
   const auto use = [&](const LibraryUse& u) {
-    Memory* m = live_on_device(r, u.pointer);
+    Memory* m = u.bytes == 0 || u.columns == 0 ? nullptr : live_on_device(r, u.pointer);
     if (m == nullptr) return;
-    const std::size_t known = count_;
+    SEMCACHE_EXPECTS(u.columns == 1 || u.pitch >= u.bytes, "a library call uses columns of " + std::to_string(u.bytes) + " bytes that begin " +
+                                                               std::to_string(u.pitch) + " bytes apart, so they overlap");
     add(m, writes(u.mode));
-    if (u.mode == Access::overwrite && count_ != known) {
-      const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(u.pointer) - m->address);
-      overwritten[known] = {begin, std::min<std::uint64_t>(m->bytes, begin + u.bytes)};
-    }
+    const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(u.pointer) - m->address);
+    Region where(begin, u.bytes, u.columns, u.pitch);
+    if (where.end() > m->bytes) where = ByteRange{begin, m->bytes};
+    parts[part_count++] = {m, where, u.mode};
+    in_part = in_part || where.size() != m->bytes;
   };
-  // Overwritten arrays come last, so that a failure for another array leaves their content unchanged. An array that the routine
-  // also reads has been added by then, and is fetched.
+  // Overwritten arrays come last, so that a failure for another array leaves their content unchanged.
   for (const bool overwrites : {false, true}) {
     for (std::size_t u = 0; u < count; ++u) {
       if ((uses[u].mode == Access::overwrite) == overwrites) use(uses[u]);
     }
   }
-  begin(nullptr, overwritten);
+  if (!in_part) {
+    begin(nullptr, {parts, part_count});
+    return;
+  }
+  parts_ = std::make_unique<engine::Requirement[]>(part_count);
+  std::copy(parts, parts + part_count, parts_.get());
+  part_count_ = part_count;
+  begin(nullptr, {parts_.get(), part_count_});
 }
 
 void expect_handles(const void* array) noexcept {
@@ -308,7 +318,7 @@ Launch::~Launch() {
   leave();  // later work of this thread may wait for launches that use these arrays, and this one is over
   if (Runtime* r = running()) {
     r->engine->launches.kernel_ends();
-    const std::uint64_t number = r->engine->launches.end_launch(index_of(queue_), pins_, count_);
+    const std::uint64_t number = r->engine->launches.end_launch(index_of(queue_), pins_, count_, all_devices, {parts_.get(), part_count_});
     if (awaited_) r->engine->launches.launch_awaited(queue_.value, before_, number);
   }
   --platform::per_thread<LaunchesOfThread>().not_submitted;

@@ -149,11 +149,14 @@ struct KnownOperand {
 /// Returns whether these arrays are still those of a launch of epoch `epoch`, and hold no handles. About 2 ns for each array.
 [[nodiscard]] SEMCACHE_API bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t epoch) noexcept;
 
-/// A use of a device array by a library call.
+/// A use of a part of a device array by a library call: `columns` runs of `bytes` bytes each, which begin `pitch` bytes apart. Of the
+/// rest of the array nothing is fetched, and no other copy becomes stale.
 struct LibraryUse {
   const void* pointer;  ///< first of the bytes used; addresses outside device arrays are ignored
-  std::size_t bytes;
+  std::size_t bytes;    ///< of a column; 0: the use is ignored
   Access mode;  ///< `overwrite`: the call writes all these bytes before it reads them, so they are not fetched
+  std::size_t columns = 1;
+  std::size_t pitch = 0;  ///< not used where there is one column
 };
 
 /// A kernel on a noticed queue. The constructor makes every captured array valid, physically present and pinned. The caller then
@@ -173,8 +176,11 @@ class SEMCACHE_API Launch : base::Uncopied {
   /// @param used  bit i is set if the functor has captured `known[i]`
   Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint32_t used,
          std::uint64_t epoch, const Capture* captures, std::size_t count);
-  /// Launches a library's routine all of whose uses are known, at most `most_uses`. If the constructor throws, the content of
-  /// bytes that were to be overwritten may be lost.
+  /// Launches a library's routine all of whose uses are known, at most `most_uses`; one array may have several. If the constructor throws,
+  /// the content of bytes that were to be overwritten may be lost. Launches, transfers and accesses of the host wait for the routine only
+  /// where they use the same bytes. (A device whose pages are guarded, an emulated one by default, takes each use for one of the whole
+  /// array.)
+  /// @throws UsageError  there are more uses, or columns overlap
   Launch(QueueId queue, const LibraryUse* uses, std::size_t count);
   ~Launch();
 
@@ -196,7 +202,7 @@ class SEMCACHE_API Launch : base::Uncopied {
   void grow(std::size_t capacity);
   void add(engine::Memory* memory, bool writable);
   /// Pins the operands and makes them valid. @param name  the kernel's name, for messages; nullptr: a library's routine
-  void begin(const char* name, const ByteRange* overwritten = nullptr);
+  void begin(const char* name, const engine::OperandParts& parts = {});
   template <class Reason>
   void begin_unknown(const char* name, const Reason& reason);
   void enter();
@@ -215,6 +221,8 @@ class SEMCACHE_API Launch : base::Uncopied {
   engine::Operand* pins_ = inline_;
   engine::Operand inline_[inline_pins];
   std::unique_ptr<engine::Operand[]> grown_;  ///< all operands, once they do not fit in `inline_`
+  std::unique_ptr<engine::Requirement[]> parts_;  ///< of operands that are used in part; nullptr: all are used as a whole
+  std::size_t part_count_ = 0;
   std::array<std::uint64_t, most_queues> before_;  ///< per queue, the last position submitted before the wait
 };
 

@@ -2,11 +2,15 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/region.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <utility>
+#include <vector>
 
 /// When work on a device's queues happens: positions of pieces of work, which memory they use, and how far each queue is known to
 /// be. README.md defines queue, position and event.
@@ -47,7 +51,16 @@ struct Use {
   [[nodiscard]] std::uint64_t last() const noexcept { return std::max(read.load(), write.load()); }
 };
 
-/// The uses of some memory on all queues. Threads: any, except where a member names others.
+/// A use of a part of some memory.
+struct PartialUse {
+  Region where;
+  QueueIndex queue = unknown_queue;
+  Mode mode = Mode::reads;
+  std::uint64_t position = 0;
+};
+
+/// The uses of some memory on all queues: those of the memory as a whole, which launches note without a lock, and those of parts.
+/// Threads: any, except where a member names others.
 class Uses {
  public:
   /// @pre `q` < `near_queues`, or `extend` has been called
@@ -64,7 +77,37 @@ class Uses {
   void note(QueueIndex q, std::uint64_t at, Mode mode) noexcept {
     raise(mode == Mode::writes ? on(q).write : on(q).read, at);
   }
+  /// So many partial uses are known at most. Beyond them the earliest one counts as a use of the whole memory.
+  static constexpr std::size_t most_parts = 32;
+  /// Notes a use of a part. Threads: with the engine's lock.
+  /// @param done  `done(queue, position)` returns whether that work is known to be done
+  template <class Done>
+  void note(const PartialUse& use, const Done& done) noexcept {
+    for (auto earlier = parts_.rbegin(); earlier != parts_.rend(); ++earlier) {
+      if (earlier->queue != use.queue || earlier->mode != use.mode) continue;
+      if (earlier->where != use.where && !join(earlier->where, use.where)) continue;
+      earlier->position = std::max(earlier->position, use.position);
+      return;
+    }
+    if (parts_.size() >= most_parts) {
+      const auto others = std::stable_partition(parts_.begin(), parts_.end(), [&](const PartialUse& u) { return done(u.queue, u.position); });
+      count_as_whole(std::max<std::size_t>(1, static_cast<std::size_t>(others - parts_.begin())));
+    }
+    try {
+      parts_.push_back(use);
+    } catch (const std::bad_alloc&) {
+      note(use.queue, use.position, use.mode);
+    }
+  }
+  /// The partial uses. Threads: with the engine's lock.
+  [[nodiscard]] const std::vector<PartialUse>& parts() const noexcept { return parts_; }
+  /// Return the positions on a queue of the last use of the memory or of any part of it, and of the last use that writes. They
+  /// never become less, until `forget`. Threads: with the engine's lock.
+  [[nodiscard]] std::uint64_t last(QueueIndex q) const noexcept { return last(q, on(q).last(), false); }
+  [[nodiscard]] std::uint64_t last_write(QueueIndex q) const noexcept { return last(q, on(q).write.load(), true); }
+  /// Threads: with the engine's lock.
   void forget() noexcept {
+    parts_.clear();
     const auto forget = [](Use& u) {
       u.read.store(0, std::memory_order_relaxed);
       u.write.store(0, std::memory_order_relaxed);
@@ -74,9 +117,22 @@ class Uses {
   }
 
  private:
+  void count_as_whole(std::size_t first_ones) noexcept {
+    const auto end = parts_.begin() + static_cast<std::ptrdiff_t>(first_ones);
+    for (auto part = parts_.begin(); part != end; ++part) note(part->queue, part->position, part->mode);
+    parts_.erase(parts_.begin(), end);
+  }
+  [[nodiscard]] std::uint64_t last(QueueIndex q, std::uint64_t position, bool writes) const noexcept {
+    for (const PartialUse& use : parts_) {
+      if (use.queue == q && (!writes || use.mode == Mode::writes)) position = std::max(position, use.position);
+    }
+    return position;
+  }
+
   /// The program's first queue lies in front, so that a launch on it touches one cache line of each array.
   Use near_[near_queues];
   std::unique_ptr<Use[]> far_;
+  std::vector<PartialUse> parts_;
 };
 
 }  // namespace semcache::timeline

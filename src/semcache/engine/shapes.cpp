@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/shapes.hpp>
+
+#include <algorithm>
+
+namespace semcache::engine {
+
+void Shapes::shape(Memory& m, const Region& region) {
+  if (region.is_range() || !m.live || m.snapshot()) return;
+  s_.directory.shape(m.datum, region.pitch, most_extents(m));
+}
+
+std::size_t Shapes::most_extents(const Memory& m) noexcept {
+  // An extent takes 48 bytes in each of two maps. They may take at most 1 % of the array.
+  return static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 9600));
+}
+
+void Shapes::keep_maps_short(Transaction& t, Memory& m) noexcept {
+  if (!m.live || m.snapshot() || s_.directory.wanted(m.datum).extent_count() <= most_extents(m)) return;
+  // While a fault is served, maps are not shortened: the fault does not need that, and its thread may hold what would be waited
+  // for. A fault adds extents of whole pages only, so there are not many more before the next copy or message.
+  if (here().served_address != nullptr) return;
+  const Kept kept(m);
+  try {
+    t.run([&]() -> Obstacle {
+      if (kept.freed()) return {};
+      if (const Obstacle o = preparation_.meet(m, m.all(), Access::read_write)) return o;
+      s_.directory.renumber(m.slot, m.all());
+      m.write_check.reset();
+      return {};
+    });
+  } catch (const std::exception&) {  // I9: the caller's request is met; the maps stay long until the next time
+  }
+}
+
+Requirement Shapes::fitting(Memory& m, const Region& region, Access mode) {
+  shape(m, region);
+  const bool as_it_is = region.columns <= most_pieces || s_.directory.held(m.slot).takes(region);
+  if (as_it_is) return {&m, region, mode};
+  return {&m, region.hull(), mode == Access::overwrite ? Access::read_write : mode};
+}
+
+void Shapes::fit(Transaction& t, Requirement& part) {
+  Memory& m = *part.memory;
+  if (is_no_array(m)) return;  // `begin_launch` reports it
+  if (s_.guarded(m) && part.range.size() < m.bytes) part = {&m, m.all(), part.mode == Access::overwrite ? Access::read_write : part.mode};
+  part = fitting(m, part.range, part.mode);
+  if (part.range.size() < m.bytes) keep_maps_short(t, m);
+}
+
+}  // namespace semcache::engine

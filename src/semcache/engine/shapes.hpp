@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/engine/preparation.hpp>
+#include <semcache/engine/transaction.hpp>
+
+namespace semcache::engine {
+
+/// Gives the directory's maps of an array the shape of its uses, so that a rectangle is one extent, and keeps the maps short.
+///
+/// Threads: with the engine's lock.
+class Shapes : Parts {
+ public:
+  explicit Shapes(const Parts& parts) noexcept : Parts(parts) {}
+
+  /// Returns how many extents the map of what an array wants may have.
+  [[nodiscard]] static std::size_t most_extents(const Memory& memory) noexcept;
+  /// So many columns at most may be extents, or transfers, of their own in one use or lazy copy.
+  static constexpr std::size_t most_pieces = 64;
+  /// Lets the maps of the array have the shape of `region`, so that it is one extent, unless they would become long.
+  void shape(Memory& memory, const Region& region);
+  /// Returns what a use needs, and what it is noted to have used: the region, if the array's maps have its shape or its columns are few;
+  /// otherwise the hull, with the content that lies between the columns.
+  [[nodiscard]] Requirement fitting(Memory& memory, const Region& region, Access mode);
+  /// Replaces a part of a launch's operand by what the use needs. Where device memory is guarded, that is all of the array, because its
+  /// pages are opened and closed together. @throws UsageError  the array is freed
+  void fit(Transaction& transaction, Requirement& part);
+  /// Keeps the array's maps small against the array: beyond a bound, makes the array fresh and gives it one new number. A failure
+  /// is ignored, because the caller's own work is done.
+  void keep_maps_short(Transaction& transaction, Memory& memory) noexcept;
+};
+
+}  // namespace semcache::engine

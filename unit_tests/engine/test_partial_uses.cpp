@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+/// Launches that use parts of arrays: which bytes move for them, and which work they and later uses wait for. The fake device carries out
+/// no work before a thread waits for it, and fails a test where two operations race.
+namespace semcache::fakes {
+namespace {
+
+using engine::Memory;
+using engine::Operand;
+using engine::Requirement;
+
+char streams[2];
+const std::uint64_t page = page_bytes();
+
+/// A device array of 16 pages with a host side, both of which have the content of write 1.
+struct Tiled : Program {
+  static Options roomy() {
+    Options o = defaults();
+    o.engine.device_memory_bytes = 64 * page + (4u << 20);
+    return o;
+  }
+  explicit Tiled(const Options& options = roomy()) : Program(options), d(on_device(16 * page)), h(on_host(16 * page, &d)) {
+    host_write(h, h.all(), 1);
+    before = counters();
+  }
+  /// Launches a kernel that uses parts of one array. It writes the columns that it may write with mix(seed, position).
+  /// @param ran  is set when the kernel has run
+  void launch_parts(void* stream, std::vector<Requirement> parts, std::uint64_t seed = 0, bool* ran = nullptr) {
+    Memory& m = *parts.front().memory;
+    bool writable = false;
+    for (const Requirement& part : parts) writable = writable || writes(part.mode);
+    const std::vector<Operand> operands{{&m, writable}};
+    const std::vector<FakeDevice::Touch> touches = Machine::touches(operands, parts);
+    const std::vector<Requirement> given = parts;
+    const engine::QueueIndex q = queue(stream);
+    const bool in_part = engine().launches.begin_launch(q, operands.data(), 1, {parts.data(), parts.size()});
+    device().launch(stream, touches, [given, base = m.address, seed, ran] {
+      for (const Requirement& part : given) {
+        for (std::uint64_t c = 0; c < part.range.columns && writes(part.mode); ++c) {
+          for (std::uint64_t i = part.range.column(c).begin; i < part.range.column(c).end; ++i) base[i] = mix(seed, i);
+        }
+      }
+      if (ran != nullptr) *ran = true;
+    });
+    engine().launches.end_launch(q, operands.data(), 1, all_devices, {parts.data(), in_part ? parts.size() : 0});
+  }
+  [[nodiscard]] std::uint64_t h2d() { return counters().h2d.bytes - before.h2d.bytes; }
+  [[nodiscard]] std::uint64_t d2h() { return counters().d2h.bytes - before.d2h.bytes; }
+
+  Memory& d;
+  Memory& h;
+  Counters before;
+};
+
+TEST(PartialUses, FetchTheirBytesAlone) {
+  Tiled p;
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{3 * page, 5 * page}, Access::read_write}}, 2);
+  EXPECT_EQ(p.h2d(), 2 * page);
+  p.expect_host(p.h, {0, 3 * page}, 1);
+  p.expect_host(p.h, {5 * page, 16 * page}, 1);
+  EXPECT_EQ(p.d2h(), 0u) << "the launch has not written the rest";
+  p.expect_host(p.h, {3 * page, 5 * page}, 2);
+  EXPECT_EQ(p.d2h(), 2 * page);
+}
+
+TEST(PartialUses, FetchNothingThatTheyOverwrite) {
+  Tiled p;
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{0, page}, Access::read}, {&p.d, ByteRange{page, 4 * page}, Access::overwrite}}, 2);
+  EXPECT_EQ(p.h2d(), page);
+  p.expect_host(p.h, {page, 4 * page}, 2);
+  p.expect_host(p.h, {4 * page, 16 * page}, 1);
+  EXPECT_EQ(p.d2h(), 3 * page);
+}
+
+TEST(PartialUses, FetchWhatOnePartReadsAndAnotherOverwrites) {
+  Tiled p;
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{0, 2 * page}, Access::read}, {&p.d, ByteRange{page, 3 * page}, Access::overwrite}}, 2);
+  EXPECT_EQ(p.h2d(), 2 * page);
+  p.expect_host(p.h, {page, 3 * page}, 2);
+  p.expect_host(p.h, {0, page}, 1);
+}
+
+TEST(PartialUses, OfColumnsAreOneExtent) {
+  Tiled p;
+  // A column-major matrix of 64 columns of a quarter of a page: two row tiles, each of which is written by the device.
+  const std::uint64_t pitch = page / 4;
+  p.launch_parts(&streams[0], {{&p.d, Region(0, pitch / 2, 64, pitch), Access::read_write}}, 2);
+  EXPECT_EQ(p.h2d(), 8 * page);
+  EXPECT_EQ(p.engine().state().directory.wanted(p.d.datum).extent_count(), 2u);
+  p.launch_parts(&streams[0], {{&p.d, Region(pitch / 2, pitch / 2, 64, pitch), Access::overwrite}}, 3);
+  EXPECT_EQ(p.h2d(), 8 * page) << "the other tile was overwritten";
+  std::vector<std::byte> seen = p.host_content(p.h);
+  for (std::uint64_t i = 0; i < p.h.bytes; ++i) ASSERT_EQ(seen[i], Machine::mix(i % pitch < pitch / 2 ? 2 : 3, i)) << i;
+}
+
+TEST(PartialUses, OfColumnsThatTheMapsCannotFollowCountForTheirHull) {
+  Tiled p;
+  p.launch_parts(&streams[0], {{&p.d, Region(0, 16, 500, 100), Access::read_write}}, 2);  // the maps take this shape
+  const std::uint64_t moved = p.h2d();
+  EXPECT_EQ(moved, 16u * 500);
+  std::vector<Region> scattered;
+  for (std::uint64_t i = 0; i < 70; ++i) p.launch_parts(&streams[0], {{&p.d, ByteRange{i * 300 + 50, i * 300 + 51}, Access::read_write}}, 2);
+  p.launch_parts(&streams[0], {{&p.d, Region(7, 40, 200, 130), Access::overwrite}}, 3);
+  std::vector<std::byte> seen = p.host_content(p.h);
+  for (std::uint64_t i = 7; i < 7 + 200 * 130 - 90; ++i) {
+    const bool third = (i - 7) % 130 < 40;
+    const bool second = (i < 500 * 100 && i % 100 < 16) || (i >= 50 && (i - 50) % 300 == 0 && (i - 50) / 300 < 70);
+    ASSERT_EQ(seen[i], Machine::mix(third ? 3 : second ? 2 : 1, i)) << i;
+  }
+}
+
+TEST(PartialUses, TheHostReadsOneTileWhileAKernelWritesAnother) {
+  Tiled p;
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{0, 4 * page}, Access::overwrite}}, 2);
+  p.device().synchronize_stream(&streams[0]);
+  bool ran = false;
+  p.launch_parts(&streams[1], {{&p.d, ByteRange{8 * page, 12 * page}, Access::overwrite}}, 3, &ran);
+  p.expect_host(p.h, {0, 4 * page}, 2);
+  EXPECT_FALSE(ran) << "the read of one tile waits for a kernel on another";
+  p.expect_host(p.h, {8 * page, 12 * page}, 3);
+  EXPECT_TRUE(ran);
+}
+
+TEST(PartialUses, TheHostWritesOneTileWhileAKernelReadsAnother) {
+  Tiled p;
+  bool ran = false;
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{0, 4 * page}, Access::read}}, 0, &ran);
+  p.host_write(p.h, {4 * page, 8 * page}, 2);
+  p.launch_parts(&streams[1], {{&p.d, ByteRange{4 * page, 8 * page}, Access::read_write}}, 3);
+  p.device().synchronize_stream(&streams[1]);
+  EXPECT_FALSE(ran) << "the transfer of one tile waits for a kernel on another";
+  p.expect_host(p.h, {4 * page, 8 * page}, 3);
+}
+
+TEST(PartialUses, RowTilesOfOneMatrixAreApart) {
+  Tiled p;
+  const std::uint64_t pitch = page / 4;
+  const Region upper(0, pitch / 2, 64, pitch), lower(pitch / 2, pitch / 2, 64, pitch);
+  p.launch_parts(&streams[0], {{&p.d, upper, Access::read_write}}, 2);
+  p.device().synchronize_stream(&streams[0]);
+  bool ran = false;
+  p.launch_parts(&streams[0], {{&p.d, upper, Access::read}}, 0, &ran);
+  p.launch_parts(&streams[1], {{&p.d, lower, Access::read_write}}, 3);  // its content arrives while the first kernel runs
+  p.device().synchronize_stream(&streams[1]);
+  EXPECT_FALSE(ran);
+}
+
+TEST(PartialUses, LaterUsesOfTheSameBytesWait) {
+  for (int use = 0; use < 4; ++use) {
+    SCOPED_TRACE(use);
+    Tiled p;
+    bool ran = false;
+    p.launch_parts(&streams[0], {{&p.d, ByteRange{2 * page, 4 * page}, Access::overwrite}}, 2, &ran);
+    switch (use) {
+      case 0: p.expect_host(p.h, {3 * page, 3 * page + 1}, 2); break;
+      case 1: p.expect_device(p.d, {2 * page, 4 * page}, 2, {&streams[0]}); break;  // the rest is fetched beside the kernel
+      case 2: {
+        Memory& other = p.on_device(16 * page);
+        p.copy(other, p.d);
+        p.expect_device(other, {2 * page, 4 * page}, 2);
+        break;
+      }
+      case 3: {
+        std::vector<std::byte> out(page);
+        p.engine().copies.copy(out.data(), p.d.address + 2 * page, page);
+        Program::expect(out, {2 * page, 3 * page}, 2, "copy");
+      }
+    }
+    EXPECT_TRUE(ran);
+  }
+}
+
+TEST(PartialUses, AreWaitedForBeforeTheArrayIsFreedOrEvicted) {
+  Program::Options o = Tiled::roomy();
+  o.engine.device_memory_bytes = 20 * page;
+  o.device.granularity_bytes = page;
+  Tiled p(o);
+  bool ran = false;
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{0, page}, Access::overwrite}}, 2, &ran);
+  Memory& other = p.on_device(18 * page);
+  p.kernel_write(&streams[1], other, other.all(), 5);  // evicts the array
+  EXPECT_TRUE(ran);
+  p.expect_host(p.h, {0, page}, 2);
+  p.expect_host(p.h, {page, 16 * page}, 1);
+  ran = false;
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{page, 2 * page}, Access::overwrite}}, 3, &ran);
+  p.free(p.h);
+  p.free(p.d);
+  EXPECT_TRUE(ran);
+}
+
+TEST(PartialUses, LaunchesOnTheWholeWaitForTransfersOfAPart) {
+  Tiled p;
+  p.engine().access(p.d, p.d.all(), Access::read);
+  p.host_write(p.h, {5 * page, 6 * page}, 2);
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{5 * page, 6 * page}, Access::read}});  // fetches the page on one stream
+  const std::vector<std::byte> seen = p.device_content(&streams[1], p.d);               // and a whole launch on another needs it
+  Program::expect({seen.begin() + static_cast<std::ptrdiff_t>(5 * page), seen.begin() + static_cast<std::ptrdiff_t>(6 * page)},
+                  {5 * page, 6 * page}, 2, "device");
+}
+
+TEST(PartialUses, ManyOfThemAreRight) {
+  Tiled p;
+  const std::uint64_t n = 3 * timeline::Uses::most_parts;
+  for (std::uint64_t i = 0; i < n; ++i) {
+    p.launch_parts(&streams[i % 2], {{&p.d, ByteRange{i * 200, i * 200 + 100}, Access::read_write}}, 2);
+    ASSERT_LE(p.d.uses.parts().size(), timeline::Uses::most_parts);
+  }
+  const std::vector<std::byte> seen = p.host_content(p.h);
+  for (std::uint64_t i = 0; i < n * 200; ++i) ASSERT_EQ(seen[i], Machine::mix(i % 200 < 100 ? 2 : 1, i)) << i;
+}
+
+TEST(PartialUses, OfReadyArraysNeedNoLock) {
+  Tiled p;
+  p.kernel_write(&streams[0], p.d, p.d.all(), 2);
+  p.device().synchronize_stream(&streams[0]);
+  p.engine().audit();
+  const Operand operand{&p.d, true};
+  Requirement part{&p.d, ByteRange{0, page}, Access::read_write};
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  EXPECT_FALSE(p.engine().launches.begin_launch(q, &operand, 1, {&part, 1})) << "it counts for the whole array";
+  p.engine().launches.end_launch(q, &operand, 1);
+}
+
+TEST(PartialUses, SaveWhatOthersWantOfTheirBytesAlone) {
+  Tiled p;
+  Memory& copy = p.on_device(16 * page);
+  p.kernel_write(&streams[0], p.d, p.d.all(), 2);
+  p.copy(copy, p.d);
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{page, 3 * page}, Access::read_write}}, 3);
+  EXPECT_EQ(p.counters().saved_device.bytes, 2 * page);
+  p.expect_device(copy, 2);
+  p.expect_host(p.h, {page, 3 * page}, 3);
+  p.expect_host(p.h, {3 * page, 16 * page}, 2);
+}
+
+TEST(PartialUses, FailBeforeTheLaunchAndChangeNothing) {
+  Tiled p;
+  p.device().fail_call(1, FakeDevice::call_copy);
+  std::vector<Requirement> parts{{&p.d, ByteRange{0, page}, Access::read_write}};
+  const Operand operand{&p.d, true};
+  EXPECT_THROW(p.engine().launches.begin_launch(p.queue(&streams[0]), &operand, 1, {parts.data(), 1}), Error);
+  p.device().fail_call(0, 0);
+  p.engine().audit();
+  p.expect_host(p.h, 1);
+  EXPECT_EQ(p.d.pins.load(), 0u);
+  p.launch_parts(&streams[0], parts, 2);
+  p.expect_host(p.h, {0, page}, 2);
+}
+
+TEST(PartialUses, OfGuardedMemoryCountForTheWholeArray) {
+  Tiled p(Program::guarded());
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{0, page}, Access::overwrite}}, 2);
+  EXPECT_EQ(p.h2d(), 16 * page);
+  p.expect_host(p.h, {0, page}, 2);
+  p.expect_host(p.h, {page, 16 * page}, 1);
+}
+
+}  // namespace
+}  // namespace semcache::fakes
