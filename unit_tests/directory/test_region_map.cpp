@@ -186,6 +186,13 @@ TEST(Region, DifferencesAreThoseOfTheirBytes) {
       ASSERT_EQ(rest & bits(piece), 0u);
       rest |= bits(piece);
     });
+    const bool overlap = (bits(a) & bits(b)) != 0;
+    if (overlap) {
+      ASSERT_TRUE(may_overlap(a, b));
+    }
+    if (!overlap && (a.is_range() || b.is_range() || a.pitch == b.pitch)) {
+      ASSERT_FALSE(may_overlap(a, b));
+    }
     ASSERT_EQ(rest, bits(a) & ~bits(b)) << a.begin << " " << a.width << " " << a.columns << " " << a.pitch << " without " << b.begin << " "
                                         << b.width << " " << b.columns << " " << b.pitch;
     const std::int64_t distance = static_cast<std::int64_t>(random.below(60)) - 30;

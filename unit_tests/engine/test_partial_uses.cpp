@@ -254,12 +254,43 @@ TEST(PartialUses, FailBeforeTheLaunchAndChangeNothing) {
   p.expect_host(p.h, {0, page}, 2);
 }
 
-TEST(PartialUses, OfGuardedMemoryCountForTheWholeArray) {
-  Tiled p(Program::guarded());
-  p.launch_parts(&streams[0], {{&p.d, ByteRange{0, page}, Access::overwrite}}, 2);
-  EXPECT_EQ(p.h2d(), 16 * page);
-  p.expect_host(p.h, {0, page}, 2);
-  p.expect_host(p.h, {page, 16 * page}, 1);
+TEST(PartialUses, OfGuardedMemoryUseWholePages) {
+  Program::Options o = Program::guarded();
+  o.engine.device_memory_bytes = Tiled::roomy().engine.device_memory_bytes;
+  Tiled p(o);
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{page, 3 * page}, Access::overwrite}}, 2);
+  EXPECT_EQ(p.h2d(), 0u);
+  EXPECT_EQ(p.platform().protection(p.d.address + page), platform::Protection::none) << "the launch is over";
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{4 * page + 1, 4 * page + 2}, Access::overwrite}}, 3);
+  EXPECT_EQ(p.h2d(), page);
+  p.launch_parts(&streams[0], {{&p.d, Region(8 * page, page, 3, 2 * page), Access::read_write}}, 4);
+  EXPECT_EQ(p.h2d(), 4 * page);
+  const std::vector<std::byte> seen = p.host_content(p.h);
+  for (std::uint64_t i = 0; i < p.h.bytes; ++i) {
+    const std::uint64_t at = i / page;
+    const int writer = at == 1 || at == 2 ? 2 : i == 4 * page + 1 ? 3 : at == 8 || at == 10 || at == 12 ? 4 : 1;
+    ASSERT_EQ(seen[i], Machine::mix(writer, i)) << i;
+  }
+}
+
+/// A launch that reads a part must leave the pages open that another one, which still runs, writes.
+TEST(PartialUses, OfGuardedMemoryLeaveEachOthersPagesOpen) {
+  Program::Options o = Program::guarded();
+  o.engine.device_memory_bytes = Tiled::roomy().engine.device_memory_bytes;
+  Tiled p(o);
+  p.engine().access(p.d, p.d.all(), Access::read);
+  Requirement writes{&p.d, ByteRange{page, 2 * page}, Access::read_write};
+  const Operand operand{&p.d, true};
+  ASSERT_TRUE(p.engine().launches.begin_launch(p.queue(&streams[0]), &operand, 1, {&writes, 1}));
+  EXPECT_EQ(p.platform().protection(p.d.address + page), platform::Protection::read_write);
+  p.launch_parts(&streams[1], {{&p.d, ByteRange{0, 4 * page}, Access::read}});
+  EXPECT_EQ(p.platform().protection(p.d.address + page), platform::Protection::read_write);
+  p.kernel_write(&streams[1], p.on_device(page), {0, page}, 5);
+  EXPECT_EQ(p.platform().protection(p.d.address + page), platform::Protection::read_write);
+  for (std::uint64_t i = page; i < 2 * page; ++i) p.d.address[i] = Machine::mix(2, i);
+  p.engine().launches.end_launch(p.queue(&streams[0]), &operand, 1, all_devices, {&writes, 1});
+  EXPECT_EQ(p.platform().protection(p.d.address + page), platform::Protection::read) << "for its content is on the host, too, or soon";
+  p.expect_host(p.h, {page, 2 * page}, 2);
 }
 
 }  // namespace

@@ -285,5 +285,57 @@ TEST_F(QueuesTest, TooManyStreamsAreUnknown) {
   EXPECT_EQ(last, timeline::unknown_queue);
 }
 
+using timeline::Mode;
+using timeline::PartialUse;
+using timeline::Uses;
+
+bool nothing_is_done(QueueIndex, std::uint64_t) { return false; }
+
+TEST(Uses, OfPartsCountForTheQueueThatTheyAreOn) {
+  Uses uses;
+  uses.note(2, 5, Mode::reads);
+  uses.note(PartialUse{ByteRange{0, 10}, 2, Mode::writes, 7}, nothing_is_done);
+  uses.note(PartialUse{ByteRange{20, 30}, 3, Mode::reads, 4}, nothing_is_done);
+  EXPECT_EQ(uses.last(2), 7u);
+  EXPECT_EQ(uses.last_write(2), 7u);
+  EXPECT_EQ(uses.last(3), 4u);
+  EXPECT_EQ(uses.last_write(3), 0u);
+  EXPECT_EQ(uses.on(2).last(), 5u) << "of the whole memory";
+  uses.forget();
+  EXPECT_TRUE(uses.parts().empty());
+  EXPECT_EQ(uses.last(2), 0u);
+}
+
+TEST(Uses, OfTheSameOrTouchingPartsAreOne) {
+  Uses uses;
+  uses.note(PartialUse{ByteRange{0, 10}, 1, Mode::reads, 1}, nothing_is_done);
+  uses.note(PartialUse{ByteRange{10, 20}, 1, Mode::reads, 2}, nothing_is_done);
+  uses.note(PartialUse{ByteRange{0, 20}, 1, Mode::reads, 3}, nothing_is_done);
+  ASSERT_EQ(uses.parts().size(), 1u);
+  EXPECT_EQ(uses.parts()[0].where, Region(ByteRange{0, 20}));
+  EXPECT_EQ(uses.parts()[0].position, 3u);
+  uses.note(PartialUse{ByteRange{0, 20}, 1, Mode::writes, 4}, nothing_is_done);
+  uses.note(PartialUse{ByteRange{0, 20}, 2, Mode::reads, 1}, nothing_is_done);
+  uses.note(PartialUse{ByteRange{30, 40}, 1, Mode::reads, 5}, nothing_is_done);
+  EXPECT_EQ(uses.parts().size(), 4u);
+}
+
+TEST(Uses, OfTooManyPartsCountForTheWholeMemory) {
+  Uses uses;
+  const auto note = [&](std::uint64_t i, std::uint64_t done) {
+    uses.note(PartialUse{ByteRange{100 * i, 100 * i + 1}, 1, Mode::writes, i}, [&](QueueIndex, std::uint64_t at) { return at <= done; });
+  };
+  std::uint64_t i = 1;
+  for (; i <= Uses::most_parts; ++i) note(i, 0);
+  EXPECT_EQ(uses.on(1).last(), 0u);
+  note(i++, 0);
+  EXPECT_EQ(uses.parts().size(), Uses::most_parts);
+  EXPECT_EQ(uses.on(1).write.load(), 1u) << "the first one";
+  note(i++, 20);
+  EXPECT_EQ(uses.on(1).write.load(), 20u) << "all that are done";
+  EXPECT_EQ(uses.parts().size(), Uses::most_parts - 18);
+  EXPECT_EQ(uses.last(1), i - 1);
+}
+
 }  // namespace
 }  // namespace semcache::fakes

@@ -461,7 +461,9 @@ void Executor::unmap_memory(Memory& m) noexcept {
 
 void Executor::freeze(Memory& m, const Region& where) {
   // Device memory has been quiesced (`Hazards::quiesce`), so its flags are cleared and it has no pins.
-  if (m.access == platform::Protection::read_write) projection_.protect_guarded(m, platform::Protection::read);
+  if (m.access == platform::Protection::read_write || m.opened_in_part) {
+    projection_.protect_guarded(m, std::min(m.access, platform::Protection::read));
+  }
   if (m.on_host()) s_.pages->freeze(m, where);
 }
 

@@ -73,11 +73,22 @@ void Launches::give_way(Transaction& t, const Operand* operands, std::size_t cou
   while (std::any_of(operands, operands + count, awaited) && !patience.over()) t.wait(Obstacle::moment());
 }
 
+/// Opens guarded pages that the operand's kernel uses.
+void Launches::open_pages(const Operand& operand, const OperandParts& parts) {
+  Memory& m = *operand.memory;
+  projection_.open_guarded(m);
+  for (const bool writing : {false, true}) {
+    for (const Requirement& part : parts) {
+      if (part.memory == &m && writes(part.mode) == writing) projection_.open_part(m, part.range, writing);
+    }
+  }
+}
+
 void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts) {
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
     if (is_no_array(m)) continue;
-    if (!ready(operands[i])) projection_.open_guarded(m);
+    if (!ready(operands[i])) open_pages(operands[i], parts);
     // An operand that is ready needs no ordering for a launch on its own device: each transfer has revoked the flags of all memory
     // that it uses, also a transfer that preparing another operand has submitted.
     if (queue == unknown_queue) continue;

@@ -71,6 +71,7 @@ class Launches : Parts {
   /// Checks that a kernel on the device of `space` can use the operands that lie on other devices.
   /// @throws UsageError  it cannot, for want of peer access
   void expect_reached(SpaceId space, const Operand* operands, std::size_t count) const;
+  void open_pages(const Operand& operand, const OperandParts& parts);
   /// Notes that work number `at` of the queue uses the operand: its parts, or all of it.
   void note_use(QueueIndex queue, const Operand& operand, const OperandParts& parts, std::uint64_t at, std::uint64_t now) noexcept;
   /// Waits while other threads wait for pins of these operands; see README.md.

@@ -62,7 +62,7 @@ void Projection::project_device(Memory& m) noexcept {
     const Protection most = (set & Memory::is_exclusive) != 0 ? Protection::read_write
                             : (set & Memory::is_fresh) != 0   ? Protection::read
                                                               : Protection::none;
-    if (m.access > most) {
+    if (m.access > most || m.opened_in_part) {
       // The flags are cleared. A kernel that still uses the memory must find it open to the kernel's end, because its fault might
       // wait for a thread that waits for the kernel. The end of its launch closes the pages: `waits_` is set before the pins are
       // read here, so either that end sees `waits_`, or there is no pin here any more.
@@ -71,7 +71,7 @@ void Projection::project_device(Memory& m) noexcept {
         project_later(m);
       } else {
         waits_.store(!revoked_.empty());
-        protect_guarded(m, most);
+        protect_guarded(m, std::min(m.access, most));
       }
     }
     // A launch that checks the flags alone must find open pages.
@@ -82,10 +82,30 @@ void Projection::project_device(Memory& m) noexcept {
 }
 
 void Projection::protect_guarded(Memory& m, platform::Protection protection) noexcept {
-  if (!s_.guarded(m) || m.access == protection) return;
+  if (!s_.guarded(m) || (m.access == protection && !m.opened_in_part)) return;
   if (s_.mappings.scarce() || !s_.platform->protect(m.address, s_.pages->span(m).end, protection)) return stop_guarding(m);
   m.access = protection;
+  m.opened_in_part = false;
+  m.opened_for_writing.clear();
   s_.mappings.add(2);
+}
+
+void Projection::open_part(Memory& m, const Region& where, bool writes) {
+  using platform::Protection;
+  if (!s_.guarded(m) || m.access >= (writes ? Protection::read_write : Protection::read)) return;
+  // Another launch may use some of the pages for writing now, so they stay writable.
+  for (const ByteRange& open : m.opened_for_writing) writes = writes || may_overlap(where, open);
+  base::make_room_for(m.opened_for_writing, m.opened_for_writing.size() + where.columns);
+  m.opened_in_part = true;
+  project_later(m);
+  for (std::uint64_t c = 0; c < where.columns; ++c) {
+    const ByteRange pages = s_.pages->around(m, where.column(c));
+    if (writes) m.opened_for_writing.push_back(pages);
+    const bool open = !s_.mappings.scarce() &&
+                      s_.platform->protect(m.address + pages.begin, pages.size(), writes ? Protection::read_write : Protection::read);
+    if (!open) return stop_guarding(m);
+    s_.mappings.add(2);
+  }
 }
 
 void Projection::open_guarded(Memory& m) {
@@ -94,7 +114,9 @@ void Projection::open_guarded(Memory& m) {
   const Protection most = !s_.directory.fresh(m.slot, m.all())      ? Protection::none
                           : s_.directory.exclusive(m.slot, m.all()) ? Protection::read_write
                                                                   : Protection::read;
-  if (m.access < most) protect_guarded(m, most);
+  if (m.access >= most) return;
+  if (m.opened_in_part) return open_part(m, m.all(), most == Protection::read_write);
+  protect_guarded(m, most);
 }
 
 void Projection::open_all_guarded(const Memory& m) noexcept {

@@ -41,11 +41,26 @@ Requirement Shapes::fitting(Memory& m, const Region& region, Access mode) {
   return {&m, region.hull(), mode == Access::overwrite ? Access::read_write : mode};
 }
 
+/// Returns the bytes of the array on the pages of a region: columns, where they begin a whole number of pages apart and leave pages between
+/// them.
+Region Shapes::pages_of(const Memory& m, const Region& r) const {
+  const std::uint64_t page = s_.page_bytes, first = round_down(r.begin, page), width = round_up(r.begin + r.width, page) - first;
+  if (!r.is_range() && r.pitch % page == 0 && width < r.pitch && first + (r.columns - 1) * r.pitch + width <= m.bytes) {
+    return {first, width, r.columns, r.pitch};
+  }
+  return ByteRange{first, std::min(m.bytes, round_up(r.end(), page))};
+}
+
 void Shapes::fit(Transaction& t, Requirement& part) {
   Memory& m = *part.memory;
   if (is_no_array(m)) return;  // `begin_launch` reports it
-  if (s_.guarded(m) && part.range.size() < m.bytes) part = {&m, m.all(), part.mode == Access::overwrite ? Access::read_write : part.mode};
   part = fitting(m, part.range, part.mode);
+  if (s_.guarded(m)) {
+    const Region pages = pages_of(m, part.range);
+    if (pages != part.range && part.mode == Access::overwrite) part.mode = Access::read_write;
+    part.range = pages;
+    shape(m, pages);
+  }
   if (part.range.size() < m.bytes) keep_maps_short(t, m);
 }
 

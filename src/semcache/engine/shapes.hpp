@@ -23,12 +23,15 @@ class Shapes : Parts {
   /// Returns what a use needs, and what it is noted to have used: the region, if the array's maps have its shape or its columns are few;
   /// otherwise the hull, with the content that lies between the columns.
   [[nodiscard]] Requirement fitting(Memory& memory, const Region& region, Access mode);
-  /// Replaces a part of a launch's operand by what the use needs. Where device memory is guarded, that is all of the array, because its
-  /// pages are opened and closed together. @throws UsageError  the array is freed
+  /// Replaces a part of a launch's operand by what the use needs: `fitting`, and where device memory is guarded the pages on which the
+  /// bytes lie, because they are open for other code, too, while the launch runs.
   void fit(Transaction& transaction, Requirement& part);
   /// Keeps the array's maps small against the array: beyond a bound, makes the array fresh and gives it one new number. A failure
   /// is ignored, because the caller's own work is done.
   void keep_maps_short(Transaction& transaction, Memory& memory) noexcept;
+
+ private:
+  [[nodiscard]] Region pages_of(const Memory& memory, const Region& region) const;
 };
 
 }  // namespace semcache::engine

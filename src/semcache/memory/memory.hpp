@@ -86,6 +86,10 @@ struct alignas(64) Memory {
   std::atomic<std::uint64_t> since{never};       ///< the engine's clock when it became an array; see `DeviceState::everything`
   /// Device memory whose pages are protected (`Options::device_faults`): what they permit; never less than `flags` promise.
   platform::Protection access = platform::Protection::none;
+  /// Some of these pages permit more than `access`, because launches use parts of the array. The next projection that finds no pins
+  /// closes them.
+  bool opened_in_part = false;
+  std::vector<ByteRange> opened_for_writing;  ///< those of them that can be written
   // Host memory only:
   bool open = false;              ///< never protected, so copies happen at the call
   bool announced = false;         ///< never protected, because the program promised to announce every access
