@@ -123,8 +123,8 @@ SEMCACHE_C_API const char* semcache_last_error(void) SEMCACHE_C_NOEXCEPT;
  * Announces a use of tracked bytes by code whose accesses the runtime does not notice: a library call, MPI, a system call, a
  * raw kernel.
  * Host address: after the call the bytes can be used, by system calls too, until the next launch or copy writes the array
- * elsewhere. Device address: after the call every stream of the device may use the bytes; with a writing mode the array counts
- * as written now. The range must lie inside one tracked array, otherwise the call returns SEMCACHE_ERROR_USAGE. A call with 0
+ * elsewhere. Device address: after the call every stream of the device may use the bytes; with a writing mode they count as written
+ * now. The range must lie inside one tracked array, otherwise the call returns SEMCACHE_ERROR_USAGE. A call with 0
  * bytes does nothing. The call waits for kernels in flight that write the bytes.
  * mode: a semcache_access_mode. Its type is int so that any other number is SEMCACHE_ERROR_USAGE instead of undefined behaviour.
  */
@@ -132,7 +132,7 @@ SEMCACHE_C_API semcache_status semcache_access(const void* address, size_t bytes
 
 /*
  * Announces a use of a part of a matrix: `columns` runs of `width` bytes, which begin `pitch` bytes apart. Otherwise as
- * semcache_access. What lies between the columns is neither fetched nor counted as written where it is whole pages of a mirror;
+ * semcache_access. What lies between the columns is neither fetched nor counted as written on a device, and where it is whole pages of a mirror;
  * elsewhere all bytes from the first to the last are announced, of which none is overwritten unread.
  */
 SEMCACHE_C_API semcache_status semcache_access_2d(const void* address, size_t pitch, size_t width, size_t columns,

@@ -24,8 +24,9 @@ namespace semcache {
 /// writes the array elsewhere. `read` fetches stale bytes. `write` and `read_write` fetch them and make the host the only
 /// holder of the content. `overwrite` fetches nothing inside the range, only the rest of its first and last page.
 /// Device address: after the call every stream of the device may use the bytes, because transfers to them are complete. With a
-/// writing mode the array counts as written now, and a later reader on another side waits for the whole device. `overwrite`
-/// spares the fetch only if the range is the whole array.
+/// writing mode the bytes count as written now, and a later reader of the array on another side waits for the whole device. `overwrite`
+/// fetches nothing. The rest of the array is neither fetched nor counted as written. (Where the driver's calls are watched, a kernel that
+/// is given an address in the array finds all of it valid.)
 ///
 /// @param address  first byte, inside one tracked array
 /// @param bytes    length; 0 does nothing
@@ -36,8 +37,8 @@ SEMCACHE_API void access(const void* address, std::size_t bytes, Access mode);
 
 /// Announces a use of a part of a matrix: `columns` runs of `width` bytes, which begin `pitch` bytes apart (of a column-major matrix the
 /// pitch is the leading dimension in bytes). Otherwise as `access`. What lies between the columns is neither fetched nor counted as
-/// written where it is whole pages of a mirror: where the pitch is a number of pages, and wider than a column's pages. Elsewhere the call
-/// is an announcement of all bytes from the first to the last, of which none is overwritten unread.
+/// written on a device, and in a mirror where it is whole pages: where the pitch is a number of pages, and wider than a column's pages.
+/// Elsewhere in a mirror the call is an announcement of all bytes from the first to the last, of which none is overwritten unread.
 /// @throws UsageError  as `access`; the columns overlap
 SEMCACHE_API void access_2d(const void* address, std::size_t pitch, std::size_t width, std::size_t columns, Access mode);
 

@@ -177,9 +177,10 @@ class SEMCACHE_API Launch : base::Uncopied {
   Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint32_t used,
          std::uint64_t epoch, const Capture* captures, std::size_t count);
   /// Launches a library's routine all of whose uses are known, at most `most_uses`; one array may have several. If the constructor throws,
-  /// the content of bytes that were to be overwritten may be lost. Launches, transfers and accesses of the host wait for the routine only
-  /// where they use the same bytes. (A device whose pages are guarded, an emulated one by default, takes each use for one of the whole
-  /// array.)
+  /// the content of bytes that were to be overwritten may be lost. Transfers and accesses of the host wait for the routine only where they
+  /// use the same bytes. A device whose pages are guarded, an emulated one by default, takes each use for one of whole pages. Columns that
+  /// the directory cannot follow (more than 64, of another pitch than the array's earlier uses where these are many) count with the bytes
+  /// between them.
   /// @throws UsageError  there are more uses, or columns overlap
   Launch(QueueId queue, const LibraryUse* uses, std::size_t count);
   ~Launch();

@@ -35,11 +35,13 @@ class LibraryCall {
     use(operand, Access::read_write);
     return *this;
   }
-  /// Lists an operand that the call writes. It is not fetched if it is contiguous and `unread`.
+  /// Lists an operand that the call writes. It is not fetched if it is `unread`, and contiguous or a matrix with contiguous columns
+  /// or rows.
   /// @param unread  the call writes every element without having read it
   template <class Operand>
   LibraryCall& overwrites(const Operand& operand, bool unread = true) {
-    use(operand, unread && operand.span_is_contiguous() ? Access::overwrite : Access::read_write);
+    use(operand, unread && (operand.span_is_contiguous() || use_of(operand, Access::overwrite).columns > 1) ? Access::overwrite
+                                                                                                           : Access::read_write);
     return *this;
   }
 
@@ -64,17 +66,34 @@ class LibraryCall {
   }
 
  private:
+  /// Returns the bytes of a view as a use: the columns (or rows) of a matrix where they are contiguous; otherwise all bytes from the first
+  /// element to the last.
+  template <class Operand>
+  static runtime::LibraryUse use_of(const Operand& operand, Access mode) {
+    constexpr std::size_t element = sizeof(typename Operand::value_type);
+    runtime::LibraryUse use{operand.data(), kokkos::detail::reach(operand) * element, mode};
+    if constexpr (unsigned(Operand::rank) == 2) {
+      const unsigned column = operand.stride(0) <= operand.stride(1) ? 0 : 1, other = 1 - column;
+      const std::size_t bytes = operand.extent(column) * element, pitch = operand.stride(other) * element;
+      if (use.bytes > 0 && operand.stride(column) == 1 && pitch > bytes) {
+        use.bytes = bytes;
+        use.columns = operand.extent(other);
+        use.pitch = pitch;
+      }
+    }
+    return use;
+  }
   template <class Operand>
   void use([[maybe_unused]] const Operand& operand, [[maybe_unused]] Access mode) {
     if constexpr (Kokkos::is_view<Operand>::value) {
       const std::size_t bytes = kokkos::detail::reach(operand) * sizeof(typename Operand::value_type);
       if (bytes == 0) return;
       if constexpr (std::is_same<typename Operand::memory_space, Space>::value) {
-        uses_[count_++] = {operand.data(), bytes, mode};
+        uses_[count_++] = use_of(operand, mode);
       } else if (is_tracked(operand.data())) {
         // This is host memory. The library or the driver accesses it without regard to the protection of its pages, so the
         // access is announced now.
-        semcache::access(operand.data(), bytes, mode);
+        semcache::access(operand.data(), bytes, mode == Access::overwrite && !operand.span_is_contiguous() ? Access::write : mode);
         writes_mirror_ = writes_mirror_ || semcache::writes(mode);
       }
     }

@@ -35,13 +35,12 @@ void announce(const View& view, Access mode) {
   if (bytes > 0 && semcache_foreign_io_1()->overlaps(address, address)) semcache::access(address, bytes, mode);
 }
 
-/// The same, but of a mirror's view without the gaps between columns where these can be told apart (access_2d).
+/// The same, but without the gaps between columns where these can be told apart (access_2d).
 template <class View>
 void announce_elements(const View& view, Access mode) {
   const void* address = view.data();
   if (view.span() == 0 || !semcache_foreign_io_1()->overlaps(address, address)) return;
-  if constexpr (Kokkos::is_view<View>::value && IsOrdinaryView<View>::value && has_strided_layout<View> &&
-                Kokkos::SpaceAccessibility<Kokkos::DefaultHostExecutionSpace, typename View::memory_space>::accessible) {
+  if constexpr (Kokkos::is_view<View>::value && IsOrdinaryView<View>::value && has_strided_layout<View>) {
     if (!view.span_is_contiguous() && view.size() > 0 && access_columns(address, elements_of(view, view), mode)) return;
   }
   announce(view, mode == Access::overwrite && !view.span_is_contiguous() ? Access::write : mode);
@@ -51,9 +50,9 @@ void announce_elements(const View& view, Access mode) {
 /// Announces a use of a view's elements by code whose accesses SemCache does not notice: a library call, MPI, a system call, a
 /// raw kernel on `view.data()`. See semcache::access(address, bytes, mode) for what holds afterwards.
 ///
-/// The announcement covers the elements, and whatever lies between them on the same pages. Of device views, and of views with more than
-/// 64 groups of equal columns, it covers all bytes from the first to the last element. `overwrite` spares the fetch only where it covers
-/// the elements alone. Views in memory that SemCache does not track need no announcement: nothing happens.
+/// The announcement covers the elements, and whatever lies between them on the same pages of a mirror. Of views with more than 64 groups
+/// of equal columns it covers all bytes from the first to the last element. `overwrite` spares the fetch only where it covers the elements
+/// alone. Views in memory that SemCache does not track need no announcement: nothing happens.
 /// @throws OutOfMemory device memory: the working set exceeds the budget; nothing changed
 /// @throws UsageError  the view's array has been freed
 /// Ordering: waits for kernels in flight that write the elements. Threads: any.
