@@ -62,6 +62,8 @@ DeviceSet ForeignUses::users_of(const Memory& m) const noexcept {
 
 // A use counts on the unknown queue, because raw kernels may use any stream, before and after it, and there as one of the whole array.
 void ForeignUses::access(Memory& m, const Region& where, Access mode) {
+  // Guarded pages must stay open after the call, until the array's state changes, so they are opened together.
+  if (s_.guarded(m) && where.size() < m.bytes) return use_natively(m, m.all(), writes(mode), m.announced_use);
   if (mode != Access::overwrite) return use_natively(m, where, writes(mode), m.announced_use);
   const Announced announced(*this, m.announced_use, m);
   Transaction t(transactions_);
