@@ -293,5 +293,158 @@ TEST(PartialUses, OfGuardedMemoryLeaveEachOthersPagesOpen) {
   p.expect_host(p.h, {page, 2 * page}, 2);
 }
 
+/// A part of an array with memory of its own.
+struct Parted : Program {
+  static Options two_devices() {
+    Options o = Tiled::roomy();
+    o.devices = 2;
+    return o;
+  }
+  explicit Parted(const Options& options = two_devices()) : Program(options), d(on_device(16 * page)), h(on_host(16 * page, &d)) {
+    host_write(h, h.all(), 1);
+    before = counters();
+  }
+  ~Parted() {
+    for (Memory* m : parts) engine().lifetimes.deallocate(m);
+  }
+  Memory& part(std::uint32_t on, const Region& where) {
+    parts.push_back(engine().lifetimes.allocate_part(on, d, where));
+    return *parts.back();
+  }
+  /// Launches a kernel that uses a part's memory. It sees `seen`, and writes each byte with mix(seed, position in the array), if seed > 0.
+  std::vector<std::byte> use(Memory& m, Access mode, std::uint64_t seed) {
+    const Operand operand{&m, writes(mode)};
+    Requirement all{&m, m.positions(), mode};
+    void* const stream = &streams[m.space.value - 1];
+    const engine::QueueIndex q = queue(stream, m.space.value - 1);
+    std::vector<std::byte> seen(m.bytes);
+    (void)engine().launches.begin_launch(q, &operand, 1, {&all, 1});
+    device().launch({stream, m.space.value - 1}, touches({operand}), [&seen, base = m.address, where = m.layout, seed] {
+      std::memcpy(seen.data(), base, seen.size());
+      for (std::uint64_t i = 0; i < seen.size() && seed > 0; ++i) {
+        base[i] = mix(seed, where.begin + i / where.width * where.pitch + i % where.width);
+      }
+    });
+    engine().launches.end_launch(q, &operand, 1);
+    Program::device(m.space.value - 1).synchronize_device();
+    return seen;
+  }
+  void expect_part(const Memory& m, const std::vector<std::byte>& seen, std::uint64_t seed) {
+    for (std::uint64_t i = 0; i < seen.size(); ++i) {
+      ASSERT_EQ(seen[i], mix(seed, m.layout.begin + i / m.layout.width * m.layout.pitch + i % m.layout.width)) << i;
+    }
+  }
+  Memory& d;
+  Memory& h;
+  std::vector<Memory*> parts;
+  Counters before;
+};
+
+const std::uint64_t lead = page / 4;  ///< the leading dimension of the array, a matrix of bytes with 64 columns
+
+TEST(ArrayParts, HoldHalfOfTheRowsOnAnotherDevice) {
+  Parted p;
+  Memory& half = p.part(1, Region(lead / 2, lead / 2, 64, lead));
+  EXPECT_EQ(half.bytes, 8 * page);
+  p.expect_part(half, p.use(half, Access::read, 0), 1);
+  EXPECT_EQ(p.counters().h2d.bytes - p.before.h2d.bytes, 8 * page) << "the part alone";
+  EXPECT_EQ(p.engine().state().directory.wanted(p.d.datum).extent_count(), 1u);
+
+  (void)p.use(half, Access::read_write, 2);
+  EXPECT_LE(p.engine().state().directory.wanted(p.d.datum).extent_count(), 2u) << "the half and the rest";
+  const std::vector<std::byte> seen = p.host_content(p.h);
+  for (std::uint64_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], Machine::mix(i % lead < lead / 2 ? 1 : 2, i)) << i;
+  EXPECT_EQ(p.counters().d2h.bytes - p.before.d2h.bytes, 8 * page) << "and the part alone comes back";
+}
+
+TEST(ArrayParts, AreAsTheArrayIsAfterAWriteOnTheHost) {
+  Parted p;
+  Memory& half = p.part(1, Region(0, lead / 2, 64, lead));
+  (void)p.use(half, Access::read, 0);
+  const std::uint64_t moved = p.counters().h2d.bytes;
+  p.host_write(p.h, {5 * lead + 3, 5 * lead + 4}, 2);
+  const std::vector<std::byte> seen = p.use(half, Access::read, 0);
+  EXPECT_EQ(seen[5 * (lead / 2) + 3], Machine::mix(2, 5 * lead + 3));
+  EXPECT_EQ(p.counters().h2d.bytes - moved, page / 2) << "that of the page which the part has";
+}
+
+TEST(ArrayParts, ExchangeContentWithTheArrayOnItsDevice) {
+  for (const std::uint32_t on : {0u, 1u}) {
+    Parted p;
+    p.kernel_write({&streams[0], 0}, p.d, p.d.all(), 2);
+    Memory& tile = p.part(on, Region(3 * lead + 7, 100, 20, lead));
+    p.expect_part(tile, p.use(tile, Access::read, 0), 2);
+    EXPECT_EQ(p.counters().h2d.bytes, p.before.h2d.bytes + 16 * page);
+    (void)p.use(tile, Access::overwrite, 3);
+    const std::vector<std::byte> seen = p.device_content({&streams[0], 0}, p.d);
+    for (std::uint64_t i = 0; i < seen.size(); ++i) {
+      const bool in = i / lead >= 3 && i / lead < 23 && i % lead >= 7 && i % lead < 107;
+      ASSERT_EQ(seen[i], Machine::mix(in ? 3 : 2, i)) << i;
+    }
+    EXPECT_EQ(p.counters().d2h.bytes, p.before.d2h.bytes);
+  }
+}
+
+TEST(ArrayParts, KeepTheirContentWhenTheyAreFreedOrEvicted) {
+  Program::Options o = Parted::two_devices();
+  o.engine.device_memory_bytes = 20 * page;
+  o.device.granularity_bytes = page;
+  Parted p(o);
+  Memory& tile = p.part(1, Region(4 * page, 8 * page));
+  (void)p.use(tile, Access::overwrite, 2);
+  Memory& large = p.on_device(16 * page, 1);
+  p.kernel_write({&streams[1], 1}, large, large.all(), 5);  // evicts the tile
+  EXPECT_FALSE(engine::State::is_resident(tile));
+  p.expect_part(tile, p.use(tile, Access::read, 0), 2);
+  (void)p.use(tile, Access::overwrite, 3);
+  p.engine().lifetimes.deallocate(p.parts.back());
+  p.parts.pop_back();
+  p.expect_host(p.h, {4 * page, 8 * page}, 3);
+  p.expect_host(p.h, {0, 4 * page}, 1);
+}
+
+TEST(ArrayParts, OverlapAndFollowEachOther) {
+  Parted p;
+  Memory& left = p.part(0, Region(0, lead, 40, lead));
+  Memory& lower = p.part(1, Region(lead / 2, lead / 2, 64, lead));
+  (void)p.use(left, Access::read_write, 2);
+  (void)p.use(lower, Access::read_write, 3);
+  const std::vector<std::byte> seen = p.use(left, Access::read, 0);
+  for (std::uint64_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], Machine::mix(i % lead < lead / 2 ? 2 : 3, i)) << i;
+  const std::vector<std::byte> all = p.host_content(p.h);
+  for (std::uint64_t i = 0; i < all.size(); ++i) {
+    ASSERT_EQ(all[i], Machine::mix(i % lead >= lead / 2 ? 3 : i / lead < 40 ? 2 : 1, i)) << i;
+  }
+}
+
+TEST(ArrayParts, OfArraysThatWantTheSameContent) {
+  Parted p;
+  Memory& other = p.on_device(16 * page);
+  Memory& tile = p.part(1, Region(2 * page, 6 * page));
+  (void)p.use(tile, Access::overwrite, 2);
+  p.copy(other, p.d);
+  (void)p.use(tile, Access::read_write, 3);  // the copy still wants the former content
+  p.expect_device(other, {2 * page, 6 * page}, 2);
+  p.expect_device(other, {6 * page, 16 * page}, 1);
+  p.expect_host(p.h, {2 * page, 6 * page}, 3);
+}
+
+TEST(ArrayParts, AreNoArrays) {
+  Parted p;
+  Memory& tile = p.part(1, Region(2 * page, 6 * page));
+  std::vector<std::byte> out(page);
+  EXPECT_THROW(p.engine().copies.copy(out.data(), tile.address, page), UsageError);
+  EXPECT_THROW(p.engine().copies.copy(tile.address, out.data(), page), UsageError);
+  std::vector<Operand> all;
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  p.engine().launches.begin_unknown_launch(q, all);
+  EXPECT_TRUE(std::none_of(all.begin(), all.end(), [&](const Operand& o) { return o.memory == &tile; }));
+  p.engine().launches.end_launch(q, all.data(), all.size());
+  EXPECT_THROW((void)p.engine().lifetimes.allocate_part(1, p.d, Region(15 * page, 17 * page)), UsageError);
+  EXPECT_THROW((void)p.engine().lifetimes.allocate_part(1, p.d, Region(0, 100, 3, 50)), UsageError);
+  EXPECT_THROW((void)p.engine().lifetimes.allocate_part(1, p.d, Region()), UsageError);
+  EXPECT_THROW((void)p.engine().lifetimes.allocate_part(1, tile, Region(0, page)), UsageError);
+}
+
 }  // namespace
 }  // namespace semcache::fakes

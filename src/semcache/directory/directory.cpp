@@ -114,6 +114,7 @@ SlotId Directory::add_snapshot(SpaceId space, const Region& saved) {
   s.space = space;
   s.live = true;
   s.changing = false;
+  s.part = false;
   return SlotId{index};
 }
 
@@ -125,6 +126,12 @@ SlotId Directory::add_slot(DatumId datum, SpaceId space, Content content) {
   slots_[slot.value].held = std::move(held);
   slots_[slot.value].datum = datum;
   data_[datum.value].slots.push_back(slot);
+  return slot;
+}
+
+SlotId Directory::add_part(DatumId datum, SpaceId space) {
+  const SlotId slot = add_slot(datum, space);
+  slots_[slot.value].part = true;
   return slot;
 }
 
@@ -153,7 +160,7 @@ void Directory::remove_datum(DatumId datum) noexcept {
 
 SlotId Directory::slot_in(DatumId datum, SpaceId space) const {
   for (const SlotId s : data_[datum.value].slots) {
-    if (slots_[s.value].space == space) return s;
+    if (slots_[s.value].space == space && !slots_[s.value].part) return s;
   }
   return {};
 }

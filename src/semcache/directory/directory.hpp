@@ -79,6 +79,9 @@ class Directory {
   /// Adds a slot of `datum` in `space`. It has the datum's size and holds no value.
   /// @param content  what the memory contains, if that is known
   [[nodiscard]] SlotId add_slot(DatumId datum, SpaceId space, Content content = Content::unknown);
+  /// Adds a slot whose memory has room for a part of the datum only. Its positions are those of the datum. The caller asks for no other
+  /// bytes to be there. A datum may have several such slots in one space.
+  [[nodiscard]] SlotId add_part(DatumId datum, SpaceId space);
   /// Adds memory that belongs to no datum and is to hold a saved value. Its positions are those of a region that begins at 0 and has
   /// the width, columns and pitch of `saved`.
   [[nodiscard]] SlotId add_snapshot(SpaceId space, const Region& saved);
@@ -106,7 +109,7 @@ class Directory {
   [[nodiscard]] SpaceId space(SlotId slot) const { return slots_[slot.value].space; }
   [[nodiscard]] DatumId datum(SlotId slot) const { return slots_[slot.value].datum; }
   [[nodiscard]] const std::vector<SlotId>& slots(DatumId datum) const { return data_[datum.value].slots; }
-  /// Returns the slot of `datum` in `space`; invalid if there is none.
+  /// Returns the slot of `datum` in `space` that has room for all of it; invalid if there is none.
   [[nodiscard]] SlotId slot_in(DatumId datum, SpaceId space) const;
 
   // --- questions ---------------------------------------------------------------------------------------------------
@@ -251,6 +254,7 @@ class Directory {
     SpaceId space;
     bool live = false;
     bool changing = false;
+    bool part = false;
     std::uint32_t touched = untouched;  ///< its place in touched_
   };
   static constexpr std::uint32_t untouched = UINT32_MAX;

@@ -31,7 +31,8 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
   m->space = space;
   m->address = nullptr;
   m->bytes = bytes;
-  m->saved = {};
+  m->layout = {};
+  m->part = false;
   m->label = name;
   m->counted_snapshot = false;
   m->freeing = false;
@@ -173,7 +174,7 @@ std::string Arrays::describe_live_buffers(std::uint32_t device) const {
 
 Memory* Arrays::ready_saved_copy(SpaceId space, const Region& saved, trace::LabelId label) const noexcept {
   for (Memory* m : new_copies_) {
-    if (State::is_resident(*m) && m->space == space && m->saved == saved && m->label == label) return m;
+    if (State::is_resident(*m) && m->space == space && m->layout == saved && m->label == label) return m;
   }
   return nullptr;
 }
@@ -195,7 +196,7 @@ Obstacle Arrays::new_saved_copy(SpaceId space, const Region& saved, trace::Label
 Memory* Arrays::make_saved_copy(SpaceId space, const Region& saved, trace::LabelId label) {
   const std::uint64_t bytes = saved.size();
   NewMemory m = new_memory(space, s_.recorder.name(label), bytes);
-  m->saved = saved;
+  m->layout = saved;
   if (m->on_host()) {
     m->address = static_cast<std::byte*>(std::aligned_alloc(s_.page_bytes, round_up(bytes, s_.page_bytes)));
     if (m->address == nullptr) {

@@ -65,7 +65,7 @@ void Engine::audit() {
     const std::uint32_t flags = m.flags.load();
     if (!m.freeing && m.counted_snapshot != m.snapshot()) base::fatal("audit: '%s' is counted wrongly as a saved copy", s_.name(m));
     if ((flags & Memory::resident) == 0 && m.bytes > 0) {
-      s_.directory.held(m.slot).for_each(m.all(), [&](const Region&, ValueRef held) {
+      s_.directory.held(m.slot).for_each(m.positions(), [&](const Region&, ValueRef held) {
         if (held.is_number()) base::fatal("audit: '%s' holds a value, but has no memory", s_.name(m));
       });
     }
@@ -73,10 +73,10 @@ void Engine::audit() {
       // A kernel finds its pages open to its end, so the pages of pinned memory are not checked.
       const bool idle = !s_.pinned(m);
       if (idle && m.access != Protection::none &&
-          (!State::is_resident(m) || m.snapshot() || !s_.directory.fresh(m.slot, m.all()))) {
+          (!State::is_resident(m) || m.snapshot() || !s_.directory.fresh(m.slot, m.positions()))) {
         base::fatal("audit: I5: the program can use the device memory of '%s', which is stale", s_.name(m));
       }
-      if (idle && m.access == Protection::read_write && !s_.directory.exclusive(m.slot, m.all())) {
+      if (idle && m.access == Protection::read_write && !s_.directory.exclusive(m.slot, m.positions())) {
         base::fatal("audit: I5: the program can write the device memory of '%s', which others share", s_.name(m));
       }
       const Protection least = (flags & Memory::is_exclusive) != 0 ? Protection::read_write
@@ -85,11 +85,11 @@ void Engine::audit() {
       if (m.access < least) base::fatal("audit: I5: launches believe that the pages of '%s' are open", s_.name(m));
     }
     if (m.snapshot()) continue;
-    if (!m.perhaps_unready && !ready({&m, true})) base::fatal("audit: launches that may use any array believe that '%s' is ready", s_.name(m));
-    if ((flags & Memory::is_fresh) != 0 && !s_.directory.fresh(m.slot, m.all())) {
+    if (!m.part && !m.perhaps_unready && !ready({&m, true})) base::fatal("audit: launches that may use any array believe that '%s' is ready", s_.name(m));
+    if ((flags & Memory::is_fresh) != 0 && !s_.directory.fresh(m.slot, m.positions())) {
       base::fatal("audit: I1: launches believe that '%s' is fresh", s_.name(m));
     }
-    if ((flags & Memory::is_exclusive) != 0 && m.bytes > 0 && !s_.directory.exclusive(m.slot, m.all())) {
+    if ((flags & Memory::is_exclusive) != 0 && m.bytes > 0 && !s_.directory.exclusive(m.slot, m.positions())) {
       base::fatal("audit: I2: launches believe that only '%s' holds its content", s_.name(m));
     }
     if ((flags & Memory::idle) != 0) {

@@ -46,7 +46,7 @@ void Copies::copy(void* to, const void* from, Columns what) {
   if (to == from && what.to_pitch == what.from_pitch) return;
   const auto array_at = [&](const void* p) {
     Memory* const m = s_.find(p);
-    if (m != nullptr && m->live && !m->snapshot()) return m;
+    if (m != nullptr && m->live && !m->snapshot() && !m->part) return m;
     SEMCACHE_EXPECTS(!s_.in_any_arena(p), "a copy of " + std::to_string(n) + " bytes " + (p == to ? "to " : "from ") +
                                            base::text_of(p) + ", where no array is: it has been freed, or ends before");
     return static_cast<Memory*>(nullptr);

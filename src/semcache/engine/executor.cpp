@@ -469,7 +469,7 @@ void Executor::freeze(Memory& m, const Region& where) {
 
 std::uint64_t Executor::digest_of(Memory& m) {
   DeviceState& d = s_.device_of(m);
-  order_queue(d.within_queue, m, m.all(), Mode::reads, Behind::all);
+  order_queue(d.within_queue, m, ByteRange{0, m.bytes}, Mode::reads, Behind::all);
   std::vector<std::byte> copy;
   if (!permits(m.address, m.bytes, platform::Protection::read)) {
     copy.resize(m.bytes);

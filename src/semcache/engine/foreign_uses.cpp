@@ -166,7 +166,7 @@ void ForeignUses::add_every_array(ForeignCall& call) {
   }
   const std::size_t given = call.uses.size();
   for (Memory& m : s_.pool) {
-    if (!m.live || m.on_host() || m.snapshot() || m.freeing) continue;
+    if (!m.live || m.on_host() || m.snapshot() || m.freeing || m.part) continue;
     const auto end = call.uses.begin() + static_cast<std::ptrdiff_t>(given);
     if (std::any_of(call.uses.begin(), end, [&](const ForeignCall::Use& use) { return use.memory == &m; })) continue;
     call.uses.push_back(unless_announced(m, true));
@@ -191,7 +191,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   for (std::size_t i = 0; i < count; ++i) {
     const device::DriverUse& use = uses[i];
     Memory* const found = s_.find(use.address);
-    if (found == nullptr || !found->live || found->snapshot() || found->freeing) continue;
+    if (found == nullptr || !found->live || found->snapshot() || found->freeing || found->part) continue;
     Memory& m = *found;
     const bool word = use.bytes == 0;
     const bool handle = word && is_handle(m, use.in_front);

@@ -29,7 +29,7 @@ Obstacle Hazards::busy(Memory& m, const Region& where, Mode mode) {
 }
 
 Obstacle Hazards::flights_of(Memory& host, const Region& where, Mode mode) {
-  const bool side_by_side = !host.saved.is_range();  // its memory is not laid out as its positions
+  const bool side_by_side = !host.layout.is_range();  // its memory is not laid out as its positions
   for (auto next = s_.flights.begin(); next != s_.flights.end();) {
     const auto flight = next++;
     if (flight->host != &host || !(flight->to_host || mode == Mode::writes)) continue;

@@ -142,7 +142,7 @@ void HostAccess::note_fetch(Memory& host, ByteRange range) {
   host.asked_end = 0;
   for (const SlotId slot : s_.directory.slots(host.datum)) {
     Memory& m = s_.memory_of(slot);
-    if (m.on_host()) continue;
+    if (m.on_host() || m.part) continue;
     const std::uint32_t launches = m.writing_launches.load(std::memory_order_relaxed);
     const std::uint32_t writes = launches - std::exchange(m.writing_launches_at_fetch, launches);
     host.forecast.fetched(writes);
@@ -264,7 +264,7 @@ FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* in
     if (gap.empty() || before->pages.at(gap.begin).protection != Protection::none) return FaultResult::not_ours;
     return s_.pages->protect(*before, gap, Protection::read) ? FaultResult::served : FaultResult::not_ours;
   }
-  if (!found->live || found->snapshot() || found->open || found->bytes == 0) return FaultResult::not_ours;
+  if (!found->live || found->snapshot() || found->part || found->open || found->bytes == 0) return FaultResult::not_ours;
   Memory& m = *found;
   label = s_.name(m);
   if (!m.on_host()) return serve_device(t, m, kind, address, instruction);
@@ -295,7 +295,7 @@ void HostAccess::for_each_array(const Visit& visit) {
     Transaction t(transactions_);
     if (i == s_.pool.size()) return;
     Memory& m = s_.pool[i];
-    if (m.live && !m.snapshot()) visit(t, m);
+    if (m.live && !m.snapshot() && !m.part) visit(t, m);
   }
 }
 

@@ -18,6 +18,11 @@ static void ask_for_transfers(Queues& queues, QueueIndex queue, const Memory& m)
   }
 }
 
+/// Returns the bytes of the memory that a part of an operand is. Of memory that is not laid out as its positions, that is all of it.
+static Region in_memory(const Requirement& part) noexcept {
+  return part.memory->layout.empty() ? part.range : Region(ByteRange{0, part.memory->bytes});
+}
+
 bool Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts) {
   const SpaceId space = device_space(s_.queues->device_of(queue));
   bool all_ready = queue != unknown_queue && !s_.options.check;
@@ -36,6 +41,9 @@ bool Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
   s_.surroundings.look_around();
   give_way(t, operands, count);
   if (queue != unknown_queue) expect_reached(space, operands, count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (operands[i].memory->part) shapes_.shape(*operands[i].memory, operands[i].memory->layout);
+  }
   for (Requirement& part : parts) shapes_.fit(t, part);
   t.run([&] { return preparation_.prepare(operands, count, parts); });
   for (std::size_t i = 0; i < count; ++i) {
@@ -99,9 +107,9 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
       continue;
     }
     if (s_.queues->program_queues(device) > 1) ask_for_transfers(*s_.queues, queue, m);
-    if (!parts.has(m)) executor_.order_queue(queue, m, m.all(), mode_of(operands[i].writable), Executor::Behind::transfers);
+    if (!parts.has(m)) executor_.order_queue(queue, m, ByteRange{0, m.bytes}, mode_of(operands[i].writable), Executor::Behind::transfers);
     for (const Requirement& part : parts) {
-      if (part.memory == &m) executor_.order_queue(queue, m, part.range, mode_of(writes(part.mode)), Executor::Behind::transfers);
+      if (part.memory == &m) executor_.order_queue(queue, m, in_memory(part), mode_of(writes(part.mode)), Executor::Behind::transfers);
     }
     projection_.project_later(m);  // all program queues may be ordered behind the transfers now
   }
@@ -143,7 +151,7 @@ void Launches::list_everything(Listed which, QueueIndex queue, std::vector<Opera
   operands.clear();
   const SpaceId space = device_space(s_.queues->device_of(queue));
   const auto add = [&](Memory& m) {
-    if (!m.live || m.on_host() || m.snapshot() || m.freeing) return;
+    if (!m.live || m.on_host() || m.snapshot() || m.freeing || m.part) return;
     if (queue == unknown_queue || s_.topology.linked(space, m.space)) operands.push_back({&m, true});
   };
   if (which == Listed::all) {
@@ -152,7 +160,7 @@ void Launches::list_everything(Listed which, QueueIndex queue, std::vector<Opera
   }
   std::vector<Memory*>& unready = projection_.perhaps_unready();
   const auto needs_nothing = [](Memory* m) {
-    m->perhaps_unready = !is_no_array(*m) && !ready({m, true});
+    m->perhaps_unready = !is_no_array(*m) && !m->part && !ready({m, true});
     return !m->perhaps_unready;
   };
   unready.erase(std::remove_if(unready.begin(), unready.end(), needs_nothing), unready.end());
@@ -199,7 +207,7 @@ void Launches::note_use(QueueIndex queue, const Operand& operand, const OperandP
   Memory& m = *operand.memory;
   if (!parts.has(m)) return executor_.note_use(queue, m, mode_of(operand.writable), at, now);
   for (const Requirement& part : parts) {
-    if (part.memory == &m) executor_.note_use(queue, m, part.range, mode_of(writes(part.mode)), at, now);
+    if (part.memory == &m) executor_.note_use(queue, m, in_memory(part), mode_of(writes(part.mode)), at, now);
   }
 }
 
@@ -284,7 +292,7 @@ void Launches::follow_launch(QueueIndex queue, const Operand* operands, std::siz
 /// Starts the transfer of the array to its announced host side, if the host is expected to ask for it next: it always has so far
 /// (`policy::FetchForecast`).
 void Launches::fetch_ahead(Memory& m) {
-  if (!m.live || m.on_host() || m.snapshot() || m.bytes > policy::FetchForecast::largest_bytes) return;
+  if (!m.live || m.on_host() || m.snapshot() || m.part || m.bytes > policy::FetchForecast::largest_bytes) return;
   if (m.writing_launches.load() - m.writing_launches_at_fetch != 1) return;
   const SlotId slot = s_.directory.slot_in(m.datum, host_space);
   if (!slot.valid()) return;

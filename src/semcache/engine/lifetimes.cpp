@@ -6,8 +6,7 @@
 
 namespace semcache::engine {
 
-Memory* Lifetimes::allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes) {
-  const Transaction t(transactions_);
+Arrays::NewMemory Lifetimes::new_on_device(std::uint32_t device, const char* label, std::uint64_t bytes) {
   DeviceState& d = *s_.devices.at(device);
   const auto expect_at_most = [&](std::uint64_t most, const std::string& what, const char* remedy) {
     if (bytes <= most) return;
@@ -21,9 +20,31 @@ Memory* Lifetimes::allocate_device(std::uint32_t device, const char* label, std:
   expect_at_most(d.memory->bytes(), "all the addresses for device arrays, ", ". Split the array.");
   Arrays::NewMemory m = arrays_.new_memory(device_space(device), label, bytes);
   arrays_.place_on_device(*m);
+  return m;
+}
+
+Memory* Lifetimes::allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes) {
+  const Transaction t(transactions_);
+  Arrays::NewMemory m = new_on_device(device, label, bytes);
   m->datum = s_.directory.add_datum(bytes);
   arrays_.bind(*m, s_.directory.add_slot(m->datum, m->space));
   live_device_bytes_ += bytes;
+  return m.release();
+}
+
+Memory* Lifetimes::allocate_part(std::uint32_t device, const Memory& array, const Region& where) {
+  const Transaction t(transactions_);
+  SEMCACHE_EXPECTS(array.live && !array.snapshot() && !array.part, "a part of an array that has been freed, or of a part");
+  SEMCACHE_EXPECTS(!where.empty() && (where.is_range() || where.pitch >= where.width) && where.end() <= array.bytes,
+                   "a part of " + std::to_string(where.columns) + " columns of " + std::to_string(where.width) + " bytes, " +
+                       std::to_string(where.pitch) + " bytes apart, at offset " + std::to_string(where.begin) + " of '" + s_.name(array) +
+                       "' of " + std::to_string(array.bytes) + " bytes: it is empty, its columns overlap, or it leaves the array");
+  Arrays::NewMemory m = new_on_device(device, s_.name(array), where.size());
+  m->layout = where;
+  m->part = true;
+  m->datum = array.datum;
+  arrays_.bind(*m, s_.directory.add_part(m->datum, m->space));
+  live_device_bytes_ += m->bytes;
   return m.release();
 }
 
@@ -122,15 +143,15 @@ Obstacle Lifetimes::free_array(Memory& m) {
   if (!m.snapshot() && s_.directory.slots(m.datum).size() == 1) leave_datum(m);
   if (!m.snapshot()) {
     // The other side lives on, so it must get everything that only this side holds.
-    if (const Obstacle o = hazards_.busy(m, m.all(), Mode::writes)) return o;
+    if (const Obstacle o = hazards_.busy(m, m.positions(), Mode::writes)) return o;
     if (const Obstacle o = save_before_leaving(m)) return o;
     if (const Obstacle o = hazards_.uses_of(m)) return o;
   }
   m.freeing = true;  // until it is listed as a saved copy, or freed
-  if (const Obstacle o = hazards_.busy(m, m.all(), Mode::writes)) return o;
+  if (const Obstacle o = hazards_.busy(m, m.positions(), Mode::writes)) return o;
   if (m.snapshot()) {
     std::vector<directory::LastHeld> last;
-    s_.directory.last_held(m.slot, m.all(), directory::Wanters::others, last);
+    s_.directory.last_held(m.slot, m.positions(), directory::Wanters::others, last);
     if (!last.empty()) {
       keep_as_saved_copy(m);
       return {};
@@ -149,7 +170,7 @@ void Lifetimes::leave_datum(Memory& m) noexcept {
   m.write_check.reset();
   s_.directory.detach(m.slot);
   if (s_.directory.slots(datum).empty()) {
-    transfers_.count_dropped(m, m.all());
+    transfers_.count_dropped(m, m.positions());
     s_.directory.remove_datum(datum);
   }
   m.datum = DatumId{};
@@ -173,15 +194,15 @@ void Lifetimes::keep_as_saved_copy(Memory& m) noexcept {
 
 Obstacle Lifetimes::save_before_leaving(Memory& m) {
   const SlotId host = s_.directory.slot_in(m.datum, host_space);
-  if (!transfers_.host_side_is_announced(m) || host == m.slot) return transfers_.save_all(m, m.all(), Transfers::Loss::freeing);
+  if (!transfers_.host_side_is_announced(m) || host == m.slot) return transfers_.save_all(m, m.positions(), Transfers::Loss::freeing);
   // Values that other arrays want must not have their last holder in memory that the host writes before it announces the write.
   // Values that only this array itself wants may stay there.
-  if (const Obstacle o = transfers_.save_all(m, m.all(), Transfers::Loss::write)) return o;
+  if (const Obstacle o = transfers_.save_all(m, m.positions(), Transfers::Loss::write)) return o;
   for (std::vector<directory::LastHeld> last;; last.clear()) {
     {
       s_.directory.mark_changing(host, false);
       const base::AtEnd marked([&] { s_.directory.mark_changing(host); });
-      s_.directory.last_held(m.slot, m.all(), directory::Wanters::others, last);
+      s_.directory.last_held(m.slot, m.positions(), directory::Wanters::others, last);
     }
     if (last.empty()) return {};
     if (const Obstacle o = transfers_.save(m, last.front(), Transfers::Loss::freeing)) return o;

@@ -13,6 +13,12 @@ class Lifetimes : Parts {
 
   /// @throws OutOfMemory  the array is larger than the device's budget or its addresses  @throws std::bad_alloc
   Memory* allocate_device(std::uint32_t device, const char* label, std::uint64_t bytes);
+  /// Makes memory on a device for a part of an array, with its columns side by side. The part is one more place of the array's content:
+  /// launches use it as an operand, transfers fill it, and what a launch writes there is the array's content. It is found by no address. It
+  /// is to be freed before the array.
+  /// @throws UsageError  the array has been freed, the part is empty or leaves it, or the columns overlap
+  /// @throws OutOfMemory, std::bad_alloc  as `allocate_device`
+  Memory* allocate_part(std::uint32_t device, const Memory& array, const Region& where);
   /// @param partner  the device array whose host side this is; nullptr: an array of its own
   /// @param announced  the program announces every access of the host, so the pages are not protected
   /// @throws UsageError  the partner is no live device array, has another size, or has a host side already
@@ -29,6 +35,8 @@ class Lifetimes : Parts {
   [[nodiscard]] std::uint64_t live_host_bytes() const noexcept { return live_host_bytes_; }
 
  private:
+  /// Makes the object of an array or part, which has addresses on the device and no slot yet.
+  Arrays::NewMemory new_on_device(std::uint32_t device, const char* label, std::uint64_t bytes);
   void deallocate(Transaction& transaction, Memory& memory) noexcept;
   /// @return no obstacle when the array is freed, or has become a saved copy; otherwise the first obstacle
   Obstacle free_array(Memory& memory);

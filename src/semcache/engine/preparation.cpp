@@ -24,17 +24,17 @@ Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const 
 
 Obstacle Preparation::prepare_whole(Memory& m, bool writable) {
   // An earlier attempt has made it ready, and only its flags are not set yet.
-  if (s_.directory.fresh(m.slot, m.all()) && (!writable || s_.directory.exclusive(m.slot, m.all()))) return {};
-  if (const Obstacle o = transfers_.make_fresh(m, m.all())) return o;
+  if (s_.directory.fresh(m.slot, m.positions()) && (!writable || s_.directory.exclusive(m.slot, m.positions()))) return {};
+  if (const Obstacle o = transfers_.make_fresh(m, m.positions())) return o;
   if (!writable) return {};
-  if (const Obstacle o = transfers_.save_all(m, m.all(), Transfers::Loss::write)) return o;
-  if (s_.options.check_writes && !m.write_check && m.bytes > 0 && s_.directory.defined(m.datum, m.all()) &&
-      !s_.directory.exclusive(m.slot, m.all())) {
+  if (const Obstacle o = transfers_.save_all(m, m.positions(), Transfers::Loss::write)) return o;
+  if (s_.options.check_writes && !m.write_check && m.bytes > 0 && s_.directory.defined(m.datum, m.positions()) &&
+      !s_.directory.exclusive(m.slot, m.positions())) {
     if (const Obstacle o = hazards_.quiesce(m)) return o;  // a native kernel may still write it
     const std::uint64_t digest = executor_.digest_of(m);
-    m.write_check = std::make_unique<Memory::WriteCheck>(s_.directory, digest, s_.directory.wanted(m.datum).extents(m.all()));
+    m.write_check = std::make_unique<Memory::WriteCheck>(s_.directory, digest, s_.directory.wanted(m.datum).extents(m.positions()));
   }
-  transfers_.note_written(m, m.all());  // I2
+  transfers_.note_written(m, m.positions());  // I2
   return {};
 }
 

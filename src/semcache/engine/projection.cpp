@@ -38,9 +38,9 @@ void Projection::project_soon() noexcept {
 void Projection::project_device(Memory& m) noexcept {
   using platform::Protection;
   std::uint32_t set = 0;
-  if (s_.directory.fresh(m.slot, m.all())) {
+  if (s_.directory.fresh(m.slot, m.positions())) {
     set |= Memory::is_fresh;
-    if (m.bytes == 0 || s_.directory.exclusive(m.slot, m.all())) set |= Memory::is_exclusive;
+    if (m.bytes == 0 || s_.directory.exclusive(m.slot, m.positions())) set |= Memory::is_exclusive;
   }
   const std::uint32_t device = s_.device_index(m);
   // Launches on the array's device need not wait any more for transfers that write the memory (`written`), or for any transfer that
@@ -111,11 +111,11 @@ void Projection::open_part(Memory& m, const Region& where, bool writes) {
 void Projection::open_guarded(Memory& m) {
   using platform::Protection;
   if (!s_.guarded(m) || !m.live || m.snapshot() || !State::is_resident(m)) return;
-  const Protection most = !s_.directory.fresh(m.slot, m.all())      ? Protection::none
-                          : s_.directory.exclusive(m.slot, m.all()) ? Protection::read_write
+  const Protection most = !s_.directory.fresh(m.slot, m.positions())      ? Protection::none
+                          : s_.directory.exclusive(m.slot, m.positions()) ? Protection::read_write
                                                                   : Protection::read;
   if (m.access >= most) return;
-  if (m.opened_in_part) return open_part(m, m.all(), most == Protection::read_write);
+  if (m.opened_in_part) return open_part(m, m.positions(), most == Protection::read_write);
   protect_guarded(m, most);
 }
 

@@ -90,7 +90,7 @@ Obstacle Residency::evict_one(DeviceState& d, const std::vector<Memory*>& keep, 
 
 Obstacle Residency::evict(Memory& m) {
   if (const Obstacle o = hazards_.quiesce(m)) return o;
-  if (const Obstacle o = transfers_.save_all(m, m.all(), Transfers::Loss::eviction)) return o;
+  if (const Obstacle o = transfers_.save_all(m, m.positions(), Transfers::Loss::eviction)) return o;
   if (const Obstacle o = hazards_.uses_of(m)) return o;
   s_.directory.drop(m.slot);
   m.write_check.reset();

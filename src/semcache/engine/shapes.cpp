@@ -17,7 +17,7 @@ std::size_t Shapes::most_extents(const Memory& m) noexcept {
 }
 
 void Shapes::keep_maps_short(Transaction& t, Memory& m) noexcept {
-  if (!m.live || m.snapshot() || s_.directory.wanted(m.datum).extent_count() <= most_extents(m)) return;
+  if (!m.live || m.snapshot() || m.part || s_.directory.wanted(m.datum).extent_count() <= most_extents(m)) return;
   // While a fault is served, maps are not shortened: the fault does not need that, and its thread may hold what would be waited
   // for. A fault adds extents of whole pages only, so there are not many more before the next copy or message.
   if (here().served_address != nullptr) return;
@@ -53,7 +53,7 @@ Region Shapes::pages_of(const Memory& m, const Region& r) const {
 
 void Shapes::fit(Transaction& t, Requirement& part) {
   Memory& m = *part.memory;
-  if (is_no_array(m)) return;  // `begin_launch` reports it
+  if (is_no_array(m) || m.part) return;  // of the former `begin_launch` reports; the latter is used as a whole
   part = fitting(m, part.range, part.mode);
   if (s_.guarded(m)) {
     const Region pages = pages_of(m, part.range);

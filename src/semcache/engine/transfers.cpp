@@ -280,7 +280,7 @@ void Transfers::perform(const Step& step, plan::Purpose purpose) {
 Obstacle Transfers::check_writes(Memory& m) {
   if (!m.write_check) return {};
   if (const Obstacle o = hazards_.quiesce(m)) return o;
-  executor_.freeze(m, m.all());
+  executor_.freeze(m, m.positions());
   const std::unique_ptr<Memory::WriteCheck> check = std::move(m.write_check);
   if (executor_.digest_of(m) != check->digest) {
     s_.recorder.count(trace::Event::changed, m.label);

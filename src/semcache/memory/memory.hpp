@@ -69,7 +69,10 @@ struct alignas(64) Memory {
   DatumId datum;  ///< invalid for a snapshot
   std::byte* address = nullptr;
   std::uint64_t bytes = 0;
-  Region saved;  ///< a saved copy of several columns: where they were, from 0 on; its memory has them side by side
+  /// The positions of which it has memory, for a part of an array and for a saved copy; the memory has the columns side by side. Empty: as
+  /// many as it has bytes, from 0 on.
+  Region layout;
+  bool part = false;  ///< it has memory for a part of its array only, and is found by no address
   std::uint64_t reserved_bytes = 0;  ///< of address space, with at least header_gap_bytes behind the data
   trace::LabelId label;
   bool counted_snapshot = false;     ///< its bytes are counted in `DeviceMemory::snapshot_bytes`
@@ -119,8 +122,10 @@ struct alignas(64) Memory {
 
   [[nodiscard]] bool on_host() const noexcept { return space == host_space; }
   [[nodiscard]] bool snapshot() const noexcept { return !datum.valid(); }
-  /// All positions of the slot. A saved copy of several columns has more positions than bytes of memory.
-  [[nodiscard]] ByteRange all() const noexcept { return saved.is_range() ? ByteRange{0, bytes} : saved.hull(); }
+  /// Returns all positions of the slot.
+  [[nodiscard]] Region positions() const noexcept { return layout.empty() ? Region(ByteRange{0, bytes}) : layout; }
+  /// Returns the range in which they lie. Of arrays that are no part it has no gaps.
+  [[nodiscard]] ByteRange all() const noexcept { return positions().hull(); }
 
   /// The header that a framework puts in front of the array's data (Kokkos' record), kept here (`runtime::header_of`).
   alignas(16) std::byte header[128];

@@ -87,6 +87,24 @@ void* allocate_host(const char* label, std::size_t bytes, const void* partner, b
   return r.engine->lifetimes.allocate_host(label, bytes, device_side, announced)->address;
 }
 
+ArrayPart::ArrayPart(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  expect_device(r, device);
+  const Located at = locate(r, first, bytes);
+  memory_ = r.engine->lifetimes.allocate_part(device, *at.memory, Region(at.position, bytes, columns, pitch));
+  epoch_ = epoch();
+}
+
+ArrayPart::~ArrayPart() {
+  Runtime* const r = running();
+  if (r == nullptr || epoch_ != epoch()) return;
+  const platform::RuntimeScope scope;
+  r->engine->lifetimes.deallocate(memory_);
+}
+
+void* ArrayPart::data() const noexcept { return memory_->address; }
+
 void deallocate(void* address) noexcept {
   Runtime* r = running();
   if (r == nullptr || address == nullptr) return;  // the runtime has ended: its memory has been freed, or stays as it is

@@ -24,7 +24,7 @@ engine::QueueIndex index_of(QueueId queue) noexcept { return queue.valid() ? que
 /// Returns the live device array that holds the address, or nullptr.
 Memory* live_on_device(const Runtime& r, const void* pointer) noexcept {
   Memory* const m = r.engine->state().find_device(pointer);
-  return m != nullptr && m->live ? m : nullptr;
+  return m != nullptr && m->live && !m->part ? m : nullptr;
 }
 
 }  // namespace
@@ -257,15 +257,20 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue
   std::size_t part_count = 0;
   bool in_part = false;
   const auto use = [&](const LibraryUse& u) {
-    Memory* m = u.bytes == 0 || u.columns == 0 ? nullptr : live_on_device(r, u.pointer);
-    if (m == nullptr) return;
+    Memory* m = u.bytes == 0 || u.columns == 0 ? nullptr : r.engine->state().find_device(u.pointer);
+    if (m == nullptr || !m->live) return;
     SEMCACHE_EXPECTS(u.columns == 1 || u.pitch >= u.bytes, "a library call uses columns of " + std::to_string(u.bytes) + " bytes that begin " +
                                                                std::to_string(u.pitch) + " bytes apart, so they overlap");
     add(m, writes(u.mode));
     const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(u.pointer) - m->address);
     Region where(begin, u.bytes, u.columns, u.pitch);
     if (where.end() > m->bytes) where = ByteRange{begin, m->bytes};
-    parts[part_count++] = {m, where, u.mode};
+    Access mode = u.mode;
+    if (m->part) {
+      if (mode == Access::overwrite && where.size() < m->bytes) mode = Access::read_write;
+      where = m->layout;
+    }
+    parts[part_count++] = {m, where, mode};
     in_part = in_part || where.size() != m->bytes;
   };
   // Overwritten arrays come last, so that a failure for another array leaves their content unchanged.

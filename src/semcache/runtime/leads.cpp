@@ -200,7 +200,7 @@ class Follower {
     constexpr std::uintptr_t in_front = header_bytes;
     for (const std::uintptr_t near : {word, word - 1, word + in_front}) {
       const engine::Memory* const m = engine_.state().find(pointer(near));
-      const bool is_meant = m != nullptr && m->live && word - (number(m->address) - in_front) <= in_front + m->bytes;
+      const bool is_meant = m != nullptr && m->live && !m->part && word - (number(m->address) - in_front) <= in_front + m->bytes;
       if (is_meant) return leads_.arrays_.push_back(m->address);
     }
     if (way.level == 0 && engine_.state().in_device_arena(pointer(word))) {

@@ -90,7 +90,7 @@ void stay_loaded();
 /// Returns the live array that holds the address; nullptr if there is none.
 [[nodiscard]] inline engine::Memory* array_at(const Runtime& r, const void* address) noexcept {
   engine::Memory* const m = r.engine->state().find(address);
-  return m != nullptr && m->live && !m->snapshot() ? m : nullptr;
+  return m != nullptr && m->live && !m->snapshot() && !m->part ? m : nullptr;
 }
 /// Returns the array that outlived its runtime and holds the address; nullptr if there is none.
 [[nodiscard]] engine::Memory* outlived(const void* address) noexcept;

@@ -149,10 +149,31 @@ struct KnownOperand {
 /// Returns whether these arrays are still those of a launch of epoch `epoch`, and hold no handles. About 2 ns for each array.
 [[nodiscard]] SEMCACHE_API bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t epoch) noexcept;
 
+/// Memory on a device for a part of an array, with the part's columns side by side: a tile for library calls on that device. It is one more
+/// place of the array's content. A call that uses it (`LibraryUse`) finds the content there that the array has, and what the call writes
+/// there is the array's content from then on. It takes the room of the part alone. It counts as no array: copies, announcements and kernels
+/// that capture it are refused or do not notice it, and unknown launches use the array and not its parts.
+/// Lifetime: it is destroyed before the array is freed. Threads: any, one at a time for each object.
+class SEMCACHE_API ArrayPart : base::Uncopied {
+ public:
+  /// @param first  first byte of the part, in an array of any device or of the host
+  /// @param bytes  of a column  @param pitch  bytes from one column of the array to the next; not used where there is one column
+  /// @throws UsageError  the part is in no array, is empty or leaves the array, its columns overlap, or there is no such device
+  /// @throws OutOfMemory  it is larger than the device's budget
+  ArrayPart(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device);
+  ~ArrayPart();
+  /// Returns the first byte of the part on the device. Columns follow each other without gaps.
+  [[nodiscard]] void* data() const noexcept;
+
+ private:
+  engine::Memory* memory_;
+  std::uint64_t epoch_;
+};
+
 /// A use of a part of a device array by a library call: `columns` runs of `bytes` bytes each, which begin `pitch` bytes apart. Of the
 /// rest of the array nothing is fetched, and no other copy becomes stale.
 struct LibraryUse {
-  const void* pointer;  ///< first of the bytes used; addresses outside device arrays are ignored
+  const void* pointer;  ///< first of the bytes used; addresses outside device arrays are ignored. A use of an ArrayPart counts for all of it
   std::size_t bytes;    ///< of a column; 0: the use is ignored
   Access mode;  ///< `overwrite`: the call writes all these bytes before it reads them, so they are not fetched
   std::size_t columns = 1;
