@@ -295,6 +295,9 @@ void Oracle::free_side(std::size_t index, bool device) {
     machine_->device().fail_call(1 + random_.below(2), FakeDevice::call_map);
   }
   Memory*& side = device ? a.device : a.host;
+  if (a.device == nullptr || a.host == nullptr) {
+    while (!a.parts.empty()) free_part(a);
+  }
   drop_messages_of(side);
   machine_->engine().lifetimes.deallocate(side);
   disarm();
@@ -605,6 +608,79 @@ directory::Fill random_pattern(Random& random) {
   return fill;
 }
 }  // namespace
+
+void Oracle::free_part(Array& a) {
+  machine_->engine().lifetimes.deallocate(a.parts.back());
+  a.parts.pop_back();
+}
+
+/// Several moves, because parts are to be used often while they last.
+void Oracle::use_parts() {
+  for (std::uint64_t n = 1 + random_.below(8); n > 0 && !failed_; --n) use_part();
+}
+
+/// A part of an array, with memory of its own on some device, which a kernel uses.
+void Oracle::use_part() {
+  Array& a = pick();
+  const std::uint64_t size = a.bytes.size();
+  if (size == 0 || options_.protocol == engine::Protocol::off) return;
+  const Memory& side = a.device != nullptr ? *a.device : *a.host;
+  if (a.parts.size() < 2 && !side.open && random_.chance(30)) {
+    Region where = sub_range(size);
+    if (size >= 100 && random_.chance(60)) {
+      const std::uint64_t pitch = random_.chance(50) ? 2 * options_.page_bytes : 1 + size / (2 + random_.below(90));
+      const std::uint64_t width = 1 + random_.below(pitch), begin = random_.below(pitch);
+      if (begin + width <= size) where = Region(begin, width, 1 + (size - begin - width) / pitch, pitch);
+    }
+    note("a part of " + std::to_string(where.columns) + " columns of " + show(where.column(0)) + " " + std::to_string(where.pitch) +
+         " apart of " + std::to_string(size));
+    const std::uint32_t device = pick_device();
+    (void)attempt([&] { a.parts.push_back(machine_->engine().lifetimes.allocate_part(device, side, where)); });
+    return;
+  }
+  if (a.parts.empty()) return;
+  if (random_.chance(8)) {
+    note("a part of " + std::to_string(size) + " is freed");
+    return free_part(a);
+  }
+  std::swap(a.parts.front(), a.parts.back());
+  Memory& m = *a.parts.back();
+  const auto mode = static_cast<Access>(random_.below(4));
+  std::vector<engine::Requirement> parts{{&m, m.positions(), mode}};
+  const std::vector<Operand> operands{{&m, writes(mode)}};
+  const std::string text = "move " + std::to_string(moves_) + ": a kernel of a part of " + std::to_string(size) + ::semcache::fakes::show(parts[0]);
+  note(text);
+  void* const stream = pick_stream(device_of(m));
+  engine::QueueIndex queue = engine::unknown_queue;
+  if (!adopt(stream, queue)) return;
+  order_program(stream, operands);
+  if (!attempt([&] { (void)machine_->engine().launches.begin_launch(queue, operands.data(), 1, {parts.data(), 1}); })) {
+    for (std::uint64_t c = 0; c < m.layout.columns && mode == Access::overwrite; ++c) forget(a, m.layout.column(c));
+    return;
+  }
+  Expected expected = expect(a);
+  if (!needs_content(mode)) std::fill(expected.defined.begin(), expected.defined.end(), std::uint8_t{0});
+  std::vector<Machine::Write> writes = writes_of_parts(operands, parts);
+  const Region where = m.layout;
+  machine_->device().launch(named(stream), Machine::touches(operands), [this, base = m.address, where, expected, writes, text] {
+    const auto memory_of = [&](std::uint64_t at) {
+      at -= where.begin;
+      return base + (where.is_range() ? at : at / where.pitch * where.width + at % where.pitch);
+    };
+    for (std::uint64_t c = 0; c < where.columns; ++c) check(expected, where.column(c), memory_of(where.column(c).begin), text);
+    for (const Machine::Write& w : writes) {
+      for (std::uint64_t at = w.range.begin; at < w.range.end; ++at) *memory_of(at) = Machine::mix(w.seed, at);
+    }
+  });
+  for (const Machine::Write& w : writes) {
+    std::uint64_t in_memory = w.range.begin - where.begin;
+    if (!where.is_range()) in_memory = in_memory / where.pitch * where.width + in_memory % where.pitch;
+    replay_.program_writes(m.slot, {in_memory, in_memory + w.range.size()},
+                           [&](std::uint64_t i) { return Machine::mix(w.seed, i - in_memory + w.range.begin); });
+    write(a, w.range, w.seed);
+  }
+  survive(2, [&] { machine_->engine().launches.end_launch(queue, operands.data(), 1); });
+}
 
 void Oracle::fill_by_kernel() {
   Array& a = pick();
@@ -1003,6 +1079,7 @@ void Oracle::move() {
   if (choice < 410) return announced_access();
   if (choice < (options_.devices > 1 ? 605u : 620u)) return launch(false);
   if (choice < 625) return launch(true);
+  if (choice < 628) return use_parts();
   if (choice < 640) return native_launch();
   if (choice < 665) return foreign_call();
   if (choice < 690) return fill_by_kernel();

@@ -64,6 +64,7 @@ class Oracle {
     bool all_defined = false;
     engine::Memory* device = nullptr;
     engine::Memory* host = nullptr;
+    std::vector<engine::Memory*> parts;
   };
   struct Expected {
     std::vector<std::byte> bytes;
@@ -83,6 +84,9 @@ class Oracle {
   void native_launch();
   void foreign_call();
   void fill_by_kernel();
+  void use_parts();
+  void use_part();
+  void free_part(Array& a);
   void copy();
   void copy_columns();
   void copy_open();

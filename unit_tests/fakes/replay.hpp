@@ -132,13 +132,13 @@ class Replay final : public plan::Observer {
     if (!s.to.slot.valid()) return;
     Flat* const f = usable(s.to, s.region(s.to).hull().size(), "a fill of");
     if (f == nullptr) return;
-    s.for_each_column([&](std::uint64_t column, std::uint64_t) {
-      const ByteRange r{s.to.position + column, s.to.position + column + s.bytes};
-      for (std::uint64_t i = r.begin; i < r.end; ++i) {
-        f->bytes[i] = static_cast<std::byte>(s.fill.pattern[(i - s.to.position + s.phase) % s.fill.pattern_bytes]);
+    for (std::uint64_t c = 0; c < s.columns; ++c) {
+      const std::uint64_t begin = s.to.position + c * s.to.pitch;
+      for (std::uint64_t i = 0; i < s.bytes; ++i) {
+        f->bytes[begin + i] = static_cast<std::byte>(s.fill.pattern[(i + s.phase + c * s.phase_pitch) % s.fill.pattern_bytes]);
       }
-      forget(*f, r, yes);
-    });
+      forget(*f, {begin, begin + s.bytes}, yes);
+    }
     add(counted_.filled, s.total_bytes());
   }
 

@@ -42,9 +42,9 @@ void Executor::carry_out(const Step& step) {
     case Step::Kind::fill:
       if (to == nullptr) return repeat(step.to.address, step.bytes, step.fill, step.phase);
       to->write_check.reset();
-      step.for_each_column([&](std::uint64_t at, std::uint64_t) {
-        fill_in_place(*to, step.to.position + at, step.bytes, step.fill, step.phase + at);
-      });
+      for (std::uint64_t c = 0; c < step.columns; ++c) {
+        fill_in_place(*to, step.to.position + c * step.to.pitch, step.bytes, step.fill, step.phase + c * step.phase_pitch);
+      }
       return;
     case Step::Kind::map:
       return s_.device_of(*to).memory->note_mapped(*to);

@@ -35,6 +35,8 @@ Memory* Lifetimes::allocate_device(std::uint32_t device, const char* label, std:
 Memory* Lifetimes::allocate_part(std::uint32_t device, const Memory& array, const Region& where) {
   const Transaction t(transactions_);
   SEMCACHE_EXPECTS(array.live && !array.snapshot() && !array.part, "a part of an array that has been freed, or of a part");
+  SEMCACHE_EXPECTS(!array.open, std::string("a part of '") + s_.name(array) + "', whose host accesses are not noticed any more (a kernel holds a "
+                                "pointer into it, or the kernel's limit on mappings is near). Use an array of semcache::Space");
   SEMCACHE_EXPECTS(!where.empty() && (where.is_range() || where.pitch >= where.width) && where.end() <= array.bytes,
                    "a part of " + std::to_string(where.columns) + " columns of " + std::to_string(where.width) + " bytes, " +
                        std::to_string(where.pitch) + " bytes apart, at offset " + std::to_string(where.begin) + " of '" + s_.name(array) +

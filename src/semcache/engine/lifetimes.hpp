@@ -16,7 +16,7 @@ class Lifetimes : Parts {
   /// Makes memory on a device for a part of an array, with its columns side by side. The part is one more place of the array's content:
   /// launches use it as an operand, transfers fill it, and what a launch writes there is the array's content. It is found by no address. It
   /// is to be freed before the array.
-  /// @throws UsageError  the array has been freed, the part is empty or leaves it, or the columns overlap
+  /// @throws UsageError  the array has been freed, is open, or is a part itself; the part is empty or leaves it; or its columns overlap
   /// @throws OutOfMemory, std::bad_alloc  as `allocate_device`
   Memory* allocate_part(std::uint32_t device, const Memory& array, const Region& where);
   /// @param partner  the device array whose host side this is; nullptr: an array of its own

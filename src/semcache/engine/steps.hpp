@@ -38,7 +38,7 @@ using memory::end_at;
 
 /// Returns a step that concerns a whole array.
 [[nodiscard]] inline plan::Step step_of(plan::Step::Kind kind, const Memory& m) noexcept {
-  return {kind, plan::Purpose::fetch, end_at(m, 0), {}, m.bytes};
+  return {kind, plan::Purpose::fetch, end_at(m, m.positions().begin), {}, m.bytes};
 }
 
 }  // namespace semcache::engine

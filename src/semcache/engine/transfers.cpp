@@ -120,6 +120,8 @@ Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
                   static_cast<unsigned long long>(step.where.begin));
     }
     Memory* from = step.from.valid() ? &s_.memory_of(step.from) : nullptr;
+    step.where = step.where.some_columns(0, memory::columns_at_one_distance(m, step.where));
+    if (from != nullptr) step.where = step.where.some_columns(0, memory::columns_at_one_distance(*from, step.source()));
     Memory& crossing = from != nullptr && from->on_host() && !m.on_host() ? *from : m;
     DeviceState* const crossed = from == nullptr || from->on_host() == m.on_host() ? nullptr : &s_.device_of(m.on_host() ? *from : m);
     if (crossed != nullptr && !crossed->device->kernels_run_in_caller()) {
@@ -170,7 +172,8 @@ Obstacle Transfers::save_all(Memory& m, const Region& range, Loss loss, const st
   }
 }
 
-Obstacle Transfers::save(Memory& m, const directory::LastHeld& piece, Loss loss) {
+Obstacle Transfers::save(Memory& m, directory::LastHeld piece, Loss loss) {
+  piece.where = piece.where.some_columns(0, memory::columns_at_one_distance(m, piece.where));
   if (const Obstacle o = hazards_.busy(m, piece.where, Mode::reads)) return o;
   Step step;
   step.from = m.slot;
@@ -266,6 +269,7 @@ void Transfers::perform(const Step& step, plan::Purpose purpose) {
     planned.kind = plan::Step::Kind::fill;
     planned.fill = step.fill;
     planned.phase = step.value.offset;
+    planned.phase_pitch = step.where.pitch;
   }
   try {
     executor_.execute(planned);

@@ -29,7 +29,7 @@ class Transfers : Parts {
   /// @param together  ranges of the memory that lose their values at the same time
   Obstacle save_all(Memory& memory, const Region& range, Loss loss, const std::vector<Region>& together = {});
   /// Saves one piece, or its first bytes. @return no obstacle when they are saved; otherwise the first obstacle
-  Obstacle save(Memory& memory, const directory::LastHeld& piece, Loss loss);
+  Obstacle save(Memory& memory, directory::LastHeld piece, Loss loss);
   [[nodiscard]] std::uint64_t saves() const noexcept { return saves_; }  ///< how many pieces have been saved so far
   /// SEMCACHE_CHECK_WRITES: gives an array that a launch captured as writable, and whose content did not change, its former
   /// number.

@@ -59,6 +59,7 @@ struct Step {
   std::uint64_t columns = 1;          ///< copy, fill: so many columns of `bytes` bytes each; then there are no pieces
   directory::Fill fill{};
   std::uint64_t phase = 0;            ///< the pattern's phase at the first byte
+  std::uint64_t phase_pitch = 0;      ///< fill: by how much the phase at the first byte of a column is ahead of the column before
   platform::Protection protection = platform::Protection::none;
   bool zeros = false;                 ///< allocate: the memory holds zeros
 

@@ -158,7 +158,8 @@ class SEMCACHE_API ArrayPart : base::Uncopied {
  public:
   /// @param first  first byte of the part, in an array of any device or of the host
   /// @param bytes  of a column  @param pitch  bytes from one column of the array to the next; not used where there is one column
-  /// @throws UsageError  the part is in no array, is empty or leaves the array, its columns overlap, or there is no such device
+  /// @throws UsageError  the part is in no array, is empty or leaves the array, its columns overlap, there is no such device, or the array is
+  ///                     a mirror whose accesses are not noticed any more
   /// @throws OutOfMemory  it is larger than the device's budget
   ArrayPart(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device);
   ~ArrayPart();
