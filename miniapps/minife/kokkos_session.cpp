@@ -66,7 +66,7 @@ DeviceInfo KokkosSession::device(const MpiSession& mpi, [[maybe_unused]] std::ui
 #else
   const semcache::Statistics s = semcache::statistics();
   info.kind = "emulated";
-  info.name = s.device_name;
+  info.name = number < s.devices.size() ? s.devices[number].name : s.device_name;
   current = static_cast<int>(number);
   info.count = mpi.ranks();  // one device in each process
 #endif
