@@ -645,6 +645,12 @@ nlohmann::json rates(int threads, int pairs) {
     ours.emplace_back(w.stream[0]);
     native.emplace_back(w.stream[1]);
   }
+  for (std::size_t i = 0; i < workers.size(); ++i) {  // Kokkos prepares a functor at its first launch, for one thread at a time
+    Kokkos::parallel_for("add", Kokkos::RangePolicy<semcache::Exec>(ours[i], 0, n), workers[i].ours);
+    Kokkos::parallel_for("add", Kokkos::RangePolicy<Native>(native[i], 0, n), Add{workers[i].native[0], workers[i].native[1]});
+    ours[i].fence();
+    native[i].fence();
+  }
   expect(cudaSetDevice(semcache::runtime::device_ordinal(0)));
   const auto seconds = [&](const auto& body) {
     std::atomic<int> ready{0};
@@ -713,7 +719,7 @@ std::uint64_t resident_host_bytes() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   CLI::App app{
       "What coherence costs: host sweeps, announced reads, checks, launches, arrays that move between devices. Ratios are medians of\n"
       "interleaved pairs."};
@@ -805,4 +811,7 @@ int main(int argc, char** argv) {
     }
   }
   return exit_code;
+} catch (const semcache::Error& e) {  // devices that do not exist, or a budget that is too small
+  std::fprintf(stderr, "coherence_benchmark: %s\n", e.what());
+  return 1;
 }

@@ -546,7 +546,7 @@ TEST(SeveralDevices, AnUnknownLaunchHasOneOperandForAllReadyArrays) {
     EXPECT_EQ(p.engine().state().last_write(*arrays[1], queue), at);
     EXPECT_EQ(p.engine().state().last_write(*arrays[0], queue), peer_access ? at : 0);
     EXPECT_EQ(p.engine().state().last_write(*arrays[2], queue), peer_access ? at : 0);
-    for (Memory* const m : arrays) p.expect_device(*m, 1);
+    for (std::uint32_t d = 0; d < 3; ++d) p.expect_device(*arrays[d], arrays[d]->all(), 1, Stream{&keys[d], d});
   }
 }
 

@@ -32,7 +32,8 @@ QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_p
   Queues& queues = *s_.queues;
   const auto adopt = [&](std::shared_ptr<void> keeper) {
     const timeline::QueueIndex next = queues.count();
-    if (next < timeline::max_queues && timeline::Uses::begins_piece(next)) {  // the queue may get an index for which arrays have no uses yet
+    // The queue may get an index for which arrays have no uses yet.
+    if (next < timeline::max_queues && timeline::Uses::begins_piece(next)) {
       for (Memory& m : s_.pool) m.uses.extend(next + 1);
       for (auto& d : s_.devices) d->everything.uses.extend(next + 1);
     }
