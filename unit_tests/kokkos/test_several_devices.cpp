@@ -117,7 +117,7 @@ DEVICES_TEST(ASpaceOfANumberAllocatesThere) {
 
   const semcache::DualView<double*, Device> dual(semcache::announced, Kokkos::view_alloc(Space(1), "announced"), 10);
   EXPECT_EQ(device_of(dual.view_device()), 1u);
-  EXPECT_FALSE(semcache::runtime::notices_host_accesses(dual.view_host().data()));
+  EXPECT_EQ(semcache::runtime::notices_host_accesses(dual.view_host().data()), std::getenv("SEMCACHE_CHECK") != nullptr);
 
   void* const by_hand = Space(1).allocate("by hand", 100);
   EXPECT_EQ(semcache::runtime::device_of(by_hand), 1u);
