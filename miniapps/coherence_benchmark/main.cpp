@@ -3,7 +3,8 @@
 
 /// Measures what coherence itself costs: host sweeps of stale arrays compared with hand-made pinned copies, announced reads
 /// compared with the link (both also compared with managed memory), half of the rows of a matrix compared with a 2-D copy, checks that
-/// find nothing to do, and the launch hook. The members of a pair are interleaved in one run.
+/// find nothing to do, the launch hook, launches by several threads, and arrays that move between two devices, compared with the
+/// driver's copies. The members of a pair are interleaved in one run.
 #include <semcache/kokkos.hpp>
 
 #include <unistd.h>
@@ -12,11 +13,14 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -370,6 +374,339 @@ nlohmann::json launches(int pairs) {
   return j;
 }
 
+// --- between two devices -------------------------------------------------------------------------------------------------
+
+template <class View>
+struct Look {  ///< a kernel that does nothing, so that what it costs is the move of its view
+  View v;
+  KOKKOS_FUNCTION void operator()(int) const {
+    if (v.data() == nullptr) Kokkos::abort("no array");
+  }
+};
+struct Nothing {
+  KOKKOS_FUNCTION void operator()(int) const {}
+};
+
+template <class E>
+void nothing(const E& exec) {
+  Kokkos::parallel_for("nothing", Kokkos::RangePolicy<E>(exec, 0, 1), Nothing{});
+}
+template <class View>
+void look(const semcache::Exec& exec, const View& v) {
+  Kokkos::parallel_for("look", Kokkos::RangePolicy<semcache::Exec>(exec, 0, 1), Look<typename View::const_type>{v});
+}
+
+/// Two arrays of the driver, on devices 0 and 1, and copies between them by the driver's calls. (On emulated devices: memcpy.)
+class ByHand {
+ public:
+  explicit ByHand(std::size_t bytes) : bytes_(bytes) {
+    for (const std::uint32_t d : {0u, 1u}) {
+#if defined(KOKKOS_ENABLE_CUDA)
+      expect(cudaSetDevice(semcache::runtime::device_ordinal(d)));
+      (void)cudaDeviceEnablePeerAccess(semcache::runtime::device_ordinal(1 - d), 0);
+      (void)cudaGetLastError();  // enabled already, or there is none: then the driver copies through the host
+      expect(cudaMalloc(&arrays_[d], bytes));
+      expect(cudaMemset(arrays_[d], 0, bytes));
+      expect(cudaDeviceSynchronize());
+#else
+      arrays_[d] = std::calloc(1, bytes);
+      if (arrays_[d] == nullptr) std::abort();
+#endif
+    }
+    go_home();
+  }
+  ~ByHand() {
+    for (void* const array : arrays_) {
+#if defined(KOKKOS_ENABLE_CUDA)
+      (void)cudaFree(array);
+#else
+      std::free(array);
+#endif
+    }
+  }
+  ByHand(const ByHand&) = delete;
+  ByHand& operator=(const ByHand&) = delete;
+
+  /// Copies all bytes to device `to`, behind which a kernel runs there. @return seconds until the kernel's end
+  [[nodiscard]] double copy(std::uint32_t to) {
+    return timed(to, [&]([[maybe_unused]] const semcache::Exec& exec) {
+#if defined(KOKKOS_ENABLE_CUDA)
+      expect(cudaMemcpyPeerAsync(arrays_[to], semcache::runtime::device_ordinal(to), arrays_[1 - to],
+                                 semcache::runtime::device_ordinal(1 - to), bytes_, exec.cuda_stream()));
+#else
+      std::memcpy(arrays_[to], arrays_[1 - to], bytes_);
+#endif
+    });
+  }
+  /// Copies the first half of each of `n` columns. @return seconds until a kernel's end, as above
+  [[nodiscard]] double copy_halves(std::uint32_t to, std::size_t n) {
+    const std::size_t pitch = bytes_ / n;
+    return timed(to, [&]([[maybe_unused]] const semcache::Exec& exec) {
+#if defined(KOKKOS_ENABLE_CUDA)
+      expect(cudaMemcpy2DAsync(arrays_[to], pitch, arrays_[1 - to], pitch, pitch / 2, n, cudaMemcpyDefault, exec.cuda_stream()));
+#else
+      for (std::size_t j = 0; j < n; ++j) {
+        std::memcpy(static_cast<char*>(arrays_[to]) + j * pitch, static_cast<char*>(arrays_[1 - to]) + j * pitch, pitch / 2);
+      }
+#endif
+    });
+  }
+
+ private:
+  template <class Submit>
+  static double timed(std::uint32_t to, const Submit& submit) {
+    const semcache::Exec exec = semcache::on(to);
+    const auto start = Clock::now();
+    submit(exec);
+    nothing(exec.native());
+    exec.fence();
+    return seconds_since(start);
+  }
+#if defined(KOKKOS_ENABLE_CUDA)
+  static void expect(cudaError_t error) {
+    if (error == cudaSuccess) return;
+    std::fprintf(stderr, "copy by hand: %s\n", cudaGetErrorString(error));
+    std::exit(1);
+  }
+  static void go_home() { expect(cudaSetDevice(semcache::runtime::device_ordinal(0))); }
+#else
+  static void go_home() {}
+#endif
+
+  std::size_t bytes_;
+  void* arrays_[2] = {};
+};
+
+/// Two matrices, on devices 0 and 1, whose elements are a number of their writer plus their index. (A vector is one column.)
+struct MovedMatrix {
+  using Matrix = Kokkos::View<double**, Kokkos::LayoutLeft, semcache::Device>;
+  struct Set {
+    Matrix m;
+    double first;
+    KOKKOS_FUNCTION void operator()(long k) const {
+      m.data()[k] = first + static_cast<double>(k);
+    }
+  };
+  struct CountWrong {
+    Kokkos::View<const double**, Kokkos::LayoutLeft, semcache::Device> m;
+    long moved, rows;
+    double first, other;
+    KOKKOS_FUNCTION void operator()(long k, long& wrong) const {
+      if (m.data()[k] != (k % rows < moved ? first : other) + static_cast<double>(k)) ++wrong;
+    }
+  };
+  using Elements = Kokkos::RangePolicy<semcache::Exec, Kokkos::IndexType<long>>;
+
+  std::size_t rows, columns, moved_rows;
+  Matrix on[2];
+  double written[2] = {0, 0};
+  double seed = 0;
+
+  MovedMatrix(std::size_t r, std::size_t c, std::size_t moved)
+      : rows(r),
+        columns(c),
+        moved_rows(moved),
+        on{Matrix(Kokkos::view_alloc(semcache::Space(0), "on 0"), r, c), Matrix(Kokkos::view_alloc(semcache::Space(1), "on 1"), r, c)} {
+    for (const std::uint32_t d : {0u, 1u}) write(d);
+  }
+  [[nodiscard]] long elements() const { return static_cast<long>(rows * columns); }
+  [[nodiscard]] std::size_t bytes() const { return moved_rows * columns * sizeof(double); }
+
+  void write(std::uint32_t device) {
+    written[device] = ++seed;
+    Kokkos::parallel_for("set", Elements(semcache::on(device), 0, elements()), Set{on[device], seed});
+    semcache::on(device).fence();
+  }
+  /// @return seconds until the end of a kernel of device `to` that uses what has moved there
+  [[nodiscard]] double move(std::uint32_t to) {
+    const semcache::Exec exec = semcache::on(to);
+    const auto start = Clock::now();
+    if (moved_rows == rows) {
+      Kokkos::deep_copy(exec, on[to], on[1 - to]);
+    } else {
+      const std::pair<std::size_t, std::size_t> upper(0, moved_rows);
+      Kokkos::deep_copy(exec, Kokkos::subview(on[to], upper, Kokkos::ALL), Kokkos::subview(on[1 - to], upper, Kokkos::ALL));
+    }
+    look(exec, on[to]);
+    exec.fence();
+    return seconds_since(start);
+  }
+  void check(std::uint32_t to) const {
+    long wrong = 0;
+    Kokkos::parallel_reduce("count wrong", Elements(semcache::on(to), 0, elements()),
+                            CountWrong{on[to], static_cast<long>(moved_rows), static_cast<long>(rows), written[1 - to], written[to]},
+                            wrong);
+    if (wrong == 0) return;
+    std::fprintf(stderr, "%ld of %ld elements are wrong on device %u\n", wrong, elements(), to);
+    std::exit(1);
+  }
+};
+
+/// Times moves to device 1 and back, in turn with copies by hand. `by_hand(to)` returns the seconds of such a copy.
+template <class Hand>
+nlohmann::json moves(MovedMatrix& ours, int pairs, const Hand& by_hand) {
+  std::vector<double> ratios[2], seconds[2], hand_seconds[2];
+  const auto before = semcache::statistics().total;
+  constexpr int warm_up = 2;
+  for (int k = -warm_up; k < pairs; ++k) {
+    for (const std::uint32_t to : {1u, 0u}) {
+      ours.write(1 - to);
+      double mine = 0, theirs = 0;
+      if (k % 2 != 0) theirs = by_hand(to);
+      mine = ours.move(to);
+      if (k % 2 == 0) theirs = by_hand(to);
+      ours.check(to);
+      if (k < 0) continue;
+      seconds[to].push_back(mine);
+      hand_seconds[to].push_back(theirs);
+      ratios[to].push_back(theirs / mine);
+    }
+  }
+  const auto after = semcache::statistics().total;
+  const std::uint64_t expected = 2ull * static_cast<unsigned>(pairs + warm_up) * ours.bytes();
+  const std::uint64_t linked = after.between_devices.bytes - before.between_devices.bytes, up = after.h2d.bytes - before.h2d.bytes;
+  if (linked + up != expected) {  // `up`: no peer access
+    std::fprintf(stderr, "%llu bytes should have moved, but %llu crossed from device to device and %llu from the host\n",
+                 static_cast<unsigned long long>(expected), static_cast<unsigned long long>(linked), static_cast<unsigned long long>(up));
+    std::exit(1);
+  }
+  const auto rate = [&](std::vector<double> v) {
+    for (double& s : v) s = static_cast<double>(ours.bytes()) / s * 1e-9;
+    return v;
+  };
+  nlohmann::json j{{"bytes", ours.bytes()}, {"through_host", up != 0}};
+  for (const std::uint32_t to : {1u, 0u}) {
+    const std::string way = to == 1 ? "there" : "back";
+    j[way + "_rate"] = row((way + ", rate").c_str(), "GB/s", rate(seconds[to]));
+    j[way + "_by_hand_rate"] = row((way + ", by hand").c_str(), "GB/s", rate(hand_seconds[to]));
+    j[way + "_fraction"] = row((way + ", fraction of the rate by hand").c_str(), "", ratios[to]);
+  }
+  return j;
+}
+
+nlohmann::json peers(std::size_t largest, std::size_t matrix, int pairs) {
+  nlohmann::json j;
+  for (std::size_t bytes = std::size_t{1} << 20; bytes <= std::min(largest, std::size_t{1} << 30); bytes *= 4) {
+    std::printf("a view on device 0, copied to one on device 1 that a kernel uses, and back, %zu bytes (by hand: cudaMemcpyPeerAsync)\n",
+                bytes);
+    MovedMatrix ours(bytes / sizeof(double), 1, bytes / sizeof(double));
+    ByHand hand(bytes);
+    j["vectors"].push_back(moves(ours, pairs, [&](std::uint32_t to) { return hand.copy(to); }));
+  }
+  if (matrix < 2) return j;
+  std::printf("the same, half of the rows of a matrix of %zu x %zu (by hand: cudaMemcpy2DAsync)\n", matrix, matrix);
+  MovedMatrix ours(matrix, matrix, matrix / 2);
+  ByHand hand(matrix * matrix * sizeof(double));
+  j["halves"] = moves(ours, pairs, [&](std::uint32_t to) { return hand.copy_halves(to, matrix); });
+  return j;
+}
+
+#if defined(KOKKOS_ENABLE_CUDA)
+struct Add {
+  double* to;
+  const double* from;
+  KOKKOS_FUNCTION void operator()(int i) const { to[i] += from[i]; }
+};
+struct AddViews {
+  DeviceView to;
+  Kokkos::View<const double*, semcache::Device> from;
+  KOKKOS_FUNCTION void operator()(int i) const { to(i) += from(i); }
+};
+
+/// The launches of `threads` threads, each with a stream and two arrays of its own, thread i on device i modulo the number of devices.
+/// The rate on semcache::Exec over that on the native space.
+nlohmann::json rates(int threads, int pairs) {
+  constexpr int launches_each = 6000, n = 1000, between_fences = 100;
+  struct Worker {
+    cudaStream_t stream[2];
+    double* native[2];
+    AddViews ours;
+  };
+  std::vector<Worker> workers(static_cast<std::size_t>(threads));
+  std::vector<semcache::Exec> ours;
+  std::vector<Native> native;
+  const auto expect = [](cudaError_t error) {
+    if (error == cudaSuccess) return;
+    std::fprintf(stderr, "launches by threads: %s\n", cudaGetErrorString(error));
+    std::exit(1);
+  };
+  const auto devices = static_cast<std::uint32_t>(semcache::device_count());
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    Worker& w = workers[i];
+    const auto device = static_cast<std::uint32_t>(i) % devices;
+    expect(cudaSetDevice(semcache::runtime::device_ordinal(device)));
+    for (cudaStream_t& s : w.stream) expect(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    for (double*& p : w.native) {
+      expect(cudaMalloc(reinterpret_cast<void**>(&p), n * sizeof(double)));
+      expect(cudaMemset(p, 0, n * sizeof(double)));
+    }
+    w.ours = {DeviceView(Kokkos::view_alloc(semcache::Space(device), "to"), n),
+              DeviceView(Kokkos::view_alloc(semcache::Space(device), "from"), n)};
+    ours.emplace_back(w.stream[0]);
+    native.emplace_back(w.stream[1]);
+  }
+  for (std::size_t i = 0; i < workers.size(); ++i) {  // Kokkos prepares a functor at its first launch, for one thread at a time
+    Kokkos::parallel_for("add", Kokkos::RangePolicy<semcache::Exec>(ours[i], 0, n), workers[i].ours);
+    Kokkos::parallel_for("add", Kokkos::RangePolicy<Native>(native[i], 0, n), Add{workers[i].native[0], workers[i].native[1]});
+    ours[i].fence();
+    native[i].fence();
+  }
+  expect(cudaSetDevice(semcache::runtime::device_ordinal(0)));
+  const auto seconds = [&](const auto& body) {
+    std::atomic<int> ready{0};
+    std::atomic<bool> go{false};
+    std::vector<std::thread> pool;
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+      pool.emplace_back([&, i] {
+        ++ready;
+        while (!go) {}
+        body(i);
+      });
+    }
+    while (ready < threads) {}
+    const auto start = Clock::now();
+    go = true;
+    for (std::thread& t : pool) t.join();
+    return seconds_since(start);
+  };
+  const auto launch = [&](const auto& exec, const auto& functor) {
+    using E = std::decay_t<decltype(exec)>;
+    for (int k = 1; k <= launches_each; ++k) {
+      Kokkos::parallel_for("add", Kokkos::RangePolicy<E>(exec, 0, n), functor);
+      if (k % between_fences == 0) exec.fence();
+    }
+    exec.fence();
+  };
+  std::vector<double> ratios, ours_us, native_us;
+  for (int k = -2; k < pairs; ++k) {
+    double mine = 0, theirs = 0;
+    for (const int turn : {0, 1}) {
+      if ((k & 1) == turn) {
+        mine = seconds([&](std::size_t i) { launch(ours[i], workers[i].ours); });
+      } else {
+        theirs = seconds([&](std::size_t i) { launch(native[i], Add{workers[i].native[0], workers[i].native[1]}); });
+      }
+    }
+    if (k < 0) continue;
+    ratios.push_back(theirs / mine);
+    ours_us.push_back(mine / launches_each * 1e6);
+    native_us.push_back(theirs / launches_each * 1e6);
+  }
+  ours.clear();
+  native.clear();
+  for (const Worker& w : workers) {
+    for (double* const p : w.native) (void)cudaFree(p);
+    for (const cudaStream_t s : w.stream) (void)cudaStreamDestroy(s);
+  }
+  nlohmann::json j;
+  std::printf("launches by %d thread(s), %d each\n", threads, launches_each);
+  j["ours_us"] = row("a launch of a thread on semcache::Exec", "us", ours_us);
+  j["native_us"] = row("on the native space", "us", native_us);
+  j["fraction"] = row("rate, fraction of the native one", "", ratios);
+  return j;
+}
+#endif
+
 /// Returns the resident memory of this process, as the kernel counts it.
 std::uint64_t resident_host_bytes() {
   unsigned long long all = 0, resident = 0;
@@ -382,31 +719,70 @@ std::uint64_t resident_host_bytes() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  CLI::App app{"What coherence costs: host sweeps, announced reads, checks, launches. Ratios are medians of interleaved pairs."};
+int main(int argc, char** argv) try {
+  CLI::App app{
+      "What coherence costs: host sweeps, announced reads, checks, launches, arrays that move between devices. Ratios are medians of\n"
+      "interleaved pairs."};
   std::size_t bytes = on_gpu ? std::size_t{1} << 30 : std::size_t{1} << 26;
   int pairs = 11;
-  std::size_t matrix = 16384;
+  std::size_t matrix = on_gpu ? 16384 : 1024;
   std::string json_file;
-  app.add_option("--matrix", matrix, "rows and columns of the matrix of which halves are copied; 0: none (on a GPU)")->capture_default_str();
-  app.add_option("--bytes", bytes, "size of the swept array")->check(CLI::PositiveNumber)->capture_default_str();
+  int devices = 0;
+  int exit_code = 0;
+  std::vector<std::string> only;
+  app.add_option("--matrix", matrix, "rows and columns of the matrix of which halves are copied (to the host and back: on a GPU); 0: none")
+      ->capture_default_str();
+  app.add_option("--bytes", bytes, "size of the swept array, and of the largest one that moves between devices (at most 1 GiB)")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--devices", devices, "devices that the process uses; as SEMCACHE_DEVICES says, otherwise one, if missing")
+      ->check(CLI::Range(1, 16));
+  app.add_option("--only", only, "the parts to be measured, all if missing; peers needs two devices, halves and rates a GPU")
+      ->check(CLI::IsMember({"sweep", "halves", "checks", "launches", "rates", "peers", "memory"}));
   app.add_option("--pairs", pairs, "interleaved pairs per figure")->check(CLI::Range(1, 1000))->capture_default_str();
   app.add_option("--json", json_file, "write the figures to this file");
   CLI11_PARSE(app, argc, argv);
+  const auto measured = [&](const char* part) { return only.empty() || std::count(only.begin(), only.end(), part) != 0; };
   Kokkos::initialize(argc, argv);
+  if (devices != 0) semcache::use_devices(devices);
   nlohmann::json report{{"schema_version", 1}};
   {
     std::printf("device: %s\n", on_gpu ? "GPU" : "emulated (counts are exact; times say nothing about a GPU)");
-    report["sweep"] = sweeps(bytes / sizeof(double), pairs);
+    // An array with content and a queue on each further device, for the whole time, so that all of them are in use.
+    std::vector<DeviceView> elsewhere;
+    {
+      const DeviceView starts_the_runtime("start", 1);
+    }
+    for (std::uint32_t d = 1; d < static_cast<std::uint32_t>(semcache::device_count()); ++d) {
+      elsewhere.emplace_back(Kokkos::view_alloc(semcache::Space(d), "elsewhere"), 256);
+      Kokkos::parallel_for("add_one", Kokkos::RangePolicy<semcache::Exec, Kokkos::IndexType<long>>(semcache::on(d), 0, 256),
+                           AddOne<DeviceView>{elsewhere.back()});
+      semcache::on(d).fence();
+    }
+    std::printf("devices in use: %d\n", semcache::device_count());
+    report["devices"] = semcache::device_count();
+    if (measured("sweep")) report["sweep"] = sweeps(bytes / sizeof(double), pairs);
 #if defined(KOKKOS_ENABLE_CUDA)
-    if (matrix > 0) report["halves"] = halves(matrix, pairs);
+    if (measured("halves") && matrix > 0) report["halves"] = halves(matrix, pairs);
 #endif
-    const semcache::Statistics s = semcache::statistics();
-    report["checks"] = checks(pairs);
-    report["launches"] = launches(pairs);
-    report["host_faults"] = s.total.host_faults;
+    report["host_faults"] = semcache::statistics().total.host_faults;
+    if (measured("checks")) report["checks"] = checks(pairs);
+    if (measured("launches")) report["launches"] = launches(pairs);
+#if defined(KOKKOS_ENABLE_CUDA)
+    if (measured("rates")) {
+      for (const int threads : {1, 2, 4, 8}) report["rates"][std::to_string(threads)] = rates(threads, pairs);
+    }
+#endif
+    if (measured("peers")) {
+      if (semcache::device_count() > 1) {
+        report["peers"] = peers(bytes, matrix, pairs);
+      } else if (!only.empty()) {
+        std::fputs("peers: this process uses one device. Use --devices 2\n", stderr);
+        exit_code = 1;
+      }
+    }
   }
-  {
+  if (measured("memory")) {
     const std::size_t payload = std::max<std::size_t>(bytes, 1 << 20);
     const std::uint64_t before = resident_host_bytes();
     DeviceView v("payload", payload / sizeof(double));
@@ -434,5 +810,8 @@ int main(int argc, char** argv) {
       return 1;
     }
   }
-  return 0;
+  return exit_code;
+} catch (const semcache::Error& e) {  // devices that do not exist, or a budget that is too small
+  std::fprintf(stderr, "coherence_benchmark: %s\n", e.what());
+  return 1;
 }

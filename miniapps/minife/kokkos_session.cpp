@@ -4,6 +4,7 @@
 #include <minife/kokkos_session.hpp>
 
 #include <semcache/runtime/configuration.hpp>
+#include <semcache/runtime/runtime.hpp>
 #include <semcache/semcache.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -48,11 +49,12 @@ void initialize_kokkos(int device) {
 KokkosSession::KokkosSession(const MpiSession& mpi) { initialize_kokkos(device_for(mpi)); }
 KokkosSession::~KokkosSession() { Kokkos::finalize(); }
 
-DeviceInfo KokkosSession::device(const MpiSession& mpi) const {
+DeviceInfo KokkosSession::device(const MpiSession& mpi, [[maybe_unused]] std::uint32_t number) const {
   DeviceInfo info;
   int current = 0;
 #ifdef KOKKOS_ENABLE_CUDA
   check_cuda(cudaGetDevice(&current), "cudaGetDevice");
+  if (number != 0) current = semcache::runtime::device_ordinal(number);
   cudaDeviceProp properties{};
   check_cuda(cudaGetDeviceProperties(&properties, current), "cudaGetDeviceProperties");
   int devices = 1;
@@ -64,7 +66,8 @@ DeviceInfo KokkosSession::device(const MpiSession& mpi) const {
 #else
   const semcache::Statistics s = semcache::statistics();
   info.kind = "emulated";
-  info.name = s.device_name;
+  info.name = number < s.devices.size() ? s.devices[number].name : s.device_name;
+  current = static_cast<int>(number);
   info.count = mpi.ranks();  // one device in each process
 #endif
   info.of_rank.resize(static_cast<std::size_t>(mpi.ranks()));

@@ -4,6 +4,7 @@
 
 #include <minife/mpi_support.hpp>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,9 @@ class KokkosSession {
   KokkosSession(const KokkosSession&) = delete;
   KokkosSession& operator=(const KokkosSession&) = delete;
 
-  /// Returns what the ranks compute on. Collective. To be called at the end, because the runtime, which starts at first use,
-  /// describes the emulated device.
-  [[nodiscard]] DeviceInfo device(const MpiSession& mpi) const;
+  /// Returns what the ranks compute on: each on the device `number` of its process's devices. Collective. To be called at the
+  /// end, because the runtime, which starts at first use, describes the emulated device.
+  [[nodiscard]] DeviceInfo device(const MpiSession& mpi, std::uint32_t number) const;
 };
 
 /// Returns whether kernels run on the host, on semcache's emulated device.

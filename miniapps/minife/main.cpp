@@ -9,6 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -16,6 +18,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace minife {
 namespace {
@@ -55,11 +58,46 @@ Exchange exchange_of(const Parameters& p) {
   return !device_is_emulated() && mpi_takes_device_addresses() ? Exchange::device : Exchange::host;
 }
 
+/// Solves on device 0 and on the device of `request` in turn, and prints how long the iterations take. A first pair, which brings
+/// memory, code and clocks, is not counted.
+void beside_home(const MpiSession& mpi, const Parameters& parameters, const SolveRequest& request) {
+  std::vector<double> home, there, ratio, residuals;
+  for (int pair = -1; pair < parameters.beside_home; ++pair) {
+    std::array<double, 2> seconds{};
+    for (const int turn : {0, 1}) {
+      const std::size_t which = static_cast<std::size_t>((pair & 1) ^ turn);  // who begins changes from pair to pair
+      SolveRequest r = request;
+      r.device = which == 0 ? 0 : parameters.device;
+      const SolveResult result = solve(parameters.solver, parameters.variant, r);
+      if (result.device != r.device) throw std::logic_error("the arrays are on another device than the one asked for");
+      if (residuals.empty()) residuals = result.residual_history;
+      if (result.residual_history != residuals) {
+        throw std::runtime_error("the residuals of solves on devices 0 and " + std::to_string(parameters.device) + " differ");
+      }
+      seconds[which] = result.cg_seconds;
+    }
+    if (pair < 0) continue;
+    home.push_back(seconds[0]);
+    there.push_back(seconds[1]);
+    ratio.push_back(seconds[1] / seconds[0]);
+  }
+  if (mpi.rank() != 0) return;
+  const auto print = [](const char* what, std::vector<double> v) {
+    std::sort(v.begin(), v.end());
+    std::printf("  %-34s %.5f  [%.5f, %.5f]\n", what, v[v.size() / 2], v[v.size() / 4], v[v.size() * 3 / 4]);
+  };
+  std::printf("miniFE %d x %d x %d, variant semcache, %d rank(s), %d pairs: medians and quartiles; the residuals are identical\n",
+              parameters.elements[0], parameters.elements[1], parameters.elements[2], mpi.ranks(), parameters.beside_home);
+  print("iterations on device 0, s", home);
+  print(("iterations on device " + std::to_string(parameters.device) + ", s").c_str(), there);
+  print("ratio", ratio);
+}
+
 int run(const MpiSession& mpi, const Parameters& parameters, const LocalGrid& grid, std::ofstream* report_file) {
   configure(parameters.solver, parameters.variant);
   const KokkosSession kokkos(mpi);
   const Exchange exchange = exchange_of(parameters);
-  const std::string obstacle = why_misconfigured(parameters.variant, exchange);
+  const std::string obstacle = why_misconfigured(parameters.variant, exchange, parameters.device);
   const bool on_every_rank = minimum(obstacle.empty() ? 0 : 1, mpi.communicator()) > 0;
   if (on_every_rank) return refuse(mpi, obstacle.c_str(), exit_usage);
   if (!obstacle.empty()) throw std::runtime_error(obstacle);
@@ -71,7 +109,11 @@ int run(const MpiSession& mpi, const Parameters& parameters, const LocalGrid& gr
     summary = summarise(grid, solution, mpi.communicator());
     if (parameters.verify) verification = verify(grid, solution, mpi.communicator());
   };
-  const SolveRequest request{grid, mpi.communicator(), parameters.max_iterations, exchange, progress, inspect};
+  const SolveRequest request{grid, mpi.communicator(), parameters.max_iterations, exchange, parameters.device, progress, inspect};
+  if (parameters.beside_home > 0) {
+    beside_home(mpi, parameters, request);
+    return verification && !verification->passed ? EXIT_FAILURE : EXIT_SUCCESS;
+  }
   const SolveResult result = solve(parameters.solver, parameters.variant, request);
 
   Report report = make_report(parameters, grid, result, mpi.ranks(), mpi.communicator());
@@ -79,7 +121,7 @@ int run(const MpiSession& mpi, const Parameters& parameters, const LocalGrid& gr
   report.solution = summary;
   report.verification = verification;
   const bool on_host = parameters.solver == Solver::belos && parameters.variant == Variant::manual;
-  const DeviceInfo device = on_host ? DeviceInfo{"host", "Tpetra's serial node", 0, {}} : kokkos.device(mpi);
+  const DeviceInfo device = on_host ? DeviceInfo{"host", "Tpetra's serial node", 0, {}} : kokkos.device(mpi, result.device);
   report.device_kind = device.kind;
   report.device_name = device.name;
   report.device_count = device.count;

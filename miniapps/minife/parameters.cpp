@@ -15,6 +15,21 @@ namespace {
 /// With more elements the number of nodes along an axis leaves no room for products in 32-bit positions along a line.
 constexpr int max_elements_per_axis = 1 << 20;
 constexpr int max_iteration_limit = 1000000;
+constexpr int max_pairs = 1000;
+
+/// Returns why the options do not go together, and the remedy; an empty text if they do.
+std::string contradiction(const Parameters& p) {
+  if (p.device != 0 && (p.variant != Variant::semcache || p.solver != Solver::cg)) {
+    return "--device " + std::to_string(p.device) +
+           ": only --variant semcache with --solver cg can compute elsewhere than on device 0 (asked for: --variant " +
+           name_of(p.variant) + " --solver " + name_of(p.solver) + "). Leave --device out.";
+  }
+  if (p.beside_home == 0) return {};
+  const std::string pairs = "--beside-home " + std::to_string(p.beside_home);
+  if (p.device == 0) return pairs + " compares device 0 with another one. Name it: --device 1.";
+  if (!p.report_file.empty()) return pairs + " prints times of many solves, and a report is of one. Leave --report out.";
+  return {};
+}
 
 /// Returns the arguments as options: `nx=10` becomes `--nx=10`, and the reference's `verify_solution=1` becomes `--verify`.
 std::vector<std::string> normalise(int argc, const char* const* argv) {
@@ -90,6 +105,11 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
                  "Whose addresses MPI gets, in variants manual and semcache; auto: the device's (manual: if the MPI library takes them)")
       ->check(CLI::IsMember({"auto", "host", "device"}))
       ->capture_default_str();
+  app.add_option("--device", p.device, "On which of the process's devices (SEMCACHE_DEVICES) variant semcache computes, from 0 on")
+      ->capture_default_str();
+  app.add_option("--beside-home", p.beside_home,
+                 "Solve so many times on device 0 and on --device in turn, and print the ratio of the times")
+      ->check(CLI::Range(1, max_pairs));
   app.add_option("--max-iterations", p.max_iterations, "Iterations at most")
       ->check(CLI::Range(1, max_iteration_limit))
       ->capture_default_str();
@@ -118,6 +138,13 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   }
   for (const Exchange e : {Exchange::automatic, Exchange::host, Exchange::device}) {
     if (exchange == name_of(e)) p.exchange = e;
+  }
+  const std::string mistake = contradiction(p);
+  if (!mistake.empty()) {
+    result.finished = true;
+    result.exit_code = 2;
+    result.text = "minife: " + mistake + "\nRun with --help for more information.\n";
+    return result;
   }
   if (nx->count() > 0 && ny->count() == 0) p.elements[1] = p.elements[0];
   if ((nx->count() > 0 || ny->count() > 0) && nz->count() == 0) p.elements[2] = p.elements[1];

@@ -4,6 +4,7 @@
 
 #include <minife/box.hpp>
 
+#include <cstdint>
 #include <string>
 
 namespace minife {
@@ -24,6 +25,8 @@ struct Parameters {
   Solver solver = Solver::cg;
   Variant variant = Variant::semcache;
   Exchange exchange = Exchange::automatic;  ///< of variants manual and semcache
+  std::uint32_t device = 0;                 ///< of the process's devices, the one on which variant semcache computes
+  int beside_home = 0;                      ///< pairs of solves on device 0 and on `device` that are timed; 0: one solve
   int max_iterations = 200;
   bool verify = false;
   std::string report_file;  ///< empty: no report

@@ -35,13 +35,14 @@ std::string traffic(const Traffic& t) {
 /// Applies f to every counter, in a fixed order.
 template <class T, class F>
 void for_each_counter(T& t, F&& f) {
-  for (auto* traffic : {&t.h2d, &t.d2h, &t.d2d, &t.saved_link, &t.saved_device, &t.avoided, &t.results}) {
+  for (auto* traffic : {&t.h2d, &t.d2h, &t.d2d, &t.saved_link, &t.saved_device, &t.avoided, &t.between_devices, &t.results}) {
     f(traffic->bytes);
     f(traffic->count);
   }
   f(t.host_faults);
   f(t.evictions);
   f(t.unknown_launches);
+  f(t.peer_launches);
 }
 
 }  // namespace
@@ -58,6 +59,7 @@ Report make_report(const Parameters& parameters, const LocalGrid& grid, const So
   r.residual_history = result.residual_history;
   r.setup_seconds = result.setup_seconds;
   r.cg_seconds = result.cg_seconds;
+  r.device_of_process = result.device;
   r.total = result.total;
   r.cg = result.cg;
 
@@ -92,7 +94,11 @@ nlohmann::json to_json(const Report& r) {
   j["variant"] = name_of(r.variant);
   j["elements"] = r.elements;
   j["ranks"] = r.ranks;
-  j["device"] = {{"kind", r.device_kind}, {"count", r.device_count}, {"name", r.device_name}, {"of_rank", r.device_of_rank}};
+  j["device"] = {{"kind", r.device_kind},
+                 {"count", r.device_count},
+                 {"name", r.device_name},
+                 {"of_rank", r.device_of_rank},
+                 {"of_process", r.device_of_process}};
   j["exchange"] = {{"addresses", name_of(r.exchange)}, {"mpi_takes_device_addresses", mpi_takes_device_addresses()}};
   j["rows"] = r.rows;
   j["nonzeros"] = r.nonzeros;
@@ -114,6 +120,8 @@ nlohmann::json to_json(const Report& r) {
                 {"device_bytes", r.total.saved_device.bytes},
                 {"count", r.total.saved_link.count + r.total.saved_device.count}};
   j["avoided"] = {{"bytes", r.total.avoided.bytes}, {"count", r.total.avoided.count}};
+  j["between_devices"] = {{"bytes", r.total.between_devices.bytes}, {"count", r.total.between_devices.count}};
+  j["peer_launches"] = r.total.peer_launches;
   j["host_faults"] = r.total.host_faults;
   j["evictions"] = r.total.evictions;
   j["unknown_launches"] = r.total.unknown_launches;

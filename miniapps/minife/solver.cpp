@@ -26,12 +26,12 @@ std::string why_unavailable(Solver solver, Variant variant) {
   return variant == Variant::unified ? why_unified_is_unavailable() : std::string();
 }
 
-std::string why_misconfigured(Variant variant, Exchange exchange) {
+std::string why_misconfigured(Variant variant, Exchange exchange, std::uint32_t device) {
   if (variant == Variant::manual && exchange == Exchange::device && !device_is_emulated() && !mpi_takes_device_addresses()) {
     return "--exchange device: this MPI library takes no device addresses (MPIX_Query_cuda_support). Use --exchange host, "
            "or --variant semcache, which needs no such library.";
   }
-  return variant == Variant::semcache ? why_semcache_is_misconfigured() : std::string();
+  return variant == Variant::semcache ? why_semcache_is_misconfigured(device) : std::string();
 }
 
 }  // namespace minife

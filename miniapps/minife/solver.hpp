@@ -20,7 +20,8 @@ struct SolveRequest {
   const LocalGrid& grid;
   MPI_Comm comm;
   int max_iterations;
-  Exchange exchange;  ///< host or device, never automatic
+  Exchange exchange;     ///< host or device, never automatic
+  std::uint32_t device;  ///< of the process's devices; 0 in all variants but semcache
   Progress& progress;
   /// Called with the solution by rows, on the host, after the solve. What it reads counts as transfers.
   std::function<void(const double* solution)> inspect;
@@ -41,6 +42,7 @@ struct SolveResult {
   double setup_seconds = 0;  ///< assembly, upload and the residual of the starting vector; the slowest rank
   double cg_seconds = 0;     ///< the iterations, until the device is idle; the slowest rank
   SystemBytes bytes;         ///< of this rank
+  std::uint32_t device = 0;  ///< of the process's devices, the one whose memory holds this rank's matrix
   Tally total;               ///< of this rank, from the start to the end of `inspect`
   Tally cg;                  ///< of this rank, during cg_seconds
 };
@@ -69,7 +71,7 @@ struct SolveResult {
 
 /// These return why a variant cannot run as this process is configured, and the remedy, or an empty text if it can.
 /// @pre Kokkos is initialised
-[[nodiscard]] std::string why_misconfigured(Variant variant, Exchange exchange);
-[[nodiscard]] std::string why_semcache_is_misconfigured();
+[[nodiscard]] std::string why_misconfigured(Variant variant, Exchange exchange, std::uint32_t device);
+[[nodiscard]] std::string why_semcache_is_misconfigured(std::uint32_t device);
 
 }  // namespace minife

@@ -19,9 +19,11 @@ namespace minife {
   t.saved_link = traffic(c.saved_link);
   t.saved_device = traffic(c.saved_device);
   t.avoided = traffic(c.avoided);
+  t.between_devices = traffic(c.between_devices);
   t.host_faults = c.host_faults;
   t.evictions = c.evictions;
   t.unknown_launches = c.unknown_launches;
+  t.peer_launches = c.peer_launches;
   return t;
 }
 

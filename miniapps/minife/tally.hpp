@@ -25,10 +25,12 @@ struct Tally {
   Traffic saved_link;
   Traffic saved_device;
   Traffic avoided;
+  Traffic between_devices;  ///< from one device's memory to another's
   Traffic results;  ///< results of reductions that the kernels themselves write over the link (not part of d2h)
   std::uint64_t host_faults = 0;
   std::uint64_t evictions = 0;
   std::uint64_t unknown_launches = 0;
+  std::uint64_t peer_launches = 0;  ///< uses of an array by a kernel of another device than the array's
 };
 
 }  // namespace minife

@@ -3,7 +3,7 @@
 
 /// The variant in which the program moves no data: it has no copy, sync, modify, fence or announcement for that. The arrays are
 /// semcache::DualViews, of which the host reads and writes one side and kernels use the other. MPI gets the address of either
-/// side (--exchange), through SemCache::mpi.
+/// side (--exchange), through SemCache::mpi. Which of the process's devices has the arrays and the kernels is said once (--device).
 #include <minife/cg_loop.hpp>
 #include <minife/halo.hpp>
 #include <minife/statistics_tally.hpp>
@@ -24,18 +24,19 @@ class SemcacheSteps {
  public:
   explicit SemcacheSteps(const SolveRequest& request)
       : n_(extents_of(request.grid)),
-        values_("values", static_cast<std::size_t>(request.grid.nonzeros())),
-        columns_("columns", static_cast<std::size_t>(request.grid.nonzeros())),
-        offsets_("offsets", static_cast<std::size_t>(n_.rows) + 1),
-        send_entries_("send_entries", static_cast<std::size_t>(n_.sent_entries)),
-        rhs_("rhs", static_cast<std::size_t>(n_.rows)),
-        solution_("solution", static_cast<std::size_t>(n_.rows)),
-        direction_("direction", static_cast<std::size_t>(n_.rows)),
-        product_("product", static_cast<std::size_t>(n_.rows)),
-        residual_("residual", static_cast<std::size_t>(n_.rows)),
+        exec_(semcache::on(request.device)),
+        values_(on(request, "values"), static_cast<std::size_t>(request.grid.nonzeros())),
+        columns_(on(request, "columns"), static_cast<std::size_t>(request.grid.nonzeros())),
+        offsets_(on(request, "offsets"), static_cast<std::size_t>(n_.rows) + 1),
+        send_entries_(on(request, "send_entries"), static_cast<std::size_t>(n_.sent_entries)),
+        rhs_(on(request, "rhs"), static_cast<std::size_t>(n_.rows)),
+        solution_(on(request, "solution"), static_cast<std::size_t>(n_.rows)),
+        direction_(on(request, "direction"), static_cast<std::size_t>(n_.rows)),
+        product_(on(request, "product"), static_cast<std::size_t>(n_.rows)),
+        residual_(on(request, "residual"), static_cast<std::size_t>(n_.rows)),
         // The host uses these only in MPI calls, which SemCache::mpi notices, so their pages need no protection.
-        send_buffer_(semcache::announced, "send_buffer", static_cast<std::size_t>(n_.sent_entries)),
-        external_(semcache::announced, "external", static_cast<std::size_t>(n_.externals)),
+        send_buffer_(semcache::announced, on(request, "send_buffer"), static_cast<std::size_t>(n_.sent_entries)),
+        external_(semcache::announced, on(request, "external"), static_cast<std::size_t>(n_.externals)),
         a_{values_.view_device(),   columns_.view_device(),  offsets_.view_device(),     send_entries_.view_device(),
            rhs_.view_device(),      solution_.view_device(), direction_.view_device(),   product_.view_device(),
            residual_.view_device(), send_buffer_.view_device(), external_.view_device()},
@@ -77,9 +78,16 @@ class SemcacheSteps {
   /// Waits for the clock's sake. No data movement depends on it.
   void wait() { exec_.fence(); }
   [[nodiscard]] static Tally tally() { return tally_of_statistics(); }
+  /// Returns on which of the process's devices the matrix lies.
+  [[nodiscard]] std::uint32_t device() const { return semcache::runtime::device_of(values_.view_device().data()); }
   [[nodiscard]] const double* solution_on_host() const { return solution_.view_host().data(); }
 
  private:
+  /// The properties of an array on the device that was asked for.
+  static auto on(const SolveRequest& request, const char* label) {
+    return Kokkos::view_alloc(semcache::Space(request.device), std::string(label));
+  }
+
   Extents n_;
   Exec exec_;
   Array<double> values_;
@@ -105,14 +113,26 @@ SolveResult run(const SolveRequest& request) {
   request.inspect(steps.solution_on_host());
   result.bytes = bytes_of<Offset>(request.grid);
   result.total = steps.tally();
+  result.device = steps.device();
   return result;
 }
 
 }  // namespace
 
-std::string why_semcache_is_misconfigured() {
+std::string why_semcache_is_misconfigured(std::uint32_t device) {
   const Kokkos::View<char*, semcache::Device> starts_the_runtime("minife start", 1);
   const semcache::Statistics statistics = semcache::statistics();
+  const auto devices = static_cast<std::uint32_t>(semcache::device_count());
+  if (device >= devices) {
+    return "--device " + std::to_string(device) + ": this process uses " + std::to_string(devices) +
+           (devices == 1 ? " device, number 0" : " devices, numbers 0 to " + std::to_string(devices - 1)) +
+           ". Set SEMCACHE_DEVICES=" + std::to_string(device + 1ul) + ", or name another device.";
+  }
+  try {
+    (void)semcache::on(device);
+  } catch (const semcache::UsageError& e) {
+    return "--device " + std::to_string(device) + ": " + e.what();
+  }
   if (statistics.tracker != "explicit") return {};
   return std::string(statistics.protocol == "off" ? "SEMCACHE_PROTOCOL=off" : "SEMCACHE_TRACKER=explicit") +
          ": nobody notices that the host assembles the system, and the semcache variant does not announce it, so "

@@ -521,6 +521,35 @@ TEST(SeveralDevices, AnUnknownLaunchDoesNotNeedArraysThatItsDeviceCannotReach) {
   p.engine().launches.end_launch(queue, all.data(), all.size());
 }
 
+/// What such a launch has as operands does not grow with the devices; it uses the ready arrays of all devices that it can reach.
+TEST(SeveralDevices, AnUnknownLaunchHasOneOperandForAllReadyArrays) {
+  for (const bool peer_access : {true, false}) {
+    SCOPED_TRACE(peer_access);
+    Devices p(3, peer_access);
+    std::vector<Memory*> arrays;
+    for (std::uint32_t d = 0; d < 3; ++d) {
+      arrays.push_back(&p.on_device(size, d));
+      p.kernel_write(Stream{&keys[d], d}, *arrays[d], arrays[d]->all(), 1);
+    }
+    const engine::QueueIndex queue = p.queue(&keys[1], 1);
+    std::vector<Operand> all;
+    for (int k = 0; k < 2; ++k) {
+      p.engine().launches.begin_unknown_launch(queue, all);
+      EXPECT_EQ(p.engine().state().pinned(*arrays[1]), true);
+      EXPECT_EQ(p.engine().state().pinned(*arrays[0]), peer_access);
+      EXPECT_EQ(p.engine().state().pinned(*arrays[2]), peer_access);
+      p.engine().launches.end_launch(queue, all.data(), all.size());
+      for (Memory* const m : arrays) EXPECT_FALSE(p.engine().state().pinned(*m));
+    }
+    EXPECT_EQ(all.size(), 1u);
+    const std::uint64_t at = p.engine().state().queues->position(queue);
+    EXPECT_EQ(p.engine().state().last_write(*arrays[1], queue), at);
+    EXPECT_EQ(p.engine().state().last_write(*arrays[0], queue), peer_access ? at : 0);
+    EXPECT_EQ(p.engine().state().last_write(*arrays[2], queue), peer_access ? at : 0);
+    for (std::uint32_t d = 0; d < 3; ++d) p.expect_device(*arrays[d], arrays[d]->all(), 1, Stream{&keys[d], d});
+  }
+}
+
 TEST(SeveralDevices, StagingMemoryOfCopiesThroughTheHostIsGivenBack) {
   Devices p(2, false);
   Memory& x = p.on_device(size);

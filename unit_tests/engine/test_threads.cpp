@@ -118,6 +118,49 @@ void stress(bool little_memory) {
 TEST(Threads, DisjointArraysAndASharedReadOnlyOne) { stress(false); }
 TEST(Threads, UnderMemoryPressure) { stress(true); }
 
+/// New streams get queues for which arrays have no room yet, while other threads launch, with and without the lock, on queues for which
+/// they have.
+TEST(Threads, StreamsComeWhileOthersLaunch) {
+  Machine::Options o = Program::defaults();
+  o.device.finds_races = false;
+  std::atomic<int> wrong{0};
+  Machine p(o, [&](const std::string& text) {
+    ++wrong;
+    std::fprintf(stderr, "%s\n", text.c_str());
+  });
+  static char handles[timeline::max_queues];
+  constexpr int early = 20, late = 80, launches = 3000;
+  Memory* const array = p.engine().lifetimes.allocate_device(0, "array", size);
+  const auto launch_on = [&](void* stream, int times) {
+    const engine::QueueIndex q = p.queue(stream);
+    const engine::Operand operands[] = {{array, false}};
+    for (int k = 0; k < times; ++k) {
+      p.engine().launches.begin_launch(q, operands, 1);
+      p.device().launch(stream, {{array->address, size, false}}, [] {});
+      p.engine().launches.end_launch(q, operands, 1);
+    }
+    return q;
+  };
+  for (int i = 0; i < early; ++i) (void)launch_on(&handles[i], 1);
+  ASSERT_GE(p.queue(&handles[early - 1]), timeline::near_queues);
+  std::vector<std::thread> threads;
+  for (const int mine : {0, early - 1}) {
+    threads.emplace_back([&, mine] {
+      const engine::QueueIndex q = launch_on(&handles[mine], launches);
+      if (array->on(q).last() != launches + 1) ++wrong;
+    });
+  }
+  for (int i = early; i < late; ++i) {
+    const engine::QueueIndex q = launch_on(&handles[i], 2);
+    if (array->on(q).last() != 2) ++wrong;
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_GE(p.queue(&handles[late - 1]), 5 * timeline::piece_queues);
+  p.engine().audit();
+  p.engine().lifetimes.deallocate(array);
+  EXPECT_EQ(wrong.load(), 0);
+}
+
 /// Two arrays of this size need more than two of the fake device's granules each.
 constexpr std::uint64_t array_bytes = 20 * 1024;
 

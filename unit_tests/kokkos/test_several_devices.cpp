@@ -115,6 +115,10 @@ DEVICES_TEST(ASpaceOfANumberAllocatesThere) {
   EXPECT_EQ(device_of(Vector(Kokkos::view_alloc(semcache::on(0), Space(1), Kokkos::WithoutInitializing, "both"), 10)), 1u)
       << "the Space counts more";
 
+  const semcache::DualView<double*, Device> dual(semcache::announced, Kokkos::view_alloc(Space(1), "announced"), 10);
+  EXPECT_EQ(device_of(dual.view_device()), 1u);
+  EXPECT_EQ(semcache::runtime::notices_host_accesses(dual.view_host().data()), std::getenv("SEMCACHE_CHECK") != nullptr);
+
   void* const by_hand = Space(1).allocate("by hand", 100);
   EXPECT_EQ(semcache::runtime::device_of(by_hand), 1u);
   Space(1).deallocate("by hand", by_hand, 100);

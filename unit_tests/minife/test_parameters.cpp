@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 namespace {
@@ -47,6 +48,25 @@ TEST(CommandLine, ExplainsMistakes) {
     EXPECT_EQ(c.exit_code, 2) << wrong;
     EXPECT_NE(c.text.find("--help"), std::string::npos) << c.text;
   }
+}
+
+TEST(CommandLine, OnlyVariantSemcacheComputesElsewhere) {
+  EXPECT_EQ(parse({"nx=3"}).parameters.device, 0u);
+  EXPECT_EQ(parse({"--device", "3"}).parameters.device, 3u);
+  EXPECT_FALSE(parse({"--device=0", "--variant=manual"}).finished);
+  for (const std::vector<const char*>& wrong : {std::vector<const char*>{"--device=1", "--variant=manual"},
+                                               {"--device=1", "--solver=belos"},
+                                               {"--device=-1"},
+                                               {"--beside-home=3"},
+                                               {"--beside-home=0", "--device=1"},
+                                               {"--beside-home=3", "--device=1", "--report=x.json"}}) {
+    const CommandLine c = parse(wrong);
+    EXPECT_TRUE(c.finished) << wrong.front();
+    EXPECT_EQ(c.exit_code, 2) << wrong.front();
+    EXPECT_NE(c.text.find(std::string(wrong.front()).substr(0, 8)), std::string::npos) << c.text;
+    EXPECT_NE(c.text.find("--help"), std::string::npos) << c.text;
+  }
+  EXPECT_EQ(parse({"--device=1", "--beside-home=3"}).parameters.beside_home, 3);
 }
 
 TEST(CommandLine, HelpIsNoMistake) {

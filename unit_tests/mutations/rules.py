@@ -171,10 +171,10 @@ listed(
 listed(
     "timeline/queues.cpp",
     ("a queue is believed to be done before it was waited for", "operator if queue_idle false #1"),
-    ("a queue does not wait for the event", "order wait #1"),
+    ("a queue does not wait for the event", "submit_order wait #1"),
     ("an event that is too early is waited for", "recorded_after position as position - 1 #1"),
     ("an event is believed to cover later work of its queue", "happened_with position as position + 1 #1"),
-    ("a queue forgets which queue it waited for", "order p as (p + 1) % max_queues #4"))
+    ("a queue forgets which queue it waited for", "submit_order p as (p + 1) % max_queues #4"))
 LISTED[("engine/projection.cpp project if freeing false #1", "engine/arrays.cpp collect_orphans if freeing false #1")] = (
     "a saved copy is not looked at when its last reader is gone")
 

@@ -76,6 +76,21 @@ TEST(CostOfArrays, ADeviceArrayCostsNoMoreWhereThereAreMany) {
   finalize();
 }
 
+/// Eight devices have 25 queues of the runtime's own, and here one of the program on each: an array has room for the uses of those.
+TEST(CostOfArrays, AnArrayCostsLittleMoreWhereThereAreEightDevices) {
+  const auto device_array = [] { return allocate_device("array", 4096); };
+  const auto cost_with = [&](int devices) {
+    use_devices(devices);
+    for (int d = 0; d < devices; ++d) (void)queue_of(reinterpret_cast<void*>(std::uintptr_t(d)));
+    const std::vector<std::uint64_t> bytes{cost_of_each(1000, device_array), cost_of_each(1000, &make_mirror)};
+    finalize();
+    return bytes;
+  };
+  const auto one = cost_with(1), eight = cost_with(8);
+  use_devices(1);
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_LT(static_cast<double>(eight[i]), 1.5 * static_cast<double>(one[i])) << one[i];
+}
+
 /// Mirrors that fill their pages, all stale: more of them than the kernel allows mappings.
 TEST(CostOfArrays, MoreMirrorsThanTheKernelHasMappings) {
   constexpr std::size_t count = 40000, bytes = 8192;

@@ -23,7 +23,7 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
     for (auto& d : s_.devices) d->memory->make_room_for(all);
     free_.push_back(&s_.pool.emplace_back());
   }
-  if (s_.queues->count() > timeline::near_queues) free_.back()->uses.extend();
+  free_.back()->uses.extend(s_.queues->count());
   Memory* const m = free_.back();
   free_.pop_back();
   m->slot = {};

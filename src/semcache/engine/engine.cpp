@@ -31,9 +31,11 @@ QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_p
   Transaction t(transactions_);
   Queues& queues = *s_.queues;
   const auto adopt = [&](std::shared_ptr<void> keeper) {
-    if (queues.count() >= timeline::near_queues) {  // the queue may get an index for which arrays have no uses yet
-      for (Memory& m : s_.pool) m.uses.extend();
-      for (auto& d : s_.devices) d->everything.uses.extend();
+    const timeline::QueueIndex next = queues.count();
+    // The queue may get an index for which arrays have no uses yet.
+    if (next < timeline::max_queues && timeline::Uses::begins_piece(next)) {
+      for (Memory& m : s_.pool) m.uses.extend(next + 1);
+      for (auto& d : s_.devices) d->everything.uses.extend(next + 1);
     }
     return queues.adopt(device, native, std::move(keeper));
   };

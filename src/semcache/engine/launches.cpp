@@ -166,7 +166,7 @@ void Launches::list_everything(Listed which, QueueIndex queue, std::vector<Opera
   unready.erase(std::remove_if(unready.begin(), unready.end(), needs_nothing), unready.end());
   for (Memory* m : unready) add(*m);
   for (const auto& d : s_.devices) {
-    if (s_.topology.linked(space, d->everything.space)) operands.push_back({&d->everything, true});
+    if (d->represented_by == &d->everything && s_.topology.linked(space, d->everything.space)) operands.push_back({&d->everything, true});
   }
 }
 

@@ -48,8 +48,10 @@ void Projection::project_device(Memory& m) noexcept {
   bool written = true;
   bool used = true;
   for (QueueIndex q = 1; q < s_.queues->own_end(); ++q) {
+    const std::uint64_t last = m.uses.last(q);
+    if (last == 0 || s_.queues->passed(device, q, last)) continue;
+    used = false;
     written = written && s_.queues->passed(device, q, m.uses.last_write(q));
-    used = used && s_.queues->passed(device, q, m.uses.last(q));
   }
   if (written) set |= Memory::idle;
   if (used) set |= Memory::unread;

@@ -47,8 +47,10 @@ State::State(std::vector<std::unique_ptr<device::Device>> given_devices, std::un
     }
     devices.push_back(std::move(d));
   }
+  const bool all_linked = std::all_of(topology.apart.begin(), topology.apart.end(), [](std::uint32_t apart) { return apart == 0; });
   for (auto& d : devices) {
-    if (queues->count() > timeline::near_queues) d->everything.uses.extend();
+    d->everything.uses.extend(queues->count());
+    d->represented_by = all_linked ? &home().everything : &d->everything;
   }
   pages = std::make_unique<HostPages>(pages::PagesContext{*platform, mappings, *home().device, directory, flights, recorder,
                                                           options.observer, options.notices, options.registration_bytes});

@@ -91,6 +91,9 @@ struct DeviceState {
   /// begins. Its pins and uses count for each array that is older than `everything.since`, the time at which the last such launch
   /// began.
   Memory everything;
+  /// What represents this device's arrays: `everything`, or that of the first device where all devices reach each other, because then
+  /// such a launch may use the same arrays whichever device it runs on.
+  Memory* represented_by = nullptr;
 };
 
 /// Marks, while it lives, that the calling thread prepares arrays for a launch that the engine does not see and that is not
@@ -179,7 +182,7 @@ struct State : base::Uncopied {
   [[nodiscard]] bool watched(const Memory& m) const noexcept { return pages->watched(m); }
   /// Does `everything` represent this array, so that its pins and uses count here?
   [[nodiscard]] bool in_everything(const Memory& m) const noexcept { return !m.on_host() && m.since.load() < everything(m).since.load(); }
-  [[nodiscard]] Memory& everything(const Memory& m) const noexcept { return devices[device_index(m)]->everything; }
+  [[nodiscard]] Memory& everything(const Memory& m) const noexcept { return *devices[device_index(m)]->represented_by; }
   /// Is a launch that uses the memory between its check of the flags and its submission?
   [[nodiscard]] bool pinned(const Memory& m) const noexcept {
     return m.pins.load() != 0 || (in_everything(m) && everything(m).pins.load() != 0);

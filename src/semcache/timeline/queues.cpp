@@ -265,10 +265,8 @@ bool Queues::any_at_work() const {
   return false;
 }
 
-void Queues::order(QueueIndex q, QueueIndex producer, std::uint64_t position) {
-  if (q == producer || position == 0) return;
+void Queues::submit_order(QueueIndex q, QueueIndex producer, std::uint64_t position) {
   Queue& consumer = queues_[q];
-  if (consumer.ordered_after[producer].load() >= position || done(producer, position)) return;
   const std::shared_ptr<Event> event = event_after(producer, position);
   if (event == nullptr) return;  // done meanwhile
   if (unrecorded(q)) record(q);  // work so far can then be waited for alone; what follows waits for `event`

@@ -139,7 +139,9 @@ class Queues : base::Uncopied {
   /// Returns whether any known queue has work left. Asks the driver.
   [[nodiscard]] bool any_at_work() const;
   /// Makes later work on `q` start after work `position` of `producer`. Submits nothing if that order is known already.
-  void order(QueueIndex q, QueueIndex producer, std::uint64_t position);
+  void order(QueueIndex q, QueueIndex producer, std::uint64_t position) {
+    if (position != 0 && !ordered(q, producer, position) && !done(producer, position)) submit_order(q, producer, position);
+  }
   /// Returns whether later work on `q` is known to start after work `position` of `producer`.
   [[nodiscard]] bool ordered(QueueIndex q, QueueIndex producer, std::uint64_t position) const noexcept {
     return q == producer || queues_[q].ordered_after[producer].load() >= position;
@@ -197,6 +199,7 @@ class Queues : base::Uncopied {
     std::deque<std::pair<std::uint64_t, std::shared_ptr<Event>>> recorded;  // ascending positions
     std::array<std::atomic<std::uint64_t>, max_queues> ordered_after{};  // what later work already waits for
   };
+  void submit_order(QueueIndex q, QueueIndex producer, std::uint64_t position);
   /// Returns the earliest recorded event behind work `position`; nullptr if there is none.
   [[nodiscard]] std::shared_ptr<Event> recorded_after(QueueIndex q, std::uint64_t position) const;
   /// Forgets events that have happened. Asks the driver about one event in sixteen.

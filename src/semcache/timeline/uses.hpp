@@ -23,6 +23,8 @@ inline constexpr QueueIndex unknown_queue = 0;
 inline constexpr QueueIndex max_queues = 96;
 /// The queues whose uses lie within a `Uses` object: those of a process with one device and few streams.
 inline constexpr QueueIndex near_queues = 16;
+/// Uses of queues beyond those lie in pieces of so many queues. There are as many pieces as the process's queues need.
+inline constexpr QueueIndex piece_queues = 16;
 /// The index of the program's first queue where there is one device: behind the runtime's own three.
 inline constexpr QueueIndex first_program_queue = 4;
 
@@ -63,16 +65,23 @@ struct PartialUse {
 /// Threads: any, except where a member names others.
 class Uses {
  public:
-  /// @pre `q` < `near_queues`, or `extend` has been called
+  /// @pre there is room for the queue (`extend`)
   [[nodiscard]] Use& on(QueueIndex q) noexcept { return const_cast<Use&>(std::as_const(*this).on(q)); }
   [[nodiscard]] const Use& on(QueueIndex q) const noexcept {
-    return q < near_queues ? near_[q ^ first_program_queue] : far_[q - near_queues];
+    return q < near_queues ? near_[q ^ first_program_queue] : far_->pieces[piece_of(q)][q % piece_queues];
   }
-  /// Makes room for all queues. Threads: with the engine's lock, before a queue from `near_queues` on is used.
-  /// @throws std::bad_alloc
-  void extend() {
-    if (far_ == nullptr) far_ = std::make_unique<Use[]>(max_queues - near_queues);
+  /// Makes room for the queues below `end`. What there is stays in place, so other threads may use it meanwhile.
+  /// Threads: with the engine's lock, before any thread has a number of the new queues.
+  /// @throws std::bad_alloc  there may be room for some of them
+  void extend(QueueIndex end) {
+    if (end > near_queues && far_ == nullptr) far_ = std::make_unique<Far>();
+    for (QueueIndex q = near_queues; q < end; q += piece_queues) {
+      std::unique_ptr<Use[]>& piece = far_->pieces[piece_of(q)];
+      if (piece == nullptr) piece = std::make_unique<Use[]>(piece_queues);
+    }
   }
+  /// Does the first queue of a piece have this index? Otherwise there is room for it where there is room for the queue before.
+  [[nodiscard]] static constexpr bool begins_piece(QueueIndex q) noexcept { return q >= near_queues && q % piece_queues == 0; }
   /// Notes a use by the work at position `at` of the queue. Positions may come in any order, because threads may share a stream.
   void note(QueueIndex q, std::uint64_t at, Mode mode) noexcept {
     raise(mode == Mode::writes ? on(q).write : on(q).read, at);
@@ -113,7 +122,10 @@ class Uses {
       u.write.store(0, std::memory_order_relaxed);
     };
     std::for_each(near_, near_ + near_queues, forget);
-    if (far_ != nullptr) std::for_each(far_.get(), far_.get() + (max_queues - near_queues), forget);
+    if (far_ == nullptr) return;
+    for (const auto& piece : far_->pieces) {
+      if (piece != nullptr) std::for_each(piece.get(), piece.get() + piece_queues, forget);
+    }
   }
 
  private:
@@ -129,9 +141,15 @@ class Uses {
     return position;
   }
 
+  static_assert(near_queues % piece_queues == 0 && max_queues % piece_queues == 0, "pieces begin at multiples of their size");
+  [[nodiscard]] static constexpr QueueIndex piece_of(QueueIndex q) noexcept { return (q - near_queues) / piece_queues; }
+
+  struct Far {
+    std::unique_ptr<Use[]> pieces[(max_queues - near_queues) / piece_queues];
+  };
   /// The program's first queue lies in front, so that a launch on it touches one cache line of each array.
   Use near_[near_queues];
-  std::unique_ptr<Use[]> far_;
+  std::unique_ptr<Far> far_;
   std::vector<PartialUse> parts_;
 };
 

@@ -111,6 +111,18 @@ class DualView : public Kokkos::ViewTraits<DataType, Properties...> {
         state_(kokkos::SyncState::make()),
         apart_(is_stock_pair()) {}
 
+  /// Does both: properties, and a host side whose accesses the program announces.
+  template <class... P>
+  DualView(Announced, const Kokkos::Impl::ViewCtorProp<P...>& properties,
+           std::enable_if_t<!Kokkos::Impl::ViewCtorProp<P...>::has_pointer, std::size_t> n0 = none, std::size_t n1 = none,
+           std::size_t n2 = none, std::size_t n3 = none, std::size_t n4 = none, std::size_t n5 = none, std::size_t n6 = none,
+           std::size_t n7 = none)
+      : d_view(properties, n0, n1, n2, n3, n4, n5, n6, n7),
+        h_view(host_side_of(d_view, true)),
+        state_(kokkos::SyncState::make()),
+        announced_(true),
+        apart_(is_stock_pair()) {}
+
   /// Makes a shallow copy, possibly to const data. It shares flags with `other`.
   template <class OtherType, class... OtherProperties>
   DualView(const DualView<OtherType, OtherProperties...>& other)  // NOLINT: as Kokkos::DualView
