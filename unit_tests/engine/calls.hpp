@@ -468,6 +468,16 @@ inline const std::vector<Scenario>& scenarios() {
            w.kernel(w.d1, all, 67);  // the refused launch may have lost the content
          }
        }},
+      {"a launch that uses parts", "d1",
+       [](World& w) {
+         const engine::QueueIndex q = w.machine().queue(stream);
+         const Operand operand{w.d1.memory, true};
+         engine::Requirement parts[] = {{w.d1.memory, ByteRange{0, 2 * page}, Access::read}, {w.d1.memory, ByteRange{page, 3 * page}, Access::read_write}};
+         bool in_part = false;
+         if (!w.attempt([&] { in_part = w.e().launches.begin_launch(q, &operand, 1, {parts, 2}); })) return;
+         w.submit(w.d1, {page, 3 * page}, 69);
+         (void)w.attempt([&] { w.e().launches.end_launch(q, &operand, 1, all_devices, {parts, in_part ? 2u : 0u}); });
+       }},
       {"a native capture", "d1 d2 d3",
        [](World& w) {
          for (Array* a : {&w.d1, &w.d2, &w.d3}) {

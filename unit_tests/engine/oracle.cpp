@@ -567,13 +567,16 @@ void Oracle::foreign_call() {
   std::vector<engine::Requirement> parts;  // a copy uses these bytes alone
   std::string text = "move " + std::to_string(moves_) + (kernel ? ": a raw kernel of" : ": a driver's copy of");
   for (Array* a : set) {
-    // A kernel that writes what the announcement of an earlier one does not name is an error of the program.
+    // A kernel that writes what the announcement of an earlier one does not name is an error of the program. An announcement of parts is
+    // believed about kernels that are given an address in one of them.
+    const ByteRange r = sub_range(a->bytes.size());
     const auto& announced = a->device->announced_use;
-    const bool told = announced.at != 0 && announced.at == a->device->recently && (!announced.writes || announced.in_part);
+    const auto is_given = [&](const auto& part) { return r.begin >= part.where.begin && r.begin < part.where.end(); };
+    const bool told = announced.at != 0 && announced.at == a->device->recently &&
+                      (announced.in_part ? std::any_of(announced.parts.begin(), announced.parts.end(), is_given) : !announced.writes);
     const bool writable = kernel ? !told && random_.chance(50) : a == set.back();
     const auto kind = kernel ? device::DriverUse::Kind::argument
                              : (writable ? device::DriverUse::Kind::write : device::DriverUse::Kind::read);
-    const ByteRange r = sub_range(a->bytes.size());
     uses.push_back({a->device->address + r.begin, kernel ? 0u : r.size(), kind, 0});
     operands.push_back({a->device, writable});
     if (!kernel) parts.push_back({a->device, r, writable ? Access::read_write : Access::read});

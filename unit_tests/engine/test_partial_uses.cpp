@@ -283,7 +283,12 @@ TEST(PartialUses, OfGuardedMemoryLeaveEachOthersPagesOpen) {
   const Operand operand{&p.d, true};
   ASSERT_TRUE(p.engine().launches.begin_launch(p.queue(&streams[0]), &operand, 1, {&writes, 1}));
   EXPECT_EQ(p.platform().protection(p.d.address + page), platform::Protection::read_write);
-  p.launch_parts(&streams[1], {{&p.d, ByteRange{0, 4 * page}, Access::read}});
+  Requirement reads{&p.d, ByteRange{0, 4 * page}, Access::read};
+  const Operand read_operand{&p.d, false};
+  const bool in_part = p.engine().launches.begin_launch(p.queue(&streams[1]), &read_operand, 1, {&reads, 1});
+  EXPECT_EQ(p.platform().protection(p.d.address + page), platform::Protection::read_write);
+  for (const std::uint64_t other : {0, 2, 3}) EXPECT_EQ(p.platform().protection(p.d.address + other * page), platform::Protection::read);
+  p.engine().launches.end_launch(p.queue(&streams[1]), &read_operand, 1, all_devices, {&reads, in_part ? 1u : 0u});
   EXPECT_EQ(p.platform().protection(p.d.address + page), platform::Protection::read_write);
   p.kernel_write(&streams[1], p.on_device(page), {0, page}, 5);
   EXPECT_EQ(p.platform().protection(p.d.address + page), platform::Protection::read_write);
@@ -291,6 +296,161 @@ TEST(PartialUses, OfGuardedMemoryLeaveEachOthersPagesOpen) {
   p.engine().launches.end_launch(p.queue(&streams[0]), &operand, 1, all_devices, {&writes, 1});
   EXPECT_EQ(p.platform().protection(p.d.address + page), platform::Protection::read) << "for its content is on the host, too, or soon";
   p.expect_host(p.h, {page, 2 * page}, 2);
+}
+
+using Kind = device::DriverUse::Kind;
+
+/// A raw kernel, reported by the driver watch, that is given the address of one page and writes it.
+void raw_kernel(Tiled& p, std::uint64_t position, std::uint64_t seed) {
+  const device::DriverUse use{p.d.address + position, 0, Kind::argument, 0};
+  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, true);
+  std::byte* const base = p.d.address;
+  p.device().launch(nullptr, {{base + position, page, true}}, [base, position, seed] {
+    for (std::uint64_t i = position; i < position + page; ++i) base[i] = Machine::mix(seed, i);
+  });
+  if (call != nullptr) p.engine().foreign_uses.end_foreign_call(std::move(call));
+}
+
+TEST(PartialUses, AnAnnouncementIsForTheNextKernelThatIsGivenThePart) {
+  Tiled p;
+  p.engine().access(p.d, ByteRange{0, page}, Access::read_write);
+  EXPECT_EQ(p.h2d(), page);
+  raw_kernel(p, 0, 2);
+  EXPECT_EQ(p.counters().unannounced, p.before.unannounced);
+  p.expect_host(p.h, {8 * page, 9 * page}, 1);
+  EXPECT_EQ(p.d2h(), 0u) << "the rest is not written";
+  raw_kernel(p, 8 * page, 3);  // announced by nobody
+  EXPECT_EQ(p.counters().unannounced, p.before.unannounced + 1);
+  p.expect_host(p.h, {8 * page, 9 * page}, 3);
+  p.expect_host(p.h, {0, page}, 2);
+}
+
+TEST(PartialUses, AnAnnouncementOfAnotherPartSaysNothing) {
+  Tiled p;
+  p.engine().access(p.d, ByteRange{0, page}, Access::read);
+  raw_kernel(p, 8 * page, 3);
+  p.expect_host(p.h, {8 * page, 9 * page}, 3);
+}
+
+TEST(PartialUses, OfADriversCopyMoveItsBytesAlone) {
+  Tiled p;
+  const device::DriverUse use{p.d.address + 2 * page, page, Kind::write, 0};
+  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, false);
+  std::byte* const base = p.d.address;
+  p.device().launch(nullptr, {{base + 2 * page, page, true}}, [base] {
+    for (std::uint64_t i = 2 * page; i < 3 * page; ++i) base[i] = Machine::mix(2, i);
+  });
+  p.engine().foreign_uses.end_foreign_call(std::move(call));
+  EXPECT_EQ(p.h2d(), page) << "it may fail or write less, so what was there is needed";
+  p.expect_host(p.h, {3 * page, 16 * page}, 1);
+  EXPECT_EQ(p.d2h(), 0u);
+  p.expect_host(p.h, {2 * page, 3 * page}, 2);
+}
+
+/// One call writes two parts that hold the same wanted value, and reads the host side. (Found by a review.)
+TEST(PartialUses, OfADriversCallThatOverwritesBothHoldersOfAValue) {
+  Tiled p;
+  p.kernel_write(&streams[0], p.d, {0, page}, 2);
+  p.engine().copies.copy(p.d.address + page, p.d.address, page);
+  (void)p.device_content(&streams[0], p.d);
+  Memory& wants = p.on_device(page);
+  p.engine().copies.copy(wants.address, p.d.address, page);
+  const device::DriverUse uses[] = {{p.d.address, page, Kind::write, 0}, {p.d.address + page, page, Kind::write, 0}, {p.h.address + 4 * page, page, Kind::read, 0}};
+  auto call = p.engine().foreign_uses.begin_foreign_call(uses, 3, false);
+  std::byte* const base = p.d.address;
+  p.device().launch(nullptr, {{base, 2 * page, true}}, [base] {
+    for (std::uint64_t i = 0; i < 2 * page; ++i) base[i] = Machine::mix(3, i);
+  });
+  p.engine().foreign_uses.end_foreign_call(std::move(call));
+  p.expect_device(wants, {0, page}, 2);
+}
+
+TEST(PartialUses, OfOneDriversCallThatAreManyCountForTheWholeArray) {
+  Tiled p;
+  std::vector<device::DriverUse> uses;
+  for (std::uint64_t i = 0; i < 500; ++i) uses.push_back({p.d.address + 128 * i, 64, Kind::write, 0});
+  auto call = p.engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), false);
+  p.engine().foreign_uses.end_foreign_call(std::move(call));
+  EXPECT_EQ(p.counters().h2d.count - p.before.h2d.count, 1u);
+  EXPECT_EQ(p.engine().state().directory.wanted(p.d.datum).extent_count(), 1u);
+}
+
+TEST(PartialUses, OfNeighboursOnOneStreamOverlapWithTheHost) {
+  Tiled p;
+  bool ran = false;
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{0, 4 * page}, Access::overwrite}}, 2);
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{4 * page, 8 * page}, Access::overwrite}}, 3, &ran);
+  p.expect_host(p.h, {0, page}, 2);
+  EXPECT_FALSE(ran) << "the read of one tile waits for a later kernel on its neighbour";
+}
+
+TEST(PartialUses, TakePaddingThatNobodyHasWrittenWithThem) {
+  Program p;
+  Memory& d = p.on_device(16);
+  const Operand operand{&d, true};
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  const auto begin = [&](std::uint64_t bytes) {
+    Requirement part{&d, ByteRange{0, bytes}, Access::overwrite};
+    const bool in_part = p.engine().launches.begin_launch(q, &operand, 1, {&part, 1});
+    p.engine().launches.end_launch(q, &operand, 1, all_devices, {&part, in_part ? 1u : 0u});
+    p.engine().audit();
+    return in_part;
+  };
+  EXPECT_TRUE(begin(12));
+  EXPECT_FALSE(begin(12)) << "the array is ready";
+  Memory& other = p.on_device(16);
+  p.kernel_write(&streams[0], other, {12, 16}, 2);
+  p.copy(d, other);
+  EXPECT_TRUE(begin(12));
+  p.expect_device(d, {12, 16}, 2);  // what has been written is no padding
+}
+
+TEST(PartialUses, ForecastsCountWhatMoves) {
+  Program p;
+  const std::uint64_t size = 8 * page;
+  Memory& d = p.on_device(size);
+  Memory& h = *p.engine().lifetimes.allocate_host("buffer", size, &d, true);
+  for (std::uint64_t round = 1; round <= 4; ++round) {
+    p.kernel_write(&streams[0], d, {0, size}, round);
+    p.engine().access(h, h.all(), Access::read);
+  }
+  const Counters before = p.counters();
+  Requirement part{&d, ByteRange{0, page}, Access::read_write};
+  const Operand operand{&d, true};
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  ASSERT_TRUE(p.engine().launches.begin_launch(q, &operand, 1, {&part, 1}));
+  p.device().launch(&streams[0], {{d.address, page, true}}, [] {});
+  p.engine().launches.end_launch(q, &operand, 1, all_devices, {&part, 1});
+  EXPECT_EQ(p.counters().read_ahead.bytes - before.read_ahead.bytes, page);
+  EXPECT_EQ(p.counters().d2h.bytes - before.d2h.bytes, page);
+  p.engine().lifetimes.deallocate(&h);
+}
+
+TEST(PartialUses, OfGuardedMemoryKeepTheGuard) {
+  Program::Options o = Program::guarded();
+  o.platform.mapping_limit = 100;
+  o.engine.device_memory_bytes = 400 * page;
+  Program p(o);
+  Memory& d = p.on_device(200 * page);
+  Memory& h = p.on_host(200 * page, &d);
+  p.host_write(h, h.all(), 1);
+  const Operand operand{&d, true};
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  const auto launch = [&](const Region& where) {
+    Requirement part{&d, where, Access::read_write};
+    const bool in_part = p.engine().launches.begin_launch(q, &operand, 1, {&part, 1});
+    p.engine().launches.end_launch(q, &operand, 1, all_devices, {&part, in_part ? 1u : 0u});
+  };
+  launch(Region(0, page, 4, 2 * page));
+  launch(Region(0, page, 100, 2 * page));
+  EXPECT_TRUE(p.engine().state().options.device_faults);
+
+  Requirement first{&d, ByteRange{0, page}, Access::read_write};
+  p.host_write(h, h.all(), 2);
+  ASSERT_TRUE(p.engine().launches.begin_launch(q, &operand, 1, {&first, 1}));
+  for (int i = 0; i < 100; ++i) launch(ByteRange{0, page});  // the array is pinned all the time
+  EXPECT_LE(d.opened_for_writing.size(), 1u);
+  p.engine().launches.end_launch(q, &operand, 1, all_devices, {&first, 1});
 }
 
 /// A part of an array with memory of its own.

@@ -306,18 +306,20 @@ TEST(Uses, OfPartsCountForTheQueueThatTheyAreOn) {
   EXPECT_EQ(uses.last(2), 0u);
 }
 
-TEST(Uses, OfTheSameOrTouchingPartsAreOne) {
+TEST(Uses, OfThePartsOfOnePieceOfWorkAreOneWhereTheyTouch) {
   Uses uses;
   uses.note(PartialUse{ByteRange{0, 10}, 1, Mode::reads, 1}, nothing_is_done);
-  uses.note(PartialUse{ByteRange{10, 20}, 1, Mode::reads, 2}, nothing_is_done);
+  uses.note(PartialUse{ByteRange{10, 20}, 1, Mode::reads, 1}, nothing_is_done);
   uses.note(PartialUse{ByteRange{0, 20}, 1, Mode::reads, 3}, nothing_is_done);
   ASSERT_EQ(uses.parts().size(), 1u);
+  uses.note(PartialUse{ByteRange{20, 30}, 1, Mode::reads, 4}, nothing_is_done);
+  ASSERT_EQ(uses.parts().size(), 2u) << "later work";
   EXPECT_EQ(uses.parts()[0].where, Region(ByteRange{0, 20}));
   EXPECT_EQ(uses.parts()[0].position, 3u);
   uses.note(PartialUse{ByteRange{0, 20}, 1, Mode::writes, 4}, nothing_is_done);
   uses.note(PartialUse{ByteRange{0, 20}, 2, Mode::reads, 1}, nothing_is_done);
   uses.note(PartialUse{ByteRange{30, 40}, 1, Mode::reads, 5}, nothing_is_done);
-  EXPECT_EQ(uses.parts().size(), 4u);
+  EXPECT_EQ(uses.parts().size(), 5u);
 }
 
 TEST(Uses, OfTooManyPartsCountForTheWholeMemory) {

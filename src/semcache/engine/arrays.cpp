@@ -59,7 +59,7 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
   m->lock_refused = false;
   m->forecast = policy::FetchForecast();
   m->read_habit = policy::ReadHabit();
-  m->sent_ahead = false;
+  m->sent_ahead = 0;
   m->asked_end = 0;
   m->open = false;
   m->announced = false;

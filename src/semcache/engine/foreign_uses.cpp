@@ -126,15 +126,21 @@ void ForeignUses::list(Memory& m) {
   s_.listed_arrays.store(s_.listed.size());
 }
 
-ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable) {
+ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable, const void* address) {
   ForeignCall::Use use{Known(m), writable, writable, false, {}};
   const Memory::Announcement& announcement = m.announced_use;
   const bool fresh = s_.directory.fresh(m.slot, m.all());
   const bool in_part = announcement.in_part.load();
-  use.announced = holds(announcement, m) && (fresh || in_part);
+  const auto is_given = [&](const Memory::Announcement::Part& part) {
+    const auto* const at = static_cast<const std::byte*>(address);
+    return address != nullptr && at >= m.address + part.where.begin && at < m.address + part.where.end();
+  };
+  use.announced = holds(announcement, m) &&
+                  (in_part ? std::any_of(announcement.parts.begin(), announcement.parts.end(), is_given) : fresh);
   if (use.announced) use.writable = use.used_writing = announcement.writes.load();
   if (use.announced && in_part) {
-    // The announcement tells what is written. But the kernel may be another one than was announced, and read more.
+    // The announcement of the part to which the address leads tells what is written. But the kernel may be another one than was
+    // announced, and read more.
     use.parts.push_back({&m, m.all(), Access::read});
     for (const auto& part : announcement.parts) {
       if (part.writes) use.parts.push_back({&m, part.where, Access::read_write});
@@ -208,7 +214,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       // Words on their way to the device may still be a launch's arguments, even where a copy meanwhile has ended the
       // announcement of the handle's capture.
       const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(use.address) - m.address);
-      const ForeignCall::Use now = word ? unless_announced(m, use.kind != Kind::read)
+      const ForeignCall::Use now = word ? unless_announced(m, use.kind != Kind::read, use.address)
                                         : transfer_of(m, {begin, std::min(m.bytes, begin + use.bytes)}, use.kind != Kind::read);
       add_use(*call, now);
       if (use.kind == Kind::listed) expect_argument(now);
@@ -253,7 +259,8 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   for (const HostUse& use : host_uses) {  // maps that earlier calls have left long are shortened before the call has pins
     if (!use.pointer && !is_right(use)) shapes_.keep_maps_short(t, *use.memory);
   }
-  for (const ForeignCall::Use& use : call->uses) {
+  for (ForeignCall::Use& use : call->uses) {
+    if (use.parts.size() > Shapes::most_pieces) use.parts.clear();
     if (!use.parts.empty() && !use.freed()) shapes_.keep_maps_short(t, *use.memory);
   }
   std::vector<Operand> operands;
@@ -277,8 +284,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       overwritten.reserve(call->uses.size());
       for (const ForeignCall::Use& use : call->uses) {
         if (!use.both_sides || !use.writable) continue;
-        const auto save = [&](const Region& where) { return transfers_.save_all(*use.memory, where, Transfers::Loss::write); };
-        if (const Obstacle o = use.for_each_written(save)) return o;
+        if (const Obstacle o = preparation_.save_for_write(*use.memory, use.written())) return o;
         use.memory->write_check.reset();
         const SlotId slot = use.memory->slot;
         s_.directory.mark_changing(slot);
@@ -309,10 +315,7 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
     for (const ForeignCall::Use& use : call->uses) {
       if (!use.both_sides || !use.writable) continue;
       try {
-        (void)use.for_each_written([&](const Region& where) {
-          transfers_.note_written(*use.memory, where);
-          return Obstacle();
-        });
+        for (const Region& where : use.written()) transfers_.note_written(*use.memory, where);
       } catch (const std::exception& e) {
         base::fatal("a call of the driver has written '%s', which cannot be noted: %s. Free memory of the host",
                     s_.name(*use.memory), e.what());
@@ -327,7 +330,8 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
     Memory& m = *use.memory;
     m.unknown_on.fetch_or(all_devices);  // the call may be one of any device, and a graph may have nodes of several
     executor_.note_use(unknown_queue, m, mode_of(use.used_writing), at, now);
-    if (use.announced) m.announced_use.at.store(now);  // the announcement still holds, unless something was copied meanwhile
+    // The announcement still holds, unless something was copied meanwhile. That of a part was for one call.
+    if (use.announced && use.parts.empty()) m.announced_use.at.store(now);
     if (use.writable) m.writing_launches.fetch_add(1, std::memory_order_relaxed);
     const Operand operand{&m, use.writable};
     launches_.unpin(&operand, 1);

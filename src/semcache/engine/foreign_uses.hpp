@@ -18,15 +18,14 @@ struct ForeignCall {
     bool announced;    ///< an announcement covers this use
     std::vector<Requirement> parts;  ///< the bytes that it uses; empty: all of the array
     bool both_sides = false;     ///< the call uses the host side, too, so a write is noted only when the call is made
-    /// Calls `visit(Region)` for the bytes that the call may change, until an obstacle is met.
-    template <class Visit>
-    Obstacle for_each_written(const Visit& visit) const {
-      if (parts.empty() && writable) return visit(Region(memory->all()));
+    /// Returns the bytes that the call may change.
+    [[nodiscard]] std::vector<Region> written() const {
+      if (parts.empty() && writable) return {memory->positions()};
+      std::vector<Region> regions;
       for (const Requirement& part : parts) {
-        if (!writes(part.mode)) continue;
-        if (const Obstacle o = visit(part.range)) return o;
+        if (writes(part.mode)) regions.push_back(part.range);
       }
-      return {};
+      return regions;
     }
   };
   std::vector<Use> uses;  ///< of device memory, which is pinned
@@ -101,7 +100,8 @@ class ForeignUses : Parts {
   void list(Memory& memory);
   /// Returns the use of an array by a call that is given an address in it: as it was announced, or of the whole array.
   /// @param writable  what the call may do; an announcement is believed
-  [[nodiscard]] ForeignCall::Use unless_announced(Memory& memory, bool writable);
+  /// @param address  what the call is given; nullptr: it is not known
+  [[nodiscard]] ForeignCall::Use unless_announced(Memory& memory, bool writable, const void* address = nullptr);
   /// Returns the use of bytes of an array by a transfer of the driver.
   [[nodiscard]] ForeignCall::Use transfer_of(Memory& memory, ByteRange range, bool writes);
   /// Adds all arrays to the call, because it is given Views that lie in an array and may lead to any other.

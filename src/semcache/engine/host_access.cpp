@@ -146,9 +146,8 @@ void HostAccess::note_fetch(Memory& host, ByteRange range) {
     const std::uint32_t launches = m.writing_launches.load(std::memory_order_relaxed);
     const std::uint32_t writes = launches - std::exchange(m.writing_launches_at_fetch, launches);
     host.forecast.fetched(writes);
-    if (std::exchange(host.sent_ahead, false) && writes > 1) {
-      s_.recorder.moved(trace::Kind::read_ahead_lost, host.label, host.bytes);
-    }
+    const std::uint64_t ahead = std::exchange(host.sent_ahead, 0);
+    if (ahead > 0 && writes > 1) s_.recorder.moved(trace::Kind::read_ahead_lost, host.label, ahead);
   }
 }
 
@@ -157,7 +156,7 @@ void HostAccess::note_fetch(Memory& host, ByteRange range) {
 /// @return `not_ours`, too, where the pages permit the access already
 FaultResult HostAccess::serve_device(Transaction& t, Memory& m, FaultKind kind, const void* address, const void* instruction) {
   if (!s_.guarded(m) || m.freeing) return FaultResult::not_ours;
-  const bool writes = kind == FaultKind::write || (kind == FaultKind::unknown && m.access == Protection::read);
+  const bool writes = kind == FaultKind::write || (kind == FaultKind::unknown && (m.access == Protection::read || m.opened_in_part));
   // Another thread's fault may have opened the pages meanwhile. Then the access succeeds when it is repeated.
   if (m.access >= (writes ? Protection::read_write : Protection::read)) return FaultResult::not_ours;
   s_.recorder.count(trace::Event::unannounced, m.label);

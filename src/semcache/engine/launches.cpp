@@ -213,11 +213,17 @@ void Launches::note_use(QueueIndex queue, const Operand& operand, const OperandP
 
 std::uint64_t Launches::end_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceSet devices,
                                    const OperandParts& parts) noexcept {
+  const bool in_part = parts.count > 0;
+  std::optional<platform::RuntimeScope> scope;
   std::optional<Transaction> t;
-  if (parts.count > 0) t.emplace(transactions_).launch_follows();
+  if (in_part) {
+    scope.emplace();
+    t.emplace(transactions_).launch_follows();
+  }
   const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t at = count > 0 ? s_.queues->begin_position(queue) : 0;
-  bool record = count > 0 && s_.queues->needs_events(queue);
+  // An event right behind a kernel on one part lets a wait for it be none for the kernels on others.
+  bool record = count > 0 && (in_part || s_.queues->needs_events(queue));
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
     if (queue == unknown_queue) m.unknown_on.fetch_or(devices);
@@ -233,6 +239,7 @@ std::uint64_t Launches::end_launch(QueueIndex queue, const Operand* operands, st
     }
   }
   t.reset();
+  scope.reset();
   unpin(operands, count);
   DeviceState& carries_out = s_.device_of(queue);
   record = record && !carries_out.device->kernels_run_in_caller();
@@ -305,9 +312,11 @@ void Launches::fetch_ahead(Memory& m) {
   // The flags are revoked before the pins are checked, because launches that pin the array afterwards take the lock.
   projection_.revoke(m);
   if (s_.pinned(m)) return;
+  std::uint64_t bytes = 0;
+  for (const Region& r : s_.stale(host.slot, host.all())) bytes += r.size();
   if (transfers_.make_fresh(host, host.all())) return;  // a forecast waits for no obstacle
-  s_.recorder.moved(trace::Kind::read_ahead, host.label, host.bytes);
-  host.sent_ahead = true;
+  s_.recorder.moved(trace::Kind::read_ahead, host.label, bytes);
+  host.sent_ahead = bytes;
 }
 
 void Launches::unpin(Transaction& t, const Operand* operands, std::size_t count) noexcept {

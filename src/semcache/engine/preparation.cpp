@@ -53,14 +53,19 @@ Obstacle Preparation::prepare_parts(Memory& m, const OperandParts& parts) {
     exclusive = exclusive && s_.directory.exclusive(m.slot, part.range);
   }
   if (exclusive) return {};  // nothing is written, or an earlier attempt has noted the writes
-  // Saving a value of one part may overwrite the other holder of a value that a second part holds. So all are checked again.
+  if (const Obstacle o = save_for_write(m, written)) return o;
+  for (const Region& range : written) transfers_.note_written(m, range);  // I2
+  return {};
+}
+
+Obstacle Preparation::save_for_write(Memory& m, const std::vector<Region>& written) {
+  // Saving a value of one range may overwrite the other holder of a value that a second range holds. So all are checked again.
   for (std::uint64_t saves = transfers_.saves() + 1; saves != transfers_.saves();) {
     saves = transfers_.saves();
     for (const Region& range : written) {
       if (const Obstacle o = transfers_.save_all(m, range, Transfers::Loss::write, written)) return o;
     }
   }
-  for (const Region& range : written) transfers_.note_written(m, range);  // I2
   return {};
 }
 

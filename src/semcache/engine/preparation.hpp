@@ -44,6 +44,9 @@ class Preparation : Parts {
   ///               count as written
   /// @return no obstacle when all operands are ready; otherwise the first obstacle
   Obstacle prepare(const Operand* operands, std::size_t count, const OperandParts& parts = {});
+  /// Saves what others want of bytes of the memory that are all to be written.
+  /// @return no obstacle when all is saved; otherwise the first obstacle
+  Obstacle save_for_write(Memory& memory, const std::vector<Region>& written);
 
  private:
   Obstacle prepare_whole(Memory& memory, bool writable);

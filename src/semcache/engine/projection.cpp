@@ -94,19 +94,23 @@ void Projection::protect_guarded(Memory& m, platform::Protection protection) noe
 
 void Projection::open_part(Memory& m, const Region& where, bool writes) {
   using platform::Protection;
-  if (!s_.guarded(m) || m.access >= (writes ? Protection::read_write : Protection::read)) return;
-  // Another launch may use some of the pages for writing now, so they stay writable.
-  for (const ByteRange& open : m.opened_for_writing) writes = writes || may_overlap(where, open);
-  base::make_room_for(m.opened_for_writing, m.opened_for_writing.size() + where.columns);
+  const Protection wanted = writes ? Protection::read_write : Protection::read;
+  if (!s_.guarded(m) || m.access >= wanted) return;
   m.opened_in_part = true;
   project_later(m);
-  for (std::uint64_t c = 0; c < where.columns; ++c) {
-    const ByteRange pages = s_.pages->around(m, where.column(c));
-    if (writes) m.opened_for_writing.push_back(pages);
-    const bool open = !s_.mappings.scarce() &&
-                      s_.platform->protect(m.address + pages.begin, pages.size(), writes ? Protection::read_write : Protection::read);
-    if (!open) return stop_guarding(m);
-    s_.mappings.add(2);
+  std::vector<Region> rest{where};  // without the pages that another launch may be writing now, which stay as they are
+  for (const ByteRange& open : m.opened_for_writing) {
+    std::vector<Region> outside;
+    for (const Region& r : rest) for_each_difference(r, open, [&](const Region& piece) { outside.push_back(piece); });
+    rest.swap(outside);
+  }
+  for (const Region& r : rest) {
+    for (std::uint64_t c = 0; c < r.columns; ++c) {
+      const ByteRange pages = s_.pages->around(m, r.column(c));
+      if (writes) m.opened_for_writing.push_back(pages);
+      if (s_.mappings.scarce() || !s_.platform->protect(m.address + pages.begin, pages.size(), wanted)) return stop_guarding(m);
+      s_.mappings.add(2);
+    }
   }
 }
 

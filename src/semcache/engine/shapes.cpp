@@ -45,7 +45,7 @@ Requirement Shapes::fitting(Memory& m, const Region& region, Access mode) {
 /// them.
 Region Shapes::pages_of(const Memory& m, const Region& r) const {
   const std::uint64_t page = s_.page_bytes, first = round_down(r.begin, page), width = round_up(r.begin + r.width, page) - first;
-  if (!r.is_range() && r.pitch % page == 0 && width < r.pitch && first + (r.columns - 1) * r.pitch + width <= m.bytes) {
+  if (!r.is_range() && r.columns <= most_pieces && r.pitch % page == 0 && width < r.pitch && first + (r.columns - 1) * r.pitch + width <= m.bytes) {
     return {first, width, r.columns, r.pitch};
   }
   return ByteRange{first, std::min(m.bytes, round_up(r.end(), page))};
@@ -55,6 +55,13 @@ void Shapes::fit(Transaction& t, Requirement& part) {
   Memory& m = *part.memory;
   if (is_no_array(m) || m.part) return;  // of the former `begin_launch` reports; the latter is used as a whole
   part = fitting(m, part.range, part.mode);
+  // Frameworks round sizes up. Bytes behind the last element that nobody has ever written count as written with it, so that the array can
+  // be held exclusively as a whole.
+  constexpr std::uint64_t most_padding = 64;
+  const ByteRange behind{part.range.end(), m.bytes};
+  if (writes(part.mode) && part.range.is_range() && !behind.empty() && behind.size() <= most_padding && !s_.directory.defined(m.datum, behind)) {
+    part.range = ByteRange{part.range.begin, m.bytes};
+  }
   if (s_.guarded(m)) {
     const Region pages = pages_of(m, part.range);
     if (pages != part.range && part.mode == Access::overwrite) part.mode = Access::read_write;

@@ -97,7 +97,7 @@ struct alignas(64) Memory {
   bool open = false;              ///< never protected, so copies happen at the call
   bool announced = false;         ///< never protected, because the program promised to announce every access
   bool lock_refused = false;      ///< page-locking failed; it is tried again after pages close or the host announces a use
-  bool sent_ahead = false;        ///< its content was transferred by `forecast`, and the host has not asked for it since
+  std::uint64_t sent_ahead = 0;   ///< so many bytes were transferred by `forecast`, and the host has not asked for them since
   /// An announced use of the device memory, with the values of `recently` and of the engine's `State::links` after it. The
   /// announcement holds as long as both values are the same, and no launch that may use any array has begun since.
   struct Announcement {

@@ -189,7 +189,7 @@ void HostPages::freeze(Memory& m, const Region& where) {
 }
 
 void HostPages::end_phase(Memory& m) noexcept {
-  const std::uint64_t lost = (m.read_ahead ? m.read_ahead->end() : 0) + (std::exchange(m.sent_ahead, false) ? m.bytes : 0);
+  const std::uint64_t lost = (m.read_ahead ? m.read_ahead->end() : 0) + std::exchange(m.sent_ahead, 0);
   if (lost > 0) recorder_.moved(trace::Kind::read_ahead_lost, m.label, lost);
 }
 

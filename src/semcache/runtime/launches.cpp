@@ -263,8 +263,12 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue
                                                                std::to_string(u.pitch) + " bytes apart, so they overlap");
     add(m, writes(u.mode));
     const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(u.pointer) - m->address);
-    Region where(begin, u.bytes, u.columns, u.pitch);
-    if (where.end() > m->bytes) where = ByteRange{begin, m->bytes};
+    const std::uint64_t behind = m->bytes - begin;
+    SEMCACHE_EXPECTS(u.columns == 1 || (u.bytes <= behind && (behind - u.bytes) / u.pitch >= u.columns - 1),
+                     "a library call uses " + std::to_string(u.columns) + " columns of " + std::to_string(u.bytes) + " bytes, " +
+                         std::to_string(u.pitch) + " bytes apart, at offset " + std::to_string(begin) + " of '" + r.recorder.name(m->label) +
+                         "' of " + std::to_string(m->bytes) + " bytes, which they leave");
+    Region where(begin, std::min<std::uint64_t>(u.bytes, behind), u.columns, u.pitch);
     Access mode = u.mode;
     if (m->part) {
       if (mode == Access::overwrite && where.size() < m->bytes) mode = Access::read_write;

@@ -203,7 +203,7 @@ class SEMCACHE_API Launch : base::Uncopied {
   /// use the same bytes. A device whose pages are guarded, an emulated one by default, takes each use for one of whole pages. Columns that
   /// the directory cannot follow (more than 64, of another pitch than the array's earlier uses where these are many) count with the bytes
   /// between them.
-  /// @throws UsageError  there are more uses, or columns overlap
+  /// @throws UsageError  there are more uses, or columns overlap or leave their array (one column is cut at the array's end)
   Launch(QueueId queue, const LibraryUse* uses, std::size_t count);
   ~Launch();
 

@@ -94,7 +94,8 @@ class Uses {
   void note(const PartialUse& use, const Done& done) noexcept {
     for (auto earlier = parts_.rbegin(); earlier != parts_.rend(); ++earlier) {
       if (earlier->queue != use.queue || earlier->mode != use.mode) continue;
-      if (earlier->where != use.where && !join(earlier->where, use.where)) continue;
+      // A thread that waits for one of two parts must not wait for later work on the other, so they are joined within one piece of work.
+      if (earlier->where != use.where && (earlier->position != use.position || !join(earlier->where, use.where))) continue;
       earlier->position = std::max(earlier->position, use.position);
       return;
     }
