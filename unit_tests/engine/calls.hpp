@@ -146,9 +146,26 @@ class World {
     submit(a, range, seed);
     (void)attempt([&] { e().launches.end_launch(q, operands.data(), operands.size()); });
   }
-  void submit(Array& a, ByteRange range, std::uint64_t seed) {
+  /// A kernel that uses a part of the two-sided array.
+  bool use_part(Memory& part, const Region& where, Access mode, std::uint64_t seed) {
+    World& w = *this;
+    const engine::QueueIndex q = w.machine().queue(stream);
+    const Operand operand{&part, writes(mode)};
+    engine::Requirement all{&part, where, mode};
+    if (!w.attempt([&] { w.e().launches.begin_launch(q, &operand, 1, {&all, 1}); })) return false;
+    std::byte* const base = part.address;
+    w.machine().device().launch(stream, {{base, part.bytes, writes(mode)}}, [base, where, mode, seed] {
+      for (std::uint64_t i = 0; i < where.size() && writes(mode); ++i) base[i] = Machine::mix(seed, where.begin + i / where.width * where.pitch + i % where.width);
+    });
+    for (std::uint64_t c = 0; c < where.columns && writes(mode); ++c) World::set(w.pair_d, where.column(c), seed);
+    w.pair_h.content = w.pair_d.content;
+    (void)w.attempt([&] { w.e().launches.end_launch(q, &operand, 1); });
+    return true;
+  }
+  void submit(Array& a, ByteRange range, std::uint64_t seed) { submit(a, range, seed, {0, size}); }
+  void submit(Array& a, ByteRange range, std::uint64_t seed, ByteRange used) {
     std::byte* const base = a.memory->address;
-    machine_.device().launch(stream, {{base, size, true}}, [base, range, seed] {
+    machine_.device().launch(stream, {{base + used.begin, used.size(), true}}, [base, range, seed] {
       for (std::uint64_t i = range.begin; i < range.end; ++i) base[i] = Machine::mix(seed, i);
     });
     set(a, range, seed);
@@ -475,8 +492,49 @@ inline const std::vector<Scenario>& scenarios() {
          engine::Requirement parts[] = {{w.d1.memory, ByteRange{0, 2 * page}, Access::read}, {w.d1.memory, ByteRange{page, 3 * page}, Access::read_write}};
          bool in_part = false;
          if (!w.attempt([&] { in_part = w.e().launches.begin_launch(q, &operand, 1, {parts, 2}); })) return;
-         w.submit(w.d1, {page, 3 * page}, 69);
+         w.submit(w.d1, {page, 3 * page}, 69, {0, 3 * page});
          (void)w.attempt([&] { w.e().launches.end_launch(q, &operand, 1, all_devices, {parts, in_part ? 2u : 0u}); });
+       }},
+      {"a part", "pair_h pair_d d3", [](World& w) {
+         const Region where(100, 300, 20, 1000);
+         Memory* part = nullptr;
+         if (!w.attempt([&] { part = w.e().lifetimes.allocate_part(0, *w.pair_d.memory, where); })) return;
+         (void)w.use_part(*part, where, Access::read_write, 91);
+         w.copy(w.d3, w.pair_d);
+         w.host_write(w.pair_h, {0, 3000}, 92);
+         w.pair_d.content = w.pair_h.content;
+         (void)w.use_part(*part, where, Access::read_write, 93);
+         w.kernel(w.pair_d, {4000, 9000}, 94);
+         w.pair_h.content = w.pair_d.content;
+         if (!w.use_part(*part, where, Access::read_write, 95)) {}
+         (void)w.attempt([&] { w.e().access(*w.pair_h.memory, {10, 3 * page}, Access::read); });
+         (void)w.attempt([&] { w.e().lifetimes.deallocate(part); });
+       }},
+      {"a part whose content another array wants when it is freed", "pair_h pair_d d3", [](World& w) {
+         const Region where(100, 300, 20, 1000);
+         Memory* part = nullptr;
+         if (!w.attempt([&] { part = w.e().lifetimes.allocate_part(0, *w.pair_d.memory, where); })) return;
+         (void)w.use_part(*part, where, Access::read_write, 91);
+         w.copy(w.d3, w.pair_d);
+         (void)w.attempt([&] { w.e().lifetimes.deallocate(part); });
+       }},
+      {"a part of a mirror", "h3 hs", [](World& w) {
+         const Region where(100, 300, 20, 1000);
+         Memory* part = nullptr;
+         if (!w.attempt([&] { part = w.e().lifetimes.allocate_part(0, *w.h3.memory, where); })) return;
+         const engine::QueueIndex q = w.machine().queue(stream);
+         const Operand operand{part, true};
+         engine::Requirement all{part, where, Access::read_write};
+         if (w.attempt([&] { w.e().launches.begin_launch(q, &operand, 1, {&all, 1}); })) {
+           std::byte* const base = part->address;
+           w.machine().device().launch(stream, {{base, part->bytes, true}}, [base, where] {
+             for (std::uint64_t i = 0; i < where.size(); ++i) base[i] = Machine::mix(97, where.begin + i / where.width * where.pitch + i % where.width);
+           });
+           for (std::uint64_t c = 0; c < where.columns; ++c) World::set(w.h3, where.column(c), 97);
+           (void)w.attempt([&] { w.e().launches.end_launch(q, &operand, 1); });
+         }
+         w.copy(w.hs, w.h3);
+         (void)w.attempt([&] { w.e().lifetimes.deallocate(part); });
        }},
       {"a native capture", "d1 d2 d3",
        [](World& w) {

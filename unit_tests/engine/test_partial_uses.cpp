@@ -121,6 +121,7 @@ TEST(PartialUses, TheHostReadsOneTileWhileAKernelWritesAnother) {
   p.device().synchronize_stream(&streams[0]);
   bool ran = false;
   p.launch_parts(&streams[1], {{&p.d, ByteRange{8 * page, 12 * page}, Access::overwrite}}, 3, &ran);
+  p.engine().access(p.h, ByteRange{0, 4 * page}, Access::read);  // a page fault might read ahead
   p.expect_host(p.h, {0, 4 * page}, 2);
   EXPECT_FALSE(ran) << "the read of one tile waits for a kernel on another";
   p.expect_host(p.h, {8 * page, 12 * page}, 3);
@@ -332,6 +333,24 @@ TEST(PartialUses, AnAnnouncementOfAnotherPartSaysNothing) {
   p.expect_host(p.h, {8 * page, 9 * page}, 3);
 }
 
+TEST(PartialUses, AnAnnouncementOfColumnsSaysNothingOfThoseBetween) {
+  Tiled p;
+  const std::uint64_t pitch = page / 4;
+  const Region lower(pitch / 2, pitch / 2, 64, pitch);
+  p.engine().access(p.d, Region(0, pitch / 2, 64, pitch), Access::read_write);
+  const device::DriverUse use{p.d.address + lower.begin, 0, Kind::argument, 0};
+  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, true);
+  std::byte* const base = p.d.address;
+  p.device().launch(nullptr, {{base, p.d.bytes, true}}, [base, lower] {
+    for (std::uint64_t c = 0; c < lower.columns; ++c) {
+      for (std::uint64_t i = lower.column(c).begin; i < lower.column(c).end; ++i) base[i] = Machine::mix(3, i);
+    }
+  });
+  if (call != nullptr) p.engine().foreign_uses.end_foreign_call(std::move(call));
+  const std::vector<std::byte> seen = p.host_content(p.h);
+  for (std::uint64_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], Machine::mix(i % pitch < pitch / 2 ? 1 : 3, i)) << i;
+}
+
 TEST(PartialUses, OfADriversCopyMoveItsBytesAlone) {
   Tiled p;
   const device::DriverUse use{p.d.address + 2 * page, page, Kind::write, 0};
@@ -380,6 +399,7 @@ TEST(PartialUses, OfNeighboursOnOneStreamOverlapWithTheHost) {
   bool ran = false;
   p.launch_parts(&streams[0], {{&p.d, ByteRange{0, 4 * page}, Access::overwrite}}, 2);
   p.launch_parts(&streams[0], {{&p.d, ByteRange{4 * page, 8 * page}, Access::overwrite}}, 3, &ran);
+  p.engine().access(p.h, ByteRange{0, page}, Access::read);
   p.expect_host(p.h, {0, page}, 2);
   EXPECT_FALSE(ran) << "the read of one tile waits for a later kernel on its neighbour";
 }
@@ -604,6 +624,92 @@ TEST(ArrayParts, AreNoArrays) {
   EXPECT_THROW((void)p.engine().lifetimes.allocate_part(1, p.d, Region(0, 100, 3, 50)), UsageError);
   EXPECT_THROW((void)p.engine().lifetimes.allocate_part(1, p.d, Region()), UsageError);
   EXPECT_THROW((void)p.engine().lifetimes.allocate_part(1, tile, Region(0, page)), UsageError);
+}
+
+/// The use of the tile is enlarged to whole pages, which the part has bytes of, too.
+TEST(ArrayParts, AndATileOfTheArrayInOneLaunch) {
+  for (const bool guarded : {false, true}) {
+    Program::Options o = guarded ? Program::guarded() : Tiled::roomy();
+    o.engine.device_memory_bytes = Tiled::roomy().engine.device_memory_bytes;
+    Parted p(o);
+    Memory& half = p.part(0, Region(0, lead / 2, 64, lead));
+    const Region lower(lead / 2, lead / 2, 64, lead);
+    const std::vector<Operand> operands{{&half, true}, {&p.d, true}};
+    std::vector<Requirement> parts{{&half, half.layout, Access::read_write}, {&p.d, lower, Access::read_write}};
+    const engine::QueueIndex q = p.queue(&streams[0]);
+    const bool in_part = p.engine().launches.begin_launch(q, operands.data(), 2, {parts.data(), 2});
+    std::byte* const base = p.d.address;
+    p.device().launch(&streams[0], Machine::touches(operands), [base, tile = half.address, upper = half.layout, lower] {
+      for (std::uint64_t c = 0; c < 64; ++c) {
+        for (std::uint64_t i = 0; i < upper.width; ++i) tile[c * upper.width + i] = Machine::mix(2, upper.column(c).begin + i);
+        for (std::uint64_t i = lower.column(c).begin; i < lower.column(c).end; ++i) base[i] = Machine::mix(2, i);
+      }
+    });
+    p.engine().launches.end_launch(q, operands.data(), 2, all_devices, {parts.data(), in_part ? 2u : 0u});
+    p.expect_device(p.d, 2);
+    p.expect_host(p.h, 2);
+  }
+}
+
+TEST(ArrayParts, AreNotWrittenInTwoPlacesByOneLaunch) {
+  Parted p;
+  Memory& half = p.part(0, Region(0, lead / 2, 64, lead));
+  Memory& other = p.part(0, Region(lead / 4, lead / 2, 64, lead));
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  const auto begin = [&](std::vector<Operand> operands, std::vector<Requirement> parts) {
+    p.engine().launches.begin_launch(q, operands.data(), operands.size(), {parts.data(), parts.size()});
+    p.engine().launches.end_launch(q, operands.data(), operands.size());
+  };
+  EXPECT_THROW(begin({{&half, true}, {&p.d, false}}, {}), UsageError);
+  EXPECT_THROW(begin({{&p.d, true}, {&half, false}}, {}), UsageError);
+  EXPECT_THROW(begin({{&half, true}, {&other, true}}, {}), UsageError);
+  begin({{&half, false}, {&other, false}, {&p.d, false}}, {});
+  begin({{&half, true}, {&p.d, true}}, {{&p.d, Region(lead / 2, lead / 2, 64, lead), Access::read_write}});
+  begin({{&half, true}, {&p.d, false}}, {{&p.d, Region(3 * lead / 4, 7, 300, lead / 4 * 8), Access::read}});
+  p.expect_host(p.h, 1);
+}
+
+TEST(ArrayParts, BecomeTheSavedCopyWhenTheyAreFreed) {
+  Parted p;
+  Memory& half = p.part(1, Region(0, lead / 2, 64, lead));
+  (void)p.use(half, Access::overwrite, 2);
+  p.engine().lifetimes.deallocate(p.parts.back());
+  p.parts.pop_back();
+  EXPECT_EQ(p.counters().saved_device.bytes, 0u) << "nothing moves";
+  const std::vector<std::byte> seen = p.host_content(p.h);
+  for (std::uint64_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], Machine::mix(i % lead < lead / 2 ? 2 : 1, i)) << i;
+}
+
+TEST(ArrayParts, AreNotPinnedByUnknownLaunches) {
+  Parted p;
+  Memory& half = p.part(0, Region(0, lead / 2, 64, lead));
+  (void)p.use(half, Access::overwrite, 2);
+  std::vector<Operand> all;
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  p.engine().launches.begin_unknown_launch(q, all);
+  EXPECT_FALSE(p.engine().state().pinned(half));
+  p.engine().launches.end_launch(q, all.data(), all.size());
+}
+
+TEST(ArrayParts, LeaveTheMapsShort) {
+  Parted p;
+  for (std::uint64_t i = 0; i < 30; ++i) p.kernel_write({&streams[0], 0}, p.d, {i * 500, i * 500 + 7}, 3);
+  Memory& first = p.part(0, Region(0, 100, 60, 250));
+  Memory& second = p.part(0, Region(11, 60, 250, 130));
+  for (int round = 0; round < 3; ++round) {
+    (void)p.use(first, Access::read_write, 4);
+    (void)p.use(second, Access::read_write, 5);
+  }
+  (void)p.use(first, Access::read, 0);
+  EXPECT_LE(p.engine().state().directory.wanted(p.d.datum).extent_count(), 4 * 250u);
+  (void)p.use(first, Access::read_write, 4);
+  EXPECT_LE(p.engine().state().directory.wanted(p.d.datum).extent_count(), 64u + 60u);
+}
+
+TEST(ArrayParts, ThatLeaveTheArrayByFarAreRefused) {
+  Parted p;
+  EXPECT_THROW((void)p.engine().lifetimes.allocate_part(1, p.d, Region(0, 8, 3, std::uint64_t{1} << 63)), UsageError);
+  EXPECT_THROW((void)p.engine().lifetimes.allocate_part(1, p.d, Region(0, 8, std::uint64_t{1} << 62, 64)), UsageError);
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
   const Kept to_kept(to);
   const Kept from_kept(from);
   // Columns that lie in the two arrays at different distances are an extent, and a transfer, each.
-  const std::size_t most = what.to_pitch == what.from_pitch ? Shapes::most_extents(to) : what.width < s_.page_bytes ? 0 : Shapes::most_pieces;
+  const std::size_t most = what.to_pitch == what.from_pitch ? shapes_.most_extents(to) : what.width < s_.page_bytes ? 0 : Shapes::most_pieces;
   bool linked = false;
   t.run([&]() -> Obstacle {
     linked = false;

@@ -133,7 +133,9 @@ ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable, const v
   const bool in_part = announcement.in_part.load();
   const auto is_given = [&](const Memory::Announcement::Part& part) {
     const auto* const at = static_cast<const std::byte*>(address);
-    return address != nullptr && at >= m.address + part.where.begin && at < m.address + part.where.end();
+    if (address == nullptr || at < m.address + part.where.begin || at >= m.address + part.where.end()) return false;
+    const auto from_begin = static_cast<std::uint64_t>(at - m.address) - part.where.begin;
+    return part.where.is_range() || from_begin % part.where.pitch < part.where.width;
   };
   use.announced = holds(announcement, m) &&
                   (in_part ? std::any_of(announcement.parts.begin(), announcement.parts.end(), is_given) : fresh);

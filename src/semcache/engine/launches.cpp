@@ -41,8 +41,12 @@ bool Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
   s_.surroundings.look_around();
   give_way(t, operands, count);
   if (queue != unknown_queue) expect_reached(space, operands, count);
+  expect_apart(operands, count, parts);
   for (std::size_t i = 0; i < count; ++i) {
-    if (operands[i].memory->part) shapes_.shape(*operands[i].memory, operands[i].memory->layout);
+    Memory& m = *operands[i].memory;
+    if (!m.part) continue;
+    shapes_.shape(m, m.layout);
+    shapes_.keep_maps_short(t, m);
   }
   for (Requirement& part : parts) shapes_.fit(t, part);
   t.run([&] { return preparation_.prepare(operands, count, parts); });
@@ -55,6 +59,30 @@ bool Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
   }
   pin(t, queue, operands, count, parts);
   return parts.count > 0 && queue != unknown_queue;
+}
+
+void Launches::expect_apart(const Operand* operands, std::size_t count, const OperandParts& parts) const {
+  const auto for_each_use = [&](const Operand& o, const auto& visit) {
+    if (!parts.has(*o.memory)) visit(o.memory->positions(), o.writable);
+    for (const Requirement& part : parts) {
+      if (part.memory == o.memory) visit(part.range, writes(part.mode));
+    }
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t k = 0; k < count; ++k) {
+      const Memory &m = *operands[i].memory, &other = *operands[k].memory;
+      if (i == k || !m.part || m.datum != other.datum) continue;
+      for_each_use(operands[i], [&](const Region& one, bool written) {
+        for_each_use(operands[k], [&](const Region& two, bool also_written) {
+          std::uint64_t apart = 0;
+          for_each_difference(one, two, [&](const Region& r) { apart += r.size(); });
+          SEMCACHE_EXPECTS(apart == one.size() || (!written && !also_written),
+                           std::string("a launch uses bytes of '") + s_.name(m) + "' in a part's memory and elsewhere, and writes them: nobody "
+                           "could tell which of the two counts. Use them in one place, or in two launches");
+        });
+      });
+    }
+  }
 }
 
 void Launches::expect_reached(SpaceId space, const Operand* operands, std::size_t count) const {
@@ -87,7 +115,7 @@ void Launches::open_pages(const Operand& operand, const OperandParts& parts) {
   projection_.open_guarded(m);
   for (const bool writing : {false, true}) {
     for (const Requirement& part : parts) {
-      if (part.memory == &m && writes(part.mode) == writing) projection_.open_part(m, part.range, writing);
+      if (part.memory == &m && writes(part.mode) == writing) projection_.open_part(m, in_memory(part), writing);
     }
   }
 }

@@ -68,6 +68,9 @@ class Launches : Parts {
   /// for the others.
   /// @param queue  of the launch; arrays that its device cannot reach are left out, if it is known
   void list_everything(Listed which, QueueIndex queue, std::vector<Operand>& operands);
+  /// Checks that no operand that is a part of an array has bytes that the launch also uses elsewhere, where it writes them.
+  /// @throws UsageError  it does
+  void expect_apart(const Operand* operands, std::size_t count, const OperandParts& parts) const;
   /// Checks that a kernel on the device of `space` can use the operands that lie on other devices.
   /// @throws UsageError  it cannot, for want of peer access
   void expect_reached(SpaceId space, const Operand* operands, std::size_t count) const;

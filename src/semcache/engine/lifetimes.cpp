@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/engine/lifetimes.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace semcache::engine {
@@ -34,16 +35,18 @@ Memory* Lifetimes::allocate_device(std::uint32_t device, const char* label, std:
 
 Memory* Lifetimes::allocate_part(std::uint32_t device, const Memory& array, const Region& where) {
   const Transaction t(transactions_);
-  SEMCACHE_EXPECTS(array.live && !array.snapshot() && !array.part, "a part of an array that has been freed, or of a part");
+  SEMCACHE_EXPECTS(array.live && !array.snapshot() && !array.freeing && !array.part, "a part of an array that has been freed, or of a part");
   SEMCACHE_EXPECTS(!array.open, std::string("a part of '") + s_.name(array) + "', whose host accesses are not noticed any more (a kernel holds a "
                                 "pointer into it, or the kernel's limit on mappings is near). Use an array of semcache::Space");
-  SEMCACHE_EXPECTS(!where.empty() && (where.is_range() || where.pitch >= where.width) && where.end() <= array.bytes,
+  const std::uint64_t rest = array.bytes - std::min(array.bytes, where.begin);
+  SEMCACHE_EXPECTS(!where.empty() && where.width <= rest && (where.is_range() || (where.pitch >= where.width && (rest - where.width) / where.pitch >= where.columns - 1)),
                    "a part of " + std::to_string(where.columns) + " columns of " + std::to_string(where.width) + " bytes, " +
                        std::to_string(where.pitch) + " bytes apart, at offset " + std::to_string(where.begin) + " of '" + s_.name(array) +
                        "' of " + std::to_string(array.bytes) + " bytes: it is empty, its columns overlap, or it leaves the array");
   Arrays::NewMemory m = new_on_device(device, s_.name(array), where.size());
   m->layout = where;
   m->part = true;
+  m->since = Memory::never;
   m->datum = array.datum;
   arrays_.bind(*m, s_.directory.add_part(m->datum, m->space));
   live_device_bytes_ += m->bytes;
@@ -142,7 +145,7 @@ void Lifetimes::deallocate(Transaction& t, Memory& m) noexcept {
 
 Obstacle Lifetimes::free_array(Memory& m) {
   // Each attempt checks this anew: while the lock is given up, another thread may free the other side, or use this one.
-  if (!m.snapshot() && s_.directory.slots(m.datum).size() == 1) leave_datum(m);
+  if (!m.snapshot() && (m.part || s_.directory.slots(m.datum).size() == 1)) leave_datum(m);
   if (!m.snapshot()) {
     // The other side lives on, so it must get everything that only this side holds.
     if (const Obstacle o = hazards_.busy(m, m.positions(), Mode::writes)) return o;

@@ -10,14 +10,18 @@ namespace semcache::engine {
 Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const OperandParts& parts) {
   const auto array_at = [&](std::size_t i) { return is_no_array(*operands[i].memory) ? nullptr : operands[i].memory; };
   if (const Obstacle o = residency_.make_resident(count, array_at)) return o;
-  for (std::size_t i = 0; i < count; ++i) {
-    Memory& m = *operands[i].memory;
-    if (is_no_array(m) || ready(operands[i])) continue;
-    const bool writable = operands[i].writable;
-    const bool whole = std::any_of(parts.begin(), parts.end(), [&](const Requirement& part) {
-      return part.memory == &m && part.range.size() == m.bytes && needs_content(part.mode) && writes(part.mode) == writable;
-    });
-    if (const Obstacle o = whole || !parts.has(m) ? prepare_whole(m, writable) : prepare_parts(m, parts)) return o;
+  // Parts of arrays come last. If an array's use is enlarged, to whole pages or to a hull, it may fetch bytes that a part writes, and these
+  // must be fetched before the write is noted.
+  for (const bool in_part : {false, true}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      Memory& m = *operands[i].memory;
+      if (m.part != in_part || is_no_array(m) || ready(operands[i])) continue;
+      const bool writable = operands[i].writable;
+      const bool whole = std::any_of(parts.begin(), parts.end(), [&](const Requirement& part) {
+        return part.memory == &m && part.range.size() == m.bytes && needs_content(part.mode) && writes(part.mode) == writable;
+      });
+      if (const Obstacle o = whole || !parts.has(m) ? prepare_whole(m, writable) : prepare_parts(m, parts)) return o;
+    }
   }
   return {};
 }

@@ -11,13 +11,20 @@ void Shapes::shape(Memory& m, const Region& region) {
   s_.directory.shape(m.datum, region.pitch, most_extents(m));
 }
 
-std::size_t Shapes::most_extents(const Memory& m) noexcept {
+std::size_t Shapes::most_extents(const Memory& m) const noexcept {
   // An extent takes 48 bytes in each of two maps. They may take at most 1 % of the array.
-  return static_cast<std::size_t>(std::max<std::uint64_t>(64, m.bytes / 9600));
+  return static_cast<std::size_t>(std::max<std::uint64_t>(64, s_.directory.size(m.datum) / 9600));
 }
 
-void Shapes::keep_maps_short(Transaction& t, Memory& m) noexcept {
-  if (!m.live || m.snapshot() || m.part || s_.directory.wanted(m.datum).extent_count() <= most_extents(m)) return;
+void Shapes::keep_maps_short(Transaction& t, Memory& of) noexcept {
+  if (!of.live || of.snapshot() || s_.directory.wanted(of.datum).extent_count() <= most_extents(of)) return;
+  // The memory of a part cannot hold all of the array.
+  Memory* whole = of.part ? nullptr : &of;
+  for (const SlotId slot : s_.directory.slots(of.datum)) {
+    if (whole == nullptr && !s_.memory_of(slot).part) whole = &s_.memory_of(slot);
+  }
+  if (whole == nullptr) return;
+  Memory& m = *whole;
   // While a fault is served, maps are not shortened: the fault does not need that, and its thread may hold what would be waited
   // for. A fault adds extents of whole pages only, so there are not many more before the next copy or message.
   if (here().served_address != nullptr) return;

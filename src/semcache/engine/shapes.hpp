@@ -15,7 +15,7 @@ class Shapes : Parts {
   explicit Shapes(const Parts& parts) noexcept : Parts(parts) {}
 
   /// Returns how many extents the map of what an array wants may have.
-  [[nodiscard]] static std::size_t most_extents(const Memory& memory) noexcept;
+  [[nodiscard]] std::size_t most_extents(const Memory& memory) const noexcept;
   /// So many columns at most may be extents, or transfers, of their own in one use or lazy copy.
   static constexpr std::size_t most_pieces = 64;
   /// Lets the maps of the array have the shape of `region`, so that it is one extent, unless they would become long.

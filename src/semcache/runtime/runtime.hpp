@@ -152,7 +152,8 @@ struct KnownOperand {
 /// Memory on a device for a part of an array, with the part's columns side by side: a tile for library calls on that device. It is one more
 /// place of the array's content. A call that uses it (`LibraryUse`) finds the content there that the array has, and what the call writes
 /// there is the array's content from then on. It takes the room of the part alone. It counts as no array: copies, announcements and kernels
-/// that capture it are refused or do not notice it, and unknown launches use the array and not its parts.
+/// that capture it are refused or do not notice it, and unknown launches use the array and not its parts. One call must not use the same
+/// bytes in a part and elsewhere and write them (UsageError).
 /// Lifetime: it is destroyed before the array is freed. Threads: any, one at a time for each object.
 class SEMCACHE_API ArrayPart : base::Uncopied {
  public:
