@@ -83,12 +83,11 @@ void Adoption::release(std::byte* address) {
     const base::AtEnd stays([&] { range.leaving = false; });
     std::byte* const pages = body->address;
     const std::uint64_t bytes = body->bytes;
-    if (!s_.platform->is_mapped(pages, bytes)) {
-      give_up(*body);
-    }
+    const bool gone = !s_.platform->is_mapped(pages, bytes);
+    if (gone) give_up(*body);
     // What the program does to the memory next is a write of all of it, of which nobody is told.
     t.run([&]() -> Obstacle {
-      if (!body->snapshot()) {
+      if (!gone && !body->snapshot()) {
         if (const Obstacle o = host_access_.open_pages(*body, body->all(), Access::write)) return o;
       }
       return lifetimes_.free_adopted(*body);

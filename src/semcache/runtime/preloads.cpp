@@ -193,6 +193,7 @@ bool write_in_together(void* first, std::size_t bytes, const Transit* const* tra
     if (engine_of(*transits[i]) == nullptr) return false;
     buffers[i] = transits[i]->buffer;
   }
+  if (InAdopted part; find_adopted(*running(), first, bytes, part)) return false;
   const Located at = locate(*running(), first, bytes);
   return running()->engine->foreign_io.write_in_together(*at.memory, {at.position, at.position + bytes}, buffers.data(), count);
 }
