@@ -24,7 +24,11 @@ class LentBlock {
     body_ = machine.engine().state().adopted.next(address_, address_ + bytes);
   }
   ~LentBlock() {
-    if (body_ != nullptr || adopted()) release();
+    try {
+      if (adopted()) release();
+    } catch (const std::exception& e) {
+      machine_.fail(std::string("adopted memory cannot be released: ") + e.what());
+    }
     machine_.platform().take_back(lent_);
     const auto is_marked = [](std::byte b) { return b == std::byte{0x5a}; };
     const std::byte* const end = block_ + mapped_bytes_;
@@ -47,15 +51,16 @@ class LentBlock {
     machine_.engine().adoption.release(address_);
     body_ = nullptr;
   }
+  void adopt_again() {
+    machine_.engine().adoption.adopt(address_, bytes_, "adopted again");
+    body_ = machine_.engine().state().adopted.next(address_, address_ + bytes_);
+  }
   /// The program reads, or writes with `mix(seed, position)`, a range of it.
   void read(ByteRange range, std::byte* out) {
     each(range, false, [&](std::uint64_t i) { out[i - range.begin] = address_[i]; });
   }
   void write(ByteRange range, std::uint64_t seed) {
     each(range, true, [&](std::uint64_t i) { address_[i] = Machine::mix(seed, i); });
-    if (body_ == nullptr || !machine_.written_by_host) return;
-    const ByteRange inside = intersect(range, {front(), front() + body_->bytes});
-    if (!inside.empty()) in_body_written(inside, seed);
   }
   [[nodiscard]] std::vector<std::byte> content() {
     std::vector<std::byte> out(bytes_);
@@ -64,8 +69,6 @@ class LentBlock {
   }
   /// The position of the body in the range.
   [[nodiscard]] std::uint64_t front() const { return body_ == nullptr ? 0 : static_cast<std::uint64_t>(body_->address - address_); }
-  /// Called when the program has written the range of the block, which is in the body.
-  std::function<void(ByteRange, std::uint64_t seed)> in_body_written = [](ByteRange, std::uint64_t) {};
 
  private:
   template <class Use>
