@@ -136,28 +136,36 @@ TEST_P(EveryMemory, MovesWhatIsMissing) {
   {
     const Device device(end - begin);
     const Adopted host(block, begin, end);
-    EXPECT_TRUE(is_tracked(host.data));
-    EXPECT_TRUE(is_tracked(host.data + host.bytes - 1));
+    const bool lazy = notices_host_accesses(host.data);  // otherwise it is copied at every copy
+    EXPECT_EQ(is_tracked(host.data), lazy);
+    EXPECT_EQ(is_tracked(host.data + host.bytes - 1), lazy);
     EXPECT_FALSE(is_tracked(host.data + host.bytes));
+    EXPECT_FALSE(notices_host_accesses(host.data + host.bytes));
     std::uint64_t now = sent();
     Bytes expected = host.content();
     copy(device.data, host.data, host.bytes, {});
-    EXPECT_EQ(sent() - now, edges) << "the whole pages go when they are needed";
+    if (lazy) {
+      EXPECT_EQ(sent() - now, edges) << "the whole pages go when they are needed";
+    }
     EXPECT_EQ(device.content(), expected);
     EXPECT_EQ(sent() - now, edges + body);
     copy(device.data, host.data, host.bytes, {});
     EXPECT_EQ(device.content(), expected);
-    EXPECT_EQ(sent() - now, 2 * edges + body) << "a redundant copy";
+    if (lazy) {
+      EXPECT_EQ(sent() - now, 2 * edges + body) << "a redundant copy";
+    }
     // The host writes one byte of each part.
     now = sent();
     const std::uint64_t faults = statistics().total.host_faults;
     const Bytes old = expected;
     for (const std::size_t i : {std::size_t{0}, front + page + 5, host.bytes - 1}) expected[i] = host.data[i] = static_cast<std::uint8_t>(old[i] + 100);
-    EXPECT_GT(statistics().total.host_faults, faults);
+    EXPECT_EQ(statistics().total.host_faults > faults, lazy);
     EXPECT_EQ(device.content(), old) << "a copy has the content of its moment";
     copy(device.data, host.data, host.bytes, {});
     EXPECT_EQ(device.content(), expected);
-    EXPECT_LE(sent() - now, edges + 4 * page);
+    if (lazy) {
+      EXPECT_LE(sent() - now, edges + 4 * page);
+    }
     // The device writes.
     device.add(1);
     expected = plus(expected, 1);

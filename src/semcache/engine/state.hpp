@@ -145,7 +145,7 @@ struct State : base::Uncopied {
   /// Is the address one that the engine gives to arrays, or in an adopted body? No lock.
   [[nodiscard]] bool in_any_arena(const void* p) const noexcept;
   [[nodiscard]] bool in_device_arena(const void* p) const noexcept;
-  /// Returns whether [first, last] overlaps the engine's address ranges or adopted bodies, so that it may contain arrays. No lock.
+  /// Returns whether [first, last] overlaps the engine's address ranges or adopted ones, so that it may contain arrays. No lock.
   [[nodiscard]] bool overlaps(const std::byte* first, const std::byte* last) const noexcept;
   /// Returns how many bytes of the devices' addresses are guarded, so that faults there are to be served.
   [[nodiscard]] std::uint64_t guarded_arena_bytes() const noexcept { return options.device_faults ? device_addresses->bytes() : 0; }

@@ -37,9 +37,9 @@ class AdoptedMemory : base::Uncopied {
   [[nodiscard]] Memory* find(const void* p) const noexcept;
   /// Returns the body at `p` or, where there is none, the first one behind it that begins before `end`; nullptr if there is none.
   [[nodiscard]] Memory* next(const void* p, const void* end) const noexcept;
-  /// Is any byte of [first, last] in a body?
+  /// Is any byte of [first, last] in a range that has a body?
   [[nodiscard]] bool overlaps(const std::byte* first, const std::byte* last) const noexcept {
-    return any() && next(first, last + 1) != nullptr;
+    return any() && (next(first, last + 1) != nullptr || find_near(first) != nullptr || find_near(last) != nullptr);
   }
   /// Returns the body of the range that holds `p`, also where `p` is in an edge; nullptr if there is none.
   [[nodiscard]] Memory* find_near(const void* p) const noexcept;

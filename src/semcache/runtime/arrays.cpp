@@ -152,6 +152,7 @@ void* header_of(const void* address) noexcept {
 bool notices_host_accesses(const void* address) {
   Runtime& r = runtime();
   const Memory* m = array_at(r, address);
+  if (m == nullptr) m = r.engine->state().adopted.find_near(address);
   return m != nullptr && m->on_host() && r.tracker->notices() && !m->announced;
 }
 

@@ -34,8 +34,9 @@ void WatchedPages::set(std::uintptr_t begin, std::uint64_t bytes, State state) {
   std::atomic<Leaf*>* const top = made(top_, base::end_of_addresses / leaf_bytes);
   constexpr std::uint64_t word_bytes = unit_bytes * units_per_word;
   constexpr std::uint64_t ones = 0x5555555555555555;
+  for (std::uint64_t i = begin / leaf_bytes; i * leaf_bytes < begin + bytes; ++i) (void)made(top[i], 1);  // first, because it may fail
   for (std::uintptr_t at = begin; at < begin + bytes;) {
-    Leaf* const leaf = made(top[at / leaf_bytes], 1);
+    Leaf* const leaf = top[at / leaf_bytes].load(std::memory_order_acquire);
     const std::uintptr_t stop = std::min<std::uintptr_t>(begin + bytes, round_down(at, word_bytes) + word_bytes);
     const std::uint64_t first = at % word_bytes / unit_bytes, count = (stop - at) / unit_bytes;
     const std::uint64_t mask = (count == units_per_word ? ~std::uint64_t{0} : (std::uint64_t{1} << 2 * count) - 1) << 2 * first;

@@ -33,7 +33,7 @@ class WatchedPages : base::Uncopied {
   [[nodiscard]] bool watches(std::uintptr_t address) const noexcept { return at(address) == State::watched; }
 
   /// Sets the state of whole pages. Changes to `was_watched` of pages that were watched before need no memory.
-  /// @throws std::bad_alloc  some pages may have the state then
+  /// @throws std::bad_alloc  nothing has changed
   void set(std::uintptr_t begin, std::uint64_t bytes, State state);
 
  private:
