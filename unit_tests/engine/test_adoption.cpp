@@ -157,6 +157,28 @@ TEST_P(Adoption, FillsSettlesAndOpens) {
   p.expect_device(d, 6);
 }
 
+/// The driver reaches its pages directly, under another address than the program's, until it is released or opened for a child.
+TEST_P(Adoption, IsPageLockedAsMirrorsAre) {
+  if (GetParam()) GTEST_SKIP() << "an emulated device locks no pages";
+  Program p(options());
+  LentBlock a(p, 65 * page, page / 2);
+  Memory& d = p.on_device(a.bytes());
+  const auto locked = [&] { return p.engine().state().pages->any_locked(*a.body(), a.body()->all()); };
+  const auto go_there_and_back = [&](std::uint64_t seed) {
+    p.kernel_write(nullptr, d, d.all(), seed);
+    p.engine().copies.copy(a.address(), d.address, a.bytes());
+    EXPECT_EQ(a.content(), mixed(a.bytes(), seed));
+  };
+  go_there_and_back(1);
+  EXPECT_TRUE(locked());
+  p.engine().host_access.settle_and_open();
+  EXPECT_FALSE(locked());
+  go_there_and_back(2);
+  EXPECT_TRUE(locked());
+  EXPECT_EQ(p.platform().protection(a.address()), Protection::read_write);
+  a.release();  // the device complains about pages that stay locked
+}
+
 /// Near the kernel's limit on mappings it becomes open, as mirrors do, and copies happen at the call.
 TEST_P(Adoption, BecomesOpenNearTheLimitOnMappings) {
   Program::Options o = options();

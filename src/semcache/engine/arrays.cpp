@@ -101,6 +101,7 @@ void Arrays::release_place(Memory& m) noexcept {
     std::free(m.address);
     host_snapshot_bytes_ -= m.bytes;
   } else if (m.adopted) {
+    s_.pages->unlock(m, std::exchange(m.locked, {}));
     s_.adopted.forget(m);  // the pages stay as they are: `Lifetimes::release` has opened them
   } else if (m.on_host()) {
     s_.pages->unlock(m, std::exchange(m.locked, {}));

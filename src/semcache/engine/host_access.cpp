@@ -347,7 +347,14 @@ void HostAccess::settle_all() {
 
 void HostAccess::settle_and_open() {
   for_each_array([&](Transaction& t, Memory& m) {
-    if (m.on_host() && m.bytes > 0 && s_.directory.defined(m.datum, m.all())) host_access(t, m, m.all(), Access::write);
+    if (!m.on_host() || m.bytes == 0 || !s_.directory.defined(m.datum, m.all())) return;
+    const Kept kept(m);
+    t.run([&]() -> Obstacle {
+      if (kept.freed()) return {};
+      if (const Obstacle o = open_pages(m, m.all(), Access::write)) return o;
+      if (const Obstacle o = hazards_.flights_of(m, m.all(), Mode::writes)) return o;
+      return m.locked.empty() ? Obstacle() : Obstacle::page_unlock(m);
+    });
   });
 }
 
