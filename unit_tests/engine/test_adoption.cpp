@@ -131,6 +131,55 @@ TEST_P(Adoption, TwoThreadsReleaseIt) {
   EXPECT_EQ(a.content(), mixed(a.bytes(), 1));
 }
 
+/// Whenever the release gives up the lock, another thread frees an array that shares content with the range.
+TEST_P(Adoption, OthersAreFreedWhileItIsReleased) {
+  for (int which = 0; which < 3; ++which) {
+    Program p(options());
+    Memory* arrays[] = {&p.on_device(4 * page), &p.on_device(4 * page), &p.on_host(4 * page)};
+    Memory &from = *arrays[0], &to = *arrays[1], &mirror = *arrays[2];
+    LentBlock a(p, 4 * page, 100);
+    p.kernel_write(nullptr, from, from.all(), 1);
+    p.engine().copies.copy(a.address(), from.address, a.bytes());
+    p.engine().copies.copy(to.address, a.address(), a.bytes());
+    p.engine().copies.copy(mirror.address, a.address(), a.bytes());
+    bool freed = false;
+    p.when_unlocked([&] {
+      p.free(*arrays[which]);
+      freed = true;
+    });
+    a.release();
+    p.when_unlocked(nullptr);
+    p.engine().audit();
+    EXPECT_EQ(std::memcmp(a.address(), mixed(a.bytes(), 1).data(), a.bytes()), 0);
+    std::memset(a.address(), 0, a.bytes());
+    if (which != 1 || !freed) p.expect_device(to, 1);
+    if (which != 2 || !freed) p.expect_host(mirror, 1);
+  }
+}
+
+/// It is released by another thread while a copy from it, or to it, has given up the lock: an error of the program, and no crash.
+TEST_P(Adoption, IsReleasedDuringACopy) {
+  for (const bool out : {false, true}) {
+    Program p(options());
+    Memory& d = p.on_device(4 * page);
+    LentBlock a(p, 4 * page, 100);
+    a.write({0, a.bytes()}, 1);
+    p.engine().copies.copy(d.address, a.address(), a.bytes());
+    p.kernel_write(nullptr, d, d.all(), 2);
+    p.when_unlocked([&] { a.release(); });
+    try {
+      if (out) p.engine().copies.copy(d.address, a.address(), a.bytes());
+      else p.engine().copies.copy(a.address(), d.address, a.bytes());
+    } catch (const UsageError&) {
+    }
+    p.when_unlocked(nullptr);
+    p.engine().audit();
+    if (a.adopted()) a.release();
+    p.engine().audit();
+    (void)p.device_content(nullptr, d);
+  }
+}
+
 TEST_P(Adoption, FillsSettlesAndOpens) {
   Program p(options());
   LentBlock a(p, 6 * page, page / 2);
