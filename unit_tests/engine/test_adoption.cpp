@@ -279,8 +279,8 @@ TEST_P(Adoption, IsOpenWhereTheTrackerCannotWatchIt) {
   p.engine().copies.copy(d.address, a.address(), a.bytes());
   a.write({0, a.bytes()}, 2);
   p.expect_device(d, 1);
-  EXPECT_TRUE(p.engine().adoption.is_open(a.address() + 5, 100));
-  EXPECT_FALSE(p.engine().adoption.is_open(a.address() + 5, a.bytes()));
+  EXPECT_EQ(p.engine().adoption.end_of_open(a.address() + 5), a.address() + a.bytes());
+  EXPECT_EQ(p.engine().adoption.end_of_open(a.address() + a.bytes()), nullptr);
 }
 
 /// Two launches, one after the other, with the same content: exactly the missing pages cross.

@@ -251,7 +251,7 @@ TEST(Adopted, ItsEdgesAreAPartOfIt) {
   settle(host.data);  // from its first byte, which is in an edge
   EXPECT_EQ(host.content(), plus(expected, 1));
   EXPECT_EQ(statistics().total.host_faults, faults);
-  expect_error(usage_error([&] { access(host.data, host.bytes + 1, Access::read); }), {"leaves the adopted 'adopted'"});
+  expect_error(usage_error([&] { access(host.data, host.bytes + 1, Access::read); }), {"leaves the adopted"});
   // Columns, of which some are in an edge, some in the body, and some in both.
   const std::size_t pitch = page / 3 + 1, columns = host.bytes / pitch;
   access_2d(host.data, pitch, pitch - 20, columns, Access::read_write);

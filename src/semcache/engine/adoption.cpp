@@ -117,11 +117,10 @@ void Adoption::end() noexcept {
   s_.adopted.ranges.clear();
 }
 
-bool Adoption::is_open(const std::byte* address, std::uint64_t bytes) const {
+const std::byte* Adoption::end_of_open(const std::byte* address) const {
   const Look look(transactions_);
-  const auto range = s_.adopted.overlapping(address, bytes);
-  return range != s_.adopted.ranges.end() && range->second.body == nullptr && range->first <= address &&
-         address + bytes <= range->first + range->second.bytes;
+  const auto range = s_.adopted.overlapping(address, 1);
+  return range == s_.adopted.ranges.end() || range->second.body != nullptr ? nullptr : range->first + range->second.bytes;
 }
 
 }  // namespace semcache::engine

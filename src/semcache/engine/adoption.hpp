@@ -23,8 +23,8 @@ class Adoption : Parts {
   void release(std::byte* address);
   /// Forgets all adopted ranges. @pre their pages are open for good (`HostAccess::open_everything`)
   void end() noexcept;
-  /// Is [address, address + bytes) a part of an adopted range without a body?
-  [[nodiscard]] bool is_open(const std::byte* address, std::uint64_t bytes) const;
+  /// Returns the end of the adopted range without a body that holds `address`; nullptr if there is none.
+  [[nodiscard]] const std::byte* end_of_open(const std::byte* address) const;
 
  private:
   void expect_adoptable(const std::byte* address, std::uint64_t bytes, const std::string& refused) const;

@@ -51,14 +51,16 @@ bool find_adopted(const Runtime& r, const void* address, std::size_t bytes, InAd
   const auto* const begin = static_cast<const std::byte*>(address);
   if (s.host->covers(begin) || s.in_device_arena(begin)) return false;
   Memory* const m = s.adopted.find_near(begin);
-  if (m == nullptr) return r.engine->adoption.is_open(begin, std::max<std::size_t>(bytes, 1));
+  const std::byte* const behind = m != nullptr ? m->address + m->bytes + m->edge_behind : r.engine->adoption.end_of_open(begin);
+  if (behind == nullptr) return false;
+  SEMCACHE_EXPECTS(bytes <= static_cast<std::size_t>(behind - begin),
+                   "the range of " + std::to_string(bytes) + " bytes at " + base::text_of(address) + " leaves the adopted " +
+                       (m != nullptr ? "'" + std::string(r.recorder.name(m->label)) + "'" : "range") + ", which ends at " + base::text_of(behind));
+  found = {};
+  if (m == nullptr) return true;
   const std::byte* const end = m->address + m->bytes;
   const bool in_body = begin >= m->address && begin < end && bytes <= static_cast<std::size_t>(end - begin);
   if (in_body) return false;
-  const std::byte* const behind = end + m->edge_behind;
-  SEMCACHE_EXPECTS(bytes <= static_cast<std::size_t>(behind - begin),
-                   "the range of " + std::to_string(bytes) + " bytes at " + base::text_of(address) + " leaves the adopted '" +
-                       r.recorder.name(m->label) + "', which ends at " + base::text_of(behind));
   const auto offset_of = [&](const std::byte* p) { return p <= begin ? 0 : std::min<std::uint64_t>(bytes, static_cast<std::uint64_t>(p - begin)); };
   found = {m, {offset_of(m->address), offset_of(end)}, 0};
   if (!found.inside.empty()) found.position = static_cast<std::uint64_t>(begin + found.inside.begin - m->address);
