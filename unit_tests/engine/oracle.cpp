@@ -289,7 +289,8 @@ void Oracle::new_lent_array(std::uint64_t body_bytes) {
   const std::uint64_t front = edges[random_.below(4)], behind = edges[random_.below(4)];
   note("adopt " + std::to_string(front) + " + " + std::to_string(body_bytes) + " + " + std::to_string(behind) + " bytes");
   auto a = std::make_unique<Array>();
-  a->lent = std::make_unique<LentBlock>(*machine_, front + body_bytes + behind, front, ("adopted" + std::to_string(arrays_.size())).c_str());
+  const std::string label = "adopted" + std::to_string(arrays_.size());
+  a->lent = std::make_unique<LentBlock>(*machine_, front + body_bytes + behind, front, label.c_str());
   note_lent(*a, std::byte{0x5a});
   arrays_.push_back(std::move(a));
 }
@@ -311,8 +312,9 @@ void Oracle::release_lent(std::size_t index) {
   drop_messages_of(a.host);
   if (!attempt([&] { a.lent->release(); })) return;
   a.host = nullptr;
-  check(expect(a), {0, a.bytes.size()}, a.lent->address() + round_up(reinterpret_cast<std::uintptr_t>(a.lent->address()), options_.page_bytes) -
-                                            reinterpret_cast<std::uintptr_t>(a.lent->address()), "the program, after a release,");
+  const auto begin = reinterpret_cast<std::uintptr_t>(a.lent->address());
+  const std::byte* const body = a.lent->address() + (round_up(begin, options_.page_bytes) - begin);
+  check(expect(a), {0, a.bytes.size()}, body, "the program, after a release,");
   std::memset(a.lent->address(), 0x77, a.lent->bytes());
   if (failed_ || random_.chance(50)) {
     arrays_.erase(arrays_.begin() + static_cast<std::ptrdiff_t>(index));
@@ -331,7 +333,9 @@ void Oracle::use_edges() {
   const std::uint64_t seed = next_seed_++;
   for (std::uint64_t i = 0; i < all.size() && !failed_; ++i) {
     if (!all.in_edge(i)) continue;
-    if (all.defined(i) != 0 && a.lent->address()[i] != all.byte(i)) fail("I1: an edge of adopted memory is wrong at byte " + std::to_string(i));
+    if (all.defined(i) != 0 && a.lent->address()[i] != all.byte(i)) {
+      fail("I1: an edge of adopted memory is wrong at byte " + std::to_string(i));
+    }
     if (random_.chance(70)) continue;
     a.lent->address()[i] = all.byte(i) = Machine::mix(seed, i);
     all.defined(i) = 1;
@@ -361,8 +365,8 @@ void Oracle::copy_with_edges() {
   const auto place = [&](const Part& p) { return random_.chance(30) ? 0 : random_.below(p.size() - hull + 1); };
   const std::uint64_t to_at = place(to), from_at = place(from);
   note("copy " + std::to_string(columns) + " columns of " + std::to_string(width) + " bytes, " + std::to_string(pitch) + " apart, to " +
-       std::to_string(to.size()) + (to.with_edges ? " adopted" : "") + "@" + std::to_string(to_at) + " from " + std::to_string(from.size()) +
-       (from.with_edges ? " adopted" : "") + "@" + std::to_string(from_at));
+       std::to_string(to.size()) + (to.with_edges ? " adopted" : "") + "@" + std::to_string(to_at) + " from " +
+       std::to_string(from.size()) + (from.with_edges ? " adopted" : "") + "@" + std::to_string(from_at));
   std::byte* const target = address(to);
   const std::byte* const source = address(from);
   const bool done = attempt([&] { machine_->engine().copies.copy(target + to_at, source + from_at, {width, columns, pitch, pitch}); });

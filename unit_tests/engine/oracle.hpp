@@ -77,7 +77,9 @@ class Oracle {
     bool with_edges;
     [[nodiscard]] std::uint64_t size() const { return with_edges ? array->lent->bytes() : array->bytes.size(); }
     [[nodiscard]] bool in_edge(std::uint64_t i) const { return with_edges && i - array->lent->front() >= array->bytes.size(); }
-    std::byte& byte(std::uint64_t i) const { return in_edge(i) ? array->edges[i] : array->bytes[with_edges ? i - array->lent->front() : i]; }
+    std::byte& byte(std::uint64_t i) const {
+      return in_edge(i) ? array->edges[i] : array->bytes[with_edges ? i - array->lent->front() : i];
+    }
     std::uint8_t& defined(std::uint64_t i) const {
       return in_edge(i) ? array->edges_defined[i] : array->defined[with_edges ? i - array->lent->front() : i];
     }

@@ -26,7 +26,8 @@ class Adoption : public ::testing::TestWithParam<bool> {
  protected:
   static Program::Options options() { return GetParam() ? Program::emulated() : Program::defaults(); }
 };
-INSTANTIATE_TEST_SUITE_P(Devices, Adoption, ::testing::Values(false, true), [](const auto& info) { return info.param ? "Emulated" : "Gpu"; });
+INSTANTIATE_TEST_SUITE_P(Devices, Adoption, ::testing::Values(false, true),
+                         [](const auto& info) { return info.param ? "Emulated" : "Gpu"; });
 
 TEST_P(Adoption, PagesAreProtectedAsThoseOfMirrorsAndEdgesAreNot) {
   Program p(options());

@@ -64,7 +64,8 @@ class Block {
 
 /// Adopted bytes of a block.
 struct Adopted {
-  Adopted(const Block& block, std::size_t begin, std::size_t end, const char* label = "adopted") : data(block.at(begin)), bytes(end - begin) {
+  Adopted(const Block& block, std::size_t begin, std::size_t end, const char* label = "adopted")
+      : data(block.at(begin)), bytes(end - begin) {
     adopt(data, bytes, label);
   }
   ~Adopted() { release(data); }
@@ -158,7 +159,9 @@ TEST_P(EveryMemory, MovesWhatIsMissing) {
     now = sent();
     const std::uint64_t faults = statistics().total.host_faults;
     const Bytes old = expected;
-    for (const std::size_t i : {std::size_t{0}, front + page + 5, host.bytes - 1}) expected[i] = host.data[i] = static_cast<std::uint8_t>(old[i] + 100);
+    for (const std::size_t i : {std::size_t{0}, front + page + 5, host.bytes - 1}) {
+      expected[i] = host.data[i] = static_cast<std::uint8_t>(old[i] + 100);
+    }
     EXPECT_EQ(statistics().total.host_faults > faults, lazy);
     EXPECT_EQ(device.content(), old) << "a copy has the content of its moment";
     copy(device.data, host.data, host.bytes, {});
@@ -513,7 +516,8 @@ TEST(AdoptedProcess, AChildCanUseWhatWasSettledAndOpened) {
   if (child == 0) {
     bool right = host.content() == Bytes(host.bytes, 42) && std::memcmp(mirror, host.data, host.bytes) == 0;
     int pipe_ends[2];  // the kernel reaches it, too
-    right = right && ::pipe(pipe_ends) == 0 && ::write(pipe_ends[1], host.data + page, 3) == 3 && ::read(pipe_ends[0], host.data + 2 * page, 3) == 3;
+    right = right && ::pipe(pipe_ends) == 0 && ::write(pipe_ends[1], host.data + page, 3) == 3 &&
+            ::read(pipe_ends[0], host.data + 2 * page, 3) == 3;
     std::memset(host.data, 1, host.bytes);
     ::_exit(right ? 0 : 1);
   }
@@ -651,7 +655,9 @@ TEST(AdoptedMessages, HaveTheContentOfEdgesAndBody) {
   std::memset(transit.address, 99, host.bytes);
   io.write_in(host.data, pieces, 3, transit, 0);
   Bytes now = expected;
-  for (const ByteRange p : pieces) std::fill(now.begin() + static_cast<long>(p.begin), now.begin() + static_cast<long>(p.end), std::uint8_t{99});
+  for (const ByteRange p : pieces) {
+    std::fill(now.begin() + static_cast<long>(p.begin), now.begin() + static_cast<long>(p.end), std::uint8_t{99});
+  }
   EXPECT_EQ(host.content(), now);
   io.give(transit);
 }

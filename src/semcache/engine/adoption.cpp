@@ -74,8 +74,8 @@ void Adoption::release(std::byte* address) {
   Transaction t(transactions_);
   const auto found = s_.adopted.ranges.find(address);
   SEMCACHE_EXPECTS(found != s_.adopted.ranges.end() && !found->second.leaving,
-                   "cannot release " + base::text_of(address) + ": no adopted range begins there, or it has been released already. Give the "
-                                                            "address with which it was adopted");
+                   "cannot release " + base::text_of(address) + ": no adopted range begins there, or it has been released already. "
+                                                                "Give the address with which it was adopted");
   AdoptedMemory::Range& range = found->second;
   Memory* const body = range.body;
   if (body != nullptr) {
@@ -111,10 +111,12 @@ void Adoption::give_up(Memory& m) {
 
 void Adoption::end() noexcept {
   const Transaction t(transactions_);
-  for (const auto& [address, range] : s_.adopted.ranges) {
-    if (range.body != nullptr) s_.surroundings.unwatch(range.body->address, range.body->bytes);
+  for (auto next = s_.adopted.ranges.begin(); next != s_.adopted.ranges.end();) {
+    const auto range = next++;
+    if (range->second.leaving) continue;  // the thread that releases it goes on with it
+    if (const Memory* const m = range->second.body) s_.surroundings.unwatch(m->address, m->bytes);
+    s_.adopted.ranges.erase(range);
   }
-  s_.adopted.ranges.clear();
 }
 
 const std::byte* Adoption::end_of_open(const std::byte* address) const {

@@ -171,7 +171,9 @@ void Copies::copy_in_parts(void* to, const void* from, const Columns& what) {
       const auto [to_room, from_room] = together(to_at, from_at);
       if (what.width <= std::min(to_room, from_room)) {
         std::uint64_t columns = what.columns - c;
-        if (columns > 1) columns = std::min({columns, 1 + (to_room - what.width) / what.to_pitch, 1 + (from_room - what.width) / what.from_pitch});
+        if (columns > 1) {
+          columns = std::min({columns, 1 + (to_room - what.width) / what.to_pitch, 1 + (from_room - what.width) / what.from_pitch});
+        }
         part(to_at, from_at, {what.width, columns, what.to_pitch, what.from_pitch});
         c += columns;
         continue;

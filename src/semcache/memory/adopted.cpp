@@ -18,7 +18,9 @@ std::byte* at(std::uint64_t address) noexcept { return static_cast<std::byte*>(b
 
 AdoptedMemory::~AdoptedMemory() {
   Region* const regions = regions_.load();
-  for (std::uint64_t i = 0; regions != nullptr && i < count_of_regions(region_bytes); ++i) delete regions[i].load(std::memory_order_relaxed);
+  for (std::uint64_t i = 0; regions != nullptr && i < count_of_regions(region_bytes); ++i) {
+    delete regions[i].load(std::memory_order_relaxed);
+  }
   std::free(static_cast<void*>(regions));
 }
 
@@ -44,8 +46,9 @@ Memory* AdoptedMemory::find_near(const void* p) const noexcept {
   if (!any()) return nullptr;
   const auto* const b = static_cast<const std::byte*>(p);
   if (Memory* const m = find(p)) return m;
-  if (Memory* const m = find(b + page_bytes_); m != nullptr && m->address > b && static_cast<std::uint64_t>(m->address - b) <= m->edge_before) return m;
-  Memory* const m = find(b - page_bytes_);
+  Memory* m = find(b + page_bytes_);
+  if (m != nullptr && m->address > b && static_cast<std::uint64_t>(m->address - b) <= m->edge_before) return m;
+  m = find(b - page_bytes_);
   return m != nullptr && m->address + m->bytes <= b && b < m->address + m->bytes + m->edge_behind ? m : nullptr;
 }
 

@@ -129,7 +129,8 @@ enum class Holder : std::uint8_t {
 /// Notices accesses to protected pages. Implementations: mprotect with SIGSEGV, userfaultfd, and one for explicit announcements.
 ///
 /// `serve` runs on the tracker's service thread (signals blocked). It may allocate, lock and wait for transfers, and it must not
-/// throw. A fault outside [arena, arena + arena_bytes), and outside what is watched besides, goes to the signal handler that was installed before.
+/// throw. A fault outside [arena, arena + arena_bytes), and outside what is watched besides, goes to the signal handler that was
+/// installed before.
 class Tracker {
  public:
   /// @param instruction  the address of the instruction that made the access; nullptr where the tracker does not know it

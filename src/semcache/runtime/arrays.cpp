@@ -55,13 +55,16 @@ bool find_adopted(const Runtime& r, const void* address, std::size_t bytes, InAd
   if (behind == nullptr) return false;
   SEMCACHE_EXPECTS(bytes <= static_cast<std::size_t>(behind - begin),
                    "the range of " + std::to_string(bytes) + " bytes at " + base::text_of(address) + " leaves the adopted " +
-                       (m != nullptr ? "'" + std::string(r.recorder.name(m->label)) + "'" : "range") + ", which ends at " + base::text_of(behind));
+                       (m != nullptr ? "'" + std::string(r.recorder.name(m->label)) + "'" : "range") + ", which ends at " +
+                       base::text_of(behind));
   found = {};
   if (m == nullptr) return true;
   const std::byte* const end = m->address + m->bytes;
   const bool in_body = begin >= m->address && begin < end && bytes <= static_cast<std::size_t>(end - begin);
   if (in_body) return false;
-  const auto offset_of = [&](const std::byte* p) { return p <= begin ? 0 : std::min<std::uint64_t>(bytes, static_cast<std::uint64_t>(p - begin)); };
+  const auto offset_of = [&](const std::byte* p) -> std::uint64_t {
+    return p <= begin ? 0 : std::min<std::uint64_t>(bytes, static_cast<std::uint64_t>(p - begin));
+  };
   found = {m, {offset_of(m->address), offset_of(end)}, 0};
   if (!found.inside.empty()) found.position = static_cast<std::uint64_t>(begin + found.inside.begin - m->address);
   return true;
@@ -71,7 +74,8 @@ Located locate(Runtime& r, const void* address, std::size_t bytes) {
   Memory* m = array_at(r, address);
   SEMCACHE_EXPECTS(m != nullptr,
                    "the address " + base::text_of(address) + " is in no tracked array; only memory of semcache::Space, its host "
-                   "mirrors and adopted memory are tracked" + (r.engine->state().in_any_arena(address) ? ", and what was there has been freed, or ends before" : ""));
+                   "mirrors and adopted memory are tracked" +
+                       (r.engine->state().in_any_arena(address) ? ", and what was there has been freed, or ends before" : ""));
   const auto position = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - m->address);
   SEMCACHE_EXPECTS(position <= m->bytes && bytes <= m->bytes - position,
                    "the range of " + std::to_string(bytes) + " bytes at offset " + std::to_string(position) + " leaves '" +

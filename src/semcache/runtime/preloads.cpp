@@ -23,8 +23,8 @@ bool find_array(const void* address, TrackedArray& array) noexcept {
   if (m == nullptr) m = r->engine->state().adopted.find_near(address);
   if (m == nullptr || !m->live || m->snapshot()) return false;
   if (m->adopted) {  // the whole range, of which the edges are ordinary memory
-    array = {m->address - m->edge_before, m->edge_before + m->bytes + m->edge_behind, true, r->recorder.name(m->label), m, m->incarnation.load(),
-             epoch()};
+    array = {m->address - m->edge_before, m->edge_before + m->bytes + m->edge_behind, true, r->recorder.name(m->label), m,
+             m->incarnation.load(), epoch()};
     return true;
   }
   array = {m->address, m->bytes, m->on_host(), r->recorder.name(m->label), m, m->incarnation.load(), epoch()};

@@ -76,8 +76,8 @@ SEMCACHE_API void adopt(void* address, std::size_t bytes, const char* label);
 /// @throws UsageError  no adopted range begins at `address`  @throws OutOfMemory, DeviceError, SystemError  the range stays adopted
 SEMCACHE_API void release(void* address);
 /// Brings the content of all host arrays home, and makes them readable and writable, for the child of a fork() that follows: the child
-/// can use them, in system calls too. They are not page-locked then, because a fork copies page-locked memory at once (about a second for each
-/// GiB). The device's copies of them count as outdated. To be called before fork() by a program, or by
+/// can use them, in system calls too. They are not page-locked then, because a fork copies page-locked memory at once (about a second
+/// for each GiB). The device's copies of them count as outdated. To be called before fork() by a program, or by
 /// a handler of pthread_atfork, while no other thread uses arrays; an array that another thread copies or launches on between this call
 /// and the fork may be out of the child's reach. Does nothing while no runtime runs.
 /// @throws OutOfMemory, DeviceError, SystemError  some arrays are not open

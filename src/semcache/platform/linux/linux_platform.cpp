@@ -193,7 +193,8 @@ std::string LinuxPlatform::why_not_adoptable(const std::byte* address, std::uint
     if (std::sscanf(maps.c_str() + line, "%llx-%llx %4s %*s %*s %llu%*[ ]%255[^\n]", &first, &last, access, &inode, name) < 4) break;
     if (last <= expected) continue;
     if (first > expected) break;
-    const std::string there = std::string(" at ") + base::text_of(pointer(expected)) + (name[0] != '\0' ? std::string(" (") + name + ")" : "");
+    const std::string called = name[0] != '\0' ? std::string(" (") + name + ")" : "";
+    const std::string there = " at " + base::text_of(pointer(expected)) + called;
     if (std::strncmp(name, "[stack", 6) == 0) return "on a stack";
     if (std::strstr(name, "hugepage") != nullptr && inode != 0) return "in huge pages that were asked for (hugetlb)" + there;
     if (access[3] != 'p') return "in memory that may be shared with other processes" + there;
