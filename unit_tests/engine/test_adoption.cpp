@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 
 /// Adopted memory on a device that works asynchronously, and whose driver must not see protected pages.
@@ -282,6 +283,67 @@ TEST_P(Adoption, IsOpenWhereTheTrackerCannotWatchIt) {
   p.expect_device(d, 1);
   EXPECT_EQ(p.engine().adoption.end_of_open(a.address() + 5), a.address() + a.bytes());
   EXPECT_EQ(p.engine().adoption.end_of_open(a.address() + a.bytes()), nullptr);
+}
+
+/// Notes which pages the tracker watches.
+struct Watches : engine::Surroundings {
+  bool watch(const std::byte* pages, std::uint64_t bytes) override {
+    watched[pages] = bytes;
+    return true;
+  }
+  void unwatch(const std::byte* pages, std::uint64_t bytes) noexcept override {
+    EXPECT_EQ(watched[pages], bytes);
+    watched.erase(pages);
+  }
+  std::map<const std::byte*, std::uint64_t> watched;
+};
+
+TEST_P(Adoption, ItsPagesAreWatchedAsLongAsItIsAdopted) {
+  Watches watches;
+  Program::Options o = options();
+  o.engine.surroundings = &watches;
+  Program p(o);
+  LentBlock a(p, 6 * page, page / 2), b(p, 4 * page, 0);
+  const std::map<const std::byte*, std::uint64_t> both{{a.body()->address, a.body()->bytes}, {b.body()->address, b.body()->bytes}};
+  EXPECT_EQ(watches.watched, both);
+  a.release();
+  EXPECT_EQ(watches.watched.size(), 1u);
+  EXPECT_THROW(p.engine().adoption.adopt(b.address() + page, page, "within"), UsageError);
+  EXPECT_EQ(watches.watched.size(), 1u) << "the refused range lies in one that is adopted";
+  p.engine().host_access.open_everything();
+  p.engine().adoption.end();
+  EXPECT_TRUE(watches.watched.empty());
+  EXPECT_FALSE(b.adopted());
+}
+
+TEST_P(Adoption, IsUnmappedBeforeItsRelease) {
+  Program p(options());
+  LentBlock a(p, 6 * page, page / 2);
+  Memory& d = p.on_device(a.bytes());
+  a.write({0, a.bytes()}, 1);
+  p.engine().copies.copy(d.address, a.address(), a.bytes());
+  p.expect_device(d, 1);  // others have what they want
+  p.platform().lent_is_mapped = false;
+  a.release();
+  EXPECT_FALSE(a.adopted());
+  p.platform().lent_is_mapped = true;
+  p.platform().open_lent();
+  p.engine().audit();
+  p.expect_device(d, 1);
+}
+
+using AdoptionDeathTest = Adoption;
+INSTANTIATE_TEST_SUITE_P(Devices, AdoptionDeathTest, ::testing::Values(false, true),
+                         [](const auto& info) { return info.param ? "Emulated" : "Gpu"; });
+
+TEST_P(AdoptionDeathTest, IsUnmappedWhileOthersWantItsContent) {
+  Program p(options());
+  LentBlock a(p, 6 * page, page / 2);
+  Memory& d = p.on_device(a.bytes());
+  p.engine().copies.copy(d.address, a.address(), a.bytes());
+  p.platform().lent_is_mapped = false;
+  EXPECT_DEATH(a.release(), "'adopted' at 0x.* was unmapped while it was adopted, and other arrays want");
+  p.platform().lent_is_mapped = true;
 }
 
 /// Two launches, one after the other, with the same content: exactly the missing pages cross.

@@ -227,7 +227,17 @@ TEST(AllocFailure, OfAdoptedMemory) {
 /// The first adoption makes the table.
 TEST(AllocFailure, OfTheFirstAdoption) {
   for (long k = 0, fired = 1; fired != 0; ++k) {
-    Program p;
+    struct Watches : engine::Surroundings {
+      bool watch(const std::byte*, std::uint64_t) override {
+        ++watched;
+        return true;
+      }
+      void unwatch(const std::byte*, std::uint64_t) noexcept override { --watched; }
+      int watched = 0;
+    } watches;
+    Program::Options o = Program::defaults();
+    o.engine.surroundings = &watches;
+    Program p(o);
     alignas(65536) static std::byte block[4 * 65536];
     p.platform().lend(block, sizeof block);
     {
@@ -242,6 +252,7 @@ TEST(AllocFailure, OfTheFirstAdoption) {
     const bool adopted = !p.engine().state().adopted.ranges.empty();
     EXPECT_EQ(p.engine().state().find(block + sizeof block / 2) != nullptr, adopted);
     EXPECT_EQ(p.engine().state().adopted.any(), adopted);
+    EXPECT_EQ(watches.watched, adopted ? 1 : 0);
     if (!adopted) p.engine().adoption.adopt(block + 1, sizeof block - 1, "adopted");
     p.engine().adoption.release(block + 1);
     p.platform().take_back(block);

@@ -161,6 +161,12 @@ class FakePlatform final : public platform::Platform {
     }
     lent_.erase(lent);
   }
+  /// Opens all lent pages, as if they had been mapped anew.
+  void open_lent() {
+    for (Table& t : lent_) {
+      for (State& s : t.states) s.store(platform::Protection::read_write);
+    }
+  }
   /// Is lent memory mapped? The test may say no.
   bool lent_is_mapped = true;
   /// Adds a device's memory to the pages that are protected here. @pre no thread has used it

@@ -84,7 +84,7 @@ void Adoption::release(std::byte* address) {
     std::byte* const pages = body->address;
     const std::uint64_t bytes = body->bytes;
     const bool gone = !s_.platform->is_mapped(pages, bytes);
-    if (gone) give_up(*body);
+    if (gone) expect_unwanted(*body);
     // What the program does to the memory next is a write of all of it, of which nobody is told.
     t.run([&]() -> Obstacle {
       if (!gone && !body->snapshot()) {
@@ -97,7 +97,7 @@ void Adoption::release(std::byte* address) {
   s_.adopted.ranges.erase(found);
 }
 
-void Adoption::give_up(Memory& m) {
+void Adoption::expect_unwanted(const Memory& m) const {
   std::vector<directory::LastHeld> lost;
   s_.directory.last_held(m.slot, m.all(), directory::Wanters::itself_too, lost);
   if (!lost.empty()) {
@@ -106,7 +106,6 @@ void Adoption::give_up(Memory& m) {
   }
   base::raw_log("'%s' at %p was unmapped while it was adopted: its content is lost. Call semcache_release before free or munmap",
                 s_.name(m), static_cast<void*>(m.address));
-  s_.directory.drop(m.slot);
 }
 
 void Adoption::end() noexcept {

@@ -28,8 +28,8 @@ class Adoption : Parts {
 
  private:
   void expect_adoptable(const std::byte* address, std::uint64_t bytes, const std::string& refused) const;
-  /// Gives up a body whose pages are not there any more. Ends the process if others want what only these pages held (I8).
-  void give_up(Memory& body);
+  /// Writes a line about a body whose pages are not there any more. Ends the process if others want what only these pages held (I8).
+  void expect_unwanted(const Memory& body) const;
 
   std::atomic<bool> warned_open_{false};
 };

@@ -352,7 +352,6 @@ void HostAccess::settle_and_open() {
     t.run([&]() -> Obstacle {
       if (kept.freed()) return {};
       if (const Obstacle o = open_pages(m, m.all(), Access::write)) return o;
-      if (const Obstacle o = hazards_.flights_of(m, m.all(), Mode::writes)) return o;
       return m.locked.empty() ? Obstacle() : Obstacle::page_unlock(m);
     });
   });
