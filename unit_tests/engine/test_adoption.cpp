@@ -211,7 +211,9 @@ TEST_P(Adoption, FillsSettlesAndOpens) {
 /// The driver reaches its pages directly, under another address than the program's, until it is released or opened for a child.
 TEST_P(Adoption, IsPageLockedAsMirrorsAre) {
   if (GetParam()) GTEST_SKIP() << "an emulated device locks no pages";
-  Program p(options());
+  Program::Options o = options();
+  o.engine.device_memory_bytes = 256 * page;
+  Program p(o);
   LentBlock a(p, 65 * page, page / 2);
   Memory& d = p.on_device(a.bytes());
   const auto locked = [&] { return p.engine().state().pages->any_locked(*a.body(), a.body()->all()); };
