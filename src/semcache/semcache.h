@@ -149,7 +149,7 @@ SEMCACHE_C_API semcache_status semcache_settle_all(void) SEMCACHE_C_NOEXCEPT;
  */
 SEMCACHE_C_API semcache_status semcache_statistics(struct semcache_statistics_t* statistics) SEMCACHE_C_NOEXCEPT;
 
-/* Returns 1 if the address lies in a tracked array (device array or host mirror), else 0. */
+/* Returns 1 if the address lies in a tracked array (device array, host mirror, or adopted memory with a whole page), else 0. */
 SEMCACHE_C_API int semcache_is_tracked(const void* address) SEMCACHE_C_NOEXCEPT;
 
 /*
@@ -171,6 +171,19 @@ SEMCACHE_C_API semcache_status semcache_allocate_on_device(const char* label, si
                                                            void** result) SEMCACHE_C_NOEXCEPT;
 /* Frees an array that either function returned. Null and addresses of a runtime that has ended are ignored. */
 SEMCACHE_C_API void semcache_deallocate(void* address) SEMCACHE_C_NOEXCEPT;
+
+/*
+ * Adopts memory of the program's own (malloc, static, anonymous mmap): from now on it is a tracked host array with the content that it
+ * has. Copies of it are lazy as far as whole pages lie in it; the rest at its two ends is copied at each copy. Call
+ * semcache_release(address) before it is freed or unmapped. `label` may be null. SEMCACHE_ERROR_USAGE: the range is null or empty,
+ * overlaps tracked memory, or is no private readable and writable memory (a stack, a mapped file, shared memory, hugetlb).
+ */
+SEMCACHE_C_API semcache_status semcache_adopt(void* address, size_t bytes, const char* label) SEMCACHE_C_NOEXCEPT;
+/*
+ * Ends the adoption of the range that begins at `address`. Its content is in the memory then, which can be read and written as before.
+ * SEMCACHE_ERROR_USAGE: no adopted range begins there. Does nothing while no runtime runs.
+ */
+SEMCACHE_C_API semcache_status semcache_release(void* address) SEMCACHE_C_NOEXCEPT;
 
 /*
  * Gives the destination the content that the source has now; bytes move only when an access needs them. Addresses that are not

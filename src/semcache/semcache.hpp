@@ -52,7 +52,7 @@ SEMCACHE_API void settle();
 /// Returns the counts since the runtime started, as a consistent snapshot; all are zero before. Threads: any.
 [[nodiscard]] SEMCACHE_API Statistics statistics();
 
-/// Returns whether the address lies in tracked memory (a device array or a host mirror).
+/// Returns whether the address lies in tracked memory: a device array, a host mirror, or adopted memory that contains a whole page.
 [[nodiscard]] SEMCACHE_API bool is_tracked(const void* address) noexcept;
 
 /// Asks for `count` devices. Without the call, and without SEMCACHE_DEVICES, the process uses one.

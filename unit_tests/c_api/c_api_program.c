@@ -27,6 +27,7 @@ int c_api_program(void) {
   void* none = NULL;
   double* values;
   double plain[count];
+  static double own[count];
   const int devices[2] = {1, 0};
   const int twice[2] = {1, 1};
   int i;
@@ -88,6 +89,23 @@ int c_api_program(void) {
   EXPECT(semcache_copy_2d(plain, 8, device, 4, 8, 3) == SEMCACHE_ERROR_USAGE);
   EXPECT(semcache_copy_2d(NULL, 8, device, 8, 8, 3) == SEMCACHE_ERROR_USAGE);
   EXPECT(semcache_copy_2d(NULL, 8, NULL, 8, 0, 3) == SEMCACHE_SUCCESS);
+
+  /* Memory of the program's own becomes an array. */
+  EXPECT(semcache_adopt(own, sizeof own, "own") == SEMCACHE_SUCCESS);
+  EXPECT(semcache_adopt(own + 5, 8, "within") == SEMCACHE_ERROR_USAGE);
+  EXPECT(strstr(semcache_last_error(), "overlaps 'own'") != NULL);
+  for (i = 0; i < count; ++i) own[i] = 3.0 * i;
+  EXPECT(semcache_copy(device, own, bytes) == SEMCACHE_SUCCESS);
+  own[100] = -1.0;
+  EXPECT(semcache_copy(copy, device, bytes) == SEMCACHE_SUCCESS);
+  EXPECT(((double*)copy)[100] == 300.0 && ((double*)copy)[count - 1] == 3.0 * (count - 1));
+  EXPECT(semcache_copy(own, mirror, bytes) == SEMCACHE_SUCCESS);
+  EXPECT(semcache_release(own) == SEMCACHE_SUCCESS);
+  EXPECT(own[100] == 100.0 && own[count - 1] == count - 1);
+  EXPECT(semcache_release(own) == SEMCACHE_ERROR_USAGE);
+  EXPECT(semcache_is_tracked(own) == 0);
+  own[7] = 7.0;
+  EXPECT(semcache_copy(copy, own, bytes) == SEMCACHE_SUCCESS);
 
   /* What goes wrong is a status and a text, and changes nothing. */
   EXPECT(semcache_access(plain, sizeof plain, SEMCACHE_READ) == SEMCACHE_ERROR_USAGE);

@@ -93,6 +93,8 @@ void* allocate_host(const char* label, std::size_t, const void*, bool) {
   return &called;
 }
 void deallocate(void*) noexcept { called = "deallocate"; }
+void adopt(void*, std::size_t, const char*) { call("adopt"); }
+void release(void*) { call("release"); }
 void copy(void*, const void*, std::size_t, QueueId queue) {
   queue_was_valid = queue.valid();
   call("copy");
@@ -145,6 +147,8 @@ TEST_F(CInterfaceErrors, EveryFunctionTurnsEveryExceptionIntoItsStatusAndText) {
       {"allocate_device", [&] { return semcache_allocate_device("a", 8, &result); }},
       {"allocate_device", [&] { return semcache_allocate_on_device("a", 8, 1, &result); }},
       {"allocate_host", [&] { return semcache_allocate_host("a", 8, nullptr, &result); }},
+      {"adopt", [&] { return semcache_adopt(bytes, 8, "a"); }},
+      {"release", [&] { return semcache_release(bytes); }},
       {"copy", [&] { return semcache_copy(bytes, bytes + 8, 8); }},
       {"access 2d", [&] { return semcache_access_2d(bytes, 4, 2, 2, SEMCACHE_READ); }},
       {"copy 2d", [&] { return semcache_copy_2d(bytes, 4, bytes + 8, 4, 2, 2); }},

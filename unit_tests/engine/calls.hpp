@@ -492,7 +492,7 @@ inline const std::vector<Scenario>& scenarios() {
          engine::Requirement parts[] = {{w.d1.memory, ByteRange{0, 2 * page}, Access::read}, {w.d1.memory, ByteRange{page, 3 * page}, Access::read_write}};
          bool in_part = false;
          if (!w.attempt([&] { in_part = w.e().launches.begin_launch(q, &operand, 1, {parts, 2}); })) return;
-         w.submit(w.d1, {page, 3 * page}, 69, {0, 3 * page});
+         w.submit(w.d1, {page, 3 * page}, 69, {page, 3 * page});
          (void)w.attempt([&] { w.e().launches.end_launch(q, &operand, 1, all_devices, {parts, in_part ? 2u : 0u}); });
        }},
       {"a part", "pair_h pair_d d3", [](World& w) {

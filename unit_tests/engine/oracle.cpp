@@ -105,6 +105,7 @@ Oracle::~Oracle() {
       else free_side(arrays_.size() - 1, false);
     }
   }
+  arrays_.clear();  // adopted memory ends before the engine
   machine_->device().deallocate(foreign_);
   machine_->device().may_leak = injected_ > 0;
   machine_.reset();
@@ -276,6 +277,7 @@ void Oracle::new_array() {
   const std::uint64_t large_sizes[] = {page, huge / 2, huge - 1, huge, huge + page + 1, 2 * huge, 5 * huge / 2};
   const std::uint64_t size = options_.large ? large_sizes[random_.below(std::size(large_sizes))]
                                             : sizes[random_.below(std::size(sizes))];
+  if (options_.adopts && random_.chance(35)) return new_lent_array(std::max(round_down(size, page), page));
   const unsigned kind = static_cast<unsigned>(random_.below(3));
   auto a = std::make_unique<Array>();
   a->bytes.resize(size);
@@ -288,8 +290,105 @@ void Oracle::new_array() {
   arrays_.push_back(std::move(a));
 }
 
+void Oracle::new_lent_array(std::uint64_t body_bytes) {
+  const std::uint64_t page = options_.page_bytes;
+  const std::uint64_t edges[] = {0, 1, 100, page - 1};
+  const std::uint64_t front = edges[random_.below(4)], behind = edges[random_.below(4)];
+  note("adopt " + std::to_string(front) + " + " + std::to_string(body_bytes) + " + " + std::to_string(behind) + " bytes");
+  auto a = std::make_unique<Array>();
+  const std::string label = "adopted" + std::to_string(arrays_.size());
+  a->lent = std::make_unique<LentBlock>(*machine_, front + body_bytes + behind, front, label.c_str());
+  note_lent(*a, std::byte{0x5a});
+  arrays_.push_back(std::move(a));
+}
+
+void Oracle::note_lent(Array& a, std::byte byte) {
+  a.host = a.lent->body();
+  a.bytes.assign(a.host->bytes, byte);
+  a.defined.assign(a.host->bytes, 1);
+  a.all_defined = true;
+  a.edges.assign(a.lent->bytes(), byte);
+  a.edges_defined.assign(a.lent->bytes(), 1);
+  replay_.program_writes(a.host->slot, a.host->all(), [byte](std::uint64_t) { return byte; });
+}
+
+/// Ends the adoption. What the program does to its memory afterwards concerns nobody; half of the times it adopts the memory again.
+void Oracle::release_lent(std::size_t index) {
+  Array& a = *arrays_[index];
+  note("release " + std::to_string(a.lent->bytes()) + " adopted bytes");
+  drop_messages_of(a.host);
+  if (!attempt([&] { a.lent->release(); })) return;
+  a.host = nullptr;
+  const auto begin = reinterpret_cast<std::uintptr_t>(a.lent->address());
+  const std::byte* const body = a.lent->address() + (round_up(begin, options_.page_bytes) - begin);
+  check(expect(a), {0, a.bytes.size()}, body, "the program, after a release,");
+  std::memset(a.lent->address(), 0x77, a.lent->bytes());
+  if (failed_ || random_.chance(50)) {
+    arrays_.erase(arrays_.begin() + static_cast<std::ptrdiff_t>(index));
+    return;
+  }
+  a.lent->adopt_again();
+  note_lent(a, std::byte{0x77});
+}
+
+/// The program reads and writes its memory where it is not protected.
+void Oracle::use_edges() {
+  Array& a = pick();
+  if (a.lent == nullptr) return;
+  const Part all{&a, true};
+  note("the program uses the edges of " + std::to_string(all.size()) + " adopted bytes");
+  const std::uint64_t seed = next_seed_++;
+  for (std::uint64_t i = 0; i < all.size() && !failed_; ++i) {
+    if (!all.in_edge(i)) continue;
+    if (all.defined(i) != 0 && a.lent->address()[i] != all.byte(i)) {
+      fail("I1: an edge of adopted memory is wrong at byte " + std::to_string(i));
+    }
+    if (random_.chance(70)) continue;
+    a.lent->address()[i] = all.byte(i) = Machine::mix(seed, i);
+    all.defined(i) = 1;
+  }
+}
+
+/// A copy to or from adopted memory, edges included.
+void Oracle::copy_with_edges() {
+  Array& a = pick();
+  Array& b = pick();
+  if (a.lent == nullptr || &a == &b) return;
+  Part to{&a, true}, from{&b, b.lent != nullptr && random_.chance(50)};
+  if (random_.chance(50)) std::swap(to, from);
+  const auto address = [&](const Part& p) {
+    if (p.with_edges) return p.array->lent->address();
+    return (p.array->device != nullptr && (p.array->host == nullptr || random_.chance(50)) ? p.array->device : p.array->host)->address;
+  };
+  const std::uint64_t most = std::min(to.size(), from.size());
+  if (most == 0) return;
+  std::uint64_t width = 1 + random_.below(most), columns = 1, pitch = width;
+  if (random_.chance(25) && most > 400) {
+    width = 1 + random_.below(random_.chance(50) ? 64 : most / 4);
+    pitch = width + random_.below(random_.chance(50) ? 64 : most / 4);
+    columns = std::min<std::uint64_t>(1 + (most - width) / pitch, options_.failures == Failures::in_turn ? 6 : 100);
+  }
+  const std::uint64_t hull = (columns - 1) * pitch + width;
+  const auto place = [&](const Part& p) { return random_.chance(30) ? 0 : random_.below(p.size() - hull + 1); };
+  const std::uint64_t to_at = place(to), from_at = place(from);
+  note("copy " + std::to_string(columns) + " columns of " + std::to_string(width) + " bytes, " + std::to_string(pitch) + " apart, to " +
+       std::to_string(to.size()) + (to.with_edges ? " adopted" : "") + "@" + std::to_string(to_at) + " from " +
+       std::to_string(from.size()) + (from.with_edges ? " adopted" : "") + "@" + std::to_string(from_at));
+  std::byte* const target = address(to);
+  const std::byte* const source = address(from);
+  const bool done = attempt([&] { machine_->engine().copies.copy(target + to_at, source + from_at, {width, columns, pitch, pitch}); });
+  for (std::uint64_t c = 0; c < columns; ++c) {
+    for (std::uint64_t i = c * pitch; i < c * pitch + width; ++i) {
+      to.byte(to_at + i) = from.byte(from_at + i);
+      to.defined(to_at + i) = done ? from.defined(from_at + i) : 0;
+    }
+  }
+  to.array->all_defined = false;
+}
+
 void Oracle::free_side(std::size_t index, bool device) {
   Array& a = *arrays_[index];
+  if (a.lent != nullptr) return release_lent(index);
   note(std::string("free the ") + (device ? "device" : "host") + " side of " + std::to_string(a.bytes.size()) + " bytes");
   if (options_.failures != Failures::none && random_.chance(20)) {
     machine_->device().fail_call(1 + random_.below(2), FakeDevice::call_map);
@@ -1086,6 +1185,7 @@ void Oracle::move() {
   if (choice < 640) return native_launch();
   if (choice < 665) return foreign_call();
   if (choice < 690) return fill_by_kernel();
+  if (options_.adopts && choice >= 690 && choice < 770) return random_.chance(25) ? use_edges() : copy_with_edges();
   if (choice < 840) return random_.chance(25) ? copy_columns() : copy();
   if (choice < 870) return copy_open();
   if (choice < 880) return copy_foreign_device();

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <fakes/lent_block.hpp>
 #include <fakes/machine.hpp>
 #include <fakes/replay.hpp>
 
@@ -34,6 +35,7 @@ class Oracle {
     /// A move that must end the process on a failure is spared: a host fault, and freeing (except if memory is exhausted).
     Failures failures = Failures::none;
     unsigned failing = FakeDevice::call_all;  ///< a mask of the calls that may fail
+    bool adopts = false;         ///< some host arrays are memory of the program's own, adopted
     bool few_mappings = false;   ///< the kernel's limit on mappings is near
     bool large = false;          ///< arrays have up to several huge pages
     std::uint64_t registration_pages = 16384;  ///< pages in a piece that is page-locked as a whole
@@ -65,6 +67,23 @@ class Oracle {
     engine::Memory* device = nullptr;
     engine::Memory* host = nullptr;
     std::vector<engine::Memory*> parts;
+    /// Of an array whose host side is the body of adopted memory: that memory, and the content of its edges, by the position in it.
+    std::unique_ptr<LentBlock> lent;
+    std::vector<std::byte> edges;
+    std::vector<std::uint8_t> edges_defined;
+  };
+  /// Bytes of an array, or of all of the adopted memory of which the array is the body.
+  struct Part {
+    Array* array;
+    bool with_edges;
+    [[nodiscard]] std::uint64_t size() const { return with_edges ? array->lent->bytes() : array->bytes.size(); }
+    [[nodiscard]] bool in_edge(std::uint64_t i) const { return with_edges && i - array->lent->front() >= array->bytes.size(); }
+    std::byte& byte(std::uint64_t i) const {
+      return in_edge(i) ? array->edges[i] : array->bytes[with_edges ? i - array->lent->front() : i];
+    }
+    std::uint8_t& defined(std::uint64_t i) const {
+      return in_edge(i) ? array->edges_defined[i] : array->defined[with_edges ? i - array->lent->front() : i];
+    }
   };
   struct Expected {
     std::vector<std::byte> bytes;
@@ -75,6 +94,12 @@ class Oracle {
   void fail(const std::string& text);
   void move();
   void new_array();
+  void new_lent_array(std::uint64_t body_bytes);
+  /// Notes the content of adopted memory, which is all `byte`.
+  void note_lent(Array& a, std::byte byte);
+  void release_lent(std::size_t index);
+  void use_edges();
+  void copy_with_edges();
   void free_side(std::size_t index, bool device);
   void host_read();
   void host_write();

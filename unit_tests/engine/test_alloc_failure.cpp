@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "calls.hpp"
 
+#include <fakes/lent_block.hpp>
+
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
@@ -151,6 +153,111 @@ TEST(AllocFailure, OfEveryListingOfAStagingBuffer) {
   p.device().while_in(FakeDevice::call_staging, [] {});
   EXPECT_LT(tries, 3) << "it is allocated again and again";
   p.expect_host(h, 1);
+}
+
+/// Every allocation of a call that adopts memory, copies to or from it, or releases it fails once.
+void check_adopted(const Program::Options& options) {
+  const auto mixed = [](std::uint64_t bytes, std::uint64_t seed) {
+    Bytes out(bytes);
+    for (std::uint64_t i = 0; i < bytes; ++i) out[i] = Machine::mix(seed, i);
+    return out;
+  };
+  enum Call { adopts, copies_in, copies_out, releases, settles };
+  for (const Call call : {adopts, copies_in, copies_out, releases, settles}) {
+    bool fired = true;
+    for (long k = 0; fired; ++k) {
+      SCOPED_TRACE("call " + std::to_string(call) + ", allocation " + std::to_string(k));
+      Program p(options);
+      const std::uint64_t page_bytes = p.platform().page_bytes(), bytes = 5 * page_bytes;
+      Memory& d = p.on_device(bytes);
+      Memory& to = p.on_device(bytes);
+      p.kernel_write(nullptr, d, d.all(), 1);
+      p.kernel_write(nullptr, to, to.all(), 2);
+      LentBlock block(p, bytes, 100, nullptr);
+      block.write({0, bytes}, 3);
+      std::function<void()> body = [&] { block.release(); };
+      if (call == adopts) {
+        block.release();
+        body = [&] { block.adopt_again(); };
+      } else if (call == copies_in) {
+        body = [&] { p.engine().copies.copy(block.address(), d.address, bytes); };
+      } else if (call == copies_out) {
+        body = [&] { p.engine().copies.copy(to.address, block.address(), bytes); };
+      } else {
+        p.engine().copies.copy(block.address(), d.address, bytes);
+        p.engine().copies.copy(to.address, block.address(), bytes);
+        p.kernel_write(nullptr, d, d.all(), 4);
+        if (call == settles) body = [&] { p.engine().host_access.settle_and_open(); };
+      }
+      const bool pending = call == releases || call == settles;
+      bool worked = true;
+      {
+        const FailingMemory failing(k);
+        try {
+          body();
+        } catch (const std::bad_alloc&) {
+          worked = false;
+        } catch (const Error&) {
+          worked = false;
+        }
+        fired = FailingMemory::left() < 0;
+      }
+      p.engine().audit();
+      EXPECT_EQ(block.adopted(), worked ? call != releases : call != adopts);
+      if (worked || call != copies_in) {
+        EXPECT_EQ(block.content(), mixed(bytes, pending || (call == copies_in && worked) ? 1 : 3));
+      }
+      p.expect_device(d, pending ? 4 : 1);
+      if (worked || call != copies_out) p.expect_device(to, pending ? 1 : call == copies_out && worked ? 3 : 2);
+      if (!worked) body();  // now there is memory
+      p.engine().audit();
+      if (block.adopted()) block.release();
+      std::memset(block.address(), 0, bytes);
+      p.expect_device(to, pending ? 1 : call == copies_out ? 3 : 2);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST(AllocFailure, OfAdoptedMemory) {
+  check_adopted(Program::defaults());
+  check_adopted(Program::emulated());
+}
+
+/// The first adoption makes the table.
+TEST(AllocFailure, OfTheFirstAdoption) {
+  for (long k = 0, fired = 1; fired != 0; ++k) {
+    struct Watches : engine::Surroundings {
+      bool watch(const std::byte*, std::uint64_t) override {
+        ++watched;
+        return true;
+      }
+      void unwatch(const std::byte*, std::uint64_t) noexcept override { --watched; }
+      int watched = 0;
+    } watches;
+    Program::Options o = Program::defaults();
+    o.engine.surroundings = &watches;
+    Program p(o);
+    alignas(65536) static std::byte block[4 * 65536];
+    p.platform().lend(block, sizeof block);
+    {
+      const FailingMemory failing(k);
+      try {
+        p.engine().adoption.adopt(block + 1, sizeof block - 1, "adopted");
+      } catch (const std::bad_alloc&) {
+      }
+      fired = FailingMemory::left() < 0 ? 1 : 0;
+    }
+    p.engine().audit();
+    const bool adopted = !p.engine().state().adopted.ranges.empty();
+    EXPECT_EQ(p.engine().state().find(block + sizeof block / 2) != nullptr, adopted);
+    EXPECT_EQ(p.engine().state().adopted.any(), adopted);
+    EXPECT_EQ(watches.watched, adopted ? 1 : 0);
+    if (!adopted) p.engine().adoption.adopt(block + 1, sizeof block - 1, "adopted");
+    p.engine().adoption.release(block + 1);
+    p.platform().take_back(block);
+    if (::testing::Test::HasFailure()) return;
+  }
 }
 
 TEST(AllocFailure, Gpu) { check(gpu()); }

@@ -98,6 +98,38 @@ TEST(Oracle, PlentyOfDeviceMemory) {
   run(o, "plenty", moves_per_case());
 }
 
+TEST(Oracle, AdoptedMemory) {
+  Oracle::Options o;
+  o.adopts = true;
+  run(o, "adopted", moves_per_case() / 2);
+  o.failures = Oracle::Failures::at_random;
+  run(o, "adopted, failures", moves_per_case() / 2);
+  o.failures = Oracle::Failures::none;
+  o.few_mappings = true;
+  run(o, "adopted, few mappings", moves_per_case() / 4);
+}
+
+TEST(Oracle, AdoptedMemoryWhereEveryCallFailsInTurn) {
+  Oracle::Options o;
+  o.adopts = true;
+  o.failures = Oracle::Failures::in_turn;
+  run(o, "adopted, in turn", moves_per_case() / 16);
+}
+
+TEST(Oracle, EmulatedAdoptedMemory) {
+  Oracle::Options o;
+  o.adopts = true;
+  o.emulated = true;
+  run(o, "adopted, emulated", moves_per_case() / 4);
+  o.device_faults = true;
+  run(o, "adopted, guarded", moves_per_case() / 4);
+  o.device_faults = false;
+  o.protocol = engine::Protocol::off;
+  run(o, "adopted, off", moves_per_case() / 4);
+  o.protocol = engine::Protocol::write_through;
+  run(o, "adopted, write-through", moves_per_case() / 4);
+}
+
 TEST(Oracle, CheckWrites) {
   Oracle::Options o;
   o.check_writes = true;

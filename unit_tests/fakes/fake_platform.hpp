@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -62,7 +63,7 @@ class FakePlatform final : public platform::Platform {
     base_ = nullptr;
   }
   [[nodiscard]] bool protect(std::byte* address, std::uint64_t bytes, platform::Protection protection) noexcept override {
-    Table& table = second_.contains(address, bytes) ? second_ : table_;
+    Table& table = table_of(address, bytes);
     if (!table.contains(address, bytes) || table.offset(address) % options_.page_bytes != 0 ||
         bytes % options_.page_bytes != 0 || bytes == 0) {
       fail_("protect: not whole pages of the arena");
@@ -83,6 +84,16 @@ class FakePlatform final : public platform::Platform {
     if (watch_) watch_(address, bytes, true);
     std::memset(address, 0, bytes);
   }
+  [[nodiscard]] std::string why_not_adoptable(const std::byte* address, std::uint64_t bytes) const override {
+    const auto begin = reinterpret_cast<std::uintptr_t>(address), page = static_cast<std::uintptr_t>(options_.page_bytes);
+    const std::uintptr_t first = (begin + page - 1) / page * page, last = (begin + bytes) / page * page;
+    if (first >= last) return "";
+    const std::byte* const pages = address + (first - begin);
+    const Table& table = table_of(pages, last - first);
+    return &table != &table_ && &table != &second_ ? "" : "not lent";
+  }
+  [[nodiscard]] bool is_mapped(const std::byte*, std::uint64_t) const noexcept override { return lent_is_mapped; }
+  [[nodiscard]] platform::Protection protection_at(const std::byte* address) const noexcept override { return protection(address); }
   void advise_huge(std::byte*, std::uint64_t) noexcept override {}
   /// Locks the pages under their own address. Until `lock` returns they count as moved elsewhere: any use of them fails the test.
   [[nodiscard]] std::byte* lock_pages(std::byte* address, std::uint64_t bytes, const std::function<bool(std::byte*)>& lock) override {
@@ -138,16 +149,41 @@ class FakePlatform final : public platform::Platform {
 
   // --- for the test that plays the program ---------------------------------------------------------------------------
   std::vector<HostBlock> heap;
+  /// Adds whole pages of the program's own memory that may be adopted.
+  void lend(const std::byte* base, std::uint64_t bytes) {
+    lent_.emplace_back(base, bytes, options_.page_bytes, platform::Protection::read_write);
+  }
+  /// Ends that. The pages must be open.
+  void take_back(const std::byte* base) {
+    const auto lent = std::find_if(lent_.begin(), lent_.end(), [&](const Table& t) { return t.base == base; });
+    for (const State& s : lent->states) {
+      if (s.load() != platform::Protection::read_write) fail_("adopted pages are given back closed");
+    }
+    lent_.erase(lent);
+  }
+  /// Opens all lent pages, as if they had been mapped anew.
+  void open_lent() {
+    for (Table& t : lent_) {
+      for (State& s : t.states) s.store(platform::Protection::read_write);
+    }
+  }
+  /// Is lent memory mapped? The test may say no.
+  bool lent_is_mapped = true;
   /// Adds a device's memory to the pages that are protected here. @pre no thread has used it
   void also_protect(const std::byte* base, std::uint64_t bytes) {
     second_ = Table(base, bytes, options_.page_bytes, platform::Protection::none);
   }
   [[nodiscard]] platform::Protection protection(const std::byte* address) const {
-    return (second_.contains(address, 1) ? second_ : table_).page(address).load();
+    return table_of(address, 1).page(address).load();
   }
-  [[nodiscard]] bool owns(const std::byte* address) const { return table_.contains(address, 1); }
+  /// Must a device's driver meet the page page-locked only? Lent pages are ordinary memory to it while they are open.
+  [[nodiscard]] bool owns(const std::byte* address) const {
+    if (table_.contains(address, 1)) return true;
+    const Table& t = table_of(address, 1);
+    return &t != &table_ && &t != &second_ && t.page(address).load() != platform::Protection::read_write;
+  }
   [[nodiscard]] bool allows(const std::byte* address, bool write) const {
-    if (!table_.contains(address, 1) && !second_.contains(address, 1)) return true;
+    if (!table_of(address, 1).contains(address, 1)) return true;
     return protection(address) >= (write ? platform::Protection::read_write : platform::Protection::read);
   }
   std::uint64_t protect_calls = 0;
@@ -198,6 +234,17 @@ class FakePlatform final : public platform::Platform {
     std::vector<State> states;
   };
 
+  /// Returns the table of the pages; the arena's if there is none.
+  [[nodiscard]] const Table& table_of(const std::byte* address, std::uint64_t bytes) const {
+    for (const Table& t : lent_) {
+      if (t.contains(address, bytes)) return t;
+    }
+    return second_.contains(address, bytes) ? second_ : table_;
+  }
+  [[nodiscard]] Table& table_of(const std::byte* address, std::uint64_t bytes) {
+    return const_cast<Table&>(std::as_const(*this).table_of(address, bytes));
+  }
+
   Options options_;
   Failure fail_;
   Watch watch_;
@@ -207,6 +254,7 @@ class FakePlatform final : public platform::Platform {
   std::uint64_t bytes_ = 0;
   Table table_;
   Table second_;
+  std::list<Table> lent_;
   std::mutex moved_mutex_;
   std::vector<std::pair<std::byte*, std::uint64_t>> moved_;  ///< pages that `lock_pages` is locking
 };

@@ -80,6 +80,41 @@ TEST_F(LockPages, ARefusalChangesNothing) {
   base_[unit] = base_[unit];
 }
 
+alignas(4096) std::byte zeros[5 * 65536];
+alignas(4096) std::byte ones[5 * 65536] = {std::byte{1}};
+
+/// Pages of the heap, of static data come back to where they were, and their surroundings go on.
+TEST_F(LockPages, OfTheProgramsOwnMemory) {
+  const std::uint64_t page = platform_->page_bytes();
+  const auto lock = [&](std::byte* begin, std::uint64_t size) {
+    std::byte* const pages = begin + (page - reinterpret_cast<std::uintptr_t>(begin) % page);
+    const std::uint64_t n = (size - static_cast<std::uint64_t>(pages - begin)) / page * page;
+    for (std::uint64_t i = 0; i < size; ++i) begin[i] = static_cast<std::byte>(i / 251 + i);
+    ASSERT_TRUE(platform_->protect(pages, n, Protection::none));
+    std::byte* const name = platform_->lock_pages(pages, n, [&](std::byte* at) {
+      at[1] = std::byte{77};
+      return true;
+    });
+    ASSERT_TRUE(platform_->protect(pages, n, Protection::read_write));
+    if (name == nullptr) return;  // before Linux 5.13 not every memory can be moved
+    platform_->forget_locked(name, n);
+    EXPECT_EQ(pages[1], std::byte{77});
+    pages[1] = static_cast<std::byte>((pages + 1 - begin) / 251 + (pages + 1 - begin));
+    for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(begin[i], static_cast<std::byte>(i / 251 + i)) << i;
+  };
+  lock(zeros, sizeof zeros);
+  lock(ones, sizeof ones);
+  std::vector<std::vector<std::byte>> blocks;  // in the first heap, which grows and shrinks meanwhile
+  for (int i = 0; i < 40; ++i) {
+    blocks.emplace_back(5 * page + 1000 * static_cast<std::uint64_t>(i));
+    lock(blocks.back().data(), blocks.back().size());
+    if (i % 3 == 2) blocks.erase(blocks.begin() + i / 3);
+  }
+  blocks.clear();
+  std::vector<std::byte> large(64 * page + 8 * unit);
+  lock(large.data(), large.size());
+}
+
 TEST_F(LockPages, PagesAreInaccessibleAfterwards) {
   ASSERT_TRUE(platform_->protect(base_, unit, Protection::none));
   std::byte* const name = platform_->lock_pages(base_, unit, [](std::byte*) { return true; });

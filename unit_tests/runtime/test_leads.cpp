@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include <fakes/machine.hpp>
+#include <fakes/lent_block.hpp>
 #include <semcache/runtime/leads.hpp>
 
 #include <gtest/gtest.h>
@@ -37,6 +37,18 @@ TEST_F(LeadsOnAFakeHeap, ABlockThatBeginsWhereAnotherEndsIsLookedThrough) {
 
   EXPECT_EQ(leads.arrays(), std::vector<const void*>{array->address});
   EXPECT_FALSE(leads.lead_anywhere());
+  machine.engine().lifetimes.deallocate(array);
+}
+
+/// A pointer to adopted memory, also to its edges, leads to its body.
+TEST_F(LeadsOnAFakeHeap, AdoptedMemoryIsAnArray) {
+  const std::uint64_t page = machine.platform().page_bytes();
+  const fakes::LentBlock block(machine, 4 * page, 100);
+  for (const std::uint64_t at : {std::uint64_t{0}, 2 * page, block.bytes() - 1}) {
+    follow({number(block.address() + at)});
+    EXPECT_EQ(leads.arrays(), std::vector<const void*>{block.body()->address}) << "at " << at;
+    EXPECT_FALSE(leads.lead_anywhere());
+  }
   machine.engine().lifetimes.deallocate(array);
 }
 

@@ -28,14 +28,24 @@ inline Bytes bytes_of(char (*value)(std::size_t), std::size_t begin = 0, std::si
   return out;
 }
 
-enum class Pages { stale, readable };
+enum class Pages {
+  stale,
+  readable,
+  adopted,  ///< stale, and memory of the program's own, which shares its first page and its last one with other data
+};
 
 /// A host mirror of what a kernel has written: its pages are protected.
 class Mirror {
  public:
   explicit Mirror(Pages pages = Pages::stale, std::size_t size = n) : size_(size) {
     device_ = static_cast<char*>(runtime::allocate_device("device", size));
-    host_ = static_cast<char*>(runtime::allocate_host("mirror", size));
+    if (pages == Pages::adopted) {
+      block_.resize(size + 1000);
+      host_ = block_.data() + 500;
+      runtime::adopt(host_, size, "adopted");
+    } else {
+      host_ = static_cast<char*>(runtime::allocate_host("mirror", size));
+    }
     const runtime::Capture capture{device_, nullptr, 0, true, false};
     {
       const runtime::Launch launch(runtime::queue_of(nullptr), "fill", &capture, 1);
@@ -45,7 +55,11 @@ class Mirror {
     if (pages == Pages::readable) access(host_, size, Access::read);
   }
   ~Mirror() {
-    runtime::deallocate(host_);
+    if (block_.empty()) {
+      runtime::deallocate(host_);
+    } else {
+      runtime::release(host_);
+    }
     runtime::deallocate(device_);
   }
   Mirror(const Mirror&) = delete;
@@ -64,6 +78,7 @@ class Mirror {
   std::size_t size_;
   char* device_;
   char* host_;
+  Bytes block_;  ///< holds the adopted memory
 };
 
 /// A temporary file, opened by descriptor and by stream.

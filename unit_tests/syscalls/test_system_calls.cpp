@@ -147,8 +147,11 @@ TEST_P(SystemCalls, SocketsAndPipes) {
   for (const int end : {ends[0], ends[1], pipe_ends[0], pipe_ends[1]}) ::close(end);
 }
 
-INSTANTIATE_TEST_SUITE_P(OnMirrors, SystemCalls, ::testing::Values(Pages::stale, Pages::readable),
-                         [](const auto& info) { return info.param == Pages::stale ? "Stale" : "Readable"; });
+const char* name_of(const ::testing::TestParamInfo<Pages>& info) {
+  constexpr const char* names[] = {"Stale", "Readable", "Adopted"};
+  return names[static_cast<int>(info.param)];
+}
+INSTANTIATE_TEST_SUITE_P(OnMirrors, SystemCalls, ::testing::Values(Pages::stale, Pages::readable, Pages::adopted), &name_of);
 
 TEST(SystemCallsAndKernels, ACallMayBeMadeWhileAKernelOverwritesTheArray) {
   char* const device = static_cast<char*>(runtime::allocate_device("both", n));

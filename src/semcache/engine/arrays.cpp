@@ -64,10 +64,24 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
   m->open = false;
   m->announced = false;
   m->owns_allocation = false;
+  m->adopted = false;
+  m->edge_before = 0;
+  m->edge_behind = 0;
   m->since = s_.clock.fetch_add(1, std::memory_order_relaxed);
   m->live = true;
   if (!m->on_host()) projection_.note_perhaps_unready(*m);
   return NewMemory(m, {this});
+}
+
+Arrays::NewMemory Arrays::new_adopted(const char* label, std::byte* body, std::uint64_t bytes) {
+  NewMemory m = new_memory(host_space, label, bytes);
+  m->pages = directory::BasicExtentMap<PageState>(bytes, {platform::Protection::read_write});  // no gap page belongs to it
+  m->flags.store(Memory::host_readable | Memory::host_writable);
+  std::fill(m->used.begin(), m->used.end(), std::uint8_t{1});
+  m->adopted = true;
+  m->address = body;
+  s_.adopted.enter(*m);
+  return m;
 }
 
 void Arrays::bind(Memory& m, SlotId slot) {
@@ -75,7 +89,7 @@ void Arrays::bind(Memory& m, SlotId slot) {
   if (s_.by_slot.size() <= slot.value) s_.by_slot.resize(slot.value + 1, nullptr);
   s_.by_slot[slot.value] = &m;
   plan::Step allocate = step_of(plan::Step::Kind::allocate, m);
-  allocate.zeros = m.on_host() && !m.owns_allocation;
+  allocate.zeros = m.on_host() && !m.owns_allocation && !m.adopted;
   executor_.tell(allocate);
 }
 
@@ -89,6 +103,9 @@ void Arrays::release_place(Memory& m) noexcept {
   if (m.owns_allocation) {
     std::free(m.address);
     host_snapshot_bytes_ -= m.bytes;
+  } else if (m.adopted) {
+    s_.pages->unlock(m, std::exchange(m.locked, {}));
+    s_.adopted.forget(m);  // the pages stay as they are: `Lifetimes::release` has opened them
   } else if (m.on_host()) {
     s_.pages->unlock(m, std::exchange(m.locked, {}));
     s_.host->give_back(m);

@@ -21,6 +21,8 @@ class Arrays : Parts {
   using NewMemory = std::unique_ptr<Memory, Destroy>;
   /// Returns an object that has neither an address nor a slot yet. @throws std::bad_alloc  nothing has changed
   NewMemory new_memory(SpaceId space, const char* label, std::uint64_t bytes);
+  /// Makes the object of an adopted body, whose pages are open, and enters it in the table. @throws std::bad_alloc
+  NewMemory new_adopted(const char* label, std::byte* body, std::uint64_t bytes);
   /// Binds the object to its slot, and shows the observer the allocation. @throws std::bad_alloc
   void bind(Memory& memory, SlotId slot);
   /// Gives the memory addresses on its device. @throws OutOfMemory, std::bad_alloc

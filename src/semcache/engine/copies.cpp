@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/base/addresses.hpp>
 #include <semcache/engine/copies.hpp>
 
 #include <algorithm>
@@ -44,35 +45,17 @@ void Copies::copy(void* to, const void* from, Columns what) {
   if (what.columns == 1 || (what.to_pitch == what.width && what.from_pitch == what.width)) what = {what.width * what.columns};
   const std::uint64_t n = what.width * what.columns;
   if (to == from && what.to_pitch == what.from_pitch) return;
-  const auto array_at = [&](const void* p) {
-    Memory* const m = s_.find(p);
-    if (m != nullptr && m->live && !m->snapshot() && !m->part) return m;
-    SEMCACHE_EXPECTS(!s_.in_any_arena(p), "a copy of " + std::to_string(n) + " bytes " + (p == to ? "to " : "from ") +
-                                           base::text_of(p) + ", where no array is: it has been freed, or ends before");
-    return static_cast<Memory*>(nullptr);
-  };
-  Memory* const t = array_at(to);
-  Memory* const f = array_at(from);
+  for (const std::uint64_t pitch : {what.to_pitch, what.from_pitch}) {
+    if (what.columns == 1 || pitch >= what.width) continue;
+    throw UsageError("a copy of " + std::to_string(what.columns) + " columns of " + std::to_string(what.width) + " bytes, which begin " +
+                     std::to_string(pitch) + " bytes apart: they overlap. The pitch of a matrix is at least the bytes of a column");
+  }
+  if (s_.adopted.any() && (crosses_a_border(to, what.to(0)) || crosses_a_border(from, what.from(0)))) return copy_in_parts(to, from, what);
+  Memory* const t = array_at(to, "to ", what.to(0), what.to_pitch);
+  Memory* const f = array_at(from, "from ", what.from(0), what.from_pitch);
   const auto position = [](const Memory& m, const void* p) {
     return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - m.address);
   };
-  const auto expect_inside = [&](const Memory* m, const void* p, std::uint64_t pitch) {
-    if (what.columns > 1 && pitch < what.width) {
-      throw UsageError("a copy of " + std::to_string(what.columns) + " columns of " + std::to_string(what.width) + " bytes, which begin " +
-                       std::to_string(pitch) + " bytes apart: they overlap. The pitch of a matrix is at least the bytes of a column");
-    }
-    if (m == nullptr) return;
-    const std::uint64_t begin = position(*m, p);
-    const std::uint64_t room = begin <= m->bytes ? m->bytes - begin : 0;
-    const bool fits = what.width <= room && (what.columns == 1 || (room - what.width) / pitch >= what.columns - 1);
-    SEMCACHE_EXPECTS(fits, "a copy of " + std::to_string(n) + " bytes" +
-                               (what.columns == 1 ? std::string() : " in " + std::to_string(what.columns) + " columns, " +
-                                                                        std::to_string(pitch) + " bytes apart,") +
-                               " at offset " + std::to_string(begin) + " leaves '" + s_.name(*m) + "' of " +
-                               std::to_string(m->bytes) + " bytes");
-  };
-  expect_inside(t, to, what.to_pitch);
-  expect_inside(f, from, what.from_pitch);
   if (t == nullptr && f == nullptr) {
     const SpaceId to_space = s_.foreign_space_at(to), from_space = s_.foreign_space_at(from);
     const bool on_host = to_space == host_space && from_space == host_space;
@@ -118,6 +101,88 @@ void Copies::copy(void* to, const void* from, Columns what) {
     settle_early(transaction, *t, there, *f);
   } else {
     copy_now(transaction, *t, to_position, *f, from_position, what);
+  }
+}
+
+Memory* Copies::array_at(const void* p, const char* preposition, const Region& what, std::uint64_t pitch) const {
+  const std::uint64_t n = what.size();
+  Memory* const m = s_.find(p);
+  const bool is_array = m != nullptr && m->live && !m->snapshot() && !m->part;
+  SEMCACHE_EXPECTS(is_array || !s_.in_any_arena(p), "a copy of " + std::to_string(n) + " bytes " + preposition + base::text_of(p) +
+                                                        ", where no array is: it has been freed, or ends before");
+  if (!is_array) return nullptr;
+  const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - m->address);
+  const std::uint64_t room = begin <= m->bytes ? m->bytes - begin : 0;
+  const bool fits = what.width <= room && (what.columns == 1 || (room - what.width) / pitch >= what.columns - 1);
+  SEMCACHE_EXPECTS(fits, "a copy of " + std::to_string(n) + " bytes" +
+                             (what.columns == 1 ? std::string() : " in " + std::to_string(what.columns) + " columns, " +
+                                                                      std::to_string(pitch) + " bytes apart,") +
+                             " at offset " + std::to_string(begin) + " leaves '" + s_.name(*m) + "' of " +
+                             std::to_string(m->bytes) + " bytes");
+  return m;
+}
+
+// --- memory of which parts are adopted ---------------------------------------------------------------------------------
+
+/// Returns how many of the bytes from `p` to `end` lie together, either in one body or in none.
+std::uint64_t Copies::bytes_together(const std::byte* p, const std::byte* end) const noexcept {
+  if (s_.host->covers(p) || s_.in_device_arena(p)) return UINT64_MAX;
+  const Memory* const m = s_.adopted.next(p, end);
+  if (m == nullptr) return UINT64_MAX;
+  const std::byte* const border = m->address <= p ? m->address + m->bytes : m->address;
+  return border > p ? static_cast<std::uint64_t>(border - p) : UINT64_MAX;  // another thread has released it meanwhile
+}
+
+bool Copies::crosses_a_border(const void* p, const Region& what) const noexcept {
+  const auto* const begin = static_cast<const std::byte*>(p);
+  if (what.columns > 1 && what.pitch > (base::end_of_addresses - what.width) / (what.columns - 1)) return false;  // no memory is so large
+  const std::uint64_t bytes = what.hull().size();
+  return bytes_together(begin, begin + bytes) < bytes;
+}
+
+/// Carries out a copy to or from memory of which a part is an adopted body: each part that lies in one body, or in none, is a copy of its
+/// own. Those that are made at the call come first, because they can fail.
+void Copies::copy_in_parts(void* to, const void* from, const Columns& what) {
+  // What can be wrong with an array is found before anything is copied.
+  if (!crosses_a_border(to, what.to(0))) (void)array_at(to, "to ", what.to(0), what.to_pitch);
+  if (!crosses_a_border(from, what.from(0))) (void)array_at(from, "from ", what.from(0), what.from_pitch);
+  auto* const t = static_cast<std::byte*>(to);
+  const auto* const f = static_cast<const std::byte*>(from);
+  const std::byte* const to_end = t + what.to(0).hull().end;
+  const std::byte* const from_end = f + what.from(0).hull().end;
+  if (t < from_end && f < to_end) {  // one part may overwrite what another one is to take
+    std::vector<std::byte> buffer(what.width * what.columns);
+    copy(buffer.data(), from, {what.width, what.columns, what.width, what.from_pitch});
+    return copy(to, buffer.data(), {what.width, what.columns, what.to_pitch, what.width});
+  }
+  const auto together = [&](std::uint64_t to_at, std::uint64_t from_at) {
+    return std::pair(bytes_together(t + to_at, to_end), bytes_together(f + from_at, from_end));
+  };
+  for (const bool in_body : {false, true}) {
+    const auto part = [&](std::uint64_t to_at, std::uint64_t from_at, const Columns& columns) {
+      const bool is_in_body = s_.adopted.find(t + to_at) != nullptr || s_.adopted.find(f + from_at) != nullptr;
+      if (is_in_body == in_body) copy(t + to_at, f + from_at, columns);
+    };
+    for (std::uint64_t c = 0; c < what.columns;) {
+      const std::uint64_t to_at = c * what.to_pitch, from_at = c * what.from_pitch;
+      const auto [to_room, from_room] = together(to_at, from_at);
+      if (what.width <= std::min(to_room, from_room)) {
+        std::uint64_t columns = what.columns - c;
+        if (columns > 1) {
+          columns = std::min({columns, 1 + (to_room - what.width) / what.to_pitch, 1 + (from_room - what.width) / what.from_pitch});
+        }
+        part(to_at, from_at, {what.width, columns, what.to_pitch, what.from_pitch});
+        c += columns;
+        continue;
+      }
+      for (std::uint64_t done = 0; done < what.width;) {
+        const auto [to_left, from_left] = together(to_at + done, from_at + done);
+        const std::uint64_t width = std::min({what.width - done, to_left, from_left});
+        part(to_at + done, from_at + done, {width});
+        done += width;
+      }
+      ++c;
+    }
   }
 }
 

@@ -36,6 +36,13 @@ class Copies : Parts {
   void settle(Memory& memory, ByteRange range);
 
  private:
+  /// Returns the array in which `what`, as a region from `p` on, lies; nullptr if no array is at `p`.
+  /// @throws UsageError  it leaves the array, its columns overlap, or what was at `p` has been freed
+  [[nodiscard]] Memory* array_at(const void* p, const char* preposition, const Region& what, std::uint64_t pitch) const;
+  [[nodiscard]] std::uint64_t bytes_together(const std::byte* p, const std::byte* end) const noexcept;
+  /// Does `what`, as a region from `p` on, lie partly in an adopted body and partly elsewhere?
+  [[nodiscard]] bool crosses_a_border(const void* p, const Region& what) const noexcept;
+  void copy_in_parts(void* to, const void* from, const Columns& what);
   /// Waits until the requirement of an access to the array is met. @throws UsageError  the array, which the caller named, is
   /// freed
   void meet(Transaction& transaction, const Kept& array, const Region& range, Access mode);

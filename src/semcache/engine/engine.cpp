@@ -105,7 +105,9 @@ void Engine::add_to(Statistics& s) const {
 
 bool Engine::is_used() const {
   const Look look(transactions_);
-  return s_.unlocked > 0 || std::any_of(s_.pool.begin(), s_.pool.end(), [](const Memory& m) { return m.live && !m.snapshot(); });
+  // Adopted memory is the program's own, and needs no engine once it is open.
+  const auto is_array = [](const Memory& m) { return m.live && !m.snapshot() && !m.adopted; };
+  return s_.unlocked > 0 || std::any_of(s_.pool.begin(), s_.pool.end(), is_array);
 }
 
 }  // namespace semcache::engine

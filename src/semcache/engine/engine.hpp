@@ -3,6 +3,7 @@
 #pragma once
 
 #include <semcache/base/types.hpp>
+#include <semcache/engine/adoption.hpp>
 #include <semcache/engine/copies.hpp>
 #include <semcache/engine/foreign_io.hpp>
 #include <semcache/engine/foreign_uses.hpp>
@@ -39,6 +40,7 @@ class Engine : base::Uncopied {
   Lifetimes lifetimes{parts_};
   Launches launches{parts_};
   HostAccess host_access{parts_};
+  Adoption adoption{parts_};
   Copies copies{parts_};
   ForeignIo foreign_io{parts_};
   ForeignUses foreign_uses{parts_};

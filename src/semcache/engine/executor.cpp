@@ -350,7 +350,7 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
   }
   prepare_buffer();
   ByteRange untouched{position + n, position + n};  // pages that are discarded: then they read as zero, without memory
-  if (fill.is_zero() && !to.owns_allocation) {
+  if (fill.is_zero() && !to.owns_allocation && !to.adopted) {
     const std::uint64_t end = position + n == to.bytes ? s_.pages->span(to).end : round_down(position + n, s_.page_bytes);
     const ByteRange pages{round_up(position, s_.page_bytes), end};
     if (!pages.empty() && !s_.pages->any_locked(to, pages)) {

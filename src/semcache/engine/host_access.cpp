@@ -270,8 +270,10 @@ FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* in
   const auto position = static_cast<std::uint64_t>(address - m.address);
   const Protection now = m.pages.at(position).protection;
   if (kind == FaultKind::unknown) kind = now == Protection::none ? FaultKind::read : FaultKind::write;
-  // Another thread's fault has opened the page meanwhile.
-  if (now == Protection::read_write || (kind == FaultKind::read && now == Protection::read)) return FaultResult::served;
+  if (now == Protection::read_write || (kind == FaultKind::read && now == Protection::read)) {
+    // Another thread's fault has opened the page meanwhile, or the program has protected its own memory.
+    return m.adopted && s_.platform->protection_at(address) < now ? FaultResult::not_ours : FaultResult::served;
+  }
   s_.recorder.count(trace::Event::host_faults, m.label);
   m.read_habit.read();
   const Access mode = kind == FaultKind::write ? Access::write : Access::read;
@@ -312,6 +314,18 @@ void HostAccess::settle_all() {
   });
   Transaction t(transactions_);
   t.run([&] { return hazards_.land_all(); });
+}
+
+void HostAccess::settle_and_open() {
+  for_each_array([&](Transaction& t, Memory& m) {
+    if (!m.on_host() || m.bytes == 0 || !s_.directory.defined(m.datum, m.all())) return;
+    const Kept kept(m);
+    t.run([&]() -> Obstacle {
+      if (kept.freed()) return {};
+      if (const Obstacle o = open_pages(m, m.all(), Access::write)) return o;
+      return m.locked.empty() ? Obstacle() : Obstacle::page_unlock(m);
+    });
+  });
 }
 
 void HostAccess::open_everything() {

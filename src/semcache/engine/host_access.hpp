@@ -26,6 +26,8 @@ class HostAccess : Parts {
   void expose(Memory& mirror);
   /// Carries out all pending copies, to mirrors and to mapped device memory, and waits for all flights.
   void settle_all();
+  /// Makes all host arrays that have content valid, readable and writable, and not page-locked. They count as written by the host.
+  void settle_and_open();
   /// Makes everything on the host valid and accessible for good, for pointers that outlive the runtime.
   /// @throws std::bad_alloc  some arrays are not; the others are
   void open_everything();

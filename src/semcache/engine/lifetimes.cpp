@@ -143,6 +143,14 @@ void Lifetimes::deallocate(Transaction& t, Memory& m) noexcept {
   }
 }
 
+Obstacle Lifetimes::free_adopted(Memory& m) {
+  const std::uint64_t bytes = m.bytes;
+  const Obstacle o = free_array(m);
+  if (!o && m.live) base::fatal("I4: others still want what only '%s' holds, which is given back to the program", s_.name(m));
+  if (!o) live_host_bytes_ -= bytes;
+  return o;
+}
+
 Obstacle Lifetimes::free_array(Memory& m) {
   // Each attempt checks this anew: while the lock is given up, another thread may free the other side, or use this one.
   if (!m.snapshot() && (m.part || s_.directory.slots(m.datum).size() == 1)) leave_datum(m);

@@ -31,6 +31,11 @@ class Lifetimes : Parts {
   void free_put_off() noexcept {
     if (put_off_count_.load() != 0) free_all_put_off();
   }
+  /// Counts the bytes of adopted memory as those of a live array, and no more. (The memory itself is `Adoption`'s.)
+  void count_adopted(std::uint64_t bytes) noexcept { live_host_bytes_ += bytes; }
+  /// Frees an array as `deallocate` does, as a part of an attempt, and may throw what `deallocate` deals with itself.
+  /// @pre nothing that only this array holds is wanted elsewhere  @return no obstacle when it is freed
+  Obstacle free_adopted(Memory& body);
   [[nodiscard]] std::uint64_t live_device_bytes() const noexcept { return live_device_bytes_; }
   [[nodiscard]] std::uint64_t live_host_bytes() const noexcept { return live_host_bytes_; }
 

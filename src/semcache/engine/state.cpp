@@ -70,7 +70,8 @@ Memory* State::find_device(const void* p) const noexcept {
 
 Memory* State::find(const void* p) const noexcept {
   if (host->covers(p)) return host->find(p);
-  return find_device(p);
+  if (in_device_arena(p)) return find_device(p);
+  return adopted.find(p);
 }
 
 SpaceId State::foreign_space_at(const void* p) const noexcept {
@@ -96,14 +97,15 @@ std::uint32_t State::device_of_stream(void* native) const {
 }
 
 bool State::in_any_arena(const void* p) const noexcept {
-  return host->covers(p) || in_device_arena(p);
+  return host->covers(p) || in_device_arena(p) || adopted.find(p) != nullptr;
 }
 
 bool State::in_device_arena(const void* p) const noexcept { return device_addresses->covers(p); }
 
 bool State::overlaps(const std::byte* first, const std::byte* last) const noexcept {
   const auto reaches = [&](const std::byte* base, std::uint64_t bytes) { return first < base + bytes && last >= base; };
-  return reaches(host->base(), host->bytes()) || reaches(device_addresses->base(), device_addresses->bytes());
+  return reaches(host->base(), host->bytes()) || reaches(device_addresses->base(), device_addresses->bytes()) ||
+         adopted.overlaps(first, last);
 }
 
 }  // namespace semcache::engine

@@ -8,6 +8,7 @@
 #include <semcache/directory/directory.hpp>
 #include <semcache/engine/pending_copies.hpp>
 #include <semcache/engine/surroundings.hpp>
+#include <semcache/memory/adopted.hpp>
 #include <semcache/memory/device_memory.hpp>
 #include <semcache/memory/ends.hpp>
 #include <semcache/memory/host_memory.hpp>
@@ -31,6 +32,7 @@
 
 namespace semcache::engine {
 
+using memory::AdoptedMemory;
 using memory::DeviceMemory;
 using memory::HostMemory;
 using memory::Known;
@@ -143,9 +145,10 @@ struct State : base::Uncopied {
   /// Returns the memory whose data contains `p`; nullptr for foreign addresses. No lock.
   [[nodiscard]] Memory* find(const void* p) const noexcept;
   [[nodiscard]] Memory* find_device(const void* p) const noexcept;
+  /// Is the address one that the engine gives to arrays, or in an adopted body? No lock.
   [[nodiscard]] bool in_any_arena(const void* p) const noexcept;
   [[nodiscard]] bool in_device_arena(const void* p) const noexcept;
-  /// Returns whether [first, last] overlaps the engine's address ranges, so that it may contain arrays. No lock.
+  /// Returns whether [first, last] overlaps the engine's address ranges or adopted ones, so that it may contain arrays. No lock.
   [[nodiscard]] bool overlaps(const std::byte* first, const std::byte* last) const noexcept;
   /// Returns how many bytes of the devices' addresses are guarded, so that faults there are to be served.
   [[nodiscard]] std::uint64_t guarded_arena_bytes() const noexcept { return options.device_faults ? device_addresses->bytes() : 0; }
@@ -235,6 +238,7 @@ struct State : base::Uncopied {
   std::uint64_t page_bytes;
   memory::Mappings mappings;
   std::unique_ptr<HostMemory> host;
+  AdoptedMemory adopted{page_bytes};
   Topology topology;
   directory::Directory directory;
   PendingCopies pending{directory};

@@ -26,6 +26,10 @@ class Surroundings {
   [[nodiscard]] virtual platform::Holder help_holder(const Memory& /*memory*/, const void*& /*where*/) {
     return platform::Holder::runs;
   }
+  /// Asks for faults in these pages, which lie outside the arenas, to be served (`platform::Tracker::watch`). Returns false where that
+  /// cannot be done. The lock is held. @throws std::bad_alloc
+  [[nodiscard]] virtual bool watch(const std::byte* /*pages*/, std::uint64_t /*bytes*/) { return true; }
+  virtual void unwatch(const std::byte* /*pages*/, std::uint64_t /*bytes*/) noexcept {}
   /// Called before a launch that takes the engine's lock. The lock is held.
   virtual void look_around() noexcept {}
   /// Called whenever a transaction has given up the lock, before it waits; what it has planned so far is void. For tests.

@@ -27,6 +27,18 @@ LookupTable::Unit* LookupTable::units_of(std::uint64_t granule) {
   return units;
 }
 
+Memory* LookupTable::next(const void* p, const void* end) const noexcept {
+  const std::uint64_t last = std::min(static_cast<std::uint64_t>(static_cast<const std::byte*>(end) - base_), bytes_);
+  std::uint64_t at = static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - base_);
+  while (at < last) {
+    const std::uint64_t granule = at / granule_bytes;
+    const bool tabled = (table_[granule].load(std::memory_order_acquire) & 1) != 0;
+    if (Memory* const m = find(base_ + at)) return m;
+    at = tabled ? round_down(at, unit_bytes_) + unit_bytes_ : (granule + 1) * granule_bytes;
+  }
+  return nullptr;
+}
+
 void LookupTable::set(const std::byte* address, std::uint64_t bytes, Memory* memory) {
   const std::uint64_t begin = static_cast<std::uint64_t>(address - base_);
   const std::uint64_t end = begin + bytes;

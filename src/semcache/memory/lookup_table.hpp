@@ -52,6 +52,9 @@ class LookupTable : base::Uncopied {
     const auto* units = reinterpret_cast<const std::atomic<Memory*>*>(entry & ~std::uintptr_t{1});
     return units[offset % granule_bytes / unit_bytes_].load(std::memory_order_acquire);
   }
+  /// Returns the memory at `p` or, where there is none, the first one behind it that begins before `end`; nullptr if there is none.
+  /// Cost: a step for each granule in between. @pre the table covers `p`
+  [[nodiscard]] Memory* next(const void* p, const void* end) const noexcept;
   /// Enters [address, address + bytes), or removes it as it was entered if `memory` is nullptr. Removing allocates nothing.
   /// @throws std::bad_alloc  the caller must remove the range all the same
   void set(const std::byte* address, std::uint64_t bytes, Memory* memory);

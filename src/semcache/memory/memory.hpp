@@ -77,6 +77,7 @@ struct alignas(64) Memory {
   trace::LabelId label;
   bool counted_snapshot = false;     ///< its bytes are counted in `DeviceMemory::snapshot_bytes`
   bool owns_allocation = false;      ///< a host snapshot in ordinary memory
+  bool adopted = false;              ///< pages of the program's own memory (`AdoptedMemory`), which are never discarded or replaced
   bool freeing = false;              ///< being freed, so it is not evicted
   bool asked = false;                ///< its memory has been asked for (`DeviceMemory::ask`), so it is not evicted
   std::uint32_t listed_by_age = 0;   ///< listed in the heaps of mapped arrays, one bit for each device
@@ -94,6 +95,8 @@ struct alignas(64) Memory {
   bool opened_in_part = false;
   std::vector<ByteRange> opened_for_writing;  ///< those of them that can be written
   // Host memory only:
+  std::uint32_t edge_before = 0;  ///< an adopted body: the bytes of the range in front of it, less than a page
+  std::uint32_t edge_behind = 0;  ///< the same behind it
   bool open = false;              ///< never protected, so copies happen at the call
   bool announced = false;         ///< never protected, because the program promised to announce every access
   bool lock_refused = false;      ///< page-locking failed; it is tried again after pages close or the host announces a use

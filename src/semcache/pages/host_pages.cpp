@@ -219,6 +219,8 @@ std::byte* HostPages::device_name(const Memory& m, std::uint64_t position) const
 ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
   if (m.snapshot() || m.freeing || m.lock_refused || locks_.kernels_run_in_caller()) return {};
   const bool noticed = watched(m);
+  // Page-locked under its own address, the program's memory would be page-locked for the program's own calls of the driver, too.
+  if (m.adopted && !noticed) return {};
   if (noticed && (m.bytes < page_bytes_ || !platform_.locks_pages() || mappings_.scarce())) return {};
   for (std::uint64_t at = range.begin; at < range.end; at = chunk_end(at)) {
     if (locked(m, {at, at + 1})) continue;

@@ -48,6 +48,16 @@ class Platform {
   /// Sets the protection of whole pages. Returns false, and has changed nothing, when the kernel's limit on mappings was met. A
   /// failure after which the protection is unknown ends the process (I8).
   [[nodiscard]] virtual bool protect(std::byte* address, std::uint64_t bytes, Protection protection) noexcept = 0;
+  /// Tells why pages of [address, address + bytes), memory of the program's own, must not be protected; an empty text if they may.
+  /// They may be private memory of the process alone, which can be read and written and not executed: from malloc, from an anonymous
+  /// mmap, or the static data of a program or library. The result is "what is there", for a message. Cost: O(mappings).
+  [[nodiscard]] virtual std::string why_not_adoptable(const std::byte* /*address*/, std::uint64_t /*bytes*/) const {
+    return "on a platform that protects its own memory only";
+  }
+  /// Is every page of [address, address + bytes) mapped? Cost: O(mappings).
+  [[nodiscard]] virtual bool is_mapped(const std::byte* /*address*/, std::uint64_t /*bytes*/) const noexcept { return true; }
+  /// Returns what the page at `address` permits now, whoever has set it; `read_write` where that is not known. Cost: O(mappings).
+  [[nodiscard]] virtual Protection protection_at(const std::byte* /*address*/) const noexcept { return Protection::read_write; }
   /// Drops the memory behind pages. They read as zero afterwards.
   virtual void discard(std::byte* address, std::uint64_t bytes) noexcept = 0;
   /// Asks the system for huge pages behind a large array. A refusal has no effect.
@@ -119,7 +129,8 @@ enum class Holder : std::uint8_t {
 /// Notices accesses to protected pages. Implementations: mprotect with SIGSEGV, userfaultfd, and one for explicit announcements.
 ///
 /// `serve` runs on the tracker's service thread (signals blocked). It may allocate, lock and wait for transfers, and it must not
-/// throw. A fault outside [arena, arena + arena_bytes) goes to the signal handler that was installed before.
+/// throw. A fault outside [arena, arena + arena_bytes), and outside what is watched besides, goes to the signal handler that was
+/// installed before.
 class Tracker {
  public:
   /// @param instruction  the address of the instruction that made the access; nullptr where the tracker does not know it
@@ -136,6 +147,11 @@ class Tracker {
   /// To be called before `start`: faults in a second arena, whose owner protects it, are then served as well. Returns false where
   /// this tracker cannot do that.
   virtual bool also_watch(std::byte* /*arena*/, std::uint64_t /*arena_bytes*/) noexcept { return false; }
+  /// From now on faults in these pages, which lie outside the arenas, are served as well. Any number of ranges may be watched.
+  /// Returns false where this tracker cannot do that. @throws std::bad_alloc
+  [[nodiscard]] virtual bool watch(const std::byte* /*pages*/, std::uint64_t /*bytes*/) { return false; }
+  /// Ends that. @pre the pages are accessible, and are not protected any more
+  virtual void unwatch(const std::byte* /*pages*/, std::uint64_t /*bytes*/) noexcept {}
   /// Reinstalls the tracker's signal handler, if it has one, over any handler that was installed since; our handler then chains
   /// to that one. Threads: any, not in signal handlers. Cost: a system call.
   virtual void stay_on_top() noexcept {}

@@ -46,11 +46,36 @@ directory::Fill make_fill(const void* pattern, std::uint32_t pattern_bytes) {
 
 }  // namespace
 
+bool find_adopted(const Runtime& r, const void* address, std::size_t bytes, InAdopted& found) {
+  const engine::State& s = r.engine->state();
+  const auto* const begin = static_cast<const std::byte*>(address);
+  if (s.host->covers(begin) || s.in_device_arena(begin)) return false;
+  Memory* const m = s.adopted.find_near(begin);
+  const std::byte* const behind = m != nullptr ? m->address + m->bytes + m->edge_behind : r.engine->adoption.end_of_open(begin);
+  if (behind == nullptr) return false;
+  SEMCACHE_EXPECTS(bytes <= static_cast<std::size_t>(behind - begin),
+                   "the range of " + std::to_string(bytes) + " bytes at " + base::text_of(address) + " leaves the adopted " +
+                       (m != nullptr ? "'" + std::string(r.recorder.name(m->label)) + "'" : "range") + ", which ends at " +
+                       base::text_of(behind));
+  found = {};
+  if (m == nullptr) return true;
+  const std::byte* const end = m->address + m->bytes;
+  const bool in_body = begin >= m->address && begin < end && bytes <= static_cast<std::size_t>(end - begin);
+  if (in_body) return false;
+  const auto offset_of = [&](const std::byte* p) -> std::uint64_t {
+    return p <= begin ? 0 : std::min<std::uint64_t>(bytes, static_cast<std::uint64_t>(p - begin));
+  };
+  found = {m, {offset_of(m->address), offset_of(end)}, 0};
+  if (!found.inside.empty()) found.position = static_cast<std::uint64_t>(begin + found.inside.begin - m->address);
+  return true;
+}
+
 Located locate(Runtime& r, const void* address, std::size_t bytes) {
   Memory* m = array_at(r, address);
   SEMCACHE_EXPECTS(m != nullptr,
-                   "the address " + base::text_of(address) + " is in no tracked array; only memory of semcache::Space and its host "
-                   "mirrors is tracked" + (r.engine->state().in_any_arena(address) ? ", and what was there has been freed, or ends before" : ""));
+                   "the address " + base::text_of(address) + " is in no tracked array; only memory of semcache::Space, its host "
+                   "mirrors and adopted memory are tracked" +
+                       (r.engine->state().in_any_arena(address) ? ", and what was there has been freed, or ends before" : ""));
   const auto position = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - m->address);
   SEMCACHE_EXPECTS(position <= m->bytes && bytes <= m->bytes - position,
                    "the range of " + std::to_string(bytes) + " bytes at offset " + std::to_string(position) + " leaves '" +
@@ -110,6 +135,10 @@ void deallocate(void* address) noexcept {
   if (r == nullptr || address == nullptr) return;  // the runtime has ended: its memory has been freed, or stays as it is
   const platform::RuntimeScope scope;
   Memory* m = array_at(*r, address);
+  if (m != nullptr && m->adopted) {
+    return base::raw_log("warning: %p is freed, which is in the adopted memory '%s'. Nothing is done: call semcache_release", address,
+                         r->recorder.name(m->label));
+  }
   if (m != nullptr && m->address == address) return r->engine->lifetimes.deallocate(m);
   // An address in no arena may belong to an array of a runtime that has ended.
   if (r->engine->state().in_any_arena(address)) {
@@ -117,6 +146,23 @@ void deallocate(void* address) noexcept {
                   "is done",
                   address);
   }
+}
+
+void adopt(void* address, std::size_t bytes, const char* label) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  r.tracker->stay_on_top();
+  r.engine->adoption.adopt(static_cast<std::byte*>(address), bytes, label);
+}
+
+void release(void* address) {
+  const platform::RuntimeScope scope;
+  if (Runtime* r = running()) r->engine->adoption.release(static_cast<std::byte*>(address));
+}
+
+void settle_and_open() {
+  const platform::RuntimeScope scope;
+  if (Runtime* r = running()) r->engine->host_access.settle_and_open();
 }
 
 void* header_of(const void* address) noexcept {
@@ -130,6 +176,7 @@ void* header_of(const void* address) noexcept {
 bool notices_host_accesses(const void* address) {
   Runtime& r = runtime();
   const Memory* m = array_at(r, address);
+  if (m == nullptr) m = r.engine->state().adopted.find_near(address);
   return m != nullptr && m->on_host() && r.tracker->notices() && !m->announced;
 }
 
@@ -143,6 +190,10 @@ bool are_sides_of_one_array(const void* device, const void* host) {
 void settle(const void* address) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
+  if (InAdopted part; find_adopted(r, address, 0, part)) {
+    if (part.body != nullptr) r.engine->copies.settle(*part.body, part.body->all());
+    return;
+  }
   Memory& m = *locate(r, address, 0).memory;
   r.engine->copies.settle(m, m.all());
 }
@@ -208,8 +259,20 @@ void fill(void* to, std::size_t bytes, const void* pattern, std::uint32_t patter
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   refuse_recording(r, queue);
+  const directory::Fill fill = make_fill(pattern, pattern_bytes);
+  if (InAdopted part; find_adopted(r, to, bytes, part)) {
+    directory::Fill turned = fill;  // begins where the body does
+    for (std::uint32_t i = 0; i < pattern_bytes; ++i) turned.pattern[i] = fill.pattern[(i + part.inside.begin) % pattern_bytes];
+    if (!part.inside.empty()) r.engine->copies.fill(*part.body, part.position, part.inside.size(), turned);
+    auto* const bytes_of = static_cast<std::uint8_t*>(to);
+    for (std::size_t i = 0; i < bytes; ++i) {
+      if (i == part.inside.begin) i = part.inside.end;
+      if (i < bytes) bytes_of[i] = fill.pattern[i % pattern_bytes];
+    }
+    return;
+  }
   const Located at = locate(r, to, bytes);
-  r.engine->copies.fill(*at.memory, at.position, bytes, make_fill(pattern, pattern_bytes));
+  r.engine->copies.fill(*at.memory, at.position, bytes, fill);
 }
 
 void filled_by_kernel(void* to, std::size_t bytes, const void* pattern, std::uint32_t pattern_bytes) {
@@ -243,7 +306,15 @@ void access_2d(const void* address, std::size_t pitch, std::size_t width, std::s
                    "an access to " + std::to_string(columns) + " columns, " + std::to_string(pitch) + " bytes apart: no memory is that large");
   const platform::RuntimeScope scope;
   Runtime& r = runtime::runtime();
-  const Located at = locate(r, address, (columns - 1) * pitch + width);
+  const std::size_t bytes = (columns - 1) * pitch + width;
+  if (InAdopted part; find_adopted(r, address, bytes, part)) {
+    const std::int64_t distance = static_cast<std::int64_t>(part.position) - static_cast<std::int64_t>(part.inside.begin);
+    if (part.inside.empty()) return;
+    for_each_inside(Region(0, width, columns, pitch), distance, part.body->bytes,
+                    [&](const Region& region) { r.engine->access(*part.body, region, mode); });
+    return;
+  }
+  const Located at = locate(r, address, bytes);
   r.engine->access(*at.memory, Region(at.position, width, columns, pitch), mode);
 }
 
@@ -256,7 +327,7 @@ void settle() {
 
 bool is_tracked(const void* address) noexcept {
   const Runtime* r = running();
-  return r != nullptr && array_at(*r, address) != nullptr;
+  return r != nullptr && (array_at(*r, address) != nullptr || r->engine->state().adopted.find_near(address) != nullptr);
 }
 
 }  // namespace semcache

@@ -173,6 +173,14 @@ void semcache_deallocate(void* address) noexcept {
   if (address != nullptr) runtime::deallocate(address);
 }
 
+semcache_status semcache_adopt(void* address, size_t bytes, const char* label) noexcept {
+  return guarded([&] { runtime::adopt(address, bytes, label); });
+}
+
+semcache_status semcache_release(void* address) noexcept {
+  return guarded([&] { runtime::release(address); });
+}
+
 semcache_status semcache_copy(void* to, const void* from, size_t bytes) noexcept {
   return guarded([&] {
     if (bytes == 0) return;

@@ -92,6 +92,8 @@ class Threads final : public engine::Surroundings {
     };
     return tracker_.help_holder(holds, where);
   }
+  bool watch(const std::byte* pages, std::uint64_t bytes) override { return tracker_.watch(pages, bytes); }
+  void unwatch(const std::byte* pages, std::uint64_t bytes) noexcept override { tracker_.unwatch(pages, bytes); }
   /// Calls `stay_on_top` at most once per tick of a coarse clock, because reading that clock costs some nanoseconds, and the call
   /// some hundred.
   void look_around() noexcept override {

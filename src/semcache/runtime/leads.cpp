@@ -75,6 +75,10 @@ class Follower {
   [[nodiscard]] bool looks_like_pointer(std::uintptr_t word) const noexcept {
     return word >= lowest_address_ && word < base::end_of_addresses;
   }
+  /// Is the address in an arena, or in adopted memory?
+  [[nodiscard]] bool may_be_array(const void* p) const noexcept {
+    return engine_.state().in_any_arena(p) || engine_.state().adopted.find_near(p) != nullptr;
+  }
   [[nodiscard]] bool doubts() const noexcept { return leads_.lead_anywhere(); }
   /// Searches all blocks, originals and pending pointers, including those that are found meanwhile.
   void settle() {
@@ -109,8 +113,9 @@ class Follower {
       ArrayBlock array;
       const RecogniseHandle recognise = recognise_handle.load(std::memory_order_relaxed);
       if (recognise != nullptr && recognise(word, words[1], array)) {
-        if (engine_.state().in_any_arena(array.begin)) {
-          leads_.arrays_.push_back(array.begin);
+        if (may_be_array(array.begin)) {
+          const engine::Memory* const adopted = engine_.state().adopted.find_near(array.begin);
+          leads_.arrays_.push_back(adopted != nullptr ? adopted->address : array.begin);
         } else if (array.bytes != 0 && engine_.state().home().device->can_reach(array.begin)) {
           add_block(number(array.begin), array.bytes, array.bytes, words[1], way);
         }
@@ -119,7 +124,7 @@ class Follower {
         return 3;
       }
     }
-    if (engine_.state().in_any_arena(pointer(word))) {
+    if (may_be_array(pointer(word))) {
       arena_pointer(word, way);
       return 1;
     }
@@ -198,6 +203,7 @@ class Follower {
   /// may belong to an array that has been freed.
   void arena_pointer(std::uintptr_t word, Way way) {
     constexpr std::uintptr_t in_front = header_bytes;
+    if (const engine::Memory* const m = engine_.state().adopted.find_near(pointer(word))) return leads_.arrays_.push_back(m->address);
     for (const std::uintptr_t near : {word, word - 1, word + in_front}) {
       const engine::Memory* const m = engine_.state().find(pointer(near));
       const bool is_meant = m != nullptr && m->live && !m->part && word - (number(m->address) - in_front) <= in_front + m->bytes;

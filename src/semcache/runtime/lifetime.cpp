@@ -238,6 +238,7 @@ void finalize() {
   if (r == nullptr) return;
   r->engine->host_access.open_everything();
   write_report(*r);
+  r->engine->adoption.end();
   r->tracker->stop();
   r->driver_uses.reset();
   current.store(nullptr, std::memory_order_release);

@@ -95,6 +95,17 @@ void stay_loaded();
 /// Returns the array that outlived its runtime and holds the address; nullptr if there is none.
 [[nodiscard]] engine::Memory* outlived(const void* address) noexcept;
 
+/// A range of bytes in an adopted range that is not all in its body.
+struct InAdopted {
+  engine::Memory* body = nullptr;  ///< nullptr: the adopted range has no body
+  ByteRange inside;                ///< the bytes of the range that lie in the body; empty if none does
+  std::uint64_t position = 0;      ///< of the first of these in the body
+};
+/// Returns whether [address, address + bytes) begins in an adopted range, and not all of it lies in the body. The program's own accesses
+/// to what lies outside the body are always right, and copies there are made at the call.
+/// @throws UsageError  it begins there, but leaves the adopted range
+[[nodiscard]] bool find_adopted(const Runtime& r, const void* address, std::size_t bytes, InAdopted& found);
+
 struct Located {
   engine::Memory* memory;
   std::uint64_t position;

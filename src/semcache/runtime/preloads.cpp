@@ -19,8 +19,14 @@ namespace {
 bool find_array(const void* address, TrackedArray& array) noexcept {
   Runtime* r = running();
   if (r == nullptr) return false;
-  const Memory* m = array_at(*r, address);
-  if (m == nullptr) return false;
+  const Memory* m = r->engine->state().find(address);
+  if (m == nullptr) m = r->engine->state().adopted.find_near(address);
+  if (m == nullptr || !m->live || m->snapshot()) return false;
+  if (m->adopted) {  // the whole range, of which the edges are ordinary memory
+    array = {m->address - m->edge_before, m->edge_before + m->bytes + m->edge_behind, true, r->recorder.name(m->label), m,
+             m->incarnation.load(), epoch()};
+    return true;
+  }
   array = {m->address, m->bytes, m->on_host(), r->recorder.name(m->label), m, m->incarnation.load(), epoch()};
   return true;
 }
@@ -68,9 +74,41 @@ Located locate_pieces(Runtime& r, const void* address, const ByteRange* pieces, 
   return locate(r, address, end);
 }
 
+/// The pieces of a message that is not all in the body of an adopted range.
+struct PartlyAdopted {
+  InAdopted part;
+  std::vector<ByteRange> in_body;
+  std::vector<ByteRange> beside;  ///< in ordinary memory
+  std::uint64_t position = 0;     ///< of the message's address in the body; modulo 2^64, because it may lie in front of it
+
+  PartlyAdopted(Runtime& r, const void* address, const ByteRange* pieces, std::size_t count) {
+    std::uint64_t end = 0;
+    for (std::size_t i = 0; i < count; ++i) end = std::max(end, pieces[i].end);
+    is_ = find_adopted(r, address, end, part);
+    if (!is_) return;
+    if (part.body != nullptr) position = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - part.body->address);
+    const auto add = [](std::vector<ByteRange>& to, ByteRange piece) {
+      if (!piece.empty()) to.push_back(piece);
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+      add(in_body, intersect(pieces[i], part.inside));
+      add(beside, intersect(pieces[i], {0, part.inside.begin}));
+      add(beside, intersect(pieces[i], {std::max(part.inside.begin, part.inside.end), end}));
+    }
+  }
+  [[nodiscard]] explicit operator bool() const noexcept { return is_; }
+
+ private:
+  bool is_ = false;
+};
+
 bool valid_here(const void* address, const ByteRange* pieces, std::size_t count) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
+  if (const PartlyAdopted partly(r, address, pieces, count); partly) {
+    return partly.in_body.empty() ||
+           r.engine->foreign_io.valid_here(*partly.part.body, partly.position, partly.in_body.data(), partly.in_body.size());
+  }
   const Located at = locate_pieces(r, address, pieces, count);
   return r.engine->foreign_io.valid_here(*at.memory, at.position, pieces, count);
 }
@@ -87,6 +125,16 @@ void read_out(const void* address, const ByteRange* pieces, std::size_t count, c
               std::size_t offset) {
   const platform::RuntimeScope scope;
   if (Engine* engine = engine_of(transit)) {
+    if (const PartlyAdopted partly(*running(), address, pieces, count); partly) {
+      // First, because it waits for what earlier calls do with the message's memory.
+      engine->foreign_io.settle_buffer(*transit.buffer);
+      for (const ByteRange piece : partly.beside) {
+        std::memcpy(transit.address + offset + piece.begin, static_cast<const std::byte*>(address) + piece.begin, piece.size());
+      }
+      if (partly.in_body.empty()) return;
+      return engine->foreign_io.read_out(*partly.part.body, partly.position, partly.in_body.data(), partly.in_body.size(), *transit.buffer,
+                                         transit.address + offset);
+    }
     const Located at = locate_pieces(*running(), address, pieces, count);
     engine->foreign_io.read_out(*at.memory, at.position, pieces, count, *transit.buffer, transit.address + offset);
     return;
@@ -112,6 +160,14 @@ void expect(const void* address, const ByteRange* pieces, std::size_t count, con
 void write_in(void* address, const ByteRange* pieces, std::size_t count, const Transit& transit, std::size_t offset) {
   const platform::RuntimeScope scope;
   if (Engine* engine = engine_of(transit)) {
+    if (const PartlyAdopted partly(*running(), address, pieces, count); partly) {
+      for (const ByteRange piece : partly.beside) {
+        std::memcpy(static_cast<std::byte*>(address) + piece.begin, transit.address + offset + piece.begin, piece.size());
+      }
+      if (partly.in_body.empty()) return;
+      return engine->foreign_io.write_in(*partly.part.body, partly.position, partly.in_body.data(), partly.in_body.size(), *transit.buffer,
+                                         transit.address + offset);
+    }
     const Located at = locate_pieces(*running(), address, pieces, count);
     engine->foreign_io.write_in(*at.memory, at.position, pieces, count, *transit.buffer, transit.address + offset);
     return;
@@ -137,6 +193,7 @@ bool write_in_together(void* first, std::size_t bytes, const Transit* const* tra
     if (engine_of(*transits[i]) == nullptr) return false;
     buffers[i] = transits[i]->buffer;
   }
+  if (InAdopted part; find_adopted(*running(), first, bytes, part)) return false;
   const Located at = locate(*running(), first, bytes);
   return running()->engine->foreign_io.write_in_together(*at.memory, {at.position, at.position + bytes}, buffers.data(), count);
 }

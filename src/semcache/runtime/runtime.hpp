@@ -52,6 +52,37 @@ SEMCACHE_API void use_framework_device(const FrameworkDevice& device);
 /// Safe after finalize and at process exit (addresses of an ended runtime are ignored). Never throws.
 SEMCACHE_API void deallocate(void* address) noexcept;
 
+/// Adopts [address, address + bytes), memory of the program's own: from malloc or new, from an anonymous mmap, or static. From now on it
+/// is a host array as `allocate_host` makes them, with the content that it has: copies to and from it are lazy, and only missing bytes
+/// move. Nothing moves at the call.
+///
+/// That holds for the *body*, the pages that lie in the range as a whole. What is left at its ends, less than a page each, may share a
+/// page with other data. It is never protected, so it is copied at each copy, as memory is that is not adopted. So is a whole range that
+/// contains no page, and one whose accesses cannot be noticed (SEMCACHE_TRACKER=userfaultfd; one line on stderr says so). The report
+/// counts such a range as opened. With SEMCACHE_TRACKER=explicit the program announces its accesses (semcache::access).
+///
+/// Until `release` the program must not free or unmap the memory, change its protection, or call madvise for it. SemCache ends the
+/// process with a message where the kernel tells it that the memory is gone; memory that was mapped anew at once is not noticed.
+/// @param label  names it in messages and reports; copied; may be nullptr
+/// @throws UsageError  the range is null or empty, overlaps memory of SemCache's own or another adopted range, or is no private memory
+///                     that can be read and written and not executed: a stack, a mapped file, shared memory, huge pages that were asked
+///                     for (hugetlb). The stacks of other threads are not recognised. Nothing has changed
+/// @throws SystemError, std::bad_alloc  nothing has changed
+/// Ordering: no other call of SemCache may use the memory meanwhile. Threads: any. Cost: O(the process's mappings).
+SEMCACHE_API void adopt(void* address, std::size_t bytes, const char* label);
+/// Ends the adoption of the range that begins at `address`: its content comes home, copies of it that are pending are carried out or
+/// saved, and its pages can be read and written as before. Other threads of the program may read it meanwhile.
+/// `finalize` releases what is still adopted. While no runtime runs, the call does nothing.
+/// @throws UsageError  no adopted range begins at `address`  @throws OutOfMemory, DeviceError, SystemError  the range stays adopted
+SEMCACHE_API void release(void* address);
+/// Brings the content of all host arrays home, and makes them readable and writable, for the child of a fork() that follows: the child
+/// can use them, in system calls too. They are not page-locked then, because a fork copies page-locked memory at once (about a second
+/// for each GiB). The device's copies of them count as outdated. To be called before fork() by a program, or by
+/// a handler of pthread_atfork, while no other thread uses arrays; an array that another thread copies or launches on between this call
+/// and the fork may be out of the child's reach. Does nothing while no runtime runs.
+/// @throws OutOfMemory, DeviceError, SystemError  some arrays are not open
+SEMCACHE_API void settle_and_open();
+
 /// Returns 128 bytes of host memory for a framework's header, which belong to the allocation that starts at `address` and are
 /// zeroed when it is allocated; nullptr if `address` is not the first byte of a live allocation. Frameworks that place a header
 /// in front of the data compute with address - 128 .. address: no other allocation ever lies there.

@@ -50,7 +50,7 @@ struct Counters {
   std::uint64_t unknown_launches = 0;
   std::uint64_t native_captures = 0;  ///< captures of arrays by kernels outside semcache::Exec, summed over these kernels
   std::uint64_t device_waits = 0;     ///< waits for a whole device because the queue was unknown
-  std::uint64_t opened = 0;           ///< mirrors that became open near the kernel's limit on mappings
+  std::uint64_t opened = 0;           ///< mirrors that became open near the kernel's limit on mappings; adopted ranges that are open
   std::uint64_t exposed = 0;          ///< part of opened: because a kernel holds a raw pointer into them
   std::uint64_t unannounced = 0;      ///< uses that were neither captured nor announced, noticed before they took place
   std::uint64_t uncaptured = 0;       ///< part of unannounced: while a kernel of semcache::Exec ran

@@ -179,17 +179,17 @@ Platform::HostBlock located(const void* inside) noexcept {
   return in_heap ? Platform::HostBlock{number(begin), bytes, false} : Platform::HostBlock{};
 }
 
-bool on_this_stack(std::uintptr_t address) noexcept {
+}  // namespace
+
+bool LinuxPlatform::is_on_this_stack(std::uintptr_t first, std::uintptr_t last) noexcept {
   pthread_attr_t attributes;
   if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return false;
   void* begin = nullptr;
   std::size_t bytes = 0;
   const bool known = ::pthread_attr_getstack(&attributes, &begin, &bytes) == 0;
   ::pthread_attr_destroy(&attributes);
-  return known && address - number(begin) < bytes;
+  return known && first < number(begin) + bytes && number(begin) < last;
 }
-
-}  // namespace
 
 bool LinuxPlatform::read(const void* from, void* to, std::uint64_t bytes) const noexcept {
   const int saved = errno;
@@ -215,7 +215,7 @@ Platform::HostBlock LinuxPlatform::heap_around(const void* inside) const noexcep
 }
 
 std::string LinuxPlatform::describe(const void* pointer) const {
-  if (on_this_stack(number(pointer))) return "the stack";
+  if (is_on_this_stack(number(pointer), number(pointer) + 1)) return "the stack";
   Dl_info object{};
   if (::dladdr(pointer, &object) != 0 && object.dli_fname != nullptr) {
     const std::string variable = object.dli_sname != nullptr ? "'" + std::string(object.dli_sname) + "'" : "a variable";

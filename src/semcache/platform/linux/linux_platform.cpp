@@ -74,6 +74,15 @@ void* map_aligned(std::uint64_t bytes, int accesses) noexcept {
   return pointer(base);
 }
 
+/// Returns whether the addresses are static data of the program or of a library.
+bool is_data_of_object(std::uintptr_t begin, std::uintptr_t end) {
+  bool is = false;
+  detail::for_each_segment([&](const detail::Segment& s) noexcept {
+    is = is || (s.type == PT_LOAD && (s.flags & PF_W) != 0 && s.begin <= begin && end <= s.end);
+  });
+  return is;
+}
+
 }  // namespace
 
 LinuxPlatform::LinuxPlatform()
@@ -141,6 +150,11 @@ bool LinuxPlatform::protect(std::byte* address, std::uint64_t bytes, Protection 
   const base::TakesTime work;
   if (bytes == 0 || ::mprotect(address, bytes, to_system(protection)) == 0) return true;
   const int error = errno;
+  if (error == ENOMEM && !LinuxPlatform::is_mapped(address, bytes)) {
+    // Whoever maps memory there next would find it protected, and filled with the content of what was there.
+    base::fatal("'%s' at %p was unmapped (free, munmap, mremap) while SemCache had it: call semcache_release before that",
+                detail::label_of(address), static_cast<void*>(address));
+  }
   if (error == ENOMEM) {
     // The kernel goes mapping by mapping and may have changed the first ones before a later split met the limit.
     // If the first one still has another protection, nothing was changed; a single page is changed or not at all.
@@ -154,6 +168,44 @@ bool LinuxPlatform::protect(std::byte* address, std::uint64_t bytes, Protection 
   base::fatal("mprotect of %zu bytes at %p in array '%s' failed with error %d%s", static_cast<std::size_t>(bytes),
               static_cast<void*>(address), detail::label_of(address), error,
               error == ENOMEM ? ": the kernel's limit on mappings was met half-way; raise vm.max_map_count" : "");
+}
+
+bool LinuxPlatform::is_mapped(const std::byte* address, std::uint64_t bytes) const noexcept {
+  return detail::is_mapped(number(address), number(address) + bytes);
+}
+
+Protection LinuxPlatform::protection_at(const std::byte* address) const noexcept {
+  detail::Mapping mapping;
+  if (!detail::find_mapping(number(address), mapping)) return Protection::read_write;
+  return !mapping.readable ? Protection::none : !mapping.writable ? Protection::read : Protection::read_write;
+}
+
+std::string LinuxPlatform::why_not_adoptable(const std::byte* address, std::uint64_t bytes) const {
+  const std::uintptr_t begin = number(address), end = begin + bytes;
+  if (is_on_this_stack(begin, end)) return "on a stack";
+  std::string maps;
+  if (!detail::read_maps(maps)) return "in memory of which nothing is known, because /proc/self/maps cannot be read";
+  std::uintptr_t expected = begin;
+  for (std::size_t line = 0, behind = 0; line < maps.size() && expected < end; line = behind) {
+    behind = std::min(maps.find('\n', line), maps.size() - 1) + 1;
+    unsigned long long first = 0, last = 0, inode = 0;
+    char access[5] = "", name[256] = "";
+    if (std::sscanf(maps.c_str() + line, "%llx-%llx %4s %*s %*s %llu%*[ ]%255[^\n]", &first, &last, access, &inode, name) < 4) break;
+    if (last <= expected) continue;
+    if (first > expected) break;
+    const std::string called = name[0] != '\0' ? std::string(" (") + name + ")" : "";
+    const std::string there = " at " + base::text_of(pointer(expected)) + called;
+    if (std::strncmp(name, "[stack", 6) == 0) return "on a stack";
+    if (std::strstr(name, "hugepage") != nullptr && inode != 0) return "in huge pages that were asked for (hugetlb)" + there;
+    if (access[3] != 'p') return "in memory that may be shared with other processes" + there;
+    if (access[0] != 'r' || access[1] != 'w') return "in memory that cannot be read and written" + there;
+    if (access[2] == 'x') return "in memory that may be executed" + there;
+    if (inode != 0 && !is_data_of_object(std::max<std::uintptr_t>(first, begin), std::min<std::uintptr_t>(last, end))) {
+      return "in a mapped file" + there;
+    }
+    expected = last;
+  }
+  return expected < end ? std::string("where nothing is mapped, at ") + base::text_of(pointer(expected)) : std::string();
 }
 
 void LinuxPlatform::discard(std::byte* address, std::uint64_t bytes) noexcept {

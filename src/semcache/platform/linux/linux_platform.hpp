@@ -28,6 +28,9 @@ class LinuxPlatform : public Platform {
   std::byte* reserve(std::uint64_t& bytes) override { return reserve_addresses(bytes); }
   void release(std::byte* base, std::uint64_t bytes) noexcept override;
   bool protect(std::byte* address, std::uint64_t bytes, Protection protection) noexcept override;
+  std::string why_not_adoptable(const std::byte* address, std::uint64_t bytes) const override;
+  bool is_mapped(const std::byte* address, std::uint64_t bytes) const noexcept override;
+  Protection protection_at(const std::byte* address) const noexcept override;
   void discard(std::byte* address, std::uint64_t bytes) noexcept override;
   void advise_huge(std::byte* address, std::uint64_t bytes) noexcept override;
   void write_behind(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
@@ -52,6 +55,8 @@ class LinuxPlatform : public Platform {
     Mapped is;
   };
 
+  /// Does the stack of the calling thread overlap [begin, end)?
+  [[nodiscard]] static bool is_on_this_stack(std::uintptr_t begin, std::uintptr_t end) noexcept;
   int memory_file();
   void refresh_constants() const;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/base/types.hpp>
 #include <semcache/platform/linux/maps.hpp>
 
 #include <fcntl.h>
@@ -9,10 +10,13 @@
 
 namespace semcache::platform::detail {
 
-bool find_mapping(std::uintptr_t address, Mapping& found) noexcept {
+namespace {
+
+/// Calls `visit(mapping)` for the mappings in the order of their addresses, until it returns false.
+template <class Visit>
+void for_each_mapping(const Visit& visit) noexcept {
   const int saved = errno;
   const int file = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  bool hit = false;
   if (file >= 0) {
     char buffer[512];  // small, because this runs on the stacks of faulting threads
     // Parses "begin-end rwxp ..." one character at a time, so that lines may straddle reads.
@@ -20,7 +24,6 @@ bool find_mapping(std::uintptr_t address, Mapping& found) noexcept {
     int part = begin;
     std::uintptr_t bound[2] = {};
     bool can_read = false;
-    // Lines are sorted by address: no line behind the first one that ends later can match.
     for (bool more = true; more;) {
       const ssize_t n = ::read(file, buffer, sizeof buffer);
       if (n < 0 && errno == EINTR) continue;
@@ -34,9 +37,7 @@ bool find_mapping(std::uintptr_t address, Mapping& found) noexcept {
           bound[part] = bound[part] * 16 + static_cast<std::uintptr_t>(c >= 'a' ? c - 'a' + 10 : c - '0');
         } else if (part < rest) {
           if (part == readable) can_read = c == 'r';
-          more = part != writable || bound[end] <= address;
-          hit = !more && bound[begin] <= address;
-          if (hit) found = {bound[begin], bound[end], can_read, c == 'w'};
+          if (part == writable) more = visit(Mapping{bound[begin], bound[end], can_read, c == 'w'});
           ++part;
         }
       }
@@ -44,7 +45,42 @@ bool find_mapping(std::uintptr_t address, Mapping& found) noexcept {
     ::close(file);
   }
   errno = saved;
+}
+
+}  // namespace
+
+bool find_mapping(std::uintptr_t address, Mapping& found) noexcept {
+  bool hit = false;
+  for_each_mapping([&](const Mapping& m) {
+    if (m.end <= address) return true;
+    hit = m.begin <= address;  // no later one can hold the address
+    if (hit) found = m;
+    return false;
+  });
   return hit;
+}
+
+bool is_mapped(std::uintptr_t begin, std::uintptr_t end) noexcept {
+  for_each_mapping([&](const Mapping& m) {
+    if (m.end <= begin) return true;
+    if (m.begin > begin) return false;
+    begin = m.end;
+    return begin < end;
+  });
+  return begin >= end;
+}
+
+bool read_maps(std::string& text) {
+  const int file = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const base::AtEnd close([&] { ::close(file); });
+  for (;;) {
+    char buffer[4096];
+    const ssize_t n = ::read(file, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n == 0;
+    text.append(buffer, static_cast<std::size_t>(n));
+  }
 }
 
 }  // namespace semcache::platform::detail

@@ -38,6 +38,8 @@ struct Shared : detail::Running {
 };
 Shared shared;
 
+std::uintptr_t page_bytes() noexcept { return static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE)); }
+
 /// Decides on a fault that the service declined. The page may be open because another thread's fault opened it.
 Outcome refused(const void* pointer, std::uintptr_t instruction) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
@@ -59,9 +61,15 @@ Outcome resolve_in_child(void* pointer, const FaultContext& fault) noexcept {
   if (!detail::find_mapping(address, mapping)) return Outcome::refuse;
   if (!mapping.readable) detail::die_of_touch(detail::By::child, pointer);
   if (mapping.writable || fault.kind == FaultKind::read) return refused(pointer, fault.instruction);
-  const detail::AddressRange& arena = shared.arenas[shared.arenas[0].contains(address) ? 0 : 1];
-  const std::uintptr_t begin = std::max(mapping.begin, arena.begin.load());
-  const std::uintptr_t end = std::min(mapping.end, arena.end.load());
+  std::uintptr_t begin = round_down(address, page_bytes()), end = begin + page_bytes();
+  for (const detail::AddressRange& arena : shared.arenas) {
+    if (!arena.contains(address)) continue;
+    begin = std::max(mapping.begin, arena.begin.load());
+    end = std::min(mapping.end, arena.end.load());
+  }
+  // The program's own pages beside watched ones may have the same protection for a reason of the program's.
+  while (begin > mapping.begin && shared.pages.watches(begin - page_bytes())) begin -= page_bytes();
+  while (end < mapping.end && shared.pages.watches(end)) end += page_bytes();
   if (::mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) != 0)
     base::fatal("a forked child could not open array '%s' at %p for writing: mprotect failed with error %d",
                 detail::label_of(pointer), pointer, errno);
@@ -103,6 +111,10 @@ __attribute__((noinline)) void handle_with_room(int signal, siginfo_t* info, voi
   if (detail::is_against_protection(signal, info)) {
     if (shared.contain(info->si_addr)) {
       done = resolve(info->si_addr, context) == Outcome::repeat;
+    } else if (shared.pages.at(reinterpret_cast<std::uintptr_t>(info->si_addr)) == detail::WatchedPages::State::was_watched) {
+      // The page may have been opened, and the watch may have ended, between the access and here.
+      const FaultContext fault = context != nullptr ? detail::read_fault_context(context) : FaultContext();
+      done = refused(info->si_addr, fault.instruction) == Outcome::repeat;
     } else {
       detail::mention_device_memory(info->si_addr);
     }
@@ -142,6 +154,13 @@ class MprotectTracker final : public Tracker {
     second_ = arena;
     second_bytes_ = arena_bytes;
     return true;
+  }
+  bool watch(const std::byte* pages, std::uint64_t bytes) override {
+    shared.pages.set(reinterpret_cast<std::uintptr_t>(pages), bytes, detail::WatchedPages::State::watched);
+    return true;
+  }
+  void unwatch(const std::byte* pages, std::uint64_t bytes) noexcept override {
+    shared.pages.set(reinterpret_cast<std::uintptr_t>(pages), bytes, detail::WatchedPages::State::was_watched);
   }
   Holder help_holder(const Holds& holds, const void*& where) override;
   void stay_on_top() noexcept override;

@@ -4,6 +4,7 @@
 
 #include <semcache/platform/linux/maps.hpp>
 #include <semcache/platform/linux/thread_state.hpp>
+#include <semcache/platform/linux/watched_pages.hpp>
 
 #include <pthread.h>
 #include <signal.h>
@@ -33,12 +34,13 @@ inline bool is_against_protection(int signal, const siginfo_t* info) noexcept {
 /// State of the one tracker of its kind that is started, for its signal handler. Constant-initialised.
 struct Running {
   AddressRange arenas[2];           ///< the mirrors' arena, and a second one
+  WatchedPages pages;               ///< what is watched besides
   std::atomic<bool> taken{false};   ///< a tracker is started
   std::atomic<bool> forked{false};  ///< this process is a child of the process that has the service thread
 
   [[nodiscard]] bool contain(const void* pointer) const noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-    return arenas[0].contains(address) || arenas[1].contains(address);
+    return arenas[0].contains(address) || arenas[1].contains(address) || pages.watches(address);
   }
   /// Marks that a tracker is started. @throws UsageError  another one is started already
   void take(const std::string& kind) {
