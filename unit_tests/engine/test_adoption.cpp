@@ -334,6 +334,20 @@ TEST_P(Adoption, IsUnmappedBeforeItsRelease) {
   p.expect_device(d, 1);
 }
 
+TEST_P(Adoption, IsRefusedOfPageLockedMemory) {
+  Program p(options());
+  LentBlock a(p, 6 * page, 0);
+  a.release();
+  for (const std::uint64_t at : {std::uint64_t{0}, 6 * page - 1}) {
+    p.device().page_locked = a.address() + at;
+    EXPECT_THROW(a.adopt_again(), UsageError);
+    EXPECT_FALSE(a.adopted());
+  }
+  p.device().page_locked = nullptr;
+  a.adopt_again();
+  EXPECT_TRUE(a.adopted());
+}
+
 using AdoptionDeathTest = Adoption;
 INSTANTIATE_TEST_SUITE_P(Devices, AdoptionDeathTest, ::testing::Values(false, true),
                          [](const auto& info) { return info.param ? "Emulated" : "Gpu"; });

@@ -319,6 +319,9 @@ class FakePeer : public device::Device {
   [[nodiscard]] bool register_host(std::byte* address, std::uint64_t bytes) noexcept override;
   void unregister_host(std::byte* address) noexcept override;
   [[nodiscard]] bool is_foreign_device_pointer(const void* pointer) const noexcept override;
+  [[nodiscard]] bool knows_host_memory(const void* pointer) const noexcept override { return pointer != nullptr && pointer == page_locked; }
+
+  const void* page_locked = nullptr;  ///< an address of memory that the program has page-locked
 
  protected:
   explicit FakePeer(FakeWorld& world);

@@ -592,6 +592,26 @@ TEST_F(AdoptedDeath, UnmappedBeforeTheRelease) {
       "'wanted' at 0x.* was unmapped .*other arrays want");
 }
 
+/// Whether the memory is still there must be found out without a file descriptor. (Found by a review.)
+TEST(AdoptedProcess, ReleasedWhileNoFileDescriptorIsFree) {
+  auto* const at = static_cast<std::uint8_t*>(::mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  std::memset(at, 7, 4 * page);
+  void* const on_device = allocate_device("device", 4 * page);
+  adopt(at, 4 * page, "kept");
+  copy(on_device, at, 4 * page, {});
+  access(on_device, 4 * page, Access::read_write);
+  static_cast<std::uint8_t*>(on_device)[0] = 8;
+  copy(at, on_device, 4 * page, {});
+  std::vector<int> files;
+  for (int file = ::dup(2); file >= 0; file = ::dup(2)) files.push_back(file);
+  release(at);
+  for (const int file : files) ::close(file);
+  EXPECT_EQ(at[0], 8);
+  EXPECT_EQ(at[4 * page - 1], 7);
+  deallocate(on_device);
+  ::munmap(at, 4 * page);
+}
+
 TEST(AdoptedProcess, UnmappedBeforeTheReleaseAndWantedByNobody) {
   void* const at = ::mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   adopt(at, 4 * page, "gone");

@@ -166,6 +166,9 @@ class Device {
   /// Returns whether a kernel could follow this pointer; true when unknown. Emulated devices reach all of the host's memory. A
   /// GPU reaches its own, managed and page-locked memory, and pageable memory only where its driver supports that.
   [[nodiscard]] virtual bool can_reach(const void* /*pointer*/) const noexcept { return true; }
+  /// Returns whether the driver knows the address as memory of the host, because somebody has page-locked it: the driver's transfers then
+  /// pass over every protection of its pages.
+  [[nodiscard]] virtual bool knows_host_memory(const void* /*pointer*/) const noexcept { return false; }
 };
 
 /// One use of memory in a call that the program, or a library, is about to make to the vendor's driver.

@@ -24,6 +24,13 @@ void Adoption::expect_adoptable(const std::byte* address, std::uint64_t bytes, c
     throw UsageError(refused + "it overlaps " + text_of_range(other->second.label, other->first, other->second.bytes) +
                      ", which is adopted. Release that first, or adopt ranges that share no byte");
   }
+  constexpr std::uint64_t step = std::uint64_t{1} << 20;
+  for (std::uint64_t at = 0;; at += std::min(step, bytes - 1 - at)) {
+    SEMCACHE_EXPECTS(!s_.home().device->knows_host_memory(address + at),
+                     refused + "the driver knows it, because it is page-locked (cudaHostRegister, cudaMallocHost). The driver's transfers "
+                               "pass over the protection of its pages, so they would not be noticed. Unregister it, or use it as it is");
+    if (at == bytes - 1) break;
+  }
   const std::string why = s_.platform->why_not_adoptable(address, bytes);
   SEMCACHE_EXPECTS(why.empty(), refused + "it is " + why + ". Adopt private memory that can be read and written: from malloc, from an "
                                           "anonymous mmap, or static data. Copy other memory without adopting it");

@@ -54,7 +54,7 @@ class Platform {
   [[nodiscard]] virtual std::string why_not_adoptable(const std::byte* /*address*/, std::uint64_t /*bytes*/) const {
     return "on a platform that protects its own memory only";
   }
-  /// Is every page of [address, address + bytes) mapped? Cost: O(mappings).
+  /// Is every page of [address, address + bytes) mapped? Returns true where that is not known. Whole pages.
   [[nodiscard]] virtual bool is_mapped(const std::byte* /*address*/, std::uint64_t /*bytes*/) const noexcept { return true; }
   /// Returns what the page at `address` permits now, whoever has set it; `read_write` where that is not known. Cost: O(mappings).
   [[nodiscard]] virtual Protection protection_at(const std::byte* /*address*/) const noexcept { return Protection::read_write; }

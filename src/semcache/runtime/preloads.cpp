@@ -161,12 +161,14 @@ void write_in(void* address, const ByteRange* pieces, std::size_t count, const T
   const platform::RuntimeScope scope;
   if (Engine* engine = engine_of(transit)) {
     if (const PartlyAdopted partly(*running(), address, pieces, count); partly) {
+      if (!partly.in_body.empty()) {  // first, because it may fail
+        engine->foreign_io.write_in(*partly.part.body, partly.position, partly.in_body.data(), partly.in_body.size(), *transit.buffer,
+                                    transit.address + offset);
+      }
       for (const ByteRange piece : partly.beside) {
         std::memcpy(static_cast<std::byte*>(address) + piece.begin, transit.address + offset + piece.begin, piece.size());
       }
-      if (partly.in_body.empty()) return;
-      return engine->foreign_io.write_in(*partly.part.body, partly.position, partly.in_body.data(), partly.in_body.size(), *transit.buffer,
-                                         transit.address + offset);
+      return;
     }
     const Located at = locate_pieces(*running(), address, pieces, count);
     engine->foreign_io.write_in(*at.memory, at.position, pieces, count, *transit.buffer, transit.address + offset);

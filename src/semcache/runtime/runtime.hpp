@@ -61,6 +61,9 @@ SEMCACHE_API void deallocate(void* address) noexcept;
 /// contains no page, and one whose accesses cannot be noticed (SEMCACHE_TRACKER=userfaultfd; one line on stderr says so). The report
 /// counts such a range as opened. With SEMCACHE_TRACKER=explicit the program announces its accesses (semcache::access).
 ///
+/// No transfer of a device or a network may be under way to or from the memory at the call or while it is adopted, and nobody may page-lock
+/// it: such transfers pass over the protection of pages. (Page-locked memory is refused where the driver knows it at its first or last
+/// byte, or at each MiB in between.)
 /// Until `release` the program must not free or unmap the memory, change its protection, or call madvise for it. SemCache ends the
 /// process with a message where the kernel tells it that the memory is gone; memory that was mapped anew at once is not noticed.
 /// @param label  names it in messages and reports; copied; may be nullptr

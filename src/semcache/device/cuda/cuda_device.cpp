@@ -465,6 +465,11 @@ class CudaDevice final : public Device {
     return std::none_of(others_.begin(), others_.end(), [ordinal](const CudaDevice* other) { return other->ordinal_ == ordinal; });
   }
 
+  bool knows_host_memory(const void* pointer) const noexcept override {
+    const Current current(*this);
+    return current.result() == CUDA_SUCCESS && memory_type(pointer) == CU_MEMORYTYPE_HOST;
+  }
+
   bool can_reach(const void* pointer) const noexcept override {
     if (reaches_pageable_) return true;
     const Current current(*this);

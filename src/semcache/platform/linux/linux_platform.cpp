@@ -171,7 +171,8 @@ bool LinuxPlatform::protect(std::byte* address, std::uint64_t bytes, Protection 
 }
 
 bool LinuxPlatform::is_mapped(const std::byte* address, std::uint64_t bytes) const noexcept {
-  return detail::is_mapped(number(address), number(address) + bytes);
+  // This asks for nothing but a look at the mappings, and needs no file descriptor. Where it fails for another reason, nothing is known.
+  return ::msync(const_cast<std::byte*>(address), bytes, MS_ASYNC) == 0 || errno != ENOMEM;
 }
 
 Protection LinuxPlatform::protection_at(const std::byte* address) const noexcept {
@@ -188,6 +189,7 @@ std::string LinuxPlatform::why_not_adoptable(const std::byte* address, std::uint
   std::uintptr_t expected = begin;
   for (std::size_t line = 0, behind = 0; line < maps.size() && expected < end; line = behind) {
     behind = std::min(maps.find('\n', line), maps.size() - 1) + 1;
+    maps[behind - 1] = '\0';  // sscanf reads a text to its end before it begins
     unsigned long long first = 0, last = 0, inode = 0;
     char access[5] = "", name[256] = "";
     if (std::sscanf(maps.c_str() + line, "%llx-%llx %4s %*s %*s %llu%*[ ]%255[^\n]", &first, &last, access, &inode, name) < 4) break;

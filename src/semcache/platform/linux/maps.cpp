@@ -60,16 +60,6 @@ bool find_mapping(std::uintptr_t address, Mapping& found) noexcept {
   return hit;
 }
 
-bool is_mapped(std::uintptr_t begin, std::uintptr_t end) noexcept {
-  for_each_mapping([&](const Mapping& m) {
-    if (m.end <= begin) return true;
-    if (m.begin > begin) return false;
-    begin = m.end;
-    return begin < end;
-  });
-  return begin >= end;
-}
-
 bool read_maps(std::string& text) {
   const int file = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;

@@ -23,8 +23,6 @@ struct Mapping {
 /// Async-signal-safe: open, read and close with a small buffer on the caller's stack. Cost: O(mappings).
 [[nodiscard]] bool find_mapping(std::uintptr_t address, Mapping& found) noexcept;
 
-/// Returns whether all of [begin, end) is mapped; false where /proc cannot be read. Async-signal-safe. Cost: O(mappings).
-[[nodiscard]] bool is_mapped(std::uintptr_t begin, std::uintptr_t end) noexcept;
 /// Reads all of /proc/self/maps. Returns false where that is impossible. @throws std::bad_alloc
 [[nodiscard]] bool read_maps(std::string& text);
 
