@@ -119,8 +119,8 @@ listed(
 listed(
     "engine/preparation.cpp",
     ("pieces that arrive together count as holders for each other", "meet together as std::vector<Region>{} #4"),
-    ("writing operands need no exclusive memory", "prepare if writable true #1"),
-    ("no digest is taken of what a launch may write", "prepare set write_check #1"))
+    ("writing operands need no exclusive memory", "prepare_whole if writable true #1"),
+    ("no digest is taken of what a launch may write", "prepare_whole set write_check #1"))
 listed(
     "engine/projection.cpp",
     ("pages stay open until a launch ends", "project_soon without any_touched #1"),
