@@ -316,6 +316,7 @@ void Oracle::note_lent(Array& a, std::byte byte) {
 void Oracle::release_lent(std::size_t index) {
   Array& a = *arrays_[index];
   note("release " + std::to_string(a.lent->bytes()) + " adopted bytes");
+  while (!a.parts.empty()) free_part(a);
   drop_messages_of(a.host);
   if (!attempt([&] { a.lent->release(); })) return;
   a.host = nullptr;

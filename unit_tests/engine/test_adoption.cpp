@@ -334,6 +334,18 @@ TEST_P(Adoption, IsUnmappedBeforeItsRelease) {
   p.expect_device(d, 1);
 }
 
+TEST_P(Adoption, StaysWhileThereIsAPartOfIt) {
+  Program p(options());
+  LentBlock a(p, 6 * page, 0);
+  a.write({0, a.bytes()}, 1);
+  Memory* const part = p.engine().lifetimes.allocate_part(0, *a.body(), Region(page, 2 * page));
+  EXPECT_THROW(a.release(), UsageError);
+  EXPECT_TRUE(a.adopted());
+  p.engine().lifetimes.deallocate(part);
+  a.release();
+  EXPECT_EQ(a.content(), mixed(a.bytes(), 1));
+}
+
 TEST_P(Adoption, IsRefusedOfPageLockedMemory) {
   Program p(options());
   LentBlock a(p, 6 * page, 0);

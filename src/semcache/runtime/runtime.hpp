@@ -188,7 +188,7 @@ struct KnownOperand {
 /// there is the array's content from then on. It takes the room of the part alone. It counts as no array: copies, announcements and kernels
 /// that capture it are refused or do not notice it, and unknown launches use the array and not its parts. One call must not use the same
 /// bytes in a part and elsewhere and write them (UsageError).
-/// Lifetime: it is destroyed before the array is freed. Threads: any, one at a time for each object.
+/// Lifetime: it is destroyed before the array is freed, or before adopted memory is released. Threads: any, one at a time for each object.
 class SEMCACHE_API ArrayPart : base::Uncopied {
  public:
   /// @param first  first byte of the part, in an array of any device or of the host
