@@ -673,7 +673,8 @@ void Oracle::foreign_call() {
     const auto& announced = a->device->announced_use;
     const auto is_given = [&](const auto& part) { return r.begin >= part.where.begin && r.begin < part.where.end(); };
     const bool told = announced.at != 0 && announced.at == a->device->recently &&
-                      (announced.in_part ? std::any_of(announced.parts.begin(), announced.parts.end(), is_given) : !announced.writes);
+                      (announced.in_part ? std::any_of(a->device->in_part->announced.begin(), a->device->in_part->announced.end(), is_given)
+                                         : !announced.writes);
     const bool writable = kernel ? !told && random_.chance(50) : a == set.back();
     const auto kind = kernel ? device::DriverUse::Kind::argument
                              : (writable ? device::DriverUse::Kind::write : device::DriverUse::Kind::read);

@@ -69,6 +69,22 @@ TEST(PartialUses, FetchTheirBytesAlone) {
   EXPECT_EQ(p.d2h(), 2 * page);
 }
 
+TEST(PartialUses, CloseThePagesThatTheyReadAlone) {
+  Tiled p;
+  EXPECT_EQ(p.platform().protection(p.h.address), platform::Protection::read_write);
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{3 * page, 5 * page}, Access::read}});
+  EXPECT_EQ(p.platform().protection(p.h.address + 2 * page), platform::Protection::read_write);
+  EXPECT_EQ(p.platform().protection(p.h.address + 3 * page), platform::Protection::read);
+  EXPECT_EQ(p.platform().protection(p.h.address + 5 * page), platform::Protection::read_write);
+  const std::uint64_t faults = p.faults;
+  p.host_write(p.h, {0, 3 * page}, 2);
+  p.host_write(p.h, {5 * page, 16 * page}, 2);
+  EXPECT_EQ(p.faults, faults);
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{0, 16 * page}, Access::read}});
+  p.expect_device(p.d, {0, 3 * page}, 2);
+  p.expect_device(p.d, {5 * page, 16 * page}, 2);
+}
+
 TEST(PartialUses, FetchNothingThatTheyOverwrite) {
   Tiled p;
   p.launch_parts(&streams[0], {{&p.d, ByteRange{0, page}, Access::read}, {&p.d, ByteRange{page, 4 * page}, Access::overwrite}}, 2);
@@ -469,7 +485,7 @@ TEST(PartialUses, OfGuardedMemoryKeepTheGuard) {
   p.host_write(h, h.all(), 2);
   ASSERT_TRUE(p.engine().launches.begin_launch(q, &operand, 1, {&first, 1}));
   for (int i = 0; i < 100; ++i) launch(ByteRange{0, page});  // the array is pinned all the time
-  EXPECT_LE(d.opened_for_writing.size(), 1u);
+  EXPECT_LE(d.in_part->opened_for_writing.size(), 1u);
   p.engine().launches.end_launch(q, &operand, 1, all_devices, {&first, 1});
 }
 

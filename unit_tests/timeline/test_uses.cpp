@@ -30,7 +30,7 @@ TEST(Uses, RoomGrowsByPiecesAndWhatThereIsStaysInPlace) {
 
 /// A process with one device has none but the near queues, and its arrays take no more memory than those need.
 TEST(Uses, FewQueuesTakeNoFarMemory) {
-  static_assert(sizeof(Uses) <= near_queues * sizeof(Use) + sizeof(void*) + sizeof(std::vector<PartialUse>));
+  static_assert(sizeof(Uses) <= near_queues * sizeof(Use) + 2 * sizeof(void*));
   for (QueueIndex q = 0; q < near_queues; ++q) EXPECT_FALSE(Uses::begins_piece(q)) << q;
   EXPECT_TRUE(Uses::begins_piece(near_queues));
   EXPECT_FALSE(Uses::begins_piece(near_queues + 1));

@@ -206,6 +206,34 @@ bool Directory::sole(SlotId slot, const Region& piece, ValueRef ref) const {
   return true;
 }
 
+void Directory::shared(SlotId slot, const Region& piece, ValueRef ref, std::vector<Region>& out) const {
+  constexpr std::size_t many = 64;
+  const Value& v = values_.at(ref.id);
+  const Region offsets = offsets_of(piece, ref);
+  bool all = v.fill.pattern_bytes != 0;
+  for (const ByteRange w : v.watched) all = all || w.overlaps(offsets.hull());
+  const std::size_t first = out.size();
+  const std::int64_t here = displacement(piece.begin, ref);
+  const DatumId datum = slots_[slot.value].datum;
+  const auto add = [&](const ExtentMap& map, const Use& u) {
+    for_each_match(map, u.delta, ref.id, offsets, [&](const Region& at) {
+      out.push_back(at.moved(here - u.delta));
+      all = all || out.back() == piece || out.size() - first > many;
+    });
+  };
+  for (std::size_t i = 0; i < v.holders.size() && !all; ++i) {
+    const Use& u = v.holders[i];
+    if (u.owner != slot.value || u.delta != here) add(slots_[u.owner].held, u);
+  }
+  for (std::size_t i = 0; i < v.wanters.size() && !all; ++i) {
+    const Use& u = v.wanters[i];
+    if (u.owner != datum.value || u.delta != here) add(data_[u.owner].wanted, u);
+  }
+  if (!all) return;
+  out.resize(first);
+  out.push_back(piece);
+}
+
 bool Directory::exclusive(SlotId slot, const Region& range) const {
   const Slot& s = slots_[slot.value];
   if (!s.datum.valid()) return false;

@@ -118,6 +118,10 @@ class Directory {
   /// Returns whether all of `range` is fresh and defined, held and wanted nowhere else, and neither a fill nor watched. The slot
   /// may then change without a change of the directory.
   [[nodiscard]] bool exclusive(SlotId slot, const Region& range) const;
+  /// Appends to `out` pieces of `piece`, perhaps overlapping, that are together the bytes on which it is not exclusive. Where there are
+  /// very many, that is all of it.
+  /// @pre the slot holds, and its datum wants, `ref` and what follows it on all of `piece`
+  void shared(SlotId slot, const Region& piece, ValueRef ref, std::vector<Region>& out) const;
   /// Returns whether the datum wants a value at any byte of `range`. Bytes never written have none.
   [[nodiscard]] bool defined(DatumId datum, const Region& range) const;
   /// Appends the stale pieces of `range` to `out`, in the order of `RegionMap::for_each`.

@@ -42,7 +42,7 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
   m->used_unseen = false;
   m->access = platform::Protection::none;
   m->opened_in_part = false;
-  m->opened_for_writing.clear();
+  m->in_part.reset();
   m->transit_block.reset();
   m->holds_handles.store(false, std::memory_order_relaxed);
   std::memset(m->header, 0, sizeof m->header);

@@ -89,11 +89,13 @@ void ForeignUses::Announced::note(const Region& where, bool writes) const noexce
   constexpr std::size_t most_parts = 32;  // beyond them a use of the array counts as one of the whole
   bool in_part = where.size() < memory_.bytes;
   if (in_part) {
-    std::vector<Memory::Announcement::Part>& parts = announcement_.parts;
-    if (!held_) parts.clear();
-    const auto same = std::find_if(parts.begin(), parts.end(), [&](const auto& part) { return part.where == where; });
-    in_part = (!held_ || held_in_part_) && parts.size() < most_parts;
+    in_part = !held_ || held_in_part_;
     try {
+      if (memory_.in_part == nullptr) memory_.in_part = std::make_unique<Memory::InPart>();
+      std::vector<Memory::InPart::Announced>& parts = memory_.in_part->announced;
+      if (!held_) parts.clear();
+      const auto same = std::find_if(parts.begin(), parts.end(), [&](const auto& part) { return part.where == where; });
+      in_part = in_part && (same != parts.end() || parts.size() < most_parts);
       if (same != parts.end()) {
         same->writes = same->writes || writes;
       } else if (in_part) {
@@ -131,20 +133,20 @@ ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable, const v
   const Memory::Announcement& announcement = m.announced_use;
   const bool fresh = s_.directory.fresh(m.slot, m.all());
   const bool in_part = announcement.in_part.load();
-  const auto is_given = [&](const Memory::Announcement::Part& part) {
+  const auto is_given = [&](const Memory::InPart::Announced& part) {
     const auto* const at = static_cast<const std::byte*>(address);
     if (address == nullptr || at < m.address + part.where.begin || at >= m.address + part.where.end()) return false;
     const auto from_begin = static_cast<std::uint64_t>(at - m.address) - part.where.begin;
     return part.where.is_range() || from_begin % part.where.pitch < part.where.width;
   };
   use.announced = holds(announcement, m) &&
-                  (in_part ? std::any_of(announcement.parts.begin(), announcement.parts.end(), is_given) : fresh);
+                  (in_part ? std::any_of(m.in_part->announced.begin(), m.in_part->announced.end(), is_given) : fresh);
   if (use.announced) use.writable = use.used_writing = announcement.writes.load();
   if (use.announced && in_part) {
     // The announcement of the part to which the address leads tells what is written. But the kernel may be another one than was
     // announced, and read more.
     use.parts.push_back({&m, m.all(), Access::read});
-    for (const auto& part : announcement.parts) {
+    for (const auto& part : m.in_part->announced) {
       if (part.writes) use.parts.push_back({&m, part.where, Access::read_write});
     }
   }

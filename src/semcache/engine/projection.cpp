@@ -88,7 +88,7 @@ void Projection::protect_guarded(Memory& m, platform::Protection protection) noe
   if (s_.mappings.scarce() || !s_.platform->protect(m.address, s_.pages->span(m).end, protection)) return stop_guarding(m);
   m.access = protection;
   m.opened_in_part = false;
-  m.opened_for_writing.clear();
+  if (m.in_part != nullptr) m.in_part->opened_for_writing.clear();
   s_.mappings.add(2);
 }
 
@@ -96,10 +96,12 @@ void Projection::open_part(Memory& m, const Region& where, bool writes) {
   using platform::Protection;
   const Protection wanted = writes ? Protection::read_write : Protection::read;
   if (!s_.guarded(m) || m.access >= wanted) return;
+  if (m.in_part == nullptr) m.in_part = std::make_unique<Memory::InPart>();
+  std::vector<ByteRange>& for_writing = m.in_part->opened_for_writing;
   m.opened_in_part = true;
   project_later(m);
   std::vector<Region> rest{where};  // without the pages that another launch may be writing now, which stay as they are
-  for (const ByteRange& open : m.opened_for_writing) {
+  for (const ByteRange& open : for_writing) {
     std::vector<Region> outside;
     for (const Region& r : rest) for_each_difference(r, open, [&](const Region& piece) { outside.push_back(piece); });
     rest.swap(outside);
@@ -107,7 +109,7 @@ void Projection::open_part(Memory& m, const Region& where, bool writes) {
   for (const Region& r : rest) {
     for (std::uint64_t c = 0; c < r.columns; ++c) {
       const ByteRange pages = s_.pages->around(m, r.column(c));
-      if (writes) m.opened_for_writing.push_back(pages);
+      if (writes) for_writing.push_back(pages);
       if (s_.mappings.scarce() || !s_.platform->protect(m.address + pages.begin, pages.size(), wanted)) return stop_guarding(m);
       s_.mappings.add(2);
     }

@@ -93,7 +93,16 @@ struct alignas(64) Memory {
   /// Some of these pages permit more than `access`, because launches use parts of the array. The next projection that finds no pins
   /// closes them.
   bool opened_in_part = false;
-  std::vector<ByteRange> opened_for_writing;  ///< those of them that can be written
+  /// What is known of uses of parts of the array; made where there is one.
+  struct InPart {
+    struct Announced {
+      Region where;
+      bool writes;
+    };
+    std::vector<Announced> announced;           ///< the parts that `announced_use` is for
+    std::vector<ByteRange> opened_for_writing;  ///< of the pages that are opened in part, those that can be written
+  };
+  std::unique_ptr<InPart> in_part;
   // Host memory only:
   std::uint32_t edge_before = 0;  ///< an adopted body: the bytes of the range in front of it, less than a page
   std::uint32_t edge_behind = 0;  ///< the same behind it
@@ -107,12 +116,7 @@ struct alignas(64) Memory {
     std::atomic<std::uint64_t> at{0};
     std::atomic<std::uint64_t> links{0};
     std::atomic<bool> writes{false};
-    std::atomic<bool> in_part{false};  ///< it is an announcement of `parts` only
-    struct Part {
-      Region where;
-      bool writes;
-    };
-    std::vector<Part> parts;  ///< with the engine's lock
+    std::atomic<bool> in_part{false};  ///< it is an announcement of `InPart::announced` only
   };
   Announcement announced_use;  ///< by semcache::access
   Announcement captured_use;   ///< by a copy of a handle for a launch on a native space

@@ -39,8 +39,23 @@ void HostPages::for_each_demand(const Memory& m, ByteRange content, const Visit&
       visit(part, Protection::read);
     } else if (held != wanted) {
       visit(part, Protection::none);
+    } else if (directory_.exclusive(m.slot, part)) {
+      visit(part, Protection::read_write);
     } else {
-      visit(part, directory_.exclusive(m.slot, part) ? Protection::read_write : Protection::read);
+      std::vector<Region> shared;
+      directory_.shared(m.slot, part, wanted, shared);
+      if (!part.is_range()) {
+        for (const Region& r : shared) visit(r, Protection::read);
+        return true;
+      }
+      std::sort(shared.begin(), shared.end(), [](const Region& a, const Region& b) { return a.begin < b.begin; });
+      std::uint64_t at = part.begin;
+      for (const Region& r : shared) {
+        if (r.begin > at) visit(Region(at, r.begin), Protection::read_write);
+        if (r.end() > at) visit(Region(std::max(at, r.begin), r.end()), Protection::read);
+        at = std::max(at, r.end());
+      }
+      if (at < part.end()) visit(Region(at, part.end()), Protection::read_write);
     }
     return true;
   });

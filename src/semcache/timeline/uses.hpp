@@ -92,32 +92,37 @@ class Uses {
   /// @param done  `done(queue, position)` returns whether that work is known to be done
   template <class Done>
   void note(const PartialUse& use, const Done& done) noexcept {
-    for (auto earlier = parts_.rbegin(); earlier != parts_.rend(); ++earlier) {
+    if (parts_ == nullptr) parts_.reset(new (std::nothrow) std::vector<PartialUse>());
+    if (parts_ == nullptr) return note(use.queue, use.position, use.mode);
+    for (auto earlier = parts_->rbegin(); earlier != parts_->rend(); ++earlier) {
       if (earlier->queue != use.queue || earlier->mode != use.mode) continue;
       // A thread that waits for one of two parts must not wait for later work on the other, so they are joined within one piece of work.
       if (earlier->where != use.where && (earlier->position != use.position || !join(earlier->where, use.where))) continue;
       earlier->position = std::max(earlier->position, use.position);
       return;
     }
-    if (parts_.size() >= most_parts) {
-      const auto others = std::stable_partition(parts_.begin(), parts_.end(), [&](const PartialUse& u) { return done(u.queue, u.position); });
-      count_as_whole(std::max<std::size_t>(1, static_cast<std::size_t>(others - parts_.begin())));
+    if (parts_->size() >= most_parts) {
+      const auto others = std::stable_partition(parts_->begin(), parts_->end(), [&](const PartialUse& u) { return done(u.queue, u.position); });
+      count_as_whole(std::max<std::size_t>(1, static_cast<std::size_t>(others - parts_->begin())));
     }
     try {
-      parts_.push_back(use);
+      parts_->push_back(use);
     } catch (const std::bad_alloc&) {
       note(use.queue, use.position, use.mode);
     }
   }
   /// The partial uses. Threads: with the engine's lock.
-  [[nodiscard]] const std::vector<PartialUse>& parts() const noexcept { return parts_; }
+  [[nodiscard]] const std::vector<PartialUse>& parts() const noexcept {
+    static const std::vector<PartialUse> none;
+    return parts_ == nullptr ? none : *parts_;
+  }
   /// Return the positions on a queue of the last use of the memory or of any part of it, and of the last use that writes. They
   /// never become less, until `forget`. Threads: with the engine's lock.
   [[nodiscard]] std::uint64_t last(QueueIndex q) const noexcept { return last(q, on(q).last(), false); }
   [[nodiscard]] std::uint64_t last_write(QueueIndex q) const noexcept { return last(q, on(q).write.load(), true); }
   /// Threads: with the engine's lock.
   void forget() noexcept {
-    parts_.clear();
+    parts_.reset();
     const auto forget = [](Use& u) {
       u.read.store(0, std::memory_order_relaxed);
       u.write.store(0, std::memory_order_relaxed);
@@ -131,12 +136,12 @@ class Uses {
 
  private:
   void count_as_whole(std::size_t first_ones) noexcept {
-    const auto end = parts_.begin() + static_cast<std::ptrdiff_t>(first_ones);
-    for (auto part = parts_.begin(); part != end; ++part) note(part->queue, part->position, part->mode);
-    parts_.erase(parts_.begin(), end);
+    const auto end = parts_->begin() + static_cast<std::ptrdiff_t>(first_ones);
+    for (auto part = parts_->begin(); part != end; ++part) note(part->queue, part->position, part->mode);
+    parts_->erase(parts_->begin(), end);
   }
   [[nodiscard]] std::uint64_t last(QueueIndex q, std::uint64_t position, bool writes) const noexcept {
-    for (const PartialUse& use : parts_) {
+    for (const PartialUse& use : parts()) {
       if (use.queue == q && (!writes || use.mode == Mode::writes)) position = std::max(position, use.position);
     }
     return position;
@@ -151,7 +156,7 @@ class Uses {
   /// The program's first queue lies in front, so that a launch on it touches one cache line of each array.
   Use near_[near_queues];
   std::unique_ptr<Far> far_;
-  std::vector<PartialUse> parts_;
+  std::unique_ptr<std::vector<PartialUse>> parts_;  ///< nullptr: none so far
 };
 
 }  // namespace semcache::timeline
