@@ -257,6 +257,8 @@ UNNOTICED = {
     "engine/expected_messages.cpp fresh_here return true #1": "what is fresh and was written by a kernel is resident",
     "engine/foreign_uses.cpp begin_foreign_call note_fetch #1": _COST + "it feeds a forecast",
     "engine/foreign_uses.cpp is_right return false #1": _COST + "pages that are open are looked at once more",
+    "engine/projection.cpp open_part project_later #1": _TWICE + "pin lists each operand that is not ready",
+    "engine/projection.cpp open_part add #1": _ESTIMATE,
     "engine/host_access.cpp open_columns project #1": _RACE + "a launch that reads the flags before the transaction's end",
     "engine/host_access.cpp open_pages project #1": _TWICE + "at the transaction's end, before anybody else has the lock",
     "engine/host_access.cpp open_for_device flights_of #1":

@@ -68,7 +68,6 @@ void ForeignUses::access(Memory& m, const Region& where, Access mode) {
   const Announced announced(*this, m.announced_use, m);
   Transaction t(transactions_);
   const Kept kept(m);
-  s_.expect_not_freed(kept);
   Requirement use{&m, where, mode};
   shapes_.fit(t, use);
   t.run([&] {
