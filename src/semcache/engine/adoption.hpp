@@ -19,7 +19,7 @@ class Adoption : Parts {
   /// @throws UsageError  the memory cannot be adopted  @throws std::bad_alloc  nothing has changed
   void adopt(std::byte* address, std::uint64_t bytes, const char* label);
   /// Ends the adoption of the range that begins at `address`: brings its content home, saves what others want of it, opens its pages.
-  /// @throws UsageError  no adopted range begins there  @throws OutOfMemory, DeviceError, SystemError  the range stays adopted
+  /// @throws UsageError  no adopted range begins there, or a part of it has memory of its own  @throws OutOfMemory, DeviceError, SystemError  the range stays adopted
   void release(std::byte* address);
   /// Forgets all adopted ranges. @pre their pages are open for good (`HostAccess::open_everything`)
   void end() noexcept;
