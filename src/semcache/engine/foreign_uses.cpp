@@ -202,6 +202,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
     Memory* const found = s_.find(use.address);
     if (found == nullptr || !found->live || found->snapshot() || found->freeing || found->part) continue;
     Memory& m = *found;
+    const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(use.address) - m.address);
     const bool word = use.bytes == 0;
     const bool handle = word && is_handle(m, use.in_front);
     if (handle && m.on_host()) continue;  // frameworks see to it that kernels do not follow such a handle
@@ -216,13 +217,11 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
     } else if (!m.on_host()) {
       // Words on their way to the device may still be a launch's arguments, even where a copy meanwhile has ended the
       // announcement of the handle's capture.
-      const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(use.address) - m.address);
       const ForeignCall::Use now = word ? unless_announced(m, use.kind != Kind::read, use.address)
                                         : transfer_of(m, {begin, std::min(m.bytes, begin + use.bytes)}, use.kind != Kind::read);
       add_use(*call, now);
       if (use.kind == Kind::listed) expect_argument(now);
     } else {
-      const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(use.address) - m.address);
       host_uses.push_back({Known(m), {begin, std::min(m.bytes, begin + use.bytes)}, use.kind == Kind::write, word});
     }
   }

@@ -69,9 +69,9 @@ void Launches::expect_apart(const Operand* operands, std::size_t count, const Op
     }
   };
   for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t k = 0; k < count; ++k) {
-      const Memory &m = *operands[i].memory, &other = *operands[k].memory;
-      if (i == k || !m.part || m.datum != other.datum) continue;
+    const Memory& m = *operands[i].memory;
+    for (std::size_t k = 0; k < count && m.part; ++k) {
+      if (i == k || m.datum != operands[k].memory->datum) continue;
       for_each_use(operands[i], [&](const Region& one, bool written) {
         for_each_use(operands[k], [&](const Region& two, bool also_written) {
           std::uint64_t apart = 0;

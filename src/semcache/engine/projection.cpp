@@ -123,7 +123,7 @@ void Projection::open_guarded(Memory& m) {
                           : s_.directory.exclusive(m.slot, m.positions()) ? Protection::read_write
                                                                   : Protection::read;
   if (m.access >= most) return;
-  if (m.opened_in_part) return open_part(m, m.positions(), most == Protection::read_write);
+  if (m.opened_in_part) return open_part(m, ByteRange{0, m.bytes}, most == Protection::read_write);
   protect_guarded(m, most);
 }
 

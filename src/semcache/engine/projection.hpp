@@ -48,7 +48,7 @@ class Projection : Parts {
   /// Opens guarded pages as far as the array's state permits, because a kernel or an announced use is about to access them.
   void open_guarded(Memory& memory);
   /// Opens guarded pages until no launch pins the array, because a launch uses a part of it. @throws std::bad_alloc
-  /// @param where  whole pages, whose content is as the use needs it
+  /// @param where  bytes of the memory, whole pages, whose content is as the use needs it
   void open_part(Memory& memory, const Region& where, bool writes);
   /// Gives the pages of a guarded array this protection; where the kernel's limit on mappings is near, opens all guarded memory
   /// for good.
