@@ -66,6 +66,12 @@ struct Region {
   friend constexpr bool operator!=(const Region& a, const Region& b) noexcept { return !(a == b); }
 };
 
+/// Do columns of a width, `pitch` apart, lie in the first `size` bytes behind their first byte? Right for all numbers, however large.
+/// @pre columns == 1, or 0 < pitch
+[[nodiscard]] constexpr bool columns_fit(std::uint64_t width, std::uint64_t columns, std::uint64_t pitch, std::uint64_t size) noexcept {
+  return width <= size && (columns == 1 || (size - width) / pitch >= columns - 1);
+}
+
 /// Adds `next` to a region in front of it where both together are a region: ranges that touch, or columns at one distance. Two ranges
 /// become columns only if they begin `pitch` bytes apart.
 /// @return false  they are no region; nothing has changed

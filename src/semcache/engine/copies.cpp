@@ -113,8 +113,7 @@ Memory* Copies::array_at(const void* p, const char* preposition, const Region& w
   if (!is_array) return nullptr;
   const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - m->address);
   const std::uint64_t room = begin <= m->bytes ? m->bytes - begin : 0;
-  const bool fits = what.width <= room && (what.columns == 1 || (room - what.width) / pitch >= what.columns - 1);
-  SEMCACHE_EXPECTS(fits, "a copy of " + std::to_string(n) + " bytes" +
+  SEMCACHE_EXPECTS(columns_fit(what.width, what.columns, pitch, room), "a copy of " + std::to_string(n) + " bytes" +
                              (what.columns == 1 ? std::string() : " in " + std::to_string(what.columns) + " columns, " +
                                                                       std::to_string(pitch) + " bytes apart,") +
                              " at offset " + std::to_string(begin) + " leaves '" + s_.name(*m) + "' of " +

@@ -149,17 +149,18 @@ ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable, const v
       if (part.writes) use.parts.push_back({&m, part.where, Access::read_write});
     }
   }
-  // A use that needs nothing done is not counted as unannounced.
-  const bool counts = !use.announced && (!fresh || (writable && !s_.directory.exclusive(m.slot, m.all())));
-  if (counts) s_.recorder.count(trace::Event::unannounced, m.label);
+  if (!use.announced) count_unannounced(m, m.all(), fresh, writable);
   return use;
+}
+
+void ForeignUses::count_unannounced(const Memory& m, const Region& range, bool fresh, bool writes) {
+  if (!fresh || (writes && !s_.directory.exclusive(m.slot, range))) s_.recorder.count(trace::Event::unannounced, m.label);
 }
 
 ForeignCall::Use ForeignUses::transfer_of(Memory& m, ByteRange range, bool writes) {
   const bool fresh = s_.directory.fresh(m.slot, range);
   const bool announced = fresh && holds(m.announced_use, m) && (!writes || m.announced_use.writes.load());
-  const bool counts = !announced && (!fresh || (writes && !s_.directory.exclusive(m.slot, range)));
-  if (counts) s_.recorder.count(trace::Event::unannounced, m.label);
+  if (!announced) count_unannounced(m, range, fresh, writes);
   // A transfer may fail, or write only some of the bytes, so the content of the others must be there.
   ForeignCall::Use use{Known(m), writes, writes, announced, {}};
   if (!s_.guarded(m) && range != m.all()) use.parts.push_back({&m, range, writes ? Access::read_write : Access::read});

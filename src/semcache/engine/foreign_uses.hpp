@@ -104,6 +104,8 @@ class ForeignUses : Parts {
   [[nodiscard]] ForeignCall::Use unless_announced(Memory& memory, bool writable, const void* address = nullptr);
   /// Returns the use of bytes of an array by a transfer of the driver.
   [[nodiscard]] ForeignCall::Use transfer_of(Memory& memory, ByteRange range, bool writes);
+  /// Counts a use of these bytes as unannounced, unless nothing need be done for it.
+  void count_unannounced(const Memory& memory, const Region& range, bool fresh, bool writes);
   /// Adds all arrays to the call, because it is given Views that lie in an array and may lead to any other.
   void add_every_array(ForeignCall& call);
   /// Returns whether nothing need be done for this use.

@@ -39,7 +39,8 @@ Memory* Lifetimes::allocate_part(std::uint32_t device, const Memory& array, cons
   SEMCACHE_EXPECTS(!array.open, std::string("a part of '") + s_.name(array) + "', whose host accesses are not noticed any more (a kernel holds a "
                                 "pointer into it, or the kernel's limit on mappings is near). Use an array of semcache::Space");
   const std::uint64_t rest = array.bytes - std::min(array.bytes, where.begin);
-  SEMCACHE_EXPECTS(!where.empty() && where.width <= rest && (where.is_range() || (where.pitch >= where.width && (rest - where.width) / where.pitch >= where.columns - 1)),
+  SEMCACHE_EXPECTS(!where.empty() && (where.is_range() || where.pitch >= where.width) &&
+                       columns_fit(where.width, where.columns, where.pitch, rest),
                    "a part of " + std::to_string(where.columns) + " columns of " + std::to_string(where.width) + " bytes, " +
                        std::to_string(where.pitch) + " bytes apart, at offset " + std::to_string(where.begin) + " of '" + s_.name(array) +
                        "' of " + std::to_string(array.bytes) + " bytes: it is empty, its columns overlap, or it leaves the array");

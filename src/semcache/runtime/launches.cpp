@@ -266,7 +266,7 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue
     add(m, writes(u.mode));
     const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(u.pointer) - m->address);
     const std::uint64_t behind = m->bytes - begin;
-    SEMCACHE_EXPECTS(u.columns == 1 || (u.bytes <= behind && (behind - u.bytes) / u.pitch >= u.columns - 1),
+    SEMCACHE_EXPECTS(u.columns == 1 || columns_fit(u.bytes, u.columns, u.pitch, behind),
                      "a library call uses " + std::to_string(u.columns) + " columns of " + std::to_string(u.bytes) + " bytes, " +
                          std::to_string(u.pitch) + " bytes apart, at offset " + std::to_string(begin) + " of '" + r.recorder.name(m->label) +
                          "' of " + std::to_string(m->bytes) + " bytes, which they leave");
