@@ -58,6 +58,7 @@ Oracle::Oracle(const Options& options)
   o.devices = options.devices;
   o.device.eagerness = static_cast<unsigned>(random_.below(4) * 15);
   o.device.granularity_bytes = options.granularity_bytes;
+  if (options.blocks) o.device.block_bytes = options.granularity_bytes;
   o.platform.page_bytes = options.page_bytes;
   o.platform.mapping_limit = options.few_mappings ? 12 : 1u << 20;
   o.engine.protocol = options.protocol;
@@ -272,7 +273,7 @@ void Oracle::new_array() {
   const std::uint64_t page = options_.page_bytes;
   const std::uint64_t granule = options_.granularity_bytes;
   const std::uint64_t sizes[] = {0, 1, 100, page - 1, page, page + 1, 3 * page + 17, 5 * page, granule, granule + 13,
-                                 2 * granule + page / 2, 3 * granule};
+                                 2 * granule + page / 2, 3 * granule, options_.blocks ? 7 * granule + page : 2 * page};
   constexpr std::uint64_t huge = engine::LookupTable::granule_bytes;
   const std::uint64_t large_sizes[] = {page, huge / 2, huge - 1, huge, huge + page + 1, 2 * huge, 5 * huge / 2};
   const std::uint64_t size = options_.large ? large_sizes[random_.below(std::size(large_sizes))]
@@ -691,12 +692,20 @@ void Oracle::foreign_call() {
   if (!attempt([&] { call = machine_->engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), kernel); })) return;
   std::vector<Expected> expected;
   std::vector<Machine::Write> writes = writes_of_parts(operands, parts);
+  // A kernel that would need more memory than there is uses the announced blocks alone.
+  std::vector<engine::Requirement> confined;
+  for (const auto& use : call->uses) {
+    if (use.confined) confined.insert(confined.end(), use.parts.begin(), use.parts.end());
+  }
   for (std::size_t i = 0; i < operands.size(); ++i) {
     expected.push_back(expect(*set[i]));
+    const bool in_part = std::any_of(confined.begin(), confined.end(), [&](const auto& part) { return part.memory == operands[i].memory; });
+    if (in_part) expect_parts(expected.back(), *operands[i].memory, confined);
     if (!kernel) expect_parts(expected.back(), *operands[i].memory, parts);
     else if (operands[i].writable) writes.push_back({i, sub_range(set[i]->bytes.size()), next_seed_++});
   }
-  machine_->device().launch(named(stream), touches, kernel_body(operands, std::move(expected), writes, text));
+  machine_->device().launch(named(stream), confined.empty() ? touches : Machine::touches(operands, confined),
+                            kernel_body(operands, std::move(expected), writes, text));
   for (const Machine::Write& w : writes) write_by_kernel(*set[w.operand], w.range, w.seed);
   machine_->engine().foreign_uses.end_foreign_call(std::move(call));
 }
@@ -1169,8 +1178,17 @@ void Oracle::compare_everything() {
     }
     if (a->device != nullptr) {
       void* const stream = pick_stream(device_for(*a->device));
-      const std::vector<std::byte> seen = machine_->device_content(named(stream), *a->device);
-      check(expect(*a), {0, a->bytes.size()}, seen.data(), "a kernel at the end");
+      // An array that is larger than the budget is read in parts.
+      const std::uint64_t most = machine_->engine().state().device_of(*a->device).memory->budget_bytes() - 2 * options_.granularity_bytes;
+      if (a->bytes.size() <= most) {
+        const std::vector<std::byte> seen = machine_->device_content(named(stream), *a->device);
+        check(expect(*a), {0, a->bytes.size()}, seen.data(), "a kernel at the end");
+      }
+      for (std::uint64_t at = 0; at < a->bytes.size() && a->bytes.size() > most && !failed_; at += most) {
+        const ByteRange part{at, std::min<std::uint64_t>(at + most, a->bytes.size())};
+        const std::vector<std::byte> seen = machine_->device_content(named(stream), *a->device, part);
+        check(expect(*a), part, seen.data(), "a kernel at the end");
+      }
     }
   }
   compare_replay();

@@ -41,6 +41,7 @@ class Oracle {
     std::uint64_t registration_pages = 16384;  ///< pages in a piece that is page-locked as a whole
     std::uint64_t page_bytes = fakes::page_bytes();
     std::uint64_t granularity_bytes = std::max<std::uint64_t>(16 * 1024, page_bytes);
+    bool blocks = false;             ///< arrays of two granules or more are mapped and evicted by block
     std::uint64_t budget_bytes = 0;  ///< 0: a third of the payload
   };
 

@@ -21,7 +21,8 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
 std::uint64_t moves_per_case() { return from_environment("SEMCACHE_ORACLE_MOVES", 84000); }
 std::uint64_t seeds_per_case() { return from_environment("SEMCACHE_ORACLE_SEEDS", 3); }
 
-/// @param first  the seeds are its multiples; of even ones pages are small, of multiples of three granules
+/// @param first  the seeds are its multiples; of even ones pages are small, of multiples of three granules; but for every fourth one, the
+///               second, memory is evicted by block
 void run(Oracle::Options options, const char* what, std::uint64_t moves, std::uint64_t seeds = seeds_per_case(),
          std::uint64_t first = 7919) {
   const std::uint64_t only = from_environment("SEMCACHE_ORACLE_SEED", 0);
@@ -29,6 +30,7 @@ void run(Oracle::Options options, const char* what, std::uint64_t moves, std::ui
     options.seed = only != 0 ? only : s * first;
     options.page_bytes = options.seed % 2 == 0 ? page_bytes() / 4 : page_bytes();
     options.granularity_bytes = options.seed % 3 == 0 ? page_bytes() : std::max<std::uint64_t>(16384, page_bytes());
+    options.blocks = options.seed % 4 != 2;
     options.failing = static_cast<unsigned>(from_environment("SEMCACHE_ORACLE_CALLS", options.failing));
     Oracle oracle(options);
     const bool right = oracle.run(moves);

@@ -80,6 +80,7 @@ FakePeer::FakePeer(FakeWorld& world) : world_(world) {
 }
 
 std::uint64_t FakePeer::granularity_bytes() const noexcept { return world_.options_.granularity_bytes; }
+std::uint64_t FakePeer::block_bytes() const noexcept { return world_.options_.block_bytes; }
 
 device::DeviceKind FakePeer::kind() const noexcept { return world_.options_.kind; }
 
@@ -119,7 +120,7 @@ void FakePeer::release(std::byte* base, std::uint64_t bytes) noexcept {
   world_.base_ = nullptr;
 }
 
-void FakePeer::map(std::byte* address, std::uint64_t bytes) {
+void FakePeer::map(std::byte* address, std::uint64_t bytes, bool closed) {
   world_.arrived_in(FakeWorld::call_map);
   const Lock lock(world_.mutex_);
   world_.may_fail(FakeWorld::call_map, "map");
@@ -136,6 +137,7 @@ void FakePeer::map(std::byte* address, std::uint64_t bytes) {
   }
   world_.maps_[address] = {bytes, index_};
   std::memset(address, 0xd1, bytes);  // "its content is unspecified"
+  if (world_.when_mapped) world_.when_mapped(address, bytes, closed);
 }
 
 void FakePeer::unmap(std::byte* address, std::uint64_t bytes) noexcept {

@@ -31,6 +31,7 @@ class FakeWorld {
     bool registers_host = true;
     unsigned eagerness = 20;    ///< percent of submissions after which some queue carries out work
     std::uint64_t granularity_bytes = std::max<std::uint64_t>(16 * 1024, page_bytes());
+    std::uint64_t block_bytes = std::uint64_t{1} << 30;   ///< arrays of two of them or more are mapped and evicted by block
     std::uint64_t memory_bytes = std::uint64_t{1} << 30;  ///< of each device
     std::uint64_t arena_bytes = std::uint64_t{128} << 20;
     bool finds_races = true;
@@ -97,6 +98,8 @@ class FakeWorld {
   void require_page_locks(std::function<bool(const std::byte*)> where) { needs_page_lock_ = std::move(where); }
   /// Reports a failure if bytes of an emulated device's memory are inaccessible now.
   void check_accessible(const std::byte* begin, std::uint64_t bytes);
+  /// Called when a device has mapped memory, with (address, bytes, closed).
+  std::function<void(const std::byte*, std::uint64_t, bool)> when_mapped;
   /// Called for each use of the device's memory, with (address, bytes, writes); returns whether the pages permit it.
   std::function<bool(const std::byte*, std::uint64_t, bool)> permits;
   /// Makes the k-th (from 1) of the calls in `mask` fail, once; 0: no call fails.
@@ -279,9 +282,11 @@ class FakePeer : public device::Device {
   [[nodiscard]] std::uint64_t total_memory_bytes() const override;
   [[nodiscard]] std::uint64_t free_memory_bytes() const override;
   [[nodiscard]] std::uint64_t granularity_bytes() const noexcept override;
+  [[nodiscard]] std::uint64_t block_bytes() const noexcept override;
   [[nodiscard]] std::byte* reserve(std::uint64_t& bytes) override;
   void release(std::byte* base, std::uint64_t bytes) noexcept override;
-  void map(std::byte* address, std::uint64_t bytes) override;
+  void map(std::byte* address, std::uint64_t bytes) override { map(address, bytes, false); }
+  void map_closed(std::byte* address, std::uint64_t bytes) override { map(address, bytes, true); }
   void unmap(std::byte* address, std::uint64_t bytes) noexcept override;
   void set_accessible(std::byte* address, std::uint64_t bytes, bool accessible) noexcept override;
 
@@ -329,6 +334,7 @@ class FakePeer : public device::Device {
  private:
   using Lock = FakeWorld::Lock;
   using Kind = FakeWorld::Kind;
+  void map(std::byte* address, std::uint64_t bytes, bool closed);
   /// Returns the queue. Reports a failure if it is another device's.
   FakeWorld::Queue& own(QueueId queue) const;
   void submit(QueueId queue, FakeWorld::Operation operation);

@@ -173,6 +173,10 @@ class FakePlatform final : public platform::Platform {
   void also_protect(const std::byte* base, std::uint64_t bytes) {
     second_ = Table(base, bytes, options_.page_bytes, platform::Protection::none);
   }
+  /// A device has mapped memory there, whose pages permit this much.
+  void mapped(const std::byte* address, std::uint64_t bytes, platform::Protection protection) {
+    for (std::uint64_t at = 0; at < bytes; at += options_.page_bytes) second_.page(address + at).store(protection);
+  }
   [[nodiscard]] platform::Protection protection(const std::byte* address) const {
     return table_of(address, 1).page(address).load();
   }

@@ -57,8 +57,10 @@ class Machine {
     notices_ = options.engine.notices;
     if (const std::uint64_t bytes = engine_->state().guarded_arena_bytes(); bytes > 0) {
       platform_->also_protect(engine_->state().device_addresses->base(), bytes);
+      device_->when_mapped = [this](const std::byte* p, std::uint64_t n, bool closed) {
+        platform_->mapped(p, n, closed ? platform::Protection::none : platform::Protection::read_write);
+      };
       device_->permits = [this](const std::byte* p, std::uint64_t n, bool writes) {
-        if (engine_->state().guarded_arena_bytes() == 0) return true;  // no longer guarded: all mapped memory is open
         bool all = true;
         for (const std::byte* at = p; at < p + n; at += platform_->page_bytes()) all = all && platform_->allows(at, writes);
         return all && (n == 0 || platform_->allows(p + n - 1, writes));
@@ -200,6 +202,19 @@ class Machine {
     std::vector<std::byte> out;
     for (const Stream& s : device_->unordered_kernels(stream, touches({{&m, false}}))) device_->order_streams(stream, s);
     kernel_read(stream, m, out);
+    device(device_->device_of(stream)).synchronize_device();
+    return out;
+  }
+  /// The same of a part, by a launch that uses this part alone.
+  std::vector<std::byte> device_content(const Stream& stream, engine::Memory& m, ByteRange part) {
+    std::vector<std::byte> out(part.size());
+    const engine::Operand operand{&m, false};
+    engine::Requirement read{&m, part, Access::read};
+    for (const Stream& s : device_->unordered_kernels(stream, touches({operand}, {read}))) device_->order_streams(stream, s);
+    const engine::QueueIndex q = queue(stream.native, device_->device_of(stream));
+    const bool in_part = engine_->launches.begin_launch(q, &operand, 1, {&read, 1});
+    device_->launch(stream, touches({operand}, {read}), [&out, from = m.address + part.begin] { std::memcpy(out.data(), from, out.size()); });
+    engine_->launches.end_launch(q, &operand, 1, all_devices, {&read, in_part ? 1u : 0u});
     device(device_->device_of(stream)).synchronize_device();
     return out;
   }

@@ -28,7 +28,7 @@ class Replay final : public plan::Observer {
         Flat flat;
         flat.memory = s.to.address;
         flat.on_host = s.to.space == host_space;
-        flat.mapped = flat.on_host;
+        flat.mapped.assign(s.bytes, flat.on_host);
         flat.bytes.resize(s.bytes);
         flat.known.assign(s.bytes, s.zeros ? yes : no);
         if (!flats_.emplace(s.to.slot.value, std::move(flat)).second) fail_("replay: a slot is allocated twice");
@@ -38,9 +38,11 @@ class Replay final : public plan::Observer {
       case Kind::evict: {
         Flat* const f = flat(s.to, "map or evict");
         if (f == nullptr) return;
-        if (f->mapped == (s.kind == Kind::map)) fail_("replay: memory is mapped or evicted twice");
-        f->mapped = s.kind == Kind::map;
-        forget(*f, {0, f->bytes.size()}, no);
+        const ByteRange block{s.to.position, s.to.position + s.bytes};
+        if (block.end > f->bytes.size()) return fail_("replay: a block beyond the slot's end");
+        if (any(f->mapped, block, s.kind == Kind::map)) fail_("replay: memory is mapped or evicted twice");
+        if (!block.empty()) std::memset(f->mapped.data() + block.begin, s.kind == Kind::map, block.size());
+        forget(*f, block, no);
         if (s.kind == Kind::evict) ++evictions_;
         return;
       }
@@ -73,16 +75,15 @@ class Replay final : public plan::Observer {
   template <class ByteAt>
   void program_writes(SlotId slot, ByteRange range, const ByteAt& byte_at) {
     const auto it = flats_.find(slot.value);
-    if (it == flats_.end() || !it->second.mapped) return fail_("replay: the program writes memory that is not there");
+    if (it == flats_.end() || any(it->second.mapped, range, false)) return fail_("replay: the program writes memory that is not there");
     for (std::uint64_t i = range.begin; i < range.end; ++i) it->second.bytes[i] = byte_at(i);
     forget(it->second, range, yes);
   }
   /// Reports a failure if a byte that the replay knows differs from the byte in memory. @pre nothing is under way
   void compare() {
     for (const auto& [slot, f] : flats_) {
-      if (!f.mapped) continue;
       for (std::uint64_t i = 0; i < f.bytes.size(); ++i) {
-        if (f.known[i] != yes || f.bytes[i] == f.memory[i]) continue;
+        if (f.mapped[i] == 0 || f.known[i] != yes || f.bytes[i] == f.memory[i]) continue;
         fail_("replay: slot " + std::to_string(slot) + (f.on_host ? " on the host" : " on the device") + " of " +
               std::to_string(f.bytes.size()) + " bytes has " + std::to_string(static_cast<int>(f.memory[i])) + " at " +
               std::to_string(i) + " where the steps so far leave " + std::to_string(static_cast<int>(f.bytes[i])));
@@ -105,11 +106,14 @@ class Replay final : public plan::Observer {
   struct Flat {
     const std::byte* memory = nullptr;
     bool on_host = false;
-    bool mapped = false;
+    std::vector<std::uint8_t> mapped;  ///< for each byte
     std::vector<std::byte> bytes;
     std::vector<std::uint8_t> known;
   };
 
+  static bool any(const std::vector<std::uint8_t>& flags, ByteRange r, bool value) {
+    return !r.empty() && std::memchr(flags.data() + r.begin, value ? 1 : 0, r.size()) != nullptr;
+  }
   static void forget(Flat& f, ByteRange r, Known known) {
     if (!r.empty()) std::memset(f.known.data() + r.begin, known, r.size());
   }
@@ -119,10 +123,11 @@ class Replay final : public plan::Observer {
     fail_(std::string("replay: ") + what + " of a slot that is not there");
     return nullptr;
   }
-  Flat* usable(const plan::End& end, std::uint64_t bytes, const char* what) {
+  /// @param piece  relative to the end's position
+  Flat* usable(const plan::End& end, ByteRange piece, const char* what) {
     Flat* const f = flat(end, what);
     if (f == nullptr) return nullptr;
-    if (f->mapped && end.position + bytes <= f->bytes.size()) return f;
+    if (end.position + piece.end <= f->bytes.size() && !any(f->mapped, {end.position + piece.begin, end.position + piece.end}, false)) return f;
     fail_(std::string("replay: ") + what + " memory that is not mapped, or beyond its end");
     return nullptr;
   }
@@ -130,9 +135,9 @@ class Replay final : public plan::Observer {
 
   void fill(const plan::Step& s) {
     if (!s.to.slot.valid()) return;
-    Flat* const f = usable(s.to, s.region(s.to).hull().size(), "a fill of");
-    if (f == nullptr) return;
     for (std::uint64_t c = 0; c < s.columns; ++c) {
+      Flat* const f = usable(s.to, {c * s.to.pitch, c * s.to.pitch + s.bytes}, "a fill of");
+      if (f == nullptr) return;
       const std::uint64_t begin = s.to.position + c * s.to.pitch;
       for (std::uint64_t i = 0; i < s.bytes; ++i) {
         f->bytes[begin + i] = static_cast<std::byte>(s.fill.pattern[(i + s.phase + c * s.phase_pitch) % s.fill.pattern_bytes]);
@@ -149,7 +154,7 @@ class Replay final : public plan::Observer {
         std::vector<std::byte> content(p.size());
         std::vector<std::uint8_t> known(p.size(), yes);
         if (s.from.slot.valid()) {
-          const Flat* const from = usable(s.from, p.end, "a copy from");
+          const Flat* const from = usable(s.from, p, "a copy from");
           if (from == nullptr) return;
           std::memcpy(content.data(), from->bytes.data() + s.from.position + p.begin, p.size());
           std::memcpy(known.data(), from->known.data() + s.from.position + p.begin, p.size());
@@ -157,7 +162,7 @@ class Replay final : public plan::Observer {
           std::memcpy(content.data(), s.from.address + p.begin, p.size());
         }
         if (!s.to.slot.valid()) return;
-        Flat* const to = usable(s.to, to_column + piece.end, "a copy to");
+        Flat* const to = usable(s.to, {to_column + piece.begin, to_column + piece.end}, "a copy to");
         if (to == nullptr) return;
         std::memcpy(to->bytes.data() + s.to.position + to_column + piece.begin, content.data(), p.size());
         std::memcpy(to->known.data() + s.to.position + to_column + piece.begin, known.data(), p.size());

@@ -25,7 +25,7 @@ struct World {
   ~World() {
     for (Memory& m : arrays) {
       if (!m.live) continue;
-      if (mapped(m)) memory->unmap(m);
+      memory->unmap(m);
       memory->give_back(m);
     }
     memory.reset();
@@ -35,7 +35,6 @@ struct World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
   Memory& place(std::uint64_t bytes) {
-    memory->make_room_for(arrays.size() + 1);
     Memory& m = arrays.emplace_back();
     m.space = device_space(0);
     m.bytes = bytes;
@@ -46,7 +45,7 @@ struct World {
   }
   Memory& map(std::uint64_t bytes) {
     Memory& m = place(bytes);
-    memory->ask({&m});
+    memory->ask(blocks_of(m));
     EXPECT_FALSE(tell_driver().refused);
     expect_right();
     return m;
@@ -56,17 +55,29 @@ struct World {
     memory->begin_chores(chores);
     memory->carry_out(chores, DeviceMemory::Reach::open);
     memory->end_chores(chores, DeviceMemory::Reach::open);
-    for (const auto& a : chores.asked) memory->note_mapped(*a.memory);
+    for (const auto& a : chores.asked) memory->note_mapped(a.block);
     return chores;
+  }
+  static std::vector<ArrayBlock> blocks_of(Memory& m) {
+    std::vector<ArrayBlock> blocks;
+    for (std::size_t i = 0; i < m.blocks.count(); ++i) blocks.push_back({&m, i});
+    return blocks;
+  }
+  static std::vector<ArrayBlock> blocks_of(std::initializer_list<Memory*> arrays) {
+    std::vector<ArrayBlock> blocks;
+    for (Memory* m : arrays) {
+      for (const ArrayBlock& b : blocks_of(*m)) blocks.push_back(b);
+    }
+    return blocks;
   }
   static bool mapped(const Memory& m) { return (m.flags.load() & Memory::resident) != 0; }
   void use(Memory& m) { m.recently.store(++clock); }
   Memory* victim() {
-    return memory->victim([](const Memory&) { return true; });
+    return memory->victim([](const ArrayBlock&) { return true; }).memory;
   }
   void expect_right() {
-    std::vector<const Memory*> live;
-    for (const Memory& m : arrays) {
+    std::vector<Memory*> live;
+    for (Memory& m : arrays) {
       if (m.live) live.push_back(&m);
     }
     EXPECT_EQ(memory->audit(live), "");
@@ -120,13 +131,13 @@ TEST(DeviceMemory, ASetCountsEachGranuleOnce) {
   Memory& a = w.place(1000);
   Memory& b = w.place(1000);
   Memory& c = w.place(2 * granule);
-  const DeviceMemory::Need two = w.memory->need_of({&a, &b});
+  const DeviceMemory::Need two = w.memory->need_of(World::blocks_of({&a, &b}));
   EXPECT_EQ(two.total, granule);
   EXPECT_EQ(two.missing, granule);
-  w.memory->ask({&a});
-  EXPECT_EQ(w.memory->need_of({&a, &b}).missing, 0u) << "b's memory is there already";
-  EXPECT_EQ(w.memory->need_of({&a, &b}).total, granule);
-  const DeviceMemory::Need all = w.memory->need_of({&c, &a, &b});
+  w.memory->ask(World::blocks_of(a));
+  EXPECT_EQ(w.memory->need_of(World::blocks_of({&a, &b})).missing, 0u) << "b's memory is there already";
+  EXPECT_EQ(w.memory->need_of(World::blocks_of({&a, &b})).total, granule);
+  const DeviceMemory::Need all = w.memory->need_of(World::blocks_of({&c, &a, &b}));
   EXPECT_EQ(all.total - all.missing, granule);
   EXPECT_EQ(w.memory->need_of({}).total, 0u);
 }
@@ -136,7 +147,7 @@ TEST(DeviceMemory, ARefusedMapChangesNothing) {
   Memory& a = w.map(1000);
   Memory& large = w.place(3 * granule);
   w.device->fail_call(2, fakes::FakeDevice::call_map);
-  w.memory->ask({&large});
+  w.memory->ask(World::blocks_of(large));
   EXPECT_TRUE(w.tell_driver().refused);
   w.device->fail_call(0, 0);
   EXPECT_FALSE(World::mapped(large));
@@ -153,8 +164,8 @@ TEST(DeviceMemory, TheLongestUnusedLeavesFirst) {
   EXPECT_EQ(w.victim(), &a);
   w.use(a);
   EXPECT_EQ(w.victim(), &b);
-  EXPECT_EQ(w.memory->victim([&](const Memory& m) { return &m != &b; }), &c);
-  EXPECT_EQ(w.memory->victim([](const Memory&) { return false; }), nullptr);
+  EXPECT_EQ(w.memory->victim([&](const ArrayBlock& block) { return block.memory != &b; }).memory, &c);
+  EXPECT_EQ(w.memory->victim([](const ArrayBlock&) { return false; }).memory, nullptr);
   w.memory->unmap(b);
   EXPECT_EQ(w.victim(), &c);
   w.expect_right();
@@ -165,7 +176,7 @@ TEST(DeviceMemory, AnEvictionThatHasBegunGoesOnUnlessItsArrayIsUsed) {
   Memory& a = w.map(granule);
   Memory& b = w.map(granule);
   w.use(a);  // what the eviction writes back is a use
-  w.memory->eviction_begun(a);
+  w.memory->eviction_begun({&a, 0});
   EXPECT_EQ(w.victim(), &a);
   w.use(a);
   EXPECT_EQ(w.victim(), &b);

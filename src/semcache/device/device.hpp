@@ -53,6 +53,8 @@ class Device {
   // --- addresses and memory --------------------------------------------------------------------------------------
   /// Returns the unit of `map` and `unmap`, the granule: a power of two.
   [[nodiscard]] virtual std::uint64_t granularity_bytes() const noexcept = 0;
+  /// Returns the least number of bytes, in whole granules, for which mapping and unmapping cost little beside a transfer of as many.
+  [[nodiscard]] virtual std::uint64_t block_bytes() const noexcept { return granularity_bytes(); }
   /// Reserves addresses without memory behind them, aligned to 2 MiB at least.
   /// @param bytes  how many are wanted; set to how many were reserved. That may be fewer: the size is halved until the call
   ///   succeeds.

@@ -20,7 +20,6 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
     base::make_room_for(free_, all);
     base::make_room_for(s_.put_off, all);
     projection_.make_room_for(all);
-    for (auto& d : s_.devices) d->memory->make_room_for(all);
     free_.push_back(&s_.pool.emplace_back());
   }
   free_.back()->uses.extend(s_.queues->count());
@@ -119,7 +118,7 @@ void Arrays::destroy(Memory& m) noexcept {
   projection_.forget_perhaps_unwanted(m);
   new_copies_.erase(std::remove(new_copies_.begin(), new_copies_.end(), &m), new_copies_.end());
   if (m.counted_snapshot) s_.device_of(m).memory->snapshot_bytes -= m.bytes;
-  if (!m.on_host() && State::is_resident(m)) executor_.unmap_memory(m);
+  if (!m.on_host() && m.blocks.any_mapped()) executor_.unmap_memory(m);
   if (m.slot.valid()) {
     executor_.tell(step_of(plan::Step::Kind::release, m));
     s_.directory.remove_slot(m.slot);
@@ -154,7 +153,7 @@ void Arrays::collect_orphans() noexcept {
     }
     // An attempt that waits may have asked for this saved copy. If the copy were freed, it would ask for another again and again.
     const bool perhaps_wanted = s_.waiting > 0 && std::find(new_copies_.begin(), new_copies_.end(), &m) != new_copies_.end();
-    bool busy = m.asked || perhaps_wanted || s_.pinned(m);
+    bool busy = m.blocks.any_asked() || perhaps_wanted || s_.pinned(m);
     if (!busy && !m.on_host()) {
       busy = hazards_.unknown_use_pending(m, Mode::writes);
       try {
@@ -183,7 +182,7 @@ std::string Arrays::describe_live_buffers(std::uint32_t device) const {
     const Memory& m = *live[i];
     text += "  " + std::to_string(m.bytes) + " bytes  '" + s_.name(m) + "'" +
             (m.snapshot() ? " (saved copy)" : "") +
-            (State::is_resident(m) ? ", on the device" : ", not on the device now") + "\n";
+            (State::is_resident(m) ? ", on the device" : m.blocks.any_mapped() ? ", in part on the device now" : ", not on the device now") + "\n";
   }
   if (live.size() > 32) text += "  and " + std::to_string(live.size() - 32) + " not larger\n";
   return text;
@@ -226,14 +225,14 @@ Memory* Arrays::make_saved_copy(SpaceId space, const Region& saved, trace::Label
     place_on_device(*m);
     DeviceState& d = s_.device_of(*m);
     // How many granules it needs depends on where it lies.
-    if (!d.memory->fits(d.memory->missing_bytes(*m))) {
+    if (!d.memory->fits(d.memory->need_of({ArrayBlock{m.get(), 0}}).missing)) {
       throw OutOfMemory("no room for a saved copy", bytes, d.memory->budget_bytes());
     }
   }
   bind(*m, s_.directory.add_snapshot(space, saved));
   m->since = Memory::never;
   if (!m->on_host()) {
-    s_.device_of(*m).memory->ask({m.get()});
+    s_.device_of(*m).memory->ask({ArrayBlock{m.get(), 0}});
     m->counted_snapshot = true;
     s_.device_of(*m).memory->snapshot_bytes += bytes;
   }

@@ -15,7 +15,7 @@ void Engine::audit() {
   const Look look(transactions_);
   if (const std::string wrong = s_.directory.audit(); !wrong.empty()) base::fatal("audit: %s", wrong.c_str());
 
-  std::vector<const Memory*> live;
+  std::vector<Memory*> live;
   std::uint64_t host_snapshots = 0;
   const std::set<const Memory*> unwanted(projection_.perhaps_unwanted().begin(), projection_.perhaps_unwanted().end());
   std::set<std::uint32_t> touched;
@@ -64,8 +64,9 @@ void Engine::audit() {
     }
     const std::uint32_t flags = m.flags.load();
     if (!m.freeing && m.counted_snapshot != m.snapshot()) base::fatal("audit: '%s' is counted wrongly as a saved copy", s_.name(m));
-    if ((flags & Memory::resident) == 0 && m.bytes > 0) {
-      s_.directory.held(m.slot).for_each(m.positions(), [&](const Region&, ValueRef held) {
+    for (std::size_t i = 0; i < m.blocks.count() && m.bytes > 0; ++i) {
+      if (m.blocks[i].mapped) continue;
+      s_.directory.held(m.slot).for_each(m.blocks.count() == 1 ? m.positions() : Region(m.blocks.range(i)), [&](const Region&, ValueRef held) {
         if (held.is_number()) base::fatal("audit: '%s' holds a value, but has no memory", s_.name(m));
       });
     }
@@ -78,6 +79,16 @@ void Engine::audit() {
       }
       if (idle && m.access == Protection::read_write && !s_.directory.exclusive(m.slot, m.positions())) {
         base::fatal("audit: I5: the program can write the device memory of '%s', which others share", s_.name(m));
+      }
+      for (std::size_t i = 0; idle && m.opened_in_part && !m.snapshot() && !projection_.waits() && i < m.in_part->opened.size(); ++i) {
+        const Memory::InPart::Opened& part = m.in_part->opened[i];
+        const ByteRange content = intersect(part.pages, m.all());
+        if (!s_.directory.fresh(m.slot, content) || !State::is_resident(m, content)) {
+          base::fatal("audit: I5: the program can use a part of the device memory of '%s', which is stale", s_.name(m));
+        }
+        if (part.writable && !s_.directory.exclusive(m.slot, content)) {
+          base::fatal("audit: I5: the program can write a part of the device memory of '%s', which others share", s_.name(m));
+        }
       }
       const Protection least = (flags & Memory::is_exclusive) != 0 ? Protection::read_write
                                : (flags & Memory::is_fresh) != 0   ? Protection::read

@@ -271,7 +271,7 @@ void Copies::settle_early(Transaction& t, Memory& to, const Region& range, Memor
       transfers_.count_write_through(to, range, to.label);
       t.run([&]() -> Obstacle {
         if (to_kept.freed()) return {};
-        const Obstacle o = residency_.make_resident(to);
+        const Obstacle o = residency_.make_resident(to, range);
         return o ? o : transfers_.make_fresh(to, range);
       });
     }
@@ -369,7 +369,7 @@ Obstacle Copies::check_elided(Memory& to, std::uint64_t to_position, Memory& fro
     }
     return bytes;
   };
-  if (!State::is_resident(to) || !State::is_resident(from)) return {};
+  if (!State::is_resident(to, to_range) || !State::is_resident(from, from_range)) return {};
   const std::vector<std::byte> there = bytes_of(to, to_range);
   const std::vector<std::byte> here = bytes_of(from, from_range);
   s_.directory.wanted(to.datum).for_each(to_range, [&](const Region& piece, directory::ValueRef ref) {

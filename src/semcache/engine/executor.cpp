@@ -47,9 +47,11 @@ void Executor::carry_out(const Step& step) {
       }
       return;
     case Step::Kind::map:
-      return s_.device_of(*to).memory->note_mapped(*to);
+      return s_.device_of(*to).memory->note_mapped({to, to->blocks.at(step.to.position)});
     case Step::Kind::evict:
-      unmap_memory(*to);
+      close_for_unmapping(*to);
+      s_.device_of(*to).memory->unmap(ArrayBlock{to, to->blocks.at(step.to.position)});
+      projection_.note_perhaps_unready(*to);
       return s_.recorder.count(trace::Event::evictions, to->label);
     case Step::Kind::allocate:
     case Step::Kind::protect:
@@ -384,7 +386,7 @@ timeline::Work Executor::note_use(QueueIndex queue, Memory& m, const Region& whe
 void Executor::note_use(QueueIndex queue, Memory& m, const Region& where, Mode mode, std::uint64_t at, std::uint64_t now) noexcept {
   if (where.is_range() && where.width == m.bytes) return note_use(queue, m, mode, at, now);
   m.uses.note(timeline::PartialUse{where, queue, mode, at}, [this](QueueIndex q, std::uint64_t position) { return s_.queues->done(q, position); });
-  m.recently.store(now, std::memory_order_relaxed);
+  m.note_recent(where, now);
 }
 
 void Executor::note_use(QueueIndex queue, Memory& m, Mode mode, std::uint64_t at, std::uint64_t now) noexcept {
@@ -451,10 +453,14 @@ void Executor::forget_finished_flights() noexcept {
   }
 }
 
-void Executor::unmap_memory(Memory& m) noexcept {
+void Executor::close_for_unmapping(Memory& m) noexcept {
   m.flags.fetch_and(~Memory::revocable);  // first, so that no launch comes to closed pages without the lock
   projection_.protect_guarded(m, platform::Protection::none);  // neighbours may keep the granules mapped
   m.access = platform::Protection::none;
+}
+
+void Executor::unmap_memory(Memory& m) noexcept {
+  close_for_unmapping(m);
   s_.device_of(m).memory->unmap(m);
   projection_.note_perhaps_unready(m);
 }

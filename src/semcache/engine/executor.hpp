@@ -48,6 +48,7 @@ class Executor : Parts {
   void unmap_memory(Memory& memory) noexcept;
 
  private:
+  void close_for_unmapping(Memory& memory) noexcept;
   void carry_out(const plan::Step& step);
   void copy_bytes(const plan::Step& step);
   void copy_on_host(const plan::Step& step, Memory* to, Memory* from);

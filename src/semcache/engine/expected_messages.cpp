@@ -93,9 +93,10 @@ void ExpectedMessages::bring_expected(Memory& m) {
 
 bool ExpectedMessages::fresh_here(const Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count) const {
   for (std::size_t i = 0; i < count; ++i) {
-    if (!s_.directory.fresh(m.slot, at_array(pieces[i], position))) return false;
+    const ByteRange range = at_array(pieces[i], position);
+    if (!State::is_resident(m, range) || !s_.directory.fresh(m.slot, range)) return false;
   }
-  return State::is_resident(m);
+  return true;
 }
 
 void ExpectedMessages::submit_pieces(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,

@@ -52,6 +52,16 @@ void ForeignUses::use_natively(Memory& m, const Region& where, bool writable, Me
   announced.note(part.range, writable);
 }
 
+void ForeignUses::confine(ForeignCall::Use& use) {
+  Memory& m = *use.memory;
+  use.confined = true;
+  use.parts.clear();
+  for (const auto& part : m.in_part->announced) {
+    m.blocks.for_each_range_around(part.where, [&](ByteRange blocks) { use.parts.push_back({&m, blocks, Access::read}); });
+    if (part.writes) use.parts.push_back({&m, part.where, Access::read_write});
+  }
+}
+
 DeviceSet ForeignUses::users_of(const Memory& m) const noexcept {
   DeviceSet users = 0;
   for (const auto& d : s_.devices) {
@@ -62,8 +72,8 @@ DeviceSet ForeignUses::users_of(const Memory& m) const noexcept {
 
 // A use counts on the unknown queue, because raw kernels may use any stream, before and after it, and there as one of the whole array.
 void ForeignUses::access(Memory& m, const Region& where, Access mode) {
-  // Guarded pages must stay open after the call, until the array's state changes, so they are opened together.
-  if (s_.guarded(m) && where.size() < m.bytes) return use_natively(m, m.all(), writes(mode), m.announced_use);
+  // The use of guarded memory is noticed where the announcement does not cover it, so the pages are opened together if they can be.
+  if (s_.guarded(m) && where.size() < m.bytes && fits_as_a_whole(m)) return use_natively(m, m.all(), writes(mode), m.announced_use);
   if (mode != Access::overwrite) return use_natively(m, where, writes(mode), m.announced_use);
   const Announced announced(*this, m.announced_use, m);
   Transaction t(transactions_);
@@ -80,8 +90,14 @@ void ForeignUses::access(Memory& m, const Region& where, Access mode) {
   m.unknown_on.fetch_or(users_of(m));
   executor_.note_use(unknown_queue, m, m.all(), Mode::writes);
   projection_.keep_reachable(m);
+  if (use.range.size() < m.bytes) projection_.open_part(m, use.range, true);
   projection_.open_guarded(m);
   announced.note(use.range, true);
+}
+
+bool ForeignUses::fits_as_a_whole(Memory& m) {
+  const Look look(transactions_);
+  return residency_.fits_as_a_whole(m);
 }
 
 void ForeignUses::Announced::note(const Region& where, bool writes) const noexcept {
@@ -249,6 +265,18 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   if (leads_to_views && launches) add_every_array(*call);
   if (call->uses.empty() && host_uses.empty()) return nullptr;
 
+  const auto for_each_need = [&](const auto& visit) {
+    for (const ForeignCall::Use& use : call->uses) {
+      if (use.freed()) continue;
+      if (use.parts.empty()) visit(*use.memory, use.memory->all());
+      for (const Requirement& part : use.parts) visit(*part.memory, part.range);
+    }
+  };
+  if (!residency_.fits(for_each_need)) {
+    for (ForeignCall::Use& use : call->uses) {
+      if (use.announced && !use.parts.empty()) confine(use);
+    }
+  }
   for (ForeignCall::Use& use : call->uses) {
     for (const HostUse& host : host_uses) use.both_sides = use.both_sides || (!host.pointer && host.memory->datum == use.memory->datum);
   }
@@ -263,7 +291,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
     if (!use.pointer && !is_right(use)) shapes_.keep_maps_short(t, *use.memory);
   }
   for (ForeignCall::Use& use : call->uses) {
-    if (use.parts.size() > Shapes::most_pieces) use.parts.clear();
+    if (use.parts.size() > Shapes::most_pieces && !use.confined) use.parts.clear();
     if (!use.parts.empty() && !use.freed()) shapes_.keep_maps_short(t, *use.memory);
   }
   std::vector<Operand> operands;
@@ -282,6 +310,10 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
         for (const Requirement& part : use.parts) parts.push_back({part.memory, part.range, use.both_sides ? Access::read : part.mode});
       }
       if (const Obstacle o = preparation_.prepare(operands.data(), operands.size(), {parts.data(), parts.size()})) return o;
+      for (const ForeignCall::Use& use : call->uses) {
+        if (!use.confined) continue;
+        if (const Obstacle o = residency_.evict_stale(*use.memory)) return o;
+      }
       // These writes are noted in the directory when the call has been made. Until then none of these slots counts as a holder.
       std::vector<std::shared_ptr<directory::Directory>> overwritten;
       overwritten.reserve(call->uses.size());
@@ -332,7 +364,8 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
   for (const ForeignCall::Use& use : call->uses) {
     Memory& m = *use.memory;
     m.unknown_on.fetch_or(all_devices);  // the call may be one of any device, and a graph may have nodes of several
-    executor_.note_use(unknown_queue, m, mode_of(use.used_writing), at, now);
+    m.uses.note(unknown_queue, at, mode_of(use.used_writing));
+    if (use.parts.empty()) m.note_recent(ByteRange{0, m.bytes}, now);  // uses of parts were noted when they were pinned
     // The announcement still holds, unless something was copied meanwhile. That of a part was for one call.
     if (use.announced && use.parts.empty()) m.announced_use.at.store(now);
     if (use.writable) m.writing_launches.fetch_add(1, std::memory_order_relaxed);

@@ -17,6 +17,8 @@ struct ForeignCall {
     bool used_writing; ///< later uses of the array wait for the call as for a write
     bool announced;    ///< an announcement covers this use
     std::vector<Requirement> parts;  ///< the bytes that it uses; empty: all of the array
+    /// The array is used in the announced parts alone, because all of it would not fit. Whatever else is mapped of it is fresh, too.
+    bool confined = false;
     bool both_sides = false;     ///< the call uses the host side, too, so a write is noted only when the call is made
     /// Returns the bytes that the call may change.
     [[nodiscard]] std::vector<Region> written() const {
@@ -102,6 +104,10 @@ class ForeignUses : Parts {
   /// @param writable  what the call may do; an announcement is believed
   /// @param address  what the call is given; nullptr: it is not known
   [[nodiscard]] ForeignCall::Use unless_announced(Memory& memory, bool writable, const void* address = nullptr);
+  /// Restricts a use that was announced in parts to the blocks of these parts. @pre nothing has waited since `unless_announced`
+  static void confine(ForeignCall::Use& use);
+  /// Can all of the array be mapped at once? Takes the lock.
+  [[nodiscard]] bool fits_as_a_whole(Memory& memory);
   /// Returns the use of bytes of an array by a transfer of the driver.
   [[nodiscard]] ForeignCall::Use transfer_of(Memory& memory, ByteRange range, bool writes);
   /// Counts a use of these bytes as unannounced, unless nothing need be done for it.

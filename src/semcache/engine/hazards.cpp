@@ -66,6 +66,18 @@ Obstacle Hazards::uses_of(Memory& m) {
   return uses_on(m, s_.queues->count());
 }
 
+Obstacle Hazards::uses_of(const Memory& m, ByteRange where) const noexcept {
+  if (unknown_use_pending(m, Mode::writes)) return Obstacle::whole_devices(m.unknown_on.load());
+  for (QueueIndex q = 1; q < s_.queues->count(); ++q) {
+    std::uint64_t last = s_.last_conflict(m, q, Mode::writes);
+    for (const timeline::PartialUse& use : m.uses.parts()) {
+      if (use.queue == q && may_overlap(use.where, where)) last = std::max(last, use.position);
+    }
+    if (const Obstacle o = not_done({q, last})) return o;
+  }
+  return {};
+}
+
 Obstacle Hazards::transfers_of(const Memory& m) const noexcept {
   return uses_on(m, s_.queues->own_end());
 }

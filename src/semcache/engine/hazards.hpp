@@ -38,6 +38,8 @@ class Hazards : Parts {
   Obstacle directly_reached(Memory& host, const Region& where);
   /// @return no obstacle when no work on any queue uses the memory; otherwise the first such work
   Obstacle uses_of(Memory& memory);
+  /// The same for these bytes of device memory. @param where  of the memory
+  Obstacle uses_of(const Memory& memory, ByteRange where) const noexcept;
   /// @return no obstacle when none of our transfers uses the device memory; otherwise the first one
   Obstacle transfers_of(const Memory& memory) const noexcept;
   /// Ends a flight whose work is done: writes a staged arrival to its pages, gives back the staging memory, and erases the

@@ -173,12 +173,18 @@ FaultResult HostAccess::serve_device(Transaction& t, Memory& m, FaultKind kind, 
   std::size_t count = both ? 2 : 1;
   const Kept kept(m);
   const Kept other_kept(*operands[1].memory);
+  // An array that does not fit the budget is used block by block.
+  const auto position = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - m.address);
+  Requirement block{&m, m.blocks.range(m.blocks.at(position)), writes ? Access::read_write : Access::read};
+  OperandParts parts;
+  if (!residency_.fits_as_a_whole(m)) parts = {&block, 1};
+  if (parts.count > 0) shapes_.keep_maps_short(t, m);
   t.run([&] {
     if (other_kept.freed()) count = 1;
-    return kept.freed() ? Obstacle() : preparation_.prepare(operands, count);
+    return kept.freed() ? Obstacle() : preparation_.prepare(operands, count, parts);
   });
   if (kept.freed()) return FaultResult::not_ours;
-  launches_.pin(t, unknown_queue, operands, count);
+  launches_.pin(t, unknown_queue, operands, count, parts);
   launches_.unpin(t, operands, count);
   return FaultResult::served;
 }
@@ -300,14 +306,24 @@ void HostAccess::for_each_array(const Visit& visit) {
   }
 }
 
+Obstacle HostAccess::make_mapped_fresh(Memory& m) {
+  std::vector<ByteRange> mapped;  // a fetch may evict a block
+  m.blocks.for_each_mapped_range([&](ByteRange range) { mapped.push_back(range); });
+  if (State::is_resident(m)) mapped.assign(1, m.all());
+  for (const ByteRange range : mapped) {
+    if (const Obstacle o = transfers_.make_fresh(m, range)) return o;
+  }
+  return {};
+}
+
 void HostAccess::settle_all() {
   for_each_array([&](Transaction& t, Memory& m) {
     if (s_.directory.fresh(m.slot, m.all())) return;
     if (m.on_host()) return host_access(t, m, m.all(), Access::read);
     const Kept kept(m);
     t.run([&]() -> Obstacle {
-      if (kept.freed() || !State::is_resident(m)) return {};
-      if (const Obstacle o = transfers_.make_fresh(m, m.all())) return o;
+      if (kept.freed()) return {};
+      if (const Obstacle o = make_mapped_fresh(m)) return o;
       projection_.open_guarded(m);
       return {};
     });
@@ -330,7 +346,7 @@ void HostAccess::settle_and_open() {
 
 void HostAccess::open_everything() {
   for_each_array([&](Transaction& t, Memory& m) {
-    if (!m.on_host() && (!s_.guarded(m) || !State::is_resident(m))) return;
+    if (!m.on_host() && (!s_.guarded(m) || !m.blocks.any_mapped())) return;
     const Kept kept(m);
     try {
       const bool defined = s_.directory.defined(m.datum, m.all());
@@ -343,11 +359,11 @@ void HostAccess::open_everything() {
         (void)s_.pages->protect(m, s_.pages->span(m), Protection::read_write);  // checked below
       } else {
         t.run([&]() -> Obstacle {
-          if (kept.freed() || !State::is_resident(m)) return {};
+          if (kept.freed()) return {};
           if (defined) {
-            if (const Obstacle o = transfers_.make_fresh(m, m.all())) return o;
+            if (const Obstacle o = make_mapped_fresh(m)) return o;
           }
-          projection_.protect_guarded(m, Protection::read_write);
+          projection_.open_mapped(m);
           return {};
         });
       }
@@ -360,7 +376,7 @@ void HostAccess::open_everything() {
   // No fault is served from here on. Pages that the kernel's limit on mappings kept closed can perhaps be opened now that their
   // neighbours are open, and device memory stays open now that no projection follows.
   for_each_array([&](Transaction&, Memory& m) {
-    if (s_.guarded(m) && State::is_resident(m)) projection_.protect_guarded(m, Protection::read_write);
+    if (s_.guarded(m)) projection_.open_mapped(m);
     if (m.on_host() && m.open && !s_.pages->protect(m, s_.pages->span(m), Protection::read_write)) die_closed(m);
   });
 }

@@ -52,6 +52,8 @@ class HostAccess : Parts {
   void note_fetch(Memory& host, ByteRange range);
 
  private:
+  /// @return no obstacle when what is mapped of the device memory is fresh; otherwise the first obstacle
+  Obstacle make_mapped_fresh(Memory& memory);
   /// Ends the process, because the kernel refuses to open the pages.
   [[noreturn]] void die_closed(const Memory& memory) const noexcept;
   /// Visits all live arrays, one after the other, each in a transaction of its own.

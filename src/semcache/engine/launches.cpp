@@ -49,6 +49,7 @@ bool Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
     shapes_.keep_maps_short(t, m);
   }
   for (Requirement& part : parts) shapes_.fit(t, part);
+  bring_by_block(t, operands, count, parts);
   t.run([&] { return preparation_.prepare(operands, count, parts); });
   for (std::size_t i = 0; i < count; ++i) {
     const Memory& m = *operands[i].memory;
@@ -59,6 +60,43 @@ bool Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
   }
   pin(t, queue, operands, count, parts);
   return parts.count > 0 && queue != unknown_queue;
+}
+
+void Launches::bring_by_block(Transaction& t, const Operand* operands, std::size_t count, const OperandParts& parts) {
+  std::vector<Requirement> needs;
+  bool missing = false;
+  const auto add = [&](const Requirement& r) {
+    if (is_no_array(*r.memory)) return;
+    needs.push_back(r);
+    missing = missing || (r.memory->blocks.count() > 1 && needs_content(r.mode) && !State::is_resident(*r.memory, r.range));
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!parts.has(*operands[i].memory)) add({operands[i].memory, operands[i].memory->all(), Access::read});
+  }
+  for (const Requirement& part : parts) add(part);
+  const auto for_each_need = [&](const auto& visit) {
+    for (const Requirement& r : needs) visit(*r.memory, r.range);
+  };
+  if (!missing || !residency_.fits(for_each_need)) return;
+  std::vector<Kept> kept;
+  for (const Requirement& r : needs) kept.emplace_back(*r.memory);
+  for (std::size_t n = 0; n < needs.size(); ++n) {
+    Memory& m = *needs[n].memory;
+    if (!needs_content(needs[n].mode) || m.blocks.count() == 1) continue;
+    for (std::size_t i = 0; !kept[n].freed() && i < m.blocks.count(); ++i) {
+      const ByteRange block = m.blocks.range(i);
+      t.run([&]() -> Obstacle {
+        if (kept[n].freed() || m.blocks[i].mapped) return {};
+        Obstacle met;
+        for_each_inside(needs[n].range, -static_cast<std::int64_t>(block.begin), block.size(), [&](const Region& inside) {
+          const Region part = inside.moved(static_cast<std::int64_t>(block.begin));
+          if (!met) met = residency_.make_resident(m, part);
+          if (!met) met = transfers_.make_fresh(m, part);
+        });
+        return met;
+      });
+    }
+  }
 }
 
 void Launches::expect_apart(const Operand* operands, std::size_t count, const OperandParts& parts) const {
@@ -144,7 +182,11 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
   for (std::size_t i = 0; i < count; ++i) {
     Memory& m = *operands[i].memory;
     m.pins.fetch_add(1);
-    m.recently.store(s_.clock.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
+    const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
+    if (!parts.has(m)) m.note_recent(ByteRange{0, m.bytes}, now);
+    for (const Requirement& part : parts) {
+      if (part.memory == &m) m.note_recent(in_memory(part), now);
+    }
   }
   try {
     for (std::size_t i = 0; queue == unknown_queue && i < count; ++i) {
@@ -233,6 +275,8 @@ void Launches::begin_unknown_launch(QueueIndex queue, std::vector<Operand>& oper
 
 void Launches::note_use(QueueIndex queue, const Operand& operand, const OperandParts& parts, std::uint64_t at, std::uint64_t now) noexcept {
   Memory& m = *operand.memory;
+  // On the unknown queue a use counts for the whole array; but which blocks are used was noted when they were pinned.
+  if (queue == unknown_queue) return m.uses.note(queue, at, mode_of(operand.writable));
   if (!parts.has(m)) return executor_.note_use(queue, m, mode_of(operand.writable), at, now);
   for (const Requirement& part : parts) {
     if (part.memory == &m) executor_.note_use(queue, m, in_memory(part), mode_of(writes(part.mode)), at, now);

@@ -74,6 +74,9 @@ class Launches : Parts {
   /// Checks that a kernel on the device of `space` can use the operands that lie on other devices.
   /// @throws UsageError  it cannot, for want of peer access
   void expect_reached(SpaceId space, const Operand* operands, std::size_t count) const;
+  /// Where blocks are to be mapped, brings what is used block by block, so that the driver maps one while the content of another is under
+  /// way. That saves time only: nothing is ready for the launch by it.
+  void bring_by_block(Transaction& transaction, const Operand* operands, std::size_t count, const OperandParts& parts);
   void open_pages(const Operand& operand, const OperandParts& parts);
   /// Notes that work number `at` of the queue uses the operand: its parts, or all of it.
   void note_use(QueueIndex queue, const Operand& operand, const OperandParts& parts, std::uint64_t at, std::uint64_t now) noexcept;

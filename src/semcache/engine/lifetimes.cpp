@@ -7,19 +7,22 @@
 
 namespace semcache::engine {
 
-Arrays::NewMemory Lifetimes::new_on_device(std::uint32_t device, const char* label, std::uint64_t bytes) {
+Arrays::NewMemory Lifetimes::new_on_device(std::uint32_t device, const char* label, std::uint64_t bytes, const Region& layout) {
   DeviceState& d = *s_.devices.at(device);
-  const auto expect_at_most = [&](std::uint64_t most, const std::string& what, const char* remedy) {
-    if (bytes <= most) return;
+  const auto expect_at_most = [&](std::uint64_t at_once, std::uint64_t most, const std::string& what, const char* remedy) {
+    if (at_once <= most) return;
     throw OutOfMemory("array '" + std::string(label == nullptr ? "" : label) + "' of " + std::to_string(bytes) +
                           " bytes is larger than " + what + std::to_string(most) + " bytes" + remedy + " Live arrays:\n" +
                           arrays_.describe_live_buffers(device),
                       bytes, most);
   };
-  expect_at_most(d.memory->budget_bytes(), s_.budget_of(d) + " of ",
+  // Of an array in blocks, one block must fit.
+  const std::uint64_t block = layout.empty() ? policy::block_bytes(bytes, d.device->block_bytes()) : 0;
+  expect_at_most(block != 0 ? block : bytes, d.memory->budget_bytes(), s_.budget_of(d) + " of ",
                  " (SEMCACHE_DEVICE_MEMORY). Raise the budget, or split the array.");
-  expect_at_most(d.memory->bytes(), "all the addresses for device arrays, ", ". Split the array.");
+  expect_at_most(bytes, d.memory->bytes(), "all the addresses for device arrays, ", ". Split the array.");
   Arrays::NewMemory m = arrays_.new_memory(device_space(device), label, bytes);
+  m->layout = layout;
   arrays_.place_on_device(*m);
   return m;
 }
@@ -44,8 +47,7 @@ Memory* Lifetimes::allocate_part(std::uint32_t device, const Memory& array, cons
                    "a part of " + std::to_string(where.columns) + " columns of " + std::to_string(where.width) + " bytes, " +
                        std::to_string(where.pitch) + " bytes apart, at offset " + std::to_string(where.begin) + " of '" + s_.name(array) +
                        "' of " + std::to_string(array.bytes) + " bytes: it is empty, its columns overlap, or it leaves the array");
-  Arrays::NewMemory m = new_on_device(device, s_.name(array), where.size());
-  m->layout = where;
+  Arrays::NewMemory m = new_on_device(device, s_.name(array), where.size(), where);
   m->part = true;
   m->since = Memory::never;
   m->datum = array.datum;

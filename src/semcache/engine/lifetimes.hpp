@@ -41,7 +41,7 @@ class Lifetimes : Parts {
 
  private:
   /// Makes the object of an array or part, which has addresses on the device and no slot yet.
-  Arrays::NewMemory new_on_device(std::uint32_t device, const char* label, std::uint64_t bytes);
+  Arrays::NewMemory new_on_device(std::uint32_t device, const char* label, std::uint64_t bytes, const Region& layout = {});
   void deallocate(Transaction& transaction, Memory& memory) noexcept;
   /// @return no obstacle when the array is freed, or has become a saved copy; otherwise the first obstacle
   Obstacle free_array(Memory& memory);

@@ -8,8 +8,16 @@
 namespace semcache::engine {
 
 Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const OperandParts& parts) {
-  const auto array_at = [&](std::size_t i) { return is_no_array(*operands[i].memory) ? nullptr : operands[i].memory; };
-  if (const Obstacle o = residency_.make_resident(count, array_at)) return o;
+  const auto for_each_need = [&](const auto& visit) {
+    for (std::size_t i = 0; i < count; ++i) {
+      Memory& m = *operands[i].memory;
+      if (!is_no_array(m) && !parts.has(m)) visit(m, m.all());
+    }
+    for (const Requirement& part : parts) {
+      if (!is_no_array(*part.memory)) visit(*part.memory, part.range);
+    }
+  };
+  if (const Obstacle o = residency_.make_resident(for_each_need)) return o;
   // Parts of arrays come last. If an array's use is enlarged, to whole pages or to a hull, it may fetch bytes that a part writes, and these
   // must be fetched before the write is noted.
   for (const bool in_part : {false, true}) {
@@ -74,7 +82,10 @@ Obstacle Preparation::save_for_write(Memory& m, const std::vector<Region>& writt
 }
 
 Obstacle Preparation::meet(const Requirement* requirements, std::size_t count) {
-  if (const Obstacle o = residency_.make_resident(count, [&](std::size_t i) { return requirements[i].memory; })) return o;
+  const auto for_each_need = [&](const auto& visit) {
+    for (std::size_t i = 0; i < count; ++i) visit(*requirements[i].memory, requirements[i].range);
+  };
+  if (const Obstacle o = residency_.make_resident(for_each_need)) return o;
   // All fetches come first, because what a fetch saves on its way may be saved to bytes that another requirement will overwrite.
   for (std::size_t i = 0; i < count; ++i) {
     const Requirement& r = requirements[i];

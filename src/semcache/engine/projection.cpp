@@ -64,7 +64,7 @@ void Projection::project_device(Memory& m) noexcept {
     const Protection most = (set & Memory::is_exclusive) != 0 ? Protection::read_write
                             : (set & Memory::is_fresh) != 0   ? Protection::read
                                                               : Protection::none;
-    if (m.access > most || m.opened_in_part) {
+    if (m.access > most || (m.opened_in_part && !parts_stay_open(m))) {
       // The flags are cleared. A kernel that still uses the memory must find it open to the kernel's end, because its fault might
       // wait for a thread that waits for the kernel. The end of its launch closes the pages: `waits_` is set before the pins are
       // read here, so either that end sees `waits_`, or there is no pin here any more.
@@ -88,8 +88,16 @@ void Projection::protect_guarded(Memory& m, platform::Protection protection) noe
   if (s_.mappings.scarce() || !s_.platform->protect(m.address, s_.pages->span(m).end, protection)) return stop_guarding(m);
   m.access = protection;
   m.opened_in_part = false;
-  if (m.in_part != nullptr) m.in_part->opened_for_writing.clear();
+  if (m.in_part != nullptr) m.in_part->opened.clear();
   s_.mappings.add(2);
+}
+
+bool Projection::parts_stay_open(const Memory& m) const noexcept {
+  const std::vector<Memory::InPart::Opened>& opened = m.in_part->opened;
+  return opened.size() <= most_opened && std::all_of(opened.begin(), opened.end(), [&](const Memory::InPart::Opened& part) {
+           const ByteRange content = intersect(part.pages, m.all());
+           return part.writable ? s_.directory.exclusive(m.slot, content) : s_.directory.fresh(m.slot, content);
+         });
 }
 
 void Projection::open_part(Memory& m, const Region& where, bool writes) {
@@ -97,19 +105,24 @@ void Projection::open_part(Memory& m, const Region& where, bool writes) {
   const Protection wanted = writes ? Protection::read_write : Protection::read;
   if (!s_.guarded(m) || m.access >= wanted) return;
   if (m.in_part == nullptr) m.in_part = std::make_unique<Memory::InPart>();
-  std::vector<ByteRange>& for_writing = m.in_part->opened_for_writing;
+  std::vector<Memory::InPart::Opened>& opened = m.in_part->opened;
   m.opened_in_part = true;
   project_later(m);
-  std::vector<Region> rest{where};  // without the pages that another launch may be writing now, which stay as they are
-  for (const ByteRange& open : for_writing) {
+  std::vector<Region> rest{where};  // without the pages that are open enough already, which stay as they are
+  for (const Memory::InPart::Opened& open : opened) {
+    if (writes && !open.writable) continue;
     std::vector<Region> outside;
-    for (const Region& r : rest) for_each_difference(r, open, [&](const Region& piece) { outside.push_back(piece); });
+    for (const Region& r : rest) for_each_difference(r, open.pages, [&](const Region& piece) { outside.push_back(piece); });
     rest.swap(outside);
   }
   for (const Region& r : rest) {
     for (std::uint64_t c = 0; c < r.columns; ++c) {
       const ByteRange pages = s_.pages->around(m, r.column(c));
-      if (writes) for_writing.push_back(pages);
+      if (!opened.empty() && opened.back().writable == writes && opened.back().pages.end == pages.begin) {
+        opened.back().pages.end = pages.end;
+      } else {
+        opened.push_back({pages, writes});
+      }
       if (s_.mappings.scarce() || !s_.platform->protect(m.address + pages.begin, pages.size(), wanted)) return stop_guarding(m);
       s_.mappings.add(2);
     }
@@ -125,6 +138,15 @@ void Projection::open_guarded(Memory& m) {
   if (m.access >= most) return;
   if (m.opened_in_part) return open_part(m, ByteRange{0, m.bytes}, most == Protection::read_write);
   protect_guarded(m, most);
+}
+
+void Projection::open_mapped(Memory& m) noexcept {
+  using platform::Protection;
+  if (State::is_resident(m)) return protect_guarded(m, Protection::read_write);
+  m.blocks.for_each_mapped_range([&](ByteRange range) {
+    const ByteRange pages = s_.pages->around(m, range);
+    if (s_.guarded(m) && !s_.platform->protect(m.address + pages.begin, pages.size(), Protection::read_write)) stop_guarding(m);
+  });
 }
 
 void Projection::open_all_guarded(const Memory& m) noexcept {
@@ -167,7 +189,7 @@ void Projection::set_all_reachable(bool reachable) noexcept {
   }
   if (reachable) return;
   for (Memory& m : s_.pool) {
-    if (m.live && m.used_unseen && State::is_resident(m)) set_reachable(m, true);
+    if (m.live && m.used_unseen && m.blocks.any_mapped()) set_reachable(m, true);
   }
 }
 

@@ -47,12 +47,15 @@ class Projection : Parts {
   // --- device memory that the host reaches ---
   /// Opens guarded pages as far as the array's state permits, because a kernel or an announced use is about to access them.
   void open_guarded(Memory& memory);
-  /// Opens guarded pages until no launch pins the array, because a launch uses a part of it. @throws std::bad_alloc
-  /// @param where  bytes of the memory, whole pages, whose content is as the use needs it
+  /// Opens the guarded pages of a part that is used. They stay open while a launch pins the array, and while all their content is fresh,
+  /// or exclusive if they can be written. @throws std::bad_alloc
+  /// @param where  bytes of the memory whose content is as the use needs it
   void open_part(Memory& memory, const Region& where, bool writes);
   /// Gives the pages of a guarded array this protection; where the kernel's limit on mappings is near, opens all guarded memory
   /// for good.
   void protect_guarded(Memory& memory, platform::Protection protection) noexcept;
+  /// Opens what is mapped of a guarded array, at the end of the runtime.
+  void open_mapped(Memory& memory) noexcept;
   /// Opens all mapped device memory; its uses are no longer noticed. Ends the process where the kernel refuses.
   /// @param memory  the array that the message names then
   void open_all_guarded(const Memory& memory) noexcept;
@@ -76,6 +79,10 @@ class Projection : Parts {
   }
 
  private:
+  /// So many parts stay open at most, because each projection of their array looks at all of them.
+  static constexpr std::size_t most_opened = 64;
+  /// May the pages that are opened in part stay open?
+  [[nodiscard]] bool parts_stay_open(const Memory& memory) const noexcept;
   /// Opens all guarded memory for good, because the kernel's limit on mappings is near.
   void stop_guarding(const Memory& memory) noexcept;
 

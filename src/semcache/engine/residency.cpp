@@ -7,10 +7,15 @@
 
 namespace semcache::engine {
 
-void Residency::throw_out_of_memory(const DeviceState& d, const std::vector<Memory*>& set, std::uint64_t need) const {
+void Residency::throw_out_of_memory(const DeviceState& d, const Blocks& set, std::uint64_t need) const {
   std::uint64_t bytes = 0;
-  for (const Memory* m : set) bytes += m->bytes;
-  std::string text = (set.size() == 1 ? std::string("1 array is") : std::to_string(set.size()) + " arrays are") +
+  std::vector<std::pair<const Memory*, std::uint64_t>> arrays;  // and how many bytes of each
+  for (const ArrayBlock& block : set) {
+    if (arrays.empty() || arrays.back().first != block.memory) arrays.emplace_back(block.memory, 0);
+    arrays.back().second += block.memory->blocks.range(block.index).size();
+    bytes += block.memory->blocks.range(block.index).size();
+  }
+  std::string text = (arrays.size() == 1 ? std::string("1 array is") : std::to_string(arrays.size()) + " arrays are") +
                      " needed at once, " + std::to_string(bytes) + " bytes in all";
   if (need != bytes) text += " (" + std::to_string(need) + " in whole pages of the device)";
   const std::string budget =
@@ -18,12 +23,14 @@ void Residency::throw_out_of_memory(const DeviceState& d, const std::vector<Memo
   text += need > d.memory->budget_bytes() ? ", which does not fit " + budget
                                 : ", for which there is no room in " + budget + " beside arrays that are in use and cannot leave";
   text += ":\n";
-  for (const Memory* m : set) text += "  " + std::to_string(m->bytes) + " bytes  '" + s_.name(*m) + "'\n";
-  text += "Live arrays:\n" + arrays_.describe_live_buffers(set.front()->space.value - 1);
+  for (const auto& [m, part] : arrays) {
+    text += "  " + std::to_string(part) + " bytes  " + (part < m->bytes ? "of " + std::to_string(m->bytes) + " of " : "") + "'" + s_.name(*m) + "'\n";
+  }
+  text += "Live arrays:\n" + arrays_.describe_live_buffers(d.index);
   if (here().unsubmitted != nullptr) {
     std::string held;
     for (const Memory& m : s_.pool) {
-      if (!m.live || m.on_host() || m.space != set.front()->space || !State::is_resident(m)) continue;
+      if (!m.live || m.space != device_space(d.index) || !m.blocks.any_mapped()) continue;
       const std::uint64_t use = m.on(unknown_queue).last();
       if (s_.unknown_use_over(m, use)) continue;
       held += "  '" + std::string(s_.name(m)) + "'\n";
@@ -33,13 +40,13 @@ void Residency::throw_out_of_memory(const DeviceState& d, const std::vector<Memo
               "launch of semcache::Exec that needs their room:\n" + held;
     }
   }
-  text += "Raise the budget, or let one kernel use less.";
+  text += "Raise the budget, or let one kernel use less. (Of an array that is used in parts, only these parts are needed.)";
   throw OutOfMemory(text, need, d.memory->budget_bytes());
 }
 
-Obstacle Residency::make_resident(DeviceState& d, const std::vector<Memory*>& set) {
+Obstacle Residency::make_resident(DeviceState& d, const Blocks& set) {
   for (;;) {
-    if (std::all_of(set.begin(), set.end(), [](const Memory* m) { return State::is_resident(*m); })) return {};
+    if (std::all_of(set.begin(), set.end(), [](const ArrayBlock& b) { return b.memory->blocks[b.index].mapped; })) return {};
     if (d.memory->working()) return Obstacle::mapping(d.index);
     const auto [total, missing] = d.memory->need_of(set);
     if (total > d.memory->budget_bytes()) throw_out_of_memory(d, set, total);
@@ -65,17 +72,19 @@ Obstacle Residency::make_resident(DeviceState& d, const std::vector<Memory*>& se
   }
 }
 
-bool Residency::may_leave(const Memory& m, const std::vector<Memory*>& keep) const noexcept {
-  if (m.bytes == 0 || m.freeing || m.asked || s_.pinned(m) || std::find(keep.begin(), keep.end(), &m) != keep.end()) return false;
+bool Residency::may_leave(const ArrayBlock& block, const Blocks& keep) const noexcept {
+  const Memory& m = *block.memory;
+  if (m.bytes == 0 || m.freeing || m.blocks[block.index].asked || s_.pinned(m)) return false;
+  if (std::binary_search(keep.begin(), keep.end(), block)) return false;
   // A launch that is not submitted yet keeps the memory mapped that it will use.
   const std::uint64_t use = m.on(unknown_queue).last();
   return here().unsubmitted == nullptr || s_.unknown_use_over(m, use);
 }
 
-Obstacle Residency::evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted) {
-  const auto leaves = [&](const Memory& m) { return may_leave(m, keep); };
-  Memory* const victim = d.memory->victim(std::cref(leaves));  // by reference, so that no memory is taken
-  if (victim == nullptr) {
+Obstacle Residency::evict_one(DeviceState& d, const Blocks& keep, bool& evicted) {
+  const auto leaves = [&](const ArrayBlock& block) { return may_leave(block, keep); };
+  const ArrayBlock victim = d.memory->victim(std::cref(leaves));  // by reference, so that no memory is taken
+  if (victim.memory == nullptr) {
     evicted = false;
     // Memory that another thread is freeing leaves soon, so it is waited for. Memory that a launch pins leaves when the launch
     // ends, but the launch may wait for this thread.
@@ -83,19 +92,34 @@ Obstacle Residency::evict_one(DeviceState& d, const std::vector<Memory*>& keep, 
     return leaving ? Obstacle::moment() : Obstacle();
   }
   d.memory->eviction_ended();
-  const Obstacle o = evict(*victim);
-  if (o) d.memory->eviction_begun(*victim);
+  const Obstacle o = evict(victim);
+  if (o) d.memory->eviction_begun(victim);
   return o;
 }
 
-Obstacle Residency::evict(Memory& m) {
+Obstacle Residency::evict(const ArrayBlock& block) {
+  Memory& m = *block.memory;
+  const bool whole = m.blocks.count() == 1;
+  const Region where = whole ? m.positions() : Region(m.blocks.range(block.index));
   if (const Obstacle o = hazards_.quiesce(m)) return o;
-  if (const Obstacle o = transfers_.save_all(m, m.positions(), Transfers::Loss::eviction)) return o;
-  if (const Obstacle o = hazards_.uses_of(m)) return o;
-  s_.directory.drop(m.slot);
+  if (const Obstacle o = transfers_.save_all(m, where, Transfers::Loss::eviction)) return o;
+  if (const Obstacle o = hazards_.uses_of(m, m.blocks.range(block.index))) return o;
+  if (whole) {
+    s_.directory.drop(m.slot);
+  } else {
+    s_.directory.drop(m.slot, where);
+  }
   m.write_check.reset();
-  executor_.execute(step_of(plan::Step::Kind::evict, m));
-  if (m.snapshot()) arrays_.destroy(m);
+  executor_.execute(step_of(plan::Step::Kind::evict, block));
+  if (m.snapshot() && !m.blocks.any_mapped()) arrays_.destroy(m);
+  return {};
+}
+
+Obstacle Residency::evict_stale(Memory& m) {
+  for (std::size_t i = 0; i < m.blocks.count(); ++i) {
+    if (!m.blocks[i].mapped || s_.directory.fresh(m.slot, m.blocks.range(i))) continue;
+    if (const Obstacle o = evict({&m, i})) return o;
+  }
   return {};
 }
 

@@ -5,53 +5,79 @@
 #include <semcache/engine/buffers.hpp>
 #include <semcache/engine/transfers.hpp>
 
+#include <algorithm>
+#include <vector>
+
 namespace semcache::engine {
 
-/// Maps and evicts device memory behind stable addresses. What is mapped stays within the budget. Where there is no room, the
-/// array that was used longest ago is evicted, and what only it holds is written back first (I4).
+/// Maps and evicts device memory behind stable addresses, block by block. What is mapped stays within the budget. Where there is no
+/// room, the block that was used longest ago is evicted, and what only it holds is written back first (I4).
 ///
 /// Threads: with the engine's lock.
 class Residency : Parts {
  public:
   explicit Residency(const Parts& parts) noexcept : Parts(parts) {}
 
-  /// Maps all arrays of a set that are in device memory, those of one device at once.
-  /// @param array_at  returns the array for each index below `count`; nullptr: there is none
-  /// @return no obstacle when all of them are mapped; otherwise the first obstacle
-  /// @throws OutOfMemory  they do not fit the budget, or no array can be evicted for them
-  template <class ArrayAt>
-  Obstacle make_resident(std::size_t count, const ArrayAt& array_at) {
-    bool resident = true;
-    for (std::size_t i = 0; i < count; ++i) {
-      const Memory* const m = array_at(i);
-      resident = resident && (m == nullptr || State::is_resident(*m));
-    }
-    if (resident) return {};
-    for (auto& d : s_.devices) {
-      std::vector<Memory*> set;
-      for (std::size_t i = 0; i < count; ++i) {
-        Memory* const m = array_at(i);
-        if (m != nullptr && m->space == device_space(d->index)) set.push_back(m);
-      }
-      if (const Obstacle o = make_resident(*d, set)) return o;
+  /// Maps everything that is needed in device memory, for one device after the other.
+  /// @param for_each_need  `for_each_need(visit)` calls `visit(memory, region)` for all that is needed at the same time
+  /// @return no obstacle when all of it is mapped; otherwise the first obstacle
+  /// @throws OutOfMemory  it does not fit the budget, or no block can be evicted for it
+  template <class ForEachNeed>
+  Obstacle make_resident(const ForEachNeed& for_each_need) {
+    DeviceSet missing = 0;
+    for_each_need([&](const Memory& m, const Region& where) {
+      if (!State::is_resident(m, where)) missing |= DeviceSet{1} << State::device_index(m);
+    });
+    for (std::uint32_t device = 0; missing >> device != 0; ++device) {
+      if ((missing >> device & 1) == 0) continue;
+      const Blocks set = blocks_of(device, for_each_need);
+      if (const Obstacle o = make_resident(*s_.devices[device], set)) return o;
     }
     return {};
   }
-  Obstacle make_resident(Memory& memory) {
-    return make_resident(1, [&](std::size_t) { return &memory; });
+  /// Does everything fit the devices' budgets that is needed at the same time?
+  template <class ForEachNeed>
+  [[nodiscard]] bool fits(const ForEachNeed& for_each_need) const {
+    return std::all_of(s_.devices.begin(), s_.devices.end(), [&](const auto& d) {
+      return d->memory->need_of(blocks_of(d->index, for_each_need)).total <= d->memory->budget_bytes();
+    });
   }
+  /// Can all of an array's memory be mapped at once?
+  [[nodiscard]] bool fits_as_a_whole(Memory& memory) const {
+    return memory.blocks.count() == 1 || fits([&](const auto& visit) { visit(memory, memory.all()); });
+  }
+  Obstacle make_resident(Memory& memory, const Region& where) {
+    return make_resident([&](const auto& visit) { visit(memory, where); });
+  }
+  /// Evicts a block. @pre device memory that is mapped, and not pinned by the caller
+  /// @return no obstacle when the block's last held values are saved and its memory is given back; otherwise the first obstacle
+  Obstacle evict(const ArrayBlock& block);
+  /// Evicts the blocks that hold stale content. So a kernel that uses more of the array than it should meets no memory, and ends with an
+  /// error.
+  /// @return no obstacle when everything is fresh that is mapped; otherwise the first obstacle
+  Obstacle evict_stale(Memory& memory);
 
  private:
-  Obstacle make_resident(DeviceState& d, const std::vector<Memory*>& set);
-  /// Evicts the array that was used longest ago.
-  /// @param keep  arrays that are not evicted
-  /// @param evicted  is set to false if no array can be evicted
-  Obstacle evict_one(DeviceState& d, const std::vector<Memory*>& keep, bool& evicted);
-  /// May the array be evicted now?
-  [[nodiscard]] bool may_leave(const Memory& memory, const std::vector<Memory*>& keep) const noexcept;
-  /// @return no obstacle when the array's last held values are saved and its memory is given back; otherwise the first obstacle
-  Obstacle evict(Memory& memory);
-  [[noreturn]] void throw_out_of_memory(const DeviceState& d, const std::vector<Memory*>& set, std::uint64_t need) const;
+  using Blocks = std::vector<ArrayBlock>;
+  /// Returns the blocks of one device that are needed, sorted, each once.
+  template <class ForEachNeed>
+  [[nodiscard]] static Blocks blocks_of(std::uint32_t device, const ForEachNeed& for_each_need) {
+    Blocks set;
+    for_each_need([&](Memory& m, const Region& where) {
+      if (m.space == device_space(device)) m.blocks.for_each(where, [&](std::size_t i) { set.push_back({&m, i}); });
+    });
+    std::sort(set.begin(), set.end());
+    set.erase(std::unique(set.begin(), set.end()), set.end());
+    return set;
+  }
+  Obstacle make_resident(DeviceState& d, const Blocks& set);
+  /// Evicts the block that was used longest ago.
+  /// @param keep  blocks that are not evicted, sorted
+  /// @param evicted  is set to false if no block can be evicted
+  Obstacle evict_one(DeviceState& d, const Blocks& keep, bool& evicted);
+  /// May the block be evicted now?
+  [[nodiscard]] bool may_leave(const ArrayBlock& block, const Blocks& keep) const noexcept;
+  [[noreturn]] void throw_out_of_memory(const DeviceState& d, const Blocks& set, std::uint64_t need) const;
 };
 
 }  // namespace semcache::engine

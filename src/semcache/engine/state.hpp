@@ -33,6 +33,7 @@
 namespace semcache::engine {
 
 using memory::AdoptedMemory;
+using memory::ArrayBlock;
 using memory::DeviceMemory;
 using memory::HostMemory;
 using memory::Known;
@@ -169,8 +170,10 @@ struct State : base::Uncopied {
     Memory* const m = slot.value < by_slot.size() ? by_slot[slot.value] : nullptr;
     return m != nullptr && m->live ? m : nullptr;
   }
-  /// Returns true for host memory, and for device memory while it is mapped.
+  /// Returns true for host memory, and for device memory while all of it is mapped.
   [[nodiscard]] static bool is_resident(const Memory& m) noexcept { return m.on_host() || (m.flags.load() & Memory::resident) != 0; }
+  /// Returns true for host memory, and for device memory while all blocks are mapped that have bytes of the region.
+  [[nodiscard]] static bool is_resident(const Memory& m, const Region& where) { return is_resident(m) || m.blocks.mapped(where); }
   /// Returns the first device. It is Kokkos' own, where the program's default queue is.
   [[nodiscard]] DeviceState& home() const noexcept { return *devices.front(); }
   [[nodiscard]] DeviceState& device_of(const Memory& m) const { return *devices[device_index(m)]; }

@@ -41,4 +41,12 @@ using memory::end_at;
   return {kind, plan::Purpose::fetch, end_at(m, m.positions().begin), {}, m.bytes};
 }
 
+/// Returns a step that concerns a block of an array's device memory.
+[[nodiscard]] inline plan::Step step_of(plan::Step::Kind kind, const ArrayBlock& block) noexcept {
+  const Memory& m = *block.memory;
+  const ByteRange where = m.blocks.range(block.index);
+  const plan::End end{m.space, m.slot, where.begin, m.address + where.begin, m.label, nullptr, m.snapshot()};
+  return {kind, plan::Purpose::fetch, end, {}, where.size()};
+}
+
 }  // namespace semcache::engine

@@ -196,7 +196,7 @@ Obstacle Transfers::save(Memory& m, directory::LastHeld piece, Loss loss) {
         page_locking = page_locking || f.locks_pages;
         return false;
       }
-    } else if ((w.flags.load() & Memory::resident) == 0 || s_.pinned(w) ||
+    } else if (!State::is_resident(w, at) || s_.pinned(w) ||
                hazards_.unknown_use_pending(w, Mode::writes)) {
       return false;
     }

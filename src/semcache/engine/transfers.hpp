@@ -14,7 +14,7 @@ class Transfers : Parts {
   explicit Transfers(const Parts& parts) noexcept : Parts(parts) {}
 
   /// Makes the memory hold what its array wants in `range`.
-  /// @pre device memory is resident
+  /// @pre device memory is resident in `range`
   /// @return no obstacle when the memory holds it, or will when the transfers under way have landed; otherwise the first obstacle
   Obstacle make_fresh(Memory& memory, const Region& range);
   /// Why a slot that may be the last holder of a value is about to lose it.

@@ -75,13 +75,13 @@ std::exception_ptr Transactions::map_and_unmap(Transaction& t, DeviceState& d) {
       const base::AtEnd told([&] {
         const bool reachable = !s_.options.check || s_.running_launches > 0;
         d.memory->end_chores(chores, reachable ? Reach::open : Reach::nowhere);
-        for (const auto& a : chores.asked) executor_.execute(step_of(plan::Step::Kind::map, *a.memory));
+        for (const auto& a : chores.asked) executor_.execute(step_of(plan::Step::Kind::map, a.block));
       });
       t.unlocked([&] { d.memory->carry_out(chores, reach); });
     }
     // Uses of device memory have ceased to be noticed meanwhile. Memory that came closed is opened here, and nowhere else.
     if (reach == Reach::closed && !s_.options.device_faults && !chores.asked.empty()) {
-      projection_.open_all_guarded(*chores.asked.front().memory);
+      projection_.open_all_guarded(*chores.asked.front().block.memory);
     }
     if (chores.error != nullptr) error = chores.error;
   } while (d.memory->any_chores());

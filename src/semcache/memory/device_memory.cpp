@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/memory/device_memory.hpp>
+#include <semcache/policy/policy.hpp>
 
 #include <set>
 #include <string>
@@ -56,19 +57,22 @@ void DeviceMemory::place(Memory& m, const char* label, std::uint64_t alignment) 
                       m.bytes, bytes());
   }
   enter(m, *at);
+  const std::uint64_t block_bytes = m.layout.empty() ? policy::block_bytes(m.bytes, device_.block_bytes()) : 0;
+  m.blocks.begin(m.bytes, block_bytes, *at % granule_bytes_);
 }
 
 void DeviceMemory::give_back(Memory& m) noexcept {
-  if (m.asked) unmap(m);
+  unmap(m);
   Arena::forget(m);
   const std::uint64_t at = range_of(m).begin;
   release(m.bytes, {at, at + m.reserved_bytes});
 }
 
-ByteRange DeviceMemory::granules(const Memory& m) const noexcept {
-  if (m.bytes == 0) return {};
-  const ByteRange range = range_of(m);
-  return {round_down(range.begin, granule_bytes_), round_up(range.end, granule_bytes_)};
+ByteRange DeviceMemory::granules(const ArrayBlock& b) const noexcept {
+  const ByteRange own = b.memory->blocks.range(b.index);
+  if (own.empty()) return {};
+  const std::uint64_t at = range_of(*b.memory).begin;
+  return {round_down(at + own.begin, granule_bytes_), round_up(at + own.end, granule_bytes_)};
 }
 
 std::uint64_t DeviceMemory::missing_bytes(ByteRange range) const {
@@ -79,10 +83,10 @@ std::uint64_t DeviceMemory::missing_bytes(ByteRange range) const {
   return missing;
 }
 
-DeviceMemory::Need DeviceMemory::need_of(const std::vector<Memory*>& set) const {
+DeviceMemory::Need DeviceMemory::need_of(const std::vector<ArrayBlock>& set) const {
   std::vector<ByteRange> own;
-  for (const Memory* m : set) {
-    if (m->bytes > 0) own.push_back(granules(*m));
+  for (const ArrayBlock& block : set) {
+    if (const ByteRange range = granules(block); !range.empty()) own.push_back(range);
   }
   std::sort(own.begin(), own.end(), [](ByteRange a, ByteRange b) { return a.begin < b.begin; });
   Need need;
@@ -95,31 +99,33 @@ DeviceMemory::Need DeviceMemory::need_of(const std::vector<Memory*>& set) const 
   return need;
 }
 
-void DeviceMemory::ask(const std::vector<Memory*>& arrays) {
-  chores_.asked.reserve(chores_.asked.size() + arrays.size());
+void DeviceMemory::ask(const std::vector<ArrayBlock>& blocks) {
+  chores_.asked.reserve(chores_.asked.size() + blocks.size());
+  base::make_room(by_age_, chores_.asked.size() + blocks.size());  // so that `note_mapped` cannot fail
   try {
-    for (Memory* m : arrays) {
-      if (m->asked) continue;
-      if (!is_mapped(*m)) ask(*m);
-      m->asked = true;
-      chores_.asked.push_back({m, chores_.coming.size()});
+    for (const ArrayBlock& b : blocks) {
+      if (b.memory->blocks[b.index].asked) continue;
+      if (!is_mapped(b)) ask_for(b);
+      b.memory->blocks.set_asked(b.index, true);
+      chores_.asked.push_back({b, chores_.coming.size()});
     }
   } catch (...) {
     for (const Chores::Asked& a : std::exchange(chores_.asked, {})) {
-      a.memory->asked = false;
-      if (!is_mapped(*a.memory)) leave(*a.memory);
+      a.block.memory->blocks.set_asked(a.block.index, false);
+      if (!is_mapped(a.block)) leave(a.block);
     }
-    drop_unneeded(chores_.coming);  // those of the array for which asking has failed
+    drop_unneeded(chores_.coming);  // those of the block for which asking has failed
     chores_.coming.clear();
     throw;
   }
 }
 
-void DeviceMemory::ask(Memory& m) {
-  const ByteRange range = granules(m);
+void DeviceMemory::ask_for(const ArrayBlock& b) {
+  const ByteRange range = granules(b);
   // The granules shared with neighbours are mapped apart, so that the others can be given back while the neighbours stay.
-  const ByteRange data = range_of(m);
-  const ByteRange alone{round_up(data.begin, granule_bytes_), round_down(data.end, granule_bytes_)};
+  const ByteRange own = b.memory->blocks.range(b.index);
+  const std::uint64_t origin = range_of(*b.memory).begin;
+  const ByteRange alone{round_up(origin + own.begin, granule_bytes_), round_down(origin + own.end, granule_bytes_)};
   for (std::uint64_t at = range.begin; at < range.end;) {
     const auto next = first_behind(segments_, at);
     if (next != segments_.end() && next->first <= at) {
@@ -136,8 +142,8 @@ void DeviceMemory::ask(Memory& m) {
   for (auto s = first_behind(segments_, range.begin); s != segments_.end() && s->first < range.end; ++s) ++s->second.residents;
 }
 
-void DeviceMemory::leave(const Memory& m) noexcept {
-  const ByteRange range = granules(m);
+void DeviceMemory::leave(const ArrayBlock& b) noexcept {
+  const ByteRange range = granules(b);
   for (auto next = first_behind(segments_, range.begin); next != segments_.end() && next->first < range.end;) {
     const auto s = next++;
     if (--s->second.residents == 0 && (s->second.there || !working())) drop(s);
@@ -157,15 +163,23 @@ void DeviceMemory::drop_unneeded(const std::vector<ByteRange>& coming) noexcept 
   }
 }
 
-void DeviceMemory::unmap(Memory& m) noexcept {
+void DeviceMemory::unmap(const ArrayBlock& b) noexcept {
+  Memory& m = *b.memory;
   m.flags.fetch_and(~Memory::resident);
   for (Chores* const chores : {&chores_, told_}) {
-    if (!m.asked || chores == nullptr) continue;
-    const auto is_m = [&](const Chores::Asked& a) { return a.memory == &m; };
-    chores->asked.erase(std::remove_if(chores->asked.begin(), chores->asked.end(), is_m), chores->asked.end());
+    if (!m.blocks[b.index].asked || chores == nullptr) continue;
+    const auto is_it = [&](const Chores::Asked& a) { return a.block == b; };
+    chores->asked.erase(std::remove_if(chores->asked.begin(), chores->asked.end(), is_it), chores->asked.end());
   }
-  m.asked = false;
-  leave(m);
+  m.blocks.set_asked(b.index, false);
+  m.blocks.set_mapped(b.index, false);
+  leave(b);
+}
+
+void DeviceMemory::unmap(Memory& m) noexcept {
+  for (std::size_t i = 0; i < m.blocks.count() && (m.blocks.any_mapped() || m.blocks.any_asked()); ++i) {
+    if (m.blocks[i].mapped || m.blocks[i].asked) unmap(ArrayBlock{&m, i});
+  }
 }
 
 void DeviceMemory::begin_chores(Chores& chores) noexcept {
@@ -199,14 +213,14 @@ void DeviceMemory::end_chores(Chores& c, Reach reach) noexcept {
     if (reach == Reach::nowhere) device_.set_accessible(base() + range.begin, range.size(), false);
   }
   const auto has_no_news = [&](const Chores::Asked& a) {
-    a.memory->asked = false;
-    if (is_mapped(*a.memory)) return true;
+    a.block.memory->blocks.set_asked(a.block.index, false);
+    if (is_mapped(a.block)) return true;
     if (a.coming <= c.come) return false;
-    leave(*a.memory);
+    leave(a.block);
     return true;
   };
   c.asked.erase(std::remove_if(c.asked.begin(), c.asked.end(), has_no_news), c.asked.end());
-  drop_unneeded(c.coming);  // those of arrays that have been freed meanwhile
+  drop_unneeded(c.coming);  // those of blocks that have been given up meanwhile
   if (c.refused != nullptr) {
     refused_ = c.refused;
     limit_bytes_ = std::min(mapped_bytes_, budget_bytes_);
@@ -215,11 +229,13 @@ void DeviceMemory::end_chores(Chores& c, Reach reach) noexcept {
   }
 }
 
-void DeviceMemory::note_mapped(Memory& m) noexcept {
-  m.flags.fetch_or(Memory::resident);
-  if ((m.listed_by_age & bit()) != 0) return;
-  m.listed_by_age |= bit();
-  by_age_.push_back({m.recently.load(), &m});
+void DeviceMemory::note_mapped(const ArrayBlock& b) noexcept {
+  Memory& m = *b.memory;
+  m.blocks.set_mapped(b.index, true);
+  if (m.blocks.all_mapped()) m.flags.fetch_or(Memory::resident);
+  if ((m.blocks[b.index].listed & bit()) != 0) return;
+  m.blocks[b.index].listed |= bit();
+  by_age_.push_back({used(b), b});
   std::push_heap(by_age_.begin(), by_age_.end());
 }
 
@@ -229,54 +245,60 @@ void DeviceMemory::rethrow_refusal() {
   if (refused != nullptr) std::rethrow_exception(refused);
 }
 
-Memory* DeviceMemory::victim(const Question& may_leave) noexcept {
-  const bool begun = begun_ != nullptr && begun_->recently.load() == begun_used_ && is_mapped(*begun_) && may_leave(*begun_);
+ArrayBlock DeviceMemory::victim(const Question& may_leave) noexcept {
+  const bool begun = begun_.memory != nullptr && is_mapped(begun_) && used(begun_) == begun_used_ && may_leave(begun_);
   return begun ? begun_ : longest_unused(may_leave);
 }
 
-Memory* DeviceMemory::longest_unused(const Question& may_leave) noexcept {
+ArrayBlock DeviceMemory::longest_unused(const Question& may_leave) noexcept {
   const auto at = [&](std::size_t i) { return by_age_.begin() + static_cast<std::ptrdiff_t>(i); };
-  Memory* found = nullptr;
-  std::size_t end = by_age_.size();  // arrays that may not be evicted lie behind it
-  while (found == nullptr && end > 0) {
+  ArrayBlock found;
+  std::size_t end = by_age_.size();  // blocks that may not be evicted lie behind it
+  while (found.memory == nullptr && end > 0) {
     std::pop_heap(by_age_.begin(), at(end));
     Aged& oldest = by_age_[--end];
-    Memory& m = *oldest.memory;
-    if (!is_mapped(m)) {
-      m.listed_by_age &= ~bit();
+    const ArrayBlock block = oldest.block;
+    if (!is_mapped(block)) {
+      block.memory->blocks[block.index].listed &= static_cast<std::uint16_t>(~bit());
       oldest = by_age_.back();
       by_age_.pop_back();
-    } else if (const std::uint64_t used = m.recently.load(); used != oldest.used) {
-      oldest.used = used;
+    } else if (const std::uint64_t last = used(block); last != oldest.used) {
+      oldest.used = last;
       std::push_heap(by_age_.begin(), at(++end));
-    } else if (may_leave(m)) {
-      found = &m;
+    } else if (may_leave(block)) {
+      found = block;
     }
   }
   while (end < by_age_.size()) std::push_heap(by_age_.begin(), at(++end));
   return found;
 }
 
-void DeviceMemory::set_accessible(const Memory& m, bool accessible) noexcept {
-  const ByteRange range = granules(m);
-  if (!range.empty()) device_.set_accessible(base() + range.begin, range.size(), accessible);
+void DeviceMemory::set_accessible(Memory& m, bool accessible) noexcept {
+  for (std::size_t i = 0; i < m.blocks.count(); ++i) {
+    const ByteRange range = granules({&m, i});
+    if (m.blocks[i].mapped && !range.empty()) device_.set_accessible(base() + range.begin, range.size(), accessible);
+  }
 }
 
-std::string DeviceMemory::audit(const std::vector<const Memory*>& arrays) const {
-  std::set<const Memory*> listed;
+std::string DeviceMemory::audit(const std::vector<Memory*>& arrays) const {
+  std::set<ArrayBlock> listed;
   for (const Aged& a : by_age_) {
-    if (!listed.insert(a.memory).second) return "an array is listed twice among what is mapped";
+    if (!listed.insert(a.block).second) return "a block is listed twice among what is mapped";
   }
   std::map<std::uint64_t, std::uint32_t> residents;
   std::uint64_t snapshots = 0;
-  for (const Memory* m : arrays) {
+  for (Memory* m : arrays) {
     if (m->space != device_space(index_)) continue;
     if (m->counted_snapshot) snapshots += m->bytes;
-    if (!is_mapped(*m) && !m->asked) continue;
-    if (missing_bytes(*m) != 0) return "an array is called resident, but memory is missing";
-    if (is_mapped(*m) && listed.count(m) != 1) return "an array is mapped, but could not be evicted";
-    const ByteRange range = granules(*m);
-    for (auto s = first_behind(segments_, range.begin); s != segments_.end() && s->first < range.end; ++s) ++residents[s->first];
+    if (((m->flags.load() & Memory::resident) != 0) != m->blocks.all_mapped()) return "an array is called resident, but blocks are missing, or the contrary";
+    for (std::size_t i = 0; i < m->blocks.count(); ++i) {
+      const ArrayBlock block{m, i};
+      if (!is_mapped(block) && !m->blocks[i].asked) continue;
+      if (missing_bytes(granules(block)) != 0) return "a block is called mapped, but memory is missing";
+      if (is_mapped(block) && listed.count(block) != 1) return "a block is mapped, but could not be evicted";
+      const ByteRange range = granules(block);
+      for (auto s = first_behind(segments_, range.begin); s != segments_.end() && s->first < range.end; ++s) ++residents[s->first];
+    }
   }
   std::uint64_t mapped = 0;
   for (const auto& [begin, s] : segments_) {

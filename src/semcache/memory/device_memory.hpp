@@ -44,7 +44,17 @@ class DeviceAddresses : base::Uncopied {
   std::uint64_t bytes_ = 0;
 };
 
-/// One device's memory behind stable addresses. Memory is mapped and unmapped within a budget, and the array that was used
+/// A block of an array's device memory (`Memory::blocks`).
+struct ArrayBlock {
+  Memory* memory = nullptr;
+  std::size_t index = 0;
+  friend bool operator==(const ArrayBlock& a, const ArrayBlock& b) noexcept { return a.memory == b.memory && a.index == b.index; }
+  friend bool operator<(const ArrayBlock& a, const ArrayBlock& b) noexcept {
+    return a.memory != b.memory ? std::less<>()(a.memory, b.memory) : a.index < b.index;
+  }
+};
+
+/// One device's memory behind stable addresses. Blocks of arrays are mapped and unmapped within a budget, and the block that was used
 /// longest ago is evicted first.
 /// Threads: guarded by the engine's lock, except `find`, `covers`, `carry_out` and what never changes.
 class DeviceMemory : Arena {
@@ -58,7 +68,7 @@ class DeviceMemory : Arena {
   using Arena::base, Arena::bytes, Arena::covers, Arena::find;
 
   // --- addresses ---------------------------------------------------------------------------------------------------
-  /// Gives the array addresses; no memory is mapped.
+  /// Gives the array addresses, and divides it into blocks; no memory is mapped. Memory that has a layout is one block.
   /// @param alignment  a power of two; at least 512 is used
   /// @throws OutOfMemory, std::bad_alloc  if the array has an address then, the caller must call `give_back`
   void place(Memory& m, const char* label, std::uint64_t alignment);
@@ -68,12 +78,15 @@ class DeviceMemory : Arena {
   // --- what is mapped ----------------------------------------------------------------------------------------------
   // The driver maps and unmaps memory without the engine's lock: its calls are made later, and by one thread at a time
   // (`Chores`).
-  /// Asks for memory for those of the arrays that have none. The other arrays are not evicted until the chores have ended. The
+  /// Asks for memory for those of the blocks that have none. The other blocks are not evicted until the chores have ended. The
   /// memory counts as mapped from now on.
   /// @pre not `working`; what is missing fits
   /// @throws std::bad_alloc  nothing has been asked for
-  void ask(const std::vector<Memory*>& arrays);
-  /// Gives up the array's memory: it no longer counts, and is to be unmapped where no neighbour needs it.
+  void ask(const std::vector<ArrayBlock>& blocks);
+  /// Gives up a block's memory: it no longer counts, and is to be unmapped where no neighbour needs it.
+  /// @pre the block is mapped or asked for
+  void unmap(const ArrayBlock& block) noexcept;
+  /// The same for all blocks of the array that are mapped or asked for.
   void unmap(Memory& m) noexcept;
   /// Which accesses newly mapped memory permits.
   enum class Reach : std::uint8_t {
@@ -83,7 +96,7 @@ class DeviceMemory : Arena {
   };
   struct Segment {  ///< one mapping
     std::uint64_t begin, end;  // offsets
-    std::uint32_t residents;   ///< how many arrays need it
+    std::uint32_t residents;   ///< how many blocks need it
     bool there;                ///< it is mapped; false if it has only been asked for
   };
   using Segments = std::map<std::uint64_t, Segment>;  // by begin
@@ -93,8 +106,8 @@ class DeviceMemory : Arena {
     std::vector<ByteRange> coming;
     std::size_t come = 0;  ///< how many ranges of `coming` have been mapped
     struct Asked {
-      Memory* memory;
-      std::size_t coming;  ///< the array has all of its memory when the first `coming` ranges have been mapped
+      ArrayBlock block;
+      std::size_t coming;  ///< the block has all of its memory when the first `coming` ranges have been mapped
     };
     std::vector<Asked> asked;
     std::exception_ptr refused;  ///< the driver's OutOfMemory: less is free than the budget assumes
@@ -109,13 +122,13 @@ class DeviceMemory : Arena {
   /// Makes the driver's calls: unmaps, then maps. Threads: without the engine's lock.
   /// @param reach  `open` or `closed`: what newly mapped memory permits
   void carry_out(Chores& chores, Reach reach) noexcept;
-  /// Notes the result of `carry_out`, and leaves in `chores.asked` the arrays that have got memory; they become resident by
-  /// `note_mapped`. After a refusal the amount mapped so far counts as the end of the budget, until more is mapped or
+  /// Notes the result of `carry_out`, and leaves in `chores.asked` the blocks that have got memory; they count as mapped from
+  /// `note_mapped` on. After a refusal the amount mapped so far counts as the end of the budget, until more is mapped or
   /// `forget_refusal` is called at the end of the transaction.
   /// @param reach  `nowhere` to close the new memory to kernels, too; otherwise it stays as it was mapped
   void end_chores(Chores& chores, Reach reach) noexcept;
-  /// Marks the array as resident, and as a candidate for eviction.
-  void note_mapped(Memory& m) noexcept;
+  /// Marks the block as mapped, and as a candidate for eviction.
+  void note_mapped(const ArrayBlock& block) noexcept;
   /// Makes the whole budget available again.
   void forget_refusal() noexcept {
     limit_bytes_ = budget_bytes_;
@@ -124,13 +137,12 @@ class DeviceMemory : Arena {
   /// To be called when there is no room and nothing can be evicted.
   /// @throws OutOfMemory  the driver's own error, if the driver has refused memory; otherwise the function returns
   void rethrow_refusal();
-  /// What the arrays of a set need at the same time, in whole granules; each granule is counted once.
+  /// What the blocks of a set need at the same time, in whole granules; each granule is counted once.
   struct Need {
     std::uint64_t total = 0;
     std::uint64_t missing = 0;  ///< of `total`, the part that is neither mapped nor asked for
   };
-  [[nodiscard]] Need need_of(const std::vector<Memory*>& set) const;
-  [[nodiscard]] std::uint64_t missing_bytes(const Memory& m) const { return missing_bytes(granules(m)); }
+  [[nodiscard]] Need need_of(const std::vector<ArrayBlock>& set) const;
   [[nodiscard]] bool fits(std::uint64_t more) const noexcept { return mapped_bytes_ + more <= limit_bytes_; }
   [[nodiscard]] std::uint64_t mapped_bytes() const noexcept { return mapped_bytes_; }
   [[nodiscard]] std::uint64_t budget_bytes() const noexcept { return budget_bytes_; }
@@ -141,49 +153,47 @@ class DeviceMemory : Arena {
       if (s.there) visit(base() + begin, s.end - begin);
     }
   }
-  /// Permits or forbids all accesses, of the host and of kernels, to the array's granules.
-  void set_accessible(const Memory& m, bool accessible) noexcept;
+  /// Permits or forbids all accesses, of the host and of kernels, to those granules of the array that are mapped.
+  void set_accessible(Memory& m, bool accessible) noexcept;
 
   // --- the order of eviction ---------------------------------------------------------------------------------------
-  /// Makes room so that listing up to `arrays` arrays cannot fail. @throws std::bad_alloc
-  void make_room_for(std::size_t arrays) { base::make_room_for(by_age_, arrays); }
-  using Question = std::function<bool(const Memory&)>;
-  /// Returns the array to evict next among those for which `may_leave(m)` holds: the array whose eviction has begun, unless it
-  /// has been used since then other than by that eviction; otherwise the array that was used longest ago. nullptr if there is
-  /// none.
-  [[nodiscard]] Memory* victim(const Question& may_leave) noexcept;
-  /// Notes that the eviction of this array has begun and continues later, and that its uses so far belong to the eviction.
-  void eviction_begun(Memory& m) noexcept {
-    begun_ = &m;
-    begun_used_ = m.recently.load();
+  using Question = std::function<bool(const ArrayBlock&)>;
+  /// Returns the block to evict next among those for which `may_leave(block)` holds: the block whose eviction has begun, unless it
+  /// has been used since then other than by that eviction; otherwise the block that was used longest ago. Its `memory` is nullptr if
+  /// there is none.
+  [[nodiscard]] ArrayBlock victim(const Question& may_leave) noexcept;
+  /// Notes that the eviction of this block has begun and continues later, and that its uses so far belong to the eviction.
+  void eviction_begun(const ArrayBlock& block) noexcept {
+    begun_ = block;
+    begun_used_ = used(block);
   }
-  void eviction_ended() noexcept { begun_ = nullptr; }
+  void eviction_ended() noexcept { begun_ = {}; }
   /// Forgets the object, which may be another array's from now on.
   void forget(const Memory& m) noexcept {
-    if (begun_ == &m) begun_ = nullptr;
+    if (begun_.memory == &m) begun_ = {};
   }
-  /// Returns whether any listed array, which includes all that are mapped, matches.
+  /// Returns whether any array that has a listed block, as all that are mapped have, matches.
   template <class Matches>
   [[nodiscard]] bool any_mapped(const Matches& matches) const {
-    return std::any_of(by_age_.begin(), by_age_.end(), [&](const Aged& a) { return matches(*a.memory); });
+    return std::any_of(by_age_.begin(), by_age_.end(), [&](const Aged& a) { return matches(*a.block.memory); });
   }
 
   std::uint64_t snapshot_bytes = 0;  ///< of saved copies
 
   /// Returns the first contradiction found; empty if there is none. @param arrays  all live arrays
-  [[nodiscard]] std::string audit(const std::vector<const Memory*>& arrays) const;
+  [[nodiscard]] std::string audit(const std::vector<Memory*>& arrays) const;
 
  private:
-  /// An entry of the heap of all mapped arrays, with the longest unused array in front as far as the heap knows. An array that
-  /// has been used since moves when it gets to the front, and an array that is no longer mapped is removed there. Each array has
-  /// at most one entry, so there is room for all.
+  /// An entry of the heap of all mapped blocks, with the longest unused block in front as far as the heap knows. A block that
+  /// has been used since moves when it gets to the front, and a block that is no longer mapped is removed there. Each block of each
+  /// object has at most one entry, whichever array the object belongs to.
   struct Aged {
-    std::uint64_t used;  ///< `Memory::recently`, when it was last read
-    Memory* memory;
+    std::uint64_t used;  ///< when the block was used last, when that was last read
+    ArrayBlock block;
     [[nodiscard]] bool operator<(const Aged& other) const noexcept { return used > other.used; }
   };
 
-  [[nodiscard]] ByteRange granules(const Memory& m) const noexcept;
+  [[nodiscard]] ByteRange granules(const ArrayBlock& block) const noexcept;
   [[nodiscard]] std::uint64_t missing_bytes(ByteRange granules) const;
   /// Returns the first segment that ends behind `at`.
   template <class Map>
@@ -192,17 +202,19 @@ class DeviceMemory : Arena {
     return s != segments.begin() && std::prev(s)->second.end > at ? std::prev(s) : s;
   }
   /// If it fails, segments without residents stay, which the caller drops. @throws std::bad_alloc
-  void ask(Memory& m);
-  /// Notes that the array no longer needs its segments.
-  void leave(const Memory& m) noexcept;
+  void ask_for(const ArrayBlock& block);
+  /// Notes that the block no longer needs its segments.
+  void leave(const ArrayBlock& block) noexcept;
   void drop(Segments::iterator segment) noexcept;
-  /// Drops those of the ranges that no array needs.
+  /// Drops those of the ranges that no block needs.
   void drop_unneeded(const std::vector<ByteRange>& coming) noexcept;
-  [[nodiscard]] std::uint32_t bit() const noexcept { return std::uint32_t{1} << index_; }
-  [[nodiscard]] bool is_mapped(const Memory& m) const noexcept {
-    return m.live && m.space == device_space(index_) && (m.flags.load() & Memory::resident) != 0;
+  [[nodiscard]] std::uint16_t bit() const noexcept { return static_cast<std::uint16_t>(1u << index_); }
+  [[nodiscard]] bool is_mapped(const ArrayBlock& b) const noexcept {
+    const Memory& m = *b.memory;
+    return m.live && m.space == device_space(index_) && b.index < m.blocks.count() && m.blocks[b.index].mapped;
   }
-  [[nodiscard]] Memory* longest_unused(const Question& may_leave) noexcept;
+  [[nodiscard]] static std::uint64_t used(const ArrayBlock& b) noexcept { return b.memory->blocks.used(b.index, b.memory->recently.load()); }
+  [[nodiscard]] ArrayBlock longest_unused(const Question& may_leave) noexcept;
 
   device::Device& device_;
   const std::uint32_t index_;
@@ -215,8 +227,8 @@ class DeviceMemory : Arena {
   std::uint64_t limit_bytes_ = budget_bytes_;
   std::exception_ptr refused_;
   std::vector<Aged> by_age_;
-  Memory* begun_ = nullptr;
-  std::uint64_t begun_used_ = 0;  ///< `begun_->recently` after the uses of the eviction itself
+  ArrayBlock begun_;
+  std::uint64_t begun_used_ = 0;  ///< when `begun_` was used last, which the eviction itself did
 };
 
 }  // namespace semcache::memory

@@ -4,6 +4,7 @@
 
 #include <semcache/base/types.hpp>
 #include <semcache/directory/directory.hpp>
+#include <semcache/memory/blocks.hpp>
 #include <semcache/platform/platform.hpp>
 #include <semcache/policy/policy.hpp>
 #include <semcache/policy/read_ahead.hpp>
@@ -36,7 +37,7 @@ struct TransitBuffer;
 /// Threads: fields are guarded by the engine's lock, except the atomics.
 struct alignas(64) Memory {
   // --- device memory: a summary that launches read without a lock. A captured view needs nothing done if all these bits are set.
-  static constexpr std::uint32_t resident = 1;       ///< memory is mapped
+  static constexpr std::uint32_t resident = 1;       ///< all memory is mapped
   static constexpr std::uint32_t is_fresh = 2;       ///< held = wanted everywhere
   static constexpr std::uint32_t is_exclusive = 4;   ///< fresh, and held and wanted nowhere else
   static constexpr std::uint32_t idle = 8;           ///< launches are ordered after all transfers that write it
@@ -79,8 +80,6 @@ struct alignas(64) Memory {
   bool owns_allocation = false;      ///< a host snapshot in ordinary memory
   bool adopted = false;              ///< pages of the program's own memory (`AdoptedMemory`), which are never discarded or replaced
   bool freeing = false;              ///< being freed, so it is not evicted
-  bool asked = false;                ///< its memory has been asked for (`DeviceMemory::ask`), so it is not evicted
-  std::uint32_t listed_by_age = 0;   ///< listed in the heaps of mapped arrays, one bit for each device
   bool perhaps_unwanted = false;     ///< a saved copy that is listed in `Projection`
   bool awaits_projection = false;    ///< listed in `Projection`
   bool perhaps_unready = false;      ///< listed in `Projection`
@@ -90,8 +89,8 @@ struct alignas(64) Memory {
   std::atomic<std::uint64_t> since{never};       ///< the engine's clock when it became an array; see `DeviceState::everything`
   /// Device memory whose pages are protected (`Options::device_faults`): what they permit; never less than `flags` promise.
   platform::Protection access = platform::Protection::none;
-  /// Some of these pages permit more than `access`, because launches use parts of the array. The next projection that finds no pins
-  /// closes them.
+  /// Some of these pages permit more than `access`, because parts of the array are used. They are closed when their content is no longer
+  /// as these uses need it, and no launch pins the array.
   bool opened_in_part = false;
   /// What is known of uses of parts of the array; made where there is one.
   struct InPart {
@@ -99,8 +98,12 @@ struct alignas(64) Memory {
       Region where;
       bool writes;
     };
-    std::vector<Announced> announced;           ///< the parts that `announced_use` is for
-    std::vector<ByteRange> opened_for_writing;  ///< of the pages that are opened in part, those that can be written
+    struct Opened {
+      ByteRange pages;
+      bool writable;
+    };
+    std::vector<Announced> announced;  ///< the parts that `announced_use` is for
+    std::vector<Opened> opened;        ///< the pages that permit more than `access`
   };
   std::unique_ptr<InPart> in_part;
   // Host memory only:
@@ -129,10 +132,18 @@ struct alignas(64) Memory {
 
   [[nodiscard]] bool on_host() const noexcept { return space == host_space; }
   [[nodiscard]] bool snapshot() const noexcept { return !datum.valid(); }
+  /// Notes a use, for the order of eviction. Threads: any for a use of the whole memory.
+  /// @param where  which bytes of the memory
+  void note_recent(const Region& where, std::uint64_t now) {
+    if (where.size() < bytes) blocks.note_use(where, now, recently.load(std::memory_order_relaxed));
+    recently.store(now, std::memory_order_relaxed);
+  }
   /// Returns all positions of the slot.
   [[nodiscard]] Region positions() const noexcept { return layout.empty() ? Region(ByteRange{0, bytes}) : layout; }
   /// Returns the range in which they lie. Of arrays that are no part it has no gaps.
   [[nodiscard]] ByteRange all() const noexcept { return positions().hull(); }
+
+  Blocks blocks;  ///< of device memory: what is mapped and evicted at once
 
   /// The header that a framework puts in front of the array's data (Kokkos' record), kept here (`runtime::header_of`).
   alignas(16) std::byte header[128];

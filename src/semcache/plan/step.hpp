@@ -41,18 +41,18 @@ struct End {
 struct Step {
   enum class Kind : std::uint8_t {
     allocate,  ///< `to` is a slot from now on; host memory is readable, device memory is not mapped yet
-    map,       ///< device memory is put behind the slot's addresses; its content is undefined
+    map,       ///< device memory is put behind addresses of the slot, a block's; its content is undefined
     copy,      ///< `pieces` of `from` are copied to `to`
     fill,      ///< a pattern is written to [0, bytes) of `to`
     protect,   ///< pages of `to` get a protection
-    evict,     ///< the slot's device memory is given back, because other arrays need room
+    evict,     ///< the device memory of a block of the slot is given back, because other content needs room
     release,   ///< the slot, its memory and its addresses are given back
   };
   Kind kind = Kind::copy;
   Purpose purpose = Purpose::fetch;
   End to;
   End from;
-  std::uint64_t bytes = 0;            ///< allocate: the slot's size; protect: bytes of pages, from `to.position` on
+  std::uint64_t bytes = 0;            ///< allocate: the slot's size; map, evict: the block's bytes, and protect: bytes of pages, from `to.position` on
   const ByteRange* pieces = nullptr;  ///< copy: ranges relative to both first bytes; nullptr for [0, bytes)
   std::size_t piece_count = 0;
   bool over_host = false;             ///< copy between devices that do not reach each other: through the host's memory

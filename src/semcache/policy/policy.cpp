@@ -13,6 +13,12 @@ SavePlace place_of_save(const SaveChoices& choices) noexcept {
   return choices.host_side_is_clean ? SavePlace::wanters_host_side : SavePlace::snapshot_on_host;
 }
 
+std::uint64_t block_bytes(std::uint64_t array_bytes, std::uint64_t device_block_bytes) noexcept {
+  constexpr std::uint64_t most_blocks = 4096;
+  if (array_bytes < 2 * device_block_bytes) return 0;
+  return std::max(device_block_bytes, round_up(array_bytes / most_blocks, device_block_bytes));
+}
+
 void FetchForecast::fetched(std::uint32_t writes) noexcept {
   if (writes == 0) return;  // the host asked twice for the same content
   if (writes == 1) {

@@ -26,6 +26,11 @@ struct SaveChoices {
 /// same space. Pure.
 [[nodiscard]] SavePlace place_of_save(const SaveChoices& choices) noexcept;
 
+/// Returns how large the blocks of an array are that are mapped and evicted one by one; 0: the array is one block. A smaller block
+/// leaves more of the other content where it is when some must leave, a larger one costs fewer calls of the driver. Pure.
+/// @param device_block_bytes  the least size at which the driver's calls cost little beside the transfer of their bytes
+[[nodiscard]] std::uint64_t block_bytes(std::uint64_t array_bytes, std::uint64_t device_block_bytes) noexcept;
+
 /// Forecasts whether the host will ask for the whole array again once a kernel has written it. The answer is yes after the host
 /// has done so twice, each time after exactly one writing launch; the transfer can then start right behind the kernel. A forecast
 /// that fails costs one transfer and doubles the number of times that the next forecast needs. Large arrays are never forecast,
