@@ -56,6 +56,27 @@ struct Program : Machine {
     arrays_.erase(std::find(arrays_.begin(), arrays_.end(), &m));
     engine().lifetimes.deallocate(&m);
   }
+  /// Launches a kernel that uses parts of one array. It writes the columns that it may write with mix(seed, position).
+  /// @param ran  is set when the kernel has run
+  void launch_parts(void* stream, std::vector<engine::Requirement> parts, std::uint64_t seed = 0, bool* ran = nullptr) {
+    engine::Memory& m = *parts.front().memory;
+    bool writable = false;
+    for (const engine::Requirement& part : parts) writable = writable || writes(part.mode);
+    const std::vector<engine::Operand> operands{{&m, writable}};
+    const std::vector<FakeDevice::Touch> touches = Machine::touches(operands, parts);
+    const std::vector<engine::Requirement> given = parts;
+    const engine::QueueIndex q = queue(stream);
+    const bool in_part = engine().launches.begin_launch(q, operands.data(), 1, {parts.data(), parts.size()});
+    device().launch(stream, touches, [given, base = m.address, seed, ran] {
+      for (const engine::Requirement& part : given) {
+        for (std::uint64_t c = 0; c < part.range.columns && writes(part.mode); ++c) {
+          for (std::uint64_t i = part.range.column(c).begin; i < part.range.column(c).end; ++i) base[i] = mix(seed, i);
+        }
+      }
+      if (ran != nullptr) *ran = true;
+    });
+    engine().launches.end_launch(q, operands.data(), 1, all_devices, {parts.data(), in_part ? parts.size() : 0});
+  }
   void fill(engine::Memory& m, std::uint8_t byte) {
     directory::Fill f;
     f.pattern[0] = byte;

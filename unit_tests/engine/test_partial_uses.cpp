@@ -29,27 +29,6 @@ struct Tiled : Program {
     host_write(h, h.all(), 1);
     before = counters();
   }
-  /// Launches a kernel that uses parts of one array. It writes the columns that it may write with mix(seed, position).
-  /// @param ran  is set when the kernel has run
-  void launch_parts(void* stream, std::vector<Requirement> parts, std::uint64_t seed = 0, bool* ran = nullptr) {
-    Memory& m = *parts.front().memory;
-    bool writable = false;
-    for (const Requirement& part : parts) writable = writable || writes(part.mode);
-    const std::vector<Operand> operands{{&m, writable}};
-    const std::vector<FakeDevice::Touch> touches = Machine::touches(operands, parts);
-    const std::vector<Requirement> given = parts;
-    const engine::QueueIndex q = queue(stream);
-    const bool in_part = engine().launches.begin_launch(q, operands.data(), 1, {parts.data(), parts.size()});
-    device().launch(stream, touches, [given, base = m.address, seed, ran] {
-      for (const Requirement& part : given) {
-        for (std::uint64_t c = 0; c < part.range.columns && writes(part.mode); ++c) {
-          for (std::uint64_t i = part.range.column(c).begin; i < part.range.column(c).end; ++i) base[i] = mix(seed, i);
-        }
-      }
-      if (ran != nullptr) *ran = true;
-    });
-    engine().launches.end_launch(q, operands.data(), 1, all_devices, {parts.data(), in_part ? parts.size() : 0});
-  }
   [[nodiscard]] std::uint64_t h2d() { return counters().h2d.bytes - before.h2d.bytes; }
   [[nodiscard]] std::uint64_t d2h() { return counters().d2h.bytes - before.d2h.bytes; }
 

@@ -122,6 +122,7 @@ void ForeignUses::Announced::note(const Region& where, bool writes) const noexce
   }
   announcement_.in_part.store(in_part);
   announcement_.writes.store(writes || held_writes_);
+  announcement_.by.store(&here());
   announcement_.links.store(links_);
   announcement_.at.store(memory_.recently.load());
 }
@@ -361,6 +362,7 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
   const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
   // The driver has the work, so a thread that waits for the device from now on waits for this work, too.
   const std::uint64_t at = s_.queues->begin_position(unknown_queue);
+  here().submitted = at;
   for (const ForeignCall::Use& use : call->uses) {
     Memory& m = *use.memory;
     m.unknown_on.fetch_or(all_devices);  // the call may be one of any device, and a graph may have nodes of several

@@ -307,13 +307,11 @@ void HostAccess::for_each_array(const Visit& visit) {
 }
 
 Obstacle HostAccess::make_mapped_fresh(Memory& m) {
-  std::vector<ByteRange> mapped;  // a fetch may evict a block
-  m.blocks.for_each_mapped_range([&](ByteRange range) { mapped.push_back(range); });
-  if (State::is_resident(m)) mapped.assign(1, m.all());
-  for (const ByteRange range : mapped) {
-    if (const Obstacle o = transfers_.make_fresh(m, range)) return o;
-  }
-  return {};
+  Obstacle met;
+  m.blocks.for_each_mapped_range([&](ByteRange range) {
+    if (!met) met = transfers_.make_fresh(m, range);
+  });
+  return met;
 }
 
 void HostAccess::settle_all() {

@@ -63,23 +63,24 @@ bool Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
 }
 
 void Launches::bring_by_block(Transaction& t, const Operand* operands, std::size_t count, const OperandParts& parts) {
+  const auto comes_in_blocks = [](const Operand& o) { return o.memory->blocks.count() > 1 && !is_no_array(*o.memory) && !State::is_resident(*o.memory); };
+  if (s_.home().device->kernels_run_in_caller() || std::none_of(operands, operands + count, comes_in_blocks)) return;
   std::vector<Requirement> needs;
-  bool missing = false;
   const auto add = [&](const Requirement& r) {
-    if (is_no_array(*r.memory)) return;
-    needs.push_back(r);
-    missing = missing || (r.memory->blocks.count() > 1 && needs_content(r.mode) && !State::is_resident(*r.memory, r.range));
+    if (!is_no_array(*r.memory)) needs.push_back(r);
   };
   for (std::size_t i = 0; i < count; ++i) {
     if (!parts.has(*operands[i].memory)) add({operands[i].memory, operands[i].memory->all(), Access::read});
   }
   for (const Requirement& part : parts) add(part);
-  const auto for_each_need = [&](const auto& visit) {
-    for (const Requirement& r : needs) visit(*r.memory, r.range);
-  };
-  if (!missing || !residency_.fits(for_each_need)) return;
   std::vector<Kept> kept;
   for (const Requirement& r : needs) kept.emplace_back(*r.memory);
+  const auto for_each_need = [&](const auto& visit) {
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+      if (!kept[i].freed()) visit(*needs[i].memory, needs[i].range);
+    }
+  };
+  if (!residency_.fits(for_each_need)) return;
   for (std::size_t n = 0; n < needs.size(); ++n) {
     Memory& m = *needs[n].memory;
     if (!needs_content(needs[n].mode) || m.blocks.count() == 1) continue;
@@ -90,7 +91,7 @@ void Launches::bring_by_block(Transaction& t, const Operand* operands, std::size
         Obstacle met;
         for_each_inside(needs[n].range, -static_cast<std::int64_t>(block.begin), block.size(), [&](const Region& inside) {
           const Region part = inside.moved(static_cast<std::int64_t>(block.begin));
-          if (!met) met = residency_.make_resident(m, part);
+          if (!met) met = residency_.make_first_resident(m, part, for_each_need);
           if (!met) met = transfers_.make_fresh(m, part);
         });
         return met;

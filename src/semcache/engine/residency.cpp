@@ -44,7 +44,7 @@ void Residency::throw_out_of_memory(const DeviceState& d, const Blocks& set, std
   throw OutOfMemory(text, need, d.memory->budget_bytes());
 }
 
-Obstacle Residency::make_resident(DeviceState& d, const Blocks& set) {
+Obstacle Residency::make_resident(DeviceState& d, const Blocks& set, const Blocks& keep) {
   for (;;) {
     if (std::all_of(set.begin(), set.end(), [](const ArrayBlock& b) { return b.memory->blocks[b.index].mapped; })) return {};
     if (d.memory->working()) return Obstacle::mapping(d.index);
@@ -65,7 +65,7 @@ Obstacle Residency::make_resident(DeviceState& d, const Blocks& set) {
     // The saved copies that were freed may have shared granules with the set, and these are missing now.
     if (d.memory->mapped_bytes() != before) continue;
     bool evicted = true;
-    if (const Obstacle o = evict_one(d, set, evicted)) return o;
+    if (const Obstacle o = evict_one(d, keep, evicted)) return o;
     if (evicted) continue;
     d.memory->rethrow_refusal();
     throw_out_of_memory(d, set, total);
@@ -76,9 +76,10 @@ bool Residency::may_leave(const ArrayBlock& block, const Blocks& keep) const noe
   const Memory& m = *block.memory;
   if (m.bytes == 0 || m.freeing || m.blocks[block.index].asked || s_.pinned(m)) return false;
   if (std::binary_search(keep.begin(), keep.end(), block)) return false;
-  // A launch that is not submitted yet keeps the memory mapped that it will use.
+  // A launch that is not submitted yet keeps the memory mapped that it will use. Uses of guarded memory are noticed anyhow.
+  if (here().unsubmitted == nullptr || s_.guarded(m)) return true;
   const std::uint64_t use = m.on(unknown_queue).last();
-  return here().unsubmitted == nullptr || s_.unknown_use_over(m, use);
+  return s_.unknown_use_over(m, use) || (use <= here().submitted && m.announced_use.by.load() == &here());
 }
 
 Obstacle Residency::evict_one(DeviceState& d, const Blocks& keep, bool& evicted) {

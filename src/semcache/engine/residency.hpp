@@ -31,9 +31,16 @@ class Residency : Parts {
     for (std::uint32_t device = 0; missing >> device != 0; ++device) {
       if ((missing >> device & 1) == 0) continue;
       const Blocks set = blocks_of(device, for_each_need);
-      if (const Obstacle o = make_resident(*s_.devices[device], set)) return o;
+      if (const Obstacle o = make_resident(*s_.devices[device], set, set)) return o;
     }
     return {};
+  }
+  /// Maps a part of one array, which is the first of everything that will be needed at the same time.
+  template <class ForEachNeed>
+  Obstacle make_first_resident(Memory& memory, const Region& where, const ForEachNeed& for_each_need) {
+    const std::uint32_t device = State::device_index(memory);
+    const Blocks set = blocks_of(device, [&](const auto& visit) { visit(memory, where); });
+    return make_resident(*s_.devices[device], set, blocks_of(device, for_each_need));
   }
   /// Does everything fit the devices' budgets that is needed at the same time?
   template <class ForEachNeed>
@@ -70,7 +77,8 @@ class Residency : Parts {
     set.erase(std::unique(set.begin(), set.end()), set.end());
     return set;
   }
-  Obstacle make_resident(DeviceState& d, const Blocks& set);
+  /// @param keep  blocks that are not evicted for them
+  Obstacle make_resident(DeviceState& d, const Blocks& set, const Blocks& keep);
   /// Evicts the block that was used longest ago.
   /// @param keep  blocks that are not evicted, sorted
   /// @param evicted  is set to false if no block can be evicted

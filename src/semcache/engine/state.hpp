@@ -115,6 +115,9 @@ struct Thread {
   /// submits meanwhile, so they are `Flight::expected`. nullptr: none
   const Memory* bringing = nullptr;
   UnsubmittedLaunch* unsubmitted = nullptr;
+  /// The position on the unknown queue of the last call to the driver that the thread has made for other code. What the thread announced
+  /// before is submitted.
+  std::uint64_t submitted = 0;
   /// Set while the thread is in a driver's call. It may then hold a lock of the driver for which another thread's launch waits,
   /// so its waits for launches are limited by this patience.
   base::Patience* in_driver_call = nullptr;

@@ -120,6 +120,7 @@ struct alignas(64) Memory {
     std::atomic<std::uint64_t> links{0};
     std::atomic<bool> writes{false};
     std::atomic<bool> in_part{false};  ///< it is an announcement of `InPart::announced` only
+    std::atomic<const void*> by{nullptr};  ///< identifies the thread that made it
   };
   Announcement announced_use;  ///< by semcache::access
   Announcement captured_use;   ///< by a copy of a handle for a launch on a native space

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// Device memory that is mapped and evicted by block: arrays that are resident in part, and arrays that are larger than the budget.
+namespace semcache::fakes {
+namespace {
+
+using engine::Memory;
+using engine::Operand;
+using engine::Requirement;
+
+char streams[2];
+constexpr std::uint64_t block = 64 * 1024;  // the granule, too
+constexpr std::uint64_t budget = 8;         // blocks
+constexpr std::uint64_t aligned = 16;       // arrays of so many blocks begin at the begin of a block, smaller ones anywhere
+
+enum class Kind { cuda, emulated, guarded };
+
+/// A device whose memory holds eight blocks.
+struct InBlocks : Program {
+  static Options options(Kind kind) {
+    Options o = kind == Kind::cuda ? defaults() : kind == Kind::emulated ? emulated() : guarded();
+    o.device.granularity_bytes = o.device.block_bytes = block;
+    o.engine.device_memory_bytes = budget * block;
+    return o;
+  }
+  explicit InBlocks(Kind kind = Kind::cuda) : Program(options(kind)) {}
+  explicit InBlocks(const Options& options) : Program(options) {}
+  /// A device array that begins at a block's begin, because it is large, or that shares granules with its neighbours. The host writes it.
+  Memory& written_by_host(std::uint64_t bytes, std::uint64_t seed) {
+    Memory& d = on_device(bytes);
+    Memory& h = on_host(bytes, &d);
+    host_write(h, h.all(), seed);
+    return d;
+  }
+  Memory& host_of(const Memory& d) { return engine().state().memory_of(engine().state().directory.slot_in(d.datum, host_space)); }
+  void read(Memory& m) { launch(&streams[0], {{&m, false}}, [] {}); }
+  void use(Memory& m, const Region& where, Access mode = Access::read, std::uint64_t seed = 0) {
+    launch_parts(&streams[0], {{&m, where, mode}}, seed);
+  }
+  /// Compares a part of what kernels see with write `seed`.
+  void expect_part(Memory& m, ByteRange part, std::uint64_t seed) {
+    expect(device_content(&streams[0], m, part), part, seed, "device");
+  }
+  [[nodiscard]] std::uint64_t mapped(const Memory& m) {
+    std::uint64_t bytes = 0;
+    m.blocks.for_each_mapped_range([&](ByteRange r) { bytes += r.size(); });
+    return bytes;
+  }
+};
+
+class Blocks : public ::testing::TestWithParam<Kind> {};
+
+TEST_P(Blocks, OnlyAsManyLeaveAsOthersNeed) {
+  Machine::Options o = InBlocks::options(GetParam());
+  o.engine.device_memory_bytes = 24 * block;
+  InBlocks p(o);
+  static_assert(20 > aligned && 18 > aligned);
+  Memory& a = p.written_by_host(20 * block, 1);
+  p.read(a);
+  Memory& b = p.written_by_host(18 * block, 2);
+  const Counters before = p.counters();
+  p.read(b);
+  EXPECT_EQ(p.counters().evictions - before.evictions, 14u);
+  EXPECT_EQ(p.counters().d2h.bytes, before.d2h.bytes) << "the host has the content";
+  EXPECT_EQ(p.mapped(a), 6 * block);
+  EXPECT_EQ(p.mapped(b), 18 * block);
+  const Counters between = p.counters();
+  p.read(a);
+  EXPECT_EQ(p.counters().h2d.bytes - between.h2d.bytes, 14 * block);
+  EXPECT_EQ(p.mapped(b), 4 * block);
+  p.expect_device(a, 1);
+}
+
+TEST_P(Blocks, OfAnArrayBeyondTheBudgetComeAndGo) {
+  InBlocks p(GetParam());
+  const std::uint64_t size = 20 * block;
+  Memory& d = p.written_by_host(size, 1);
+  Memory& h = p.host_of(d);
+  const Counters before = p.counters();
+  for (std::uint64_t at = 0; at < size; at += 2 * block) p.use(d, ByteRange{at, at + 2 * block});
+  EXPECT_EQ(p.counters().h2d.bytes - before.h2d.bytes, size) << "each byte once";
+  EXPECT_EQ(p.counters().d2h.bytes, before.d2h.bytes);
+  EXPECT_LE(p.engine().state().home().memory->mapped_bytes(), budget * block);
+  for (std::uint64_t at = 0; at < size; at += 2 * block) p.use(d, ByteRange{at, at + 2 * block}, Access::read_write, 2);
+  p.expect_host(h, 2);
+  EXPECT_EQ(p.counters().d2h.bytes - before.d2h.bytes, size) << "each byte once, whether its block was evicted or not";
+  for (std::uint64_t at = 0; at < size; at += 3 * block) {
+    const ByteRange part{at, std::min(at + 3 * block, size)};
+    p.expect_part(d, part, 2);
+  }
+}
+
+TEST_P(Blocks, OfMoreThanTheBudgetAreNotForOneKernel) {
+  InBlocks p(GetParam());
+  Memory& d = p.written_by_host(12 * block, 1);
+  p.use(d, ByteRange{0, 3 * block}, Access::read_write, 2);
+  const Counters before = p.counters();
+  try {
+    p.read(d);
+    FAIL() << "12 blocks do not fit 8";
+  } catch (const OutOfMemory& e) {
+    const std::string text = e.what();
+    EXPECT_NE(text.find("'device array'"), std::string::npos) << text;
+    EXPECT_NE(text.find(std::to_string(12 * block)), std::string::npos) << text;
+    EXPECT_NE(text.find("only these parts are needed"), std::string::npos) << text;
+  }
+  try {
+    p.use(d, ByteRange{0, 10 * block});
+    FAIL() << "10 blocks do not fit 8";
+  } catch (const OutOfMemory& e) {
+    EXPECT_NE(std::string(e.what()).find("bytes  of " + std::to_string(12 * block) + " of 'device array'"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(p.counters().h2d.bytes, before.h2d.bytes);
+  EXPECT_EQ(p.counters().evictions, before.evictions);
+  p.engine().audit();
+  p.expect_host(p.host_of(d), {0, 3 * block}, 2);
+  p.expect_host(p.host_of(d), {3 * block, 12 * block}, 1);
+}
+
+TEST_P(Blocks, ThatAreColumnsApartAreTheOnesInBetween) {
+  InBlocks p(GetParam());
+  Memory& d = p.written_by_host(32 * block, 1);
+  const Counters before = p.counters();
+  const Region columns(block / 2, block / 4, 4, 8 * block);  // far apart: blocks between them need not come
+  p.use(d, columns, Access::read_write, 2);
+  const std::uint64_t whole_pages = GetParam() == Kind::guarded ? round_up(columns.width, page_bytes()) * columns.columns : columns.size();
+  EXPECT_EQ(p.counters().h2d.bytes - before.h2d.bytes, whole_pages);
+  EXPECT_EQ(p.mapped(d), 4 * block);
+  EXPECT_THROW(p.use(d, Region(0, block / 4, 16, 2 * block)), OutOfMemory);
+  for (std::uint64_t c = 0; c < 4; ++c) p.expect_part(d, columns.column(c), 2);
+  p.expect_part(d, {0, block / 2}, 1);
+}
+
+TEST_P(Blocks, ThatWereUsedLongestAgoLeaveFirst) {
+  InBlocks p(GetParam());
+  Memory& d = p.written_by_host(20 * block, 1);
+  const auto is_mapped = [&](std::uint64_t i) { return d.blocks.mapped(ByteRange{i * 2 * block, (i + 1) * 2 * block}); };
+  const auto use_pair = [&](std::uint64_t i) { p.use(d, ByteRange{i * 2 * block, (i + 1) * 2 * block}); };
+  use_pair(0);
+  use_pair(4);
+  use_pair(0);
+  use_pair(8);
+  use_pair(6);
+  EXPECT_EQ(p.counters().evictions, 0u);
+  use_pair(9);
+  EXPECT_TRUE(is_mapped(0) && is_mapped(8) && is_mapped(6) && is_mapped(9));
+  EXPECT_FALSE(is_mapped(4)) << "it was used before the second use of 0";
+  EXPECT_EQ(p.counters().evictions, 2u);
+}
+
+/// A launch that uses the whole array without the lock makes all its blocks younger than those of arrays that were used before it.
+TEST_P(Blocks, OfAnArrayThatWasUsedAsAWholeAreEquallyOld) {
+  Machine::Options o = InBlocks::options(GetParam());
+  o.engine.device_memory_bytes = 44 * block;
+  InBlocks p(o);
+  Memory& a = p.written_by_host(20 * block, 1);
+  Memory& b = p.written_by_host(20 * block, 2);
+  p.read(a);
+  p.use(a, ByteRange{0, block});
+  p.read(b);
+  p.read(a);
+  Memory& c = p.written_by_host(20 * block, 3);
+  p.read(c);
+  EXPECT_EQ(p.mapped(a), 20 * block);
+  EXPECT_EQ(p.mapped(b), 4 * block);
+}
+
+TEST_P(Blocks, AreSavedOneByOne) {
+  InBlocks p(GetParam());
+  Memory& d = p.on_device(6 * block);
+  p.kernel_write(&streams[0], d, d.all(), 1);
+  Memory& copy = p.on_host(6 * block);
+  p.copy(copy, d);
+  p.kernel_write(&streams[0], d, {0, block}, 2);  // the copy still wants write 1
+  Memory& other = p.written_by_host(7 * block, 3);
+  p.read(other);
+  p.expect_host(copy, 1);
+  p.expect_device(d, {0, block}, 2);
+  p.expect_device(d, {block, 6 * block}, 1);
+}
+
+TEST_P(Blocks, OfAFreedArrayServeThoseWhoWantItsContent) {
+  InBlocks p(GetParam());
+  Memory& d = p.on_device(12 * block);
+  for (std::uint64_t at = 0; at < d.bytes; at += 4 * block) p.use(d, ByteRange{at, at + 4 * block}, Access::overwrite, 1);
+  Memory& copy = p.on_host(12 * block);
+  p.copy(copy, d);
+  p.free(d);
+  p.engine().audit();
+  Memory& other = p.written_by_host(7 * block, 2);
+  p.read(other);
+  p.expect_host(copy, 1);
+  p.engine().host_access.settle_all();
+}
+
+/// Copies, messages and digests that begin and end within blocks.
+TEST_P(Blocks, HaveBordersInTheMiddleOfCopies) {
+  InBlocks p(GetParam());
+  Memory& a = p.written_by_host(3 * block, 1);
+  Memory& b = p.on_device(16 * block);
+  p.read(a);
+  const std::uint64_t there = 2 * block + block / 2, n = 2 * block + 100;
+  p.engine().copies.copy(b.address + there, a.address + 17, n);
+  const std::vector<std::byte> seen = p.device_content(&streams[0], b, {there, there + n});
+  for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(seen[i], Machine::mix(1, 17 + i)) << i;
+  EXPECT_EQ(p.counters().h2d.bytes, a.bytes) << "a copy within the device";
+
+  auto* const buffer = p.engine().buffers.take(n, false);
+  const ByteRange piece{0, n};
+  p.engine().foreign_io.read_out(b, there, &piece, 1, *buffer, buffer->address);
+  p.engine().foreign_io.settle_buffer(*buffer);
+  for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(buffer->address[i], Machine::mix(1, 17 + i)) << i;
+  for (std::uint64_t i = 0; i < n; ++i) buffer->address[i] = Machine::mix(5, i);
+  const std::uint64_t before = p.counters().evictions;
+  p.engine().foreign_io.write_in(b, 12 * block - 50, &piece, 1, *buffer, buffer->address);
+  EXPECT_LE(p.engine().state().home().memory->mapped_bytes(), budget * block) << p.counters().evictions - before;
+  const std::vector<std::byte> arrived = p.device_content(&streams[0], b, {12 * block - 50, 12 * block - 50 + n});
+  for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(arrived[i], Machine::mix(5, i)) << i;
+  p.device().synchronize_device();
+  p.engine().buffers.give(buffer);
+}
+
+TEST_P(Blocks, HaveBordersInTheMiddleOfDigests) {
+  Machine::Options o = InBlocks::options(GetParam());
+  o.engine.check_writes = true;
+  InBlocks p(o);
+  Memory& d = p.written_by_host(5 * block, 1);
+  p.launch(&streams[0], {{&d, true}}, [] {});  // captured as writable, and not written
+  const Counters before = p.counters();
+  p.expect_host(p.host_of(d), 1);
+  EXPECT_EQ(p.counters().d2h.bytes, before.d2h.bytes) << "the digest says that nothing has changed";
+  p.kernel_write(&streams[0], d, {4 * block, 4 * block + 1}, 2);
+  p.expect_host(p.host_of(d), {4 * block, 4 * block + 1}, 2);
+  Memory& other = p.written_by_host(7 * block, 3);
+  p.kernel_write(&streams[0], d, {0, 1}, 4);
+  p.read(other);  // evicts blocks of `d`, whose digest is then of no use
+  p.expect_host(p.host_of(d), {0, 1}, 4);
+  p.expect_host(p.host_of(d), {1, 4 * block}, 1);
+}
+
+TEST_P(Blocks, ThatTheDriverRefusesLeaveTheOthersWhereTheyAre) {
+  InBlocks p(GetParam());
+  Memory& d = p.written_by_host(6 * block, 1);
+  p.device().fail_call(4, FakeDevice::call_map);
+  EXPECT_THROW(p.read(d), OutOfMemory);
+  p.device().fail_call(0, 0);
+  p.engine().audit();
+  EXPECT_EQ(p.engine().state().home().memory->mapped_bytes(), p.device().mapped_bytes());
+  EXPECT_GT(p.mapped(d), 0u);
+  p.expect_device(d, 1);
+}
+
+TEST_P(Blocks, OfTwoDevicesMoveBetweenThem) {
+  Machine::Options o = InBlocks::options(GetParam());
+  o.devices = 2;
+  InBlocks p(o);
+  Memory& a = p.written_by_host(12 * block, 1);
+  Memory& b = p.on_device(12 * block, 1);
+  p.copy(b, a);
+  p.use(a, ByteRange{0, 4 * block});
+  const Counters before = p.counters();
+  const std::vector<std::byte> seen = p.device_content({&streams[1], 1}, b, {0, 6 * block});
+  Program::expect(seen, {0, 6 * block}, 1, "device 1");
+  EXPECT_EQ(p.counters().between_devices.bytes - before.between_devices.bytes, 4 * block) << "what device 0 has mapped";
+  EXPECT_EQ(p.counters().h2d.bytes - before.h2d.bytes, 2 * block);
+}
+
+TEST_P(Blocks, OfNewContentTakeNoneOfTheBudget) {
+  InBlocks p(GetParam());
+  Memory& d = p.on_device(16 * block);
+  p.fill(d, 7);
+  EXPECT_EQ(p.engine().state().home().memory->mapped_bytes(), 0u) << "a fill needs no memory";
+  Memory& h = p.on_host(16 * block);
+  p.copy(h, d);
+  std::vector<std::byte> seen(h.bytes);
+  p.host_read(h, h.all(), seen.data());
+  EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](std::byte b) { return b == std::byte{7}; }));
+  EXPECT_EQ(p.counters().d2h.bytes, 0u);
+  p.use(d, ByteRange{5 * block, 6 * block}, Access::read_write, 2);
+  p.copy(h, d);
+  p.expect_host(h, {5 * block, 6 * block}, 2);
+  EXPECT_EQ(p.counters().d2h.bytes, block);
+}
+
+TEST_P(Blocks, AnArrayOfWhichNoBlockFitsIsRefused) {
+  Machine::Options o = InBlocks::options(GetParam());
+  o.device.block_bytes = 16 * block;
+  InBlocks p(o);
+  EXPECT_THROW((void)p.engine().lifetimes.allocate_device(0, "wide", 64 * block), OutOfMemory);
+  Memory& d = p.on_device(12 * block / 2);
+  EXPECT_THROW((void)p.engine().lifetimes.allocate_part(0, d, Region(0, 9 * block)), Error);
+}
+
+/// The runs of columns that an array larger than the budget has on the device are part of it: one compact part fits where it does not.
+TEST_P(Blocks, BesideACompactPart) {
+  InBlocks p(GetParam());
+  Memory& d = p.written_by_host(24 * block, 1);
+  const Region columns(0, block / 2, 12, 2 * block);
+  Memory& part = *p.engine().lifetimes.allocate_part(0, d, columns);
+  const Operand operand{&part, false};
+  Requirement all{&part, part.positions(), Access::read};
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  const Counters before = p.counters();
+  (void)p.engine().launches.begin_launch(q, &operand, 1, {&all, 1});
+  p.engine().launches.end_launch(q, &operand, 1, all_devices, {&all, 1});
+  EXPECT_EQ(p.counters().h2d.bytes - before.h2d.bytes, columns.size());
+  p.device().synchronize_device();
+  p.engine().lifetimes.deallocate(&part);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Blocks, ::testing::Values(Kind::cuda, Kind::emulated, Kind::guarded), [](const auto& info) {
+  return info.param == Kind::cuda ? "Cuda" : info.param == Kind::emulated ? "Emulated" : "Guarded";
+});
+
+// --- uses outside our launches ---------------------------------------------------------------------------------------
+
+using Driver = device::DriverUse::Kind;
+
+/// A raw kernel, reported by the driver watch, that is given the address of the first byte of `part`, and reads or writes it.
+void raw_kernel(InBlocks& p, Memory& m, ByteRange part, std::uint64_t seed, std::vector<std::byte>* seen = nullptr) {
+  const device::DriverUse use{m.address + part.begin, 0, Driver::argument, 0};
+  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, true);
+  std::byte* const base = m.address;
+  p.device().launch(nullptr, {{base + part.begin, part.size(), seed > 0}}, [base, part, seed, seen] {
+    if (seen != nullptr) seen->assign(base + part.begin, base + part.end);
+    for (std::uint64_t i = part.begin; i < part.end && seed > 0; ++i) base[i] = Machine::mix(seed, i);
+  });
+  if (call != nullptr) p.engine().foreign_uses.end_foreign_call(std::move(call));
+}
+
+TEST(BlocksOutsideLaunches, AreSweptByAnnouncedUses) {
+  for (const Kind kind : {Kind::cuda, Kind::emulated}) {
+    InBlocks p(kind);
+    Memory& d = p.written_by_host(12 * block, 1);
+    const Counters before = p.counters();
+    for (std::uint64_t at = 0; at < d.bytes; at += 3 * block) {
+      const ByteRange part{at, at + 3 * block};
+      p.engine().access(d, part, Access::read);
+      std::vector<std::byte> seen;
+      raw_kernel(p, d, part, 0, &seen);
+      p.device().synchronize_device();
+      Program::expect(seen, part, 1, "raw kernel");
+    }
+    EXPECT_EQ(p.counters().h2d.bytes - before.h2d.bytes, d.bytes);
+    for (std::uint64_t at = 0; at < d.bytes; at += 3 * block) {
+      const ByteRange part{at, at + 3 * block};
+      p.engine().access(d, part, Access::overwrite);
+      raw_kernel(p, d, part, 2);
+    }
+    p.expect_host(p.host_of(d), 2);
+  }
+}
+
+/// A kernel that is given an address in an announced part may read more than that. What is mapped beside it must be fresh, then.
+TEST(BlocksOutsideLaunches, OfStaleContentLeaveBeforeAKernelThatMightReadThem) {
+  InBlocks p;
+  Memory& d = p.written_by_host(12 * block, 1);
+  Memory& h = p.host_of(d);
+  p.use(d, ByteRange{6 * block, 8 * block});
+  p.host_write(h, {6 * block, 6 * block + 10}, 2);
+  p.engine().access(d, ByteRange{0, 2 * block}, Access::read);
+  raw_kernel(p, d, {0, 2 * block}, 0);
+  EXPECT_FALSE(d.blocks.mapped(ByteRange{6 * block, 6 * block + 10})) << "a kernel that follows a pointer there meets no memory";
+  EXPECT_TRUE(d.blocks.mapped(ByteRange{0, 2 * block}));
+  d.blocks.for_each_mapped_range([&](ByteRange r) { EXPECT_TRUE(p.engine().state().directory.fresh(d.slot, r)); });
+  p.device().synchronize_device();
+  p.expect_part(d, {6 * block, 6 * block + 10}, 2);
+}
+
+TEST(BlocksOutsideLaunches, ThatNobodyAnnouncedAreTheWholeArray) {
+  InBlocks p;
+  Memory& d = p.written_by_host(12 * block, 1);
+  const device::DriverUse use{d.address, 0, Driver::argument, 0};
+  EXPECT_THROW((void)p.engine().foreign_uses.begin_foreign_call(&use, 1, true), OutOfMemory);
+  const device::DriverUse copy{d.address + 3 * block, 2 * block, Driver::read, 0};
+  auto call = p.engine().foreign_uses.begin_foreign_call(&copy, 1, false);
+  ASSERT_NE(call, nullptr);
+  EXPECT_TRUE(d.blocks.mapped(ByteRange{3 * block, 5 * block})) << "a copy of the driver's tells which bytes it uses";
+  p.engine().foreign_uses.end_foreign_call(std::move(call));
+}
+
+/// On an emulated device whose memory is guarded, code that nobody announced meets one closed block after the other.
+TEST(BlocksOutsideLaunches, ComeWithTheFaultsOfGuardedMemory) {
+  InBlocks p(Kind::guarded);
+  Memory& d = p.written_by_host(20 * block, 1);
+  const Counters before = p.counters();
+  std::vector<std::byte> seen(d.bytes);
+  p.host_read(d, d.all(), seen.data());
+  Program::expect(seen, d.all(), 1, "raw code");
+  EXPECT_EQ(p.counters().h2d.bytes - before.h2d.bytes, d.bytes);
+  p.host_write(d, {5 * block + 3, 9 * block}, 2);
+  p.expect_host(p.host_of(d), {5 * block + 3, 9 * block}, 2);
+  p.expect_host(p.host_of(d), {0, 5 * block + 3}, 1);
+  p.expect_host(p.host_of(d), {9 * block, 20 * block}, 1);
+}
+
+TEST(BlocksOutsideLaunches, OfGuardedMemoryStayOpenWhereTheyAreAnnounced) {
+  InBlocks p(Kind::guarded);
+  Memory& d = p.written_by_host(20 * block, 1);
+  p.engine().access(d, ByteRange{4 * block, 8 * block}, Access::read);
+  const std::uint64_t faults = p.faults;
+  std::vector<std::byte> seen(4 * block);
+  p.host_read(d, {4 * block, 8 * block}, seen.data());
+  Program::expect(seen, {4 * block, 8 * block}, 1, "announced code");
+  EXPECT_LE(p.faults - faults, 2u) << "but for pages of which the announcement does not name all bytes";
+}
+
+}  // namespace
+}  // namespace semcache::fakes
