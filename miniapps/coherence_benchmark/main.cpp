@@ -3,9 +3,10 @@
 
 /// Measures what coherence itself costs: host sweeps of stale arrays compared with hand-made pinned copies, announced reads
 /// compared with the link (both also compared with managed memory), half of the rows of a matrix compared with a 2-D copy, checks that
-/// find nothing to do, the launch hook, launches by several threads, and arrays that move between two devices, compared with the
-/// driver's copies. The members of a pair are interleaved in one run.
-#include <semcache/kokkos.hpp>
+/// find nothing to do, the launch hook, launches by several threads, arrays that move between two devices, compared with the
+/// driver's copies, tiles, adopted memory, and an array larger than the device's memory. The members of a pair are interleaved in one run.
+#include "measure.hpp"
+#include "regions.hpp"
 
 #include <unistd.h>
 
@@ -14,7 +15,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,43 +26,7 @@
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using DeviceView = Kokkos::View<double*, semcache::Device>;
-using Dual = semcache::DualView<double*, semcache::Device>;
-#if defined(KOKKOS_ENABLE_CUDA)
-constexpr bool on_gpu = true;
-using NativeSpace = Kokkos::CudaSpace;
-using PinnedSpace = Kokkos::CudaHostPinnedSpace;
-#else
-constexpr bool on_gpu = false;
-using NativeSpace = Kokkos::HostSpace;
-using PinnedSpace = Kokkos::HostSpace;
-#endif
-using Native = Kokkos::DefaultExecutionSpace;
-using NativeView = Kokkos::View<double*, Kokkos::Device<Native, NativeSpace>>;
-using PinnedView = Kokkos::View<double*, PinnedSpace>;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-struct Quartiles {
-  double low, median, high;
-};
-Quartiles quartiles(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return {v[v.size() / 4], v[v.size() / 2], v[v.size() * 3 / 4]};
-}
-
-nlohmann::json row(const char* name, const char* unit, const std::vector<double>& values) {
-  const Quartiles q = quartiles(values);
-  std::printf("  %-46s %12.6g  [%.6g, %.6g] %s\n", name, q.median, q.low, q.high, unit);
-  return {{"median", q.median}, {"low", q.low}, {"high", q.high}, {"unit", unit}, {"runs", values.size()}};
-}
-
-template <class View>
-struct AddOne {
-  View v;
-  KOKKOS_FUNCTION void operator()(long i) const { v(i) += 1.0; }
-};
+using namespace benchmark;
 
 template <class Space, class View>
 void add_one(const View& v) {
@@ -737,12 +701,16 @@ int main(int argc, char** argv) try {
       ->capture_default_str();
   app.add_option("--devices", devices, "devices that the process uses; as SEMCACHE_DEVICES says, otherwise one, if missing")
       ->check(CLI::Range(1, 16));
-  app.add_option("--only", only, "the parts to be measured, all if missing; peers needs two devices, halves and rates a GPU")
-      ->check(CLI::IsMember({"sweep", "halves", "checks", "launches", "rates", "peers", "memory"}));
+  app.add_option("--only", only,
+                 "the parts to be measured, all but beyond if missing; peers needs two devices, halves, rates, tiles, adopted and beyond a\n"
+                 "GPU. beyond: an array 1.5 times as large as the device's memory (SEMCACHE_DEVICE_MEMORY; four times --bytes if missing)")
+      ->check(CLI::IsMember({"sweep", "halves", "checks", "launches", "rates", "peers", "memory", "tiles", "adopted", "beyond"}));
   app.add_option("--pairs", pairs, "interleaved pairs per figure")->check(CLI::Range(1, 1000))->capture_default_str();
   app.add_option("--json", json_file, "write the figures to this file");
   CLI11_PARSE(app, argc, argv);
   const auto measured = [&](const char* part) { return only.empty() || std::count(only.begin(), only.end(), part) != 0; };
+  const bool beyond_budget = std::count(only.begin(), only.end(), "beyond") != 0;
+  if (beyond_budget) setenv("SEMCACHE_DEVICE_MEMORY", std::to_string(4 * bytes).c_str(), 0);
   Kokkos::initialize(argc, argv);
   if (devices != 0) semcache::use_devices(devices);
   nlohmann::json report{{"schema_version", 1}};
@@ -769,6 +737,9 @@ int main(int argc, char** argv) try {
     if (measured("checks")) report["checks"] = checks(pairs);
     if (measured("launches")) report["launches"] = launches(pairs);
 #if defined(KOKKOS_ENABLE_CUDA)
+    if (measured("tiles") && matrix > 0) report["tiles"] = tiles(matrix, pairs);
+    if (measured("adopted")) report["adopted"] = adopted(bytes, pairs);
+    if (beyond_budget) report["beyond"] = beyond(bytes / 4, pairs);
     if (measured("rates")) {
       for (const int threads : {1, 2, 4, 8}) report["rates"][std::to_string(threads)] = rates(threads, pairs);
     }

@@ -26,7 +26,8 @@ namespace semcache {
 /// Device address: after the call every stream of the device may use the bytes, because transfers to them are complete. With a
 /// writing mode the bytes count as written now, and a later reader of the array on another side waits for the whole device. `overwrite`
 /// fetches nothing. The rest of the array is neither fetched nor counted as written. (Where the driver's calls are watched, a kernel that
-/// is given an address in the array finds all of it valid.)
+/// is given an address in the array finds all of it valid, if there is room for all of it. If not, it finds the announced parts, and beside
+/// them valid content or no memory.)
 ///
 /// @param address  first byte, inside one tracked array
 /// @param bytes    length; 0 does nothing

@@ -648,4 +648,11 @@ inline Machine::Options with_little_memory(Machine::Options o) {
   return o;
 }
 
+/// Device memory comes and goes by quarters of arrays, and holds three arrays.
+inline Machine::Options in_blocks(Machine::Options o) {
+  o.device.granularity_bytes = o.device.block_bytes = size / 4;
+  o.engine.device_memory_bytes = 3 * size + 3 * size / 4;
+  return o;
+}
+
 }  // namespace semcache::fakes

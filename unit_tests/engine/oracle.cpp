@@ -58,7 +58,7 @@ Oracle::Oracle(const Options& options)
   o.devices = options.devices;
   o.device.eagerness = static_cast<unsigned>(random_.below(4) * 15);
   o.device.granularity_bytes = options.granularity_bytes;
-  if (options.blocks) o.device.block_bytes = options.granularity_bytes;
+  if (options.blocks) o.device.block_bytes = options.large ? 512 * 1024 : options.granularity_bytes;
   o.platform.page_bytes = options.page_bytes;
   o.platform.mapping_limit = options.few_mappings ? 12 : 1u << 20;
   o.engine.protocol = options.protocol;

@@ -262,6 +262,7 @@ TEST(AllocFailure, OfTheFirstAdoption) {
 
 TEST(AllocFailure, Gpu) { check(gpu()); }
 TEST(AllocFailure, GpuWithLittleMemory) { check(with_little_memory(gpu())); }
+TEST(AllocFailure, GpuInBlocks) { check(in_blocks(gpu())); }
 TEST(AllocFailure, GpuStaged) {
   Machine::Options o = gpu();
   o.device.registers_host = false;
@@ -282,6 +283,7 @@ TEST(AllocFailure, Faults) {
 TEST(AllocFailure, Emulated) { check(emulated()); }
 TEST(AllocFailure, Guarded) { check(guarded()); }
 TEST(AllocFailure, GuardedWithLittleMemory) { check(with_little_memory(guarded())); }
+TEST(AllocFailure, GuardedInBlocks) { check(in_blocks(guarded())); }
 TEST(AllocFailure, Checked) {
   Machine::Options o = emulated();
   o.engine.check = true;

@@ -528,6 +528,8 @@ TEST(FreedMeanwhile, GuardedWithMemoryForAllArrays) {
   o.engine.device_memory_bytes = 6 * size;
   check(o);
 }
+TEST(FreedMeanwhile, GpuInBlocks) { check(in_blocks(gpu())); }
+TEST(FreedMeanwhile, GuardedInBlocks) { check(in_blocks(guarded())); }
 TEST(FreedMeanwhile, Emulated) { check(with_little_memory(emulated())); }
 TEST(FreedMeanwhile, Guarded) { check(with_little_memory(guarded())); }
 TEST(FreedMeanwhile, CheckedWrites) {

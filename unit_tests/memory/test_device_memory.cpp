@@ -15,9 +15,11 @@ constexpr std::uint64_t granule = 16 * 1024;
 
 /// A device of sixteen granules, of which eight may be mapped.
 struct World {
-  World() {
+  /// @param block_bytes  arrays of two of them or more have blocks
+  explicit World(std::uint64_t block_bytes = std::uint64_t{1} << 30) {
     fakes::FakeDevice::Options o;
     o.granularity_bytes = granule;
+    o.block_bytes = block_bytes;
     device = std::make_unique<fakes::FakeDevice>(o, [](const std::string& text) { ADD_FAILURE() << text; });
     addresses = std::make_unique<DeviceAddresses>(*device, std::vector<device::Device*>{device.get()});
     memory = std::make_unique<DeviceMemory>(*device, 0, *addresses, 8 * granule);
@@ -180,6 +182,97 @@ TEST(DeviceMemory, AnEvictionThatHasBegunGoesOnUnlessItsArrayIsUsed) {
   EXPECT_EQ(w.victim(), &a);
   w.use(a);
   EXPECT_EQ(w.victim(), &b);
+}
+
+TEST(DeviceMemory, BlocksEndWhereGranulesEnd) {
+  Blocks b;
+  b.begin(10 * granule, 2 * granule, 512);  // the array begins 512 bytes behind a granule's begin
+  ASSERT_EQ(b.count(), 6u);
+  EXPECT_EQ(b.range(0), (ByteRange{0, 2 * granule - 512}));
+  EXPECT_EQ(b.range(1), (ByteRange{2 * granule - 512, 4 * granule - 512}));
+  EXPECT_EQ(b.range(5), (ByteRange{10 * granule - 512, 10 * granule}));
+  for (std::size_t i = 0; i < b.count(); ++i) {
+    EXPECT_EQ(b.at(b.range(i).begin), i);
+    EXPECT_EQ(b.at(b.range(i).end - 1), i);
+  }
+  const auto of = [&](const Region& where) {
+    std::vector<std::size_t> found;
+    b.for_each(where, [&](std::size_t i) { found.push_back(i); });
+    return found;
+  };
+  EXPECT_EQ(of(ByteRange{0, 1}), (std::vector<std::size_t>{0}));
+  EXPECT_EQ(of(ByteRange{2 * granule - 513, 2 * granule - 511}), (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(of(Region(0, 10, 3, 4 * granule)), (std::vector<std::size_t>{0, 2, 4})) << "columns that leave blocks out";
+  EXPECT_EQ(of(Region(0, 10, 6, granule)), (std::vector<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(of(Region(0, 2 * granule, 2, 4 * granule)), (std::vector<std::size_t>{0, 1, 2, 3}));
+  EXPECT_EQ(of(ByteRange{5, 5}), std::vector<std::size_t>());
+}
+
+TEST(DeviceMemory, BlocksAreAsOldAsTheirLastUse) {
+  Blocks b;
+  b.begin(4 * granule, granule, 0);
+  std::uint64_t recently = 10;  // a use of the whole array
+  EXPECT_EQ(b.used(0, recently), 10u);
+  b.note_use(ByteRange{granule, granule + 1}, 11, recently);
+  recently = 11;
+  EXPECT_EQ(b.used(0, recently), 10u);
+  EXPECT_EQ(b.used(1, recently), 11u);
+  b.note_use(ByteRange{0, 1}, 12, recently);
+  recently = 12;
+  EXPECT_EQ(b.used(0, recently), 12u);
+  EXPECT_EQ(b.used(1, recently), 11u);
+  EXPECT_EQ(b.used(2, recently), 10u);
+  recently = 13;  // by a launch without the lock
+  EXPECT_EQ(b.used(2, recently), 13u);
+  b.note_use(ByteRange{0, 1}, 14, recently);
+  recently = 14;
+  EXPECT_EQ(b.used(1, recently), 13u);
+  EXPECT_EQ(b.used(0, recently), 14u);
+}
+
+TEST(DeviceMemory, BlocksComeAndGoOneByOne) {
+  World w(2 * granule);
+  Memory& a = w.place(1u << 20);  // beyond the budget of eight granules
+  ASSERT_EQ(a.blocks.count(), (1u << 20) / (2 * granule));
+  w.memory->ask({{&a, 3}, {&a, 5}});
+  EXPECT_FALSE(w.tell_driver().refused);
+  w.expect_right();
+  EXPECT_EQ(w.memory->mapped_bytes(), 4 * granule);
+  EXPECT_FALSE(World::mapped(a));
+  EXPECT_TRUE(a.blocks.mapped(ByteRange{6 * granule, 8 * granule}));
+  EXPECT_FALSE(a.blocks.mapped(ByteRange{6 * granule, 8 * granule + 1}));
+  EXPECT_EQ(w.memory->need_of({{&a, 3}, {&a, 4}}).missing, 2 * granule);
+  a.note_recent(ByteRange{6 * granule, 7 * granule}, ++w.clock);
+  EXPECT_EQ(w.memory->victim([](const ArrayBlock&) { return true; }).index, 5u);
+  EXPECT_EQ(w.memory->victim([](const ArrayBlock& b) { return b.index != 5; }).index, 3u);
+  w.memory->unmap(ArrayBlock{&a, 5});
+  w.expect_right();
+  EXPECT_EQ(w.memory->mapped_bytes(), 2 * granule);
+  EXPECT_EQ(w.memory->victim([](const ArrayBlock&) { return true; }).index, 3u);
+  std::vector<ByteRange> mapped;
+  a.blocks.for_each_mapped_range([&](ByteRange r) { mapped.push_back(r); });
+  ASSERT_EQ(mapped.size(), 1u);
+  EXPECT_EQ(mapped[0], (ByteRange{6 * granule, 8 * granule}));
+}
+
+/// An object that has belonged to an array of many blocks belongs to one of few, and to one of many again.
+TEST(DeviceMemory, RecycledObjectsAreListedOnce) {
+  World w(granule);
+  Memory& a = w.place(1u << 20);
+  for (int round = 0; round < 3; ++round) {
+    w.memory->ask({{&a, 0}, {&a, 7}});
+    (void)w.tell_driver();
+    w.expect_right();
+    w.memory->give_back(a);
+    a.bytes = 100;
+    w.memory->place(a, "array", 1);
+    w.memory->ask({{&a, 0}});
+    (void)w.tell_driver();
+    w.expect_right();
+    w.memory->give_back(a);
+    a.bytes = 1u << 20;
+    w.memory->place(a, "array", 1);
+  }
 }
 
 }  // namespace

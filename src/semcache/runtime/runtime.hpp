@@ -37,7 +37,7 @@ SEMCACHE_API void use_framework_device(const FrameworkDevice& device);
 /// Allocates a device array of `bytes` bytes, aligned to 512. Its content is undefined and costs no memory until it is used.
 /// @param label  copied
 /// @param device  on which of the process's devices; 0 is the program's own
-/// @throws OutOfMemory  addresses are exhausted, or `bytes` alone exceeds the budget
+/// @throws OutOfMemory  addresses are exhausted, or not even one block of the array fits the budget. (A larger array may be used in parts.)
 /// @throws UsageError  the process does not use that device
 [[nodiscard]] SEMCACHE_API void* allocate_device(const char* label, std::size_t bytes, std::uint32_t device = 0);
 /// Allocates a host mirror, page aligned. Its content is undefined and costs no memory until it is used.
