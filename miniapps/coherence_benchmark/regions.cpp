@@ -152,9 +152,11 @@ nlohmann::json adopted(std::size_t bytes, int pairs) {
   (void)madvise(mine, bytes, MADV_HUGEPAGE);
   std::memset(mine, 0, bytes);
   auto start = Clock::now();
-  semcache::runtime::adopt(mine, bytes, "mine");
+  runtime::adopt(mine, bytes, "mine");
   const double adopt_seconds = seconds_since(start);
   double* const host[] = {mirror.data(), mine};
+  const Stream stream;
+  const auto queue = runtime::lease_queue(stream.native);
   std::vector<double> sweep_ratio, announced_ratio;
   double value = 0;
   for (int k = -2; k < pairs; ++k) {
@@ -165,7 +167,7 @@ nlohmann::json adopted(std::size_t bytes, int pairs) {
         Kokkos::deep_copy(device[which], ++value);
         Kokkos::parallel_for("add_one", Kokkos::RangePolicy<semcache::Exec, Kokkos::IndexType<long>>(0, static_cast<long>(elements)), AddOne<DeviceView>{device[which]});
         Kokkos::fence();
-        runtime::copy(host[which], device[which].data(), bytes);
+        runtime::copy(host[which], device[which].data(), bytes, queue);
         start = Clock::now();
         double got = 0;
         if (announced) {
@@ -180,9 +182,10 @@ nlohmann::json adopted(std::size_t bytes, int pairs) {
     }
   }
   start = Clock::now();
-  semcache::runtime::release(mine);
+  runtime::release(mine);
   const double release_seconds = seconds_since(start);
   std::free(mine);
+  runtime::retire_queue(queue);
   nlohmann::json j;
   j["sweep_ratio"] = row("sweep, adopted / mirror", "", sweep_ratio);
   j["announced_ratio"] = row("announced read, adopted / mirror", "", announced_ratio);

@@ -317,6 +317,42 @@ TEST_P(Blocks, BesideACompactPart) {
   p.engine().lifetimes.deallocate(&part);
 }
 
+/// Content of which nobody has another copy goes to page-locked memory of the runtime's own, which serves again and again.
+TEST_P(Blocks, OfContentThatHasNoHostSideGoToSavedCopiesAndComeBack) {
+  Machine::Options o = InBlocks::options(GetParam());
+  constexpr std::uint64_t wide = 16 * block;  // 1 MiB
+  o.device.block_bytes = wide;
+  o.engine.device_memory_bytes = 3 * wide;
+  InBlocks p(o);
+  Memory& d = p.on_device(6 * wide);
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    for (std::uint64_t at = 0; at < d.bytes; at += wide) {
+      if (seed > 1) p.expect_part(d, {at, at + wide}, seed - 1);
+      p.use(d, ByteRange{at, at + wide}, Access::read_write, seed);
+    }
+  }
+  if (GetParam() == Kind::cuda) {
+    EXPECT_GE(p.device().staging_bytes(), 3 * wide);
+    EXPECT_LE(p.device().staging_bytes(), 5 * wide) << "memory of copies that nobody wants any more is used again";
+  }
+  for (std::uint64_t at = 0; at < d.bytes; at += wide) p.expect_part(d, {at, at + wide}, 3);
+}
+
+/// Where the host has no page-locked memory left, saved copies are in ordinary memory.
+TEST_P(Blocks, OfContentThatHasNoHostSideDoWithoutPageLockedMemory) {
+  Machine::Options o = InBlocks::options(GetParam());
+  constexpr std::uint64_t wide = 16 * block;
+  o.device.block_bytes = wide;
+  o.engine.device_memory_bytes = 3 * wide;
+  InBlocks p(o);
+  Memory& d = p.on_device(6 * wide);
+  for (std::uint64_t at = 0; at < 3 * wide; at += wide) p.use(d, ByteRange{at, at + wide}, Access::overwrite, 1);
+  p.device().fail_call(1, FakeDevice::call_staging);
+  p.use(d, ByteRange{3 * wide, 6 * wide}, Access::overwrite, 1);
+  p.device().fail_call(0, 0);
+  for (std::uint64_t at = 0; at < d.bytes; at += wide) p.expect_part(d, {at, at + wide}, 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, Blocks, ::testing::Values(Kind::cuda, Kind::emulated, Kind::guarded), [](const auto& info) {
   return info.param == Kind::cuda ? "Cuda" : info.param == Kind::emulated ? "Emulated" : "Guarded";
 });

@@ -67,6 +67,12 @@ class Device {
   /// Maps as `map` does, but leaves memory that the host could reach inaccessible to it. The room that sets the protection of
   /// these pages opens them later, so there is no time at which an access could go unnoticed.
   virtual void map_closed(std::byte* address, std::uint64_t bytes) { map(address, bytes); }
+  /// Takes away the memory of exactly one earlier `map` of `bytes` bytes at `from`, as `unmap` does, and puts as much behind `to`, as `map`
+  /// does. It may be the same memory, which spares the driver making and clearing it. If it throws, neither place has memory.
+  virtual void move(std::byte* from, std::byte* to, std::uint64_t bytes) {
+    unmap(from, bytes);
+    map(to, bytes);
+  }
   /// Undoes exactly one earlier `map`. The caller has ordered all uses before it. The addresses stay reserved.
   virtual void unmap(std::byte* address, std::uint64_t bytes) noexcept = 0;
   /// Makes mapped pages of emulated devices inaccessible outside launches (SEMCACHE_CHECK=1), or accessible again. Other devices

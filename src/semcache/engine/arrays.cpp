@@ -63,6 +63,7 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
   m->open = false;
   m->announced = false;
   m->owns_allocation = false;
+  m->from_pool = false;
   m->adopted = false;
   m->edge_before = 0;
   m->edge_behind = 0;
@@ -100,7 +101,12 @@ void Arrays::place_on_device(Memory& m) {
 void Arrays::release_place(Memory& m) noexcept {
   if (m.address == nullptr) return;
   if (m.owns_allocation) {
-    std::free(m.address);
+    if (m.from_pool) {
+      s_.saved_on_host->give(m.address, m.bytes);
+      m.locked.clear();
+    } else {
+      std::free(m.address);
+    }
     host_snapshot_bytes_ -= m.bytes;
   } else if (m.adopted) {
     s_.pages->unlock(m, std::exchange(m.locked, {}));
@@ -145,6 +151,7 @@ void Arrays::collect_orphans() noexcept {
     Memory* const m = s_.find(touched.slot);
     if (m != nullptr && m->snapshot() && !m->freeing) projection_.note_perhaps_unwanted(*m);
   }
+  if (!projection_.perhaps_unwanted().empty()) executor_.forget_finished_flights();
   for (std::size_t i = 0; i < projection_.perhaps_unwanted().size();) {
     Memory& m = *projection_.perhaps_unwanted()[i];
     if (s_.directory.needed(m.slot)) {  // the directory touches it when that changes
@@ -202,6 +209,7 @@ Obstacle Arrays::new_saved_copy(SpaceId space, const Region& saved, trace::Label
     return {};
   }
   if (space != host_space && s_.devices[space.value - 1]->memory->working()) return Obstacle::mapping(space.value - 1);
+  if (space == host_space && from_pool(saved.size()) && !s_.saved_on_host->has(saved.size())) return Obstacle::saved_copy(saved.size());
   base::make_room(new_copies_, 1);
   copy = make_saved_copy(space, saved, label);
   if (copy->on_host()) return {};
@@ -209,12 +217,23 @@ Obstacle Arrays::new_saved_copy(SpaceId space, const Region& saved, trace::Label
   return Obstacle::mapping(space.value - 1);
 }
 
+bool Arrays::from_pool(std::uint64_t bytes) const noexcept {
+  return s_.saved_on_host != nullptr && s_.lock_saved_copies && bytes >= least_from_pool;
+}
+
 Memory* Arrays::make_saved_copy(SpaceId space, const Region& saved, trace::LabelId label) {
   const std::uint64_t bytes = saved.size();
   NewMemory m = new_memory(space, s_.recorder.name(label), bytes);
   m->layout = saved;
   if (m->on_host()) {
-    m->address = static_cast<std::byte*>(std::aligned_alloc(s_.page_bytes, round_up(bytes, s_.page_bytes)));
+    m->from_pool = from_pool(bytes);
+    if (m->from_pool) {
+      m->locked.resize((bytes + s_.options.registration_bytes - 1) / s_.options.registration_bytes);
+      m->address = s_.saved_on_host->take(bytes);
+      for (std::size_t c = 0; c < m->locked.size(); ++c) m->locked[c] = m->address + c * s_.options.registration_bytes;
+    } else {
+      m->address = static_cast<std::byte*>(std::aligned_alloc(s_.page_bytes, round_up(bytes, s_.page_bytes)));
+    }
     if (m->address == nullptr) {
       throw OutOfMemory("no host memory to save a copy of '" + std::string(s_.recorder.name(label)) + "' (" + std::to_string(bytes) +
                             " bytes). Free some, or remove copies that nobody reads", bytes, 0);

@@ -51,6 +51,10 @@ class Arrays : Parts {
 
  private:
   Memory* make_saved_copy(SpaceId space, const Region& saved, trace::LabelId label);
+  /// Smaller saved copies on the host are in ordinary memory, to which the driver copies through its own.
+  static constexpr std::uint64_t least_from_pool = std::uint64_t{1} << 20;
+  /// Is a saved copy of this size on the host in page-locked memory?
+  [[nodiscard]] bool from_pool(std::uint64_t bytes) const noexcept;
 
   std::vector<Memory*> free_;  ///< objects that belong to no array now
   std::uint64_t host_snapshot_bytes_ = 0;

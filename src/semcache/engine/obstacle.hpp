@@ -25,6 +25,7 @@ class [[nodiscard]] Obstacle {
     page_lock, ///< `range` of `memory` must be page-locked
     page_unlock,  ///< the page-locked pages of `memory`, which nothing uses any more, must be unlocked
     staging,   ///< `range.end` bytes of staging memory of device `device` must be allocated
+    saved_copy,  ///< `range.end` bytes of page-locked memory for a saved copy on the host must be allocated
     mapping,   ///< the driver must map memory of device `device`, or unmap some
     buffers,   ///< device memory is short, so idle memory of messages there must be given back
   };
@@ -38,6 +39,7 @@ class [[nodiscard]] Obstacle {
   }
   static Obstacle mapping(std::uint32_t device) noexcept { return {Kind::mapping, nullptr, {}, {}, device}; }
   static Obstacle staging(std::uint32_t device, std::uint64_t bytes) noexcept { return {Kind::staging, nullptr, {0, bytes}, {}, device}; }
+  static Obstacle saved_copy(std::uint64_t bytes) noexcept { return {Kind::saved_copy, nullptr, {0, bytes}}; }
   static Obstacle until(const timeline::Work& done) noexcept { return {Kind::work, nullptr, {}, done}; }
   static Obstacle moment() noexcept { return {Kind::moment}; }
   static Obstacle page_lock(Memory& host, ByteRange chunk) noexcept { return {Kind::page_lock, &host, chunk}; }

@@ -245,6 +245,10 @@ struct State : base::Uncopied {
   memory::Mappings mappings;
   std::unique_ptr<HostMemory> host;
   AdoptedMemory adopted{page_bytes};
+  /// Page-locked memory for large saved copies on the host, so that content that is evicted goes and comes at the link's speed; nullptr
+  /// where transfers need no page-locking.
+  std::unique_ptr<Staging> saved_on_host;
+  bool lock_saved_copies = true;  ///< false: the driver has refused it
   Topology topology;
   directory::Directory directory;
   PendingCopies pending{directory};

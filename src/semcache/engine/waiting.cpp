@@ -38,6 +38,16 @@ void Transactions::wait(Transaction& t, const Obstacle& o) {
       t.unlocked([&] { buffer = staging.allocate(o.range.end); });
       return staging.add(buffer, o.range.end);
     }
+    case Obstacle::Kind::saved_copy: {
+      std::byte* buffer = nullptr;
+      try {
+        t.unlocked([&] { buffer = s_.home().staging->allocate(o.range.end); });
+      } catch (const OutOfMemory&) {
+        s_.lock_saved_copies = false;
+        return;
+      }
+      return s_.saved_on_host->add(buffer, o.range.end);
+    }
     case Obstacle::Kind::mapping:
       if (s_.devices[o.device]->memory->working()) return t.unlocked(timeline::wait_a_moment);
       if (const std::exception_ptr error = map_and_unmap(t, *s_.devices[o.device])) std::rethrow_exception(error);

@@ -188,14 +188,27 @@ void DeviceMemory::begin_chores(Chores& chores) noexcept {
 }
 
 void DeviceMemory::carry_out(Chores& c, Reach reach) noexcept {
-  for (const auto& [begin, s] : c.leaving) device_.unmap(base() + begin, s.end - begin);
+  const auto unmap_the_rest = [&] {
+    for (const auto& [begin, s] : std::exchange(c.leaving, {})) device_.unmap(base() + begin, s.end - begin);
+  };
   try {
     for (; c.come < c.coming.size(); ++c.come) {
       const ByteRange range = c.coming[c.come];
+      std::byte* const to = base() + range.begin;
+      const auto there = first_behind(c.leaving, range.begin);
+      const bool overlaps = there != c.leaving.end() && there->first < range.end;
+      const auto from = overlaps ? there : c.leaving.begin();
+      const bool as_large = from != c.leaving.end() && from->second.end - from->first == range.size();
+      if (reach == Reach::open && as_large && (!overlaps || from->first == range.begin)) {  // one block takes the place of another
+        const std::uint64_t begin = c.leaving.extract(from).key();
+        if (begin != range.begin) device_.move(base() + begin, to, range.size());
+        continue;
+      }
+      unmap_the_rest();  // before anything is mapped, so that there is room
       if (reach == Reach::closed) {
-        device_.map_closed(base() + range.begin, range.size());
+        device_.map_closed(to, range.size());
       } else {
-        device_.map(base() + range.begin, range.size());
+        device_.map(to, range.size());
       }
     }
   } catch (const OutOfMemory&) {
@@ -203,6 +216,7 @@ void DeviceMemory::carry_out(Chores& c, Reach reach) noexcept {
   } catch (...) {
     c.error = std::current_exception();
   }
+  unmap_the_rest();
 }
 
 void DeviceMemory::end_chores(Chores& c, Reach reach) noexcept {

@@ -119,7 +119,8 @@ class DeviceMemory : Arena {
   [[nodiscard]] bool working() const noexcept { return told_ != nullptr; }
   /// Hands the list of calls over to the caller. @param chores  lives until `end_chores`  @pre not `working`
   void begin_chores(Chores& chores) noexcept;
-  /// Makes the driver's calls: unmaps, then maps. Threads: without the engine's lock.
+  /// Makes the driver's calls: unmaps, then maps, and moves memory from one place to another of the same size. Threads: without the
+  /// engine's lock.
   /// @param reach  `open` or `closed`: what newly mapped memory permits
   void carry_out(Chores& chores, Reach reach) noexcept;
   /// Notes the result of `carry_out`, and leaves in `chores.asked` the blocks that have got memory; they count as mapped from

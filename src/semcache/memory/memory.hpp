@@ -77,7 +77,8 @@ struct alignas(64) Memory {
   std::uint64_t reserved_bytes = 0;  ///< of address space, with at least header_gap_bytes behind the data
   trace::LabelId label;
   bool counted_snapshot = false;     ///< its bytes are counted in `DeviceMemory::snapshot_bytes`
-  bool owns_allocation = false;      ///< a host snapshot in ordinary memory
+  bool owns_allocation = false;      ///< a host snapshot in memory of its own
+  bool from_pool = false;            ///< that memory is page-locked, and goes back to `State::saved_on_host`
   bool adopted = false;              ///< pages of the program's own memory (`AdoptedMemory`), which are never discarded or replaced
   bool freeing = false;              ///< being freed, so it is not evicted
   bool perhaps_unwanted = false;     ///< a saved copy that is listed in `Projection`

@@ -169,7 +169,21 @@ class CudaDevice final : public Device {
     const CUmemAllocationProp memory = memory_of(device_);
     CUmemGenericAllocationHandle handle = 0;
     check(api_.cuMemCreate(&handle, bytes, &memory, 0), "cuMemCreate", bytes);
+    put_behind(address, bytes, handle);
+  }
 
+  void move(std::byte* from, std::byte* to, std::uint64_t bytes) override {
+    SEMCACHE_CUDA_CURRENT();
+    CUmemGenericAllocationHandle handle = 0;
+    const CUresult retained = api_.cuMemRetainAllocationHandle(&handle, from);
+    log(api_.cuMemUnmap(number(from), bytes), "cuMemUnmap");
+    check(retained, "cuMemRetainAllocationHandle");
+    put_behind(to, bytes, handle);
+  }
+
+ private:
+  /// Maps the memory, and gives up the handle. If that fails, the memory is given back.
+  void put_behind(std::byte* address, std::uint64_t bytes, CUmemGenericAllocationHandle handle) {
     CUresult result = api_.cuMemMap(number(address), bytes, 0, handle, 0);
     // From here on the mapping keeps the memory alive, and unmapping gives it back.
     log(api_.cuMemRelease(handle), "cuMemRelease");
@@ -180,6 +194,8 @@ class CudaDevice final : public Device {
     log(api_.cuMemUnmap(number(address), bytes), "cuMemUnmap");
     check(result, "cuMemSetAccess", bytes);
   }
+
+ public:
 
   void unmap(std::byte* address, std::uint64_t bytes) noexcept override {
     const Current current(*this);
