@@ -712,6 +712,15 @@ void FakePeer::copy_columns(QueueId queue, Direction direction, std::byte* to, s
   world_.may_fail(FakeWorld::call_copy, from_host ? "copy_to_device" : to_host ? "copy_from_device" : "copy_within_device");
   if (width == 0 || columns == 0) return;
   if (width > to_pitch || width > from_pitch) world_.fail_("columns that overlap are world_.copied");
+  for (const auto& [begin, pitch] : {std::pair<const std::byte*, std::uint64_t>(to, to_pitch), {from, from_pitch}}) {
+    if (!world_.in_arena(begin)) continue;
+    const auto at = static_cast<std::uint64_t>(begin - world_.base_);
+    for (std::uint64_t g = at / granularity_bytes(); g <= (at + (columns - 1) * pitch + width - 1) / granularity_bytes(); ++g) {
+      if (world_.mapped_[g]) continue;
+      world_.fail_("a copy of columns between which memory is not mapped");  // as GPUs' drivers do
+      break;
+    }
+  }
   FakeWorld::Operation op{};
   op.kind = from_host ? Kind::to_device : to_host ? Kind::from_device : Kind::within;
   op.to = to;

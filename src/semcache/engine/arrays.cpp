@@ -36,6 +36,7 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
   m->counted_snapshot = false;
   m->freeing = false;
   m->announced_use.at.store(0);
+  m->announced_use.by.store(nullptr);
   m->captured_use.at.store(0);
   m->reported_unreachable = false;
   m->used_unseen = false;
@@ -123,7 +124,7 @@ void Arrays::release_place(Memory& m) noexcept {
 void Arrays::destroy(Memory& m) noexcept {
   projection_.forget_perhaps_unwanted(m);
   new_copies_.erase(std::remove(new_copies_.begin(), new_copies_.end(), &m), new_copies_.end());
-  if (m.counted_snapshot) s_.device_of(m).memory->snapshot_bytes -= m.bytes;
+  if (m.counted_snapshot) s_.device_of(m).memory->snapshot_bytes -= m.snapshot_bytes;
   if (!m.on_host() && m.blocks.any_mapped()) executor_.unmap_memory(m);
   if (m.slot.valid()) {
     executor_.tell(step_of(plan::Step::Kind::release, m));
@@ -253,6 +254,7 @@ Memory* Arrays::make_saved_copy(SpaceId space, const Region& saved, trace::Label
   if (!m->on_host()) {
     s_.device_of(*m).memory->ask({ArrayBlock{m.get(), 0}});
     m->counted_snapshot = true;
+    m->snapshot_bytes = bytes;
     s_.device_of(*m).memory->snapshot_bytes += bytes;
   }
   projection_.note_perhaps_unwanted(*m);

@@ -75,8 +75,13 @@ void Copies::copy(void* to, const void* from, Columns what) {
   }
   Transaction transaction(transactions_);
   s_.links.fetch_add(1);
-  if (t == nullptr) return copy_to_open(transaction, to, *f, position(*f, from), what);
-  if (f == nullptr) return copy_from_open(transaction, *t, position(*t, to), from, what);
+  if (t == nullptr || f == nullptr) {
+    return in_pieces(t, t != nullptr ? position(*t, to) : 0, f, f != nullptr ? position(*f, from) : 0, what,
+                     [&](std::uint64_t to_at, std::uint64_t from_at, const Columns& piece) {
+                       if (t == nullptr) return copy_to_open(transaction, static_cast<std::byte*>(to) + to_at, *f, position(*f, from) + from_at, piece);
+                       copy_from_open(transaction, *t, position(*t, to) + to_at, static_cast<const std::byte*>(from) + from_at, piece);
+                     });
+  }
   const std::uint64_t to_position = position(*t, to), from_position = position(*f, from);
   const Region there = what.to(to_position), here = what.from(from_position);
   if (what.columns > 1 && t == f) {
@@ -99,8 +104,41 @@ void Copies::copy(void* to, const void* from, Columns what) {
                    ((t->announced || f->announced) && t->datum != f->datum);
   if (!now && link(transaction, *t, to_position, *f, from_position, what)) {
     settle_early(transaction, *t, there, *f);
+  } else if (t == f || are_two_sides(*t, *f)) {
+    copy_now(transaction, *t, to_position, *f, from_position, what);  // what one piece overwrites, another may have to read
   } else {
-    copy_now(transaction, *t, to_position, *f, from_position, what);
+    in_pieces(t, to_position, f, from_position, what, [&](std::uint64_t to_at, std::uint64_t from_at, const Columns& piece) {
+      copy_now(transaction, *t, to_position + to_at, *f, from_position + from_at, piece);
+    });
+  }
+}
+
+/// Makes a copy at the call piece by piece, if its arrays need more device memory than there is. Calls `copy(to, from, columns)` with the
+/// distances from the first bytes of the whole copy.
+template <class Copy>
+void Copies::in_pieces(Memory* to, std::uint64_t to_position, Memory* from, std::uint64_t from_position, const Columns& what, const Copy& copy) {
+  const auto in_blocks = [](const Memory* m) { return m != nullptr && m->blocks.count() > 1 && !m->on_host(); };
+  const auto for_each_need = [&](const auto& visit) {
+    if (in_blocks(to) && !Kept(*to).freed()) visit(*to, what.to(to_position));
+    if (in_blocks(from) && !Kept(*from).freed()) visit(*from, what.from(from_position));
+  };
+  if ((!in_blocks(to) && !in_blocks(from)) || residency_.fits(for_each_need)) return copy(0, 0, what);
+  std::uint64_t most = UINT64_MAX;
+  for (const Memory* m : {to, from}) {
+    if (in_blocks(m)) most = std::min(most, s_.device_of(*m).memory->budget_bytes() / 4);
+  }
+  for (std::uint64_t c = 0; c < what.columns;) {
+    const std::uint64_t pitch = std::max({what.to_pitch, what.from_pitch, std::uint64_t{1}});
+    const std::uint64_t columns = std::min(what.columns - c, std::max<std::uint64_t>(1, most / pitch));
+    const std::uint64_t to_at = c * what.to_pitch, from_at = c * what.from_pitch;
+    c += columns;
+    if (columns > 1) {
+      copy(to_at, from_at, Columns{what.width, columns, what.to_pitch, what.from_pitch});
+      continue;
+    }
+    for (std::uint64_t done = 0; done < what.width; done += most) {
+      copy(to_at + done, from_at + done, Columns{std::min(most, what.width - done)});
+    }
   }
 }
 

@@ -103,6 +103,14 @@ void Executor::copy_on_host(const Step& step, Memory* to, Memory* from) {
   });
 }
 
+/// Is device memory mapped at either end from the first byte of the columns to the last one? Otherwise drivers refuse a copy of columns.
+bool Executor::are_mapped_together(const Step& step) const {
+  const auto mapped = [&](const plan::End& end) {
+    return !end.slot.valid() || State::is_resident(s_.memory_of(end.slot), step.region(end).hull());
+  };
+  return mapped(step.to) && mapped(step.from);
+}
+
 /// Makes later work on `queue` start behind the last use of memory that belongs to no array. Of such memory one use is noted, and other
 /// parts of it may have been used on the queues of other devices.
 void Executor::order_last_use(QueueIndex queue, const plan::End& end) {
@@ -133,7 +141,7 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
       if (user != nullptr) *user = work;
     }
   });
-  if (step.columns > 1 && !s_.options.device_faults) {
+  if (step.columns > 1 && !s_.options.device_faults && are_mapped_together(step)) {
     d.device->copy_columns(s_.queues->id(queue), direction, step.to.address, step.to.pitch, step.from.address, step.from.pitch, step.bytes,
                            step.columns);
     submitted = true;
@@ -181,10 +189,13 @@ void Executor::copy_over_host(const Step& step, Memory* to, Memory* from) {
   }
   auto flight = flights.begin();
   using Direction = device::Device::Direction;
+  const bool together = are_mapped_together(step);
   const auto submit = [&](DeviceState& by, QueueIndex queue, Direction direction, std::byte* target, std::uint64_t to_pitch,
                           const std::byte* origin, std::uint64_t from_pitch, std::uint64_t width, std::uint64_t columns) {
-    if (columns == 1) return by.device->copy(s_.queues->id(queue), direction, target, origin, width);
-    by.device->copy_columns(s_.queues->id(queue), direction, target, to_pitch, origin, from_pitch, width, columns);
+    if (columns > 1 && together) {
+      return by.device->copy_columns(s_.queues->id(queue), direction, target, to_pitch, origin, from_pitch, width, columns);
+    }
+    by.device->device::Device::copy_columns(s_.queues->id(queue), direction, target, to_pitch, origin, from_pitch, width, columns);  // one by one
   };
   const auto copy_part = [&](std::uint64_t to_offset, std::uint64_t from_offset, std::uint64_t width, std::uint64_t columns) {
     s_.queues->order(out, flight->work.queue, flight->work.position);  // the buffer's former part has left it
@@ -262,16 +273,16 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
     for (std::uint64_t c = 0; c < step.columns && !to_host && !direct; ++c) {
       s_.platform->read_behind(other + c * step.bytes, step.from.address + c * step.from.pitch, step.bytes);
     }
-    if (step.columns > 1) {
-      if (to_host) {
-        d.device->copy_columns(id, device::Device::Direction::from_device, other, other_pitch, step.from.address, step.from.pitch, step.bytes, step.columns);
-      } else {
-        d.device->copy_columns(id, device::Device::Direction::to_device, step.to.address, step.to.pitch, other, other_pitch, step.bytes, step.columns);
-      }
-    } else if (to_host) {
-      d.device->copy_from_device(id, other, step.from.address, step.bytes);
+    const auto direction = to_host ? device::Device::Direction::from_device : device::Device::Direction::to_device;
+    std::byte* const target = to_host ? other : step.to.address;
+    const std::byte* const origin = to_host ? step.from.address : other;
+    const std::uint64_t to_pitch = to_host ? other_pitch : step.to.pitch, from_pitch = to_host ? step.from.pitch : other_pitch;
+    if (step.columns == 1) {
+      d.device->copy(id, direction, target, origin, step.bytes);
+    } else if (are_mapped_together(step)) {
+      d.device->copy_columns(id, direction, target, to_pitch, origin, from_pitch, step.bytes, step.columns);
     } else {
-      d.device->copy_to_device(id, step.to.address, other, step.bytes);
+      d.device->device::Device::copy_columns(id, direction, target, to_pitch, origin, from_pitch, step.bytes, step.columns);  // one by one
     }
   } catch (...) {
     if (!direct) d.staging->give(other, where.size());

@@ -54,6 +54,7 @@ class Executor : Parts {
   void copy_on_host(const plan::Step& step, Memory* to, Memory* from);
   void copy_by_queue(const plan::Step& step, Memory* to, Memory* from);
   void copy_across(const plan::Step& step, Memory& host, Memory& device);
+  [[nodiscard]] bool are_mapped_together(const plan::Step& step) const;
   void order_last_use(QueueIndex queue, const plan::End& end);
   void copy_over_host(const plan::Step& step, Memory* to, Memory* from);
   /// Copies past the protection of either side. The protection stays in force for all other threads meanwhile.

@@ -27,11 +27,15 @@ void add_use(ForeignCall& call, const ForeignCall::Use& more) {
     use.writable = use.writable || more.writable;
     use.used_writing = use.used_writing || more.used_writing;
     use.announced = use.announced && more.announced;
-    if (!use.parts.empty() && !more.parts.empty()) {
-      use.parts.insert(use.parts.end(), more.parts.begin(), more.parts.end());
-    } else {
-      use.parts.clear();
-    }
+    const auto merge = [](auto& parts, const auto& others) {
+      if (!parts.empty() && !others.empty()) {
+        parts.insert(parts.end(), others.begin(), others.end());
+      } else {
+        parts.clear();
+      }
+    };
+    merge(use.parts, more.parts);
+    merge(use.announced_parts, more.announced_parts);
     return;
   }
   call.uses.push_back(more);
@@ -56,7 +60,7 @@ void ForeignUses::confine(ForeignCall::Use& use) {
   Memory& m = *use.memory;
   use.confined = true;
   use.parts.clear();
-  for (const auto& part : m.in_part->announced) {
+  for (const auto& part : use.announced_parts) {
     m.blocks.for_each_range_around(part.where, [&](ByteRange blocks) { use.parts.push_back({&m, blocks, Access::read}); });
     if (part.writes) use.parts.push_back({&m, part.where, Access::read_write});
   }
@@ -88,7 +92,8 @@ void ForeignUses::access(Memory& m, const Region& where, Access mode) {
   transfers_.prepare_written(m, use.range);
   transfers_.note_written(m, use.range);
   m.unknown_on.fetch_or(users_of(m));
-  executor_.note_use(unknown_queue, m, m.all(), Mode::writes);
+  m.uses.note(unknown_queue, s_.queues->begin_position(unknown_queue), Mode::writes);
+  m.note_recent(use.range, s_.clock.fetch_add(1, std::memory_order_relaxed));
   projection_.keep_reachable(m);
   if (use.range.size() < m.bytes) projection_.open_part(m, use.range, true);
   projection_.open_guarded(m);
@@ -122,7 +127,7 @@ void ForeignUses::Announced::note(const Region& where, bool writes) const noexce
   }
   announcement_.in_part.store(in_part);
   announcement_.writes.store(writes || held_writes_);
-  announcement_.by.store(&here());
+  announcement_.by.store(by_);
   announcement_.links.store(links_);
   announcement_.at.store(memory_.recently.load());
 }
@@ -145,7 +150,7 @@ void ForeignUses::list(Memory& m) {
 }
 
 ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable, const void* address) {
-  ForeignCall::Use use{Known(m), writable, writable, false, {}};
+  ForeignCall::Use use{Known(m), writable, writable, false, {}, {}};
   const Memory::Announcement& announcement = m.announced_use;
   const bool fresh = s_.directory.fresh(m.slot, m.all());
   const bool in_part = announcement.in_part.load();
@@ -162,6 +167,7 @@ ForeignCall::Use ForeignUses::unless_announced(Memory& m, bool writable, const v
     // The announcement of the part to which the address leads tells what is written. But the kernel may be another one than was
     // announced, and read more.
     use.parts.push_back({&m, m.all(), Access::read});
+    use.announced_parts = m.in_part->announced;
     for (const auto& part : m.in_part->announced) {
       if (part.writes) use.parts.push_back({&m, part.where, Access::read_write});
     }
@@ -179,7 +185,7 @@ ForeignCall::Use ForeignUses::transfer_of(Memory& m, ByteRange range, bool write
   const bool announced = fresh && holds(m.announced_use, m) && (!writes || m.announced_use.writes.load());
   if (!announced) count_unannounced(m, range, fresh, writes);
   // A transfer may fail, or write only some of the bytes, so the content of the others must be there.
-  ForeignCall::Use use{Known(m), writes, writes, announced, {}};
+  ForeignCall::Use use{Known(m), writes, writes, announced, {}, {}};
   if (!s_.guarded(m) && range != m.all()) use.parts.push_back({&m, range, writes ? Access::read_write : Access::read});
   return use;
 }
@@ -190,6 +196,7 @@ void ForeignUses::add_every_array(ForeignCall& call) {
     if (use.announced) continue;
     use.writable = use.used_writing = true;
     use.parts.clear();
+    use.announced_parts.clear();
   }
   const std::size_t given = call.uses.size();
   for (Memory& m : s_.pool) {
@@ -208,10 +215,11 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   Transaction t(transactions_);
   t.launch_follows();
   auto call = std::make_unique<ForeignCall>();  // behind `t`: if something fails, it ends while the lock is held
+  call->launches = launches;
   const device::Visit visit(*s_.home().device);
   const auto expect_argument = [&](const ForeignCall::Use& use) {  // notes an argument of this thread's next launch
     auto& own = arguments_[std::this_thread::get_id()];
-    if (std::exchange(here().arguments_of, serial_) != serial_) own.clear();  // those of a thread of the same id that has ended
+    if (std::exchange(here().arguments_of, s_.serial) != s_.serial) own.clear();  // those of a thread of the same id that has ended
     own.push_back(use);
   };
   bool leads_to_views = false;
@@ -229,7 +237,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       list(m);
     } else if (handle && holds(m.captured_use, m)) {
       // The use was announced when the handle was copied, but the kernel is submitted only now.
-      const ForeignCall::Use captured{Known(m), m.captured_use.writes.load(), true, false, {}};
+      const ForeignCall::Use captured{Known(m), m.captured_use.writes.load(), true, false, {}, {}};
       add_use(*call, captured);
       if (use.kind == Kind::listed) expect_argument(captured);
     } else if (!m.on_host()) {
@@ -275,7 +283,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   };
   if (!residency_.fits(for_each_need)) {
     for (ForeignCall::Use& use : call->uses) {
-      if (use.announced && !use.parts.empty()) confine(use);
+      if (!use.announced_parts.empty() && !use.freed()) confine(use);
     }
   }
   for (ForeignCall::Use& use : call->uses) {
@@ -362,7 +370,10 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
   const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
   // The driver has the work, so a thread that waits for the device from now on waits for this work, too.
   const std::uint64_t at = s_.queues->begin_position(unknown_queue);
-  here().submitted = at;
+  if (call->launches) {
+    here().submitted = at;
+    here().submitted_to = s_.serial;
+  }
   for (const ForeignCall::Use& use : call->uses) {
     Memory& m = *use.memory;
     m.unknown_on.fetch_or(all_devices);  // the call may be one of any device, and a graph may have nodes of several

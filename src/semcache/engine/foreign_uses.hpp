@@ -17,6 +17,7 @@ struct ForeignCall {
     bool used_writing; ///< later uses of the array wait for the call as for a write
     bool announced;    ///< an announcement covers this use
     std::vector<Requirement> parts;  ///< the bytes that it uses; empty: all of the array
+    std::vector<Memory::InPart::Announced> announced_parts;  ///< the announcements that cover it, where these are of parts
     /// The array is used in the announced parts alone, because all of it would not fit. Whatever else is mapped of it is fresh, too.
     bool confined = false;
     bool both_sides = false;     ///< the call uses the host side, too, so a write is noted only when the call is made
@@ -30,6 +31,7 @@ struct ForeignCall {
       return regions;
     }
   };
+  bool launches = false;  ///< it launches a kernel or a graph
   std::vector<Use> uses;  ///< of device memory, which is pinned
   /// For each slot in `uses` with `both_sides` whose content the call is about to overwrite: while this lives, what the slot holds
   /// does not count as saved there (`Directory::mark_changing`). It ends with the engine's lock held.
@@ -59,7 +61,7 @@ class ForeignUses : Parts {
   void end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept;
   /// May this thread's next launch use arrays that are not among its arguments, because a graph or memory on the device holds
   /// their addresses?
-  [[nodiscard]] bool any_listed() const noexcept { return s_.listed_arrays.load() != 0 || here().arguments_of == serial_; }
+  [[nodiscard]] bool any_listed() const noexcept { return s_.listed_arrays.load() != 0 || here().arguments_of == s_.serial; }
 
  private:
   /// Returns the devices whose work may use the array where the program announces a use: those that reach it.
@@ -85,7 +87,10 @@ class ForeignUses : Parts {
   class Announced {
    public:
     Announced(const ForeignUses& uses, Memory::Announcement& announcement, Memory& memory) noexcept
-        : announcement_(announcement), memory_(memory), links_(uses.s_.links.load()), held_(uses.holds(announcement, memory)) {}
+        : announcement_(announcement), memory_(memory), links_(uses.s_.links.load()), held_(uses.holds(announcement, memory)) {
+      const bool others = announcement.by.load() != &here() && !uses.s_.unknown_use_over(memory, memory.on(unknown_queue).last());
+      by_ = others ? nullptr : &here();
+    }
     /// Notes the announcement, when the bytes are ready for the use.
     /// Threads: with the engine's lock, if the bytes are not the whole array.
     void note(const Region& where, bool writes) const noexcept;
@@ -95,6 +100,7 @@ class ForeignUses : Parts {
     Memory& memory_;
     const std::uint64_t links_;  ///< read first, so that a copy by another thread meanwhile ends the announcement
     const bool held_;
+    const void* by_ = nullptr;  ///< nullptr: other threads may have announced uses, too, that are not over
     const bool held_in_part_ = announcement_.in_part.load();
     const bool held_writes_ = held_ && announcement_.writes.load();
   };
@@ -104,7 +110,7 @@ class ForeignUses : Parts {
   /// @param writable  what the call may do; an announcement is believed
   /// @param address  what the call is given; nullptr: it is not known
   [[nodiscard]] ForeignCall::Use unless_announced(Memory& memory, bool writable, const void* address = nullptr);
-  /// Restricts a use that was announced in parts to the blocks of these parts. @pre nothing has waited since `unless_announced`
+  /// Restricts a use that was announced in parts to the blocks of these parts.
   static void confine(ForeignCall::Use& use);
   /// Can all of the array be mapped at once? Takes the lock.
   [[nodiscard]] bool fits_as_a_whole(Memory& memory);
@@ -124,8 +130,6 @@ class ForeignUses : Parts {
 
   /// For each thread, the arrays whose addresses it has copied to a device as arguments of its next launch.
   std::map<std::thread::id, std::vector<ForeignCall::Use>> arguments_;
-  static inline std::atomic<std::uint64_t> serials_{0};
-  const std::uint64_t serial_ = ++serials_;
 };
 
 }  // namespace semcache::engine

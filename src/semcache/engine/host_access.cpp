@@ -156,7 +156,7 @@ void HostAccess::note_fetch(Memory& host, ByteRange range) {
 /// @return `not_ours`, too, where the pages permit the access already
 FaultResult HostAccess::serve_device(Transaction& t, Memory& m, FaultKind kind, const void* address, const void* instruction) {
   if (!s_.guarded(m) || m.freeing) return FaultResult::not_ours;
-  const bool writes = kind == FaultKind::write || (kind == FaultKind::unknown && (m.access == Protection::read || m.opened_in_part));
+  const bool writes = kind == FaultKind::write || (kind == FaultKind::unknown && projection_.permits_reads(m, address));
   // Another thread's fault may have opened the pages meanwhile. Then the access succeeds when it is repeated.
   if (m.access >= (writes ? Protection::read_write : Protection::read)) return FaultResult::not_ours;
   s_.recorder.count(trace::Event::unannounced, m.label);
@@ -167,20 +167,29 @@ FaultResult HostAccess::serve_device(Transaction& t, Memory& m, FaultKind kind, 
   alternating_faults_ = before.address == address && before.instruction == instruction ? alternating_faults_ + 1 : 0;
   last_faults_[1] = other;
   last_faults_[0] = {address, instruction, &m};
-  const bool both = alternating_faults_ > 16 && other.memory != &m && other.memory->live && !other.memory->snapshot() &&
-                    !other.memory->on_host();
+  const bool alternates = alternating_faults_ > 16 && other.memory->live && !other.memory->snapshot() && !other.memory->on_host();
+  const bool both = alternates && other.memory != &m;
   const Operand operands[] = {{&m, writes}, {both ? other.memory : &m, false}};
   std::size_t count = both ? 2 : 1;
   const Kept kept(m);
   const Kept other_kept(*operands[1].memory);
-  // An array that does not fit the budget is used block by block.
-  const auto position = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - m.address);
-  Requirement block{&m, m.blocks.range(m.blocks.at(position)), writes ? Access::read_write : Access::read};
-  OperandParts parts;
-  if (!residency_.fits_as_a_whole(m)) parts = {&block, 1};
+  // An array that does not fit the budget is used block by block. One instruction may need two blocks.
+  const auto block_at = [](Memory& array, const void* at, Access mode) {
+    const auto position = static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - array.address);
+    return Requirement{&array, array.blocks.range(array.blocks.at(position)), mode};
+  };
+  Requirement blocks[2];
+  OperandParts parts{blocks, 0};
+  if (!residency_.fits_as_a_whole(m)) blocks[parts.count++] = block_at(m, address, writes ? Access::read_write : Access::read);
+  if (alternates && !residency_.fits_as_a_whole(*other.memory)) {
+    blocks[parts.count++] = block_at(*other.memory, other.address, both ? Access::read : blocks[0].mode);
+  }
   if (parts.count > 0) shapes_.keep_maps_short(t, m);
   t.run([&] {
-    if (other_kept.freed()) count = 1;
+    if (other_kept.freed()) {
+      count = 1;
+      if (both && parts.count > 0 && blocks[parts.count - 1].memory != &m) --parts.count;
+    }
     return kept.freed() ? Obstacle() : preparation_.prepare(operands, count, parts);
   });
   if (kept.freed()) return FaultResult::not_ours;

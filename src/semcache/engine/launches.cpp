@@ -63,16 +63,22 @@ bool Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
 }
 
 void Launches::bring_by_block(Transaction& t, const Operand* operands, std::size_t count, const OperandParts& parts) {
-  const auto comes_in_blocks = [](const Operand& o) { return o.memory->blocks.count() > 1 && !is_no_array(*o.memory) && !State::is_resident(*o.memory); };
-  if (s_.home().device->kernels_run_in_caller() || std::none_of(operands, operands + count, comes_in_blocks)) return;
-  std::vector<Requirement> needs;
-  const auto add = [&](const Requirement& r) {
-    if (!is_no_array(*r.memory)) needs.push_back(r);
+  const auto comes_in_blocks = [](const Memory& m, const Region& where) {
+    return m.blocks.count() > 1 && !is_no_array(m) && !State::is_resident(m, where);
   };
+  std::vector<Requirement> needs;  // what else is needed at the same time is not evicted meanwhile
+  bool missing = false;
+  const auto add = [&](const Requirement& r) {
+    missing = missing || (needs_content(r.mode) && comes_in_blocks(*r.memory, r.range));
+    needs.push_back(r);
+  };
+  if (s_.home().device->kernels_run_in_caller()) return;
   for (std::size_t i = 0; i < count; ++i) {
+    if (operands[i].memory->blocks.count() == 1 && !missing && parts.count == 0) continue;
     if (!parts.has(*operands[i].memory)) add({operands[i].memory, operands[i].memory->all(), Access::read});
   }
   for (const Requirement& part : parts) add(part);
+  if (!missing) return;
   std::vector<Kept> kept;
   for (const Requirement& r : needs) kept.emplace_back(*r.memory);
   const auto for_each_need = [&](const auto& visit) {
@@ -83,18 +89,32 @@ void Launches::bring_by_block(Transaction& t, const Operand* operands, std::size
   if (!residency_.fits(for_each_need)) return;
   for (std::size_t n = 0; n < needs.size(); ++n) {
     Memory& m = *needs[n].memory;
-    if (!needs_content(needs[n].mode) || m.blocks.count() == 1) continue;
-    for (std::size_t i = 0; !kept[n].freed() && i < m.blocks.count(); ++i) {
-      const ByteRange block = m.blocks.range(i);
+    if (kept[n].freed() || !needs_content(needs[n].mode) || m.blocks.count() == 1) continue;
+    std::vector<std::size_t> blocks;
+    m.blocks.for_each(needs[n].range, [&](std::size_t i) {
+      if (!m.blocks[i].mapped) blocks.push_back(i);
+    });
+    // Each stage looks at everything that is needed, so there are not more than so many stages.
+    constexpr std::size_t most_stages = 32;
+    const std::size_t together = (blocks.size() + most_stages - 1) / most_stages;
+    for (std::size_t first = 0; first < blocks.size(); first += together) {
+      const std::size_t last = std::min(first + together, blocks.size());
+      std::vector<Region> stage;
+      for (std::size_t k = first; k < last && !kept[n].freed(); ++k) {
+        const ByteRange block = m.blocks.range(blocks[k]);
+        const auto begin = static_cast<std::int64_t>(block.begin);
+        for_each_inside(needs[n].range, -begin, block.size(), [&](const Region& inside) { stage.push_back(inside.moved(begin)); });
+      }
       t.run([&]() -> Obstacle {
-        if (kept[n].freed() || m.blocks[i].mapped) return {};
-        Obstacle met;
-        for_each_inside(needs[n].range, -static_cast<std::int64_t>(block.begin), block.size(), [&](const Region& inside) {
-          const Region part = inside.moved(static_cast<std::int64_t>(block.begin));
-          if (!met) met = residency_.make_first_resident(m, part, for_each_need);
-          if (!met) met = transfers_.make_fresh(m, part);
-        });
-        return met;
+        if (kept[n].freed()) return {};
+        const auto for_each_part = [&](const auto& visit) {
+          for (const Region& part : stage) visit(m, part);
+        };
+        if (const Obstacle o = residency_.make_first_resident(m, for_each_part, for_each_need)) return o;
+        for (const Region& part : stage) {
+          if (const Obstacle o = transfers_.make_fresh(m, part)) return o;
+        }
+        return {};
       });
     }
   }

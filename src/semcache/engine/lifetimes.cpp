@@ -203,7 +203,9 @@ void Lifetimes::keep_as_saved_copy(Memory& m) noexcept {
   projection_.note_perhaps_unwanted(m);
   if (!m.on_host()) {
     m.counted_snapshot = true;
-    s_.device_of(m).memory->snapshot_bytes += m.bytes;
+    m.snapshot_bytes = 0;
+    m.blocks.for_each_mapped_range([&](ByteRange mapped) { m.snapshot_bytes += mapped.size(); });
+    s_.device_of(m).memory->snapshot_bytes += m.snapshot_bytes;
     projection_.protect_guarded(m, platform::Protection::none);
   }
 }

@@ -92,6 +92,12 @@ void Projection::protect_guarded(Memory& m, platform::Protection protection) noe
   s_.mappings.add(2);
 }
 
+bool Projection::permits_reads(const Memory& m, const void* address) const noexcept {
+  const auto position = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - m.address);
+  const auto has = [&](const Memory::InPart::Opened& part) { return position - part.pages.begin < part.pages.size(); };
+  return m.access >= platform::Protection::read || (m.opened_in_part && std::any_of(m.in_part->opened.begin(), m.in_part->opened.end(), has));
+}
+
 bool Projection::parts_stay_open(const Memory& m) const noexcept {
   const std::vector<Memory::InPart::Opened>& opened = m.in_part->opened;
   return opened.size() <= most_opened && std::all_of(opened.begin(), opened.end(), [&](const Memory::InPart::Opened& part) {
@@ -136,7 +142,7 @@ void Projection::open_guarded(Memory& m) {
                           : s_.directory.exclusive(m.slot, m.positions()) ? Protection::read_write
                                                                   : Protection::read;
   if (m.access >= most) return;
-  if (m.opened_in_part) return open_part(m, ByteRange{0, m.bytes}, most == Protection::read_write);
+  if (m.opened_in_part && s_.pinned(m)) return open_part(m, ByteRange{0, m.bytes}, most == Protection::read_write);
   protect_guarded(m, most);
 }
 

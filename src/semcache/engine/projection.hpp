@@ -51,6 +51,8 @@ class Projection : Parts {
   /// or exclusive if they can be written. @throws std::bad_alloc
   /// @param where  bytes of the memory whose content is as the use needs it
   void open_part(Memory& memory, const Region& where, bool writes);
+  /// Can the program read the guarded page at this address now?
+  [[nodiscard]] bool permits_reads(const Memory& memory, const void* address) const noexcept;
   /// Gives the pages of a guarded array this protection; where the kernel's limit on mappings is near, opens all guarded memory
   /// for good.
   void protect_guarded(Memory& memory, platform::Protection protection) noexcept;

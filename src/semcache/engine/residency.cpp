@@ -57,6 +57,7 @@ Obstacle Residency::make_resident(DeviceState& d, const Blocks& set, const Block
       return Obstacle::idle_buffers();
     }
     if (d.memory->fits(missing)) {
+      here().for_room.reset();
       d.memory->ask(set);
       return Obstacle::mapping(d.index);
     }
@@ -79,7 +80,12 @@ bool Residency::may_leave(const ArrayBlock& block, const Blocks& keep) const noe
   // A launch that is not submitted yet keeps the memory mapped that it will use. Uses of guarded memory are noticed anyhow.
   if (here().unsubmitted == nullptr || s_.guarded(m)) return true;
   const std::uint64_t use = m.on(unknown_queue).last();
-  return s_.unknown_use_over(m, use) || (use <= here().submitted && m.announced_use.by.load() == &here());
+  if (s_.unknown_use_over(m, use)) return true;
+  if (use <= here().submitted && here().submitted_to == s_.serial && m.announced_use.by.load() == &here()) return true;
+  // Of an array that is announced in parts, other blocks may leave.
+  if (!m.announced_use.in_part.load() || m.announced_use.at.load() != m.recently.load()) return false;
+  const ByteRange where = m.blocks.range(block.index);
+  return std::none_of(m.in_part->announced.begin(), m.in_part->announced.end(), [&](const auto& part) { return may_overlap(part.where, where); });
 }
 
 Obstacle Residency::evict_one(DeviceState& d, const Blocks& keep, bool& evicted) {
@@ -90,12 +96,26 @@ Obstacle Residency::evict_one(DeviceState& d, const Blocks& keep, bool& evicted)
     // Memory that another thread is freeing leaves soon, so it is waited for. Memory that a launch pins leaves when the launch
     // ends, but the launch may wait for this thread.
     const bool leaving = d.memory->any_mapped([this](const Memory& m) { return m.freeing && !s_.pinned(m); });
-    return leaving ? Obstacle::moment() : Obstacle();
+    if (leaving || launches_end(d)) return Obstacle::moment();
+    return {};
   }
+  here().for_room.reset();
   d.memory->eviction_ended();
   const Obstacle o = evict(victim);
   if (o) d.memory->eviction_begun(victim);
   return o;
+}
+
+/// May memory be evicted when launches of other threads have been submitted? Such a launch may wait for this thread, so the answer is no after
+/// a while, and where this thread is in a launch of its own, in a call of the driver, or serves a page fault.
+bool Residency::launches_end(const DeviceState& d) {
+  Thread& thread = here();
+  const bool pinned = d.memory->any_mapped([this](const Memory& m) { return s_.pinned(m); });
+  if (!pinned || s_.surroundings.in_launch() || thread.in_driver_call != nullptr || thread.served_address != nullptr) return false;
+  if (!thread.for_room) thread.for_room.emplace(s_.options.patience);
+  if (!thread.for_room->over()) return true;
+  thread.for_room.reset();
+  return false;
 }
 
 Obstacle Residency::evict(const ArrayBlock& block) {
@@ -111,6 +131,10 @@ Obstacle Residency::evict(const ArrayBlock& block) {
     s_.directory.drop(m.slot, where);
   }
   m.write_check.reset();
+  if (m.counted_snapshot) {
+    m.snapshot_bytes -= m.blocks.range(block.index).size();
+    s_.device_of(m).memory->snapshot_bytes -= m.blocks.range(block.index).size();
+  }
   executor_.execute(step_of(plan::Step::Kind::evict, block));
   if (m.snapshot() && !m.blocks.any_mapped()) arrays_.destroy(m);
   return {};
@@ -119,6 +143,7 @@ Obstacle Residency::evict(const ArrayBlock& block) {
 Obstacle Residency::evict_stale(Memory& m) {
   for (std::size_t i = 0; i < m.blocks.count(); ++i) {
     if (!m.blocks[i].mapped || s_.directory.fresh(m.slot, m.blocks.range(i))) continue;
+    if (m.blocks[i].asked) return Obstacle::mapping(State::device_index(m));
     if (const Obstacle o = evict({&m, i})) return o;
   }
   return {};

@@ -35,12 +35,14 @@ class Residency : Parts {
     }
     return {};
   }
-  /// Maps a part of one array, which is the first of everything that will be needed at the same time.
-  template <class ForEachNeed>
-  Obstacle make_first_resident(Memory& memory, const Region& where, const ForEachNeed& for_each_need) {
+  /// Maps parts of one array, which are the first of everything that will be needed at the same time.
+  template <class ForEachPart, class ForEachNeed>
+  Obstacle make_first_resident(const Memory& memory, const ForEachPart& for_each_part, const ForEachNeed& for_each_need) {
+    bool resident = true;
+    for_each_part([&](const Memory& m, const Region& where) { resident = resident && State::is_resident(m, where); });
+    if (resident) return {};
     const std::uint32_t device = State::device_index(memory);
-    const Blocks set = blocks_of(device, [&](const auto& visit) { visit(memory, where); });
-    return make_resident(*s_.devices[device], set, blocks_of(device, for_each_need));
+    return make_resident(*s_.devices[device], blocks_of(device, for_each_part), blocks_of(device, for_each_need));
   }
   /// Does everything fit the devices' budgets that is needed at the same time?
   template <class ForEachNeed>
@@ -83,6 +85,7 @@ class Residency : Parts {
   /// @param keep  blocks that are not evicted, sorted
   /// @param evicted  is set to false if no block can be evicted
   Obstacle evict_one(DeviceState& d, const Blocks& keep, bool& evicted);
+  [[nodiscard]] bool launches_end(const DeviceState& d);
   /// May the block be evicted now?
   [[nodiscard]] bool may_leave(const ArrayBlock& block, const Blocks& keep) const noexcept;
   [[noreturn]] void throw_out_of_memory(const DeviceState& d, const Blocks& set, std::uint64_t need) const;

@@ -18,10 +18,11 @@ std::size_t Shapes::most_extents(const Memory& m) const noexcept {
 
 void Shapes::keep_maps_short(Transaction& t, Memory& of) noexcept {
   if (!of.live || of.snapshot() || s_.directory.wanted(of.datum).extent_count() <= most_extents(of)) return;
-  // The memory of a part cannot hold all of the array.
-  Memory* whole = of.part ? nullptr : &of;
+  // The memory of a part cannot hold all of the array, nor can a device where that is larger than the budget.
+  const auto holds_all = [&](Memory& side) { return !side.part && residency_.fits_as_a_whole(side); };
+  Memory* whole = holds_all(of) ? &of : nullptr;
   for (const SlotId slot : s_.directory.slots(of.datum)) {
-    if (whole == nullptr && !s_.memory_of(slot).part) whole = &s_.memory_of(slot);
+    if (whole == nullptr && holds_all(s_.memory_of(slot))) whole = &s_.memory_of(slot);
   }
   if (whole == nullptr) return;
   Memory& m = *whole;

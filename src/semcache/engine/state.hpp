@@ -28,6 +28,7 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace semcache::engine {
@@ -115,14 +116,16 @@ struct Thread {
   /// submits meanwhile, so they are `Flight::expected`. nullptr: none
   const Memory* bringing = nullptr;
   UnsubmittedLaunch* unsubmitted = nullptr;
-  /// The position on the unknown queue of the last call to the driver that the thread has made for other code. What the thread announced
-  /// before is submitted.
+  /// The position on the unknown queue of the last launch of other code that the thread has made. What the thread announced before is
+  /// submitted.
   std::uint64_t submitted = 0;
+  std::uint64_t submitted_to = 0;             ///< `State::serial` of the engine to which that position belongs
+  std::optional<base::Patience> for_room;     ///< set while the thread waits for launches, because no device memory can be evicted
   /// Set while the thread is in a driver's call. It may then hold a lock of the driver for which another thread's launch waits,
   /// so its waits for launches are limited by this patience.
   base::Patience* in_driver_call = nullptr;
   const std::byte* served_address = nullptr;  ///< the access whose fault the thread serves; nullptr: none
-  std::uint64_t arguments_of = 0;             ///< serial of the `ForeignUses` that keeps arguments of its next launch; 0: none
+  std::uint64_t arguments_of = 0;             ///< `State::serial` of the engine that keeps arguments of its next launch; 0: none
 };
 [[nodiscard]] inline Thread& here() noexcept { return platform::per_thread<Thread>(); }
 
@@ -232,6 +235,8 @@ struct State : base::Uncopied {
   /// @throws UsageError  another thread has freed the array
   void expect_not_freed(const Kept& array) const;
 
+  static inline std::atomic<std::uint64_t> serials{0};
+  const std::uint64_t serial = ++serials;  ///< differs for each engine of the process
   const std::vector<std::unique_ptr<device::Device>> owned_devices;
   std::unique_ptr<memory::DeviceAddresses> device_addresses;
   std::vector<std::unique_ptr<DeviceState>> devices;

@@ -201,7 +201,11 @@ void DeviceMemory::carry_out(Chores& c, Reach reach) noexcept {
       const bool as_large = from != c.leaving.end() && from->second.end - from->first == range.size();
       if (reach == Reach::open && as_large && (!overlaps || from->first == range.begin)) {  // one block takes the place of another
         const std::uint64_t begin = c.leaving.extract(from).key();
-        if (begin != range.begin) device_.move(base() + begin, to, range.size());
+        if (begin != range.begin) {
+          device_.move(base() + begin, to, range.size());
+        } else {
+          device_.set_accessible(to, range.size(), true);
+        }
         continue;
       }
       unmap_the_rest();  // before anything is mapped, so that there is room
@@ -303,7 +307,7 @@ std::string DeviceMemory::audit(const std::vector<Memory*>& arrays) const {
   std::uint64_t snapshots = 0;
   for (Memory* m : arrays) {
     if (m->space != device_space(index_)) continue;
-    if (m->counted_snapshot) snapshots += m->bytes;
+    if (m->counted_snapshot) snapshots += m->snapshot_bytes;
     if (((m->flags.load() & Memory::resident) != 0) != m->blocks.all_mapped()) return "an array is called resident, but blocks are missing, or the contrary";
     for (std::size_t i = 0; i < m->blocks.count(); ++i) {
       const ArrayBlock block{m, i};

@@ -173,10 +173,10 @@ class DeviceMemory : Arena {
   void forget(const Memory& m) noexcept {
     if (begun_.memory == &m) begun_ = {};
   }
-  /// Returns whether any array that has a listed block, as all that are mapped have, matches.
+  /// Returns whether any array matches that has a mapped block.
   template <class Matches>
   [[nodiscard]] bool any_mapped(const Matches& matches) const {
-    return std::any_of(by_age_.begin(), by_age_.end(), [&](const Aged& a) { return matches(*a.block.memory); });
+    return std::any_of(by_age_.begin(), by_age_.end(), [&](const Aged& a) { return is_mapped(a.block) && matches(*a.block.memory); });
   }
 
   std::uint64_t snapshot_bytes = 0;  ///< of saved copies

@@ -11,6 +11,7 @@
 #include <semcache/timeline/uses.hpp>
 #include <semcache/trace/recorder.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -74,9 +75,10 @@ struct alignas(64) Memory {
   /// many as it has bytes, from 0 on.
   Region layout;
   bool part = false;  ///< it has memory for a part of its array only, and is found by no address
+  std::uint64_t snapshot_bytes = 0;  ///< of a saved copy on a device: the bytes that are mapped, or were asked for when it was made
   std::uint64_t reserved_bytes = 0;  ///< of address space, with at least header_gap_bytes behind the data
   trace::LabelId label;
-  bool counted_snapshot = false;     ///< its bytes are counted in `DeviceMemory::snapshot_bytes`
+  bool counted_snapshot = false;     ///< `snapshot_bytes` of its bytes are counted in `DeviceMemory::snapshot_bytes`
   bool owns_allocation = false;      ///< a host snapshot in memory of its own
   bool from_pool = false;            ///< that memory is page-locked, and goes back to `State::saved_on_host`
   bool adopted = false;              ///< pages of the program's own memory (`AdoptedMemory`), which are never discarded or replaced
@@ -121,7 +123,7 @@ struct alignas(64) Memory {
     std::atomic<std::uint64_t> links{0};
     std::atomic<bool> writes{false};
     std::atomic<bool> in_part{false};  ///< it is an announcement of `InPart::announced` only
-    std::atomic<const void*> by{nullptr};  ///< identifies the thread that made it
+    std::atomic<const void*> by{nullptr};  ///< identifies the thread that has made it; nullptr: several have
   };
   Announcement announced_use;  ///< by semcache::access
   Announcement captured_use;   ///< by a copy of a handle for a launch on a native space
@@ -134,18 +136,28 @@ struct alignas(64) Memory {
 
   [[nodiscard]] bool on_host() const noexcept { return space == host_space; }
   [[nodiscard]] bool snapshot() const noexcept { return !datum.valid(); }
-  /// Notes a use, for the order of eviction. Threads: any for a use of the whole memory.
-  /// @param where  which bytes of the memory
-  void note_recent(const Region& where, std::uint64_t now) {
-    if (where.size() < bytes) blocks.note_use(where, now, recently.load(std::memory_order_relaxed));
-    recently.store(now, std::memory_order_relaxed);
-  }
   /// Returns all positions of the slot.
   [[nodiscard]] Region positions() const noexcept { return layout.empty() ? Region(ByteRange{0, bytes}) : layout; }
   /// Returns the range in which they lie. Of arrays that are no part it has no gaps.
   [[nodiscard]] ByteRange all() const noexcept { return positions().hull(); }
 
   Blocks blocks;  ///< of device memory: what is mapped and evicted at once
+
+  /// Notes a use, for the order of eviction. An announcement of parts goes on to hold if other bytes are used.
+  /// Threads: any for a use of the whole memory.
+  /// @param where  which bytes of the memory
+  void note_recent(const Region& where, std::uint64_t now) {
+    const std::uint64_t before = recently.load(std::memory_order_relaxed);
+    if (where.size() < bytes) {
+      blocks.note_use(where, now, before);
+      const auto meets = [&](const InPart::Announced& part) { return may_overlap(part.where, where); };
+      if (announced_use.in_part.load() && announced_use.at.load() == before && before != 0 &&
+          std::none_of(in_part->announced.begin(), in_part->announced.end(), meets)) {
+        announced_use.at.store(now);
+      }
+    }
+    recently.store(now, std::memory_order_relaxed);
+  }
 
   /// The header that a framework puts in front of the array's data (Kokkos' record), kept here (`runtime::header_of`).
   alignas(16) std::byte header[128];
