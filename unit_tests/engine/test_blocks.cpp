@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 /// Device memory that is mapped and evicted by block: arrays that are resident in part, and arrays that are larger than the budget.
@@ -412,6 +414,253 @@ TEST(BlocksOutsideLaunches, OfGuardedMemoryStayOpenWhereTheyAreAnnounced) {
   p.host_read(d, {4 * block, 8 * block}, seen.data());
   Program::expect(seen, {4 * block, 8 * block}, 1, "announced code");
   EXPECT_LE(p.faults - faults, 2u) << "but for pages of which the announcement does not name all bytes";
+}
+
+
+// --- review ----------------------------------------------------------------------------------------------------------
+
+/// A copy of the driver's, which writes bytes of an array of which other bytes are announced, does not fit beside its source.
+TEST(BlocksReview, ADriverCopyIsNotConfinedToWhatSomebodyElseAnnounced) {
+  InBlocks p;
+  Memory& a = p.written_by_host(20 * block, 1);
+  Memory& b = p.written_by_host(20 * block, 7);
+  const ByteRange target{1 * block, 6 * block}, source{0, 5 * block};
+  p.use(a, target, Access::overwrite, 2);
+  p.device().synchronize_device();
+  p.engine().access(a, ByteRange{0, block}, Access::read_write);
+  const device::DriverUse uses[] = {{a.address + target.begin, target.size(), Driver::write, 0}, {b.address, source.size(), Driver::read, 0}};
+  std::unique_ptr<engine::ForeignCall> call;
+  try {
+    call = p.engine().foreign_uses.begin_foreign_call(uses, 2, false);
+  } catch (const OutOfMemory&) {
+    return;  // 10 blocks do not fit 8
+  }
+  ADD_FAILURE() << "10 blocks were served with memory for 8";
+  EXPECT_TRUE(a.blocks.mapped(target)) << "the copy writes there";
+  p.engine().foreign_uses.end_foreign_call(std::move(call));
+}
+
+/// The same, where all blocks that are used are mapped and fresh: the write is not noted.
+TEST(BlocksReview, AWriteOfADriverCopyIsNoted) {
+  InBlocks p;
+  Memory& a = p.written_by_host(20 * block, 1);
+  Memory& b = p.on_device(20 * block);  // nobody has written it
+  Memory& h = p.host_of(a);
+  const ByteRange target{block, 3 * block};
+  p.use(a, target, Access::read);
+  p.device().synchronize_device();
+  p.engine().access(a, ByteRange{0, block}, Access::read_write);
+  // A graph or a batch: it writes two blocks of `a`, and reads seven of `b`. Together with those of `a` they do not fit.
+  const device::DriverUse uses[] = {{a.address + target.begin, target.size(), Driver::write, 0}, {b.address, 7 * block, Driver::read, 0}};
+  std::unique_ptr<engine::ForeignCall> call;
+  try {
+    call = p.engine().foreign_uses.begin_foreign_call(uses, 2, false);
+  } catch (const OutOfMemory&) {
+    return;
+  }
+  ASSERT_NE(call, nullptr);
+  if (a.blocks.mapped(target)) {
+    p.device().launch(nullptr, {{a.address + target.begin, target.size(), true}}, [&a, target] {
+      for (std::uint64_t i = target.begin; i < target.end; ++i) a.address[i] = Machine::mix(9, i);
+    });
+  } else {
+    ADD_FAILURE() << "the driver's copy writes memory that is not mapped";
+  }
+  p.engine().foreign_uses.end_foreign_call(std::move(call));
+  p.device().synchronize_device();
+  p.expect_host(h, target, 9);
+}
+
+/// An array that is announced as a whole has no announced parts.
+TEST(BlocksReview, ADriverCopyOfAnArrayThatIsAnnouncedAsAWhole) {
+  InBlocks p;
+  Memory& a = p.written_by_host(6 * block, 1);
+  Memory& b = p.written_by_host(20 * block, 2);
+  p.engine().access(a, a.all(), Access::read);
+  const device::DriverUse uses[] = {{a.address, 5 * block, Driver::read, 0}, {b.address, 5 * block, Driver::read, 0}};
+  EXPECT_THROW((void)p.engine().foreign_uses.begin_foreign_call(uses, 2, false), OutOfMemory);
+}
+
+struct Order : plan::Observer {
+  std::string text;
+  void done(const plan::Step& step) noexcept override {
+    if (step.kind == plan::Step::Kind::map) text += 'm';
+    if (step.kind == plan::Step::Kind::copy && step.to.space != host_space) text += 'c';
+  }
+  void refused(const plan::Step&) noexcept override {}
+};
+
+TEST(BlocksReview, TheContentOfABlockIsUnderWayWhileTheNextOneIsMapped) {
+  Order order;
+  Machine::Options o = InBlocks::options(Kind::cuda);
+  o.engine.device_memory_bytes = 24 * block;
+  o.engine.observer = &order;
+  InBlocks p(o);
+  Memory& d = p.written_by_host(20 * block, 1);
+  p.read(d);
+  EXPECT_NE(order.text.find("mcm"), std::string::npos) << order.text;
+}
+
+/// Two arrays beyond the budget, of each of which a kernel outside our launches gets a tile. Of the first one, other blocks are mapped.
+TEST(BlocksReview, OfAnAnnouncedArrayTheBlocksThatAreNotAnnouncedMayLeave) {
+  InBlocks p;
+  Memory& a = p.written_by_host(20 * block, 1);
+  Memory& b = p.written_by_host(20 * block, 2);
+  for (std::uint64_t at = 0; at < 8 * block; at += 2 * block) p.use(a, ByteRange{at, at + 2 * block});
+  p.device().synchronize_device();
+  p.engine().access(a, ByteRange{0, 2 * block}, Access::read);
+  EXPECT_NO_THROW(p.engine().access(b, ByteRange{0, 2 * block}, Access::read)) << "4 of 8 blocks are announced";
+  EXPECT_TRUE(a.blocks.mapped(ByteRange{0, 2 * block}));
+}
+
+/// The same with content of `a` that must be written back: the announcement of `a` goes on to hold.
+TEST(BlocksReview, AnAnnouncementHoldsAlthoughOtherBlocksAreWrittenBack) {
+  InBlocks p;
+  Memory& a = p.written_by_host(20 * block, 1);
+  Memory& b = p.written_by_host(20 * block, 2);
+  for (std::uint64_t at = 2 * block; at < 8 * block; at += 2 * block) p.use(a, ByteRange{at, at + 2 * block}, Access::read_write, 3);
+  p.device().synchronize_device();
+  p.engine().access(a, ByteRange{0, 2 * block}, Access::read);
+  // Another thread needs room meanwhile: it launches on a tile of b.
+  std::thread other([&] { p.use(b, ByteRange{0, 4 * block}); });
+  other.join();
+  EXPECT_NO_THROW(raw_kernel(p, a, {0, 2 * block}, 0));
+}
+
+/// Both threads announce; one of them makes a call of the driver.
+TEST(BlocksReview, WhatTwoThreadsHaveAnnouncedStaysUntilBothHaveSubmitted) {
+  InBlocks p;
+  Memory& a = p.written_by_host(2 * block, 1);
+  Memory& b = p.written_by_host(7 * block, 2);
+  Memory& c = p.written_by_host(block / 2, 3);
+  std::thread other([&] { p.engine().access(a, a.all(), Access::read); });
+  other.join();  // its kernel is not submitted yet
+  p.engine().access(a, a.all(), Access::read);
+  raw_kernel(p, a, {0, block}, 0);
+  (void)c;
+  try {
+    p.engine().access(b, b.all(), Access::read);
+  } catch (const OutOfMemory&) {
+  }
+  EXPECT_TRUE(a.blocks.all_mapped()) << "the other thread's kernel is not submitted yet";
+}
+
+/// A copy of the driver's is no launch.
+TEST(BlocksReview, WhatIsAnnouncedStaysUntilAKernelIsSubmitted) {
+  InBlocks p;
+  Memory& a = p.written_by_host(3 * block, 1);
+  Memory& c = p.written_by_host(block / 2, 3);
+  Memory& b = p.written_by_host(6 * block, 2);
+  p.engine().access(a, a.all(), Access::read);
+  const device::DriverUse copy{c.address, 100, Driver::read, 0};
+  auto call = p.engine().foreign_uses.begin_foreign_call(&copy, 1, false);
+  ASSERT_NE(call, nullptr);
+  p.engine().foreign_uses.end_foreign_call(std::move(call));
+  try {
+    p.engine().access(b, b.all(), Access::read);
+  } catch (const OutOfMemory&) {
+  }
+  EXPECT_TRUE(a.blocks.all_mapped()) << "the kernel for which `a` is announced is not submitted yet";
+}
+
+TEST(BlocksReview, CallsOfTheDriverBelongToOneEngine) {
+  {
+    InBlocks p;
+    Memory& a = p.written_by_host(block, 1);
+    for (int i = 0; i < 20; ++i) raw_kernel(p, a, {0, block}, 0);
+    p.device().synchronize_device();
+  }
+  InBlocks p;
+  Memory& a = p.written_by_host(4 * block, 1);
+  Memory& b = p.written_by_host(6 * block, 2);
+  p.engine().access(a, a.all(), Access::read);
+  EXPECT_THROW(p.engine().access(b, b.all(), Access::read), OutOfMemory);
+  EXPECT_TRUE(a.blocks.all_mapped());
+}
+
+TEST(BlocksReview, AnAnnouncedOverwriteOfAPartIsAUseOfThatPart) {
+  InBlocks p;
+  Memory& d = p.written_by_host(20 * block, 1);
+  const auto pair = [](std::uint64_t i) { return ByteRange{2 * i * block, 2 * (i + 1) * block}; };
+  p.use(d, pair(5));
+  p.use(d, pair(4));
+  p.use(d, pair(3));
+  p.device().synchronize_device();
+  p.engine().access(d, pair(0), Access::overwrite);
+  raw_kernel(p, d, pair(0), 2);
+  p.device().synchronize_device();
+  p.use(d, pair(9));
+  EXPECT_FALSE(d.blocks.mapped(pair(5))) << "it was used longest ago";
+  EXPECT_TRUE(d.blocks.mapped(pair(0)) && d.blocks.mapped(pair(4)) && d.blocks.mapped(pair(3)));
+}
+
+/// On the emulated device: parts that stay open must not keep launches of the whole array on the slow path.
+TEST(BlocksReview, AnArrayWithOpenPartsBecomesReadyAsAWhole) {
+  InBlocks p(Kind::guarded);
+  Memory& d = p.written_by_host(4 * block, 1);
+  p.use(d, ByteRange{0, block});
+  for (int i = 0; i < 4; ++i) p.read(d);
+  EXPECT_TRUE(engine::ready({&d, false}));
+}
+
+/// Two threads launch on tiles of one array.
+TEST(BlocksReview, ALaunchOnOneTileDoesNotFailBecauseAnotherIsBeingSubmitted) {
+  InBlocks p;
+  Memory& d = p.written_by_host(20 * block, 1);
+  for (std::uint64_t at = 0; at < 8 * block; at += 2 * block) p.use(d, ByteRange{at, at + 2 * block});
+  p.device().synchronize_device();
+  const Operand operand{&d, false};
+  Requirement part{&d, Region(0, 2 * block), Access::read};
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  const bool in_part = p.engine().launches.begin_launch(q, &operand, 1, {&part, 1});
+  std::string error;
+  std::thread other([&] {
+    try {
+      p.launch_parts(&streams[1], {{&d, Region(10 * block, 2 * block), Access::read}});
+    } catch (const std::exception& e) {
+      error = e.what();
+    }
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  p.engine().launches.end_launch(q, &operand, 1, all_devices, {&part, in_part ? 1u : 0u});
+  other.join();
+  EXPECT_EQ(error, "");
+}
+
+/// What a library has filled itself, where the array has no memory.
+TEST(BlocksReview, FilledByOthers) {
+  InBlocks p;
+  Memory& d = p.on_device(20 * block);
+  p.use(d, ByteRange{0, 2 * block}, Access::overwrite, 1);
+  directory::Fill f;
+  f.pattern[0] = 5;
+  f.pattern_bytes = 1;
+  p.engine().copies.filled(d, 0, d.bytes, f);
+  p.engine().audit();
+}
+
+/// A freed array of which a part is mapped takes no more of the share of saved copies than it has.
+TEST(BlocksReview, ASavedCopyInPartCountsWhatItHas) {
+  InBlocks p;
+  Memory& d = p.on_device(20 * block);
+  p.use(d, ByteRange{0, 2 * block}, Access::overwrite, 1);
+  Memory& copy = p.on_host(20 * block);
+  p.copy(copy, d);
+  p.free(d);
+  EXPECT_LE(p.engine().state().home().memory->snapshot_bytes, 2 * block);
+  p.expect_host(copy, {0, 2 * block}, 1);
+}
+
+/// Maps of an array beyond the budget are kept short, too.
+TEST(BlocksReview, MapsOfAnArrayBeyondTheBudgetStayShort) {
+  InBlocks p;
+  Memory& d = p.written_by_host(20 * block, 1);
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    const std::uint64_t at = (i % 1000) * 64 * 8 + (i >= 1000 ? 256 : 0);
+    p.use(d, ByteRange{at, at + 16}, Access::read_write, 2);
+    if (i % 64 == 0) p.device().synchronize_device();
+  }
+  EXPECT_LE(p.engine().state().directory.wanted(d.datum).extent_count(), std::max<std::uint64_t>(64, d.bytes / 9600) + 2);
 }
 
 }  // namespace
