@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -616,7 +617,7 @@ TEST(BlocksReview, ALaunchOnOneTileDoesNotFailBecauseAnotherIsBeingSubmitted) {
   std::string error;
   std::thread other([&] {
     try {
-      p.launch_parts(&streams[1], {{&d, Region(10 * block, 2 * block), Access::read}});
+      p.launch_parts(&streams[1], {{&d, Region(10 * block, 12 * block), Access::read}});
     } catch (const std::exception& e) {
       error = e.what();
     }
@@ -625,18 +626,6 @@ TEST(BlocksReview, ALaunchOnOneTileDoesNotFailBecauseAnotherIsBeingSubmitted) {
   p.engine().launches.end_launch(q, &operand, 1, all_devices, {&part, in_part ? 1u : 0u});
   other.join();
   EXPECT_EQ(error, "");
-}
-
-/// What a library has filled itself, where the array has no memory.
-TEST(BlocksReview, FilledByOthers) {
-  InBlocks p;
-  Memory& d = p.on_device(20 * block);
-  p.use(d, ByteRange{0, 2 * block}, Access::overwrite, 1);
-  directory::Fill f;
-  f.pattern[0] = 5;
-  f.pattern_bytes = 1;
-  p.engine().copies.filled(d, 0, d.bytes, f);
-  p.engine().audit();
 }
 
 /// A freed array of which a part is mapped takes no more of the share of saved copies than it has.
@@ -661,6 +650,173 @@ TEST(BlocksReview, MapsOfAnArrayBeyondTheBudgetStayShort) {
     if (i % 64 == 0) p.device().synchronize_device();
   }
   EXPECT_LE(p.engine().state().directory.wanted(d.datum).extent_count(), std::max<std::uint64_t>(64, d.bytes / 9600) + 2);
+}
+
+/// A thread copies the arguments of its next launch to the device: Views of two tiles, each announced before its argument is copied.
+void arguments_of_two_tiles(std::uint64_t blocks) {
+  Machine::Options o = InBlocks::options(Kind::cuda);
+  o.engine.device_memory_bytes = blocks * block;
+  InBlocks p(o);
+  Memory& a = p.written_by_host(20 * block, 1);
+  Memory& h = p.host_of(a);
+  const std::uintptr_t record = 0x1000;
+  std::memcpy(a.header, &record, sizeof record);
+  const auto copy_argument = [&](std::uint64_t at) {
+    const device::DriverUse use{a.address + at, 0, Driver::listed, record | 1};
+    auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, false);
+    ASSERT_NE(call, nullptr);
+    p.engine().foreign_uses.end_foreign_call(std::move(call));
+  };
+  const ByteRange one{0, block}, two{2 * block, 3 * block};
+  p.engine().access(a, one, Access::read_write);
+  copy_argument(one.begin);
+  p.device().synchronize_device();
+  p.expect_host(h, one, 1);  // the host has read the tile before the kernel is launched
+  p.engine().access(a, two, Access::read_write);
+  copy_argument(two.begin);
+  auto call = p.engine().foreign_uses.begin_foreign_call(nullptr, 0, true);
+  ASSERT_NE(call, nullptr);
+  ASSERT_TRUE(a.blocks.mapped(one) && a.blocks.mapped(two));
+  p.device().launch(nullptr, {{a.address + one.begin, block, true}, {a.address + two.begin, block, true}}, [&a, one, two] {
+    for (std::uint64_t i = one.begin; i < one.end; ++i) a.address[i] = Machine::mix(9, i);
+    for (std::uint64_t i = two.begin; i < two.end; ++i) a.address[i] = Machine::mix(9, i);
+  });
+  p.engine().foreign_uses.end_foreign_call(std::move(call));
+  p.device().synchronize_device();
+  p.expect_host(h, two, 9);
+  p.expect_host(h, one, 9);
+}
+
+TEST(BlocksReview, ArgumentsKeepTheAnnouncementsThatTheyWereGivenUnder) { arguments_of_two_tiles(budget); }
+TEST(BlocksReview, ArgumentsWhereTheArrayFits) { arguments_of_two_tiles(24); }
+
+/// One instruction needs both sides of a block's border, and the budget holds one block.
+TEST(BlocksReview, AnInstructionAcrossABorder) {
+  Machine::Options o = InBlocks::options(Kind::guarded);
+  o.engine.device_memory_bytes = block;
+  InBlocks p(o);
+  Memory* d = nullptr;
+  try {
+    d = &p.written_by_host(16 * block, 1);
+  } catch (const OutOfMemory&) {
+    return;
+  }
+  bool both = false;
+  for (int i = 0; i < 1000 && !both; ++i) {  // the processor repeats the instruction after each fault
+    std::byte* const before = d->address + block - 8;
+    std::byte* const behind = d->address + block;
+    const auto open = [&](std::byte* at) { return p.platform().allows(at, false); };
+    both = open(before) && open(behind);
+    if (!both) (void)p.engine().host_access.serve(open(before) ? behind : before, platform::FaultKind::read, &p);
+  }
+  EXPECT_TRUE(both) << "the instruction never ends";
+}
+
+/// SEMCACHE_CHECK closes and opens device memory of which only blocks are mapped.
+TEST(BlocksReview, UnderCheck) {
+  Machine::Options o = InBlocks::options(Kind::emulated);
+  o.engine.check = true;
+  InBlocks p(o);
+  Memory& d = p.written_by_host(20 * block, 1);
+  Memory& h = p.host_of(d);
+  for (std::uint64_t at = 0; at < d.bytes; at += 2 * block) p.use(d, ByteRange{at, at + 2 * block}, Access::read_write, 2);
+  p.engine().access(d, ByteRange{4 * block, 6 * block}, Access::read_write);
+  p.expect_host(h, 2);
+  Memory& other = p.on_host(20 * block);
+  p.copy(other, d);
+  p.copy(other, d);
+  p.expect_host(other, 2);
+  Memory& d2 = p.on_device(20 * block);
+  p.copy(d2, d);
+  p.copy(d2, d);
+  for (std::uint64_t at = 0; at < d.bytes; at += 3 * block) p.expect_part(d2, {at, std::min(d.bytes, at + 3 * block)}, 2);
+  p.engine().host_access.settle_all();
+}
+
+/// The protocols that copy at once.
+TEST(BlocksReview, OtherProtocols) {
+  for (const engine::Protocol protocol : {engine::Protocol::write_through, engine::Protocol::off}) {
+    for (const Kind kind : {Kind::cuda, Kind::emulated, Kind::guarded}) {
+      Machine::Options o = InBlocks::options(kind);
+      o.engine.protocol = protocol;
+      InBlocks p(o);
+      Memory& d = p.on_device(20 * block);
+      Memory& h = p.on_host(20 * block);
+      p.host_write(h, h.all(), 1);
+      for (std::uint64_t at = 0; at < d.bytes; at += 4 * block) p.engine().copies.copy(d.address + at, h.address + at, 4 * block);
+      for (std::uint64_t at = 0; at < d.bytes; at += 2 * block) p.use(d, ByteRange{at, at + 2 * block}, Access::read_write, 2);
+      for (std::uint64_t at = 0; at < d.bytes; at += 4 * block) p.engine().copies.copy(h.address + at, d.address + at, 4 * block);
+      p.expect_host(h, 2);
+    }
+  }
+}
+
+/// With protocol `off` a copy of a whole array beyond the budget needs all of it at once.
+TEST(BlocksReview, ACopyAtTheCallOfAnArrayBeyondTheBudget) {
+  Machine::Options o = InBlocks::options(Kind::cuda);
+  o.engine.protocol = engine::Protocol::off;
+  InBlocks p(o);
+  Memory& d = p.on_device(20 * block);
+  Memory& h = p.on_host(20 * block);
+  p.host_write(h, h.all(), 1);
+  EXPECT_NO_THROW(p.copy(d, h));
+  EXPECT_NO_THROW(p.copy(h, d));
+}
+
+/// Two threads sweep through the tiles of two arrays beyond the budget, on streams of their own.
+TEST(BlocksReview, TwoThreadsSweep) {
+  for (const Kind kind : {Kind::cuda, Kind::emulated, Kind::guarded}) {
+    InBlocks p(kind);
+    Memory* arrays[] = {&p.written_by_host(20 * block, 1), &p.written_by_host(20 * block, 1)};
+    std::atomic<int> refused{0};
+    const auto sweep = [&](int t) {
+      for (int round = 0; round < 4; ++round) {
+        for (std::uint64_t at = 0; at < 20 * block; at += 2 * block) {
+          for (int tries = 0;; ++tries) {
+            try {
+              p.launch_parts(&streams[t], {{arrays[t], Region(at, at + 2 * block), Access::read_write}}, 2 + round);
+              break;
+            } catch (const OutOfMemory&) {
+              ++refused;
+              ASSERT_LT(tries, 1000);
+            }
+          }
+        }
+      }
+    };
+    std::thread other(sweep, 1);
+    sweep(0);
+    other.join();
+    EXPECT_EQ(refused.load(), 0);
+    p.device().synchronize_device();
+    p.expect_host(p.host_of(*arrays[0]), 5);
+    p.expect_host(p.host_of(*arrays[1]), 5);
+  }
+}
+
+/// Of a matrix whose columns are more than a block apart, only the blocks that have columns are mapped. On an H100 (CUDA 12) the driver
+/// refuses a 2-D copy between host and device with CUDA_ERROR_INVALID_VALUE where memory between two columns is not mapped.
+TEST(BlocksReview, ColumnsWithUnmappedMemoryBetweenThemAreNoCopyOfColumns) {
+  struct Wide : plan::Observer {
+    Memory* d = nullptr;
+    bool over_holes = false;
+    void done(const plan::Step& step) noexcept override {
+      for (const plan::End* end : {&step.to, &step.from}) {
+        if (step.kind != plan::Step::Kind::copy || d == nullptr || end->slot != d->slot || step.columns < 2) continue;
+        const std::uint64_t last = end->position + (step.columns - 1) * end->pitch + step.bytes;
+        over_holes = over_holes || !d->blocks.mapped(ByteRange{end->position, last});
+      }
+    }
+    void refused(const plan::Step&) noexcept override {}
+  } wide;
+  Machine::Options o = InBlocks::options(Kind::cuda);
+  o.engine.observer = &wide;
+  InBlocks p(o);
+  Memory& d = p.written_by_host(32 * block, 1);
+  wide.d = &d;
+  p.use(d, Region(block / 2, block / 4, 4, 8 * block), Access::read_write, 2);
+  EXPECT_FALSE(wide.over_holes);
+  wide.d = nullptr;
 }
 
 }  // namespace
