@@ -779,6 +779,7 @@ TEST(BlocksReview, TwoThreadsSweep) {
             } catch (const OutOfMemory&) {
               ++refused;
               ASSERT_LT(tries, 1000);
+              std::this_thread::sleep_for(std::chrono::microseconds(100));
             }
           }
         }
@@ -787,7 +788,7 @@ TEST(BlocksReview, TwoThreadsSweep) {
     std::thread other(sweep, 1);
     sweep(0);
     other.join();
-    EXPECT_EQ(refused.load(), 0);
+    EXPECT_EQ(refused.load(), 0) << static_cast<int>(kind);
     p.device().synchronize_device();
     p.expect_host(p.host_of(*arrays[0]), 5);
     p.expect_host(p.host_of(*arrays[1]), 5);
@@ -817,6 +818,53 @@ TEST(BlocksReview, ColumnsWithUnmappedMemoryBetweenThemAreNoCopyOfColumns) {
   p.use(d, Region(block / 2, block / 4, 4, 8 * block), Access::read_write, 2);
   EXPECT_FALSE(wide.over_holes);
   wide.d = nullptr;
+}
+
+/// The same on one array, whose tiles the host reads and writes meanwhile, and which is copied.
+TEST(BlocksReview, ThreadsOnOneArray) {
+  for (const Kind kind : {Kind::cuda, Kind::emulated, Kind::guarded}) {
+    for (std::uint64_t run = 0; run < 6; ++run) {
+      InBlocks p(kind);
+      Memory& d = p.written_by_host(24 * block, 1);
+      Memory& h = p.host_of(d);
+      Memory& copy = p.on_device(24 * block);
+      std::atomic<bool> failed{false};
+      const auto tiles = [&](int t, std::uint64_t first, std::uint64_t last) {  // each thread has tiles of its own
+        try {
+          std::uint64_t seed = 1;
+          for (int round = 0; round < 6; ++round) {
+            for (std::uint64_t at = first; at < last; at += block) {
+              for (int tries = 0; tries < 1000; ++tries) {
+                try {
+                  if (round % 3 == 2) {
+                    p.engine().copies.copy(copy.address + at, d.address + at, block);
+                    p.launch_parts(&streams[t], {{&copy, Region(at, at + block), Access::read_write}}, 77);
+                  }
+                  p.launch_parts(&streams[t], {{&d, Region(at, at + block), Access::read_write}}, seed + 1);
+                  break;
+                } catch (const OutOfMemory&) {
+                  std::this_thread::sleep_for(std::chrono::microseconds(200));
+                }
+              }
+            }
+            ++seed;
+            if (round % 2 == 1) {
+              for (std::uint64_t at = first; at < last; at += 2 * block) p.expect_host(h, {at, at + block}, seed);
+              for (std::uint64_t at = first; at < last; at += 2 * block) p.host_write(h, {at + 10, at + 100}, seed);
+            }
+          }
+          p.expect_host(h, {first, last}, seed);
+        } catch (const std::exception& e) {
+          ADD_FAILURE() << e.what();
+          failed = true;
+        }
+      };
+      std::thread other(tiles, 1, 12 * block, 24 * block);
+      tiles(0, 0, 12 * block);
+      other.join();
+      if (failed) return;
+    }
+  }
 }
 
 }  // namespace
