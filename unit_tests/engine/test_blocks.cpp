@@ -867,5 +867,67 @@ TEST(BlocksReview, ThreadsOnOneArray) {
   }
 }
 
+/// Moving an array of many blocks in costs a time that grows with their number, not with its square.
+TEST(BlocksReview, TimeOfManyBlocks) {
+  const auto seconds = [](Kind kind, std::uint64_t blocks) {
+    Machine::Options o = InBlocks::options(kind);
+    const std::uint64_t each = 16 * 1024;
+    o.device.granularity_bytes = o.device.block_bytes = each;
+    o.device.finds_races = false;
+    o.engine.device_memory_bytes = (blocks + blocks / 8) * each;
+    InBlocks p(o);
+    Memory& a = p.on_device(blocks * each);
+    Memory& b = p.on_device(blocks * each);
+    p.ends();  // no audits
+    p.fill(a, 1);
+    p.fill(b, 2);
+    p.read(a);
+    p.device().synchronize_device();
+    const auto begin = std::chrono::steady_clock::now();
+    p.read(b);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  for (const Kind kind : {Kind::cuda, Kind::emulated}) {
+    const double few = seconds(kind, 256), many = seconds(kind, 2048);
+    EXPECT_LT(many, 16 * few) << static_cast<int>(kind) << ": " << few << " s for 256 blocks, " << many << " s for 2048";
+  }
+}
+
+/// More announced tiles than the announcement can list.
+TEST(BlocksReview, ManyAnnouncedTiles) {
+  Machine::Options o = InBlocks::options(Kind::cuda);
+  o.engine.device_memory_bytes = 48 * block;
+  InBlocks p(o);
+  Memory& d = p.written_by_host(100 * block, 1);
+  for (std::uint64_t i = 0; i < 40; ++i) p.engine().access(d, ByteRange{2 * i * block, (2 * i + 1) * block}, Access::read);
+  EXPECT_NO_THROW(raw_kernel(p, d, {0, block}, 0));
+}
+
+/// A launch of a small tile costs no time for the blocks that it does not use.
+TEST(BlocksReview, TimeOfALaunchOfATile) {
+  const auto seconds = [](std::uint64_t blocks) {
+    Machine::Options o = InBlocks::options(Kind::cuda);
+    const std::uint64_t each = 16 * 1024;
+    o.device.granularity_bytes = o.device.block_bytes = each;
+    o.device.finds_races = false;
+    o.engine.device_memory_bytes = 8 * each;
+    InBlocks p(o);
+    Memory& a = p.on_device(blocks * each);
+    p.ends();  // no audits
+    p.use(a, ByteRange{0, each}, Access::overwrite, 1);
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 100; ++i) {
+      const Operand operand{&a, false};
+      Requirement part{&a, ByteRange{0, each}, Access::read};
+      const engine::QueueIndex q = p.queue(&streams[0]);
+      const bool in_part = p.engine().launches.begin_launch(q, &operand, 1, {&part, 1});
+      p.engine().launches.end_launch(q, &operand, 1, all_devices, {&part, in_part ? 1u : 0u});
+    }
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / 100;
+  };
+  const double few = seconds(16), many = seconds(4096);
+  EXPECT_LT(many, 4 * few) << few << " s with 16 blocks, " << many << " s with 4096";
+}
+
 }  // namespace
 }  // namespace semcache::fakes
