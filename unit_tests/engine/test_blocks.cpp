@@ -751,6 +751,29 @@ TEST(BlocksReview, OtherProtocols) {
   }
 }
 
+/// Memory that belongs to no array is copied at the call.
+TEST(BlocksReview, ACopyBetweenOtherMemoryAndAnArrayBeyondTheBudget) {
+  InBlocks p;
+  Memory& d = p.written_by_host(20 * block, 1);
+  std::vector<std::byte> other(d.bytes);
+  for (std::uint64_t i = 0; i < d.bytes; ++i) other[i] = Machine::mix(4, i);
+  EXPECT_NO_THROW(p.engine().copies.copy(d.address, other.data(), d.bytes));
+  EXPECT_NO_THROW(p.engine().copies.copy(other.data(), d.address, d.bytes)) << "the host side has all of it";
+}
+
+/// A message that is larger than the budget.
+TEST(BlocksReview, AMessageBeyondTheBudget) {
+  InBlocks p;
+  Memory& d = p.written_by_host(20 * block, 1);
+  auto* const buffer = p.engine().buffers.take(d.bytes, false);
+  const ByteRange piece{0, d.bytes};
+  EXPECT_NO_THROW(p.engine().foreign_io.read_out(d, 0, &piece, 1, *buffer, buffer->address));
+  p.engine().foreign_io.settle_buffer(*buffer);
+  EXPECT_NO_THROW(p.engine().foreign_io.write_in(d, 0, &piece, 1, *buffer, buffer->address));
+  p.device().synchronize_device();
+  p.engine().buffers.give(buffer);
+}
+
 /// With protocol `off` a copy of a whole array beyond the budget needs all of it at once.
 TEST(BlocksReview, ACopyAtTheCallOfAnArrayBeyondTheBudget) {
   Machine::Options o = InBlocks::options(Kind::cuda);
