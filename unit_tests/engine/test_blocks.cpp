@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 /// Device memory that is mapped and evicted by block: arrays that are resident in part, and arrays that are larger than the budget.
@@ -448,6 +451,541 @@ TEST(BlocksOutsideLaunches, OfGuardedMemoryStayOpenWhereTheyAreAnnounced) {
   p.host_read(d, {4 * block, 8 * block}, seen.data());
   Program::expect(seen, {4 * block, 8 * block}, 1, "announced code");
   EXPECT_LE(p.faults - faults, 2u) << "but for pages of which the announcement does not name all bytes";
+}
+
+
+// --- review ----------------------------------------------------------------------------------------------------------
+
+/// A copy of the driver's, which writes bytes of an array of which other bytes are announced, does not fit beside its source.
+TEST(BlocksReview, ADriverCopyIsNotConfinedToWhatSomebodyElseAnnounced) {
+  InBlocks p;
+  Memory& a = p.written_by_host(20 * block, 1);
+  Memory& b = p.written_by_host(20 * block, 7);
+  const ByteRange target{1 * block, 6 * block}, source{0, 5 * block};
+  p.use(a, target, Access::overwrite, 2);
+  p.device().synchronize_device();
+  p.engine().access(a, ByteRange{0, block}, Access::read_write);
+  const device::DriverUse uses[] = {{a.address + target.begin, target.size(), Driver::write, 0}, {b.address, source.size(), Driver::read, 0}};
+  std::unique_ptr<engine::ForeignCall> call;
+  try {
+    call = p.engine().foreign_uses.begin_foreign_call(uses, 2, false);
+  } catch (const OutOfMemory&) {
+    return;  // 10 blocks do not fit 8
+  }
+  ADD_FAILURE() << "10 blocks were served with memory for 8";
+  EXPECT_TRUE(a.blocks.mapped(target)) << "the copy writes there";
+  p.engine().foreign_uses.end_foreign_call(std::move(call));
+}
+
+/// The same, where all blocks that are used are mapped and fresh: the write is not noted.
+TEST(BlocksReview, AWriteOfADriverCopyIsNoted) {
+  InBlocks p;
+  Memory& a = p.written_by_host(20 * block, 1);
+  Memory& b = p.on_device(20 * block);  // nobody has written it
+  Memory& h = p.host_of(a);
+  const ByteRange target{block, 3 * block};
+  p.use(a, target, Access::read);
+  p.device().synchronize_device();
+  p.engine().access(a, ByteRange{0, block}, Access::read_write);
+  // A graph or a batch: it writes two blocks of `a`, and reads seven of `b`. Together with those of `a` they do not fit.
+  const device::DriverUse uses[] = {{a.address + target.begin, target.size(), Driver::write, 0}, {b.address, 7 * block, Driver::read, 0}};
+  std::unique_ptr<engine::ForeignCall> call;
+  try {
+    call = p.engine().foreign_uses.begin_foreign_call(uses, 2, false);
+  } catch (const OutOfMemory&) {
+    return;
+  }
+  ASSERT_NE(call, nullptr);
+  if (a.blocks.mapped(target)) {
+    p.device().launch(nullptr, {{a.address + target.begin, target.size(), true}}, [&a, target] {
+      for (std::uint64_t i = target.begin; i < target.end; ++i) a.address[i] = Machine::mix(9, i);
+    });
+  } else {
+    ADD_FAILURE() << "the driver's copy writes memory that is not mapped";
+  }
+  p.engine().foreign_uses.end_foreign_call(std::move(call));
+  p.device().synchronize_device();
+  p.expect_host(h, target, 9);
+}
+
+/// An array that is announced as a whole has no announced parts.
+TEST(BlocksReview, ADriverCopyOfAnArrayThatIsAnnouncedAsAWhole) {
+  InBlocks p;
+  Memory& a = p.written_by_host(6 * block, 1);
+  Memory& b = p.written_by_host(20 * block, 2);
+  p.engine().access(a, a.all(), Access::read);
+  const device::DriverUse uses[] = {{a.address, 5 * block, Driver::read, 0}, {b.address, 5 * block, Driver::read, 0}};
+  EXPECT_THROW((void)p.engine().foreign_uses.begin_foreign_call(uses, 2, false), OutOfMemory);
+}
+
+struct Order : plan::Observer {
+  std::string text;
+  void done(const plan::Step& step) noexcept override {
+    if (step.kind == plan::Step::Kind::map) text += 'm';
+    if (step.kind == plan::Step::Kind::copy && step.to.space != host_space) text += 'c';
+  }
+  void refused(const plan::Step&) noexcept override {}
+};
+
+TEST(BlocksReview, TheContentOfABlockIsUnderWayWhileTheNextOneIsMapped) {
+  Order order;
+  Machine::Options o = InBlocks::options(Kind::cuda);
+  o.engine.device_memory_bytes = 24 * block;
+  o.engine.observer = &order;
+  InBlocks p(o);
+  Memory& d = p.written_by_host(20 * block, 1);
+  p.read(d);
+  EXPECT_NE(order.text.find("mcm"), std::string::npos) << order.text;
+}
+
+/// Two arrays beyond the budget, of each of which a kernel outside our launches gets a tile. Of the first one, other blocks are mapped.
+TEST(BlocksReview, OfAnAnnouncedArrayTheBlocksThatAreNotAnnouncedMayLeave) {
+  InBlocks p;
+  Memory& a = p.written_by_host(20 * block, 1);
+  Memory& b = p.written_by_host(20 * block, 2);
+  for (std::uint64_t at = 0; at < 8 * block; at += 2 * block) p.use(a, ByteRange{at, at + 2 * block});
+  p.device().synchronize_device();
+  p.engine().access(a, ByteRange{0, 2 * block}, Access::read);
+  EXPECT_NO_THROW(p.engine().access(b, ByteRange{0, 2 * block}, Access::read)) << "4 of 8 blocks are announced";
+  EXPECT_TRUE(a.blocks.mapped(ByteRange{0, 2 * block}));
+}
+
+/// The same with content of `a` that must be written back: the announcement of `a` goes on to hold.
+TEST(BlocksReview, AnAnnouncementHoldsAlthoughOtherBlocksAreWrittenBack) {
+  InBlocks p;
+  Memory& a = p.written_by_host(20 * block, 1);
+  Memory& b = p.written_by_host(20 * block, 2);
+  for (std::uint64_t at = 2 * block; at < 8 * block; at += 2 * block) p.use(a, ByteRange{at, at + 2 * block}, Access::read_write, 3);
+  p.device().synchronize_device();
+  p.engine().access(a, ByteRange{0, 2 * block}, Access::read);
+  // Another thread needs room meanwhile: it launches on a tile of b.
+  std::thread other([&] { p.use(b, ByteRange{0, 4 * block}); });
+  other.join();
+  EXPECT_NO_THROW(raw_kernel(p, a, {0, 2 * block}, 0));
+}
+
+/// Both threads announce; one of them makes a call of the driver.
+TEST(BlocksReview, WhatTwoThreadsHaveAnnouncedStaysUntilBothHaveSubmitted) {
+  InBlocks p;
+  Memory& a = p.written_by_host(2 * block, 1);
+  Memory& b = p.written_by_host(7 * block, 2);
+  Memory& c = p.written_by_host(block / 2, 3);
+  std::thread other([&] { p.engine().access(a, a.all(), Access::read); });
+  other.join();  // its kernel is not submitted yet
+  p.engine().access(a, a.all(), Access::read);
+  raw_kernel(p, a, {0, block}, 0);
+  (void)c;
+  try {
+    p.engine().access(b, b.all(), Access::read);
+  } catch (const OutOfMemory&) {
+  }
+  EXPECT_TRUE(a.blocks.all_mapped()) << "the other thread's kernel is not submitted yet";
+}
+
+/// A copy of the driver's is no launch.
+TEST(BlocksReview, WhatIsAnnouncedStaysUntilAKernelIsSubmitted) {
+  InBlocks p;
+  Memory& a = p.written_by_host(3 * block, 1);
+  Memory& c = p.written_by_host(block / 2, 3);
+  Memory& b = p.written_by_host(6 * block, 2);
+  p.engine().access(a, a.all(), Access::read);
+  const device::DriverUse copy{c.address, 100, Driver::read, 0};
+  auto call = p.engine().foreign_uses.begin_foreign_call(&copy, 1, false);
+  ASSERT_NE(call, nullptr);
+  p.engine().foreign_uses.end_foreign_call(std::move(call));
+  try {
+    p.engine().access(b, b.all(), Access::read);
+  } catch (const OutOfMemory&) {
+  }
+  EXPECT_TRUE(a.blocks.all_mapped()) << "the kernel for which `a` is announced is not submitted yet";
+}
+
+TEST(BlocksReview, CallsOfTheDriverBelongToOneEngine) {
+  {
+    InBlocks p;
+    Memory& a = p.written_by_host(block, 1);
+    for (int i = 0; i < 20; ++i) raw_kernel(p, a, {0, block}, 0);
+    p.device().synchronize_device();
+  }
+  InBlocks p;
+  Memory& a = p.written_by_host(4 * block, 1);
+  Memory& b = p.written_by_host(6 * block, 2);
+  p.engine().access(a, a.all(), Access::read);
+  EXPECT_THROW(p.engine().access(b, b.all(), Access::read), OutOfMemory);
+  EXPECT_TRUE(a.blocks.all_mapped());
+}
+
+TEST(BlocksReview, AnAnnouncedOverwriteOfAPartIsAUseOfThatPart) {
+  InBlocks p;
+  Memory& d = p.written_by_host(20 * block, 1);
+  const auto pair = [](std::uint64_t i) { return ByteRange{2 * i * block, 2 * (i + 1) * block}; };
+  p.use(d, pair(5));
+  p.use(d, pair(4));
+  p.use(d, pair(3));
+  p.device().synchronize_device();
+  p.engine().access(d, pair(0), Access::overwrite);
+  raw_kernel(p, d, pair(0), 2);
+  p.device().synchronize_device();
+  p.use(d, pair(9));
+  EXPECT_FALSE(d.blocks.mapped(pair(5))) << "it was used longest ago";
+  EXPECT_TRUE(d.blocks.mapped(pair(0)) && d.blocks.mapped(pair(4)) && d.blocks.mapped(pair(3)));
+}
+
+/// On the emulated device: parts that stay open must not keep launches of the whole array on the slow path.
+TEST(BlocksReview, AnArrayWithOpenPartsBecomesReadyAsAWhole) {
+  InBlocks p(Kind::guarded);
+  Memory& d = p.written_by_host(4 * block, 1);
+  p.use(d, ByteRange{0, block});
+  for (int i = 0; i < 4; ++i) p.read(d);
+  EXPECT_TRUE(engine::ready({&d, false}));
+}
+
+/// Two threads launch on tiles of one array.
+TEST(BlocksReview, ALaunchOnOneTileDoesNotFailBecauseAnotherIsBeingSubmitted) {
+  InBlocks p;
+  Memory& d = p.written_by_host(20 * block, 1);
+  for (std::uint64_t at = 0; at < 8 * block; at += 2 * block) p.use(d, ByteRange{at, at + 2 * block});
+  p.device().synchronize_device();
+  const Operand operand{&d, false};
+  Requirement part{&d, Region(0, 2 * block), Access::read};
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  const bool in_part = p.engine().launches.begin_launch(q, &operand, 1, {&part, 1});
+  std::string error;
+  std::thread other([&] {
+    try {
+      p.launch_parts(&streams[1], {{&d, Region(10 * block, 12 * block), Access::read}});
+    } catch (const std::exception& e) {
+      error = e.what();
+    }
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  p.engine().launches.end_launch(q, &operand, 1, all_devices, {&part, in_part ? 1u : 0u});
+  other.join();
+  EXPECT_EQ(error, "");
+}
+
+/// A freed array of which a part is mapped takes no more of the share of saved copies than it has.
+TEST(BlocksReview, ASavedCopyInPartCountsWhatItHas) {
+  InBlocks p;
+  Memory& d = p.on_device(20 * block);
+  p.use(d, ByteRange{0, 2 * block}, Access::overwrite, 1);
+  Memory& copy = p.on_host(20 * block);
+  p.copy(copy, d);
+  p.free(d);
+  EXPECT_LE(p.engine().state().home().memory->snapshot_bytes, 2 * block);
+  p.expect_host(copy, {0, 2 * block}, 1);
+}
+
+/// Maps of an array beyond the budget are kept short, too.
+TEST(BlocksReview, MapsOfAnArrayBeyondTheBudgetStayShort) {
+  InBlocks p;
+  Memory& d = p.written_by_host(20 * block, 1);
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    const std::uint64_t at = (i % 1000) * 64 * 8 + (i >= 1000 ? 256 : 0);
+    p.use(d, ByteRange{at, at + 16}, Access::read_write, 2);
+    if (i % 64 == 0) p.device().synchronize_device();
+  }
+  EXPECT_LE(p.engine().state().directory.wanted(d.datum).extent_count(), std::max<std::uint64_t>(64, d.bytes / 9600) + 2);
+}
+
+/// A thread copies the arguments of its next launch to the device: Views of two tiles, each announced before its argument is copied.
+void arguments_of_two_tiles(std::uint64_t blocks) {
+  Machine::Options o = InBlocks::options(Kind::cuda);
+  o.engine.device_memory_bytes = blocks * block;
+  InBlocks p(o);
+  Memory& a = p.written_by_host(20 * block, 1);
+  Memory& h = p.host_of(a);
+  const std::uintptr_t record = 0x1000;
+  std::memcpy(a.header, &record, sizeof record);
+  const auto copy_argument = [&](std::uint64_t at) {
+    const device::DriverUse use{a.address + at, 0, Driver::listed, record | 1};
+    auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, false);
+    ASSERT_NE(call, nullptr);
+    p.engine().foreign_uses.end_foreign_call(std::move(call));
+  };
+  const ByteRange one{0, block}, two{2 * block, 3 * block};
+  p.engine().access(a, one, Access::read_write);
+  copy_argument(one.begin);
+  p.device().synchronize_device();
+  p.expect_host(h, one, 1);  // the host has read the tile before the kernel is launched
+  p.engine().access(a, two, Access::read_write);
+  copy_argument(two.begin);
+  auto call = p.engine().foreign_uses.begin_foreign_call(nullptr, 0, true);
+  ASSERT_NE(call, nullptr);
+  ASSERT_TRUE(a.blocks.mapped(one) && a.blocks.mapped(two));
+  p.device().launch(nullptr, {{a.address + one.begin, block, true}, {a.address + two.begin, block, true}}, [&a, one, two] {
+    for (std::uint64_t i = one.begin; i < one.end; ++i) a.address[i] = Machine::mix(9, i);
+    for (std::uint64_t i = two.begin; i < two.end; ++i) a.address[i] = Machine::mix(9, i);
+  });
+  p.engine().foreign_uses.end_foreign_call(std::move(call));
+  p.device().synchronize_device();
+  p.expect_host(h, two, 9);
+  p.expect_host(h, one, 9);
+}
+
+TEST(BlocksReview, ArgumentsKeepTheAnnouncementsThatTheyWereGivenUnder) { arguments_of_two_tiles(budget); }
+TEST(BlocksReview, ArgumentsWhereTheArrayFits) { arguments_of_two_tiles(24); }
+
+/// One instruction needs both sides of a block's border, and the budget holds one block.
+TEST(BlocksReview, AnInstructionAcrossABorder) {
+  Machine::Options o = InBlocks::options(Kind::guarded);
+  o.engine.device_memory_bytes = block;
+  InBlocks p(o);
+  Memory* d = nullptr;
+  try {
+    d = &p.written_by_host(16 * block, 1);
+  } catch (const OutOfMemory&) {
+    return;
+  }
+  bool both = false;
+  for (int i = 0; i < 1000 && !both; ++i) {  // the processor repeats the instruction after each fault
+    std::byte* const before = d->address + block - 8;
+    std::byte* const behind = d->address + block;
+    const auto open = [&](std::byte* at) { return p.platform().allows(at, false); };
+    both = open(before) && open(behind);
+    if (!both) (void)p.engine().host_access.serve(open(before) ? behind : before, platform::FaultKind::read, &p);
+  }
+  EXPECT_TRUE(both) << "the instruction never ends";
+}
+
+/// SEMCACHE_CHECK closes and opens device memory of which only blocks are mapped.
+TEST(BlocksReview, UnderCheck) {
+  Machine::Options o = InBlocks::options(Kind::emulated);
+  o.engine.check = true;
+  InBlocks p(o);
+  Memory& d = p.written_by_host(20 * block, 1);
+  Memory& h = p.host_of(d);
+  for (std::uint64_t at = 0; at < d.bytes; at += 2 * block) p.use(d, ByteRange{at, at + 2 * block}, Access::read_write, 2);
+  p.engine().access(d, ByteRange{4 * block, 6 * block}, Access::read_write);
+  p.expect_host(h, 2);
+  Memory& other = p.on_host(20 * block);
+  p.copy(other, d);
+  p.copy(other, d);
+  p.expect_host(other, 2);
+  Memory& d2 = p.on_device(20 * block);
+  p.copy(d2, d);
+  p.copy(d2, d);
+  for (std::uint64_t at = 0; at < d.bytes; at += 3 * block) p.expect_part(d2, {at, std::min(d.bytes, at + 3 * block)}, 2);
+  p.engine().host_access.settle_all();
+}
+
+/// The protocols that copy at once.
+TEST(BlocksReview, OtherProtocols) {
+  for (const engine::Protocol protocol : {engine::Protocol::write_through, engine::Protocol::off}) {
+    for (const Kind kind : {Kind::cuda, Kind::emulated, Kind::guarded}) {
+      Machine::Options o = InBlocks::options(kind);
+      o.engine.protocol = protocol;
+      InBlocks p(o);
+      Memory& d = p.on_device(20 * block);
+      Memory& h = p.on_host(20 * block);
+      p.host_write(h, h.all(), 1);
+      for (std::uint64_t at = 0; at < d.bytes; at += 4 * block) p.engine().copies.copy(d.address + at, h.address + at, 4 * block);
+      for (std::uint64_t at = 0; at < d.bytes; at += 2 * block) p.use(d, ByteRange{at, at + 2 * block}, Access::read_write, 2);
+      for (std::uint64_t at = 0; at < d.bytes; at += 4 * block) p.engine().copies.copy(h.address + at, d.address + at, 4 * block);
+      p.expect_host(h, 2);
+    }
+  }
+}
+
+/// Memory that belongs to no array is copied at the call.
+TEST(BlocksReview, ACopyBetweenOtherMemoryAndAnArrayBeyondTheBudget) {
+  InBlocks p;
+  Memory& d = p.written_by_host(20 * block, 1);
+  std::vector<std::byte> other(d.bytes);
+  for (std::uint64_t i = 0; i < d.bytes; ++i) other[i] = Machine::mix(4, i);
+  EXPECT_NO_THROW(p.engine().copies.copy(d.address, other.data(), d.bytes));
+  EXPECT_NO_THROW(p.engine().copies.copy(other.data(), d.address, d.bytes)) << "the host side has all of it";
+}
+
+/// A message that is larger than the budget.
+TEST(BlocksReview, AMessageBeyondTheBudget) {
+  InBlocks p;
+  Memory& d = p.written_by_host(20 * block, 1);
+  auto* const buffer = p.engine().buffers.take(d.bytes, false);
+  const ByteRange piece{0, d.bytes};
+  EXPECT_NO_THROW(p.engine().foreign_io.read_out(d, 0, &piece, 1, *buffer, buffer->address));
+  p.engine().foreign_io.settle_buffer(*buffer);
+  EXPECT_NO_THROW(p.engine().foreign_io.write_in(d, 0, &piece, 1, *buffer, buffer->address));
+  p.device().synchronize_device();
+  p.engine().buffers.give(buffer);
+}
+
+/// With protocol `off` a copy of a whole array beyond the budget needs all of it at once.
+TEST(BlocksReview, ACopyAtTheCallOfAnArrayBeyondTheBudget) {
+  Machine::Options o = InBlocks::options(Kind::cuda);
+  o.engine.protocol = engine::Protocol::off;
+  InBlocks p(o);
+  Memory& d = p.on_device(20 * block);
+  Memory& h = p.on_host(20 * block);
+  p.host_write(h, h.all(), 1);
+  EXPECT_NO_THROW(p.copy(d, h));
+  EXPECT_NO_THROW(p.copy(h, d));
+}
+
+/// Two threads sweep through the tiles of two arrays beyond the budget, on streams of their own.
+TEST(BlocksReview, TwoThreadsSweep) {
+  for (const Kind kind : {Kind::cuda, Kind::emulated, Kind::guarded}) {
+    InBlocks p(kind);
+    Memory* arrays[] = {&p.written_by_host(20 * block, 1), &p.written_by_host(20 * block, 1)};
+    std::atomic<int> refused{0};
+    const auto sweep = [&](int t) {
+      for (int round = 0; round < 4; ++round) {
+        for (std::uint64_t at = 0; at < 20 * block; at += 2 * block) {
+          for (int tries = 0;; ++tries) {
+            try {
+              p.launch_parts(&streams[t], {{arrays[t], Region(at, at + 2 * block), Access::read_write}}, 2 + round);
+              break;
+            } catch (const OutOfMemory&) {
+              ++refused;
+              ASSERT_LT(tries, 1000);
+              std::this_thread::sleep_for(std::chrono::microseconds(100));
+            }
+          }
+        }
+      }
+    };
+    std::thread other(sweep, 1);
+    sweep(0);
+    other.join();
+    EXPECT_EQ(refused.load(), 0) << static_cast<int>(kind);
+    p.device().synchronize_device();
+    p.expect_host(p.host_of(*arrays[0]), 5);
+    p.expect_host(p.host_of(*arrays[1]), 5);
+  }
+}
+
+/// Of a matrix whose columns are more than a block apart, only the blocks that have columns are mapped. On an H100 (CUDA 12) the driver
+/// refuses a 2-D copy between host and device with CUDA_ERROR_INVALID_VALUE where memory between two columns is not mapped.
+TEST(BlocksReview, ColumnsWithUnmappedMemoryBetweenThemAreNoCopyOfColumns) {
+  struct Wide : plan::Observer {
+    Memory* d = nullptr;
+    bool over_holes = false;
+    void done(const plan::Step& step) noexcept override {
+      for (const plan::End* end : {&step.to, &step.from}) {
+        if (step.kind != plan::Step::Kind::copy || d == nullptr || end->slot != d->slot || step.columns < 2) continue;
+        const std::uint64_t last = end->position + (step.columns - 1) * end->pitch + step.bytes;
+        over_holes = over_holes || !d->blocks.mapped(ByteRange{end->position, last});
+      }
+    }
+    void refused(const plan::Step&) noexcept override {}
+  } wide;
+  Machine::Options o = InBlocks::options(Kind::cuda);
+  o.engine.observer = &wide;
+  InBlocks p(o);
+  Memory& d = p.written_by_host(32 * block, 1);
+  wide.d = &d;
+  p.use(d, Region(block / 2, block / 4, 4, 8 * block), Access::read_write, 2);
+  EXPECT_FALSE(wide.over_holes);
+  wide.d = nullptr;
+}
+
+/// The same on one array, whose tiles the host reads and writes meanwhile, and which is copied.
+TEST(BlocksReview, ThreadsOnOneArray) {
+  for (const Kind kind : {Kind::cuda, Kind::emulated, Kind::guarded}) {
+    for (std::uint64_t run = 0; run < 6; ++run) {
+      InBlocks p(kind);
+      Memory& d = p.written_by_host(24 * block, 1);
+      Memory& h = p.host_of(d);
+      Memory& copy = p.on_device(24 * block);
+      std::atomic<bool> failed{false};
+      const auto tiles = [&](int t, std::uint64_t first, std::uint64_t last) {  // each thread has tiles of its own
+        try {
+          std::uint64_t seed = 1;
+          for (int round = 0; round < 6; ++round) {
+            for (std::uint64_t at = first; at < last; at += block) {
+              for (int tries = 0; tries < 1000; ++tries) {
+                try {
+                  if (round % 3 == 2) {
+                    p.engine().copies.copy(copy.address + at, d.address + at, block);
+                    p.launch_parts(&streams[t], {{&copy, Region(at, at + block), Access::read_write}}, 77);
+                  }
+                  p.launch_parts(&streams[t], {{&d, Region(at, at + block), Access::read_write}}, seed + 1);
+                  break;
+                } catch (const OutOfMemory&) {
+                  std::this_thread::sleep_for(std::chrono::microseconds(200));
+                }
+              }
+            }
+            ++seed;
+            if (round % 2 == 1) {
+              for (std::uint64_t at = first; at < last; at += 2 * block) p.expect_host(h, {at, at + block}, seed);
+              for (std::uint64_t at = first; at < last; at += 2 * block) p.host_write(h, {at + 10, at + 100}, seed);
+            }
+          }
+          p.expect_host(h, {first, last}, seed);
+        } catch (const std::exception& e) {
+          ADD_FAILURE() << e.what();
+          failed = true;
+        }
+      };
+      std::thread other(tiles, 1, 12 * block, 24 * block);
+      tiles(0, 0, 12 * block);
+      other.join();
+      if (failed) return;
+    }
+  }
+}
+
+/// Moving an array of many blocks in costs a time that grows with their number, not with its square.
+TEST(BlocksReview, TimeOfManyBlocks) {
+  const auto seconds = [](Kind kind, std::uint64_t blocks) {
+    Machine::Options o = InBlocks::options(kind);
+    const std::uint64_t each = 16 * 1024;
+    o.device.granularity_bytes = o.device.block_bytes = each;
+    o.device.finds_races = false;
+    o.engine.device_memory_bytes = (blocks + blocks / 8) * each;
+    InBlocks p(o);
+    Memory& a = p.on_device(blocks * each);
+    Memory& b = p.on_device(blocks * each);
+    p.ends();  // no audits
+    p.fill(a, 1);
+    p.fill(b, 2);
+    p.read(a);
+    p.device().synchronize_device();
+    const auto begin = std::chrono::steady_clock::now();
+    p.read(b);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  for (const Kind kind : {Kind::cuda, Kind::emulated}) {
+    const double few = seconds(kind, 256), many = seconds(kind, 2048);
+    EXPECT_LT(many, 16 * few) << static_cast<int>(kind) << ": " << few << " s for 256 blocks, " << many << " s for 2048";
+  }
+}
+
+/// More announced tiles than the announcement can list.
+TEST(BlocksReview, ManyAnnouncedTiles) {
+  Machine::Options o = InBlocks::options(Kind::cuda);
+  o.engine.device_memory_bytes = 48 * block;
+  InBlocks p(o);
+  Memory& d = p.written_by_host(100 * block, 1);
+  for (std::uint64_t i = 0; i < 40; ++i) p.engine().access(d, ByteRange{2 * i * block, (2 * i + 1) * block}, Access::read);
+  EXPECT_NO_THROW(raw_kernel(p, d, {0, block}, 0));
+}
+
+/// A launch of a small tile costs no time for the blocks that it does not use.
+TEST(BlocksReview, TimeOfALaunchOfATile) {
+  const auto seconds = [](std::uint64_t blocks) {
+    Machine::Options o = InBlocks::options(Kind::cuda);
+    const std::uint64_t each = 16 * 1024;
+    o.device.granularity_bytes = o.device.block_bytes = each;
+    o.device.finds_races = false;
+    o.engine.device_memory_bytes = 8 * each;
+    InBlocks p(o);
+    Memory& a = p.on_device(blocks * each);
+    p.ends();  // no audits
+    p.use(a, ByteRange{0, each}, Access::overwrite, 1);
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 100; ++i) {
+      const Operand operand{&a, false};
+      Requirement part{&a, ByteRange{0, each}, Access::read};
+      const engine::QueueIndex q = p.queue(&streams[0]);
+      const bool in_part = p.engine().launches.begin_launch(q, &operand, 1, {&part, 1});
+      p.engine().launches.end_launch(q, &operand, 1, all_devices, {&part, in_part ? 1u : 0u});
+    }
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / 100;
+  };
+  const double few = seconds(16), many = seconds(4096);
+  EXPECT_LT(many, 4 * few) << few << " s with 16 blocks, " << many << " s with 4096";
 }
 
 }  // namespace
