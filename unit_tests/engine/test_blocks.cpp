@@ -457,7 +457,7 @@ TEST(BlocksOutsideLaunches, OfGuardedMemoryStayOpenWhereTheyAreAnnounced) {
 // --- review ----------------------------------------------------------------------------------------------------------
 
 /// A copy of the driver's, which writes bytes of an array of which other bytes are announced, does not fit beside its source.
-TEST(BlocksReview, ADriverCopyIsNotConfinedToWhatSomebodyElseAnnounced) {
+TEST(BlocksUnderAttack, ADriverCopyIsNotConfinedToWhatSomebodyElseAnnounced) {
   InBlocks p;
   Memory& a = p.written_by_host(20 * block, 1);
   Memory& b = p.written_by_host(20 * block, 7);
@@ -478,7 +478,7 @@ TEST(BlocksReview, ADriverCopyIsNotConfinedToWhatSomebodyElseAnnounced) {
 }
 
 /// The same, where all blocks that are used are mapped and fresh: the write is not noted.
-TEST(BlocksReview, AWriteOfADriverCopyIsNoted) {
+TEST(BlocksUnderAttack, AWriteOfADriverCopyIsNoted) {
   InBlocks p;
   Memory& a = p.written_by_host(20 * block, 1);
   Memory& b = p.on_device(20 * block);  // nobody has written it
@@ -509,7 +509,7 @@ TEST(BlocksReview, AWriteOfADriverCopyIsNoted) {
 }
 
 /// An array that is announced as a whole has no announced parts.
-TEST(BlocksReview, ADriverCopyOfAnArrayThatIsAnnouncedAsAWhole) {
+TEST(BlocksUnderAttack, ADriverCopyOfAnArrayThatIsAnnouncedAsAWhole) {
   InBlocks p;
   Memory& a = p.written_by_host(6 * block, 1);
   Memory& b = p.written_by_host(20 * block, 2);
@@ -527,7 +527,7 @@ struct Order : plan::Observer {
   void refused(const plan::Step&) noexcept override {}
 };
 
-TEST(BlocksReview, TheContentOfABlockIsUnderWayWhileTheNextOneIsMapped) {
+TEST(BlocksUnderAttack, TheContentOfABlockIsUnderWayWhileTheNextOneIsMapped) {
   Order order;
   Machine::Options o = InBlocks::options(Kind::cuda);
   o.engine.device_memory_bytes = 24 * block;
@@ -539,7 +539,7 @@ TEST(BlocksReview, TheContentOfABlockIsUnderWayWhileTheNextOneIsMapped) {
 }
 
 /// Two arrays beyond the budget, of each of which a kernel outside our launches gets a tile. Of the first one, other blocks are mapped.
-TEST(BlocksReview, OfAnAnnouncedArrayTheBlocksThatAreNotAnnouncedMayLeave) {
+TEST(BlocksUnderAttack, OfAnAnnouncedArrayTheBlocksThatAreNotAnnouncedMayLeave) {
   InBlocks p;
   Memory& a = p.written_by_host(20 * block, 1);
   Memory& b = p.written_by_host(20 * block, 2);
@@ -551,7 +551,7 @@ TEST(BlocksReview, OfAnAnnouncedArrayTheBlocksThatAreNotAnnouncedMayLeave) {
 }
 
 /// The same with content of `a` that must be written back: the announcement of `a` goes on to hold.
-TEST(BlocksReview, AnAnnouncementHoldsAlthoughOtherBlocksAreWrittenBack) {
+TEST(BlocksUnderAttack, AnAnnouncementHoldsAlthoughOtherBlocksAreWrittenBack) {
   InBlocks p;
   Memory& a = p.written_by_host(20 * block, 1);
   Memory& b = p.written_by_host(20 * block, 2);
@@ -565,7 +565,7 @@ TEST(BlocksReview, AnAnnouncementHoldsAlthoughOtherBlocksAreWrittenBack) {
 }
 
 /// Both threads announce; one of them makes a call of the driver.
-TEST(BlocksReview, WhatTwoThreadsHaveAnnouncedStaysUntilBothHaveSubmitted) {
+TEST(BlocksUnderAttack, WhatTwoThreadsHaveAnnouncedStaysUntilBothHaveSubmitted) {
   InBlocks p;
   Memory& a = p.written_by_host(2 * block, 1);
   Memory& b = p.written_by_host(7 * block, 2);
@@ -583,7 +583,7 @@ TEST(BlocksReview, WhatTwoThreadsHaveAnnouncedStaysUntilBothHaveSubmitted) {
 }
 
 /// A copy of the driver's is no launch.
-TEST(BlocksReview, WhatIsAnnouncedStaysUntilAKernelIsSubmitted) {
+TEST(BlocksUnderAttack, WhatIsAnnouncedStaysUntilAKernelIsSubmitted) {
   InBlocks p;
   Memory& a = p.written_by_host(3 * block, 1);
   Memory& c = p.written_by_host(block / 2, 3);
@@ -600,7 +600,7 @@ TEST(BlocksReview, WhatIsAnnouncedStaysUntilAKernelIsSubmitted) {
   EXPECT_TRUE(a.blocks.all_mapped()) << "the kernel for which `a` is announced is not submitted yet";
 }
 
-TEST(BlocksReview, CallsOfTheDriverBelongToOneEngine) {
+TEST(BlocksUnderAttack, CallsOfTheDriverBelongToOneEngine) {
   {
     InBlocks p;
     Memory& a = p.written_by_host(block, 1);
@@ -615,7 +615,7 @@ TEST(BlocksReview, CallsOfTheDriverBelongToOneEngine) {
   EXPECT_TRUE(a.blocks.all_mapped());
 }
 
-TEST(BlocksReview, AnAnnouncedOverwriteOfAPartIsAUseOfThatPart) {
+TEST(BlocksUnderAttack, AnAnnouncedOverwriteOfAPartIsAUseOfThatPart) {
   InBlocks p;
   Memory& d = p.written_by_host(20 * block, 1);
   const auto pair = [](std::uint64_t i) { return ByteRange{2 * i * block, 2 * (i + 1) * block}; };
@@ -632,7 +632,7 @@ TEST(BlocksReview, AnAnnouncedOverwriteOfAPartIsAUseOfThatPart) {
 }
 
 /// On the emulated device: parts that stay open must not keep launches of the whole array on the slow path.
-TEST(BlocksReview, AnArrayWithOpenPartsBecomesReadyAsAWhole) {
+TEST(BlocksUnderAttack, AnArrayWithOpenPartsBecomesReadyAsAWhole) {
   InBlocks p(Kind::guarded);
   Memory& d = p.written_by_host(4 * block, 1);
   p.use(d, ByteRange{0, block});
@@ -641,7 +641,7 @@ TEST(BlocksReview, AnArrayWithOpenPartsBecomesReadyAsAWhole) {
 }
 
 /// Two threads launch on tiles of one array.
-TEST(BlocksReview, ALaunchOnOneTileDoesNotFailBecauseAnotherIsBeingSubmitted) {
+TEST(BlocksUnderAttack, ALaunchOnOneTileDoesNotFailBecauseAnotherIsBeingSubmitted) {
   InBlocks p;
   Memory& d = p.written_by_host(20 * block, 1);
   for (std::uint64_t at = 0; at < 8 * block; at += 2 * block) p.use(d, ByteRange{at, at + 2 * block});
@@ -665,7 +665,7 @@ TEST(BlocksReview, ALaunchOnOneTileDoesNotFailBecauseAnotherIsBeingSubmitted) {
 }
 
 /// A freed array of which a part is mapped takes no more of the share of saved copies than it has.
-TEST(BlocksReview, ASavedCopyInPartCountsWhatItHas) {
+TEST(BlocksUnderAttack, ASavedCopyInPartCountsWhatItHas) {
   InBlocks p;
   Memory& d = p.on_device(20 * block);
   p.use(d, ByteRange{0, 2 * block}, Access::overwrite, 1);
@@ -677,7 +677,7 @@ TEST(BlocksReview, ASavedCopyInPartCountsWhatItHas) {
 }
 
 /// Maps of an array beyond the budget are kept short, too.
-TEST(BlocksReview, MapsOfAnArrayBeyondTheBudgetStayShort) {
+TEST(BlocksUnderAttack, MapsOfAnArrayBeyondTheBudgetStayShort) {
   InBlocks p;
   Memory& d = p.written_by_host(20 * block, 1);
   for (std::uint64_t i = 0; i < 2000; ++i) {
@@ -723,24 +723,19 @@ void arguments_of_two_tiles(std::uint64_t blocks) {
   p.expect_host(h, one, 9);
 }
 
-TEST(BlocksReview, ArgumentsKeepTheAnnouncementsThatTheyWereGivenUnder) { arguments_of_two_tiles(budget); }
-TEST(BlocksReview, ArgumentsWhereTheArrayFits) { arguments_of_two_tiles(24); }
+TEST(BlocksUnderAttack, ArgumentsKeepTheAnnouncementsThatTheyWereGivenUnder) { arguments_of_two_tiles(budget); }
+TEST(BlocksUnderAttack, ArgumentsWhereTheArrayFits) { arguments_of_two_tiles(24); }
 
-/// One instruction needs both sides of a block's border, and the budget holds one block.
-TEST(BlocksReview, AnInstructionAcrossABorder) {
+/// One instruction needs both sides of a block's border. The processor repeats it after each fault.
+void use_a_border(std::uint64_t budget_bytes) {
   Machine::Options o = InBlocks::options(Kind::guarded);
-  o.engine.device_memory_bytes = block;
+  o.engine.device_memory_bytes = budget_bytes;
   InBlocks p(o);
-  Memory* d = nullptr;
-  try {
-    d = &p.written_by_host(16 * block, 1);
-  } catch (const OutOfMemory&) {
-    return;
-  }
+  Memory& d = p.written_by_host(16 * block, 1);
   bool both = false;
-  for (int i = 0; i < 1000 && !both; ++i) {  // the processor repeats the instruction after each fault
-    std::byte* const before = d->address + block - 8;
-    std::byte* const behind = d->address + block;
+  for (int i = 0; i < 1000 && !both; ++i) {
+    std::byte* const before = d.address + block - 8;
+    std::byte* const behind = d.address + block;
     const auto open = [&](std::byte* at) { return p.platform().allows(at, false); };
     both = open(before) && open(behind);
     if (!both) (void)p.engine().host_access.serve(open(before) ? behind : before, platform::FaultKind::read, &p);
@@ -748,8 +743,14 @@ TEST(BlocksReview, AnInstructionAcrossABorder) {
   EXPECT_TRUE(both) << "the instruction never ends";
 }
 
+TEST(BlocksUnderAttack, AnInstructionAcrossABorder) { use_a_border(2 * block); }
+
+TEST(BlocksUnderAttackDeathTest, AnInstructionAcrossABorderWhereOneBlockFitsEndsWithAMessage) {
+  EXPECT_DEATH(use_a_border(block), "cannot be served: 1 array is needed at once, 131072 bytes in all");
+}
+
 /// SEMCACHE_CHECK closes and opens device memory of which only blocks are mapped.
-TEST(BlocksReview, UnderCheck) {
+TEST(BlocksUnderAttack, UnderCheck) {
   Machine::Options o = InBlocks::options(Kind::emulated);
   o.engine.check = true;
   InBlocks p(o);
@@ -770,7 +771,7 @@ TEST(BlocksReview, UnderCheck) {
 }
 
 /// The protocols that copy at once.
-TEST(BlocksReview, OtherProtocols) {
+TEST(BlocksUnderAttack, OtherProtocols) {
   for (const engine::Protocol protocol : {engine::Protocol::write_through, engine::Protocol::off}) {
     for (const Kind kind : {Kind::cuda, Kind::emulated, Kind::guarded}) {
       Machine::Options o = InBlocks::options(kind);
@@ -788,7 +789,7 @@ TEST(BlocksReview, OtherProtocols) {
 }
 
 /// Memory that belongs to no array is copied at the call.
-TEST(BlocksReview, ACopyBetweenOtherMemoryAndAnArrayBeyondTheBudget) {
+TEST(BlocksUnderAttack, ACopyBetweenOtherMemoryAndAnArrayBeyondTheBudget) {
   InBlocks p;
   Memory& d = p.written_by_host(20 * block, 1);
   std::vector<std::byte> other(d.bytes);
@@ -798,7 +799,7 @@ TEST(BlocksReview, ACopyBetweenOtherMemoryAndAnArrayBeyondTheBudget) {
 }
 
 /// A message that is larger than the budget.
-TEST(BlocksReview, AMessageBeyondTheBudget) {
+TEST(BlocksUnderAttack, AMessageBeyondTheBudget) {
   InBlocks p;
   Memory& d = p.written_by_host(20 * block, 1);
   auto* const buffer = p.engine().buffers.take(d.bytes, false);
@@ -811,7 +812,7 @@ TEST(BlocksReview, AMessageBeyondTheBudget) {
 }
 
 /// With protocol `off` a copy of a whole array beyond the budget needs all of it at once.
-TEST(BlocksReview, ACopyAtTheCallOfAnArrayBeyondTheBudget) {
+TEST(BlocksUnderAttack, ACopyAtTheCallOfAnArrayBeyondTheBudget) {
   Machine::Options o = InBlocks::options(Kind::cuda);
   o.engine.protocol = engine::Protocol::off;
   InBlocks p(o);
@@ -823,7 +824,7 @@ TEST(BlocksReview, ACopyAtTheCallOfAnArrayBeyondTheBudget) {
 }
 
 /// Two threads sweep through the tiles of two arrays beyond the budget, on streams of their own.
-TEST(BlocksReview, TwoThreadsSweep) {
+TEST(BlocksUnderAttack, TwoThreadsSweep) {
   for (const Kind kind : {Kind::cuda, Kind::emulated, Kind::guarded}) {
     InBlocks p(kind);
     Memory* arrays[] = {&p.written_by_host(20 * block, 1), &p.written_by_host(20 * block, 1)};
@@ -856,7 +857,7 @@ TEST(BlocksReview, TwoThreadsSweep) {
 
 /// Of a matrix whose columns are more than a block apart, only the blocks that have columns are mapped. On an H100 (CUDA 12) the driver
 /// refuses a 2-D copy between host and device with CUDA_ERROR_INVALID_VALUE where memory between two columns is not mapped.
-TEST(BlocksReview, ColumnsWithUnmappedMemoryBetweenThemAreNoCopyOfColumns) {
+TEST(BlocksUnderAttack, ColumnsWithUnmappedMemoryBetweenThemAreNoCopyOfColumns) {
   struct Wide : plan::Observer {
     Memory* d = nullptr;
     bool over_holes = false;
@@ -880,7 +881,7 @@ TEST(BlocksReview, ColumnsWithUnmappedMemoryBetweenThemAreNoCopyOfColumns) {
 }
 
 /// The same on one array, whose tiles the host reads and writes meanwhile, and which is copied.
-TEST(BlocksReview, ThreadsOnOneArray) {
+TEST(BlocksUnderAttack, ThreadsOnOneArray) {
   for (const Kind kind : {Kind::cuda, Kind::emulated, Kind::guarded}) {
     for (std::uint64_t run = 0; run < 6; ++run) {
       InBlocks p(kind);
@@ -926,66 +927,14 @@ TEST(BlocksReview, ThreadsOnOneArray) {
   }
 }
 
-/// Moving an array of many blocks in costs a time that grows with their number, not with its square.
-TEST(BlocksReview, TimeOfManyBlocks) {
-  const auto seconds = [](Kind kind, std::uint64_t blocks) {
-    Machine::Options o = InBlocks::options(kind);
-    const std::uint64_t each = 16 * 1024;
-    o.device.granularity_bytes = o.device.block_bytes = each;
-    o.device.finds_races = false;
-    o.engine.device_memory_bytes = (blocks + blocks / 8) * each;
-    InBlocks p(o);
-    Memory& a = p.on_device(blocks * each);
-    Memory& b = p.on_device(blocks * each);
-    p.ends();  // no audits
-    p.fill(a, 1);
-    p.fill(b, 2);
-    p.read(a);
-    p.device().synchronize_device();
-    const auto begin = std::chrono::steady_clock::now();
-    p.read(b);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
-  for (const Kind kind : {Kind::cuda, Kind::emulated}) {
-    const double few = seconds(kind, 256), many = seconds(kind, 2048);
-    EXPECT_LT(many, 16 * few) << static_cast<int>(kind) << ": " << few << " s for 256 blocks, " << many << " s for 2048";
-  }
-}
-
 /// More announced tiles than the announcement can list.
-TEST(BlocksReview, ManyAnnouncedTiles) {
+TEST(BlocksUnderAttack, ManyAnnouncedTiles) {
   Machine::Options o = InBlocks::options(Kind::cuda);
   o.engine.device_memory_bytes = 48 * block;
   InBlocks p(o);
   Memory& d = p.written_by_host(100 * block, 1);
   for (std::uint64_t i = 0; i < 40; ++i) p.engine().access(d, ByteRange{2 * i * block, (2 * i + 1) * block}, Access::read);
   EXPECT_NO_THROW(raw_kernel(p, d, {0, block}, 0));
-}
-
-/// A launch of a small tile costs no time for the blocks that it does not use.
-TEST(BlocksReview, TimeOfALaunchOfATile) {
-  const auto seconds = [](std::uint64_t blocks) {
-    Machine::Options o = InBlocks::options(Kind::cuda);
-    const std::uint64_t each = 16 * 1024;
-    o.device.granularity_bytes = o.device.block_bytes = each;
-    o.device.finds_races = false;
-    o.engine.device_memory_bytes = 8 * each;
-    InBlocks p(o);
-    Memory& a = p.on_device(blocks * each);
-    p.ends();  // no audits
-    p.use(a, ByteRange{0, each}, Access::overwrite, 1);
-    const auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < 100; ++i) {
-      const Operand operand{&a, false};
-      Requirement part{&a, ByteRange{0, each}, Access::read};
-      const engine::QueueIndex q = p.queue(&streams[0]);
-      const bool in_part = p.engine().launches.begin_launch(q, &operand, 1, {&part, 1});
-      p.engine().launches.end_launch(q, &operand, 1, all_devices, {&part, in_part ? 1u : 0u});
-    }
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / 100;
-  };
-  const double few = seconds(16), many = seconds(4096);
-  EXPECT_LT(many, 4 * few) << few << " s with 16 blocks, " << many << " s with 4096";
 }
 
 }  // namespace

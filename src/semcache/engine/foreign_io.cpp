@@ -158,9 +158,26 @@ void ForeignIo::read_from_device(Transaction& t, Memory& m, std::uint64_t positi
   });
 }
 
+bool ForeignIo::fits(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count) {
+  const Look look(transactions_);
+  return residency_.fits([&](const auto& visit) {
+    for (std::size_t i = 0; i < count; ++i) visit(m, ByteRange{position + pieces[i].begin, position + pieces[i].end});
+  });
+}
+
 void ForeignIo::write_in(Memory& m, std::uint64_t position, const ByteRange* pieces, std::size_t count,
                          TransitBuffer& buffer, const std::byte* from) {
   if (count == 0) return;
+  if (m.blocks.count() > 1 && !m.on_host() && !fits(m, position, pieces, count)) {
+    const std::uint64_t most = s_.device_of(m).memory->budget_bytes() / 4;
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::uint64_t at = pieces[i].begin; at < pieces[i].end; at += most) {
+        const ByteRange piece{at, std::min(at + most, pieces[i].end)};
+        write_in(m, position, &piece, 1, buffer, from);
+      }
+    }
+    return;
+  }
   Transaction t(transactions_);
   t.launch_follows();
   const Pieces written(m, position, pieces, count, Access::overwrite, most_single_pieces(m));

@@ -106,7 +106,8 @@ bool ForeignUses::fits_as_a_whole(Memory& m) {
 }
 
 void ForeignUses::Announced::note(const Region& where, bool writes) const noexcept {
-  constexpr std::size_t most_parts = 32;  // beyond them a use of the array counts as one of the whole
+  // Beyond so many a use counts as one of the whole array. One that is larger than the budget can only be used in parts.
+  const std::size_t most_parts = std::max<std::size_t>(32, memory_.blocks.count());
   bool in_part = where.size() < memory_.bytes;
   if (in_part) {
     in_part = !held_ || held_in_part_;
