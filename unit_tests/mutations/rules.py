@@ -254,7 +254,6 @@ UNNOTICED = {
     "engine/expected_messages.cpp expect project_later #1": _COST + "the next launch looks closer once",
     "engine/expected_messages.cpp expect project_device #1": _COST + "the next launch looks closer once",
     "engine/buffers.cpp release_idle return true #1": "the fake device refuses memory once, so the next try works",
-    "engine/expected_messages.cpp fresh_here return true #1": "what is fresh and was written by a kernel is resident",
     "engine/foreign_uses.cpp begin_foreign_call note_fetch #1": _COST + "it feeds a forecast",
     "engine/foreign_uses.cpp is_right return false #1": _COST + "pages that are open are looked at once more",
     "engine/projection.cpp open_part project_later #1": _TWICE + "pin lists each operand that is not ready",
@@ -263,7 +262,6 @@ UNNOTICED = {
     "engine/host_access.cpp open_pages project #1": _TWICE + "at the transaction's end, before anybody else has the lock",
     "engine/host_access.cpp open_for_device flights_of #1":
         _TWICE + "by open_mirror; copies to and from a mirror that was open before have ended when their calls return",
-    "engine/host_access.cpp open_everything protect_guarded #1": _TWICE + "by the second loop",
     "engine/launches.cpp is_recording return true #1": _OUTSIDE,
     "engine/launches.cpp is_recording return false #1": _OUTSIDE,
     "engine/launches.cpp fetch_ahead revoke #1": _RACE + "a launch that pins the array",

@@ -147,12 +147,27 @@ void Arrays::destroy(Memory& m) noexcept {
   free_.push_back(&m);
 }
 
+/// Removes the flights of a saved copy that nobody wants, if the driver says that they have ended. Flights of arrays stay listed, whatever
+/// the driver might say: where a value is saved depends on them, and counts must not depend on delays.
+bool Arrays::flights_have_ended(const Memory& saved) noexcept {
+  for (auto next = s_.flights.begin(); next != s_.flights.end();) {
+    const auto flight = next++;
+    if (flight->host != &saved) continue;
+    try {
+      if (flight->locks_pages || flight->staging != nullptr || !s_.queues->reached(flight->work.queue, flight->work.position)) return false;
+    } catch (const std::exception&) {
+      return false;  // not known: the driver is asked again the next time
+    }
+    s_.flights.erase(flight);
+  }
+  return true;
+}
+
 void Arrays::collect_orphans() noexcept {
   for (const auto& touched : s_.directory.touched()) {
     Memory* const m = s_.find(touched.slot);
     if (m != nullptr && m->snapshot() && !m->freeing) projection_.note_perhaps_unwanted(*m);
   }
-  if (!projection_.perhaps_unwanted().empty()) executor_.forget_finished_flights();
   for (std::size_t i = 0; i < projection_.perhaps_unwanted().size();) {
     Memory& m = *projection_.perhaps_unwanted()[i];
     if (s_.directory.needed(m.slot)) {  // the directory touches it when that changes
@@ -170,7 +185,7 @@ void Arrays::collect_orphans() noexcept {
         busy = true;  // not known: the driver is asked again the next time
       }
     }
-    for (const Flight& f : s_.flights) busy = busy || f.host == &m;
+    busy = busy || !flights_have_ended(m);
     if (busy) {
       ++i;
       continue;

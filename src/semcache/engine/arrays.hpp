@@ -53,6 +53,7 @@ class Arrays : Parts {
   Memory* make_saved_copy(SpaceId space, const Region& saved, trace::LabelId label);
   /// Smaller saved copies on the host are in ordinary memory, to which the driver copies through its own.
   static constexpr std::uint64_t least_from_pool = std::uint64_t{1} << 20;
+  [[nodiscard]] bool flights_have_ended(const Memory& saved) noexcept;
   /// Is a saved copy of this size on the host in page-locked memory?
   [[nodiscard]] bool from_pool(std::uint64_t bytes) const noexcept;
 
