@@ -532,10 +532,12 @@ TEST(BlocksUnderAttack, TheContentOfABlockIsUnderWayWhileTheNextOneIsMapped) {
   Machine::Options o = InBlocks::options(Kind::cuda);
   o.engine.device_memory_bytes = 24 * block;
   o.engine.observer = &order;
+  o.engine.registration_bytes = 2 * block;
   InBlocks p(o);
   Memory& d = p.written_by_host(20 * block, 1);
   p.read(d);
-  EXPECT_NE(order.text.find("mcm"), std::string::npos) << order.text;
+  EXPECT_NE(order.text.find("mmcmm"), std::string::npos) << order.text;
+  EXPECT_EQ(p.device().host_registrations(), 10u) << "the host has just written the pages, so a chunk is locked if it goes as a whole";
 }
 
 /// Two arrays beyond the budget, of each of which a kernel outside our launches gets a tile. Of the first one, other blocks are mapped.

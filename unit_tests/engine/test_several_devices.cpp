@@ -724,5 +724,39 @@ TEST(SeveralDevices, TheFrameworksQueueIsTheFirstDevices) {
   EXPECT_TRUE(over) << "nothing tells the new stream's work from the former one's";
 }
 
+/// Which bytes are missing, and from where they would come, can be asked without moving any.
+TEST(SeveralDevices, WhatIsMissingCanBeAsked) {
+  Machine::Options o = Program::defaults();
+  o.devices = 2;
+  Program p(o);
+  const std::uint64_t page = page_bytes();
+  Memory& a = p.on_device(8 * page, 0);
+  Memory& b = p.on_device(8 * page, 1);
+  Memory& h = p.on_host(8 * page);
+  p.host_write(h, h.all(), 1);
+  p.copy(a, h);
+  p.copy(b, h);
+  const auto missing = [&](Memory& m) {
+    const engine::Missing all = p.engine().missing(m, m.all());
+    return std::vector<std::uint64_t>{all.from_host, all.from_devices[0], all.from_devices[1], all.filled};
+  };
+  using Bytes = std::vector<std::uint64_t>;
+  EXPECT_EQ(missing(a), (Bytes{8 * page, 0, 0, 0}));
+  p.expect_device(a, 1);
+  EXPECT_EQ(missing(a), (Bytes{0, 0, 0, 0}));
+  EXPECT_EQ(missing(b), (Bytes{0, 8 * page, 0, 0})) << "the other device is nearer";
+  directory::Fill zero;
+  zero.pattern_bytes = 1;
+  p.engine().copies.fill(b, 0, 2 * page, zero);
+  p.host_write(h, {4 * page, 5 * page}, 2);
+  p.engine().copies.copy(b.address + 4 * page, h.address + 4 * page, page);
+  EXPECT_EQ(missing(b), (Bytes{page, 5 * page, 0, 2 * page}));
+  EXPECT_EQ(p.engine().missing(b, ByteRange{4 * page, 5 * page}).from_host, page);
+  const Counters before = p.counters();
+  EXPECT_EQ(missing(h), (Bytes{0, 0, 0, 0}));
+  EXPECT_EQ(p.counters().h2d.bytes + p.counters().d2h.bytes, before.h2d.bytes + before.d2h.bytes);
+  EXPECT_EQ(p.counters().between_devices.bytes, 0u);
+}
+
 }  // namespace
 }  // namespace semcache::fakes

@@ -59,6 +59,13 @@ class Engine : base::Uncopied {
     foreign_uses.access(memory, where, mode);
   }
 
+  /// Returns which bytes of the memory an access would have to bring, and from where. Moves nothing.
+  [[nodiscard]] Missing missing(Memory& memory, const Region& where) const {
+    const Look look(transactions_);
+    s_.expect_not_freed(Kept(memory));
+    return transfers_.missing(memory, where);
+  }
+
   // --- queues ------------------------------------------------------------------------------------------------------
   /// Returns the index of a native stream of the program, whose work the device carries out.
   /// @param leased  the queue gets one lease more, which `retire_queue` ends

@@ -94,16 +94,21 @@ void Launches::bring_by_block(Transaction& t, const Operand* operands, std::size
     m.blocks.for_each(needs[n].range, [&](std::size_t i) {
       if (!m.blocks[i].mapped) blocks.push_back(i);
     });
-    // Each stage looks at everything that is needed, so there are not more than so many stages.
+    // A stage's transfers use whole chunks of page-locking, because others are not worth locking where the host has just written them. And
+    // each stage looks at everything that is needed, so there are not more than so many of them.
     constexpr std::size_t most_stages = 32;
-    const std::size_t together = (blocks.size() + most_stages - 1) / most_stages;
-    for (std::size_t first = 0; first < blocks.size(); first += together) {
-      const std::size_t last = std::min(first + together, blocks.size());
+    const std::uint64_t chunk = s_.options.registration_bytes;
+    const directory::Step fetch = s_.directory.next_fetch(m.slot, needs[n].range, s_.topology);
+    if (fetch.where.empty() || (fetch.from_position - fetch.where.begin) % chunk != 0) continue;
+    const std::uint64_t stage_bytes = std::max<std::uint64_t>(1, needs[n].range.hull().size() / most_stages / chunk) * chunk;
+    for (std::size_t first = 0, last = 0; first < blocks.size() && !kept[n].freed(); first = last) {
+      const auto stage_of = [&](std::size_t k) { return m.blocks.range(blocks[k]).begin / stage_bytes; };
+      while (last < blocks.size() && stage_of(last) == stage_of(first)) ++last;
       std::vector<Region> stage;
-      for (std::size_t k = first; k < last && !kept[n].freed(); ++k) {
+      for (std::size_t k = first; k < last; ++k) {
         const ByteRange block = m.blocks.range(blocks[k]);
         const auto begin = static_cast<std::int64_t>(block.begin);
-        for_each_inside(needs[n].range, -begin, block.size(), [&](const Region& inside) { stage.push_back(inside.moved(begin)); });
+        for_each_inside(needs[n].range, -begin, block.size(), [&](const Region& inside) { append(stage, inside.moved(begin)); });
       }
       t.run([&]() -> Obstacle {
         if (kept[n].freed()) return {};

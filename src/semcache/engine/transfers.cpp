@@ -161,6 +161,20 @@ Obstacle Transfers::make_fresh(Memory& m, const Region& range) {
   }
 }
 
+Missing Transfers::missing(const Memory& m, const Region& range) const {
+  Missing sum;
+  for (std::vector<Region> rest{range}; !rest.empty();) {
+    const Region r = rest.back();
+    rest.pop_back();
+    const Step step = s_.directory.next_fetch(m.slot, r, s_.topology);
+    if (step.where.empty()) continue;
+    const SpaceId from = step.from.valid() ? s_.memory_of(step.from).space : host_space;
+    (step.fill.pattern_bytes != 0 ? sum.filled : from == host_space ? sum.from_host : sum.from_devices[from.value - 1]) += step.where.size();
+    for_each_difference(r, step.where, [&](const Region& part) { rest.push_back(part); });
+  }
+  return sum;
+}
+
 Obstacle Transfers::save_all(Memory& m, const Region& range, Loss loss, const std::vector<Region>& together) {
   std::vector<directory::LastHeld> last;
   for (;;) {

@@ -6,6 +6,13 @@
 
 namespace semcache::engine {
 
+/// The bytes that would have to move so that some memory holds what its array wants.
+struct Missing {
+  std::uint64_t from_host = 0;
+  std::uint64_t from_devices[most_devices] = {};  ///< by index; of the memory's own device: copies within it
+  std::uint64_t filled = 0;                       ///< known content, which is made in place
+};
+
 /// Chooses the steps by which content moves, has them carried out one after the other, and reports them to the directory.
 ///
 /// Threads: with the engine's lock. Members that return an obstacle are parts of an attempt (Transaction).
@@ -17,6 +24,9 @@ class Transfers : Parts {
   /// @pre device memory is resident in `range`
   /// @return no obstacle when the memory holds it, or will when the transfers under way have landed; otherwise the first obstacle
   Obstacle make_fresh(Memory& memory, const Region& range);
+  /// Returns which bytes of `range` are missing, and where they would come from. Nothing moves. Where some of them have the same value, one
+  /// may in fact be copied from the other.
+  [[nodiscard]] Missing missing(const Memory& memory, const Region& range) const;
   /// Why a slot that may be the last holder of a value is about to lose it.
   enum class Loss : std::uint8_t {
     fetch,     ///< another value is fetched to the same bytes

@@ -289,6 +289,24 @@ void count_external_transfer(bool to_host, std::uint64_t bytes) noexcept {
   }
 }
 
+MissingBytes missing_bytes(const void* address, std::size_t bytes) {
+  const platform::RuntimeScope scope;
+  MissingBytes out;
+  if (bytes == 0) return out;
+  Runtime& r = runtime();
+  engine::Missing missing;
+  if (InAdopted part; find_adopted(r, address, bytes, part)) {
+    if (!part.inside.empty()) missing = r.engine->missing(*part.body, ByteRange{part.position, part.position + part.inside.size()});
+  } else {
+    const Located at = locate(r, address, bytes);
+    missing = r.engine->missing(*at.memory, ByteRange{at.position, at.position + bytes});
+  }
+  out.from_host = missing.from_host;
+  out.filled = missing.filled;
+  out.from_devices.assign(missing.from_devices, missing.from_devices + r.engine->state().devices.size());
+  return out;
+}
+
 }  // namespace semcache::runtime
 
 namespace semcache {

@@ -93,6 +93,19 @@ SEMCACHE_API void settle_and_open();
 inline constexpr std::size_t header_bytes = 128;
 [[nodiscard]] SEMCACHE_API void* header_of(const void* address) noexcept;
 
+/// The bytes that an access would have to bring.
+struct MissingBytes {
+  std::uint64_t from_host = 0;
+  std::vector<std::uint64_t> from_devices;  ///< for each device of the process; the array's own: copies within it
+  std::uint64_t filled = 0;                 ///< known content (a fill), which is made in place: no byte moves
+};
+/// Returns which of these bytes of a tracked array an access with content would have to bring now, and from where. Nothing moves, and the
+/// answer holds until the next launch, copy or access of any thread. It tells a library whether a routine pays on a device.
+/// @param address  first byte, in a mirror, adopted memory (a part that is not tracked counts nothing) or a device array
+/// @throws UsageError  the range is not inside one tracked array
+/// Cost: one step for each piece of content that is missing. Threads: any.
+[[nodiscard]] SEMCACHE_API MissingBytes missing_bytes(const void* address, std::size_t bytes);
+
 /// Returns whether accesses to the host array at `address` are noticed. They are not under SEMCACHE_TRACKER=explicit and
 /// SEMCACHE_PROTOCOL=off, nor for arrays allocated as announced: DualView's modify and sync are announcements then. Foreign
 /// addresses, and those of device arrays and of arrays that have been freed: false.
