@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
+#include <vector>
 
 namespace semcache::runtime {
 namespace {
@@ -54,6 +56,27 @@ TEST(Arrays, ASavedCopyIsNoSideAndNoticesNothing) {
   EXPECT_EQ(*static_cast<char*>(wants_device), 1);
   deallocate(wants_device);
   deallocate(wants_host);
+}
+
+TEST(Arrays, WhatIsMissingCanBeAsked) {
+  void* const device = allocate_device("device", bytes);
+  auto* const host = static_cast<std::byte*>(allocate_host("host", bytes, device));
+  std::memset(host, 1, bytes);
+  const Counters before = statistics().total;
+  EXPECT_EQ(missing_bytes(device, bytes).from_host, bytes);
+  EXPECT_EQ(missing_bytes(static_cast<std::byte*>(device) + 100, 50).from_host, 50u);
+  EXPECT_EQ(missing_bytes(host, bytes).from_host, 0u);
+  EXPECT_EQ(missing_bytes(device, 0).from_host, 0u);
+  EXPECT_EQ(missing_bytes(device, bytes).from_devices, (std::vector<std::uint64_t>{0}));
+  EXPECT_THROW((void)missing_bytes(device, bytes + 1), UsageError);
+  int foreign = 0;
+  EXPECT_THROW((void)missing_bytes(&foreign, sizeof foreign), UsageError);
+  EXPECT_EQ(statistics().total.h2d.bytes, before.h2d.bytes) << "nothing moves";
+  access(device, bytes, Access::read_write);
+  EXPECT_EQ(missing_bytes(device, bytes).from_host, 0u);
+  EXPECT_EQ(missing_bytes(host, bytes).from_devices, (std::vector<std::uint64_t>{bytes}));
+  deallocate(host);
+  deallocate(device);
 }
 
 }  // namespace
