@@ -648,10 +648,10 @@ inline Machine::Options with_little_memory(Machine::Options o) {
   return o;
 }
 
-/// Device memory comes and goes by quarters of arrays, and holds three arrays.
+/// Device memory comes and goes by halves of arrays, and holds three arrays.
 inline Machine::Options in_blocks(Machine::Options o) {
-  o.device.granularity_bytes = o.device.block_bytes = size / 4;
-  o.engine.device_memory_bytes = 3 * size + 3 * size / 4;
+  o.device.granularity_bytes = o.device.block_bytes = size / 2;
+  o.engine.device_memory_bytes = 4 * size + size / 2;  // an array begins within a granule
   return o;
 }
 

@@ -43,6 +43,9 @@ std::string show(const engine::Requirement& part) {
 
 }  // namespace
 
+/// Are blocks so small that an array may be larger than the budget, and moves are short all the same?
+static bool small_blocks(const Oracle::Options& options) { return options.blocks && options.granularity_bytes <= page_bytes(); }
+
 Oracle::Oracle(const Options& options)
     : options_(options), random_(options.seed), replay_([this](const std::string& text) { fail(text); }) {
   running = this;
@@ -73,8 +76,8 @@ Oracle::Oracle(const Options& options)
   }
   o.engine.notices = options.protocol != engine::Protocol::off;
   o.engine.device_memory_bytes =
-      options.budget_bytes != 0 ? options.budget_bytes : std::max<std::uint64_t>(6, 96 * 1024 / options.granularity_bytes) *
-                                                             options.granularity_bytes;
+      options.budget_bytes != 0 ? options.budget_bytes
+                                : (small_blocks(options) ? 12 : std::max<std::uint64_t>(6, 96 * 1024 / options.granularity_bytes)) * options.granularity_bytes;
   machine_ = std::make_unique<Machine>(o, [this](const std::string& text) { fail(text); });
   if (trace_) {
     replay_.on_step = [this](const plan::Step& s, bool done) {
@@ -273,7 +276,7 @@ void Oracle::new_array() {
   const std::uint64_t page = options_.page_bytes;
   const std::uint64_t granule = options_.granularity_bytes;
   const std::uint64_t sizes[] = {0, 1, 100, page - 1, page, page + 1, 3 * page + 17, 5 * page, granule, granule + 13,
-                                 2 * granule + page / 2, 3 * granule, options_.blocks ? 7 * granule + page : 2 * page};
+                                 2 * granule + page / 2, 3 * granule, small_blocks(options_) ? 14 * granule : 2 * page};
   constexpr std::uint64_t huge = engine::LookupTable::granule_bytes;
   const std::uint64_t large_sizes[] = {page, huge / 2, huge - 1, huge, huge + page + 1, 2 * huge, 5 * huge / 2};
   const std::uint64_t size = options_.large ? large_sizes[random_.below(std::size(large_sizes))]

@@ -682,8 +682,8 @@ TEST(BlocksUnderAttack, ASavedCopyInPartCountsWhatItHas) {
 TEST(BlocksUnderAttack, MapsOfAnArrayBeyondTheBudgetStayShort) {
   InBlocks p;
   Memory& d = p.written_by_host(20 * block, 1);
-  for (std::uint64_t i = 0; i < 2000; ++i) {
-    const std::uint64_t at = (i % 1000) * 64 * 8 + (i >= 1000 ? 256 : 0);
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    const std::uint64_t at = (i % 200) * 64 * 8 + (i >= 200 ? 256 : 0);
     p.use(d, ByteRange{at, at + 16}, Access::read_write, 2);
     if (i % 64 == 0) p.device().synchronize_device();
   }
@@ -857,29 +857,30 @@ TEST(BlocksUnderAttack, TwoThreadsSweep) {
   }
 }
 
-/// Of a matrix whose columns are more than a block apart, only the blocks that have columns are mapped. On an H100 (CUDA 12) the driver
-/// refuses a 2-D copy between host and device with CUDA_ERROR_INVALID_VALUE where memory between two columns is not mapped.
-TEST(BlocksUnderAttack, ColumnsWithUnmappedMemoryBetweenThemAreNoCopyOfColumns) {
-  struct Wide : plan::Observer {
-    Memory* d = nullptr;
-    bool over_holes = false;
-    void done(const plan::Step& step) noexcept override {
-      for (const plan::End* end : {&step.to, &step.from}) {
-        if (step.kind != plan::Step::Kind::copy || d == nullptr || end->slot != d->slot || step.columns < 2) continue;
-        const std::uint64_t last = end->position + (step.columns - 1) * end->pitch + step.bytes;
-        over_holes = over_holes || !d->blocks.mapped(ByteRange{end->position, last});
-      }
+/// Of a matrix whose columns are more than a block apart, only the blocks that have columns are mapped. Drivers refuse a copy of columns between
+/// which memory is not mapped (an H100's with CUDA_ERROR_INVALID_VALUE), and so does the fake device.
+TEST(BlocksUnderAttack, ColumnsWithUnmappedMemoryBetweenThemAreCopiedOneByOne) {
+  for (const bool registers_host : {true, false}) {
+    Machine::Options o = InBlocks::options(Kind::cuda);
+    o.device.registers_host = registers_host;
+    o.devices = 2;
+    InBlocks p(o);
+    const Region columns(block / 2, block / 4, 4, 8 * block);
+    Memory& d = p.written_by_host(32 * block, 1);
+    Memory& h = p.host_of(d);
+    p.use(d, columns, Access::read_write, 2);
+    for (std::uint64_t c = 0; c < 4; ++c) p.host_write(h, columns.column(c), 3);
+    p.use(d, columns, Access::read_write, 4);  // the blocks are mapped, and stale
+    p.engine().access(h, columns, Access::read);
+    for (std::uint64_t c = 0; c < 4; ++c) p.expect_host(h, columns.column(c), 4);
+    EXPECT_EQ(p.mapped(d), 4 * block);
+    Memory& peer = p.on_device(32 * block, 1);
+    p.engine().copies.copy(peer.address + columns.begin, d.address + columns.begin, {columns.width, 4, columns.pitch, columns.pitch});
+    for (std::uint64_t c = 0; c < 4; ++c) {
+      const ByteRange column = columns.column(c);
+      Program::expect(p.device_content({&streams[1], 1}, peer, column), column, 4, "device 1");
     }
-    void refused(const plan::Step&) noexcept override {}
-  } wide;
-  Machine::Options o = InBlocks::options(Kind::cuda);
-  o.engine.observer = &wide;
-  InBlocks p(o);
-  Memory& d = p.written_by_host(32 * block, 1);
-  wide.d = &d;
-  p.use(d, Region(block / 2, block / 4, 4, 8 * block), Access::read_write, 2);
-  EXPECT_FALSE(wide.over_holes);
-  wide.d = nullptr;
+  }
 }
 
 /// The same on one array, whose tiles the host reads and writes meanwhile, and which is copied.

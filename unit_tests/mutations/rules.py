@@ -254,6 +254,8 @@ UNNOTICED = {
     "engine/expected_messages.cpp expect project_later #1": _COST + "the next launch looks closer once",
     "engine/expected_messages.cpp expect project_device #1": _COST + "the next launch looks closer once",
     "engine/buffers.cpp release_idle return true #1": "the fake device refuses memory once, so the next try works",
+    "engine/executor.cpp permits return false #2": _COST + "guarded pages that are open are copied past their protection",
+    "engine/foreign_uses.cpp fits_as_a_whole return false #1": _COST + "guarded pages open for the announced part, and others by faults",
     "engine/foreign_uses.cpp begin_foreign_call note_fetch #1": _COST + "it feeds a forecast",
     "engine/foreign_uses.cpp is_right return false #1": _COST + "pages that are open are looked at once more",
     "engine/projection.cpp open_part project_later #1": _TWICE + "pin lists each operand that is not ready",

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,6 @@ namespace semcache::memory {
 class Blocks {
  public:
   struct Block {
-    std::uint64_t used = 0;   ///< the engine's clock at the last use of a part of the array that has bytes in this block
     bool mapped = false;
     bool asked = false;       ///< its memory has been asked for, so it is not evicted
     std::uint16_t listed = 0; ///< listed in the heaps of mapped blocks, one bit for each device; also kept while no array has the block
@@ -33,31 +33,32 @@ class Blocks {
   /// @throws std::bad_alloc  nothing has changed
   void begin(std::uint64_t bytes, std::uint64_t block_bytes, std::uint64_t skew) {
     const std::size_t count = block_bytes == 0 ? 1 : static_cast<std::size_t>((skew + bytes - 1) / block_bytes + 1);
-    if (count > 1 && others_.size() < count - 1) others_.resize(count - 1);
+    if (count > 1) {
+      if (many_ == nullptr) many_ = std::make_unique<Many>();
+      if (many_->others.size() < count - 1) many_->others.resize(count - 1);
+      many_->used.assign(count, 0);
+      many_->each = block_bytes;
+      many_->skew = skew;
+      many_->mapped = many_->asked = 0;
+      many_->partly = many_->wholly = 0;
+    }
     count_ = static_cast<std::uint32_t>(count);
     bytes_ = bytes;
-    each_ = block_bytes;
-    skew_ = static_cast<std::uint32_t>(skew);
-    mapped_ = asked_ = 0;
-    partly_ = wholly_ = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      Block& b = (*this)[i];
-      b.used = 0;
-      b.mapped = b.asked = false;
-    }
+    for (std::size_t i = 0; i < count; ++i) at_index(i).mapped = at_index(i).asked = false;
   }
 
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
-  [[nodiscard]] const Block& operator[](std::size_t i) const noexcept { return i == 0 ? first_ : others_[i - 1]; }
-  [[nodiscard]] Block& operator[](std::size_t i) noexcept { return i == 0 ? first_ : others_[i - 1]; }
+  [[nodiscard]] const Block& operator[](std::size_t i) const noexcept { return i == 0 ? first_ : many_->others[i - 1]; }
+  /// Notes in which heaps the block is listed.
+  void set_listed(std::size_t i, std::uint16_t devices) noexcept { at_index(i).listed = devices; }
   /// Returns which bytes of the array's memory the block has.
   [[nodiscard]] ByteRange range(std::size_t i) const noexcept {
     if (count_ == 1) return {0, bytes_};
-    return {i == 0 ? 0 : i * each_ - skew_, std::min(bytes_, (i + 1) * each_ - skew_)};
+    return {i == 0 ? 0 : i * many_->each - many_->skew, std::min(bytes_, (i + 1) * many_->each - many_->skew)};
   }
   /// Returns the block that has the byte at this position of the array's memory.
   [[nodiscard]] std::size_t at(std::uint64_t position) const noexcept {
-    return count_ == 1 ? 0 : static_cast<std::size_t>((position + skew_) / each_);
+    return count_ == 1 ? 0 : static_cast<std::size_t>((position + many_->skew) / many_->each);
   }
   /// Calls `visit(index)` for each block that has bytes of the region, in order.
   template <class Visit>
@@ -70,7 +71,7 @@ class Blocks {
       for (next = std::max(next, at(r.begin)); next <= last; ++next) visit(next);
     };
     // Between columns that are less than a block apart, no block is left out.
-    if (where.pitch <= each_) return visit_range(where.hull());
+    if (where.pitch <= many_->each) return visit_range(where.hull());
     for (std::uint64_t c = 0; c < where.columns; ++c) visit_range(where.column(c));
   }
   /// Calls `visit(ByteRange)` for ranges that are these blocks together, as long as they can be.
@@ -92,11 +93,17 @@ class Blocks {
   }
 
   // --- what is mapped ----------------------------------------------------------------------------------------------
-  void set_mapped(std::size_t i, bool mapped) noexcept { set((*this)[i].mapped, mapped, mapped_); }
-  void set_asked(std::size_t i, bool asked) noexcept { set((*this)[i].asked, asked, asked_); }
-  [[nodiscard]] bool all_mapped() const noexcept { return mapped_ == count_; }
-  [[nodiscard]] bool any_mapped() const noexcept { return mapped_ > 0; }
-  [[nodiscard]] bool any_asked() const noexcept { return asked_ > 0; }
+  void set_mapped(std::size_t i, bool mapped) noexcept {
+    if (count_ > 1) many_->mapped += (mapped ? 1u : 0u) - (at_index(i).mapped ? 1u : 0u);
+    at_index(i).mapped = mapped;
+  }
+  void set_asked(std::size_t i, bool asked) noexcept {
+    if (count_ > 1) many_->asked += (asked ? 1u : 0u) - (at_index(i).asked ? 1u : 0u);
+    at_index(i).asked = asked;
+  }
+  [[nodiscard]] bool all_mapped() const noexcept { return count_ == 1 ? first_.mapped : many_->mapped == count_; }
+  [[nodiscard]] bool any_mapped() const noexcept { return count_ == 1 ? first_.mapped : many_->mapped > 0; }
+  [[nodiscard]] bool any_asked() const noexcept { return count_ == 1 ? first_.asked : many_->asked > 0; }
   /// Are all blocks mapped that have bytes of the region?
   [[nodiscard]] bool mapped(const Region& where) const {
     return all_mapped() || (any_mapped() && all_of(where, [](const Block& b) { return b.mapped; }));
@@ -117,31 +124,33 @@ class Blocks {
   /// @param recently  `Memory::recently`; it must be set to `now` afterwards
   void note_use(const Region& where, std::uint64_t now, std::uint64_t recently) {
     if (count_ == 1) return;
-    if (recently != partly_) wholly_ = recently;
-    partly_ = now;
-    for_each(where, [&](std::size_t i) { (*this)[i].used = now; });
+    if (recently != many_->partly) many_->wholly = recently;
+    many_->partly = now;
+    for_each(where, [&](std::size_t i) { many_->used[i] = now; });
   }
   /// Returns the engine's clock at the block's last use. @param recently  `Memory::recently`
   [[nodiscard]] std::uint64_t used(std::size_t i, std::uint64_t recently) const noexcept {
-    return count_ == 1 || recently != partly_ ? recently : std::max((*this)[i].used, wholly_);
+    return count_ == 1 || recently != many_->partly ? recently : std::max(many_->used[i], many_->wholly);
   }
 
  private:
-  static void set(bool& field, bool to, std::uint32_t& count) noexcept {
-    if (field != to) count = to ? count + 1 : count - 1;
-    field = to;
-  }
+  /// What an array of several blocks has besides. An object that has had several blocks keeps this.
+  struct Many {
+    std::uint64_t each = 0;  ///< bytes of a block
+    std::uint64_t skew = 0;
+    std::uint32_t mapped = 0;
+    std::uint32_t asked = 0;
+    std::uint64_t partly = 0;         ///< the clock at the last use of a part, if no use of the whole array has followed
+    std::uint64_t wholly = 0;         ///< the clock at the last use of the whole array before that
+    std::vector<Block> others;        ///< all blocks but the first; perhaps more than the array has
+    std::vector<std::uint64_t> used;  ///< the clock at the last use of a part that has bytes in the block
+  };
+  [[nodiscard]] Block& at_index(std::size_t i) noexcept { return i == 0 ? first_ : many_->others[i - 1]; }
 
-  std::uint32_t count_ = 1;
-  std::uint32_t mapped_ = 0;
-  std::uint32_t asked_ = 0;
-  std::uint32_t skew_ = 0;
   std::uint64_t bytes_ = 0;
-  std::uint64_t each_ = 0;
-  std::uint64_t partly_ = 0;  ///< the clock at the last use of a part, if no use of the whole array has followed
-  std::uint64_t wholly_ = 0;  ///< the clock at the last use of the whole array before that
+  std::uint32_t count_ = 1;
   Block first_;
-  std::vector<Block> others_;  ///< perhaps more than the array has
+  std::unique_ptr<Many> many_;
 };
 
 }  // namespace semcache::memory

@@ -252,7 +252,7 @@ void DeviceMemory::note_mapped(const ArrayBlock& b) noexcept {
   m.blocks.set_mapped(b.index, true);
   if (m.blocks.all_mapped()) m.flags.fetch_or(Memory::resident);
   if ((m.blocks[b.index].listed & bit()) != 0) return;
-  m.blocks[b.index].listed |= bit();
+  m.blocks.set_listed(b.index, m.blocks[b.index].listed | bit());
   by_age_.push_back({used(b), b});
   std::push_heap(by_age_.begin(), by_age_.end());
 }
@@ -277,7 +277,8 @@ ArrayBlock DeviceMemory::longest_unused(const Question& may_leave) noexcept {
     Aged& oldest = by_age_[--end];
     const ArrayBlock block = oldest.block;
     if (!is_mapped(block)) {
-      block.memory->blocks[block.index].listed &= static_cast<std::uint16_t>(~bit());
+      Blocks& blocks = block.memory->blocks;
+      blocks.set_listed(block.index, static_cast<std::uint16_t>(blocks[block.index].listed & ~bit()));
       oldest = by_age_.back();
       by_age_.pop_back();
     } else if (const std::uint64_t last = used(block); last != oldest.used) {

@@ -74,10 +74,10 @@ struct alignas(64) Memory {
   /// The positions of which it has memory, for a part of an array and for a saved copy; the memory has the columns side by side. Empty: as
   /// many as it has bytes, from 0 on.
   Region layout;
-  bool part = false;  ///< it has memory for a part of its array only, and is found by no address
   std::uint64_t snapshot_bytes = 0;  ///< of a saved copy on a device: the bytes that are mapped, or were asked for when it was made
   std::uint64_t reserved_bytes = 0;  ///< of address space, with at least header_gap_bytes behind the data
   trace::LabelId label;
+  bool part = false;                 ///< it has memory for a part of its array only, and is found by no address
   bool counted_snapshot = false;     ///< `snapshot_bytes` of its bytes are counted in `DeviceMemory::snapshot_bytes`
   bool owns_allocation = false;      ///< a host snapshot in memory of its own
   bool from_pool = false;            ///< that memory is page-locked, and goes back to `State::saved_on_host`
