@@ -552,6 +552,18 @@ TEST(BlocksUnderAttack, OfAnAnnouncedArrayTheBlocksThatAreNotAnnouncedMayLeave) 
   EXPECT_TRUE(a.blocks.mapped(ByteRange{0, 2 * block}));
 }
 
+/// What is announced stays mapped until its kernel is submitted, even if there is no other room.
+TEST(BlocksUnderAttack, OfAnnouncedPartsStayForTheirKernel) {
+  InBlocks p;
+  Memory& a = p.written_by_host(20 * block, 1);
+  Memory& b = p.written_by_host(20 * block, 2);
+  p.engine().access(a, ByteRange{0, 6 * block}, Access::read);
+  EXPECT_THROW(p.engine().access(b, ByteRange{0, 4 * block}, Access::read), OutOfMemory);
+  EXPECT_TRUE(a.blocks.mapped(ByteRange{0, 6 * block}));
+  raw_kernel(p, a, {0, 6 * block}, 0);
+  EXPECT_NO_THROW(p.engine().access(b, ByteRange{0, 4 * block}, Access::read)) << "the kernel has been seen";
+}
+
 /// The same with content of `a` that must be written back: the announcement of `a` goes on to hold.
 TEST(BlocksUnderAttack, AnAnnouncementHoldsAlthoughOtherBlocksAreWrittenBack) {
   InBlocks p;
