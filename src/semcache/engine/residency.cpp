@@ -77,8 +77,9 @@ bool Residency::may_leave(const ArrayBlock& block, const Blocks& keep) const noe
   const Memory& m = *block.memory;
   if (m.bytes == 0 || m.freeing || m.blocks[block.index].asked || s_.pinned(m)) return false;
   if (std::binary_search(keep.begin(), keep.end(), block)) return false;
-  // A launch that is not submitted yet keeps the memory mapped that it will use. Uses of guarded memory are noticed anyhow.
-  if (here().unsubmitted == nullptr || s_.guarded(m)) return true;
+  // A launch that is not submitted yet keeps the memory mapped that it will use. Uses of guarded memory are noticed anyhow, so an array that
+  // cannot be mapped as a whole gives way to its next part.
+  if (here().unsubmitted == nullptr || (s_.guarded(m) && m.bytes > s_.device_of(m).memory->budget_bytes())) return true;
   const std::uint64_t use = m.on(unknown_queue).last();
   if (s_.unknown_use_over(m, use)) return true;
   if (use <= here().submitted && here().submitted_to == s_.serial && m.announced_use.by.load() == &here()) return true;
