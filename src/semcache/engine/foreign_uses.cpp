@@ -282,9 +282,10 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
       for (const Requirement& part : use.parts) visit(*part.memory, part.range);
     }
   };
-  if (!residency_.fits(for_each_need)) {
+  const auto in_parts = [](const ForeignCall::Use& use) { return !use.announced_parts.empty(); };
+  if (std::any_of(call->uses.begin(), call->uses.end(), in_parts) && !residency_.fits(for_each_need)) {
     for (ForeignCall::Use& use : call->uses) {
-      if (!use.announced_parts.empty() && !use.freed()) confine(use);
+      if (in_parts(use) && !use.freed()) confine(use);
     }
   }
   for (ForeignCall::Use& use : call->uses) {

@@ -196,7 +196,6 @@ class CudaDevice final : public Device {
   }
 
  public:
-
   void unmap(std::byte* address, std::uint64_t bytes) noexcept override {
     const Current current(*this);
     log(api_.cuMemUnmap(number(address), bytes), "cuMemUnmap");
