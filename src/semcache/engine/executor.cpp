@@ -277,9 +277,7 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
     std::byte* const target = to_host ? other : step.to.address;
     const std::byte* const origin = to_host ? step.from.address : other;
     const std::uint64_t to_pitch = to_host ? other_pitch : step.to.pitch, from_pitch = to_host ? step.from.pitch : other_pitch;
-    if (step.columns == 1) {
-      d.device->copy(id, direction, target, origin, step.bytes);
-    } else if (are_mapped_together(step)) {
+    if (step.columns > 1 && are_mapped_together(step)) {
       d.device->copy_columns(id, direction, target, to_pitch, origin, from_pitch, step.bytes, step.columns);
     } else {
       d.device->device::Device::copy_columns(id, direction, target, to_pitch, origin, from_pitch, step.bytes, step.columns);  // one by one
