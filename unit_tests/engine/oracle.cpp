@@ -652,8 +652,29 @@ void Oracle::native_launch() {
     writes.push_back({0, sub_range(a.bytes.size()), next_seed_++});
   }
   if (a.bytes.empty()) return;
+  const auto is_resident = [&](const engine::Requirement& part) { return engine::State::is_resident(*a.device, part.range); };
+  if (options_.device_faults && !std::all_of(parts.begin(), parts.end(), is_resident)) {
+    return use_by_faults(a, expected.back(), parts, writes);
+  }
   machine_->device().launch(named(stream), touches, kernel_body(operands, std::move(expected), writes, text));
   for (const Machine::Write& w : writes) write_by_kernel(a, w.range, w.seed);
+}
+
+/// A kernel of an emulated device, of which the announced parts need more memory than there is. Its uses are noticed one by one.
+void Oracle::use_by_faults(Array& a, const Expected& expected, const std::vector<engine::Requirement>& parts,
+                           const std::vector<Machine::Write>& writes) {
+  std::vector<std::byte> seen(a.bytes.size());
+  for (const engine::Requirement& part : parts) {
+    for (std::uint64_t c = 0; c < part.range.columns && needs_content(part.mode); ++c) {
+      const ByteRange column = part.range.column(c);
+      machine_->host_read(*a.device, column, seen.data());
+      check(expected, column, seen.data(), "a kernel without room");
+    }
+  }
+  for (const Machine::Write& w : writes) {
+    machine_->host_write(*a.device, w.range, w.seed);
+    write(a, w.range, w.seed);
+  }
 }
 
 /// A raw kernel or a copy of the driver's that nobody announced, of one or two arrays.
@@ -850,7 +871,11 @@ void Oracle::copy() {
        std::to_string(to_at) + " from " + std::to_string(from.bytes.size()) + side(*f) + "@" +
        std::to_string(from_at) + (&to == &from ? " (itself)" : ""));
   const auto body = [&] { machine_->engine().copies.copy(t->address + to_at, f->address + from_at, n); };
-  if (!attempt(body)) return;
+  if (!attempt(body)) {
+    forget_pieces(to, *t, {to_at, to_at + n});
+    forget_pieces(to, *f, {to_at, to_at + n});
+    return;
+  }
   std::memmove(to.bytes.data() + to_at, from.bytes.data() + from_at, n);
   std::memmove(to.defined.data() + to_at, from.defined.data() + from_at, n);
   to.all_defined = to.all_defined && from.all_defined;
@@ -860,6 +885,12 @@ void Oracle::copy() {
 void Oracle::forget(Array& a, ByteRange range) {
   std::memset(a.defined.data() + range.begin, 0, range.size());
   a.all_defined = false;
+}
+
+/// A copy that is made at the call and needs more device memory than there is, is made piece by piece. If it is refused, earlier pieces have
+/// been overwritten.
+void Oracle::forget_pieces(Array& a, const Memory& m, ByteRange range) {
+  if (!m.on_host() && m.bytes > machine_->engine().state().device_of(m).memory->budget_bytes()) forget(a, range);
 }
 
 /// Columns of two arrays, or of an array and other memory. Few pitches are used, so that arrays often have regions of one pitch.
@@ -977,7 +1008,7 @@ void Oracle::copy_open() {
   const std::uint64_t seed = next_seed_++;
   for (std::uint64_t i = 0; i < r.size(); ++i) buffer[i] = Machine::mix(seed, r.begin + i);
   const auto in = [&] { machine_->engine().copies.copy(m->address + r.begin, buffer.data(), r.size()); };
-  if (!attempt(in)) return;
+  if (!attempt(in)) return forget_pieces(a, *m, r);
   machine_->device().check_host_access(buffer.data(), buffer.size(), true);
   write(a, r, seed);
 }

@@ -152,6 +152,7 @@ class Oracle {
   [[nodiscard]] static Expected expect(const Array& a) { return {a.bytes, a.defined, a.all_defined}; }
   static void define(Array& a, ByteRange range);
   static void forget(Array& a, ByteRange range);
+  void forget_pieces(Array& a, const engine::Memory& m, ByteRange range);
   void write(Array& a, ByteRange range, std::uint64_t seed);
   /// Does the same for a write by a kernel, and notes it in the replay.
   void write_by_kernel(Array& a, ByteRange range, std::uint64_t seed);
@@ -179,6 +180,7 @@ class Oracle {
   static void forget_overwritten(Array& a, const std::vector<engine::Requirement>& parts);
   [[nodiscard]] static std::size_t index_of(const std::vector<engine::Operand>& operands, const engine::Requirement& part);
   static void expect_parts(Expected& expected, const engine::Memory& m, const std::vector<engine::Requirement>& parts);
+  void use_by_faults(Array& a, const Expected& expected, const std::vector<engine::Requirement>& parts, const std::vector<Machine::Write>& writes);
   std::function<void()> kernel_body(std::vector<engine::Operand> operands, std::vector<Expected> expected,
                                     std::vector<Machine::Write> writes, std::string name);
 

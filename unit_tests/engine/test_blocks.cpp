@@ -53,6 +53,10 @@ struct InBlocks : Program {
   void expect_part(Memory& m, ByteRange part, std::uint64_t seed) {
     expect(device_content(&streams[0], m, part), part, seed, "device");
   }
+  /// The same for all of an array, block by block.
+  void expect_blocks(Memory& m, std::uint64_t seed) {
+    m.blocks.for_each(m.all(), [&](std::size_t i) { expect_part(m, m.blocks.range(i), seed); });
+  }
   [[nodiscard]] std::uint64_t mapped(const Memory& m) {
     std::uint64_t bytes = 0;
     m.blocks.for_each_mapped_range([&](ByteRange r) { bytes += r.size(); });
@@ -809,7 +813,10 @@ TEST(BlocksUnderAttack, ACopyBetweenOtherMemoryAndAnArrayBeyondTheBudget) {
   std::vector<std::byte> other(d.bytes);
   for (std::uint64_t i = 0; i < d.bytes; ++i) other[i] = Machine::mix(4, i);
   EXPECT_NO_THROW(p.engine().copies.copy(d.address, other.data(), d.bytes));
-  EXPECT_NO_THROW(p.engine().copies.copy(other.data(), d.address, d.bytes)) << "the host side has all of it";
+  p.expect_blocks(d, 4);
+  std::fill(other.begin(), other.end(), std::byte{0});
+  EXPECT_NO_THROW(p.engine().copies.copy(other.data(), d.address, d.bytes)) << "the host side has what the device has no room for";
+  p.expect(other, d.all(), 4, "other memory");
 }
 
 /// A message that is larger than the budget.
@@ -820,9 +827,12 @@ TEST(BlocksUnderAttack, AMessageBeyondTheBudget) {
   const ByteRange piece{0, d.bytes};
   EXPECT_NO_THROW(p.engine().foreign_io.read_out(d, 0, &piece, 1, *buffer, buffer->address));
   p.engine().foreign_io.settle_buffer(*buffer);
+  p.expect({buffer->address, buffer->address + d.bytes}, d.all(), 1, "a message");
+  for (std::uint64_t i = 0; i < d.bytes; ++i) buffer->address[i] = Machine::mix(5, i);
   EXPECT_NO_THROW(p.engine().foreign_io.write_in(d, 0, &piece, 1, *buffer, buffer->address));
   p.device().synchronize_device();
   p.engine().buffers.give(buffer);
+  p.expect_blocks(d, 5);
 }
 
 /// With protocol `off` a copy of a whole array beyond the budget needs all of it at once.
@@ -834,7 +844,10 @@ TEST(BlocksUnderAttack, ACopyAtTheCallOfAnArrayBeyondTheBudget) {
   Memory& h = p.on_host(20 * block);
   p.host_write(h, h.all(), 1);
   EXPECT_NO_THROW(p.copy(d, h));
+  p.expect_blocks(d, 1);
+  p.host_write(h, h.all(), 2);
   EXPECT_NO_THROW(p.copy(h, d));
+  p.expect_host(h, 1);
 }
 
 /// Two threads sweep through the tiles of two arrays beyond the budget, on streams of their own.
