@@ -201,10 +201,15 @@ SEMCACHE_C_API semcache_status semcache_copy(void* to, const void* from, size_t 
 SEMCACHE_C_API semcache_status semcache_copy_2d(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                                                 size_t columns) SEMCACHE_C_NOEXCEPT;
 
+/* Stands for the host's processor in a list of devices. */
+#define SEMCACHE_THE_HOST (-100)
+
 /*
  * Asks for these devices, by their numbers; `devices` may be null, for any `count` devices. Without the call, and without the
  * variable SEMCACHE_DEVICES, the process uses one device. Call it before the first use of SemCache, or after semcache_finalize. It
  * takes the place of SEMCACHE_DEVICES, and holds for each later start of the runtime, until the next call.
+ * SEMCACHE_THE_HOST in the list, at any place, says that packages may give shares of their work to the host's processor, too. It is
+ * no device: semcache_device_count does not count it, and a list has at least one device. Nothing else changes by it.
  * SEMCACHE_ERROR_USAGE: the runtime runs already; the message names its devices. SEMCACHE_ERROR_CONFIGURATION: `count` is 0 or above
  * 16, or a number is negative, too large or appears twice. Whether the devices exist shows at the first use.
  */

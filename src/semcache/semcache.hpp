@@ -69,11 +69,15 @@ SEMCACHE_API void settle();
 /// Whether there are as many devices shows when the runtime starts: the first use throws ConfigurationError if not.
 /// Threads: any; not from a signal handler.
 SEMCACHE_API void use_devices(int count);
+/// Stands for the host's processor in a list of devices.
+inline constexpr int the_host = -100;
 /// Asks for exactly these devices, by their numbers (CUDA: as CUDA_VISIBLE_DEVICES numbers them). If the program's own framework
 /// (Kokkos) computes on one device only, that device must be among them, and becomes the first; the others keep their order.
 /// Otherwise as above.
+/// `the_host` in the list, at any place, says that packages may give shares of their work to the host's processor, too. It is no device:
+/// it is not counted, and a list has at least one device. Nothing else changes by it.
 /// @throws UsageError          as above
-/// @throws ConfigurationError  the list is empty or too long, or a number is negative, too large or appears twice; nothing changed
+/// @throws ConfigurationError  the list is empty or too long, has no device, or a number is negative, too large or appears twice; nothing changed
 /// Whether the devices exist shows when the runtime starts: the first use throws ConfigurationError if not.
 SEMCACHE_API void use_devices(const std::vector<int>& devices);
 /// The same for a list in braces, so that use_devices({1}) is device 1 alone and not a number of devices.

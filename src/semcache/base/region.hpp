@@ -208,6 +208,14 @@ void for_each_difference(const Region& region, const Region& cut, Visit&& visit)
   for_each_rectangle(region, pitch, [&](const Rectangle& r) { without(without, r, 0); });
 }
 
+/// Returns whether the two have a byte in common. Exact, at a cost of the columns of both where these have two pitches.
+[[nodiscard]] inline bool overlap(const Region& a, const Region& b) {
+  if (!may_overlap(a, b)) return false;
+  std::uint64_t apart = 0;
+  for_each_difference(a, b, [&](const Region& r) { apart += r.size(); });
+  return apart < a.size();
+}
+
 /// Calls `visit(Region)` for the parts of `region`, moved by `distance`, that lie in [0, size).
 template <class Visit>
 void for_each_inside(const Region& region, std::int64_t distance, std::uint64_t size, Visit&& visit) {

@@ -104,11 +104,10 @@ void Arrays::release_place(Memory& m) noexcept {
   if (m.owns_allocation) {
     if (m.from_pool) {
       s_.saved_on_host->give(m.address, m.bytes);
-      m.locked.clear();
     } else {
       std::free(m.address);
     }
-    host_snapshot_bytes_ -= m.bytes;
+    if (m.counted_snapshot) host_snapshot_bytes_ -= m.bytes;
   } else if (m.adopted) {
     s_.pages->unlock(m, std::exchange(m.locked, {}));
     s_.adopted.forget(m);  // the pages stay as they are: `Lifetimes::release` has opened them
@@ -124,7 +123,7 @@ void Arrays::release_place(Memory& m) noexcept {
 void Arrays::destroy(Memory& m) noexcept {
   projection_.forget_perhaps_unwanted(m);
   new_copies_.erase(std::remove(new_copies_.begin(), new_copies_.end(), &m), new_copies_.end());
-  if (m.counted_snapshot) s_.device_of(m).memory->snapshot_bytes -= m.snapshot_bytes;
+  if (m.counted_snapshot && !m.on_host()) s_.device_of(m).memory->snapshot_bytes -= m.snapshot_bytes;
   if (!m.on_host() && m.blocks.any_mapped()) executor_.unmap_memory(m);
   if (m.slot.valid()) {
     executor_.tell(step_of(plan::Step::Kind::release, m));
@@ -225,7 +224,9 @@ Obstacle Arrays::new_saved_copy(SpaceId space, const Region& saved, trace::Label
     return {};
   }
   if (space != host_space && s_.devices[space.value - 1]->memory->working()) return Obstacle::mapping(space.value - 1);
-  if (space == host_space && from_pool(saved.size()) && !s_.saved_on_host->has(saved.size())) return Obstacle::saved_copy(saved.size());
+  if (space == host_space) {
+    if (const Obstacle o = room_on_host(saved.size())) return o;
+  }
   base::make_room(new_copies_, 1);
   copy = make_saved_copy(space, saved, label);
   if (copy->on_host()) return {};
@@ -237,25 +238,28 @@ bool Arrays::from_pool(std::uint64_t bytes) const noexcept {
   return s_.saved_on_host != nullptr && s_.lock_saved_copies && bytes >= least_from_pool;
 }
 
+Obstacle Arrays::room_on_host(std::uint64_t bytes) const noexcept {
+  return from_pool(bytes) && !s_.saved_on_host->has(bytes) ? Obstacle::saved_copy(bytes) : Obstacle();
+}
+
+void Arrays::place_on_host(Memory& m, const char* purpose) {
+  m.from_pool = from_pool(m.bytes);
+  m.address = m.from_pool ? s_.saved_on_host->take(m.bytes)
+                          : static_cast<std::byte*>(std::aligned_alloc(s_.page_bytes, round_up(m.bytes, s_.page_bytes)));
+  if (m.address == nullptr) {
+    throw OutOfMemory(std::string("no host memory to ") + purpose + " '" + s_.name(m) + "' (" + std::to_string(m.bytes) +
+                          " bytes). Free some, or remove copies that nobody reads", m.bytes, 0);
+  }
+  m.owns_allocation = true;
+}
+
 Memory* Arrays::make_saved_copy(SpaceId space, const Region& saved, trace::LabelId label) {
   const std::uint64_t bytes = saved.size();
   NewMemory m = new_memory(space, s_.recorder.name(label), bytes);
   m->layout = saved;
   if (m->on_host()) {
-    m->from_pool = from_pool(bytes);
-    if (m->from_pool) {
-      m->locked.resize((bytes + s_.options.registration_bytes - 1) / s_.options.registration_bytes);
-      m->address = s_.saved_on_host->take(bytes);
-      for (std::size_t c = 0; c < m->locked.size(); ++c) m->locked[c] = m->address + c * s_.options.registration_bytes;
-    } else {
-      m->address = static_cast<std::byte*>(std::aligned_alloc(s_.page_bytes, round_up(bytes, s_.page_bytes)));
-    }
-    if (m->address == nullptr) {
-      throw OutOfMemory("no host memory to save a copy of '" + std::string(s_.recorder.name(label)) + "' (" + std::to_string(bytes) +
-                            " bytes). Free some, or remove copies that nobody reads", bytes, 0);
-    }
-    m->owns_allocation = true;
-    host_snapshot_bytes_ += bytes;
+    place_on_host(*m, "save a copy of");
+    count_saved_on_host(*m);
   } else {
     place_on_device(*m);
     DeviceState& d = s_.device_of(*m);

@@ -27,6 +27,12 @@ class Arrays : Parts {
   void bind(Memory& memory, SlotId slot);
   /// Gives the memory addresses on its device. @throws OutOfMemory, std::bad_alloc
   void place_on_device(Memory& memory);
+  /// Gives host memory that is no mirror its bytes: page-locked ones that are kept for the next such memory (`State::saved_on_host`) if they
+  /// are many, else ordinary ones. No array is found there, and pages are not protected.
+  /// @param purpose  completes "no host memory to ...", for the message  @throws OutOfMemory, std::bad_alloc
+  void place_on_host(Memory& memory, const char* purpose);
+  /// @return no obstacle when `place_on_host` need not page-lock memory, which takes long; otherwise that
+  [[nodiscard]] Obstacle room_on_host(std::uint64_t bytes) const noexcept;
   /// Gives back the addresses of the memory, and the pages of host memory.
   void release_place(Memory& memory) noexcept;
   /// Frees the memory, its slot, and its datum behind the last slot, and recycles the object. It also frees what an allocation that
@@ -48,13 +54,18 @@ class Arrays : Parts {
   /// Returns a list of the largest live arrays of the device, for messages.
   [[nodiscard]] std::string describe_live_buffers(std::uint32_t device) const;
   [[nodiscard]] std::uint64_t host_snapshot_bytes() const noexcept { return host_snapshot_bytes_; }
+  /// Counts host memory that is no mirror as a saved copy, until it is freed.
+  void count_saved_on_host(Memory& memory) noexcept {
+    memory.counted_snapshot = true;
+    host_snapshot_bytes_ += memory.bytes;
+  }
 
  private:
   Memory* make_saved_copy(SpaceId space, const Region& saved, trace::LabelId label);
-  /// Smaller saved copies on the host are in ordinary memory, to which the driver copies through its own.
+  /// Smaller memory that is no mirror is ordinary memory, to which the driver copies through its own.
   static constexpr std::uint64_t least_from_pool = std::uint64_t{1} << 20;
   [[nodiscard]] bool flights_have_ended(const Memory& saved) noexcept;
-  /// Is a saved copy of this size on the host in page-locked memory?
+  /// Is host memory of this size that is no mirror page-locked?
   [[nodiscard]] bool from_pool(std::uint64_t bytes) const noexcept;
 
   std::vector<Memory*> free_;  ///< objects that belong to no array now

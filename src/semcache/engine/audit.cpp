@@ -32,7 +32,8 @@ void Engine::audit() {
       base::fatal("audit: '%s': nobody wants the saved copy, and nobody will look", s_.name(m));
     }
     if (m.on_host()) {
-      if (m.owns_allocation) host_snapshots += m.bytes;
+      if (m.owns_allocation && m.counted_snapshot) host_snapshots += m.bytes;
+      if (m.owns_allocation && !m.freeing && m.counted_snapshot != m.snapshot()) base::fatal("audit: '%s' is counted wrongly as a saved copy", s_.name(m));
       if (m.snapshot() || !s_.watched(m)) continue;
       // I5, extent by extent: no page permits more than the strictest demand of the bytes on it.
       const auto demand = [&](ByteRange piece, Protection most, const char* why) {

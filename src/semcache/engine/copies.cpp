@@ -239,6 +239,9 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
     linked = false;
     s_.expect_not_freed(to_kept);
     s_.expect_not_freed(from_kept);
+    const Region range = what.to(to_position), taken = what.from(from_position);
+    if (const Obstacle o = hazards_.host_uses_of(to.datum, range, Mode::writes)) return o;
+    if (const Obstacle o = hazards_.host_uses_of(from.datum, taken, Mode::reads)) return o;
     // Near the kernel's limit on mappings, a mirror that is the only side of its array becomes open, instead of being protected.
     for (Memory* m : {&to, &from}) {
       if (!m->on_host() || !s_.watched(*m) || !s_.mappings.scarce() || s_.directory.slots(m->datum).size() > 1) continue;
@@ -253,7 +256,6 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
     for (const SlotId slot : s_.directory.slots(from.datum)) {
       if (const Obstacle o = transfers_.check_writes(s_.memory_of(slot))) return o;
     }
-    const Region range = what.to(to_position);
     const auto earlier = s_.pending.any(to.datum) ? s_.directory.wanted(to.datum).extents(range)
                                               : std::vector<directory::ExtentMap::Extent>();
     const auto link_now = [&] {
@@ -263,7 +265,6 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
     auto result = link_now();
     if (result == directory::LinkResult::too_fine && what.columns == 1) {
       // The source is cut into columns that `to` cannot have. What is copied gets one new number.
-      const Region taken = what.from(from_position);
       if (const Obstacle o = preparation_.meet(from, taken, Access::read_write)) return o;
       s_.directory.renumber(from.slot, taken);
       from.write_check.reset();
@@ -543,7 +544,10 @@ void Copies::fill(Memory& m, std::uint64_t position, std::uint64_t n, const Fill
   const ByteRange range{position, position + n};
   const Kept kept(m);
   if (s_.options.protocol != Protocol::off && !m.open) {
-    s_.expect_not_freed(kept);
+    t.run([&] {
+      s_.expect_not_freed(kept);
+      return hazards_.host_uses_of(m.datum, range, Mode::writes);
+    });
     s_.directory.fill(m.datum, range, fill);
     m.write_check.reset();
     transfers_.count_dropped(m, range);

@@ -7,6 +7,7 @@
 #include <semcache/engine/copies.hpp>
 #include <semcache/engine/foreign_io.hpp>
 #include <semcache/engine/foreign_uses.hpp>
+#include <semcache/engine/host_uses.hpp>
 
 /// Carries out accesses to arrays: the transfers that the directory asks for are made in order, asynchronously, and counted.
 namespace semcache::engine {
@@ -19,7 +20,7 @@ namespace semcache::engine {
 class Engine : base::Uncopied {
   State s_;
   const Parts parts_{s_, projection_, executor_, hazards_, arrays_, transfers_, buffers, residency_, preparation_, transactions_,
-                     shapes_, expected_, lifetimes, launches, host_access};
+                     shapes_, expected_, lifetimes, launches, host_uses, host_access};
   Projection projection_{parts_};
   Executor executor_{parts_};
   Hazards hazards_{parts_};
@@ -39,6 +40,7 @@ class Engine : base::Uncopied {
  public:
   Lifetimes lifetimes{parts_};
   Launches launches{parts_};
+  HostUses host_uses{parts_};
   HostAccess host_access{parts_};
   Adoption adoption{parts_};
   Copies copies{parts_};

@@ -28,8 +28,19 @@ Obstacle Hazards::busy(Memory& m, const Region& where, Mode mode) {
   return m.on_host() ? flights_of(m, where, mode) : quiesce(m);
 }
 
+Obstacle Hazards::host_uses_of(DatumId datum, const Region& where, Mode mode) const {
+  for (const HostPartInUse& use : s_.host_uses) {
+    if (use.memory->datum != datum || (mode == Mode::reads && !use.writes)) continue;
+    if (overlap(use.memory->layout, where)) return Obstacle::launches(*use.memory);
+  }
+  return {};
+}
+
 Obstacle Hazards::flights_of(Memory& host, const Region& where, Mode mode) {
-  const bool side_by_side = !host.layout.is_range();  // its memory is not laid out as its positions
+  for (const HostPartInUse& use : s_.host_uses) {
+    if (use.memory == &host && (use.writes || mode == Mode::writes)) return Obstacle::launches(host);
+  }
+  const bool side_by_side = !host.layout.is_range() || host.layout.begin != 0;  // its memory is not laid out as its positions
   for (auto next = s_.flights.begin(); next != s_.flights.end();) {
     const auto flight = next++;
     if (flight->host != &host || !(flight->to_host || mode == Mode::writes)) continue;

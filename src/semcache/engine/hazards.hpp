@@ -28,6 +28,9 @@ class Hazards : Parts {
   /// @return no obstacle when a transfer may read these bytes, or write them (`Mode::writes`); otherwise what must be waited for
   /// first. Device memory is checked as a whole (`quiesce`)
   Obstacle busy(Memory& memory, const Region& where, Mode mode);
+  /// @return no obstacle when an access of this mode to these positions of the datum's content conflicts with no use of a part by the host's
+  /// processor that is under way: it does not write what that use reads or writes, or read what that use writes. Otherwise such a use
+  [[nodiscard]] Obstacle host_uses_of(DatumId datum, const Region& where, Mode mode) const;
   /// Lands the flights that are done.
   /// @return no obstacle when no flight on these host pages is under way (for `Mode::reads`: none to the host); otherwise what
   /// must be waited for first

@@ -382,7 +382,8 @@ void Launches::follow_launch(QueueIndex queue, const Operand* operands, std::siz
         Memory& m = *operands[i].memory;
         if (!operands[i].writable || is_no_array(m)) continue;  // it may have been freed since it was unpinned
         const SlotId host = s_.directory.slot_in(m.datum, host_space);
-        if (!host.valid()) continue;
+        // What is in use on the host comes to its mirror when that use ends.
+        if (!host.valid() || hazards_.host_uses_of(m.datum, m.all(), Mode::reads)) continue;
         Memory& side = s_.memory_of(host);
         transfers_.count_write_through(side, side.all(), m.label);
         const Kept kept(side);

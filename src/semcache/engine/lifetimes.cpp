@@ -36,8 +36,7 @@ Memory* Lifetimes::allocate_device(std::uint32_t device, const char* label, std:
   return m.release();
 }
 
-Memory* Lifetimes::allocate_part(std::uint32_t device, const Memory& array, const Region& where) {
-  const Transaction t(transactions_);
+void Lifetimes::expect_part(const Memory& array, const Region& where) const {
   SEMCACHE_EXPECTS(array.live && !array.snapshot() && !array.freeing && !array.part, "a part of an array that has been freed, or of a part");
   SEMCACHE_EXPECTS(!array.open, std::string("a part of '") + s_.name(array) + "', whose host accesses are not noticed any more (a kernel holds a "
                                 "pointer into it, or the kernel's limit on mappings is near). Use an array of semcache::Space");
@@ -47,6 +46,30 @@ Memory* Lifetimes::allocate_part(std::uint32_t device, const Memory& array, cons
                    "a part of " + std::to_string(where.columns) + " columns of " + std::to_string(where.width) + " bytes, " +
                        std::to_string(where.pitch) + " bytes apart, at offset " + std::to_string(where.begin) + " of '" + s_.name(array) +
                        "' of " + std::to_string(array.bytes) + " bytes: it is empty, its columns overlap, or it leaves the array");
+}
+
+Memory* Lifetimes::allocate_host_part(Memory& array, const Region& where) {
+  Transaction t(transactions_);
+  const Kept kept(array);
+  t.run([&] {
+    s_.expect_not_freed(kept);
+    expect_part(array, where);
+    return arrays_.room_on_host(where.size());
+  });
+  Arrays::NewMemory m = arrays_.new_memory(host_space, s_.name(array), where.size());
+  m->layout = where;
+  arrays_.place_on_host(*m, "hold a part of");
+  m->part = true;
+  m->since = Memory::never;
+  m->datum = array.datum;
+  arrays_.bind(*m, s_.directory.add_part(m->datum, host_space));
+  live_host_bytes_ += m->bytes;
+  return m.release();
+}
+
+Memory* Lifetimes::allocate_part(std::uint32_t device, const Memory& array, const Region& where) {
+  const Transaction t(transactions_);
+  expect_part(array, where);
   Arrays::NewMemory m = new_on_device(device, s_.name(array), where.size(), where);
   m->part = true;
   m->since = Memory::never;
@@ -84,7 +107,8 @@ Memory* Lifetimes::allocate_host(const char* label, std::uint64_t bytes, Memory*
   return m.release();
 }
 
-/// Puts off the freeing of device memory that a launch pins, if the launch's thread runs the kernel itself (emulated device).
+/// Puts off the freeing of memory that a launch pins, if the launch's thread runs the kernel itself (emulated device), and of a part that is
+/// in use on the host.
 /// @return false if the array can be freed at once
 bool Lifetimes::put_off(Memory& m) noexcept {
   if (std::find(s_.put_off.begin(), s_.put_off.end(), &m) != s_.put_off.end()) {
@@ -92,7 +116,7 @@ bool Lifetimes::put_off(Memory& m) noexcept {
                   s_.name(m), static_cast<void*>(m.address));
     return true;
   }
-  if (m.on_host() || !s_.pinned(m) || !s_.device_of(m).device->kernels_run_in_caller()) return false;
+  if (!s_.pinned(m) || (!m.on_host() && !s_.device_of(m).device->kernels_run_in_caller())) return false;
   s_.put_off.push_back(&m);
   put_off_count_.store(s_.put_off.size());
   if (s_.pinned(m)) {
@@ -201,6 +225,7 @@ void Lifetimes::keep_as_saved_copy(Memory& m) noexcept {
     m.since = Memory::never;
   }
   projection_.note_perhaps_unwanted(m);
+  if (m.owns_allocation) arrays_.count_saved_on_host(m);
   if (!m.on_host()) {
     m.counted_snapshot = true;
     m.snapshot_bytes = 0;

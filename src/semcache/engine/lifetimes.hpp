@@ -19,12 +19,16 @@ class Lifetimes : Parts {
   /// @throws UsageError  the array has been freed, is open, or is a part itself; the part is empty or leaves it; or its columns overlap
   /// @throws OutOfMemory, std::bad_alloc  as `allocate_device`
   Memory* allocate_part(std::uint32_t device, const Memory& array, const Region& where);
+  /// Makes memory on the host for a part of an array, for work of the host's processor (`HostUses`). It is no mirror: no address leads to it,
+  /// its pages are not protected, and it takes no device memory. Otherwise as the other.
+  /// @throws UsageError  as `allocate_part`  @throws OutOfMemory, std::bad_alloc  the host has no memory
+  Memory* allocate_host_part(Memory& array, const Region& where);
   /// @param partner  the device array whose host side this is; nullptr: an array of its own
   /// @param announced  the program announces every access of the host, so the pages are not protected
   /// @throws UsageError  the partner is no live device array, has another size, or has a host side already
   Memory* allocate_host(const char* label, std::uint64_t bytes, Memory* partner, bool announced = false);
   /// Frees the array after waiting for all uses of it. On the emulated device, whose kernels may free arrays themselves, an array
-  /// that a running launch pins is freed when the launch ends.
+  /// that a running launch pins is freed when the launch ends; so is a part on the host that is in use there.
   void deallocate(Memory* memory) noexcept;
   /// Frees the arrays whose freeing was put off until launches that have now ended. Called after each end of a pin, without the
   /// lock.
@@ -42,6 +46,8 @@ class Lifetimes : Parts {
  private:
   /// Makes the object of an array or part, which has addresses on the device and no slot yet.
   Arrays::NewMemory new_on_device(std::uint32_t device, const char* label, std::uint64_t bytes, const Region& layout = {});
+  /// @throws UsageError  there can be no such part of the array
+  void expect_part(const Memory& array, const Region& where) const;
   void deallocate(Transaction& transaction, Memory& memory) noexcept;
   /// @return no obstacle when the array is freed, or has become a saved copy; otherwise the first obstacle
   Obstacle free_array(Memory& memory);

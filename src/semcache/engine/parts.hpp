@@ -19,6 +19,7 @@ class Shapes;
 class ExpectedMessages;
 class Lifetimes;
 class Launches;
+class HostUses;
 class HostAccess;
 
 /// Where a part finds the other parts. A part can use those alone whose headers it includes, which are above it in this list. Of
@@ -38,6 +39,7 @@ struct Parts {
   ExpectedMessages& expected_;
   Lifetimes& lifetimes_;
   Launches& launches_;
+  HostUses& host_uses_;
   HostAccess& host_access_;
 };
 

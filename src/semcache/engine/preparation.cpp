@@ -39,7 +39,7 @@ Obstacle Preparation::prepare_whole(Memory& m, bool writable) {
   if (s_.directory.fresh(m.slot, m.positions()) && (!writable || s_.directory.exclusive(m.slot, m.positions()))) return {};
   if (const Obstacle o = transfers_.make_fresh(m, m.positions())) return o;
   if (!writable) return {};
-  if (const Obstacle o = transfers_.save_all(m, m.positions(), Transfers::Loss::write)) return o;
+  if (const Obstacle o = save(m, m.positions())) return o;
   if (s_.options.check_writes && !m.write_check && m.bytes > 0 && s_.directory.defined(m.datum, m.positions()) &&
       !s_.directory.exclusive(m.slot, m.positions())) {
     if (const Obstacle o = hazards_.quiesce(m)) return o;  // a native kernel may still write it
@@ -70,12 +70,17 @@ Obstacle Preparation::prepare_parts(Memory& m, const OperandParts& parts) {
   return {};
 }
 
+Obstacle Preparation::save(Memory& m, const Region& range, const std::vector<Region>& together) {
+  const Obstacle o = hazards_.host_uses_of(m.datum, range, Mode::writes);
+  return o ? o : transfers_.save_all(m, range, Transfers::Loss::write, together);
+}
+
 Obstacle Preparation::save_for_write(Memory& m, const std::vector<Region>& written) {
   // Saving a value of one range may overwrite the other holder of a value that a second range holds. So all are checked again.
   for (std::uint64_t saves = transfers_.saves() + 1; saves != transfers_.saves();) {
     saves = transfers_.saves();
     for (const Region& range : written) {
-      if (const Obstacle o = transfers_.save_all(m, range, Transfers::Loss::write, written)) return o;
+      if (const Obstacle o = save(m, range, written)) return o;
     }
   }
   return {};
@@ -108,7 +113,7 @@ Obstacle Preparation::meet(const Requirement* requirements, std::size_t count) {
           if (writes(requirements[k].mode) && requirements[k].memory == r.memory) together.push_back(requirements[k].range);
         }
       }
-      if (const Obstacle o = transfers_.save_all(*r.memory, r.range, Transfers::Loss::write, together)) return o;
+      if (const Obstacle o = save(*r.memory, r.range, together)) return o;
     }
   } while (saves != transfers_.saves());
   for (std::size_t i = 0; i < count; ++i) {  // all transfers have been submitted

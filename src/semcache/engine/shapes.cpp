@@ -24,7 +24,9 @@ void Shapes::keep_maps_short(Transaction& t, Memory& of) noexcept {
   for (const SlotId slot : s_.directory.slots(of.datum)) {
     if (whole == nullptr && holds_all(s_.memory_of(slot))) whole = &s_.memory_of(slot);
   }
-  if (whole == nullptr) return;
+  // What is in use on the host is not waited for either.
+  const auto in_use = [&](const Memory& side) { return bool(hazards_.host_uses_of(side.datum, side.all(), Mode::writes)); };
+  if (whole == nullptr || in_use(of)) return;
   Memory& m = *whole;
   // While a fault is served, maps are not shortened: the fault does not need that, and its thread may hold what would be waited
   // for. A fault adds extents of whole pages only, so there are not many more before the next copy or message.
@@ -32,7 +34,7 @@ void Shapes::keep_maps_short(Transaction& t, Memory& of) noexcept {
   const Kept kept(m);
   try {
     t.run([&]() -> Obstacle {
-      if (kept.freed()) return {};
+      if (kept.freed() || in_use(m)) return {};
       if (const Obstacle o = preparation_.meet(m, m.all(), Access::read_write)) return o;
       s_.directory.renumber(m.slot, m.all());
       m.write_check.reset();

@@ -142,6 +142,12 @@ struct Kept : Known {
   trace::LabelId label;
 };
 
+/// A part on the host (`Lifetimes::allocate_host_part`) with which the host's processor works now.
+struct HostPartInUse {
+  Memory* memory;
+  bool writes;
+};
+
 /// The data that all parts of the engine share. Code outside the engine only reads it (`Engine::state`).
 ///
 /// Threads: with the engine's lock, except the atomics, members that never change, and members whose comment says "No lock".
@@ -263,6 +269,7 @@ struct State : base::Uncopied {
   std::uint32_t frees = 0;       ///< calls of `Lifetimes::deallocate` that are under way
   std::uint32_t waiting = 0;     ///< transactions that wait for an obstacle now
   std::uint32_t unlocked = 0;    ///< transactions that have given up the lock and will take it again, whatever they do meanwhile
+  std::vector<HostPartInUse> host_uses;  ///< with a pin of its memory for each
   Flights flights;               ///< transfers and page-locking under way on host pages
   std::unique_ptr<HostPages> pages;
   std::vector<Memory*> listed;  ///< arrays that any launch of other code may use

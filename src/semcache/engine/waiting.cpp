@@ -123,13 +123,24 @@ void Transactions::wait_for_devices(Transaction& t, DeviceSet which) {
 void Transactions::wait_for_launches(Transaction& t, Memory& m) {
   // The pins are checked again here, not in a new attempt, because an attempt may be long and other threads want the lock.
   const Known seen(m);  // it may be a saved copy
+  // A use by the host's processor lasts as long as the program likes. Its thread may wait for a use that this thread has under way.
+  std::optional<base::Patience> patience;
+  if (m.on_host() && s_.surroundings.in_launch()) patience.emplace(s_.options.patience);
   do {
+    if (patience && patience->over()) {
+      throw SystemError(std::string("a part of '") + s_.name(m) + "' is in use on the host by another thread (runtime::HostUse), which perhaps "
+                        "waits for what this thread uses: neither can go on. End the use before waiting for another");
+    }
     wait_for_launches_a_moment(t, m);
   } while (!seen.freed() && s_.pinned(m));
 }
 
 void Transactions::wait_for_launches_a_moment(Transaction& t, Memory& m) {
   if (s_.surroundings.in_launch_of(m) || (s_.in_everything(m) && s_.surroundings.in_launch_of(s_.everything(m)))) {
+    if (m.on_host()) {
+      throw UsageError(std::string("this thread has a part of '") + s_.name(m) + "' in use on the host (runtime::HostUse), and asks for an access "
+                       "that conflicts with it: it would wait for its own end. End the use first");
+    }
     throw UsageError(std::string("a kernel, or what is called while it is launched, asks for content that is in '") +
                      s_.name(m) + "', which the kernel itself uses: it would wait for its own end. Ask for it with "
                      "semcache::access(view, ...) before the launch");
@@ -152,6 +163,11 @@ void Transactions::wait_for_launches_a_moment(Transaction& t, Memory& m) {
     const char* const name = s_.label_of(address);
     return std::string("'") + (name != nullptr ? name : "?") + "' at " + base::text_of(address);
   };
+  if (m.on_host()) {
+    throw NeitherCanGoOn("an access to " + array_at(here().served_address) + " conflicts with the use of a part of '" + s_.name(m) +
+                         "' on the host (runtime::HostUse), and the thread that has it in use waits for its own access to " + array_at(where) +
+                         ": neither can go on. End the use before the array is accessed elsewhere");
+  }
   throw NeitherCanGoOn("an access to " + array_at(here().served_address) + " needs content that is in '" + s_.name(m) +
                        "', which a kernel uses, and the kernel's thread waits for its own access to " + array_at(where) +
                        ": neither can go on. Call semcache::access(view, ...) before the launch for what the kernel reads or "

@@ -79,7 +79,7 @@ struct alignas(64) Memory {
   trace::LabelId label;
   bool part = false;                 ///< it has memory for a part of its array only, and is found by no address
   bool counted_snapshot = false;     ///< `snapshot_bytes` of its bytes are counted in `DeviceMemory::snapshot_bytes`
-  bool owns_allocation = false;      ///< a host snapshot in memory of its own
+  bool owns_allocation = false;      ///< a saved copy, or a part, on the host: in memory of the engine's own, whose pages are never protected
   bool from_pool = false;            ///< that memory is page-locked, and goes back to `State::saved_on_host`
   bool adopted = false;              ///< pages of the program's own memory (`AdoptedMemory`), which are never discarded or replaced
   bool freeing = false;              ///< being freed, so it is not evicted

@@ -211,6 +211,7 @@ void HostPages::end_phase(Memory& m) noexcept {
 // --- page-locking ------------------------------------------------------------------------------------------------------
 
 bool HostPages::locked(const Memory& m, ByteRange range) const noexcept {
+  if (m.from_pool) return true;
   if (m.locked.empty() || range.empty()) return false;
   for (std::uint64_t at = range.begin; at < range.end; at = chunk_end(at)) {
     if (m.locked[at / registration_bytes_] == nullptr) return false;
@@ -232,7 +233,7 @@ std::byte* HostPages::device_name(const Memory& m, std::uint64_t position) const
 }
 
 ByteRange HostPages::worth_locking(const Memory& m, ByteRange range) const {
-  if (m.snapshot() || m.freeing || m.lock_refused || locks_.kernels_run_in_caller()) return {};
+  if (m.snapshot() || m.owns_allocation || m.freeing || m.lock_refused || locks_.kernels_run_in_caller()) return {};
   const bool noticed = watched(m);
   // Page-locked under its own address, the program's memory would be page-locked for the program's own calls of the driver, too.
   if (m.adopted && !noticed) return {};

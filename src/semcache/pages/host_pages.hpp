@@ -36,7 +36,7 @@ class HostPages : PagesContext {
   explicit HostPages(const PagesContext& context) noexcept : PagesContext(context) {}
 
   /// Returns whether the host's accesses to the mirror are noticed, because its pages are protected.
-  [[nodiscard]] bool watched(const Memory& m) const noexcept { return notices_ && !m.open && !m.announced; }
+  [[nodiscard]] bool watched(const Memory& m) const noexcept { return notices_ && !m.open && !m.announced && !m.owns_allocation; }
   /// Returns the mirror's pages, as bytes from position 0 on.
   [[nodiscard]] ByteRange span(const Memory& m) const noexcept { return {0, round_up(m.bytes, page_bytes_)}; }
   /// Returns the pages on which the bytes lie.

@@ -130,6 +130,23 @@ ArrayPart::~ArrayPart() {
 
 void* ArrayPart::data() const noexcept { return memory_->address; }
 
+HostPart::HostPart(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  const Located at = locate(r, first, bytes);
+  memory_ = r.engine->lifetimes.allocate_host_part(*at.memory, Region(at.position, bytes, columns, pitch));
+  epoch_ = epoch();
+}
+
+HostPart::~HostPart() {
+  Runtime* const r = running();
+  if (r == nullptr || epoch_ != epoch()) return;
+  const platform::RuntimeScope scope;
+  r->engine->lifetimes.deallocate(memory_);
+}
+
+void* HostPart::data() const noexcept { return memory_->address; }
+
 void deallocate(void* address) noexcept {
   Runtime* r = running();
   if (r == nullptr || address == nullptr) return;  // the runtime has ended: its memory has been freed, or stays as it is
@@ -197,6 +214,8 @@ void settle(const void* address) {
   Memory& m = *locate(r, address, 0).memory;
   r.engine->copies.settle(m, m.all());
 }
+
+bool host_is_listed() { return runtime().configuration.host_listed; }
 
 int device_ordinal(std::uint32_t device) {
   const Runtime& r = runtime();

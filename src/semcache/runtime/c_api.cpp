@@ -199,8 +199,9 @@ semcache_status semcache_copy_2d(void* to, size_t to_pitch, const void* from, si
 }
 
 semcache_status semcache_use_devices(const int* devices, size_t count) noexcept {
+  static_assert(SEMCACHE_THE_HOST == the_host);
   return guarded([&] {
-    if (count > runtime::max_devices) {
+    if (count > runtime::max_devices + 1) {  // the host is no device
       throw ConfigurationError("semcache_use_devices: " + std::to_string(count) + " devices cannot be used, at most " +
                                std::to_string(runtime::max_devices) + " can");
     }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/runtime/configuration.hpp>
 
+#include <semcache/semcache.hpp>
 #include <semcache/trace/report.hpp>
 
 #include <sys/auxv.h>
@@ -158,7 +159,8 @@ void read_choice(const Variable& variable, std::string_view text, Configuration&
 
 void read_devices(const Variable& variable, std::string_view text, Configuration& configuration) {
   std::vector<std::string_view> items = items_of(text);
-  if (items.size() == 1) {
+  constexpr std::string_view host = "host";
+  if (items.size() == 1 && items.front() != host) {
     configuration.device_count = static_cast<int>(bounded_number(variable, text, 1, max_devices));
     return;
   }
@@ -170,11 +172,16 @@ void read_devices(const Variable& variable, std::string_view text, Configuration
   std::vector<int>& ordinals = configuration.device_ordinals;
   for (const std::string_view item : items) {
     std::uint64_t n = 0;
+    if (item == host) {
+      ordinals.push_back(the_host);
+      continue;
+    }
     if (parse_number(item, n) != std::errc() || n > INT32_MAX) refuse(variable, text, quoted(item) + " is not a device number");
     ordinals.push_back(static_cast<int>(n));
   }
   const std::string why = why_no_list_of_devices(ordinals);
   if (!why.empty()) refuse(variable, text, why);
+  configuration.host_listed = take_host_out(ordinals);
   configuration.device_count = static_cast<int>(ordinals.size());
 }
 
@@ -191,7 +198,8 @@ void read_report(const Variable& variable, std::string_view text, Configuration&
 
 constexpr Variable known_variables[] = {
     {"SEMCACHE_DEVICE", "auto, emulated or cuda", &read_choice<&Configuration::device>},
-    {"SEMCACHE_DEVICES", "a count from 1 to 16 (2), or a comma-separated list of distinct devices (0,2; 1, for one alone)",
+    {"SEMCACHE_DEVICES", "a count from 1 to 16 (2), or a comma-separated list of distinct devices (0,2; 1, for one alone), with the host's "
+     "processor or not (host,0,2)",
      &read_devices},
     {"SEMCACHE_DEVICE_MEMORY",
      "a whole number of bytes for each device, with K, M, G or T for powers of 1024 (512M), or a comma-separated list with one number "
@@ -262,12 +270,23 @@ const char* to_string(TrackerChoice choice) noexcept { return spellings(choice)[
 std::string why_no_list_of_devices(const std::vector<int>& ordinals) {
   constexpr int most = 1024;  // more than any machine has
   if (ordinals.empty()) return "the list is empty";
+  const auto hosts = std::count(ordinals.begin(), ordinals.end(), the_host);
+  if (hosts > 1) return "the host appears twice";
+  if (hosts > 0 && ordinals.size() == 1) return "the host alone: content is kept coherent with a device, so there must be one (without a GPU: SEMCACHE_DEVICE=emulated)";
   for (auto o = ordinals.begin(); o != ordinals.end(); ++o) {
+    if (*o == the_host) continue;
     if (*o < 0 || *o >= most) return std::to_string(*o) + " is not a device number";
     if (std::find(ordinals.begin(), o, *o) != o) return "device " + std::to_string(*o) + " appears twice";
   }
-  if (ordinals.size() > max_devices) return "more than " + std::to_string(max_devices) + " devices";
+  if (ordinals.size() - static_cast<std::size_t>(hosts) > max_devices) return "more than " + std::to_string(max_devices) + " devices";
   return {};
+}
+
+bool take_host_out(std::vector<int>& ordinals) {
+  const auto found = std::find(ordinals.begin(), ordinals.end(), the_host);
+  if (found == ordinals.end()) return false;
+  ordinals.erase(found);
+  return true;
 }
 
 Configuration read_configuration(const Environment& environment) {

@@ -35,6 +35,7 @@ struct Configuration : engine::Options {
   int device_count = 0;
   /// SEMCACHE_DEVICES=0,2 ("1," for device 1 alone): the devices, in this order, without repetition; empty: not set.
   std::vector<int> device_ordinals;
+  bool host_listed = false;  ///< SEMCACHE_DEVICES=host,0: the list has the host's processor, too. It is none of the devices
   const char* devices_from = "SEMCACHE_DEVICES";  ///< who asks for the devices, for messages: the variable or `use_devices`
   TrackerChoice tracker = TrackerChoice::automatic;     ///< SEMCACHE_TRACKER=auto|mprotect|userfaultfd|explicit
   /// SEMCACHE_REPORT. Empty: no report; "stderr", "stdout" or "-"; otherwise a file name, whose %p %h %r are validated but not
@@ -56,8 +57,10 @@ struct Configuration : engine::Options {
 };
 
 /// Returns why the program cannot be given these devices; empty if they are distinct numbers of devices, at least one and at most
-/// `max_devices`. Whether they exist shows when the runtime starts.
+/// `max_devices`, with `semcache::the_host` among them or not. Whether they exist shows when the runtime starts.
 [[nodiscard]] SEMCACHE_API std::string why_no_list_of_devices(const std::vector<int>& ordinals);
+/// Takes `semcache::the_host` out of such a list. Returns whether it was there.
+[[nodiscard]] SEMCACHE_API bool take_host_out(std::vector<int>& ordinals);
 
 /// A function like getenv: returns the variable's value or nullptr. The caller copies the text before the next call.
 using Environment = std::function<const char*(const char* name)>;

@@ -48,18 +48,18 @@ void Launch::add(Memory* memory, bool writable) {
   pins_[count_++] = {memory, writable};
 }
 
-/// The launches of one thread that are under way, or are about to begin.
+/// The launches of one thread, and its uses of parts on the host, that are under way or are about to begin.
 struct LaunchesOfThread {
   std::atomic<const void*> innermost{nullptr};  ///< the service thread reads it while this thread waits for a fault
   bool told = false;           ///< `platform::tell_holdings` has been called
   unsigned not_submitted = 0;  ///< launches that are prepared, and not yet submitted to the driver
 
-  [[nodiscard]] const Launch* first() const noexcept {
-    return static_cast<const Launch*>(innermost.load(std::memory_order_relaxed));
+  [[nodiscard]] const Holding* first() const noexcept {
+    return static_cast<const Holding*>(innermost.load(std::memory_order_relaxed));
   }
   enum class Which { begun, all };
-  [[nodiscard]] static bool use(const Launch* first, const void* memory, Which which) noexcept {
-    for (const Launch* l = first; l != nullptr; l = l->outer_) {
+  [[nodiscard]] static bool use(const Holding* first, const void* memory, Which which) noexcept {
+    for (const Holding* l = first; l != nullptr; l = l->outer_) {
       if (which == Which::begun && !l->begun_) continue;
       for (std::size_t i = 0; i < l->count_; ++i) {
         if (l->pins_[i].memory == memory || (which == Which::all && l->pins_[i].memory->stands_for_all)) return true;
@@ -68,7 +68,7 @@ struct LaunchesOfThread {
     return false;
   }
   [[nodiscard]] bool any_begun() const noexcept {
-    const Launch* l = first();
+    const Holding* l = first();
     while (l != nullptr && !l->begun_) l = l->outer_;
     return l != nullptr;
   }
@@ -88,7 +88,7 @@ class Threads final : public engine::Surroundings {
   }
   platform::Holder help_holder(const Memory& memory, const void*& where) override {
     const auto holds = [&memory](const void* holdings) {
-      return LaunchesOfThread::use(static_cast<const Launch*>(holdings), &memory, LaunchesOfThread::Which::all);
+      return LaunchesOfThread::use(static_cast<const Holding*>(holdings), &memory, LaunchesOfThread::Which::all);
     };
     return tracker_.help_holder(holds, where);
   }
@@ -112,16 +112,16 @@ class Threads final : public engine::Surroundings {
 
 std::unique_ptr<engine::Surroundings> threads_of(platform::Tracker& tracker) { return std::make_unique<Threads>(tracker); }
 
-/// Adds this launch to those of its thread before it begins, because a signal handler may touch arrays while it begins.
-void Launch::enter() {
+/// Adds this launch, or use, to those of its thread before it begins, because a signal handler may touch arrays while it begins.
+void Holding::enter() {
   auto& here = platform::per_thread<LaunchesOfThread>();
   if (!here.told) platform::tell_holdings(&here.innermost);
   here.told = true;
   outer_ = here.first();
-  here.innermost.store(this, std::memory_order_release);
+  here.innermost.store(static_cast<const Holding*>(this), std::memory_order_release);
 }
 
-void Launch::leave() noexcept {
+void Holding::leave() noexcept {
   platform::per_thread<LaunchesOfThread>().innermost.store(outer_, std::memory_order_release);
 }
 
@@ -180,7 +180,7 @@ void Launch::begin_unknown(const char* name, const Reason& reason) {
 }
 
 Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const Leads* leads)
-    : queue_(queue) {
+    : Holding(inline_), queue_(queue) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   const Memory* holder = nullptr;  // an operand that may hold handles
@@ -221,7 +221,7 @@ Launch::Launch(QueueId queue, const char* name, const Capture* captures, std::si
 
 Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::size_t known_count, std::uint32_t used,
                std::uint64_t epoch, const Capture* captures, std::size_t count)
-    : queue_(queue) {
+    : Holding(inline_), queue_(queue) {
   const Runtime& r = runtime();
   static_assert(most_known <= inline_pins);
   SEMCACHE_EXPECTS(known_count <= most_known, "a launch with " + std::to_string(known_count) + " known captures");
@@ -250,7 +250,7 @@ Launch::Launch(QueueId queue, const char* name, const KnownOperand* known, std::
   }
 }
 
-Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue_(queue) {
+Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : Holding(inline_), queue_(queue) {
   static_assert(most_uses <= inline_pins);
   SEMCACHE_EXPECTS(count <= most_uses, "a library call uses " + std::to_string(count) + " arrays");
   const platform::RuntimeScope scope;
@@ -293,6 +293,37 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : queue
   std::copy(parts, parts + part_count, parts_.get());
   part_count_ = part_count;
   begin(nullptr, {parts_.get(), part_count_});
+}
+
+HostUse::HostUse(const HostPartUse* uses, std::size_t count) : Holding(operands_) {
+  SEMCACHE_EXPECTS(count <= most_uses, "a use of " + std::to_string(count) + " parts on the host: there can be " + std::to_string(most_uses));
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  epoch_ = epoch();
+  for (; count_ < count; ++count_) {
+    const HostPartUse& use = uses[count_];
+    SEMCACHE_EXPECTS(use.part != nullptr && use.part->epoch_ == epoch_, "a use of a part on the host that is null, or that was made before the "
+                                                                        "last semcache::finalize: make the part anew");
+    SEMCACHE_EXPECTS(use.mode <= Access::overwrite, std::to_string(static_cast<int>(use.mode)) + " is no access mode");
+    operands_[count_] = {use.part->memory_, writes(use.mode)};
+    uses_[count_] = {use.part->memory_, use.part->memory_->layout, use.mode};
+  }
+  enter();
+  try {
+    r.engine->host_uses.begin(uses_, count_);
+  } catch (...) {
+    leave();
+    throw;
+  }
+  begun_ = true;
+}
+
+HostUse::~HostUse() {
+  leave();
+  Runtime* const r = running();
+  if (r == nullptr || epoch_ != epoch()) return;
+  const platform::RuntimeScope scope;
+  r->engine->host_uses.end(uses_, count_);
 }
 
 void expect_handles(const void* array) noexcept {

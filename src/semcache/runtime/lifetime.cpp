@@ -33,6 +33,7 @@ struct AskedDevices {
   int count = 0;       ///< 0: `use_devices` was not called
   bool listed = false;  ///< the first `count` of `ordinals` are the devices
   std::array<int, max_devices> ordinals{};
+  bool host = false;  ///< the host's processor was listed beside them
 };
 AskedDevices asked_devices;
 constexpr const char* use_devices_name = "semcache::use_devices";
@@ -42,11 +43,13 @@ void obey_use_devices(Configuration& c) {
   if (asked_devices.count == 0) return;
   const auto* const begin = asked_devices.ordinals.data();
   const std::vector<int> ordinals(begin, begin + (asked_devices.listed ? asked_devices.count : 0));
-  if (c.device_count != 0 && (c.device_count != asked_devices.count || c.device_ordinals != ordinals)) {
+  if (c.device_count != 0 &&
+      (c.device_count != asked_devices.count || c.device_ordinals != ordinals || c.host_listed != asked_devices.host)) {
     base::raw_log("warning: %s has no effect, because the program has called %s", c.devices_from, use_devices_name);
   }
   c.device_count = asked_devices.count;
   c.device_ordinals = ordinals;
+  c.host_listed = asked_devices.host;
   c.devices_from = use_devices_name;
 }
 
@@ -56,8 +59,8 @@ std::vector<int> ordinals_of(const Runtime& r) {
   return ordinals;
 }
 
-/// @param ordinals  empty: any `count` devices
-void ask_for_devices(int count, const std::vector<int>& ordinals) {
+/// @param ordinals  empty: any `count` devices  @param host  the host's processor is listed beside them
+void ask_for_devices(int count, const std::vector<int>& ordinals, bool host = false) {
   if (forked.load()) refuse_forked();
   const std::lock_guard<std::mutex> guard(lifetime_mutex);
   if (const Runtime* r = current.load()) {
@@ -67,6 +70,7 @@ void ask_for_devices(int count, const std::vector<int>& ordinals) {
   }
   asked_devices.count = count;
   asked_devices.listed = !ordinals.empty();
+  asked_devices.host = host;
   std::copy(ordinals.begin(), ordinals.end(), asked_devices.ordinals.begin());
 }
 
@@ -223,7 +227,9 @@ void use_devices(int count) {
 void use_devices(const std::vector<int>& devices) {
   const std::string why = why_no_list_of_devices(devices);
   if (!why.empty()) refuse_devices(why);
-  ask_for_devices(static_cast<int>(devices.size()), devices);
+  std::vector<int> ordinals = devices;
+  const bool host = take_host_out(ordinals);
+  ask_for_devices(static_cast<int>(ordinals.size()), ordinals, host);
 }
 
 int device_count() noexcept {

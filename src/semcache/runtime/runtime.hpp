@@ -8,6 +8,7 @@
 #include <semcache/semcache.hpp>
 
 #include <array>
+#include <initializer_list>
 #include <memory>
 
 namespace semcache::memory {
@@ -230,6 +231,21 @@ struct LibraryUse {
   std::size_t pitch = 0;  ///< not used where there is one column
 };
 
+/// Memory that a thread holds: what its launch, or its use of parts on the host, has pinned or is about to pin. A thread's holdings end in the
+/// reverse order of their beginnings.
+class SEMCACHE_API Holding : base::Uncopied {
+ protected:
+  explicit Holding(engine::Operand* pins) noexcept : pins_(pins) {}
+  void enter();
+  void leave() noexcept;
+  friend struct LaunchesOfThread;
+
+  const Holding* outer_ = nullptr;  ///< of the same thread, within which this one began
+  bool begun_ = false;
+  std::size_t count_ = 0;
+  engine::Operand* pins_;
+};
+
 /// A kernel on a noticed queue. The constructor makes every captured array valid, physically present and pinned. The caller then
 /// submits the kernel. The destructor unpins the arrays and remembers (queue, position).
 ///
@@ -239,7 +255,7 @@ struct LibraryUse {
 /// @throws OutOfMemory  the captured set does not fit the budget; the text names kernel, set, sizes, their sum and budget;
 ///                      nothing changed.
 /// @throws UsageError   a graph is recorded from the queue's stream (as far as the driver is watched); nothing changed.
-class SEMCACHE_API Launch : base::Uncopied {
+class SEMCACHE_API Launch : Holding {
  public:
   Launch(QueueId queue, const char* name, const Capture* captures, std::size_t count, const Leads* leads = nullptr);
   /// Launches a functor whose captures are known from epoch `epoch`, with further `captures`. The launch is unknown if a known
@@ -277,26 +293,85 @@ class SEMCACHE_API Launch : base::Uncopied {
   void begin(const char* name, const engine::OperandParts& parts = {});
   template <class Reason>
   void begin_unknown(const char* name, const Reason& reason);
-  void enter();
   void has_begun(Runtime& runtime) noexcept;
-  void leave() noexcept;
-  friend struct LaunchesOfThread;
 
   QueueId queue_;
-  const Launch* outer_ = nullptr;  ///< the launch of the same thread within which this one began
-  bool begun_ = false;
   bool follows_from_captures_ = false;
   bool waits_ = false;    ///< `before_` is set
   bool awaited_ = false;
-  std::size_t count_ = 0;
   std::size_t capacity_ = inline_pins;
-  engine::Operand* pins_ = inline_;
   engine::Operand inline_[inline_pins];
   std::unique_ptr<engine::Operand[]> grown_;  ///< all operands, once they do not fit in `inline_`
   std::unique_ptr<engine::Requirement[]> parts_;  ///< of operands that are used in part; nullptr: all are used as a whole
   std::size_t part_count_ = 0;
   std::array<std::uint64_t, most_queues> before_;  ///< per queue, the last position submitted before the wait
 };
+
+/// Memory on the host for a part of an array, with the part's columns side by side: for work of the host's processor on a share of the
+/// array. It is what an `ArrayPart` is on a device: one more place of the array's content, found by no address, and no mirror. Its pages are
+/// not protected, so its content is that of the array only in a `HostUse`, and an access outside of one is not noticed, with SEMCACHE_CHECK
+/// neither. It takes no memory of a device; from a megabyte on it is page-locked. Mirrors, devices and other parts fetch from it what was
+/// written there, and content that was written and is wanted outlives it.
+/// Lifetime: it is destroyed before the array is freed, or before adopted memory is released. If it is destroyed in a `HostUse`, its memory
+/// is freed when that ends. Threads: any, one at a time for each object.
+class SEMCACHE_API HostPart : base::Uncopied {
+ public:
+  /// @param first  first byte of the part, in an array of any device or of the host
+  /// @param bytes  of a column  @param pitch  bytes from one column of the array to the next; not used where there is one column
+  /// @throws UsageError  the part is in no array, is empty or leaves the array, its columns overlap, or the array is a mirror whose accesses
+  ///                     are not noticed any more
+  /// @throws OutOfMemory  the host has no memory
+  HostPart(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch);
+  ~HostPart();
+  /// Returns the first byte of the part. Columns follow each other without gaps. The address stays the same.
+  [[nodiscard]] void* data() const noexcept;
+
+ private:
+  friend class HostUse;
+  engine::Memory* memory_;
+  std::uint64_t epoch_;
+};
+
+/// A use of a part on the host, as a whole.
+struct HostPartUse {
+  const HostPart* part;
+  Access mode;  ///< `overwrite`: the work writes all bytes before it reads them, so they are not fetched
+};
+
+/// Work of the host's processor on parts of arrays, from the constructor to the destructor. The constructor brings the content of the parts,
+/// waits until it is there, and saves what pending copies want of bytes that will be written. From then on what is written counts as the
+/// array's content, and only the part holds it.
+///
+/// While the use lasts, other threads wait for its end before they write its bytes (by a launch, a copy, a message or an access of the host),
+/// or read bytes that it writes. The thread that has the use under way gets a UsageError instead; its own access to the mirror's page of such
+/// bytes ends the process with a message (I8), because a page fault has no caller. Accesses to other bytes of the array do not wait. (An
+/// emulated device whose pages are guarded, and mirrors, are accessed in whole pages.) Two threads that wait for each other's uses get a
+/// SystemError after SEMCACHE_FAULT_TIMEOUT.
+///
+/// Ordering: the work comes behind everything that was submitted before the constructor and uses its bytes, and before everything after it.
+/// Lifetime: a local variable; it ends on its thread, before uses and launches of this thread that began earlier, and before `finalize`.
+class SEMCACHE_API HostUse : Holding {
+ public:
+  /// @throws UsageError  there are more uses than `most_uses`; a part is null, was made before the runtime ended, or its array has been freed;
+  ///                     bytes are used in two parts and written; or this thread has a use or a launch under way that conflicts
+  /// @throws OutOfMemory, DeviceError, SystemError  the content of parts that were to be overwritten may be lost if they are several;
+  ///                     otherwise nothing has changed
+  HostUse(const HostPartUse* uses, std::size_t count);
+  HostUse(std::initializer_list<HostPartUse> uses) : HostUse(uses.begin(), uses.size()) {}
+  ~HostUse();
+  static void* operator new(std::size_t) = delete;
+
+  static constexpr std::size_t most_uses = 8;
+
+ private:
+  engine::Operand operands_[most_uses];
+  engine::Requirement uses_[most_uses];
+  std::uint64_t epoch_;
+};
+
+/// Returns whether the program, or SEMCACHE_DEVICES, lists the host's processor beside the devices (`semcache::use_devices`): packages may
+/// give it shares of their work, too. It is no device: it has no number and is not counted. Starts the runtime.
+[[nodiscard]] SEMCACHE_API bool host_is_listed();
 
 /// Notes that a kernel (a framework's fill kernel) has filled the whole contiguous range with a pattern, so the value is known
 /// from now on, in any space. Call it while the Launch lives, after the kernel has been submitted.

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/host_uses.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace semcache::engine {
+
+void HostUses::expect_usable(const Requirement* uses, std::size_t count) const {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Memory& m = *uses[i].memory;
+    SEMCACHE_EXPECTS(m.live && !m.snapshot() && !m.freeing && m.part && m.on_host(),
+                     std::string("'") + s_.name(m) + "' is used on the host as a part, but is none, or has been freed");
+    const std::vector<SlotId>& slots = s_.directory.slots(m.datum);
+    SEMCACHE_EXPECTS(std::any_of(slots.begin(), slots.end(), [&](SlotId slot) { return !s_.memory_of(slot).part; }),
+                     std::string("a part of '") + s_.name(m) + "' is used on the host after the array has been freed. Destroy the parts of an "
+                                                              "array before the array");
+    for (std::size_t k = 0; k < i; ++k) {
+      const Memory& other = *uses[k].memory;
+      if (m.datum != other.datum || (!writes(uses[i].mode) && !writes(uses[k].mode))) continue;
+      SEMCACHE_EXPECTS(!overlap(m.layout, other.layout),
+                       std::string("bytes of '") + s_.name(m) + "' are used on the host in two parts, and written: nobody could tell which of the "
+                                                                "two counts. Use them in one part, or one after the other");
+    }
+  }
+}
+
+void HostUses::begin(const Requirement* uses, std::size_t count) {
+  Transaction t(transactions_);
+  const device::Visit visit(*s_.home().device);
+  expect_usable(uses, count);
+  std::vector<Kept> kept;
+  for (std::size_t i = 0; i < count; ++i) kept.emplace_back(*uses[i].memory);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (kept[i].freed()) continue;
+    shapes_.shape(*uses[i].memory, uses[i].memory->layout);
+    shapes_.keep_maps_short(t, *uses[i].memory);
+  }
+  t.run([&]() -> Obstacle {
+    for (const Kept& part : kept) s_.expect_not_freed(part);
+    expect_usable(uses, count);
+    return preparation_.meet(uses, count);
+  });
+  base::make_room(s_.host_uses, count);
+  // What is to be overwritten may hold anything, so its writes are noted last.
+  for (const bool overwrites : {false, true}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!writes(uses[i].mode) || needs_content(uses[i].mode) == overwrites) continue;
+      transfers_.prepare_written(*uses[i].memory, uses[i].range);
+      transfers_.note_written(*uses[i].memory, uses[i].range);  // I2
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    s_.host_uses.push_back({uses[i].memory, writes(uses[i].mode)});
+    uses[i].memory->pins.fetch_add(1);
+  }
+}
+
+void HostUses::end(const Requirement* uses, std::size_t count) noexcept {
+  {
+    Transaction t(transactions_);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto is_this = [&](const HostPartInUse& use) { return use.memory == uses[i].memory && use.writes == writes(uses[i].mode); };
+      s_.host_uses.erase(std::find_if(s_.host_uses.begin(), s_.host_uses.end(), is_this));
+      uses[i].memory->pins.fetch_sub(1);
+    }
+    if (s_.options.protocol == Protocol::write_through) write_through(t, uses, count);
+  }
+  lifetimes_.free_put_off();
+}
+
+void HostUses::write_through(Transaction& t, const Requirement* uses, std::size_t count) noexcept {
+  std::vector<Kept> kept;
+  try {
+    for (std::size_t i = 0; i < count; ++i) kept.emplace_back(*uses[i].memory);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (kept[i].freed() || !writes(uses[i].mode)) continue;
+      const Memory& part = *uses[i].memory;
+      const SlotId host = s_.directory.slot_in(part.datum, host_space);
+      if (!host.valid()) continue;
+      Memory& side = s_.memory_of(host);
+      transfers_.count_write_through(side, part.layout, part.label);
+      const Kept side_kept(side);
+      t.run([&] { return side_kept.freed() ? Obstacle() : transfers_.make_fresh(side, uses[i].range); });
+    }
+  } catch (const std::exception& e) {
+    base::raw_log("after a use on the host: %s", e.what());
+  }
+}
+
+}  // namespace semcache::engine
