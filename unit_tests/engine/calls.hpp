@@ -162,6 +162,20 @@ class World {
     (void)w.attempt([&] { w.e().launches.end_launch(q, &operand, 1); });
     return true;
   }
+  /// Work of the host's processor on a part of the array, which writes it.
+  bool use_host_part(Array& a, Memory& part, Access mode, std::uint64_t seed) {
+    const engine::Requirement all{&part, part.layout, mode};
+    if (!attempt([&] { e().host_uses.begin(&all, 1); })) return false;
+    const Region where = part.layout;
+    for (std::uint64_t i = 0; i < where.size(); ++i) {
+      const std::uint64_t at = where.begin + i / where.width * where.pitch + i % where.width;
+      if (needs_content(mode)) EXPECT_EQ(part.address[i], a.content[at]) << "a part on the host is wrong at " << at;
+      part.address[i] = Machine::mix(seed, at);
+    }
+    for (std::uint64_t c = 0; c < where.columns; ++c) set(a, where.column(c), seed);
+    (void)attempt([&] { e().host_uses.end(&all, 1); });
+    return true;
+  }
   void submit(Array& a, ByteRange range, std::uint64_t seed) { submit(a, range, seed, {0, size}); }
   void submit(Array& a, ByteRange range, std::uint64_t seed, ByteRange used) {
     std::byte* const base = a.memory->address;
@@ -535,6 +549,41 @@ inline const std::vector<Scenario>& scenarios() {
          }
          w.copy(w.hs, w.h3);
          (void)w.attempt([&] { w.e().lifetimes.deallocate(part); });
+       }},
+      {"a part on the host", "pair_h pair_d d3", [](World& w) {
+         const Region where(100, 300, 20, 1000);
+         Memory* part = nullptr;
+         if (!w.attempt([&] { part = w.e().lifetimes.allocate_host_part(*w.pair_d.memory, where); })) return;
+         const auto use = [&](Access mode, std::uint64_t seed) {
+           (void)w.use_host_part(w.pair_d, *part, mode, seed);
+           w.pair_h.content = w.pair_d.content;
+         };
+         use(Access::read_write, 91);
+         w.copy(w.d3, w.pair_d);
+         w.host_write(w.pair_h, {0, 3000}, 92);
+         w.pair_d.content = w.pair_h.content;
+         use(Access::read_write, 93);
+         w.kernel(w.pair_d, {4000, 9000}, 94);
+         w.pair_h.content = w.pair_d.content;
+         use(Access::overwrite, 95);
+         (void)w.attempt([&] { w.e().access(*w.pair_h.memory, {10, 3 * page}, Access::read); });
+         w.copy(w.d3, w.pair_d);
+         (void)w.attempt([&] { w.e().lifetimes.deallocate(part); });
+       }},
+      {"two parts of a mirror on the host", "h3 hs", [](World& w) {
+         Memory* parts[2] = {};
+         const base::AtEnd freed([&] {
+           for (Memory* part : parts) (void)w.attempt([&] { w.e().lifetimes.deallocate(part); });
+         });
+         if (!w.attempt([&] { parts[0] = w.e().lifetimes.allocate_host_part(*w.h3.memory, ByteRange{10, 2000}); })) return;
+         if (!w.attempt([&] { parts[1] = w.e().lifetimes.allocate_host_part(*w.h3.memory, Region(2000, 300, 10, 1000)); })) return;
+         const engine::Requirement uses[] = {{parts[0], parts[0]->layout, Access::read}, {parts[1], parts[1]->layout, Access::read_write}};
+         if (!w.attempt([&] { w.e().host_uses.begin(uses, 2); })) return;
+         for (std::uint64_t i = 0; i < parts[1]->bytes; ++i) parts[1]->address[i] = Machine::mix(96, 2000 + i / 300 * 1000 + i % 300);
+         for (std::uint64_t c = 0; c < 10; ++c) World::set(w.h3, parts[1]->layout.column(c), 96);
+         EXPECT_EQ(parts[0]->address[7], w.h3.content[17]);
+         (void)w.attempt([&] { w.e().host_uses.end(uses, 2); });
+         w.copy(w.hs, w.h3);
        }},
       {"a native capture", "d1 d2 d3",
        [](World& w) {

@@ -751,6 +751,12 @@ void Oracle::free_part(Array& a) {
   a.parts.pop_back();
 }
 
+/// Where a part's memory has a position of the array.
+static std::uint64_t in_part(const Region& where, std::uint64_t at) {
+  at -= where.begin;
+  return where.is_range() ? at : at / where.pitch * where.width + at % where.pitch;
+}
+
 /// Several moves, because parts are to be used often while they last.
 void Oracle::use_parts() {
   for (std::uint64_t n = 1 + random_.below(8); n > 0 && !failed_; --n) use_part();
@@ -761,8 +767,8 @@ void Oracle::use_part() {
   Array& a = pick();
   const std::uint64_t size = a.bytes.size();
   if (size == 0 || options_.protocol == engine::Protocol::off) return;
-  const Memory& side = a.device != nullptr ? *a.device : *a.host;
-  if (a.parts.size() < 2 && !side.open && random_.chance(30)) {
+  Memory& side = a.device != nullptr ? *a.device : *a.host;
+  if (a.parts.size() < 3 && !side.open && random_.chance(30)) {
     Region where = sub_range(size);
     if (size >= 100 && random_.chance(60)) {
       const std::uint64_t pitch = random_.chance(50) ? 2 * options_.page_bytes : 1 + size / (2 + random_.below(90));
@@ -772,7 +778,11 @@ void Oracle::use_part() {
     note("a part of " + std::to_string(where.columns) + " columns of " + show(where.column(0)) + " " + std::to_string(where.pitch) +
          " apart of " + std::to_string(size));
     const std::uint32_t device = pick_device();
-    (void)attempt([&] { a.parts.push_back(machine_->engine().lifetimes.allocate_part(device, side, where)); });
+    const bool on_host = random_.chance(40);
+    (void)attempt([&] {
+      engine::Lifetimes& lifetimes = machine_->engine().lifetimes;
+      a.parts.push_back(on_host ? lifetimes.allocate_host_part(side, where) : lifetimes.allocate_part(device, side, where));
+    });
     return;
   }
   if (a.parts.empty()) return;
@@ -783,6 +793,7 @@ void Oracle::use_part() {
   std::swap(a.parts.front(), a.parts.back());
   Memory& m = *a.parts.back();
   const auto mode = static_cast<Access>(random_.below(4));
+  if (m.on_host()) return use_host_part(a, m, mode);
   std::vector<engine::Requirement> parts{{&m, m.positions(), mode}};
   const std::vector<Operand> operands{{&m, writes(mode)}};
   const std::string text = "move " + std::to_string(moves_) + ": a kernel of a part of " + std::to_string(size) + ::semcache::fakes::show(parts[0]);
@@ -800,23 +811,42 @@ void Oracle::use_part() {
   std::vector<Machine::Write> writes = writes_of_parts(operands, parts);
   const Region where = m.layout;
   machine_->device().launch(named(stream), Machine::touches(operands), [this, base = m.address, where, expected, writes, text] {
-    const auto memory_of = [&](std::uint64_t at) {
-      at -= where.begin;
-      return base + (where.is_range() ? at : at / where.pitch * where.width + at % where.pitch);
-    };
+    const auto memory_of = [&](std::uint64_t at) { return base + in_part(where, at); };
     for (std::uint64_t c = 0; c < where.columns; ++c) check(expected, where.column(c), memory_of(where.column(c).begin), text);
     for (const Machine::Write& w : writes) {
       for (std::uint64_t at = w.range.begin; at < w.range.end; ++at) *memory_of(at) = Machine::mix(w.seed, at);
     }
   });
   for (const Machine::Write& w : writes) {
-    std::uint64_t in_memory = w.range.begin - where.begin;
-    if (!where.is_range()) in_memory = in_memory / where.pitch * where.width + in_memory % where.pitch;
+    const std::uint64_t in_memory = in_part(where, w.range.begin);
     replay_.program_writes(m.slot, {in_memory, in_memory + w.range.size()},
                            [&](std::uint64_t i) { return Machine::mix(w.seed, i - in_memory + w.range.begin); });
     write(a, w.range, w.seed);
   }
   survive(2, [&] { machine_->engine().launches.end_launch(queue, operands.data(), 1); });
+}
+
+/// The host's processor works with a part on the host, perhaps until after the part has been freed.
+void Oracle::use_host_part(Array& a, Memory& m, Access mode) {
+  const engine::Requirement use{&m, m.layout, mode};
+  note("the host uses a part of " + std::to_string(a.bytes.size()) + ::semcache::fakes::show(use));
+  if (!attempt([&] { machine_->engine().host_uses.begin(&use, 1); })) return;
+  const Region where = m.layout;
+  machine_->device().check_host_access(m.address, m.bytes, writes(mode));
+  for (std::uint64_t c = 0; c < where.columns && needs_content(mode); ++c) {
+    check(expect(a), where.column(c), m.address + in_part(where, where.column(c).begin), "the host, in a part,");
+  }
+  for (const Machine::Write& w : writes_of_parts({{&m, writes(mode)}}, {use})) {
+    const std::uint64_t begin = in_part(where, w.range.begin);
+    for (std::uint64_t at = w.range.begin; at < w.range.end; ++at) m.address[in_part(where, at)] = Machine::mix(w.seed, at);
+    replay_.program_writes(m.slot, {begin, begin + w.range.size()}, [&](std::uint64_t i) { return Machine::mix(w.seed, i - begin + w.range.begin); });
+    write(a, w.range, w.seed);
+  }
+  if (random_.chance(5)) {
+    note("which is freed meanwhile");
+    free_part(a);
+  }
+  survive(5, [&] { machine_->engine().host_uses.end(&use, 1); });
 }
 
 void Oracle::fill_by_kernel() {

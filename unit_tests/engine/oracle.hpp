@@ -112,6 +112,7 @@ class Oracle {
   void fill_by_kernel();
   void use_parts();
   void use_part();
+  void use_host_part(Array& a, engine::Memory& part, Access mode);
   void free_part(Array& a);
   void copy();
   void copy_columns();
