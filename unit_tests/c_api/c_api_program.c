@@ -30,6 +30,7 @@ int c_api_program(void) {
   static double own[count];
   const int devices[2] = {1, 0};
   const int twice[2] = {1, 1};
+  const int with_host[2] = {SEMCACHE_THE_HOST, 1};
   int i;
 
   before.size = sizeof before;
@@ -39,6 +40,9 @@ int c_api_program(void) {
   EXPECT(semcache_use_devices(twice, 2) == SEMCACHE_ERROR_CONFIGURATION);
   EXPECT(strstr(semcache_last_error(), "device 1 appears twice") != NULL);
   EXPECT(semcache_use_devices(devices, 2) == SEMCACHE_SUCCESS);
+  EXPECT(semcache_use_devices(with_host, 1) == SEMCACHE_ERROR_CONFIGURATION);
+  EXPECT(strstr(semcache_last_error(), "the host alone") != NULL);
+  EXPECT(semcache_use_devices(with_host, 2) == SEMCACHE_SUCCESS);
   EXPECT(semcache_use_devices(NULL, 1) == SEMCACHE_SUCCESS); /* the last call counts */
   EXPECT(semcache_statistics(&before) == SEMCACHE_SUCCESS);
   EXPECT(semcache_allocate_device("field", bytes, &device) == SEMCACHE_SUCCESS);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/runtime/configuration.hpp>
+#include <semcache/semcache.hpp>
 
 #include <gtest/gtest.h>
 
@@ -128,6 +129,13 @@ TEST(Configuration, DevicesAreACountOrAList) {
   EXPECT_EQ(alone.device_ordinals, (std::vector<int>{1}));
 
   EXPECT_EQ(read({{"SEMCACHE_DEVICES", "16"}}).device_count, 16);
+  EXPECT_FALSE(list.host_listed);
+  for (const char* text : {"host,3,0", "3, host ,0", "3,0,host"}) {
+    const Configuration with_host = read({{"SEMCACHE_DEVICES", text}});
+    EXPECT_TRUE(with_host.host_listed) << text;
+    EXPECT_EQ(with_host.device_count, 2) << text;
+    EXPECT_EQ(with_host.device_ordinals, (std::vector<int>{3, 0})) << text;
+  }
 }
 
 TEST(Configuration, DeviceMemoryTakesPowersOf1024) {
@@ -178,8 +186,14 @@ TEST(Configuration, AListOfDevicesSaysWhatIsWrongWithIt) {
   EXPECT_EQ(why_no_list_of_devices(many), "");
   many.push_back(max_devices);
   EXPECT_EQ(why_no_list_of_devices(many), "more than 16 devices");
+  many.back() = semcache::the_host;
+  EXPECT_EQ(why_no_list_of_devices(many), "");
 
   EXPECT_TRUE(contains(error_of("SEMCACHE_DEVICES", "1,2,"), "it ends in a comma"));
+  EXPECT_TRUE(contains(error_of("SEMCACHE_DEVICES", "host"), "the host alone"));
+  EXPECT_TRUE(contains(error_of("SEMCACHE_DEVICES", "host,"), "the host alone"));
+  EXPECT_TRUE(contains(error_of("SEMCACHE_DEVICES", "host,1,host"), "the host appears twice"));
+  EXPECT_TRUE(contains(error_of("SEMCACHE_DEVICES", "Host,1"), "\"Host\" is not a device number"));
   EXPECT_TRUE(contains(error_of("SEMCACHE_DEVICES", ","), "\"\" is not a device number"));
   EXPECT_TRUE(contains(error_of("SEMCACHE_DEVICES", "0,1,0"), "device 0 appears twice"));
 }
