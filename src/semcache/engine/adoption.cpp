@@ -87,7 +87,7 @@ void Adoption::release(std::byte* address) {
   Memory* const body = range.body;
   if (body != nullptr) {
     SEMCACHE_EXPECTS(body->snapshot() || s_.directory.slots(body->datum).size() == 1,
-                     "cannot release " + base::text_of(address) + ": there is an ArrayPart of it. Destroy that first");
+                     "cannot release " + base::text_of(address) + ": there is an ArrayPart or a HostPart of it. Destroy that first");
     range.leaving = true;  // while the lock is given up, another thread may release it, too
     const base::AtEnd stays([&] { range.leaving = false; });
     std::byte* const pages = body->address;

@@ -77,7 +77,7 @@ SEMCACHE_API void adopt(void* address, std::size_t bytes, const char* label);
 /// Ends the adoption of the range that begins at `address`: its content comes home, copies of it that are pending are carried out or
 /// saved, and its pages can be read and written as before. Other threads of the program may read it meanwhile.
 /// `finalize` releases what is still adopted. While no runtime runs, the call does nothing.
-/// @throws UsageError  no adopted range begins at `address`, or there is an ArrayPart of it
+/// @throws UsageError  no adopted range begins at `address`, or there is an ArrayPart or a HostPart of it
 /// @throws OutOfMemory, DeviceError, SystemError  the range stays adopted
 SEMCACHE_API void release(void* address);
 /// Brings the content of all host arrays home, and makes them readable and writable, for the child of a fork() that follows: the child
