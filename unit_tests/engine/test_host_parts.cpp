@@ -248,6 +248,30 @@ TEST(HostParts, OfAnArrayThatHasBeenFreedAreRefused) {
   p.engine().audit();
 }
 
+/// Another thread frees what a call has named, while the call waits, and makes another one, which gets the same object.
+TEST(HostParts, ThatAreFreedMeanwhileAreNotTakenForOthers) {
+  Shared p;
+  p.kernel_write(&streams[0], p.d, p.d.all(), 2);
+  Memory* part = &p.part(upper);
+  p.when_unlocked([&] {
+    p.free_part();
+    EXPECT_EQ(&p.part(lower), part) << "the object is used again";
+  });
+  const Requirement all{part, upper, Access::read};
+  EXPECT_THROW(p.engine().host_uses.begin(&all, 1), UsageError) << "the transfer to it was waited for";
+  p.expect_part(*part, p.use(*part, Access::read), 2);
+
+  const std::uint64_t large = std::uint64_t{2} << 20;
+  Memory* array = p.engine().lifetimes.allocate_device(0, "array", large);
+  p.when_unlocked([&] {  // while memory is page-locked
+    p.engine().lifetimes.deallocate(array);
+    Memory* const next = p.engine().lifetimes.allocate_device(0, "another array", large);
+    EXPECT_EQ(next, array) << "the object is used again";
+  });
+  EXPECT_THROW((void)p.engine().lifetimes.allocate_host_part(*array, Region(0, large)), UsageError);
+  p.engine().lifetimes.deallocate(array);
+}
+
 TEST(HostParts, OfOneArrayAreNotWrittenInTwoPlacesByOneUse) {
   Shared p;
   Memory& top = p.part(upper);

@@ -36,10 +36,15 @@ Obstacle Hazards::host_uses_of(DatumId datum, const Region& where, Mode mode) co
   return {};
 }
 
-Obstacle Hazards::flights_of(Memory& host, const Region& where, Mode mode) {
+Obstacle Hazards::host_uses_of(Memory& part, Mode mode) const {
   for (const HostPartInUse& use : s_.host_uses) {
-    if (use.memory == &host && (use.writes || mode == Mode::writes)) return Obstacle::launches(host);
+    if (use.memory == &part && (use.writes || mode == Mode::writes)) return Obstacle::launches(part);
   }
+  return {};
+}
+
+Obstacle Hazards::flights_of(Memory& host, const Region& where, Mode mode) {
+  if (const Obstacle o = host_uses_of(host, mode)) return o;
   const bool side_by_side = !host.layout.is_range() || host.layout.begin != 0;  // its memory is not laid out as its positions
   for (auto next = s_.flights.begin(); next != s_.flights.end();) {
     const auto flight = next++;

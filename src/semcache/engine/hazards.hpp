@@ -53,6 +53,8 @@ class Hazards : Parts {
   Obstacle land_all();
 
  private:
+  /// @return no obstacle when no use of this memory, a part on the host, is under way that conflicts with a transfer of this mode; otherwise that
+  [[nodiscard]] Obstacle host_uses_of(Memory& part, Mode mode) const;
   /// @return no obstacle when no work on the queues below `end` uses the device memory; otherwise the first such work
   Obstacle uses_on(const Memory& memory, QueueIndex end) const noexcept;
 };

@@ -71,8 +71,8 @@ Obstacle Preparation::prepare_parts(Memory& m, const OperandParts& parts) {
 }
 
 Obstacle Preparation::save(Memory& m, const Region& range, const std::vector<Region>& together) {
-  const Obstacle o = hazards_.host_uses_of(m.datum, range, Mode::writes);
-  return o ? o : transfers_.save_all(m, range, Transfers::Loss::write, together);
+  if (const Obstacle o = hazards_.host_uses_of(m.datum, range, Mode::writes)) return o;
+  return transfers_.save_all(m, range, Transfers::Loss::write, together);
 }
 
 Obstacle Preparation::save_for_write(Memory& m, const std::vector<Region>& written) {
