@@ -387,6 +387,36 @@ TEST(HostUses, LetOtherBytesBe) {
   Shared::expect_all(p.host_content(p.h), upper, 4, 3);
 }
 
+/// Maps that have become long are shortened when no use needs them as they are.
+TEST(HostUses, AreNotWaitedForToShortenMaps) {
+  Shared p;
+  p.kernel_write(&streams[0], p.d, p.d.all(), 2);
+  (void)p.host_content(p.h);  // the host has everything, too, so each write gets a number of its own
+  Memory& half = p.part(upper);
+  const auto extents = [&] { return p.engine().state().directory.wanted(p.d.datum).extent_count(); };
+  const auto crumbs = [&](std::uint64_t seed) {
+    for (std::uint64_t c = 0; c < 64; ++c) p.launch_parts(&streams[0], {{&p.d, ByteRange{c * lead + lead / 2, c * lead + lead / 2 + 7}, Access::read_write}}, seed);
+  };
+  const Requirement all{&half, upper, Access::read};
+  p.engine().host_uses.begin(&all, 1);
+  bool waited = false;
+  p.when_unlocked([&] {
+    waited = true;
+    p.engine().host_uses.end(&all, 1);
+  });
+  crumbs(3);
+  crumbs(4);
+  EXPECT_FALSE(waited);
+  EXPECT_GT(extents(), 64u);
+  p.expect_part(half, {half.address, half.address + half.bytes}, 2);
+  p.when_unlocked(nullptr);
+  if (!waited) p.engine().host_uses.end(&all, 1);
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{3, 4}, Access::read_write}}, 2);
+  EXPECT_LE(extents(), 64u);
+  p.expect_host(p.h, {0, lead / 2}, 2);
+  p.expect_host(p.h, {lead / 2, lead / 2 + 7}, 4);
+}
+
 /// Another thread's access waits, and is carried out when the use has ended.
 TEST(HostUses, AreWaitedForByOtherThreads) {
   for (const bool writes : {false, true}) {

@@ -95,6 +95,11 @@ listed(
     ("what a call overwrites counts as held until the call is made", "begin_foreign_call set overwritten #1"))
 listed(
     "engine/hazards.cpp",
+    ("uses on the host stand in the way of accesses to other bytes", "host_uses_of if overlap true #1"),
+    ("uses on the host stand in the way of other arrays", "host_uses_of without datum #1"),
+    ("a writer does not wait for a use on the host that reads", "host_uses_of without reads #1"),
+    ("a reader does not wait for a use on the host that writes", "host_uses_of without writes #2"),
+    ("a transfer reads what a use on the host writes", "host_uses_of without writes #4"),
     ("uses on unknown queues are not waited for", "quiesce choose unknown_use_pending false #1"),
     ("the host reads under an arriving transfer", "flights_of without to_host #1"),
     ("the host writes under a departing transfer", "flights_of without writes #2"),
@@ -103,6 +108,15 @@ listed(
     "engine/host_access.cpp",
     ("a read opens pages for writing", "open_pages choose writes true #1"),
     ("what stays closed at the end is not looked at", "open_everything if protect false #1"))
+listed(
+    "engine/host_uses.cpp",
+    ("bytes are used in two parts on the host and written", "expect_usable if datum true #1"),
+    ("a part is used although its array is gone", "begin expect_usable #1", "begin expect_usable #2"),
+    ("nobody knows of a use on the host", "begin push_back #1"),
+    ("a part is freed while it is in use on the host", "begin fetch_add #1"),
+    ("a use on the host never ends", "end erase #1"),
+    ("a part stays pinned", "end fetch_sub #1"),
+    ("a use on the host is not written through", "end if write_through false #1"))
 listed(
     "engine/launches.cpp",
     ("an awaited kernel is taken for the last one of its queue", "launch_awaited if before true #1",
