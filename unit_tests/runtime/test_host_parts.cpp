@@ -111,7 +111,8 @@ TEST(HostParts, TheThreadThatUsesThemIsRefusedWhatConflicts) {
 /// Other threads wait for the end of the use: a launch, and an access that a page fault notices.
 TEST(HostParts, OtherThreadsWait) {
   for (const bool launches : {true, false}) {
-    const Matrix a;
+    const Matrix a, b;
+    b.add_one();
     const HostPart upper = a.part(0, rows / 2);
     std::atomic<bool> done{false};
     std::thread other;
@@ -128,6 +129,7 @@ TEST(HostParts, OtherThreadsWait) {
       });
       std::this_thread::sleep_for(launches ? 100ms : 1500ms);  // a fault may wait longer than SEMCACHE_FAULT_TIMEOUT for work under way
       EXPECT_FALSE(done) << "it waits";
+      EXPECT_EQ(const_cast<const volatile double*>(b.host)[9], 10) << "a fault of the use itself is served meanwhile";
       for (std::size_t i = 0; i < rows / 2 * columns; ++i) static_cast<double*>(upper.data())[i] = 5;
     }
     other.join();
