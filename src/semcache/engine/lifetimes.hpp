@@ -19,6 +19,10 @@ class Lifetimes : Parts {
   /// @throws UsageError  the array has been freed, is open, or is a part itself; the part is empty or leaves it; or its columns overlap
   /// @throws OutOfMemory, std::bad_alloc  as `allocate_device`
   Memory* allocate_part(std::uint32_t device, const Memory& array, const Region& where);
+  /// Makes memory on a device for a value that the engine derives from arrays: of content of its own, or for the same content as `like`. It is
+  /// used as a part is. Threads: with the engine's lock.
+  /// @throws UsageError  it has no bytes  @throws OutOfMemory, std::bad_alloc  as `allocate_device`
+  Memory* new_derived(std::uint32_t device, const char* label, std::uint64_t bytes, const Memory* like);
   /// @param partner  the device array whose host side this is; nullptr: an array of its own
   /// @param announced  the program announces every access of the host, so the pages are not protected
   /// @throws UsageError  the partner is no live device array, has another size, or has a host side already
@@ -42,6 +46,7 @@ class Lifetimes : Parts {
  private:
   /// Makes the object of an array or part, which has addresses on the device and no slot yet.
   Arrays::NewMemory new_on_device(std::uint32_t device, const char* label, std::uint64_t bytes, const Region& layout = {});
+  Memory* bind_part(Arrays::NewMemory memory, DatumId datum);
   void deallocate(Transaction& transaction, Memory& memory) noexcept;
   /// @return no obstacle when the array is freed, or has become a saved copy; otherwise the first obstacle
   Obstacle free_array(Memory& memory);

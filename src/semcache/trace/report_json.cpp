@@ -49,6 +49,7 @@ std::string json_report(const Statistics& s, const ReportPlace& place) {
                  {"mapped_device_bytes", s.mapped_device_bytes},
                  {"device_budget_bytes", s.device_budget_bytes},
                  {"snapshot_bytes", s.snapshot_bytes},
+                 {"derived_bytes", s.derived_bytes},
                  {"directory_bytes", s.directory_bytes}};
   Json total;
   put(total, s.total);

@@ -347,7 +347,7 @@ std::string text_report(const Statistics& s, const ReportPlace& place) {
   out += "  live: device arrays " + human(s.live_device_bytes) + ", host arrays " + human(s.live_host_bytes) +
          "; device memory in use " + human(s.mapped_device_bytes) +
          (s.device_budget_bytes > 0 ? " of " + human(s.device_budget_bytes) : std::string()) + ", of it saved copies " + human(s.snapshot_bytes) +
-         "; directory " + human(s.directory_bytes) + "\n";
+         (s.derived_bytes > 0 ? ", derived values that may go " + human(s.derived_bytes) : std::string()) + "; directory " + human(s.directory_bytes) + "\n";
   out += totals_table(s.total);
   out += named_table("label", s.labels, Rows::labels);
   out += named_table("call site", s.call_sites, Rows::call_sites);

@@ -83,6 +83,7 @@ struct Statistics {
   std::uint64_t mapped_device_bytes = 0;     ///< device memory really in use, with snapshots (saved copies)
   std::uint64_t device_budget_bytes = 0;     ///< how much device memory may be in use (SEMCACHE_DEVICE_MEMORY)
   std::uint64_t snapshot_bytes = 0;
+  std::uint64_t derived_bytes = 0;           ///< device memory of derived values that nobody uses now
   std::uint64_t directory_bytes = 0;
   std::string device_kind;                   ///< "emulated" or "cuda"
   std::string device_name;                   ///< of the first device
