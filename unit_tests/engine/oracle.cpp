@@ -102,6 +102,7 @@ Oracle::Oracle(const Options& options)
 
 Oracle::~Oracle() {
   disarm();
+  for (const Derived& d : derived_) machine_->engine().derivations.release(*d.derivation);
   while (!persistent_.empty()) drop_messages_of(persistent_.back().memory);
   if (!failed_) {
     while (!arrays_.empty()) {
@@ -833,6 +834,86 @@ void Oracle::use_part() {
   survive(2, [&] { machine_->engine().launches.end_launch(queue, operands.data(), 1); });
 }
 
+/// A value that is derived from a part of an array: each byte turned by a parameter. It is computed where it is not found.
+void Oracle::derive() {
+  if (!derived_.empty() && random_.chance(40)) {  // a value that has been in use for a while
+    const std::size_t i = random_.below(derived_.size());
+    note("a derived value of " + std::to_string(derived_[i].bytes.size()) + " bytes is used again");
+    read_derived(derived_[i]);
+    if (random_.chance(60)) {
+      machine_->engine().derivations.release(*derived_[i].derivation);
+      derived_.erase(derived_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return;
+  }
+  // Often the same as before, so that it is found unless its input has changed.
+  const auto former = std::find_if(arrays_.begin(), arrays_.end(), [&](const auto& array) { return array->device == derived_from_; });
+  const bool same = former != arrays_.end() && derived_from_ != nullptr && derived_range_.end <= (*former)->bytes.size() && random_.chance(80);
+  Array& a = same ? **former : pick();
+  if (a.device == nullptr) return;
+  const ByteRange r = same ? derived_range_ : random_.chance(50) ? ByteRange{0, a.bytes.size()} : sub_range(a.bytes.size());
+  derived_from_ = a.device;
+  derived_range_ = r;
+  if (random_.chance(70)) derive_in_ = 1 + random_.below(4);
+  const bool known = std::all_of(a.defined.begin() + static_cast<std::ptrdiff_t>(r.begin), a.defined.begin() + static_cast<std::ptrdiff_t>(r.end),
+                                 [](std::uint8_t d) { return d != 0; });
+  if (r.empty() || !known) return;
+  const std::uint32_t device = device_for(*a.device);
+  const auto turn = static_cast<std::byte>(random_.chance(80) ? 1 : 2);
+  Memory& input = a.host != nullptr && random_.chance(30) ? *a.host : *a.device;
+  std::string text = "move " + std::to_string(moves_) + ": a value derived from " + show(r) + " of " + std::to_string(a.bytes.size());
+  engine::Derivations::Use use;
+  if (!attempt([&] { use = machine_->engine().derivations.acquire("turned", {turn}, {{&input, r, Access::read}}, r.size(), device); })) {
+    return note(text);
+  }
+  note(text + (use.computed ? " is found" : ""));
+  Derived derived{use.derivation, use.memory, std::vector<std::byte>(r.size())};
+  for (std::uint64_t i = 0; i < r.size(); ++i) derived.bytes[i] = a.bytes[r.begin + i] ^ turn;
+  if (!use.computed && !compute_derived(a, r, turn, derived)) return machine_->engine().derivations.release(*use.derivation);
+  if (!use.computed && random_.chance(90)) machine_->engine().derivations.note_computed(*use.derivation);
+  read_derived(derived);
+  if (derived_.size() < 2 && random_.chance(30)) {
+    derived_.push_back(std::move(derived));
+  } else {
+    machine_->engine().derivations.release(*use.derivation);
+  }
+}
+
+bool Oracle::compute_derived(Array& a, ByteRange r, std::byte turn, const Derived& derived) {
+  void* const stream = pick_stream(device_of(*derived.memory));
+  engine::QueueIndex queue = engine::unknown_queue;
+  if (!adopt(stream, queue)) return false;
+  const std::vector<Operand> operands{{a.device, false}, {derived.memory, true}};
+  std::vector<engine::Requirement> parts{{a.device, r, Access::read}, {derived.memory, derived.memory->positions(), Access::overwrite}};
+  const std::vector<FakeDevice::Touch> touches = Machine::touches(operands, parts);
+  order_program(stream, touches);
+  bool in_part = false;
+  if (!attempt([&] { in_part = machine_->engine().launches.begin_launch(queue, operands.data(), 2, {parts.data(), 2}); })) return false;
+  machine_->device().launch(named(stream), touches, [this, from = a.device->address, to = derived.memory->address, r, turn, expected = expect(a)] {
+    check(expected, r, from + r.begin, "a kernel that derives a value");
+    for (std::uint64_t i = 0; i < r.size(); ++i) to[i] = from[r.begin + i] ^ turn;
+  });
+  replay_.program_writes(derived.memory->slot, derived.memory->all(), [&](std::uint64_t i) { return derived.bytes[i]; });
+  survive(2, [&] {
+    machine_->engine().launches.end_launch(queue, operands.data(), 2, all_devices, {parts.data(), in_part ? 2u : 0u});
+  });
+  return true;
+}
+
+void Oracle::read_derived(const Derived& derived) {
+  Memory& m = *derived.memory;
+  void* const stream = pick_stream(device_of(m));
+  engine::QueueIndex queue = engine::unknown_queue;
+  if (!adopt(stream, queue)) return;
+  const std::vector<Operand> operands{{&m, false}};
+  order_program(stream, operands);
+  if (!attempt([&] { (void)machine_->engine().launches.begin_launch(queue, operands.data(), 1); })) return;
+  machine_->device().launch(named(stream), Machine::touches(operands), [this, base = m.address, bytes = derived.bytes] {
+    if (!failed_ && std::memcmp(base, bytes.data(), bytes.size()) != 0) fail("a derived value is not that of its inputs");
+  });
+  survive(2, [&] { machine_->engine().launches.end_launch(queue, operands.data(), 1); });
+}
+
 void Oracle::fill_by_kernel() {
   Array& a = pick();
   if (a.device == nullptr || a.bytes.empty()) return;
@@ -1243,6 +1324,7 @@ void Oracle::compare_everything() {
 }
 
 void Oracle::move() {
+  if (derive_in_ > 0 && --derive_in_ == 0) return derive();
   const std::uint64_t choice = random_.below(1000);
   if (choice < 200) return host_read();
   if (choice < 340) return options_.device_faults && random_.chance(40) ? raw_use() : host_write();
@@ -1250,6 +1332,7 @@ void Oracle::move() {
   if (choice < (options_.devices > 1 ? 605u : 620u)) return launch(false);
   if (choice < 625) return launch(true);
   if (choice < 628) return use_parts();
+  if (choice < 631) return derive();
   if (choice < 640) return native_launch();
   if (choice < 665) return foreign_call();
   if (choice < 690) return fill_by_kernel();

@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 /// Values that are derived from arrays: they are found by the content of their inputs, and nothing is copied for them when they leave.
@@ -153,6 +156,53 @@ TEST_P(Derivations, EndWithEveryChangeOfAnInput) {
     EXPECT_FALSE(value.computed) << name;
     for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(value.seen[i], ~content[i]) << name << " " << i;
   }
+}
+
+/// What was announced, and opened, before the value was computed does not permit a write that nobody notices.
+TEST_P(Derivations, EndWithAWriteThatWasAnnouncedBefore) {
+  const auto raw_kernel = [](Deriving& p) {
+    const device::DriverUse use{p.d.address + page, 0, device::DriverUse::Kind::argument, 0};
+    auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, true);
+    p.device().launch(&streams[3], {{p.d.address, size, true}}, [&p] { p.d.address[page + 5] = std::byte{99}; });
+    p.engine().foreign_uses.end_foreign_call(std::move(call));
+    p.device().synchronize_device();
+  };
+  for (const ByteRange announced : {ByteRange{page, 2 * page}, ByteRange{0, size}}) {
+    Deriving p(GetParam());
+    p.engine().access(p.d, announced, Access::read_write);
+    p.expect_inverted(p.inverted(p.d), 1);
+    if (GetParam() == Kind::guarded) p.host_write(p.d, {page + 5, page + 6}, 2);
+    else raw_kernel(p);
+    const std::vector<std::byte> content = p.device_content(&streams[0], p.d);
+    EXPECT_NE(content[page + 5], Machine::mix(1, page + 5));
+    const auto value = p.inverted(p.d);
+    EXPECT_FALSE(value.computed);
+    for (std::uint64_t i = 0; i < size; ++i) ASSERT_EQ(value.seen[i], ~content[i]) << i;
+  }
+}
+
+/// Launches that need nothing take no lock: one that has begun before the value is found may still write under the former number.
+TEST_P(Derivations, WaitForLaunchesThatMayStillWriteTheInput) {
+  Deriving p(GetParam());
+  p.kernel_write(&streams[0], p.d, p.d.all(), 1);
+  const Operand operand{&p.d, true};
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  std::thread thread;
+  std::vector<std::byte> seen;
+  {
+    p.engine().launches.begin_launch(q, &operand, 1);
+    thread = std::thread([&] { seen = p.inverted(p.d).seen; });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    p.device().launch(&streams[0], Machine::touches({operand}), [&p] {
+      for (std::uint64_t i = 0; i < size; ++i) p.d.address[i] = Machine::mix(2, i);
+    });
+    p.engine().launches.end_launch(q, &operand, 1);
+  }
+  thread.join();
+  p.expect_inverted({false, seen, nullptr}, 2);
+  const auto value = p.inverted(p.d);
+  EXPECT_TRUE(value.computed);
+  p.expect_inverted(value, 2);
 }
 
 TEST_P(Derivations, AreFoundByContentWhereverItIs) {

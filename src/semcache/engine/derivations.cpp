@@ -84,14 +84,33 @@ void Derivations::unwatch(Derivation& d) noexcept {
 }
 
 void Derivations::take_useless(List& useless) noexcept {
+  take(useless, [this](const Derivation& d) {
+    try {
+      return !d.computed || is_lost(d) || !holds_now(d);
+    } catch (const std::bad_alloc&) {
+      return false;  // not known: the value stays
+    }
+  });
+}
+
+void Derivations::leave(const Memory& array) noexcept {
+  if (!any_.load(std::memory_order_relaxed)) return;
+  List useless;
+  {
+    const Transaction t(transactions_);
+    take(useless, [&](const Derivation& d) {
+      return std::any_of(d.inputs.begin(), d.inputs.end(), [&](const auto& input) { return input.array.memory == &array; });
+    });
+  }
+  free(useless);
+}
+
+/// Takes spare values out of the list.
+template <class IsUseless>
+void Derivations::take(List& useless, const IsUseless& is_useless) noexcept {
   for (auto next = all_.begin(); next != all_.end();) {
     const auto d = next++;
-    if (d->users > 0) continue;
-    try {
-      if (d->computed && !is_lost(*d) && holds_now(*d)) continue;
-    } catch (const std::bad_alloc&) {
-      continue;  // not known: the value stays
-    }
+    if (d->users > 0 || !is_useless(*d)) continue;
     unwatch(*d);
     set_spare(*d, false);
     useless.splice(useless.end(), all_, d);
@@ -151,6 +170,7 @@ Derivations::Use Derivations::acquire(const std::string& function, const std::ve
     throw;
   }
   all_.splice(all_.end(), wanted);
+  any_.store(true);
   return use(all_.back(), *d.places.front());
 }
 

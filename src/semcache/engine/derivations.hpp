@@ -5,6 +5,7 @@
 #include <semcache/engine/lifetimes.hpp>
 #include <semcache/engine/shapes.hpp>
 
+#include <atomic>
 #include <list>
 #include <string>
 #include <vector>
@@ -56,6 +57,8 @@ class Derivations : Parts {
   /// Ends a use.
   void release(Derivation& derivation) noexcept;
   /// Returns how many bytes of device memory spare values have.
+  /// Frees the spare values that are derived from the array, which is about to be freed. No lock where there are no derived values.
+  void leave(const Memory& array) noexcept;
   /// Threads: with the engine's lock.
   [[nodiscard]] std::uint64_t spare_bytes() const noexcept;
 
@@ -68,12 +71,15 @@ class Derivations : Parts {
   void set_spare(Derivation& derivation, bool spare) noexcept;
   /// Takes the spare values out of the list that are lost, or of which an input has changed.
   void take_useless(List& useless) noexcept;
+  template <class IsUseless>
+  void take(List& useless, const IsUseless& is_useless) noexcept;
   void unwatch(Derivation& derivation) noexcept;
   void free(List& useless) noexcept;
   Obstacle watch(Derivation& derivation);
   [[nodiscard]] bool is_noticed(const Derivation::Input& input) const;
 
   List all_;
+  std::atomic<bool> any_{false};  ///< something is, or has been, in the list
 };
 
 }  // namespace semcache::engine

@@ -181,7 +181,10 @@ void deallocate(void* address) noexcept {
     return base::raw_log("warning: %p is freed, which is in the adopted memory '%s'. Nothing is done: call semcache_release", address,
                          r->recorder.name(m->label));
   }
-  if (m != nullptr && m->address == address) return r->engine->lifetimes.deallocate(m);
+  if (m != nullptr && m->address == address) {
+    r->engine->derivations.leave(*m);
+    return r->engine->lifetimes.deallocate(m);
+  }
   // An address in no arena may belong to an array of a runtime that has ended.
   if (r->engine->state().in_any_arena(address)) {
     base::raw_log("warning: %p is freed, where no array begins: it has been freed already, or the address lies inside one. Nothing "
