@@ -13,6 +13,9 @@
 namespace semcache::memory {
 struct TransitBuffer;
 }
+namespace semcache::engine {
+struct Derivation;
+}
 
 /// The functions that adapters (packages/*) call. The runtime starts at first use and ends with semcache::finalize.
 /// The words are explained in directory/README.md (value, datum, slot) and engine/README.md (launch, pin, flight).
