@@ -83,8 +83,8 @@ void Derivations::unwatch(Derivation& d) noexcept {
   for (Derivation::Input& input : d.inputs) s_.directory.unwatch(std::exchange(input.values, {}));
 }
 
-void Derivations::take_useless(List& useless) noexcept {
-  take(useless, [this](const Derivation& d) {
+void Derivations::drop_useless() noexcept {
+  drop_if([this](const Derivation& d) {
     try {
       return !d.computed || is_lost(d) || !holds_now(d);
     } catch (const std::bad_alloc&) {
@@ -95,37 +95,28 @@ void Derivations::take_useless(List& useless) noexcept {
 
 void Derivations::leave(const Memory& array) noexcept {
   if (!any_.load(std::memory_order_relaxed)) return;
-  List useless;
-  {
-    const Transaction t(transactions_);
-    take(useless, [&](const Derivation& d) {
-      return std::any_of(d.inputs.begin(), d.inputs.end(), [&](const auto& input) { return input.array.memory == &array; });
-    });
-  }
-  free(useless);
+  const Transaction t(transactions_);
+  drop_if([&](const Derivation& d) {
+    return std::any_of(d.inputs.begin(), d.inputs.end(), [&](const auto& input) { return input.array.memory == &array; });
+  });
 }
 
-/// Takes spare values out of the list.
+/// Drops spare values. Their memory is freed when nothing uses it any more.
 template <class IsUseless>
-void Derivations::take(List& useless, const IsUseless& is_useless) noexcept {
+void Derivations::drop_if(const IsUseless& is_useless) noexcept {
   for (auto next = all_.begin(); next != all_.end();) {
     const auto d = next++;
     if (d->users > 0 || !is_useless(*d)) continue;
     unwatch(*d);
     set_spare(*d, false);
-    useless.splice(useless.end(), all_, d);
-  }
-}
-
-void Derivations::free(List& useless) noexcept {
-  for (const Derivation& d : useless) {
-    for (Memory* m : d.places) lifetimes_.deallocate(m);
+    for (Memory* m : d->places) lifetimes_.abandon(*m);
+    all_.erase(d);
   }
 }
 
 Derivations::Use Derivations::acquire(const std::string& function, const std::vector<std::byte>& parameters,
                                       const std::vector<Requirement>& inputs, std::uint64_t bytes, std::uint32_t device) {
-  List wanted(1), useless;
+  List wanted(1);
   Derivation& d = wanted.front();
   d.function = function;
   d.parameters = parameters;
@@ -144,29 +135,22 @@ Derivations::Use Derivations::acquire(const std::string& function, const std::ve
                          " bytes, and now has " + std::to_string(bytes) + ". A function's result depends on its inputs and parameters alone");
     return found;
   };
-  const base::AtEnd freed([&] { free(useless); });  // behind the transactions
-  {
-    const Transaction t(transactions_);
-    Derivation* const found = find_it();
-    if (found != nullptr) {
-      const auto place = std::find_if(found->places.begin(), found->places.end(), on_the_device);
-      if (place != found->places.end()) return use(*found, **place);
-      found->places.reserve(found->places.size() + 1);
-      Memory* const m = lifetimes_.new_derived(device, function.c_str(), bytes, found->places.front());
-      found->places.push_back(m);
-      return use(*found, *m);
-    }
-    take_useless(useless);
-  }
-  free(useless);
-  useless.clear();
   Transaction t(transactions_);
+  if (Derivation* const found = find_it()) {
+    const auto place = std::find_if(found->places.begin(), found->places.end(), on_the_device);
+    if (place != found->places.end()) return use(*found, **place);
+    found->places.reserve(found->places.size() + 1);
+    Memory* const m = lifetimes_.new_derived(device, function.c_str(), bytes, found->places.front());
+    found->places.push_back(m);
+    return use(*found, *m);
+  }
+  drop_useless();
   d.places.reserve(1);
   d.places.push_back(lifetimes_.new_derived(device, function.c_str(), bytes, nullptr));
   try {
     t.run([&] { return watch(d); });
   } catch (...) {
-    useless.splice(useless.end(), wanted);
+    lifetimes_.abandon(*d.places.front());
     throw;
   }
   all_.splice(all_.end(), wanted);
@@ -189,14 +173,10 @@ bool Derivations::is_noticed(const Derivation::Input& input) const {
 }
 
 void Derivations::release(Derivation& d) noexcept {
-  List useless;
-  {
-    const Transaction t(transactions_);
-    if (--d.users > 0) return;
-    set_spare(d, true);
-    if (!d.computed) take_useless(useless);
-  }
-  free(useless);
+  const Transaction t(transactions_);
+  if (--d.users > 0) return;
+  set_spare(d, true);
+  if (!d.computed) drop_useless();
 }
 
 std::uint64_t Derivations::spare_bytes() const noexcept {

@@ -69,12 +69,11 @@ class Derivations : Parts {
   [[nodiscard]] Derivation* find(const Derivation& wanted) noexcept;
   [[nodiscard]] Use use(Derivation& derivation, Memory& memory) noexcept;
   void set_spare(Derivation& derivation, bool spare) noexcept;
-  /// Takes the spare values out of the list that are lost, or of which an input has changed.
-  void take_useless(List& useless) noexcept;
+  /// Drops the spare values that are lost, or of which an input has changed.
+  void drop_useless() noexcept;
   template <class IsUseless>
-  void take(List& useless, const IsUseless& is_useless) noexcept;
+  void drop_if(const IsUseless& is_useless) noexcept;
   void unwatch(Derivation& derivation) noexcept;
-  void free(List& useless) noexcept;
   Obstacle watch(Derivation& derivation);
   [[nodiscard]] bool is_noticed(const Derivation::Input& input) const;
 

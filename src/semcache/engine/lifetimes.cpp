@@ -58,6 +58,11 @@ Memory* Lifetimes::new_derived(std::uint32_t device, const char* label, std::uin
   return bind_part(std::move(m), like != nullptr ? like->datum : s_.directory.add_datum(bytes));
 }
 
+void Lifetimes::abandon(Memory& derived) noexcept {
+  projection_.revoke(derived);
+  keep_as_saved_copy(derived);
+}
+
 Memory* Lifetimes::bind_part(Arrays::NewMemory m, DatumId datum) {
   m->part = true;
   m->since = Memory::never;
