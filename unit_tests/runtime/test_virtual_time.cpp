@@ -185,6 +185,20 @@ TEST(VirtualTime, APartIsFetchedAndChargedAlone) {
   }), 2.25 + 2);
 }
 
+TEST(VirtualTime, ATransferWaitsForTheKernelOnItsPartAndForNoLaterOne) {
+  EXPECT_EQ(seconds(own_links, [] {
+    Array a(0), b(1);
+    const auto kernel = [&](std::size_t begin, std::size_t n) {
+      const LibraryUse use{a.device + begin, n, Access::overwrite};
+      const Launch launch(queue_of(nullptr), &use, 1);
+    };
+    kernel(0, bytes / 4);              // until 2
+    kernel(bytes / 4, bytes / 4 * 3);  // until 6
+    access(a.host, bytes / 4, Access::read);
+    b.kernel(Access::read);
+  }), 2 + 2.25 + 3 + 5);
+}
+
 /// Whether there is a machine or not, the same bytes move, and they are right.
 TEST(VirtualTime, CountsAndContentAreThoseWithoutAMachine) {
   unsigned sum = 0;
