@@ -54,7 +54,11 @@ TEST(MachineModel, TheMostSpecificFigureCounts) {
   EXPECT_EQ(f.of({host, 0}, 5), 1);
   EXPECT_EQ(f.of({host, 3}, 5), 4);
   EXPECT_EQ(f.of({3, host}, 5), 2);
-  EXPECT_EQ(f.of({0, 3}, 5), 1) << "a device's figure is that of its links to the host";
+  f.of_device[6] = 8;
+  EXPECT_EQ(f.of({host, 6}, 5), 8);
+  EXPECT_EQ(f.of({6, host}, 5), 8);
+  EXPECT_EQ(f.of({0, 6}, 5), 1) << "a device's figure is that of its links to the host";
+  EXPECT_EQ(f.of({6, 0}, 5), 1);
 }
 
 TEST(VirtualClock, ATransferTakesTheLatencyAndItsBytes) {
@@ -91,6 +95,7 @@ TEST(VirtualClock, LinksOfTheirOwnOverlapAndASharedOneDoesNot) {
       {"the same link", {}, host_space, first, 6},
       {"a group of other links", {{{host, 1}, {0, host}}}, host_space, second, 3},
       {"two groups", {{{0, host}, {1, host}}, {{host, 0}, {1, 0}, {host, 1}}}, host_space, second, 6},
+      {"a link beside a group", {{{host, 0}, {host, 1}}}, first, host_space, 3},
       {"a group with devices that are not used", {{{host, 7}, {host, 1}}}, host_space, second, 3},
   };
   for (const Case& c : table) {
@@ -143,7 +148,7 @@ TEST(VirtualClock, EventsOrderQueuesOfDifferentDevices) {
   m.clock.compute(m.c, 0);
   EXPECT_EQ(m.clock.transfer(m.c, second, host_space, 64), 7) << "begins behind the first transfer and the kernel";
   m.clock.wait(m.c, early);
-  EXPECT_EQ(m.clock.transfer(m.c, second, host_space, 64), 10) << "an event of the past changes nothing";
+  EXPECT_EQ(m.clock.transfer(m.c, second, first, 256), 10) << "an event of the past changes nothing";
 
   m.clock.host_waits_for(late);
   EXPECT_EQ(m.clock.host(), 6);

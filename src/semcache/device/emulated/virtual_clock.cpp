@@ -26,20 +26,21 @@ VirtualClock::VirtualClock(const MachineModel& model, const std::vector<int>& or
   constexpr double no_limit = std::numeric_limits<double>::infinity();
   for (const int ordinal : ordinals) devices_.push_back({model.memory.of(ordinal, no_limit), model.launch.of(ordinal, 0)});
   const auto place = [&](std::size_t space) { return space == 0 ? MachineModel::host : ordinals[space - 1]; };
-  for (std::size_t from = 0; from < spaces_; ++from) {
-    for (std::size_t to = 0; to < spaces_; ++to) {
-      const MachineModel::Link link{place(from), place(to)};
-      std::size_t line = links_.size();
-      for (const auto& group : model.shared) {
-        const auto in_group = [&](const MachineModel::Link& l) { return std::find(group.begin(), group.end(), l) != group.end(); };
-        if (!in_group(link)) continue;
-        for (std::size_t i = 0; i < links_.size(); ++i) {
-          if (in_group({place(i / spaces_), place(i % spaces_)})) line = std::min(line, i);
-        }
-      }
-      const MachineModel::Figure& rates = from == 0 || to == 0 ? model.link : model.peer;
-      links_.push_back({rates.of(link, no_limit), model.latency.of(link, 0), line});
+  const auto link_at = [&](std::size_t index) { return MachineModel::Link{place(index / spaces_), place(index % spaces_)}; };
+  const auto are_shared = [&](const MachineModel::Link& one, const MachineModel::Link& other) {
+    return std::any_of(model.shared.begin(), model.shared.end(), [&](const std::vector<MachineModel::Link>& group) {
+      const auto has = [&](const MachineModel::Link& link) { return std::find(group.begin(), group.end(), link) != group.end(); };
+      return has(one) && has(other);
+    });
+  };
+  for (std::size_t index = 0; index < spaces_ * spaces_; ++index) {
+    const MachineModel::Link link = link_at(index);
+    std::size_t line = index;
+    for (std::size_t earlier = 0; earlier < index; ++earlier) {
+      if (are_shared(link, link_at(earlier))) line = links_[earlier].line;
     }
+    const bool to_or_from_host = link.first == MachineModel::host || link.second == MachineModel::host;
+    links_.push_back({(to_or_from_host ? model.link : model.peer).of(link, no_limit), model.latency.of(link, 0), line});
   }
   lines_.resize(links_.size(), 0);
 }
