@@ -199,6 +199,52 @@ TEST(VirtualTime, ATransferWaitsForTheKernelOnItsPartAndForNoLaterOne) {
   }), 2 + 2.25 + 3 + 5);
 }
 
+TEST(VirtualTime, AKernelThatTheProgramHasWaitedForHoldsUpTheHost) {
+  const auto program = [](bool waits) {
+    return [waits] {
+      Array a(0), b(1);
+      {
+        const LibraryUse use{a.device, bytes, Access::overwrite};
+        Launch launch(queue_of(nullptr), &use, 1);
+        if (!waits) return b.kernel(Access::overwrite);
+        launch.before_wait();
+        launch.after_wait();
+      }
+      b.kernel(Access::overwrite);
+    };
+  };
+  EXPECT_EQ(seconds(own_links, program(false)), 5);
+  EXPECT_EQ(seconds(own_links, program(true)), 5 + 5);
+}
+
+TEST(VirtualTime, ColumnsAreOneTransfer) {
+  constexpr std::size_t pitch = bytes / 16;
+  EXPECT_EQ(seconds(own_links, [] {
+    Array a, b;
+    a.kernel(Access::read);  // until 8
+    std::memset(b.host, 5, bytes);
+    copy_2d(a.device, pitch, b.host, pitch, pitch / 2, 16, {});
+    a.kernel(Access::read, [&] {
+      EXPECT_EQ(a.device[15 * pitch], 5);
+      EXPECT_EQ(a.device[15 * pitch + pitch / 2], 1);
+    });
+  }), 8 + 2.5 + 5);
+}
+
+TEST(VirtualTime, AnEvictionIsWaitedForBeforeItsMemoryIsUsed) {
+  ::setenv("SEMCACHE_DEVICE_MEMORY", "1M", 1);
+  const Statistics s = run(own_links, [] {
+    Array a, b, c(1);
+    a.kernel(Access::overwrite);  // until 5
+    b.kernel(Access::overwrite);
+    c.kernel(Access::read);
+  });
+  ::unsetenv("SEMCACHE_DEVICE_MEMORY");
+  EXPECT_EQ(s.total.written_back.bytes, bytes);
+  const auto blocks = static_cast<double>(s.total.d2h.count);
+  EXPECT_EQ(s.virtual_time->seconds, 5 + (2 * blocks + 1) + (3 + 5)) << "c is fetched when the host has seen a leave";
+}
+
 /// Whether there is a machine or not, the same bytes move, and they are right.
 TEST(VirtualTime, CountsAndContentAreThoseWithoutAMachine) {
   unsigned sum = 0;
