@@ -331,6 +331,19 @@ TEST(EmulatedMachine, TheHostWaitsForTransfersOfTheMemoryThatItNeeds) {
   }
 }
 
+TEST(EmulatedMachine, AHostThatNeverWaitsGetsOnlySoFarAhead) {
+  constexpr double short_time = 1.0 / 1024;
+  MachineModel m = model();
+  m.link.of_device[0] = 1e300;
+  m.latency.of_device[0] = short_time;
+  for (const bool too_far : {false, true}) {
+    Devices d(m);
+    for (int i = 0; i < (too_far ? 4097 : 4096); ++i) d.device[0]->note_copy(d.queue[0], d.memory[0], d.host.data(), 1, 1);
+    d.device[1]->note_copy(d.queue[1], d.memory[1], d.host.data(), 4 * page, 4 * page);
+    EXPECT_EQ(d.seconds(), 6 + (too_far ? short_time : 0)) << "begins when the first of the others has ended, if there are too many";
+  }
+}
+
 TEST(EmulatedMachine, DevicesThatDoNotReachEachOtherCopyOverTheHost) {
   Devices d;
   d.device[0]->share_with({d.device[1].get()}, Device::PeerUse::refused);

@@ -95,6 +95,8 @@ class EmulatedMachine : base::Uncopied {
     return base::number(address) < end ? device : host_space;
   }
   void note_flight(const std::byte* host, std::uint64_t bytes, bool to_host, VirtualClock::Seconds until) noexcept {
+    constexpr std::size_t most = 4096;  // so that a host that never waits needs no more memory than that
+    if (flights_.size() == most) clock_.host_waits_until(flights_.front().until);
     const auto over = [&](const Flight& f) { return f.until <= clock_.host(); };
     flights_.erase(std::remove_if(flights_.begin(), flights_.end(), over), flights_.end());
     try {
