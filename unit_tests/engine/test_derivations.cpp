@@ -296,6 +296,25 @@ TEST_P(Derivations, OfUnknownContentAreNotFound) {
   EXPECT_TRUE((p.inverted(m, ByteRange{0, page}), p.inverted(m, ByteRange{0, page})).computed);
 }
 
+/// A mirror becomes open when a kernel is given a pointer into it. Its content may change unnoticed from then on.
+TEST_P(Derivations, OfAnOpenMirrorAreNotFound) {
+  Deriving p(GetParam());
+  Memory& mirror = p.on_host(size);
+  p.host_write(mirror, mirror.all(), 1);
+  const auto ask = [&] {
+    const auto use = p.acquire(mirror, mirror.all());
+    if (!use.computed) p.engine().derivations.note_computed(*use.derivation);  // the test has no kernel that reads the mirror
+    p.engine().derivations.release(*use.derivation);
+    return use.computed;
+  };
+  EXPECT_FALSE(ask());
+  const device::DriverUse use{mirror.address, 0, device::DriverUse::Kind::argument, 0};
+  if (auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, true)) p.engine().foreign_uses.end_foreign_call(std::move(call));
+  ASSERT_TRUE(mirror.open);
+  EXPECT_FALSE(ask());
+  EXPECT_FALSE(ask());
+}
+
 TEST_P(Derivations, OfAnArrayThatIsFreedAndMadeAnew) {
   Deriving p(GetParam());
   Memory& m = p.on_device(size);

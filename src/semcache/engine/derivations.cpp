@@ -129,6 +129,7 @@ Derivations::Use Derivations::acquire(const std::string& function, const std::ve
       shapes_.shape(*input.array.memory, input.where);  // so that equal content is in equal extents
       input.values = s_.directory.wanted(input.array.memory->datum).extents(input.where);
     }
+    if (!are_noticed(d)) return nullptr;
     Derivation* const found = find(d);
     SEMCACHE_EXPECTS(found == nullptr || found->bytes == bytes,
                      "'" + function + "' of the same inputs and parameters had " + (found == nullptr ? "" : std::to_string(found->bytes)) +
@@ -160,16 +161,17 @@ Derivations::Use Derivations::acquire(const std::string& function, const std::ve
 
 void Derivations::note_computed(Derivation& d) {
   const Transaction t(transactions_);
-  d.computed = s_.options.protocol != Protocol::off && find(d) == nullptr && holds_now(d) &&
-               std::all_of(d.inputs.begin(), d.inputs.end(), [&](const Derivation::Input& input) { return is_noticed(input); });
+  d.computed = find(d) == nullptr && holds_now(d) && are_noticed(d);
 }
 
-/// Is the content of the input known, and is every change of it noticed?
-bool Derivations::is_noticed(const Derivation::Input& input) const {
-  const auto& slots = s_.directory.slots(input.array.memory->datum);
-  const auto& values = input.values;
-  return std::none_of(slots.begin(), slots.end(), [&](SlotId slot) { return s_.memory_of(slot).open; }) &&
-         std::all_of(values.begin(), values.end(), [](const auto& e) { return e.ref.is_number() || e.ref.id == directory::zeros_value; });
+/// Is the content of the inputs known, and is every change of it noticed?
+bool Derivations::are_noticed(const Derivation& d) const {
+  return s_.options.protocol != Protocol::off && std::all_of(d.inputs.begin(), d.inputs.end(), [&](const Derivation::Input& input) {
+           const auto& slots = s_.directory.slots(input.array.memory->datum);
+           return std::none_of(slots.begin(), slots.end(), [&](SlotId slot) { return s_.memory_of(slot).open; }) &&
+                  std::all_of(input.values.begin(), input.values.end(),
+                              [](const auto& e) { return e.ref.is_number() || e.ref.id == directory::zeros_value; });
+         });
 }
 
 void Derivations::release(Derivation& d) noexcept {

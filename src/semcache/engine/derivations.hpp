@@ -75,7 +75,7 @@ class Derivations : Parts {
   void drop_if(const IsUseless& is_useless) noexcept;
   void unwatch(Derivation& derivation) noexcept;
   Obstacle watch(Derivation& derivation);
-  [[nodiscard]] bool is_noticed(const Derivation::Input& input) const;
+  [[nodiscard]] bool are_noticed(const Derivation& derivation) const;
 
   List all_;
   std::atomic<bool> any_{false};  ///< something is, or has been, in the list
