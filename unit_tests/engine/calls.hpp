@@ -121,7 +121,9 @@ class World {
     return {e().lifetimes.allocate_host("host array", size, partner, announced), Bytes(size)};
   }
   void free(Array& a) {
-    if (a.memory != nullptr) e().lifetimes.deallocate(std::exchange(a.memory, nullptr));
+    if (a.memory == nullptr) return;
+    e().derivations.leave(*a.memory);
+    e().lifetimes.deallocate(std::exchange(a.memory, nullptr));
   }
   static void set(Array& a, ByteRange r, std::uint64_t seed) {
     for (std::uint64_t i = r.begin; i < r.end; ++i) a.content[i] = Machine::mix(seed, i);
@@ -523,6 +525,34 @@ inline const std::vector<Scenario>& scenarios() {
          if (!w.use_part(*part, where, Access::read_write, 95)) {}
          (void)w.attempt([&] { w.e().access(*w.pair_h.memory, {10, 3 * page}, Access::read); });
          (void)w.attempt([&] { w.e().lifetimes.deallocate(part); });
+       }},
+      {"a derived value", "d1", [](World& w) {
+         engine::Derivations::Use use;
+         const ByteRange all = w.d1.memory->all();
+         const auto acquire = [&] {
+           return w.attempt([&] { use = w.e().derivations.acquire("copied", {}, {{w.d1.memory, all, Access::read}}, w.d1.memory->bytes, 0); });
+         };
+         if (!acquire()) return;
+         const Operand operands[] = {{w.d1.memory, false}, {use.memory, true}};
+         engine::Requirement parts[] = {{w.d1.memory, all, Access::read}, {use.memory, all, Access::overwrite}};
+         const engine::QueueIndex q = w.machine().queue(stream);
+         bool in_part = false;
+         if (!use.computed && w.attempt([&] { in_part = w.e().launches.begin_launch(q, operands, 2, {parts, 2}); })) {
+           w.machine().device().launch(stream, Machine::touches({operands[0], operands[1]}),
+                                       [to = use.memory->address, from = w.d1.memory->address] { std::memcpy(to, from, size); });
+           (void)w.attempt([&] { w.e().launches.end_launch(q, operands, 2, all_devices, {parts, in_part ? 2u : 0u}); });
+           (void)w.attempt([&] { w.e().derivations.note_computed(*use.derivation); });
+         }
+         w.e().derivations.release(*use.derivation);
+         if (!acquire()) return;
+         const Operand operand{use.memory, false};
+         if (use.computed && w.attempt([&] { w.e().launches.begin_launch(q, &operand, 1); })) {
+           w.machine().device().launch(stream, Machine::touches({operand}), [from = use.memory->address, content = w.d1.content] {
+             EXPECT_EQ(std::memcmp(from, content.data(), content.size()), 0) << "a derived value";
+           });
+           (void)w.attempt([&] { w.e().launches.end_launch(q, &operand, 1); });
+         }
+         w.e().derivations.release(*use.derivation);
        }},
       {"a part whose content another array wants when it is freed", "pair_h pair_d d3", [](World& w) {
          const Region where(100, 300, 20, 1000);

@@ -102,6 +102,7 @@ Oracle::Oracle(const Options& options)
 
 Oracle::~Oracle() {
   disarm();
+  for (const Derived& d : derived_) machine_->engine().derivations.release(*d.derivation);
   while (!persistent_.empty()) drop_messages_of(persistent_.back().memory);
   if (!failed_) {
     while (!arrays_.empty()) {
@@ -652,15 +653,29 @@ void Oracle::native_launch() {
     writes.push_back({0, sub_range(a.bytes.size()), next_seed_++});
   }
   if (a.bytes.empty()) return;
-  const auto is_resident = [&](const engine::Requirement& part) { return engine::State::is_resident(*a.device, part.range); };
-  if (options_.device_faults && !std::all_of(parts.begin(), parts.end(), is_resident)) {
+  if (options_.device_faults && !std::all_of(parts.begin(), parts.end(), [this](const auto& part) { return is_open(part); })) {
     return use_by_faults(a, expected.back(), parts, writes);
   }
   machine_->device().launch(named(stream), touches, kernel_body(operands, std::move(expected), writes, text));
   for (const Machine::Write& w : writes) write_by_kernel(a, w.range, w.seed);
 }
 
-/// A kernel of an emulated device, of which the announced parts need more memory than there is. Its uses are noticed one by one.
+/// Is announced guarded memory mapped and open? It is, unless the array is larger than the budget: then one part gives way to the next.
+bool Oracle::is_open(const engine::Requirement& part) {
+  const engine::Memory& m = *part.memory;
+  if (m.bytes <= machine_->engine().state().device_of(m).memory->budget_bytes()) return true;
+  if (!engine::State::is_resident(m, part.range)) return false;
+  const platform::Protection needed = writes(part.mode) ? platform::Protection::read_write : platform::Protection::read;
+  for (std::uint64_t c = 0; c < part.range.columns; ++c) {
+    const ByteRange column = part.range.column(c);
+    for (std::uint64_t at = round_down(column.begin, options_.page_bytes); at < column.end; at += options_.page_bytes) {
+      if (machine_->platform().protection(m.address + at) < needed) return false;
+    }
+  }
+  return true;
+}
+
+/// A kernel of an emulated device, of which not all announced parts are open. Its uses are noticed one by one.
 void Oracle::use_by_faults(Array& a, const Expected& expected, const std::vector<engine::Requirement>& parts,
                            const std::vector<Machine::Write>& writes) {
   std::vector<std::byte> seen(a.bytes.size());
@@ -847,6 +862,86 @@ void Oracle::use_host_part(Array& a, Memory& m, Access mode) {
     free_part(a);
   }
   survive(5, [&] { machine_->engine().host_uses.end(&use, 1); });
+}
+
+/// A value that is derived from a part of an array: each byte turned by a parameter. It is computed where it is not found.
+void Oracle::derive() {
+  if (!derived_.empty() && random_.chance(40)) {  // a value that has been in use for a while
+    const std::size_t i = random_.below(derived_.size());
+    note("a derived value of " + std::to_string(derived_[i].bytes.size()) + " bytes is used again");
+    read_derived(derived_[i]);
+    if (random_.chance(60)) {
+      machine_->engine().derivations.release(*derived_[i].derivation);
+      derived_.erase(derived_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return;
+  }
+  // Often the same as before, so that it is found unless its input has changed.
+  const auto former = std::find_if(arrays_.begin(), arrays_.end(), [&](const auto& array) { return array->device == derived_from_; });
+  const bool same = former != arrays_.end() && derived_from_ != nullptr && derived_range_.end <= (*former)->bytes.size() && random_.chance(80);
+  Array& a = same ? **former : pick();
+  if (a.device == nullptr) return;
+  const ByteRange r = same ? derived_range_ : random_.chance(50) ? ByteRange{0, a.bytes.size()} : sub_range(a.bytes.size());
+  derived_from_ = a.device;
+  derived_range_ = r;
+  if (random_.chance(70)) derive_in_ = 1 + random_.below(4);
+  const bool known = std::all_of(a.defined.begin() + static_cast<std::ptrdiff_t>(r.begin), a.defined.begin() + static_cast<std::ptrdiff_t>(r.end),
+                                 [](std::uint8_t d) { return d != 0; });
+  if (r.empty() || !known) return;
+  const std::uint32_t device = device_for(*a.device);
+  const auto turn = static_cast<std::byte>(random_.chance(80) ? 1 : 2);
+  Memory& input = a.host != nullptr && random_.chance(30) ? *a.host : *a.device;
+  std::string text = "move " + std::to_string(moves_) + ": a value derived from " + show(r) + " of " + std::to_string(a.bytes.size());
+  engine::Derivations::Use use;
+  if (!attempt([&] { use = machine_->engine().derivations.acquire("turned", {turn}, {{&input, r, Access::read}}, r.size(), device); })) {
+    return note(text);
+  }
+  note(text + (use.computed ? " is found" : ""));
+  Derived derived{use.derivation, use.memory, std::vector<std::byte>(r.size())};
+  for (std::uint64_t i = 0; i < r.size(); ++i) derived.bytes[i] = a.bytes[r.begin + i] ^ turn;
+  if (!use.computed && !compute_derived(a, r, turn, derived)) return machine_->engine().derivations.release(*use.derivation);
+  if (!use.computed && random_.chance(90)) machine_->engine().derivations.note_computed(*use.derivation);
+  read_derived(derived);
+  if (derived_.size() < 2 && random_.chance(30)) {
+    derived_.push_back(std::move(derived));
+  } else {
+    machine_->engine().derivations.release(*use.derivation);
+  }
+}
+
+bool Oracle::compute_derived(Array& a, ByteRange r, std::byte turn, const Derived& derived) {
+  void* const stream = pick_stream(device_of(*derived.memory));
+  engine::QueueIndex queue = engine::unknown_queue;
+  if (!adopt(stream, queue)) return false;
+  const std::vector<Operand> operands{{a.device, false}, {derived.memory, true}};
+  std::vector<engine::Requirement> parts{{a.device, r, Access::read}, {derived.memory, derived.memory->positions(), Access::overwrite}};
+  const std::vector<FakeDevice::Touch> touches = Machine::touches(operands, parts);
+  order_program(stream, touches);
+  bool in_part = false;
+  if (!attempt([&] { in_part = machine_->engine().launches.begin_launch(queue, operands.data(), 2, {parts.data(), 2}); })) return false;
+  machine_->device().launch(named(stream), touches, [this, from = a.device->address, to = derived.memory->address, r, turn, expected = expect(a)] {
+    check(expected, r, from + r.begin, "a kernel that derives a value");
+    for (std::uint64_t i = 0; i < r.size(); ++i) to[i] = from[r.begin + i] ^ turn;
+  });
+  replay_.program_writes(derived.memory->slot, derived.memory->all(), [&](std::uint64_t i) { return derived.bytes[i]; });
+  survive(2, [&] {
+    machine_->engine().launches.end_launch(queue, operands.data(), 2, all_devices, {parts.data(), in_part ? 2u : 0u});
+  });
+  return true;
+}
+
+void Oracle::read_derived(const Derived& derived) {
+  Memory& m = *derived.memory;
+  void* const stream = pick_stream(device_of(m));
+  engine::QueueIndex queue = engine::unknown_queue;
+  if (!adopt(stream, queue)) return;
+  const std::vector<Operand> operands{{&m, false}};
+  order_program(stream, operands);
+  if (!attempt([&] { (void)machine_->engine().launches.begin_launch(queue, operands.data(), 1); })) return;
+  machine_->device().launch(named(stream), Machine::touches(operands), [this, base = m.address, bytes = derived.bytes] {
+    if (!failed_ && std::memcmp(base, bytes.data(), bytes.size()) != 0) fail("a derived value is not that of its inputs");
+  });
+  survive(2, [&] { machine_->engine().launches.end_launch(queue, operands.data(), 1); });
 }
 
 void Oracle::fill_by_kernel() {
@@ -1259,6 +1354,7 @@ void Oracle::compare_everything() {
 }
 
 void Oracle::move() {
+  if (derive_in_ > 0 && --derive_in_ == 0) return derive();
   const std::uint64_t choice = random_.below(1000);
   if (choice < 200) return host_read();
   if (choice < 340) return options_.device_faults && random_.chance(40) ? raw_use() : host_write();
@@ -1266,6 +1362,7 @@ void Oracle::move() {
   if (choice < (options_.devices > 1 ? 605u : 620u)) return launch(false);
   if (choice < 625) return launch(true);
   if (choice < 628) return use_parts();
+  if (choice < 631) return derive();
   if (choice < 640) return native_launch();
   if (choice < 665) return foreign_call();
   if (choice < 690) return fill_by_kernel();

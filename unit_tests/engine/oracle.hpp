@@ -108,6 +108,7 @@ class Oracle {
   void announced_access();
   void launch(bool unknown);
   void native_launch();
+  void derive();
   void foreign_call();
   void fill_by_kernel();
   void use_parts();
@@ -181,6 +182,15 @@ class Oracle {
   static void forget_overwritten(Array& a, const std::vector<engine::Requirement>& parts);
   [[nodiscard]] static std::size_t index_of(const std::vector<engine::Operand>& operands, const engine::Requirement& part);
   static void expect_parts(Expected& expected, const engine::Memory& m, const std::vector<engine::Requirement>& parts);
+  /// A derived value that is in use, and what it must be.
+  struct Derived {
+    engine::Derivation* derivation;
+    engine::Memory* memory;
+    std::vector<std::byte> bytes;
+  };
+  bool compute_derived(Array& a, ByteRange r, std::byte turn, const Derived& derived);
+  void read_derived(const Derived& derived);
+  [[nodiscard]] bool is_open(const engine::Requirement& part);
   void use_by_faults(Array& a, const Expected& expected, const std::vector<engine::Requirement>& parts, const std::vector<Machine::Write>& writes);
   std::function<void()> kernel_body(std::vector<engine::Operand> operands, std::vector<Expected> expected,
                                     std::vector<Machine::Write> writes, std::string name);
@@ -200,6 +210,10 @@ class Oracle {
   std::uint64_t next_seed_ = 1;
   std::uint64_t injected_ = 0;
   std::uint64_t refused_ = 0;
+  std::vector<Derived> derived_;
+  const engine::Memory* derived_from_ = nullptr;
+  ByteRange derived_range_;
+  std::uint64_t derive_in_ = 0;  ///< so many moves from now, the same value is asked for again
   unsigned streams_ = 1;
   bool failed_ = false;
   bool trace_ = false;

@@ -79,5 +79,62 @@ TEST(Arrays, WhatIsMissingCanBeAsked) {
   deallocate(device);
 }
 
+/// Computes the sum of an array's bytes, as a library's routine on the device would.
+std::uint64_t sum_of(const void* array, bool& computed) {
+  const DerivedValue::Input input{array, bytes};
+  DerivedValue sum("sum of bytes", nullptr, 0, &input, 1, sizeof(std::uint64_t), 0);
+  computed = !sum.is_computed();
+  if (computed) {
+    const LibraryUse uses[] = {{array, bytes, Access::read}, {sum.data(), sizeof(std::uint64_t), Access::overwrite}};
+    {
+      const Launch launch(queue_of(nullptr), uses, 2);
+      std::uint64_t total = 0;
+      for (std::size_t i = 0; i < bytes; ++i) total += static_cast<const unsigned char*>(array)[i];
+      std::memcpy(sum.data(), &total, sizeof total);
+    }
+    sum.note_computed();
+  }
+  const LibraryUse use{sum.data(), sizeof(std::uint64_t), Access::read};
+  const Launch launch(queue_of(nullptr), &use, 1);
+  std::uint64_t total = 0;
+  std::memcpy(&total, sum.data(), sizeof total);
+  return total;
+}
+
+TEST(DerivedValues, AreComputedOnceForEachContent) {
+  void* const device = allocate_device("device", bytes);
+  auto* const host = static_cast<char*>(allocate_host("host", bytes, device));
+  std::memset(host, 1, bytes);
+  bool computed = false;
+  EXPECT_EQ(sum_of(device, computed), bytes);
+  EXPECT_TRUE(computed);
+  EXPECT_EQ(sum_of(device, computed), bytes);
+  EXPECT_FALSE(computed);
+  EXPECT_EQ(statistics().derived_bytes, sizeof(std::uint64_t));
+  host[17] = 3;  // noticed by its page fault
+  EXPECT_EQ(sum_of(device, computed), bytes + 2);
+  EXPECT_TRUE(computed);
+  deallocate(host);
+  EXPECT_EQ(sum_of(device, computed), bytes + 2);
+  deallocate(device);
+  EXPECT_EQ(statistics().derived_bytes, 0u) << "they leave with their input";
+}
+
+TEST(DerivedValues, RefuseWhatCannotBe) {
+  void* const device = allocate_device("device", bytes);
+  const auto derive = [&](const DerivedValue::Input& input, std::size_t size, std::uint32_t on) {
+    const DerivedValue value("nothing", nullptr, 0, &input, 1, size, on);
+  };
+  int foreign = 0;
+  EXPECT_THROW(derive({device, bytes}, 0, 0), UsageError);
+  EXPECT_THROW(derive({device, bytes}, 8, 7), UsageError);
+  EXPECT_THROW(derive({&foreign, sizeof foreign}, 8, 0), UsageError);
+  EXPECT_THROW(derive({device, bytes + 1}, 8, 0), UsageError);
+  EXPECT_THROW(derive({device, 100, 3, 50}, 8, 0), UsageError);
+  EXPECT_NO_THROW(derive({device, 100, 3, 200}, 8, 0));
+  deallocate(device);
+  EXPECT_EQ(statistics().derived_bytes, 0u);
+}
+
 }  // namespace
 }  // namespace semcache::runtime

@@ -56,6 +56,22 @@ TEST(DeviceChoice, AVariableThatContradictsTheFrameworkIsNamedWithTheRemedy) {
   EXPECT_EQ(error_of(DeviceChoice::emulated, device::DeviceKind::emulated), "");
 }
 
+TEST(DeviceChoice, AMachineForEmulatedDevicesIsReportedAsNotUsedOnAGpu) {
+  Configuration c;
+  c.emulated_machine.emplace();
+  const auto said = [&](DeviceChoice choice) {
+    c.device = choice;
+    ::testing::internal::CaptureStderr();
+    try {
+      (void)make_devices(c, nullptr);
+    } catch (const Error&) {  // there is no GPU
+    }
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_TRUE(contains(said(DeviceChoice::cuda), "warning: SEMCACHE_EMULATED_MACHINE has no effect, because the devices are GPUs"));
+  EXPECT_EQ(said(DeviceChoice::emulated), "");
+}
+
 /// What is asked for, and by whom.
 struct Asked {
   int count = 0;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/runtime/configuration.hpp>
+#include <semcache/runtime/machine_file.hpp>
 #include <semcache/semcache.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <string>
@@ -60,7 +63,8 @@ TEST(Configuration, AnEmptyEnvironmentGivesTheDefaults) {
 constexpr const char* all_names[] = {
     "SEMCACHE_DEVICE", "SEMCACHE_DEVICES",      "SEMCACHE_DEVICE_MEMORY", "SEMCACHE_PROTOCOL",       "SEMCACHE_TRACKER",
     "SEMCACHE_CHECK",  "SEMCACHE_CHECK_WRITES", "SEMCACHE_REPORT",        "SEMCACHE_SNAPSHOT_SHARE", "SEMCACHE_FAULT_TIMEOUT",
-    "SEMCACHE_DEVICE_TRACKER", "SEMCACHE_HOST_ADDRESSES", "SEMCACHE_MPI_CUDA", "SEMCACHE_PEER_ACCESS"};
+    "SEMCACHE_DEVICE_TRACKER", "SEMCACHE_HOST_ADDRESSES", "SEMCACHE_MPI_CUDA", "SEMCACHE_PEER_ACCESS",
+    "SEMCACHE_EMULATED_MACHINE"};
 
 TEST(Configuration, AnEmptyOrBlankVariableIsAnAbsentOne) {
   for (const char* name : all_names) {
@@ -234,6 +238,7 @@ TEST(Configuration, NonsenseInAnyVariableIsRefusedByNameValueAndAcceptedForms) {
       {"SEMCACHE_HOST_ADDRESSES", {"-1", "64GiB", "half", "1P"}},
       {"SEMCACHE_PEER_ACCESS", {"1", "on", "OFF", "none"}},
       {"SEMCACHE_MPI_CUDA", {"1", "always", "never", "OFF", "-1"}},
+      {"SEMCACHE_EMULATED_MACHINE", {"/", "/no/such/file", "\x01"}},
   };
   ASSERT_EQ(nonsense.size(), std::size(all_names));
 
@@ -259,6 +264,114 @@ TEST(Configuration, AHugeOrBinaryValueStaysReadableInItsMessage) {
 
   const std::string binary = error_of("SEMCACHE_DEVICE", "a\x1b[31m\nb");
   EXPECT_TRUE(contains(binary, "a\\x1b[31m\\x0ab")) << binary;
+}
+
+semcache::device::MachineModel machine(const std::string& text) { return read_machine(text, "machine.txt"); }
+
+TEST(MachineFile, EachKeyIsAFigureOfAllOrOfOne) {
+  constexpr int host = semcache::device::MachineModel::host;
+  const auto m = machine(
+      "# two devices\n"
+      "\n"
+      "memory=3.8e12   # bytes per second\n"
+      "  memory 1 = 1e12\r\n"
+      "launch = 3e-6\nlaunch 0 = 0\n"
+      "link = 55e9\nlink 1 = 32e9\nlink host 0 = 50e9\nlink\t0  host = 49e9\n"
+      "peer = 395e9\npeer 1 0 = 5\n"
+      "latency = 6e-6\nlatency 1 = 7e-6\nlatency 0 1 = 8e-6\nlatency host 1 = 9e-6\n"
+      "shared = host 0, host 1\nshared = 0 host,1 host,0 1");
+  EXPECT_EQ(m.memory.of(0, 0), 3.8e12);
+  EXPECT_EQ(m.memory.of(1, 0), 1e12);
+  EXPECT_EQ(m.launch.of(0, 1), 0);
+  EXPECT_EQ(m.launch.of(7, 1), 3e-6);
+  EXPECT_EQ(m.link.of({host, 2}, 0), 55e9);
+  EXPECT_EQ(m.link.of({host, 1}, 0), 32e9);
+  EXPECT_EQ(m.link.of({1, host}, 0), 32e9);
+  EXPECT_EQ(m.link.of({host, 0}, 0), 50e9);
+  EXPECT_EQ(m.link.of({0, host}, 0), 49e9);
+  EXPECT_EQ(m.peer.of({0, 1}, 0), 395e9);
+  EXPECT_EQ(m.peer.of({1, 0}, 0), 5);
+  EXPECT_EQ(m.latency.of({1, 0}, 0), 6e-6);
+  EXPECT_EQ(m.latency.of({0, 1}, 0), 8e-6);
+  EXPECT_EQ(m.latency.of({1, host}, 0), 7e-6);
+  EXPECT_EQ(m.latency.of({host, 1}, 0), 9e-6);
+  using Links = std::vector<semcache::device::MachineModel::Link>;
+  EXPECT_EQ(m.shared, (std::vector<Links>{{{host, 0}, {host, 1}}, {{0, host}, {1, host}, {0, 1}}}));
+}
+
+TEST(MachineFile, WhatCannotBeUsedIsRefusedByFileLineValueAndAcceptedForms) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"lnik = 5", "\"lnik\" is not a key"},
+      {"link 5e9", "= is missing"},
+      {"= 5", "a key is missing"},
+      {"link =", "\"\" is not a number"},
+      {"link = fast", "\"fast\" is not a number"},
+      {"link = 5 GB", "\"5 GB\" is not a number"},
+      {"link = 5e9 = 6", "is not a number"},
+      {"link = nan", "is not a number"},
+      {"link = 1e999", "is not a number"},
+      {"link = 0", "a rate is more than 0"},
+      {"memory = -1", "a rate is more than 0"},
+      {"latency = -1e-6", "a time is at least 0"},
+      {"link = 1\nlink = 2", "stated twice"},
+      {"peer 0 1 = 1\npeer  0  1 = 1", "stated twice"},
+      {"link gpu = 1", "\"gpu\" is neither a device number nor host"},
+      {"link -1 = 1", "\"-1\" is neither a device number nor host"},
+      {"link 1024 = 1", "\"1024\" is neither a device number nor host"},
+      {"link 1x = 1", "\"1x\" is neither a device number nor host"},
+      {"link host = 1", "link needs a device"},
+      {"memory host = 1", "memory needs a device"},
+      {"memory 0 1 = 1", "too many words"},
+      {"link host 0 1 = 1", "too many words"},
+      {"link 0 1 = 1", "between devices it is peer"},
+      {"peer 0 = 1", "peer needs two devices"},
+      {"peer host 0 = 1", "between the host and a device it is link"},
+      {"peer 0 0 = 1", "a link leads from one place to another"},
+      {"shared = host 0", "at least two links"},
+      {"shared =", "is not a link"},
+      {"shared = host 0, host", "\"host\" is not a link"},
+      {"shared = host 0, host 1,", "\"\" is not a link"},
+      {"shared = host 0, host host", "a link leads from one place to another"},
+      {"shared = host 0, host 0", "\"host 0\" is shared already"},
+      {"shared = host 0, 0 host\nshared = 0 host, 1 host", "\"0 host\" is shared already"},
+      {"shared 0 = host 0, host 1", "\"shared\" is not a key"},
+  };
+  for (const auto& [text, why] : wrong) {
+    std::string error;
+    try {
+      (void)machine(std::string("memory 5 = 1 # fine\n\n") + text);
+    } catch (const ConfigurationError& e) {
+      error = e.what();
+    }
+    const std::string lines(text);
+    const bool second = lines.find('\n') != std::string::npos;
+    EXPECT_TRUE(contains(error, std::string("SEMCACHE_EMULATED_MACHINE: \"machine.txt\", line ") + (second ? "4" : "3") + ": ")) << text << ": " << error;
+    EXPECT_TRUE(contains(error, "\"" + (second ? lines.substr(lines.find('\n') + 1) : lines) + "\" cannot be used: ")) << text << ": " << error;
+    EXPECT_TRUE(contains(error, why)) << text << ": " << error;
+    EXPECT_TRUE(contains(error, ". Accepted: lines key = value")) << text << ": " << error;
+  }
+  for (const char* const nothing : {"", "# link = 5\n", "\n \n"}) {
+    std::string error;
+    try {
+      (void)machine(nothing);
+    } catch (const ConfigurationError& e) {
+      error = e.what();
+    }
+    EXPECT_TRUE(contains(error, "\"machine.txt\" states nothing. Accepted: ")) << nothing << ": " << error;
+  }
+}
+
+TEST(MachineFile, TheVariableNamesTheFile) {
+  EXPECT_FALSE(read({}).emulated_machine.has_value());
+  const std::string file = ::testing::TempDir() + "machine_of_configuration.txt";
+  std::ofstream(file) << "link = 5";
+  EXPECT_EQ(read({{"SEMCACHE_EMULATED_MACHINE", " " + file}}).emulated_machine->link.of_all, 5);
+  std::ofstream(file) << "lnik = 5";
+  EXPECT_TRUE(contains(error_of("SEMCACHE_EMULATED_MACHINE", file), "line 1: \"lnik = 5\" cannot be used"));
+  std::ofstream(file) << std::string(1 << 20, '#');
+  EXPECT_TRUE(contains(error_of("SEMCACHE_EMULATED_MACHINE", file), "larger than 1 MiB"));
+  std::remove(file.c_str());
+  EXPECT_TRUE(contains(error_of("SEMCACHE_EMULATED_MACHINE", file), "it cannot be opened (No such file"));
 }
 
 TEST(Configuration, AReportNameIsKeptAsWritten) {

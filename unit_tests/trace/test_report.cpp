@@ -186,6 +186,25 @@ TEST(TextReport, NamesFiguresLabelsCallSitesAndUnknownLaunches) {
   }
 }
 
+TEST(Reports, TellVirtualTimeWhereThereIsOne) {
+  Statistics s;
+  const json without = json::parse(json_report(s, place));
+  for (const char* const key : {"virtual_seconds", "virtual_devices", "virtual_links"}) EXPECT_FALSE(without.contains(key)) << key;
+  EXPECT_FALSE(contains(text_report(s, place), "virtual"));
+
+  s.virtual_time = semcache::VirtualTime{0.125, {{"device 0", 0.0625}, {"device 1", 0}}, {{"host to device 0", 3e-7}, {"device 0 to host", 0}}};
+  const json j = json::parse(json_report(s, place));
+  EXPECT_EQ(j.at("virtual_seconds"), 0.125);
+  EXPECT_EQ(j.at("virtual_devices"), json::parse(R"([{"name": "device 0", "busy_seconds": 0.0625}, {"name": "device 1", "busy_seconds": 0}])"));
+  EXPECT_EQ(j.at("virtual_links"), json::parse(R"([{"name": "host to device 0", "busy_seconds": 3e-7}, {"name": "device 0 to host", "busy_seconds": 0}])"));
+  const std::string text = text_report(s, place);
+  for (const char* const line : {"virtual_seconds                             0.125\n", "busy: device 0                             0.0625\n",
+                                 "busy: device 1                                  0\n", "busy: host to device 0                      3e-07\n"}) {
+    EXPECT_TRUE(contains(text, line)) << text;
+  }
+  EXPECT_FALSE(contains(text, "device 0 to host")) << text;
+}
+
 TEST(Advice, IsTheSameInBothReports) {
   const Statistics s = busy_statistics();
   const std::vector<std::string> sentences = advice(s);

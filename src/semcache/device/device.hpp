@@ -25,6 +25,17 @@ enum class DeviceKind : std::uint8_t { emulated, cuda };
   return k == DeviceKind::cuda ? "cuda" : "emulated";
 }
 
+/// How long the work of emulated devices has taken by their virtual clock (emulated/virtual_clock.hpp), in seconds.
+struct VirtualTimes {
+  struct Busy {
+    std::string name;  ///< "device 0"; "host to device 0", "device 0 to device 1"
+    double seconds;    ///< how long it has been at work
+  };
+  double seconds = 0;  ///< until all work so far has ended
+  std::vector<Busy> devices;
+  std::vector<Busy> links;
+};
+
 /// Contract of every device.
 ///
 /// Threads:   every member may be called from any thread, whatever its current device; none changes the caller's
@@ -166,6 +177,18 @@ class Device {
   [[nodiscard]] virtual bool register_host(std::byte* /*address*/, std::uint64_t /*bytes*/) noexcept { return false; }
   virtual void unregister_host(std::byte* /*address*/) noexcept {}
 
+  // --- virtual time: emulated devices with the model of a machine; other devices have none and ignore the rest -----
+  /// Returns the times so far of all devices that share the model.
+  [[nodiscard]] virtual std::optional<VirtualTimes> virtual_times() const { return std::nullopt; }
+  /// Notes a copy on `queue` that the caller has carried out itself (`kernels_run_in_caller`), instead of calling a copy above.
+  /// @param host_span  how many bytes of host memory it has used, from the first to the last
+  virtual void note_copy(QueueId /*queue*/, const std::byte* /*to*/, const std::byte* /*from*/, std::uint64_t /*bytes*/,
+                         std::uint64_t /*host_span*/) noexcept {}
+  /// Notes a kernel, or a fill that the caller has carried out itself. @param bytes  how many bytes of the device's memory it has used
+  virtual void note_kernel(QueueId /*queue*/, std::uint64_t /*bytes*/) noexcept {}
+  /// Lets the host wait until these bytes of its memory have arrived, and if it writes them, until they have left, too.
+  virtual void host_needs(const std::byte* /*host*/, std::uint64_t /*bytes*/, bool /*writes*/) noexcept {}
+
   /// Returns whether work for this queue is being recorded in a graph instead of being carried out.
   [[nodiscard]] virtual bool is_recording(QueueId /*queue*/) const { return false; }
   /// Returns whether the pointer leads to device memory that this device did not allocate; false when unknown. Callers ask it
@@ -235,9 +258,17 @@ SEMCACHE_API void unwatch_cuda_driver() noexcept;
 /// How many graphs the program records from streams now, as far as `watch_cuda_driver` has seen the recordings begin.
 extern __attribute__((visibility("hidden"))) std::atomic<unsigned> graphs_being_recorded;
 
+/// What the emulated devices of a runtime share: the virtual clock that follows a model of a machine.
+class EmulatedMachine;
+struct MachineModel;
+/// @param ordinals  the devices that will be made with it, in their order
+[[nodiscard]] SEMCACHE_API std::shared_ptr<EmulatedMachine> make_emulated_machine(const MachineModel& model, const std::vector<int>& ordinals);
+
 /// Makes a device of this machine. @throws ConfigurationError where the backend was not built, DeviceError where it fails
 /// @param memory_bytes  emulated devices: the memory of each device (0: a quarter of the host's)
-[[nodiscard]] SEMCACHE_API std::unique_ptr<Device> make_emulated_device(int ordinal, std::uint64_t memory_bytes);
+/// @param machine       emulated devices: keeps their virtual time; nullptr: they have none
+[[nodiscard]] SEMCACHE_API std::unique_ptr<Device> make_emulated_device(int ordinal, std::uint64_t memory_bytes,
+                                                                        std::shared_ptr<EmulatedMachine> machine = nullptr);
 [[nodiscard]] SEMCACHE_API std::unique_ptr<Device> make_cuda_device(int ordinal);
 /// Returns the number of GPUs; 0 where CUDA was not built in, no driver is present or no GPU is visible.
 [[nodiscard]] SEMCACHE_API int cuda_device_count() noexcept;

@@ -152,8 +152,12 @@ void Directory::remove_slot(SlotId slot) noexcept {
   free_slots_.push_back(slot.value);
 }
 
-void Directory::remove_datum(DatumId datum) noexcept {
+void Directory::forget(DatumId datum) noexcept {
   if (size(datum) > 0) set_wanted(datum, ByteRange{0, size(datum)}, {undefined_value, 0});
+}
+
+void Directory::remove_datum(DatumId datum) noexcept {
+  forget(datum);
   data_[datum.value].live = false;
   free_data_.push_back(datum.value);
 }

@@ -101,6 +101,8 @@ class Directory {
   [[nodiscard]] bool changing(SlotId slot) const { return slots_[slot.value].changing; }
   /// Forgets a slot. @pre the engine has saved the values of which the slot was the last holder (I4)
   void remove_slot(SlotId slot) noexcept;
+  /// Forgets what a datum wanted, so that nothing need be saved for it. It counts as never written.
+  void forget(DatumId datum) noexcept;
   /// Forgets a datum and what it wanted. @pre its slots have been removed or detached
   void remove_datum(DatumId datum) noexcept;
 

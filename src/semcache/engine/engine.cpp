@@ -95,6 +95,7 @@ void Engine::add_to(Statistics& s) const {
     s.snapshot_bytes += d->memory->snapshot_bytes;
     s.devices.push_back({d->device->name(), d->device->ordinal(), d->memory->mapped_bytes(), d->memory->budget_bytes()});
   }
+  s.derived_bytes = derivations.spare_bytes();
   s.directory_bytes = s_.directory.memory_bytes();
   s.check_writes = s_.options.check_writes;
   s.device_count = static_cast<int>(s_.devices.size());
@@ -106,7 +107,7 @@ void Engine::add_to(Statistics& s) const {
 bool Engine::is_used() const {
   const Look look(transactions_);
   // Adopted memory is the program's own, and needs no engine once it is open.
-  const auto is_array = [](const Memory& m) { return m.live && !m.snapshot() && !m.adopted; };
+  const auto is_array = [](const Memory& m) { return m.live && !m.snapshot() && !m.adopted && !m.spare; };
   return s_.unlocked > 0 || std::any_of(s_.pool.begin(), s_.pool.end(), is_array);
 }
 

@@ -5,6 +5,7 @@
 #include <semcache/base/types.hpp>
 #include <semcache/engine/adoption.hpp>
 #include <semcache/engine/copies.hpp>
+#include <semcache/engine/derivations.hpp>
 #include <semcache/engine/foreign_io.hpp>
 #include <semcache/engine/foreign_uses.hpp>
 #include <semcache/engine/host_uses.hpp>
@@ -39,6 +40,7 @@ class Engine : base::Uncopied {
 
  public:
   Lifetimes lifetimes{parts_};
+  Derivations derivations{parts_};
   Launches launches{parts_};
   HostUses host_uses{parts_};
   HostAccess host_access{parts_};

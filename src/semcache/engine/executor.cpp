@@ -153,6 +153,7 @@ void Executor::copy_by_queue(const Step& step, Memory* to, Memory* from) {
                      piece.size());
       submitted = true;
     });
+    if (s_.options.device_faults) note_copy_in_place(queue, step, piece);
   });
 }
 
@@ -248,6 +249,7 @@ void Executor::copy_across(const Step& step, Memory& host, Memory& m) {
     step.for_each_column([&](std::uint64_t to_column, std::uint64_t from_column) {
       copy_behind(step.to.address + to_column, step.from.address + from_column, step.bytes);
     });
+    note_copy_in_place(queue, step, {0, step.bytes});
     projection_.set_reachable(m, false);
     note_use(queue, m, on_device, mode);
     return;
@@ -314,6 +316,13 @@ void Executor::copy_behind(std::byte* to, const std::byte* from, std::uint64_t n
   }
 }
 
+void Executor::note_copy_in_place(QueueIndex queue, const Step& step, ByteRange piece) noexcept {
+  if (!s_.virtual_time || piece.empty() || step.columns == 0) return;
+  const std::uint64_t pitch = step.to.space == host_space ? step.to.pitch : step.from.pitch;
+  s_.device_of(queue).device->note_copy(s_.queues->id(queue), step.to.address + piece.begin, step.from.address + piece.begin,
+                                        piece.size() * step.columns, piece.size() + (step.columns - 1) * pitch);
+}
+
 void Executor::copy_by_device(DeviceState& d, QueueIndex queue, device::Device::Direction direction, std::byte* to, const std::byte* from,
                               std::uint64_t n) {
   if (!s_.options.device_faults) return d.device->copy(s_.queues->id(queue), direction, to, from, n);
@@ -353,7 +362,9 @@ void Executor::fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n
     const base::AtEnd note([&] { note_use(d.within_queue, to, where, Mode::writes); });
     if (!permits(to.address, n, platform::Protection::read_write)) {
       prepare_buffer();
-      return write(position, position + n);
+      write(position, position + n);
+      if (s_.virtual_time) d.device->note_kernel(queue, n);
+      return;
     }
     if (whole > 0) d.device->fill(queue, to.address + position, whole, pattern, fill.pattern_bytes);
     for (std::uint64_t i = whole; i < n; ++i) d.device->fill(queue, to.address + position + i, 1, pattern + (i - whole), 1);

@@ -62,6 +62,8 @@ class Executor : Parts {
   /// Do the protections of the pages allow this thread to use the bytes directly? The answer holds as long as it has the lock,
   /// because protections change under the lock alone.
   [[nodiscard]] bool permits(const std::byte* address, std::uint64_t bytes, platform::Protection needed) const;
+  /// Tells the device of a piece of each column that the processor has copied in its place.
+  void note_copy_in_place(QueueIndex queue, const plan::Step& step, ByteRange piece) noexcept;
   /// Has the device make a copy, in `queue`; past the protection of its pages where device memory is guarded.
   void copy_by_device(DeviceState& d, QueueIndex queue, device::Device::Direction direction, std::byte* to, const std::byte* from, std::uint64_t n);
   void fill_in_place(Memory& to, std::uint64_t position, std::uint64_t n, const directory::Fill& fill,

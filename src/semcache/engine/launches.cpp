@@ -309,6 +309,26 @@ void Launches::note_use(QueueIndex queue, const Operand& operand, const OperandP
   }
 }
 
+/// Tells the device of a kernel. Each array that it uses, or each part, counts once, on whichever device it is.
+/// @param record  on a GPU an event would be recorded behind it
+void Launches::note_kernel(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts, bool record) noexcept {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Memory& m = *operands[i].memory;
+    if (!is_no_array(m) && !parts.has(m)) bytes += m.bytes;
+  }
+  for (const Requirement& part : parts) bytes += part.range.size();
+  s_.device_of(queue).device->note_kernel(s_.queues->id(queue), bytes);
+  if (!record) return;
+  const platform::RuntimeScope scope;
+  try {
+    Transaction t(transactions_);
+    t.launch_follows();
+    s_.queues->record(queue);
+  } catch (const std::exception&) {  // who waits for this kernel waits for later ones, too
+  }
+}
+
 std::uint64_t Launches::end_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceSet devices,
                                    const OperandParts& parts) noexcept {
   const bool in_part = parts.count > 0;
@@ -338,6 +358,7 @@ std::uint64_t Launches::end_launch(QueueIndex queue, const Operand* operands, st
   }
   t.reset();
   scope.reset();
+  if (s_.virtual_time && queue != unknown_queue) note_kernel(queue, operands, count, parts, record);
   unpin(operands, count);
   DeviceState& carries_out = s_.device_of(queue);
   record = record && !carries_out.device->kernels_run_in_caller();
@@ -354,6 +375,7 @@ Clock Launches::submitted_before(QueueIndex queue) const noexcept {
 void Launches::launch_awaited(QueueIndex queue, Clock before, std::uint64_t number) noexcept {
   // Numbers in between belong to kernels of other threads, which may have been submitted after the wait.
   if (number == before[queue] + 1) before[queue] = number;
+  if (s_.virtual_time) s_.queues->wait_for_queue(queue);
   s_.queues->note_done(before);
 }
 

@@ -80,6 +80,7 @@ class Launches : Parts {
   void open_pages(const Operand& operand, const OperandParts& parts);
   /// Notes that work number `at` of the queue uses the operand: its parts, or all of it.
   void note_use(QueueIndex queue, const Operand& operand, const OperandParts& parts, std::uint64_t at, std::uint64_t now) noexcept;
+  void note_kernel(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts, bool record) noexcept;
   /// Waits while other threads wait for pins of these operands; see README.md.
   void give_way(Transaction& transaction, const Operand* operands, std::size_t count);
   /// Starts the transfer of a result for which the host is expected to ask.

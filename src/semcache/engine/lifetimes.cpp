@@ -71,11 +71,27 @@ Memory* Lifetimes::allocate_part(std::uint32_t device, const Memory& array, cons
   const Transaction t(transactions_);
   expect_part(array, where);
   Arrays::NewMemory m = new_on_device(device, s_.name(array), where.size(), where);
+  return bind_part(std::move(m), array.datum);
+}
+
+Memory* Lifetimes::new_derived(std::uint32_t device, const char* label, std::uint64_t bytes, const Memory* like) {
+  SEMCACHE_EXPECTS(bytes > 0, "a derived value ('" + std::string(label) + "') of no bytes");
+  Arrays::NewMemory m = new_on_device(device, label, bytes, Region(ByteRange{0, bytes}));
+  s_.device_of(*m).memory->note_derived(*m);
+  return bind_part(std::move(m), like != nullptr ? like->datum : s_.directory.add_datum(bytes));
+}
+
+void Lifetimes::abandon(Memory& derived) noexcept {
+  projection_.revoke(derived);
+  keep_as_saved_copy(derived);
+}
+
+Memory* Lifetimes::bind_part(Arrays::NewMemory m, DatumId datum) {
   m->part = true;
   m->since = Memory::never;
-  m->datum = array.datum;
+  m->datum = datum;
   arrays_.bind(*m, s_.directory.add_part(m->datum, m->space));
-  live_device_bytes_ += m->bytes;
+  if (!m->derived) live_device_bytes_ += m->bytes;
   return m.release();
 }
 
@@ -157,7 +173,7 @@ void Lifetimes::deallocate(Transaction& t, Memory& m) noexcept {
   if (put_off(m)) return;
   ++s_.frees;
   const base::AtEnd freed([this] { --s_.frees; });
-  (m.on_host() ? live_host_bytes_ : live_device_bytes_) -= m.bytes;
+  if (!m.derived) (m.on_host() ? live_host_bytes_ : live_device_bytes_) -= m.bytes;
   m.incarnation.fetch_add(1);
   try {
     t.run([&] { return free_array(m); });

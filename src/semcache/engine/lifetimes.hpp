@@ -23,6 +23,13 @@ class Lifetimes : Parts {
   /// its pages are not protected, and it takes no device memory. Otherwise as the other.
   /// @throws UsageError  as `allocate_part`  @throws OutOfMemory, std::bad_alloc  the host has no memory
   Memory* allocate_host_part(Memory& array, const Region& where);
+  /// Makes memory on a device for a value that the engine derives from arrays: of content of its own, or for the same content as `like`. It is
+  /// used as a part is. Threads: with the engine's lock.
+  /// @throws UsageError  it has no bytes  @throws OutOfMemory, std::bad_alloc  as `allocate_device`
+  Memory* new_derived(std::uint32_t device, const char* label, std::uint64_t bytes, const Memory* like);
+  /// Gives up such memory, whose content is not wanted by its own datum any more. It is freed when nothing uses it.
+  /// Threads: with the engine's lock.
+  void abandon(Memory& derived) noexcept;
   /// @param partner  the device array whose host side this is; nullptr: an array of its own
   /// @param announced  the program announces every access of the host, so the pages are not protected
   /// @throws UsageError  the partner is no live device array, has another size, or has a host side already
@@ -48,6 +55,7 @@ class Lifetimes : Parts {
   Arrays::NewMemory new_on_device(std::uint32_t device, const char* label, std::uint64_t bytes, const Region& layout = {});
   /// @throws UsageError  there can be no such part of the array
   void expect_part(const Memory& array, const Region& where) const;
+  Memory* bind_part(Arrays::NewMemory memory, DatumId datum);
   void deallocate(Transaction& transaction, Memory& memory) noexcept;
   /// @return no obstacle when the array is freed, or has become a saved copy; otherwise the first obstacle
   Obstacle free_array(Memory& memory);

@@ -119,11 +119,18 @@ bool Residency::launches_end(const DeviceState& d) {
   return false;
 }
 
+/// Is there no other memory with all of the array's content?
+bool Residency::is_only_here(const Memory& m) const {
+  const auto& slots = s_.directory.slots(m.datum);
+  return std::none_of(slots.begin(), slots.end(), [&](SlotId slot) { return slot != m.slot && s_.directory.fresh(slot, m.positions()); });
+}
+
 Obstacle Residency::evict(const ArrayBlock& block) {
   Memory& m = *block.memory;
   const bool whole = m.blocks.count() == 1;
   const Region where = whole ? m.positions() : Region(m.blocks.range(block.index));
   if (const Obstacle o = hazards_.quiesce(m)) return o;
+  if (m.spare && is_only_here(m)) s_.directory.forget(m.datum);
   if (const Obstacle o = transfers_.save_all(m, where, Transfers::Loss::eviction)) return o;
   if (const Obstacle o = hazards_.uses_of(m, m.blocks.range(block.index))) return o;
   if (whole) {

@@ -88,6 +88,7 @@ class Residency : Parts {
   [[nodiscard]] bool launches_end(const DeviceState& d);
   /// May the block be evicted now?
   [[nodiscard]] bool may_leave(const ArrayBlock& block, const Blocks& keep) const noexcept;
+  [[nodiscard]] bool is_only_here(const Memory& memory) const;
   [[noreturn]] void throw_out_of_memory(const DeviceState& d, const Blocks& set, std::uint64_t need) const;
 };
 

@@ -52,6 +52,7 @@ State::State(std::vector<std::unique_ptr<device::Device>> given_devices, std::un
     d->everything.uses.extend(queues->count());
     d->represented_by = all_linked ? &home().everything : &d->everything;
   }
+  virtual_time = home().device->virtual_times().has_value();
   if (!home().device->kernels_run_in_caller()) saved_on_host = std::make_unique<Staging>(*home().device, page_bytes);
   pages = std::make_unique<HostPages>(pages::PagesContext{*platform, mappings, *home().device, directory, flights, recorder,
                                                           options.observer, options.notices, options.registration_bytes});

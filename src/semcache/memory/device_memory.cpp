@@ -265,7 +265,29 @@ void DeviceMemory::rethrow_refusal() {
 
 ArrayBlock DeviceMemory::victim(const Question& may_leave) noexcept {
   const bool begun = begun_.memory != nullptr && is_mapped(begun_) && used(begun_) == begun_used_ && may_leave(begun_);
-  return begun ? begun_ : longest_unused(may_leave);
+  if (begun) return begun_;
+  const ArrayBlock spare = longest_unused_spare(may_leave);
+  return spare.memory != nullptr ? spare : longest_unused(may_leave);
+}
+
+ArrayBlock DeviceMemory::longest_unused_spare(const Question& may_leave) const noexcept {
+  ArrayBlock found;
+  for (Memory* m : spare_) {
+    for (std::size_t i = 0; i < m->blocks.count(); ++i) {
+      const ArrayBlock block{m, i};
+      if (is_mapped(block) && (found.memory == nullptr || used(block) < used(found)) && may_leave(block)) found = block;
+    }
+  }
+  return found;
+}
+
+void DeviceMemory::set_spare(Memory& m, bool spare) noexcept {
+  if (std::exchange(m.spare, spare) == spare) return;
+  if (spare) {
+    spare_.push_back(&m);
+  } else {
+    spare_.erase(std::find(spare_.begin(), spare_.end(), &m));
+  }
 }
 
 ArrayBlock DeviceMemory::longest_unused(const Question& may_leave) noexcept {

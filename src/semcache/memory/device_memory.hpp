@@ -160,7 +160,7 @@ class DeviceMemory : Arena {
   // --- the order of eviction ---------------------------------------------------------------------------------------
   using Question = std::function<bool(const ArrayBlock&)>;
   /// Returns the block to evict next among those for which `may_leave(block)` holds: the block whose eviction has begun, unless it
-  /// has been used since then other than by that eviction; otherwise the block that was used longest ago. Its `memory` is nullptr if
+  /// has been used since then other than by that eviction; otherwise a block of a spare array; otherwise the block that was used longest ago. Its `memory` is nullptr if
   /// there is none.
   [[nodiscard]] ArrayBlock victim(const Question& may_leave) noexcept;
   /// Notes that the eviction of this block has begun and continues later, and that its uses so far belong to the eviction.
@@ -170,9 +170,21 @@ class DeviceMemory : Arena {
   }
   void eviction_ended() noexcept { begun_ = {}; }
   /// Forgets the object, which may be another array's from now on.
-  void forget(const Memory& m) noexcept {
+  void forget(Memory& m) noexcept {
     if (begun_.memory == &m) begun_ = {};
+    if (m.space != device_space(index_) || !m.derived) return;
+    set_spare(m, false);
+    m.derived = false;
+    --derived_;
   }
+  /// Marks memory of a derived value. @throws std::bad_alloc
+  void note_derived(Memory& m) {
+    base::make_room_for(spare_, derived_ + 1);
+    m.derived = true;
+    ++derived_;
+  }
+  /// Sets whether memory of a derived value is evicted before all other memory, because its content can be computed again.
+  void set_spare(Memory& m, bool spare) noexcept;
   /// Returns whether any array matches that has a mapped block.
   template <class Matches>
   [[nodiscard]] bool any_mapped(const Matches& matches) const {
@@ -216,6 +228,7 @@ class DeviceMemory : Arena {
   }
   [[nodiscard]] static std::uint64_t used(const ArrayBlock& b) noexcept { return b.memory->blocks.used(b.index, b.memory->recently.load()); }
   [[nodiscard]] ArrayBlock longest_unused(const Question& may_leave) noexcept;
+  [[nodiscard]] ArrayBlock longest_unused_spare(const Question& may_leave) const noexcept;
 
   device::Device& device_;
   const std::uint32_t index_;
@@ -228,6 +241,8 @@ class DeviceMemory : Arena {
   std::uint64_t limit_bytes_ = budget_bytes_;
   std::exception_ptr refused_;
   std::vector<Aged> by_age_;
+  std::vector<Memory*> spare_;
+  std::size_t derived_ = 0;
   ArrayBlock begun_;
   std::uint64_t begun_used_ = 0;  ///< when `begun_` was used last, which the eviction itself did
 };

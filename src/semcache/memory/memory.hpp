@@ -82,6 +82,8 @@ struct alignas(64) Memory {
   bool owns_allocation = false;      ///< a saved copy, or a part, on the host: in memory of the engine's own, whose pages are never protected
   bool from_pool = false;            ///< that memory is page-locked, and goes back to `State::saved_on_host`
   bool adopted = false;              ///< pages of the program's own memory (`AdoptedMemory`), which are never discarded or replaced
+  bool derived = false;              ///< of a value that the engine derives from arrays
+  bool spare = false;                ///< nobody uses this derived value, so it is evicted first, and then forgotten
   bool freeing = false;              ///< being freed, so it is not evicted
   bool perhaps_unwanted = false;     ///< a saved copy that is listed in `Projection`
   bool awaits_projection = false;    ///< listed in `Projection`

@@ -147,6 +147,48 @@ HostPart::~HostPart() {
 
 void* HostPart::data() const noexcept { return memory_->address; }
 
+DerivedValue::DerivedValue(const char* function, const void* parameters, std::size_t parameter_bytes, const Input* inputs, std::size_t count,
+                           std::size_t bytes, std::uint32_t device) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  expect_device(r, device);
+  std::vector<engine::Requirement> parts;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Input& input = inputs[i];
+    if (input.bytes == 0 || input.columns == 0) continue;
+    const Located at = locate(r, input.first, input.bytes);
+    SEMCACHE_EXPECTS(columns_fit(input.bytes, input.columns, input.pitch, at.memory->bytes - at.position) &&
+                         (input.columns == 1 || input.pitch >= input.bytes),
+                     "an input of '" + std::string(function) + "' of " + std::to_string(input.columns) + " columns of " +
+                         std::to_string(input.bytes) + " bytes, " + std::to_string(input.pitch) + " bytes apart, at offset " +
+                         std::to_string(at.position) + " of '" + r.recorder.name(at.memory->label) + "' of " +
+                         std::to_string(at.memory->bytes) + " bytes: the columns overlap, or leave it");
+    parts.push_back({at.memory, Region(at.position, input.bytes, input.columns, input.pitch), Access::read});
+  }
+  const auto* const first = static_cast<const std::byte*>(parameters);
+  const engine::Derivations::Use use =
+      r.engine->derivations.acquire(function, {first, first + parameter_bytes}, parts, bytes, device);
+  derivation_ = use.derivation;
+  memory_ = use.memory;
+  computed_ = use.computed;
+  epoch_ = epoch();
+}
+
+DerivedValue::~DerivedValue() {
+  Runtime* const r = running();
+  if (r == nullptr || epoch_ != epoch()) return;
+  const platform::RuntimeScope scope;
+  r->engine->derivations.release(*derivation_);
+}
+
+void* DerivedValue::data() const noexcept { return memory_->address; }
+
+void DerivedValue::note_computed() {
+  const platform::RuntimeScope scope;
+  runtime().engine->derivations.note_computed(*derivation_);
+  computed_ = true;
+}
+
 void deallocate(void* address) noexcept {
   Runtime* r = running();
   if (r == nullptr || address == nullptr) return;  // the runtime has ended: its memory has been freed, or stays as it is
@@ -156,7 +198,10 @@ void deallocate(void* address) noexcept {
     return base::raw_log("warning: %p is freed, which is in the adopted memory '%s'. Nothing is done: call semcache_release", address,
                          r->recorder.name(m->label));
   }
-  if (m != nullptr && m->address == address) return r->engine->lifetimes.deallocate(m);
+  if (m != nullptr && m->address == address) {
+    r->engine->derivations.leave(*m);
+    return r->engine->lifetimes.deallocate(m);
+  }
   // An address in no arena may belong to an array of a runtime that has ended.
   if (r->engine->state().in_any_arena(address)) {
     base::raw_log("warning: %p is freed, where no array begins: it has been freed already, or the address lies inside one. Nothing "

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <semcache/runtime/configuration.hpp>
 
+#include <semcache/runtime/foreign_text.hpp>
+#include <semcache/runtime/machine_file.hpp>
 #include <semcache/semcache.hpp>
 #include <semcache/trace/report.hpp>
 
@@ -10,9 +12,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <initializer_list>
 #include <optional>
 #include <string_view>
@@ -33,37 +38,10 @@ constexpr std::initializer_list<const char*> local_rank_variables = {
     "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",    "MV2_COMM_WORLD_LOCAL_RANK",
     "PALS_LOCAL_RANKID",          "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID"};
 
-/// Returns the text for a message, with control characters made visible and the length bounded, because it is foreign input.
-std::string quoted(std::string_view text) {
-  constexpr std::size_t longest = 80;
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string out = "\"";
-  for (const char c : text.substr(0, longest)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      out += "\\x";
-      out += digits[byte >> 4];
-      out += digits[byte & 15];
-    } else {
-      out += c;
-    }
-  }
-  out += text.size() > longest ? "...\"" : "\"";
-  return out;
-}
-
 [[noreturn]] void refuse(const Variable& variable, std::string_view value, const std::string& why = {}) {
   std::string text = std::string(variable.name) + "=" + quoted(value) + " cannot be used";
   if (!why.empty()) text += ": " + why;
   throw ConfigurationError(text + ". Accepted: " + variable.accepts + ".");
-}
-
-/// Removes blanks at either end. They come from shell scripts and job files, and never carry meaning.
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n";
-  const std::size_t begin = text.find_first_not_of(blanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
 /// Returns the variable's value, or nothing if it is absent or blank.
@@ -118,17 +96,6 @@ std::uint64_t bytes_or_refuse(const Variable& variable, std::string_view text, s
 template <auto field>
 void read_bytes(const Variable& variable, std::string_view text, Configuration& configuration) {
   configuration.*field = bytes_or_refuse(variable, text, text);
-}
-
-/// Returns what lies between the commas, without blanks at either end. A comma at the end has an empty item behind it.
-std::vector<std::string_view> items_of(std::string_view text) {
-  std::vector<std::string_view> items;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
-    items.push_back(trimmed(text.substr(begin, comma - begin)));
-    begin = comma + 1;
-  }
-  return items;
 }
 
 void read_device_memory(const Variable& variable, std::string_view text, Configuration& configuration) {
@@ -196,6 +163,21 @@ void read_report(const Variable& variable, std::string_view text, Configuration&
   configuration.report = text;
 }
 
+void read_emulated_machine(const Variable& variable, std::string_view text, Configuration& configuration) {
+  constexpr std::size_t most_bytes = std::size_t{1} << 20;
+  const std::string path(text);
+  std::FILE* const file = std::fopen(path.c_str(), "re");
+  if (file == nullptr) refuse(variable, text, std::string("it cannot be opened (") + std::strerror(errno) + ")");
+  std::string content(most_bytes, '\0');
+  errno = 0;
+  content.resize(std::fread(content.data(), 1, most_bytes, file));
+  const int error = std::ferror(file) != 0 ? errno : 0;
+  std::fclose(file);
+  if (error != 0) refuse(variable, text, std::string("it cannot be read (") + std::strerror(error) + ")");
+  if (content.size() == most_bytes) refuse(variable, text, "it is larger than 1 MiB");
+  configuration.emulated_machine = read_machine(content, path);
+}
+
 constexpr Variable known_variables[] = {
     {"SEMCACHE_DEVICE", "auto, emulated or cuda", &read_choice<&Configuration::device>},
     {"SEMCACHE_DEVICES", "a count from 1 to 16 (2), or a comma-separated list of distinct devices (0,2; 1, for one alone), with the host's "
@@ -207,6 +189,7 @@ constexpr Variable known_variables[] = {
      &read_device_memory},
     {"SEMCACHE_HOST_ADDRESSES", "a whole number of bytes, with K, M, G or T for powers of 1024 (64G); 0 for the default",
      &read_bytes<&Configuration::host_address_bytes>},
+    {"SEMCACHE_EMULATED_MACHINE", "the name of a file with lines such as link = 55e9 (docs/emulated.md)", &read_emulated_machine},
     {"SEMCACHE_PEER_ACCESS", "auto or off", &read_choice<&Configuration::peer_access>},
     {"SEMCACHE_PROTOCOL", "write-back, write-through or off", &read_choice<&Configuration::protocol>},
     {"SEMCACHE_TRACKER", "auto, mprotect, userfaultfd or explicit", &read_choice<&Configuration::tracker>},

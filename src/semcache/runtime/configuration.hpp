@@ -2,10 +2,12 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/device/emulated/virtual_clock.hpp>
 #include <semcache/engine/engine.hpp>
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,8 @@ struct Configuration : engine::Options {
   /// SEMCACHE_DEVICE_TRACKER=auto|on|off: whether uses of device memory that the program has not announced are noticed. auto:
   /// where this is possible, with a message where it is not; on: an error where it is not possible.
   Switch device_tracker = Switch::automatic;
+  /// SEMCACHE_EMULATED_MACHINE=FILE: the content of the file; nothing: emulated devices keep no virtual time.
+  std::optional<device::MachineModel> emulated_machine;
   unsigned fault_timeout_s = 60;         ///< SEMCACHE_FAULT_TIMEOUT=1..86400
   /// The rank from the MPI launcher (OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID: the first that holds a number); -1: none.
   int mpi_rank = -1;

@@ -114,9 +114,12 @@ std::vector<std::unique_ptr<device::Device>> make_devices(const Configuration& c
   const bool cuda = kind == device::DeviceKind::cuda;
   const ChosenDevices chosen = choose_devices(c, framework, kind, cuda ? device::cuda_device_count() : max_devices);
   if (!chosen.warning.empty()) base::raw_log("warning: %s", chosen.warning.c_str());
+  if (cuda && c.emulated_machine) base::raw_log("warning: SEMCACHE_EMULATED_MACHINE has no effect, because the devices are GPUs");
+  std::shared_ptr<device::EmulatedMachine> machine;
+  if (!cuda && c.emulated_machine) machine = device::make_emulated_machine(*c.emulated_machine, chosen.ordinals);
   std::vector<std::unique_ptr<device::Device>> devices;
   for (const int ordinal : chosen.ordinals) {
-    devices.push_back(cuda ? device::make_cuda_device(ordinal) : device::make_emulated_device(ordinal, c.budget_of(devices.size())));
+    devices.push_back(cuda ? device::make_cuda_device(ordinal) : device::make_emulated_device(ordinal, c.budget_of(devices.size()), machine));
   }
   return devices;
 }

@@ -14,6 +14,9 @@
 namespace semcache::memory {
 struct TransitBuffer;
 }
+namespace semcache::engine {
+struct Derivation;
+}
 
 /// The functions that adapters (packages/*) call. The runtime starts at first use and ends with semcache::finalize.
 /// The words are explained in directory/README.md (value, datum, slot) and engine/README.md (launch, pin, flight).
@@ -218,6 +221,60 @@ class SEMCACHE_API ArrayPart : base::Uncopied {
 
  private:
   engine::Memory* memory_;
+  std::uint64_t epoch_;
+};
+
+/// A value that a pure function makes of the content of arrays, kept in device memory: the row blocks of a sparse matrix' pattern, a packed
+/// operand, a sum of digits. It is computed once. Whoever asks later for the same function of the same content gets the memory in which it
+/// lies, also where the content has been copied to other arrays, and also on other devices. A change of one input byte, by a kernel, the
+/// host, a copy or a message, is another content.
+///
+/// While an object lives, the value stays (evicted content is saved). Afterwards its memory stays until a device needs the room: it is the
+/// first to be evicted, nothing is copied for it, and the next call computes it again. It is used as an ArrayPart is: it is an operand of
+/// library calls (`LibraryUse`, read only), and counts as no array.
+///
+/// ```
+/// const runtime::DerivedValue::Input pattern{row_pointers, bytes};
+/// runtime::DerivedValue blocks("row blocks", &rows_a_block, sizeof rows_a_block, &pattern, 1, bytes_of_blocks, device);
+/// if (!blocks.is_computed()) {
+///   const runtime::LibraryUse uses[] = {{row_pointers, bytes, Access::read}, {blocks.data(), bytes_of_blocks, Access::overwrite}};
+///   {
+///     runtime::Launch launch(queue, uses, 2);
+///     find_blocks(stream, row_pointers, blocks.data());
+///   }
+///   blocks.note_computed();
+/// }
+/// ```
+/// Lifetime: it is destroyed before the runtime ends. Threads: any, one at a time for each object. Two threads that ask for the same value
+/// at once may both compute it.
+class SEMCACHE_API DerivedValue : base::Uncopied {
+ public:
+  struct Input {
+    const void* first;  ///< in an array of any device or of the host
+    std::size_t bytes;  ///< of a column
+    std::size_t columns = 1;
+    std::size_t pitch = 0;  ///< bytes from one column to the next; not used where there is one column
+  };
+  /// @param function  names the function, uniquely within the process; also the label in reports
+  /// @param parameters, parameter_bytes  what else the result depends on, compared as bytes
+  /// @param bytes  of the result, which depends on nothing else
+  /// @throws UsageError  an input is in no array; there are no bytes, or other bytes than the same value had before; no such device
+  /// @throws OutOfMemory  it is larger than the device's budget
+  DerivedValue(const char* function, const void* parameters, std::size_t parameter_bytes, const Input* inputs, std::size_t count,
+               std::size_t bytes, std::uint32_t device);
+  ~DerivedValue();
+  /// Returns the first byte on the device.
+  [[nodiscard]] void* data() const noexcept;
+  /// Returns whether the value is there. Otherwise the caller computes it into `data()`, and calls `note_computed`.
+  [[nodiscard]] bool is_computed() const noexcept { return computed_; }
+  /// To be called when the work that computes the value has been submitted. Values of which an input has changed since the constructor are
+  /// the caller's alone, and so are those of content that is not known (never written) or not noticed (protocol off, open mirrors).
+  void note_computed();
+
+ private:
+  engine::Derivation* derivation_;
+  engine::Memory* memory_;
+  bool computed_;
   std::uint64_t epoch_;
 };
 

@@ -49,7 +49,18 @@ std::string json_report(const Statistics& s, const ReportPlace& place) {
                  {"mapped_device_bytes", s.mapped_device_bytes},
                  {"device_budget_bytes", s.device_budget_bytes},
                  {"snapshot_bytes", s.snapshot_bytes},
+                 {"derived_bytes", s.derived_bytes},
                  {"directory_bytes", s.directory_bytes}};
+  if (s.virtual_time) {
+    const auto busy = [](const std::vector<VirtualTime::Busy>& all) {
+      Json out = Json::array();
+      for (const VirtualTime::Busy& b : all) out.push_back({{"name", b.name}, {"busy_seconds", b.seconds}});
+      return out;
+    };
+    j["virtual_seconds"] = s.virtual_time->seconds;
+    j["virtual_devices"] = busy(s.virtual_time->devices);
+    j["virtual_links"] = busy(s.virtual_time->links);
+  }
   Json total;
   put(total, s.total);
   total["launches"] = s.total.launches;

@@ -136,6 +136,24 @@ std::string totals_table(const Counters& c) {
   return out;
 }
 
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", seconds);
+  return text;
+}
+
+/// Says how long the work would have taken on the machine that the user describes. Links that carried nothing are left out.
+std::string virtual_table(const VirtualTime& v) {
+  Table table;
+  table.row({"virtual time (SEMCACHE_EMULATED_MACHINE)", "seconds"});
+  table.row({"virtual_seconds", seconds_text(v.seconds)});
+  for (const VirtualTime::Busy& b : v.devices) table.row({"busy: " + b.name, seconds_text(b.seconds)});
+  for (const VirtualTime::Busy& b : v.links) {
+    if (b.seconds > 0) table.row({"busy: " + b.name, seconds_text(b.seconds)});
+  }
+  return "\n" + table.text();
+}
+
 using Figure = std::pair<std::uint64_t, std::string>;  ///< a figure, and the label that has it
 
 std::string times(std::uint64_t n) { return n == 1 ? "once" : std::to_string(n) + " times"; }
@@ -347,8 +365,9 @@ std::string text_report(const Statistics& s, const ReportPlace& place) {
   out += "  live: device arrays " + human(s.live_device_bytes) + ", host arrays " + human(s.live_host_bytes) +
          "; device memory in use " + human(s.mapped_device_bytes) +
          (s.device_budget_bytes > 0 ? " of " + human(s.device_budget_bytes) : std::string()) + ", of it saved copies " + human(s.snapshot_bytes) +
-         "; directory " + human(s.directory_bytes) + "\n";
+         (s.derived_bytes > 0 ? ", derived values that may go " + human(s.derived_bytes) : std::string()) + "; directory " + human(s.directory_bytes) + "\n";
   out += totals_table(s.total);
+  if (s.virtual_time) out += virtual_table(*s.virtual_time);
   out += named_table("label", s.labels, Rows::labels);
   out += named_table("call site", s.call_sites, Rows::call_sites);
   out += unknown_table(s);

@@ -6,6 +6,7 @@
 #include <semcache/base/types.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,17 @@ struct DeviceStatistics {
   std::uint64_t budget_bytes = 0; ///< how much may be in use (SEMCACHE_DEVICE_MEMORY)
 };
 
+/// What the virtual clock of emulated devices says (SEMCACHE_EMULATED_MACHINE), in seconds.
+struct VirtualTime {
+  struct Busy {
+    std::string name;     ///< "device 0"; "host to device 0", "device 0 to device 1"
+    double seconds = 0;   ///< how long it has been at work
+  };
+  double seconds = 0;         ///< until all work so far has ended
+  std::vector<Busy> devices;
+  std::vector<Busy> links;
+};
+
 struct Statistics {
   Counters total;
   std::vector<NamedCounters> labels;         ///< by label, largest traffic first
@@ -83,12 +95,14 @@ struct Statistics {
   std::uint64_t mapped_device_bytes = 0;     ///< device memory really in use, with snapshots (saved copies)
   std::uint64_t device_budget_bytes = 0;     ///< how much device memory may be in use (SEMCACHE_DEVICE_MEMORY)
   std::uint64_t snapshot_bytes = 0;
+  std::uint64_t derived_bytes = 0;           ///< device memory of derived values that nobody uses now
   std::uint64_t directory_bytes = 0;
   std::string device_kind;                   ///< "emulated" or "cuda"
   std::string device_name;                   ///< of the first device
   int device_count = 0;
   int device_ordinal = 0;                    ///< which of the visible devices the first device is
   std::vector<DeviceStatistics> devices;     ///< all devices, the program's own first
+  std::optional<VirtualTime> virtual_time;   ///< nothing unless SEMCACHE_EMULATED_MACHINE is set
   std::string tracker;
   std::string device_tracker;                ///< how unannounced uses of device memory are noticed, or "none"
   std::string protocol;

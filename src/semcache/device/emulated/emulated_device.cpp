@@ -4,6 +4,7 @@
 #include <semcache/base/patience.hpp>
 #include <semcache/device/detail/digest.hpp>
 #include <semcache/device/device.hpp>
+#include <semcache/device/emulated/virtual_clock.hpp>
 #include <semcache/platform/platform.hpp>
 
 // The one user of <sys/mman.h> outside platform/linux: this device's memory is host memory, and of the platform a device uses
@@ -25,6 +26,94 @@
 #include <vector>
 
 namespace semcache::device {
+
+/// The virtual clock, behind a lock, and what it must know of addresses: whose memory they are, and which host memory transfers use.
+class EmulatedMachine : base::Uncopied {
+ public:
+  EmulatedMachine(const MachineModel& model, const std::vector<int>& ordinals) : clock_(model, ordinals), ordinals_(ordinals) {}
+
+  [[nodiscard]] SpaceId space_of(int ordinal) const {
+    const auto found = std::find(ordinals_.begin(), ordinals_.end(), ordinal);
+    SEMCACHE_EXPECTS(found != ordinals_.end(), "emulated machine: it has no device " + std::to_string(ordinal));
+    return device_space(static_cast<std::uint32_t>(found - ordinals_.begin()));
+  }
+  void devices_reach_each_other(bool do_so) noexcept {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    peers_ = do_so;
+  }
+  void add_memory(SpaceId device, const std::byte* address, std::uint64_t bytes) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    owners_[base::number(address)] = {base::number(address) + bytes, device};
+  }
+  void remove_memory(const std::byte* address) noexcept {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    owners_.erase(base::number(address));
+  }
+
+  void copied(VirtualClock::Queue queue, const std::byte* to, const std::byte* from, std::uint64_t bytes, std::uint64_t host_span) noexcept {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const SpaceId target = owner(to), source = owner(from);
+    if (bytes == 0 || (target == host_space && source == host_space)) return;
+    VirtualClock::Seconds end = 0;
+    if (target != host_space && source != host_space && target != source && !peers_) {
+      (void)clock_.transfer(queue, source, host_space, bytes);
+      end = clock_.transfer(queue, host_space, target, bytes);
+    } else {
+      end = clock_.transfer(queue, source, target, bytes);
+    }
+    if (target == host_space) note_flight(to, host_span, true, end);
+    if (source == host_space) note_flight(from, host_span, false, end);
+  }
+
+  void host_needs(const std::byte* host, std::uint64_t bytes, bool writes) noexcept {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::uintptr_t begin = base::number(host), end = begin + bytes;
+    for (const Flight& f : flights_) {
+      if (f.begin < end && begin < f.end && (f.to_host || writes)) clock_.host_waits_until(f.until);
+    }
+  }
+
+  /// Calls `use` with the clock.
+  template <class Use>
+  auto with_clock(const Use& use) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return use(clock_);
+  }
+
+ private:
+  /// A transfer from or to host memory that the host has not waited for.
+  struct Flight {
+    std::uintptr_t begin, end;
+    bool to_host;
+    VirtualClock::Seconds until;
+  };
+
+  [[nodiscard]] SpaceId owner(const std::byte* address) const noexcept {
+    const auto behind = owners_.upper_bound(base::number(address));
+    if (behind == owners_.begin()) return host_space;
+    const auto& [end, device] = std::prev(behind)->second;
+    return base::number(address) < end ? device : host_space;
+  }
+  void note_flight(const std::byte* host, std::uint64_t bytes, bool to_host, VirtualClock::Seconds until) noexcept {
+    constexpr std::size_t most = 4096;  // so that a host that never waits needs no more memory than that
+    if (flights_.size() == most) clock_.host_waits_until(flights_.front().until);
+    const auto over = [&](const Flight& f) { return f.until <= clock_.host(); };
+    flights_.erase(std::remove_if(flights_.begin(), flights_.end(), over), flights_.end());
+    try {
+      flights_.push_back({base::number(host), base::number(host) + bytes, to_host, until});
+    } catch (const std::bad_alloc&) {
+      clock_.host_waits_until(until);
+    }
+  }
+
+  std::mutex mutex_;  ///< guards all members
+  VirtualClock clock_;
+  const std::vector<int> ordinals_;
+  std::map<std::uintptr_t, std::pair<std::uintptr_t, SpaceId>> owners_;  ///< by first address: the end, and whose memory it is
+  std::vector<Flight> flights_;
+  bool peers_ = true;
+};
+
 namespace {
 
 constexpr std::size_t array_alignment = 512;
@@ -62,10 +151,16 @@ struct ClosedPages {
 ///
 /// Queues are synchronous: an operation has happened when its submission returns, so every event is complete when it
 /// is recorded. Memory is counted as if it were a real device's: `map` and `allocate` fail beyond `memory_bytes`.
+///
+/// A device with an `EmulatedMachine` tells its virtual clock what it does, which changes nothing of that. An event that is found
+/// complete counts as waited for: whoever knows of it submits work that would otherwise have to wait.
 class EmulatedDevice final : public Device {
  public:
-  EmulatedDevice(int ordinal, std::uint64_t memory_bytes)
-      : ordinal_(ordinal), memory_bytes_(memory_bytes != 0 ? memory_bytes : quarter_of_host_memory()) {}
+  EmulatedDevice(int ordinal, std::uint64_t memory_bytes, std::shared_ptr<EmulatedMachine> machine)
+      : ordinal_(ordinal),
+        memory_bytes_(memory_bytes != 0 ? memory_bytes : quarter_of_host_memory()),
+        machine_(std::move(machine)),
+        space_(machine_ != nullptr ? machine_->space_of(ordinal) : host_space) {}
 
   DeviceKind kind() const noexcept override { return DeviceKind::emulated; }
   std::string name() const override { return "emulated device " + std::to_string(ordinal_); }
@@ -91,6 +186,7 @@ class EmulatedDevice final : public Device {
       const std::lock_guard<std::mutex> lock(mutex_);
       used_bytes_ -= bytes;
     }
+    if (machine_ != nullptr) machine_->remove_memory(address);
     // A range over several mappings may have been opened in part. It is closed again, so that nothing is mapped (I9).
     protect_or_die(number(address), number(address) + bytes, PROT_NONE);
     throw OutOfMemory(name() + ": the system refused memory for " + std::to_string(bytes) +
@@ -104,6 +200,7 @@ class EmulatedDevice final : public Device {
     SEMCACHE_EXPECTS(bytes % granularity == 0 && number(address) % granularity == 0,
                      "emulated device: map of a range that is not a multiple of the granularity");
     take_memory(bytes, "mapping");
+    own(address, bytes);
   }
 
   void unmap(std::byte* address, std::uint64_t bytes) noexcept override {
@@ -113,6 +210,7 @@ class EmulatedDevice final : public Device {
     if (::mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
       base::fatal("emulated device: memory at %p cannot be given back (mmap: error %d); raise vm.max_map_count",
                   static_cast<void*>(address), errno);
+    if (machine_ != nullptr) machine_->remove_memory(address);
     const std::lock_guard<std::mutex> lock(mutex_);
     SEMCACHE_CHECK(used_bytes_ >= bytes);
     used_bytes_ -= bytes;
@@ -153,7 +251,8 @@ class EmulatedDevice final : public Device {
   }
 
   // --- several devices ----------------------------------------------------------------------------------------------
-  void share_with(const std::vector<Device*>& others, PeerUse /*use*/) override {
+  void share_with(const std::vector<Device*>& others, PeerUse use) override {
+    if (machine_ != nullptr) machine_->devices_reach_each_other(use == PeerUse::permitted);
     for (Device* const other : others) static_cast<EmulatedDevice*>(other)->closed_ = closed_;
   }
 
@@ -169,16 +268,49 @@ class EmulatedDevice final : public Device {
   }
 
   EventId record(QueueId queue) override {
-    expect_open(queue);
+    const VirtualClock::Queue time = time_of(queue);
+    if (machine_ != nullptr) return machine_->with_clock([&](VirtualClock& c) { return c.record(time); });
     return next_event_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  void wait(QueueId queue, EventId) override { expect_open(queue); }
-  bool complete(EventId) override { return true; }
-  void synchronize(EventId) override {}
-  void release(EventId) noexcept override {}
-  void synchronize_queue(QueueId queue) override { expect_open(queue); }
-  void synchronize_device() override {}
+  void wait(QueueId queue, EventId event) override {
+    const VirtualClock::Queue time = time_of(queue);
+    tell([&](VirtualClock& c) { c.wait(time, event); });
+  }
+  bool complete(EventId event) override {
+    synchronize(event);
+    return true;
+  }
+  void synchronize(EventId event) override {
+    tell([&](VirtualClock& c) { c.host_waits_for(event); });
+  }
+  void release(EventId event) noexcept override {
+    tell([&](VirtualClock& c) { c.release(event); });
+  }
+  void synchronize_queue(QueueId queue) override {
+    const VirtualClock::Queue time = time_of(queue);
+    tell([&](VirtualClock& c) { c.host_waits_for_queue(time); });
+  }
+  void synchronize_device() override {
+    tell([&](VirtualClock& c) { c.host_waits_for_device(space_); });
+  }
+
+  // --- virtual time -------------------------------------------------------------------------------------------------
+  std::optional<VirtualTimes> virtual_times() const override {
+    if (machine_ == nullptr) return std::nullopt;
+    return machine_->with_clock([](const VirtualClock& c) { return c.times(); });
+  }
+  void note_copy(QueueId queue, const std::byte* to, const std::byte* from, std::uint64_t bytes, std::uint64_t host_span) noexcept override {
+    if (machine_ != nullptr) machine_->copied(time_of(queue), to, from, bytes, host_span);
+  }
+  void note_kernel(QueueId queue, std::uint64_t bytes) noexcept override {
+    if (machine_ == nullptr) return;
+    const VirtualClock::Queue time = time_of(queue);
+    tell([&](VirtualClock& c) { c.compute(time, bytes); });
+  }
+  void host_needs(const std::byte* host, std::uint64_t bytes, bool writes) noexcept override {
+    if (machine_ != nullptr) machine_->host_needs(host, bytes, writes);
+  }
 
   // --- transfers ----------------------------------------------------------------------------------------------------
   void copy_to_device(QueueId queue, std::byte* device, const std::byte* host, std::uint64_t bytes) override {
@@ -189,6 +321,13 @@ class EmulatedDevice final : public Device {
   }
   void copy_within_device(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) override {
     copy(queue, to, from, bytes);
+  }
+  void copy_columns(QueueId queue, Direction /*direction*/, std::byte* to, std::uint64_t to_pitch, const std::byte* from,
+                    std::uint64_t from_pitch, std::uint64_t width, std::uint64_t columns) override {
+    expect_open(queue);
+    if (width == 0 || columns == 0) return;
+    for (std::uint64_t c = 0; c < columns; ++c) move_bytes(to + c * to_pitch, from + c * from_pitch, width);
+    note_copy(queue, to, from, width * columns, (columns - 1) * std::max(to_pitch, from_pitch) + width);
   }
   void fill(QueueId queue, std::byte* to, std::uint64_t bytes, const std::byte* pattern, std::uint32_t pattern_bytes) override {
     expect_open(queue);
@@ -207,6 +346,7 @@ class EmulatedDevice final : public Device {
       std::memcpy(to + done, to, step);
       done += step;
     }
+    note_kernel(queue, bytes);
   }
 
   std::uint64_t digest(QueueId queue, const std::byte* device, std::uint64_t bytes) override {
@@ -219,6 +359,8 @@ class EmulatedDevice final : public Device {
       std::memcpy(&word, device + at, std::min<std::uint64_t>(8, bytes - at));
       sum += detail::digest_term(word, at / 8);
     }
+    note_kernel(queue, bytes);
+    synchronize_queue(queue);
     return detail::digest_finish(sum, bytes);
   }
 
@@ -234,7 +376,9 @@ class EmulatedDevice final : public Device {
     }
     try {
       allocations_.emplace(address, bytes);
+      if (machine_ != nullptr) machine_->add_memory(space_, address, bytes);
     } catch (...) {
+      allocations_.erase(address);
       used_bytes_ -= bytes;
       std::free(address);
       throw;
@@ -249,6 +393,7 @@ class EmulatedDevice final : public Device {
     SEMCACHE_CHECK(it != allocations_.end());
     used_bytes_ -= it->second;
     allocations_.erase(it);
+    if (machine_ != nullptr) machine_->remove_memory(address);
     std::free(address);
   }
 
@@ -265,6 +410,7 @@ class EmulatedDevice final : public Device {
   struct Queue {
     bool open = false;
     std::shared_ptr<void> owner;
+    VirtualClock::Queue time = 0;  ///< the virtual clock's queue
   };
 
   /// Opens the closed pages that overlap a range, for the lifetime of the object, so that the device's own copies work while
@@ -295,18 +441,45 @@ class EmulatedDevice final : public Device {
     std::unique_lock<std::recursive_mutex> lock_;
   };
 
-  void expect_open(QueueId queue) const {
+  void expect_open(QueueId queue) const { (void)time_of(queue); }
+
+  /// Returns the virtual clock's queue. @throws UsageError  the queue is not open
+  VirtualClock::Queue time_of(QueueId queue) const {
     const std::lock_guard<std::mutex> lock(mutex_);
     SEMCACHE_EXPECTS(queue.value < queues_.size() && queues_[queue.value].open,
                      "emulated device: queue " + std::to_string(queue.value) + " is not open");
+    return queues_[queue.value].time;
+  }
+
+  /// Calls `use` with the virtual clock if there is one.
+  template <class Use>
+  void tell(const Use& use) const {
+    if (machine_ != nullptr) machine_->with_clock(use);
   }
 
   QueueId add_queue(std::shared_ptr<void> owner) {
     const std::lock_guard<std::mutex> lock(mutex_);
     auto place = std::find_if(queues_.begin(), queues_.end(), [](const Queue& q) { return !q.open; });
-    if (place == queues_.end()) place = queues_.emplace(place);
-    *place = {true, std::move(owner)};
+    if (place == queues_.end()) {
+      Queue made;
+      tell([&](VirtualClock& c) { made.time = c.add_queue(space_); });
+      place = queues_.insert(place, std::move(made));
+    }
+    place->open = true;
+    place->owner = std::move(owner);
     return QueueId{static_cast<std::uint32_t>(place - queues_.begin())};
+  }
+
+  /// Notes that newly taken memory is this device's.
+  void own(const std::byte* address, std::uint64_t bytes) {
+    if (machine_ == nullptr) return;
+    try {
+      machine_->add_memory(space_, address, bytes);
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      used_bytes_ -= bytes;
+      throw;
+    }
   }
 
   void take_memory(std::uint64_t bytes, const char* what) {
@@ -322,6 +495,11 @@ class EmulatedDevice final : public Device {
   void copy(QueueId queue, std::byte* to, const std::byte* from, std::uint64_t bytes) {
     expect_open(queue);
     if (bytes == 0) return;
+    move_bytes(to, from, bytes);
+    note_copy(queue, to, from, bytes, bytes);
+  }
+
+  void move_bytes(std::byte* to, const std::byte* from, std::uint64_t bytes) {
     const base::TakesTime work;
     const Opened source(*this, from, bytes);
     const Opened target(*this, to, bytes);
@@ -333,6 +511,8 @@ class EmulatedDevice final : public Device {
 
   const int ordinal_;
   const std::uint64_t memory_bytes_;
+  const std::shared_ptr<EmulatedMachine> machine_;  ///< nullptr: no virtual clock
+  const SpaceId space_;                             ///< this device's in the machine
   mutable std::mutex mutex_;  ///< guards the members below, up to `closed_`
   std::uint64_t used_bytes_ = 0;
   std::vector<Queue> queues_;
@@ -344,8 +524,12 @@ class EmulatedDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_emulated_device(int ordinal, std::uint64_t memory_bytes) {
-  return std::make_unique<EmulatedDevice>(ordinal, memory_bytes);
+std::shared_ptr<EmulatedMachine> make_emulated_machine(const MachineModel& model, const std::vector<int>& ordinals) {
+  return std::make_shared<EmulatedMachine>(model, ordinals);
+}
+
+std::unique_ptr<Device> make_emulated_device(int ordinal, std::uint64_t memory_bytes, std::shared_ptr<EmulatedMachine> machine) {
+  return std::make_unique<EmulatedDevice>(ordinal, memory_bytes, std::move(machine));
 }
 
 }  // namespace semcache::device

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/engine/derivations.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace semcache::engine {
+
+namespace {
+
+/// Are these the same values, in parts of arrays that may lie elsewhere?
+bool are_same(const Derivation::Input& a, const Derivation::Input& b) noexcept {
+  const auto at = [](const Derivation::Input& i, const directory::ExtentMap::Extent& e) { return e.where.begin - i.where.begin; };
+  const auto same_shape = [](const Region& x, const Region& y) {
+    return x.width == y.width && x.columns == y.columns && (x.columns == 1 || x.pitch == y.pitch);
+  };
+  return same_shape(a.where, b.where) &&
+         std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end(), [&](const auto& x, const auto& y) {
+           return x.ref == y.ref && at(a, x) == at(b, y) && same_shape(x.where, y.where);
+         });
+}
+
+}  // namespace
+
+/// Do the inputs still have the values of which it was made?
+bool Derivations::holds_now(const Derivation& d) const {
+  return std::all_of(d.inputs.begin(), d.inputs.end(), [&](const Derivation::Input& input) {
+    if (input.array.freed()) return false;
+    return are_same(input, {input.array, input.where, s_.directory.wanted(input.array.memory->datum).extents(input.where)});
+  });
+}
+
+/// Has an eviction forgotten the content, or a part of it?
+bool Derivations::is_lost(const Derivation& d) const {
+  return !s_.directory.all_of(d.places.front()->slot, d.places.front()->positions(),
+                              [](const Region&, directory::ValueRef wanted, directory::ValueRef) { return wanted.is_number(); });
+}
+
+Derivation* Derivations::find(const Derivation& wanted) noexcept {
+  for (Derivation& d : all_) {
+    if (d.computed && d.function == wanted.function && d.parameters == wanted.parameters && d.inputs.size() == wanted.inputs.size() &&
+        std::equal(d.inputs.begin(), d.inputs.end(), wanted.inputs.begin(), are_same) && !is_lost(d)) {
+      return &d;
+    }
+  }
+  return nullptr;
+}
+
+void Derivations::set_spare(Derivation& d, bool spare) noexcept {
+  for (Memory* m : d.places) s_.device_of(*m).memory->set_spare(*m, spare);
+}
+
+Derivations::Use Derivations::use(Derivation& d, Memory& memory) noexcept {
+  ++d.users;
+  set_spare(d, false);
+  return {&d, &memory, d.computed};
+}
+
+/// Fixes the inputs' values: launches that may still write under the present numbers are waited for, and writes from now on get new ones.
+Obstacle Derivations::watch(Derivation& d) {
+  for (const Derivation::Input& input : d.inputs) {
+    s_.expect_not_freed(Kept(*input.array.memory));
+    for (const SlotId slot : s_.directory.slots(input.array.memory->datum)) {
+      Memory& m = s_.memory_of(slot);
+      if (m.on_host()) continue;
+      if (const Obstacle o = transfers_.check_writes(m)) return o;
+      if (const Obstacle o = hazards_.quiesce(m)) return o;
+    }
+  }
+  for (Derivation::Input& input : d.inputs) input.values = s_.directory.wanted(input.array.memory->datum).extents(input.where);
+  std::size_t watched = 0;
+  const base::AtEnd undone([&] {
+    if (watched == d.inputs.size()) return;
+    while (watched > 0) s_.directory.unwatch(d.inputs[--watched].values);
+  });
+  for (; watched < d.inputs.size(); ++watched) s_.directory.watch(d.inputs[watched].values);
+  return {};
+}
+
+void Derivations::unwatch(Derivation& d) noexcept {
+  for (Derivation::Input& input : d.inputs) s_.directory.unwatch(std::exchange(input.values, {}));
+}
+
+void Derivations::drop_useless() noexcept {
+  drop_if([this](const Derivation& d) {
+    try {
+      return !d.computed || is_lost(d) || !holds_now(d);
+    } catch (const std::bad_alloc&) {
+      return false;  // not known: the value stays
+    }
+  });
+}
+
+void Derivations::leave(const Memory& array) noexcept {
+  if (!any_.load(std::memory_order_relaxed)) return;
+  const Transaction t(transactions_);
+  drop_if([&](const Derivation& d) {
+    return std::any_of(d.inputs.begin(), d.inputs.end(), [&](const auto& input) { return input.array.memory == &array; });
+  });
+}
+
+/// Drops spare values. Their memory is freed when nothing uses it any more.
+template <class IsUseless>
+void Derivations::drop_if(const IsUseless& is_useless) noexcept {
+  for (auto next = all_.begin(); next != all_.end();) {
+    const auto d = next++;
+    if (d->users > 0 || !is_useless(*d)) continue;
+    unwatch(*d);
+    set_spare(*d, false);
+    for (Memory* m : d->places) lifetimes_.abandon(*m);
+    all_.erase(d);
+  }
+}
+
+Derivations::Use Derivations::acquire(const std::string& function, const std::vector<std::byte>& parameters,
+                                      const std::vector<Requirement>& inputs, std::uint64_t bytes, std::uint32_t device) {
+  List wanted(1);
+  Derivation& d = wanted.front();
+  d.function = function;
+  d.parameters = parameters;
+  d.bytes = bytes;
+  for (const Requirement& input : inputs) d.inputs.push_back({Known(*input.memory), input.range, {}});
+  const auto on_the_device = [&](const Memory* m) { return m->space == device_space(device); };
+  const auto find_it = [&]() -> Derivation* {
+    for (Derivation::Input& input : d.inputs) {
+      s_.expect_not_freed(Kept(*input.array.memory));
+      shapes_.shape(*input.array.memory, input.where);  // so that equal content is in equal extents
+      input.values = s_.directory.wanted(input.array.memory->datum).extents(input.where);
+    }
+    if (!are_noticed(d)) return nullptr;
+    Derivation* const found = find(d);
+    SEMCACHE_EXPECTS(found == nullptr || found->bytes == bytes,
+                     "'" + function + "' of the same inputs and parameters had " + (found == nullptr ? "" : std::to_string(found->bytes)) +
+                         " bytes, and now has " + std::to_string(bytes) + ". A function's result depends on its inputs and parameters alone");
+    return found;
+  };
+  Transaction t(transactions_);
+  if (Derivation* const found = find_it()) {
+    const auto place = std::find_if(found->places.begin(), found->places.end(), on_the_device);
+    if (place != found->places.end()) return use(*found, **place);
+    found->places.reserve(found->places.size() + 1);
+    Memory* const m = lifetimes_.new_derived(device, function.c_str(), bytes, found->places.front());
+    found->places.push_back(m);
+    return use(*found, *m);
+  }
+  drop_useless();
+  d.places.reserve(1);
+  d.places.push_back(lifetimes_.new_derived(device, function.c_str(), bytes, nullptr));
+  try {
+    t.run([&] { return watch(d); });
+  } catch (...) {
+    lifetimes_.abandon(*d.places.front());
+    throw;
+  }
+  all_.splice(all_.end(), wanted);
+  any_.store(true);
+  return use(all_.back(), *d.places.front());
+}
+
+void Derivations::note_computed(Derivation& d) {
+  const Transaction t(transactions_);
+  d.computed = find(d) == nullptr && holds_now(d) && are_noticed(d);
+}
+
+/// Is the content of the inputs known, and is every change of it noticed?
+bool Derivations::are_noticed(const Derivation& d) const {
+  return s_.options.protocol != Protocol::off && std::all_of(d.inputs.begin(), d.inputs.end(), [&](const Derivation::Input& input) {
+           const auto& slots = s_.directory.slots(input.array.memory->datum);
+           return std::none_of(slots.begin(), slots.end(), [&](SlotId slot) { return s_.memory_of(slot).open; }) &&
+                  std::all_of(input.values.begin(), input.values.end(),
+                              [](const auto& e) { return e.ref.is_number() || e.ref.id == directory::zeros_value; });
+         });
+}
+
+void Derivations::release(Derivation& d) noexcept {
+  const Transaction t(transactions_);
+  if (--d.users > 0) return;
+  set_spare(d, true);
+  if (!d.computed) drop_useless();
+}
+
+std::uint64_t Derivations::spare_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const Derivation& d : all_) {
+    for (const Memory* m : d.places) bytes += m->spare && State::is_resident(*m) ? m->bytes : 0;
+  }
+  return bytes;
+}
+
+}  // namespace semcache::engine

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/engine/lifetimes.hpp>
+#include <semcache/engine/shapes.hpp>
+
+#include <atomic>
+#include <list>
+#include <string>
+#include <vector>
+
+namespace semcache::engine {
+
+/// A value that a pure function makes of the content of arrays, and that stays in device memory for calls that ask for it again. It is
+/// found by the function, its parameters, and the values of its inputs, wherever these lie. Its fields belong to `Derivations`.
+struct Derivation {
+  using Extents = std::vector<directory::ExtentMap::Extent>;
+  struct Input {
+    Known array;
+    Region where;
+    Extents values;  ///< what the array wanted there; these values are watched, so that no write can keep their numbers
+  };
+  std::string function;
+  std::vector<std::byte> parameters;
+  std::vector<Input> inputs;
+  std::uint64_t bytes = 0;
+  std::vector<Memory*> places;  ///< its memory, at most once on each device
+  std::uint32_t users = 0;
+  bool computed = false;  ///< others may find it
+};
+
+/// Keeps derived values. While somebody uses one, it is an ordinary value: if its memory is evicted, it is saved. A value that nobody uses
+/// is *spare*: its memory is the first to be evicted, and its content is then forgotten instead of saved.
+///
+/// Threads: any.
+class Derivations : Parts {
+ public:
+  explicit Derivations(const Parts& parts) noexcept : Parts(parts) {}
+
+  struct Use {
+    Derivation* derivation = nullptr;
+    Memory* memory = nullptr;  ///< where it is, or is to be computed: an operand of launches, found by no address
+    bool computed = false;     ///< the content is there; otherwise the caller computes it
+  };
+  /// Finds a value, or makes memory for it. The caller uses it until `release`.
+  /// @param function  identifies the function; @param parameters  what else its result depends on
+  /// @param inputs  parts of arrays; the caller must not free the arrays meanwhile
+  /// @param bytes  of the result
+  /// @throws UsageError  an input has been freed, or the size is not that of the value that was found
+  /// @throws OutOfMemory, std::bad_alloc  nothing has changed
+  Use acquire(const std::string& function, const std::vector<std::byte>& parameters, const std::vector<Requirement>& inputs, std::uint64_t bytes,
+              std::uint32_t device);
+  /// Lets others find a value when the work that computes it has been submitted, as a launch that overwrites its memory. If an input has
+  /// changed since `acquire`, or another thread has computed the value meanwhile, only the caller goes on to use this one.
+  void note_computed(Derivation& derivation);
+  /// Ends a use.
+  void release(Derivation& derivation) noexcept;
+  /// Returns how many bytes of device memory spare values have.
+  /// Frees the spare values that are derived from the array, which is about to be freed. No lock where there are no derived values.
+  void leave(const Memory& array) noexcept;
+  /// Threads: with the engine's lock.
+  [[nodiscard]] std::uint64_t spare_bytes() const noexcept;
+
+ private:
+  using List = std::list<Derivation>;
+  [[nodiscard]] bool holds_now(const Derivation& derivation) const;
+  [[nodiscard]] bool is_lost(const Derivation& derivation) const;
+  [[nodiscard]] Derivation* find(const Derivation& wanted) noexcept;
+  [[nodiscard]] Use use(Derivation& derivation, Memory& memory) noexcept;
+  void set_spare(Derivation& derivation, bool spare) noexcept;
+  /// Drops the spare values that are lost, or of which an input has changed.
+  void drop_useless() noexcept;
+  template <class IsUseless>
+  void drop_if(const IsUseless& is_useless) noexcept;
+  void unwatch(Derivation& derivation) noexcept;
+  Obstacle watch(Derivation& derivation);
+  [[nodiscard]] bool are_noticed(const Derivation& derivation) const;
+
+  List all_;
+  std::atomic<bool> any_{false};  ///< something is, or has been, in the list
+};
+
+}  // namespace semcache::engine
