@@ -169,14 +169,7 @@ Derivations::Use Derivations::acquire(const std::string& function, const std::ve
       found->places.push_back(lifetimes_.new_derived(device, function.c_str(), bytes, found->places.front()));
       place = std::prev(found->places.end());
     }
-    const Use result = use(*found, **place);
-    try {
-      t.run([&] { return hazards_.computing(*found->places.front()); });
-    } catch (...) {
-      end_use(*found);
-      throw;
-    }
-    return result;
+    return use(*found, **place);
   }
   drop_useless();
   d.places.reserve(1);
