@@ -935,8 +935,7 @@ void Oracle::read_derived(const Derived& derived) {
   void* const stream = pick_stream(device_of(m));
   engine::QueueIndex queue = engine::unknown_queue;
   if (!adopt(stream, queue)) return;
-  const std::vector<Operand> operands{{&m, false}};
-  order_program(stream, operands);
+  const std::vector<Operand> operands{{&m, false}};  // the engine orders it behind the kernel that computes the value
   if (!attempt([&] { (void)machine_->engine().launches.begin_launch(queue, operands.data(), 1); })) return;
   machine_->device().launch(named(stream), Machine::touches(operands), [this, base = m.address, bytes = derived.bytes] {
     if (!failed_ && std::memcmp(base, bytes.data(), bytes.size()) != 0) fail("a derived value is not that of its inputs");

@@ -287,6 +287,91 @@ TEST_P(Derivations, OfAnInputThatChangesMeanwhileBelongToTheCallerAlone) {
   p.engine().derivations.release(*use.derivation);
 }
 
+/// A value is found on other streams than the one that computes it. Its finder cannot order the two, so the engine does.
+TEST_P(Derivations, AreUsedBehindTheKernelThatComputesThem) {
+  for (const bool unknown : {false, true}) {
+    Deriving p(GetParam());
+    const auto first = p.acquire(p.d, p.d.all());
+    p.compute(first, p.d, p.d.all(), 0);
+    p.engine().derivations.note_computed(*first.derivation);
+    p.engine().derivations.release(*first.derivation);
+    for (int i = 0; i < 2; ++i) {
+      const auto found = p.acquire(p.d, p.d.all());
+      ASSERT_TRUE(found.computed);
+      const Operand operand{found.memory, false};
+      const engine::QueueIndex q = unknown ? engine::unknown_queue : p.queue(&streams[2 + i]);
+      std::vector<std::byte> seen(size);
+      (void)p.engine().launches.begin_launch(q, &operand, 1);
+      p.device().launch(&streams[2 + i], Machine::touches({operand}),
+                        [&seen, from = found.memory->address] { std::memcpy(seen.data(), from, size); });
+      p.engine().launches.end_launch(q, &operand, 1);
+      p.device().synchronize_device();
+      p.expect_inverted({true, seen, found.memory}, 1);
+      p.engine().derivations.release(*found.derivation);
+    }
+  }
+}
+
+/// The input changes, the kernel reads it, and the content of before is copied back: the numbers are those of before, the value is not.
+TEST_P(Derivations, OfAnInputThatIsAsBeforeAgain) {
+  Deriving p(GetParam());
+  Memory& keep = p.on_device(size);
+  const auto use = p.acquire(p.d, p.d.all());
+  p.copy(keep, p.d);
+  p.kernel_write(&streams[0], p.d, p.d.all(), 2);
+  p.compute(use, p.d, p.d.all(), 0);
+  p.copy(p.d, keep);
+  p.engine().derivations.note_computed(*use.derivation);
+  p.engine().derivations.release(*use.derivation);
+  p.expect_inverted(p.inverted(p.d), 1);
+}
+
+TEST_P(Derivations, AreReleasedWhileALaunchUsesThem) {
+  Deriving p(GetParam());
+  const auto use = p.acquire(p.d, p.d.all());
+  p.compute(use, p.d, p.d.all(), 0);
+  const Operand operand{use.memory, false};
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  (void)p.engine().launches.begin_launch(q, &operand, 1);
+  p.engine().derivations.release(*use.derivation);
+  bool ran = false;
+  p.device().launch(&streams[0], Machine::touches({operand}), [&ran] { ran = true; });
+  p.engine().launches.end_launch(q, &operand, 1);
+  p.device().synchronize_device();
+  EXPECT_TRUE(ran);
+}
+
+TEST_P(Derivations, ThatWereEvictedWhileTheyWereUsedDoNotStayOnTheHost) {
+  Deriving::Options o = Deriving::options(GetParam());
+  o.engine.device_memory_bytes = 2 * size + page;
+  Deriving p(o);
+  const auto saved = [&p] {
+    Statistics s;
+    p.engine().add_to(s);
+    return s.snapshot_bytes;
+  };
+  (void)p.inverted(p.d, p.d.all(), 0, true);
+  for (int i = 0; i < 2; ++i) {
+    Memory& a = p.on_device(size);
+    p.kernel_write(&streams[0], a, a.all(), 3);
+  }
+  EXPECT_GE(saved(), size);
+  p.engine().derivations.release(*p.held.back());
+  p.held.clear();
+  p.engine().host_access.settle_all();
+  EXPECT_EQ(saved(), 0u);
+  p.expect_inverted(p.inverted(p.d), 1);
+}
+
+TEST_P(Derivations, MayBeNotedTwice) {
+  Deriving p(GetParam());
+  (void)p.inverted(p.d);
+  const auto use = p.acquire(p.d, p.d.all());
+  p.engine().derivations.note_computed(*use.derivation);
+  p.engine().derivations.release(*use.derivation);
+  EXPECT_TRUE(p.inverted(p.d).computed);
+}
+
 TEST_P(Derivations, OfUnknownContentAreNotFound) {
   Deriving p(GetParam());
   Memory& m = p.on_device(size);

@@ -131,9 +131,35 @@ TEST(DerivedValues, RefuseWhatCannotBe) {
   EXPECT_THROW(derive({&foreign, sizeof foreign}, 8, 0), UsageError);
   EXPECT_THROW(derive({device, bytes + 1}, 8, 0), UsageError);
   EXPECT_THROW(derive({device, 100, 3, 50}, 8, 0), UsageError);
+  EXPECT_THROW(derive({device, 100, 3}, 8, 0), UsageError);
+  EXPECT_THROW(DerivedValue(nullptr, nullptr, 0, nullptr, 0, 8, 0), UsageError);
+  EXPECT_THROW(DerivedValue("nothing", nullptr, 1, nullptr, 0, 8, 0), UsageError);
   EXPECT_NO_THROW(derive({device, 100, 3, 200}, 8, 0));
   deallocate(device);
   EXPECT_EQ(statistics().derived_bytes, 0u);
+}
+
+TEST(DerivedValues, DependOnWhichInputsHaveBytes) {
+  void* const device = allocate_device("device", bytes);
+  fill(device, bytes, "x", 1, {});
+  const auto find = [&](std::size_t first, std::size_t second, bool compute) {
+    const DerivedValue::Input inputs[] = {{device, first}, {device, second}};
+    DerivedValue value("two inputs", nullptr, 0, inputs, 2, 8, 0);
+    const bool found = value.is_computed();
+    if (compute) {
+      const LibraryUse uses[] = {{device, bytes, Access::read}, {value.data(), 8, Access::overwrite}};
+      {
+        const Launch launch(queue_of(nullptr), uses, 2);
+        std::memset(value.data(), 1, 8);
+      }
+      value.note_computed();
+    }
+    return found;
+  };
+  EXPECT_FALSE(find(bytes, 0, true));
+  EXPECT_TRUE(find(bytes, 0, false));
+  EXPECT_FALSE(find(0, bytes, false));
+  deallocate(device);
 }
 
 }  // namespace

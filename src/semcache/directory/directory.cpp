@@ -751,6 +751,7 @@ void Directory::touch_holders(ValueRef ref, std::uint64_t bytes, DatumId wants) 
 
 void Directory::set_wanted(DatumId datum, const Region& range, ValueRef ref) noexcept {
   Datum& d = data_[datum.value];
+  ++d.changes;
   // Former and future holders may become, or cease to be, the only ones concerned.
   d.wanted.for_each(range, [&](const Region& piece, ValueRef old) { touch_holders(old, piece.hull().size(), datum); });
   d.wanted.assign(range, ref, [&](const ExtentMap::Extent& e, int change) {

@@ -108,6 +108,8 @@ class Directory {
 
   [[nodiscard]] std::uint64_t size(DatumId datum) const { return data_[datum.value].wanted.size(); }
   [[nodiscard]] std::uint64_t size(SlotId slot) const { return slots_[slot.value].held.size(); }
+  /// Returns how many changes there have been of what the datum wants.
+  [[nodiscard]] std::uint64_t changes(DatumId datum) const { return data_[datum.value].changes; }
   [[nodiscard]] SpaceId space(SlotId slot) const { return slots_[slot.value].space; }
   [[nodiscard]] DatumId datum(SlotId slot) const { return slots_[slot.value].datum; }
   [[nodiscard]] const std::vector<SlotId>& slots(DatumId datum) const { return data_[datum.value].slots; }
@@ -251,6 +253,7 @@ class Directory {
     ExtentMap wanted{0, {}};
     std::vector<SlotId> slots;
     Places places;
+    std::uint64_t changes = 0;
     bool live = false;
   };
   struct Slot {

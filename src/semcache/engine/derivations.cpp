@@ -22,18 +22,41 @@ bool are_same(const Derivation::Input& a, const Derivation::Input& b) noexcept {
          });
 }
 
+void expect_not_freed(const Derivation& d, const Derivation::Input& input) {
+  SEMCACHE_EXPECTS(!input.array.freed(), "an array of which '" + d.function + "' is to be derived has been freed meanwhile");
+}
+
 }  // namespace
+
+/// Notes what the array wants. Equal content is in equal extents: in one, if all bytes of the part are of one value, in their order there.
+void Derivations::note_values(Derivation::Input& input) const {
+  const DatumId datum = input.array.memory->datum;
+  input.values = s_.directory.wanted(datum).extents(input.where);
+  input.changes = s_.directory.changes(datum);
+  if (input.values.size() < 2) return;
+  const directory::ExtentMap::Extent first = input.values.front();
+  const bool uniform = std::all_of(input.values.begin(), input.values.end(), [&](const auto& e) {
+    return e.ref.id == first.ref.id && (e.displacement() == first.displacement() || !first.ref.is_number());
+  });
+  if (!uniform) return;
+  const std::uint64_t ahead = first.where.begin - input.where.begin;
+  input.values.assign(1, {input.where, first.ref.is_number() ? directory::ValueRef{first.ref.id, first.ref.offset - ahead} : first.ref});
+}
 
 /// Do the inputs still have the values of which it was made?
 bool Derivations::holds_now(const Derivation& d) const {
   return std::all_of(d.inputs.begin(), d.inputs.end(), [&](const Derivation::Input& input) {
     if (input.array.freed()) return false;
-    return are_same(input, {input.array, input.where, s_.directory.wanted(input.array.memory->datum).extents(input.where)});
+    Derivation::Input now{input.array, input.where, {}};
+    note_values(now);
+    return are_same(input, now);
   });
 }
 
-/// Has an eviction forgotten the content, or a part of it?
+/// Has an eviction forgotten the content, or a part of it, or taken it to the host while somebody used it?
 bool Derivations::is_lost(const Derivation& d) const {
+  const auto is_there = [&](const Memory* m) { return State::is_resident(*m) && s_.directory.fresh(m->slot, m->positions()); };
+  if (d.users == 0 && std::none_of(d.places.begin(), d.places.end(), is_there)) return true;
   return !s_.directory.all_of(d.places.front()->slot, d.places.front()->positions(),
                               [](const Region&, directory::ValueRef wanted, directory::ValueRef) { return wanted.is_number(); });
 }
@@ -61,7 +84,7 @@ Derivations::Use Derivations::use(Derivation& d, Memory& memory) noexcept {
 /// Fixes the inputs' values: launches that may still write under the present numbers are waited for, and writes from now on get new ones.
 Obstacle Derivations::watch(Derivation& d) {
   for (const Derivation::Input& input : d.inputs) {
-    s_.expect_not_freed(Kept(*input.array.memory));
+    expect_not_freed(d, input);
     for (const SlotId slot : s_.directory.slots(input.array.memory->datum)) {
       Memory& m = s_.memory_of(slot);
       if (m.on_host()) continue;
@@ -69,7 +92,7 @@ Obstacle Derivations::watch(Derivation& d) {
       if (const Obstacle o = hazards_.quiesce(m)) return o;
     }
   }
-  for (Derivation::Input& input : d.inputs) input.values = s_.directory.wanted(input.array.memory->datum).extents(input.where);
+  for (Derivation::Input& input : d.inputs) note_values(input);
   std::size_t watched = 0;
   const base::AtEnd undone([&] {
     if (watched == d.inputs.size()) return;
@@ -106,7 +129,9 @@ template <class IsUseless>
 void Derivations::drop_if(const IsUseless& is_useless) noexcept {
   for (auto next = all_.begin(); next != all_.end();) {
     const auto d = next++;
-    if (d->users > 0 || !is_useless(*d)) continue;
+    // A kernel that uses memory of an emulated device must find it open until the launch ends.
+    if (d->users > 0 || std::any_of(d->places.begin(), d->places.end(), [this](const Memory* m) { return s_.pinned(*m); })) continue;
+    if (!is_useless(*d)) continue;
     unwatch(*d);
     set_spare(*d, false);
     for (Memory* m : d->places) lifetimes_.abandon(*m);
@@ -125,9 +150,9 @@ Derivations::Use Derivations::acquire(const std::string& function, const std::ve
   const auto on_the_device = [&](const Memory* m) { return m->space == device_space(device); };
   const auto find_it = [&]() -> Derivation* {
     for (Derivation::Input& input : d.inputs) {
-      s_.expect_not_freed(Kept(*input.array.memory));
-      shapes_.shape(*input.array.memory, input.where);  // so that equal content is in equal extents
-      input.values = s_.directory.wanted(input.array.memory->datum).extents(input.where);
+      expect_not_freed(d, input);
+      shapes_.shape(*input.array.memory, input.where);
+      note_values(input);
     }
     if (!are_noticed(d)) return nullptr;
     Derivation* const found = find(d);
@@ -138,12 +163,13 @@ Derivations::Use Derivations::acquire(const std::string& function, const std::ve
   };
   Transaction t(transactions_);
   if (Derivation* const found = find_it()) {
-    const auto place = std::find_if(found->places.begin(), found->places.end(), on_the_device);
-    if (place != found->places.end()) return use(*found, **place);
-    found->places.reserve(found->places.size() + 1);
-    Memory* const m = lifetimes_.new_derived(device, function.c_str(), bytes, found->places.front());
-    found->places.push_back(m);
-    return use(*found, *m);
+    auto place = std::find_if(found->places.begin(), found->places.end(), on_the_device);
+    if (place == found->places.end()) {
+      found->places.reserve(found->places.size() + 1);
+      found->places.push_back(lifetimes_.new_derived(device, function.c_str(), bytes, found->places.front()));
+      place = std::prev(found->places.end());
+    }
+    return use(*found, **place);
   }
   drop_useless();
   d.places.reserve(1);
@@ -161,12 +187,17 @@ Derivations::Use Derivations::acquire(const std::string& function, const std::ve
 
 void Derivations::note_computed(Derivation& d) {
   const Transaction t(transactions_);
-  d.computed = find(d) == nullptr && holds_now(d) && are_noticed(d);
+  // Numbers come back where content is copied back, so it does not suffice that they are the same as before.
+  const auto unchanged = [this](const Derivation::Input& input) {
+    return !input.array.freed() && s_.directory.changes(input.array.memory->datum) == input.changes;
+  };
+  d.computed = d.computed || (std::all_of(d.inputs.begin(), d.inputs.end(), unchanged) && are_noticed(d) && find(d) == nullptr);
 }
 
 /// Is the content of the inputs known, and is every change of it noticed?
 bool Derivations::are_noticed(const Derivation& d) const {
   return s_.options.protocol != Protocol::off && std::all_of(d.inputs.begin(), d.inputs.end(), [&](const Derivation::Input& input) {
+           if (input.array.memory->announced) return false;  // the program may have written it, and announces that later
            const auto& slots = s_.directory.slots(input.array.memory->datum);
            return std::none_of(slots.begin(), slots.end(), [&](SlotId slot) { return s_.memory_of(slot).open; }) &&
                   std::all_of(input.values.begin(), input.values.end(),
@@ -176,9 +207,13 @@ bool Derivations::are_noticed(const Derivation& d) const {
 
 void Derivations::release(Derivation& d) noexcept {
   const Transaction t(transactions_);
+  end_use(d);
+}
+
+void Derivations::end_use(Derivation& d) noexcept {
   if (--d.users > 0) return;
   set_spare(d, true);
-  if (!d.computed) drop_useless();
+  if (!d.computed || is_lost(d)) drop_useless();
 }
 
 std::uint64_t Derivations::spare_bytes() const noexcept {

@@ -20,6 +20,7 @@ struct Derivation {
     Known array;
     Region where;
     Extents values;  ///< what the array wanted there; these values are watched, so that no write can keep their numbers
+    std::uint64_t changes = 0;  ///< `Directory::changes` of the array at that time
   };
   std::string function;
   std::vector<std::byte> parameters;
@@ -56,18 +57,19 @@ class Derivations : Parts {
   void note_computed(Derivation& derivation);
   /// Ends a use.
   void release(Derivation& derivation) noexcept;
-  /// Returns how many bytes of device memory spare values have.
   /// Frees the spare values that are derived from the array, which is about to be freed. No lock where there are no derived values.
   void leave(const Memory& array) noexcept;
-  /// Threads: with the engine's lock.
+  /// Returns how many bytes of device memory spare values have. Threads: with the engine's lock.
   [[nodiscard]] std::uint64_t spare_bytes() const noexcept;
 
  private:
   using List = std::list<Derivation>;
   [[nodiscard]] bool holds_now(const Derivation& derivation) const;
   [[nodiscard]] bool is_lost(const Derivation& derivation) const;
+  void note_values(Derivation::Input& input) const;
   [[nodiscard]] Derivation* find(const Derivation& wanted) noexcept;
   [[nodiscard]] Use use(Derivation& derivation, Memory& memory) noexcept;
+  void end_use(Derivation& derivation) noexcept;
   void set_spare(Derivation& derivation, bool spare) noexcept;
   /// Drops the spare values that are lost, or of which an input has changed.
   void drop_useless() noexcept;

@@ -21,6 +21,10 @@ class Hazards : Parts {
   [[nodiscard]] Obstacle user_of(const TransitBuffer& buffer) const noexcept;
   /// Has the device memory a use on the unknown queue (for reading: a write) that is not known to be over?
   [[nodiscard]] bool unknown_use_pending(const Memory& m, Mode mode) const;
+  /// @return no obstacle when launches on known queues can be ordered behind the work that writes the memory; otherwise what must be waited for
+  [[nodiscard]] Obstacle computing(Memory& m) const {
+    return unknown_use_pending(m, Mode::reads) ? Obstacle::whole_devices(m.unknown_on.load(), &m) : Obstacle();
+  }
   /// Prepares device memory for use by a transfer: revokes its flags, so that later launches take the lock, and checks that no
   /// launch pins it (is between its check and its submission) and that no use on the unknown queue is pending.
   /// @return no obstacle when a transfer may be submitted; otherwise what must be waited for first

@@ -199,9 +199,10 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
       continue;
     }
     if (s_.queues->program_queues(device) > 1) ask_for_transfers(*s_.queues, queue, m);
-    if (!parts.has(m)) executor_.order_queue(queue, m, ByteRange{0, m.bytes}, mode_of(operands[i].writable), Executor::Behind::transfers);
+    const Executor::Behind behind = m.derived ? Executor::Behind::all : Executor::Behind::transfers;
+    if (!parts.has(m)) executor_.order_queue(queue, m, ByteRange{0, m.bytes}, mode_of(operands[i].writable), behind);
     for (const Requirement& part : parts) {
-      if (part.memory == &m) executor_.order_queue(queue, m, in_memory(part), mode_of(writes(part.mode)), Executor::Behind::transfers);
+      if (part.memory == &m) executor_.order_queue(queue, m, in_memory(part), mode_of(writes(part.mode)), behind);
     }
     projection_.project_later(m);  // all program queues may be ordered behind the transfers now
   }
@@ -216,8 +217,8 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
   }
   try {
     for (std::size_t i = 0; queue == unknown_queue && i < count; ++i) {
-      const Memory& m = *operands[i].memory;
-      if (!is_no_array(m)) t.run([&] { return hazards_.transfers_of(m); });
+      Memory& m = *operands[i].memory;
+      if (!is_no_array(m)) t.run([&] { return m.derived ? hazards_.uses_of(m) : hazards_.transfers_of(m); });
     }
   } catch (...) {
     unpin(t, operands, count);  // I9

@@ -173,7 +173,7 @@ void Lifetimes::deallocate(Transaction& t, Memory& m) noexcept {
   if (put_off(m)) return;
   ++s_.frees;
   const base::AtEnd freed([this] { --s_.frees; });
-  if (!m.derived) (m.on_host() ? live_host_bytes_ : live_device_bytes_) -= m.bytes;
+  (m.on_host() ? live_host_bytes_ : live_device_bytes_) -= m.bytes;
   m.incarnation.fetch_add(1);
   try {
     t.run([&] { return free_array(m); });

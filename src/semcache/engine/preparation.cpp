@@ -24,6 +24,9 @@ Obstacle Preparation::prepare(const Operand* operands, std::size_t count, const 
     for (std::size_t i = 0; i < count; ++i) {
       Memory& m = *operands[i].memory;
       if (m.part != in_part || is_no_array(m) || ready(operands[i])) continue;
+      if (m.derived) {
+        if (const Obstacle o = hazards_.computing(m)) return o;
+      }
       const bool writable = operands[i].writable;
       const bool whole = std::any_of(parts.begin(), parts.end(), [&](const Requirement& part) {
         return part.memory == &m && part.range.size() == m.bytes && needs_content(part.mode) && writes(part.mode) == writable;

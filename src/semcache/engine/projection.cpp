@@ -53,7 +53,8 @@ void Projection::project_device(Memory& m) noexcept {
     used = false;
     written = written && s_.queues->passed(device, q, m.uses.last_write(q));
   }
-  if (written) set |= Memory::idle;
+  // Who finds a derived value does not know which kernel computes it, so the engine orders kernels that use such memory (`Launches::pin`).
+  if (written && !m.derived) set |= Memory::idle;
   if (used) set |= Memory::unread;
   const std::uint32_t old = m.flags.load();
   if ((old & Memory::revocable & ~set) != 0) {

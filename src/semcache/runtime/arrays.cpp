@@ -150,24 +150,29 @@ void* HostPart::data() const noexcept { return memory_->address; }
 DerivedValue::DerivedValue(const char* function, const void* parameters, std::size_t parameter_bytes, const Input* inputs, std::size_t count,
                            std::size_t bytes, std::uint32_t device) {
   const platform::RuntimeScope scope;
+  SEMCACHE_EXPECTS(function != nullptr && (parameters != nullptr || parameter_bytes == 0), "a derived value without a function's name, or with " +
+                                                                                               std::to_string(parameter_bytes) +
+                                                                                               " bytes of parameters at a null pointer");
   Runtime& r = runtime();
   expect_device(r, device);
+  const auto* const first = static_cast<const std::byte*>(parameters);
+  std::vector<std::byte> key(first, first + parameter_bytes);
   std::vector<engine::Requirement> parts;
   for (std::size_t i = 0; i < count; ++i) {
     const Input& input = inputs[i];
-    if (input.bytes == 0 || input.columns == 0) continue;
+    const bool empty = input.bytes == 0 || input.columns == 0;
+    key.push_back(std::byte{empty});  // which of the inputs have bytes
+    if (empty) continue;
     const Located at = locate(r, input.first, input.bytes);
-    SEMCACHE_EXPECTS(columns_fit(input.bytes, input.columns, input.pitch, at.memory->bytes - at.position) &&
-                         (input.columns == 1 || input.pitch >= input.bytes),
+    SEMCACHE_EXPECTS((input.columns == 1 || input.pitch >= input.bytes) &&
+                         columns_fit(input.bytes, input.columns, input.pitch, at.memory->bytes - at.position),
                      "an input of '" + std::string(function) + "' of " + std::to_string(input.columns) + " columns of " +
                          std::to_string(input.bytes) + " bytes, " + std::to_string(input.pitch) + " bytes apart, at offset " +
                          std::to_string(at.position) + " of '" + r.recorder.name(at.memory->label) + "' of " +
                          std::to_string(at.memory->bytes) + " bytes: the columns overlap, or leave it");
     parts.push_back({at.memory, Region(at.position, input.bytes, input.columns, input.pitch), Access::read});
   }
-  const auto* const first = static_cast<const std::byte*>(parameters);
-  const engine::Derivations::Use use =
-      r.engine->derivations.acquire(function, {first, first + parameter_bytes}, parts, bytes, device);
+  const engine::Derivations::Use use = r.engine->derivations.acquire(function, key, parts, bytes, device);
   derivation_ = use.derivation;
   memory_ = use.memory;
   computed_ = use.computed;
@@ -184,8 +189,10 @@ DerivedValue::~DerivedValue() {
 void* DerivedValue::data() const noexcept { return memory_->address; }
 
 void DerivedValue::note_computed() {
+  Runtime* const r = running();
+  if (r == nullptr || epoch_ != epoch()) return;
   const platform::RuntimeScope scope;
-  runtime().engine->derivations.note_computed(*derivation_);
+  r->engine->derivations.note_computed(*derivation_);
   computed_ = true;
 }
 
