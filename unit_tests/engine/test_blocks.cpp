@@ -562,8 +562,10 @@ TEST(BlocksUnderAttack, OfAnnouncedPartsStayForTheirKernel) {
   Memory& a = p.written_by_host(20 * block, 1);
   Memory& b = p.written_by_host(20 * block, 2);
   p.engine().access(a, ByteRange{0, 6 * block}, Access::read);
-  EXPECT_THROW(p.engine().access(b, ByteRange{0, 4 * block}, Access::read), OutOfMemory);
-  EXPECT_TRUE(a.blocks.mapped(ByteRange{0, 6 * block}));
+  for (const Access mode : {Access::read, Access::overwrite}) {
+    EXPECT_THROW(p.engine().access(b, ByteRange{0, 4 * block}, mode), OutOfMemory);
+    EXPECT_TRUE(a.blocks.mapped(ByteRange{0, 6 * block}));
+  }
   raw_kernel(p, a, {0, 6 * block}, 0);
   EXPECT_NO_THROW(p.engine().access(b, ByteRange{0, 4 * block}, Access::read)) << "the kernel has been seen";
 }

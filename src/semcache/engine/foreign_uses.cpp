@@ -79,6 +79,7 @@ void ForeignUses::access(Memory& m, const Region& where, Access mode) {
   // The use of guarded memory is noticed where the announcement does not cover it, so the pages are opened together if they can be.
   if (s_.guarded(m) && where.size() < m.bytes && fits_as_a_whole(m)) return use_natively(m, m.all(), writes(mode), m.announced_use);
   if (mode != Access::overwrite) return use_natively(m, where, writes(mode), m.announced_use);
+  const UnsubmittedLaunch unsubmitted;
   const Announced announced(*this, m.announced_use, m);
   Transaction t(transactions_);
   const Kept kept(m);
