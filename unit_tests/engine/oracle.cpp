@@ -652,15 +652,29 @@ void Oracle::native_launch() {
     writes.push_back({0, sub_range(a.bytes.size()), next_seed_++});
   }
   if (a.bytes.empty()) return;
-  const auto is_resident = [&](const engine::Requirement& part) { return engine::State::is_resident(*a.device, part.range); };
-  if (options_.device_faults && !std::all_of(parts.begin(), parts.end(), is_resident)) {
+  if (options_.device_faults && !std::all_of(parts.begin(), parts.end(), [this](const auto& part) { return is_open(part); })) {
     return use_by_faults(a, expected.back(), parts, writes);
   }
   machine_->device().launch(named(stream), touches, kernel_body(operands, std::move(expected), writes, text));
   for (const Machine::Write& w : writes) write_by_kernel(a, w.range, w.seed);
 }
 
-/// A kernel of an emulated device, of which the announced parts need more memory than there is. Its uses are noticed one by one.
+/// Is announced guarded memory mapped and open? It is, unless the array is larger than the budget: then one part gives way to the next.
+bool Oracle::is_open(const engine::Requirement& part) {
+  const engine::Memory& m = *part.memory;
+  if (m.bytes <= machine_->engine().state().device_of(m).memory->budget_bytes()) return true;
+  if (!engine::State::is_resident(m, part.range)) return false;
+  const platform::Protection needed = writes(part.mode) ? platform::Protection::read_write : platform::Protection::read;
+  for (std::uint64_t c = 0; c < part.range.columns; ++c) {
+    const ByteRange column = part.range.column(c);
+    for (std::uint64_t at = round_down(column.begin, options_.page_bytes); at < column.end; at += options_.page_bytes) {
+      if (machine_->platform().protection(m.address + at) < needed) return false;
+    }
+  }
+  return true;
+}
+
+/// A kernel of an emulated device, of which not all announced parts are open. Its uses are noticed one by one.
 void Oracle::use_by_faults(Array& a, const Expected& expected, const std::vector<engine::Requirement>& parts,
                            const std::vector<Machine::Write>& writes) {
   std::vector<std::byte> seen(a.bytes.size());

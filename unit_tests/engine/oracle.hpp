@@ -180,6 +180,7 @@ class Oracle {
   static void forget_overwritten(Array& a, const std::vector<engine::Requirement>& parts);
   [[nodiscard]] static std::size_t index_of(const std::vector<engine::Operand>& operands, const engine::Requirement& part);
   static void expect_parts(Expected& expected, const engine::Memory& m, const std::vector<engine::Requirement>& parts);
+  [[nodiscard]] bool is_open(const engine::Requirement& part);
   void use_by_faults(Array& a, const Expected& expected, const std::vector<engine::Requirement>& parts, const std::vector<Machine::Write>& writes);
   std::function<void()> kernel_body(std::vector<engine::Operand> operands, std::vector<Expected> expected,
                                     std::vector<Machine::Write> writes, std::string name);
