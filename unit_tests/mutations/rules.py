@@ -154,7 +154,7 @@ listed(
     "memory/device_memory.cpp",
     ("who was used since is evicted all the same", "longest_unused if used false #1"),
     ("neighbours that share a granule count it twice", "need_of if run false #1"),
-    ("an eviction that has begun begins anew with another array", "victim choose begun false #1"))
+    ("an eviction that has begun begins anew with another array", "victim if begun false #1"))
 listed(
     "memory/host_memory.cpp",
     ("a freed place whose pages stay closed is handed out", "give_back if open_for_next true #1"),

@@ -192,7 +192,7 @@ TEST(Reports, TellVirtualTimeWhereThereIsOne) {
   for (const char* const key : {"virtual_seconds", "virtual_devices", "virtual_links"}) EXPECT_FALSE(without.contains(key)) << key;
   EXPECT_FALSE(contains(text_report(s, place), "virtual"));
 
-  s.virtual_time = semcache::VirtualTime{0.125, {{"device 0", 0.0625}, {"device 1", 0}}, {{"host to device 0", 3e-7}, {"device 0 to host", 0}}};
+  s.virtual_time = semcache::VirtualTimes{0.125, {{"device 0", 0.0625}, {"device 1", 0}}, {{"host to device 0", 3e-7}, {"device 0 to host", 0}}};
   const json j = json::parse(json_report(s, place));
   EXPECT_EQ(j.at("virtual_seconds"), 0.125);
   EXPECT_EQ(j.at("virtual_devices"), json::parse(R"([{"name": "device 0", "busy_seconds": 0.0625}, {"name": "device 1", "busy_seconds": 0}])"));

@@ -4,6 +4,7 @@
 
 #include <semcache/base/error.hpp>
 #include <semcache/base/types.hpp>
+#include <semcache/base/virtual_times.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -24,17 +25,6 @@ enum class DeviceKind : std::uint8_t { emulated, cuda };
 [[nodiscard]] constexpr const char* to_string(DeviceKind k) noexcept {
   return k == DeviceKind::cuda ? "cuda" : "emulated";
 }
-
-/// How long the work of emulated devices has taken by their virtual clock (emulated/virtual_clock.hpp), in seconds.
-struct VirtualTimes {
-  struct Busy {
-    std::string name;  ///< "device 0"; "host to device 0", "device 0 to device 1"
-    double seconds;    ///< how long it has been at work
-  };
-  double seconds = 0;  ///< until all work so far has ended
-  std::vector<Busy> devices;
-  std::vector<Busy> links;
-};
 
 /// Contract of every device.
 ///

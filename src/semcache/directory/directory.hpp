@@ -3,12 +3,14 @@
 #pragma once
 
 #include <semcache/base/topology.hpp>
+#include <semcache/base/types.hpp>
 #include <semcache/directory/region_map.hpp>
 #include <semcache/directory/value_table.hpp>
 
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// Which content every byte of every array must have, and which memory physically holds it. The directory never touches memory:
@@ -300,6 +302,20 @@ class Directory {
   ValueTable<Value> values_;
   std::vector<Touched> touched_;  // like `taken_`, has room for every slot
   std::vector<Touched> taken_;
+};
+
+/// Watches values as long as it lives (`Directory::watch`). Threads: as the directory, which lives longer.
+class Watch : base::Uncopied {
+ public:
+  Watch(Directory& directory, std::vector<ExtentMap::Extent> values) : directory_(directory), values_(std::move(values)) {
+    directory_.watch(values_);
+  }
+  ~Watch() { directory_.unwatch(values_); }
+  [[nodiscard]] const std::vector<ExtentMap::Extent>& values() const noexcept { return values_; }
+
+ private:
+  Directory& directory_;
+  std::vector<ExtentMap::Extent> values_;
 };
 
 }  // namespace semcache::directory

@@ -22,10 +22,6 @@ bool are_same(const Derivation::Input& a, const Derivation::Input& b) noexcept {
          });
 }
 
-void expect_not_freed(const Derivation& d, const Derivation::Input& input) {
-  SEMCACHE_EXPECTS(!input.array.freed(), "an array of which '" + d.function + "' is to be derived has been freed meanwhile");
-}
-
 }  // namespace
 
 /// Notes what the array wants. Equal content is in equal extents: in one, if all bytes of the part are of one value, in their order there.
@@ -47,7 +43,7 @@ void Derivations::note_values(Derivation::Input& input) const {
 bool Derivations::holds_now(const Derivation& d) const {
   return std::all_of(d.inputs.begin(), d.inputs.end(), [&](const Derivation::Input& input) {
     if (input.array.freed()) return false;
-    Derivation::Input now{input.array, input.where, {}};
+    Derivation::Input now{input.array, input.where, {}, {}};
     note_values(now);
     return are_same(input, now);
   });
@@ -84,7 +80,7 @@ Derivations::Use Derivations::use(Derivation& d, Memory& memory) noexcept {
 /// Fixes the inputs' values: launches that may still write under the present numbers are waited for, and writes from now on get new ones.
 Obstacle Derivations::watch(Derivation& d) {
   for (const Derivation::Input& input : d.inputs) {
-    expect_not_freed(d, input);
+    SEMCACHE_EXPECTS(!input.array.freed(), "an array of which '" + d.function + "' is to be derived has been freed meanwhile");
     for (const SlotId slot : s_.directory.slots(input.array.memory->datum)) {
       Memory& m = s_.memory_of(slot);
       if (m.on_host()) continue;
@@ -92,18 +88,11 @@ Obstacle Derivations::watch(Derivation& d) {
       if (const Obstacle o = hazards_.quiesce(m)) return o;
     }
   }
-  for (Derivation::Input& input : d.inputs) note_values(input);
-  std::size_t watched = 0;
-  const base::AtEnd undone([&] {
-    if (watched == d.inputs.size()) return;
-    while (watched > 0) s_.directory.unwatch(d.inputs[--watched].values);
-  });
-  for (; watched < d.inputs.size(); ++watched) s_.directory.watch(d.inputs[watched].values);
+  for (Derivation::Input& input : d.inputs) {
+    note_values(input);
+    input.watch = std::make_unique<directory::Watch>(s_.directory, input.values);
+  }
   return {};
-}
-
-void Derivations::unwatch(Derivation& d) noexcept {
-  for (Derivation::Input& input : d.inputs) s_.directory.unwatch(std::exchange(input.values, {}));
 }
 
 void Derivations::drop_useless() noexcept {
@@ -132,7 +121,6 @@ void Derivations::drop_if(const IsUseless& is_useless) noexcept {
     // A kernel that uses memory of an emulated device must find it open until the launch ends.
     if (d->users > 0 || std::any_of(d->places.begin(), d->places.end(), [this](const Memory* m) { return s_.pinned(*m); })) continue;
     if (!is_useless(*d)) continue;
-    unwatch(*d);
     set_spare(*d, false);
     for (Memory* m : d->places) lifetimes_.abandon(*m);
     all_.erase(d);
@@ -141,16 +129,20 @@ void Derivations::drop_if(const IsUseless& is_useless) noexcept {
 
 Derivations::Use Derivations::acquire(const std::string& function, const std::vector<std::byte>& parameters,
                                       const std::vector<Requirement>& inputs, std::uint64_t bytes, std::uint32_t device) {
+  Transaction t(transactions_);
   List wanted(1);
   Derivation& d = wanted.front();
   d.function = function;
   d.parameters = parameters;
   d.bytes = bytes;
-  for (const Requirement& input : inputs) d.inputs.push_back({Known(*input.memory), input.range, {}});
+  for (const Requirement& input : inputs) {
+    const Memory& m = *input.memory;
+    SEMCACHE_EXPECTS(m.live && !m.freeing && !m.snapshot(), "an array of which '" + function + "' is to be derived has been freed");
+    d.inputs.push_back({Known(*input.memory), input.range, {}, {}});
+  }
   const auto on_the_device = [&](const Memory* m) { return m->space == device_space(device); };
   const auto find_it = [&]() -> Derivation* {
     for (Derivation::Input& input : d.inputs) {
-      expect_not_freed(d, input);
       shapes_.shape(*input.array.memory, input.where);
       note_values(input);
     }
@@ -161,7 +153,6 @@ Derivations::Use Derivations::acquire(const std::string& function, const std::ve
                          " bytes, and now has " + std::to_string(bytes) + ". A function's result depends on its inputs and parameters alone");
     return found;
   };
-  Transaction t(transactions_);
   if (Derivation* const found = find_it()) {
     auto place = std::find_if(found->places.begin(), found->places.end(), on_the_device);
     if (place == found->places.end()) {

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <list>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ struct Derivation {
   struct Input {
     Known array;
     Region where;
-    Extents values;  ///< what the array wanted there; these values are watched, so that no write can keep their numbers
+    Extents values;  ///< what the array wanted there
+    std::unique_ptr<directory::Watch> watch;  ///< of these values, so that no write can keep their numbers
     std::uint64_t changes = 0;  ///< `Directory::changes` of the array at that time
   };
   std::string function;
@@ -75,7 +77,6 @@ class Derivations : Parts {
   void drop_useless() noexcept;
   template <class IsUseless>
   void drop_if(const IsUseless& is_useless) noexcept;
-  void unwatch(Derivation& derivation) noexcept;
   Obstacle watch(Derivation& derivation);
   [[nodiscard]] bool are_noticed(const Derivation& derivation) const;
 

@@ -304,7 +304,7 @@ Obstacle Transfers::check_writes(Memory& m) {
     s_.recorder.count(trace::Event::changed, m.label);
     return {};
   }
-  s_.directory.restore(m.slot, check->wanted);
+  s_.directory.restore(m.slot, check->wanted.values());
   s_.recorder.moved(Kind::unchanged, m.label, m.bytes);
   return {};
 }

@@ -169,15 +169,11 @@ struct alignas(64) Memory {
 
   /// SEMCACHE_CHECK_WRITES: a digest of what the array held before launches that may have written it, and the values that it
   /// wanted then.
-  struct WriteCheck : base::Uncopied {
+  struct WriteCheck {
     WriteCheck(directory::Directory& d, std::uint64_t sum, std::vector<directory::ExtentMap::Extent> extents)
-        : directory(d), digest(sum), wanted(std::move(extents)) {
-      directory.watch(wanted);
-    }
-    ~WriteCheck() { directory.unwatch(wanted); }
-    directory::Directory& directory;
+        : digest(sum), wanted(d, std::move(extents)) {}
     std::uint64_t digest;
-    std::vector<directory::ExtentMap::Extent> wanted;
+    directory::Watch wanted;
   };
   std::unique_ptr<WriteCheck> write_check;
 

@@ -179,14 +179,7 @@ Statistics statistics_of(Runtime& r) {
   s.tracker = r.tracker->name();
   s.device_tracker = r.driver_uses != nullptr ? "driver calls" : r.engine->state().guarded_arena_bytes() > 0 ? "pages" : "none";
   s.protocol = to_string(r.configuration.protocol);
-  if (const auto times = r.engine->state().home().device->virtual_times()) {
-    const auto busy = [](const std::vector<device::VirtualTimes::Busy>& all) {
-      std::vector<VirtualTime::Busy> out;
-      for (const auto& b : all) out.push_back({b.name, b.seconds});
-      return out;
-    };
-    s.virtual_time = VirtualTime{times->seconds, busy(times->devices), busy(times->links)};
-  }
+  s.virtual_time = r.engine->state().home().device->virtual_times();
   return s;
 }
 

@@ -52,9 +52,9 @@ std::string json_report(const Statistics& s, const ReportPlace& place) {
                  {"derived_bytes", s.derived_bytes},
                  {"directory_bytes", s.directory_bytes}};
   if (s.virtual_time) {
-    const auto busy = [](const std::vector<VirtualTime::Busy>& all) {
+    const auto busy = [](const std::vector<VirtualTimes::Busy>& all) {
       Json out = Json::array();
-      for (const VirtualTime::Busy& b : all) out.push_back({{"name", b.name}, {"busy_seconds", b.seconds}});
+      for (const VirtualTimes::Busy& b : all) out.push_back({{"name", b.name}, {"busy_seconds", b.seconds}});
       return out;
     };
     j["virtual_seconds"] = s.virtual_time->seconds;

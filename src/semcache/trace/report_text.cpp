@@ -143,12 +143,12 @@ std::string seconds_text(double seconds) {
 }
 
 /// Says how long the work would have taken on the machine that the user describes. Links that carried nothing are left out.
-std::string virtual_table(const VirtualTime& v) {
+std::string virtual_table(const VirtualTimes& v) {
   Table table;
   table.row({"virtual time (SEMCACHE_EMULATED_MACHINE)", "seconds"});
   table.row({"virtual_seconds", seconds_text(v.seconds)});
-  for (const VirtualTime::Busy& b : v.devices) table.row({"busy: " + b.name, seconds_text(b.seconds)});
-  for (const VirtualTime::Busy& b : v.links) {
+  for (const VirtualTimes::Busy& b : v.devices) table.row({"busy: " + b.name, seconds_text(b.seconds)});
+  for (const VirtualTimes::Busy& b : v.links) {
     if (b.seconds > 0) table.row({"busy: " + b.name, seconds_text(b.seconds)});
   }
   return "\n" + table.text();

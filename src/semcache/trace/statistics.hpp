@@ -4,6 +4,7 @@
 
 #include <semcache/base/error.hpp>
 #include <semcache/base/types.hpp>
+#include <semcache/base/virtual_times.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -74,17 +75,6 @@ struct DeviceStatistics {
   std::uint64_t budget_bytes = 0; ///< how much may be in use (SEMCACHE_DEVICE_MEMORY)
 };
 
-/// What the virtual clock of emulated devices says (SEMCACHE_EMULATED_MACHINE), in seconds.
-struct VirtualTime {
-  struct Busy {
-    std::string name;     ///< "device 0"; "host to device 0", "device 0 to device 1"
-    double seconds = 0;   ///< how long it has been at work
-  };
-  double seconds = 0;         ///< until all work so far has ended
-  std::vector<Busy> devices;
-  std::vector<Busy> links;
-};
-
 struct Statistics {
   Counters total;
   std::vector<NamedCounters> labels;         ///< by label, largest traffic first
@@ -102,7 +92,7 @@ struct Statistics {
   int device_count = 0;
   int device_ordinal = 0;                    ///< which of the visible devices the first device is
   std::vector<DeviceStatistics> devices;     ///< all devices, the program's own first
-  std::optional<VirtualTime> virtual_time;   ///< nothing unless SEMCACHE_EMULATED_MACHINE is set
+  std::optional<VirtualTimes> virtual_time;  ///< nothing unless SEMCACHE_EMULATED_MACHINE is set
   std::string tracker;
   std::string device_tracker;                ///< how unannounced uses of device memory are noticed, or "none"
   std::string protocol;
