@@ -415,6 +415,64 @@ TEST_P(Derivations, OfAnArrayThatIsFreedAndMadeAnew) {
   p.expect_inverted(value, 4);
 }
 
+TEST_P(Derivations, OfAFreedArrayAreRefused) {
+  Deriving p(GetParam());
+  Memory& freed = p.on_device(size);
+  p.free(freed);
+  EXPECT_THROW((void)p.acquire(freed, ByteRange{0, size}), UsageError);
+
+  Memory& m = p.on_device(size);
+  p.kernel_write(&streams[0], m, m.all(), 3);
+  p.engine().foreign_uses.native_capture(m, true);
+  bool waited = false;
+  p.when_unlocked([&] {
+    waited = true;
+    std::thread([&] { p.free(m); }).join();
+  });
+  if (GetParam() == Kind::cuda) {  // elsewhere native kernels have ended, or are noticed
+    EXPECT_THROW((void)p.acquire(m, m.all()), UsageError);
+    EXPECT_TRUE(waited);
+  }
+  p.when_unlocked(nullptr);
+  p.expect_inverted(p.inverted(p.d), 1);
+}
+
+/// Others are ordered behind a launch that has ended only.
+TEST_P(Derivations, AreNotNotedWhileTheirLaunchIsUnderWay) {
+  Deriving p(GetParam());
+  const auto use = p.acquire(p.d, p.d.all());
+  const Operand operands[] = {{&p.d, false}, {use.memory, true}};
+  const engine::QueueIndex q = p.queue(&streams[0]);
+  (void)p.engine().launches.begin_launch(q, operands, 2);
+  EXPECT_THROW(p.engine().derivations.note_computed(*use.derivation), UsageError);
+  p.engine().launches.end_launch(q, operands, 2);
+  p.compute(use, p.d, p.d.all(), 0);
+  p.engine().derivations.note_computed(*use.derivation);
+  p.expect_inverted(p.inverted(p.d), 1);
+}
+
+TEST_P(Derivations, ThatAUserWritesAreNotFound) {
+  Deriving p(GetParam());
+  const auto value = p.inverted(p.d, p.d.all(), 0, true);
+  p.kernel_write(&streams[0], *value.memory, value.memory->all(), 5);
+  const auto again = p.inverted(p.d);
+  EXPECT_FALSE(again.computed);
+  p.expect_inverted(again, 1);
+}
+
+TEST_P(Derivations, AreFoundBehindALaunchThatChangedNothing) {
+  Deriving::Options o = Deriving::options(GetParam());
+  o.engine.check_writes = true;
+  Deriving p(o);
+  (void)p.inverted(p.d);
+  p.kernel_write(&streams[0], p.d, p.d.all(), 1);
+  EXPECT_TRUE(p.inverted(p.d).computed);
+  p.kernel_write(&streams[0], p.d, p.d.all(), 2);
+  const auto value = p.inverted(p.d);
+  EXPECT_FALSE(value.computed);
+  p.expect_inverted(value, 2);
+}
+
 TEST_P(Derivations, ThatWereNotComputedAreFreed) {
   Deriving p(GetParam());
   const auto use = p.acquire(p.d, p.d.all());

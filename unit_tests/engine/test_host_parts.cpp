@@ -2,8 +2,13 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "program.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <cstring>
 #include <functional>
 #include <optional>
+#include <thread>
+#include <vector>
 
 /// Parts of arrays with memory of their own on the host (`Lifetimes::allocate_host_part`), and their uses (`HostUses`).
 namespace semcache::fakes {
@@ -387,6 +392,146 @@ TEST(HostUses, LetOtherBytesBe) {
   Shared::expect_all(p.host_content(p.h), upper, 4, 3);
 }
 
+/// A fault of another thread that would also read ahead what is in use is served for its page alone: the use's thread may wait for it.
+TEST(HostUses, LetFaultsOfOtherBytesBe) {
+  for (const bool writes : {false, true}) {
+    Shared p;
+    p.kernel_write(&streams[0], p.d, p.d.all(), 2);
+    p.expect_host(p.h, {0, 1}, 2);  // reading ahead goes forward from here
+    Memory& m = p.part(ByteRange{3 * page, 16 * page});
+    const Requirement all{&m, m.layout, writes ? Access::read_write : Access::read};
+    p.engine().host_uses.begin(&all, 1);
+    bool waited = false;
+    p.when_unlocked([&] {
+      waited = true;
+      p.engine().host_uses.end(&all, 1);
+    });
+    if (writes) p.expect_host(p.h, {page, page + 1}, 2);
+    else p.host_write(p.h, {2 * page, 2 * page + 1}, 2);
+    p.when_unlocked(nullptr);
+    EXPECT_FALSE(waited);
+    if (!waited) p.engine().host_uses.end(&all, 1);
+    p.expect_host(p.h, {2 * page, 16 * page}, 2);
+  }
+}
+
+/// A thread that waits for a use goes on when it ends, also where the use's thread begins another one at once that is in nobody's way.
+TEST(HostUses, AreWaitedForNoLongerThanTheyLast) {
+  Program::Options o = Shared::options();
+  o.engine.patience = std::chrono::seconds(0);
+  Shared p(o);
+  p.kernel_write(&streams[0], p.d, p.d.all(), 2);
+  Memory& half = p.part(upper);
+  const Requirement all{&half, upper, Access::read_write}, reads{&half, upper, Access::read};
+  p.engine().host_uses.begin(&all, 1);
+  p.when_unlocked([&] {
+    for (std::uint64_t i = 0; i < half.bytes; ++i) half.address[i] = Machine::mix(3, Shared::position(half, i));
+    p.engine().host_uses.end(&all, 1);
+    p.engine().host_uses.begin(&reads, 1);
+  });
+  p.expect_host(p.h, {0, lead / 2}, 3);
+  p.engine().host_uses.end(&reads, 1);
+}
+
+/// Uses that follow each other without a gap let a thread go first that waits for their end.
+TEST(HostUses, GiveWay) {
+  Shared p;
+  p.kernel_write(&streams[0], p.d, p.d.all(), 2);
+  Memory& half = p.part(upper);
+  const Requirement all{&half, upper, Access::read};
+  std::atomic<bool> written{false};
+  std::atomic<int> uses{0};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 8; ++i) {
+    readers.emplace_back([&] {  // there is a use under way nearly always
+      while (!written) {
+        p.engine().host_uses.begin(&all, 1);
+        ++uses;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        p.engine().host_uses.end(&all, 1);
+      }
+    });
+  }
+  while (uses < 20) std::this_thread::yield();
+  p.launch_parts(&streams[0], {{&p.d, ByteRange{0, page}, Access::read_write}}, 3);
+  written = true;
+  for (std::thread& t : readers) t.join();
+  p.expect_host(p.h, {0, page}, 3);
+}
+
+/// Two parts that are written in one use have the same content, which a third array wants.
+TEST(HostUses, OfTwoPartsSaveWhatOthersWant) {
+  for (const Access mode : {Access::read_write, Access::overwrite}) {
+    Shared p;
+    Memory& old = p.on_device(16 * page);
+    Memory& wants = p.on_device(16 * page);
+    Memory& first = p.part(p.d, p.d.all());
+    Memory& second = p.part(old, old.all());
+    (void)p.use(first, Access::overwrite, 2);
+    p.copy(old, p.d);
+    p.copy(wants, p.d);
+    p.expect_part(second, p.use(second, Access::read), 2);
+    const Requirement both[] = {{&first, first.layout, mode}, {&second, second.layout, mode}};
+    p.engine().host_uses.begin(both, 2);
+    for (Memory* m : {&first, &second}) std::memset(m->address, 9, m->bytes);
+    p.engine().host_uses.end(both, 2);
+    p.engine().audit();
+    Shared::expect_all(p.device_content(&streams[0], wants), {}, 0, 2);
+    for (Memory* m : {&first, &second}) EXPECT_EQ(p.use(*m, Access::read), std::vector<std::byte>(m->bytes, std::byte{9}));
+  }
+}
+
+/// What is refused because of a use of this thread is refused before the first piece of it is made.
+TEST(HostUses, OfAThreadAreInTheWayOfAWholeCopyAndMessage) {
+  InUse own;
+  Program::Options o = Shared::options();
+  o.engine.surroundings = &own;
+  o.device.block_bytes = o.device.granularity_bytes = 2 * page;
+  o.engine.device_memory_bytes = 8 * page;
+  Shared p(o);
+  Memory& last = p.part(ByteRange{15 * page, 16 * page});
+  std::vector<std::byte> bytes(16 * page, std::byte{7});
+  memory::TransitBuffer* const message = p.engine().buffers.take(16 * page, false);
+  std::memset(message->address, 7, 16 * page);
+  const ByteRange piece{0, 16 * page};
+  for (const bool writes : {false, true}) {
+    const Requirement all{&last, last.layout, writes ? Access::read_write : Access::read};
+    p.engine().host_uses.begin(&all, 1);
+    own.on = true;
+    if (writes) {
+      EXPECT_THROW(p.engine().copies.copy(bytes.data(), p.d.address, bytes.size()), UsageError);
+      EXPECT_EQ(bytes, std::vector<std::byte>(bytes.size(), std::byte{7}));
+    }
+    EXPECT_THROW(p.engine().copies.copy(p.d.address, bytes.data(), bytes.size()), UsageError);
+    EXPECT_THROW(p.engine().foreign_io.write_in(p.d, 0, &piece, 1, *message, message->address), UsageError);
+    own.on = false;
+    p.engine().host_uses.end(&all, 1);
+    Shared::expect_all(p.host_content(p.h), {}, 0, 1);
+  }
+  p.engine().buffers.give(message);
+}
+
+/// A copy that can be linked only if its source gets a new number is made at the call where a use reads the source.
+TEST(HostUses, ThatReadAreNotInTheWayOfACopyFromACutArray) {
+  InUse own;
+  Program::Options o = Shared::options();
+  o.engine.surroundings = &own;
+  Shared p(o);
+  p.launch_parts(&streams[0], {{&p.d, upper, Access::overwrite}}, 2);
+  Memory& to = p.on_device(16 * page);
+  Memory& m = p.part(ByteRange{0, page});
+  const Requirement all{&m, m.layout, Access::read};
+  for (const bool in_use : {false, true}) {
+    if (in_use) p.engine().host_uses.begin(&all, 1);
+    own.on = in_use;
+    EXPECT_NO_THROW(p.engine().copies.copy(to.address + 3, p.d.address + 1, 15 * page));
+    own.on = false;
+    if (in_use) p.engine().host_uses.end(&all, 1);
+    const std::vector<std::byte> seen = p.device_content(&streams[0], to);
+    for (std::uint64_t i = 1; i < 15 * page; ++i) ASSERT_EQ(seen[i + 2], Machine::mix(i % lead < lead / 2 ? 2 : 1, i)) << i;
+  }
+}
+
 /// Maps that have become long are shortened when no use needs them as they are.
 TEST(HostUses, AreNotWaitedForToShortenMaps) {
   Shared p;
@@ -500,6 +645,33 @@ TEST(HostParts, AreAsOthersWithoutNoticesAndUnderChecks) {
     p.engine().access(p.h, p.h.all(), Access::read);
     Shared::expect_all(p.host_content(p.h), upper, 3, 2);
   }
+}
+
+/// With write-through, the mirror is up to date behind the end of a use, also where a launch wrote beside the part meanwhile.
+TEST(HostUses, WriteThroughWhatLaunchesWroteMeanwhile) {
+  Program::Options o = Shared::options();
+  o.engine.protocol = engine::Protocol::write_through;
+  Shared p(o);
+  p.kernel_write(&streams[0], p.d, p.d.all(), 2);
+  Memory& half = p.part(upper);
+  const Requirement all{&half, upper, Access::read_write};
+  p.engine().host_uses.begin(&all, 1);
+  p.launch_parts(&streams[0], {{&p.d, lower, Access::read_write}}, 3);
+  for (std::uint64_t i = 0; i < half.bytes; ++i) half.address[i] = Machine::mix(4, Shared::position(half, i));
+  p.engine().host_uses.end(&all, 1);
+  EXPECT_TRUE(p.engine().state().directory.fresh(p.h.slot, p.h.all()));
+  Shared::expect_all(p.host_content(p.h), upper, 4, 3);
+}
+
+/// Without notices nobody knows what is in a mirror that is an array of its own.
+TEST(HostParts, OfMirrorsWithProtocolOffAreRefused) {
+  Program::Options o = Shared::options();
+  o.engine.protocol = engine::Protocol::off;
+  o.engine.notices = false;
+  Shared p(o);
+  Memory& alone = p.on_host(4 * page);
+  EXPECT_THROW((void)p.engine().lifetimes.allocate_host_part(alone, alone.all()), UsageError);
+  EXPECT_THROW((void)p.engine().lifetimes.allocate_part(0, alone, alone.all()), UsageError);
 }
 
 TEST(HostParts, OfAnArrayLargerThanTheBudget) {

@@ -162,5 +162,25 @@ TEST(DerivedValues, DependOnWhichInputsHaveBytes) {
   deallocate(device);
 }
 
+/// Where the parameters end and the inputs begin belongs to what a value depends on.
+TEST(DerivedValues, DependOnHowManyParametersAndInputsThereAre) {
+  void* const device = allocate_device("device", bytes);
+  fill(device, bytes, "x", 1, {});
+  const unsigned char parameters[] = {7, 1};
+  const DerivedValue::Input inputs[] = {{device, 0}, {device, bytes}};
+  {
+    DerivedValue value("either", parameters, 1, inputs, 2, 8, 0);
+    {
+      const LibraryUse use{value.data(), 8, Access::overwrite};
+      const Launch launch(queue_of(nullptr), &use, 1);
+      std::memset(value.data(), 1, 8);
+    }
+    value.note_computed();
+  }
+  EXPECT_TRUE(DerivedValue("either", parameters, 1, inputs, 2, 8, 0).is_computed());
+  EXPECT_FALSE(DerivedValue("either", parameters, 2, inputs + 1, 1, 8, 0).is_computed());
+  deallocate(device);
+}
+
 }  // namespace
 }  // namespace semcache::runtime

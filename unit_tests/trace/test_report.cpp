@@ -69,6 +69,7 @@ Statistics busy_statistics() {
   s.mapped_device_bytes = 33;
   s.device_budget_bytes = 66;
   s.snapshot_bytes = 44;
+  s.derived_bytes = 77;
   s.directory_bytes = 55;
   return s;
 }
@@ -142,7 +143,7 @@ TEST(JsonReport, HasEveryFigureUnderItsDocumentedKey) {
   EXPECT_EQ(j.at("device_tracker"), "pages");
   EXPECT_EQ(j.at("protocol"), "write-back");
   EXPECT_EQ(j.at("memory"), json({{"live_device_bytes", 11}, {"live_host_bytes", 22}, {"mapped_device_bytes", 33},
-                                  {"device_budget_bytes", 66}, {"snapshot_bytes", 44}, {"directory_bytes", 55}}));
+                                  {"device_budget_bytes", 66}, {"snapshot_bytes", 44}, {"derived_bytes", 77}, {"directory_bytes", 55}}));
   const json& total = j.at("total");
   EXPECT_EQ(total.at("h2d"), json({{"bytes", 3ull << 30}, {"count", 3}}));
   EXPECT_EQ(total.at("d2h"), json({{"bytes", 8192}, {"count", 2}}));

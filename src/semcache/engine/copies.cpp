@@ -76,7 +76,7 @@ void Copies::copy(void* to, const void* from, Columns what) {
   Transaction transaction(transactions_);
   s_.links.fetch_add(1);
   if (t == nullptr || f == nullptr) {
-    return in_pieces(t, t != nullptr ? position(*t, to) : 0, f, f != nullptr ? position(*f, from) : 0, what,
+    return in_pieces(transaction, t, t != nullptr ? position(*t, to) : 0, f, f != nullptr ? position(*f, from) : 0, what,
                      [&](std::uint64_t to_at, std::uint64_t from_at, const Columns& piece) {
                        if (t == nullptr) return copy_to_open(transaction, static_cast<std::byte*>(to) + to_at, *f, position(*f, from) + from_at, piece);
                        copy_from_open(transaction, *t, position(*t, to) + to_at, static_cast<const std::byte*>(from) + from_at, piece);
@@ -107,22 +107,35 @@ void Copies::copy(void* to, const void* from, Columns what) {
   } else if (t == f || are_two_sides(*t, *f)) {
     copy_now(transaction, *t, to_position, *f, from_position, what);  // what one piece overwrites, another may have to read
   } else {
-    in_pieces(t, to_position, f, from_position, what, [&](std::uint64_t to_at, std::uint64_t from_at, const Columns& piece) {
+    in_pieces(transaction, t, to_position, f, from_position, what, [&](std::uint64_t to_at, std::uint64_t from_at, const Columns& piece) {
       copy_now(transaction, *t, to_position + to_at, *f, from_position + from_at, piece);
     });
   }
 }
 
+/// Waits, before the first piece of a copy, for uses on the host that conflict with a later one (I9).
+/// @throws UsageError  this thread has such a use under way
+void Copies::expect_unused(Transaction& t, Memory* to, const Region& there, Memory* from, const Region& here) {
+  t.run([&]() -> Obstacle {
+    if (to != nullptr && !Kept(*to).freed()) {
+      if (const Obstacle o = hazards_.host_uses_of(to->datum, there, Mode::writes)) return o;
+    }
+    return from != nullptr && !Kept(*from).freed() ? hazards_.host_uses_of(from->datum, here, Mode::reads) : Obstacle();
+  });
+}
+
 /// Makes a copy at the call piece by piece, if its arrays need more device memory than there is. Calls `copy(to, from, columns)` with the
 /// distances from the first bytes of the whole copy.
 template <class Copy>
-void Copies::in_pieces(Memory* to, std::uint64_t to_position, Memory* from, std::uint64_t from_position, const Columns& what, const Copy& copy) {
+void Copies::in_pieces(Transaction& t, Memory* to, std::uint64_t to_position, Memory* from, std::uint64_t from_position, const Columns& what,
+                       const Copy& copy) {
   const auto in_blocks = [](const Memory* m) { return m != nullptr && m->blocks.count() > 1 && !m->on_host(); };
   const auto for_each_need = [&](const auto& visit) {
     if (in_blocks(to) && !Kept(*to).freed()) visit(*to, what.to(to_position));
     if (in_blocks(from) && !Kept(*from).freed()) visit(*from, what.from(from_position));
   };
   if ((!in_blocks(to) && !in_blocks(from)) || residency_.fits(for_each_need)) return copy(0, 0, what);
+  expect_unused(t, to, what.to(to_position), from, what.from(from_position));
   std::uint64_t most = UINT64_MAX;
   for (const Memory* m : {to, from}) {
     if (in_blocks(m)) most = std::min(most, s_.device_of(*m).memory->budget_bytes() / 4);
@@ -195,10 +208,19 @@ void Copies::copy_in_parts(void* to, const void* from, const Columns& what) {
   const auto together = [&](std::uint64_t to_at, std::uint64_t from_at) {
     return std::pair(bytes_together(t + to_at, to_end), bytes_together(f + from_at, from_end));
   };
-  for (const bool in_body : {false, true}) {
+  enum class Pass { check, edges, bodies };
+  for (const Pass pass : {Pass::check, Pass::edges, Pass::bodies}) {
     const auto part = [&](std::uint64_t to_at, std::uint64_t from_at, const Columns& columns) {
+      if (pass == Pass::check) {
+        Transaction transaction(transactions_);
+        Memory* const to_array = s_.find(t + to_at);
+        Memory* const from_array = s_.find(f + from_at);
+        const auto position = [](const Memory* m, const std::byte* at) { return m != nullptr ? static_cast<std::uint64_t>(at - m->address) : 0; };
+        return expect_unused(transaction, to_array, columns.to(position(to_array, t + to_at)), from_array,
+                             columns.from(position(from_array, f + from_at)));
+      }
       const bool is_in_body = s_.adopted.find(t + to_at) != nullptr || s_.adopted.find(f + from_at) != nullptr;
-      if (is_in_body == in_body) copy(t + to_at, f + from_at, columns);
+      if (is_in_body == (pass == Pass::bodies)) copy(t + to_at, f + from_at, columns);
     };
     for (std::uint64_t c = 0; c < what.columns;) {
       const std::uint64_t to_at = c * what.to_pitch, from_at = c * what.from_pitch;
@@ -264,7 +286,9 @@ bool Copies::link(Transaction& t, Memory& to, std::uint64_t to_position, Memory&
     };
     auto result = link_now();
     if (result == directory::LinkResult::too_fine && what.columns == 1) {
-      // The source is cut into columns that `to` cannot have. What is copied gets one new number.
+      // The source is cut into columns that `to` cannot have. What is copied gets one new number, or is copied at the call where a use on
+      // the host reads it, which a new number would wait for.
+      if (hazards_.host_uses_of(from.datum, taken, Mode::writes)) return {};
       if (const Obstacle o = preparation_.meet(from, taken, Access::read_write)) return o;
       s_.directory.renumber(from.slot, taken);
       from.write_check.reset();

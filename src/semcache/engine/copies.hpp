@@ -37,7 +37,9 @@ class Copies : Parts {
 
  private:
   template <class Copy>
-  void in_pieces(Memory* to, std::uint64_t to_position, Memory* from, std::uint64_t from_position, const Columns& what, const Copy& copy);
+  void in_pieces(Transaction& transaction, Memory* to, std::uint64_t to_position, Memory* from, std::uint64_t from_position, const Columns& what,
+                 const Copy& copy);
+  void expect_unused(Transaction& transaction, Memory* to, const Region& there, Memory* from, const Region& here);
   /// Returns the array in which `what`, as a region from `p` on, lies; nullptr if no array is at `p`.
   /// @throws UsageError  it leaves the array, its columns overlap, or what was at `p` has been freed
   [[nodiscard]] Memory* array_at(const void* p, const char* preposition, const Region& what, std::uint64_t pitch) const;

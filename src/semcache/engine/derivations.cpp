@@ -31,12 +31,12 @@ void Derivations::note_values(Derivation::Input& input) const {
   input.changes = s_.directory.changes(datum);
   if (input.values.size() < 2) return;
   const directory::ExtentMap::Extent first = input.values.front();
-  const bool uniform = std::all_of(input.values.begin(), input.values.end(), [&](const auto& e) {
-    return e.ref.id == first.ref.id && (e.displacement() == first.displacement() || !first.ref.is_number());
+  const bool uniform = first.ref.is_number() && std::all_of(input.values.begin(), input.values.end(), [&](const auto& e) {
+    return e.ref.id == first.ref.id && e.displacement() == first.displacement();
   });
   if (!uniform) return;
   const std::uint64_t ahead = first.where.begin - input.where.begin;
-  input.values.assign(1, {input.where, first.ref.is_number() ? directory::ValueRef{first.ref.id, first.ref.offset - ahead} : first.ref});
+  input.values.assign(1, {input.where, directory::ValueRef{first.ref.id, first.ref.offset - ahead}});
 }
 
 /// Do the inputs still have the values of which it was made?
@@ -49,12 +49,11 @@ bool Derivations::holds_now(const Derivation& d) const {
   });
 }
 
-/// Has an eviction forgotten the content, or a part of it, or taken it to the host while somebody used it?
+/// Has an eviction forgotten the content, or a part of it, or taken it to the host while somebody used it? Or has a user written it?
 bool Derivations::is_lost(const Derivation& d) const {
   const auto is_there = [&](const Memory* m) { return State::is_resident(*m) && s_.directory.fresh(m->slot, m->positions()); };
   if (d.users == 0 && std::none_of(d.places.begin(), d.places.end(), is_there)) return true;
-  return !s_.directory.all_of(d.places.front()->slot, d.places.front()->positions(),
-                              [](const Region&, directory::ValueRef wanted, directory::ValueRef) { return wanted.is_number(); });
+  return s_.directory.changes(d.places.front()->datum) != d.changes;
 }
 
 Derivation* Derivations::find(const Derivation& wanted) noexcept {
@@ -77,17 +76,23 @@ Derivations::Use Derivations::use(Derivation& d, Memory& memory) noexcept {
   return {&d, &memory, d.computed};
 }
 
-/// Fixes the inputs' values: launches that may still write under the present numbers are waited for, and writes from now on get new ones.
-Obstacle Derivations::watch(Derivation& d) {
+/// Returns the first obstacle to a step for the inputs' device sides; none if it has been taken for all.
+template <class Step>
+Obstacle Derivations::for_sides(const Derivation& d, const Step& step) {
   for (const Derivation::Input& input : d.inputs) {
     SEMCACHE_EXPECTS(!input.array.freed(), "an array of which '" + d.function + "' is to be derived has been freed meanwhile");
     for (const SlotId slot : s_.directory.slots(input.array.memory->datum)) {
       Memory& m = s_.memory_of(slot);
       if (m.on_host()) continue;
-      if (const Obstacle o = transfers_.check_writes(m)) return o;
-      if (const Obstacle o = hazards_.quiesce(m)) return o;
+      if (const Obstacle o = step(m)) return o;
     }
   }
+  return {};
+}
+
+/// Fixes the inputs' values: launches that may still write under the present numbers are waited for, and writes from now on get new ones.
+Obstacle Derivations::watch(Derivation& d) {
+  if (const Obstacle o = for_sides(d, [this](Memory& m) { return hazards_.quiesce(m); })) return o;
   for (Derivation::Input& input : d.inputs) {
     note_values(input);
     input.watch = std::make_unique<directory::Watch>(s_.directory, input.values);
@@ -134,7 +139,6 @@ Derivations::Use Derivations::acquire(const std::string& function, const std::ve
   Derivation& d = wanted.front();
   d.function = function;
   d.parameters = parameters;
-  d.bytes = bytes;
   for (const Requirement& input : inputs) {
     const Memory& m = *input.memory;
     SEMCACHE_EXPECTS(m.live && !m.freeing && !m.snapshot(), "an array of which '" + function + "' is to be derived has been freed");
@@ -148,11 +152,13 @@ Derivations::Use Derivations::acquire(const std::string& function, const std::ve
     }
     if (!are_noticed(d)) return nullptr;
     Derivation* const found = find(d);
-    SEMCACHE_EXPECTS(found == nullptr || found->bytes == bytes,
-                     "'" + function + "' of the same inputs and parameters had " + (found == nullptr ? "" : std::to_string(found->bytes)) +
+    SEMCACHE_EXPECTS(found == nullptr || found->places.front()->bytes == bytes,
+                     "'" + function + "' of the same inputs and parameters had " + (found == nullptr ? "" : std::to_string(found->places.front()->bytes)) +
                          " bytes, and now has " + std::to_string(bytes) + ". A function's result depends on its inputs and parameters alone");
     return found;
   };
+  // A launch that has changed nothing leaves the inputs their numbers (SEMCACHE_CHECK_WRITES).
+  t.run([&] { return for_sides(d, [this](Memory& m) { return transfers_.check_writes(m); }); });
   if (Derivation* const found = find_it()) {
     auto place = std::find_if(found->places.begin(), found->places.end(), on_the_device);
     if (place == found->places.end()) {
@@ -182,7 +188,13 @@ void Derivations::note_computed(Derivation& d) {
   const auto unchanged = [this](const Derivation::Input& input) {
     return !input.array.freed() && s_.directory.changes(input.array.memory->datum) == input.changes;
   };
-  d.computed = d.computed || (std::all_of(d.inputs.begin(), d.inputs.end(), unchanged) && are_noticed(d) && find(d) == nullptr);
+  if (d.computed) return;
+  SEMCACHE_EXPECTS(!s_.pinned(*d.places.front()), "'" + d.function + "' is noted as computed before the launch that computes it has ended: "
+                                                  "others could use it before it is there. End the launch first");
+  const DatumId own = d.places.front()->datum;
+  d.watch = std::make_unique<directory::Watch>(s_.directory, s_.directory.wanted(own).extents(d.places.front()->positions()));
+  d.changes = s_.directory.changes(own);
+  d.computed = std::all_of(d.inputs.begin(), d.inputs.end(), unchanged) && are_noticed(d) && find(d) == nullptr;
 }
 
 /// Is the content of the inputs known, and is every change of it noticed?
@@ -192,7 +204,7 @@ bool Derivations::are_noticed(const Derivation& d) const {
            const auto& slots = s_.directory.slots(input.array.memory->datum);
            return std::none_of(slots.begin(), slots.end(), [&](SlotId slot) { return s_.memory_of(slot).open; }) &&
                   std::all_of(input.values.begin(), input.values.end(),
-                              [](const auto& e) { return e.ref.is_number() || e.ref.id == directory::zeros_value; });
+                              [](const auto& e) { return e.ref.is_number(); });
          });
 }
 

@@ -27,7 +27,8 @@ struct Derivation {
   std::string function;
   std::vector<std::byte> parameters;
   std::vector<Input> inputs;
-  std::uint64_t bytes = 0;
+  std::unique_ptr<directory::Watch> watch;  ///< of the value itself, so that a user who writes it changes its number
+  std::uint64_t changes = 0;                ///< `Directory::changes` of the value itself when it was computed
   std::vector<Memory*> places;  ///< its memory, at most once on each device
   std::uint32_t users = 0;
   bool computed = false;  ///< others may find it
@@ -54,8 +55,10 @@ class Derivations : Parts {
   /// @throws OutOfMemory, std::bad_alloc  nothing has changed
   Use acquire(const std::string& function, const std::vector<std::byte>& parameters, const std::vector<Requirement>& inputs, std::uint64_t bytes,
               std::uint32_t device);
-  /// Lets others find a value when the work that computes it has been submitted, as a launch that overwrites its memory. If an input has
-  /// changed since `acquire`, or another thread has computed the value meanwhile, only the caller goes on to use this one.
+  /// Lets others find a value when the launch that computes it, which overwrites its memory, has ended (`Launches::end_launch`; its kernel
+  /// may still be under way). If an input has changed since `acquire`, or another thread has computed the value meanwhile, only the caller
+  /// goes on to use this one.
+  /// @throws UsageError  the launch has not ended
   void note_computed(Derivation& derivation);
   /// Ends a use.
   void release(Derivation& derivation) noexcept;
@@ -77,6 +80,8 @@ class Derivations : Parts {
   void drop_useless() noexcept;
   template <class IsUseless>
   void drop_if(const IsUseless& is_useless) noexcept;
+  template <class Step>
+  Obstacle for_sides(const Derivation& derivation, const Step& step);
   Obstacle watch(Derivation& derivation);
   [[nodiscard]] bool are_noticed(const Derivation& derivation) const;
 

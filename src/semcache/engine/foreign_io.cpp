@@ -170,6 +170,18 @@ void ForeignIo::write_in(Memory& m, std::uint64_t position, const ByteRange* pie
   if (count == 0) return;
   if (m.blocks.count() > 1 && !m.on_host() && !fits(m, position, pieces, count)) {
     const std::uint64_t most = s_.device_of(m).memory->budget_bytes() / 4;
+    {  // what stands in the way of a later piece is met before the first one (I9)
+      Transaction t(transactions_);
+      const Kept kept(m);
+      t.run([&]() -> Obstacle {
+        s_.expect_not_freed(kept);
+        for (std::size_t i = 0; i < count; ++i) {
+          const ByteRange piece{position + pieces[i].begin, position + pieces[i].end};
+          if (const Obstacle o = hazards_.host_uses_of(m.datum, piece, Mode::writes)) return o;
+        }
+        return {};
+      });
+    }
     for (std::size_t i = 0; i < count; ++i) {
       for (std::uint64_t at = pieces[i].begin; at < pieces[i].end; at += most) {
         const ByteRange piece{at, std::min(at + most, pieces[i].end)};

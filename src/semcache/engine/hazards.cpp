@@ -53,7 +53,7 @@ Obstacle Hazards::flights_of(Memory& host, const Region& where, Mode mode) {
     if (const Obstacle o = land(flight)) return o;
   }
   if (s_.virtual_time) {  // there are no flights: the transfers have ended, but by the virtual clock perhaps not
-    const ByteRange bytes = side_by_side ? host.all() : where.hull();
+    const ByteRange bytes = side_by_side ? ByteRange{0, host.bytes} : where.hull();
     s_.home().device->host_needs(host.address + bytes.begin, bytes.size(), mode == Mode::writes);
   }
   return {};

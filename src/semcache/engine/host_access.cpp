@@ -14,9 +14,13 @@ void HostAccess::die_closed(const Memory& m) const noexcept {
               s_.name(m), static_cast<void*>(m.address));
 }
 
-void HostAccess::host_access(Transaction& t, Memory& m, ByteRange range, Access mode) {
+void HostAccess::host_access(Transaction& t, Memory& m, ByteRange range, Access mode, ByteRange least) {
   const Kept kept(m);
-  t.run([&] { return kept.freed() ? Obstacle() : open_pages(m, range, mode); });
+  t.run([&] {
+    if (kept.freed()) return Obstacle();
+    const bool in_use = !least.empty() && bool(hazards_.host_uses_of(m.datum, range, mode_of(writes(mode))));
+    return open_pages(m, in_use ? least : range, mode);
+  });
   if (kept.freed()) return;  // another thread has freed it, so the program's next access is a crash of its own
   shapes_.keep_maps_short(t, m);
 }
@@ -296,7 +300,7 @@ FaultResult HostAccess::serve(std::byte* address, FaultKind kind, const void* in
   const ByteRange page{round_down(position, s_.page_bytes), round_down(position, s_.page_bytes) + s_.page_bytes};
   const Kept kept(m);
   try {
-    host_access(t, m, range, mode);
+    host_access(t, m, range, mode, page);
   } catch (const Transactions::NeitherCanGoOn&) {  // what lies beyond the page is not needed
     if (kept.freed()) return FaultResult::served;  // the program's next access is a crash of its own
     if (page.contains(range)) throw;

@@ -32,6 +32,7 @@ void HostUses::begin(const Requirement* uses, std::size_t count) {
   expect_usable(uses, count);
   std::vector<Kept> kept;
   for (std::size_t i = 0; i < count; ++i) kept.emplace_back(*uses[i].memory);
+  transactions_.give_way(t, [&] { return std::any_of(uses, uses + count, [](const Requirement& use) { return use.memory->awaited != 0; }); });
   for (std::size_t i = 0; i < count; ++i) {
     if (kept[i].freed()) continue;
     shapes_.shape(*uses[i].memory, uses[i].memory->layout);
@@ -40,21 +41,37 @@ void HostUses::begin(const Requirement* uses, std::size_t count) {
   t.run([&]() -> Obstacle {
     for (const Kept& part : kept) s_.expect_not_freed(part);
     expect_usable(uses, count);
-    return preparation_.meet(uses, count);
+    base::make_room(s_.host_uses, count);
+    return prepare(uses, count);
   });
-  base::make_room(s_.host_uses, count);
-  // What is to be overwritten may hold anything, so its writes are noted last.
-  for (const bool overwrites : {false, true}) {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (!writes(uses[i].mode) || needs_content(uses[i].mode) == overwrites) continue;
-      transfers_.prepare_written(*uses[i].memory, uses[i].range);
-      transfers_.note_written(*uses[i].memory, uses[i].range);  // I2
-    }
-  }
   for (std::size_t i = 0; i < count; ++i) {
     s_.host_uses.push_back({uses[i].memory, writes(uses[i].mode)});
     uses[i].memory->pins.fetch_add(1);
   }
+}
+
+/// The write of one part is noted before the next part is looked at, so that two parts which hold the same value do not each count on the
+/// other to keep it (I4). What is to be overwritten may hold anything then, so it comes last.
+Obstacle HostUses::prepare(const Requirement* uses, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!needs_content(uses[i].mode)) continue;
+    if (const Obstacle o = transfers_.make_fresh(*uses[i].memory, uses[i].range)) return o;
+  }
+  for (const bool overwrites : {false, true}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      Memory& m = *uses[i].memory;
+      if (needs_content(uses[i].mode) == overwrites) continue;
+      const bool unnoted = writes(uses[i].mode) && !s_.directory.exclusive(m.slot, uses[i].range);  // by an earlier attempt
+      if (unnoted) {
+        if (const Obstacle o = preparation_.save_for_write(m, {uses[i].range})) return o;
+      }
+      if (const Obstacle o = hazards_.busy(m, uses[i].range, mode_of(writes(uses[i].mode)))) return o;
+      if (!unnoted) continue;
+      transfers_.prepare_written(m, uses[i].range);
+      transfers_.note_written(m, uses[i].range);  // I2
+    }
+  }
+  return {};
 }
 
 void HostUses::end(const Requirement* uses, std::size_t count) noexcept {
@@ -64,6 +81,7 @@ void HostUses::end(const Requirement* uses, std::size_t count) noexcept {
       const auto is_this = [&](const HostPartInUse& use) { return use.memory == uses[i].memory && use.writes == writes(uses[i].mode); };
       s_.host_uses.erase(std::find_if(s_.host_uses.begin(), s_.host_uses.end(), is_this));
       uses[i].memory->pins.fetch_sub(1);
+      ++s_.ended_host_uses;
     }
     if (s_.options.protocol == Protocol::write_through) write_through(t, uses, count);
   }
@@ -75,14 +93,7 @@ void HostUses::write_through(Transaction& t, const Requirement* uses, std::size_
   try {
     for (std::size_t i = 0; i < count; ++i) kept.emplace_back(*uses[i].memory);
     for (std::size_t i = 0; i < count; ++i) {
-      if (kept[i].freed() || !writes(uses[i].mode)) continue;
-      const Memory& part = *uses[i].memory;
-      const SlotId host = s_.directory.slot_in(part.datum, host_space);
-      if (!host.valid()) continue;
-      Memory& side = s_.memory_of(host);
-      transfers_.count_write_through(side, part.layout, part.label);
-      const Kept side_kept(side);
-      t.run([&] { return side_kept.freed() ? Obstacle() : transfers_.make_fresh(side, uses[i].range); });
+      if (!kept[i].freed() && writes(uses[i].mode)) launches_.write_through(t, *uses[i].memory);
     }
   } catch (const std::exception& e) {
     base::raw_log("after a use on the host: %s", e.what());

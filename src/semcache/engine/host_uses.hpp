@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
-#include <semcache/engine/lifetimes.hpp>
+#include <semcache/engine/launches.hpp>
 #include <semcache/engine/preparation.hpp>
 #include <semcache/engine/shapes.hpp>
 
@@ -29,6 +29,7 @@ class HostUses : Parts {
 
  private:
   void expect_usable(const Requirement* uses, std::size_t count) const;
+  Obstacle prepare(const Requirement* uses, std::size_t count);
   /// Makes the mirrors of what was written fresh (`Protocol::write_through`).
   void write_through(Transaction& transaction, const Requirement* uses, std::size_t count) noexcept;
 };

@@ -167,10 +167,7 @@ void Launches::expect_reached(SpaceId space, const Operand* operands, std::size_
 /// for ever. Does nothing while this thread has a launch of its own under way, because the pins of that launch may be the ones
 /// that are waited for. The wait is limited (`Options::patience`), because a kernel may wait for this launch.
 void Launches::give_way(Transaction& t, const Operand* operands, std::size_t count) {
-  if (s_.surroundings.in_launch()) return;
-  const auto awaited = [](const Operand& o) { return o.memory->awaited != 0; };
-  base::Patience patience(s_.options.patience);
-  while (std::any_of(operands, operands + count, awaited) && !patience.over()) t.wait(Obstacle::moment());
+  transactions_.give_way(t, [&] { return std::any_of(operands, operands + count, [](const Operand& o) { return o.memory->awaited != 0; }); });
 }
 
 /// Opens guarded pages that the operand's kernel uses.
@@ -402,20 +399,24 @@ void Launches::follow_launch(QueueIndex queue, const Operand* operands, std::siz
     if (s_.options.protocol == Protocol::write_through && queue != unknown_queue) {
       Transaction t(transactions_);
       for (std::size_t i = 0; i < count; ++i) {
-        Memory& m = *operands[i].memory;
-        if (!operands[i].writable || is_no_array(m)) continue;  // it may have been freed since it was unpinned
-        const SlotId host = s_.directory.slot_in(m.datum, host_space);
-        // What is in use on the host comes to its mirror when that use ends.
-        if (!host.valid() || hazards_.host_uses_of(m.datum, m.all(), Mode::reads)) continue;
-        Memory& side = s_.memory_of(host);
-        transfers_.count_write_through(side, side.all(), m.label);
-        const Kept kept(side);
-        t.run([&] { return kept.freed() ? Obstacle() : transfers_.make_fresh(side, side.all()); });
+        if (operands[i].writable) write_through(t, *operands[i].memory);
       }
     }
   } catch (const std::exception& e) {
     base::raw_log("after a launch: %s", e.what());
   }
+}
+
+void Launches::write_through(Transaction& t, const Memory& written) {
+  if (!written.live || written.snapshot()) return;  // it may have been freed since it was written
+  const SlotId host = s_.directory.slot_in(written.datum, host_space);
+  // Where a part is in use on the host and written, the end of that use does this.
+  if (!host.valid()) return;
+  Memory& side = s_.memory_of(host);
+  if (hazards_.host_uses_of(side.datum, side.all(), Mode::reads)) return;
+  transfers_.count_write_through(side, side.all(), written.label);
+  const Kept kept(side);
+  t.run([&] { return kept.freed() ? Obstacle() : transfers_.make_fresh(side, side.all()); });
 }
 
 /// Starts the transfer of the array to its announced host side, if the host is expected to ask for it next: it always has so far

@@ -62,6 +62,10 @@ class Launches : Parts {
   /// write-through. @param recorded  the device whose queue gets the event; nullptr: none
   void follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept;
 
+  /// Makes the mirror of an array that has been written fresh (`Protocol::write_through`).
+  /// @throws DeviceError, OutOfMemory, SystemError  the mirror is as it was
+  void write_through(Transaction& transaction, const Memory& written);
+
  private:
   enum class Listed : std::uint8_t { unready, all };
   /// Lists the operands of a launch that may use any array: all arrays, or those that are not ready and `DeviceState::everything`
@@ -81,7 +85,6 @@ class Launches : Parts {
   /// Notes that work number `at` of the queue uses the operand: its parts, or all of it.
   void note_use(QueueIndex queue, const Operand& operand, const OperandParts& parts, std::uint64_t at, std::uint64_t now) noexcept;
   void note_kernel(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts, bool record) noexcept;
-  /// Waits while other threads wait for pins of these operands; see README.md.
   void give_way(Transaction& transaction, const Operand* operands, std::size_t count);
   /// Starts the transfer of a result for which the host is expected to ask.
   void fetch_ahead(Memory& written);

@@ -38,6 +38,9 @@ Memory* Lifetimes::allocate_device(std::uint32_t device, const char* label, std:
 
 void Lifetimes::expect_part(const Memory& array, const Region& where) const {
   SEMCACHE_EXPECTS(array.live && !array.snapshot() && !array.freeing && !array.part, "a part of an array that has been freed, or of a part");
+  SEMCACHE_EXPECTS(s_.options.protocol != Protocol::off || !array.on_host(),
+                   std::string("a part of the mirror '") + s_.name(array) + "' with SEMCACHE_PROTOCOL=off, where the accesses of the program to "
+                   "mirrors are not noticed. Use an array of semcache::Space");
   SEMCACHE_EXPECTS(!array.open, std::string("a part of '") + s_.name(array) + "', whose host accesses are not noticed any more (a kernel holds a "
                                 "pointer into it, or the kernel's limit on mappings is near). Use an array of semcache::Space");
   const std::uint64_t rest = array.bytes - std::min(array.bytes, where.begin);
@@ -59,12 +62,7 @@ Memory* Lifetimes::allocate_host_part(Memory& array, const Region& where) {
   Arrays::NewMemory m = arrays_.new_memory(host_space, s_.name(array), where.size());
   m->layout = where;
   arrays_.place_on_host(*m, "hold a part of");
-  m->part = true;
-  m->since = Memory::never;
-  m->datum = array.datum;
-  arrays_.bind(*m, s_.directory.add_part(m->datum, host_space));
-  live_host_bytes_ += m->bytes;
-  return m.release();
+  return bind_part(std::move(m), array.datum);
 }
 
 Memory* Lifetimes::allocate_part(std::uint32_t device, const Memory& array, const Region& where) {
@@ -91,7 +89,7 @@ Memory* Lifetimes::bind_part(Arrays::NewMemory m, DatumId datum) {
   m->since = Memory::never;
   m->datum = datum;
   arrays_.bind(*m, s_.directory.add_part(m->datum, m->space));
-  if (!m->derived) live_device_bytes_ += m->bytes;
+  if (!m->derived) (m->on_host() ? live_host_bytes_ : live_device_bytes_) += m->bytes;
   return m.release();
 }
 

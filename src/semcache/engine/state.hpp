@@ -270,6 +270,7 @@ struct State : base::Uncopied {
   std::uint32_t waiting = 0;     ///< transactions that wait for an obstacle now
   std::uint32_t unlocked = 0;    ///< transactions that have given up the lock and will take it again, whatever they do meanwhile
   std::vector<HostPartInUse> host_uses;  ///< with a pin of its memory for each
+  std::uint64_t ended_host_uses = 0;     ///< how many have ended
   Flights flights;               ///< transfers and page-locking under way on host pages
   std::unique_ptr<HostPages> pages;
   std::vector<Memory*> listed;  ///< arrays that any launch of other code may use

@@ -30,6 +30,11 @@ class Transactions : Parts {
   /// Waits in the same way until all flights have landed, and all transfers that use the device memory `memory` are done.
   /// @throws DeviceError  the device is lost
   void complete_transfers(Transaction& transaction, Memory& memory);
+  /// Waits while other threads wait for the end of pins of memory that the caller is about to pin; see README.md. A thread that has pins
+  /// already does not wait, nor longer than `Options::patience`.
+  /// @param awaited  returns whether there are such threads
+  template <class Awaited>
+  void give_way(Transaction& transaction, const Awaited& awaited);
   /// Ends a lease of the queue, and gives up its stream behind the last lease. The wait for its device is without the lock.
   /// @throws DeviceError  see `Queues::retire`
   void end_queue(Transaction& transaction, QueueIndex queue);
@@ -114,6 +119,13 @@ class Transaction : base::Uncopied {
   bool launch_follows_ = false;
   std::unique_lock<std::mutex> lock_;
 };
+
+template <class Awaited>
+void Transactions::give_way(Transaction& t, const Awaited& awaited) {
+  if (s_.surroundings.in_launch()) return;
+  base::Patience patience(s_.options.patience);
+  while (awaited() && !patience.over()) t.wait(Obstacle::moment());
+}
 
 /// Has the engine's lock while it lives. It is for members that only read.
 class Look {

@@ -126,13 +126,15 @@ void Transactions::wait_for_launches(Transaction& t, Memory& m) {
   // A use by the host's processor lasts as long as the program likes. Its thread may wait for a use that this thread has under way.
   std::optional<base::Patience> patience;
   if (m.on_host() && s_.surroundings.in_launch()) patience.emplace(s_.options.patience);
+  const std::uint64_t ended = s_.ended_host_uses;
   do {
     if (patience && patience->over()) {
       throw SystemError(std::string("a part of '") + s_.name(m) + "' is in use on the host by another thread (runtime::HostUse), which perhaps "
                         "waits for what this thread uses: neither can go on. End the use before waiting for another");
     }
     wait_for_launches_a_moment(t, m);
-  } while (!seen.freed() && s_.pinned(m));
+    // The uses that are left may conflict with nothing that this thread wants.
+  } while (!seen.freed() && s_.pinned(m) && s_.ended_host_uses == ended);
 }
 
 void Transactions::wait_for_launches_a_moment(Transaction& t, Memory& m) {

@@ -92,11 +92,6 @@ struct alignas(64) Memory {
   std::uint64_t projected = 0;       ///< the number of the projection that set `flags` last
   static constexpr std::uint64_t never = UINT64_MAX;
   std::atomic<std::uint64_t> since{never};       ///< the engine's clock when it became an array; see `DeviceState::everything`
-  /// Device memory whose pages are protected (`Options::device_faults`): what they permit; never less than `flags` promise.
-  platform::Protection access = platform::Protection::none;
-  /// Some of these pages permit more than `access`, because parts of the array are used. They are closed when their content is no longer
-  /// as these uses need it, and no launch pins the array.
-  bool opened_in_part = false;
   /// What is known of uses of parts of the array; made where there is one.
   struct InPart {
     struct Announced {
@@ -111,6 +106,11 @@ struct alignas(64) Memory {
     std::vector<Opened> opened;        ///< the pages that permit more than `access`
   };
   std::unique_ptr<InPart> in_part;
+  /// Device memory whose pages are protected (`Options::device_faults`): what they permit; never less than `flags` promise.
+  platform::Protection access = platform::Protection::none;
+  /// Some of these pages permit more than `access`, because parts of the array are used. They are closed when their content is no longer
+  /// as these uses need it, and no launch pins the array.
+  bool opened_in_part = false;
   // Host memory only:
   std::uint32_t edge_before = 0;  ///< an adopted body: the bytes of the range in front of it, less than a page
   std::uint32_t edge_behind = 0;  ///< the same behind it

@@ -172,6 +172,7 @@ DerivedValue::DerivedValue(const char* function, const void* parameters, std::si
                          std::to_string(at.memory->bytes) + " bytes: the columns overlap, or leave it");
     parts.push_back({at.memory, Region(at.position, input.bytes, input.columns, input.pitch), Access::read});
   }
+  for (std::size_t rest = count, i = 0; i < sizeof count; ++i, rest >>= 8) key.push_back(std::byte(rest & 0xff));  // where the parameters end
   const engine::Derivations::Use use = r.engine->derivations.acquire(function, key, parts, bytes, device);
   derivation_ = use.derivation;
   memory_ = use.memory;

@@ -267,8 +267,10 @@ class SEMCACHE_API DerivedValue : base::Uncopied {
   [[nodiscard]] void* data() const noexcept;
   /// Returns whether the value is there. Otherwise the caller computes it into `data()`, and calls `note_computed`.
   [[nodiscard]] bool is_computed() const noexcept { return computed_; }
-  /// To be called when the work that computes the value has been submitted. Values of which an input has changed since the constructor are
-  /// the caller's alone, and so are those of content that is not known (never written) or not noticed (protocol off, open mirrors).
+  /// To be called when the `Launch` of the work that computes the value has ended; the work itself may be under way. Values of which an
+  /// input has changed since the constructor are the caller's alone, and so are those of content that is not known (never written) or not
+  /// noticed (protocol off, open mirrors). A value that a launch writes later is found no more.
+  /// @throws UsageError  the launch has not ended
   void note_computed();
 
  private:
