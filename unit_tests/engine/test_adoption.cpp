@@ -57,6 +57,31 @@ TEST_P(Adoption, PagesAreProtectedAsThoseOfMirrorsAndEdgesAreNot) {
   p.engine().audit();
 }
 
+/// A use on the host of a part of the body, by the thread that copies: the edges stay as they are, too.
+TEST_P(Adoption, ACopyOverBordersThatAUseRefusesChangesNothing) {
+  struct InUse : engine::Surroundings {
+    bool in_launch() const noexcept override { return on; }
+    bool in_launch_of(const Memory& m) const noexcept override { return on && m.on_host(); }
+    bool on = false;
+  } own;
+  Program::Options o = options();
+  o.engine.surroundings = &own;
+  Program p(o);
+  LentBlock a(p, 4 * page, page - 1);
+  a.write({0, a.bytes()}, 1);
+  Memory& d = p.on_device(a.bytes());
+  p.kernel_write(nullptr, d, d.all(), 2);
+  Memory* const part = p.engine().lifetimes.allocate_host_part(*a.body(), ByteRange{page, 2 * page});
+  const engine::Requirement use{part, part->layout, Access::read};
+  p.engine().host_uses.begin(&use, 1);
+  own.on = true;
+  EXPECT_THROW(p.engine().copies.copy(a.address(), d.address, a.bytes()), UsageError);
+  own.on = false;
+  p.engine().host_uses.end(&use, 1);
+  p.engine().lifetimes.deallocate(part);
+  EXPECT_EQ(a.content(), mixed(a.bytes(), 1));
+}
+
 TEST_P(Adoption, AReleaseBringsAndSavesWhatIsPending) {
   Program p(options());
   Memory& from = p.on_device(4 * page);

@@ -402,10 +402,13 @@ TEST(HostUses, LetFaultsOfOtherBytesBe) {
     const Requirement all{&m, m.layout, writes ? Access::read_write : Access::read};
     p.engine().host_uses.begin(&all, 1);
     bool waited = false;
-    p.when_unlocked([&] {
+    int left = 1000;  // waits for transfers
+    std::function<void()> ends = [&] {
+      if (left-- > 0) return p.when_unlocked(ends);
       waited = true;
       p.engine().host_uses.end(&all, 1);
-    });
+    };
+    p.when_unlocked(ends);
     if (writes) p.expect_host(p.h, {page, page + 1}, 2);
     else p.host_write(p.h, {2 * page, 2 * page + 1}, 2);
     p.when_unlocked(nullptr);

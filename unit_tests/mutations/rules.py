@@ -80,6 +80,8 @@ listed(
 listed(
     "engine/copies.cpp",
     ("a shift that is refused half-way has lost its source", "copy_now if noted_at_the_end true #3"),
+    ("a copy that a use refuses has made its first pieces", "in_pieces expect_unused #1"),
+    ("a copy over borders that a use refuses has made its edges", "copy_in_parts if check false #1"),
     ("a host side that changes is copied by number", "copy without datum #1"))
 listed(
     "engine/engine.cpp",
@@ -97,6 +99,20 @@ listed(
     "engine/foreign_uses.cpp",
     ("what a call overwrites counts as held until the call is made", "begin_foreign_call set overwritten #1"))
 listed(
+    "engine/derivations.cpp",
+    ("a value of other inputs is found", "are_same without ref #1"),
+    ("a value of another part of an array is found", "are_same without same_shape #1"),
+    ("a value of another function is found", "find without function #1"),
+    ("a value of other parameters is found", "find without parameters #1"),
+    ("a value that has been forgotten is found", "find without is_lost #1"),
+    ("an input that is written keeps its number", "watch set watch #1"),
+    ("a value that a user writes keeps its number", "note_computed set watch #1"),
+    ("a value is found whose inputs changed while it was computed", "note_computed without all_of #1"),
+    ("values are found whose inputs change unnoticed", "acquire if are_noticed false #1"),
+    ("a value that is in use is dropped", "drop_if without users #1"),
+    ("memory is closed under a kernel that uses it", "drop_if without any_of #1"),
+    ("a launch that changed nothing changes an input", "acquire run #1"))
+listed(
     "engine/hazards.cpp",
     ("uses on the host stand in the way of accesses to other bytes", "host_uses_of if overlap true #1"),
     ("uses on the host stand in the way of other arrays", "host_uses_of without datum #1"),
@@ -109,10 +125,13 @@ listed(
     ("a staged arrival is forgotten", "land if to_host false #1"))
 listed(
     "engine/host_access.cpp",
+    ("a fault waits for a use of other bytes on the host", "host_access choose in_use false #1"),
     ("a read opens pages for writing", "open_pages choose writes true #1"),
     ("what stays closed at the end is not looked at", "open_everything if protect false #1"))
 listed(
     "engine/host_uses.cpp",
+    ("two parts with the same content count on each other", "prepare note_written #1"),
+    ("a use on the host is waited for as long as there is any", "end set ended_host_uses #1"),
     ("bytes are used in two parts on the host and written", "expect_usable if datum true #1"),
     ("a part is used although its array is gone", "begin expect_usable #1", "begin expect_usable #2"),
     ("nobody knows of a use on the host", "begin push_back #1"),
@@ -144,7 +163,8 @@ listed(
     ("device memory is closed under a kernel that uses it", "project_device if pinned false #1"),
     ("launches believe that closed device memory is open", "project_device if read false #1"),
     ("device memory is opened as far as was asked", "open_guarded choose exclusive true #1"),
-    ("launches never find a transfer in flight", "project_device if written true #1"),
+    ("launches never find a transfer in flight", "project_device without written #2"),
+    ("a launch on a derived value does not look who computes it", "project_device without derived #1"),
     ("launches that write never find a transfer in flight", "project_device if used true #1"))
 listed(
     "engine/transfers.cpp",
@@ -258,8 +278,6 @@ UNNOTICED = {
         "needs an open mirror or SEMCACHE=off and a host without memory at once, which the test of failing allocations does not have",
     "engine/lifetimes.cpp free_array busy #1": _TWICE + "a few lines below, for sides and whole arrays alike",
     "engine/lifetimes.cpp free_array uses_of #1": _TWICE + "a few lines below, for sides and whole arrays alike",
-    "engine/lifetimes.cpp keep_as_saved_copy note_perhaps_unwanted #1":
-        _TWICE + "when the last array that wants the copy changes, the directory names it, and collect_orphans notes it",
     "engine/arrays.cpp collect_orphans note_perhaps_unwanted #1": _TWICE + "by project; both left out are noticed",
     "engine/executor.cpp copy_by_queue separate #1": _COST + "who waits for the transfer before waits for this one, too",
     "engine/executor.cpp copy_over_host separate #1": _COST + "who waits for the transfer before waits for this one, too",
