@@ -30,19 +30,19 @@ struct CapturedView {
   const void* array;            ///< address of the array's first byte: tells arrays of one label apart; host code does not follow it
   std::uint64_t array_bytes;
   std::uint64_t offset_bytes;   ///< from the array's first byte to the View's first element
-  std::uint64_t element_bytes;
+  std::uint64_t element_bytes;  ///< 0: not known, because it is a bare pointer that leads to the array; the offset is 0 then
   bool writable;                ///< false: the kernel only reads by this View
   ViewShape shape;
 };
 
 /// A launch whose kernel is about to be launched.
 struct ObservedLaunch {
-  const char* kernel;         ///< the functor's type, as std::type_info::name() spells it
+  const char* kernel;         ///< the functor's type, as std::type_info::name() spells it (see runtime::kernel_name)
   std::uint32_t device;       ///< number of the process's device on which the kernel runs
   const CapturedView* views;  ///< one for each captured View, in no particular order; two of them may be of one array
   std::size_t count;
-  /// The kernel uses no arrays beside those of `views`. False: it holds a pointer besides its Views, or an array holds views or pointers, so
-  /// it may use others, and writes them.
+  /// The kernel uses no arrays beside those of `views`. False: a pointer leads elsewhere, or an array holds views or pointers, so the kernel
+  /// may use, and write, any array.
   bool complete;
 };
 

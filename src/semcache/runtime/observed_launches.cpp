@@ -49,13 +49,16 @@ void observe_launches(std::shared_ptr<policy::LaunchObserver> observer) {
 
 bool launches_are_observed() noexcept { return observed.load(std::memory_order_relaxed); }
 
-void tell_observer(QueueId queue, const char* name, const Capture* captures, std::size_t count, const policy::ViewShape* shapes,
-                   std::size_t shape_count, bool complete) {
+std::string kernel_name(const char* type_name) { return trace::Recorder::readable(type_name); }
+
+void tell_observer(QueueId queue, const char* name, const Capture* captures, std::size_t count, const Leads* leads,
+                   const policy::ViewShape* shapes, std::size_t shape_count) {
   Runtime* const r = running();
   bool& is_in_observer = platform::per_thread<ObservingThread>().is_in_observer;
   if (r == nullptr || is_in_observer) return;
   std::shared_ptr<policy::LaunchObserver> observer;
   std::vector<policy::CapturedView> views;
+  bool complete = leads == nullptr || !leads->lead_anywhere();
   {
     const platform::RuntimeScope scope;
     {
@@ -64,22 +67,29 @@ void tell_observer(QueueId queue, const char* name, const Capture* captures, std
       observer = o.observer;
     }
     if (observer == nullptr) return;
-    views.reserve(count);
-    for (std::size_t c = 0; c < count; ++c) {
-      const Capture& capture = captures[c];
-      const Memory* const m = live_on_device(*r, capture.pointer);
-      if (m == nullptr) continue;
+    const auto add = [&](const void* pointer, const HandleType* type, bool writable, const policy::ViewShape& shape) {
+      const Memory* const m = live_on_device(*r, pointer);
+      complete = complete && (m != nullptr ? !m->holds_handles.load(std::memory_order_relaxed) : pointer == nullptr);
+      if (m == nullptr) return;
       policy::CapturedView view{};
       view.label = r->recorder.name(m->label);
       view.array = m->address;
       view.array_bytes = m->bytes;
-      view.offset_bytes = static_cast<std::uint64_t>(static_cast<const std::byte*>(capture.pointer) - m->address);
-      view.element_bytes = capture.type != nullptr ? capture.type->element_bytes : 0;
-      view.writable = capture.writable;
-      if (c < shape_count) view.shape = shapes[c];
+      if (type != nullptr) {
+        view.offset_bytes = static_cast<std::uint64_t>(static_cast<const std::byte*>(pointer) - m->address);
+        view.element_bytes = type->element_bytes;
+      }
+      view.writable = writable;
+      view.shape = shape;
       if (!fits(view)) view.shape = {};
       views.push_back(view);
-      complete = complete && !capture.holds_handles && !m->holds_handles.load(std::memory_order_relaxed);
+    };
+    for (std::size_t c = 0; c < count; ++c) {
+      add(captures[c].pointer, captures[c].type, captures[c].writable, c < shape_count ? shapes[c] : policy::ViewShape{});
+      complete = complete && !captures[c].holds_handles;
+    }
+    if (leads != nullptr) {
+      for (const void* pointer : leads->arrays()) add(pointer, nullptr, true, {});
     }
   }
   const std::uint32_t device = queue.valid() ? r->engine->state().queues->device_of(queue.value) : 0;

@@ -11,6 +11,7 @@
 #include <array>
 #include <initializer_list>
 #include <memory>
+#include <string>
 
 namespace semcache::memory {
 struct TransitBuffer;
@@ -196,28 +197,33 @@ struct Capture {
 /// its device, and of each captured View the array, the place in it, the element size and the shape. One observer at a time.
 ///
 /// It is not told of launches outside semcache::Exec, of uses by libraries (`LibraryUse`, `semcache::access`), nor of fills that need no
-/// kernel. Of the arrays to which a kernel is led by bare pointers, or through Views that lie in arrays, it is told only that there may be
-/// some (`ObservedLaunch::complete`). A View has an unknown rank where its handle does not know its type (Views on mdspan: Kokkos 4.7 and
-/// newer) or lies outside the functor (in a list on the heap), where its layout is neither left, right nor strided, and where it is the
-/// result of a reduction or an operand of Kokkos' own element-wise copies and fills. A DynRankView's rank is 7. A scratch View, or a View of
-/// other memory than a tracked device array, is not in the list.
+/// kernel. Arrays to which bare pointers lead a kernel are in the list, without element size, as writable; where such pointers may lead
+/// anywhere, or captured arrays hold Views, the list is not complete and says so.
+/// The rank of a View is unknown
+/// - where the handle does not know its View's type (Views on mdspan: Kokkos 4.7 and newer), and for layouts of other kinds than left, right
+///   and strided;
+/// - where the View is no part of the functor itself (a list on the heap);
+/// - for results of reductions, and for the operands of Kokkos' own element-wise copies and fills.
+/// The rank of a DynRankView is 7; the extents behind its own are 1.
 ///
 /// Lifetime: the runtime shares the observer until it is replaced. A launch that is under way at the replacement, on another thread, may
 /// still call the former observer, which lives until then: its destructor runs after its last call. The observer stays across `finalize`.
-/// Ordering: a launch that begins after this call is told to the new observer.
+/// Ordering: a launch that begins after this call is told to the new observer. Where another thread is just preparing one, the ranks of its
+/// Views may be unknown.
 /// Cost: without an observer one load for each launch; with one some microseconds for each launch, because what earlier launches of the
 /// same functor captured is not used then. What moves is the same.
 /// Threads: any, also the observer itself. @throws UsageError  in a forked child
 SEMCACHE_API void observe_launches(std::shared_ptr<policy::LaunchObserver> observer);
+/// Returns the name of a kernel (policy::ObservedLaunch) as the report spells it. Costs some microseconds. @throws std::bad_alloc
+[[nodiscard]] SEMCACHE_API std::string kernel_name(const char* type_name);
 /// Returns whether there is an observer, so that the shapes of Views are to be read. For adapters.
 [[nodiscard]] SEMCACHE_API bool launches_are_observed() noexcept;
-/// Tells the observer, if there is one, of a launch that is about to begin; does nothing within the observer. For adapters: the counterpart
-/// of a Launch with the same arguments.
-/// @param shapes  of the first `shape_count` captures
-/// @param complete  false: the functor leads to memory beside its captures
+/// Tells the observer, if there is one, of a launch that is about to begin; does nothing within the observer. For adapters: it comes right
+/// before the Launch of the same arguments.
+/// @param shapes  of the first `shape_count` captures; those of the others are not known
 /// @throws what the observer throws; std::bad_alloc, and the observer has not been told
-SEMCACHE_API void tell_observer(QueueId queue, const char* name, const Capture* captures, std::size_t count,
-                                const policy::ViewShape* shapes, std::size_t shape_count, bool complete);
+SEMCACHE_API void tell_observer(QueueId queue, const char* name, const Capture* captures, std::size_t count, const Leads* leads,
+                                const policy::ViewShape* shapes, std::size_t shape_count);
 
 /// Notes that the device array may contain views or pointers, so a kernel that uses it may reach other arrays through it. Its
 /// launches are unknown from now on.

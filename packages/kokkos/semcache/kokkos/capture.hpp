@@ -242,7 +242,7 @@ class SEMCACHE_API CaptureList {
   /// @throws what the observer throws, std::bad_alloc
   void tell_observer(QueueId queue, const char* name) const {
     if (__builtin_expect(known_count_ == 0 && runtime::launches_are_observed(), 0))
-      runtime::tell_observer(queue, name, captures_, count_, shapes_.get(), shape_count_, leads_ == nullptr);
+      runtime::tell_observer(queue, name, captures_, count_, leads_.get(), shapes_.get(), shape_count_);
   }
 
   /// Begins the launch of this closure's kernel. The result must be alive while the kernel is submitted.
@@ -367,6 +367,10 @@ template <class Element>
 struct __attribute__((visibility("hidden"))) AddressOf {
   static constexpr runtime::HandleType type{0, 0, sizeof(Element), HoldsHandles<Element>::value, nullptr};
 };
+
+/// What words tell that are no pointer for a kernel: they only have to be recognised.
+template <std::uint32_t bytes>
+inline constexpr runtime::HandleType recognised_words{bytes, 0, 0, false, nullptr};
 
 /// Tells the runtime that a View of these elements has been made, if they may hold handles: a bare pointer to such elements
 /// leads a kernel to views, too.

@@ -46,7 +46,6 @@ struct __attribute__((visibility("hidden"))) HandleOf {
   static constexpr runtime::HandleType type{bytes_of_handle, words_before_extents + sizeof(Offset), sizeof(Element),
                                             HoldsHandles<Element>::value, reader()};
 };
-inline constexpr runtime::HandleType mirror_handle{bytes_of_handle, 0, 0, false, nullptr};
 
 /// The handle of Views that are built on ViewMapping. It behaves like the T* that it replaces, and its copies are noticed.
 ///
@@ -79,7 +78,7 @@ class NoticedPointer {
         const void* const from = reinterpret_cast<const char*>(&source) - before;
         if constexpr (std::is_same<MemorySpace, Space>::value)
             record_copy(pointer_, place, from, &HandleOf<std::remove_const_t<T>, Offset>::type, !std::is_const<T>::value);
-        else record_mirror_copy(place, from, &mirror_handle);)
+        else record_mirror_copy(place, from, &recognised_words<bytes_of_handle>);)
   }
 
   T* pointer_;

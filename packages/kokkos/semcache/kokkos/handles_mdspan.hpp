@@ -17,7 +17,6 @@ template <class Element>
 struct __attribute__((visibility("hidden"))) HandleOf {
   static constexpr runtime::HandleType type{bytes_of_handle, 0, sizeof(Element), HoldsHandles<Element>::value, nullptr};
 };
-inline constexpr runtime::HandleType mirror_handle{bytes_of_handle, 0, 0, false, nullptr};
 
 /// The handle of Views that are built on mdspan, for memory in semcache::Space and HostMirrorSpace. It has the interface of
 /// Kokkos' handle, and its copies are noticed.
@@ -71,7 +70,7 @@ class NoticedHandle {
     SEMCACHE_KOKKOS_ON_HOST(
         if constexpr (std::is_same_v<MemorySpace, Space>) record_copy(
             m_handle, this, &source, &HandleOf<std::remove_const_t<T>>::type, !std::is_const_v<T>);
-        else record_mirror_copy(this, &source, &mirror_handle);)
+        else record_mirror_copy(this, &source, &recognised_words<bytes_of_handle>);)
   }
 
 };
