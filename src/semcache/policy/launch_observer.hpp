@@ -46,7 +46,8 @@ struct ObservedLaunch {
   bool complete;
 };
 
-/// What is told of each launch (runtime::observe_launches): for a policy that splits kernels, names layouts or fetches ahead.
+/// What is told of each launch (runtime::observe_launches): for a policy that splits kernels, names layouts or
+/// fetches ahead. Lifetime: the runtime shares it until it is replaced, and the destructor runs after the last call.
 class LaunchObserver {
  public:
   virtual ~LaunchObserver() = default;
