@@ -73,7 +73,8 @@ TEST_F(ObservedLaunches, AViewThatEndsWithItsArrayHasAShape) {
 }
 
 TEST_F(ObservedLaunches, AShapeThatLeavesTheArrayIsNotBelieved) {
-  for (const policy::ViewShape& shape : {columns(9, 10, 10), columns(10, 10, 9), columns(2, 2, ~std::uint64_t{0}), columns(~std::uint64_t{0}, 1, 1)}) {
+  const std::uint64_t largest = ~std::uint64_t{0};
+  for (const policy::ViewShape& shape : {columns(9, 10, 10), columns(10, 10, 9), columns(2, 2, largest), columns(largest, 1, 1)}) {
     tell(at(10), shape);
     ASSERT_EQ(notes->views.size(), 1u);
     EXPECT_EQ(notes->views[0].shape.rank, policy::ViewShape::unknown_rank);

@@ -41,8 +41,8 @@ struct ObservedLaunch {
   std::uint32_t device;       ///< number of the process's device on which the kernel runs
   const CapturedView* views;  ///< one for each captured View, in no particular order; two of them may be of one array
   std::size_t count;
-  /// The kernel uses no arrays beside those of `views`. False: a pointer leads elsewhere, or an array holds views or pointers, so the kernel
-  /// may use, and write, any array.
+  /// The kernel uses no arrays beside those of `views`. False: a pointer leads elsewhere, or an array holds views or pointers, so the
+  /// kernel may use, and write, any array.
   bool complete;
 };
 
@@ -51,8 +51,8 @@ struct ObservedLaunch {
 class LaunchObserver {
  public:
   virtual ~LaunchObserver() = default;
-  /// Called by the launching thread once per launch, before anything is done for it: no lock is held, and the arrays are as the program left
-  /// them. So it may use arrays; launches that it makes itself are not told of. Several threads may call it at once.
+  /// Called by the launching thread once per launch, before anything is done for it: no lock is held, and the arrays are as the program
+  /// left them. So it may use arrays; launches that it makes itself are not told of. Several threads may call it at once.
   /// @param launch  valid during the call, with all that it points to; labels are valid as long as the runtime runs
   /// If it throws, the kernel is not launched, nothing has changed, and Kokkos' pattern throws the exception.
   virtual void observe(const ObservedLaunch& launch) = 0;

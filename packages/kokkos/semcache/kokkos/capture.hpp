@@ -163,6 +163,7 @@ struct FunctorAndReducer {
 /// The place of the pattern's own copy of the functor is not known, so the list makes one more copy on blank memory: the
 /// *picture*. Handles record what they point to and where they lie in the picture. All other words of the picture are searched
 /// for pointers that belong to no handle. Padding, which could hold anything in the functor itself, is zero in the picture.
+/// While launches are observed, the shapes of Views are read from it, too.
 /// Pointers are followed (runtime::Leads) while the picture, and with it what the picture owns, is alive. A reducer that holds
 /// more than its result is part of the picture.
 /// Threads: only the constructing thread fills the list; afterwards it is read-only.
@@ -237,8 +238,8 @@ class SEMCACHE_API CaptureList {
     return true;
   }
 
-  /// Tells the observer of launches, if there is one, of the launch that `launch` is about to begin. A closure that has found its captures in
-  /// a memo was constructed without an observer.
+  /// Tells the observer of launches, if there is one, of the launch that `launch` is about to begin. A closure that has found its
+  /// captures in a memo was constructed without an observer.
   /// @throws what the observer throws, std::bad_alloc
   void tell_observer(QueueId queue, const char* name) const {
     if (__builtin_expect(known_count_ == 0 && runtime::launches_are_observed(), 0))

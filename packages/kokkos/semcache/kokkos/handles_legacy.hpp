@@ -29,19 +29,14 @@ void read_shape(const void* view, policy::ViewShape& shape) noexcept {
   }
 }
 
-/// True for the layouts whose extents and strides `read_shape` knows.
-template <class Offset>
-inline constexpr bool has_known_shape =
-    std::is_same<typename Offset::array_layout, Kokkos::LayoutLeft>::value ||
-    std::is_same<typename Offset::array_layout, Kokkos::LayoutRight>::value ||
-    std::is_same<typename Offset::array_layout, Kokkos::LayoutStride>::value;
-
 /// What the handle of a View of these elements, with such extents, tells. The visibility is hidden as that of MemoOf.
 template <class Element, class Offset>
 struct __attribute__((visibility("hidden"))) HandleOf {
   static constexpr auto reader() noexcept -> void (*)(const void*, policy::ViewShape&) noexcept {
-    if constexpr (has_known_shape<Offset>) return &read_shape<Offset>;
-    else return nullptr;
+    if constexpr (is_strided_layout<typename Offset::array_layout>)
+      return &read_shape<Offset>;
+    else
+      return nullptr;
   }
   static constexpr runtime::HandleType type{bytes_of_handle, words_before_extents + sizeof(Offset), sizeof(Element),
                                             HoldsHandles<Element>::value, reader()};
@@ -162,7 +157,6 @@ class AtomicViewDataHandle<Kokkos::ViewTraits<DataType, Properties...>>
 }  // namespace Kokkos
 
 namespace semcache::kokkos::detail {
-static_assert(sizeof(Kokkos::View<int, Kokkos::HostSpace>) >=
-                  bytes_of_handle,
+static_assert(sizeof(Kokkos::View<int, Kokkos::HostSpace>) >= bytes_of_handle,
               "the words around a handle belong to its View");
 }  // namespace semcache::kokkos::detail
