@@ -203,7 +203,7 @@ struct Capture {
 /// - where the handle does not know its View's type (Views on mdspan: Kokkos 4.7 and newer), and for layouts of other kinds than left, right
 ///   and strided;
 /// - where the View is no part of the functor itself (a list on the heap);
-/// - for results of reductions, and for the operands of Kokkos' own element-wise copies and fills.
+/// - for results of reductions, for what is sorted, and for the operands of Kokkos' own element-wise copies and fills.
 /// The rank of a DynRankView is 7; the extents behind its own are 1.
 ///
 /// Lifetime: the runtime shares the observer until it is replaced. A launch that is under way at the replacement, on another thread, may
