@@ -3,6 +3,7 @@
 #include <kokkos/support.hpp>
 
 #include <cstdlib>
+#include <memory>
 #include <thread>
 
 // One process with several devices: SEMCACHE_DEVICES is 2 or more, SEMCACHE_PEER_ACCESS is `auto` or `off`.
@@ -101,6 +102,26 @@ using namespace kokkos_several_devices;
     KokkosSeveralDevices_##NAME##_body();                                   \
   }                                                                         \
   void KokkosSeveralDevices_##NAME##_body()
+
+namespace kokkos_several_devices {
+class Devices : public semcache::policy::LaunchObserver {
+ public:
+  void observe(const semcache::policy::ObservedLaunch& launch) override { devices.push_back(launch.device); }
+  std::vector<std::uint32_t> devices;
+};
+}  // namespace kokkos_several_devices
+
+DEVICES_TEST(AnObserverIsToldWhereAKernelRuns) {
+  const Vector x0 = vector_on(0, "x0"), x1 = vector_on(1, "x1");
+  const auto observer = std::make_shared<Devices>();
+  semcache::runtime::observe_launches(observer);
+  count_on(semcache::on(1), x1, 1);
+  count_on(Exec(), x0, 1);
+  count_on(semcache::on(1), x1, 2);
+  semcache::runtime::observe_launches(nullptr);
+  EXPECT_EQ(observer->devices, (std::vector<std::uint32_t>{1, 0, 1}));
+  EXPECT_EQ(sum_on(semcache::on(1), x1), sum_of_count(2));
+}
 
 DEVICES_TEST(ASpaceOfANumberAllocatesThere) {
   const std::uint64_t before0 = mapped(0), before1 = mapped(1);

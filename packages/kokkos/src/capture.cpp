@@ -160,8 +160,8 @@ void CaptureList::remember(const runtime::Launch& launch) const noexcept {
       operand.repeats = std::any_of(memo_->operands, &operand, [&](const auto& o) { return o.memory == operand.memory; });
       ++operands;
     }
-    const std::size_t at = position_of(captures_[c]);
-    for (std::size_t i = at / word_bytes; i * word_bytes < at + captures_[c].handle_bytes && i < CaptureMemo::most_words; ++i)
+    const std::size_t at = position_of(captures_[c]), bytes = captures_[c].type->bytes;
+    for (std::size_t i = at / word_bytes; i * word_bytes < at + bytes && i < CaptureMemo::most_words; ++i)
       memo_->handles |= std::uint64_t{1} << i;
   }
   memo_->count = operands;
@@ -176,6 +176,7 @@ void* CaptureList::blank(void* memory, std::size_t bytes) noexcept {
 
 void CaptureList::analyse(const Subject& subject, std::size_t host_copy) noexcept {
   recording_ = Recording::off;
+  if (runtime::launches_are_observed()) read_shapes();
   const std::size_t count = image_bytes_ / word_bytes;
   Words copied(count);
   std::uintptr_t* const words = copied.begin();
@@ -194,7 +195,7 @@ void CaptureList::analyse(const Subject& subject, std::size_t host_copy) noexcep
     if (LooksLikePointer()(word) && is_tracked(reinterpret_cast<const void*>(word))) words[last] = word;  // NOLINT: a word of a functor
   };
   for (std::size_t c = 0; c < count_; ++c) {
-    if (captures_[c].handle) explain_handle(position_of(captures_[c]), captures_[c].handle_bytes);
+    if (captures_[c].handle) explain_handle(position_of(captures_[c]), captures_[c].type->bytes);
   }
   explain(host_copy, word_bytes);
   if (subject.results) {
@@ -207,6 +208,18 @@ void CaptureList::analyse(const Subject& subject, std::size_t host_copy) noexcep
   leads_.reset(new (std::nothrow) runtime::Leads);
   if (!leads_) base::fatal("out of host memory while a kernel of %zu bytes was prepared", image_bytes_);
   leads_->follow(words, count, image_, subject.originals, subject.count);
+}
+
+void CaptureList::read_shapes() noexcept {
+  shapes_.reset(new (std::nothrow) policy::ViewShape[count_]);
+  if (!shapes_) base::fatal("out of host memory while a kernel with %zu views was prepared", count_);
+  shape_count_ = count_;
+  for (std::size_t c = 0; c < count_; ++c) {
+    const runtime::Capture& capture = captures_[c];
+    const bool is_read = capture.pointer && capture.handle && capture.type->read_shape &&
+                         position_of(capture) + capture.type->view_bytes <= image_bytes_;
+    if (is_read) capture.type->read_shape(capture.handle, shapes_[c]);
+  }
 }
 
 std::size_t CaptureList::position_of(const runtime::Capture& capture) const noexcept {
@@ -269,23 +282,23 @@ namespace detail {
 
 namespace {
 
-[[gnu::noinline]] void record_any_copy(const void* pointer, const void* place, const void* source, std::uint32_t bytes,
-                                       bool writable, bool holds_handles) noexcept {
+[[gnu::noinline]] void record_any_copy(const void* pointer, const void* place, const void* source, const runtime::HandleType* type,
+                                       bool writable) noexcept {
   if (CaptureList* list = open_capture_list) {
-    list->notice(pointer, place, source, bytes, writable, holds_handles);
+    list->notice(pointer, place, source, type, writable);
   } else if (pointer != nullptr) {
     // This is a launch on a native space, for which there will be no runtime::Launch.
-    runtime::native_capture({pointer, nullptr, 0, writable, holds_handles});
+    runtime::native_capture({pointer, nullptr, type, writable, type->holds_handles});
   }
 }
 
 }  // namespace
 
-void record_untracked_copy(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
-                           bool holds_handles) noexcept {
+void record_untracked_copy(const void* pointer, const void* place, const void* source, const runtime::HandleType* type,
+                           bool writable) noexcept {
   CaptureList* const list = open_capture_list;
   if (list != nullptr && list->is_next_known(pointer, writable)) return;  // the usual case
-  record_any_copy(pointer, place, source, bytes, writable, holds_handles);
+  record_any_copy(pointer, place, source, type, writable);
 }
 
 }  // namespace detail

@@ -76,7 +76,7 @@ class Registry {
     Array array{};
     array.device = memory.address;
     array.epoch = runtime::epoch();
-    if (!runtime::identify({memory.address, nullptr, 0, true, false}, array.device_memory)) return nullptr;
+    if (!runtime::identify({memory.address, nullptr, nullptr, true, false}, array.device_memory)) return nullptr;
     try {
       const kokkos::detail::PartnerScope partner(memory.address, false);
       array.host_record = Record::allocate(HostMirrorSpace(), std::string(memory.label) + "_mirror", memory.bytes);

@@ -21,12 +21,6 @@ namespace {
 
 engine::QueueIndex index_of(QueueId queue) noexcept { return queue.valid() ? queue.value : engine::unknown_queue; }
 
-/// Returns the live device array that holds the address, or nullptr.
-Memory* live_on_device(const Runtime& r, const void* pointer) noexcept {
-  Memory* const m = r.engine->state().find_device(pointer);
-  return m != nullptr && m->live && !m->part ? m : nullptr;
-}
-
 }  // namespace
 
 void Launch::grow(std::size_t capacity) {
@@ -340,7 +334,7 @@ bool identify(const Capture& capture, KnownOperand& operand) noexcept {
 }
 
 bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t epoch) noexcept {
-  if (running() == nullptr || epoch != starts.load(std::memory_order_acquire)) return false;
+  if (running() == nullptr || observed.load(std::memory_order_relaxed) || epoch != starts.load(std::memory_order_acquire)) return false;
   for (std::size_t i = 0; i < count; ++i) {
     const Memory* const m = operands[i].memory;
     if (m->incarnation.load(std::memory_order_relaxed) != operands[i].incarnation) return false;

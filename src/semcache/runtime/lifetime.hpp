@@ -33,6 +33,8 @@ extern std::atomic<Runtime*> ended;
 /// Set in a forked child, because the service thread and the device's context stayed with the parent, and a lock may have been
 /// held at the fork. The child can read fresh pages and call exec; everything else is refused or ignored.
 extern std::atomic<bool> forked;
+/// There is an observer of launches.
+extern std::atomic<bool> observed;
 /// How often a queue may have lost its stream, whose address may then name another stream.
 extern std::atomic<std::uint64_t> retired_queues;
 
@@ -91,6 +93,11 @@ void stay_loaded();
 [[nodiscard]] inline engine::Memory* array_at(const Runtime& r, const void* address) noexcept {
   engine::Memory* const m = r.engine->state().find(address);
   return m != nullptr && m->live && !m->snapshot() && !m->part ? m : nullptr;
+}
+/// Returns the live device array that holds the address; nullptr if there is none.
+[[nodiscard]] inline engine::Memory* live_on_device(const Runtime& r, const void* pointer) noexcept {
+  engine::Memory* const m = r.engine->state().find_device(pointer);
+  return m != nullptr && m->live && !m->part ? m : nullptr;
 }
 /// Returns the array that outlived its runtime and holds the address; nullptr if there is none.
 [[nodiscard]] engine::Memory* outlived(const void* address) noexcept;

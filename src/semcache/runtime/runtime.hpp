@@ -4,12 +4,14 @@
 
 #include <semcache/device/device.hpp>
 #include <semcache/engine/operand.hpp>
+#include <semcache/policy/launch_observer.hpp>
 #include <semcache/runtime/leads.hpp>
 #include <semcache/semcache.hpp>
 
 #include <array>
 #include <initializer_list>
 #include <memory>
+#include <string>
 
 namespace semcache::memory {
 struct TransitBuffer;
@@ -172,14 +174,56 @@ SEMCACHE_API void count_external_transfer(bool to_host, std::uint64_t bytes) noe
 [[nodiscard]] SEMCACHE_API std::uintptr_t lowest_pointer() noexcept;
 
 // --- launches ----------------------------------------------------------------------------------------------------
+/// What the type of a View's handle tells of the View: one constant for each such type.
+struct HandleType {
+  std::uint32_t bytes;          ///< of the View, from its first one on, that count as the handle
+  std::uint32_t view_bytes;     ///< that `read_shape` reads
+  std::uint64_t element_bytes;
+  bool holds_handles;           ///< the element type may itself contain handles (View of Views)
+  /// Reads the rank, the extents and the strides of the View whose first byte is at `view`. nullptr: the handle does not tell them.
+  void (*read_shape)(const void* view, policy::ViewShape& shape) noexcept;
+};
+
 /// A view handle that was copied into a closure.
 struct Capture {
-  const void* pointer;         ///< anywhere inside a tracked array; other pointers are ignored
-  const void* handle;          ///< address of the handle copy, or nullptr
-  std::uint32_t handle_bytes;  ///< size of the handle copy
+  const void* pointer;     ///< anywhere inside a tracked array; other pointers are ignored
+  const void* handle;      ///< address of the View that the handle copy lies in, or nullptr
+  const HandleType* type;  ///< nullptr: not known
   bool writable;
-  bool holds_handles;          ///< the element type may itself contain handles (View of Views)
+  bool holds_handles;      ///< the element type may itself contain handles (View of Views)
 };
+
+/// Sets the observer of launches; nullptr removes it. From then on it is told of each launch on semcache::Exec before it begins: the kernel,
+/// its device, and of each captured View the array, the place in it, the element size and the shape. One observer at a time.
+///
+/// It is not told of launches outside semcache::Exec, of uses by libraries (`LibraryUse`, `semcache::access`), nor of fills that need no
+/// kernel. Arrays to which bare pointers lead a kernel are in the list, without element size, as writable; where such pointers may lead
+/// anywhere, or captured arrays hold Views, the list is not complete and says so.
+/// The rank of a View is unknown
+/// - where the handle does not know its View's type (Views on mdspan: Kokkos 4.7 and newer), and for layouts of other kinds than left, right
+///   and strided;
+/// - where the View is no part of the functor itself (a list on the heap);
+/// - for results of reductions, for what is sorted, and for the operands of Kokkos' own element-wise copies and fills.
+/// The rank of a DynRankView is 7; the extents behind its own are 1.
+///
+/// Lifetime: the runtime shares the observer until it is replaced. A launch that is under way at the replacement, on another thread, may
+/// still call the former observer, which lives until then: its destructor runs after its last call. The observer stays across `finalize`.
+/// Ordering: a launch that begins after this call is told to the new observer. Where another thread is just preparing one, the ranks of its
+/// Views may be unknown.
+/// Cost: without an observer one load for each launch; with one 0.1 us for each captured View, because what earlier launches of the same
+/// functor captured is not used then. What moves is the same.
+/// Threads: any, also the observer itself. @throws UsageError  in a forked child
+SEMCACHE_API void observe_launches(std::shared_ptr<policy::LaunchObserver> observer);
+/// Returns the name of a kernel (policy::ObservedLaunch) as the report spells it. Costs some microseconds. @throws std::bad_alloc
+[[nodiscard]] SEMCACHE_API std::string kernel_name(const char* type_name);
+/// Returns whether there is an observer, so that the shapes of Views are to be read. For adapters.
+[[nodiscard]] SEMCACHE_API bool launches_are_observed() noexcept;
+/// Tells the observer, if there is one, of a launch that is about to begin; does nothing within the observer. For adapters: it comes right
+/// before the Launch of the same arguments.
+/// @param shapes  of the first `shape_count` captures; those of the others are not known
+/// @throws what the observer throws; std::bad_alloc, and the observer has not been told
+SEMCACHE_API void tell_observer(QueueId queue, const char* name, const Capture* captures, std::size_t count, const Leads* leads,
+                                const policy::ViewShape* shapes, std::size_t shape_count);
 
 /// Notes that the device array may contain views or pointers, so a kernel that uses it may reach other arrays through it. Its
 /// launches are unknown from now on.
@@ -198,7 +242,8 @@ struct KnownOperand {
 /// @return false  the capture lies in no device array; `operand` is unchanged
 [[nodiscard]] SEMCACHE_API bool identify(const Capture& capture, KnownOperand& operand) noexcept;
 
-/// Returns whether these arrays are still those of a launch of epoch `epoch`, and hold no handles. About 2 ns for each array.
+/// Returns whether a launch may use these arrays of a launch of epoch `epoch` without a look at its functor: they are still the same, they
+/// hold no handles, and launches are not observed. About 2 ns for each array.
 [[nodiscard]] SEMCACHE_API bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t epoch) noexcept;
 
 /// Memory on a device for a part of an array, with the part's columns side by side: a tile for library calls on that device. It is one more

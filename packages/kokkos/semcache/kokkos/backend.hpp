@@ -16,7 +16,7 @@ class RecognisedToken : public Kokkos::Experimental::UniqueToken<NativeExec, Sco
   using Base::Base;
   RecognisedToken() = default;
   KOKKOS_FUNCTION RecognisedToken(const RecognisedToken& other) : Base(other) {
-    SEMCACHE_KOKKOS_ON_HOST(detail::record_mirror_copy(this, &other, sizeof(RecognisedToken));)
+    SEMCACHE_KOKKOS_ON_HOST(detail::record_mirror_copy(this, &other, &detail::recognised_words<sizeof(RecognisedToken)>);)
   }
   KOKKOS_DEFAULTED_FUNCTION RecognisedToken& operator=(const RecognisedToken&) = default;
 };

@@ -163,6 +163,7 @@ struct FunctorAndReducer {
 /// The place of the pattern's own copy of the functor is not known, so the list makes one more copy on blank memory: the
 /// *picture*. Handles record what they point to and where they lie in the picture. All other words of the picture are searched
 /// for pointers that belong to no handle. Padding, which could hold anything in the functor itself, is zero in the picture.
+/// While launches are observed, the shapes of Views are read from it, too.
 /// Pointers are followed (runtime::Leads) while the picture, and with it what the picture owns, is alive. A reducer that holds
 /// more than its result is part of the picture.
 /// Threads: only the constructing thread fills the list; afterwards it is read-only.
@@ -205,27 +206,26 @@ class SEMCACHE_API CaptureList {
   void close() noexcept;
 
   /// Adds an array that no handle recorded: a result, or a view of a KnownFunctor.
-  void add(const void* pointer, bool writable, bool holds_handles) noexcept {
-    if (pointer) append(pointer, nullptr, 0, writable, holds_handles);
+  void add(const void* pointer, const runtime::HandleType* type, bool writable, bool holds_handles) noexcept {
+    if (pointer) append(pointer, nullptr, type, writable, holds_handles);
   }
   /// Returns whether handles must call `notice`.
   [[nodiscard]] bool recording() const noexcept { return recording_ != Recording::off; }
   /// Records the copy of a handle.
-  /// @param place   address of the copy
-  /// @param source  address of the handle that was copied
-  void notice(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
-              bool holds_handles) noexcept {
+  /// @param place   address of the View that the copy lies in
+  /// @param source  address of the View whose handle was copied
+  void notice(const void* pointer, const void* place, const void* source, const runtime::HandleType* type, bool writable) noexcept {
     if (recording_ == Recording::known) {
-      if (!is_known(pointer, writable) && pointer) append(pointer, nullptr, 0, writable, holds_handles);
+      if (!is_known(pointer, writable) && pointer) append(pointer, nullptr, type, writable, type->holds_handles);
       return;
     }
     if (recording_ == Recording::off) return;
     const auto* at = static_cast<const unsigned char*>(place);
-    const bool inside = at >= image_ && at + bytes <= image_ + image_bytes_;
-    if (!inside && has_host_copy_ && is_in_image(pointer, writable, holds_handles)) return;
+    const bool inside = at >= image_ && at + type->bytes <= image_ + image_bytes_;
+    if (!inside && has_host_copy_ && is_in_image(pointer, type, writable)) return;
     described_ = described_ && inside && static_cast<const unsigned char*>(source) - original_ == at - image_;
     if (!pointer && !inside) return;
-    append(pointer, inside ? at : nullptr, bytes, writable, holds_handles);
+    append(pointer, inside ? at : nullptr, type, writable, type->holds_handles);
   }
 
   /// Returns whether the copied handle is the next known capture, and marks that capture as used. Nothing else is to be recorded
@@ -238,6 +238,13 @@ class SEMCACHE_API CaptureList {
     return true;
   }
 
+  /// Tells the observer of launches, if there is one, of the launch that `launch` is about to begin. A closure that has found its
+  /// captures in a memo was constructed without an observer.
+  /// @throws what the observer throws, std::bad_alloc
+  void tell_observer(QueueId queue, const char* name) const {
+    if (__builtin_expect(known_count_ == 0 && runtime::launches_are_observed(), 0))
+      runtime::tell_observer(queue, name, captures_, count_, leads_.get(), shapes_.get(), shape_count_);
+  }
 
   /// Begins the launch of this closure's kernel. The result must be alive while the kernel is submitted.
   /// @throws OutOfMemory, UsageError  as runtime::Launch
@@ -288,9 +295,9 @@ class SEMCACHE_API CaptureList {
   }
   /// Returns whether the picture has a handle like this one. After the handles of a lambda, nvcc copies them once more to the
   /// host copy, and those need no record of their own.
-  [[nodiscard]] bool is_in_image(const void* pointer, bool writable, bool holds_handles) const noexcept {
+  [[nodiscard]] bool is_in_image(const void* pointer, const runtime::HandleType* type, bool writable) const noexcept {
     for (const runtime::Capture* c = captures_; c != captures_ + count_; ++c) {
-      if (c->handle && c->pointer == pointer && c->writable == writable && c->holds_handles == holds_handles) return true;
+      if (c->handle && c->pointer == pointer && c->writable == writable && c->holds_handles == type->holds_handles) return true;
     }
     return false;
   }
@@ -299,10 +306,12 @@ class SEMCACHE_API CaptureList {
   /// Searches the picture for pointers that belong to no handle, and follows them.
   /// @param host_copy  position of nvcc's pointer in the picture; the picture's size if there is none
   void analyse(const Subject& subject, std::size_t host_copy) noexcept;
+  /// Reads the shapes of the Views that were recorded, while the picture is alive.
+  void read_shapes() noexcept;
   [[nodiscard]] std::size_t position_of(const runtime::Capture& capture) const noexcept;
-  void append(const void* pointer, const void* handle, std::uint32_t bytes, bool writable, bool holds_handles) noexcept {
+  void append(const void* pointer, const void* handle, const runtime::HandleType* type, bool writable, bool holds_handles) noexcept {
     if (count_ == capacity_) grow();
-    captures_[count_++] = runtime::Capture{pointer, handle, handle ? bytes : 0, writable, holds_handles};
+    captures_[count_++] = runtime::Capture{pointer, handle, type, writable, holds_handles};
   }
   void grow() noexcept;
 
@@ -322,6 +331,8 @@ class SEMCACHE_API CaptureList {
   const unsigned char* image_ = nullptr;  ///< begin of the picture (which may have ended), for positions in it
   std::size_t image_bytes_ = 0;
   std::unique_ptr<runtime::Leads> leads_;  ///< nullptr if the functor has no pointers besides its captures
+  std::unique_ptr<policy::ViewShape[]> shapes_;  ///< of the first captures, where launches are observed
+  std::size_t shape_count_ = 0;
   runtime::Capture* captures_ = inline_captures_;
   std::size_t count_ = 0;
   std::size_t capacity_ = inline_captures;
@@ -352,6 +363,16 @@ struct HoldsHandles<Kokkos::complex<T>> : std::false_type {};
 
 namespace detail {
 
+/// What a bare address of such elements tells. The visibility is hidden as that of MemoOf.
+template <class Element>
+struct __attribute__((visibility("hidden"))) AddressOf {
+  static constexpr runtime::HandleType type{0, 0, sizeof(Element), HoldsHandles<Element>::value, nullptr};
+};
+
+/// What words tell that are no pointer for a kernel: they only have to be recognised.
+template <std::uint32_t bytes>
+inline constexpr runtime::HandleType recognised_words{bytes, 0, 0, false, nullptr};
+
 /// Tells the runtime that a View of these elements has been made, if they may hold handles: a bare pointer to such elements
 /// leads a kernel to views, too.
 template <class MemorySpace, class T>
@@ -363,22 +384,21 @@ KOKKOS_FUNCTION void expect_handles_in([[maybe_unused]] T* elements) {
 
 /// Records the copy of a handle that is made while tracking is disabled. It is out of line because functors copy several
 /// handles, and inlined copies of this code in many places would be slow.
-SEMCACHE_API void record_untracked_copy(const void* pointer, const void* place, const void* source, std::uint32_t bytes,
-                                        bool writable, bool holds_handles) noexcept;
+SEMCACHE_API void record_untracked_copy(const void* pointer, const void* place, const void* source, const runtime::HandleType* type,
+                                        bool writable) noexcept;
 
 /// Called by every copy of a handle. It is noexcept because Kokkos 3.4 switches tracking on and off without RAII.
-inline void record_copy(const void* pointer, const void* place, const void* source, std::uint32_t bytes, bool writable,
-                        bool holds_handles) noexcept {
+inline void record_copy(const void* pointer, const void* place, const void* source, const runtime::HandleType* type,
+                        bool writable) noexcept {
   if (__builtin_expect(!Kokkos::Impl::SharedAllocationRecord<void, void>::tracking_enabled(), 1))
-    record_untracked_copy(pointer, place, source, bytes, writable, holds_handles);
+    record_untracked_copy(pointer, place, source, type, writable);
 }
 
 /// The same for handles of host mirrors. Kernels cannot use mirrors (if one does all the same, the page tracker serves it), so
 /// only the words of the handle have to be recognised.
-inline void record_mirror_copy(const void* place, const void* source, std::uint32_t bytes) noexcept {
+inline void record_mirror_copy(const void* place, const void* source, const runtime::HandleType* type) noexcept {
   if (Kokkos::Impl::SharedAllocationRecord<void, void>::tracking_enabled()) return;
-  if (CaptureList* list = open_capture_list; list && list->recording())
-    list->notice(nullptr, place, source, bytes, false, false);
+  if (CaptureList* list = open_capture_list; list && list->recording()) list->notice(nullptr, place, source, type, false);
 }
 
 }  // namespace detail

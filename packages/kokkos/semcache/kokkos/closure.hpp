@@ -180,7 +180,7 @@ struct KnownFunctor<Kokkos::Impl::ViewFill<View, Layout, E, Rank, Index>> {
   static constexpr bool is_pattern = std::is_trivially_copyable<element>::value && is_pattern_width<element>;
 
   static void captures(CaptureList& list, const functor& f) {
-    list.add(f.a.data(), true, HoldsHandles<element>::value);
+    list.add(f.a.data(), &AddressOf<element>::type, true, HoldsHandles<element>::value);
   }
 };
 template <class Destination, class Source, class Layout, class E, int Rank, class Index>
@@ -192,8 +192,8 @@ struct KnownFunctor<Kokkos::Impl::ViewCopy<Destination, Source, Layout, E, Rank,
   static constexpr bool is_pattern = false;
 
   static void captures(CaptureList& list, const functor& f) {
-    list.add(f.a.data(), true, HoldsHandles<element>::value);
-    list.add(f.b.data(), false, HoldsHandles<element>::value);
+    list.add(f.a.data(), &AddressOf<element>::type, true, HoldsHandles<element>::value);
+    list.add(f.b.data(), &AddressOf<typename Source::non_const_value_type>::type, false, HoldsHandles<element>::value);
   }
 };
 
@@ -282,12 +282,14 @@ class Closure : public CaptureList {
 
   /// Runs `body`, which submits the native kernel, as a launch.
   /// @param body  gets the launch
-  /// @throws OutOfMemory, UsageError  as runtime::Launch
+  /// @throws OutOfMemory, UsageError  as runtime::Launch; what the observer of launches throws
   template <class Body>
   void run(const std::type_info& functor, const Body& body) const {
+    const QueueId where = queue();
+    tell_observer(where, functor.name());
     // Kokkos writes results itself, also by the driver, so the pages of a mirror must be open before.
     if (mirror_result_) semcache::access(mirror_result_, result_bytes_, Access::overwrite);
-    runtime::Launch launching = launch(queue(), functor.name());
+    runtime::Launch launching = launch(where, functor.name());
     remember(launching);
     enter_kernel();
     body(launching);
@@ -329,7 +331,7 @@ class Closure : public CaptureList {
     using memory = typename View::memory_space;
     result_bytes_ = view.span() * sizeof(typename View::value_type);
     if constexpr (std::is_same<memory, Space>::value) {
-      add(view.data(), true, false);
+      add(view.data(), &AddressOf<typename View::non_const_value_type>::type, true, false);
     } else if constexpr (std::is_same<memory, HostMirrorSpace>::value) {
       mirror_result_ = view.data();
       result_on_host_ = view.data() != nullptr;

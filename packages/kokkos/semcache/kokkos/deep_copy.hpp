@@ -12,6 +12,12 @@ template <class MemorySpace>
 inline constexpr bool is_tracked_space =
     std::is_same<MemorySpace, Space>::value || std::is_same<MemorySpace, HostMirrorSpace>::value;
 
+/// True for layouts that strides describe.
+template <class Layout>
+inline constexpr bool is_strided_layout =
+    std::is_same<Layout, Kokkos::LayoutLeft>::value || std::is_same<Layout, Kokkos::LayoutRight>::value ||
+    std::is_same<Layout, Kokkos::LayoutStride>::value;
+
 template <class Destination, class Source, class E>
 struct TrackedDeepCopy {
   /// Copies after all work so far (Kokkos fences before and after the two-argument deep_copy).

@@ -7,13 +7,49 @@
 
 namespace semcache::kokkos::detail {
 
+constexpr std::uint32_t words_before_extents = sizeof(Kokkos::Impl::SharedAllocationTracker) + sizeof(void*);
+constexpr std::uint32_t bytes_of_handle = words_before_extents + sizeof(std::size_t);
+
+/// The extents and strides in a View of these Traits.
+template <class Traits>
+using offset_of_view = Kokkos::Impl::ViewOffset<typename Traits::dimension, typename Traits::array_layout, void>;
+
+/// Reads the shape of a View, [tracker][handle][extents], that has such extents.
+template <class Offset>
+void read_shape(const void* view, policy::ViewShape& shape) noexcept {
+  Offset offset;
+  std::memcpy(static_cast<void*>(&offset), static_cast<const char*>(view) + words_before_extents, sizeof offset);
+  constexpr auto rank = static_cast<std::size_t>(Offset::dimension_type::rank);
+  std::uint64_t strides[policy::ViewShape::most_dimensions + 1];  // Kokkos puts the span behind the strides
+  offset.stride(strides);
+  shape.rank = static_cast<std::int32_t>(rank);
+  for (std::size_t d = 0; d < rank; ++d) {
+    shape.extents[d] = offset.m_dim.extent(d);
+    shape.strides[d] = strides[d];
+  }
+}
+
+/// What the handle of a View of these elements, with such extents, tells. The visibility is hidden as that of MemoOf.
+template <class Element, class Offset>
+struct __attribute__((visibility("hidden"))) HandleOf {
+  static constexpr auto reader() noexcept -> void (*)(const void*, policy::ViewShape&) noexcept {
+    if constexpr (is_strided_layout<typename Offset::array_layout>)
+      return &read_shape<Offset>;
+    else
+      return nullptr;
+  }
+  static constexpr runtime::HandleType type{bytes_of_handle, words_before_extents + sizeof(Offset), sizeof(Element),
+                                            HoldsHandles<Element>::value, reader()};
+};
+
 /// The handle of Views that are built on ViewMapping. It behaves like the T* that it replaces, and its copies are noticed.
 ///
 /// A View is [tracker][handle][extents]. The words around the handle belong to the handle: extents that are all static leave
 /// their word uninitialised, and it must not count as a pointer.
 /// Views with MemoryTraits Restrict or Aligned keep Kokkos' plain pointer, because Kokkos' specialisations for them admit no
 /// other handle. Kernels that capture such a view are unknown launches, which is safe.
-template <class T, class MemorySpace>
+/// @tparam Offset  the View's extents, which tell its shape
+template <class T, class MemorySpace, class Offset>
 class NoticedPointer {
  public:
   KOKKOS_FUNCTION NoticedPointer() : pointer_(nullptr) {}
@@ -30,17 +66,14 @@ class NoticedPointer {
   }
 
  private:
-  static constexpr std::uint32_t bytes = sizeof(Kokkos::Impl::SharedAllocationTracker) + 2 * sizeof(std::size_t);
-
   KOKKOS_FUNCTION void notice([[maybe_unused]] const NoticedPointer& source) const noexcept {
     SEMCACHE_KOKKOS_ON_HOST(
         constexpr std::size_t before = sizeof(Kokkos::Impl::SharedAllocationTracker);
         const void* const place = reinterpret_cast<const char*>(this) - before;
         const void* const from = reinterpret_cast<const char*>(&source) - before;
         if constexpr (std::is_same<MemorySpace, Space>::value)
-            record_copy(pointer_, place, from, bytes, !std::is_const<T>::value,
-                        HoldsHandles<std::remove_const_t<T>>::value);
-        else record_mirror_copy(place, from, bytes);)
+            record_copy(pointer_, place, from, &HandleOf<std::remove_const_t<T>, Offset>::type, !std::is_const<T>::value);
+        else record_mirror_copy(place, from, &recognised_words<bytes_of_handle>);)
   }
 
   T* pointer_;
@@ -62,7 +95,7 @@ class NoticedAtomicPointer {
   }
 
  private:
-  NoticedPointer<value_type, MemorySpace> pointer_;
+  NoticedPointer<value_type, MemorySpace, offset_of_view<Traits>> pointer_;
 };
 
 /// The base of AtomicViewDataHandle for memory that is not tracked, with exactly the interface of Kokkos' class.
@@ -96,7 +129,8 @@ struct ViewDataHandle<
                              std::is_same<typename Traits::specialize, void>::value && !Traits::memory_traits::is_aligned &&
                              !Traits::memory_traits::is_restrict && !Traits::memory_traits::is_atomic>> {
   using value_type = typename Traits::value_type;
-  using handle_type = semcache::kokkos::detail::NoticedPointer<value_type, typename Traits::memory_space>;
+  using handle_type = semcache::kokkos::detail::NoticedPointer<value_type, typename Traits::memory_space,
+                                                               semcache::kokkos::detail::offset_of_view<Traits>>;
   using return_type = value_type&;
   using track_type = SharedAllocationTracker;
 
@@ -123,7 +157,6 @@ class AtomicViewDataHandle<Kokkos::ViewTraits<DataType, Properties...>>
 }  // namespace Kokkos
 
 namespace semcache::kokkos::detail {
-static_assert(sizeof(Kokkos::View<int, Kokkos::HostSpace>) >=
-                  sizeof(Kokkos::Impl::SharedAllocationTracker) + 2 * sizeof(std::size_t),
+static_assert(sizeof(Kokkos::View<int, Kokkos::HostSpace>) >= bytes_of_handle,
               "the words around a handle belong to its View");
 }  // namespace semcache::kokkos::detail

@@ -7,6 +7,17 @@
 
 namespace semcache::kokkos::detail {
 
+/// A View is [handle][mapping ..]. The first word of the mapping (in rank-1 views an empty stride in front of the extents) is
+/// never initialised and may hold an old address, so it belongs to the handle and does not count as a pointer.
+constexpr std::uint32_t bytes_of_handle = sizeof(Kokkos::Impl::SharedAllocationTracker) + sizeof(void*) + sizeof(std::size_t);
+
+/// What the handle of a View of these elements tells: not the shape, because the type of the mapping is not part of the handle's. The
+/// visibility is hidden as that of MemoOf.
+template <class Element>
+struct __attribute__((visibility("hidden"))) HandleOf {
+  static constexpr runtime::HandleType type{bytes_of_handle, 0, sizeof(Element), HoldsHandles<Element>::value, nullptr};
+};
+
 /// The handle of Views that are built on mdspan, for memory in semcache::Space and HostMirrorSpace. It has the interface of
 /// Kokkos' handle, and its copies are noticed.
 template <class T, class MemorySpace>
@@ -55,15 +66,11 @@ class NoticedHandle {
   }
 
  private:
-  /// A View is [handle][mapping ..]. The first word of the mapping (in rank-1 views an empty stride in front of the extents) is
-  /// never initialised and may hold an old address, so it belongs to the handle and does not count as a pointer.
-  static constexpr std::uint32_t explained_bytes = sizeof(tracker_type) + sizeof(pointer) + sizeof(std::size_t);
-
   KOKKOS_FUNCTION void notice([[maybe_unused]] const NoticedHandle& source) const noexcept {
     SEMCACHE_KOKKOS_ON_HOST(
         if constexpr (std::is_same_v<MemorySpace, Space>) record_copy(
-            m_handle, this, &source, explained_bytes, !std::is_const_v<T>, HoldsHandles<std::remove_const_t<T>>::value);
-        else record_mirror_copy(this, &source, explained_bytes);)
+            m_handle, this, &source, &HandleOf<std::remove_const_t<T>>::type, !std::is_const_v<T>);
+        else record_mirror_copy(this, &source, &recognised_words<bytes_of_handle>);)
   }
 
 };

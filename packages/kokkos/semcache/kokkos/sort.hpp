@@ -54,7 +54,8 @@ class SortClosure : private Closure {
   }
   template <class View>
   void sorts(const View& view) {
-    add(view.data(), true, HoldsHandles<typename View::non_const_value_type>::value);
+    using Element = typename View::non_const_value_type;
+    add(view.data(), &AddressOf<Element>::type, true, HoldsHandles<Element>::value);
   }
   /// @param body  gets the native instance and, if there is one, the comparator
   template <class Body>

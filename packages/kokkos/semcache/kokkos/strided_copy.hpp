@@ -42,10 +42,6 @@ struct IsOrdinaryView : std::true_type {};
 template <class View>
 struct IsOrdinaryView<View, std::void_t<typename View::traits::specialize>> : std::is_void<typename View::traits::specialize> {};
 
-/// True for layouts that strides describe.
-template <class Layout>
-inline constexpr bool is_strided_layout = std::is_same<Layout, Kokkos::LayoutLeft>::value || std::is_same<Layout, Kokkos::LayoutRight>::value ||
-                                          std::is_same<Layout, Kokkos::LayoutStride>::value;
 template <class View, class = void>
 inline constexpr bool has_strided_layout = false;
 template <class View>

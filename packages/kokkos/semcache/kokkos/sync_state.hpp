@@ -59,7 +59,7 @@ class SyncState {
   KOKKOS_FUNCTION void share([[maybe_unused]] const SyncState& source) const noexcept {
     SEMCACHE_KOKKOS_ON_HOST(if (block_) block_->references.fetch_add(1, std::memory_order_relaxed);
                             // A kernel does not follow this pointer, so it must not make the launch unknown.
-                            detail::record_mirror_copy(this, &source, sizeof(SyncState));)
+                            detail::record_mirror_copy(this, &source, &detail::recognised_words<sizeof(SyncState)>);)
   }
   KOKKOS_FUNCTION void release() noexcept {
     SEMCACHE_KOKKOS_ON_HOST(
