@@ -44,7 +44,8 @@ class Program:
 
     def run(self, tests, variables, limit_s):
         """How the tests noticed; None if they passed."""
-        with open(os.path.join(self.scratch, f"output_{os.path.basename(self.path)}_{variables.get('MUTANT', 0)}"), "w+b") as output:
+        number = f"{variables.get('MUTANT', 0)}_{variables.get('GTEST_SHARD_INDEX', 0)}"
+        with open(os.path.join(self.scratch, f"output_{os.path.basename(self.path)}_{number}"), "w+b") as output:
             arguments = [self.path, "--gtest_brief=1", "--gtest_fail_fast"]
             arguments.append("--gtest_filter=" + ("-" + rules.CHANCE if tests is None else ":".join(tests)))
             done = subprocess.Popen(arguments, cwd=self.scratch, env={**self.environment, **variables}, stdin=subprocess.DEVNULL,
@@ -70,10 +71,11 @@ class Program:
                 return line.split("]", 1)[1].split("(")[0].split(",")[0].strip()
         return next((line[10:90] for line in said if line.startswith("semcache: fatal") or "ERROR" in line), f"exit status {status}")
 
-    def learn(self):
-        """Runs all tests without a mutant. How they failed; None if they passed."""
-        reached = self.path + ".reached"
-        failed = self.run(None, {"MUTANTS_REACHED": reached}, FIRST_LIMIT_S)
+    def learn(self, shard, shards):
+        """Runs one of `shards` equal parts of the tests without a mutant. How they failed; None if they passed."""
+        reached = f"{self.path}.reached_{shard}"
+        part = {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)}
+        failed = self.run(None, {"MUTANTS_REACHED": reached, **part}, FIRST_LIMIT_S)
         if failed is None:
             with open(reached, encoding="utf-8") as file:
                 for line in file:
@@ -187,7 +189,8 @@ def main():
             return 1
         programs.append(program)
     print(f"{len(mutants)} mutants in {len(sources)} sources, compiled and linked after {time.monotonic() - began:.0f} s", flush=True)
-    for noticed in pool.map(Program.learn, programs):
+    parts = [(program, shard) for program in programs for shard in range(options.jobs)]
+    for noticed in pool.map(lambda part: part[0].learn(part[1], options.jobs), parts):
         if noticed is not None:
             print(f"FAIL without any mutant: {noticed}")
             return 1
