@@ -29,6 +29,7 @@ option(SemCache_ENABLE_TPETRA "Build packages/tpetra: Tpetra's classes for our n
 option(SemCache_ENABLE_DEFAULT_DEVICE
   "semcache::Device is the default of all that links SemCache::kokkos, our node of all that links SemCache::tpetra" OFF)
 option(SemCache_ENABLE_TESTS "Build and register unit_tests/" ${PROJECT_IS_TOP_LEVEL})
+set(SemCache_TEST_FOLDERS "" CACHE STRING "The folders of unit_tests/ to build and register, with semicolons between them; empty: all")
 option(SemCache_ENABLE_MINIAPPS "Build miniapps/" ${PROJECT_IS_TOP_LEVEL})
 
 # Imported targets must be visible to projects that link SemCache's targets, also from the directory above (add_subdirectory).
