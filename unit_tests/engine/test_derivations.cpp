@@ -451,6 +451,14 @@ TEST_P(Derivations, AreNotNotedWhileTheirLaunchIsUnderWay) {
   p.expect_inverted(p.inverted(p.d), 1);
 }
 
+TEST_P(Derivations, ThatNobodyHasComputedAreNotFound) {
+  Deriving p(GetParam());
+  const auto use = p.acquire(p.d, p.d.all());
+  p.engine().derivations.note_computed(*use.derivation);
+  EXPECT_FALSE(p.inverted(p.d).computed);
+  p.engine().derivations.release(*use.derivation);
+}
+
 TEST_P(Derivations, ThatAUserWritesAreNotFound) {
   Deriving p(GetParam());
   const auto value = p.inverted(p.d, p.d.all(), 0, true);

@@ -484,6 +484,71 @@ TEST(HostUses, OfTwoPartsSaveWhatOthersWant) {
   }
 }
 
+/// A use that waits for, or is refused because of, one part has not touched the others: they hold what they held, for everybody.
+TEST(HostUses, OfTwoPartsTouchNoneBeforeAllAreFree) {
+  for (const bool refused : {false, true}) {
+    InUse own;
+    Program::Options o = Shared::options();
+    if (refused) o.engine.surroundings = &own;
+    Shared p(o);
+    Memory& other = p.on_device(16 * page);
+    p.kernel_write(&streams[0], other, other.all(), 5);
+    Memory& first = p.part(upper);
+    Memory& second = p.part(other, upper);
+    Memory& same = p.part(other, upper);
+    const Requirement reads{&same, upper, Access::read};
+    const Requirement both[] = {{&first, upper, Access::overwrite}, {&second, upper, Access::overwrite}};
+    p.engine().host_uses.begin(&reads, 1);
+    if (refused) {
+      own.on = true;
+      EXPECT_THROW(p.engine().host_uses.begin(both, 2), UsageError);
+      own.on = false;
+      Shared::expect_all(p.device_content(&streams[0], p.d), {}, 0, 1);
+      p.engine().host_uses.end(&reads, 1);
+    } else {
+      p.when_unlocked([&] {
+        Shared::expect_all(p.host_content(p.h), {}, 0, 1);
+        p.engine().host_uses.end(&reads, 1);
+      });
+    }
+    p.engine().host_uses.begin(both, 2);
+    for (Memory* m : {&first, &second}) std::memset(m->address, 9, m->bytes);
+    p.engine().host_uses.end(both, 2);
+    EXPECT_EQ(p.use(first, Access::read), std::vector<std::byte>(first.bytes, std::byte{9}));
+  }
+}
+
+/// The limit holds for the whole wait, also where other uses end meanwhile.
+TEST(HostUses, DoNotWaitForEachOtherLongerWhereOthersEnd) {
+  struct OwnIsAnother : engine::Surroundings {
+    bool in_launch() const noexcept override { return limited; }
+    std::atomic<bool> limited{false};
+  } own;
+  Program::Options o = Shared::options();
+  o.engine.surroundings = &own;
+  o.engine.patience = std::chrono::seconds(1);
+  Shared p(o);
+  Memory& half = p.part(upper);
+  Memory& same = p.part(upper);
+  Memory& other = p.part(lower);
+  const Requirement all{&half, upper, Access::read_write}, rest{&other, lower, Access::read};
+  p.engine().host_uses.begin(&all, 1);
+  std::atomic<bool> over{false};
+  std::thread ends([&] {
+    while (!over) {
+      p.engine().host_uses.begin(&rest, 1);
+      p.engine().host_uses.end(&rest, 1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  });
+  own.limited = true;
+  EXPECT_THROW((void)p.use(same, Access::read), SystemError);
+  own.limited = false;
+  over = true;
+  ends.join();
+  p.engine().host_uses.end(&all, 1);
+}
+
 /// What is refused because of a use of this thread is refused before the first piece of it is made.
 TEST(HostUses, OfAThreadAreInTheWayOfAWholeCopyAndMessage) {
   InUse own;

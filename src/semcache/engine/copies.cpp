@@ -135,7 +135,7 @@ void Copies::in_pieces(Transaction& t, Memory* to, std::uint64_t to_position, Me
     if (in_blocks(from) && !Kept(*from).freed()) visit(*from, what.from(from_position));
   };
   if ((!in_blocks(to) && !in_blocks(from)) || residency_.fits(for_each_need)) return copy(0, 0, what);
-  expect_unused(t, to, what.to(to_position), from, what.from(from_position));
+  expect_unused(t, to, to != nullptr ? overwritten(*to, what.to(to_position)).range : Region(), from, what.from(from_position));
   std::uint64_t most = UINT64_MAX;
   for (const Memory* m : {to, from}) {
     if (in_blocks(m)) most = std::min(most, s_.device_of(*m).memory->budget_bytes() / 4);

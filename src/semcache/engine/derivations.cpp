@@ -194,7 +194,7 @@ void Derivations::note_computed(Derivation& d) {
   const DatumId own = d.places.front()->datum;
   d.watch = std::make_unique<directory::Watch>(s_.directory, s_.directory.wanted(own).extents(d.places.front()->positions()));
   d.changes = s_.directory.changes(own);
-  d.computed = std::all_of(d.inputs.begin(), d.inputs.end(), unchanged) && are_noticed(d) && find(d) == nullptr;
+  d.computed = s_.directory.defined(own, d.places.front()->positions()) && std::all_of(d.inputs.begin(), d.inputs.end(), unchanged) && are_noticed(d) && find(d) == nullptr;
 }
 
 /// Is the content of the inputs known, and is every change of it noticed?

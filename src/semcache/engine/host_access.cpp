@@ -32,7 +32,8 @@ Obstacle HostAccess::open_pages(Memory& m, ByteRange range, Access mode) {
     range = m.all();
   };
   // Near the kernel's limit on mappings arrays are opened as a whole, which needs no further mapping.
-  if (pages_matter && s_.mappings.scarce()) widen();
+  const auto in_use = [&] { return bool(hazards_.host_uses_of(m.datum, m.all(), mode_of(writes(mode)))); };
+  if (pages_matter && s_.mappings.scarce() && !in_use()) widen();
   for (;;) {
     const ByteRange pages = s_.pages->around(m, range);
     const ByteRange content = pages_matter ? intersect(pages, m.all()) : range;
@@ -221,8 +222,8 @@ ByteRange HostAccess::plan_fault(Memory& m, std::uint64_t position, Access mode)
     return s.protection >= needed;
   };
   const ByteRange open = intersect(m.pages.extended(page, is_open), s_.pages->span(m));
-  const ByteRange range =
-      m.read_ahead->next({writes(mode) ? ReadAhead::Use::write : ReadAhead::Use::read, position, open}).range;
+  ByteRange range = m.read_ahead->next({writes(mode) ? ReadAhead::Use::write : ReadAhead::Use::read, position, open}).range;
+  if (hazards_.host_uses_of(m.datum, range, mode_of(writes(mode)))) range = page;
   const std::uint64_t fetched = count_ahead(m, page, range, mode);
   // A sweep that goes on faults at the next closed page. If there is no such page, no fault can show whether the bytes are used.
   const ByteRange given = m.pages.extended(s_.pages->around(m, range), is_open);

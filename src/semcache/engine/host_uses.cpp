@@ -3,6 +3,7 @@
 #include <semcache/engine/host_uses.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 
 namespace semcache::engine {
@@ -32,7 +33,11 @@ void HostUses::begin(const Requirement* uses, std::size_t count) {
   expect_usable(uses, count);
   std::vector<Kept> kept;
   for (std::size_t i = 0; i < count; ++i) kept.emplace_back(*uses[i].memory);
-  transactions_.give_way(t, [&] { return std::any_of(uses, uses + count, [](const Requirement& use) { return use.memory->awaited != 0; }); });
+  // A use that is under way may last long, and wait for this one.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+  transactions_.give_way(t, [&] {
+    return std::any_of(uses, uses + count, [](const Requirement& use) { return use.memory->awaited != 0; }) && std::chrono::steady_clock::now() < end;
+  });
   for (std::size_t i = 0; i < count; ++i) {
     if (kept[i].freed()) continue;
     shapes_.shape(*uses[i].memory, uses[i].memory->layout);
@@ -50,25 +55,27 @@ void HostUses::begin(const Requirement* uses, std::size_t count) {
   }
 }
 
-/// The write of one part is noted before the next part is looked at, so that two parts which hold the same value do not each count on the
-/// other to keep it (I4). What is to be overwritten may hold anything then, so it comes last.
+/// Nothing is noted while a use stands in the way: a part that is to be overwritten and is noted holds anything. Then the write of one part
+/// is noted before the next part is looked at, so that two parts which hold the same value do not each count on the other to keep it (I4).
 Obstacle HostUses::prepare(const Requirement* uses, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     if (!needs_content(uses[i].mode)) continue;
     if (const Obstacle o = transfers_.make_fresh(*uses[i].memory, uses[i].range)) return o;
   }
-  for (const bool overwrites : {false, true}) {
-    for (std::size_t i = 0; i < count; ++i) {
-      Memory& m = *uses[i].memory;
-      if (needs_content(uses[i].mode) == overwrites) continue;
-      const bool unnoted = writes(uses[i].mode) && !s_.directory.exclusive(m.slot, uses[i].range);  // by an earlier attempt
-      if (unnoted) {
-        if (const Obstacle o = preparation_.save_for_write(m, {uses[i].range})) return o;
+  for (const bool note : {false, true}) {
+    for (const bool overwrites : {false, true}) {
+      for (std::size_t i = 0; i < count; ++i) {
+        Memory& m = *uses[i].memory;
+        if (needs_content(uses[i].mode) == overwrites) continue;
+        const bool unnoted = writes(uses[i].mode) && !s_.directory.exclusive(m.slot, uses[i].range);  // by an earlier attempt
+        if (unnoted) {
+          if (const Obstacle o = preparation_.save_for_write(m, {uses[i].range})) return o;
+        }
+        if (const Obstacle o = hazards_.busy(m, uses[i].range, mode_of(writes(uses[i].mode)))) return o;
+        if (!note || !unnoted) continue;
+        transfers_.prepare_written(m, uses[i].range);
+        transfers_.note_written(m, uses[i].range);  // I2
       }
-      if (const Obstacle o = hazards_.busy(m, uses[i].range, mode_of(writes(uses[i].mode)))) return o;
-      if (!unnoted) continue;
-      transfers_.prepare_written(m, uses[i].range);
-      transfers_.note_written(m, uses[i].range);  // I2
     }
   }
   return {};

@@ -413,10 +413,11 @@ void Launches::write_through(Transaction& t, const Memory& written) {
   // Where a part is in use on the host and written, the end of that use does this.
   if (!host.valid()) return;
   Memory& side = s_.memory_of(host);
-  if (hazards_.host_uses_of(side.datum, side.all(), Mode::reads)) return;
+  const auto in_use = [&] { return bool(hazards_.host_uses_of(side.datum, side.all(), Mode::reads)); };
+  if (in_use()) return;
   transfers_.count_write_through(side, side.all(), written.label);
   const Kept kept(side);
-  t.run([&] { return kept.freed() ? Obstacle() : transfers_.make_fresh(side, side.all()); });
+  t.run([&] { return kept.freed() || in_use() ? Obstacle() : transfers_.make_fresh(side, side.all()); });
 }
 
 /// Starts the transfer of the array to its announced host side, if the host is expected to ask for it next: it always has so far

@@ -9,6 +9,7 @@
 
 #include <exception>
 #include <mutex>
+#include <optional>
 
 namespace semcache::engine {
 
@@ -117,6 +118,8 @@ class Transaction : base::Uncopied {
   Transactions& all_;
   int exceptions_ = std::uncaught_exceptions();
   bool launch_follows_ = false;
+  const Memory* awaits_end_of_ = nullptr;   ///< the part on the host for whose uses it waits
+  std::optional<base::Patience> patience_;  ///< for that wait, over all attempts
   std::unique_lock<std::mutex> lock_;
 };
 

@@ -3,6 +3,7 @@
 #include <semcache/engine/transaction.hpp>
 
 #include <string>
+#include <utility>
 
 namespace semcache::engine {
 
@@ -124,17 +125,18 @@ void Transactions::wait_for_launches(Transaction& t, Memory& m) {
   // The pins are checked again here, not in a new attempt, because an attempt may be long and other threads want the lock.
   const Known seen(m);  // it may be a saved copy
   // A use by the host's processor lasts as long as the program likes. Its thread may wait for a use that this thread has under way.
-  std::optional<base::Patience> patience;
-  if (m.on_host() && s_.surroundings.in_launch()) patience.emplace(s_.options.patience);
+  const bool limited = m.on_host() && s_.surroundings.in_launch();
+  if (limited && std::exchange(t.awaits_end_of_, &m) != &m) t.patience_.emplace(s_.options.patience);
   const std::uint64_t ended = s_.ended_host_uses;
   do {
-    if (patience && patience->over()) {
+    if (limited && t.patience_->over()) {
       throw SystemError(std::string("a part of '") + s_.name(m) + "' is in use on the host by another thread (runtime::HostUse), which perhaps "
                         "waits for what this thread uses: neither can go on. End the use before waiting for another");
     }
     wait_for_launches_a_moment(t, m);
     // The uses that are left may conflict with nothing that this thread wants.
   } while (!seen.freed() && s_.pinned(m) && s_.ended_host_uses == ended);
+  if (!s_.pinned(m)) t.awaits_end_of_ = nullptr;
 }
 
 void Transactions::wait_for_launches_a_moment(Transaction& t, Memory& m) {

@@ -33,7 +33,8 @@ struct ObservingThread {
 /// Returns whether the View lies in its array. A handle that a functor holds without its View has other words around it.
 bool fits(const policy::CapturedView& view) noexcept {
   std::uint64_t bytes;
-  return !__builtin_mul_overflow(view.shape.span(), view.element_bytes, &bytes) && bytes <= view.array_bytes - view.offset_bytes;
+  return !__builtin_mul_overflow(view.shape.span(), view.element_bytes, &bytes) && view.offset_bytes <= view.array_bytes &&
+         bytes <= view.array_bytes - view.offset_bytes;
 }
 
 }  // namespace
