@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <malloc.h>
+
 #include <cstdio>
 #include <cstdlib>
 
@@ -17,6 +19,11 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
 }
+
+/// The expected content of large arrays comes and goes with each move. The allocator keeps that memory, because the kernel would clear its
+/// pages each time, which takes longer than the move.
+[[maybe_unused]] const bool memory_is_kept =
+    mallopt(M_MMAP_THRESHOLD, 32 << 20) != 0 && mallopt(M_TRIM_THRESHOLD, 1 << 30) != 0 && mallopt(M_TOP_PAD, 64 << 20) != 0;
 
 std::uint64_t moves_per_case() { return from_environment("SEMCACHE_ORACLE_MOVES", 84000); }
 std::uint64_t seeds_per_case() { return from_environment("SEMCACHE_ORACLE_SEEDS", 3); }

@@ -208,8 +208,8 @@ struct Capture {
 ///
 /// Lifetime: the runtime shares the observer until it is replaced. A launch that is under way at the replacement, on another thread, may
 /// still call the former observer, which lives until then: its destructor runs after its last call. The observer stays across `finalize`.
-/// Ordering: a launch that begins after this call is told to the new observer. Where another thread is just preparing one, the ranks of its
-/// Views may be unknown.
+/// Ordering: a pattern that is constructed after this call is told to the new observer. One that another thread has constructed before and
+/// launches now is told to nobody, or with unknown ranks.
 /// Cost: without an observer one load for each launch; with one 0.1 us for each captured View, because what earlier launches of the same
 /// functor captured is not used then. What moves is the same.
 /// Threads: any, also the observer itself. @throws UsageError  in a forked child
