@@ -576,7 +576,7 @@ std::vector<engine::Requirement> Oracle::random_parts(const std::vector<Operand>
     for (std::uint64_t n = 0; n < count; ++n) {
       Region where = sub_range(size);
       if (size >= 100 && random_.chance(40)) {
-        const std::uint64_t pitch = random_.chance(50) ? 2 * options_.page_bytes : 1 + size / (2 + random_.below(90));
+        const std::uint64_t pitch = random_.chance(50) ? 2 * options_.page_bytes : 1 + size / (2 + random_.below(most_columns()));
         const std::uint64_t width = 1 + random_.below(pitch), begin = random_.below(pitch);
         if (begin + width <= size) where = Region(begin, width, 1 + (size - begin - width) / pitch, pitch);
       }
@@ -786,7 +786,7 @@ void Oracle::use_part() {
   if (a.parts.size() < 3 && !side.open && random_.chance(30)) {
     Region where = sub_range(size);
     if (size >= 100 && random_.chance(60)) {
-      const std::uint64_t pitch = random_.chance(50) ? 2 * options_.page_bytes : 1 + size / (2 + random_.below(90));
+      const std::uint64_t pitch = random_.chance(50) ? 2 * options_.page_bytes : 1 + size / (2 + random_.below(most_columns()));
       const std::uint64_t width = 1 + random_.below(pitch), begin = random_.below(pitch);
       if (begin + width <= size) where = Region(begin, width, 1 + (size - begin - width) / pitch, pitch);
     }

@@ -171,6 +171,8 @@ class Oracle {
   void survive(unsigned percent, Body&& body);
   [[nodiscard]] bool adopt(void* stream, engine::QueueIndex& queue);
   [[nodiscard]] ByteRange host_pages(const Array& a, ByteRange range) const;
+  /// Returns how many columns a region may have, about. Where each call for each of them fails in turn, many would take minutes.
+  [[nodiscard]] std::uint64_t most_columns() const { return options_.failures == Failures::in_turn ? 8 : 90; }
   void note(std::string text);
   void order_program(void* stream, const std::vector<engine::Operand>& operands);
   void order_program(void* stream, const std::vector<FakeDevice::Touch>& touches);
