@@ -101,7 +101,6 @@ listed(
 listed(
     "engine/derivations.cpp",
     ("a value of other inputs is found", "are_same without ref #1"),
-    ("a value of another part of an array is found", "are_same without same_shape #1"),
     ("a value of another function is found", "find without function #1"),
     ("a value of other parameters is found", "find without parameters #1"),
     ("a value that has been forgotten is found", "find without is_lost #1"),
