@@ -117,6 +117,9 @@ TEST_P(Derivations, AreComputedOnce) {
 TEST_P(Derivations, DependOnFunctionParametersAndRegion) {
   Deriving p(GetParam());
   (void)p.inverted(p.d);
+  const auto other = p.engine().derivations.acquire("another function", {std::byte{0}}, {{&p.d, p.d.all(), Access::read}}, size, 0);
+  EXPECT_FALSE(other.computed);
+  p.engine().derivations.release(*other.derivation);
   EXPECT_FALSE(p.inverted(p.d, p.d.all(), 0, false, 1).computed);
   EXPECT_FALSE(p.inverted(p.d, ByteRange{0, page}).computed);
   EXPECT_FALSE(p.inverted(p.d, ByteRange{page, 2 * page}).computed);
