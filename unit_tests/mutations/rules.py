@@ -107,7 +107,6 @@ listed(
     ("an input that is written keeps its number", "watch set watch #1"),
     ("a value that a user writes keeps its number", "note_computed set watch #1"),
     ("a value is found whose inputs changed while it was computed", "note_computed without all_of #1"),
-    ("values are found whose inputs change unnoticed", "acquire if are_noticed false #1"),
     ("a value that is in use is dropped", "drop_if without users #1"),
     ("memory is closed under a kernel that uses it", "drop_if without any_of #1"),
     ("a launch that changed nothing changes an input", "acquire run #1"))
@@ -124,7 +123,6 @@ listed(
     ("a staged arrival is forgotten", "land if to_host false #1"))
 listed(
     "engine/host_access.cpp",
-    ("a fault waits for a use of other bytes on the host", "host_access choose in_use false #1"),
     ("a read opens pages for writing", "open_pages choose writes true #1"),
     ("what stays closed at the end is not looked at", "open_everything if protect false #1"))
 listed(
