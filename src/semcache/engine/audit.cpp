@@ -33,7 +33,9 @@ void Engine::audit() {
     }
     if (m.on_host()) {
       if (m.owns_allocation && m.counted_snapshot) host_snapshots += m.bytes;
-      if (m.owns_allocation && !m.freeing && m.counted_snapshot != m.snapshot()) base::fatal("audit: '%s' is counted wrongly as a saved copy", s_.name(m));
+      if (m.owns_allocation && !m.freeing && m.counted_snapshot != m.snapshot()) {
+        base::fatal("audit: '%s' is counted wrongly as a saved copy", s_.name(m));
+      }
       if (m.snapshot() || !s_.watched(m)) continue;
       // I5, extent by extent: no page permits more than the strictest demand of the bytes on it.
       const auto demand = [&](ByteRange piece, Protection most, const char* why) {

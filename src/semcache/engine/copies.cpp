@@ -17,6 +17,8 @@ namespace {
 
 bool are_two_sides(const Memory& a, const Memory& b) noexcept { return a.datum == b.datum && &a != &b; }
 
+std::uint64_t position_of(const Memory& m, const void* p) noexcept { return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - m.address); }
+
 /// Tells whether the copy, between the two sides of one array, shifts the content by a small part of its size. Such a copy is
 /// made at the call, because a lazy one would be carried out in pieces as small as the shift.
 bool shifts(const Memory& to, std::uint64_t to_position, const Memory& from, std::uint64_t from_position,
@@ -53,9 +55,6 @@ void Copies::copy(void* to, const void* from, Columns what) {
   if (s_.adopted.any() && (crosses_a_border(to, what.to(0)) || crosses_a_border(from, what.from(0)))) return copy_in_parts(to, from, what);
   Memory* const t = array_at(to, "to ", what.to(0), what.to_pitch);
   Memory* const f = array_at(from, "from ", what.from(0), what.from_pitch);
-  const auto position = [](const Memory& m, const void* p) {
-    return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - m.address);
-  };
   if (t == nullptr && f == nullptr) {
     const SpaceId to_space = s_.foreign_space_at(to), from_space = s_.foreign_space_at(from);
     const bool on_host = to_space == host_space && from_space == host_space;
@@ -76,18 +75,16 @@ void Copies::copy(void* to, const void* from, Columns what) {
   Transaction transaction(transactions_);
   s_.links.fetch_add(1);
   if (t == nullptr || f == nullptr) {
-    return in_pieces(transaction, t, t != nullptr ? position(*t, to) : 0, f, f != nullptr ? position(*f, from) : 0, what,
+    return in_pieces(transaction, t, t != nullptr ? position_of(*t, to) : 0, f, f != nullptr ? position_of(*f, from) : 0, what,
                      [&](std::uint64_t to_at, std::uint64_t from_at, const Columns& piece) {
-                       if (t == nullptr) return copy_to_open(transaction, static_cast<std::byte*>(to) + to_at, *f, position(*f, from) + from_at, piece);
-                       copy_from_open(transaction, *t, position(*t, to) + to_at, static_cast<const std::byte*>(from) + from_at, piece);
+                       if (t == nullptr) return copy_to_open(transaction, static_cast<std::byte*>(to) + to_at, *f, position_of(*f, from) + from_at, piece);
+                       copy_from_open(transaction, *t, position_of(*t, to) + to_at, static_cast<const std::byte*>(from) + from_at, piece);
                      });
   }
-  const std::uint64_t to_position = position(*t, to), from_position = position(*f, from);
+  const std::uint64_t to_position = position_of(*t, to), from_position = position_of(*f, from);
   const Region there = what.to(to_position), here = what.from(from_position);
   if (what.columns > 1 && t == f) {
-    std::uint64_t apart = 0;
-    for_each_difference(there, here, [&](const Region& part) { apart += part.size(); });
-    SEMCACHE_EXPECTS(apart == there.size(), std::string("a copy of columns within '") + s_.name(*t) +
+    SEMCACHE_EXPECTS(!overlap(there, here), std::string("a copy of columns within '") + s_.name(*t) +
                                                 "' whose source and destination overlap. Copy through another array");
   }
   shapes_.shape(*t, there);
@@ -215,9 +212,9 @@ void Copies::copy_in_parts(void* to, const void* from, const Columns& what) {
         Transaction transaction(transactions_);
         Memory* const to_array = s_.find(t + to_at);
         Memory* const from_array = s_.find(f + from_at);
-        const auto position = [](const Memory* m, const std::byte* at) { return m != nullptr ? static_cast<std::uint64_t>(at - m->address) : 0; };
-        return expect_unused(transaction, to_array, columns.to(position(to_array, t + to_at)), from_array,
-                             columns.from(position(from_array, f + from_at)));
+        const Region there = columns.to(to_array != nullptr ? position_of(*to_array, t + to_at) : 0);
+        const Region here = columns.from(from_array != nullptr ? position_of(*from_array, f + from_at) : 0);
+        return expect_unused(transaction, to_array, there, from_array, here);
       }
       const bool is_in_body = s_.adopted.find(t + to_at) != nullptr || s_.adopted.find(f + from_at) != nullptr;
       if (is_in_body == (pass == Pass::bodies)) copy(t + to_at, f + from_at, columns);

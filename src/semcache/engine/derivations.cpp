@@ -152,9 +152,10 @@ Derivations::Use Derivations::acquire(const std::string& function, const std::ve
     }
     if (!are_noticed(d)) return nullptr;
     Derivation* const found = find(d);
-    SEMCACHE_EXPECTS(found == nullptr || found->places.front()->bytes == bytes,
-                     "'" + function + "' of the same inputs and parameters had " + (found == nullptr ? "" : std::to_string(found->places.front()->bytes)) +
-                         " bytes, and now has " + std::to_string(bytes) + ". A function's result depends on its inputs and parameters alone");
+    if (found == nullptr) return nullptr;
+    const std::uint64_t had = found->places.front()->bytes;
+    SEMCACHE_EXPECTS(had == bytes, "'" + function + "' of the same inputs and parameters had " + std::to_string(had) + " bytes, and now has " +
+                                       std::to_string(bytes) + ". A function's result depends on its inputs and parameters alone");
     return found;
   };
   // A launch that has changed nothing leaves the inputs their numbers (SEMCACHE_CHECK_WRITES).
@@ -184,17 +185,18 @@ Derivations::Use Derivations::acquire(const std::string& function, const std::ve
 
 void Derivations::note_computed(Derivation& d) {
   const Transaction t(transactions_);
+  if (d.computed) return;
+  const Memory& place = *d.places.front();
+  SEMCACHE_EXPECTS(!s_.pinned(place), "'" + d.function + "' is noted as computed before the launch that computes it has ended: others could use "
+                                      "it before it is there. End the launch first");
+  d.watch = std::make_unique<directory::Watch>(s_.directory, s_.directory.wanted(place.datum).extents(place.positions()));
+  d.changes = s_.directory.changes(place.datum);
   // Numbers come back where content is copied back, so it does not suffice that they are the same as before.
   const auto unchanged = [this](const Derivation::Input& input) {
     return !input.array.freed() && s_.directory.changes(input.array.memory->datum) == input.changes;
   };
-  if (d.computed) return;
-  SEMCACHE_EXPECTS(!s_.pinned(*d.places.front()), "'" + d.function + "' is noted as computed before the launch that computes it has ended: "
-                                                  "others could use it before it is there. End the launch first");
-  const DatumId own = d.places.front()->datum;
-  d.watch = std::make_unique<directory::Watch>(s_.directory, s_.directory.wanted(own).extents(d.places.front()->positions()));
-  d.changes = s_.directory.changes(own);
-  d.computed = s_.directory.defined(own, d.places.front()->positions()) && std::all_of(d.inputs.begin(), d.inputs.end(), unchanged) && are_noticed(d) && find(d) == nullptr;
+  d.computed = s_.directory.defined(place.datum, place.positions()) && std::all_of(d.inputs.begin(), d.inputs.end(), unchanged) &&
+               are_noticed(d) && find(d) == nullptr;
 }
 
 /// Is the content of the inputs known, and is every change of it noticed?
@@ -203,8 +205,7 @@ bool Derivations::are_noticed(const Derivation& d) const {
            if (input.array.memory->announced) return false;  // the program may have written it, and announces that later
            const auto& slots = s_.directory.slots(input.array.memory->datum);
            return std::none_of(slots.begin(), slots.end(), [&](SlotId slot) { return s_.memory_of(slot).open; }) &&
-                  std::all_of(input.values.begin(), input.values.end(),
-                              [](const auto& e) { return e.ref.is_number(); });
+                  std::all_of(input.values.begin(), input.values.end(), [](const auto& e) { return e.ref.is_number(); });
          });
 }
 

@@ -35,9 +35,8 @@ void HostUses::begin(const Requirement* uses, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) kept.emplace_back(*uses[i].memory);
   // A use that is under way may last long, and wait for this one.
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-  transactions_.give_way(t, [&] {
-    return std::any_of(uses, uses + count, [](const Requirement& use) { return use.memory->awaited != 0; }) && std::chrono::steady_clock::now() < end;
-  });
+  const auto awaited = [](const Requirement& use) { return use.memory->awaited != 0; };
+  transactions_.give_way(t, [&] { return std::any_of(uses, uses + count, awaited) && std::chrono::steady_clock::now() < end; });
   for (std::size_t i = 0; i < count; ++i) {
     if (kept[i].freed()) continue;
     shapes_.shape(*uses[i].memory, uses[i].memory->layout);

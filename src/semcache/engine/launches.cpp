@@ -138,9 +138,7 @@ void Launches::expect_apart(const Operand* operands, std::size_t count, const Op
       if (i == k || m.datum != operands[k].memory->datum) continue;
       for_each_use(operands[i], [&](const Region& one, bool written) {
         for_each_use(operands[k], [&](const Region& two, bool also_written) {
-          std::uint64_t apart = 0;
-          for_each_difference(one, two, [&](const Region& r) { apart += r.size(); });
-          SEMCACHE_EXPECTS(apart == one.size() || (!written && !also_written),
+          SEMCACHE_EXPECTS((!written && !also_written) || !overlap(one, two),
                            std::string("a launch uses bytes of '") + s_.name(m) + "' in a part's memory and elsewhere, and writes them: nobody "
                            "could tell which of the two counts. Use them in one place, or in two launches");
         });
@@ -167,7 +165,8 @@ void Launches::expect_reached(SpaceId space, const Operand* operands, std::size_
 /// for ever. Does nothing while this thread has a launch of its own under way, because the pins of that launch may be the ones
 /// that are waited for. The wait is limited (`Options::patience`), because a kernel may wait for this launch.
 void Launches::give_way(Transaction& t, const Operand* operands, std::size_t count) {
-  transactions_.give_way(t, [&] { return std::any_of(operands, operands + count, [](const Operand& o) { return o.memory->awaited != 0; }); });
+  const auto awaited = [](const Operand& o) { return o.memory->awaited != 0; };
+  transactions_.give_way(t, [&] { return std::any_of(operands, operands + count, awaited); });
 }
 
 /// Opens guarded pages that the operand's kernel uses.

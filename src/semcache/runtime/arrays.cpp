@@ -112,40 +112,41 @@ void* allocate_host(const char* label, std::size_t bytes, const void* partner, b
   return r.engine->lifetimes.allocate_host(label, bytes, device_side, announced)->address;
 }
 
-ArrayPart::ArrayPart(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device) {
+PlacedPart::PlacedPart(Memory* memory) noexcept : memory_(memory), epoch_(epoch()) {}
+
+PlacedPart::~PlacedPart() {
+  Runtime* const r = running();
+  if (r == nullptr || epoch_ != epoch()) return;
+  const platform::RuntimeScope scope;
+  r->engine->lifetimes.deallocate(memory_);
+}
+
+void* PlacedPart::data() const noexcept { return memory_->address; }
+
+namespace {
+
+Memory* new_array_part(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   expect_device(r, device);
   const Located at = locate(r, first, bytes);
-  memory_ = r.engine->lifetimes.allocate_part(device, *at.memory, Region(at.position, bytes, columns, pitch));
-  epoch_ = epoch();
+  return r.engine->lifetimes.allocate_part(device, *at.memory, Region(at.position, bytes, columns, pitch));
 }
 
-ArrayPart::~ArrayPart() {
-  Runtime* const r = running();
-  if (r == nullptr || epoch_ != epoch()) return;
-  const platform::RuntimeScope scope;
-  r->engine->lifetimes.deallocate(memory_);
-}
-
-void* ArrayPart::data() const noexcept { return memory_->address; }
-
-HostPart::HostPart(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch) {
+Memory* new_host_part(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   const Located at = locate(r, first, bytes);
-  memory_ = r.engine->lifetimes.allocate_host_part(*at.memory, Region(at.position, bytes, columns, pitch));
-  epoch_ = epoch();
+  return r.engine->lifetimes.allocate_host_part(*at.memory, Region(at.position, bytes, columns, pitch));
 }
 
-HostPart::~HostPart() {
-  Runtime* const r = running();
-  if (r == nullptr || epoch_ != epoch()) return;
-  const platform::RuntimeScope scope;
-  r->engine->lifetimes.deallocate(memory_);
-}
+}  // namespace
 
-void* HostPart::data() const noexcept { return memory_->address; }
+ArrayPart::ArrayPart(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device)
+    : PlacedPart(new_array_part(first, bytes, columns, pitch, device)) {}
+
+HostPart::HostPart(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch)
+    : PlacedPart(new_host_part(first, bytes, columns, pitch)) {}
 
 DerivedValue::DerivedValue(const char* function, const void* parameters, std::size_t parameter_bytes, const Input* inputs, std::size_t count,
                            std::size_t bytes, std::uint32_t device) {

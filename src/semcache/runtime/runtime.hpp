@@ -246,13 +246,27 @@ struct KnownOperand {
 /// hold no handles, and launches are not observed. About 2 ns for each array.
 [[nodiscard]] SEMCACHE_API bool are_current(const KnownOperand* operands, std::size_t count, std::uint64_t epoch) noexcept;
 
+/// What memory for a part of an array is, wherever it lies (`ArrayPart`, `HostPart`).
+class SEMCACHE_API PlacedPart : base::Uncopied {
+ public:
+  /// Returns the first byte of the part. Columns follow each other without gaps. The address stays the same.
+  [[nodiscard]] void* data() const noexcept;
+
+ protected:
+  /// @param memory  which the object frees, unless its runtime has ended
+  explicit PlacedPart(engine::Memory* memory) noexcept;
+  ~PlacedPart();
+  engine::Memory* memory_;
+  std::uint64_t epoch_;
+};
+
 /// Memory on a device for a part of an array, with the part's columns side by side: a tile for library calls on that device. It is one more
 /// place of the array's content. A call that uses it (`LibraryUse`) finds the content there that the array has, and what the call writes
 /// there is the array's content from then on. It takes the room of the part alone. It counts as no array: copies, announcements and kernels
 /// that capture it are refused or do not notice it, and unknown launches use the array and not its parts. One call must not use the same
 /// bytes in a part and elsewhere and write them (UsageError).
 /// Lifetime: it is destroyed before the array is freed, or before adopted memory is released. Threads: any, one at a time for each object.
-class SEMCACHE_API ArrayPart : base::Uncopied {
+class SEMCACHE_API ArrayPart : public PlacedPart {
  public:
   /// @param first  first byte of the part, in an array of any device or of the host
   /// @param bytes  of a column  @param pitch  bytes from one column of the array to the next; not used where there is one column
@@ -260,13 +274,6 @@ class SEMCACHE_API ArrayPart : base::Uncopied {
   ///                     a mirror whose accesses are not noticed any more
   /// @throws OutOfMemory  it is larger than the device's budget
   ArrayPart(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device);
-  ~ArrayPart();
-  /// Returns the first byte of the part on the device. Columns follow each other without gaps.
-  [[nodiscard]] void* data() const noexcept;
-
- private:
-  engine::Memory* memory_;
-  std::uint64_t epoch_;
 };
 
 /// A value that a pure function makes of the content of arrays, kept in device memory: the row blocks of a sparse matrix' pattern, a packed
@@ -418,7 +425,7 @@ class SEMCACHE_API Launch : Holding {
 /// written there, and content that was written and is wanted outlives it.
 /// Lifetime: it is destroyed before the array is freed, or before adopted memory is released. If it is destroyed in a `HostUse`, its memory
 /// is freed when that ends. Threads: any, one at a time for each object.
-class SEMCACHE_API HostPart : base::Uncopied {
+class SEMCACHE_API HostPart : public PlacedPart {
  public:
   /// @param first  first byte of the part, in an array of any device or of the host
   /// @param bytes  of a column  @param pitch  bytes from one column of the array to the next; not used where there is one column
@@ -426,14 +433,9 @@ class SEMCACHE_API HostPart : base::Uncopied {
   ///                     are not noticed any more
   /// @throws OutOfMemory  the host has no memory
   HostPart(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch);
-  ~HostPart();
-  /// Returns the first byte of the part. Columns follow each other without gaps. The address stays the same.
-  [[nodiscard]] void* data() const noexcept;
 
  private:
   friend class HostUse;
-  engine::Memory* memory_;
-  std::uint64_t epoch_;
 };
 
 /// A use of a part on the host, as a whole.
