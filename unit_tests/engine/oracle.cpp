@@ -266,7 +266,8 @@ void Oracle::order_program(void* stream, const std::vector<Operand>& operands) {
 void Oracle::order_program(void* stream, const std::vector<FakeDevice::Touch>& touches) {
   // Kernels on different streams that touch one array, one of them writing: the program's own duty.
   for (const FakeDevice::Stream& other : machine_->device().unordered_kernels(stream, touches)) {
-    if (random_.chance(50)) machine_->device().synchronize_stream(other);
+    if (other.destroyed) machine_->device(other.device.value_or(0)).synchronize_device();
+    else if (random_.chance(50)) machine_->device().synchronize_stream(other);
     else machine_->device().order_streams(stream, other);
   }
 }
@@ -724,11 +725,16 @@ void Oracle::foreign_call() {
     text += " " + std::to_string(a->bytes.size()) + (writable ? "w" : "r") + (kernel ? "" : show(r));
   }
   note(text);
-  void* const stream = foreign_stream(device_for(*set.front()->device));
+  const std::uint32_t device = device_for(*set.front()->device);
+  engine::QueueIndex queue = engine::unknown_queue;  // of kernels the stream may be known, or only its device
+  const bool known = kernel && random_.chance(60);
+  DeviceSet devices = kernel && random_.chance(50) ? DeviceSet{1} << device : all_devices;
+  void* const stream = known && random_.chance(50) ? pick_stream(device) : foreign_stream(device);
   const std::vector<FakeDevice::Touch> touches = kernel ? Machine::touches(operands) : Machine::touches(operands, parts);
   order_program(stream, touches);
+  if (known && !adopt(stream, queue)) return;
   std::unique_ptr<engine::ForeignCall> call;
-  if (!attempt([&] { call = machine_->engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), kernel); })) return;
+  if (!attempt([&] { call = machine_->engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), kernel, queue, devices); })) return;
   std::vector<Expected> expected;
   std::vector<Machine::Write> writes = writes_of_parts(operands, parts);
   // A kernel that would need more memory than there is uses the announced blocks alone.
@@ -1199,7 +1205,19 @@ void Oracle::reallocate() {
   free_side(index, true);
 }
 
+/// The program destroys a stream. The next one may get its handle.
+void Oracle::destroy_stream() {
+  const std::uint32_t device = pick_device();
+  void* const stream = random_.chance(50) ? pick_stream(device) : foreign_stream(device);
+  note("destroy stream " + std::to_string(static_cast<char*>(stream) - stream_keys));
+  if (leases_.count(stream) != 0) return;
+  bool known = false;
+  survive(20, [&] { known = machine_->engine().stream_ends(stream); });
+  if (known) machine_->device().destroy_stream(named(stream));
+}
+
 void Oracle::retire_queue() {
+  if (random_.chance(50)) return destroy_stream();
   void* const stream = pick_stream(pick_device());
   note("retire stream " + std::to_string(static_cast<char*>(stream) - stream_keys));
   engine::QueueIndex queue = engine::unknown_queue;

@@ -124,6 +124,7 @@ class Oracle {
   void settle();
   void reallocate();
   void retire_queue();
+  void destroy_stream();
   void message_out();
   void message_in();
   /// Waits for all work, and compares the replay's bytes and counts with the engine's.

@@ -347,7 +347,7 @@ QueueId FakePeer::open_queue() {
 
 std::size_t FakeWorld::find_stream(const Stream& s) const {
   const auto is_it = [&](const Queue& q) {
-    return q.open && q.program && q.native == s.native && (s.native != nullptr || q.device == s.device.value_or(0));
+    return q.open && q.program && !q.destroyed && q.native == s.native && (s.native != nullptr || q.device == s.device.value_or(0));
   };
   return static_cast<std::size_t>(std::find_if(queues_.begin(), queues_.end(), is_it) - queues_.begin());
 }
@@ -370,6 +370,11 @@ QueueId FakeWorld::stream(const Stream& s) {
   return QueueId{static_cast<std::uint32_t>(i)};
 }
 
+void FakeWorld::destroy_stream(const Stream& s) {
+  const Lock lock(mutex_);
+  if (const std::size_t i = find_stream(s); i != queues_.size()) queues_[i].destroyed = true;
+}
+
 QueueId FakePeer::adopt_queue(void* native, std::shared_ptr<void> owner) {
   world_.may_fail(FakeWorld::call_adopt, "adopt_queue");
   const QueueId q = world_.stream({native, index_});
@@ -380,6 +385,7 @@ QueueId FakePeer::adopt_queue(void* native, std::shared_ptr<void> owner) {
 
 FakeWorld::Queue& FakePeer::own(QueueId queue) const {
   FakeWorld::Queue& q = world_.queues_[queue.value];
+  if (q.destroyed) world_.fail_("a stream is used that the program has destroyed");
   if (q.device != index_) world_.fail_("a queue of " + world_.name_of(q.device) + " is used through " + name());
   return q;
 }
@@ -387,7 +393,7 @@ FakeWorld::Queue& FakePeer::own(QueueId queue) const {
 void FakePeer::close_queue(QueueId queue) noexcept {
   std::shared_ptr<void> owner;
   const Lock lock(world_.mutex_);
-  FakeWorld::Queue& q = own(queue);
+  FakeWorld::Queue& q = world_.queues_[queue.value];
   if (!q.open) world_.fail_("close_queue: not open");
   owner.swap(q.owner);
   if (q.program) return;  // the stream is the program's
@@ -796,7 +802,9 @@ std::vector<FakeWorld::Stream> FakeWorld::unordered_kernels(const Stream& on, co
     for (const Touch& t : u.touches) {
       for (const Touch& mine : touches) named[u.queue] = named[u.queue] || conflict(mine, t);
     }
-    if (named[u.queue]) out.push_back({other.native, other.owned ? std::optional(other.device) : std::nullopt});
+    if (!named[u.queue]) continue;
+    out.emplace_back(other.native, other.owned ? std::optional(other.device) : std::nullopt);
+    out.back().destroyed = other.destroyed;
   }
   return out;
 }

@@ -73,9 +73,12 @@ class FakeWorld {
     Stream(void* n, std::optional<std::uint32_t> d = {}) : native(n), device(d) {}  // NOLINT: converts
     void* native;
     std::optional<std::uint32_t> device;
+    bool destroyed = false;  ///< the program has destroyed it, and can only wait for its device
   };
   /// Returns the program's stream, which is made on first use, whether or not the engine has adopted it.
   [[nodiscard]] QueueId stream(const Stream& s);
+  /// The program destroys the stream. Its work goes on. The next stream of that handle is another one.
+  void destroy_stream(const Stream& s);
   /// Returns the index of the device whose stream it is.
   [[nodiscard]] std::uint32_t device_of(const Stream& s) const;
   /// Submits a kernel to a stream; `body` runs late.
@@ -163,6 +166,7 @@ class FakeWorld {
     bool open = false;
     bool program = false;
     bool owned = false;  ///< the program's: it is certain whose stream it is
+    bool destroyed = false;  ///< by the program: its work goes on, but nobody may name the stream any more
     std::uint32_t device = 0;
     void* native = nullptr;
     std::shared_ptr<void> owner;

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include <kokkos/support.hpp>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <thread>
@@ -486,3 +488,64 @@ DEVICES_TEST(EachThreadDrivesADeviceOfItsOwn) {
   EXPECT_EQ(moved.by_peers(), 0u);
   EXPECT_EQ(moved.launches(), devices * 40u);
 }
+
+#ifdef KOKKOS_ENABLE_CUDA
+namespace kokkos_several_devices {
+__global__ void meet(volatile int* mine, const volatile int* theirs, double* data, int count) {
+  *mine = 1;
+  __threadfence_system();
+  while (*theirs == 0) {
+  }
+  for (int i = 0; i < count; ++i) data[i] += 1;
+}
+
+/// One thread launches two kernels that wait for each other, as a library for collective communication does.
+void launch_a_group(bool on_default_streams) {
+  volatile int* flags = nullptr;
+  ASSERT_EQ(cudaHostAlloc(&flags, 2 * sizeof(int), cudaHostAllocPortable | cudaHostAllocMapped), cudaSuccess);
+  std::atomic<bool> over{false};
+  std::atomic<bool> had_to_be_released{false};
+  std::thread releaser([&] {  // a test that fails ends, too
+    for (int i = 0; i < 1500 && !over; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    had_to_be_released = !over;
+    flags[0] = flags[1] = 1;
+  });
+  cudaStream_t streams[2] = {nullptr, nullptr};
+  Vector arrays[2] = {vector_on(0, "first", 1000), vector_on(1, "second", 1000)};
+  auto mirror = Kokkos::create_mirror_view(arrays[1]);
+  for (int round = 1; round <= 3 && !had_to_be_released; ++round) {
+    for (std::uint32_t d = 0; d < 2; ++d) {
+      EXPECT_EQ(cudaSetDevice(semcache::runtime::device_ordinal(d)), cudaSuccess);
+      if (!on_default_streams && streams[d] == nullptr) EXPECT_EQ(cudaStreamCreateWithFlags(&streams[d], cudaStreamNonBlocking), cudaSuccess);
+      // The first round loads the kernel, for which the driver may wait.
+      flags[0] = flags[1] = round == 1 ? 1 : 0;
+      if (round == 1) meet<<<1, 1, 0, streams[d]>>>(const_cast<int*>(&flags[d]), const_cast<int*>(&flags[1 - d]), arrays[d].data(), 1000);
+      EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    }
+    if (round == 1) continue;
+    for (int i = 0; i < 1000; ++i) mirror(i) = 10 * round + i;
+    Kokkos::deep_copy(arrays[1], mirror);
+    for (std::uint32_t d = 0; d < 2; ++d) {
+      EXPECT_EQ(cudaSetDevice(semcache::runtime::device_ordinal(d)), cudaSuccess);
+      meet<<<1, 1, 0, streams[d]>>>(const_cast<int*>(&flags[d]), const_cast<int*>(&flags[1 - d]), arrays[d].data(), 1000);
+    }
+    Kokkos::deep_copy(mirror, arrays[1]);
+    EXPECT_EQ(mirror(999), 10.0 * round + 1000);
+  }
+  over = true;
+  releaser.join();
+  EXPECT_FALSE(had_to_be_released) << "the second launch has waited for the first kernel";
+  EXPECT_EQ(cudaSetDevice(semcache::runtime::device_ordinal(0)), cudaSuccess);
+  for (const cudaStream_t stream : streams) {
+    if (stream != nullptr) cudaStreamDestroy(stream);
+  }
+  cudaFreeHost(const_cast<int*>(flags));
+}
+}  // namespace kokkos_several_devices
+
+DEVICES_TEST(KernelsThatWaitForEachOtherAreLaunchedByOneThread) {
+  if (!semcache::kokkos::native_is_device) return;
+  launch_a_group(false);
+  launch_a_group(true);
+}
+#endif

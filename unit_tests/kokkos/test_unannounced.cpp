@@ -684,6 +684,84 @@ KOKKOS_TEST(KokkosUnannounced, AReadOfWhatWasLaunchedBeforeAFenceWaitsForNothing
 }
 KOKKOS_TEST(KokkosUnannounced, AReadOfWhatALaunchWroteWaitsForNothingThatTheNullStreamWaitsFor) { read_before(Waiter::null_stream); }
 
+namespace kokkos_unannounced {
+/// The host reads what a raw kernel on a stream has written, while another kernel waits for that read.
+void read_raw_before(bool on_its_stream) {
+  int* flag = nullptr;
+  ASSERT_EQ(cudaHostAlloc(&flag, sizeof *flag, cudaHostAllocMapped), cudaSuccess);
+  *flag = 0;
+  std::atomic<bool> is_read{false};
+  std::atomic<bool> had_to_be_released{false};
+  std::thread releaser([&] {  // a test that fails ends, too
+    for (int i = 0; i < 1000 && !is_read; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    had_to_be_released = !is_read;
+    *static_cast<volatile int*>(flag) = 1;
+  });
+  cudaStream_t stream, other;
+  EXPECT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  EXPECT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
+  {
+    const Pending x(1);
+    const auto waits = semcache::statistics().total.device_waits;
+    if (!on_its_stream) wait_for<<<1, 1, 0, other>>>(flag);
+    add_kernel<<<n / 256, 256, 0, stream>>>(x.device.data(), n, 2);
+    if (on_its_stream) wait_for<<<1, 1, 0, stream>>>(flag);
+    Kokkos::deep_copy(x.mirror, x.device);
+    EXPECT_EQ(x.mirror(n - 1), n + 2.0);
+    is_read = true;
+    releaser.join();
+    EXPECT_FALSE(had_to_be_released) << "the read has waited for a kernel that it does not need";
+    EXPECT_EQ(semcache::statistics().total.device_waits, waits);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  }
+  cudaStreamDestroy(stream);
+  cudaStreamDestroy(other);
+  cudaFreeHost(flag);
+}
+}  // namespace kokkos_unannounced
+
+KOKKOS_TEST(KokkosUnannounced, AReadOfWhatARawKernelWroteWaitsForNoKernelBehindIt) { read_raw_before(true); }
+KOKKOS_TEST(KokkosUnannounced, AReadOfWhatARawKernelWroteWaitsForNoOtherStream) { read_raw_before(false); }
+
+/// Each stream is destroyed while its kernel may still run. Many of the next ones have the same handle.
+KOKKOS_TEST(KokkosUnannounced, StreamsThatAreDestroyedWithWorkOnThem) {
+  const Pending x;
+  for (int round = 1; round <= 200; ++round) {
+    for (int i = 0; i < n; ++i) x.mirror(i) = round + i;
+    Kokkos::deep_copy(x.device, x.mirror);
+    cudaStream_t stream;
+    ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+    add_kernel<<<n / 256, 256, 0, stream>>>(x.device.data(), n, 0.5);
+    if (round % 3 == 0) add_kernel<<<n / 256, 256, 0, stream>>>(x.device.data(), n, 0.25);
+    ASSERT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+    if (round % 2 == 0) continue;
+    Kokkos::deep_copy(x.mirror, x.device);
+    for (int i = 0; i < n; ++i) ASSERT_EQ(x.mirror(i), round + i + (round % 3 == 0 ? 0.75 : 0.5)) << "round " << round;
+  }
+}
+
+/// An instance on a stream that raw kernels have used before, and use beside it.
+KOKKOS_TEST(KokkosUnannounced, RawKernelsAndOursShareAStream) {
+  const Pending x;
+  cudaStream_t stream;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  const Vector device = x.device;
+  const auto waits = semcache::statistics().total.device_waits;
+  for (int round = 1; round <= 20; ++round) {
+    add_kernel<<<n / 256, 256, 0, stream>>>(x.device.data(), n, 1);
+    {
+      const Exec exec{semcache::kokkos::NativeExec(stream)};
+      Kokkos::parallel_for("ours", Kokkos::RangePolicy<Exec>(exec, 0, n), KOKKOS_LAMBDA(int i) { device(i) *= 2; });
+      add_kernel<<<n / 256, 256, 0, stream>>>(x.device.data(), n, -2);
+      exec.fence();
+    }
+    Kokkos::deep_copy(x.mirror, x.device);
+    ASSERT_EQ(x.mirror(7), 7.0 * (1 << round)) << "round " << round;
+  }
+  EXPECT_EQ(semcache::statistics().total.device_waits, waits);
+  cudaStreamDestroy(stream);
+}
+
 KOKKOS_TEST(KokkosUnannounced, AGraphUsesItsArraysAtEachLaunch) {
   const Pending x(1);
   cudaStream_t stream;

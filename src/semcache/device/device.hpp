@@ -206,20 +206,32 @@ struct DriverUse {
   std::uintptr_t in_front;  ///< the word before it in the same arguments; 0: none
 };
 
+/// A call to the driver.
+struct DriverCall {
+  const DriverUse* uses;  ///< those of its uses that lie in the watched ranges
+  std::size_t count;
+  bool launches = false;  ///< it launches a kernel or a graph, which may also use memory that was listed or recorded before
+  /// The stream in whose order all work of a launch is carried out; nullptr where the stream has no handle of its own (the default
+  /// streams), where a graph is recorded from it, and for calls that launch nothing.
+  void* stream = nullptr;
+  int ordinal = -1;  ///< of the GPU that carries out a launched kernel; -1: not known, or of several
+};
+
 /// Receives calls to the driver, on the thread that makes them. It may call the driver itself.
 class DriverObserver {
  public:
   virtual ~DriverObserver() = default;
-  /// Called before the driver carries out a call, with all uses of the call that lie in the watched ranges.
-  /// @param launches  the call launches a kernel or a graph, which may also use memory that was listed or recorded before
+  /// Called before the driver carries out a call that uses watched memory.
   /// @return a pointer that is handed to `after`; nullptr: `after` is not called
-  [[nodiscard]] virtual void* before(const DriverUse* uses, std::size_t count, bool launches) noexcept = 0;
+  [[nodiscard]] virtual void* before(const DriverCall& call) noexcept = 0;
   /// Called when the driver has taken the call's work.
   virtual void after(void* call) noexcept = 0;
   /// If `wants_others`: called, ahead of `before`, for each call outside the runtime's own work that submits work, waits, or
   /// begins to record a stream, whatever memory it uses.
   /// @param fenced  the stream, where the call does nothing but wait for it
   virtual void others_submit(std::optional<void*> fenced) noexcept = 0;
+  /// Called before the driver destroys a stream. Afterwards its handle may be that of another stream.
+  virtual void stream_ends(void* stream) noexcept = 0;
   [[nodiscard]] virtual bool wants_others() const noexcept = 0;
   /// Returns whether `before` shall also be called for launches of which no use lies in the ranges.
   [[nodiscard]] virtual bool wants_launches() const noexcept = 0;

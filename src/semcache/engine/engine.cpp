@@ -39,6 +39,7 @@ QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_p
     }
     return queues.adopt(device, native, std::move(keeper));
   };
+  queues.collect_ended();
   const QueueIndex before = queues.program_queues(device);
   QueueIndex queue = adopt(owner);
   bool anew = queues.program_queues(device) > before;
@@ -73,6 +74,24 @@ void Engine::others_submit(std::optional<void*> fenced) noexcept {
   } catch (const std::exception& e) {
     base::raw_log("who waits for launches of before waits for what comes now, too: %s", e.what());
   }
+}
+
+bool Engine::stream_ends(void* native) noexcept {
+  try {
+    Transaction t(transactions_);
+    const QueueIndex queue = s_.queues->without_lease(native);
+    if (queue == unknown_queue) return false;
+    t.launch_follows();
+    const device::Visit visit(*s_.device_of(queue).device);
+    try {
+      s_.queues->stream_ends(queue);
+    } catch (const std::exception&) {
+      transactions_.end_queue(t, queue);
+    }
+  } catch (const std::exception& e) {
+    base::raw_log("at a stream's end: %s", e.what());
+  }
+  return true;
 }
 
 void Engine::retire_queue(QueueIndex queue) noexcept {

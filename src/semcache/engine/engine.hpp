@@ -83,6 +83,8 @@ class Engine : base::Uncopied {
   /// wait for work that is submitted by this call or later.
   /// @param fenced  the call is a fence of this stream, and separates the launches on this stream alone
   void others_submit(std::optional<void*> fenced) noexcept;
+  /// To be called before the program destroys a stream (`Queues::stream_ends`). @return whether a queue has ended
+  bool stream_ends(void* native) noexcept;
   /// Is there anything for `others_submit` to do? No lock.
   [[nodiscard]] bool any_unrecorded() const noexcept { return s_.queues->any_unrecorded(); }
 

@@ -209,7 +209,8 @@ void ForeignUses::add_every_array(ForeignCall& call) {
   }
 }
 
-std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::DriverUse* uses, std::size_t count, bool launches) {
+std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::DriverUse* uses, std::size_t count, bool launches,
+                                                             QueueIndex queue, DeviceSet devices) {
   base::Patience patience(s_.options.patience);
   here().in_driver_call = &patience;
   const base::AtEnd prepared([] { here().in_driver_call = nullptr; });
@@ -218,7 +219,9 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   t.launch_follows();
   auto call = std::make_unique<ForeignCall>();  // behind `t`: if something fails, it ends while the lock is held
   call->launches = launches;
-  const device::Visit visit(*s_.home().device);
+  call->queue = queue;
+  call->devices = devices;
+  const device::Visit visit(*s_.device_of(queue).device);
   const auto expect_argument = [&](const ForeignCall::Use& use) {  // notes an argument of this thread's next launch
     auto& own = arguments_[std::this_thread::get_id()];
     if (std::exchange(here().arguments_of, s_.serial) != s_.serial) own.clear();  // those of a thread of the same id that has ended
@@ -350,11 +353,16 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
     if (use.served && !use.freed()) host_access_.note_fetch(*use.memory, use.range);
   }
   if (call->uses.empty()) return nullptr;
-  launches_.pin(t, unknown_queue, operands.data(), operands.size(), {parts.data(), parts.size()});
+  launches_.pin(t, queue, operands.data(), operands.size(), {parts.data(), parts.size()});
+  call->operands = std::move(operands);
   return call;
 }
 
 void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
+  // The thread is still in the driver's call.
+  base::Patience patience(s_.options.patience);
+  here().in_driver_call = &patience;
+  const base::AtEnd ended([] { here().in_driver_call = nullptr; });
   bool written = false;
   for (const ForeignCall::Use& use : call->uses) written = written || (use.both_sides && use.writable);
   if (written) {
@@ -370,25 +378,35 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
     }
     call->overwritten.clear();
   }
+  const QueueIndex queue = call->queue;
+  const bool known = queue != unknown_queue;
+  std::optional<Transaction> t;
+  if (known) t.emplace(transactions_).launch_follows();  // uses of parts are noted with the lock
   const std::uint64_t now = s_.clock.fetch_add(1, std::memory_order_relaxed);
   // The driver has the work, so a thread that waits for the device from now on waits for this work, too.
-  const std::uint64_t at = s_.queues->begin_position(unknown_queue);
+  const std::uint64_t at = s_.queues->begin_position(queue);
   if (call->launches) {
-    here().submitted = at;
+    here().submitted = known ? s_.queues->position(unknown_queue) : at;
     here().submitted_to = s_.serial;
   }
+  bool record = known && s_.queues->needs_events(queue);
   for (const ForeignCall::Use& use : call->uses) {
     Memory& m = *use.memory;
-    m.unknown_on.fetch_or(all_devices);  // the call may be one of any device, and a graph may have nodes of several
-    m.uses.note(unknown_queue, at, mode_of(use.used_writing));
-    if (use.parts.empty()) m.note_recent(ByteRange{0, m.bytes}, now);  // uses of parts were noted when they were pinned
+    if (known) {
+      for (const Requirement& part : use.parts) executor_.note_use(queue, m, part.range, mode_of(writes(part.mode)), at, now);
+      if (use.parts.empty()) executor_.note_use(queue, m, mode_of(use.used_writing), at, now);
+      record = launches_.note_written(m, use.used_writing) || record;
+    } else {
+      m.unknown_on.fetch_or(call->devices);
+      m.uses.note(unknown_queue, at, mode_of(use.used_writing));
+      if (use.parts.empty()) m.note_recent(ByteRange{0, m.bytes}, now);  // uses of parts were noted when they were pinned
+      if (use.writable) m.writing_launches.fetch_add(1, std::memory_order_relaxed);
+    }
     // The announcement still holds, unless something was copied meanwhile. That of a part was for one call.
     if (use.announced && use.parts.empty()) m.announced_use.at.store(now);
-    if (use.writable) m.writing_launches.fetch_add(1, std::memory_order_relaxed);
-    const Operand operand{&m, use.writable};
-    launches_.unpin(&operand, 1);
   }
-  if (s_.options.check || projection_.waits()) launches_.follow_launch(unknown_queue, nullptr, 0, nullptr);
+  t.reset();
+  launches_.release(queue, call->operands.data(), call->operands.size(), record);
 }
 
 bool ForeignUses::is_right(const HostUse& use) const noexcept {

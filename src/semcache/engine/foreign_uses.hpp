@@ -32,7 +32,10 @@ struct ForeignCall {
     }
   };
   bool launches = false;  ///< it launches a kernel or a graph
+  QueueIndex queue = unknown_queue;  ///< the one in whose order all its work is carried out
+  DeviceSet devices = all_devices;   ///< on the unknown queue: those that may carry it out
   std::vector<Use> uses;  ///< of device memory, which is pinned
+  std::vector<Operand> operands;  ///< the pins
   /// For each slot in `uses` with `both_sides` whose content the call is about to overwrite: while this lives, what the slot holds
   /// does not count as saved there (`Directory::mark_changing`). It ends with the engine's lock held.
   std::vector<std::shared_ptr<directory::Directory>> overwritten;
@@ -50,14 +53,17 @@ class ForeignUses : Parts {
   void native_capture(Memory& memory, bool writable) { use_natively(memory, memory.all(), writable, memory.captured_use); }
   /// Prepares every array, because an array that leads to others was captured.
   void native_capture_of_all();
-  /// To be called before other code calls the driver. Makes everything that the call uses valid, and pins it, as for a launch on
-  /// the unknown queue. What the call may write counts as written, unless an announcement states otherwise. A kernel may write
+  /// To be called before other code calls the driver. Makes everything that the call uses valid, and pins it, as for a launch.
+  /// What the call may write counts as written, unless an announcement states otherwise. A kernel may write
   /// all arrays whose addresses it is given.
   /// @param launches  the call launches a kernel or a graph, which may use any listed array
+  /// @param queue  of a launch. On the unknown queue the transfers of what it uses are waited for here, and whoever needs that later
+  ///               waits for the devices; otherwise the queue is ordered, as for our own launches.
+  /// @param devices  on the unknown queue: those that may carry out the work
   /// @return for `end_foreign_call`, when the driver has taken the call's work; nullptr: the call uses no device memory of ours
-  [[nodiscard]] std::unique_ptr<ForeignCall> begin_foreign_call(const device::DriverUse* uses, std::size_t count,
-                                                                bool launches);
-  /// Notes the writes of the call, gives the call its number on the unknown queue, and unpins its arrays.
+  [[nodiscard]] std::unique_ptr<ForeignCall> begin_foreign_call(const device::DriverUse* uses, std::size_t count, bool launches,
+                                                                QueueIndex queue = unknown_queue, DeviceSet devices = all_devices);
+  /// Notes the writes of the call, gives the call its position on its queue, and unpins its arrays.
   void end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept;
   /// May this thread's next launch use arrays that are not among its arguments, because a graph or memory on the device holds
   /// their addresses?

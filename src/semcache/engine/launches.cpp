@@ -343,26 +343,32 @@ std::uint64_t Launches::end_launch(QueueIndex queue, const Operand* operands, st
     Memory& m = *operands[i].memory;
     if (queue == unknown_queue) m.unknown_on.fetch_or(devices);
     note_use(queue, operands[i], parts, at, now);
-    // The host has fetched this array since the last launch that wrote it. An event right behind the kernel that writes it now
-    // lets the next transfer overlap later kernels. One event per fetch is enough, because each fetch sets `read_elsewhere` again.
-    if (operands[i].writable) {
-      m.writing_launches.store(m.writing_launches.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-      if ((m.flags.load(std::memory_order_relaxed) & Memory::read_elsewhere) != 0) {
-        m.flags.fetch_and(~Memory::read_elsewhere);
-        record = true;
-      }
-    }
+    record = note_written(m, operands[i].writable) || record;
   }
   t.reset();
   scope.reset();
   if (s_.virtual_time && queue != unknown_queue) note_kernel(queue, operands, count, parts, record);
+  release(queue, operands, count, record);
+  return at;
+}
+
+bool Launches::note_written(Memory& m, bool written) noexcept {
+  if (!written) return false;
+  m.writing_launches.store(m.writing_launches.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  // If the host has fetched this array since the last launch that wrote it, an event right behind the kernel that writes it now
+  // lets the next transfer overlap later kernels. One event per fetch is enough, because each fetch sets `read_elsewhere` again.
+  if ((m.flags.load(std::memory_order_relaxed) & Memory::read_elsewhere) == 0) return false;
+  m.flags.fetch_and(~Memory::read_elsewhere);
+  return true;
+}
+
+void Launches::release(QueueIndex queue, const Operand* operands, std::size_t count, bool record) noexcept {
   unpin(operands, count);
   DeviceState& carries_out = s_.device_of(queue);
   record = record && !carries_out.device->kernels_run_in_caller();
   if (record || s_.options.check || s_.options.protocol == Protocol::write_through || projection_.waits()) {
     follow_launch(queue, operands, count, record ? &carries_out : nullptr);
   }
-  return at;
 }
 
 Clock Launches::submitted_before(QueueIndex queue) const noexcept {

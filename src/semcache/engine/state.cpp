@@ -91,11 +91,16 @@ std::uint32_t State::device_of_stream(void* native) const {
   }
   // cudaStreamLegacy and cudaStreamPerThread name a stream of any device. An Exec has them on the first one only.
   if (reinterpret_cast<std::uintptr_t>(native) <= 2) return 0;
+  const std::optional<std::uint32_t> owner = owner_of_stream(native);
+  SEMCACHE_EXPECTS(owner, "the stream " + base::text_of(native) + " belongs to a device that this process does not use. Add "
+                          "its device to SEMCACHE_DEVICES (or semcache::use_devices), or use a stream of another device");
+  return *owner;
+}
+
+std::optional<std::uint32_t> State::owner_of_stream(void* native) const noexcept {
   const auto owns = [native](const auto& d) { return d->device->owns_stream(native); };
   const auto owner = std::find_if(devices.begin(), devices.end(), owns);
-  SEMCACHE_EXPECTS(owner != devices.end(), "the stream " + base::text_of(native) + " belongs to a device that this process does not use. Add "
-                                           "its device to SEMCACHE_DEVICES (or semcache::use_devices), or use a stream of another device");
-  return (*owner)->index;
+  return owner == devices.end() ? std::nullopt : std::optional<std::uint32_t>((*owner)->index);
 }
 
 bool State::in_any_arena(const void* p) const noexcept {

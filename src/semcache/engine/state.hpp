@@ -207,6 +207,9 @@ struct State : base::Uncopied {
   }
   /// Returns the device's space in which memory lies that belongs to no array; the host's where no device knows it.
   [[nodiscard]] SpaceId foreign_space_at(const void* p) const noexcept;
+  /// Returns the index of the device that carries out the work of a native stream that has a handle of its own; nothing if it is a stream
+  /// of none of the devices.
+  [[nodiscard]] std::optional<std::uint32_t> owner_of_stream(void* native) const noexcept;
   /// Returns the index of the device that carries out the work of a native stream. On emulated devices the handle is that index;
   /// other handles there are streams of the first device.
   /// @throws UsageError  there are several devices, and it is a stream of none of them

@@ -18,10 +18,12 @@ class DriverUses final : public device::DriverObserver, base::Uncopied {
     device::unwatch_cuda_driver();
   }
 
-  void* before(const device::DriverUse* uses, std::size_t count, bool launches) noexcept override {
+  void* before(const device::DriverCall& call) noexcept override {
     const platform::RuntimeScope scope;
+    const device::DriverUse* const uses = call.uses;
+    const std::size_t count = call.count;
     try {
-      return engine_.foreign_uses.begin_foreign_call(uses, count, launches).release();
+      return engine_.foreign_uses.begin_foreign_call(uses, count, call.launches, queue_of_call(call), devices_of(call)).release();
     } catch (const std::exception& e) {
       char labels[512] = "";  // a fixed buffer, because host memory may be exhausted
       std::size_t length = 0;
@@ -46,10 +48,28 @@ class DriverUses final : public device::DriverObserver, base::Uncopied {
     engine_.others_submit(fenced);
   }
 
+  void stream_ends(void* stream) noexcept override {
+    const platform::RuntimeScope scope;
+    if (engine_.stream_ends(stream)) retired_queues.fetch_add(1, std::memory_order_release);
+  }
+
   [[nodiscard]] bool wants_others() const noexcept override { return engine_.any_unrecorded(); }
   [[nodiscard]] bool wants_launches() const noexcept override { return engine_.foreign_uses.any_listed(); }
 
  private:
+  /// Returns the queue of the call's stream, if the stream belongs to one of the runtime's devices.
+  static engine::QueueIndex queue_of_call(const device::DriverCall& call) {
+    const QueueId queue = call.stream == nullptr ? QueueId{} : find_queue_of(call.stream);
+    return queue.valid() ? queue.value : engine::unknown_queue;
+  }
+  /// Returns the devices that may carry out the call's work.
+  [[nodiscard]] DeviceSet devices_of(const device::DriverCall& call) const noexcept {
+    for (const auto& d : engine_.state().devices) {
+      if (call.ordinal >= 0 && d->device->ordinal() == call.ordinal) return DeviceSet{1} << d->index;
+    }
+    return all_devices;
+  }
+
   engine::Engine& engine_;
 };
 

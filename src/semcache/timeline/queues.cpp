@@ -64,12 +64,36 @@ QueueIndex Queues::adopt(std::uint32_t device, void* native, std::shared_ptr<voi
   for (auto& after : queue.ordered_after) after.store(0);  // what a former stream of the index has waited for
   queue.native = native;
   queue.live = true;
-  queue.ending = false;
+  queue.ending = queue.destroyed = queue.retiring = false;
   if (device == 0 && first_program_queue_ == 0) first_program_queue_ = free;
   all_wait_for_default_ = all_wait_for_default_ || native == nullptr;
   ++program_queues_[device];
   if (anew) count_.store(free + 1, std::memory_order_release);
   return free;
+}
+
+QueueIndex Queues::without_lease(void* native) const noexcept {
+  for (QueueIndex q = own_end_; q < count_; ++q) {
+    const Queue& queue = queues_[q];
+    if (queue.live && !queue.ending && queue.native == native && queue.leases.load() == 0 && q != first_program_queue_) return q;
+  }
+  return unknown_queue;
+}
+
+void Queues::stream_ends(QueueIndex q) {
+  Queue& queue = queues_[q];
+  const std::uint64_t at = position(q);
+  if (at > queue.recorded_position.load() && !done(q, at)) record(q);
+  queue.ending = queue.destroyed = true;
+}
+
+void Queues::collect_ended() {
+  for (QueueIndex q = own_end_; q < count_; ++q) {
+    if (!queues_[q].live || !queues_[q].destroyed || queues_[q].retiring || !reached(q, position(q))) continue;
+    Clock own{};
+    own[q] = position(q);
+    end_retiring(q, own);
+  }
 }
 
 std::optional<Clock> Queues::begin_retiring(QueueIndex index) {
@@ -88,6 +112,7 @@ std::optional<Clock> Queues::begin_retiring(QueueIndex index) {
     base::raw_log("at a stream's end: %s", e.what());
   }
   queue.leases.store(0);
+  queue.destroyed = queue.retiring = true;
   // Positions continue to count when the index is used again, so what slots remember stays meaningful.
   // The caller waits for the device and not for the stream, because the stream may have been destroyed already. What that wait
   // shows about the other queues is needed as well: after the last program queue, no queue is left that is ordered behind
@@ -163,7 +188,7 @@ bool Queues::passed(std::uint32_t device, QueueIndex q, std::uint64_t position) 
   if (position == 0 || done(q, position)) return true;
   if (program_queues_[device] == 0) return false;
   for (QueueIndex p = own_end_; p < count_; ++p) {
-    if (queues_[p].device == device && queues_[p].live && !ordered(p, q, position)) return false;
+    if (queues_[p].device == device && live(p) && !ordered(p, q, position)) return false;
   }
   return true;
 }
@@ -232,6 +257,7 @@ void Queues::Wait::operator()() const {
 }
 
 void Queues::wait_for_queue(QueueIndex q) const {
+  if (queues_[q].destroyed) return wait_for_device_of(q);
   try {
     device(q).synchronize_queue(queues_[q].id);
   } catch (const std::exception&) {
@@ -260,7 +286,13 @@ void Queues::note_unknown_done(DeviceSet which, std::uint64_t position) noexcept
 
 bool Queues::any_at_work() const {
   for (QueueIndex q = 1; q < count_; ++q) {
-    if (queues_[q].live && !device(q).queue_idle(queues_[q].id)) return true;
+    const Queue& queue = queues_[q];
+    if (!queue.live) continue;
+    if (!queue.destroyed) {
+      if (!device(q).queue_idle(queue.id)) return true;
+    } else if (!queue.recorded.empty() && !queue.recorded.back().second->complete()) {
+      return true;
+    }
   }
   return false;
 }

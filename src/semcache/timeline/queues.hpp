@@ -79,10 +79,18 @@ class Queues : base::Uncopied {
   [[nodiscard]] std::optional<Clock> begin_retiring(QueueIndex index);
   void end_retiring(QueueIndex index, const Clock& submitted) noexcept;
   /// Returns whether this is the queue of a stream without a lease, which the program may have destroyed unnoticed before it made
-  /// another stream with the same handle.
+  /// another stream with the same handle. Where the driver's calls are watched, streams that end are noticed (`stream_ends`).
   [[nodiscard]] bool outlives_a_stream(QueueIndex q) const noexcept {
-    return q != unknown_queue && q != first_program_queue_ && queues_[q].leases.load() == 0 && position(q) != 0;
+    return q != unknown_queue && q != first_program_queue_ && !others_are_told_of_.load() && queues_[q].leases.load() == 0 && position(q) != 0;
   }
+  /// Returns the queue of a native stream that nobody has leased; `unknown_queue` if there is none.
+  [[nodiscard]] QueueIndex without_lease(void* native) const noexcept;
+  /// To be called before the program destroys the queue's stream: the queue is no longer found under that handle, and nothing more is
+  /// submitted to it. Its work may go on, and is known by an event behind it.
+  /// @throws DeviceError  the event cannot be recorded, and nothing has changed
+  void stream_ends(QueueIndex q);
+  /// Makes the indices of such queues free whose work is done. Asks the driver.
+  void collect_ended();
   [[nodiscard]] QueueId id(QueueIndex q) const noexcept { return queues_[q].id; }
   [[nodiscard]] bool own(QueueIndex q) const noexcept { return queues_[q].own; }
   /// All queues are 1 .. count() - 1. Threads: any.
@@ -170,7 +178,8 @@ class Queues : base::Uncopied {
   /// Records events so that from now on the work submitted so far to leased streams can be waited for alone.
   /// @param stream  if given, and a live stream is known under this handle, only that stream gets an event
   void record_leased(std::optional<void*> stream = std::nullopt);
-  [[nodiscard]] bool live(QueueIndex q) const noexcept { return queues_[q].live; }
+  /// May more be submitted to the queue?
+  [[nodiscard]] bool live(QueueIndex q) const noexcept { return queues_[q].live && !queues_[q].destroyed; }
   /// Returns whether that work is known to be done. Does not ask the driver. @pre not the unknown queue's work (`unknown_done`)
   [[nodiscard]] bool done(QueueIndex q, std::uint64_t position) const noexcept {
     return position <= done_[q].load();
@@ -191,6 +200,8 @@ class Queues : base::Uncopied {
     bool own = false;
     bool live = false;
     bool ending = false;              // its stream is being given up, and is no longer found under its handle
+    bool destroyed = false;           // its stream may have been destroyed, so that nothing can be asked or submitted there
+    bool retiring = false;            // between `begin_retiring` and `end_retiring`
     bool shared = false;              // more than one thread submits
     std::thread::id submitter;        // the first thread that submitted
     std::atomic<std::uint32_t> leases{0};

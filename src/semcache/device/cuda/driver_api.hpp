@@ -23,7 +23,7 @@
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize) X(cuMemcpyHtoDAsync)       \
   X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemcpy2DAsync) X(cuMemsetD8Async) X(cuMemsetD32Async)                  \
   X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLaunchKernel) X(cuDeviceCanAccessPeer)             \
-  X(cuStreamGetCtx)
+  X(cuStreamGetCtx) X(cuCtxGetDevice)
 
 /// A driver may lack any of these; the pointer is nullptr then.
 #if CUDA_VERSION >= 12040

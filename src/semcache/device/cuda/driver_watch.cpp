@@ -28,6 +28,7 @@
 #undef cuStreamWaitValue32
 #undef cuStreamWaitValue64
 #undef cuStreamBatchMemOp
+#undef cuStreamDestroy
 #undef cuCtxSynchronize
 
 /// The driver watch, by callbacks of CUPTI at the driver's calls. The runtime interface and the vendor's libraries end in these
@@ -118,7 +119,8 @@ class Uses {
   Uses(Watching& w, const char* kernel) : name(kernel), watching_(w) {}
 
   const char* const name;  ///< the kernel's name, in calls that launch one
-  CUstream stream = nullptr;  ///< the stream to which the call submits
+  CUstream stream = nullptr;  ///< the stream to which the call submits; nullptr: the default stream, or not known
+  CUstream ended = nullptr;   ///< the stream that the call destroys
   std::uint64_t shared = nothing;
 
   void bytes(std::uintptr_t first, std::uint64_t n, Kind kind) {
@@ -150,7 +152,7 @@ class Uses {
     base::raw_log("the driver does not tell the parameters of kernel '%s': what it uses is not noticed (nor of further ones "
                   "of its kind). Announce it with semcache::access", called == nullptr ? "?" : called);
   }
-  void graph() noexcept { launches_ = true; }
+  void graph() noexcept { launches_ = graph_ = true; }
   void unloaded() noexcept { watching_.arguments.forget(); }
   void recorded() {
     launches_ = false;
@@ -159,9 +161,21 @@ class Uses {
 
   [[nodiscard]] const std::vector<DriverUse>& list() const noexcept { return list_; }
   [[nodiscard]] bool launches() const noexcept { return launches_; }
+  /// Returns the call with these uses, as the observer gets it.
+  [[nodiscard]] DriverCall call() const noexcept {
+    DriverCall c{list_.data(), list_.size(), launches_, nullptr, -1};
+    if (!launches_) return c;
+    // The default streams' handles are the same for each GPU and, some of them, for each thread. They name a stream of the GPU that is
+    // current.
+    if (reinterpret_cast<std::uintptr_t>(stream) > reinterpret_cast<std::uintptr_t>(CU_STREAM_PER_THREAD)) c.stream = stream;
+    CUdevice device = -1;
+    if (!graph_ && c.stream == nullptr && cuda::driver_api().cuCtxGetDevice(&device) == CUDA_SUCCESS) c.ordinal = device;
+    return c;
+  }
 
  private:
   bool launches_ = false;  ///< the call launches a kernel or graph
+  bool graph_ = false;     ///< a graph, whose nodes may be those of several GPUs
   Watching& watching_;
   std::vector<DriverUse> list_;  ///< mostly empty, and then without memory
 };
@@ -311,7 +325,10 @@ constexpr Call calls[] = {
     SEMCACHE_GRAPH(cuGraphAddNode_v2, graph_node(uses, p.nodeParams)),
     SEMCACHE_GRAPH(cuGraphNodeSetParams, graph_node(uses, p.nodeParams)),
     SEMCACHE_GRAPH(cuGraphExecNodeSetParams, graph_node(uses, p.nodeParams)),
-    SEMCACHE_PTSZ(cuGraphLaunch, [](Uses& uses, const void*) { uses.graph(); }),
+    SEMCACHE_STREAM(cuGraphLaunch, uses.graph()),
+
+    SEMCACHE_CALL(cuStreamDestroy, cuStreamDestroy, uses.ended = p.hStream),
+    SEMCACHE_CALL(cuStreamDestroy_v2, cuStreamDestroy_v2, uses.ended = p.hStream),
 
     SEMCACHE_UNLOAD(cuModuleUnload), SEMCACHE_UNLOAD(cuLibraryUnload), SEMCACHE_UNLOAD(cuCtxDestroy_v2),
     SEMCACHE_UNLOAD(cuDevicePrimaryCtxReset_v2), SEMCACHE_UNLOAD(cuDevicePrimaryCtxRelease_v2),
@@ -364,10 +381,14 @@ std::uint64_t begin(Watching& w, DriverObserver* observer, CUpti_CallbackId id, 
   if (observer != nullptr) tell_of_others(*observer, id, call.functionParams);
   Uses uses = uses_of(w, id, call);
   if (uses.shared != nothing || observer == nullptr) return uses.shared;
+  if (uses.ended != nullptr) {
+    const cuda::CaptureAllowed allowed;
+    observer->stream_ends(uses.ended);
+  }
   if (uses.list().empty() && !(uses.launches() && observer->wants_launches())) return nothing;
   const cuda::CaptureAllowed allowed;
   if (is_capturing(uses.stream)) uses.recorded();
-  return reinterpret_cast<std::uint64_t>(observer->before(uses.list().data(), uses.list().size(), uses.launches()));
+  return reinterpret_cast<std::uint64_t>(observer->before(uses.call()));
 }
 
 void ended_recording() noexcept {
@@ -390,6 +411,7 @@ void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const vo
       if (uses_of(w, id, call).shared == nothing) ended_recording();
       return;
     }
+    const cuda::CaptureAllowed allowed;
     w.observer.load()->after(reinterpret_cast<void*>(shared));
     w.under_way.fetch_sub(1);
     return;
