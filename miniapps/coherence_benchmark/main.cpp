@@ -577,14 +577,19 @@ struct AddViews {
   KOKKOS_FUNCTION void operator()(int i) const { to(i) += from(i); }
 };
 
-/// The launches of `threads` threads, each with a stream and two arrays of its own, thread i on device i modulo the number of devices.
-/// The rate on semcache::Exec over that on the native space.
+/// The launches of `threads` threads, each with a stream and two arrays of its own, thread i on device i modulo the number of devices:
+/// the rate on semcache::Exec over that on the native space. And what a thread loses more than on the native space by a read: every 20
+/// launches it copies the array to a mirror, fences, and reads one element.
 nlohmann::json rates(int threads, int pairs) {
-  constexpr int launches_each = 6000, n = 1000, between_fences = 100;
+  // Many short pairs: the rate of launches drifts by a tenth within a second, and so does not within a pair.
+  constexpr int launches_each = 1000, n = 1000, between_fences = 100, between_reads = 20;
+  const int rounds = 6 * pairs;
   struct Worker {
     cudaStream_t stream[2];
     double* native[2];
     AddViews ours;
+    Kokkos::View<double*, Kokkos::HostSpace> native_mirror;
+    typename DeviceView::HostMirror mirror;
   };
   std::vector<Worker> workers(static_cast<std::size_t>(threads));
   std::vector<semcache::Exec> ours;
@@ -606,6 +611,8 @@ nlohmann::json rates(int threads, int pairs) {
     }
     w.ours = {DeviceView(Kokkos::view_alloc(semcache::Space(device), "to"), n),
               DeviceView(Kokkos::view_alloc(semcache::Space(device), "from"), n)};
+    w.native_mirror = Kokkos::View<double*, Kokkos::HostSpace>("native mirror", n);
+    w.mirror = Kokkos::create_mirror_view(w.ours.to);
     ours.emplace_back(w.stream[0]);
     native.emplace_back(w.stream[1]);
   }
@@ -633,28 +640,51 @@ nlohmann::json rates(int threads, int pairs) {
     for (std::thread& t : pool) t.join();
     return seconds_since(start);
   };
-  const auto launch = [&](const auto& exec, const auto& functor) {
+  /// @param read  is called every `between_reads` launches
+  const auto launch = [&](const auto& exec, const auto& functor, const auto& read) {
     using E = std::decay_t<decltype(exec)>;
     for (int k = 1; k <= launches_each; ++k) {
       Kokkos::parallel_for("add", Kokkos::RangePolicy<E>(exec, 0, n), functor);
+      if (k % between_reads == 0) read();
       if (k % between_fences == 0) exec.fence();
     }
     exec.fence();
   };
-  std::vector<double> ratios, ours_us, native_us;
-  for (int k = -2; k < pairs; ++k) {
-    double mine = 0, theirs = 0;
-    for (const int turn : {0, 1}) {
-      if ((k & 1) == turn) {
-        mine = seconds([&](std::size_t i) { launch(ours[i], workers[i].ours); });
+  using Unmanaged = Kokkos::View<double*, NativeSpace, Kokkos::MemoryUnmanaged>;
+  const auto read_by = [](const auto& exec, const auto& mirror, const auto& view) {
+    Kokkos::deep_copy(exec, mirror, view);
+    exec.fence();
+    volatile double element = mirror(3);
+    (void)element;
+  };
+  const auto seconds_of = [&](bool on_ours, bool reads) {
+    return seconds([&](std::size_t i) {
+      const Worker& w = workers[i];
+      if (on_ours) {
+        launch(ours[i], w.ours, [&] {
+          if (reads) read_by(ours[i], w.mirror, w.ours.to);
+        });
       } else {
-        theirs = seconds([&](std::size_t i) { launch(native[i], Add{workers[i].native[0], workers[i].native[1]}); });
+        launch(native[i], Add{w.native[0], w.native[1]}, [&] {
+          if (reads) read_by(native[i], w.native_mirror, Unmanaged(w.native[0], n));
+        });
+      }
+    });
+  };
+  std::vector<double> ratios, ours_us, native_us, loss_us;
+  for (int k = -2; k < rounds; ++k) {
+    double s[2][2] = {};  // [on the native space or on ours][without or with reads]
+    for (const bool reads : {false, true}) {
+      for (const int turn : {0, 1}) {
+        const bool on_ours = (k & 1) == turn;
+        s[on_ours][reads] = seconds_of(on_ours, reads);
       }
     }
     if (k < 0) continue;
-    ratios.push_back(theirs / mine);
-    ours_us.push_back(mine / launches_each * 1e6);
-    native_us.push_back(theirs / launches_each * 1e6);
+    ratios.push_back(s[0][0] / s[1][0]);
+    ours_us.push_back(s[1][0] / launches_each * 1e6);
+    native_us.push_back(s[0][0] / launches_each * 1e6);
+    loss_us.push_back(((s[1][1] - s[1][0]) - (s[0][1] - s[0][0])) / (launches_each / between_reads) * 1e6);
   }
   ours.clear();
   native.clear();
@@ -663,10 +693,11 @@ nlohmann::json rates(int threads, int pairs) {
     for (const cudaStream_t s : w.stream) (void)cudaStreamDestroy(s);
   }
   nlohmann::json j;
-  std::printf("launches by %d thread(s), %d each\n", threads, launches_each);
+  std::printf("launches by %d thread(s), %d each, %d pairs\n", threads, launches_each, rounds);
   j["ours_us"] = row("a launch of a thread on semcache::Exec", "us", ours_us);
   j["native_us"] = row("on the native space", "us", native_us);
   j["fraction"] = row("rate, fraction of the native one", "", ratios);
+  j["loss_us"] = row("what a read takes more than natively", "us", loss_us);
   return j;
 }
 #endif
