@@ -213,6 +213,33 @@ TEST(ForeignStreams, AStreamWhoseEndCannotBeRecorded) {
   p.expect_host(ah, 3);
 }
 
+/// The event behind the kernel was refused, so one is recorded when the stream ends.
+TEST(ForeignStreams, AnEventIsRecordedAtTheEndWhereThereIsNone) {
+  Streams p;
+  Memory& a = p.on_device(size);
+  Memory& ah = p.on_host(size, &a);
+  p.device().fail_call(1, FakeDevice::call_record);
+  p.write(one, a, 2);
+  p.destroy(one);
+  p.expect_host(ah, 2);
+  EXPECT_EQ(p.waits(), 0u);
+}
+
+/// While a thread waits for the end of a stream's work, another one makes a stream.
+TEST(ForeignStreams, AQueueThatIsBeingRetiredIsNotCollected) {
+  Streams p;
+  Memory& a = p.on_device(size);
+  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, true);
+  p.kernel_write(one, a, a.all(), 1);
+  p.device().synchronize_stream(one);
+  QueueIndex other = unknown_queue;
+  p.when_unlocked([&] { other = p.queue_of(two); });
+  p.engine().retire_queue(q);
+  EXPECT_NE(other, unknown_queue);
+  EXPECT_NE(other, q);
+  p.expect_device(a, a.all(), 1, two);
+}
+
 /// Whether anything is at work is asked of events where the stream has been destroyed.
 TEST(ForeignStreams, PatienceAsksNoDestroyedStream) {
   Streams p;

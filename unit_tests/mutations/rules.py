@@ -85,7 +85,9 @@ listed(
     ("a host side that changes is copied by number", "copy without datum #1"))
 listed(
     "engine/engine.cpp",
-    ("a second stream inherits the first one's order", "adopt_queue if anew false #1"))
+    ("a second stream inherits the first one's order", "adopt_queue if anew false #1"),
+    ("a stream that the program destroys is forgotten about", "stream_ends stream_ends #1"),
+    ("a stream is given up although its work may go on", "stream_ends end_queue #1"))
 listed(
     "engine/executor.cpp",
     ("pieces of a message are taken from the place of the first", "copy_by_queue plain piece #2"),
@@ -97,7 +99,8 @@ listed(
     ("an arrival overwrites what others hold", "write_in 0 as UINT32_MAX #2"))
 listed(
     "engine/foreign_uses.cpp",
-    ("what a call overwrites counts as held until the call is made", "begin_foreign_call set overwritten #1"))
+    ("what a call overwrites counts as held until the call is made", "begin_foreign_call set overwritten #1"),
+    ("nobody knows on which stream a kernel of other code runs", "end_foreign_call if known false #2"))
 listed(
     "engine/derivations.cpp",
     ("a value of other inputs is found", "are_same without ref #1"),
@@ -208,7 +211,12 @@ listed(
     ("a queue does not wait for the event", "submit_order wait #1"),
     ("an event that is too early is waited for", "recorded_after position as position - 1 #1"),
     ("an event is believed to cover later work of its queue", "happened_with position as position + 1 #1"),
-    ("a queue forgets which queue it waited for", "submit_order p as (p + 1) % max_queues #4"))
+    ("a queue forgets which queue it waited for", "submit_order p as (p + 1) % max_queues #4"),
+    ("the next stream of a handle is taken for the one that has ended", "stream_ends set ending #1"),
+    ("nobody can tell when the work of a destroyed stream is done", "stream_ends record #1"),
+    ("an index is given away while its former stream has work", "collect_ended without reached #1"),
+    ("a stream is collected for whose work a thread waits", "collect_ended without retiring #1"),
+    ("a destroyed stream is asked whether it has work", "any_at_work if destroyed false #1"))
 LISTED[("engine/projection.cpp project if freeing false #1", "engine/arrays.cpp collect_orphans if freeing false #1")] = (
     "a saved copy is not looked at when its last reader is gone")
 
