@@ -11,7 +11,7 @@ namespace semcache::mpi {
 [[nodiscard]] bool library_takes_device_addresses();
 
 /// Shorter messages of device arrays are in host memory unless SEMCACHE_MPI_CUDA=on, because through the host they need two
-/// copies fewer within the device and overlap better with kernels (docs/performance.md).
+/// copies fewer within the device and overlap better with kernels (docs/measurements/2026-11-23-h200.md).
 inline constexpr std::size_t shortest_device_message = 256 * 1024;
 
 }  // namespace semcache::mpi
