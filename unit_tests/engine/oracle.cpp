@@ -732,9 +732,16 @@ void Oracle::foreign_call() {
   void* const stream = known && random_.chance(50) ? pick_stream(device) : foreign_stream(device);
   const std::vector<FakeDevice::Touch> touches = kernel ? Machine::touches(operands) : Machine::touches(operands, parts);
   order_program(stream, touches);
-  if (known && !adopt(stream, queue)) return;
+  if (known) {
+    (void)machine_->device().stream(named(stream));  // so that it is certain whose stream it is
+    queue = machine_->engine().queue_of_others(stream);
+  }
   std::unique_ptr<engine::ForeignCall> call;
-  if (!attempt([&] { call = machine_->engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), kernel, queue, devices); })) return;
+  if (!attempt([&] {
+        call = machine_->engine().foreign_uses.begin_foreign_call(uses.data(), uses.size(), kernel, {queue, known ? stream : nullptr, devices});
+      })) {
+    return;
+  }
   std::vector<Expected> expected;
   std::vector<Machine::Write> writes = writes_of_parts(operands, parts);
   // A kernel that would need more memory than there is uses the announced blocks alone.
@@ -1210,7 +1217,7 @@ void Oracle::destroy_stream() {
   const std::uint32_t device = pick_device();
   void* const stream = random_.chance(50) ? pick_stream(device) : foreign_stream(device);
   note("destroy stream " + std::to_string(static_cast<char*>(stream) - stream_keys));
-  if (leases_.count(stream) != 0) return;
+  leases_.erase(stream);  // nothing is left to be given up
   bool known = false;
   survive(20, [&] { known = machine_->engine().stream_ends(stream); });
   if (known) machine_->device().destroy_stream(named(stream));

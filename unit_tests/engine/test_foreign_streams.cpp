@@ -30,11 +30,16 @@ struct Streams : Program {
     o.devices = count;
     return o;
   }
-  QueueIndex queue_of(const Stream& s) { return queue(s.native, s.device.value_or(0)); }
+  /// The queue of a stream of ours.
+  QueueIndex ours(const Stream& s) { return queue(s.native, s.device.value_or(0)); }
+  QueueIndex queue_of(const Stream& s) {
+    (void)device().stream(s);
+    return engine().queue_of_others(s.native);
+  }
   /// A kernel of other code that writes the array, or reads it.
   void kernel(const Stream& s, QueueIndex q, Memory& m, std::function<void()> body, DeviceSet devices = all_devices, bool writes = true) {
     const DriverUse use{m.address, 0, DriverUse::Kind::argument, 0};
-    auto call = engine().foreign_uses.begin_foreign_call(&use, 1, true, q, devices);
+    auto call = engine().foreign_uses.begin_foreign_call(&use, 1, true, {q, s.native, devices});
     device().launch(s, {{m.address, m.bytes, writes}}, std::move(body));
     engine().foreign_uses.end_foreign_call(std::move(call));
   }
@@ -176,13 +181,151 @@ TEST(ForeignStreams, AnIndexIsFreeWhenTheWorkIsDone) {
   p.expect_device(a, a.all(), seed, usual);
 }
 
-TEST(ForeignStreams, LeasedAndUnknownStreamsAreLeftAlone) {
+TEST(ForeignStreams, TheEndOfAStreamThatNobodyHasUsed) {
   Streams p;
+  EXPECT_FALSE(p.engine().stream_ends(two.native));
+}
+
+/// The instance that has leased it lives on, unused. Its end comes when the handle may be another stream's already.
+TEST(ForeignStreams, AStreamIsDestroyedUnderALease) {
+  Streams p;
+  Memory& a = p.on_device(size);
+  Memory& ah = p.on_host(size, &a);
   const QueueIndex leased = p.engine().adopt_queue(0, one.native, {}, true);
-  EXPECT_FALSE(p.engine().stream_ends(one.native)) << "its instance tells of its end";
-  EXPECT_FALSE(p.engine().stream_ends(usual.native)) << "the framework's default stream lives as long as the runtime";
-  EXPECT_FALSE(p.engine().stream_ends(two.native)) << "nobody has used it";
-  EXPECT_EQ(p.queue_of(one), leased);
+  p.host_write(ah, ah.all(), 1);
+  p.kernel_write(one, a, {0, page}, 2);  // this stream waits for the transfer
+  p.destroy(one);
+  p.host_write(ah, ah.all(), 3);
+  bool ran = false;
+  const QueueIndex next = p.queue_of(one);
+  EXPECT_NE(next, leased);
+  p.kernel(one, next, a, [&, base = a.address] {
+    ran = true;
+    EXPECT_EQ(base[7], Streams::mix(3, 7));
+  }, all_devices, false);
+  p.engine().retire_queue(leased);
+  p.device().synchronize_stream(one);
+  EXPECT_TRUE(ran);
+  p.device().synchronize_device();
+  (void)p.queue_of(two);
+  EXPECT_EQ(p.queue_of(one), next) << "the lease was that of the other stream";
+}
+
+/// The first stream of all is one of other code, and no framework's default stream.
+TEST(ForeignStreams, TheFirstStreamOfAll) {
+  Program bare;
+  auto& p = static_cast<Streams&>(bare);
+  Memory& a = p.on_device(size);
+  Memory& ah = p.on_host(size, &a);
+  bool later = false;
+  p.engine().others_are_told_of(true);
+  p.write(one, a, 1);
+  p.device().launch(one, {}, [&] { later = true; });
+  p.expect_host(ah, 1);
+  EXPECT_FALSE(later);
+  p.destroy(one);
+  p.host_write(ah, ah.all(), 3);
+  bool ran = false;
+  p.kernel(one, p.queue_of(one), a, [&, base = a.address] {
+    ran = true;
+    EXPECT_EQ(base[7], Streams::mix(3, 7));
+  }, all_devices, false);
+  p.device().synchronize_stream(one);
+  EXPECT_TRUE(ran);
+  EXPECT_FALSE(p.engine().state().queues->needs_events(p.ours(usual))) << "the first of ours is the framework's default";
+}
+
+/// Another thread destroys the last instance on the stream between the beginning and the end of a raw launch.
+TEST(ForeignStreams, TheLeaseEndsDuringALaunch) {
+  Streams p;
+  p.engine().others_are_told_of(true);
+  Memory& a = p.on_device(size);
+  Memory& ah = p.on_host(size, &a);
+  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, true);
+  const DriverUse use{a.address, 0, DriverUse::Kind::argument, 0};
+  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, true, {p.queue_of(one), one.native, all_devices});
+  p.engine().retire_queue(q);
+  EXPECT_NE(p.queue_of(two), q) << "the call is about to submit";
+  bool ran = false;
+  p.device().launch(one, {{a.address, a.bytes, true}}, p.writing(a, 5, &ran));
+  p.engine().foreign_uses.end_foreign_call(std::move(call));
+  p.expect_host(ah, 5);
+  EXPECT_TRUE(ran);
+}
+
+/// Its queue is given up, and the index is another stream's, before the launch begins.
+TEST(ForeignStreams, TheLeaseEndsBeforeALaunch) {
+  Streams p;
+  Memory& a = p.on_device(size);
+  Memory& ah = p.on_host(size, &a);
+  (void)p.engine().adopt_queue(0, one.native, {}, true);
+  const QueueIndex q = p.queue_of(one);
+  p.engine().retire_queue(q);
+  EXPECT_EQ(p.ours(two), q);
+  p.kernel(one, q, a, p.writing(a, 5));
+  p.expect_host(ah, 5);
+  EXPECT_EQ(p.waits(), 1u) << "it counts as one on the unknown queue";
+}
+
+/// A raw kernel may wait for the host, so nothing is fetched behind it that keeps others waiting.
+TEST(ForeignStreams, NothingIsFetchedAheadBehindAKernel) {
+  for (const bool write_through : {false, true}) {
+    Streams::Options o = Program::defaults();
+    if (write_through) o.engine.protocol = engine::Protocol::write_through;
+    Streams p(o);
+    Memory& a = p.on_device(size);
+    Memory& ah = *p.engine().lifetimes.allocate_host("announced", size, &a, true);
+    Memory& b = p.on_device(size);
+    Memory& bh = p.on_host(size, &b);
+    for (std::uint64_t seed = 1; seed < 12; ++seed) {
+      p.write(one, a, seed);
+      p.engine().host_access.access(ah, ah.all(), Access::read);
+    }
+    p.write(two, b, 77);
+    p.device().synchronize_stream(two);
+    bool over = false;
+    p.kernel(one, p.queue_of(one), a, [&] { over = true; });
+    p.expect_host(bh, 77);
+    EXPECT_FALSE(over) << "it may wait for what this thread does next";
+    p.engine().lifetimes.deallocate(&ah);
+  }
+}
+
+/// Streams of other code leave indices for instances of ours.
+TEST(ForeignStreams, ManyStreamsOfOtherCode) {
+  Streams p;
+  static char many[2 * timeline::max_queues];
+  Memory& a = p.on_device(size);
+  Memory& ah = p.on_host(size, &a);
+  std::uint64_t seed = 0;
+  for (char& native : many) {
+    p.write({&native, 0}, a, ++seed);
+    p.expect_host(ah, seed);
+  }
+  EXPECT_EQ(p.queue_of({&many[2 * timeline::max_queues - 1], 0}), unknown_queue);
+  EXPECT_NE(p.ours(two), unknown_queue);
+}
+
+/// Launches of ours go on without the lock while a stream of other code has not waited for the transfers.
+TEST(ForeignStreams, AnIdleStreamDoesNotKeepLaunchesWaiting) {
+  Streams p;
+  Memory& a = p.on_device(size);
+  Memory& ah = p.on_host(size, &a);
+  Memory& b = p.on_device(size);
+  p.write(one, b, 1);
+  p.write(two, p.on_device(size), 1);
+  p.host_write(ah, ah.all(), 2);
+  p.launch(usual, {{&a, false}}, [] {});
+  EXPECT_TRUE(engine::ready({&a, false})) << "all queues of ours wait for the transfer";
+  bool ran = false;
+  p.kernel(one, p.queue_of(one), a, [&, base = a.address] {
+    ran = true;
+    EXPECT_EQ(base[page], Streams::mix(2, page)) << "so must this one";
+  }, all_devices, false);
+  (void)p.ours(two);
+  EXPECT_FALSE(engine::ready({&a, false})) << "it is one of ours from now on";
+  p.device().synchronize_stream(one);
+  EXPECT_TRUE(ran);
 }
 
 /// A stream that was used by other code, and gets a lease: nothing has ended, so nobody waits for the device.
@@ -233,7 +376,7 @@ TEST(ForeignStreams, AQueueThatIsBeingRetiredIsNotCollected) {
   p.kernel_write(one, a, a.all(), 1);
   p.device().synchronize_stream(one);
   QueueIndex other = unknown_queue;
-  p.when_unlocked([&] { other = p.queue_of(two); });
+  p.when_unlocked([&] { other = p.ours(two); });
   p.engine().retire_queue(q);
   EXPECT_NE(other, unknown_queue);
   EXPECT_NE(other, q);
@@ -250,18 +393,6 @@ TEST(ForeignStreams, PatienceAsksNoDestroyedStream) {
   EXPECT_TRUE(p.engine().state().queues->any_at_work());
   p.device().synchronize_device();
   EXPECT_FALSE(p.engine().state().queues->any_at_work());
-}
-
-TEST(ForeignStreams, WriteThroughFollowsAKernelOfOtherCode) {
-  Streams::Options o = Program::defaults();
-  o.engine.protocol = engine::Protocol::write_through;
-  Streams p(o);
-  Memory& a = p.on_device(size);
-  Memory& ah = p.on_host(size, &a);
-  p.write(one, a, 1);
-  EXPECT_EQ(p.counters().d2h.count, 1u);
-  p.expect_host(ah, 1);
-  EXPECT_EQ(p.counters().d2h.count, 1u);
 }
 
 }  // namespace

@@ -706,7 +706,7 @@ void read_raw_before(bool on_its_stream) {
     if (!on_its_stream) wait_for<<<1, 1, 0, other>>>(flag);
     add_kernel<<<n / 256, 256, 0, stream>>>(x.device.data(), n, 2);
     if (on_its_stream) wait_for<<<1, 1, 0, stream>>>(flag);
-    Kokkos::deep_copy(x.mirror, x.device);
+    Kokkos::deep_copy(Exec(), x.mirror, x.device);
     EXPECT_EQ(x.mirror(n - 1), n + 2.0);
     is_read = true;
     releaser.join();

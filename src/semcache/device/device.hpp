@@ -230,7 +230,7 @@ class DriverObserver {
   /// begins to record a stream, whatever memory it uses.
   /// @param fenced  the stream, where the call does nothing but wait for it
   virtual void others_submit(std::optional<void*> fenced) noexcept = 0;
-  /// Called before the driver destroys a stream. Afterwards its handle may be that of another stream.
+  /// Called before the driver destroys a stream, also one of the runtime's own. Afterwards its handle may be that of another stream.
   virtual void stream_ends(void* stream) noexcept = 0;
   [[nodiscard]] virtual bool wants_others() const noexcept = 0;
   /// Returns whether `before` shall also be called for launches of which no use lies in the ranges.

@@ -27,26 +27,44 @@ Engine::~Engine() {
   }
 }
 
+QueueIndex Engine::adopt(std::uint32_t device, void* native, std::shared_ptr<void> owner, Queues::Submitter submitter) {
+  const timeline::QueueIndex next = s_.queues->count();
+  // The queue may get an index for which arrays have no uses yet.
+  if (next < timeline::max_queues && timeline::Uses::begins_piece(next)) {
+    for (Memory& m : s_.pool) m.uses.extend(next + 1);
+    for (auto& d : s_.devices) d->everything.uses.extend(next + 1);
+  }
+  return s_.queues->adopt(device, native, std::move(owner), submitter);
+}
+
+QueueIndex Engine::queue_of_others(void* native) noexcept {
+  try {
+    {
+      const Look look(transactions_);
+      if (const QueueIndex queue = s_.queues->of_stream(native); queue != unknown_queue) return queue;
+    }
+    const std::optional<std::uint32_t> owner = s_.owner_of_stream(native);
+    if (!owner) return unknown_queue;
+    Transaction t(transactions_);
+    t.launch_follows();
+    s_.queues->collect_ended();
+    return adopt(*owner, native, {}, Queues::Submitter::others);
+  } catch (const std::exception&) {
+    return unknown_queue;
+  }
+}
+
 QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_ptr<void> owner, bool leased) {
   Transaction t(transactions_);
   Queues& queues = *s_.queues;
-  const auto adopt = [&](std::shared_ptr<void> keeper) {
-    const timeline::QueueIndex next = queues.count();
-    // The queue may get an index for which arrays have no uses yet.
-    if (next < timeline::max_queues && timeline::Uses::begins_piece(next)) {
-      for (Memory& m : s_.pool) m.uses.extend(next + 1);
-      for (auto& d : s_.devices) d->everything.uses.extend(next + 1);
-    }
-    return queues.adopt(device, native, std::move(keeper));
-  };
   queues.collect_ended();
   const QueueIndex before = queues.program_queues(device);
-  QueueIndex queue = adopt(owner);
+  QueueIndex queue = adopt(device, native, owner, Queues::Submitter::ours);
   bool anew = queues.program_queues(device) > before;
   if (leased && !anew && queues.outlives_a_stream(queue)) {
     // An earlier stream may have had the same native pointer. What is known of that stream does not hold for this one.
     transactions_.end_queue(t, queue);
-    queue = adopt(std::move(owner));
+    queue = adopt(device, native, std::move(owner), Queues::Submitter::ours);
     anew = true;
   }
   if (leased) queues.lease(queue);
@@ -77,21 +95,26 @@ void Engine::others_submit(std::optional<void*> fenced) noexcept {
 }
 
 bool Engine::stream_ends(void* native) noexcept {
+  bool known = false;
   try {
     Transaction t(transactions_);
-    const QueueIndex queue = s_.queues->without_lease(native);
-    if (queue == unknown_queue) return false;
     t.launch_follows();
-    const device::Visit visit(*s_.device_of(queue).device);
-    try {
-      s_.queues->stream_ends(queue);
-    } catch (const std::exception&) {
-      transactions_.end_queue(t, queue);
+    for (QueueIndex queue; (queue = s_.queues->of_stream(native)) != unknown_queue; known = true) {
+      const device::Visit visit(*s_.device_of(queue).device);
+      try {
+        s_.queues->stream_ends(queue);
+      } catch (const std::exception&) {
+        Clock submitted{};
+        submitted[queue] = s_.queues->position(queue);
+        t.unlocked([&] { s_.queues->wait_for_device_of(queue); });
+        s_.queues->note_done(submitted);
+        s_.queues->stream_ends(queue);
+      }
     }
   } catch (const std::exception& e) {
     base::raw_log("at a stream's end: %s", e.what());
   }
-  return true;
+  return known;
 }
 
 void Engine::retire_queue(QueueIndex queue) noexcept {

@@ -83,7 +83,10 @@ class Engine : base::Uncopied {
   /// wait for work that is submitted by this call or later.
   /// @param fenced  the call is a fence of this stream, and separates the launches on this stream alone
   void others_submit(std::optional<void*> fenced) noexcept;
-  /// To be called before the program destroys a stream (`Queues::stream_ends`). @return whether a queue has ended
+  /// Returns the queue of a native stream to which other code submits a launch (`ForeignStream`), and adopts it if it is new. Returns
+  /// `unknown_queue` where that fails, for streams of no device of the process, and if there are too many.
+  QueueIndex queue_of_others(void* native) noexcept;
+  /// To be called before the program destroys a stream (`Queues::stream_ends`). @return whether it had a queue
   bool stream_ends(void* native) noexcept;
   /// Is there anything for `others_submit` to do? No lock.
   [[nodiscard]] bool any_unrecorded() const noexcept { return s_.queues->any_unrecorded(); }
@@ -95,6 +98,9 @@ class Engine : base::Uncopied {
   /// Is there an array, or a transaction that has given up the lock and will take it again? If not, the engine may be destroyed
   /// while no thread is at the beginning of a transaction or between two of them, because such a thread is not counted.
   [[nodiscard]] bool is_used() const;
+
+ private:
+  QueueIndex adopt(std::uint32_t device, void* native, std::shared_ptr<void> owner, Queues::Submitter submitter);
 };
 
 }  // namespace semcache::engine

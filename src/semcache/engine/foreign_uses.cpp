@@ -210,7 +210,7 @@ void ForeignUses::add_every_array(ForeignCall& call) {
 }
 
 std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::DriverUse* uses, std::size_t count, bool launches,
-                                                             QueueIndex queue, DeviceSet devices) {
+                                                             const ForeignStream& where) {
   base::Patience patience(s_.options.patience);
   here().in_driver_call = &patience;
   const base::AtEnd prepared([] { here().in_driver_call = nullptr; });
@@ -219,9 +219,13 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   t.launch_follows();
   auto call = std::make_unique<ForeignCall>();  // behind `t`: if something fails, it ends while the lock is held
   call->launches = launches;
-  call->queue = queue;
-  call->devices = devices;
-  const device::Visit visit(*s_.device_of(queue).device);
+  call->devices = where.devices;
+  // The stream may have lost its queue since the caller asked for it.
+  if (where.queue != unknown_queue && s_.queues->of_stream(where.native) == where.queue) {
+    call->queue = where.queue;
+    call->on_queue = Queues::Call(*s_.queues, where.queue);
+  }
+  const device::Visit visit(*s_.device_of(call->queue).device);
   const auto expect_argument = [&](const ForeignCall::Use& use) {  // notes an argument of this thread's next launch
     auto& own = arguments_[std::this_thread::get_id()];
     if (std::exchange(here().arguments_of, s_.serial) != s_.serial) own.clear();  // those of a thread of the same id that has ended
@@ -353,7 +357,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
     if (use.served && !use.freed()) host_access_.note_fetch(*use.memory, use.range);
   }
   if (call->uses.empty()) return nullptr;
-  launches_.pin(t, queue, operands.data(), operands.size(), {parts.data(), parts.size()});
+  launches_.pin(t, call->queue, operands.data(), operands.size(), {parts.data(), parts.size()});
   call->operands = std::move(operands);
   return call;
 }
@@ -395,7 +399,7 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
     if (known) {
       for (const Requirement& part : use.parts) executor_.note_use(queue, m, part.range, mode_of(writes(part.mode)), at, now);
       if (use.parts.empty()) executor_.note_use(queue, m, mode_of(use.used_writing), at, now);
-      record = launches_.note_written(m, use.used_writing) || record;
+      record = Launches::note_written(m, use.writable) || record;
     } else {
       m.unknown_on.fetch_or(call->devices);
       m.uses.note(unknown_queue, at, mode_of(use.used_writing));
@@ -405,8 +409,13 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
     // The announcement still holds, unless something was copied meanwhile. That of a part was for one call.
     if (use.announced && use.parts.empty()) m.announced_use.at.store(now);
   }
+  call->on_queue.end();
   t.reset();
-  launches_.release(queue, call->operands.data(), call->operands.size(), record);
+  launches_.unpin(call->operands.data(), call->operands.size());
+  // Nothing is fetched ahead, because other code's kernels may wait for the host, and transfers behind them would keep others waiting.
+  DeviceState& carries_out = s_.device_of(queue);
+  record = record && !carries_out.device->kernels_run_in_caller();
+  if (record || s_.options.check || projection_.waits()) launches_.follow_launch(queue, nullptr, 0, record ? &carries_out : nullptr);
 }
 
 bool ForeignUses::is_right(const HostUse& use) const noexcept {

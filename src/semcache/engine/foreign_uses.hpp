@@ -10,6 +10,13 @@
 
 namespace semcache::engine {
 
+/// Where the work of other code's call is carried out.
+struct ForeignStream {
+  QueueIndex queue = unknown_queue;  ///< of a launch whose stream has a handle of its own (`Engine::queue_of_others`)
+  void* native = nullptr;            ///< that handle
+  DeviceSet devices = all_devices;   ///< on the unknown queue: the devices that may carry it out
+};
+
 /// A call to the driver by code outside the runtime, while it is made.
 struct ForeignCall {
   struct Use : Known {
@@ -33,7 +40,8 @@ struct ForeignCall {
   };
   bool launches = false;  ///< it launches a kernel or a graph
   QueueIndex queue = unknown_queue;  ///< the one in whose order all its work is carried out
-  DeviceSet devices = all_devices;   ///< on the unknown queue: those that may carry it out
+  DeviceSet devices = all_devices;   ///< see `ForeignStream`
+  Queues::Call on_queue;             ///< keeps the queue; ends with the engine's lock held
   std::vector<Use> uses;  ///< of device memory, which is pinned
   std::vector<Operand> operands;  ///< the pins
   /// For each slot in `uses` with `both_sides` whose content the call is about to overwrite: while this lives, what the slot holds
@@ -57,12 +65,11 @@ class ForeignUses : Parts {
   /// What the call may write counts as written, unless an announcement states otherwise. A kernel may write
   /// all arrays whose addresses it is given.
   /// @param launches  the call launches a kernel or a graph, which may use any listed array
-  /// @param queue  of a launch. On the unknown queue the transfers of what it uses are waited for here, and whoever needs that later
-  ///               waits for the devices; otherwise the queue is ordered, as for our own launches.
-  /// @param devices  on the unknown queue: those that may carry out the work
+  /// @param where  On the unknown queue the transfers of what the call uses are waited for here, and whoever needs that later waits for the
+  ///               devices; otherwise the queue is ordered, as for our own launches.
   /// @return for `end_foreign_call`, when the driver has taken the call's work; nullptr: the call uses no device memory of ours
   [[nodiscard]] std::unique_ptr<ForeignCall> begin_foreign_call(const device::DriverUse* uses, std::size_t count, bool launches,
-                                                                QueueIndex queue = unknown_queue, DeviceSet devices = all_devices);
+                                                                const ForeignStream& where = {});
   /// Notes the writes of the call, gives the call its position on its queue, and unpins its arrays.
   void end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept;
   /// May this thread's next launch use arrays that are not among its arguments, because a graph or memory on the device holds

@@ -191,7 +191,7 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
     const std::uint32_t device = s_.queues->device_of(queue);
     if (s_.device_index(m) != device) {
       s_.recorder.count(trace::Event::peer_launches, m.label);
-    } else if (ready(operands[i])) {
+    } else if (ready(operands[i]) && !s_.queues->of_others(queue)) {
       continue;
     }
     if (s_.queues->program_queues(device) > 1) ask_for_transfers(*s_.queues, queue, m);
@@ -348,7 +348,12 @@ std::uint64_t Launches::end_launch(QueueIndex queue, const Operand* operands, st
   t.reset();
   scope.reset();
   if (s_.virtual_time && queue != unknown_queue) note_kernel(queue, operands, count, parts, record);
-  release(queue, operands, count, record);
+  unpin(operands, count);
+  DeviceState& carries_out = s_.device_of(queue);
+  record = record && !carries_out.device->kernels_run_in_caller();
+  if (record || s_.options.check || s_.options.protocol == Protocol::write_through || projection_.waits()) {
+    follow_launch(queue, operands, count, record ? &carries_out : nullptr);
+  }
   return at;
 }
 
@@ -360,15 +365,6 @@ bool Launches::note_written(Memory& m, bool written) noexcept {
   if ((m.flags.load(std::memory_order_relaxed) & Memory::read_elsewhere) == 0) return false;
   m.flags.fetch_and(~Memory::read_elsewhere);
   return true;
-}
-
-void Launches::release(QueueIndex queue, const Operand* operands, std::size_t count, bool record) noexcept {
-  unpin(operands, count);
-  DeviceState& carries_out = s_.device_of(queue);
-  record = record && !carries_out.device->kernels_run_in_caller();
-  if (record || s_.options.check || s_.options.protocol == Protocol::write_through || projection_.waits()) {
-    follow_launch(queue, operands, count, record ? &carries_out : nullptr);
-  }
 }
 
 Clock Launches::submitted_before(QueueIndex queue) const noexcept {

@@ -60,9 +60,6 @@ class Launches : Parts {
   void unpin(Transaction& transaction, const Operand* operands, std::size_t count) noexcept;
   /// Notes that a kernel may have written the memory. @return whether an event is to be recorded right behind it
   [[nodiscard]] static bool note_written(Memory& memory, bool written) noexcept;
-  /// Ends the pins of a launch that has been submitted and noted, and does what it leaves to be done. Without the lock.
-  /// @param record  an event is to be recorded behind it
-  void release(QueueIndex queue, const Operand* operands, std::size_t count, bool record) noexcept;
   /// Does what a launch leaves to be done: projections, an event behind it, transfers that are expected to be asked for next, and
   /// write-through. @param recorded  the device whose queue gets the event; nullptr: none
   void follow_launch(QueueIndex queue, const Operand* operands, std::size_t count, DeviceState* recorded) noexcept;

@@ -286,27 +286,14 @@ std::uint32_t device_of(const void* address) noexcept {
 
 std::uint32_t device_of_stream(void* native_stream) { return runtime().engine->state().device_of_stream(native_stream); }
 
-namespace {
-/// Returns the stream's queue. @param device_of  called for a stream that the thread has not asked for last; returns its device, if there is one
-template <class DeviceOf>
-QueueId queue_of(Runtime& r, void* native_stream, const std::shared_ptr<void>& owner, const DeviceOf& device_of) {
+QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
+  Runtime& r = runtime();
   const std::uint64_t retired = retired_queues.load(std::memory_order_acquire);
   auto& last = platform::per_thread<LastQueues>().of(native_stream);
   if (last.native == native_stream && last.retired == retired && last.queue.valid()) return last.queue;
   const platform::RuntimeScope scope;
-  const std::optional<std::uint32_t> device = device_of(r.engine->state());
-  if (!device) return {};
-  last = {native_stream, QueueId{r.engine->adopt_queue(*device, native_stream, owner)}, retired};
+  last = {native_stream, QueueId{r.engine->adopt_queue(r.engine->state().device_of_stream(native_stream), native_stream, owner)}, retired};
   return last.queue;
-}
-}  // namespace
-
-QueueId queue_of(void* native_stream, const std::shared_ptr<void>& owner) {
-  return queue_of(runtime(), native_stream, owner, [&](const auto& state) { return std::optional(state.device_of_stream(native_stream)); });
-}
-
-QueueId find_queue_of(void* native_stream) {
-  return queue_of(runtime(), native_stream, {}, [&](const auto& state) { return state.owner_of_stream(native_stream); });
 }
 
 QueueId lease_queue(void* native_stream) {

@@ -23,7 +23,7 @@ class DriverUses final : public device::DriverObserver, base::Uncopied {
     const device::DriverUse* const uses = call.uses;
     const std::size_t count = call.count;
     try {
-      return engine_.foreign_uses.begin_foreign_call(uses, count, call.launches, queue_of_call(call), devices_of(call)).release();
+      return engine_.foreign_uses.begin_foreign_call(uses, count, call.launches, stream_of(call)).release();
     } catch (const std::exception& e) {
       char labels[512] = "";  // a fixed buffer, because host memory may be exhausted
       std::size_t length = 0;
@@ -49,6 +49,7 @@ class DriverUses final : public device::DriverObserver, base::Uncopied {
   }
 
   void stream_ends(void* stream) noexcept override {
+    if (platform::inside_runtime()) return;  // our own stream, or one that ends while its queue is closed
     const platform::RuntimeScope scope;
     if (engine_.stream_ends(stream)) retired_queues.fetch_add(1, std::memory_order_release);
   }
@@ -57,17 +58,12 @@ class DriverUses final : public device::DriverObserver, base::Uncopied {
   [[nodiscard]] bool wants_launches() const noexcept override { return engine_.foreign_uses.any_listed(); }
 
  private:
-  /// Returns the queue of the call's stream, if the stream belongs to one of the runtime's devices.
-  static engine::QueueIndex queue_of_call(const device::DriverCall& call) {
-    const QueueId queue = call.stream == nullptr ? QueueId{} : find_queue_of(call.stream);
-    return queue.valid() ? queue.value : engine::unknown_queue;
-  }
-  /// Returns the devices that may carry out the call's work.
-  [[nodiscard]] DeviceSet devices_of(const device::DriverCall& call) const noexcept {
+  [[nodiscard]] engine::ForeignStream stream_of(const device::DriverCall& call) const noexcept {
+    if (call.stream != nullptr) return {engine_.queue_of_others(call.stream), call.stream, all_devices};
     for (const auto& d : engine_.state().devices) {
-      if (call.ordinal >= 0 && d->device->ordinal() == call.ordinal) return DeviceSet{1} << d->index;
+      if (call.ordinal >= 0 && d->device->ordinal() == call.ordinal) return {engine::unknown_queue, nullptr, DeviceSet{1} << d->index};
     }
-    return all_devices;
+    return {};
   }
 
   engine::Engine& engine_;

@@ -86,8 +86,6 @@ void stay_loaded();
 [[nodiscard]] std::unique_ptr<engine::Surroundings> threads_of(platform::Tracker& tracker);
 /// Returns whether the calling thread has prepared a launch that is not submitted yet.
 [[nodiscard]] bool prepares_launch() noexcept;
-/// Returns the queue of a native stream that has a handle of its own; an invalid one if it is a stream of none of the runtime's devices.
-[[nodiscard]] QueueId find_queue_of(void* native_stream);
 /// Starts the driver watch, which reports the calls of other code to the driver. Returns nullptr if it cannot be started, and
 /// sets `why_not`.
 [[nodiscard]] std::unique_ptr<device::DriverObserver> start_driver_uses(engine::Engine& engine, std::string& why_not);

@@ -27,7 +27,8 @@ void Event::synchronize() const {
 Queues::~Queues() {
   for (QueueIndex q = 1; q < count_; ++q) {
     queues_[q].leases.store(0);
-    queues_[q].ending = false;
+    queues_[q].ended = false;
+    queues_[q].calls = 0;
     try {
       retire(q);
     } catch (const std::exception& e) {
@@ -47,35 +48,44 @@ QueueIndex Queues::open(std::uint32_t device) {
   return q;
 }
 
-QueueIndex Queues::adopt(std::uint32_t device, void* native, std::shared_ptr<void> owner) {
+QueueIndex Queues::adopt(std::uint32_t device, void* native, std::shared_ptr<void> owner, Submitter submitter) {
   QueueIndex free = 0;
   for (QueueIndex q = own_end_; q < count_; ++q) {
     const bool same = queues_[q].device == device;
-    if (same && queues_[q].live && !queues_[q].ending && queues_[q].native == native) return q;
+    if (same && live(q) && queues_[q].native == native) {
+      if (submitter == Submitter::ours) count_as_ours(q);
+      return q;
+    }
     // An index of another device is taken only where there is no other.
     if (!queues_[q].live && (same || (free == 0 && count_ == max_queues))) free = q;
   }
   const bool anew = free == 0;
   if (anew) free = count();
-  if (free == max_queues) return unknown_queue;
+  if (free == max_queues || (anew && submitter == Submitter::others && free >= most_with_others)) return unknown_queue;
   Queue& queue = queues_[free];
   queue.id = devices_[device]->adopt_queue(native, std::move(owner));
   queue.device = device;
   for (auto& after : queue.ordered_after) after.store(0);  // what a former stream of the index has waited for
   queue.native = native;
   queue.live = true;
-  queue.ending = queue.destroyed = queue.retiring = false;
-  if (device == 0 && first_program_queue_ == 0) first_program_queue_ = free;
-  all_wait_for_default_ = all_wait_for_default_ || native == nullptr;
-  ++program_queues_[device];
+  queue.ended = false;
+  queue.of_others = true;
+  if (submitter == Submitter::ours) count_as_ours(free);
   if (anew) count_.store(free + 1, std::memory_order_release);
   return free;
 }
 
-QueueIndex Queues::without_lease(void* native) const noexcept {
+void Queues::count_as_ours(QueueIndex q) noexcept {
+  Queue& queue = queues_[q];
+  if (!std::exchange(queue.of_others, false)) return;
+  if (queue.device == 0 && first_program_queue_ == 0) first_program_queue_ = q;
+  all_wait_for_default_ = all_wait_for_default_ || queue.native == nullptr;
+  ++program_queues_[queue.device];
+}
+
+QueueIndex Queues::of_stream(void* native) const noexcept {
   for (QueueIndex q = own_end_; q < count_; ++q) {
-    const Queue& queue = queues_[q];
-    if (queue.live && !queue.ending && queue.native == native && queue.leases.load() == 0 && q != first_program_queue_) return q;
+    if (live(q) && queues_[q].native == native) return q;
   }
   return unknown_queue;
 }
@@ -83,13 +93,23 @@ QueueIndex Queues::without_lease(void* native) const noexcept {
 void Queues::stream_ends(QueueIndex q) {
   Queue& queue = queues_[q];
   const std::uint64_t at = position(q);
-  if (at > queue.recorded_position.load() && !done(q, at)) record(q);
-  queue.ending = queue.destroyed = true;
+  if (at > queue.recorded_position.load() && !done(q, at)) {
+    if (device(q).is_recording(queue.id)) throw DeviceError("a graph is recorded from a stream that ends");
+    record(q);
+  }
+  queue.ended = true;
+  if (q == first_program_queue_) first_program_queue_ = max_queues;  // no other queue is the framework's default
 }
 
-void Queues::collect_ended() {
+void Queues::collect_ended() noexcept {
   for (QueueIndex q = own_end_; q < count_; ++q) {
-    if (!queues_[q].live || !queues_[q].destroyed || queues_[q].retiring || !reached(q, position(q))) continue;
+    const Queue& queue = queues_[q];
+    if (!queue.live || !queue.ended || queue.retiring || queue.leases.load() > 0 || queue.calls > 0) continue;
+    try {
+      if (!reached(q, position(q))) continue;
+    } catch (const std::exception&) {
+      continue;
+    }
     Clock own{};
     own[q] = position(q);
     end_retiring(q, own);
@@ -97,22 +117,26 @@ void Queues::collect_ended() {
 }
 
 std::optional<Clock> Queues::begin_retiring(QueueIndex index) {
-  if (index == unknown_queue || !queues_[index].live || queues_[index].ending) return std::nullopt;
+  if (index == unknown_queue || !queues_[index].live) return std::nullopt;
   Queue& queue = queues_[index];
-  if (queue.leases.load() > 1) {
-    queue.leases.fetch_sub(1);
+  if (queue.leases.load() > 1 || queue.ended) {
+    if (queue.leases.load() > 0) queue.leases.fetch_sub(1);
     return std::nullopt;
   }
-  queue.ending = true;  // even if something fails from here on, because the next stream with that handle is another one
+  const bool in_use = queue.calls > 0;  // by other code, so the stream lives on, and keeps its index
+  queue.ended = !in_use;  // even if something fails from here on, because the next stream with that handle is another one
   try {
     // The event is recorded now, because later nothing can be submitted to the stream, and the wait for the device may be
     // refused.
-    if (unrecorded(index) && !device(index).is_recording(queue.id)) record(index);
+    const std::uint64_t at = position(index);
+    const bool unrecorded = queue.leases.load() > 0 && at > queue.recorded_position.load() && !done(index, at);
+    if (unrecorded && !device(index).is_recording(queue.id)) record(index);
   } catch (const std::exception& e) {
     base::raw_log("at a stream's end: %s", e.what());
   }
   queue.leases.store(0);
-  queue.destroyed = queue.retiring = true;
+  if (in_use) return std::nullopt;
+  queue.retiring = true;
   // Positions continue to count when the index is used again, so what slots remember stays meaningful.
   // The caller waits for the device and not for the stream, because the stream may have been destroyed already. What that wait
   // shows about the other queues is needed as well: after the last program queue, no queue is left that is ordered behind
@@ -136,9 +160,9 @@ void Queues::end_retiring(QueueIndex index, const Clock& submitted) noexcept {
   note_done(submitted);
   queue.recorded.clear();
   device(index).close_queue(queue.id);
-  queue.live = false;
+  queue.live = queue.retiring = false;
   if (index == first_program_queue_) first_program_queue_ = max_queues;  // no other queue is the framework's default
-  if (!queue.own) --program_queues_[queue.device];
+  if (!queue.own && !queue.of_others) --program_queues_[queue.device];
 }
 
 void Queues::prune(QueueIndex q) {
@@ -188,7 +212,7 @@ bool Queues::passed(std::uint32_t device, QueueIndex q, std::uint64_t position) 
   if (position == 0 || done(q, position)) return true;
   if (program_queues_[device] == 0) return false;
   for (QueueIndex p = own_end_; p < count_; ++p) {
-    if (queues_[p].device == device && live(p) && !ordered(p, q, position)) return false;
+    if (queues_[p].device == device && live(p) && !queues_[p].of_others && !ordered(p, q, position)) return false;
   }
   return true;
 }
@@ -215,6 +239,7 @@ std::shared_ptr<Event> Queues::recorded_after(QueueIndex q, std::uint64_t positi
 std::shared_ptr<Event> Queues::event_after(QueueIndex q, std::uint64_t position) {
   if (done(q, position)) return nullptr;
   auto event = recorded_after(q, position);
+  if (event == nullptr && queues_[q].ended) throw DeviceError("a stream has ended, and nothing tells when its work is done");
   return event != nullptr ? event : record(q);
 }
 
@@ -236,7 +261,9 @@ Queues::Wait Queues::wait_for(QueueIndex q, std::uint64_t position) {
   Wait wait{this, recorded_after(q, position), q, {}};
   if (wait.event != nullptr) return wait;
   const std::uint64_t last = queues_[q].position.load(std::memory_order_acquire);
-  if (last != position || !queues_[q].own || queues_[q].shared || queues_[q].submitter != std::this_thread::get_id()) {
+  if (queues_[q].ended) {
+    wait.before = happened_with(q, last);
+  } else if (last != position || !queues_[q].own || queues_[q].shared || queues_[q].submitter != std::this_thread::get_id()) {
     wait.event = record(q);
   } else {
     wait.before = happened_with(q, last);
@@ -251,13 +278,17 @@ void Queues::Wait::operator()() const {
   } else if (queues != nullptr) {
     const QueueId id = queues->queues_[queue].id;
     device::Device& device = queues->device(queue);
-    if (!device.queue_idle(id)) device.synchronize_queue(id);
+    if (queues->queues_[queue].ended) {
+      device.synchronize_device();
+    } else if (!device.queue_idle(id)) {
+      device.synchronize_queue(id);
+    }
     queues->note_done(before);
   }
 }
 
 void Queues::wait_for_queue(QueueIndex q) const {
-  if (queues_[q].destroyed) return wait_for_device_of(q);
+  if (queues_[q].ended) return wait_for_device_of(q);
   try {
     device(q).synchronize_queue(queues_[q].id);
   } catch (const std::exception&) {
@@ -288,7 +319,7 @@ bool Queues::any_at_work() const {
   for (QueueIndex q = 1; q < count_; ++q) {
     const Queue& queue = queues_[q];
     if (!queue.live) continue;
-    if (!queue.destroyed) {
+    if (!queue.ended) {
       if (!device(q).queue_idle(queue.id)) return true;
     } else if (!queue.recorded.empty() && !queue.recorded.back().second->complete()) {
       return true;

@@ -14,6 +14,7 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <utility>
 #include <vector>
 
 namespace semcache::timeline {
@@ -65,8 +66,39 @@ class Queues : base::Uncopied {
 
   /// Opens a queue of the runtime's own. @pre no queue has been adopted yet
   QueueIndex open(std::uint32_t device);
+  /// Who submits to a program's queue. Launches of ours may find all flags of their arrays set, and then submit without asking what their queue
+  /// has waited for: so flags promise what holds for all queues of ours. Other code's kernels are ordered each time.
+  enum class Submitter : std::uint8_t { ours, others };
+  /// So many queues that only other code has used get an index of their own, so that instances of ours find one.
+  static constexpr QueueIndex most_with_others = max_queues * 3 / 4;
   /// Returns the index of a native stream of the device, and adopts it if it is new; `unknown_queue` if there are too many to follow.
-  QueueIndex adopt(std::uint32_t device, void* native, std::shared_ptr<void> owner);
+  QueueIndex adopt(std::uint32_t device, void* native, std::shared_ptr<void> owner, Submitter submitter = Submitter::ours);
+  /// Returns the queue of a native stream that the program has not destroyed; `unknown_queue` if there is none.
+  [[nodiscard]] QueueIndex of_stream(void* native) const noexcept;
+  /// Has only other code submitted to the queue?
+  [[nodiscard]] bool of_others(QueueIndex q) const noexcept { return queues_[q].of_others; }
+
+  /// While it lives, the queue's index stands for the stream to which a call of other code is about to submit.
+  /// Threads: it begins and ends with the engine's lock.
+  class Call : base::Uncopied {
+   public:
+    Call() = default;
+    Call(Queues& queues, QueueIndex q) noexcept : queues_(&queues), queue_(q) { ++queues.queues_[q].calls; }
+    ~Call() { end(); }
+    void end() noexcept {
+      if (queues_ != nullptr) --std::exchange(queues_, nullptr)->queues_[queue_].calls;
+    }
+    Call& operator=(Call&& other) noexcept {
+      end();
+      queues_ = std::exchange(other.queues_, nullptr);
+      queue_ = other.queue_;
+      return *this;
+    }
+
+   private:
+    Queues* queues_ = nullptr;
+    QueueIndex queue_ = unknown_queue;
+  };
   /// Returns the index of the device that carries out the queue's work; 0 for the unknown queue. Threads: any.
   [[nodiscard]] std::uint32_t device_of(QueueIndex q) const noexcept { return queues_[q].device.load(std::memory_order_relaxed); }
   /// Adds a lease: `retire` must be called once more.
@@ -83,14 +115,12 @@ class Queues : base::Uncopied {
   [[nodiscard]] bool outlives_a_stream(QueueIndex q) const noexcept {
     return q != unknown_queue && q != first_program_queue_ && !others_are_told_of_.load() && queues_[q].leases.load() == 0 && position(q) != 0;
   }
-  /// Returns the queue of a native stream that nobody has leased; `unknown_queue` if there is none.
-  [[nodiscard]] QueueIndex without_lease(void* native) const noexcept;
   /// To be called before the program destroys the queue's stream: the queue is no longer found under that handle, and nothing more is
   /// submitted to it. Its work may go on, and is known by an event behind it.
   /// @throws DeviceError  the event cannot be recorded, and nothing has changed
   void stream_ends(QueueIndex q);
   /// Makes the indices of such queues free whose work is done. Asks the driver.
-  void collect_ended();
+  void collect_ended() noexcept;
   [[nodiscard]] QueueId id(QueueIndex q) const noexcept { return queues_[q].id; }
   [[nodiscard]] bool own(QueueIndex q) const noexcept { return queues_[q].own; }
   /// All queues are 1 .. count() - 1. Threads: any.
@@ -179,7 +209,7 @@ class Queues : base::Uncopied {
   /// @param stream  if given, and a live stream is known under this handle, only that stream gets an event
   void record_leased(std::optional<void*> stream = std::nullopt);
   /// May more be submitted to the queue?
-  [[nodiscard]] bool live(QueueIndex q) const noexcept { return queues_[q].live && !queues_[q].destroyed; }
+  [[nodiscard]] bool live(QueueIndex q) const noexcept { return queues_[q].live && !queues_[q].ended; }
   /// Returns whether that work is known to be done. Does not ask the driver. @pre not the unknown queue's work (`unknown_done`)
   [[nodiscard]] bool done(QueueIndex q, std::uint64_t position) const noexcept {
     return position <= done_[q].load();
@@ -199,9 +229,10 @@ class Queues : base::Uncopied {
     void* native = nullptr;
     bool own = false;
     bool live = false;
-    bool ending = false;              // its stream is being given up, and is no longer found under its handle
-    bool destroyed = false;           // its stream may have been destroyed, so that nothing can be asked or submitted there
+    std::atomic<bool> ended{false};   // its stream is given up, or destroyed: no longer found, and nothing can be asked or submitted there
     bool retiring = false;            // between `begin_retiring` and `end_retiring`
+    bool of_others = false;           // only other code has submitted to it
+    std::uint32_t calls = 0;          // of other code that are about to submit
     bool shared = false;              // more than one thread submits
     std::thread::id submitter;        // the first thread that submitted
     std::atomic<std::uint32_t> leases{0};
@@ -211,6 +242,7 @@ class Queues : base::Uncopied {
     std::array<std::atomic<std::uint64_t>, max_queues> ordered_after{};  // what later work already waits for
   };
   void submit_order(QueueIndex q, QueueIndex producer, std::uint64_t position);
+  void count_as_ours(QueueIndex q) noexcept;
   /// Returns the earliest recorded event behind work `position`; nullptr if there is none.
   [[nodiscard]] std::shared_ptr<Event> recorded_after(QueueIndex q, std::uint64_t position) const;
   /// Forgets events that have happened. Asks the driver about one event in sixteen.
@@ -219,7 +251,7 @@ class Queues : base::Uncopied {
   [[nodiscard]] bool unrecorded(QueueIndex q) const noexcept {
     const Queue& queue = queues_[q];
     const std::uint64_t at = queue.position.load(std::memory_order_acquire);
-    return queue.leases.load() > 0 && at > queue.recorded_position.load() && !done(q, at);
+    return queue.leases.load() > 0 && !queue.ended && at > queue.recorded_position.load() && !done(q, at);
   }
 
   [[nodiscard]] device::Device& device(QueueIndex q) const noexcept { return *devices_[queues_[q].device]; }

@@ -378,13 +378,14 @@ void tell_of_others(DriverObserver& observer, CUpti_CallbackId id, const void* p
 
 /// Handles the beginning of a call. @return the word that the call's two callbacks share
 std::uint64_t begin(Watching& w, DriverObserver* observer, CUpti_CallbackId id, const CUpti_CallbackData& call) {
-  if (observer != nullptr) tell_of_others(*observer, id, call.functionParams);
   Uses uses = uses_of(w, id, call);
-  if (uses.shared != nothing || observer == nullptr) return uses.shared;
   if (uses.ended != nullptr) {
     const cuda::CaptureAllowed allowed;
-    observer->stream_ends(uses.ended);
+    if (observer != nullptr) observer->stream_ends(uses.ended);
+    return nothing;
   }
+  if (observer != nullptr) tell_of_others(*observer, id, call.functionParams);
+  if (uses.shared != nothing || observer == nullptr) return uses.shared;
   if (uses.list().empty() && !(uses.launches() && observer->wants_launches())) return nothing;
   const cuda::CaptureAllowed allowed;
   if (is_capturing(uses.stream)) uses.recorded();
@@ -418,7 +419,9 @@ void CUPTIAPI on_call(void*, CUpti_CallbackDomain, CUpti_CallbackId id, const vo
   }
   shared = nothing;
   const auto own_work = w.own_work.load(std::memory_order_acquire);
-  if (own_work == nullptr || own_work()) return;
+  // Streams end while a launch of ours is prepared, too, for example in a library that it calls.
+  const bool ends_stream = id == SEMCACHE_ID(cuStreamDestroy) || id == SEMCACHE_ID(cuStreamDestroy_v2);
+  if (own_work == nullptr || (!ends_stream && own_work())) return;
   w.under_way.fetch_add(1);  // from here on the observer cannot be removed
   try {
     shared = begin(w, w.telling.load() ? w.observer.load() : nullptr, id, call);
