@@ -87,7 +87,7 @@ listed(
     "engine/engine.cpp",
     ("a second stream inherits the first one's order", "adopt_queue if anew false #1"),
     ("a stream that the program destroys is forgotten about", "stream_ends stream_ends #1"),
-    ("a stream is given up although its work may go on", "stream_ends end_queue #1"))
+    ("a stream that cannot tell when its work is done is not waited for", "stream_ends unlocked #1"))
 listed(
     "engine/executor.cpp",
     ("pieces of a message are taken from the place of the first", "copy_by_queue plain piece #2"),
@@ -141,6 +141,7 @@ listed(
     ("a use on the host is not written through", "end if write_through false #1"))
 listed(
     "engine/launches.cpp",
+    ("a kernel of other code on ready arrays is not ordered", "pin without of_others #1"),
     ("an awaited kernel is taken for the last one of its queue", "launch_awaited if before true #1",
      "launch_awaited number as s_.queues->position(queue) #2"),
     ("an awaited kernel without a number is given the next one", "launch_awaited if before true #1",
@@ -212,11 +213,14 @@ listed(
     ("an event that is too early is waited for", "recorded_after position as position - 1 #1"),
     ("an event is believed to cover later work of its queue", "happened_with position as position + 1 #1"),
     ("a queue forgets which queue it waited for", "submit_order p as (p + 1) % max_queues #4"),
-    ("the next stream of a handle is taken for the one that has ended", "stream_ends set ending #1"),
+    ("the next stream of a handle is taken for the one that has ended", "stream_ends set ended #1"),
     ("nobody can tell when the work of a destroyed stream is done", "stream_ends record #1"),
-    ("an index is given away while its former stream has work", "collect_ended without reached #1"),
+    ("an index is given away while its former stream has work", "collect_ended if reached false #1"),
     ("a stream is collected for whose work a thread waits", "collect_ended without retiring #1"),
-    ("a destroyed stream is asked whether it has work", "any_at_work if destroyed false #1"))
+    ("a stream of other code is believed to be the framework's default", "adopt set of_others #1"),
+    ("a stream loses its queue while a call submits to it", "begin_retiring if in_use false #1"),
+    ("flags promise something for streams of other code", "passed without of_others #1"),
+    ("a destroyed stream is asked whether it has work", "any_at_work if ended true #1"))
 LISTED[("engine/projection.cpp project if freeing false #1", "engine/arrays.cpp collect_orphans if freeing false #1")] = (
     "a saved copy is not looked at when its last reader is gone")
 

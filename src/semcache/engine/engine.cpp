@@ -99,7 +99,9 @@ bool Engine::stream_ends(void* native) noexcept {
   try {
     Transaction t(transactions_);
     t.launch_follows();
-    for (QueueIndex queue; (queue = s_.queues->of_stream(native)) != unknown_queue; known = true) {
+    for (QueueIndex queue = s_.queues->own_end(); queue < s_.queues->count(); ++queue) {
+      if (!s_.queues->is_of_stream(queue, native)) continue;
+      known = true;
       const device::Visit visit(*s_.device_of(queue).device);
       try {
         s_.queues->stream_ends(queue);

@@ -221,7 +221,7 @@ std::unique_ptr<ForeignCall> ForeignUses::begin_foreign_call(const device::Drive
   call->launches = launches;
   call->devices = where.devices;
   // The stream may have lost its queue since the caller asked for it.
-  if (where.queue != unknown_queue && s_.queues->of_stream(where.native) == where.queue) {
+  if (where.queue != unknown_queue && s_.queues->is_of_stream(where.queue, where.native)) {
     call->queue = where.queue;
     call->on_queue = Queues::Call(*s_.queues, where.queue);
   }

@@ -85,7 +85,7 @@ void Queues::count_as_ours(QueueIndex q) noexcept {
 
 QueueIndex Queues::of_stream(void* native) const noexcept {
   for (QueueIndex q = own_end_; q < count_; ++q) {
-    if (live(q) && queues_[q].native == native) return q;
+    if (is_of_stream(q, native)) return q;
   }
   return unknown_queue;
 }

@@ -73,7 +73,9 @@ class Queues : base::Uncopied {
   static constexpr QueueIndex most_with_others = max_queues * 3 / 4;
   /// Returns the index of a native stream of the device, and adopts it if it is new; `unknown_queue` if there are too many to follow.
   QueueIndex adopt(std::uint32_t device, void* native, std::shared_ptr<void> owner, Submitter submitter = Submitter::ours);
-  /// Returns the queue of a native stream that the program has not destroyed; `unknown_queue` if there is none.
+  /// Is this the queue of a native stream that the program has not destroyed?
+  [[nodiscard]] bool is_of_stream(QueueIndex q, void* native) const noexcept { return live(q) && !queues_[q].own && queues_[q].native == native; }
+  /// Returns the first such queue; `unknown_queue` if there is none.
   [[nodiscard]] QueueIndex of_stream(void* native) const noexcept;
   /// Has only other code submitted to the queue?
   [[nodiscard]] bool of_others(QueueIndex q) const noexcept { return queues_[q].of_others; }
