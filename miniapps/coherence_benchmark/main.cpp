@@ -581,9 +581,9 @@ struct AddViews {
 /// the rate on semcache::Exec over that on the native space. And what a thread loses more than on the native space by a read: every 20
 /// launches it copies the array to a mirror, fences, and reads one element.
 nlohmann::json rates(int threads, int pairs) {
-  // Many short pairs: the rate of launches drifts by a tenth within a second, and so does not within a pair.
-  constexpr int launches_each = 1000, n = 1000, between_fences = 100, between_reads = 20;
-  const int rounds = 6 * pairs;
+  // Many short rounds: the rate of launches drifts by a tenth within a second, but not within a round.
+  constexpr int launches_each = 300, n = 1000, between_fences = 100, between_reads = 20;
+  const int rounds = 20 * pairs;
   struct Worker {
     cudaStream_t stream[2];
     double* native[2];
@@ -623,23 +623,6 @@ nlohmann::json rates(int threads, int pairs) {
     native[i].fence();
   }
   expect(cudaSetDevice(semcache::runtime::device_ordinal(0)));
-  const auto seconds = [&](const auto& body) {
-    std::atomic<int> ready{0};
-    std::atomic<bool> go{false};
-    std::vector<std::thread> pool;
-    for (std::size_t i = 0; i < workers.size(); ++i) {
-      pool.emplace_back([&, i] {
-        ++ready;
-        while (!go) {}
-        body(i);
-      });
-    }
-    while (ready < threads) {}
-    const auto start = Clock::now();
-    go = true;
-    for (std::thread& t : pool) t.join();
-    return seconds_since(start);
-  };
   /// @param read  is called every `between_reads` launches
   const auto launch = [&](const auto& exec, const auto& functor, const auto& read) {
     using E = std::decay_t<decltype(exec)>;
@@ -657,35 +640,54 @@ nlohmann::json rates(int threads, int pairs) {
     volatile double element = mirror(3);
     (void)element;
   };
-  const auto seconds_of = [&](bool on_ours, bool reads) {
-    return seconds([&](std::size_t i) {
-      const Worker& w = workers[i];
-      if (on_ours) {
-        launch(ours[i], w.ours, [&] {
-          if (reads) read_by(ours[i], w.mirror, w.ours.to);
-        });
-      } else {
-        launch(native[i], Add{w.native[0], w.native[1]}, [&] {
-          if (reads) read_by(native[i], w.native_mirror, Unmanaged(w.native[0], n));
-        });
-      }
-    });
+  const auto work = [&](std::size_t i, bool on_ours, bool reads) {
+    const Worker& w = workers[i];
+    if (on_ours) {
+      launch(ours[i], w.ours, [&] {
+        if (reads) read_by(ours[i], w.mirror, w.ours.to);
+      });
+    } else {
+      launch(native[i], Add{w.native[0], w.native[1]}, [&] {
+        if (reads) read_by(native[i], w.native_mirror, Unmanaged(w.native[0], n));
+      });
+    }
   };
-  std::vector<double> ratios, ours_us, native_us, loss_us;
-  for (int k = -2; k < rounds; ++k) {
-    double s[2][2] = {};  // [on the native space or on ours][without or with reads]
-    for (const bool reads : {false, true}) {
-      for (const int turn : {0, 1}) {
-        const bool on_ours = (k & 1) == turn;
-        s[on_ours][reads] = seconds_of(on_ours, reads);
+  // The same threads do all rounds, because a thread on another core is up to a quarter faster or slower.
+  std::atomic<int> arrived{0}, turns{0};
+  const auto meet = [&] {
+    const int turn = turns;
+    if (++arrived == threads) {
+      arrived = 0;
+      ++turns;
+    } else {
+      while (turns == turn) {
       }
     }
-    if (k < 0) continue;
-    ratios.push_back(s[0][0] / s[1][0]);
-    ours_us.push_back(s[1][0] / launches_each * 1e6);
-    native_us.push_back(s[0][0] / launches_each * 1e6);
-    loss_us.push_back(((s[1][1] - s[1][0]) - (s[0][1] - s[0][0])) / (launches_each / between_reads) * 1e6);
-  }
+  };
+  std::vector<double> ratios, ours_us, native_us, loss_us;
+  const auto run = [&](std::size_t i) {
+    for (int k = -2; k < rounds; ++k) {
+      double s[2][2] = {};  // [on the native space or on ours][without or with reads]
+      for (const bool reads : {false, true}) {
+        for (const int turn : {0, 1}) {
+          const bool on_ours = (k & 1) == turn;
+          meet();
+          const auto start = Clock::now();
+          work(i, on_ours, reads);
+          meet();
+          s[on_ours][reads] = seconds_since(start);
+        }
+      }
+      if (i != 0 || k < 0) continue;
+      ratios.push_back(s[0][0] / s[1][0]);
+      ours_us.push_back(s[1][0] / launches_each * 1e6);
+      native_us.push_back(s[0][0] / launches_each * 1e6);
+      loss_us.push_back(((s[1][1] - s[1][0]) - (s[0][1] - s[0][0])) / (launches_each / between_reads) * 1e6);
+    }
+  };
+  std::vector<std::thread> pool;
+  for (std::size_t i = 0; i < workers.size(); ++i) pool.emplace_back(run, i);
+  for (std::thread& t : pool) t.join();
   ours.clear();
   native.clear();
   for (const Worker& w : workers) {
@@ -693,7 +695,7 @@ nlohmann::json rates(int threads, int pairs) {
     for (const cudaStream_t s : w.stream) (void)cudaStreamDestroy(s);
   }
   nlohmann::json j;
-  std::printf("launches by %d thread(s), %d each, %d pairs\n", threads, launches_each, rounds);
+  std::printf("launches by %d thread(s), %d each, %d rounds\n", threads, launches_each, rounds);
   j["ours_us"] = row("a launch of a thread on semcache::Exec", "us", ours_us);
   j["native_us"] = row("on the native space", "us", native_us);
   j["fraction"] = row("rate, fraction of the native one", "", ratios);
