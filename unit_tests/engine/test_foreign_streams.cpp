@@ -383,6 +383,135 @@ TEST(ForeignStreams, AQueueThatIsBeingRetiredIsNotCollected) {
   p.expect_device(a, a.all(), 1, two);
 }
 
+/// A kernel of other code waits for a second thread, which reads an array that is ready. What the first thread has asked for before must not
+/// stand in the way: transfers in one direction follow each other.
+void second_thread_reads(Streams& p, Memory& ready, std::function<void()> ask, bool& over) {
+  bool read = false, waited = false;
+  std::function<void()> second = [&] {
+    p.expect_host(ready, 77);
+    waited = over;
+    read = true;
+  };
+  p.when_unlocked(second);
+  ask();
+  EXPECT_TRUE(read);
+  EXPECT_FALSE(waited) << "the second thread waits for the kernel, which waits for the second thread";
+}
+
+TEST(ForeignStreams, AReadBehindAKernelKeepsNoOtherThreadWaiting) {
+  Streams p;
+  Memory& a = p.on_device(size);
+  Memory& ah = p.on_host(size, &a);
+  Memory& b = p.on_device(size);
+  Memory& bh = p.on_host(size, &b);
+  p.write(two, b, 77);
+  p.device().synchronize_stream(two);
+  bool over = false;
+  p.write(one, a, 5, &over);
+  second_thread_reads(p, bh, [&] { p.expect_host(ah, 5); }, over);
+}
+
+TEST(ForeignStreams, AnEvictionBehindAKernelKeepsNoOtherThreadWaiting) {
+  Streams::Options o = Program::defaults();
+  o.engine.device_memory_bytes = 1u << 20;
+  Streams p(o);
+  Memory& b = p.on_device(size);
+  Memory& bh = p.on_host(size, &b);
+  Memory& a = p.on_device(512u << 10);
+  Memory& c = p.on_device(768u << 10);
+  bool over = false;
+  p.write(one, a, 5, &over);
+  p.write(two, b, 77);
+  p.device().synchronize_stream(two);
+  second_thread_reads(p, bh, [&] { p.kernel_write(usual, c, c.all(), 9); }, over);
+}
+
+/// Neither an event nor the wait for the device is possible when the stream ends.
+TEST(ForeignStreams, AnEndThatCannotBeNoted) {
+  Streams p;
+  Memory& a = p.on_device(size);
+  Memory& ah = p.on_host(size, &a);
+  p.host_write(ah, ah.all(), 1);
+  p.write(one, a, 2);
+  p.host_write(ah, ah.all(), 3);
+  p.device().fail_call(2, FakeDevice::call_record);
+  p.kernel(one, p.queue_of(one), a, [] {}, all_devices, false);  // waits for the transfer, and gets no event
+  const QueueIndex former = p.queue_of(one);
+  p.device().fail_call(1, FakeDevice::call_record);
+  p.device().meanwhile = [&] { p.device().fail_call(1, FakeDevice::call_synchronize); };
+  p.destroy(one);
+  p.device().fail_call(0, 0);
+  p.device().meanwhile = nullptr;
+  const QueueIndex next = p.queue_of(one);
+  EXPECT_NE(next, former);
+  bool ran = false;
+  p.kernel(one, next, a, [&, base = a.address] {
+    ran = true;
+    EXPECT_EQ(base[7], Streams::mix(3, 7));
+  }, all_devices, false);
+  p.device().synchronize_stream(one);
+  EXPECT_TRUE(ran);
+}
+
+TEST(ForeignStreams, AKernelOnTheFrameworksDefaultStream) {
+  Streams p;
+  p.engine().others_are_told_of(true);
+  Memory& a = p.on_device(size);
+  Memory& ah = p.on_host(size, &a);
+  bool later = false;
+  p.write(usual, a, 2);
+  p.device().launch(usual, {}, [&] { later = true; });
+  p.expect_host(ah, 2);
+  EXPECT_FALSE(later) << "what lies behind it may wait for the host";
+}
+
+TEST(ForeignStreams, IndicesOfAnotherDevicesStreamsAreUsedAgain) {
+  Streams p(Streams::devices(2));
+  static char many[2 * timeline::max_queues];
+  for (char& native : many) (void)p.queue_of({&native, 0});
+  for (char& native : many) p.destroy({&native, 0}, p.engine().state().queues->of_stream(&native) != unknown_queue);
+  (void)p.queue_of(one);
+  EXPECT_NE(p.queue_of(far), unknown_queue);
+}
+
+/// Another thread has remembered the queue, and launches on it while the end of its last lease is waited for.
+TEST(ForeignStreams, ALaunchOfOursOnAQueueThatIsBeingRetired) {
+  Streams p;
+  Memory& a = p.on_device(size);
+  Memory& ah = p.on_host(size, &a);
+  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, true);
+  p.kernel_write(one, a, a.all(), 1);
+  p.device().synchronize_stream(one);
+  bool ran = false;
+  p.when_unlocked([&] {
+    p.host_write(ah, ah.all(), 3);
+    p.launch(usual, {{&a, false}}, [] {});
+    p.launch(usual, {{&a, false}}, [] {});
+    const engine::Operand o{&a, false};
+    p.engine().launches.begin_launch(q, &o, 1);
+    p.device().launch(one, {{a.address, a.bytes, false}}, [&, base = a.address] {
+      ran = true;
+      EXPECT_EQ(base[7], Streams::mix(3, 7));
+    });
+    p.engine().launches.end_launch(q, &o, 1);
+  });
+  p.engine().retire_queue(q);
+  EXPECT_TRUE(ran) << "its work is waited for, too";
+}
+
+TEST(ForeignStreams, ALeaseWhoseEndCannotBeWaitedFor) {
+  Streams p;
+  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, true);
+  p.device().meanwhile = [&] { p.device().fail_call(1, FakeDevice::call_synchronize); };
+  p.engine().retire_queue(q);
+  p.device().meanwhile = nullptr;
+  p.device().fail_call(0, 0);
+  p.device().synchronize_device();
+  EXPECT_FALSE(p.engine().stream_ends(one.native)) << "nothing more is to be noted";
+  p.device().destroy_stream(one);
+  EXPECT_EQ(p.queue_of(two), q) << "the index is free again";
+}
+
 /// Whether anything is at work is asked of events where the stream has been destroyed.
 TEST(ForeignStreams, PatienceAsksNoDestroyedStream) {
   Streams p;

@@ -87,7 +87,7 @@ listed(
     "engine/engine.cpp",
     ("a second stream inherits the first one's order", "adopt_queue if anew false #1"),
     ("a stream that the program destroys is forgotten about", "stream_ends stream_ends #1"),
-    ("a stream that cannot tell when its work is done is not waited for", "stream_ends unlocked #1"))
+    ("a stream that cannot tell when its work is done is not waited for", "wait_for_end unlocked #1"))
 listed(
     "engine/executor.cpp",
     ("pieces of a message are taken from the place of the first", "copy_by_queue plain piece #2"),
@@ -120,7 +120,8 @@ listed(
     ("a writer does not wait for a use on the host that reads", "host_uses_of without reads #1"),
     ("a reader does not wait for a use on the host that writes", "host_uses_of without writes #2"),
     ("a transfer reads what a use on the host writes", "host_uses_of without writes #4"),
-    ("uses on unknown queues are not waited for", "quiesce choose unknown_use_pending false #1"),
+    ("transfers are submitted behind kernels of other code, which may wait for other threads", "kernels_of_others if done false #1"),
+    ("uses on unknown queues are not waited for", "quiesce if unknown_use_pending false #1"),
     ("the host reads under an arriving transfer", "flights_of without to_host #1"),
     ("the host writes under a departing transfer", "flights_of without writes #2"),
     ("a staged arrival is forgotten", "land if to_host false #1"))
@@ -214,12 +215,11 @@ listed(
     ("an event is believed to cover later work of its queue", "happened_with position as position + 1 #1"),
     ("a queue forgets which queue it waited for", "submit_order p as (p + 1) % max_queues #4"),
     ("the next stream of a handle is taken for the one that has ended", "stream_ends set ended #1"),
-    ("nobody can tell when the work of a destroyed stream is done", "stream_ends record #1"),
+    ("nobody can tell when the work of a destroyed stream is done", "record_end record #1"),
     ("an index is given away while its former stream has work", "collect_ended if reached false #1"),
     ("a stream is collected for whose work a thread waits", "collect_ended without retiring #1"),
     ("a stream of other code is believed to be the framework's default", "adopt set of_others #1"),
     ("a stream loses its queue while a call submits to it", "begin_retiring if in_use false #1"),
-    ("flags promise something for streams of other code", "passed without of_others #1"),
     ("a destroyed stream is asked whether it has work", "any_at_work if ended true #1"))
 LISTED[("engine/projection.cpp project if freeing false #1", "engine/arrays.cpp collect_orphans if freeing false #1")] = (
     "a saved copy is not looked at when its last reader is gone")

@@ -112,7 +112,7 @@ void Engine::audit() {
         const std::uint64_t at = m.uses.last_write(q);
         if (!s_.queues->own(q) || at == 0 || s_.queues->done(q, at)) continue;
         for (QueueIndex p = 1; p < s_.queues->count(); ++p) {
-          if (s_.queues->device_of(p) == s_.device_index(m) && !s_.queues->own(p) && s_.queues->live(p) && !s_.queues->of_others(p) && !s_.queues->ordered(p, q, at)) {
+          if (s_.queues->device_of(p) == s_.device_index(m) && s_.queues->relies_on_flags(p) && !s_.queues->ordered(p, q, at)) {
             base::fatal("audit: I6: launches on queue %u need not wait, but a transfer to '%s' is in flight", p, s_.name(m));
           }
         }

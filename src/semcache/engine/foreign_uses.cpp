@@ -393,7 +393,8 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
     here().submitted = known ? s_.queues->position(unknown_queue) : at;
     here().submitted_to = s_.serial;
   }
-  bool record = known && s_.queues->needs_events(queue);
+  bool record = known && (s_.queues->needs_events(queue) || !s_.queues->leased(queue));
+  if (known) s_.queues->note_of_others(queue, at);
   for (const ForeignCall::Use& use : call->uses) {
     Memory& m = *use.memory;
     if (known) {
@@ -409,13 +410,20 @@ void ForeignUses::end_foreign_call(std::unique_ptr<ForeignCall> call) noexcept {
     // The announcement still holds, unless something was copied meanwhile. That of a part was for one call.
     if (use.announced && use.parts.empty()) m.announced_use.at.store(now);
   }
+  // Nothing is fetched ahead, because other code's kernels may wait for the host, and transfers behind them would keep others waiting.
+  DeviceState& carries_out = s_.device_of(queue);
+  if (record && !carries_out.device->kernels_run_in_caller()) {
+    try {
+      const device::Visit visit(*carries_out.device);
+      s_.queues->record(queue);
+    } catch (const std::exception& e) {
+      base::raw_log("after a launch: %s", e.what());
+    }
+  }
   call->on_queue.end();
   t.reset();
   launches_.unpin(call->operands.data(), call->operands.size());
-  // Nothing is fetched ahead, because other code's kernels may wait for the host, and transfers behind them would keep others waiting.
-  DeviceState& carries_out = s_.device_of(queue);
-  record = record && !carries_out.device->kernels_run_in_caller();
-  if (record || s_.options.check || projection_.waits()) launches_.follow_launch(queue, nullptr, 0, record ? &carries_out : nullptr);
+  if (s_.options.check || projection_.waits()) launches_.follow_launch(queue, nullptr, 0, nullptr);
 }
 
 bool ForeignUses::is_right(const HostUse& use) const noexcept {

@@ -21,7 +21,19 @@ bool Hazards::unknown_use_pending(const Memory& m, Mode mode) const {
 Obstacle Hazards::quiesce(Memory& m) {
   projection_.revoke(m);
   if (s_.pinned(m)) return Obstacle::launches(m);
-  return unknown_use_pending(m, Mode::writes) ? Obstacle::whole_devices(m.unknown_on.load(), &m) : Obstacle();
+  if (unknown_use_pending(m, Mode::writes)) return Obstacle::whole_devices(m.unknown_on.load(), &m);
+  return kernels_of_others(m);
+}
+
+/// A kernel of other code may wait for another thread. A transfer behind it would keep that thread's transfers waiting, because a device has
+/// one queue for each direction. So such kernels are waited for before anything is submitted behind them.
+Obstacle Hazards::kernels_of_others(const Memory& m) const noexcept {
+  for (QueueIndex q = s_.queues->own_end(); q < s_.queues->count(); ++q) {
+    if (s_.queues->others_before(q, UINT64_MAX) == 0) continue;
+    const std::uint64_t at = s_.queues->others_before(q, s_.last_use(m, q));
+    if (at != 0 && !s_.queues->done(q, at)) return Obstacle::until({q, at});
+  }
+  return {};
 }
 
 Obstacle Hazards::busy(Memory& m, const Region& where, Mode mode) {

@@ -26,9 +26,10 @@ class Hazards : Parts {
     return unknown_use_pending(m, Mode::reads) ? Obstacle::whole_devices(m.unknown_on.load(), &m) : Obstacle();
   }
   /// Prepares device memory for use by a transfer: revokes its flags, so that later launches take the lock, and checks that no
-  /// launch pins it (is between its check and its submission) and that no use on the unknown queue is pending.
+  /// launch pins it (is between its check and its submission) and that no use by other code is pending.
   /// @return no obstacle when a transfer may be submitted; otherwise what must be waited for first
   Obstacle quiesce(Memory& memory);
+  [[nodiscard]] Obstacle kernels_of_others(const Memory& memory) const noexcept;
   /// @return no obstacle when a transfer may read these bytes, or write them (`Mode::writes`); otherwise what must be waited for
   /// first. Device memory is checked as a whole (`quiesce`)
   Obstacle busy(Memory& memory, const Region& where, Mode mode);

@@ -201,9 +201,18 @@ void Transactions::complete_transfers(Transaction& t, Memory& m) {
 }
 
 void Transactions::end_queue(Transaction& t, QueueIndex queue) {
-  const std::optional<Clock> submitted = s_.queues->begin_retiring(queue);
+  std::optional<Clock> submitted = s_.queues->begin_retiring(queue);
   if (!submitted) return;
-  t.unlocked([&] { s_.queues->wait_for_device_of(queue); });
+  for (;;) {
+    try {
+      t.unlocked([&] { s_.queues->wait_for_device_of(queue); });
+    } catch (...) {
+      s_.queues->give_up_retiring(queue);
+      throw;
+    }
+    if ((*submitted)[queue] == s_.queues->position(queue)) break;
+    submitted = s_.queues->submitted_to_device_of(queue);  // a thread that has remembered the queue has used it meanwhile
+  }
   s_.queues->end_retiring(queue, *submitted);
 }
 

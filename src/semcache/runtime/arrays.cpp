@@ -308,6 +308,8 @@ void retire_queue(QueueId queue) noexcept {
   Runtime* r = running();
   if (r == nullptr || !queue.valid()) return;
   const platform::RuntimeScope scope;
+  // Threads forget the queue before it is given up, and again what they have found meanwhile.
+  retired_queues.fetch_add(1, std::memory_order_release);
   r->engine->retire_queue(queue.value);
   retired_queues.fetch_add(1, std::memory_order_release);
 }

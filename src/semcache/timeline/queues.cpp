@@ -49,6 +49,7 @@ QueueIndex Queues::open(std::uint32_t device) {
 }
 
 QueueIndex Queues::adopt(std::uint32_t device, void* native, std::shared_ptr<void> owner, Submitter submitter) {
+  const QueueIndex limit = submitter == Submitter::others ? most_with_others : max_queues;
   QueueIndex free = 0;
   for (QueueIndex q = own_end_; q < count_; ++q) {
     const bool same = queues_[q].device == device;
@@ -56,12 +57,14 @@ QueueIndex Queues::adopt(std::uint32_t device, void* native, std::shared_ptr<voi
       if (submitter == Submitter::ours) count_as_ours(q);
       return q;
     }
+    // The stream may end as soon as its queue has been retired, and nobody would tell.
+    if (same && queues_[q].retiring && queues_[q].native == native && submitter == Submitter::others) return unknown_queue;
     // An index of another device is taken only where there is no other.
-    if (!queues_[q].live && (same || (free == 0 && count_ == max_queues))) free = q;
+    if (!queues_[q].live && (same || (free == 0 && count_ >= limit))) free = q;
   }
   const bool anew = free == 0;
   if (anew) free = count();
-  if (free == max_queues || (anew && submitter == Submitter::others && free >= most_with_others)) return unknown_queue;
+  if (anew && free >= limit) return unknown_queue;
   Queue& queue = queues_[free];
   queue.id = devices_[device]->adopt_queue(native, std::move(owner));
   queue.device = device;
@@ -70,6 +73,7 @@ QueueIndex Queues::adopt(std::uint32_t device, void* native, std::shared_ptr<voi
   queue.live = true;
   queue.ended = false;
   queue.of_others = true;
+  queue.last_of_others = 0;
   if (submitter == Submitter::ours) count_as_ours(free);
   if (anew) count_.store(free + 1, std::memory_order_release);
   return free;
@@ -79,7 +83,7 @@ void Queues::count_as_ours(QueueIndex q) noexcept {
   Queue& queue = queues_[q];
   if (!std::exchange(queue.of_others, false)) return;
   if (queue.device == 0 && first_program_queue_ == 0) first_program_queue_ = q;
-  all_wait_for_default_ = all_wait_for_default_ || queue.native == nullptr;
+  if (queue.native == nullptr) all_wait_for_default_ = true;
   ++program_queues_[queue.device];
 }
 
@@ -90,14 +94,16 @@ QueueIndex Queues::of_stream(void* native) const noexcept {
   return unknown_queue;
 }
 
-void Queues::stream_ends(QueueIndex q) {
-  Queue& queue = queues_[q];
+void Queues::record_end(QueueIndex q) {
+  const Queue& queue = queues_[q];
   const std::uint64_t at = position(q);
-  if (at > queue.recorded_position.load() && !done(q, at)) {
-    if (device(q).is_recording(queue.id)) throw DeviceError("a graph is recorded from a stream that ends");
-    record(q);
-  }
-  queue.ended = true;
+  if (at <= queue.recorded_position.load() || done(q, at)) return;
+  if (device(q).is_recording(queue.id)) throw DeviceError("a graph is recorded from a stream that ends");
+  record(q);
+}
+
+void Queues::stream_ends(QueueIndex q) noexcept {
+  queues_[q].ended = true;
   if (q == first_program_queue_) first_program_queue_ = max_queues;  // no other queue is the framework's default
 }
 
@@ -135,15 +141,22 @@ std::optional<Clock> Queues::begin_retiring(QueueIndex index) {
     base::raw_log("at a stream's end: %s", e.what());
   }
   queue.leases.store(0);
-  if (in_use) return std::nullopt;
+  if (in_use) {
+    if (index == first_program_queue_) first_program_queue_ = max_queues;
+    return std::nullopt;
+  }
   queue.retiring = true;
   // Positions continue to count when the index is used again, so what slots remember stays meaningful.
   // The caller waits for the device and not for the stream, because the stream may have been destroyed already. What that wait
   // shows about the other queues is needed as well: after the last program queue, no queue is left that is ordered behind
   // transfers. (Queue 0 is left out, because unknown work may get its position before it is submitted.)
+  return submitted_to_device_of(index);
+}
+
+Clock Queues::submitted_to_device_of(QueueIndex of) const noexcept {
   Clock submitted{};
   for (QueueIndex q = 1; q < count_; ++q) {
-    if (queues_[q].device == queue.device) submitted[q] = position(q);
+    if (queues_[q].device == queues_[of].device) submitted[q] = position(q);
   }
   return submitted;
 }
@@ -186,7 +199,7 @@ std::shared_ptr<Event> Queues::record(QueueIndex q) {
 }
 
 void Queues::record_leased(std::optional<void*> stream) {
-  const auto is_of = [&](const Queue& queue) { return queue.live && !queue.own && queue.native == *stream; };
+  const auto is_of = [&](const Queue& queue) { return queue.live && !queue.ended && !queue.own && queue.native == *stream; };
   const bool one = stream && std::any_of(&queues_[1], &queues_[count()], is_of);
   std::exception_ptr failed;
   for (QueueIndex q = 1; q < count_; ++q) {
@@ -212,7 +225,7 @@ bool Queues::passed(std::uint32_t device, QueueIndex q, std::uint64_t position) 
   if (position == 0 || done(q, position)) return true;
   if (program_queues_[device] == 0) return false;
   for (QueueIndex p = own_end_; p < count_; ++p) {
-    if (queues_[p].device == device && live(p) && !queues_[p].of_others && !ordered(p, q, position)) return false;
+    if (queues_[p].device == device && relies_on_flags(p) && !ordered(p, q, position)) return false;
   }
   return true;
 }
@@ -319,10 +332,14 @@ bool Queues::any_at_work() const {
   for (QueueIndex q = 1; q < count_; ++q) {
     const Queue& queue = queues_[q];
     if (!queue.live) continue;
-    if (!queue.ended) {
-      if (!device(q).queue_idle(queue.id)) return true;
-    } else if (!queue.recorded.empty() && !queue.recorded.back().second->complete()) {
-      return true;
+    try {
+      if (!queue.ended) {
+        if (!device(q).queue_idle(queue.id)) return true;
+      } else if (!queue.recorded.empty() && !queue.recorded.back().second->complete()) {
+        return true;
+      }
+    } catch (const std::exception&) {
+      return true;  // a graph is recorded from it, for example
     }
   }
   return false;

@@ -14,7 +14,6 @@
 #include <optional>
 #include <thread>
 #include <utility>
-#include <utility>
 #include <vector>
 
 namespace semcache::timeline {
@@ -79,6 +78,18 @@ class Queues : base::Uncopied {
   [[nodiscard]] QueueIndex of_stream(void* native) const noexcept;
   /// Has only other code submitted to the queue?
   [[nodiscard]] bool of_others(QueueIndex q) const noexcept { return queues_[q].of_others; }
+  /// May launches be submitted to the queue whose arrays' flags are all that they look at?
+  [[nodiscard]] bool relies_on_flags(QueueIndex q) const noexcept {
+    const Queue& queue = queues_[q];
+    return queue.live && !queue.own && !queue.of_others && (!queue.ended || queue.retiring);
+  }
+  [[nodiscard]] bool leased(QueueIndex q) const noexcept { return queues_[q].leases.load() > 0; }
+  /// Notes that work `position` of the queue is a kernel of other code, which may wait for the host.
+  void note_of_others(QueueIndex q, std::uint64_t position) noexcept { queues_[q].last_of_others = position; }
+  /// Returns a position before which `position` of `q` cannot be reached, and at which work of other code may be; 0 if there is no such work.
+  [[nodiscard]] std::uint64_t others_before(QueueIndex q, std::uint64_t position) const noexcept {
+    return std::min(queues_[q].last_of_others, position);
+  }
 
   /// While it lives, the queue's index stands for the stream to which a call of other code is about to submit.
   /// Threads: it begins and ends with the engine's lock.
@@ -112,15 +123,20 @@ class Queues : base::Uncopied {
   /// @return what to pass to `end_retiring`; nothing if no more is to be done
   [[nodiscard]] std::optional<Clock> begin_retiring(QueueIndex index);
   void end_retiring(QueueIndex index, const Clock& submitted) noexcept;
+  /// The wait between the two steps has failed. The index is free when the queue's last event has happened.
+  void give_up_retiring(QueueIndex index) noexcept { queues_[index].retiring = false; }
+  /// Returns the positions so far of all queues of the queue's device.
+  [[nodiscard]] Clock submitted_to_device_of(QueueIndex q) const noexcept;
   /// Returns whether this is the queue of a stream without a lease, which the program may have destroyed unnoticed before it made
   /// another stream with the same handle. Where the driver's calls are watched, streams that end are noticed (`stream_ends`).
   [[nodiscard]] bool outlives_a_stream(QueueIndex q) const noexcept {
     return q != unknown_queue && q != first_program_queue_ && !others_are_told_of_.load() && queues_[q].leases.load() == 0 && position(q) != 0;
   }
-  /// To be called before the program destroys the queue's stream: the queue is no longer found under that handle, and nothing more is
-  /// submitted to it. Its work may go on, and is known by an event behind it.
-  /// @throws DeviceError  the event cannot be recorded, and nothing has changed
-  void stream_ends(QueueIndex q);
+  /// Sees to it that there is an event behind the queue's work, before the program destroys the stream. @throws DeviceError
+  void record_end(QueueIndex q);
+  /// Notes that the program destroys the queue's stream: the queue is no longer found under that handle, and nothing more is submitted to it.
+  /// Its work may go on.
+  void stream_ends(QueueIndex q) noexcept;
   /// Makes the indices of such queues free whose work is done. Asks the driver.
   void collect_ended() noexcept;
   [[nodiscard]] QueueId id(QueueIndex q) const noexcept { return queues_[q].id; }
@@ -235,6 +251,7 @@ class Queues : base::Uncopied {
     bool retiring = false;            // between `begin_retiring` and `end_retiring`
     bool of_others = false;           // only other code has submitted to it
     std::uint32_t calls = 0;          // of other code that are about to submit
+    std::uint64_t last_of_others = 0;  // the position of the last kernel of other code
     bool shared = false;              // more than one thread submits
     std::thread::id submitter;        // the first thread that submitted
     std::atomic<std::uint32_t> leases{0};
@@ -265,9 +282,9 @@ class Queues : base::Uncopied {
   std::atomic<QueueIndex> count_{1};  // 0 is the unknown queue
   QueueIndex own_end_ = 1;
   std::vector<QueueIndex> program_queues_;  // of each device
-  QueueIndex first_program_queue_ = 0;
+  std::atomic<QueueIndex> first_program_queue_{0};
   std::atomic<bool> others_are_told_of_{false};
-  bool all_wait_for_default_ = false;  // launches use the driver's null stream, which orders other streams without a call
+  std::atomic<bool> all_wait_for_default_{false};  // launches use the driver's null stream, which orders other streams without a call
 };
 
 }  // namespace semcache::timeline
