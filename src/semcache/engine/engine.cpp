@@ -94,17 +94,6 @@ void Engine::others_submit(std::optional<void*> fenced) noexcept {
   }
 }
 
-/// Waits for the device instead of for an event.
-void Engine::wait_for_end(Transaction& t, QueueIndex queue) noexcept {
-  const Clock submitted = s_.queues->submitted_to_device_of(queue);
-  try {
-    t.unlocked([&] { s_.queues->wait_for_device_of(queue); });
-    s_.queues->note_done(submitted);
-  } catch (const std::exception& e) {
-    base::raw_log("at a stream's end: %s", e.what());
-  }
-}
-
 bool Engine::stream_ends(void* native) noexcept {
   bool known = false;
   try {
@@ -117,7 +106,7 @@ bool Engine::stream_ends(void* native) noexcept {
       try {
         s_.queues->record_end(queue);
       } catch (const std::exception&) {
-        wait_for_end(t, queue);
+        transactions_.wait_for_end(t, queue);
       }
       s_.queues->stream_ends(queue);
     }

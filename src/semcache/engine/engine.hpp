@@ -101,7 +101,6 @@ class Engine : base::Uncopied {
 
  private:
   QueueIndex adopt(std::uint32_t device, void* native, std::shared_ptr<void> owner, Queues::Submitter submitter);
-  void wait_for_end(Transaction& transaction, QueueIndex queue) noexcept;
 };
 
 }  // namespace semcache::engine
