@@ -356,6 +356,20 @@ TEST(ForeignStreams, AStreamWhoseEndCannotBeRecorded) {
   p.expect_host(ah, 3);
 }
 
+TEST(ForeignStreams, ALeasedStreamWhoseEndCannotBeRecorded) {
+  Streams p;
+  p.engine().others_are_told_of(true);
+  Memory& a = p.on_device(size);
+  Memory& ah = p.on_host(size, &a);
+  const QueueIndex q = p.engine().adopt_queue(0, one.native, {}, true);
+  p.kernel_write(one, a, a.all(), 2);  // a launch of ours, with no event behind it
+  p.device().fail_call(1, FakeDevice::call_record);
+  p.destroy(one);
+  p.device().fail_call(0, 0);
+  p.expect_host(ah, 2);
+  p.engine().retire_queue(q);
+}
+
 /// The event behind the kernel was refused, so one is recorded when the stream ends.
 TEST(ForeignStreams, AnEventIsRecordedAtTheEndWhereThereIsNone) {
   Streams p;
