@@ -622,10 +622,10 @@ TEST(AdoptedProcess, UnmappedBeforeTheReleaseAndWantedByNobody) {
   EXPECT_FALSE(is_tracked(at));
 }
 
-/// Did the process crash? (A sanitizer reports a crash itself, and exits.)
+/// Did the process crash? (A sanitizer reports a crash itself, and exits, unless its report needs more than the stack of a signal handler.)
 bool ended_by_a_crash(int status) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return WIFEXITED(status) && WEXITSTATUS(status) != 0;
+  return WIFSIGNALED(status) || WEXITSTATUS(status) != 0;
 #else
   return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
 #endif
