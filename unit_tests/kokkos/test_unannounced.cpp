@@ -602,20 +602,42 @@ void wait_for_on_host(void* flag) {
   while (*static_cast<volatile int*>(flag) == 0) std::this_thread::yield();
 }
 
+/// Something that the host does, for which kernels wait by the flag. A test in which it never happens ends after ten seconds.
+class Awaited {
+ public:
+  Awaited() {
+    EXPECT_EQ(cudaHostAlloc(&flag, sizeof *flag, cudaHostAllocMapped), cudaSuccess);
+    *flag = 0;
+    releaser_ = std::thread([this] {
+      for (int i = 0; i < 1000 && !happened_; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      had_to_be_released_ = !happened_;
+      *static_cast<volatile int*>(flag) = 1;
+    });
+  }
+  ~Awaited() {
+    (void)happens();
+    cudaDeviceSynchronize();
+    cudaFreeHost(flag);
+  }
+  /// It happens now. @return whether that comes too late
+  bool happens() {
+    happened_ = true;
+    if (releaser_.joinable()) releaser_.join();
+    return had_to_be_released_;
+  }
+  int* flag = nullptr;
+
+ private:
+  std::atomic<bool> happened_{false}, had_to_be_released_{false};
+  std::thread releaser_;
+};
+
 /// What waits for the host behind a launch of ours, on the same stream.
 enum class Waiter { kernel, callback, other_stream, null_stream, our_launch_behind_a_fence, our_launch_behind_a_fence_of_all };
 
 void read_before(Waiter waiter) {
-  int* flag = nullptr;
-  ASSERT_EQ(cudaHostAlloc(&flag, sizeof *flag, cudaHostAllocMapped), cudaSuccess);
-  *flag = 0;
-  std::atomic<bool> is_read{false};
-  std::atomic<bool> had_to_be_released{false};
-  std::thread releaser([&] {  // a test that fails ends, too
-    for (int i = 0; i < 1000 && !is_read; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    had_to_be_released = !is_read;
-    *static_cast<volatile int*>(flag) = 1;
-  });
+  Awaited read;
+  int* const flag = read.flag;
   cudaStream_t stream, other;
   const unsigned flags = waiter == Waiter::null_stream ? cudaStreamDefault : cudaStreamNonBlocking;
   EXPECT_EQ(cudaStreamCreateWithFlags(&stream, flags), cudaSuccess);
@@ -663,15 +685,12 @@ void read_before(Waiter waiter) {
       }
     }
     EXPECT_EQ(x.mirror(n - 1), 3.0 * (n - 1));
-    is_read = true;
-    releaser.join();
-    EXPECT_FALSE(had_to_be_released) << "the read has waited for what waits for the host";
+    EXPECT_FALSE(read.happens()) << "the read has waited for what waits for the host";
     EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
   }
   cudaStreamDestroy(stream);
   cudaStreamDestroy(other);
   cudaFree(ordinary);
-  cudaFreeHost(flag);
 }
 }  // namespace kokkos_unannounced
 
@@ -687,16 +706,8 @@ KOKKOS_TEST(KokkosUnannounced, AReadOfWhatALaunchWroteWaitsForNothingThatTheNull
 namespace kokkos_unannounced {
 /// The host reads what a raw kernel on a stream has written, while another kernel waits for that read.
 void read_raw_before(bool on_its_stream) {
-  int* flag = nullptr;
-  ASSERT_EQ(cudaHostAlloc(&flag, sizeof *flag, cudaHostAllocMapped), cudaSuccess);
-  *flag = 0;
-  std::atomic<bool> is_read{false};
-  std::atomic<bool> had_to_be_released{false};
-  std::thread releaser([&] {  // a test that fails ends, too
-    for (int i = 0; i < 1000 && !is_read; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    had_to_be_released = !is_read;
-    *static_cast<volatile int*>(flag) = 1;
-  });
+  Awaited read;
+  int* const flag = read.flag;
   cudaStream_t stream, other;
   EXPECT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
   EXPECT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
@@ -708,15 +719,12 @@ void read_raw_before(bool on_its_stream) {
     if (on_its_stream) wait_for<<<1, 1, 0, stream>>>(flag);
     Kokkos::deep_copy(Exec(), x.mirror, x.device);
     EXPECT_EQ(x.mirror(n - 1), n + 2.0);
-    is_read = true;
-    releaser.join();
-    EXPECT_FALSE(had_to_be_released) << "the read has waited for a kernel that it does not need";
+    EXPECT_FALSE(read.happens()) << "the read has waited for a kernel that it does not need";
     EXPECT_EQ(semcache::statistics().total.device_waits, waits);
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   }
   cudaStreamDestroy(stream);
   cudaStreamDestroy(other);
-  cudaFreeHost(flag);
 }
 }  // namespace kokkos_unannounced
 
