@@ -266,9 +266,8 @@ void Oracle::order_program(void* stream, const std::vector<Operand>& operands) {
 void Oracle::order_program(void* stream, const std::vector<FakeDevice::Touch>& touches) {
   // Kernels on different streams that touch one array, one of them writing: the program's own duty.
   for (const FakeDevice::Stream& other : machine_->device().unordered_kernels(stream, touches)) {
-    if (other.destroyed) machine_->device(other.device.value_or(0)).synchronize_device();
-    else if (random_.chance(50)) machine_->device().synchronize_stream(other);
-    else machine_->device().order_streams(stream, other);
+    if (!other.destroyed && random_.chance(50)) machine_->device().synchronize_stream(other);
+    else machine_->order_behind(stream, other);
   }
 }
 

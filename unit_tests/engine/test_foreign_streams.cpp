@@ -429,8 +429,8 @@ TEST(ForeignStreams, AnEvictionBehindAKernelKeepsNoOtherThreadWaiting) {
   Streams::Options o = Program::defaults();
   o.engine.device_memory_bytes = 1u << 20;
   Streams p(o);
-  Memory& b = p.on_device(size);
-  Memory& bh = p.on_host(size, &b);
+  Memory& b = p.on_device(page);
+  Memory& bh = p.on_host(page, &b);
   Memory& a = p.on_device(512u << 10);
   Memory& c = p.on_device(768u << 10);
   bool over = false;

@@ -196,11 +196,16 @@ class Machine {
     const std::byte* const base = m.address;
     launch(stream, {{&m, false}}, [base, &out] { if (!out.empty()) std::memcpy(out.data(), base, out.size()); });
   }
+  /// The program orders later work of a stream behind the work of another, or waits for that device where the other has been destroyed.
+  void order_behind(const Stream& later, const Stream& earlier) {
+    if (earlier.destroyed) device(earlier.device.value_or(0)).synchronize_device();
+    else device_->order_streams(later, earlier);
+  }
   /// Returns the content that a kernel on `stream` sees. The kernel is ordered after the program's other kernels, as a program
   /// must.
   std::vector<std::byte> device_content(const Stream& stream, engine::Memory& m) {
     std::vector<std::byte> out;
-    for (const Stream& s : device_->unordered_kernels(stream, touches({{&m, false}}))) device_->order_streams(stream, s);
+    for (const Stream& s : device_->unordered_kernels(stream, touches({{&m, false}}))) order_behind(stream, s);
     kernel_read(stream, m, out);
     device(device_->device_of(stream)).synchronize_device();
     return out;
@@ -210,7 +215,7 @@ class Machine {
     std::vector<std::byte> out(part.size());
     const engine::Operand operand{&m, false};
     engine::Requirement read{&m, part, Access::read};
-    for (const Stream& s : device_->unordered_kernels(stream, touches({operand}, {read}))) device_->order_streams(stream, s);
+    for (const Stream& s : device_->unordered_kernels(stream, touches({operand}, {read}))) order_behind(stream, s);
     const engine::QueueIndex q = queue(stream.native, device_->device_of(stream));
     const bool in_part = engine_->launches.begin_launch(q, &operand, 1, {&read, 1});
     device_->launch(stream, touches({operand}, {read}), [&out, from = m.address + part.begin] { std::memcpy(out.data(), from, out.size()); });

@@ -86,8 +86,7 @@ listed(
 listed(
     "engine/engine.cpp",
     ("a second stream inherits the first one's order", "adopt_queue if anew false #1"),
-    ("a stream that the program destroys is forgotten about", "stream_ends stream_ends #1"),
-    ("a stream that cannot tell when its work is done is not waited for", "stream_ends wait_for_end #1"))
+    ("a stream that the program destroys is forgotten about", "stream_ends stream_ends #1"))
 listed(
     "engine/executor.cpp",
     ("pieces of a message are taken from the place of the first", "copy_by_queue plain piece #2"),

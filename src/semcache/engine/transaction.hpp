@@ -39,8 +39,6 @@ class Transactions : Parts {
   /// Ends a lease of the queue, and gives up its stream behind the last lease. The wait for its device is without the lock.
   /// @throws DeviceError  see `Queues::retire`
   void end_queue(Transaction& transaction, QueueIndex queue);
-  /// Waits for the queue's device, without the lock, where no event tells when the queue's work is done. A refused wait is logged.
-  void wait_for_end(Transaction& transaction, QueueIndex queue) noexcept;
 
  private:
   friend class Transaction;

@@ -200,16 +200,6 @@ void Transactions::complete_transfers(Transaction& t, Memory& m) {
   }
 }
 
-void Transactions::wait_for_end(Transaction& t, QueueIndex queue) noexcept {
-  const Clock submitted = s_.queues->submitted_to_device_of(queue);
-  try {
-    t.unlocked([&] { s_.queues->wait_for_device_of(queue); });
-    s_.queues->note_done(submitted);
-  } catch (const std::exception& e) {
-    base::raw_log("at a stream's end: %s", e.what());
-  }
-}
-
 void Transactions::end_queue(Transaction& t, QueueIndex queue) {
   std::optional<Clock> submitted = s_.queues->begin_retiring(queue);
   if (!submitted) return;

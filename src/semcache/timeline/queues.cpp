@@ -216,7 +216,7 @@ void Queues::record_leased(std::optional<void*> stream) {
 
 bool Queues::reached(QueueIndex q, std::uint64_t position) {
   if (done(q, position)) return true;
-  if (q == unknown_queue) return false;
+  if (q == unknown_queue || (queues_[q].ended && recorded_after(q, position) == nullptr)) return false;
   const auto event = event_after(q, position);
   return event == nullptr || event->complete();
 }
@@ -252,8 +252,13 @@ std::shared_ptr<Event> Queues::recorded_after(QueueIndex q, std::uint64_t positi
 std::shared_ptr<Event> Queues::event_after(QueueIndex q, std::uint64_t position) {
   if (done(q, position)) return nullptr;
   auto event = recorded_after(q, position);
-  if (event == nullptr && queues_[q].ended) throw DeviceError("a stream has ended, and nothing tells when its work is done");
-  return event != nullptr ? event : record(q);
+  if (event != nullptr || !queues_[q].ended) return event != nullptr ? event : record(q);
+  // The driver has refused an event, and perhaps a wait, when the stream ended.
+  Clock own{};
+  own[q] = this->position(q);
+  wait_for_device_of(q);
+  note_done(own);
+  return nullptr;
 }
 
 void Queues::note_submitter(QueueIndex q) noexcept {
