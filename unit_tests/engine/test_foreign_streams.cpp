@@ -375,11 +375,39 @@ TEST(ForeignStreams, AnEventIsRecordedAtTheEndWhereThereIsNone) {
   Streams p;
   Memory& a = p.on_device(size);
   Memory& ah = p.on_host(size, &a);
+  bool other = false;
+  p.write(two, p.on_device(size), 1, &other);
   p.device().fail_call(1, FakeDevice::call_record);
   p.write(one, a, 2);
   p.destroy(one);
   p.expect_host(ah, 2);
+  EXPECT_FALSE(other) << "nobody need wait for the device";
   EXPECT_EQ(p.waits(), 0u);
+}
+
+/// The announcement of a part counted on the unknown queue, and has been waited for before the kernel was launched.
+TEST(ForeignStreams, AKernelOnAnAnnouncedPart) {
+  Streams p;
+  Memory& a = p.on_device(size);
+  Memory& ah = p.on_host(size, &a);
+  Memory& b = p.on_device(size);
+  Memory& bh = p.on_host(size, &b);
+  p.host_write(ah, ah.all(), 1);
+  const ByteRange part{2 * page, 4 * page};
+  p.engine().access(a, part, Access::read_write);
+  p.kernel(two, unknown_queue, b, p.writing(b, 2));
+  p.expect_host(bh, 2);
+  EXPECT_EQ(p.waits(), 1u);
+  const DriverUse use{a.address + part.begin, 0, DriverUse::Kind::argument, 0};
+  auto call = p.engine().foreign_uses.begin_foreign_call(&use, 1, true, {p.queue_of(one), one.native, all_devices});
+  ASSERT_FALSE(call->uses.front().parts.empty());
+  p.device().launch(one, {{a.address + part.begin, part.size(), true}}, [&, base = a.address] {
+    for (std::uint64_t i = part.begin; i < part.end; ++i) base[i] = Streams::mix(3, i);
+  });
+  p.engine().foreign_uses.end_foreign_call(std::move(call));
+  p.expect_host(ah, part, 3);
+  p.expect_host(ah, {0, part.begin}, 1);
+  EXPECT_EQ(p.waits(), 1u);
 }
 
 /// While a thread waits for the end of a stream's work, another one makes a stream.
