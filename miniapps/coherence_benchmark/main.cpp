@@ -581,7 +581,7 @@ struct AddViews {
 /// the rate on semcache::Exec over that on the native space. And what a thread loses more than on the native space by a read: every 20
 /// launches it copies the array to a mirror, fences, and reads one element.
 nlohmann::json rates(int threads, int pairs) {
-  // Many short rounds: the rate of launches drifts by a tenth within a second, but not within a round.
+  // The rounds are short and many, because the rate of launches drifts by a tenth within a second, but not within a round.
   constexpr int launches_each = 300, n = 1000, between_fences = 100, between_reads = 20;
   const int rounds = 20 * pairs;
   struct Worker {

@@ -50,6 +50,16 @@ struct Streams : Program {
     };
   }
   void write(const Stream& s, Memory& m, std::uint64_t seed, bool* ran = nullptr) { kernel(s, queue_of(s), m, writing(m, seed, ran)); }
+  /// A kernel of other code finds what the write with this seed has left.
+  void expect_on(const Stream& s, QueueIndex q, Memory& m, std::uint64_t seed) {
+    bool ran = false;
+    kernel(s, q, m, [&ran, base = m.address, seed] {
+      ran = true;
+      EXPECT_EQ(base[7], mix(seed, 7));
+    }, all_devices, false);
+    device().synchronize_stream(s);
+    EXPECT_TRUE(ran);
+  }
   /// The program destroys the stream.
   void destroy(const Stream& s, bool known = true) {
     EXPECT_EQ(engine().stream_ends(s.native), known);
@@ -157,13 +167,7 @@ TEST(ForeignStreams, TheNextStreamOfTheHandleIsAnotherOne) {
   p.destroy(one);
   const QueueIndex next = p.queue_of(one);
   EXPECT_NE(next, former) << "its work may not be done";
-  bool ran = false;
-  p.kernel(one, next, a, [&, base = a.address] {
-    ran = true;
-    EXPECT_EQ(base[7], Streams::mix(3, 7));
-  }, all_devices, false);
-  p.device().synchronize_stream(one);
-  EXPECT_TRUE(ran);
+  p.expect_on(one, next, a, 3);
 }
 
 TEST(ForeignStreams, AnIndexIsFreeWhenTheWorkIsDone) {
@@ -225,13 +229,7 @@ TEST(ForeignStreams, TheFirstStreamOfAll) {
   EXPECT_FALSE(later);
   p.destroy(one);
   p.host_write(ah, ah.all(), 3);
-  bool ran = false;
-  p.kernel(one, p.queue_of(one), a, [&, base = a.address] {
-    ran = true;
-    EXPECT_EQ(base[7], Streams::mix(3, 7));
-  }, all_devices, false);
-  p.device().synchronize_stream(one);
-  EXPECT_TRUE(ran);
+  p.expect_on(one, p.queue_of(one), a, 3);
   EXPECT_FALSE(p.engine().state().queues->needs_events(p.ours(usual))) << "the first of ours is the framework's default";
 }
 
@@ -486,13 +484,7 @@ TEST(ForeignStreams, AnEndThatCannotBeNoted) {
   p.device().meanwhile = nullptr;
   const QueueIndex next = p.queue_of(one);
   EXPECT_NE(next, former);
-  bool ran = false;
-  p.kernel(one, next, a, [&, base = a.address] {
-    ran = true;
-    EXPECT_EQ(base[7], Streams::mix(3, 7));
-  }, all_devices, false);
-  p.device().synchronize_stream(one);
-  EXPECT_TRUE(ran);
+  p.expect_on(one, next, a, 3);
 }
 
 TEST(ForeignStreams, AKernelOnTheFrameworksDefaultStream) {

@@ -53,7 +53,7 @@ QueueIndex Queues::adopt(std::uint32_t device, void* native, std::shared_ptr<voi
   QueueIndex free = 0;
   for (QueueIndex q = own_end_; q < count_; ++q) {
     const bool same = queues_[q].device == device;
-    if (same && live(q) && queues_[q].native == native) {
+    if (same && is_of_stream(q, native)) {
       if (submitter == Submitter::ours) count_as_ours(q);
       return q;
     }
@@ -129,14 +129,13 @@ std::optional<Clock> Queues::begin_retiring(QueueIndex index) {
     if (queue.leases.load() > 0) queue.leases.fetch_sub(1);
     return std::nullopt;
   }
+  const bool lacks_event = unrecorded(index);
   const bool in_use = queue.calls > 0;  // by other code, so the stream lives on, and keeps its index
   queue.ended = !in_use;  // even if something fails from here on, because the next stream with that handle is another one
   try {
     // The event is recorded now, because later nothing can be submitted to the stream, and the wait for the device may be
     // refused.
-    const std::uint64_t at = position(index);
-    const bool unrecorded = queue.leases.load() > 0 && at > queue.recorded_position.load() && !done(index, at);
-    if (unrecorded && !device(index).is_recording(queue.id)) record(index);
+    if (lacks_event && !device(index).is_recording(queue.id)) record(index);
   } catch (const std::exception& e) {
     base::raw_log("at a stream's end: %s", e.what());
   }
@@ -199,11 +198,10 @@ std::shared_ptr<Event> Queues::record(QueueIndex q) {
 }
 
 void Queues::record_leased(std::optional<void*> stream) {
-  const auto is_of = [&](const Queue& queue) { return queue.live && !queue.ended && !queue.own && queue.native == *stream; };
-  const bool one = stream && std::any_of(&queues_[1], &queues_[count()], is_of);
+  const bool one = stream && of_stream(*stream) != unknown_queue;
   std::exception_ptr failed;
   for (QueueIndex q = 1; q < count_; ++q) {
-    if (one && !is_of(queues_[q])) continue;
+    if (one && !is_of_stream(q, *stream)) continue;
     try {
       // Whatever is submitted to a stream that is being recorded becomes part of the graph, an event, too.
       if (unrecorded(q) && !device(q).is_recording(queues_[q].id)) record(q);
@@ -252,7 +250,8 @@ std::shared_ptr<Event> Queues::recorded_after(QueueIndex q, std::uint64_t positi
 std::shared_ptr<Event> Queues::event_after(QueueIndex q, std::uint64_t position) {
   if (done(q, position)) return nullptr;
   auto event = recorded_after(q, position);
-  if (event != nullptr || !queues_[q].ended) return event != nullptr ? event : record(q);
+  if (event != nullptr) return event;
+  if (!queues_[q].ended) return record(q);
   // The driver has refused an event, and perhaps a wait, when the stream ended.
   Clock own{};
   own[q] = this->position(q);
