@@ -65,7 +65,7 @@ class ForeignUses : Parts {
   /// What the call may write counts as written, unless an announcement states otherwise. A kernel may write
   /// all arrays whose addresses it is given.
   /// @param launches  the call launches a kernel or a graph, which may use any listed array
-  /// @param where  On the unknown queue the transfers of what the call uses are waited for here, and whoever needs that later waits for the
+  /// @param where  where the work is carried out. On the unknown queue the transfers of what the call uses are waited for here, and whoever needs that later waits for the
   ///               devices; otherwise the queue is ordered, as for our own launches.
   /// @return for `end_foreign_call`, when the driver has taken the call's work; nullptr: the call uses no device memory of ours
   [[nodiscard]] std::unique_ptr<ForeignCall> begin_foreign_call(const device::DriverUse* uses, std::size_t count, bool launches,

@@ -29,8 +29,10 @@ Obstacle Hazards::quiesce(Memory& m) {
 /// one queue for each direction. So such kernels are waited for before anything is submitted behind them.
 Obstacle Hazards::kernels_of_others(const Memory& m) const noexcept {
   for (QueueIndex q = s_.queues->own_end(); q < s_.queues->count(); ++q) {
-    if (s_.queues->others_before(q, UINT64_MAX) == 0) continue;
-    const std::uint64_t at = s_.queues->others_before(q, s_.last_use(m, q));
+    const std::uint64_t last = s_.queues->last_of_others(q);
+    if (last == 0) continue;
+    // An earlier kernel of other code may lie before the last use.
+    const std::uint64_t at = std::min(last, s_.last_use(m, q));
     if (at != 0 && !s_.queues->done(q, at)) return Obstacle::until({q, at});
   }
   return {};

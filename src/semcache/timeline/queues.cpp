@@ -95,10 +95,8 @@ QueueIndex Queues::of_stream(void* native) const noexcept {
 }
 
 void Queues::record_end(QueueIndex q) {
-  const Queue& queue = queues_[q];
-  const std::uint64_t at = position(q);
-  if (at <= queue.recorded_position.load() || done(q, at)) return;
-  if (device(q).is_recording(queue.id)) throw DeviceError("a graph is recorded from a stream that ends");
+  if (!has_work_behind_event(q)) return;
+  if (device(q).is_recording(queues_[q].id)) throw DeviceError("a graph is recorded from a stream that ends");
   record(q);
 }
 

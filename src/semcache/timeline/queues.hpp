@@ -86,10 +86,8 @@ class Queues : base::Uncopied {
   [[nodiscard]] bool leased(QueueIndex q) const noexcept { return queues_[q].leases.load() > 0; }
   /// Notes that work `position` of the queue is a kernel of other code, which may wait for the host.
   void note_of_others(QueueIndex q, std::uint64_t position) noexcept { queues_[q].last_of_others = position; }
-  /// Returns a position before which `position` of `q` cannot be reached, and at which work of other code may be; 0 if there is no such work.
-  [[nodiscard]] std::uint64_t others_before(QueueIndex q, std::uint64_t position) const noexcept {
-    return std::min(queues_[q].last_of_others, position);
-  }
+  /// Returns the last position so noted; 0 if there is none.
+  [[nodiscard]] std::uint64_t last_of_others(QueueIndex q) const noexcept { return queues_[q].last_of_others; }
 
   /// While it lives, the queue's index stands for the stream to which a call of other code is about to submit.
   /// Threads: it begins and ends with the engine's lock.
@@ -268,9 +266,11 @@ class Queues : base::Uncopied {
   void prune(QueueIndex q);
   /// Returns whether the queue is leased and has work behind its last event that is not known to be done.
   [[nodiscard]] bool unrecorded(QueueIndex q) const noexcept {
-    const Queue& queue = queues_[q];
-    const std::uint64_t at = queue.position.load(std::memory_order_acquire);
-    return queue.leases.load() > 0 && !queue.ended && at > queue.recorded_position.load() && !done(q, at);
+    return queues_[q].leases.load() > 0 && !queues_[q].ended && has_work_behind_event(q);
+  }
+  [[nodiscard]] bool has_work_behind_event(QueueIndex q) const noexcept {
+    const std::uint64_t at = position(q);
+    return at > queues_[q].recorded_position.load() && !done(q, at);
   }
 
   [[nodiscard]] device::Device& device(QueueIndex q) const noexcept { return *devices_[queues_[q].device]; }
