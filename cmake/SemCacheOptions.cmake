@@ -22,6 +22,7 @@ endfunction()
 
 semcache_auto_option(KOKKOS "Build packages/kokkos; AUTO: if Kokkos is found")
 semcache_auto_option(KERNELS "Build packages/kernels; AUTO: if Kokkos-Kernels is found beside Kokkos, or is named")
+semcache_auto_option(LINALG "Build packages/linalg; AUTO: if a BLAS is found")
 semcache_auto_option(MPI "Build what runs under MPI; AUTO: if MPI is found")
 semcache_auto_option(CUDA "Build the CUDA device; AUTO: if the Kokkos in use has CUDA")
 # Compiling Tpetra's classes takes minutes, so this part is built only on request.
@@ -83,6 +84,18 @@ if(SemCache_ENABLE_KERNELS AND SemCache_WITH_KOKKOS)
   endif()
 endif()
 
+set(SemCache_WITH_LINALG OFF)
+if(SemCache_ENABLE_LINALG)
+  if(SemCache_ENABLE_LINALG STREQUAL "AUTO")
+    find_package(BLAS QUIET)
+  else()
+    find_package(BLAS REQUIRED)
+  endif()
+  if(BLAS_FOUND)
+    set(SemCache_WITH_LINALG ON)
+  endif()
+endif()
+
 set(SemCache_WITH_MPI OFF)
 if(SemCache_ENABLE_MPI)
   set(MPI_CXX_SKIP_MPICXX ON)
@@ -112,4 +125,4 @@ if(SemCache_ENABLE_TPETRA)
 endif()
 
 message(STATUS "SemCache ${PROJECT_VERSION}: Kokkos ${SemCache_WITH_KOKKOS}"
-  ", Kokkos-Kernels ${SemCache_WITH_KERNELS}, CUDA ${SemCache_WITH_CUDA}, MPI ${SemCache_WITH_MPI}, Tpetra ${SemCache_WITH_TPETRA}, Belos ${SemCache_WITH_BELOS}")
+  ", Kokkos-Kernels ${SemCache_WITH_KERNELS}, CUDA ${SemCache_WITH_CUDA}, linalg ${SemCache_WITH_LINALG}, MPI ${SemCache_WITH_MPI}, Tpetra ${SemCache_WITH_TPETRA}, Belos ${SemCache_WITH_BELOS}")

@@ -35,6 +35,7 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
   m->label = name;
   m->counted_snapshot = false;
   m->freeing = false;
+  m->leaving = false;
   m->announced_use.at.store(0);
   m->announced_use.by.store(nullptr);
   m->captured_use.at.store(0);

@@ -85,7 +85,7 @@ void Engine::audit() {
       }
       for (std::size_t i = 0; idle && m.opened_in_part && !m.snapshot() && !projection_.waits() && i < m.in_part->opened.size(); ++i) {
         const Memory::InPart::Opened& part = m.in_part->opened[i];
-        const ByteRange content = intersect(part.pages, m.all());
+        const Region content = memory::positions_at(m, intersect(part.pages, {0, m.bytes}));
         if (!s_.directory.fresh(m.slot, content) || !State::is_resident(m, content)) {
           base::fatal("audit: I5: the program can use a part of the device memory of '%s', which is stale", s_.name(m));
         }

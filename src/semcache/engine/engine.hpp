@@ -9,6 +9,7 @@
 #include <semcache/engine/foreign_io.hpp>
 #include <semcache/engine/foreign_uses.hpp>
 #include <semcache/engine/host_uses.hpp>
+#include <semcache/engine/tiles.hpp>
 
 /// Carries out accesses to arrays: the transfers that the directory asks for are made in order, asynchronously, and counted.
 namespace semcache::engine {
@@ -41,6 +42,7 @@ class Engine : base::Uncopied {
  public:
   Lifetimes lifetimes{parts_};
   Derivations derivations{parts_};
+  Tiles tiles{parts_};
   Launches launches{parts_};
   HostUses host_uses{parts_};
   HostAccess host_access{parts_};
@@ -68,6 +70,13 @@ class Engine : base::Uncopied {
     const Look look(transactions_);
     s_.expect_not_freed(Kept(memory));
     return transfers_.missing(memory, where);
+  }
+
+  /// Returns where content of these bytes of an array is on devices. Content on several devices is listed for each. Moves nothing.
+  [[nodiscard]] std::vector<Holder> holders(Memory& memory, const Region& where) const {
+    const Look look(transactions_);
+    s_.expect_not_freed(Kept(memory));
+    return transfers_.holders(memory, where);
   }
 
   // --- queues ------------------------------------------------------------------------------------------------------

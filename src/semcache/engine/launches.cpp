@@ -18,10 +18,7 @@ static void ask_for_transfers(Queues& queues, QueueIndex queue, const Memory& m)
   }
 }
 
-/// Returns the bytes of the memory that a part of an operand is. Of memory that is not laid out as its positions, that is all of it.
-static Region in_memory(const Requirement& part) noexcept {
-  return part.memory->layout.empty() ? part.range : Region(ByteRange{0, part.memory->bytes});
-}
+static Region in_memory(const Requirement& part) noexcept { return memory::in_memory(*part.memory, part.range); }
 
 bool Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts) {
   const SpaceId space = device_space(s_.queues->device_of(queue));
@@ -369,6 +366,12 @@ bool Launches::note_written(Memory& m, bool written) noexcept {
 
 Clock Launches::submitted_before(QueueIndex queue) const noexcept {
   return s_.queues->happened_with(queue, s_.queues->position(queue));
+}
+
+void Launches::wait_for(QueueIndex queue) {
+  Transaction t(transactions_);
+  const timeline::Work all{queue, s_.queues->position(queue)};
+  t.run([&] { return hazards_.not_done(all); });
 }
 
 void Launches::launch_awaited(QueueIndex queue, Clock before, std::uint64_t number) noexcept {

@@ -37,6 +37,8 @@ class Launches : Parts {
   /// Notes that a kernel has been waited for, so that the driver need not be asked again about it and what came before it. To be
   /// called after `end_launch`. No lock.
   /// @param number  what `end_launch` returned
+  /// Waits until all work that has been submitted to the queue so far is done.
+  void wait_for(QueueIndex queue);
   void launch_awaited(QueueIndex queue, Clock before, std::uint64_t number) noexcept;
   /// Is work for this queue recorded in a graph of the program's, so that it is unknown when it runs? Returns false for the
   /// unknown queue, of which this cannot be found out. @throws DeviceError

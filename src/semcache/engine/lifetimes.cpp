@@ -79,9 +79,10 @@ Memory* Lifetimes::new_derived(std::uint32_t device, const char* label, std::uin
   return bind_part(std::move(m), like != nullptr ? like->datum : s_.directory.add_datum(bytes));
 }
 
-void Lifetimes::abandon(Memory& derived) noexcept {
-  projection_.revoke(derived);
-  keep_as_saved_copy(derived);
+void Lifetimes::abandon(Memory& m) noexcept {
+  if (!m.derived) live_device_bytes_ -= m.bytes;
+  projection_.revoke(m);
+  keep_as_saved_copy(m);
 }
 
 Memory* Lifetimes::bind_part(Arrays::NewMemory m, DatumId datum) {

@@ -27,9 +27,10 @@ class Lifetimes : Parts {
   /// used as a part is. Threads: with the engine's lock.
   /// @throws UsageError  it has no bytes  @throws OutOfMemory, std::bad_alloc  as `allocate_device`
   Memory* new_derived(std::uint32_t device, const char* label, std::uint64_t bytes, const Memory* like);
-  /// Gives up such memory, whose content is not wanted by its own datum any more. It is freed when nothing uses it.
-  /// Threads: with the engine's lock.
-  void abandon(Memory& derived) noexcept;
+  /// Gives up such memory, or a part of an array on a device, without a wait. Content that an array wants, and that only this memory holds,
+  /// stays there as a saved copy. The memory is freed when nothing uses it and nobody wants its content.
+  /// Threads: with the engine's lock.  @pre no launch pins it
+  void abandon(Memory& part) noexcept;
   /// @param partner  the device array whose host side this is; nullptr: an array of its own
   /// @param announced  the program announces every access of the host, so the pages are not protected
   /// @throws UsageError  the partner is no live device array, has another size, or has a host side already

@@ -102,7 +102,7 @@ bool Projection::permits_reads(const Memory& m, const void* address) const noexc
 bool Projection::parts_stay_open(const Memory& m) const noexcept {
   const std::vector<Memory::InPart::Opened>& opened = m.in_part->opened;
   return opened.size() <= most_opened && std::all_of(opened.begin(), opened.end(), [&](const Memory::InPart::Opened& part) {
-           const ByteRange content = intersect(part.pages, m.all());
+           const Region content = memory::positions_at(m, intersect(part.pages, {0, m.bytes}));
            return part.writable ? s_.directory.exclusive(m.slot, content) : s_.directory.fresh(m.slot, content);
          });
 }

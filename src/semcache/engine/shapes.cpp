@@ -63,7 +63,15 @@ Region Shapes::pages_of(const Memory& m, const Region& r) const {
 
 void Shapes::fit(Transaction& t, Requirement& part) {
   Memory& m = *part.memory;
-  if (is_no_array(m) || m.part) return;  // of the former `begin_launch` reports; the latter is used as a whole
+  if (is_no_array(m)) return;  // `begin_launch` reports it
+  if (m.part) {  // its pages are nobody else's, and it has no bytes between its columns
+    shape(m, part.range);
+    if (part.range.columns <= most_pieces || s_.directory.held(m.slot).takes(part.range)) return;
+    const Region all = m.layout.is_range() ? Region(part.range.hull()) : m.layout;
+    if (all != part.range && part.mode == Access::overwrite) part.mode = Access::read_write;
+    part.range = all;
+    return;
+  }
   part = fitting(m, part.range, part.mode);
   // Frameworks round sizes up. Bytes behind the last element that nobody has ever written count as written with it, so that the array can
   // be held exclusively as a whole.

@@ -175,6 +175,21 @@ Missing Transfers::missing(const Memory& m, const Region& range) const {
   return sum;
 }
 
+std::vector<Holder> Transfers::holders(const Memory& m, const Region& range) const {
+  std::vector<Holder> found;
+  for (const SlotId slot : s_.directory.slots(m.datum)) {
+    const Memory& side = s_.memory_of(slot);
+    if (side.on_host()) continue;
+    const std::size_t first = found.size();
+    s_.directory.all_of(slot, range, [&](const Region& part, directory::ValueRef wanted, directory::ValueRef held) {
+      if (held != wanted || !held.is_number()) return true;
+      if (found.size() == first || !join(found.back().where, part)) found.push_back({State::device_index(side), part});
+      return true;
+    });
+  }
+  return found;
+}
+
 Obstacle Transfers::save_all(Memory& m, const Region& range, Loss loss, const std::vector<Region>& together) {
   std::vector<directory::LastHeld> last;
   for (;;) {

@@ -13,6 +13,12 @@ struct Missing {
   std::uint64_t filled = 0;                       ///< known content, which is made in place
 };
 
+/// Bytes of an array whose content is on a device.
+struct Holder {
+  std::uint32_t device;
+  Region where;
+};
+
 /// Chooses the steps by which content moves, has them carried out one after the other, and reports them to the directory.
 ///
 /// Threads: with the engine's lock. Members that return an obstacle are parts of an attempt (Transaction).
@@ -27,6 +33,8 @@ class Transfers : Parts {
   /// Returns which bytes of `range` are missing, and where they would come from. Nothing moves. Where some of them have the same value, one
   /// may in fact be copied from the other.
   [[nodiscard]] Missing missing(const Memory& memory, const Region& range) const;
+  /// Returns where content of `range` is on devices, in all memory of the array. Content in several places is listed for each.
+  [[nodiscard]] std::vector<Holder> holders(const Memory& memory, const Region& range) const;
   /// Why a slot that may be the last holder of a value is about to lose it.
   enum class Loss : std::uint8_t {
     fetch,     ///< another value is fetched to the same bytes

@@ -85,6 +85,7 @@ struct alignas(64) Memory {
   bool derived = false;              ///< of a value that the engine derives from arrays
   bool spare = false;                ///< nobody uses this derived value, so it is evicted first, and then forgotten
   bool freeing = false;              ///< being freed, so it is not evicted
+  bool leaving = false;              ///< a side of an array that is about to be freed: its tiles need not stay for it
   bool perhaps_unwanted = false;     ///< a saved copy that is listed in `Projection`
   bool awaits_projection = false;    ///< listed in `Projection`
   bool perhaps_unready = false;      ///< listed in `Projection`

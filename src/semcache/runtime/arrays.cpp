@@ -148,6 +148,36 @@ ArrayPart::ArrayPart(const void* first, std::size_t bytes, std::size_t columns, 
 HostPart::HostPart(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch)
     : PlacedPart(new_host_part(first, bytes, columns, pitch)) {}
 
+Tile::Tile(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device) : epoch_(0) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  expect_device(r, device);
+  epoch_ = epoch();
+  const Located at = locate(r, first, bytes);
+  const engine::State& s = r.engine->state();
+  const bool lies_there = at.memory->space == device_space(device) && at.memory->bytes <= s.devices[device]->memory->budget_bytes();
+  if (lies_there) {
+    data_ = at.memory->address + at.position;
+    pitch_ = columns > 1 ? pitch : bytes;
+    return;
+  }
+  const Region where(at.position, bytes, columns, pitch);
+  memory_ = &r.engine->tiles.acquire(device, *at.memory, where);
+  const Region in_tile = memory::in_memory(*memory_, Region::apart(at.position, bytes, columns, pitch));
+  data_ = memory_->address + in_tile.begin;
+  const Region& all = memory_->layout;
+  pitch_ = columns == 1 ? bytes : all.is_range() ? pitch : pitch / all.pitch * all.width;
+}
+
+Tile::Tile(Tile&& other) noexcept : data_(other.data_), pitch_(other.pitch_), memory_(std::exchange(other.memory_, nullptr)), epoch_(other.epoch_) {}
+
+Tile::~Tile() {
+  Runtime* const r = memory_ != nullptr ? running() : nullptr;
+  if (r == nullptr || epoch_ != epoch()) return;
+  const platform::RuntimeScope scope;
+  r->engine->tiles.release(*memory_);
+}
+
 DerivedValue::DerivedValue(const char* function, const void* parameters, std::size_t parameter_bytes, const Input* inputs, std::size_t count,
                            std::size_t bytes, std::uint32_t device) {
   const platform::RuntimeScope scope;
@@ -209,6 +239,7 @@ void deallocate(void* address) noexcept {
   }
   if (m != nullptr && m->address == address) {
     r->engine->derivations.leave(*m);
+    r->engine->tiles.leave(*m);
     return r->engine->lifetimes.deallocate(m);
   }
   // An address in no arena may belong to an array of a runtime that has ended.
@@ -228,7 +259,10 @@ void adopt(void* address, std::size_t bytes, const char* label) {
 
 void release(void* address) {
   const platform::RuntimeScope scope;
-  if (Runtime* r = running()) r->engine->adoption.release(static_cast<std::byte*>(address));
+  Runtime* const r = running();
+  if (r == nullptr) return;
+  if (Memory* const body = r->engine->state().adopted.find_near(static_cast<std::byte*>(address))) r->engine->tiles.leave(*body);
+  r->engine->adoption.release(static_cast<std::byte*>(address));
 }
 
 void settle_and_open() {
@@ -242,6 +276,17 @@ void* header_of(const void* address) noexcept {
   Memory* m = r != nullptr ? array_at(*r, address) : nullptr;
   if (m == nullptr) m = outlived(address);
   return m != nullptr && m->address == address ? m->header : nullptr;
+}
+
+std::vector<HeldBytes> holders(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch) {
+  std::vector<HeldBytes> held;
+  if (bytes == 0 || columns == 0) return held;
+  Runtime& r = runtime();
+  const Region where(0, bytes, columns, pitch);
+  const Located at = locate(r, first, where.end());
+  const auto position = static_cast<std::int64_t>(at.position);
+  for (const engine::Holder& h : r.engine->holders(*at.memory, where.moved(position))) held.push_back({h.device, h.where.moved(-position)});
+  return held;
 }
 
 bool notices_host_accesses(const void* address) {
@@ -303,6 +348,37 @@ QueueId lease_queue(void* native_stream) {
   const base::AtEnd retired([] { retired_queues.fetch_add(1, std::memory_order_release); });
   return QueueId{engine.adopt_queue(engine.state().device_of_stream(native_stream), native_stream, {}, true)};
 }
+
+Stream new_stream(std::uint32_t device) {
+  const platform::RuntimeScope scope;
+  Runtime& r = runtime();
+  expect_device(r, device);
+  device::Device& d = *r.engine->state().devices[device]->device;
+  std::shared_ptr<void> native = d.new_stream();
+  void* const handle = native.get();
+  const QueueId queue{r.engine->adopt_queue(device, handle, std::move(native))};
+  return {device, d.kernels_run_in_caller() ? nullptr : handle, queue};
+}
+
+void wait_for_queue(QueueId queue) {
+  const platform::RuntimeScope scope;
+  runtime().engine->launches.wait_for(queue.value);
+}
+
+bool devices_are_emulated() { return runtime().engine->state().home().device->kernels_run_in_caller(); }
+
+namespace {
+
+device::Device& device_at(std::uint32_t device) {
+  const Runtime& r = runtime();
+  expect_device(r, device);
+  return *r.engine->state().devices[device]->device;
+}
+
+}  // namespace
+
+OnDevice::OnDevice(std::uint32_t device) : device_(device_at(device)) { device_.enter(); }
+OnDevice::~OnDevice() { device_.leave(); }
 
 void retire_queue(QueueId queue) noexcept {
   Runtime* r = running();

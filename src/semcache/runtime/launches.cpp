@@ -267,8 +267,9 @@ Launch::Launch(QueueId queue, const LibraryUse* uses, std::size_t count) : Holdi
     Region where(begin, std::min<std::uint64_t>(u.bytes, behind), u.columns, u.pitch);
     Access mode = u.mode;
     if (m->part) {
-      if (mode == Access::overwrite && where.size() < m->bytes) mode = Access::read_write;
-      where = m->layout;
+      const std::uint64_t bytes = where.size();
+      where = memory::positions_at(*m, where);
+      if (mode == Access::overwrite && where.size() > bytes) mode = Access::read_write;
     }
     parts[part_count++] = {m, where, mode};
     in_part = in_part || where.size() != m->bytes;

@@ -112,6 +112,17 @@ struct MissingBytes {
 /// Cost: one step for each piece of content that is missing. Threads: any.
 [[nodiscard]] SEMCACHE_API MissingBytes missing_bytes(const void* address, std::size_t bytes);
 
+/// Bytes of an array whose present content a device holds.
+struct HeldBytes {
+  std::uint32_t device;
+  Region where;  ///< from the first byte that was asked about
+};
+/// Returns where content of a part of a tracked array is on devices now, also in tiles and parts. Content on several devices is listed for
+/// each. Nothing moves, and the answer holds until the next launch, copy or access of any thread.
+/// @param bytes  of a column  @param pitch  bytes from one column of the array to the next; not used where there is one column
+/// @throws UsageError  the part is not inside one tracked array
+[[nodiscard]] SEMCACHE_API std::vector<HeldBytes> holders(const void* first, std::size_t bytes, std::size_t columns = 1, std::size_t pitch = 0);
+
 /// Returns whether accesses to the host array at `address` are noticed. They are not under SEMCACHE_TRACKER=explicit and
 /// SEMCACHE_PROTOCOL=off, nor for arrays allocated as announced: DualView's modify and sync are announcements then. Foreign
 /// addresses, and those of device arrays and of arrays that have been freed: false.
@@ -146,6 +157,30 @@ SEMCACHE_API void settle(const void* address);
 SEMCACHE_API void retire_queue(QueueId queue) noexcept;
 /// Returns how often the runtime has been started. A QueueId is valid only in the epoch in which it was returned.
 [[nodiscard]] SEMCACHE_API std::uint64_t epoch() noexcept;
+
+/// A stream of a device for kernels of SemCache's own libraries, in whose order they are carried out. Its launches are announced by `Launch`.
+struct Stream {
+  std::uint32_t device = 0;
+  void* native = nullptr;  ///< CUDA: a cudaStream_t; emulated devices, whose kernels run where they are called: no stream
+  QueueId queue;
+};
+/// Makes a stream, which lasts until the runtime ends. A process has at most 95 queues, three of each device among them.
+/// @throws UsageError  the process does not use that device  @throws DeviceError, SystemError  there can be no more
+[[nodiscard]] SEMCACHE_API Stream new_stream(std::uint32_t device);
+/// Waits until all work is done that has been submitted to the queue so far. @throws DeviceError
+SEMCACHE_API void wait_for_queue(QueueId queue);
+/// Returns whether the process's devices are emulated, so that kernels run on the host where they are called.
+[[nodiscard]] SEMCACHE_API bool devices_are_emulated();
+
+/// Makes a device the current one for the vendor's libraries on this thread, as long as the object lives.
+class SEMCACHE_API OnDevice : base::Uncopied {
+ public:
+  explicit OnDevice(std::uint32_t device);
+  ~OnDevice();
+
+ private:
+  device::Device& device_;
+};
 
 // --- copies ------------------------------------------------------------------------------------------------------
 /// Carries out a deep_copy of `bytes` bytes: lazily between noticed slots, at the call where a side is open (I7 in either case).
@@ -276,6 +311,32 @@ class SEMCACHE_API ArrayPart : public PlacedPart {
   ArrayPart(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device);
 };
 
+/// A place on a device for a part of an array, which stays from one library call to the next: what a call has brought or computed there is
+/// found there by later calls. It is the array itself where that lies on the device and fits its budget. Otherwise it is a *tile*, memory that
+/// is used as that of an ArrayPart is. A tile belongs to its array. When nobody uses it, its content is evicted like any other, and it is freed
+/// with the array, or when 64 others of the array have been used since.
+/// Source: SemCache++, 5.2 (translation records). Lifetime: a local variable of a call; it ends before its array is freed, and before the
+/// runtime ends. Threads: any, one at a time for each object.
+class SEMCACHE_API Tile : base::Uncopied {
+ public:
+  /// @param first  first byte of the part, in an array of any device or of the host
+  /// @param bytes  of a column  @param pitch  bytes from one column of the array to the next; not used where there is one column
+  /// @throws UsageError, OutOfMemory  as ArrayPart
+  Tile(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device);
+  Tile(Tile&& other) noexcept;
+  ~Tile();
+  /// Returns the first byte of the part on the device.
+  [[nodiscard]] void* data() const noexcept { return data_; }
+  /// Returns the bytes from one column of the part to the next on the device.
+  [[nodiscard]] std::size_t pitch() const noexcept { return pitch_; }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t pitch_ = 0;
+  engine::Memory* memory_ = nullptr;  ///< nullptr: the array itself
+  std::uint64_t epoch_;
+};
+
 /// A value that a pure function makes of the content of arrays, kept in device memory: the row blocks of a sparse matrix' pattern, a packed
 /// operand, a sum of digits. It is computed once. Whoever asks later for the same function of the same content gets the memory in which it
 /// lies, also where the content has been copied to other arrays, and also on other devices. A change of one input byte, by a kernel, the
@@ -335,7 +396,8 @@ class SEMCACHE_API DerivedValue : base::Uncopied {
 /// A use of a part of a device array by a library call: `columns` runs of `bytes` bytes each, which begin `pitch` bytes apart. Of the
 /// rest of the array nothing is fetched, and no other copy becomes stale.
 struct LibraryUse {
-  const void* pointer;  ///< first of the bytes used; addresses outside device arrays are ignored. A use of an ArrayPart counts for all of it
+  const void* pointer;  ///< first of the bytes used; addresses outside device arrays are ignored. Bytes of a part that are no rectangle
+                        ///< of its array count for all of the part
   std::size_t bytes;    ///< of a column; 0: the use is ignored
   Access mode;  ///< `overwrite`: the call writes all these bytes before it reads them, so they are not fetched
   std::size_t columns = 1;

@@ -213,6 +213,15 @@ class CudaDevice final : public Device {
     return add_queue({true, true, stream, {}});
   }
 
+  std::shared_ptr<void> new_stream() override {
+    SEMCACHE_CUDA_CURRENT();
+    CUstream stream = nullptr;
+    check(api_.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0), "cuStreamCreateWithPriority");
+    return {static_cast<void*>(stream), [this](void* made) {
+              const Current current(*this);
+              log(api_.cuStreamDestroy(static_cast<CUstream>(made)), "cuStreamDestroy");
+            }};
+  }
   QueueId adopt_queue(void* native, std::shared_ptr<void> owner) override {
     // A cudaStream_t is a CUstream; nullptr is the legacy default stream.
     return add_queue({true, false, static_cast<CUstream>(native), std::move(owner)});

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "library.hpp"
+
+#include <dlfcn.h>
+
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace semcache::linalg {
+
+namespace {
+
+// What cuBLAS' own header declares, so that the package builds without CUDA.
+using Handle = struct cublasContext*;
+using Status = int;
+constexpr Status success = 0;
+constexpr int op_n = 0, op_t = 1, op_c = 2;  // cublasOperation_t
+using Gemm = Status (*)(Handle, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
+using Axpy = Status (*)(Handle, int, const void*, const void*, int, void*, int);
+using Scal = Status (*)(Handle, int, const void*, void*, int);
+using Copy = Status (*)(Handle, int, const void*, int, void*, int);
+
+constexpr const char* names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"};
+
+class Cublas : public Library {
+ public:
+  Cublas() {
+    std::string tried;
+    for (const char* const name : names) {
+      file_ = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
+      if (file_ != nullptr) break;
+      tried += std::string(tried.empty() ? "" : ", ") + name;
+    }
+    if (file_ == nullptr) {
+      throw ConfigurationError("cuBLAS cannot be loaded: none of " + tried + " was found. Install CUDA's libraries, or put their folder into "
+                               "LD_LIBRARY_PATH");
+    }
+    find(create_, "cublasCreate_v2");
+    find(set_stream_, "cublasSetStream_v2");
+    for (std::size_t t = 0; t < 4; ++t) {
+      const char letter = "SDCZ"[t];
+      const std::string prefix = std::string("cublas") + letter;
+      find(gemm_[t], (prefix + "gemm_v2").c_str());
+      find(axpy_[t], (prefix + "axpy_v2").c_str());
+      find(scal_[t], (prefix + "scal_v2").c_str());
+      find(copy_[t], (prefix + "copy_v2").c_str());
+    }
+  }
+
+  void gemm(const runtime::Stream& stream, Scalar type, char transpose_a, char transpose_b, std::int32_t m, std::int32_t n, std::int32_t k,
+            const void* alpha, const void* a, std::int32_t lda, const void* b, std::int32_t ldb, const void* beta, void* c,
+            std::int32_t ldc) override {
+    with_handle(stream, "gemm", [&](Handle handle) {
+      return gemm_[index(type)](handle, operation(transpose_a), operation(transpose_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    });
+  }
+  void axpy(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* alpha, const void* x, void* y) override {
+    with_handle(stream, "axpy", [&](Handle handle) { return axpy_[index(type)](handle, n, alpha, x, 1, y, 1); });
+  }
+  void scal(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* alpha, void* x) override {
+    with_handle(stream, "scal", [&](Handle handle) { return scal_[index(type)](handle, n, alpha, x, 1); });
+  }
+  void copy(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* x, void* y) override {
+    with_handle(stream, "copy", [&](Handle handle) { return copy_[index(type)](handle, n, x, 1, y, 1); });
+  }
+
+ private:
+  static std::size_t index(Scalar type) noexcept { return static_cast<std::size_t>(type); }
+  static int operation(char transpose) noexcept { return transpose == 'N' ? op_n : transpose == 'T' ? op_t : op_c; }
+
+  template <class Function>
+  void find(Function& function, const char* name) {
+    function = reinterpret_cast<Function>(::dlsym(file_, name));
+    if (function == nullptr) throw ConfigurationError(std::string("cuBLAS has no function ") + name + ": another version is needed (11 to 13)");
+  }
+
+  /// A handle for each stream, made at its first use. cuBLAS handles are not for several threads at once.
+  struct Kept {
+    std::mutex mutex;
+    Handle handle = nullptr;
+    std::uint64_t epoch = 0;  ///< of the runtime that the stream belongs to
+  };
+  template <class Body>
+  void with_handle(const runtime::Stream& stream, const char* routine, const Body& body) {
+    Kept* kept = nullptr;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      kept = &handles_[{runtime::device_ordinal(stream.device), stream.queue.value}];
+    }
+    const std::lock_guard<std::mutex> lock(kept->mutex);
+    if (kept->handle == nullptr) expect(create_(&kept->handle), "cublasCreate", stream);
+    if (kept->epoch != runtime::epoch()) {
+      expect(set_stream_(kept->handle, stream.native), "cublasSetStream", stream);
+      kept->epoch = runtime::epoch();
+    }
+    expect(body(kept->handle), routine, stream);
+  }
+  static void expect(Status status, const char* routine, const runtime::Stream& stream) {
+    if (status == success) return;
+    throw DeviceError(std::string("cuBLAS: ") + routine + " on device " + std::to_string(stream.device) + " failed with status " +
+                      std::to_string(status) + (status == 3 ? " (no memory: lower SEMCACHE_DEVICE_MEMORY, so that cuBLAS finds room)" : ""));
+  }
+
+  void* file_ = nullptr;
+  Status (*create_)(Handle*) = nullptr;
+  Status (*set_stream_)(Handle, void*) = nullptr;
+  Gemm gemm_[4] = {};
+  Axpy axpy_[4] = {};
+  Scal scal_[4] = {};
+  Copy copy_[4] = {};
+  std::mutex mutex_;
+  std::map<std::pair<int, std::uint32_t>, Kept> handles_;  // by the GPU's number and the queue
+};
+
+}  // namespace
+
+Library& cublas() {
+  // Never destroyed: the library's own statics may end first, and with them what its handles need.
+  static Cublas* const loaded = new Cublas;
+  return *loaded;
+}
+
+}  // namespace semcache::linalg

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/runtime/runtime.hpp>
+
+#include <complex>
+#include <cstdint>
+
+namespace semcache::linalg {
+
+/// The scalar types of BLAS, by its letters.
+enum class Scalar : std::uint8_t { s, d, c, z };
+
+template <class T>
+inline constexpr Scalar scalar_of = Scalar::s;
+template <>
+inline constexpr Scalar scalar_of<double> = Scalar::d;
+template <>
+inline constexpr Scalar scalar_of<std::complex<float>> = Scalar::c;
+template <>
+inline constexpr Scalar scalar_of<std::complex<double>> = Scalar::z;
+
+/// The routines that compute one task on one device. Sizes fit 32 bits. Coefficients are in host memory.
+/// Threads: any. The calling thread is in a launch on the stream, and the stream's device is current.
+class Library {
+ public:
+  virtual ~Library() = default;
+  virtual void gemm(const runtime::Stream& stream, Scalar type, char transpose_a, char transpose_b, std::int32_t m, std::int32_t n,
+                    std::int32_t k, const void* alpha, const void* a, std::int32_t lda, const void* b, std::int32_t ldb, const void* beta,
+                    void* c, std::int32_t ldc) = 0;
+  virtual void axpy(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* alpha, const void* x, void* y) = 0;
+  virtual void scal(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* alpha, void* x) = 0;
+  virtual void copy(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* x, void* y) = 0;
+};
+
+/// Returns the library of the process's devices: the host's BLAS for emulated ones, cuBLAS, which is loaded at the first call, for GPUs.
+/// @throws ConfigurationError  cuBLAS cannot be loaded; the text names the files that were looked for
+[[nodiscard]] Library& library();
+[[nodiscard]] Library& host_blas();
+[[nodiscard]] Library& cublas();
+
+}  // namespace semcache::linalg

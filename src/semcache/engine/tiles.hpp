@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/engine/lifetimes.hpp>
+
+#include <atomic>
+#include <unordered_map>
+#include <vector>
+
+namespace semcache::engine {
+
+/// Keeps *tiles*: memory on devices for parts of arrays, as `Lifetimes::allocate_part` makes it, that stays from one library call to the next.
+/// So what a call has computed on a device, or has brought there, is found there by later calls (seed: SemCache++, translation records). A
+/// tile belongs to its array, and is freed with it.
+///
+/// Threads: any.
+class Tiles : Parts {
+ public:
+  explicit Tiles(const Parts& parts) noexcept : Parts(parts) {}
+
+  /// So many tiles of an array stay that nobody uses; then those leave that were used longest ago.
+  static constexpr std::size_t most_idle = 64;
+
+  /// Finds a tile of the array on the device in which `where` lies as a rectangle, or makes one of exactly these bytes. The caller uses it
+  /// until `release`, and finds the place in it by `memory::in_memory`.
+  /// @throws UsageError, OutOfMemory, std::bad_alloc  as `Lifetimes::allocate_part`
+  Memory& acquire(std::uint32_t device, const Memory& array, const Region& where);
+  /// Ends a use. The tile stays.
+  void release(Memory& tile) noexcept;
+  /// Frees the tiles of an array that is about to be freed, unless it is one side of two. Costs no lock where there are no tiles.
+  void leave(Memory& array) noexcept;
+
+ private:
+  struct Tile {
+    Memory* memory;
+    std::uint64_t used;  ///< the number of the last use among all
+    std::uint32_t users;
+  };
+  using List = std::vector<Tile>;
+  /// Gives up idle tiles of the list, those that were used longest ago first, until at most `most` are idle.
+  void shorten(List& list, std::size_t most) noexcept;
+
+  std::unordered_map<std::uint32_t, List> of_datum_;
+  std::vector<Memory*> left_;  ///< tiles in use whose array has been freed; there is room for all
+  std::size_t count_ = 0;      ///< of all tiles
+  std::uint64_t uses_ = 0;
+  std::atomic<bool> any_{false};  ///< there is, or has been, a tile
+};
+
+}  // namespace semcache::engine

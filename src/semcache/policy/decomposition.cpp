@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/policy/decomposition.hpp>
+
+#include <algorithm>
+#include <tuple>
+
+namespace semcache::policy {
+
+std::vector<Run> cut_evenly(std::uint64_t count, std::size_t pieces, std::uint64_t grain) {
+  std::vector<Run> runs;
+  const std::uint64_t grains = (count + grain - 1) / grain;
+  const std::uint64_t parts = std::min<std::uint64_t>(pieces, grains);
+  // The first `more` runs get one grain more than the others.
+  const std::uint64_t each = parts > 0 ? grains / parts : 0;
+  const std::uint64_t more = parts > 0 ? grains % parts : 0;
+  std::uint64_t begin = 0;
+  for (std::uint64_t i = 0; i < parts; ++i) {
+    const std::uint64_t end = std::min(count, begin + (each + (i < more ? 1 : 0)) * grain);
+    runs.push_back({begin, end});
+    begin = end;
+  }
+  return runs;
+}
+
+std::vector<Held> cut_as_held(std::uint64_t count, std::vector<Held> held, std::size_t devices, double most_of_fair_share) {
+  std::sort(held.begin(), held.end(), [](const Held& a, const Held& b) {
+    return std::tuple(a.run.begin, b.run.end, a.device) < std::tuple(b.run.begin, a.run.end, b.device);
+  });
+  std::vector<Held> runs;
+  std::uint64_t done = 0;
+  // Each step takes the run that holds the next element: of the same device as before if possible, else the one that reaches furthest.
+  while (done < count) {
+    const Held* best = nullptr;
+    for (const Held& h : held) {
+      if (h.run.begin > done || h.run.end <= done) continue;
+      const bool goes_on = !runs.empty() && runs.back().device == h.device;
+      if (goes_on || best == nullptr || h.run.end > best->run.end) best = &h;
+      if (goes_on) break;
+    }
+    if (best == nullptr) return {};
+    const std::uint64_t end = std::min(count, best->run.end);
+    if (!runs.empty() && runs.back().device == best->device) {
+      runs.back().run.end = end;
+    } else {
+      runs.push_back({{done, end}, best->device});
+    }
+    done = end;
+  }
+  const double most = most_of_fair_share * static_cast<double>(count) / static_cast<double>(devices);
+  std::vector<bool> has(devices, false);
+  for (const Held& h : runs) {
+    if (h.device >= devices || has[h.device] || static_cast<double>(h.run.size()) > most) return {};
+    has[h.device] = true;
+  }
+  return runs;
+}
+
+std::vector<std::uint32_t> assign(const std::vector<std::vector<std::uint64_t>>& held) {
+  struct Pair {
+    std::uint64_t bytes;
+    std::size_t run;
+    std::size_t device;
+  };
+  std::vector<Pair> pairs;
+  std::size_t devices = held.size();
+  for (std::size_t r = 0; r < held.size(); ++r) {
+    devices = std::max(devices, held[r].size());
+    for (std::size_t d = 0; d < held[r].size(); ++d) {
+      if (held[r][d] > 0) pairs.push_back({held[r][d], r, d});
+    }
+  }
+  std::sort(pairs.begin(), pairs.end(),
+            [](const Pair& a, const Pair& b) { return std::tuple(b.bytes, a.run, a.device) < std::tuple(a.bytes, b.run, b.device); });
+  constexpr std::uint32_t none = UINT32_MAX;
+  std::vector<std::uint32_t> device_of(held.size(), none);
+  std::vector<bool> taken(devices, false);
+  for (const Pair& p : pairs) {
+    if (device_of[p.run] != none || taken[p.device]) continue;
+    device_of[p.run] = static_cast<std::uint32_t>(p.device);
+    taken[p.device] = true;
+  }
+  for (std::size_t r = 0; r < held.size(); ++r) {
+    if (device_of[r] != none) continue;
+    // A run's own place in the order first, so that equal cuts of different arrays meet.
+    std::size_t d = taken[r] ? static_cast<std::size_t>(std::find(taken.begin(), taken.end(), false) - taken.begin()) : r;
+    device_of[r] = static_cast<std::uint32_t>(d);
+    taken[d] = true;
+  }
+  return device_of;
+}
+
+std::string text_of(const std::vector<Task>& tasks) {
+  std::string text;
+  const auto range = [](std::uint64_t begin, std::uint64_t end) { return "[" + std::to_string(begin) + ", " + std::to_string(end) + ")"; };
+  for (const Task& t : tasks) {
+    text += "device " + std::to_string(t.device) + ", lane " + std::to_string(t.lane) + ":";
+    for (std::size_t i = 0; i < t.parts.size(); ++i) {
+      const TaskPart& p = t.parts[i];
+      const char* const does = p.mode == Access::read ? " reads " : p.mode == Access::overwrite ? " overwrites " : " updates ";
+      text += (i == 0 ? "" : ",") + std::string(does) + std::to_string(p.operand) + " " + range(p.where.row_begin, p.where.row_end) + " x " +
+              range(p.where.column_begin, p.where.column_end);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+Grid grid_of(const Product& p, std::size_t devices) {
+  const auto columns = static_cast<std::size_t>(std::min<std::uint64_t>(devices, p.n));
+  const auto rows = static_cast<std::size_t>(std::min<std::uint64_t>(devices, p.m));
+  if (columns == 0 || rows == 0) return {};
+  // Cut by columns, every device needs A; cut by rows, B. A cut that uses more devices comes first.
+  if (columns != rows) return columns > rows ? Grid{1, columns} : Grid{rows, 1};
+  return p.m <= p.n ? Grid{1, columns} : Grid{rows, 1};
+}
+
+std::vector<Task> cut(const Product& p, const Grid& grid, const std::vector<std::uint32_t>& devices, std::size_t pieces, std::uint32_t lanes) {
+  std::vector<Task> tasks;
+  const auto operand = [](bool transposed, Run rows, Run columns) {
+    return transposed ? Rectangle{columns.begin, columns.end, rows.begin, rows.end} : Rectangle{rows.begin, rows.end, columns.begin, columns.end};
+  };
+  const std::vector<Run> rows = cut_evenly(p.m, grid.rows), columns = cut_evenly(p.n, grid.columns);
+  // One task of each share in turn, so that all devices begin at once.
+  for (std::size_t piece = 0; piece < pieces; ++piece) {
+    std::size_t share = 0;
+    for (const Run& c : columns) {
+      const std::vector<Run> cuts = cut_evenly(c.size(), pieces);
+      for (const Run& r : rows) {
+        const std::uint32_t device = devices[share++];
+        if (piece >= cuts.size()) continue;
+        const Run some{c.begin + cuts[piece].begin, c.begin + cuts[piece].end};
+        const Run inner{0, p.k};
+        tasks.push_back({device,
+                         static_cast<std::uint32_t>(piece) % lanes,
+                         {{0, operand(p.transpose_a, r, inner), Access::read},
+                          {1, operand(p.transpose_b, inner, some), Access::read},
+                          {2, Rectangle{r.begin, r.end, some.begin, some.end}, p.reads_c ? Access::read_write : Access::overwrite}}});
+      }
+    }
+  }
+  return tasks;
+}
+
+std::vector<Task> cut(const std::vector<Held>& runs, const std::vector<Access>& operands) {
+  std::vector<Task> tasks;
+  for (const Held& h : runs) {
+    Task t;
+    t.device = h.device;
+    for (std::size_t i = 0; i < operands.size(); ++i) t.parts.push_back({static_cast<std::uint32_t>(i), {h.run.begin, h.run.end, 0, 1}, operands[i]});
+    tasks.push_back(std::move(t));
+  }
+  return tasks;
+}
+
+}  // namespace semcache::policy

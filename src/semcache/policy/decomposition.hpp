@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/base/region.hpp>
+#include <semcache/base/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// How a library call is cut into tasks, each of which one device carries out. Everything here is a pure function of its arguments.
+/// Source: SemCache++, 5.5.1 (decomposition and scheduling).
+///
+/// Rows, columns and rectangles are in elements of a column-major matrix. A vector is a matrix of one column.
+namespace semcache::policy {
+
+/// The elements [begin, end) of something that is cut: columns, rows, or a vector's elements.
+struct Run {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  [[nodiscard]] constexpr std::uint64_t size() const noexcept { return end > begin ? end - begin : 0; }
+  friend constexpr bool operator==(const Run& a, const Run& b) noexcept { return a.begin == b.begin && a.end == b.end; }
+};
+
+/// Cuts [0, count) into at most `pieces` runs, none of them empty, whose sizes differ by at most one grain. All begin at multiples of `grain`.
+[[nodiscard]] std::vector<Run> cut_evenly(std::uint64_t count, std::size_t pieces, std::uint64_t grain = 1);
+
+/// A run whose present content a device holds.
+struct Held {
+  Run run;
+  std::uint32_t device;
+};
+/// Cuts [0, count) at the borders of what devices hold already, so that nothing needs to move: one run for each of the `devices` devices at
+/// most, in ascending order.
+/// @param held  any order; runs of different devices may overlap, and then one of them is taken
+/// @return nothing where no such cut is fair: some elements are held by no device, a device would have several runs, or more than
+///         `most_of_fair_share` times its fair share
+[[nodiscard]] std::vector<Held> cut_as_held(std::uint64_t count, std::vector<Held> held, std::size_t devices, double most_of_fair_share = 1.5);
+
+/// Assigns runs to devices, one to each, so that much of what the runs need is held already.
+/// @param held  for each run, the bytes that each device holds of it. There are no more runs than devices
+/// @return for each run its device. Runs of which nothing is held get the devices in order
+[[nodiscard]] std::vector<std::uint32_t> assign(const std::vector<std::vector<std::uint64_t>>& held);
+
+/// What a task uses of an operand of the call.
+struct TaskPart {
+  std::uint32_t operand = 0;  ///< its number in the call
+  Rectangle where;            ///< of its elements
+  Access mode = Access::read;
+};
+/// A piece of a call, which one device carries out.
+struct Task {
+  std::uint32_t device = 0;
+  std::uint32_t lane = 0;  ///< tasks of one device and lane are carried out in order, those of different lanes side by side
+  std::vector<TaskPart> parts;
+};
+/// Returns one line for each task, for reports and tests: "device 1, lane 0: reads 0 [0, 4) x [0, 2), overwrites 2 [0, 4) x [0, 2)".
+[[nodiscard]] std::string text_of(const std::vector<Task>& tasks);
+
+/// The product C = alpha op(A) op(B) + beta C, of m x k and k x n matrices. Its operands are 0 (A), 1 (B) and 2 (C).
+struct Product {
+  std::uint64_t m = 0, n = 0, k = 0;
+  bool transpose_a = false;
+  bool transpose_b = false;
+  bool reads_c = true;  ///< false where beta is zero
+};
+/// How many pieces the rows and the columns of a result are cut into.
+struct Grid {
+  std::size_t rows = 1;
+  std::size_t columns = 1;
+};
+/// Returns the grid for a product on so many devices that brings the fewest elements to them. Cuts by columns are preferred, because a run of
+/// columns is contiguous: D = AB + AC then brings (p + 2) n^2 elements to p devices, by rows (2 p + 1) n^2.
+[[nodiscard]] Grid grid_of(const Product& product, std::size_t devices);
+/// Cuts a product into a grid of shares, one for each device, and each share into tasks by columns.
+/// @param devices  for each share, by columns first, its device; a device may have none
+/// @param pieces   so many tasks at most for each share: the next one's operands arrive while this one computes
+/// @param lanes    of each device
+[[nodiscard]] std::vector<Task> cut(const Product& product, const Grid& grid, const std::vector<std::uint32_t>& devices, std::size_t pieces,
+                                    std::uint32_t lanes);
+
+/// Cuts a function of vectors of one length, element by element, into one task for each run. Each operand's part has the run's elements.
+[[nodiscard]] std::vector<Task> cut(const std::vector<Held>& runs, const std::vector<Access>& operands);
+
+}  // namespace semcache::policy

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/tasks/lanes.hpp>
+
+#include <mutex>
+#include <vector>
+
+namespace semcache::tasks {
+
+namespace {
+
+struct Lanes {
+  std::mutex mutex;
+  std::uint64_t epoch = 0;                ///< of the runtime that the streams belong to
+  std::vector<runtime::Stream> streams;   ///< by device and lane; an invalid queue: not made yet
+};
+
+Lanes& all_lanes() {
+  static Lanes lanes;
+  return lanes;
+}
+
+/// Forgets the streams of a runtime that has ended. They ended with it.
+void keep_current(Lanes& lanes) {
+  if (lanes.epoch == runtime::epoch()) return;
+  lanes.streams.clear();
+  lanes.epoch = runtime::epoch();
+}
+
+}  // namespace
+
+runtime::Stream lane(std::uint32_t device, std::uint32_t lane) {
+  (void)runtime::device_ordinal(device);  // starts the runtime, and refuses a device that the process does not use
+  Lanes& lanes = all_lanes();
+  const std::lock_guard<std::mutex> lock(lanes.mutex);
+  keep_current(lanes);
+  const std::size_t index = std::size_t{device} * lanes_of_device + lane;
+  if (lanes.streams.size() <= index) lanes.streams.resize(index + 1);
+  runtime::Stream& stream = lanes.streams[index];
+  if (!stream.queue.valid()) stream = runtime::new_stream(device);
+  return stream;
+}
+
+void wait() {
+  std::vector<runtime::Stream> streams;
+  {
+    Lanes& lanes = all_lanes();
+    const std::lock_guard<std::mutex> lock(lanes.mutex);
+    keep_current(lanes);
+    streams = lanes.streams;
+  }
+  for (const runtime::Stream& s : streams) {
+    if (s.queue.valid()) runtime::wait_for_queue(s.queue);
+  }
+}
+
+}  // namespace semcache::tasks

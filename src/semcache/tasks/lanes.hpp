@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/runtime/runtime.hpp>
+
+#include <cstdint>
+
+namespace semcache::tasks {
+
+/// The streams of a device on which tasks are carried out side by side.
+inline constexpr std::uint32_t lanes_of_device = 4;
+
+/// Returns a lane of a device, made at its first use. It lasts until the runtime ends.
+/// @pre lane < lanes_of_device  @throws UsageError, DeviceError  as `runtime::new_stream`. Threads: any.
+[[nodiscard]] SEMCACHE_API runtime::Stream lane(std::uint32_t device, std::uint32_t lane);
+
+/// Waits until all tasks are done that any thread has submitted so far. @throws DeviceError. Threads: any.
+SEMCACHE_API void wait();
+
+}  // namespace semcache::tasks

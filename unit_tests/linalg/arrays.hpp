@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/runtime/runtime.hpp>
+#include <semcache/semcache.hpp>
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <vector>
+
+/// Arrays for tests of packages/linalg.
+namespace semcache::test {
+
+/// Runs `program` with a runtime of its own on so many emulated devices, and returns the statistics before the runtime ends.
+inline Statistics on_devices(int devices, const std::function<void()>& program) {
+  use_devices(devices);
+  program();
+  Statistics s = statistics();
+  finalize();
+  return s;
+}
+
+/// Where an array of a test is.
+enum class Where { host, home, last_device };
+
+/// An array that SemCache keeps coherent.
+template <class T>
+class Array {
+ public:
+  Array(std::size_t count, Where where) : count_(count) {
+    data_ = static_cast<T*>(where == Where::host ? runtime::allocate_host("operand", count * sizeof(T))
+                                                 : runtime::allocate_device("operand", count * sizeof(T),
+                                                                            where == Where::home ? 0 : device_count_of_runtime() - 1));
+    on_host_ = where == Where::host;
+  }
+  ~Array() { runtime::deallocate(data_); }
+  Array(const Array&) = delete;
+  Array& operator=(const Array&) = delete;
+  [[nodiscard]] T* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+  void set(const std::vector<T>& content) {
+    if (on_host_) {
+      std::copy(content.begin(), content.end(), data_);
+    } else {
+      runtime::copy(data_, content.data(), count_ * sizeof(T), runtime::queue_of(nullptr));
+    }
+  }
+  [[nodiscard]] std::vector<T> get() const {
+    std::vector<T> content(count_);
+    if (on_host_) {
+      std::copy(data_, data_ + count_, content.begin());
+    } else {
+      runtime::copy(content.data(), data_, count_ * sizeof(T), runtime::queue_of(nullptr));
+    }
+    return content;
+  }
+
+ private:
+  static std::uint32_t device_count_of_runtime() {
+    (void)runtime::device_ordinal(0);
+    return static_cast<std::uint32_t>(device_count());
+  }
+  T* data_;
+  std::size_t count_;
+  bool on_host_;
+};
+
+template <class T>
+struct RandomNumbers {
+  std::mt19937_64 engine;
+  T operator()() { return static_cast<T>(std::uniform_real_distribution<double>(-1, 1)(engine)); }
+};
+template <class R>
+struct RandomNumbers<std::complex<R>> {
+  std::mt19937_64 engine;
+  std::complex<R> operator()() {
+    std::uniform_real_distribution<double> d(-1, 1);
+    const R re = static_cast<R>(d(engine));
+    return {re, static_cast<R>(d(engine))};
+  }
+};
+
+}  // namespace semcache::test

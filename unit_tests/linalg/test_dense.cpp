@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "arrays.hpp"
+
+#include <semcache/linalg.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace semcache::linalg {
+namespace {
+
+using test::Array;
+using test::on_devices;
+using test::Where;
+
+template <class T>
+T conjugate(T x) {
+  if constexpr (std::is_floating_point_v<T>) return x;
+  else return std::conj(x);
+}
+
+/// The product by its definition. Each element's sum has the order of the reference BLAS.
+template <class T>
+std::vector<T> product(Transpose ta, Transpose tb, std::size_t m, std::size_t n, std::size_t k, T alpha, const std::vector<T>& a, std::size_t lda,
+                       const std::vector<T>& b, std::size_t ldb, T beta, std::vector<T> c, std::size_t ldc) {
+  const auto element = [](Transpose t, const std::vector<T>& x, std::size_t ld, std::size_t i, std::size_t j) {
+    return t == Transpose::no ? x[j * ld + i] : t == Transpose::yes ? x[i * ld + j] : conjugate(x[i * ld + j]);
+  };
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < m; ++i) {
+      T sum(0);
+      for (std::size_t l = 0; l < k; ++l) sum += element(ta, a, lda, i, l) * element(tb, b, ldb, l, j);
+      c[j * ldc + i] = alpha * sum + (beta == T(0) ? T(0) : beta * c[j * ldc + i]);
+    }
+  }
+  return c;
+}
+
+template <class T>
+class LinalgDense : public ::testing::Test {
+ protected:
+  void SetUp() override { set_options({Spread::always, 0, 0}); }
+  void TearDown() override { finalize(); }
+};
+using Types = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(LinalgDense, Types, );
+
+TYPED_TEST(LinalgDense, ProductsOfRandomShapesAreRightOnOneToEightDevices) {
+  using T = TypeParam;
+  test::RandomNumbers<T> number{std::mt19937_64(20261128)};
+  std::mt19937_64 choice(5);
+  const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(choice() % n); };
+  const Transpose transposes[] = {Transpose::no, Transpose::yes, Transpose::conjugate};
+  const Where places[] = {Where::host, Where::home, Where::last_device};
+  for (int round = 0; round < 40; ++round) {
+    const int devices = 1 + round % 8;
+    const std::size_t m = pick(4) == 0 ? pick(3) : pick(70), n = pick(4) == 0 ? pick(3) : pick(70), k = pick(5) == 0 ? pick(2) : pick(50);
+    const Transpose ta = transposes[pick(3)], tb = transposes[pick(3)];
+    const std::size_t rows_a = ta == Transpose::no ? m : k, columns_a = ta == Transpose::no ? k : m;
+    const std::size_t rows_b = tb == Transpose::no ? k : n, columns_b = tb == Transpose::no ? n : k;
+    const auto leading = [&](std::size_t rows) { return std::max<std::size_t>(1, rows) + (pick(2) == 0 ? 0 : pick(5)); };
+    const std::size_t lda = leading(rows_a), ldb = leading(rows_b), ldc = leading(m);
+    const T alpha = pick(6) == 0 ? T(0) : number(), beta = pick(2) == 0 ? T(0) : pick(3) == 0 ? T(1) : number();
+    set_options({Spread::always, 0, pick(4)});
+    SCOPED_TRACE("devices " + std::to_string(devices) + ", round " + std::to_string(round) + ", " + std::to_string(m) + " x " + std::to_string(n) +
+                 " x " + std::to_string(k) + ", " + static_cast<char>(ta) + static_cast<char>(tb));
+    on_devices(devices, [&] {
+      const auto filled = [&](std::size_t count) {
+        std::vector<T> v(count);
+        for (T& x : v) x = number();
+        return v;
+      };
+      std::vector<T> host_a = filled(lda * columns_a + 1), host_b = filled(ldb * columns_b + 1), host_c = filled(ldc * n + 1);
+      Array<T> a(host_a.size(), places[pick(3)]), b(host_b.size(), places[pick(3)]), c(host_c.size(), places[pick(3)]);
+      a.set(host_a);
+      b.set(host_b);
+      c.set(host_c);
+      for (int call = 0; call < 2; ++call) {  // the second call finds tiles of the first
+        gemm(ta, tb, static_cast<std::int64_t>(m), static_cast<std::int64_t>(n), static_cast<std::int64_t>(k), alpha, a.data(),
+             static_cast<std::int64_t>(lda), b.data(), static_cast<std::int64_t>(ldb), beta, c.data(), static_cast<std::int64_t>(ldc));
+        host_c = product(ta, tb, m, n, k, alpha, host_a, lda, host_b, ldb, beta, host_c, ldc);
+      }
+      const std::vector<T> result = c.get();
+      const double tolerance = 20.0 * static_cast<double>(k + 2) * std::numeric_limits<decltype(std::abs(T()))>::epsilon();
+      for (std::size_t i = 0; i < result.size(); ++i) ASSERT_NEAR(std::abs(result[i] - host_c[i]), 0.0, tolerance * 4) << i;
+    });
+  }
+}
+
+TYPED_TEST(LinalgDense, SumsOfVectorsAreRightOnOneToEightDevices) {
+  using T = TypeParam;
+  test::RandomNumbers<T> number{std::mt19937_64(7)};
+  for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{5}, std::size_t{1000}, std::size_t{4099}}) {
+    for (int devices = 1; devices <= 8; ++devices) {
+      for (const T beta : {T(0), T(1), T(-0.5)}) {
+        for (const T alpha : {T(1), T(0.25)}) {
+          on_devices(devices, [&] {
+            std::vector<T> x(n), y(n);
+            for (std::size_t i = 0; i < n; ++i) {
+              x[i] = number();
+              y[i] = beta == T(0) ? T(std::numeric_limits<float>::quiet_NaN()) : number();
+            }
+            Array<T> ax(n + 1, Where::host), ay(n + 1, Where::home);
+            x.push_back(T(3));
+            y.push_back(T(4));
+            ax.set(x);
+            ay.set(y);
+            axpby(static_cast<std::int64_t>(n), alpha, ax.data(), beta, ay.data());
+            const std::vector<T> result = ay.get();
+            for (std::size_t i = 0; i < n; ++i) {
+              ASSERT_NEAR(std::abs(result[i] - (alpha * x[i] + (beta == T(0) ? T(0) : beta * y[i]))), 0.0, 1e-6) << i;
+            }
+            EXPECT_EQ(result[n], T(4));
+          });
+        }
+      }
+    }
+  }
+}
+
+struct Bytes {
+  std::uint64_t h2d, d2h, between;
+  friend bool operator==(const Bytes& a, const Bytes& b) { return a.h2d == b.h2d && a.d2h == b.d2h && a.between == b.between; }
+  friend std::ostream& operator<<(std::ostream& out, const Bytes& b) {
+    return out << "h2d " << b.h2d << ", d2h " << b.d2h << ", between devices " << b.between;
+  }
+};
+Bytes moved() {
+  const Statistics s = statistics();
+  return {s.total.h2d.bytes, s.total.d2h.bytes, s.total.between_devices.bytes};
+}
+
+class LinalgBytes : public ::testing::Test {
+ protected:
+  void SetUp() override { set_options({Spread::always, 0, 2}); }
+  void TearDown() override { finalize(); }
+};
+
+/// D = AB + AC by two products and a sum (SemCache++, 5.6.1): each operand crosses the link once, A reaches the other devices from its shares,
+/// the sum moves nothing, and D comes back once.
+TEST_F(LinalgBytes, OfTwoProductsAndASum) {
+  constexpr std::size_t n = 96;
+  constexpr std::uint64_t matrix = n * n * sizeof(double);
+  for (int p = 1; p <= 8; ++p) {
+    SCOPED_TRACE(p);
+    on_devices(p, [&] {
+      Array<double> a(n * n, Where::host), b(n * n, Where::host), c(n * n, Where::host), d(n * n, Where::host), q(n * n, Where::host);
+      for (std::size_t i = 0; i < n * n; ++i) {
+        a.data()[i] = static_cast<double>(i % 7);
+        b.data()[i] = static_cast<double>(i % 5);
+        c.data()[i] = static_cast<double>(i % 3);
+      }
+      for (int round = 0; round < 2; ++round) {
+        const Bytes before = moved();
+        gemm(Transpose::no, Transpose::no, n, n, n, 1.0, a.data(), n, b.data(), n, 0.0, d.data(), n);
+        gemm(Transpose::no, Transpose::no, n, n, n, 1.0, a.data(), n, c.data(), n, 0.0, q.data(), n);
+        const Bytes products = moved();
+        const bool first = round == 0;
+        EXPECT_EQ((Bytes{products.h2d - before.h2d, products.d2h - before.d2h, products.between - before.between}),
+                  (Bytes{first ? 3 * matrix : 0, 0, first ? static_cast<std::uint64_t>(p - 1) * matrix : 0}));
+        axpby(static_cast<std::int64_t>(n * n), 1.0, q.data(), 1.0, d.data());
+        EXPECT_EQ(moved(), products);
+        double sum = 0;
+        for (std::size_t i = 0; i < n * n; ++i) sum += d.data()[i];
+        const Bytes after = moved();
+        EXPECT_EQ((Bytes{after.h2d - products.h2d, after.d2h - products.d2h, after.between - products.between}), (Bytes{0, matrix, 0}));
+        double expected = 0;
+        for (std::size_t j = 0; j < n; ++j) {
+          for (std::size_t l = 0; l < n; ++l) {
+            double column = 0;
+            for (std::size_t i = 0; i < n; ++i) column += a.data()[l * n + i];
+            expected += column * (b.data()[j * n + l] + c.data()[j * n + l]);
+          }
+        }
+        EXPECT_EQ(sum, expected);
+      }
+      EXPECT_EQ(statistics().total.device_waits, 0u);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace semcache::linalg
