@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "arrays.hpp"
+#include "bytes.hpp"
 
 #include <semcache/linalg.hpp>
 
@@ -15,6 +16,8 @@ namespace semcache::linalg {
 namespace {
 
 using test::Array;
+using test::Bytes;
+using test::moved;
 using test::on_devices;
 using test::Where;
 
@@ -123,18 +126,6 @@ TYPED_TEST(LinalgDense, SumsOfVectorsAreRightOnOneToEightDevices) {
   }
 }
 
-struct Bytes {
-  std::uint64_t h2d, d2h, between;
-  friend bool operator==(const Bytes& a, const Bytes& b) { return a.h2d == b.h2d && a.d2h == b.d2h && a.between == b.between; }
-  friend std::ostream& operator<<(std::ostream& out, const Bytes& b) {
-    return out << "h2d " << b.h2d << ", d2h " << b.d2h << ", between devices " << b.between;
-  }
-};
-Bytes moved() {
-  const Statistics s = statistics();
-  return {s.total.h2d.bytes, s.total.d2h.bytes, s.total.between_devices.bytes};
-}
-
 class LinalgBytes : public ::testing::Test {
  protected:
   void SetUp() override { set_options({Spread::always, 0, 2}); }
@@ -161,14 +152,14 @@ TEST_F(LinalgBytes, OfTwoProductsAndASum) {
         gemm(Transpose::no, Transpose::no, n, n, n, 1.0, a.data(), n, c.data(), n, 0.0, q.data(), n);
         const Bytes products = moved();
         const bool first = round == 0;
-        EXPECT_EQ((Bytes{products.h2d - before.h2d, products.d2h - before.d2h, products.between - before.between}),
+        EXPECT_EQ(products - before,
                   (Bytes{first ? 3 * matrix : 0, 0, first ? static_cast<std::uint64_t>(p - 1) * matrix : 0}));
         axpby(static_cast<std::int64_t>(n * n), 1.0, q.data(), 1.0, d.data());
         EXPECT_EQ(moved(), products);
         double sum = 0;
         for (std::size_t i = 0; i < n * n; ++i) sum += d.data()[i];
         const Bytes after = moved();
-        EXPECT_EQ((Bytes{after.h2d - products.h2d, after.d2h - products.d2h, after.between - products.between}), (Bytes{0, matrix, 0}));
+        EXPECT_EQ(after - products, (Bytes{0, matrix, 0}));
         double expected = 0;
         for (std::size_t j = 0; j < n; ++j) {
           for (std::size_t l = 0; l < n; ++l) {

@@ -3,4 +3,6 @@
 #pragma once
 
 #include <semcache/linalg/dense.hpp>
+#include <semcache/linalg/sparse.hpp>
 #include <semcache/linalg/spread.hpp>
+#include <semcache/linalg/vectors.hpp>

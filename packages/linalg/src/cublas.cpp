@@ -18,6 +18,7 @@ using Status = int;
 constexpr Status success = 0;
 constexpr int op_n = 0, op_t = 1, op_c = 2;  // cublasOperation_t
 using Gemm = Status (*)(Handle, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
+using Gemv = Status (*)(Handle, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
 using Axpy = Status (*)(Handle, int, const void*, const void*, int, void*, int);
 using Scal = Status (*)(Handle, int, const void*, void*, int);
 using Copy = Status (*)(Handle, int, const void*, int, void*, int);
@@ -43,6 +44,7 @@ class Cublas : public Library {
       const char letter = "SDCZ"[t];
       const std::string prefix = std::string("cublas") + letter;
       find(gemm_[t], (prefix + "gemm_v2").c_str());
+      find(gemv_[t], (prefix + "gemv_v2").c_str());
       find(axpy_[t], (prefix + "axpy_v2").c_str());
       find(scal_[t], (prefix + "scal_v2").c_str());
       find(copy_[t], (prefix + "copy_v2").c_str());
@@ -65,6 +67,15 @@ class Cublas : public Library {
   void copy(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* x, void* y) override {
     with_handle(stream, "copy", [&](Handle handle) { return copy_[index(type)](handle, n, x, 1, y, 1); });
   }
+  void gemv(const runtime::Stream& stream, Scalar type, char transpose, std::int32_t m, std::int32_t n, const void* alpha, const void* a,
+            std::int32_t lda, const void* x, const void* beta, void* y) override {
+    with_handle(stream, "gemv", [&](Handle handle) {
+      return gemv_[index(type)](handle, operation(transpose), m, n, alpha, a, lda, x, 1, beta, y, 1);
+    });
+  }
+  void block_dots(const runtime::Stream&, Scalar, std::uint64_t, std::uint64_t, const void*, const void*, void*) override { throw DeviceError("TODO"); }
+  void spmv(const runtime::Stream&, Scalar, std::uint64_t, const void*, const std::int32_t*, const std::int32_t*, const void*, const void*,
+            const void*, void*) override { throw DeviceError("TODO"); }
 
  private:
   static std::size_t index(Scalar type) noexcept { return static_cast<std::size_t>(type); }
@@ -107,6 +118,7 @@ class Cublas : public Library {
   Status (*create_)(Handle*) = nullptr;
   Status (*set_stream_)(Handle, void*) = nullptr;
   Gemm gemm_[4] = {};
+  Gemv gemv_[4] = {};
   Axpy axpy_[4] = {};
   Scal scal_[4] = {};
   Copy copy_[4] = {};

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
-#include "library.hpp"
+#include "call.hpp"
 
 #include <semcache/linalg/dense.hpp>
-#include <semcache/linalg/spread.hpp>
-
-#include <semcache/tasks/tasks.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -19,10 +16,6 @@ namespace {
 using policy::Task;
 using tasks::Matrix;
 using tasks::Operand;
-
-// What GPUs of the day do; only the order of magnitude matters (`policy::devices_that_pay`).
-constexpr double flops_per_second = 5e13;
-constexpr double bytes_per_second = 3e12;
 
 template <class T>
 constexpr double flops_of_product = std::is_floating_point_v<T> ? 2.0 : 8.0;
@@ -42,15 +35,6 @@ Matrix matrix(const char* routine, const char* name, const void* data, std::int6
   return {data, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), static_cast<std::uint64_t>(leading),
           static_cast<std::uint32_t>(element_bytes)};
 }
-
-std::size_t devices_for(const Options& o, double seconds_on_one) {
-  (void)runtime::device_ordinal(0);  // starts the runtime
-  const auto all = static_cast<std::size_t>(device_count());
-  return policy::devices_that_pay(o.spread, seconds_on_one, o.devices == 0 ? all : std::min(o.devices, all));
-}
-
-std::uint64_t rows_of(const Rectangle& r) noexcept { return r.row_end - r.row_begin; }
-std::uint64_t columns_of(const Rectangle& r) noexcept { return r.column_end - r.column_begin; }
 
 /// For each share of a product, the device that holds most of what only this share uses: its part of the result, and of the operand that is cut.
 std::vector<std::uint32_t> devices_of_shares(const policy::Product& p, const policy::Grid& grid, const std::vector<Matrix>& operands) {
@@ -111,47 +95,37 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
 }
 
 template <class T>
-void axpby(std::int64_t n, T alpha, const T* x, T beta, T* y) {
-  SEMCACHE_EXPECTS(n >= 0, "linalg::axpby: n is " + std::to_string(n) + "; it must not be negative");
-  if (n == 0) return;
-  const auto count = static_cast<std::uint64_t>(n);
-  const std::vector<Matrix> operands{{x, count, 1, count, sizeof(T)}, {y, count, 1, count, sizeof(T)}};
-  const Options o = options();
-  const std::size_t devices = devices_for(o, 3.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second);
-  // Where the vectors lie already, otherwise evenly; on lines of the cache, so that no two devices write one.
-  std::vector<policy::Held> runs;
-  if (beta != T(0)) runs = policy::cut_as_held(count, tasks::held_elements(operands[1]), devices);
-  if (runs.empty()) runs = policy::cut_as_held(count, tasks::held_elements(operands[0]), devices);
-  if (runs.empty()) {
-    constexpr std::uint64_t line = 256 / sizeof(T);
-    for (const policy::Run& r : policy::cut_evenly(count, devices, count / devices >= line ? line : 1)) {
-      runs.push_back({r, static_cast<std::uint32_t>(runs.size())});
+void gemv(Transpose transpose, std::int64_t m, std::int64_t n, T alpha, const T* a, std::int64_t lda, const T* x, T beta, T* y) {
+  expect_size("gemv", "m", m);
+  expect_size("gemv", "n", n);
+  const bool transposed = transpose != Transpose::no;
+  const std::int64_t results = transposed ? n : m, terms = transposed ? m : n;
+  const std::vector<Matrix> operands{matrix("gemv", "A", a, m, n, lda, sizeof(T)), vector_of(x, terms), vector_of(y, results)};
+  if (m == 0 || n == 0) return;  // as BLAS, which leaves y as it is
+  const std::size_t devices = devices_for(options(), sizeof(T) * static_cast<double>(m) * static_cast<double>(n) / bytes_per_second);
+  // Results where they are already; each device needs its rows of op(A), and all of x.
+  const std::vector<Task> cut = [&] {
+    std::vector<Task> tasks;
+    for (const policy::Held& h : runs_of(operands[2], beta != T(0), devices)) {
+      const Rectangle of_a = transposed ? Rectangle{0, operands[0].rows, h.run.begin, h.run.end} : Rectangle{h.run.begin, h.run.end, 0, operands[0].columns};
+      tasks.push_back({h.device, 0, {{0, of_a, Access::read}, {1, {0, operands[1].rows, 0, 1}, Access::read},
+                                     {2, {h.run.begin, h.run.end, 0, 1}, beta == T(0) ? Access::overwrite : Access::read_write}}});
     }
-  }
-  const std::vector<Task> cut = policy::cut(runs, {Access::read, beta == T(0) ? Access::overwrite : Access::read_write});
+    return tasks;
+  }();
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
-    const std::uint64_t all = rows_of(task.parts[1].where);
-    constexpr std::uint64_t most = std::uint64_t{1} << 30;  // the library's sizes have 32 bits
-    for (std::uint64_t done = 0; done < all; done += most) {
-      const auto some = static_cast<std::int32_t>(std::min(most, all - done));
-      const T* const from = static_cast<const T*>(at[0].data) + done;
-      T* const to = static_cast<T*>(at[1].data) + done;
-      if (beta == T(0)) {
-        compute.copy(stream, scalar_of<T>, some, from, to);
-        if (alpha != T(1)) compute.scal(stream, scalar_of<T>, some, &alpha, to);
-      } else {
-        if (beta != T(1)) compute.scal(stream, scalar_of<T>, some, &beta, to);
-        compute.axpy(stream, scalar_of<T>, some, &alpha, from, to);
-      }
-    }
+    const Rectangle& of_a = task.parts[0].where;
+    compute.gemv(stream, scalar_of<T>, static_cast<char>(transpose), static_cast<std::int32_t>(rows_of(of_a)),
+                 static_cast<std::int32_t>(columns_of(of_a)), &alpha, at[0].data, static_cast<std::int32_t>(at[0].leading), at[1].data, &beta,
+                 at[2].data);
   });
 }
 
 #define SEMCACHE_LINALG_INSTANTIATE(T)                                                                                                       \
   template SEMCACHE_API void gemm(Transpose, Transpose, std::int64_t, std::int64_t, std::int64_t, T, const T*, std::int64_t, const T*,       \
                                   std::int64_t, T, T*, std::int64_t);                                                                        \
-  template SEMCACHE_API void axpby(std::int64_t, T, const T*, T, T*);
+  template SEMCACHE_API void gemv(Transpose, std::int64_t, std::int64_t, T, const T*, std::int64_t, const T*, T, T*);
 SEMCACHE_LINALG_INSTANTIATE(float)
 SEMCACHE_LINALG_INSTANTIATE(double)
 SEMCACHE_LINALG_INSTANTIATE(std::complex<float>)

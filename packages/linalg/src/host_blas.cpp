@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #include "library.hpp"
 
-#include <cstdlib>
+#include <algorithm>
+#include <complex>
+#include <cstddef>
 
 // The Fortran interface, which every BLAS has. Complex numbers are passed by address, as all arguments are.
 #define SEMCACHE_LINALG_DECLARE(letter)                                                                                                    \
@@ -11,6 +13,8 @@
                      std::size_t);                                                                                                         \
   void letter##axpy_(const std::int32_t*, const void*, const void*, const std::int32_t*, void*, const std::int32_t*);                      \
   void letter##scal_(const std::int32_t*, const void*, void*, const std::int32_t*);                                                        \
+  void letter##gemv_(const char*, const std::int32_t*, const std::int32_t*, const void*, const void*, const std::int32_t*, const void*,     \
+                     const std::int32_t*, const void*, void*, const std::int32_t*, std::size_t);                                           \
   void letter##copy_(const std::int32_t*, const void*, const std::int32_t*, void*, const std::int32_t*);
 extern "C" {
 SEMCACHE_LINALG_DECLARE(s)
@@ -48,8 +52,49 @@ class HostBlas : public Library {
   void copy(const runtime::Stream&, Scalar type, std::int32_t n, const void* x, void* y) override {
     SEMCACHE_LINALG_BY_TYPE(type, copy, &n, x, &one_, y, &one_)
   }
+  void gemv(const runtime::Stream&, Scalar type, char transpose, std::int32_t m, std::int32_t n, const void* alpha, const void* a,
+            std::int32_t lda, const void* x, const void* beta, void* y) override {
+    SEMCACHE_LINALG_BY_TYPE(type, gemv, &transpose, &m, &n, alpha, a, &lda, x, &one_, beta, y, &one_, 1)
+  }
+  void block_dots(const runtime::Stream&, Scalar type, std::uint64_t n, std::uint64_t block, const void* x, const void* y, void* sums) override {
+    with_type(type, [&](auto zero) {
+      using T = decltype(zero);
+      for (std::uint64_t b = 0; b * block < n; ++b) {
+        T sum = zero;
+        for (std::uint64_t i = b * block; i < std::min(n, (b + 1) * block); ++i) sum += conjugate(static_cast<const T*>(x)[i]) * static_cast<const T*>(y)[i];
+        static_cast<T*>(sums)[b] = sum;
+      }
+    });
+  }
+  void spmv(const runtime::Stream&, Scalar type, std::uint64_t rows, const void* alpha, const std::int32_t* row_pointers,
+            const std::int32_t* columns, const void* values, const void* x, const void* beta, void* y) override {
+    with_type(type, [&](auto zero) {
+      using T = decltype(zero);
+      const T factor = *static_cast<const T*>(alpha), of_y = *static_cast<const T*>(beta);
+      T* const result = static_cast<T*>(y);
+      for (std::uint64_t i = 0; i < rows; ++i) {
+        T sum = zero;
+        for (std::int32_t e = row_pointers[i]; e < row_pointers[i + 1]; ++e) sum += static_cast<const T*>(values)[e] * static_cast<const T*>(x)[columns[e]];
+        result[i] = of_y == zero ? factor * sum : factor * sum + of_y * result[i];
+      }
+    });
+  }
 
  private:
+  template <class Body>
+  static void with_type(Scalar type, const Body& body) {
+    switch (type) {
+      case Scalar::s: return body(float{});
+      case Scalar::d: return body(double{});
+      case Scalar::c: return body(std::complex<float>{});
+      case Scalar::z: return body(std::complex<double>{});
+    }
+  }
+  template <class T>
+  static T conjugate(T v) noexcept { return v; }
+  template <class R>
+  static std::complex<R> conjugate(const std::complex<R>& v) noexcept { return std::conj(v); }
+
   const std::int32_t one_ = 1;
 };
 #undef SEMCACHE_LINALG_BY_TYPE

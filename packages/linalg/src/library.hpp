@@ -32,6 +32,16 @@ class Library {
   virtual void axpy(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* alpha, const void* x, void* y) = 0;
   virtual void scal(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* alpha, void* x) = 0;
   virtual void copy(const runtime::Stream& stream, Scalar type, std::int32_t n, const void* x, void* y) = 0;
+  virtual void gemv(const runtime::Stream& stream, Scalar type, char transpose, std::int32_t m, std::int32_t n, const void* alpha, const void* a,
+                    std::int32_t lda, const void* x, const void* beta, void* y) = 0;
+  /// sums[i] = sum over block i of conj(x) y, for blocks of `block` elements, of which the last may be shorter; each in the same order always.
+  virtual void block_dots(const runtime::Stream& stream, Scalar type, std::uint64_t n, std::uint64_t block, const void* x, const void* y,
+                          void* sums) = 0;
+  /// y = alpha A x + beta y for some rows of a sparse matrix (CSR). Each row is summed in the order of its entries, in the same way always.
+  /// @param row_pointers  rows + 1 of them; they count from the first entry of the matrix, as do `columns` and `values`, whose entries before
+  ///                      row_pointers[0] are not accessed. @param x  by column: x[c] belongs to column c; only columns that occur are accessed
+  virtual void spmv(const runtime::Stream& stream, Scalar type, std::uint64_t rows, const void* alpha, const std::int32_t* row_pointers,
+                    const std::int32_t* columns, const void* values, const void* x, const void* beta, void* y) = 0;
 };
 
 /// Returns the library of the process's devices: the host's BLAS for emulated ones, cuBLAS, which is loaded at the first call, for GPUs.

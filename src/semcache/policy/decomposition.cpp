@@ -23,6 +23,12 @@ std::vector<Run> cut_evenly(std::uint64_t count, std::size_t pieces, std::uint64
   return runs;
 }
 
+std::uint64_t block_elements(std::uint64_t count) noexcept {
+  std::uint64_t block = 1;
+  while (block < 4096 && block * 2 * 64 <= count) block *= 2;
+  return block;
+}
+
 std::vector<Held> cut_as_held(std::uint64_t count, std::vector<Held> held, std::size_t devices, double most_of_fair_share) {
   std::sort(held.begin(), held.end(), [](const Held& a, const Held& b) {
     return std::tuple(a.run.begin, b.run.end, a.device) < std::tuple(b.run.begin, a.run.end, b.device);

@@ -2,9 +2,11 @@
 // SPDX-FileCopyrightText: The SemCache contributors
 #pragma once
 
+#include <semcache/base/error.hpp>
 #include <semcache/base/region.hpp>
 #include <semcache/base/types.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -25,7 +27,30 @@ struct Run {
 };
 
 /// Cuts [0, count) into at most `pieces` runs, none of them empty, whose sizes differ by at most one grain. All begin at multiples of `grain`.
-[[nodiscard]] std::vector<Run> cut_evenly(std::uint64_t count, std::size_t pieces, std::uint64_t grain = 1);
+[[nodiscard]] SEMCACHE_API std::vector<Run> cut_evenly(std::uint64_t count, std::size_t pieces, std::uint64_t grain = 1);
+
+/// Returns the elements of a block of vectors of `count` elements: a power of two, at most 4096, so that there are at least 64 blocks. Sums over
+/// a vector add one number for each block, in the blocks' order, and cuts lie between blocks. So a sum has the same bits on any number of devices.
+[[nodiscard]] SEMCACHE_API std::uint64_t block_elements(std::uint64_t count) noexcept;
+
+/// Cuts the rows of a sparse matrix into at most `pieces` runs, none of them empty, of about equally many non-zeros. All begin at multiples of
+/// `grain`. @param row_pointers  rows + 1 of them, not descending: row i has the entries [row_pointers[i], row_pointers[i + 1])
+template <class Index>
+[[nodiscard]] std::vector<Run> cut_by_entries(const Index* row_pointers, std::uint64_t rows, std::size_t pieces, std::uint64_t grain) {
+  std::vector<Run> runs;
+  const auto all = static_cast<double>(row_pointers[rows] - row_pointers[0]);
+  for (std::size_t i = 1; i <= pieces; ++i) {
+    const std::uint64_t begin = runs.empty() ? 0 : runs.back().end;
+    std::uint64_t end = rows;
+    if (i < pieces) {
+      const auto wanted = row_pointers[0] + static_cast<Index>(all * static_cast<double>(i) / static_cast<double>(pieces));
+      const auto at = static_cast<std::uint64_t>(std::lower_bound(row_pointers, row_pointers + rows, wanted) - row_pointers);
+      end = std::min(rows, (at + grain / 2) / grain * grain);
+    }
+    if (end > begin) runs.push_back({begin, end});
+  }
+  return runs;
+}
 
 /// A run whose present content a device holds.
 struct Held {
@@ -37,18 +62,21 @@ struct Held {
 /// @param held  any order; runs of different devices may overlap, and then one of them is taken
 /// @return nothing where no such cut is fair: some elements are held by no device, a device would have several runs, or more than
 ///         `most_of_fair_share` times its fair share
-[[nodiscard]] std::vector<Held> cut_as_held(std::uint64_t count, std::vector<Held> held, std::size_t devices, double most_of_fair_share = 1.5);
+[[nodiscard]] SEMCACHE_API std::vector<Held> cut_as_held(std::uint64_t count, std::vector<Held> held, std::size_t devices, double most_of_fair_share = 1.5);
 
 /// Assigns runs to devices, one to each, so that much of what the runs need is held already.
 /// @param held  for each run, the bytes that each device holds of it. There are no more runs than devices
 /// @return for each run its device. Runs of which nothing is held get the devices in order
-[[nodiscard]] std::vector<std::uint32_t> assign(const std::vector<std::vector<std::uint64_t>>& held);
+[[nodiscard]] SEMCACHE_API std::vector<std::uint32_t> assign(const std::vector<std::vector<std::uint64_t>>& held);
 
 /// What a task uses of an operand of the call.
 struct TaskPart {
   std::uint32_t operand = 0;  ///< its number in the call
   Rectangle where;            ///< of its elements
   Access mode = Access::read;
+  /// Lies around `where`, and tells that all parts with the same rectangle are to lie in one piece of memory, at their distances; empty: as it
+  /// comes. Only what the parts use moves there.
+  Rectangle together = {};
 };
 /// A piece of a call, which one device carries out.
 struct Task {
@@ -57,7 +85,7 @@ struct Task {
   std::vector<TaskPart> parts;
 };
 /// Returns one line for each task, for reports and tests: "device 1, lane 0: reads 0 [0, 4) x [0, 2), overwrites 2 [0, 4) x [0, 2)".
-[[nodiscard]] std::string text_of(const std::vector<Task>& tasks);
+[[nodiscard]] SEMCACHE_API std::string text_of(const std::vector<Task>& tasks);
 
 /// The product C = alpha op(A) op(B) + beta C, of m x k and k x n matrices. Its operands are 0 (A), 1 (B) and 2 (C).
 struct Product {
@@ -73,15 +101,15 @@ struct Grid {
 };
 /// Returns the grid for a product on so many devices that brings the fewest elements to them. Cuts by columns are preferred, because a run of
 /// columns is contiguous: D = AB + AC then brings (p + 2) n^2 elements to p devices, by rows (2 p + 1) n^2.
-[[nodiscard]] Grid grid_of(const Product& product, std::size_t devices);
+[[nodiscard]] SEMCACHE_API Grid grid_of(const Product& product, std::size_t devices);
 /// Cuts a product into a grid of shares, one for each device, and each share into tasks by columns.
 /// @param devices  for each share, by columns first, its device; a device may have none
 /// @param pieces   so many tasks at most for each share: the next one's operands arrive while this one computes
 /// @param lanes    of each device
-[[nodiscard]] std::vector<Task> cut(const Product& product, const Grid& grid, const std::vector<std::uint32_t>& devices, std::size_t pieces,
+[[nodiscard]] SEMCACHE_API std::vector<Task> cut(const Product& product, const Grid& grid, const std::vector<std::uint32_t>& devices, std::size_t pieces,
                                     std::uint32_t lanes);
 
 /// Cuts a function of vectors of one length, element by element, into one task for each run. Each operand's part has the run's elements.
-[[nodiscard]] std::vector<Task> cut(const std::vector<Held>& runs, const std::vector<Access>& operands);
+[[nodiscard]] SEMCACHE_API std::vector<Task> cut(const std::vector<Held>& runs, const std::vector<Access>& operands);
 
 }  // namespace semcache::policy

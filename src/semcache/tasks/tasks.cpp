@@ -26,7 +26,7 @@ Rectangle hull(const Rectangle& a, const Rectangle& b) noexcept {
   return {std::min(a.row_begin, b.row_begin), std::max(a.row_end, b.row_end), std::min(a.column_begin, b.column_begin),
           std::max(a.column_end, b.column_end)};
 }
-bool operator<(const Rectangle& a, const Rectangle& b) noexcept {
+bool before(const Rectangle& a, const Rectangle& b) noexcept {
   return std::tuple(a.column_begin, a.row_begin, a.column_end, a.row_end) < std::tuple(b.column_begin, b.row_begin, b.column_end, b.row_end);
 }
 bool same(const Rectangle& a, const Rectangle& b) noexcept { return contains(a, b) && contains(b, a); }
@@ -35,7 +35,6 @@ bool same(const Rectangle& a, const Rectangle& b) noexcept { return contains(a, 
 struct Place {
   Rectangle where;
   runtime::Tile tile;
-  bool written = false;
 };
 
 /// The bytes of a rectangle of a matrix, for the calls of the runtime.
@@ -53,23 +52,28 @@ Bytes bytes_of(const Matrix& m, const Rectangle& r) noexcept {
 class Places {
  public:
   Places(const std::vector<Task>& tasks, const std::vector<Matrix>& operands) : operands_(operands) {
-    std::map<Key, std::vector<std::pair<Rectangle, bool>>> used;
+    std::map<Key, std::vector<Rectangle>> used;
     for (const Task& t : tasks) {
       for (const TaskPart& p : t.parts) {
-        if (!p.where.empty()) used[{t.device, p.operand}].push_back({p.where, writes(p.mode)});
+        if (p.where.empty()) continue;
+        if (p.together.empty()) {
+          used[{t.device, p.operand}].push_back(p.where);
+        } else {
+          add({t.device, p.operand}, p.together);
+        }
       }
     }
     for (auto& [key, parts] : used) {
-      std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      std::sort(parts.begin(), parts.end(), before);
       // One place for all of them, if they fill it.
       Rectangle all;
       std::uint64_t sum = 0;
       for (std::size_t i = 0; i < parts.size(); ++i) {
-        all = hull(all, parts[i].first);
-        if (i == 0 || !same(parts[i].first, parts[i - 1].first)) sum += elements(parts[i].first);
+        all = hull(all, parts[i]);
+        if (i == 0 || !same(parts[i], parts[i - 1])) sum += elements(parts[i]);
       }
       const bool together = elements(all) <= sum;
-      for (const auto& [where, written] : parts) add(key, together ? all : where, written);
+      for (const Rectangle& where : parts) add(key, together ? all : where);
     }
   }
 
@@ -83,50 +87,108 @@ class Places {
     return use_of(place(device, part), operands_[part.operand], part.where, part.mode);
   }
 
-  /// Brings what several devices need in equal shares, one to each of them. So each byte comes from where it is now to one device only, and
-  /// then to the others from there.
-  void bring_shared() const {
-    for (const auto& [key, places] : places_) {
-      for (const Place& p : places) {
-        if (p.written) continue;
-        std::vector<std::pair<std::uint32_t, const Place*>> devices;
-        for (const auto& [other, theirs] : places_) {
-          if (other.second != key.second) continue;
-          const auto found = std::find_if(theirs.begin(), theirs.end(), [&](const Place& q) { return same(q.where, p.where); });
-          if (found != theirs.end()) devices.push_back({other.first, &*found});
+  /// Brings what several devices need to one of them each, so that each byte crosses the host's link once and reaches the others from there.
+  void bring_shared(const std::vector<Task>& tasks) const {
+    for (std::uint32_t operand = 0; operand < operands_.size(); ++operand) {
+      std::map<std::uint32_t, std::vector<Rectangle>> needs;  // by device
+      bool written = false;
+      for (const Task& t : tasks) {
+        for (const TaskPart& p : t.parts) {
+          if (p.operand != operand || p.where.empty()) continue;
+          written = written || writes(p.mode);
+          std::vector<Rectangle>& of = needs[t.device];
+          if (std::none_of(of.begin(), of.end(), [&](const Rectangle& r) { return same(r, p.where); })) of.push_back(p.where);
         }
-        if (devices.size() < 2 || devices.front().second != &p) continue;  // the first device does it for all
-        const Matrix& m = operands_[key.second];
-        const bool by_columns = p.where.column_end - p.where.column_begin > 1;
-        const std::uint64_t count = by_columns ? p.where.column_end - p.where.column_begin : p.where.row_end - p.where.row_begin;
-        const std::vector<Run> shares = policy::cut_evenly(count, devices.size());
-        for (std::size_t i = 0; i < shares.size(); ++i) {
-          Rectangle share = p.where;
-          (by_columns ? share.column_end : share.row_end) = (by_columns ? share.column_begin : share.row_begin) + shares[i].end;
-          (by_columns ? share.column_begin : share.row_begin) += shares[i].begin;
-          const runtime::LibraryUse use = use_of(*devices[i].second, m, share, Access::read);
-          const runtime::Launch launch(lane(devices[i].first, 0).queue, &use, 1);  // of no kernel: the bytes arrive on the lane
-        }
+      }
+      if (written || needs.size() < 2) continue;
+      const Rectangle& first = needs.begin()->second.front();
+      const bool same_for_all = std::all_of(needs.begin(), needs.end(), [&](const auto& n) { return n.second.size() == 1 && same(n.second.front(), first); });
+      if (same_for_all) {
+        if (!is_on_a_device(operand, first)) bring_evenly(operand, first, needs);
+      } else if (operands_[operand].columns == 1 && !is_held(operand)) {
+        bring_in_turn(operand, needs);
       }
     }
   }
 
  private:
   using Key = std::pair<std::uint32_t, std::uint32_t>;  // device, operand
+  using Needs = std::map<std::uint32_t, std::vector<Rectangle>>;
 
-  void add(const Key& key, const Rectangle& where, bool written) {
-    std::vector<Place>& places = places_[key];
-    const auto found = std::find_if(places.begin(), places.end(), [&](const Place& p) { return same(p.where, where); });
-    if (found != places.end()) {
-      found->written = found->written || written;
-      return;
+  [[nodiscard]] bool is_on_a_device(std::uint32_t operand, const Rectangle& where) const {
+    const Matrix& m = operands_[operand];
+    const std::vector<std::uint64_t> held = held_bytes(m, {where}).front();
+    return std::any_of(held.begin(), held.end(), [&](std::uint64_t bytes) { return bytes >= elements(where) * m.element_bytes; });
+  }
+  /// Is each element of the vector on some device?
+  [[nodiscard]] bool is_held(std::uint32_t operand) const {
+    std::vector<policy::Held> held = held_elements(operands_[operand]);
+    std::sort(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.run.begin < b.run.begin; });
+    std::uint64_t done = 0;
+    for (const policy::Held& h : held) {
+      if (h.run.begin > done) return false;
+      done = std::max(done, h.run.end);
     }
+    return done >= operands_[operand].rows;
+  }
+  /// Fetches a rectangle to a device, on its first lane.
+  void fetch(std::uint32_t device, std::uint32_t operand, const Rectangle& where) const {
+    const std::vector<Place>& places = places_.at({device, operand});
+    const auto at = std::find_if(places.begin(), places.end(), [&](const Place& p) { return contains(p.where, where); });
+    const runtime::LibraryUse use = use_of(*at, operands_[operand], where, Access::read);
+    const runtime::Launch launch(lane(device, 0).queue, &use, 1);  // of no kernel
+  }
+  /// All devices need the same: each brings a share.
+  void bring_evenly(std::uint32_t operand, const Rectangle& where, const Needs& needs) const {
+    const bool by_columns = where.column_end - where.column_begin > 1;
+    const std::uint64_t count = by_columns ? where.column_end - where.column_begin : where.row_end - where.row_begin;
+    auto device = needs.begin();
+    for (const Run& r : policy::cut_evenly(count, needs.size())) {
+      Rectangle share = where;
+      (by_columns ? share.column_end : share.row_end) = (by_columns ? share.column_begin : share.row_begin) + r.end;
+      (by_columns ? share.column_begin : share.row_begin) += r.begin;
+      fetch((device++)->first, operand, share);
+    }
+  }
+  /// The devices need parts of a vector that overlap: each brings of its parts what those before it have not brought.
+  void bring_in_turn(std::uint32_t operand, const Needs& needs) const {
+    std::vector<Run> brought;  // in ascending order, with gaps between them
+    for (const auto& [device, parts] : needs) {
+      for (const Rectangle& part : parts) {
+        std::uint64_t at = part.row_begin;
+        for (const Run& b : brought) {
+          if (b.end <= at || b.begin >= part.row_end) continue;
+          if (b.begin > at) fetch(device, operand, {at, b.begin, 0, 1});
+          at = b.end;
+        }
+        if (at < part.row_end) fetch(device, operand, {at, part.row_end, 0, 1});
+      }
+      for (const Rectangle& part : parts) {
+        Run all{part.row_begin, part.row_end};
+        std::vector<Run> next;
+        for (const Run& b : brought) {
+          if (b.end < all.begin || b.begin > all.end) {
+            next.push_back(b);
+          } else {
+            all = {std::min(all.begin, b.begin), std::max(all.end, b.end)};
+          }
+        }
+        next.insert(std::find_if(next.begin(), next.end(), [&](const Run& b) { return b.begin > all.begin; }), all);
+        brought.swap(next);
+      }
+    }
+  }
+
+  void add(const Key& key, const Rectangle& where) {
+    std::vector<Place>& places = places_[key];
+    if (std::any_of(places.begin(), places.end(), [&](const Place& p) { return same(p.where, where); })) return;
     const Bytes b = bytes_of(operands_[key.second], where);
-    places.push_back({where, runtime::Tile(b.first, b.width, b.columns, b.pitch, key.first), written});
+    places.push_back({where, runtime::Tile(b.first, b.width, b.columns, b.pitch, key.first)});
   }
   [[nodiscard]] const Place& place(std::uint32_t device, const TaskPart& part) const {
     const std::vector<Place>& places = places_.at({device, part.operand});
-    return *std::find_if(places.begin(), places.end(), [&](const Place& p) { return contains(p.where, part.where); });
+    const Rectangle& around = part.together.empty() ? part.where : part.together;
+    return *std::find_if(places.begin(), places.end(), [&](const Place& p) { return contains(p.where, around); });
   }
   [[nodiscard]] static std::uint64_t leading_of(const Place& p, const Matrix& m) noexcept {
     return p.where.column_end - p.where.column_begin > 1 ? p.tile.pitch() / m.element_bytes : p.where.row_end - p.where.row_begin;
@@ -147,7 +209,7 @@ class Places {
 
 void run(const std::vector<Task>& tasks, const std::vector<Matrix>& operands, const Body& body) {
   const Places places(tasks, operands);
-  places.bring_shared();
+  places.bring_shared(tasks);
   for (const Task& t : tasks) {
     std::vector<Operand> here;
     std::vector<runtime::LibraryUse> uses;

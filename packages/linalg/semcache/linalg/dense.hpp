@@ -25,9 +25,9 @@ template <class T>
 SEMCACHE_API void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
                        std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c, std::int64_t ldc);
 
-/// y = alpha x + beta y, of n contiguous elements. If beta is zero, y is not read. The vectors do not overlap.
-/// T: float, double, std::complex of these.
+/// y = alpha op(A) x + beta y, where A is m x n, and x and y are contiguous. If beta is zero, y is not read. If m or n is zero, y stays as it is.
+/// y overlaps neither A nor x.
 template <class T>
-SEMCACHE_API void axpby(std::int64_t n, T alpha, const T* x, T beta, T* y);
+SEMCACHE_API void gemv(Transpose transpose, std::int64_t m, std::int64_t n, T alpha, const T* a, std::int64_t lda, const T* x, T beta, T* y);
 
 }  // namespace semcache::linalg

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include <semcache/base/error.hpp>
+
+#include <complex>
+#include <cstdint>
+
+/// Products with sparse matrices, over all devices of the process. dense.hpp says what holds for all calls.
+namespace semcache::linalg {
+
+/// A sparse matrix in CSR (compressed sparse rows), in arrays of the program.
+template <class T>
+struct Csr {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t entries = 0;                    ///< the last row pointer
+  const std::int32_t* row_pointers = nullptr;  ///< rows + 1, not descending, from 0 to `entries`: row i has the entries from the i-th one on
+  const std::int32_t* column_indices = nullptr;  ///< by entry, from 0, in any order; a column may occur several times in a row
+  const T* values = nullptr;                     ///< by entry
+};
+
+/// y = alpha A x + beta y. If beta is zero, y is not read. x and y are contiguous and do not overlap. T: float, double, std::complex of these.
+///
+/// The rows are cut so that the devices have about equally many entries. Each device keeps its part of the matrix. Of x it gets the entries that
+/// its rows refer to and that it lacks. (Beyond four runs of such entries, what lies between neighbouring runs comes along.) For a new pattern
+/// the host reads row pointers and columns once; a pattern is recognised by the content of its arrays, wherever they lie. Every row is summed
+/// in the order of its entries, so the result has the same bits on any number of devices of one kind.
+/// @throws UsageError  also where the row pointers descend, or are not from 0 to the number of entries, or a column is none of the matrix; y is unchanged
+template <class T>
+SEMCACHE_API void spmv(T alpha, const Csr<T>& a, const T* x, T beta, T* y);
+
+}  // namespace semcache::linalg

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "call.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+namespace semcache::linalg {
+
+std::size_t devices_for(const Options& o, double seconds_on_one) {
+  (void)runtime::device_ordinal(0);
+  const auto all = static_cast<std::size_t>(device_count());
+  return policy::devices_that_pay(o.spread, seconds_on_one, o.devices == 0 ? all : std::min(o.devices, all));
+}
+
+namespace {
+
+/// The cuts of sparse matrices, by the number of rows.
+struct Cuts {
+  std::mutex mutex;
+  std::map<std::uint64_t, std::vector<policy::Run>> of;
+};
+Cuts& cuts() {
+  static Cuts c;
+  return c;
+}
+constexpr std::size_t most_cuts = 64;
+
+/// Does each run's device hold all of it?
+bool are_held(const std::vector<policy::Held>& runs, const std::vector<policy::Held>& held) {
+  return std::all_of(runs.begin(), runs.end(), [&](const policy::Held& r) {
+    std::uint64_t done = r.run.begin;
+    for (bool found = true; found && done < r.run.end;) {
+      found = false;
+      for (const policy::Held& h : held) {
+        if (h.device != r.device || h.run.begin > done || h.run.end <= done) continue;
+        done = h.run.end;
+        found = true;
+      }
+    }
+    return done >= r.run.end;
+  });
+}
+
+std::vector<policy::Held> in_order(const std::vector<policy::Run>& runs) {
+  std::vector<policy::Held> held;
+  for (const policy::Run& r : runs) held.push_back({r, static_cast<std::uint32_t>(held.size())});
+  return held;
+}
+
+}  // namespace
+
+void note_cut(const std::vector<policy::Run>& rows) {
+  Cuts& c = cuts();
+  const std::lock_guard<std::mutex> lock(c.mutex);
+  if (c.of.size() >= most_cuts) c.of.clear();
+  c.of[rows.back().end] = rows;
+}
+
+std::vector<policy::Held> runs_of(const Matrix& vector, bool has_content, std::size_t devices) {
+  {
+    Cuts& c = cuts();
+    const std::lock_guard<std::mutex> lock(c.mutex);
+    const auto found = c.of.find(vector.rows);
+    if (found != c.of.end() && found->second.size() == devices) return in_order(found->second);
+  }
+  std::vector<policy::Held> evenly = in_order(policy::cut_evenly(vector.rows, devices, policy::block_elements(vector.rows)));
+  if (!has_content) return evenly;
+  const std::vector<policy::Held> held = tasks::held_elements(vector);
+  // What devices have read lies around what they have written, so the even cut is tried first.
+  if (are_held(evenly, held)) return evenly;
+  const std::vector<policy::Held> as_held = policy::cut_as_held(vector.rows, held, devices);
+  return as_held.empty() ? evenly : as_held;
+}
+
+}  // namespace semcache::linalg

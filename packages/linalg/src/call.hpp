@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include "library.hpp"
+
+#include <semcache/linalg/spread.hpp>
+#include <semcache/tasks/tasks.hpp>
+
+#include <cstdint>
+#include <vector>
+
+/// What the calls of the package share.
+namespace semcache::linalg {
+
+using policy::Task;
+using tasks::Matrix;
+using tasks::Operand;
+
+// What GPUs of the day do; only the order of magnitude matters (`policy::devices_that_pay`).
+inline constexpr double flops_per_second = 5e13;
+inline constexpr double bytes_per_second = 3e12;
+
+[[nodiscard]] inline std::uint64_t rows_of(const Rectangle& r) noexcept { return r.row_end - r.row_begin; }
+[[nodiscard]] inline std::uint64_t columns_of(const Rectangle& r) noexcept { return r.column_end - r.column_begin; }
+
+template <class T>
+[[nodiscard]] Matrix vector_of(const T* data, std::int64_t count) noexcept {
+  const auto n = static_cast<std::uint64_t>(count);
+  return {data, n, 1, n, sizeof(T)};
+}
+
+/// Returns how many devices a call uses that takes so long on one. Starts the runtime.
+[[nodiscard]] std::size_t devices_for(const Options& options, double seconds_on_one);
+
+/// Notes how the rows of a sparse matrix are cut, so that vectors of as many elements are cut in the same way from now on.
+void note_cut(const std::vector<policy::Run>& rows);
+
+/// Cuts a vector for the devices: as the rows were cut of the sparse matrix of as many rows that was used last; otherwise evenly, between blocks
+/// (`policy::block_elements`), or where devices hold it already in another way, if that is fair.
+[[nodiscard]] std::vector<policy::Held> runs_of(const Matrix& vector, bool has_content, std::size_t devices);
+
+}  // namespace semcache::linalg

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "pattern.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace semcache::linalg {
+
+namespace {
+
+using policy::Run;
+
+constexpr std::size_t most_runs = 4;
+constexpr std::size_t most_kept = 32;
+
+/// The content of an array of the program, in host memory: the array itself, if it is a mirror or adopted, otherwise a copy.
+template <class T>
+class OnHost {
+ public:
+  OnHost(const T* data, std::size_t count) : data_(data) {
+    if (runtime::notices_host_accesses(data)) {
+      access(data, count * sizeof(T), Access::read);
+      return;
+    }
+    copy_.resize(count);
+    runtime::copy(copy_.data(), data, count * sizeof(T), runtime::queue_of(nullptr));
+    data_ = copy_.data();
+  }
+  [[nodiscard]] const T* data() const noexcept { return data_; }
+
+ private:
+  const T* data_;
+  std::vector<T> copy_;
+};
+
+/// Patterns that have been cut. Each belongs to a value derived from the content of the pattern's arrays, so it is found wherever that lies, and
+/// not after a change of one byte. The value's memory itself holds nothing.
+struct Known {
+  std::unique_ptr<runtime::DerivedValue> value;
+  std::shared_ptr<const Pattern> pattern;
+  std::uint64_t used;
+};
+struct Cache {
+  std::mutex mutex;
+  std::uint64_t epoch = 0;
+  std::uint64_t uses = 0;
+  std::vector<Known> known;
+};
+Cache& cache() {
+  static Cache* const c = new Cache;  // the runtime may end after the program's statics
+  return *c;
+}
+
+/// Joins the runs that have the smallest gaps between them until there are at most `most_runs`.
+void join_closest(std::vector<Run>& runs) {
+  while (runs.size() > most_runs) {
+    std::size_t closest = 1;
+    for (std::size_t i = 2; i < runs.size(); ++i) {
+      if (runs[i].begin - runs[i - 1].end < runs[closest].begin - runs[closest - 1].end) closest = i;
+    }
+    runs[closest - 1].end = runs[closest].end;
+    runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(closest));
+  }
+}
+
+}  // namespace
+
+Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows, std::uint64_t columns,
+                    std::int64_t entries, std::size_t devices) {
+  SEMCACHE_EXPECTS(row_pointers[0] == 0 && row_pointers[rows] == entries,
+                   "linalg::spmv: the row pointers are from " + std::to_string(row_pointers[0]) + " to " + std::to_string(row_pointers[rows]) +
+                       "; they must be from 0 to the number of entries, " + std::to_string(entries));
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    SEMCACHE_EXPECTS(row_pointers[i] <= row_pointers[i + 1], "linalg::spmv: row " + std::to_string(i) + " begins at entry " +
+                                                                 std::to_string(row_pointers[i]) + " and ends at " +
+                                                                 std::to_string(row_pointers[i + 1]) + ": row pointers must not descend");
+  }
+  Pattern p;
+  std::vector<bool> occurs(columns);
+  for (const Run& r : policy::cut_by_entries(row_pointers, rows, devices, policy::block_elements(rows))) {
+    Pattern::Share share;
+    share.rows = r;
+    share.entries = {static_cast<std::uint64_t>(row_pointers[r.begin]), static_cast<std::uint64_t>(row_pointers[r.end])};
+    std::uint64_t first = columns, end = 0;
+    for (std::uint64_t e = share.entries.begin; e < share.entries.end; ++e) {
+      const std::int32_t c = column_indices[e];
+      SEMCACHE_EXPECTS(c >= 0 && static_cast<std::uint64_t>(c) < columns, "linalg::spmv: entry " + std::to_string(e) + " is in column " +
+                                                                              std::to_string(c) + " of a matrix of " + std::to_string(columns) +
+                                                                              " columns");
+      const auto column = static_cast<std::uint64_t>(c);
+      occurs[column] = true;
+      first = std::min(first, column);
+      end = std::max(end, column + 1);
+    }
+    std::vector<Run> runs;
+    for (std::uint64_t c = first; c < end; ++c) {
+      if (!occurs[c]) continue;
+      occurs[c] = false;
+      if (runs.empty() || runs.back().end != c) runs.push_back({c, c});
+      runs.back().end = c + 1;
+      // Of a scattered pattern only the largest gaps can stay.
+      if (runs.size() > 1024) join_closest(runs);
+    }
+    join_closest(runs);
+    share.needed = std::move(runs);
+    p.shares.push_back(std::move(share));
+  }
+  return p;
+}
+
+std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t devices) {
+  const auto entries = static_cast<std::size_t>(a.entries);
+  const runtime::DerivedValue::Input inputs[] = {{a.row_pointers, (a.rows + 1) * sizeof(std::int32_t)},
+                                                 {a.column_indices, entries * sizeof(std::int32_t)}};
+  const std::uint64_t parameters[] = {a.rows, a.columns, devices};
+  constexpr std::size_t bytes = sizeof(std::uint64_t);
+  auto value = std::make_unique<runtime::DerivedValue>("cut of a sparse matrix (linalg)", parameters, sizeof parameters, inputs, 2, bytes, 0);
+  Cache& all = cache();
+  {
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    if (all.epoch != runtime::epoch()) all.known.clear();
+    all.epoch = runtime::epoch();
+    for (Known& k : all.known) {
+      if (!value->is_computed() || k.value->data() != value->data()) continue;
+      k.used = ++all.uses;
+      return k.pattern;
+    }
+  }
+  const OnHost<std::int32_t> row_pointers(a.row_pointers, a.rows + 1), column_indices(a.column_indices, entries);
+  auto pattern = std::make_shared<const Pattern>(cut_pattern(row_pointers.data(), column_indices.data(), a.rows, a.columns, a.entries, devices));
+  if (!value->is_computed()) {
+    const runtime::LibraryUse whole{value->data(), bytes, Access::overwrite};
+    { const runtime::Launch launch(tasks::lane(0, 0).queue, &whole, 1); }  // of no kernel
+    value->note_computed();
+  }
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.known.push_back({std::move(value), pattern, ++all.uses});
+  if (all.known.size() > most_kept) {
+    all.known.erase(std::min_element(all.known.begin(), all.known.end(), [](const Known& x, const Known& y) { return x.used < y.used; }));
+  }
+  return pattern;
+}
+
+}  // namespace semcache::linalg

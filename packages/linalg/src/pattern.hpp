@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include "call.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace semcache::linalg {
+
+/// How the rows of a sparse matrix are shared out, and what each share needs of the vector that is multiplied.
+struct Pattern {
+  struct Share {
+    policy::Run rows;
+    policy::Run entries;              ///< of these rows
+    std::vector<policy::Run> needed;  ///< columns that occur in them: at most four runs, ascending, with gaps between them
+  };
+  std::vector<Share> shares;  ///< in the order of the devices
+};
+
+/// The pattern of a CSR matrix.
+struct PatternArrays {
+  const std::int32_t* row_pointers;
+  const std::int32_t* column_indices;
+  std::uint64_t rows;
+  std::uint64_t columns;
+  std::int64_t entries;
+};
+
+/// Returns the cut of a pattern for so many devices: the one that was found for the same content before, or a new one, for which the host reads
+/// the arrays.
+/// @throws UsageError  the pattern is none of a matrix; the text names the row or the entry
+[[nodiscard]] std::shared_ptr<const Pattern> pattern_of(const PatternArrays& arrays, std::size_t devices);
+
+/// Computes it. Pure. @param row_pointers, column_indices  in host memory that can be read
+[[nodiscard]] Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows, std::uint64_t columns,
+                                  std::int64_t entries, std::size_t devices);
+
+}  // namespace semcache::linalg

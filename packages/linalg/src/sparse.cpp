@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "pattern.hpp"
+
+#include <semcache/linalg/sparse.hpp>
+
+#include <string>
+
+namespace semcache::linalg {
+
+template <class T>
+void spmv(T alpha, const Csr<T>& a, const T* x, T beta, T* y) {
+  SEMCACHE_EXPECTS(a.rows >= 0 && a.columns >= 0 && a.entries >= 0,
+                   "linalg::spmv: a matrix of " + std::to_string(a.rows) + " rows, " + std::to_string(a.columns) + " columns and " +
+                       std::to_string(a.entries) + " entries: none of these may be negative");
+  if (a.rows == 0) return;
+  const auto rows = static_cast<std::uint64_t>(a.rows);
+  const std::int64_t entries = a.entries;
+  const std::size_t devices =
+      devices_for(options(), (sizeof(T) + 4.0) * static_cast<double>(entries) / bytes_per_second + 3.0 * sizeof(T) * static_cast<double>(rows) / bytes_per_second);
+  const std::shared_ptr<const Pattern> pattern =
+      pattern_of({a.row_pointers, a.column_indices, rows, static_cast<std::uint64_t>(a.columns), entries}, devices);
+  const std::vector<Matrix> operands{vector_of(a.row_pointers, a.rows + 1), vector_of(a.column_indices, entries), vector_of(a.values, entries),
+                                     vector_of(y, a.rows), vector_of(x, a.columns)};
+  std::vector<policy::Run> rows_of_shares;
+  for (const Pattern::Share& s : pattern->shares) rows_of_shares.push_back(s.rows);
+  note_cut(rows_of_shares);
+  std::vector<Task> cut;
+  for (std::size_t i = 0; i < pattern->shares.size(); ++i) {
+    const Pattern::Share& s = pattern->shares[i];
+    const Rectangle of_entries{s.entries.begin, s.entries.end, 0, 1};
+    Task task{static_cast<std::uint32_t>(i), 0,
+              {{0, {s.rows.begin, s.rows.end + 1, 0, 1}, Access::read}, {1, of_entries, Access::read}, {2, of_entries, Access::read},
+               {3, {s.rows.begin, s.rows.end, 0, 1}, beta == T(0) ? Access::overwrite : Access::read_write}}};
+    for (const policy::Run& r : s.needed) {
+      task.parts.push_back({4, {r.begin, r.end, 0, 1}, Access::read, {s.needed.front().begin, s.needed.back().end, 0, 1}});
+    }
+    cut.push_back(std::move(task));
+  }
+  Library& compute = library();
+  tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
+    // Rows, columns and entries keep their numbers, so the addresses are those of the first ones of all, which may lie in front of the memory.
+    const auto base = [&](std::size_t part) {
+      const auto* const first = static_cast<const T*>(at[part].data);
+      return first == nullptr ? nullptr : first - task.parts[part].where.row_begin;
+    };
+    const auto* const columns = static_cast<const std::int32_t*>(at[1].data);
+    compute.spmv(stream, scalar_of<T>, rows_of(task.parts[3].where), &alpha, static_cast<const std::int32_t*>(at[0].data),
+                 columns == nullptr ? nullptr : columns - task.parts[1].where.row_begin, base(2), task.parts.size() > 4 ? base(4) : nullptr, &beta,
+                 at[3].data);
+  });
+}
+
+#define SEMCACHE_LINALG_INSTANTIATE(T) template SEMCACHE_API void spmv(T, const Csr<T>&, const T*, T, T*);
+SEMCACHE_LINALG_INSTANTIATE(float)
+SEMCACHE_LINALG_INSTANTIATE(double)
+SEMCACHE_LINALG_INSTANTIATE(std::complex<float>)
+SEMCACHE_LINALG_INSTANTIATE(std::complex<double>)
+
+}  // namespace semcache::linalg
