@@ -14,6 +14,12 @@ std::size_t devices_for(const Options& o, double seconds_on_one) {
   return policy::devices_that_pay(o.spread, seconds_on_one, o.devices == 0 ? all : std::min(o.devices, all));
 }
 
+std::uint64_t task_bytes() {
+  std::uint64_t least = UINT64_MAX;
+  for (int d = 0; d < device_count(); ++d) least = std::min(least, runtime::device_budget(static_cast<std::uint32_t>(d)));
+  return least / 3;
+}
+
 namespace {
 
 /// The cuts of sparse matrices, by the number of rows.

@@ -33,6 +33,10 @@ template <class T>
 /// Returns how many devices a call uses that takes so long on one. Starts the runtime.
 [[nodiscard]] std::size_t devices_for(const Options& options, double seconds_on_one);
 
+/// Returns how many bytes a task's operands may have: some tasks' fit a device's budget together, so that the next one's operands arrive while one
+/// computes.
+[[nodiscard]] std::uint64_t task_bytes();
+
 /// Notes how the rows of a sparse matrix are cut, so that vectors of as many elements are cut in the same way from now on.
 void note_cut(const std::vector<policy::Run>& rows);
 

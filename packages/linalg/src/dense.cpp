@@ -82,7 +82,8 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
   const policy::Grid grid = policy::grid_of(product, devices_for(o, flops / flops_per_second));
   const std::uint64_t columns_of_share = (product.n + grid.columns - 1) / grid.columns;
   const std::size_t pieces = o.pieces != 0 ? o.pieces : static_cast<std::size_t>(std::clamp<std::uint64_t>(columns_of_share / least_columns, 1, 8));
-  const std::vector<Task> cut = policy::cut(product, grid, devices_of_shares(product, grid, operands), pieces, tasks::lanes_of_device);
+  const policy::Grid tasks_of_share = policy::pieces_that_fit(product, grid, pieces, task_bytes() / sizeof(T));
+  const std::vector<Task> cut = policy::cut(product, grid, devices_of_shares(product, grid, operands), tasks_of_share, tasks::lanes_of_device);
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
     const Rectangle& result = task.parts[2].where;
@@ -105,13 +106,19 @@ void gemv(Transpose transpose, std::int64_t m, std::int64_t n, T alpha, const T*
   const std::size_t devices = devices_for(options(), sizeof(T) * static_cast<double>(m) * static_cast<double>(n) / bytes_per_second);
   // Results where they are already; each device needs its rows of op(A), and all of x.
   const std::vector<Task> cut = [&] {
-    std::vector<Task> tasks;
+    std::vector<Task> list;
+    const std::uint64_t most_results = task_bytes() / (sizeof(T) * std::max<std::uint64_t>(1, operands[1].rows));
     for (const policy::Held& h : runs_of(operands[2], beta != T(0), devices)) {
-      const Rectangle of_a = transposed ? Rectangle{0, operands[0].rows, h.run.begin, h.run.end} : Rectangle{h.run.begin, h.run.end, 0, operands[0].columns};
-      tasks.push_back({h.device, 0, {{0, of_a, Access::read}, {1, {0, operands[1].rows, 0, 1}, Access::read},
-                                     {2, {h.run.begin, h.run.end, 0, 1}, beta == T(0) ? Access::overwrite : Access::read_write}}});
+      std::uint32_t lane = 0;
+      for (const policy::Run& r : policy::cut_to_fit(h.run, most_results)) {
+        const Rectangle of_a = transposed ? Rectangle{0, operands[0].rows, r.begin, r.end} : Rectangle{r.begin, r.end, 0, operands[0].columns};
+        list.push_back({h.device, lane++ % tasks::lanes_of_device,
+                         {{0, of_a, Access::read},
+                          {1, {0, operands[1].rows, 0, 1}, Access::read},
+                          {2, {r.begin, r.end, 0, 1}, beta == T(0) ? Access::overwrite : Access::read_write}}});
+      }
     }
-    return tasks;
+    return list;
   }();
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {

@@ -69,7 +69,7 @@ void join_closest(std::vector<Run>& runs) {
 }  // namespace
 
 Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows, std::uint64_t columns,
-                    std::int64_t entries, std::size_t devices) {
+                    std::int64_t entries, std::size_t devices, std::uint64_t most_entries) {
   SEMCACHE_EXPECTS(row_pointers[0] == 0 && row_pointers[rows] == entries,
                    "linalg::spmv: the row pointers are from " + std::to_string(row_pointers[0]) + " to " + std::to_string(row_pointers[rows]) +
                        "; they must be from 0 to the number of entries, " + std::to_string(entries));
@@ -80,8 +80,20 @@ Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column
   }
   Pattern p;
   std::vector<bool> occurs(columns);
-  for (const Run& r : policy::cut_by_entries(row_pointers, rows, devices, policy::block_elements(rows))) {
+  p.rows = policy::cut_by_entries(row_pointers, rows, devices, policy::block_elements(rows));
+  std::vector<std::pair<std::uint32_t, Run>> cut;
+  for (std::uint32_t device = 0; device < p.rows.size(); ++device) {
+    const Run& r = p.rows[device];
+    const auto has = static_cast<std::uint64_t>(row_pointers[r.end] - row_pointers[r.begin]);
+    const std::uint64_t pieces = most_entries == 0 ? r.size() : std::max<std::uint64_t>(1, (has + most_entries - 1) / most_entries);
+    for (const Run& some : policy::cut_by_entries(row_pointers + r.begin, r.size(), static_cast<std::size_t>(pieces), 1)) {
+      cut.push_back({device, {r.begin + some.begin, r.begin + some.end}});
+    }
+  }
+  p.around.resize(p.rows.size());
+  for (const auto& [device, r] : cut) {
     Pattern::Share share;
+    share.device = device;
     share.rows = r;
     share.entries = {static_cast<std::uint64_t>(row_pointers[r.begin]), static_cast<std::uint64_t>(row_pointers[r.end])};
     std::uint64_t first = columns, end = 0;
@@ -105,17 +117,21 @@ Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column
       if (runs.size() > 1024) join_closest(runs);
     }
     join_closest(runs);
+    if (!runs.empty()) {
+      Run& around = p.around[device];
+      around = around.size() == 0 ? Run{first, end} : Run{std::min(around.begin, first), std::max(around.end, end)};
+    }
     share.needed = std::move(runs);
     p.shares.push_back(std::move(share));
   }
   return p;
 }
 
-std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t devices) {
+std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t devices, std::uint64_t most_entries) {
   const auto entries = static_cast<std::size_t>(a.entries);
   const runtime::DerivedValue::Input inputs[] = {{a.row_pointers, (a.rows + 1) * sizeof(std::int32_t)},
                                                  {a.column_indices, entries * sizeof(std::int32_t)}};
-  const std::uint64_t parameters[] = {a.rows, a.columns, devices};
+  const std::uint64_t parameters[] = {a.rows, a.columns, devices, most_entries};
   constexpr std::size_t bytes = sizeof(std::uint64_t);
   auto value = std::make_unique<runtime::DerivedValue>("cut of a sparse matrix (linalg)", parameters, sizeof parameters, inputs, 2, bytes, 0);
   Cache& all = cache();
@@ -130,7 +146,7 @@ std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t de
     }
   }
   const OnHost<std::int32_t> row_pointers(a.row_pointers, a.rows + 1), column_indices(a.column_indices, entries);
-  auto pattern = std::make_shared<const Pattern>(cut_pattern(row_pointers.data(), column_indices.data(), a.rows, a.columns, a.entries, devices));
+  auto pattern = std::make_shared<const Pattern>(cut_pattern(row_pointers.data(), column_indices.data(), a.rows, a.columns, a.entries, devices, most_entries));
   if (!value->is_computed()) {
     const runtime::LibraryUse whole{value->data(), bytes, Access::overwrite};
     { const runtime::Launch launch(tasks::lane(0, 0).queue, &whole, 1); }  // of no kernel

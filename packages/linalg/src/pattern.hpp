@@ -13,11 +13,14 @@ namespace semcache::linalg {
 /// How the rows of a sparse matrix are shared out, and what each share needs of the vector that is multiplied.
 struct Pattern {
   struct Share {
+    std::uint32_t device = 0;
     policy::Run rows;
     policy::Run entries;              ///< of these rows
     std::vector<policy::Run> needed;  ///< columns that occur in them: at most four runs, ascending, with gaps between them
   };
-  std::vector<Share> shares;  ///< in the order of the devices
+  std::vector<Share> shares;             ///< in the order of rows and devices; a device has several where one does not fit
+  std::vector<policy::Run> rows;         ///< of each device
+  std::vector<policy::Run> around;       ///< the columns from the first to the last that occur in a device's rows
 };
 
 /// The pattern of a CSR matrix.
@@ -32,10 +35,12 @@ struct PatternArrays {
 /// Returns the cut of a pattern for so many devices: the one that was found for the same content before, or a new one, for which the host reads
 /// the arrays.
 /// @throws UsageError  the pattern is none of a matrix; the text names the row or the entry
-[[nodiscard]] std::shared_ptr<const Pattern> pattern_of(const PatternArrays& arrays, std::size_t devices);
+[[nodiscard]] std::shared_ptr<const Pattern> pattern_of(const PatternArrays& arrays, std::size_t devices,
+                                                        std::uint64_t most_entries);
 
-/// Computes it. Pure. @param row_pointers, column_indices  in host memory that can be read
+/// Computes it. Pure. @param most_entries  of a share, unless a single row has more
+/// @param row_pointers, column_indices  in host memory that can be read
 [[nodiscard]] Pattern cut_pattern(const std::int32_t* row_pointers, const std::int32_t* column_indices, std::uint64_t rows, std::uint64_t columns,
-                                  std::int64_t entries, std::size_t devices);
+                                  std::int64_t entries, std::size_t devices, std::uint64_t most_entries);
 
 }  // namespace semcache::linalg

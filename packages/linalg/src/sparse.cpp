@@ -19,21 +19,20 @@ void spmv(T alpha, const Csr<T>& a, const T* x, T beta, T* y) {
   const std::size_t devices =
       devices_for(options(), (sizeof(T) + 4.0) * static_cast<double>(entries) / bytes_per_second + 3.0 * sizeof(T) * static_cast<double>(rows) / bytes_per_second);
   const std::shared_ptr<const Pattern> pattern =
-      pattern_of({a.row_pointers, a.column_indices, rows, static_cast<std::uint64_t>(a.columns), entries}, devices);
+      pattern_of({a.row_pointers, a.column_indices, rows, static_cast<std::uint64_t>(a.columns), entries}, devices,
+                 task_bytes() / (sizeof(T) + sizeof(std::int32_t)));
   const std::vector<Matrix> operands{vector_of(a.row_pointers, a.rows + 1), vector_of(a.column_indices, entries), vector_of(a.values, entries),
                                      vector_of(y, a.rows), vector_of(x, a.columns)};
-  std::vector<policy::Run> rows_of_shares;
-  for (const Pattern::Share& s : pattern->shares) rows_of_shares.push_back(s.rows);
-  note_cut(rows_of_shares);
+  note_cut(pattern->rows);
   std::vector<Task> cut;
-  for (std::size_t i = 0; i < pattern->shares.size(); ++i) {
-    const Pattern::Share& s = pattern->shares[i];
+  for (const Pattern::Share& s : pattern->shares) {
     const Rectangle of_entries{s.entries.begin, s.entries.end, 0, 1};
-    Task task{static_cast<std::uint32_t>(i), 0,
+    const policy::Run& around = pattern->around[s.device];
+    Task task{s.device, static_cast<std::uint32_t>(cut.size()) % tasks::lanes_of_device,
               {{0, {s.rows.begin, s.rows.end + 1, 0, 1}, Access::read}, {1, of_entries, Access::read}, {2, of_entries, Access::read},
                {3, {s.rows.begin, s.rows.end, 0, 1}, beta == T(0) ? Access::overwrite : Access::read_write}}};
     for (const policy::Run& r : s.needed) {
-      task.parts.push_back({4, {r.begin, r.end, 0, 1}, Access::read, {s.needed.front().begin, s.needed.back().end, 0, 1}});
+      task.parts.push_back({4, {r.begin, r.end, 0, 1}, Access::read, {around.begin, around.end, 0, 1}});
     }
     cut.push_back(std::move(task));
   }

@@ -4,10 +4,8 @@
 
 #include <semcache/tasks/lanes.hpp>
 
-#include <cstdlib>
 #include <mutex>
 #include <optional>
-#include <string>
 
 namespace semcache::linalg {
 
@@ -22,20 +20,15 @@ Kept& kept() {
   return k;
 }
 
-Options from_environment() {
-  Options o;
-  const char* const text = std::getenv("SEMCACHE_SPREAD");
-  if (text != nullptr) o.spread = policy::spread_of(text);
-  return o;
-}
-
 }  // namespace
 
 Options options() {
   Kept& k = kept();
   const std::lock_guard<std::mutex> lock(k.mutex);
-  if (!k.options) k.options = from_environment();
-  return *k.options;
+  if (k.options) return *k.options;
+  Options o;
+  o.spread = runtime::spread();
+  return o;
 }
 
 void set_options(const Options& options) {

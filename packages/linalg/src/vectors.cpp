@@ -74,6 +74,16 @@ class Sums {
   std::uint64_t epoch_;
 };
 
+/// Cuts runs into pieces of which a task's operands fit.
+std::vector<policy::Held> to_fit(const std::vector<policy::Held>& runs, std::size_t bytes_of_element, std::uint64_t grain) {
+  const std::uint64_t most = task_bytes() / bytes_of_element;
+  std::vector<policy::Held> pieces;
+  for (const policy::Held& h : runs) {
+    for (const policy::Run& r : policy::cut_to_fit(h.run, most, grain)) pieces.push_back({r, h.device});
+  }
+  return pieces;
+}
+
 /// Are all cuts between blocks?
 bool between_blocks(const std::vector<policy::Held>& runs, std::uint64_t block) {
   return std::all_of(runs.begin(), runs.end(), [&](const policy::Held& h) { return h.run.begin % block == 0; });
@@ -87,7 +97,7 @@ void axpby(std::int64_t n, T alpha, const T* x, T beta, T* y) {
   if (n == 0) return;
   const std::vector<Matrix> operands{vector_of(x, n), vector_of(y, n)};
   const std::size_t devices = devices_for(options(), 3.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second);
-  const std::vector<policy::Held> runs = runs_of(operands[beta == T(0) ? 0 : 1], true, devices);
+  const std::vector<policy::Held> runs = to_fit(runs_of(operands[beta == T(0) ? 0 : 1], true, devices), 2 * sizeof(T), 1);
   const std::vector<Task> cut = policy::cut(runs, {Access::read, beta == T(0) ? Access::overwrite : Access::read_write});
   Library& compute = library();
   tasks::run(cut, operands, [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
@@ -112,7 +122,7 @@ void scal(std::int64_t n, T alpha, T* x) {
   const std::vector<Matrix> operands{vector_of(x, n)};
   const std::size_t devices = devices_for(options(), 2.0 * sizeof(T) * static_cast<double>(n) / bytes_per_second);
   Library& compute = library();
-  tasks::run(policy::cut(runs_of(operands[0], true, devices), {Access::read_write}), operands,
+  tasks::run(policy::cut(to_fit(runs_of(operands[0], true, devices), sizeof(T), 1), {Access::read_write}), operands,
              [&](const runtime::Stream& stream, const Task& task, const Operand* at) {
                in_pieces(rows_of(task.parts[0].where), [&](std::uint64_t first, std::int32_t some) {
                  compute.scal(stream, scalar_of<T>, some, &alpha, static_cast<T*>(at[0].data) + first);
@@ -132,7 +142,7 @@ T dot(std::int64_t n, const T* x, const T* y) {
   std::vector<policy::Held> runs = runs_of(operands[0], true, devices);
   if (!between_blocks(runs, block)) runs = runs_of(operands[0], false, devices);
   std::vector<Task> cut;
-  for (const policy::Held& h : runs) {
+  for (const policy::Held& h : to_fit(runs, 2 * sizeof(T), block)) {
     const Rectangle elements{h.run.begin, h.run.end, 0, 1};
     cut.push_back({h.device, 0, {{0, elements, Access::read}, {1, elements, Access::read},
                                  {2, {h.run.begin / block, (h.run.end + block - 1) / block, 0, 1}, Access::overwrite}}});

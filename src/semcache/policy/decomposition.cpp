@@ -121,28 +121,57 @@ Grid grid_of(const Product& p, std::size_t devices) {
   return p.m <= p.n ? Grid{1, columns} : Grid{rows, 1};
 }
 
-std::vector<Task> cut(const Product& p, const Grid& grid, const std::vector<std::uint32_t>& devices, std::size_t pieces, std::uint32_t lanes) {
-  std::vector<Task> tasks;
+Grid pieces_that_fit(const Product& p, const Grid& shares, std::size_t columns, std::uint64_t most_elements) {
+  const std::uint64_t m = (p.m + shares.rows - 1) / shares.rows, n = (p.n + shares.columns - 1) / shares.columns;
+  Grid pieces{1, std::max<std::size_t>(1, columns)};
+  const auto part = [](std::uint64_t size, std::size_t count) { return (size + count - 1) / count; };
+  const auto fits = [&] {
+    const std::uint64_t r = part(m, pieces.rows), c = part(n, pieces.columns);
+    return r * p.k + p.k * c + r * c <= most_elements;
+  };
+  constexpr std::uint64_t least_columns = 64;  // narrower products would take longer than their operands
+  while (!fits() && part(n, pieces.columns) > least_columns) pieces.columns *= 2;
+  while (!fits() && pieces.rows < m) pieces.rows *= 2;
+  while (!fits() && pieces.columns < n) pieces.columns *= 2;
+  return pieces;
+}
+
+std::vector<Run> cut_to_fit(const Run& run, std::uint64_t most, std::uint64_t grain) {
+  const std::uint64_t pieces = most == 0 ? run.size() : (run.size() + most - 1) / most;
+  std::vector<Run> cut = cut_evenly(run.size(), static_cast<std::size_t>(pieces), grain <= most ? grain : 1);
+  for (Run& r : cut) r = {r.begin + run.begin, r.end + run.begin};
+  return cut;
+}
+
+std::vector<Task> cut(const Product& p, const Grid& grid, const std::vector<std::uint32_t>& devices, const Grid& pieces, std::uint32_t lanes) {
   const auto operand = [](bool transposed, Run rows, Run columns) {
     return transposed ? Rectangle{columns.begin, columns.end, rows.begin, rows.end} : Rectangle{rows.begin, rows.end, columns.begin, columns.end};
   };
-  const std::vector<Run> rows = cut_evenly(p.m, grid.rows), columns = cut_evenly(p.n, grid.columns);
-  // One task of each share in turn, so that all devices begin at once.
-  for (std::size_t piece = 0; piece < pieces; ++piece) {
-    std::size_t share = 0;
-    for (const Run& c : columns) {
-      const std::vector<Run> cuts = cut_evenly(c.size(), pieces);
-      for (const Run& r : rows) {
-        const std::uint32_t device = devices[share++];
-        if (piece >= cuts.size()) continue;
-        const Run some{c.begin + cuts[piece].begin, c.begin + cuts[piece].end};
-        const Run inner{0, p.k};
-        tasks.push_back({device,
-                         static_cast<std::uint32_t>(piece) % lanes,
-                         {{0, operand(p.transpose_a, r, inner), Access::read},
-                          {1, operand(p.transpose_b, inner, some), Access::read},
-                          {2, Rectangle{r.begin, r.end, some.begin, some.end}, p.reads_c ? Access::read_write : Access::overwrite}}});
+  const Run inner{0, p.k};
+  std::vector<std::vector<Task>> of_share;
+  std::size_t most = 0;
+  for (const Run& c : cut_evenly(p.n, grid.columns)) {
+    for (const Run& r : cut_evenly(p.m, grid.rows)) {
+      std::vector<Task>& tasks = of_share.emplace_back();
+      for (const Run& some_rows : cut_evenly(r.size(), pieces.rows)) {
+        const Run rows{r.begin + some_rows.begin, r.begin + some_rows.end};
+        for (const Run& some : cut_evenly(c.size(), pieces.columns)) {
+          const Run columns{c.begin + some.begin, c.begin + some.end};
+          tasks.push_back({devices[of_share.size() - 1],
+                           static_cast<std::uint32_t>(tasks.size()) % lanes,
+                           {{0, operand(p.transpose_a, rows, inner), Access::read},
+                            {1, operand(p.transpose_b, inner, columns), Access::read},
+                            {2, Rectangle{rows.begin, rows.end, columns.begin, columns.end}, p.reads_c ? Access::read_write : Access::overwrite}}});
+        }
       }
+      most = std::max(most, tasks.size());
+    }
+  }
+  // One task of each share in turn, so that all devices begin at once.
+  std::vector<Task> tasks;
+  for (std::size_t i = 0; i < most; ++i) {
+    for (std::vector<Task>& share : of_share) {
+      if (i < share.size()) tasks.push_back(std::move(share[i]));
     }
   }
   return tasks;

@@ -52,6 +52,9 @@ template <class Index>
   return runs;
 }
 
+/// Cuts runs into pieces of at most `most` elements, each a multiple of `grain` if that is less.
+[[nodiscard]] SEMCACHE_API std::vector<Run> cut_to_fit(const Run& run, std::uint64_t most, std::uint64_t grain = 1);
+
 /// A run whose present content a device holds.
 struct Held {
   Run run;
@@ -102,12 +105,16 @@ struct Grid {
 /// Returns the grid for a product on so many devices that brings the fewest elements to them. Cuts by columns are preferred, because a run of
 /// columns is contiguous: D = AB + AC then brings (p + 2) n^2 elements to p devices, by rows (2 p + 1) n^2.
 [[nodiscard]] SEMCACHE_API Grid grid_of(const Product& product, std::size_t devices);
-/// Cuts a product into a grid of shares, one for each device, and each share into tasks by columns.
+/// Returns how many pieces each share of a product is cut into, so that a task's operands have at most `most_elements` elements. At least as
+/// many pieces by columns as asked for; more by columns before any by rows, because every further piece by rows needs all of B again.
+/// @return as many pieces as there are elements, if even one column and row do not fit
+[[nodiscard]] SEMCACHE_API Grid pieces_that_fit(const Product& product, const Grid& shares, std::size_t columns, std::uint64_t most_elements);
+/// Cuts a product into a grid of shares, one for each device, and each share into tasks.
 /// @param devices  for each share, by columns first, its device; a device may have none
 /// @param pieces   so many tasks at most for each share: the next one's operands arrive while this one computes
 /// @param lanes    of each device
-[[nodiscard]] SEMCACHE_API std::vector<Task> cut(const Product& product, const Grid& grid, const std::vector<std::uint32_t>& devices, std::size_t pieces,
-                                    std::uint32_t lanes);
+[[nodiscard]] SEMCACHE_API std::vector<Task> cut(const Product& product, const Grid& grid, const std::vector<std::uint32_t>& devices,
+                                                 const Grid& pieces, std::uint32_t lanes);
 
 /// Cuts a function of vectors of one length, element by element, into one task for each run. Each operand's part has the run's elements.
 [[nodiscard]] SEMCACHE_API std::vector<Task> cut(const std::vector<Held>& runs, const std::vector<Access>& operands);

@@ -3,17 +3,8 @@
 #include <semcache/policy/spread.hpp>
 
 #include <algorithm>
-#include <cstring>
-#include <string>
 
 namespace semcache::policy {
-
-Spread spread_of(const char* text) {
-  if (std::strcmp(text, "auto") == 0) return Spread::automatic;
-  if (std::strcmp(text, "always") == 0) return Spread::always;
-  if (std::strcmp(text, "never") == 0) return Spread::never;
-  throw ConfigurationError("SEMCACHE_SPREAD=" + std::string(text) + " is none of auto, always, never");
-}
 
 std::size_t devices_that_pay(Spread spread, double seconds_on_one, std::size_t devices) noexcept {
   constexpr double least_seconds = 50e-6;

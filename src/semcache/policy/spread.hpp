@@ -15,9 +15,6 @@ enum class Spread : std::uint8_t {
   always,     ///< as many devices as there is work for
   never,      ///< one device
 };
-/// Reads "auto", "always" or "never". @throws ConfigurationError  the text is something else; the message names SEMCACHE_SPREAD
-[[nodiscard]] SEMCACHE_API Spread spread_of(const char* text);
-
 /// Returns how many of `devices` devices a call uses. A device more costs the host some launches and transfers, so each must have work for
 /// fifty microseconds. Pure.
 /// @param seconds_on_one  what the call takes on one device, all operands there

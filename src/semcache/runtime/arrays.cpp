@@ -365,6 +365,14 @@ void wait_for_queue(QueueId queue) {
   runtime().engine->launches.wait_for(queue.value);
 }
 
+std::uint64_t device_budget(std::uint32_t device) {
+  const Runtime& r = runtime();
+  expect_device(r, device);
+  return r.engine->state().devices[device]->memory->budget_bytes();
+}
+
+policy::Spread spread() { return runtime().configuration.spread; }
+
 bool devices_are_emulated() { return runtime().engine->state().home().device->kernels_run_in_caller(); }
 
 namespace {

@@ -113,6 +113,7 @@ constexpr auto spellings(DeviceChoice) noexcept { return std::array{"auto", "emu
 constexpr auto spellings(Protocol) noexcept { return std::array{"write-back", "write-through", "off"}; }
 constexpr auto spellings(engine::PeerAccess) noexcept { return std::array{"auto", "off"}; }
 constexpr auto spellings(TrackerChoice) noexcept { return std::array{"auto", "mprotect", "userfaultfd", "explicit"}; }
+constexpr auto spellings(policy::Spread) noexcept { return std::array{"auto", "always", "never"}; }
 constexpr auto spellings(Switch) noexcept { return std::array{"auto", "on", "off"}; }
 
 template <auto field>
@@ -201,6 +202,7 @@ constexpr Variable known_variables[] = {
      "stderr, stdout (or -), or a file name (JSON if it ends in .json) with %p process, %h host, %r MPI rank, %% percent sign",
      &read_report},
     {"SEMCACHE_SNAPSHOT_SHARE", "a whole percentage from 0 to 100", &read_number<&Configuration::snapshot_share_percent, 0, 100>},
+    {"SEMCACHE_SPREAD", "auto, always or never", &read_choice<&Configuration::spread>},
     {"SEMCACHE_FAULT_TIMEOUT", "a whole number of seconds from 1 to 86400",
      &read_number<&Configuration::fault_timeout_s, 1, 86400>},
 };

@@ -4,6 +4,7 @@
 
 #include <semcache/device/emulated/virtual_clock.hpp>
 #include <semcache/engine/engine.hpp>
+#include <semcache/policy/spread.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -51,6 +52,7 @@ struct Configuration : engine::Options {
   Switch device_tracker = Switch::automatic;
   /// SEMCACHE_EMULATED_MACHINE=FILE: the content of the file; nothing: emulated devices keep no virtual time.
   std::optional<device::MachineModel> emulated_machine;
+  policy::Spread spread = policy::Spread::automatic;  ///< SEMCACHE_SPREAD=auto|always|never: whether library calls use several devices
   unsigned fault_timeout_s = 60;         ///< SEMCACHE_FAULT_TIMEOUT=1..86400
   /// The rank from the MPI launcher (OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID: the first that holds a number); -1: none.
   int mpi_rank = -1;

@@ -5,6 +5,7 @@
 #include <semcache/device/device.hpp>
 #include <semcache/engine/operand.hpp>
 #include <semcache/policy/launch_observer.hpp>
+#include <semcache/policy/spread.hpp>
 #include <semcache/runtime/leads.hpp>
 #include <semcache/semcache.hpp>
 
@@ -171,6 +172,11 @@ struct Stream {
 SEMCACHE_API void wait_for_queue(QueueId queue);
 /// Returns whether the process's devices are emulated, so that kernels run on the host where they are called.
 [[nodiscard]] SEMCACHE_API bool devices_are_emulated();
+
+/// Returns how many bytes of a device's memory may be in use. @throws UsageError  the process does not use that device
+[[nodiscard]] SEMCACHE_API std::uint64_t device_budget(std::uint32_t device);
+/// Returns whether library calls are to use several devices, as SEMCACHE_SPREAD says. Starts the runtime.
+[[nodiscard]] SEMCACHE_API policy::Spread spread();
 
 /// Makes a device the current one for the vendor's libraries on this thread, as long as the object lives.
 class SEMCACHE_API OnDevice : base::Uncopied {

@@ -63,17 +63,24 @@ class Places {
         }
       }
     }
+    // One place for all parts of an operand on a device, if they fill it, and if all such places fit the device together.
+    std::map<Key, Rectangle> filled;
+    std::map<std::uint32_t, std::uint64_t> bytes;  // by device
     for (auto& [key, parts] : used) {
       std::sort(parts.begin(), parts.end(), before);
-      // One place for all of them, if they fill it.
       Rectangle all;
       std::uint64_t sum = 0;
       for (std::size_t i = 0; i < parts.size(); ++i) {
         all = hull(all, parts[i]);
         if (i == 0 || !same(parts[i], parts[i - 1])) sum += elements(parts[i]);
       }
-      const bool together = elements(all) <= sum;
-      for (const Rectangle& where : parts) add(key, together ? all : where);
+      if (elements(all) <= sum) filled[key] = all;
+      bytes[key.first] += elements(all) * operands_[key.second].element_bytes;
+    }
+    for (const auto& [key, parts] : used) {
+      const auto all = filled.find(key);
+      const bool together = all != filled.end() && bytes[key.first] <= runtime::device_budget(key.first);
+      for (const Rectangle& where : parts) add(key, together ? all->second : where);
     }
   }
 

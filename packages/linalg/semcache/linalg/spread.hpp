@@ -23,7 +23,7 @@ struct Options {
   std::size_t pieces = 0;
 };
 
-/// Returns the options of calls that are given none. @throws ConfigurationError  SEMCACHE_SPREAD has another value. Threads: any.
+/// Returns the options of the next call. Starts the runtime. @throws ConfigurationError  it cannot start. Threads: any.
 [[nodiscard]] SEMCACHE_API Options options();
 /// Sets them. Threads: any; calls that have begun keep theirs.
 SEMCACHE_API void set_options(const Options& options);

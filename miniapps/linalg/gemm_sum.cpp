@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+
+/// D = AB + AC by two products and a sum; then the host reads D (SemCache++, 5.6.1).
+#include "run.hpp"
+
+#include <cmath>
+
+namespace linalg_miniapps {
+namespace {
+
+/// Numbers in [-1, 1) that look random, the same ones always.
+void fill(const HostArray<double>& a, std::uint64_t seed) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    seed = seed * 6364136223846793005U + 1442695040888963407U;
+    a[i] = static_cast<double>(seed >> 11) * 0x1p-52 - 1.0;
+  }
+}
+
+Outcome work(const Options& o, Calls& calls) {
+  const auto n = static_cast<std::size_t>(o.n);
+  const HostArray<double> a("A", n * n), b("B", n * n), c("C", n * n), d("D", n * n), ac("AC", n * n);
+  Outcome out;
+  out.problem_bytes = 4 * n * n * sizeof(double);
+  double sum = 0;
+  for (int round = 0; round < o.iterations; ++round) {
+    fill(a, 1);
+    fill(b, 2);
+    fill(c, 3);
+    const double begin = now();
+    calls.multiply(o.n, a.data(), b.data(), d.data());
+    calls.multiply(o.n, a.data(), c.data(), ac.data());
+    calls.add(o.n * o.n, 1.0, ac.data(), 1.0, d.data());
+    for (std::size_t i = 0; i < n * n; ++i) sum += d[i];
+    out.seconds.push_back(now() - begin);
+  }
+  if (!o.verify) return out;
+  // D v = A (B v + C v) for a vector v (Freivalds): an error in D shows there, but for special ones.
+  const auto times = [&](const HostArray<double>& m, const std::vector<double>& v) {
+    std::vector<double> result(n, 0.0);
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t i = 0; i < n; ++i) result[i] += m[j * n + i] * v[j];
+    }
+    return result;
+  };
+  std::vector<double> v(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = 1.0 + static_cast<double>(i % 7) / 7;
+  std::vector<double> bv = times(b, v);
+  const std::vector<double> cv = times(c, v), dv = times(d, v);
+  for (std::size_t i = 0; i < n; ++i) bv[i] += cv[i];
+  const std::vector<double> expected = times(a, bv);
+  double scale = 1;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double error = std::abs(dv[i] - expected[i]);
+    out.error = error <= out.error ? out.error : error;
+    scale = std::max(scale, std::abs(expected[i]));
+  }
+  out.error = std::isfinite(sum) ? out.error / scale : sum;
+  out.tolerance = 1e-15 * 10 * static_cast<double>(n + 10);
+  return out;
+}
+
+}  // namespace
+}  // namespace linalg_miniapps
+
+int main(int argc, char** argv) {
+  using namespace linalg_miniapps;
+  Options defaults;
+  defaults.n = 256;
+  defaults.iterations = 1;
+  return run(argc, argv, {"gemm_sum", "D = AB + AC of n x n matrices, by two products and a sum, then the host reads D", defaults, {}, &work});
+}

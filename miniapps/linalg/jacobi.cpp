@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+
+/// Jacobi iterations for a dense system (SemCache++, 5.6.2).
+#include "run.hpp"
+
+#include <cmath>
+
+namespace linalg_miniapps {
+namespace {
+
+/// The system's diagonal is 1, so an iteration is r = b - A x, x = x + r. Its solution is 1 everywhere.
+Outcome work(const Options& o, Calls& calls) {
+  const auto n = static_cast<std::size_t>(o.n);
+  const HostArray<double> a("A", n * n), b("b", n), x("x", n), r("r", n);
+  for (std::size_t i = 0; i < n; ++i) b[i] = x[i] = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const double outside = 0.5 * static_cast<double>((i * 31 + j * 17) % 101) / (101.0 * static_cast<double>(n));
+      a[j * n + i] = i == j ? 1.0 : outside;
+      b[i] += a[j * n + i];
+    }
+  }
+  Outcome out;
+  out.problem_bytes = (n * n + 2 * n) * sizeof(double);
+  for (int k = 0; k < o.iterations; ++k) {
+    const double begin = now();
+    calls.add(o.n, 1.0, b.data(), 0.0, r.data());
+    calls.multiply(o.n, -1.0, a.data(), x.data(), 1.0, r.data());
+    calls.add(o.n, 1.0, r.data(), 1.0, x.data());
+    out.residuals.push_back(std::sqrt(calls.dot(o.n, r.data(), r.data())));
+    out.seconds.push_back(now() - begin);
+  }
+  if (!o.verify) return out;
+  // Each iteration makes the error at least 0.6 times smaller: the rows outside the diagonal add up to less than a half.
+  for (std::size_t i = 0; i < n; ++i) {
+    const double error = std::abs(x[i] - 1.0);
+    out.error = error <= out.error ? out.error : error;
+  }
+  out.tolerance = std::max(1e-13, std::pow(0.6, o.iterations));
+  return out;
+}
+
+}  // namespace
+}  // namespace linalg_miniapps
+
+int main(int argc, char** argv) {
+  using namespace linalg_miniapps;
+  Options defaults;
+  defaults.n = 512;
+  defaults.iterations = 20;
+  return run(argc, argv, {"jacobi", "Jacobi iterations for a dense system of n unknowns", defaults, {}, &work});
+}

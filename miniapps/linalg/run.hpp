@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#pragma once
+
+#include "calls.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace linalg_miniapps {
+
+struct Options {
+  std::int64_t n = 0;
+  int devices = 0;     ///< 0: as SEMCACHE_DEVICES says
+  int iterations = 0;
+  std::string variant = "semcache";
+  std::string matrix;  ///< of `cg`
+  bool verify = false;
+  std::string report;  ///< a file; empty: none
+};
+
+/// What a program says of its run.
+struct Outcome {
+  std::vector<double> seconds;          ///< of each round, or iteration
+  std::vector<double> residuals;        ///< after each iteration; empty where there are none
+  double error = 0;                     ///< what `--verify` has found
+  double tolerance = 0;                 ///< how large it may be
+  std::uint64_t problem_bytes = 0;      ///< of the operands
+};
+
+/// What a program is: its text for --help, its defaults, and its work.
+struct Program {
+  const char* name;
+  const char* what;
+  Options defaults;
+  std::vector<std::string> matrices;  ///< for --matrix; empty: the program has no such option
+  std::function<Outcome(const Options&, Calls&)> work;
+};
+
+/// Runs a program: reads the options, computes, prints what moved, writes the report. Returns the exit status: 0 all is well, 1 the verification
+/// or the work failed, 2 an option asks for something impossible.
+int run(int argc, char** argv, const Program& program);
+
+/// Returns the seconds since an arbitrary time.
+[[nodiscard]] double now();
+
+}  // namespace linalg_miniapps
