@@ -67,6 +67,16 @@ endif()
 if(MPI)
   string(APPEND components ",mpi")
 endif()
+# The program of its documentation.
+if(LINALG)
+  string(APPEND components ",linalg")
+  file(READ ${SOURCE}/docs/linalg.md text)
+  if(NOT text MATCHES "\n```cpp\n([^`]+)```")
+    message(FATAL_ERROR "docs/linalg.md: no program found")
+  endif()
+  file(WRITE ${SCRATCH}/sum.cpp "${CMAKE_MATCH_1}")
+  set(linalg -DLINALG_EXAMPLE=${SCRATCH}/sum.cpp)
+endif()
 # Where this linkage's headers are: Kokkos-Kernels is found as it was for the build under test.
 if(KERNELS AND ROUTE STREQUAL THIS_LINKAGE)
   string(APPEND components ",kernels")
@@ -87,8 +97,8 @@ endif()
 
 if(ROUTE STREQUAL "subdirectory")
   build_consumer(subdirectory -DSEMCACHE_SOURCE=${SOURCE} -DCOMPONENTS=${components} ${kokkos}
-    -DSemCache_ENABLE_DEFAULT_DEVICE=ON -DDEFAULT_DEVICE=ON ${example}
-    -DSemCache_ENABLE_KOKKOS=${KOKKOS} -DSemCache_ENABLE_CUDA=${CUDA} -DSemCache_ENABLE_MPI=${MPI})
+    -DSemCache_ENABLE_DEFAULT_DEVICE=ON -DDEFAULT_DEVICE=ON ${example} ${linalg}
+    -DSemCache_ENABLE_KOKKOS=${KOKKOS} -DSemCache_ENABLE_CUDA=${CUDA} -DSemCache_ENABLE_MPI=${MPI} -DSemCache_ENABLE_LINALG=${LINALG})
   return()
 endif()
 
@@ -99,7 +109,7 @@ endif()
 if(NOT ROUTE STREQUAL THIS_LINKAGE)
   set(BUILD_OTHER ${SCRATCH}/semcache)
   run(${CMAKE_COMMAND} -S ${SOURCE} -B ${BUILD_OTHER} ${common} ${kokkos} -DBUILD_SHARED_LIBS=${shared}
-    -DSemCache_ENABLE_TESTS=OFF -DSemCache_ENABLE_MINIAPPS=OFF -DSemCache_ENABLE_MPI=${MPI}
+    -DSemCache_ENABLE_TESTS=OFF -DSemCache_ENABLE_MINIAPPS=OFF -DSemCache_ENABLE_MPI=${MPI} -DSemCache_ENABLE_LINALG=${LINALG}
     -DSemCache_ENABLE_KOKKOS=${KOKKOS} -DSemCache_ENABLE_CUDA=${CUDA})
   run(${CMAKE_COMMAND} --build ${BUILD_OTHER})
   set(BUILD ${BUILD_OTHER})
@@ -137,9 +147,9 @@ if(NOT TPETRA)
   expect_refusal(tpetra "-DSemCache_ENABLE_TPETRA=ON")
 endif()
 
-if(KOKKOS OR MPI)
+if(KOKKOS OR MPI OR LINALG)
   build_consumer(components -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DCOMPONENTS=${components}
-    -DDEFAULT_DEVICE=${DEFAULT_DEVICE} ${example})
+    -DDEFAULT_DEVICE=${DEFAULT_DEVICE} ${example} ${linalg})
 endif()
 
 # The C interface by pkg-config, with a C compiler and no CMake.
@@ -162,6 +172,9 @@ if(shared)
   endif()
   if(MPI)
     check_shared_library(${library_directory}/libsemcache_mpi.so "libsemcache_mpi\\.so\\.0\\.1" " T (MPIX?|mpi)_")
+  endif()
+  if(LINALG)
+    check_shared_library(${library_directory}/libsemcache_linalg.so "libsemcache_linalg\\.so\\.0\\.1")
   endif()
   if(components MATCHES "tpetra")
     check_shared_library(${library_directory}/libsemcache_tpetra.so "libsemcache_tpetra\\.so\\.0\\.1")

@@ -323,6 +323,7 @@ void Oracle::release_lent(std::size_t index) {
   note("release " + std::to_string(a.lent->bytes()) + " adopted bytes");
   while (!a.parts.empty()) free_part(a);
   drop_messages_of(a.host);
+  machine_->engine().tiles.leave(*a.host);
   if (!attempt([&] { a.lent->release(); })) return;
   a.host = nullptr;
   const auto begin = reinterpret_cast<std::uintptr_t>(a.lent->address());
@@ -404,6 +405,7 @@ void Oracle::free_side(std::size_t index, bool device) {
     while (!a.parts.empty()) free_part(a);
   }
   drop_messages_of(side);
+  machine_->engine().tiles.leave(*side);
   machine_->engine().lifetimes.deallocate(side);
   disarm();
   side = nullptr;
@@ -789,19 +791,50 @@ void Oracle::use_parts() {
   for (std::uint64_t n = 1 + random_.below(8); n > 0 && !failed_; --n) use_part();
 }
 
+/// Returns a rectangle of a part.
+Region Oracle::rectangle_of(const Region& where) {
+  if (where.is_range()) {
+    if (where.width < 16 || random_.chance(60)) {
+      const ByteRange r = sub_range(where.width);
+      return Region(r).moved(static_cast<std::int64_t>(where.begin));
+    }
+    const std::uint64_t pitch = 2 + random_.below(where.width / 4), width = 1 + random_.below(pitch), begin = random_.below(pitch);
+    if (begin + width > where.width) return where;
+    return {where.begin + begin, width, 1 + random_.below(1 + (where.width - begin - width) / pitch), pitch};
+  }
+  const std::uint64_t row = random_.below(where.width), column = random_.below(where.columns);
+  return {where.begin + column * where.pitch + row, 1 + random_.below(where.width - row), 1 + random_.below(where.columns - column), where.pitch};
+}
+
 /// A part of an array, with memory of its own on some device, which a kernel uses.
 void Oracle::use_part() {
   Array& a = pick();
   const std::uint64_t size = a.bytes.size();
   if (size == 0 || options_.protocol == engine::Protocol::off) return;
   Memory& side = a.device != nullptr ? *a.device : *a.host;
-  if (a.parts.size() < 3 && !side.open && random_.chance(30)) {
+  const auto random_part = [&] {
     Region where = sub_range(size);
     if (size >= 100 && random_.chance(60)) {
       const std::uint64_t pitch = random_.chance(50) ? 2 * options_.page_bytes : 1 + size / (2 + random_.below(most_columns()));
       const std::uint64_t width = 1 + random_.below(pitch), begin = random_.below(pitch);
       if (begin + width <= size) where = Region(begin, width, 1 + (size - begin - width) / pitch, pitch);
     }
+    return where;
+  };
+  if (!side.open && random_.chance(40)) {  // a tile, which may be there from an earlier move
+    const Region where = a.last_tile.empty() || a.last_tile.end() > size || random_.chance(30) ? random_part() : a.last_tile;
+    a.last_tile = where;
+    const std::uint32_t device = pick_device();
+    note("a tile of " + std::to_string(where.columns) + " columns of " + show(where.column(0)) + " " + std::to_string(where.pitch) +
+         " apart of " + std::to_string(size) + " on device " + std::to_string(device));
+    Memory* tile = nullptr;
+    if (!attempt([&] { tile = &machine_->engine().tiles.acquire(device, side, where); })) return;
+    use_device_part(a, *tile, random_.chance(70) ? where : rectangle_of(where));
+    machine_->engine().tiles.release(*tile);
+    return;
+  }
+  if (a.parts.size() < 3 && !side.open && random_.chance(30)) {
+    const Region where = random_part();
     note("a part of " + std::to_string(where.columns) + " columns of " + show(where.column(0)) + " " + std::to_string(where.pitch) +
          " apart of " + std::to_string(size));
     const std::uint32_t device = pick_device();
@@ -819,38 +852,49 @@ void Oracle::use_part() {
   }
   std::swap(a.parts.front(), a.parts.back());
   Memory& m = *a.parts.back();
+  if (m.on_host()) return use_host_part(a, m, static_cast<Access>(random_.below(4)));
+  use_device_part(a, m, random_.chance(60) ? m.layout : rectangle_of(m.layout));
+}
+
+/// A kernel uses a rectangle of a part, or of a tile.
+void Oracle::use_device_part(Array& a, Memory& m, const Region& where) {
+  const std::uint64_t size = a.bytes.size();
   const auto mode = static_cast<Access>(random_.below(4));
-  if (m.on_host()) return use_host_part(a, m, mode);
-  std::vector<engine::Requirement> parts{{&m, m.positions(), mode}};
+  const std::vector<engine::Requirement> used{{&m, where, mode}};
+  std::vector<engine::Requirement> parts = used;  // the engine may enlarge it
   const std::vector<Operand> operands{{&m, writes(mode)}};
   const std::string text = "move " + std::to_string(moves_) + ": a kernel of a part of " + std::to_string(size) + ::semcache::fakes::show(parts[0]);
   note(text);
   void* const stream = pick_stream(device_of(m));
   engine::QueueIndex queue = engine::unknown_queue;
   if (!adopt(stream, queue)) return;
-  order_program(stream, operands);
-  if (!attempt([&] { (void)machine_->engine().launches.begin_launch(queue, operands.data(), 1, {parts.data(), 1}); })) {
-    for (std::uint64_t c = 0; c < m.layout.columns && mode == Access::overwrite; ++c) forget(a, m.layout.column(c));
+  std::vector<FakeDevice::Touch> touches;
+  for (std::uint64_t c = 0; c < where.columns; ++c) {
+    touches.push_back({m.address + in_part(m.layout, where.column(c).begin), where.width, writes(mode)});
+  }
+  order_program(stream, touches);
+  bool partly = false;
+  if (!attempt([&] { partly = machine_->engine().launches.begin_launch(queue, operands.data(), 1, {parts.data(), 1}); })) {
+    forget_overwritten(a, used);
     return;
   }
   Expected expected = expect(a);
   if (!needs_content(mode)) std::fill(expected.defined.begin(), expected.defined.end(), std::uint8_t{0});
-  std::vector<Machine::Write> writes = writes_of_parts(operands, parts);
-  const Region where = m.layout;
-  machine_->device().launch(named(stream), Machine::touches(operands), [this, base = m.address, where, expected, writes, text] {
-    const auto memory_of = [&](std::uint64_t at) { return base + in_part(where, at); };
+  std::vector<Machine::Write> writes = writes_of_parts(operands, used);
+  machine_->device().launch(named(stream), touches, [this, base = m.address, layout = m.layout, where, expected, writes, text] {
+    const auto memory_of = [&](std::uint64_t at) { return base + in_part(layout, at); };
     for (std::uint64_t c = 0; c < where.columns; ++c) check(expected, where.column(c), memory_of(where.column(c).begin), text);
     for (const Machine::Write& w : writes) {
       for (std::uint64_t at = w.range.begin; at < w.range.end; ++at) *memory_of(at) = Machine::mix(w.seed, at);
     }
   });
   for (const Machine::Write& w : writes) {
-    const std::uint64_t in_memory = in_part(where, w.range.begin);
+    const std::uint64_t in_memory = in_part(m.layout, w.range.begin);
     replay_.program_writes(m.slot, {in_memory, in_memory + w.range.size()},
                            [&](std::uint64_t i) { return Machine::mix(w.seed, i - in_memory + w.range.begin); });
     write(a, w.range, w.seed);
   }
-  survive(2, [&] { machine_->engine().launches.end_launch(queue, operands.data(), 1); });
+  survive(2, [&] { machine_->engine().launches.end_launch(queue, operands.data(), 1, all_devices, {parts.data(), partly ? 1u : 0u}); });
 }
 
 /// The host's processor works with a part on the host, perhaps until after the part has been freed.

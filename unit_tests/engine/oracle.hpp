@@ -67,6 +67,7 @@ class Oracle {
     bool all_defined = false;
     engine::Memory* device = nullptr;
     engine::Memory* host = nullptr;
+    Region last_tile;
     std::vector<engine::Memory*> parts;
     /// Of an array whose host side is the body of adopted memory: that memory, and the content of its edges, by the position in it.
     std::unique_ptr<LentBlock> lent;
@@ -113,6 +114,8 @@ class Oracle {
   void fill_by_kernel();
   void use_parts();
   void use_part();
+  void use_device_part(Array& a, engine::Memory& part, const Region& where);
+  [[nodiscard]] Region rectangle_of(const Region& part);
   void use_host_part(Array& a, engine::Memory& part, Access mode);
   void free_part(Array& a);
   void copy();

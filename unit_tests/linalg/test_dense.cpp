@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <functional>
 #include <limits>
 #include <string>
 
@@ -173,6 +175,62 @@ TEST_F(LinalgBytes, OfTwoProductsAndASum) {
       EXPECT_EQ(statistics().total.device_waits, 0u);
     });
   }
+}
+
+/// y = A x with a matrix of 1.9 times one device's budget: two devices hold it together, one streams it, and both are right.
+TEST_F(LinalgBytes, OfAMatrixLargerThanADevice) {
+  constexpr std::size_t n = 1024;
+  constexpr std::uint64_t matrix = n * n * sizeof(double);
+  ::setenv("SEMCACHE_DEVICE_MEMORY", std::to_string(matrix * 10 / 19).c_str(), 1);
+  const base::AtEnd default_again([] { ::unsetenv("SEMCACHE_DEVICE_MEMORY"); });
+  std::vector<double> a(n * n), x(n), expected(n, 0.0);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<double>(i % 11);
+  for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<double>(i % 3);
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) expected[i] += a[j * n + i] * x[j];
+  }
+  for (const int devices : {1, 2}) {
+    SCOPED_TRACE(devices);
+    const Statistics s = on_devices(devices, [&] {
+      Array<double> aa(n * n, Where::host), ax(n, Where::host), ay(n, Where::host);
+      aa.set(a);
+      ax.set(x);
+      for (int call = 0; call < 3; ++call) {
+        gemv(Transpose::no, n, n, 1.0, aa.data(), n, ax.data(), 0.0, ay.data());
+        EXPECT_EQ(ay.get(), expected);
+      }
+    });
+    EXPECT_EQ(s.total.evictions == 0, devices == 2);
+    if (devices == 2) {
+      EXPECT_EQ(s.total.h2d.bytes, matrix + n * sizeof(double));
+    }
+  }
+}
+
+/// What a call refuses names the argument, and nothing has changed.
+TEST_F(LinalgBytes, OfRefusedCalls) {
+  Array<double> a(100, Where::host), b(100, Where::host), c(100, Where::host);
+  std::vector<double> untracked(100);
+  const auto message = [](const std::function<void()>& call) -> std::string {
+    try {
+      call();
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  const auto no = Transpose::no;
+  const auto says = [&](const std::function<void()>& call, const std::string& part) {
+    const std::string text = message(call);
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  says([&] { gemm(no, no, -1, 1, 1, 1.0, a.data(), 10, b.data(), 10, 0.0, c.data(), 10); }, "m is -1");
+  says([&] { gemm(no, no, 10, 10, 10, 1.0, a.data(), 9, b.data(), 10, 0.0, c.data(), 10); }, "leading dimension of A is 9, but it has 10 rows");
+  says([&] { gemm(no, no, 10, 10, 10, 1.0, a.data(), 10, b.data(), 10, 0.0, c.data(), 5); }, "leading dimension of C is 5");
+  says([&] { gemm(no, no, 10, 10, 10, 1.0, untracked.data(), 10, b.data(), 10, 0.0, c.data(), 10); }, "is in no tracked array");
+  says([&] { gemm(no, no, 10, 11, 10, 1.0, a.data(), 10, b.data(), 10, 0.0, c.data(), 10); }, "leaves");
+  says([&] { (void)dot<double>(-3, a.data(), b.data()); }, "n is -3");
+  EXPECT_EQ(moved(), (Bytes{0, 0, 0}));
 }
 
 }  // namespace

@@ -85,7 +85,6 @@ struct alignas(64) Memory {
   bool derived = false;              ///< of a value that the engine derives from arrays
   bool spare = false;                ///< nobody uses this derived value, so it is evicted first, and then forgotten
   bool freeing = false;              ///< being freed, so it is not evicted
-  bool leaving = false;              ///< a side of an array that is about to be freed: its tiles need not stay for it
   bool perhaps_unwanted = false;     ///< a saved copy that is listed in `Projection`
   bool awaits_projection = false;    ///< listed in `Projection`
   bool perhaps_unready = false;      ///< listed in `Projection`
@@ -135,6 +134,7 @@ struct alignas(64) Memory {
   bool listed = false;            ///< in `State::listed`: any launch outside `semcache::Exec` may use it
   bool reported_unreachable = false;  ///< a message has been written that a GPU cannot reach this host side
   bool used_unseen = false;       ///< a kernel whose end is not known may use it, so it stays reachable (SEMCACHE_CHECK)
+  bool leaving = false;           ///< a side of an array that is about to be freed: its tiles need not stay for it
   std::uint64_t asked_end = 0;    ///< host memory: the host has asked for all bytes before this, in consecutive pieces
 
   [[nodiscard]] bool on_host() const noexcept { return space == host_space; }

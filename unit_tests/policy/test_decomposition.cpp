@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include <semcache/policy/decomposition.hpp>
+#include <semcache/policy/spread.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+// How library calls are cut: tables of a question and its answer.
+namespace semcache::policy {
+
+std::ostream& operator<<(std::ostream& out, const Run& r) { return out << "[" << r.begin << ", " << r.end << ")"; }
+
+namespace {
+
+using Runs = std::vector<Run>;
+
+TEST(Decomposition, EvenCutsDifferByOneGrainAtMost) {
+  EXPECT_EQ(cut_evenly(10, 3), (Runs{{0, 4}, {4, 7}, {7, 10}}));
+  EXPECT_EQ(cut_evenly(10, 3, 4), (Runs{{0, 4}, {4, 8}, {8, 10}}));
+  EXPECT_EQ(cut_evenly(2, 5), (Runs{{0, 1}, {1, 2}}));
+  EXPECT_EQ(cut_evenly(5, 4, 4), (Runs{{0, 4}, {4, 5}}));
+  EXPECT_EQ(cut_evenly(0, 4), Runs{});
+  EXPECT_EQ(cut_evenly(7, 1, 100), (Runs{{0, 7}}));
+}
+
+TEST(Decomposition, PiecesFit) {
+  EXPECT_EQ(cut_to_fit({10, 20}, 4), (Runs{{10, 14}, {14, 17}, {17, 20}}));
+  EXPECT_EQ(cut_to_fit({10, 20}, 100), (Runs{{10, 20}}));
+  EXPECT_EQ(cut_to_fit({0, 3}, 0), (Runs{{0, 1}, {1, 2}, {2, 3}}));  // nothing fits: as small as can be
+  EXPECT_EQ(cut_to_fit({0, 64}, 40, 32), (Runs{{0, 32}, {32, 64}}));
+}
+
+TEST(Decomposition, ThereAreAtLeast64BlocksOrOneForEachElement) {
+  EXPECT_EQ(block_elements(1), 1u);
+  EXPECT_EQ(block_elements(127), 1u);
+  EXPECT_EQ(block_elements(128), 2u);
+  EXPECT_EQ(block_elements(1u << 20), 4096u);
+  EXPECT_EQ(block_elements(std::uint64_t{1} << 40), 4096u);
+  for (std::uint64_t n = 64; n < 100000; n = n * 3 / 2) EXPECT_GE((n + block_elements(n) - 1) / block_elements(n), 64u) << n;
+}
+
+TEST(Decomposition, RowsAreCutByEntries) {
+  const std::vector<std::int32_t> even{0, 2, 4, 6, 8};
+  EXPECT_EQ(cut_by_entries(even.data(), 4, 2, 1), (Runs{{0, 2}, {2, 4}}));
+  const std::vector<std::int32_t> one_long{0, 100, 101, 102, 103};
+  EXPECT_EQ(cut_by_entries(one_long.data(), 4, 2, 1), (Runs{{0, 1}, {1, 4}}));
+  const std::vector<std::int32_t> empty{0, 0, 0, 0, 0};
+  EXPECT_EQ(cut_by_entries(empty.data(), 4, 3, 1), (Runs{{0, 4}}));
+  const std::vector<std::int32_t> blocks{0, 1, 2, 3, 4, 5, 6, 7, 8};
+  EXPECT_EQ(cut_by_entries(blocks.data(), 8, 3, 4), (Runs{{0, 4}, {4, 8}}));
+  EXPECT_EQ(cut_by_entries(even.data(), 4, 9, 1), (Runs{{0, 1}, {1, 2}, {2, 3}, {3, 4}}));
+}
+
+std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>> plain(const std::vector<Held>& held) {
+  std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>> p;
+  for (const Held& h : held) p.emplace_back(h.run.begin, h.run.end, h.device);
+  return p;
+}
+using Plain = std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>>;
+
+TEST(Decomposition, AVectorIsCutWhereItIsHeld) {
+  EXPECT_EQ(plain(cut_as_held(10, {{{5, 10}, 1}, {{0, 5}, 0}}, 2)), (Plain{{0, 5, 0}, {5, 10, 1}}));
+  EXPECT_EQ(plain(cut_as_held(10, {{{0, 2}, 0}, {{2, 5}, 0}, {{5, 10}, 1}}, 2)), (Plain{{0, 5, 0}, {5, 10, 1}}));
+  EXPECT_EQ(plain(cut_as_held(10, {{{0, 5}, 1}, {{5, 10}, 0}}, 2)), (Plain{{0, 5, 1}, {5, 10, 0}}));
+  struct Unfair {
+    const char* why;
+    std::vector<Held> held;
+  };
+  for (const Unfair& u : {Unfair{"a gap", {{{0, 4}, 0}, {{5, 10}, 1}}}, Unfair{"one has nearly all", {{{0, 9}, 0}, {{9, 10}, 1}}},
+                          Unfair{"two runs of a device", {{{0, 3}, 0}, {{3, 6}, 1}, {{6, 10}, 0}}}, Unfair{"nothing", {}},
+                          Unfair{"another device", {{{0, 5}, 0}, {{5, 10}, 7}}}}) {
+    EXPECT_TRUE(cut_as_held(10, u.held, 2).empty()) << u.why;
+  }
+}
+
+TEST(Decomposition, RunsGoWhereTheirBytesAre) {
+  using Devices = std::vector<std::uint32_t>;
+  EXPECT_EQ(assign({{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}), (Devices{0, 1, 2}));
+  EXPECT_EQ(assign({{0, 9}, {8, 0}}), (Devices{1, 0}));
+  EXPECT_EQ(assign({{5, 0, 0}, {9, 0, 0}, {0, 0, 0}}), (Devices{1, 0, 2}));  // the second run has more of device 0
+  EXPECT_EQ(assign({{0, 0, 7}, {0, 0, 0}}), (Devices{2, 1}));
+}
+
+TEST(Decomposition, ProductsAreCutSoThatTheSmallerOperandIsRepeated) {
+  const auto grid = [](std::uint64_t m, std::uint64_t n, std::size_t p) {
+    const Grid g = grid_of({m, n, 5, false, false, false}, p);
+    return std::pair(g.rows, g.columns);
+  };
+  EXPECT_EQ(grid(100, 100, 4), (std::pair<std::size_t, std::size_t>(1, 4)));  // by columns, which are contiguous
+  EXPECT_EQ(grid(200, 100, 4), (std::pair<std::size_t, std::size_t>(4, 1)));
+  EXPECT_EQ(grid(100, 2, 4), (std::pair<std::size_t, std::size_t>(4, 1)));    // there are not enough columns
+  EXPECT_EQ(grid(1, 3, 8), (std::pair<std::size_t, std::size_t>(1, 3)));
+}
+
+TEST(Decomposition, ATaskForEachPieceOfEachShare) {
+  EXPECT_EQ(text_of(cut(Product{4, 5, 3, false, true, false}, Grid{1, 2}, {1, 0}, Grid{1, 2}, 2)),
+            "device 1, lane 0: reads 0 [0, 4) x [0, 3), reads 1 [0, 2) x [0, 3), overwrites 2 [0, 4) x [0, 2)\n"
+            "device 0, lane 0: reads 0 [0, 4) x [0, 3), reads 1 [3, 4) x [0, 3), overwrites 2 [0, 4) x [3, 4)\n"
+            "device 1, lane 1: reads 0 [0, 4) x [0, 3), reads 1 [2, 3) x [0, 3), overwrites 2 [0, 4) x [2, 3)\n"
+            "device 0, lane 1: reads 0 [0, 4) x [0, 3), reads 1 [4, 5) x [0, 3), overwrites 2 [0, 4) x [4, 5)\n");
+  EXPECT_EQ(text_of(cut({{{0, 3}, 2}, {{3, 4}, 0}}, {Access::read, Access::read_write})),
+            "device 2, lane 0: reads 0 [0, 3) x [0, 1), updates 1 [0, 3) x [0, 1)\n"
+            "device 0, lane 0: reads 0 [3, 4) x [0, 1), updates 1 [3, 4) x [0, 1)\n");
+}
+
+/// Every element of the result belongs to one task, whatever the shape, the grid and the pieces.
+TEST(Decomposition, TasksCoverTheResultOnce) {
+  for (std::uint64_t m = 1; m < 9; ++m) {
+    for (std::uint64_t n = 1; n < 9; ++n) {
+      for (std::size_t p = 1; p <= 8; ++p) {
+        for (const std::uint64_t most : {std::uint64_t{3}, std::uint64_t{20}, std::uint64_t{1000}}) {
+          const Product product{m, n, 2, true, false, true};
+          const Grid grid = grid_of(product, p), pieces = pieces_that_fit(product, grid, 2, most);
+          std::vector<std::uint32_t> devices(grid.rows * grid.columns);
+          for (std::uint32_t d = 0; d < devices.size(); ++d) devices[d] = d;
+          std::map<std::pair<std::uint64_t, std::uint64_t>, int> times;
+          for (const Task& t : cut(product, grid, devices, pieces, 4)) {
+            const Rectangle& c = t.parts[2].where;
+            EXPECT_FALSE(c.empty());
+            for (std::uint64_t i = c.row_begin; i < c.row_end; ++i) {
+              for (std::uint64_t j = c.column_begin; j < c.column_end; ++j) ++times[{i, j}];
+            }
+            const Rectangle a{0, 2, c.row_begin, c.row_end}, b{0, 2, c.column_begin, c.column_end};  // A is transposed
+            EXPECT_EQ(t.parts[0].where.column_begin, a.column_begin);
+            EXPECT_EQ(t.parts[0].where.column_end, a.column_end);
+            EXPECT_EQ(t.parts[1].where.column_begin, b.column_begin);
+            EXPECT_EQ(t.parts[1].where.column_end, b.column_end);
+          }
+          EXPECT_EQ(times.size(), m * n);
+          for (const auto& [at, count] : times) EXPECT_EQ(count, 1);
+        }
+      }
+    }
+  }
+}
+
+TEST(Decomposition, ProductsAreCutByColumnsBeforeTheyAreCutByRows) {
+  const Product p{1000, 1000, 100, false, false, false};
+  const auto pieces = [&](std::uint64_t most) {
+    const Grid g = pieces_that_fit(p, {1, 1}, 1, most);
+    return std::pair(g.rows, g.columns);
+  };
+  EXPECT_EQ(pieces(2000000), (std::pair<std::size_t, std::size_t>(1, 1)));
+  EXPECT_EQ(pieces(700000), (std::pair<std::size_t, std::size_t>(1, 2)));
+  EXPECT_EQ(pieces(100000), (std::pair<std::size_t, std::size_t>(2, 16)));  // A alone has 100,000
+}
+
+TEST(Spread, ADeviceMoreNeedsWorkForFiftyMicroseconds) {
+  EXPECT_EQ(devices_that_pay(Spread::automatic, 10e-6, 8), 1u);
+  EXPECT_EQ(devices_that_pay(Spread::automatic, 110e-6, 8), 2u);
+  EXPECT_EQ(devices_that_pay(Spread::automatic, 1, 8), 8u);
+  EXPECT_EQ(devices_that_pay(Spread::always, 0, 8), 8u);
+  EXPECT_EQ(devices_that_pay(Spread::never, 1, 8), 1u);
+  EXPECT_EQ(devices_that_pay(Spread::always, 1, 1), 1u);
+}
+
+}  // namespace
+}  // namespace semcache::policy
