@@ -123,6 +123,7 @@ class World {
   void free(Array& a) {
     if (a.memory == nullptr) return;
     e().derivations.leave(*a.memory);
+    e().tiles.leave(*a.memory);
     e().lifetimes.deallocate(std::exchange(a.memory, nullptr));
   }
   static void set(Array& a, ByteRange r, std::uint64_t seed) {
@@ -525,6 +526,21 @@ inline const std::vector<Scenario>& scenarios() {
          if (!w.use_part(*part, where, Access::read_write, 95)) {}
          (void)w.attempt([&] { w.e().access(*w.pair_h.memory, {10, 3 * page}, Access::read); });
          (void)w.attempt([&] { w.e().lifetimes.deallocate(part); });
+       }},
+      {"a tile", "pair_h pair_d d3", [](World& w) {
+         const Region where(100, 300, 20, 1000);
+         Memory* tile = nullptr;
+         const auto acquire = [&] { return w.attempt([&] { tile = &w.e().tiles.acquire(0, *w.pair_h.memory, where); }); };
+         if (!acquire()) return;
+         (void)w.use_part(*tile, where, Access::read_write, 91);
+         w.e().tiles.release(*tile);
+         w.copy(w.d3, w.pair_d);
+         w.host_write(w.pair_h, {0, 3000}, 92);
+         w.pair_d.content = w.pair_h.content;
+         if (!acquire()) return;
+         (void)w.use_part(*tile, where, Access::read_write, 93);
+         w.e().tiles.release(*tile);
+         (void)w.attempt([&] { w.e().access(*w.pair_h.memory, {10, 3 * page}, Access::read); });
        }},
       {"a derived value", "d1", [](World& w) {
          engine::Derivations::Use use;

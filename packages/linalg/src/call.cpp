@@ -28,8 +28,8 @@ struct Cuts {
   std::map<std::uint64_t, std::vector<policy::Run>> of;
 };
 Cuts& cuts() {
-  static Cuts c;
-  return c;
+  static Cuts* const c = new Cuts;  // calls may come from destructors of the program's statics
+  return *c;
 }
 constexpr std::size_t most_cuts = 64;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SPDX-FileCopyrightText: The SemCache contributors
+#include "gpu_kernels.hpp"
 #include "library.hpp"
 
 #include <dlfcn.h>
@@ -73,9 +74,14 @@ class Cublas : public Library {
       return gemv_[index(type)](handle, operation(transpose), m, n, alpha, a, lda, x, 1, beta, y, 1);
     });
   }
-  void block_dots(const runtime::Stream&, Scalar, std::uint64_t, std::uint64_t, const void*, const void*, void*) override { throw DeviceError("TODO"); }
-  void spmv(const runtime::Stream&, Scalar, std::uint64_t, const void*, const std::int32_t*, const std::int32_t*, const void*, const void*,
-            const void*, void*) override { throw DeviceError("TODO"); }
+  void block_dots(const runtime::Stream& stream, Scalar type, std::uint64_t n, std::uint64_t block, const void* x, const void* y,
+                  void* sums) override {
+    gpu::block_dots(stream, type, n, block, x, y, sums);
+  }
+  void spmv(const runtime::Stream& stream, Scalar type, std::uint64_t rows, const void* alpha, const std::int32_t* row_pointers,
+            const std::int32_t* columns, const void* values, const void* x, const void* beta, void* y) override {
+    gpu::spmv(stream, type, rows, alpha, row_pointers, columns, values, x, beta, y);
+  }
 
  private:
   static std::size_t index(Scalar type) noexcept { return static_cast<std::size_t>(type); }

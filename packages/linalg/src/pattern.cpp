@@ -21,6 +21,7 @@ template <class T>
 class OnHost {
  public:
   OnHost(const T* data, std::size_t count) : data_(data) {
+    if (count == 0) return;
     if (runtime::notices_host_accesses(data)) {
       access(data, count * sizeof(T), Access::read);
       return;
@@ -52,6 +53,12 @@ struct Cache {
 Cache& cache() {
   static Cache* const c = new Cache;  // the runtime may end after the program's statics
   return *c;
+}
+
+void forget_all() noexcept {
+  Cache& all = cache();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.known.clear();
 }
 
 /// Joins the runs that have the smallest gaps between them until there are at most `most_runs`.
@@ -133,6 +140,7 @@ std::shared_ptr<const Pattern> pattern_of(const PatternArrays& a, std::size_t de
                                                  {a.column_indices, entries * sizeof(std::int32_t)}};
   const std::uint64_t parameters[] = {a.rows, a.columns, devices, most_entries};
   constexpr std::size_t bytes = sizeof(std::uint64_t);
+  runtime::before_end(&forget_all);
   auto value = std::make_unique<runtime::DerivedValue>("cut of a sparse matrix (linalg)", parameters, sizeof parameters, inputs, 2, bytes, 0);
   Cache& all = cache();
   {

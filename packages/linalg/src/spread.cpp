@@ -16,8 +16,8 @@ struct Kept {
   std::optional<Options> options;
 };
 Kept& kept() {
-  static Kept k;
-  return k;
+  static Kept* const k = new Kept;  // calls may come from destructors of the program's statics
+  return *k;
 }
 
 }  // namespace

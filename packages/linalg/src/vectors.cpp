@@ -29,7 +29,10 @@ void in_pieces(std::uint64_t count, const Body& body) {
 /// Host memory for the sums of blocks, in which each device has a tile. Arrays are kept for later calls.
 class Sums {
  public:
-  explicit Sums(std::size_t bytes) : epoch_(runtime::epoch()) {
+  explicit Sums(std::size_t bytes) {
+    (void)runtime::device_ordinal(0);  // starts the runtime
+    runtime::before_end(&free_all);
+    epoch_ = runtime::epoch();
     Kept& k = kept();
     const std::lock_guard<std::mutex> lock(k.mutex);
     if (k.epoch != epoch_) k.arrays.clear();  // they ended with their runtime
@@ -67,8 +70,16 @@ class Sums {
   };
   static constexpr std::size_t most_kept = 16;
   static Kept& kept() {
-    static Kept k;
-    return k;
+    static Kept* const k = new Kept;  // the runtime may end after the program's statics
+    return *k;
+  }
+  static void free_all() noexcept {
+    Kept& k = kept();
+    const std::lock_guard<std::mutex> lock(k.mutex);
+    for (const Array& a : k.arrays) {
+      if (k.epoch == runtime::epoch()) runtime::deallocate(a.data);
+    }
+    k.arrays.clear();
   }
   Array array_;
   std::uint64_t epoch_;

@@ -36,6 +36,7 @@ Arrays::NewMemory Arrays::new_memory(SpaceId space, const char* label, std::uint
   m->counted_snapshot = false;
   m->freeing = false;
   m->leaving = false;
+  m->ordered = false;
   m->announced_use.at.store(0);
   m->announced_use.by.store(nullptr);
   m->captured_use.at.store(0);

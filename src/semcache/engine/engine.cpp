@@ -78,6 +78,11 @@ QueueIndex Engine::adopt_queue(std::uint32_t device, void* native, std::shared_p
   return queue;
 }
 
+QueueIndex Engine::adopt_lane(std::uint32_t device, void* native, std::shared_ptr<void> owner) {
+  const Transaction t(transactions_);
+  return adopt(device, native, std::move(owner), Queues::Submitter::tasks);
+}
+
 void Engine::others_are_told_of(bool told) noexcept {
   s_.queues->others_are_told_of(told);
 }

@@ -22,7 +22,8 @@ static Region in_memory(const Requirement& part) noexcept { return memory::in_me
 
 bool Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size_t count, const OperandParts& parts) {
   const SpaceId space = device_space(s_.queues->device_of(queue));
-  bool all_ready = queue != unknown_queue && !s_.options.check;
+  const bool is_task = queue != unknown_queue && s_.queues->of_tasks(queue);
+  bool all_ready = queue != unknown_queue && !is_task && !s_.options.check;
   for (std::size_t i = 0; i < count; ++i) {
     operands[i].memory->pins.fetch_add(1);
     // The flags say what launches on the memory's own device need.
@@ -47,7 +48,10 @@ bool Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
   }
   for (Requirement& part : parts) shapes_.fit(t, part);
   bring_by_block(t, operands, count, parts);
-  t.run([&] { return preparation_.prepare(operands, count, parts); });
+  t.run([&]() -> Obstacle {
+    if (const Obstacle o = preparation_.prepare(operands, count, parts)) return o;
+    return is_task ? order_kernels(operands, count) : Obstacle();
+  });
   for (std::size_t i = 0; i < count; ++i) {
     const Memory& m = *operands[i].memory;
     // Saved copies pass this check: a word of a functor that looks like an address may lead to memory that was freed and is kept
@@ -57,6 +61,17 @@ bool Launches::begin_launch(QueueIndex queue, const Operand* operands, std::size
   }
   pin(t, queue, operands, count, parts);
   return parts.count > 0 && queue != unknown_queue;
+}
+
+/// Sees to it that kernels which use the arrays themselves are ordered with tasks: a launch that only looks at the flags would not be.
+Obstacle Launches::order_kernels(const Operand* operands, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    Memory& m = *operands[i].memory;
+    if (m.part || is_no_array(m)) continue;  // tasks alone use parts
+    m.ordered = true;
+    if (const Obstacle o = hazards_.quiesce(m)) return o;
+  }
+  return {};
 }
 
 void Launches::bring_by_block(Transaction& t, const Operand* operands, std::size_t count, const OperandParts& parts) {
@@ -192,7 +207,7 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
       continue;
     }
     if (s_.queues->program_queues(device) > 1) ask_for_transfers(*s_.queues, queue, m);
-    const Executor::Behind behind = m.derived ? Executor::Behind::all : Executor::Behind::transfers;
+    const Executor::Behind behind = m.derived || m.ordered || s_.queues->of_tasks(queue) ? Executor::Behind::all : Executor::Behind::transfers;
     if (!parts.has(m)) executor_.order_queue(queue, m, ByteRange{0, m.bytes}, mode_of(operands[i].writable), behind);
     for (const Requirement& part : parts) {
       if (part.memory == &m) executor_.order_queue(queue, m, in_memory(part), mode_of(writes(part.mode)), behind);
@@ -211,7 +226,7 @@ void Launches::pin(Transaction& t, QueueIndex queue, const Operand* operands, st
   try {
     for (std::size_t i = 0; queue == unknown_queue && i < count; ++i) {
       Memory& m = *operands[i].memory;
-      if (!is_no_array(m)) t.run([&] { return m.derived ? hazards_.uses_of(m) : hazards_.transfers_of(m); });
+      if (!is_no_array(m)) t.run([&] { return m.derived || m.ordered ? hazards_.uses_of(m) : hazards_.transfers_of(m); });
     }
   } catch (...) {
     unpin(t, operands, count);  // I9

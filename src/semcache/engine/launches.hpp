@@ -37,9 +37,9 @@ class Launches : Parts {
   /// Notes that a kernel has been waited for, so that the driver need not be asked again about it and what came before it. To be
   /// called after `end_launch`. No lock.
   /// @param number  what `end_launch` returned
+  void launch_awaited(QueueIndex queue, Clock before, std::uint64_t number) noexcept;
   /// Waits until all work that has been submitted to the queue so far is done.
   void wait_for(QueueIndex queue);
-  void launch_awaited(QueueIndex queue, Clock before, std::uint64_t number) noexcept;
   /// Is work for this queue recorded in a graph of the program's, so that it is unknown when it runs? Returns false for the
   /// unknown queue, of which this cannot be found out. @throws DeviceError
   [[nodiscard]] bool is_recording(QueueIndex queue);
@@ -82,6 +82,7 @@ class Launches : Parts {
   /// Checks that a kernel on the device of `space` can use the operands that lie on other devices.
   /// @throws UsageError  it cannot, for want of peer access
   void expect_reached(SpaceId space, const Operand* operands, std::size_t count) const;
+  Obstacle order_kernels(const Operand* operands, std::size_t count);
   /// Where blocks are to be mapped, brings what is used block by block, so that the driver maps one while the content of another is under
   /// way. That saves time only: nothing is ready for the launch by it.
   void bring_by_block(Transaction& transaction, const Operand* operands, std::size_t count, const OperandParts& parts);

@@ -53,8 +53,14 @@ void Projection::project_device(Memory& m) noexcept {
     used = false;
     written = written && s_.queues->passed(device, q, m.uses.last_write(q));
   }
+  // Launches on an array that tasks use are ordered behind these until nobody need be any more.
+  bool tasks_passed = m.pins.load() == 0;  // a task that is just being submitted is not noted yet
+  for (QueueIndex q = s_.queues->own_end(); m.ordered && q < s_.queues->count(); ++q) {
+    tasks_passed = tasks_passed && (!s_.queues->of_tasks(q) || s_.queues->passed(device, q, m.uses.last(q)));
+  }
+  if (tasks_passed) m.ordered = false;
   // Who finds a derived value does not know which kernel computes it, so the engine orders kernels that use such memory (`Launches::pin`).
-  if (written && !m.derived) set |= Memory::idle;
+  if (written && !m.derived && !m.ordered) set |= Memory::idle;
   if (used) set |= Memory::unread;
   const std::uint32_t old = m.flags.load();
   if ((old & Memory::revocable & ~set) != 0) {

@@ -9,24 +9,26 @@ namespace semcache::engine {
 namespace {
 
 /// Do these bytes lie in the tile's memory as a rectangle of its columns?
-bool holds(const Memory& tile, const Region& where) noexcept {
+bool holds(const Memory& tile, const Region& where, std::uint64_t unit) noexcept {
   const Region& l = tile.layout;
   if (where.begin < l.begin || where.end() > l.end()) return false;
-  if (l.is_range()) return true;
+  if (l.is_range()) return (where.begin - l.begin) % unit == 0;
   const std::uint64_t row = (where.begin - l.begin) % l.pitch;
-  return row + where.width <= l.width && (where.is_range() || where.pitch % l.pitch == 0);
+  return row % unit == 0 && l.width % unit == 0 && row + where.width <= l.width && (where.is_range() || where.pitch % l.pitch == 0);
 }
 
 }  // namespace
 
-Memory& Tiles::acquire(std::uint32_t device, const Memory& array, const Region& where) {
+Memory& Tiles::acquire(std::uint32_t device, const Memory& array, const Region& where, std::uint64_t unit) {
+  const std::uint64_t least_large = s_.devices.at(device)->memory->budget_bytes() / 16;
+  const auto is_far_larger = [&](const Memory& tile) { return tile.bytes > least_large && tile.bytes / 4 > where.size(); };
   {
     const Transaction t(transactions_);
     if (array.live && array.datum.valid()) {
       const auto found = of_datum_.find(array.datum.value);
       if (found != of_datum_.end()) {
         for (Tile& tile : found->second) {
-          if (tile.memory->space != device_space(device) || !holds(*tile.memory, where)) continue;
+          if (tile.memory->space != device_space(device) || !holds(*tile.memory, where, unit) || is_far_larger(*tile.memory)) continue;
           ++tile.users;
           tile.used = ++uses_;
           return *tile.memory;
@@ -80,6 +82,11 @@ void Tiles::shorten(List& list, std::size_t most) noexcept {
     --count_;
     lifetimes_.abandon(gone);
   }
+}
+
+void Tiles::end() noexcept {
+  const Transaction t(transactions_);
+  for (auto& [datum, list] : of_datum_) shorten(list, 0);
 }
 
 void Tiles::leave(Memory& array) noexcept {

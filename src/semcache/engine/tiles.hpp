@@ -23,13 +23,17 @@ class Tiles : Parts {
   static constexpr std::size_t most_idle = 64;
 
   /// Finds a tile of the array on the device in which `where` lies as a rectangle, or makes one of exactly these bytes. The caller uses it
-  /// until `release`, and finds the place in it by `memory::in_memory`.
+  /// until `release`, and finds the place in it by `memory::in_memory`. A tile that is much larger than what is needed is not taken, because
+  /// all of its memory must be on the device when it is used.
+  /// @param unit  bytes of an element: the columns of a tile begin a whole number of elements apart
   /// @throws UsageError, OutOfMemory, std::bad_alloc  as `Lifetimes::allocate_part`
-  Memory& acquire(std::uint32_t device, const Memory& array, const Region& where);
+  Memory& acquire(std::uint32_t device, const Memory& array, const Region& where, std::uint64_t unit = 1);
   /// Ends a use. The tile stays.
   void release(Memory& tile) noexcept;
   /// Frees the tiles of an array that is about to be freed, unless it is one side of two. Costs no lock where there are no tiles.
   void leave(Memory& array) noexcept;
+  /// Frees all tiles that nobody uses. @pre the content of all arrays is where the program will use it (`HostAccess::open_everything`)
+  void end() noexcept;
 
  private:
   struct Tile {

@@ -134,6 +134,7 @@ struct alignas(64) Memory {
   bool listed = false;            ///< in `State::listed`: any launch outside `semcache::Exec` may use it
   bool reported_unreachable = false;  ///< a message has been written that a GPU cannot reach this host side
   bool used_unseen = false;       ///< a kernel whose end is not known may use it, so it stays reachable (SEMCACHE_CHECK)
+  bool ordered = false;           ///< tasks use the array itself: the engine orders kernels that use it (`Launches::begin_launch`)
   bool leaving = false;           ///< a side of an array that is about to be freed: its tiles need not stay for it
   std::uint64_t asked_end = 0;    ///< host memory: the host has asked for all bytes before this, in consecutive pieces
 

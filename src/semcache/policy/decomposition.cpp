@@ -50,6 +50,7 @@ std::vector<Held> cut_as_held(std::uint64_t count, std::vector<Held> held, std::
       runs.back().run.end = end;
     } else {
       runs.push_back({{done, end}, best->device});
+      if (runs.size() > devices) return {};
     }
     done = end;
   }

@@ -148,12 +148,17 @@ ArrayPart::ArrayPart(const void* first, std::size_t bytes, std::size_t columns, 
 HostPart::HostPart(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch)
     : PlacedPart(new_host_part(first, bytes, columns, pitch)) {}
 
-Tile::Tile(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device) : epoch_(0) {
+Tile::Tile(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device, std::size_t unit) : epoch_(0) {
   const platform::RuntimeScope scope;
   Runtime& r = runtime();
   expect_device(r, device);
   epoch_ = epoch();
-  const Located at = locate(r, first, bytes);
+  const Region whole(0, bytes, columns, pitch);
+  if (InAdopted edges; find_adopted(r, first, whole.end(), edges)) {
+    throw UsageError("an operand of " + std::to_string(whole.end()) + " bytes at " + base::text_of(first) + " is in adopted memory, but not in whole "
+                     "pages of it, so its ends are not tracked. Adopt memory that begins and ends at a page (aligned_alloc(4096, ...))");
+  }
+  const Located at = locate(r, first, whole.end());
   const engine::State& s = r.engine->state();
   const bool lies_there = at.memory->space == device_space(device) && at.memory->bytes <= s.devices[device]->memory->budget_bytes();
   if (lies_there) {
@@ -162,11 +167,12 @@ Tile::Tile(const void* first, std::size_t bytes, std::size_t columns, std::size_
     return;
   }
   const Region where(at.position, bytes, columns, pitch);
-  memory_ = &r.engine->tiles.acquire(device, *at.memory, where);
+  memory_ = &r.engine->tiles.acquire(device, *at.memory, where, unit);
   const Region in_tile = memory::in_memory(*memory_, Region::apart(at.position, bytes, columns, pitch));
   data_ = memory_->address + in_tile.begin;
   const Region& all = memory_->layout;
-  pitch_ = columns == 1 ? bytes : all.is_range() ? pitch : pitch / all.pitch * all.width;
+  // Columns that are one range lie in one column of the tile, as near to each other as in the array.
+  pitch_ = columns == 1 ? bytes : all.is_range() || where.is_range() ? pitch : pitch / all.pitch * all.width;
 }
 
 Tile::Tile(Tile&& other) noexcept : data_(other.data_), pitch_(other.pitch_), memory_(std::exchange(other.memory_, nullptr)), epoch_(other.epoch_) {}
@@ -356,7 +362,8 @@ Stream new_stream(std::uint32_t device) {
   device::Device& d = *r.engine->state().devices[device]->device;
   std::shared_ptr<void> native = d.new_stream();
   void* const handle = native.get();
-  const QueueId queue{r.engine->adopt_queue(device, handle, std::move(native))};
+  const QueueId queue{r.engine->adopt_lane(device, handle, std::move(native))};
+  if (queue.value == engine::unknown_queue) throw SystemError("there are no more queues: a process can have 95, three of each device among them. Use fewer streams");
   return {device, d.kernels_run_in_caller() ? nullptr : handle, queue};
 }
 

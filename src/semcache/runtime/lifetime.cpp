@@ -238,12 +238,41 @@ int device_count() noexcept {
   return r == nullptr ? 0 : static_cast<int>(r->engine->state().devices.size());
 }
 
+namespace runtime {
+namespace {
+struct Enders {
+  std::mutex mutex;
+  std::vector<void (*)() noexcept> functions;
+};
+Enders& enders() {
+  static Enders* const e = new Enders;  // the runtime may end after the program's statics
+  return *e;
+}
+}  // namespace
+
+void before_end(void (*function)() noexcept) {
+  Enders& e = enders();
+  const std::lock_guard<std::mutex> lock(e.mutex);
+  if (std::find(e.functions.begin(), e.functions.end(), function) == e.functions.end()) e.functions.push_back(function);
+}
+}  // namespace runtime
+
 void finalize() {
+  if (running() != nullptr) {
+    std::vector<void (*)() noexcept> functions;
+    {
+      runtime::Enders& e = runtime::enders();
+      const std::lock_guard<std::mutex> lock(e.mutex);
+      functions = e.functions;
+    }
+    for (const auto function : functions) function();
+  }
   const platform::RuntimeScope scope;
   const std::lock_guard<std::mutex> guard(lifetime_mutex);
   Runtime* r = running();
   if (r == nullptr) return;
   r->engine->host_access.open_everything();
+  r->engine->tiles.end();
   write_report(*r);
   r->engine->adoption.end();
   r->tracker->stop();

@@ -178,6 +178,10 @@ SEMCACHE_API void wait_for_queue(QueueId queue);
 /// Returns whether library calls are to use several devices, as SEMCACHE_SPREAD says. Starts the runtime.
 [[nodiscard]] SEMCACHE_API policy::Spread spread();
 
+/// Has a function called at the beginning of each `finalize`, by the thread that calls it, while the runtime still runs: libraries free there what they
+/// have kept in arrays. A function that is given several times is called once. It must not throw. Threads: any.
+SEMCACHE_API void before_end(void (*function)() noexcept);
+
 /// Makes a device the current one for the vendor's libraries on this thread, as long as the object lives.
 class SEMCACHE_API OnDevice : base::Uncopied {
  public:
@@ -327,8 +331,10 @@ class SEMCACHE_API Tile : base::Uncopied {
  public:
   /// @param first  first byte of the part, in an array of any device or of the host
   /// @param bytes  of a column  @param pitch  bytes from one column of the array to the next; not used where there is one column
-  /// @throws UsageError, OutOfMemory  as ArrayPart
-  Tile(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device);
+  /// @param unit  bytes of an element; `pitch()` is a multiple of it if `pitch` is
+  /// @throws UsageError  as ArrayPart; or a part of adopted memory does not lie in whole pages that are adopted
+  /// @throws OutOfMemory  as ArrayPart
+  Tile(const void* first, std::size_t bytes, std::size_t columns, std::size_t pitch, std::uint32_t device, std::size_t unit = 1);
   Tile(Tile&& other) noexcept;
   ~Tile();
   /// Returns the first byte of the part on the device.

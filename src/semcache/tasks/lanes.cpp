@@ -16,8 +16,8 @@ struct Lanes {
 };
 
 Lanes& all_lanes() {
-  static Lanes lanes;
-  return lanes;
+  static Lanes* const lanes = new Lanes;  // calls may come from destructors of the program's statics
+  return *lanes;
 }
 
 /// Forgets the streams of a runtime that has ended. They ended with it.
@@ -34,7 +34,8 @@ runtime::Stream lane(std::uint32_t device, std::uint32_t lane) {
   Lanes& lanes = all_lanes();
   const std::lock_guard<std::mutex> lock(lanes.mutex);
   keep_current(lanes);
-  const std::size_t index = std::size_t{device} * lanes_of_device + lane;
+  const std::uint32_t lanes_here = device_count() > 8 ? lanes_of_device / 2 : lanes_of_device;
+  const std::size_t index = std::size_t{device} * lanes_of_device + lane % lanes_here;
   if (lanes.streams.size() <= index) lanes.streams.resize(index + 1);
   runtime::Stream& stream = lanes.streams[index];
   if (!stream.queue.valid()) stream = runtime::new_stream(device);
@@ -42,6 +43,7 @@ runtime::Stream lane(std::uint32_t device, std::uint32_t lane) {
 }
 
 void wait() {
+  if (device_count() == 0) return;  // no runtime runs, so there are no tasks
   std::vector<runtime::Stream> streams;
   {
     Lanes& lanes = all_lanes();

@@ -8,11 +8,12 @@
 
 namespace semcache::tasks {
 
-/// The streams of a device on which tasks are carried out side by side.
+/// The streams of a device on which tasks are carried out side by side. A process with more than eight devices has half as many, and lanes beyond
+/// these are the same ones again.
 inline constexpr std::uint32_t lanes_of_device = 4;
 
 /// Returns a lane of a device, made at its first use. It lasts until the runtime ends.
-/// @pre lane < lanes_of_device  @throws UsageError, DeviceError  as `runtime::new_stream`. Threads: any.
+/// @throws UsageError, DeviceError  as `runtime::new_stream`. Threads: any.
 [[nodiscard]] SEMCACHE_API runtime::Stream lane(std::uint32_t device, std::uint32_t lane);
 
 /// Waits until all tasks are done that any thread has submitted so far. @throws DeviceError. Threads: any.

@@ -190,7 +190,7 @@ class Places {
     std::vector<Place>& places = places_[key];
     if (std::any_of(places.begin(), places.end(), [&](const Place& p) { return same(p.where, where); })) return;
     const Bytes b = bytes_of(operands_[key.second], where);
-    places.push_back({where, runtime::Tile(b.first, b.width, b.columns, b.pitch, key.first)});
+    places.push_back({where, runtime::Tile(b.first, b.width, b.columns, b.pitch, key.first, operands_[key.second].element_bytes)});
   }
   [[nodiscard]] const Place& place(std::uint32_t device, const TaskPart& part) const {
     const std::vector<Place>& places = places_.at({device, part.operand});

@@ -73,6 +73,7 @@ QueueIndex Queues::adopt(std::uint32_t device, void* native, std::shared_ptr<voi
   queue.live = true;
   queue.ended = false;
   queue.of_others = true;
+  queue.of_tasks = submitter == Submitter::tasks;
   queue.last_of_others = 0;
   if (submitter == Submitter::ours) count_as_ours(free);
   if (anew) count_.store(free + 1, std::memory_order_release);

@@ -67,7 +67,9 @@ class Queues : base::Uncopied {
   QueueIndex open(std::uint32_t device);
   /// Who submits to a program's queue. Launches of ours may find all flags of their arrays set, and then submit without asking what their queue
   /// has waited for: so flags promise what holds for all queues of ours. Other code's kernels are ordered each time.
-  enum class Submitter : std::uint8_t { ours, others };
+  /// `tasks`: launches on a lane of library calls (`Engine::adopt_lane`). They are ordered each time, too, and behind all other kernels that use
+  /// the same bytes, which a program orders itself.
+  enum class Submitter : std::uint8_t { ours, others, tasks };
   /// So many queues that only other code has used get an index of their own, so that instances of ours find one.
   static constexpr QueueIndex most_with_others = max_queues * 3 / 4;
   /// Returns the index of a native stream of the device, and adopts it if it is new; `unknown_queue` if there are too many to follow.
@@ -78,6 +80,8 @@ class Queues : base::Uncopied {
   [[nodiscard]] QueueIndex of_stream(void* native) const noexcept;
   /// Has only other code submitted to the queue?
   [[nodiscard]] bool of_others(QueueIndex q) const noexcept { return queues_[q].of_others; }
+  /// Is the queue a lane of library calls?
+  [[nodiscard]] bool of_tasks(QueueIndex q) const noexcept { return queues_[q].of_tasks; }
   /// May launches be submitted to the queue whose arrays' flags are all that they look at?
   [[nodiscard]] bool relies_on_flags(QueueIndex q) const noexcept {
     const Queue& queue = queues_[q];
@@ -208,7 +212,7 @@ class Queues : base::Uncopied {
   /// long as the runtime. A leased stream lives as long as its lease; it gets an event before other code submits something, if
   /// the driver's calls are watched (`others_are_told_of`) and no launch uses the driver's null stream.
   [[nodiscard]] bool needs_events(QueueIndex q) const noexcept {
-    return q != unknown_queue && !queues_[q].own && q != first_program_queue_ && !(others_are_told_of_.load(std::memory_order_relaxed) && !all_wait_for_default_ && queues_[q].leases.load() > 0);
+    return q != unknown_queue && !queues_[q].own && !queues_[q].of_tasks && q != first_program_queue_ && !(others_are_told_of_.load(std::memory_order_relaxed) && !all_wait_for_default_ && queues_[q].leases.load() > 0);
   }
   /// Sets whether `record_leased` is called before other code submits to any stream work that may wait for the host: a kernel of
   /// a communication library, a callback, a wait for another stream. If so, a wait for a launch on a leased stream is never a
@@ -247,7 +251,8 @@ class Queues : base::Uncopied {
     bool live = false;
     std::atomic<bool> ended{false};   // its stream is given up, or destroyed: no longer found, and nothing can be asked or submitted there
     bool retiring = false;            // between `begin_retiring` and `end_retiring`
-    bool of_others = false;           // only other code has submitted to it
+    bool of_others = false;           // only other code, or library calls on a lane, have submitted to it
+    bool of_tasks = false;            // it is a lane
     std::uint32_t calls = 0;          // of other code that are about to submit
     std::uint64_t last_of_others = 0;  // the position of the last kernel of other code
     bool shared = false;              // more than one thread submits

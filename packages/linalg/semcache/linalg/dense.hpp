@@ -8,7 +8,7 @@
 #include <cstdint>
 
 /// Dense linear algebra over all devices of the process. Operands are in arrays that SemCache keeps coherent: device arrays, mirrors, adopted
-/// memory, or parts of them. Matrices are column-major, as in BLAS. Sizes and leading dimensions count elements.
+/// memory (in whole pages of it), or sub-matrices of such arrays. Matrices are column-major, as in BLAS. Sizes and leading dimensions count elements.
 ///
 /// A call comes behind all work on its operands that was submitted before, and before all that is submitted later. On GPUs it returns before
 /// it is done, and its result stays on the devices until somebody needs it elsewhere. Only what a device lacks moves there.

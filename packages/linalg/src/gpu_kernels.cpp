@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "gpu_kernels.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace semcache::linalg::gpu {
+
+namespace {
+
+constexpr const char* source =
+#include "gpu_kernels_text.inc"  // CMake makes it of gpu_kernels.cuh
+    ;
+constexpr std::uint64_t threads = 128, rows_of_block = 256;  // of a thread block, as in the kernels
+
+// What the headers of CUDA declare.
+using Program = struct _nvrtcProgram*;
+using Context = struct CUctx_st*;
+using Module = struct CUmod_st*;
+using Function = struct CUfunc_st*;
+constexpr int success = 0;                                            // CUDA_SUCCESS, NVRTC_SUCCESS
+constexpr int capability_major = 75, capability_minor = 76;           // CUdevice_attribute
+constexpr const char* nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"};
+constexpr const char* driver_name = "libcuda.so.1";
+
+void* load(const char* what, const char* const* names, std::size_t count, const char* remedy) {
+  std::string tried;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (void* const file = ::dlopen(names[i], RTLD_NOW | RTLD_LOCAL); file != nullptr) return file;
+    tried += std::string(tried.empty() ? "" : ", ") + names[i];
+  }
+  throw ConfigurationError(std::string(what) + " cannot be loaded: none of " + tried + " was found. " + remedy);
+}
+template <class F>
+void find(void* file, const char* what, F& function, const char* name) {
+  function = reinterpret_cast<F>(::dlsym(file, name));
+  if (function == nullptr) throw ConfigurationError(std::string(what) + " has no function " + name + ": a newer version is needed");
+}
+
+/// NVIDIA's compiler for kernels at run time.
+struct Nvrtc {
+  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*compile)(Program, int, const char* const*) = nullptr;
+  int (*destroy)(Program*) = nullptr;
+  int (*log_size)(Program, std::size_t*) = nullptr;
+  int (*log)(Program, char*) = nullptr;
+  int (*cubin_size)(Program, std::size_t*) = nullptr;
+  int (*cubin)(Program, char*) = nullptr;
+  const char* (*error_text)(int) = nullptr;
+
+  Nvrtc() {
+    constexpr const char* what = "NVRTC, which compiles the kernels of semcache_linalg,";
+    void* const file = load(what, nvrtc_names, std::size(nvrtc_names),
+                            "Install CUDA's libraries (the package cuda-nvrtc), or put their folder into LD_LIBRARY_PATH");
+    find(file, what, create, "nvrtcCreateProgram");
+    find(file, what, compile, "nvrtcCompileProgram");
+    find(file, what, destroy, "nvrtcDestroyProgram");
+    find(file, what, log_size, "nvrtcGetProgramLogSize");
+    find(file, what, log, "nvrtcGetProgramLog");
+    find(file, what, cubin_size, "nvrtcGetCUBINSize");
+    find(file, what, cubin, "nvrtcGetCUBIN");
+    find(file, what, error_text, "nvrtcGetErrorString");
+  }
+};
+const Nvrtc& nvrtc() {
+  static const Nvrtc loaded;
+  return loaded;
+}
+
+struct Driver {
+  int (*get_context)(Context*) = nullptr;
+  int (*get_device)(int*) = nullptr;
+  int (*get_attribute)(int*, int, int) = nullptr;
+  int (*load_module)(Module*, const void*) = nullptr;
+  int (*get_function)(Function*, Module, const char*) = nullptr;
+  int (*launch)(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**) = nullptr;
+  int (*error_name)(int, const char**) = nullptr;
+
+  Driver() {
+    constexpr const char* what = "the CUDA driver";
+    void* const file = load(what, &driver_name, 1, "Install NVIDIA's driver");
+    find(file, what, get_context, "cuCtxGetCurrent");
+    find(file, what, get_device, "cuCtxGetDevice");
+    find(file, what, get_attribute, "cuDeviceGetAttribute");
+    find(file, what, load_module, "cuModuleLoadData");
+    find(file, what, get_function, "cuModuleGetFunction");
+    find(file, what, launch, "cuLaunchKernel");
+    find(file, what, error_name, "cuGetErrorName");
+  }
+};
+
+enum class Routine : std::uint8_t { block_dots, spmv };
+constexpr const char* routine_names[] = {"block_dots", "spmv"};
+
+/// The kernels, compiled once for each architecture and loaded once into each context.
+class Kernels {
+ public:
+  /// @param arguments  addresses of the kernel's parameters in host memory, which are read before the call returns
+  void launch(const runtime::Stream& stream, Routine routine, Scalar type, std::uint64_t blocks, void** arguments) {
+    const char* const name = routine_names[static_cast<std::size_t>(routine)];
+    const Function function = functions(stream, name)[static_cast<std::size_t>(routine)][static_cast<std::size_t>(type)];
+    expect(driver_.launch(function, static_cast<unsigned>(blocks), 1, 1, static_cast<unsigned>(threads), 1, 1, 0, stream.native, arguments, nullptr),
+           "cuLaunchKernel", name, stream);
+  }
+
+ private:
+  using Functions = std::array<std::array<Function, 4>, 2>;  // by routine and type
+
+  /// Returns those of the current context. A reference, because they are never removed.
+  const Functions& functions(const runtime::Stream& stream, const char* routine) {
+    Context context = nullptr;
+    expect(driver_.get_context(&context), "cuCtxGetCurrent", routine, stream);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::pair<int, Context> key(runtime::device_ordinal(stream.device), context);
+    const auto known = loaded_.find(key);
+    if (known != loaded_.end()) return known->second;
+
+    int device = 0, major = 0, minor = 0;
+    expect(driver_.get_device(&device), "cuCtxGetDevice", routine, stream);
+    expect(driver_.get_attribute(&major, capability_major, device), "cuDeviceGetAttribute", routine, stream);
+    expect(driver_.get_attribute(&minor, capability_minor, device), "cuDeviceGetAttribute", routine, stream);
+    std::vector<char>& code = code_[{major, minor}];
+    if (code.empty()) code = compile("sm_" + std::to_string(major) + std::to_string(minor));
+    Module module = nullptr;
+    expect(driver_.load_module(&module, code.data()), "cuModuleLoadData", routine, stream);
+    Functions found{};
+    for (std::size_t r = 0; r < found.size(); ++r) {
+      for (std::size_t t = 0; t < found[r].size(); ++t) {
+        const std::string name = std::string(routine_names[r]) + '_' + "sdcz"[t];
+        expect(driver_.get_function(&found[r][t], module, name.c_str()), "cuModuleGetFunction", routine, stream);
+      }
+    }
+    return loaded_.emplace(key, found).first->second;
+  }
+  void expect(int status, const char* call, const char* routine, const runtime::Stream& stream) const {
+    if (status == success) return;
+    const char* name = nullptr;
+    if (driver_.error_name(status, &name) != success || name == nullptr) name = "unknown CUDA error";
+    throw DeviceError(std::string(routine) + " on device " + std::to_string(stream.device) + ": " + name + " in " + call);
+  }
+
+  Driver driver_;
+  std::mutex mutex_;
+  std::map<std::pair<int, int>, std::vector<char>> code_;      // by compute capability
+  std::map<std::pair<int, Context>, Functions> loaded_;        // by the GPU's number and its context
+};
+
+Kernels& kernels() {
+  // Never destroyed, because static objects that are destroyed later may still call it.
+  static Kernels* const all = new Kernels;
+  return *all;
+}
+
+}  // namespace
+
+std::vector<char> compile(const std::string& architecture) {
+  const Nvrtc& api = nvrtc();
+  Program program = nullptr;
+  // No product is fused but where the source says so: each GPU then rounds alike.
+  const std::string option = "--gpu-architecture=" + architecture;
+  const char* const options[] = {option.c_str(), "--std=c++17", "--fmad=false"};
+  std::vector<char> code;
+  std::string log;
+  std::size_t size = 0;
+  int status = api.create(&program, source, "semcache_linalg.cu", 0, nullptr, nullptr);
+  if (status == success) {
+    status = api.compile(program, static_cast<int>(std::size(options)), options);
+    if (status != success && api.log_size(program, &size) == success) {
+      log.resize(size);
+      if (api.log(program, log.data()) != success) log.clear();
+    }
+    if (status == success) status = api.cubin_size(program, &size);
+    if (status == success) {
+      code.resize(size);
+      status = api.cubin(program, code.data());
+    }
+    api.destroy(&program);
+  }
+  if (status != success) {
+    throw DeviceError("the kernels of semcache_linalg cannot be compiled for " + architecture + ": " + api.error_text(status) +
+                      ". Another version of NVRTC may know this GPU. The log of this one:\n" + log.c_str());
+  }
+  return code;
+}
+
+void block_dots(const runtime::Stream& stream, Scalar type, std::uint64_t n, std::uint64_t block, const void* x, const void* y, void* sums) {
+  if (n == 0) return;
+  unsigned long long elements = n;
+  unsigned length = static_cast<unsigned>(block);
+  const std::uint64_t elements_of_thread_block = block < threads ? threads : block;  // several blocks, or one
+  void* arguments[] = {&elements, &length, &x, &y, &sums};
+  kernels().launch(stream, Routine::block_dots, type, (n + elements_of_thread_block - 1) / elements_of_thread_block, arguments);
+}
+
+void spmv(const runtime::Stream& stream, Scalar type, std::uint64_t rows, const void* alpha, const std::int32_t* row_pointers,
+          const std::int32_t* columns, const void* values, const void* x, const void* beta, void* y) {
+  if (rows == 0) return;
+  unsigned long long all_rows = rows;
+  void* arguments[] = {&all_rows, const_cast<void*>(alpha), &row_pointers, &columns, &values, &x, const_cast<void*>(beta), &y};
+  kernels().launch(stream, Routine::spmv, type, (rows + rows_of_block - 1) / rows_of_block, arguments);
+}
+
+}  // namespace semcache::linalg::gpu

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SPDX-FileCopyrightText: The SemCache contributors
+#include "../../packages/linalg/src/gpu_kernels.hpp"
+#include "kernels_on_host.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace semcache::linalg {
+namespace {
+
+using on_host::Complex;
+
+template <class T>
+using Real = typename on_host::RealOf<T>::Type;
+template <class T>
+constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
+
+template <class T>
+T make([[maybe_unused]] double re, [[maybe_unused]] double im) {
+  if constexpr (is_complex<T>) return {static_cast<Real<T>>(re), static_cast<Real<T>>(im)};
+  else return static_cast<T>(re);
+}
+template <class T>
+T random_number(std::mt19937_64& engine) {
+  std::uniform_real_distribution<double> number(-1.0, 1.0);
+  const double re = number(engine);
+  return make<T>(re, is_complex<T> ? number(engine) : 0.0);
+}
+template <class T>
+std::vector<T> random_numbers(std::size_t n, std::mt19937_64& engine) {
+  std::vector<T> all(n);
+  for (T& one : all) one = random_number<T>(engine);
+  return all;
+}
+template <class T>
+Complex<long double> wide(T x) {
+  if constexpr (is_complex<T>) return {x.re, x.im};
+  else return {x, 0.0L};
+}
+Complex<long double> product(Complex<long double> a, Complex<long double> b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+Complex<long double> sum(Complex<long double> a, Complex<long double> b) { return {a.re + b.re, a.im + b.im}; }
+template <class T>
+double distance(T x, Complex<long double> right) {
+  return static_cast<double>(std::hypot(wide(x).re - right.re, wide(x).im - right.im));
+}
+template <class T>
+bool same_bits(const T& a, const T& b) {
+  return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+/// A copy of a part of an array in memory of its own, whose ends a sanitizer guards, `shift` elements behind a border of 16 bytes.
+template <class T>
+class Part {
+ public:
+  Part(const std::vector<T>& whole, std::size_t first, std::size_t last, std::size_t shift) : memory_(new T[last - first + shift]), shift_(shift) {
+    std::copy(whole.begin() + static_cast<std::ptrdiff_t>(first), whole.begin() + static_cast<std::ptrdiff_t>(last), data());
+  }
+  T* data() const { return memory_.get() + shift_; }
+  /// Where the array's first element would be.
+  const T* origin(std::size_t first) const {
+    return reinterpret_cast<const T*>(reinterpret_cast<std::uintptr_t>(data()) - first * sizeof(T));
+  }
+
+ private:
+  std::unique_ptr<T[]> memory_;
+  std::size_t shift_;
+};
+
+template <class T>
+class LinalgGpuKernels : public ::testing::Test {};
+using Types = ::testing::Types<float, double, Complex<float>, Complex<double>>;
+TYPED_TEST_SUITE(LinalgGpuKernels, Types, );
+
+template <class T>
+std::vector<T> dots(std::size_t block, const std::vector<T>& x, const std::vector<T>& y, std::size_t first, std::size_t last) {
+  const Part<T> part_x(x, first, last, first % 3), part_y(y, first, last, 1);
+  const std::size_t n = last - first, of_thread_block = std::max<std::size_t>(block, on_host::threads);
+  std::vector<T> sums((n + block - 1) / block);
+  on_host::launch((n + of_thread_block - 1) / of_thread_block,
+                  [&] { on_host::block_dots<T>(n, static_cast<unsigned>(block), part_x.data(), part_y.data(), sums.data()); });
+  return sums;
+}
+
+TYPED_TEST(LinalgGpuKernels, DotsOfBlocksAreRightAndDoNotDependOnTheirNumber) {
+  using T = TypeParam;
+  std::mt19937_64 engine(11);
+  for (const std::size_t block : {1, 2, 16, 64, 128, 256, 1024, 4096}) {
+    const std::size_t n = std::min<std::size_t>(2 * block + 300, 9000);
+    const std::vector<T> x = random_numbers<T>(n, engine), y = random_numbers<T>(n, engine);
+    const std::vector<T> all = dots(block, x, y, 0, n);
+    const std::vector<T> rest = dots(block, x, y, block, n);
+    ASSERT_EQ(all.size(), rest.size() + 1);
+    for (std::size_t b = 0; b < all.size(); ++b) {
+      Complex<long double> right{};
+      for (std::size_t i = b * block; i < std::min(n, (b + 1) * block); ++i) right = sum(right, product(wide(on_host::conjugate(x[i])), wide(y[i])));
+      ASSERT_LE(distance(all[b], right), 4.0 * static_cast<double>(block + 2) * std::numeric_limits<Real<T>>::epsilon()) << block << ' ' << b;
+      if (b > 0) {
+        ASSERT_TRUE(same_bits(all[b], rest[b - 1])) << block << ' ' << b;
+      }
+    }
+  }
+}
+
+template <class T>
+struct Matrix {
+  std::vector<std::int32_t> row_pointers, columns;
+  std::vector<T> values;
+};
+/// Columns are in no order and occur repeatedly.
+template <class T>
+Matrix<T> random_matrix(const std::vector<std::size_t>& lengths, std::size_t columns, std::mt19937_64& engine) {
+  Matrix<T> a;
+  a.row_pointers.push_back(0);
+  for (const std::size_t length : lengths) {
+    for (std::size_t e = 0; e < length; ++e) a.columns.push_back(static_cast<std::int32_t>(engine() % columns));
+    a.row_pointers.push_back(static_cast<std::int32_t>(a.columns.size()));
+  }
+  a.values = random_numbers<T>(a.columns.size(), engine);
+  return a;
+}
+/// Multiplies rows [first, last). The kernel sees their entries alone, and these begin `shift` elements behind a border of 16 bytes.
+template <class T>
+void multiply_rows(const Matrix<T>& a, std::size_t first, std::size_t last, std::size_t shift, T alpha, const std::vector<T>& x, T beta,
+                   std::vector<T>& y) {
+  const auto first_entry = static_cast<std::size_t>(a.row_pointers[first]), last_entry = static_cast<std::size_t>(a.row_pointers[last]);
+  const Part<std::int32_t> row_pointers(a.row_pointers, first, last + 1, 0), columns(a.columns, first_entry, last_entry, shift);
+  const Part<T> values(a.values, first_entry, last_entry, shift / 2);
+  const std::size_t rows = last - first, rows_of_block = on_host::tile * on_host::tiles_per_block;
+  on_host::launch((rows + rows_of_block - 1) / rows_of_block, [&] {
+    on_host::spmv<T>(rows, alpha, row_pointers.data(), columns.origin(first_entry), values.origin(first_entry), x.data(), beta, y.data() + first);
+  });
+}
+
+/// Lengths of rows for each path of the kernel, and on both sides of its borders.
+std::vector<std::size_t> lengths_of_rows(int kind, std::mt19937_64& engine) {
+  std::vector<std::size_t> all;
+  const auto add = [&](std::size_t rows, const auto& length) {
+    for (std::size_t r = 0; r < rows; ++r) all.push_back(length());
+  };
+  switch (kind) {
+    case 0: add(150, [] { return 7; }), add(300, [&] { return engine() % 33; }); break;
+    case 1: add(128, [] { return 32; }), add(100, [] { return 0; }), add(100, [] { return 1; }), add(50, [] { return 27; }); break;
+    case 2: add(130, [] { return 0; }); break;
+    case 3:
+      add(90, [&] { return engine() % 60; }), add(1, [] { return 1025; }), add(30, [&] { return engine() % 4; }), add(1, [] { return 1024; });
+      add(5, [] { return 33; }), add(1, [] { return 3001; }), add(50, [&] { return engine() % 33; }), add(1, [] { return 1200; });
+      break;
+    default: add(1, [] { return 5; }); break;
+  }
+  return all;
+}
+
+TYPED_TEST(LinalgGpuKernels, SparseProductsAreRightAndDoNotDependOnTheRowsOfTheCall) {
+  using T = TypeParam;
+  std::mt19937_64 engine(12);
+  for (int kind = 0; kind < 5; ++kind) {
+    const std::vector<std::size_t> lengths = lengths_of_rows(kind, engine);
+    const std::size_t rows = lengths.size(), columns = 500;
+    const Matrix<T> a = random_matrix<T>(lengths, columns, engine);
+    const std::vector<T> x = random_numbers<T>(columns, engine), before = random_numbers<T>(rows, engine);
+    for (const bool reads_y : {false, true}) {
+      const T alpha = random_number<T>(engine), beta = reads_y ? random_number<T>(engine) : T{};
+      const double nan = std::numeric_limits<double>::quiet_NaN();
+      const std::vector<T> old = reads_y ? before : std::vector<T>(rows, make<T>(nan, nan));
+      std::vector<T> y = old;
+      multiply_rows(a, 0, rows, 0, alpha, x, beta, y);
+      for (std::size_t r = 0; r < rows; ++r) {
+        Complex<long double> right{};
+        T in_order{};
+        for (auto e = static_cast<std::size_t>(a.row_pointers[r]); e < static_cast<std::size_t>(a.row_pointers[r + 1]); ++e) {
+          const T element = x[static_cast<std::size_t>(a.columns[e])];
+          right = sum(right, product(wide(a.values[e]), wide(element)));
+          in_order = on_host::add_product(a.values[e], element, in_order);
+        }
+        right = product(wide(alpha), right);
+        if (reads_y) right = sum(right, product(wide(beta), wide(old[r])));
+        ASSERT_LE(distance(y[r], right), 4.0 * static_cast<double>(lengths[r] + 4) * std::numeric_limits<Real<T>>::epsilon()) << kind << ' ' << r;
+        if (lengths[r] <= on_host::entries_of_thread && !reads_y) {
+          ASSERT_TRUE(same_bits(y[r], on_host::multiply(alpha, in_order))) << kind << ' ' << r;
+        }
+      }
+
+      std::vector<T> in_parts = old;
+      const std::size_t border = rows / 3;
+      multiply_rows(a, 0, border, 1, alpha, x, beta, in_parts);
+      multiply_rows(a, border, rows, 3, alpha, x, beta, in_parts);
+      for (std::size_t r = 0; r < rows; ++r) ASSERT_TRUE(same_bits(in_parts[r], y[r])) << kind << ' ' << r;
+    }
+  }
+}
+
+TEST(LinalgGpuKernelsSource, NvrtcCompilesThem) {
+  try {
+    for (const char* const architecture : {"sm_80", "sm_90"}) EXPECT_GT(gpu::compile(architecture).size(), 1000U) << architecture;
+  } catch (const ConfigurationError& error) {
+    GTEST_SKIP() << error.what();
+  }
+  try {
+    (void)gpu::compile("sm_1");
+    ADD_FAILURE() << "there is no such GPU";
+  } catch (const DeviceError& error) {
+    EXPECT_NE(std::string(error.what()).find("sm_1"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("gpu-architecture"), std::string::npos) << "NVRTC's log is missing: " << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace semcache::linalg
