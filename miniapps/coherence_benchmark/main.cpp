@@ -589,7 +589,7 @@ nlohmann::json rates(int threads, int pairs) {
     double* native[2];
     AddViews ours;
     Kokkos::View<double*, Kokkos::HostSpace> native_mirror;
-    typename DeviceView::HostMirror mirror;
+    semcache::kokkos::host_mirror_t<DeviceView> mirror;
   };
   std::vector<Worker> workers(static_cast<std::size_t>(threads));
   std::vector<semcache::Exec> ours;

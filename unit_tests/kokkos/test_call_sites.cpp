@@ -9,7 +9,7 @@
 // information is needed, only functions that are not inlined and do not end with the call (that would be a jump).
 namespace kokkos_call_sites {
 using namespace test;
-using Mirror = Vector::HostMirror;
+using Mirror = semcache::kokkos::host_mirror_t<Vector>;
 
 constexpr std::uint64_t n = 100000, bytes = n * sizeof(double);
 

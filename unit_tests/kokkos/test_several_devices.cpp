@@ -447,7 +447,7 @@ DEVICES_TEST(ADeviceThatDoesNotExistIsRefused) {
 }
 
 DEVICES_TEST(ViewsMayEndWhileCopiesArePending) {
-  auto h = Kokkos::View<double*, Left, Device>::HostMirror();
+  semcache::kokkos::host_mirror_t<Vector> h;
   Vector y("y", n);
   {
     const Vector x = vector_on(1, "x");
